@@ -1,0 +1,297 @@
+//! The command line, as clap reads it. What the arguments lead to is in `commands`.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::{Parser, Subcommand, ValueEnum};
+
+/// Firewall and flight recorder for agents that use the Model Context Protocol.
+#[derive(Debug, Parser)]
+#[command(
+    name = "mcpproxy",
+    version,
+    propagate_version = true,
+    max_term_width = 100
+)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    pub(crate) global: Global,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// Options that every command takes.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct Global {
+    /// The only configuration file that is read.
+    #[arg(short, long, global = true, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    /// Folder for state, socket and user configuration.
+    #[arg(short, long, global = true, value_name = "DIR")]
+    pub(crate) data_dir: Option<PathBuf>,
+    /// Form of the output.
+    #[arg(short, long, global = true, value_enum, default_value = "table")]
+    pub(crate) output: Format,
+    /// The same as `--output json`.
+    #[arg(long, global = true, conflicts_with = "output")]
+    pub(crate) json: bool,
+    /// Least weight of an event that is logged: error, warn, info, debug or trace.
+    #[arg(long, global = true, value_name = "LEVEL")]
+    pub(crate) log_level: Option<String>,
+}
+
+impl Global {
+    /// Returns the form of the output.
+    pub(crate) fn format(&self) -> Format {
+        if self.json { Format::Json } else { self.output }
+    }
+}
+
+/// Form of the output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// For people.
+    Table,
+    /// One JSON value.
+    Json,
+    /// YAML.
+    Yaml,
+    /// One JSON value a line.
+    Jsonl,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Run the gateway.
+    Serve(Serve),
+    /// Connect an agent that knows only stdio to the running gateway.
+    Stdio(Stdio),
+    /// Find the MCP configurations of agents, import their servers, point them here.
+    Init(Init),
+    /// Show what works, what does not, and what to do about it.
+    Doctor,
+    /// Show how the running gateway is doing.
+    Status,
+    /// Manage upstream MCP servers.
+    #[command(subcommand)]
+    Upstream(Upstream),
+    /// Look at tools.
+    #[command(subcommand)]
+    Tools(Tools),
+    /// Call a tool through the running gateway.
+    #[command(subcommand)]
+    Call(Call),
+    /// Stop calls at once: all of them, or those of one upstream, session or principal.
+    StopCalls(Stop),
+    /// Let stopped calls pass again.
+    ResumeCalls(Stop),
+    /// Manage the tokens that agents authenticate with.
+    #[command(subcommand)]
+    Token(Token),
+    /// Check and show the configuration.
+    #[command(subcommand)]
+    Config(Config),
+    /// Start sample servers and show a call going through, with nothing installed.
+    Demo,
+    /// Print a completion script.
+    Completions {
+        /// The shell.
+        shell: clap_complete::Shell,
+    },
+    /// Print the manual page.
+    Man,
+    /// Watch over a child of the gateway.
+    #[command(hide = true)]
+    Supervise(Supervise),
+    /// Run a sample MCP server on standard input and output.
+    #[command(hide = true)]
+    Sample(Sample),
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Serve {
+    /// Address and port to listen on.
+    #[arg(long, value_name = "ADDR")]
+    pub(crate) listen: Option<String>,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Stdio {
+    /// Run a gateway of its own instead of using a running one.
+    #[arg(long)]
+    pub(crate) standalone: bool,
+    /// What the agent is shown: the configured mode if not given.
+    #[arg(long, value_enum)]
+    pub(crate) mode: Option<Mode>,
+}
+
+/// What an agent is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Mode {
+    /// Tools to search tools and to call what was found.
+    Call,
+    /// Every tool of every upstream.
+    All,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Init {
+    /// Show what would be done and change nothing.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Take back what the last `init` did.
+    #[arg(long, conflicts_with = "dry_run")]
+    pub(crate) undo: bool,
+    /// Do not ask.
+    #[arg(short, long)]
+    pub(crate) yes: bool,
+    /// Only these agents.
+    #[arg(long = "agent", value_name = "NAME")]
+    pub(crate) agents: Vec<String>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Upstream {
+    /// List upstreams and how they are doing.
+    List,
+    /// Add an upstream to the configuration.
+    Add(AddUpstream),
+    /// Remove an upstream from the configuration.
+    Remove {
+        /// Its name.
+        name: String,
+    },
+    /// Switch an upstream on.
+    Enable {
+        /// Its name.
+        name: String,
+    },
+    /// Switch an upstream off.
+    Disable {
+        /// Its name.
+        name: String,
+    },
+    /// Start an upstream anew.
+    Restart {
+        /// Its name.
+        name: String,
+    },
+    /// Show what an upstream wrote to standard error.
+    Logs {
+        /// Its name.
+        name: String,
+    },
+    /// Import the servers of an agent's configuration without changing the agent.
+    Import {
+        /// The agent, as `claude-code` or `cursor`; all that are found if not given.
+        agent: Option<String>,
+    },
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct AddUpstream {
+    /// Its name.
+    pub(crate) name: String,
+    /// The address of a server that already runs.
+    #[arg(long, conflicts_with = "command")]
+    pub(crate) url: Option<String>,
+    /// A header for the address, as `Name: value`.
+    #[arg(long = "header", value_name = "NAME: VALUE")]
+    pub(crate) headers: Vec<String>,
+    /// A variable for the program, as `NAME=value`.
+    #[arg(long = "env", value_name = "NAME=VALUE")]
+    pub(crate) env: Vec<String>,
+    /// The program and its arguments, after `--`.
+    #[arg(last = true)]
+    pub(crate) command: Vec<String>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Tools {
+    /// List the tools of all upstreams.
+    List {
+        /// Only those that match.
+        query: Option<String>,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Call {
+    /// Call a tool that only reads.
+    ToolRead(CallTool),
+    /// Call a tool that creates or changes something.
+    ToolWrite(CallTool),
+    /// Call a tool that deletes or cannot be undone.
+    ToolDestructive(CallTool),
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct CallTool {
+    /// The tool, as `server:tool`.
+    pub(crate) name: String,
+    /// The arguments as a JSON object; `-` reads them from standard input.
+    #[arg(default_value = "{}")]
+    pub(crate) arguments: String,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Stop {
+    /// `all`, `upstream:NAME`, `session:ID` or `principal:NAME`.
+    #[arg(default_value = "all")]
+    pub(crate) scope: String,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Token {
+    /// Make a token and print it once.
+    Create {
+        /// A name for it.
+        name: String,
+        /// Only for these upstreams.
+        #[arg(long = "upstream", value_name = "NAME")]
+        upstreams: Vec<String>,
+    },
+    /// List tokens.
+    List,
+    /// Make a token useless.
+    Revoke {
+        /// Its name.
+        name: String,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Config {
+    /// Check the configuration and say what is wrong with it.
+    Check,
+    /// Show the configuration in force, without secrets.
+    Show {
+        /// Also say where each value comes from.
+        #[arg(long)]
+        origin: bool,
+    },
+    /// Print the JSON Schema of a configuration file.
+    Schema,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Supervise {
+    /// Milliseconds for each step of ending the child.
+    pub(crate) grace: u64,
+    /// The program and its arguments.
+    #[arg(last = true, required = true)]
+    pub(crate) command: Vec<OsString>,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Sample {
+    /// Which one.
+    pub(crate) name: String,
+    /// The eras it speaks: both, legacy or modern.
+    #[arg(long, default_value = "both")]
+    pub(crate) era: String,
+    /// A file to which every line received is appended.
+    #[arg(long)]
+    pub(crate) record: Option<PathBuf>,
+}

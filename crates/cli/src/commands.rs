@@ -1,0 +1,66 @@
+//! The commands, one file each, run from one `match`.
+
+mod bridge;
+mod call;
+mod client;
+mod config;
+mod demo;
+mod doctor;
+mod init;
+mod serve;
+mod shell;
+mod status;
+mod stops;
+pub(crate) mod supervise;
+mod token;
+mod tools;
+mod upstream;
+
+use anyhow::Result;
+
+use crate::args::{Args, Command, Sample};
+use crate::exit::{Exit, bad_input};
+
+/// Runs one command.
+pub(crate) fn run(args: Args) -> Result<Exit> {
+    let global = args.global;
+    match args.command {
+        Command::Serve(serve) => serve::run(&global, &serve),
+        Command::Stdio(stdio) => bridge::run(&global, &stdio),
+        Command::Init(init) => init::run(&global, &init),
+        Command::Doctor => doctor::run(&global),
+        Command::Status => status::run(&global),
+        Command::Upstream(command) => upstream::run(&global, command),
+        Command::Tools(command) => tools::run(&global, command),
+        Command::Call(command) => call::run(&global, command),
+        Command::StopCalls(stop) => stops::stop(&global, &stop.scope),
+        Command::ResumeCalls(stop) => stops::resume(&global, &stop.scope),
+        Command::Token(command) => token::run(&global, command),
+        Command::Config(command) => config::run(&global, &command),
+        Command::Demo => demo::run(&global),
+        Command::Completions { shell } => shell::completions(shell),
+        Command::Man => shell::man(),
+        // Handled in `main`, before anything else is set up.
+        Command::Supervise(_) => Ok(Exit::BadInput),
+        Command::Sample(sample) => run_sample(sample),
+    }
+}
+
+fn run_sample(sample: Sample) -> Result<Exit> {
+    use mcpproxy_testkit::sample::{EraSupport, Options, Sample as Kind};
+    let unknown = |what: &str| bad_input(format!("unknown sample or era `{what}`"), None);
+    let kind = Kind::named(&sample.name).ok_or_else(|| unknown(&sample.name))?;
+    let era = match sample.era.as_str() {
+        "both" => EraSupport::Both,
+        "legacy" => EraSupport::LegacyOnly,
+        "modern" => EraSupport::ModernOnly,
+        other => return Err(unknown(other)),
+    };
+    let options = Options {
+        era,
+        record: sample.record,
+        ..Options::default()
+    };
+    mcpproxy_testkit::sample::run(kind, options)?;
+    Ok(Exit::Fine)
+}

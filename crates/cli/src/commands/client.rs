@@ -1,0 +1,94 @@
+//! Talking to the running gateway over its Unix socket.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result};
+use bytes::Bytes;
+use http::{Method, Request, StatusCode};
+use http_body_util::Full;
+use hyper_util::rt::TokioIo;
+use mcpproxy_mcp::body::read_bounded;
+use serde_json::Value;
+use tokio::net::UnixStream;
+
+use crate::args::Global;
+use crate::daemon::{SOCKET, configuration, flags};
+use crate::exit::{Exit, Failed, failed};
+
+/// The largest answer that is read.
+const MOST: usize = 64 * 1024 * 1024;
+/// How long an answer may take.
+const PATIENCE: Duration = Duration::from_mins(6);
+
+/// The socket of the gateway that the options name.
+pub(crate) fn socket(global: &Global) -> Result<PathBuf> {
+    let loaded = configuration(&flags(global, None))?;
+    Ok(loaded.config.gateway.data_dir.join(SOCKET))
+}
+
+/// Connects to the gateway's socket.
+pub(crate) async fn connect(path: &PathBuf) -> Result<UnixStream> {
+    UnixStream::connect(path).await.map_err(|fault| {
+        let message = format!("no gateway answers at `{}`: {fault}", path.display());
+        failed(message, Some("start one with `mcpproxy serve`"))
+    })
+}
+
+/// Makes one request and returns the data of its answer.
+pub(crate) fn request(
+    global: &Global,
+    method: Method,
+    path: &str,
+    body: Option<&Value>,
+) -> Result<Value> {
+    let socket = socket(global)?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    runtime.block_on(async {
+        let stream = connect(&socket).await?;
+        exchange(stream, method, path, body).await
+    })
+}
+
+async fn exchange(
+    stream: UnixStream,
+    method: Method,
+    path: &str,
+    body: Option<&Value>,
+) -> Result<Value> {
+    let (mut sender, connection) =
+        hyper::client::conn::http1::handshake(TokioIo::new(stream)).await?;
+    tokio::spawn(connection);
+    let body = body
+        .map(|body| Bytes::from(body.to_string()))
+        .unwrap_or_default();
+    let request = Request::builder()
+        .method(method)
+        .uri(format!("/api/v1{path}"))
+        .header("host", "localhost")
+        .header("content-type", "application/json")
+        .body(Full::new(body))?;
+    let response = sender.send_request(request).await?;
+    let status = response.status();
+    let bytes = read_bounded(response.into_body(), MOST, PATIENCE).await?;
+    let answer: Value = serde_json::from_slice(&bytes)
+        .with_context(|| format!("the gateway answered {status} without JSON"))?;
+    if status.is_success() {
+        return Ok(answer.get("data").cloned().unwrap_or_default());
+    }
+    let text = |name: &str| answer.get(name).and_then(Value::as_str).map(str::to_owned);
+    let exit = match status {
+        StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => Exit::NeedsAuth,
+        StatusCode::BAD_REQUEST | StatusCode::NOT_FOUND | StatusCode::CONFLICT => Exit::BadInput,
+        _ => Exit::Error,
+    };
+    let message = text("error").unwrap_or_else(|| format!("the gateway answered {status}"));
+    Err(Failed {
+        exit,
+        message,
+        hint: text("hint"),
+    }
+    .into())
+}

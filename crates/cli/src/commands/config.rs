@@ -1,0 +1,48 @@
+//! `config`: checking and showing the configuration.
+
+use anyhow::Result;
+use serde_json::{Value, json};
+
+use crate::args::{Config, Format, Global};
+use crate::daemon::{configuration, flags};
+use crate::exit::Exit;
+use crate::output;
+
+/// Checks, shows or describes the configuration.
+pub(crate) fn run(global: &Global, command: &Config) -> Result<Exit> {
+    match command {
+        Config::Schema => {
+            output::line(&serde_json::to_string_pretty(&mcpproxy_config::schema())?)?;
+        }
+        Config::Check => {
+            let loaded = configuration(&flags(global, None))?;
+            for notice in &loaded.notices {
+                output::note(&format!("notice: {notice}"));
+            }
+            for file in &loaded.files {
+                output::note(&format!("read {}", file.display()));
+            }
+            output::note("the configuration is fine");
+        }
+        Config::Show { origin } => {
+            let loaded = configuration(&flags(global, None))?;
+            let rows: Vec<Value> = mcpproxy_config::show(&loaded, *origin)
+                .into_iter()
+                .map(|row| {
+                    let from = row.origin.map(|origin| origin.to_string());
+                    json!({ "key": row.path, "value": row.value, "origin": from })
+                })
+                .collect();
+            let columns: &[&str] = if *origin {
+                &["key", "value", "origin"]
+            } else {
+                &["key", "value"]
+            };
+            match global.format() {
+                Format::Table => output::rows(Format::Table, columns, &rows)?,
+                other => output::rows(other, columns, &rows)?,
+            }
+        }
+    }
+    Ok(Exit::Fine)
+}

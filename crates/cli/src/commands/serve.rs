@@ -1,0 +1,100 @@
+//! `serve`: runs the gateway until it is told to stop.
+
+use std::future::Future;
+use std::sync::Arc;
+
+use anyhow::{Context as _, Result};
+use mcpproxy_control::{Configurer as _, Created};
+use mcpproxy_gateway::settings::{LogFormat, LogSettings};
+use mcpproxy_gateway::{Listening, serve};
+use tokio::signal::unix::{SignalKind, signal};
+
+use crate::args::{Global, Serve};
+use crate::daemon::{Daemon, SOCKET, flags};
+use crate::exit::{Exit, bad_input};
+use crate::output;
+
+/// Runs the gateway.
+pub(crate) fn run(global: &Global, serve: &Serve) -> Result<Exit> {
+    runtime()?.block_on(run_async(global, serve))
+}
+
+/// Makes the runtime that commands with a gateway use.
+pub(crate) fn runtime() -> Result<tokio::runtime::Runtime> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build();
+    runtime.context("cannot start the runtime")
+}
+
+async fn run_async(global: &Global, args: &Serve) -> Result<Exit> {
+    let daemon = Daemon::start(flags(global, args.listen.as_deref()))?;
+    let settings = daemon.loaded.config.gateway.clone();
+    start_logging(&settings.log);
+    for notice in &daemon.loaded.notices {
+        tracing::warn!("{notice}");
+    }
+    let socket = settings.data_dir.join(SOCKET);
+    let listening = Listening::bind(&settings, Some(&socket))
+        .await
+        .map_err(|fault| {
+            let hint = match &fault {
+                mcpproxy_gateway::Error::Unprotected { .. } => {
+                    "set `require_auth: true`, or listen on 127.0.0.1"
+                }
+                _ => "another program may use it; choose another with `--listen`",
+            };
+            bad_input(fault.to_string(), Some(hint))
+        })?;
+    let address = listening.address;
+    output::note(&format!("mcpproxy listens on http://{address}/mcp"));
+    if daemon.key == Created::New {
+        let file = settings.data_dir.join("api_key");
+        output::note(&format!("an API key was made in {}", file.display()));
+    }
+    tokio::spawn(Daemon::watch(
+        Arc::clone(&daemon.files),
+        daemon.loaded.watch.clone(),
+    ));
+    tokio::spawn(reload_on_hangup(Arc::clone(&daemon.files)));
+    serve(Arc::clone(&daemon.gateway), listening, until_told()?).await;
+    tracing::info!("stopped");
+    Ok(Exit::Fine)
+}
+
+/// Resolves at SIGINT or SIGTERM.
+pub(crate) fn until_told() -> Result<impl Future<Output = ()>> {
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut terminate = signal(SignalKind::terminate())?;
+    Ok(async move {
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+        }
+    })
+}
+
+async fn reload_on_hangup(files: Arc<crate::daemon::ConfigFiles>) {
+    let Ok(mut hangup) = signal(SignalKind::hangup()) else {
+        return;
+    };
+    while hangup.recv().await.is_some() {
+        if let Err(fault) = files.reload() {
+            tracing::error!("configuration not reloaded, the last good one stays: {fault}");
+        }
+    }
+}
+
+/// Sends log lines to standard error.
+pub(crate) fn start_logging(settings: &LogSettings) {
+    let filter = tracing_subscriber::EnvFilter::new(settings.level.as_str());
+    let lines = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .with_target(false)
+        .with_ansi(std::io::IsTerminal::is_terminal(&std::io::stderr()));
+    match settings.format {
+        LogFormat::Text => lines.init(),
+        LogFormat::Json => lines.json().init(),
+    }
+}

@@ -1,0 +1,41 @@
+//! `tools`: what the upstreams offer.
+
+use anyhow::Result;
+use http::Method;
+
+use crate::args::{Global, Tools};
+use crate::commands::client::request;
+use crate::exit::Exit;
+use crate::output;
+
+/// Lists tools, or those that match a query, best first.
+pub(crate) fn run(global: &Global, command: Tools) -> Result<Exit> {
+    let Tools::List { query } = command;
+    let (path, columns): (_, &[&str]) = match &query {
+        None => ("/tools".to_owned(), &["name", "description"]),
+        Some(query) => (
+            format!("/index/search?q={}", encoded(query)),
+            &["name", "score"],
+        ),
+    };
+    let tools = request(global, Method::GET, &path, None)?;
+    let tools = tools.as_array().cloned().unwrap_or_default();
+    output::rows(global.format(), columns, &tools)?;
+    Ok(if query.is_some() && tools.is_empty() {
+        Exit::Findings
+    } else {
+        Exit::Fine
+    })
+}
+
+/// Writes a text so that it can stand in a query.
+fn encoded(text: &str) -> String {
+    text.bytes()
+        .map(|byte| match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' => {
+                char::from(byte).to_string()
+            }
+            other => format!("%{other:02X}"),
+        })
+        .collect()
+}

@@ -1,0 +1,158 @@
+//! `upstream`: the MCP servers behind the gateway.
+//!
+//! Changes go through the running gateway; without one they are made in the configuration file.
+
+use anyhow::Result;
+use http::Method;
+use mcpproxy_config::edit;
+use serde_json::{Map, Value, json};
+
+use crate::args::{AddUpstream, Global, Upstream};
+use crate::commands::client::{request, socket};
+use crate::commands::init;
+use crate::daemon::{configuration, flags};
+use crate::exit::{Exit, bad_input};
+use crate::output;
+
+/// Manages upstreams.
+pub(crate) fn run(global: &Global, command: Upstream) -> Result<Exit> {
+    match command {
+        Upstream::List => list(global)?,
+        Upstream::Add(add) => {
+            let settings = settings(&add)?;
+            change(global, &add.name, &Change::Add(settings))?;
+        }
+        Upstream::Remove { name } => change(global, &name, &Change::Remove)?,
+        Upstream::Enable { name } => change(global, &name, &Change::Enable(true))?,
+        Upstream::Disable { name } => change(global, &name, &Change::Enable(false))?,
+        Upstream::Restart { name } => {
+            request(
+                global,
+                Method::POST,
+                &format!("/servers/{name}/restart"),
+                None,
+            )?;
+            output::note(&format!("restarted `{name}`"));
+        }
+        Upstream::Logs { name } => {
+            let logs = request(global, Method::GET, &format!("/servers/{name}/logs"), None)?;
+            for line in logs
+                .get("lines")
+                .and_then(Value::as_array)
+                .into_iter()
+                .flatten()
+            {
+                output::line(line.as_str().unwrap_or_default())?;
+            }
+        }
+        Upstream::Import { agent } => return init::import(global, agent.as_deref()),
+    }
+    Ok(Exit::Fine)
+}
+
+enum Change {
+    Add(Map<String, Value>),
+    Remove,
+    Enable(bool),
+}
+
+/// Makes a change through the running gateway, or in the file if none runs.
+fn change(global: &Global, name: &str, change: &Change) -> Result<()> {
+    if std::os::unix::net::UnixStream::connect(socket(global)?).is_ok() {
+        match change {
+            Change::Add(settings) => {
+                let mut body = settings.clone();
+                body.insert("name".into(), json!(name));
+                request(global, Method::POST, "/servers", Some(&Value::Object(body)))?;
+            }
+            Change::Remove => {
+                request(global, Method::DELETE, &format!("/servers/{name}"), None)?;
+            }
+            Change::Enable(enabled) => {
+                let action = if *enabled { "enable" } else { "disable" };
+                request(
+                    global,
+                    Method::POST,
+                    &format!("/servers/{name}/{action}"),
+                    None,
+                )?;
+            }
+        }
+        output::note(&format!(
+            "done; the running gateway uses the change to `{name}`"
+        ));
+        return Ok(());
+    }
+    let loaded = configuration(&flags(global, None))?;
+    let file = loaded.file_of(name).unwrap_or(loaded.target);
+    let changed = match change {
+        Change::Add(settings) => edit::add_upstream(&file, name, settings),
+        Change::Remove => edit::remove_upstream(&file, name),
+        Change::Enable(enabled) => edit::set_enabled(&file, name, *enabled),
+    };
+    changed.map_err(|fault| bad_input(fault.to_string(), None))?;
+    output::note(&format!("changed {}", file.display()));
+    Ok(())
+}
+
+fn list(global: &Global) -> Result<()> {
+    let columns = ["name", "status", "transport", "tools", "protocol_version"];
+    if std::os::unix::net::UnixStream::connect(socket(global)?).is_ok() {
+        let servers = request(global, Method::GET, "/servers", None)?;
+        let servers = servers.as_array().cloned().unwrap_or_default();
+        return output::rows(global.format(), &columns, &servers);
+    }
+    output::note("no gateway is running; this is what the configuration says");
+    let loaded = configuration(&flags(global, None))?;
+    let rows: Vec<_> = loaded
+        .config
+        .upstreams
+        .iter()
+        .map(|(name, settings)| {
+            let status = if settings.enabled {
+                "not running"
+            } else {
+                "disabled"
+            };
+            json!({ "name": name, "status": status, "transport": settings.effective_transport() })
+        })
+        .collect();
+    output::rows(global.format(), &columns, &rows)
+}
+
+fn settings(add: &AddUpstream) -> Result<Map<String, Value>> {
+    let mut settings = Map::new();
+    match (&add.url, add.command.split_first()) {
+        (Some(url), None) => {
+            settings.insert("url".into(), json!(url));
+        }
+        (None, Some((program, args))) => {
+            settings.insert("command".into(), json!(program));
+            if !args.is_empty() {
+                settings.insert("args".into(), json!(args));
+            }
+        }
+        _ => {
+            let hint = "mcpproxy upstream add NAME --url URL, or mcpproxy upstream add NAME -- PROGRAM ARGS";
+            return Err(bad_input("give either an address or a program", Some(hint)));
+        }
+    }
+    let pairs = |given: &[String], separator: char, what: &str| -> Result<Map<String, Value>> {
+        let pair = |one: &String| {
+            let (name, value) = one
+                .split_once(separator)
+                .ok_or_else(|| bad_input(format!("`{one}` is not of the form `{what}`"), None))?;
+            Ok((name.trim().to_owned(), json!(value.trim())))
+        };
+        given.iter().map(pair).collect()
+    };
+    let env = pairs(&add.env, '=', "NAME=value")?;
+    if !env.is_empty() {
+        settings.insert("env".into(), Value::Object(env));
+    }
+    let headers = pairs(&add.headers, ':', "Name: value")?;
+    if !headers.is_empty() {
+        settings.insert("headers".into(), Value::Object(headers));
+    }
+    Ok(settings)
+}

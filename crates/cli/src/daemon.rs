@@ -1,0 +1,316 @@
+//! Putting the product together: configuration in, a gateway out, and what is needed to change
+//! the configuration of a running one.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock, Weak};
+use std::time::Duration;
+
+use anyhow::{Context as _, Result};
+use mcpproxy_config::{Fingerprint, Flags, Loaded, Sources, edit, load};
+use mcpproxy_control::{
+    ApiKey, ChangeFault, Configurer, Control, Created, Orders, ReloadReport, Tokens,
+    prepare_data_dir,
+};
+use mcpproxy_core::{ActivitySink, Durability, SystemClock};
+use mcpproxy_engine::{Engine, EngineSettings};
+use mcpproxy_gateway::access::Access;
+use mcpproxy_gateway::settings::Durability as LogDurability;
+use mcpproxy_gateway::{Active, Gateway, GatewayParts};
+use mcpproxy_mcp::dial::Dialer;
+use mcpproxy_store::{FileSink, NoSink};
+use mcpproxy_text::Limits;
+use mcpproxy_upstream::FleetSettings;
+use mcpproxy_upstream::child::Supervisor;
+use serde_json::Value;
+
+use crate::args::Global;
+use crate::exit::{bad_input, failed};
+use crate::output;
+
+/// The name of the socket in the data folder.
+pub(crate) const SOCKET: &str = "mcpproxy.sock";
+/// How often the configuration files are looked at.
+const WATCH: Duration = Duration::from_secs(1);
+
+/// Returns the flags that the configuration knows.
+pub(crate) fn flags(global: &Global, listen: Option<&str>) -> Flags {
+    Flags {
+        config: global.config.clone(),
+        data_dir: global.data_dir.clone(),
+        listen: listen.map(str::to_owned),
+        log_level: global.log_level.clone(),
+    }
+}
+
+fn environment(name: &str) -> Option<String> {
+    std::env::var(name).ok()
+}
+
+/// Loads the configuration, or says everything that is wrong with it.
+pub(crate) fn configuration(flags: &Flags) -> Result<Loaded> {
+    let sources = Sources::new(flags.clone(), &environment);
+    load(&sources).map_err(|problems| {
+        let hint = "run `mcpproxy config check`, or see `mcpproxy config schema`";
+        bad_input(problems.to_string(), Some(hint))
+    })
+}
+
+/// A gateway with everything around it.
+pub(crate) struct Daemon {
+    pub(crate) gateway: Arc<Gateway>,
+    pub(crate) files: Arc<ConfigFiles>,
+    pub(crate) loaded: Loaded,
+    pub(crate) key: Created,
+}
+
+impl Daemon {
+    /// Puts a gateway together; its upstreams begin to start.
+    pub(crate) fn start(flags: Flags) -> Result<Self> {
+        let loaded = configuration(&flags)?;
+        let settings = &loaded.config.gateway;
+        let folder = &settings.data_dir;
+        prepare_data_dir(folder).map_err(with_remedy)?;
+        let (key, created) = match &settings.api_key {
+            Some(secret) => (ApiKey::from_secret(secret.clone()), Created::Existing),
+            None => match ApiKey::load_or_create(folder) {
+                Ok((key, created)) => (Ok(key), created),
+                Err(fault) => (Err(fault), Created::Existing),
+            },
+        };
+        let key = key.map_err(with_remedy)?;
+        let clock = Arc::new(SystemClock::start());
+        let sink: Arc<dyn ActivitySink> = if settings.activity.enabled {
+            let path = folder.join("activity.ndjson");
+            Arc::new(FileSink::open(&path, settings.activity.max_bytes.bytes())?)
+        } else {
+            Arc::new(NoSink)
+        };
+        let engine = Arc::new(Engine::new(
+            engine_settings(&loaded),
+            sink,
+            Arc::clone(&clock) as _,
+        ));
+        let now = mcpproxy_core::Clock::wall(&*clock);
+        let orders = Orders::open(folder, engine.stops(), now);
+        let tokens = Tokens::open(folder).map_err(with_remedy)?;
+        let files = Arc::new(ConfigFiles {
+            flags,
+            running: OnceLock::new(),
+        });
+        let control = Arc::new(Control::new(
+            key,
+            tokens,
+            orders,
+            Arc::clone(&engine),
+            Arc::clone(&files) as _,
+            Arc::clone(&clock) as _,
+        ));
+        for problem in control.problems() {
+            output::note(&format!("warning: {problem}"));
+        }
+        let parts = GatewayParts {
+            active: active(&loaded),
+            engine: Arc::clone(&engine),
+            fleet: fleet(&loaded)?,
+            access: Access::new(control),
+            clock,
+        };
+        let gateway = Gateway::new(parts)?;
+        let running = Running {
+            gateway: Arc::downgrade(&gateway),
+            engine,
+        };
+        drop(files.running.set(running));
+        Ok(Self {
+            gateway,
+            files,
+            loaded,
+            key: created,
+        })
+    }
+
+    /// Watches the configuration files and puts changes in force, for as long as the gateway runs.
+    pub(crate) async fn watch(files: Arc<ConfigFiles>, paths: Vec<PathBuf>) {
+        let mut seen = Fingerprint::of(&paths);
+        loop {
+            tokio::time::sleep(WATCH).await;
+            let now = Fingerprint::of(&paths);
+            if now == seen {
+                continue;
+            }
+            seen = now;
+            match Configurer::reload(&*files) {
+                Ok(report) => tracing::info!("configuration reloaded: {}", summary(&report)),
+                Err(fault) => {
+                    tracing::error!("configuration not reloaded, the last good one stays: {fault}");
+                }
+            }
+        }
+    }
+}
+
+fn summary(report: &ReloadReport) -> String {
+    format!(
+        "{} added, {} removed, {} changed",
+        report.added.len(),
+        report.removed.len(),
+        report.changed.len()
+    )
+}
+
+fn with_remedy(fault: mcpproxy_control::Error) -> anyhow::Error {
+    failed(fault.to_string(), fault.remedy().as_deref())
+}
+
+fn active(loaded: &Loaded) -> Active {
+    Active {
+        settings: loaded.config.gateway.clone(),
+        upstreams: loaded.config.upstreams.clone(),
+    }
+}
+
+fn engine_settings(loaded: &Loaded) -> EngineSettings {
+    let security = &loaded.config.security;
+    EngineSettings {
+        classification: security.classification.clone(),
+        flow_policy: security.flow_policy.clone(),
+        flow_tracking: security.flow_tracking.clone(),
+        durability: match loaded.config.gateway.activity.durability {
+            LogDurability::Relaxed => Durability::Relaxed,
+            LogDurability::Strict => Durability::Strict,
+        },
+    }
+}
+
+fn fleet(loaded: &Loaded) -> Result<FleetSettings> {
+    let limits = &loaded.config.gateway.limits;
+    let program = std::env::current_exe().context("cannot tell where this program is")?;
+    Ok(FleetSettings {
+        supervisor: Supervisor {
+            program,
+            args: vec!["supervise".into()],
+        },
+        limits: Limits {
+            depth: limits.nesting,
+        },
+        max_message: limits.response_bytes.as_usize(),
+        dialer: Dialer::default(),
+    })
+}
+
+/// The configuration files of a running gateway.
+#[derive(Debug)]
+pub(crate) struct ConfigFiles {
+    flags: Flags,
+    running: OnceLock<Running>,
+}
+
+#[derive(Debug)]
+struct Running {
+    gateway: Weak<Gateway>,
+    engine: Arc<Engine>,
+}
+
+impl ConfigFiles {
+    fn loaded(&self) -> Result<Loaded, ChangeFault> {
+        let sources = Sources::new(self.flags.clone(), &environment);
+        load(&sources).map_err(|problems| ChangeFault::Invalid {
+            reason: problems.to_string(),
+            hint: Some("run `mcpproxy config check`".to_owned()),
+        })
+    }
+
+    fn edit(
+        &self,
+        name: &str,
+        change: impl FnOnce(&Path) -> Result<(), mcpproxy_config::Error>,
+    ) -> Result<(), ChangeFault> {
+        let loaded = self.loaded()?;
+        let file = loaded.file_of(name).unwrap_or(loaded.target);
+        change(&file).map_err(|fault| change_fault(&fault, name))?;
+        self.reload().map(drop)
+    }
+}
+
+fn change_fault(fault: &mcpproxy_config::Error, name: &str) -> ChangeFault {
+    use mcpproxy_config::Error;
+    let name = name.to_owned();
+    match fault {
+        Error::Exists { .. } => ChangeFault::Exists { name },
+        Error::Absent { .. } => ChangeFault::Unknown { name },
+        other => ChangeFault::Invalid {
+            reason: other.to_string(),
+            hint: None,
+        },
+    }
+}
+
+impl Configurer for ConfigFiles {
+    fn add_upstream(&self, name: &str, settings: Value) -> Result<(), ChangeFault> {
+        let Value::Object(settings) = settings else {
+            let reason = "the settings of an upstream must be an object".to_owned();
+            return Err(ChangeFault::Invalid { reason, hint: None });
+        };
+        self.edit(name, |file| edit::add_upstream(file, name, &settings))
+    }
+
+    fn remove_upstream(&self, name: &str) -> Result<(), ChangeFault> {
+        self.edit(name, |file| edit::remove_upstream(file, name))
+    }
+
+    fn set_enabled(&self, name: &str, enabled: bool) -> Result<(), ChangeFault> {
+        self.edit(name, |file| edit::set_enabled(file, name, enabled))
+    }
+
+    /// Reads the files again. A bad file keeps the last good configuration, and the gateway says
+    /// so until it is mended.
+    fn reload(&self) -> Result<ReloadReport, ChangeFault> {
+        let stopped = || ChangeFault::Failed {
+            reason: "the gateway has stopped".into(),
+            hint: None,
+        };
+        let running = self.running.get().ok_or_else(stopped)?;
+        let gateway = running.gateway.upgrade().ok_or_else(stopped)?;
+        let loaded = match self.loaded() {
+            Ok(loaded) => loaded,
+            Err(fault) => {
+                gateway
+                    .reload_problem
+                    .store(Arc::new(Some(fault.to_string())));
+                return Err(fault);
+            }
+        };
+        let report = compare(&gateway.active(), &loaded);
+        running.engine.reload(engine_settings(&loaded));
+        gateway.reload(active(&loaded));
+        Ok(report)
+    }
+}
+
+fn compare(before: &Active, after: &Loaded) -> ReloadReport {
+    let mut report = ReloadReport::default();
+    for (name, settings) in &after.config.upstreams {
+        match before.upstreams.get(name) {
+            None => report.added.push(name.clone()),
+            Some(old) if old != settings => report.changed.push(name.clone()),
+            Some(_) => {}
+        }
+    }
+    let gone = before
+        .upstreams
+        .keys()
+        .filter(|name| !after.config.upstreams.contains_key(*name));
+    report.removed = gone.cloned().collect();
+    let (old, new) = (&before.settings, &after.config.gateway);
+    for (key, changed) in [
+        ("listen", old.listen != new.listen),
+        ("data_dir", old.data_dir != new.data_dir),
+        ("api_key", old.api_key != new.api_key),
+        ("activity", old.activity != new.activity),
+    ] {
+        if changed {
+            report.needs_restart.push(key.to_owned());
+        }
+    }
+    report
+}

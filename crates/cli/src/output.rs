@@ -1,0 +1,172 @@
+//! What the user sees: data on standard output, everything else on standard error.
+
+use std::io::{self, IsTerminal as _, Write as _};
+use std::process::ExitCode;
+
+use anyhow::Result;
+use serde_json::Value;
+
+use crate::args::Format;
+
+/// Prints a line of data. A reader that has gone away is not an error.
+pub(crate) fn line(text: &str) -> Result<()> {
+    quiet(writeln!(io::stdout().lock(), "{text}"))
+}
+
+/// Prints data without a line end.
+pub(crate) fn raw(bytes: &[u8]) -> Result<()> {
+    quiet(io::stdout().lock().write_all(bytes))
+}
+
+fn quiet(written: io::Result<()>) -> Result<()> {
+    match written {
+        Err(fault) if fault.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        other => Ok(other?),
+    }
+}
+
+/// Prints a remark for the person at the terminal.
+pub(crate) fn note(text: &str) {
+    drop(writeln!(io::stderr().lock(), "{text}"));
+}
+
+/// Prints an error and its remedy.
+pub(crate) fn error(message: &str, hint: Option<&str>) {
+    let mut stderr = io::stderr().lock();
+    let (red, cyan, plain) = if colour() {
+        ("\x1b[31m", "\x1b[36m", "\x1b[0m")
+    } else {
+        ("", "", "")
+    };
+    drop(writeln!(stderr, "{red}error:{plain} {message}"));
+    if let Some(hint) = hint {
+        drop(writeln!(stderr, "{cyan}hint:{plain} {hint}"));
+    }
+}
+
+fn colour() -> bool {
+    std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()) && io::stderr().is_terminal()
+}
+
+/// Prints what clap has to say: help on standard output, mistakes on standard error.
+pub(crate) fn usage(fault: &clap::Error) -> ExitCode {
+    drop(fault.print());
+    if fault.use_stderr() {
+        crate::exit::Exit::BadInput.into()
+    } else {
+        ExitCode::SUCCESS
+    }
+}
+
+/// Prints rows in the chosen form; a table has one column for each of `columns`.
+pub(crate) fn rows(format: Format, columns: &[&str], rows: &[Value]) -> Result<()> {
+    match format {
+        Format::Table => table(columns, rows),
+        Format::Json => line(&serde_json::to_string_pretty(rows)?),
+        Format::Jsonl => rows.iter().try_for_each(|row| line(&row.to_string())),
+        Format::Yaml => rows
+            .iter()
+            .try_for_each(|row| raw(format!("- {}", yaml(row, 1)).as_bytes())),
+    }
+}
+
+/// Prints one value in the chosen form; a table shows a name and a value on each line.
+pub(crate) fn value(format: Format, value: &Value) -> Result<()> {
+    match (format, value) {
+        (Format::Table, Value::Object(members)) => {
+            let width = members.keys().map(String::len).max().unwrap_or(0);
+            members
+                .iter()
+                .try_for_each(|(name, value)| line(&format!("{name:width$}  {}", cell(value))))
+        }
+        (Format::Table | Format::Json, value) => line(&serde_json::to_string_pretty(value)?),
+        (Format::Jsonl, value) => line(&value.to_string()),
+        (Format::Yaml, value) => raw(yaml(value, 0).as_bytes()),
+    }
+}
+
+fn table(columns: &[&str], rows: &[Value]) -> Result<()> {
+    let texts: Vec<Vec<String>> = rows
+        .iter()
+        .map(|row| {
+            columns
+                .iter()
+                .map(|name| cell(row.get(*name).unwrap_or(&Value::Null)))
+                .collect()
+        })
+        .collect();
+    let width = |at: usize| {
+        let longest = texts
+            .iter()
+            .filter_map(|row| row.get(at))
+            .map(|text| text.chars().count())
+            .max();
+        longest
+            .unwrap_or(0)
+            .max(columns.get(at).map_or(0, |name| name.len()))
+    };
+    let widths: Vec<_> = (0..columns.len()).map(width).collect();
+    let show = |cells: &mut dyn Iterator<Item = String>| {
+        let padded: Vec<_> = cells
+            .zip(&widths)
+            .map(|(text, &width)| format!("{text:width$}"))
+            .collect();
+        line(padded.join("  ").trim_end())
+    };
+    show(&mut columns.iter().map(|name| name.to_uppercase()))?;
+    texts
+        .into_iter()
+        .try_for_each(|row| show(&mut row.into_iter()))
+}
+
+/// Shows a value on one line, without control characters of whoever wrote it.
+fn cell(value: &Value) -> String {
+    let text = match value {
+        Value::Null => "-".to_owned(),
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    let flat: String = text
+        .chars()
+        .map(|char| if char.is_control() { ' ' } else { char })
+        .collect();
+    let mut short: String = flat.chars().take(100).collect();
+    if short.len() < flat.len() {
+        short.push('…');
+    }
+    short
+}
+
+/// Prints a value as YAML. Scalars are printed as JSON, which YAML understands.
+fn yaml(value: &Value, indent: usize) -> String {
+    let pad = "  ".repeat(indent);
+    let nested = |value: &Value| match value {
+        Value::Object(members) if !members.is_empty() => format!("\n{}", yaml(value, indent + 1)),
+        Value::Array(items) if !items.is_empty() => format!("\n{}", yaml(value, indent + 1)),
+        scalar => format!(" {scalar}\n"),
+    };
+    match value {
+        Value::Object(members) if !members.is_empty() => {
+            let entries: Vec<_> = members
+                .iter()
+                .map(|(name, value)| format!("{}:{}", Value::from(name.as_str()), nested(value)))
+                .collect();
+            entries
+                .iter()
+                .enumerate()
+                .map(|(at, entry)| {
+                    if at == 0 && indent > 0 {
+                        entry.clone()
+                    } else {
+                        format!("{pad}{entry}")
+                    }
+                })
+                .collect()
+        }
+        Value::Array(items) if !items.is_empty() => items
+            .iter()
+            .map(|item| format!("{pad}-{}", nested(item)))
+            .collect(),
+        scalar => format!("{scalar}\n"),
+    }
+}

@@ -1,0 +1,178 @@
+//! Checks of the `security` section.
+
+use std::collections::BTreeSet;
+
+use mcpproxy_upstream::settings::Span;
+
+use super::Checker;
+use crate::path::Path;
+use crate::security::{HookKind, HookSettings, PiiDetection, RiskAssessment, SecuritySettings};
+
+impl Checker<'_> {
+    pub(super) fn security(&mut self, settings: &SecuritySettings) {
+        let base = Path::of(["security"]);
+        if !is_header(&settings.correlation_id_header) {
+            let path = base.key("correlation_id_header");
+            let message = format!(
+                "`{}` is no name for a header",
+                settings.correlation_id_header
+            );
+            self.wrong(&path, message, None);
+        }
+        self.flow(settings);
+        self.patterns(
+            &settings.pii_detection,
+            &base.key("pii_detection").key("custom_patterns"),
+        );
+        self.risk(&settings.risk_assessment, &base.key("risk_assessment"));
+        if let Some(url) = &settings.alerts.webhook_url
+            && !has_scheme(url.expose(), &["http", "https"])
+        {
+            let path = base.key("alerts").key("webhook_url");
+            self.wrong(&path, "the address has no scheme `http` or `https`", None);
+        }
+        self.hooks(&settings.hooks, &base.key("hooks"));
+    }
+
+    fn flow(&mut self, settings: &SecuritySettings) {
+        let tracking = &settings.flow_tracking;
+        let zero = [
+            (
+                "session_timeout_minutes",
+                tracking.session_timeout_minutes == 0,
+            ),
+            (
+                "max_origins_per_session",
+                tracking.max_origins_per_session == 0,
+            ),
+            ("hash_min_length", tracking.hash_min_length == 0),
+            (
+                "max_response_hash_bytes",
+                tracking.max_response_hash_bytes == 0,
+            ),
+        ];
+        for (key, _) in zero.into_iter().filter(|(_, zero)| *zero) {
+            let path = Path::of(["security", "flow_tracking", key]);
+            self.wrong(&path, "must be greater than zero", None);
+        }
+        let hosts = Path::of(["security", "flow_policy", "suspicious_endpoints"]);
+        for (index, host) in self.complete(&hosts, &settings.flow_policy.suspicious_endpoints) {
+            if host.is_empty() || host.contains(|c: char| c == '/' || c.is_whitespace()) {
+                self.wrong(
+                    &hosts.index(index),
+                    format!("`{host}` is no host name"),
+                    None,
+                );
+            }
+        }
+    }
+
+    fn patterns(&mut self, settings: &PiiDetection, base: &Path) {
+        let mut seen = BTreeSet::new();
+        for (index, pattern) in self.complete(base, &settings.custom_patterns) {
+            let path = base.index(index);
+            if pattern.name.is_empty() || !seen.insert(pattern.name.as_str()) {
+                let message = format!("the name `{}` is empty or taken", pattern.name);
+                self.wrong(&path.key("name"), message, None);
+            }
+            if regex_syntax::parse(&pattern.regex).is_err() {
+                let message = "this is no valid regular expression";
+                self.wrong(&path.key("regex"), message, None);
+            }
+        }
+    }
+
+    fn risk(&mut self, settings: &RiskAssessment, base: &Path) {
+        let (flag, approve) = (
+            settings.auto_flag_threshold,
+            settings.require_approval_threshold,
+        );
+        for (key, score) in [
+            ("auto_flag_threshold", flag),
+            ("require_approval_threshold", approve),
+        ] {
+            if score > 100 {
+                self.wrong(&base.key(key), "a risk score is at most 100", None);
+            }
+        }
+        if approve < flag && !self.report.touches(base) {
+            let message = "calls would need approval before they are flagged";
+            let hint = Some("make it at least `auto_flag_threshold`");
+            self.wrong(&base.key("require_approval_threshold"), message, hint);
+        }
+    }
+
+    fn hooks(&mut self, hooks: &[HookSettings], base: &Path) {
+        let mut seen = BTreeSet::new();
+        for (index, hook) in self.complete(base, hooks) {
+            let path = base.index(index);
+            if hook.id.is_empty() || !seen.insert(hook.id.as_str()) {
+                let message = format!("the id `{}` is empty or taken", hook.id);
+                self.wrong(&path.key("id"), message, None);
+            }
+            if hook.timeout.is_some_and(Span::is_zero) {
+                self.wrong(&path.key("timeout"), "must be greater than zero", None);
+            }
+            if hook.runs_on.is_empty() {
+                let hint = Some("use `enabled: false` to switch the hook off");
+                self.wrong(&path.key("runs_on"), "the hook would never run", hint);
+            }
+            self.address(hook, &path);
+        }
+    }
+
+    /// Each kind of hook has its own address and nothing of the others.
+    fn address(&mut self, hook: &HookSettings, path: &Path) {
+        let (kind, needs): (&str, &[&str]) = match hook.kind {
+            HookKind::Native => ("native", &[]),
+            HookKind::ExternalGrpc => ("external-grpc", &["endpoint"]),
+            HookKind::Webhook => ("webhook", &["url", "method", "headers"]),
+        };
+        let given = [
+            ("endpoint", hook.endpoint.is_some()),
+            ("url", hook.url.is_some()),
+            ("method", hook.method.is_some()),
+            ("headers", !hook.headers.is_empty()),
+        ];
+        for (key, _) in given
+            .iter()
+            .filter(|(key, given)| *given && !needs.contains(key))
+        {
+            let message = format!("has no effect on a hook of type `{kind}`");
+            self.wrong(&path.key(key), message, None);
+        }
+        let (key, address, schemes): (_, _, &[&str]) = match hook.kind {
+            HookKind::Native => return,
+            HookKind::ExternalGrpc => (
+                "endpoint",
+                &hook.endpoint,
+                &["grpc", "grpcs", "http", "https"],
+            ),
+            HookKind::Webhook => ("url", &hook.url, &["http", "https"]),
+        };
+        match address {
+            None => self.wrong(path, format!("a hook of type `{kind}` needs `{key}`"), None),
+            Some(address) if !has_scheme(address, schemes) => {
+                let schemes: Vec<_> = schemes.iter().map(|s| format!("`{s}`")).collect();
+                let message = format!("the address has no scheme {}", schemes.join(" or "));
+                self.wrong(&path.key(key), message, None);
+            }
+            Some(_) => {}
+        }
+    }
+}
+
+fn has_scheme(address: &str, schemes: &[&str]) -> bool {
+    address.split_once("://").is_some_and(|(scheme, rest)| {
+        let known = schemes
+            .iter()
+            .any(|known| known.eq_ignore_ascii_case(scheme));
+        known && !rest.is_empty() && !rest.contains(char::is_whitespace)
+    })
+}
+
+/// RFC 9110, 5.6.2: a header's name is a token.
+fn is_header(name: &str) -> bool {
+    let token = |b: u8| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b);
+    !name.is_empty() && name.bytes().all(token)
+}

@@ -1,0 +1,46 @@
+//! Raw file to checked configuration.
+//!
+//! The way of a file: `source` holds its text, `read` makes a tree of nodes that know their place,
+//! `variables` puts in the environment, `shape` brings older spellings to one form, `merge` lays
+//! the layers over each other, `decode` turns the tree into the owners' settings and names every
+//! mistake, `check` looks at what no single key can tell.
+//!
+//! Deliberately absent: what the settings mean (their owners know), the process environment (it is
+//! handed in), and any watching of files (a [`Fingerprint`] is polled by whoever reloads).
+
+mod check;
+mod config;
+mod decode;
+pub mod edit;
+mod error;
+mod fingerprint;
+mod load;
+mod merge;
+mod node;
+mod notice;
+mod origin;
+mod path;
+mod read;
+mod report;
+mod scalar;
+mod security;
+mod shape;
+mod show;
+mod source;
+mod sources;
+mod suggest;
+mod variables;
+
+pub use self::config::{Config, schema};
+pub use self::error::{Error, Problem, Problems};
+pub use self::fingerprint::Fingerprint;
+pub use self::load::{Loaded, check_upstream, load, load_text};
+pub use self::notice::Notice;
+pub use self::origin::{Origin, Origins, Position};
+pub use self::security::{
+    AgentHooks, Alerts, AuditLogging, CustomPattern, FailureMode, HookKind, HookMethod, HookPhase,
+    HookSettings, PatternSeverity, PiiDetection, PiiPattern, RiskAssessment, SecuritySettings,
+    ToolQuarantine,
+};
+pub use self::show::{Row, show};
+pub use self::sources::{Flags, Sources};

@@ -1,0 +1,236 @@
+//! From sources to a checked configuration: the one place that knows the order of the steps.
+
+mod files;
+
+use std::path::{Path as FilePath, PathBuf};
+
+use mcpproxy_upstream::settings::UpstreamSettings;
+
+use self::files::Files;
+pub(crate) use self::files::text_of;
+use crate::check;
+use crate::config::Config;
+use crate::decode::decode;
+use crate::error::Problems;
+use crate::merge::merge;
+use crate::node::{Entry, Node, Place, Value};
+use crate::notice::{Notice, notices};
+use crate::origin::{Origin, Origins};
+use crate::path::Path;
+use crate::report::Report;
+use crate::shape;
+use crate::source::Texts;
+use crate::sources::Sources;
+use crate::variables;
+
+/// Keys at the top level that are not the gateway's.
+const SECTIONS: [&str; 3] = ["mcpServers", "security", "tool_policy"];
+
+/// A checked configuration and what is known about it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Loaded {
+    /// The configuration.
+    pub config: Config,
+    /// Where each value came from.
+    pub origins: Origins,
+    /// What was given and does nothing in this version.
+    pub notices: Vec<Notice>,
+    /// The files that were read, the strongest first.
+    pub files: Vec<PathBuf>,
+    /// The files that were looked for; a [`crate::Fingerprint`] of them changes with the
+    /// configuration.
+    pub watch: Vec<PathBuf>,
+    /// The file in which something new is written.
+    pub target: PathBuf,
+}
+
+impl Loaded {
+    /// Returns the file in which an upstream is given, the strongest where there are several.
+    pub fn file_of(&self, upstream: &str) -> Option<PathBuf> {
+        match self
+            .origins
+            .of(&Path::of(["mcpServers", upstream]).to_string())
+        {
+            Origin::File { path, .. } => Some(path),
+            Origin::Default | Origin::Environment(_) | Origin::Flag(_) => None,
+        }
+    }
+}
+
+/// Loads and checks a configuration; every mistake that can be found is in the error.
+pub fn load(sources: &Sources<'_>) -> Result<Loaded, Problems> {
+    let mut files = Files::new(sources.environment);
+    let (layers, target) = find(sources, &mut files);
+    finish(sources, files, layers, target)
+}
+
+/// Loads and checks a text as if it were the only file; nothing is read from disk.
+pub fn load_text(sources: &Sources<'_>, file: &FilePath, text: &str) -> Result<Loaded, Problems> {
+    let mut files = Files::new(sources.environment);
+    let layer = files.text(file, text.to_owned());
+    finish(sources, files, layer.into_iter().collect(), file.to_owned())
+}
+
+/// Lays the layers over each other and checks the result.
+fn finish(
+    sources: &Sources<'_>,
+    files: Files<'_>,
+    mut layers: Vec<Node>,
+    target: PathBuf,
+) -> Result<Loaded, Problems> {
+    let Files {
+        texts,
+        mut report,
+        read,
+        watch,
+        broken,
+        ..
+    } = files;
+    layers.push(sources.layers());
+    // Each layer is read by itself, so that a mistake is found even where a stronger layer hides
+    // it.
+    for layer in &layers {
+        assemble(&mut layer.clone(), &texts, &mut report);
+    }
+    let mut root = layers.into_iter().fold(Node::empty_map(), merge);
+    let notices = notices(&root, &texts);
+    let origins = origins(&root, &texts);
+    let mut config = assemble(&mut root, &texts, &mut Report::default());
+    // With a part missing from the picture, what seems to be wrong may be right.
+    if !broken && !report.is_full() {
+        check::check(&config, &root, &texts, &mut report);
+    }
+    expand(&mut config, sources, &root, &texts, &mut report);
+    report.finish()?;
+    Ok(Loaded {
+        config,
+        origins,
+        notices,
+        files: read,
+        watch,
+        target,
+    })
+}
+
+/// Checks one upstream that stands in no file, as it would be in one.
+pub fn check_upstream(
+    name: &str,
+    entry: &serde_json::Value,
+    environment: &dyn Fn(&str) -> Option<String>,
+) -> Result<UpstreamSettings, Problems> {
+    let mut report = Report::default();
+    let texts = Texts::default();
+    let path = Path::of(["mcpServers", name]);
+    let mut node = Node::from(entry);
+    variables::resolve(&mut node, &path, &texts, environment, &mut report);
+    shape::upstream(&mut node, &path, &texts, &mut report);
+    let settings = decode(&mut node, &path, &["disabled"], &texts, &mut report);
+    check::check_upstream(name, &settings, &mut report);
+    report.finish().map(|()| settings)
+}
+
+/// Reads the files, the weakest first: either the one that was named, or the user's and the
+/// project's.
+fn find(sources: &Sources<'_>, files: &mut Files<'_>) -> (Vec<Node>, PathBuf) {
+    if let Some(file) = sources.explicit() {
+        return (files.required(&file).into_iter().collect(), file);
+    }
+    let (project, project_file) = files.folder(&sources.project_dir);
+    let folder = user_folder(sources, project.as_ref());
+    let (user, user_file) = files.folder(&folder);
+    // Something new goes where the reader of the configuration would look first.
+    let target = if project.is_some() {
+        project_file
+    } else {
+        user_file
+    };
+    (user.into_iter().chain(project).collect(), target)
+}
+
+/// Returns the folder of the user's file, which is the data folder as far as it is known by then.
+fn user_folder(sources: &Sources<'_>, project: Option<&Node>) -> PathBuf {
+    let layers = sources.layers();
+    let given = layers.get("data_dir").or_else(|| project?.get("data_dir"));
+    let folder = match given.map(|node| &node.value) {
+        Some(Value::Text(folder)) => PathBuf::from(folder),
+        _ => Config::default().gateway.data_dir,
+    };
+    sources.expand(&folder).unwrap_or(folder)
+}
+
+/// Turns the tree into the owners' types.
+fn assemble(root: &mut Node, texts: &Texts, report: &mut Report) -> Config {
+    let mut config = Config::default();
+    if let Some(section) = root.get_mut("mcpServers") {
+        let path = Path::of(["mcpServers"]);
+        match &mut section.value {
+            Value::Map(entries) => {
+                for Entry { key, node, .. } in entries {
+                    let settings = decode(node, &path.key(key), &["disabled"], texts, report);
+                    config.upstreams.insert(key.clone(), settings);
+                }
+            }
+            Value::Null | Value::Removed => {}
+            _ => report.add(
+                texts,
+                &path,
+                section.place,
+                "expected a map or a list",
+                None,
+            ),
+        }
+    }
+    if let Some(section) = root.get_mut("security") {
+        config.security = decode(section, &Path::of(["security"]), &[], texts, report);
+    }
+    let mut top = root.clone();
+    for section in SECTIONS {
+        drop(top.take(section));
+    }
+    config.gateway = decode(&mut top, &Path::default(), &SECTIONS, texts, report);
+    config
+}
+
+/// Puts the home folder where a path begins with `~`.
+fn expand(
+    config: &mut Config,
+    sources: &Sources<'_>,
+    root: &Node,
+    texts: &Texts,
+    report: &mut Report,
+) {
+    let mut home = |path: &mut PathBuf, at: &Path| {
+        if let Some(expanded) = sources.expand(path) {
+            *path = expanded;
+            return;
+        }
+        let place = root.place_of(at.segments()).unwrap_or(Place::Nowhere);
+        let message = "`~` is used and the home folder is not known";
+        report.add(texts, at, place, message, Some("set `HOME`".to_owned()));
+    };
+    home(&mut config.gateway.data_dir, &Path::of(["data_dir"]));
+    for (name, upstream) in &mut config.upstreams {
+        let at = Path::of(["mcpServers", name]);
+        if let Some(folder) = &mut upstream.working_dir {
+            home(folder, &at.key("working_dir"));
+        }
+        if let Some(command) = upstream.command.as_mut().filter(|c| c.starts_with("~/")) {
+            let mut path = FilePath::new(command).to_owned();
+            home(&mut path, &at.key("command"));
+            *command = path.to_string_lossy().into_owned();
+        }
+    }
+}
+
+fn origins(root: &Node, texts: &Texts) -> Origins {
+    let mut origins = Origins::default();
+    root.walk(&Path::default(), root.place, &mut |path, place, node| {
+        if !path.segments().is_empty() {
+            origins.insert(path.to_string(), place.origin(texts), node.secret);
+        }
+    });
+    origins
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,164 @@
+//! What an operation is called, who may do it, and what it changed.
+//!
+//! A [`Change`] carries names only, never settings or secrets, so that it can be logged as it is.
+
+use std::fmt;
+
+use mcpproxy_core::{Principal, PrincipalKind, Wall};
+use serde::Serialize;
+
+use crate::error::Refused;
+
+/// An operation that only the owner may carry out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Act {
+    /// Stops calls.
+    StopCalls,
+    /// Lets calls go again.
+    ResumeCalls,
+    /// Makes an agent token.
+    CreateToken,
+    /// Lists agent tokens.
+    ListTokens,
+    /// Makes an agent token worthless.
+    RevokeToken,
+    /// Adds an upstream.
+    AddUpstream,
+    /// Removes an upstream.
+    RemoveUpstream,
+    /// Switches an upstream on.
+    EnableUpstream,
+    /// Switches an upstream off.
+    DisableUpstream,
+    /// Reads the configuration again.
+    Reload,
+}
+
+impl fmt::Display for Act {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::StopCalls => "stop calls",
+            Self::ResumeCalls => "resume calls",
+            Self::CreateToken => "create a token",
+            Self::ListTokens => "list tokens",
+            Self::RevokeToken => "revoke a token",
+            Self::AddUpstream => "add an upstream",
+            Self::RemoveUpstream => "remove an upstream",
+            Self::EnableUpstream => "enable an upstream",
+            Self::DisableUpstream => "disable an upstream",
+            Self::Reload => "reload the configuration",
+        })
+    }
+}
+
+/// What an operation changed, for the log and for the answer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Change {
+    /// What was done.
+    pub act: Act,
+    /// To what: a scope, or the name of a token or an upstream; empty for a reload.
+    pub target: String,
+    /// Who did it.
+    pub by: String,
+    /// When.
+    pub at: Wall,
+    /// Whether it made a difference.
+    pub effect: Effect,
+}
+
+/// Whether an operation made a difference.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Effect {
+    /// It did.
+    Made,
+    /// It was so before.
+    AlreadySo,
+}
+
+impl fmt::Display for Change {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}", self.act)?;
+        if !self.target.is_empty() {
+            write!(formatter, " (`{}`)", self.target)?;
+        }
+        write!(formatter, " by `{}`", self.by)?;
+        match self.effect {
+            Effect::Made => Ok(()),
+            Effect::AlreadySo => formatter.write_str(", which was so already"),
+        }
+    }
+}
+
+/// The proof that the owner asks.
+///
+/// INVARIANT: only [`Mandate::of`] makes one, and a [`Change`] comes from nowhere else.
+#[derive(Debug)]
+pub(crate) struct Mandate<'a> {
+    act: Act,
+    who: &'a Principal,
+}
+
+impl<'a> Mandate<'a> {
+    /// Lets the owner pass and refuses everybody else.
+    pub(crate) fn of(who: &'a Principal, act: Act) -> Result<Self, Refused> {
+        match who.kind {
+            PrincipalKind::Owner => Ok(Self { act, who }),
+            PrincipalKind::Agent | PrincipalKind::Local => Err(Refused::Forbidden {
+                who: who.name.to_string(),
+                act,
+            }),
+        }
+    }
+
+    /// Returns the name of the one who asks.
+    pub(crate) fn by(&self) -> &str {
+        &self.who.name
+    }
+
+    /// Says what came of it.
+    pub(crate) fn change(self, target: impl Into<String>, effect: Effect, at: Wall) -> Change {
+        Change {
+            act: self.act,
+            target: target.into(),
+            by: self.by().to_owned(),
+            at,
+            effect,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_change_reads_as_a_line_of_a_log() {
+        let check = |act, target: &str, effect, expect: &str| {
+            let owner = Principal::owner();
+            let change = Mandate::of(&owner, act)
+                .unwrap()
+                .change(target, effect, Wall(0));
+            assert_eq!(change.to_string(), expect);
+        };
+        check(
+            Act::StopCalls,
+            "all",
+            Effect::Made,
+            "stop calls (`all`) by `owner`",
+        );
+        check(
+            Act::Reload,
+            "",
+            Effect::Made,
+            "reload the configuration by `owner`",
+        );
+        check(
+            Act::StopCalls,
+            "all",
+            Effect::AlreadySo,
+            "stop calls (`all`) by `owner`, which was so already",
+        );
+    }
+}

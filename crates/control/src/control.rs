@@ -1,0 +1,219 @@
+//! The operations themselves. Each takes the one who asks, and only the owner may change anything.
+//!
+//! Who asks is established by [`Control::authenticate`] or by the door; nothing here reads a
+//! message.
+
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use mcpproxy_core::{Clock, Principal, PrincipalKind, Secret};
+use mcpproxy_engine::{Engine, StopScope};
+use serde::Serialize;
+
+use crate::change::{Act, Change, Effect, Mandate};
+use crate::configurer::{Configurer, ReloadReport};
+use crate::error::Refused;
+use crate::keys::ApiKey;
+use crate::orders::{Order, Orders};
+use crate::tokens::{TokenInfo, TokenScope, Tokens};
+
+/// What stands before a token's name in the name of its principal.
+const TOKEN: &str = "token:";
+
+/// Everything an operator can do.
+#[derive(Debug)]
+pub struct Control {
+    key: ApiKey,
+    tokens: Tokens,
+    orders: Orders,
+    engine: Arc<Engine>,
+    configurer: Arc<dyn Configurer>,
+    clock: Arc<dyn Clock>,
+}
+
+/// A token that was made. It cannot be shown again.
+#[derive(Debug)]
+pub struct NewToken {
+    /// The token.
+    pub secret: Secret,
+    /// What is known about it.
+    pub info: TokenInfo,
+    /// What changed.
+    pub change: Change,
+}
+
+/// A reload that was done.
+#[derive(Debug, Serialize)]
+pub struct Reloaded {
+    /// What it brought.
+    pub report: ReloadReport,
+    /// What changed.
+    pub change: Change,
+}
+
+impl Control {
+    /// Bundles what operations work on; `orders` are those of the engine's kill switch.
+    pub fn new(
+        key: ApiKey,
+        tokens: Tokens,
+        orders: Orders,
+        engine: Arc<Engine>,
+        configurer: Arc<dyn Configurer>,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
+        Self {
+            key,
+            tokens,
+            orders,
+            engine,
+            configurer,
+            clock,
+        }
+    }
+
+    /// Returns who presents a key or a token, if it is a good one.
+    pub fn authenticate(&self, presented: &str) -> Option<Principal> {
+        if self.key.matches(presented.as_bytes()) {
+            return Some(Principal::owner());
+        }
+        self.tokens.refresh(self.clock.tick());
+        let info = self.tokens.verify(presented, self.clock.wall())?;
+        let name = format!("{TOKEN}{}", info.name).into();
+        Some(Principal {
+            kind: PrincipalKind::Agent,
+            name,
+        })
+    }
+
+    /// Returns what a principal is limited to; nothing for one without limits.
+    ///
+    /// The holder of a token that was revoked or expired meanwhile is limited to nothing at all.
+    pub fn scope_of(&self, who: &Principal) -> Option<TokenScope> {
+        match who.kind {
+            PrincipalKind::Owner | PrincipalKind::Local => None,
+            PrincipalKind::Agent => {
+                self.tokens.refresh(self.clock.tick());
+                let name = who.name.strip_prefix(TOKEN);
+                let info = name.and_then(|name| self.tokens.find(name, self.clock.wall()));
+                Some(info.map_or_else(TokenScope::nothing, |info| info.scope.clone()))
+            }
+        }
+    }
+
+    /// Returns what is wrong with the files behind keys, tokens and orders, for status and doctor.
+    pub fn problems(&self) -> Vec<String> {
+        self.tokens.refresh(self.clock.tick());
+        [self.orders.problem(), self.tokens.problem()]
+            .into_iter()
+            .flatten()
+            .collect()
+    }
+
+    /// Stops calls at once.
+    pub fn stop_calls(&self, who: &Principal, scope: &StopScope) -> Result<Change, Refused> {
+        let mandate = Mandate::of(who, Act::StopCalls)?;
+        let (now, target) = (self.clock.wall(), scope.to_string());
+        let effect = self
+            .orders
+            .stop(self.engine.stops(), scope, mandate.by(), now)?;
+        Ok(mandate.change(target, effect, now))
+    }
+
+    /// Lets calls go again.
+    pub fn resume_calls(&self, who: &Principal, scope: &StopScope) -> Result<Change, Refused> {
+        let mandate = Mandate::of(who, Act::ResumeCalls)?;
+        self.orders.resume(self.engine.stops(), scope)?;
+        Ok(self.made(mandate, scope.to_string()))
+    }
+
+    /// Returns what is stopped: all of it to the owner, what concerns them to others.
+    ///
+    /// Other callers' names and sessions stay hidden, since the id of a session opens it.
+    pub fn stopped(&self, who: &Principal) -> Vec<Order> {
+        let mut orders = self.orders.list();
+        orders.retain(|order| match (&order.scope, who.kind) {
+            (_, PrincipalKind::Owner) | (StopScope::All | StopScope::Upstream(_), _) => true,
+            (StopScope::Principal(name), _) => **name == *who.name,
+            (StopScope::Session(_), _) => false,
+        });
+        orders
+    }
+
+    /// Makes an agent token.
+    pub fn create_token(
+        &self,
+        who: &Principal,
+        name: &str,
+        scope: TokenScope,
+    ) -> Result<NewToken, Refused> {
+        let mandate = Mandate::of(who, Act::CreateToken)?;
+        let (secret, info) = self.tokens.create(name, scope, self.clock.wall())?;
+        Ok(NewToken {
+            secret,
+            change: self.made(mandate, name),
+            info,
+        })
+    }
+
+    /// Lists the agent tokens.
+    pub fn list_tokens(&self, who: &Principal) -> Result<Vec<TokenInfo>, Refused> {
+        Mandate::of(who, Act::ListTokens)?;
+        Ok(self.tokens.list()?)
+    }
+
+    /// Makes an agent token worthless.
+    pub fn revoke_token(&self, who: &Principal, name: &str) -> Result<Change, Refused> {
+        let mandate = Mandate::of(who, Act::RevokeToken)?;
+        self.tokens.revoke(name)?;
+        Ok(self.made(mandate, name))
+    }
+
+    /// Adds an upstream with settings as the configuration file has them.
+    pub fn add_upstream(
+        &self,
+        who: &Principal,
+        name: &str,
+        settings: serde_json::Value,
+    ) -> Result<Change, Refused> {
+        let mandate = Mandate::of(who, Act::AddUpstream)?;
+        self.configurer.add_upstream(name, settings)?;
+        Ok(self.made(mandate, name))
+    }
+
+    /// Removes an upstream.
+    pub fn remove_upstream(&self, who: &Principal, name: &str) -> Result<Change, Refused> {
+        let mandate = Mandate::of(who, Act::RemoveUpstream)?;
+        self.configurer.remove_upstream(name)?;
+        Ok(self.made(mandate, name))
+    }
+
+    /// Switches an upstream on.
+    pub fn enable_upstream(&self, who: &Principal, name: &str) -> Result<Change, Refused> {
+        let mandate = Mandate::of(who, Act::EnableUpstream)?;
+        self.configurer.set_enabled(name, true)?;
+        Ok(self.made(mandate, name))
+    }
+
+    /// Switches an upstream off.
+    pub fn disable_upstream(&self, who: &Principal, name: &str) -> Result<Change, Refused> {
+        let mandate = Mandate::of(who, Act::DisableUpstream)?;
+        self.configurer.set_enabled(name, false)?;
+        Ok(self.made(mandate, name))
+    }
+
+    /// Reads the configuration again.
+    pub fn reload(&self, who: &Principal) -> Result<Reloaded, Refused> {
+        let mandate = Mandate::of(who, Act::Reload)?;
+        let report = self.configurer.reload()?;
+        Ok(Reloaded {
+            report,
+            change: self.made(mandate, ""),
+        })
+    }
+
+    fn made(&self, mandate: Mandate<'_>, target: impl Into<String>) -> Change {
+        mandate.change(target, Effect::Made, self.clock.wall())
+    }
+}

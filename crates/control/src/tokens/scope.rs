@@ -1,0 +1,103 @@
+//! What the holder of a token may call, and until when.
+
+use mcpproxy_core::{Operation, Wall};
+use serde::{Deserialize, Deserializer, Serialize};
+
+use crate::error::shown;
+
+/// The longest name of a token or an upstream.
+const LONGEST_NAME: usize = 64;
+/// The most upstreams that a scope names.
+const MOST_UPSTREAMS: usize = 256;
+
+/// What the holder of a token may call, and until when.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TokenScope {
+    /// The upstreams that may be called; all where nothing is said.
+    #[serde(default)]
+    pub upstreams: Option<Vec<String>>,
+    /// The operations that may be carried out; all where nothing is said.
+    #[serde(default, deserialize_with = "operations")]
+    pub operations: Option<Vec<Operation>>,
+    /// When the token ends; never where nothing is said.
+    #[serde(default, deserialize_with = "expires")]
+    pub expires: Option<Wall>,
+}
+
+impl TokenScope {
+    /// The scope of a token that is no longer there: nothing is allowed.
+    pub fn nothing() -> Self {
+        Self {
+            upstreams: Some(Vec::new()),
+            operations: Some(Vec::new()),
+            expires: None,
+        }
+    }
+
+    /// Says whether an upstream may be called.
+    pub fn allows_upstream(&self, upstream: &str) -> bool {
+        let named = self.upstreams.as_ref();
+        named.is_none_or(|names| names.iter().any(|name| name == upstream))
+    }
+
+    /// Says whether an operation may be carried out.
+    pub fn allows_operation(&self, operation: Operation) -> bool {
+        self.operations
+            .as_ref()
+            .is_none_or(|named| named.contains(&operation))
+    }
+
+    /// Says whether the token has ended.
+    pub fn expired(&self, now: Wall) -> bool {
+        self.expires.is_some_and(|expires| expires <= now)
+    }
+
+    /// Tells what is wrong with a scope that is to be kept, if anything.
+    pub(super) fn check(&self) -> Result<(), String> {
+        if let Some(upstreams) = &self.upstreams {
+            if upstreams.is_empty() {
+                return Err("it names no upstream".to_owned());
+            }
+            if upstreams.len() > MOST_UPSTREAMS {
+                return Err(format!("it names more than {MOST_UPSTREAMS} upstreams"));
+            }
+            if let Some(odd) = upstreams.iter().find(|name| !is_name(name)) {
+                return Err(format!("`{}` is no name of an upstream", shown(odd)));
+            }
+        }
+        if self.operations.as_ref().is_some_and(Vec::is_empty) {
+            return Err("it names no operation".to_owned());
+        }
+        Ok(())
+    }
+}
+
+/// Says whether a text can name a token or an upstream.
+pub(super) fn is_name(text: &str) -> bool {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-');
+    (1..=LONGEST_NAME).contains(&text.len()) && text.bytes().all(plain)
+}
+
+/// An operation by its name in a file or a request.
+#[derive(Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Named {
+    Read,
+    Write,
+    Destructive,
+}
+
+fn operations<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Vec<Operation>>, D::Error> {
+    let operation = |named| match named {
+        Named::Read => Operation::Read,
+        Named::Write => Operation::Write,
+        Named::Destructive => Operation::Destructive,
+    };
+    let named = Option::<Vec<Named>>::deserialize(from)?;
+    Ok(named.map(|named| named.into_iter().map(operation).collect()))
+}
+
+fn expires<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Wall>, D::Error> {
+    Ok(Option::<u64>::deserialize(from)?.map(Wall))
+}

@@ -1,0 +1,95 @@
+//! What is written down about a call, and the port behind which the log stands.
+
+use std::fmt;
+use std::pin::Pin;
+
+use serde::Serialize;
+
+use crate::call::{Declared, Door, Status};
+use crate::finding::Finding;
+use crate::id::CallId;
+use crate::verdict::{Action, FlowType, Risk};
+
+/// A future behind `dyn`, from std alone.
+pub type Later<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// One line of the activity log.
+#[derive(Clone, Debug, Serialize)]
+pub struct Record {
+    /// The call's id.
+    pub id: CallId,
+    /// The record's type, as `tool_call` or `policy_decision`.
+    #[serde(rename = "type")]
+    pub kind: &'static str,
+    /// The door.
+    pub source: Door,
+    /// The upstream.
+    pub server_name: String,
+    /// The tool, prompt or resource.
+    pub tool_name: String,
+    /// The method.
+    pub method: String,
+    /// How it ended.
+    pub status: Status,
+    /// What went wrong, in safe words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error_message: Option<String>,
+    /// How long it took.
+    pub duration_ms: f64,
+    /// When the call was received, RFC 3339.
+    pub timestamp: String,
+    /// The conversation.
+    pub session_id: String,
+    /// The verified caller.
+    pub principal: String,
+    /// Bytes that left.
+    pub request_bytes: usize,
+    /// Bytes that came back.
+    pub response_bytes: usize,
+    /// What was decided.
+    pub decision: Action,
+    /// The direction in which data moved.
+    pub flow_type: FlowType,
+    /// The risk.
+    #[serde(flatten)]
+    pub risk: Risk,
+    /// What the agent said about itself.
+    pub declared: Declared,
+    /// What was found.
+    pub findings: Vec<Finding>,
+}
+
+/// How long an append waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Durability {
+    /// Until the record is queued.
+    Relaxed,
+    /// Until the record is on disk.
+    Strict,
+}
+
+/// Why a record was not taken. Never silence.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SinkFault {
+    /// The queue is full.
+    Full,
+    /// The log cannot be written.
+    Broken(String),
+}
+
+impl fmt::Display for SinkFault {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Full => formatter.write_str("the activity log's queue is full"),
+            Self::Broken(why) => write!(formatter, "the activity log cannot be written: {why}"),
+        }
+    }
+}
+
+impl std::error::Error for SinkFault {}
+
+/// Where activity records go.
+pub trait ActivitySink: Send + Sync + fmt::Debug {
+    /// Takes one record: relaxed resolves when it is queued, strict when it is durable.
+    fn append(&self, record: Record, how: Durability) -> Later<'_, Result<(), SinkFault>>;
+}

@@ -1,0 +1,174 @@
+//! A call on its way to an upstream, and what came back.
+//!
+//! Bodies are exact bytes. What they mean is for `mcp` to know; here they have a span that was
+//! inspected and a ticket under which the answer comes back.
+
+use std::ops::Range;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use serde::Serialize;
+
+use crate::clock::{Tick, Wall};
+use crate::id::{CallId, ToolName, UpstreamId};
+use crate::who::{FlowScope, Principal, SessionKey};
+
+/// One message that a downstream wants an upstream to have.
+#[derive(Clone, Debug)]
+pub struct Call {
+    /// Names the call in the log.
+    pub id: CallId,
+    /// Counts the retries of one invocation: input rounds and approvals.
+    pub leg: u8,
+    /// When the door received it.
+    pub at: Wall,
+    /// When the caller stops waiting.
+    pub deadline: Tick,
+    /// The door it came through.
+    pub door: Door,
+    /// The verified caller.
+    pub who: Principal,
+    /// The domain in which secrets are matched.
+    pub scope: FlowScope,
+    /// The conversation it belongs to.
+    pub session: SessionKey,
+    /// What kind of message it is.
+    pub kind: MessageKind,
+    /// What it is addressed to.
+    pub tool: ToolRef,
+    /// What the agent says about its own intent.
+    pub declared: Declared,
+    /// Whom a question about this call could be put to.
+    pub askable: Askable,
+    /// The bytes that will leave, after routing and era translation.
+    pub wire: Wire,
+}
+
+/// The exact message that will leave.
+///
+/// INVARIANT: an upstream writer sends `raw` as it is. Ids, tokens and names were put in before
+/// the engine looked.
+#[derive(Clone, Debug)]
+pub struct Wire {
+    /// The whole message.
+    pub raw: Bytes,
+    /// Where the inspected part stands, if the message has one.
+    pub params: Option<Range<usize>>,
+    /// The id under which an answer is expected; nothing for messages that are not answered.
+    pub ticket: Option<u64>,
+}
+
+impl Wire {
+    /// Returns the inspected bytes.
+    pub fn params(&self) -> &[u8] {
+        self.params
+            .clone()
+            .and_then(|span| self.raw.get(span))
+            .unwrap_or_default()
+    }
+}
+
+/// The door a call came through.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Door {
+    /// The gateway's MCP endpoints, over any transport.
+    Mcp,
+    /// The command line.
+    Cli,
+    /// The REST interface.
+    Api,
+    /// An agent's hook.
+    Hook,
+}
+
+/// What kind of message a call is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum MessageKind {
+    /// A request with its method.
+    Request(Arc<str>),
+    /// A notification with its method.
+    Notification(Arc<str>),
+    /// The downstream's answer to a request that the upstream made.
+    Answer(Arc<str>),
+}
+
+impl MessageKind {
+    /// Returns the method that the message carries or answers.
+    pub fn method(&self) -> &str {
+        match self {
+            Self::Request(method) | Self::Notification(method) | Self::Answer(method) => method,
+        }
+    }
+}
+
+/// What a call is addressed to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ToolRef {
+    /// The upstream.
+    pub upstream: UpstreamId,
+    /// The tool, prompt or resource; empty for messages that name none.
+    pub tool: ToolName,
+}
+
+/// What the agent says about its own intent. Advisory: an agent can be talked into lying.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Declared {
+    /// The operation that the chosen tool variant declares.
+    pub operation: Option<Operation>,
+    /// How sensitive the agent says the data is.
+    pub sensitivity: Option<Box<str>>,
+    /// Why it makes the call.
+    pub reason: Option<Box<str>>,
+}
+
+/// What an operation does to the world.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Operation {
+    /// Only looks.
+    Read,
+    /// Adds or changes.
+    Write,
+    /// Removes, or cannot be undone.
+    Destructive,
+}
+
+/// Whom a question about a call could be put to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Askable {
+    /// The downstream can be sent an elicitation.
+    Elicit,
+    /// The downstream can be answered with an input-required result.
+    InputRequired,
+    /// The agent prompts its user.
+    AgentPrompt,
+    /// Nobody.
+    Nobody,
+}
+
+/// What came back for a call.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// The result or error value, exact bytes.
+    pub body: Bytes,
+    /// How it ended.
+    pub status: Status,
+    /// How long the upstream took.
+    pub took: Duration,
+}
+
+/// How a call ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Status {
+    /// A result that does not say it is an error.
+    Success,
+    /// An error, or a result that says it is one.
+    Error,
+    /// Stopped by policy before the upstream saw it.
+    Blocked,
+    /// Refused by the gateway for its form, its target or a limit.
+    Rejected,
+}

@@ -1,0 +1,113 @@
+//! The only thing a check may say. Checks report findings; `policy::decide` decides.
+
+use serde::Serialize;
+
+use crate::secret::Masked;
+use crate::verdict::Action;
+
+/// One observation by one check.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Finding {
+    /// The stable name of the rule.
+    pub rule: &'static str,
+    /// The kind of detection it came from.
+    pub source: Source,
+    /// The tier of precedence at which it speaks.
+    #[serde(skip)]
+    pub tier: Tier,
+    /// What the check would do.
+    pub wants: Action,
+    /// How bad it is if true.
+    pub severity: Severity,
+    /// How sure the check is, in percent.
+    pub confidence: u8,
+    /// The threat it belongs to.
+    pub threat: Threat,
+    /// The reason, safe to show.
+    pub reason: Masked,
+}
+
+/// The kind of detection that a finding came from; it weighs the risk score.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Source {
+    /// Data-flow tracking.
+    Flow,
+    /// Static analysis of the message.
+    Static,
+    /// The operator's own orders.
+    Operator,
+}
+
+/// Tiers of precedence, strongest first: the first tier with an opinion wins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Tier {
+    /// A suspicious endpoint.
+    Endpoint,
+    /// A quarantined or blocked tool, and the kill switch.
+    Quarantine,
+    /// Guard deny lists and constraints.
+    Guard,
+    /// External hooks; they may only tighten.
+    Hook,
+    /// Access policy.
+    Access,
+    /// Overrides for single tools.
+    Override,
+    /// Signals that contradict each other.
+    Contradiction,
+    /// Sensitive data on its way out.
+    SensitiveFlow,
+    /// Any data on its way out.
+    Flow,
+    /// Policy by operation.
+    Operation,
+    /// Thresholds and scores; they may only tighten.
+    Risk,
+}
+
+/// How bad a finding is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Severity {
+    /// Worth a line in the log.
+    Info,
+    /// Low.
+    Low,
+    /// Medium.
+    Medium,
+    /// High.
+    High,
+    /// Critical.
+    Critical,
+}
+
+/// The twelve threats of the hook framework.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Threat {
+    /// Instructions hidden in a tool's description.
+    ToolPoisoning,
+    /// A tool that changed after it was approved.
+    RugPull,
+    /// A tool that stands in for another.
+    ToolShadowing,
+    /// An upstream that pretends to be another.
+    ServerSpoofing,
+    /// A call the caller may not make.
+    UnauthorizedAccess,
+    /// Instructions in data.
+    PromptInjection,
+    /// Commands in data.
+    CommandInjection,
+    /// Data on its way out.
+    DataExfiltration,
+    /// A session used by somebody else.
+    SessionHijacking,
+    /// Context that was tampered with.
+    ContextPoisoning,
+    /// Too many calls.
+    RateLimitExceeded,
+    /// Behaviour unlike before.
+    AnomalousBehavior,
+}

@@ -1,0 +1,135 @@
+//! Newtypes for every identifier, so that one kind cannot stand in for another.
+//!
+//! Generating randomness is not done here: callers bring the bits.
+
+use std::fmt;
+use std::sync::Arc;
+
+use serde::Serialize;
+
+/// A 128-bit identifier or digest, printed as 32 hexadecimal digits.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Id128(pub u128);
+
+impl Id128 {
+    /// Takes the first sixteen bytes of a digest or of random bits.
+    pub fn from_bytes(bytes: [u8; 16]) -> Self {
+        Self(u128::from_be_bytes(bytes))
+    }
+}
+
+impl fmt::Display for Id128 {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{:032x}", self.0)
+    }
+}
+
+impl fmt::Debug for Id128 {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, formatter)
+    }
+}
+
+/// Identifies one call in the log: a ULID, so that ids sort by time.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct CallId(u128);
+
+/// Crockford's base 32, the alphabet of ULIDs.
+const ULID_DIGITS: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
+
+impl CallId {
+    /// Builds the id from wall-clock milliseconds and 80 random bits.
+    pub fn new(millis: u64, random: u128) -> Self {
+        let random = random & ((1 << 80) - 1);
+        Self((u128::from(millis & 0xFFFF_FFFF_FFFF) << 80) | random)
+    }
+}
+
+impl fmt::Display for CallId {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut text = [0_u8; 26];
+        let mut rest = self.0;
+        for digit in text.iter_mut().rev() {
+            let index = usize::try_from(rest & 31).unwrap_or(0);
+            *digit = ULID_DIGITS.get(index).copied().unwrap_or(b'0');
+            rest >>= 5;
+        }
+        formatter.write_str(std::str::from_utf8(&text).unwrap_or_default())
+    }
+}
+
+impl fmt::Debug for CallId {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, formatter)
+    }
+}
+
+impl Serialize for CallId {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+macro_rules! name {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub struct $name(Arc<str>);
+
+        impl $name {
+            /// Wraps a name as it is spelled in the configuration or on the wire.
+            pub fn new(name: impl Into<Arc<str>>) -> Self {
+                Self(name.into())
+            }
+
+            /// Returns the name as text.
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                formatter.write_str(&self.0)
+            }
+        }
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(formatter, "{:?}", &*self.0)
+            }
+        }
+
+        impl std::borrow::Borrow<str> for $name {
+            fn borrow(&self) -> &str {
+                &self.0
+            }
+        }
+    };
+}
+
+name!(
+    /// Names an upstream as the configuration does.
+    UpstreamId
+);
+name!(
+    /// Names a tool, prompt or resource as its upstream does.
+    ToolName
+);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_print_in_their_public_form() {
+        assert_eq!(CallId::new(0, 0).to_string(), "00000000000000000000000000");
+        assert_eq!(CallId::new(1, 0).to_string(), "00000000010000000000000000");
+        assert_eq!(
+            CallId::new(u64::MAX, u128::MAX).to_string(),
+            "7ZZZZZZZZZZZZZZZZZZZZZZZZZ"
+        );
+        assert_eq!(Id128(255).to_string(), "000000000000000000000000000000ff");
+        assert!(CallId::new(2, 0) > CallId::new(1, u128::MAX));
+    }
+}

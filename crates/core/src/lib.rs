@@ -1,0 +1,27 @@
+//! The values every other crate speaks in: identities, calls, findings, verdicts, records, and the
+//! ports behind which clocks and stores stand.
+//!
+//! Deliberately absent: I/O, a runtime, and any wire format. A door translates bytes into these
+//! values and back; nothing here knows JSON-RPC.
+
+pub mod activity;
+pub mod call;
+pub mod clearance;
+pub mod clock;
+pub mod finding;
+pub mod id;
+pub mod secret;
+pub mod verdict;
+pub mod who;
+
+pub use activity::{ActivitySink, Durability, Later, Record, SinkFault};
+pub use call::{
+    Askable, Call, Declared, Door, MessageKind, Operation, Outcome, Status, ToolRef, Wire,
+};
+pub use clearance::Cleared;
+pub use clock::{Clock, SystemClock, Tick, Wall};
+pub use finding::{Finding, Severity, Source, Threat, Tier};
+pub use id::{CallId, Id128, ToolName, UpstreamId};
+pub use secret::{Masked, Secret};
+pub use verdict::{Action, Enforcement, FlowType, Risk, RiskLevel, Verdict};
+pub use who::{FlowScope, Principal, PrincipalKind, SessionBasis, SessionKey};

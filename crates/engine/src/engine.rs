@@ -1,0 +1,211 @@
+//! `before` and `after`: what happens to every call on its way out and on its way back.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use arc_swap::ArcSwap;
+use mcpproxy_core::{
+    Action, ActivitySink, Call, Cleared, Clock, Durability, Finding, FlowType, Masked, MessageKind,
+    Outcome, Record, Severity, SinkFault, Source, Status, Threat, Tier, UpstreamId, Verdict,
+};
+use mcpproxy_policy::decide;
+use mcpproxy_policy::settings::{Classification, FlowPolicy, FlowTracking, UpstreamClass};
+
+use crate::fields::{FieldLimits, Fields};
+use crate::stops::Stops;
+
+/// What the engine is told by the configuration.
+#[derive(Clone, Debug)]
+pub struct EngineSettings {
+    /// Which upstreams are inside and which outside.
+    pub classification: Classification,
+    /// What happens to data on its way out.
+    pub flow_policy: FlowPolicy,
+    /// How data is followed.
+    pub flow_tracking: FlowTracking,
+    /// Whether a record must be on disk before the answer leaves.
+    pub durability: Durability,
+}
+
+/// What `before` came to.
+#[derive(Debug)]
+pub enum Before {
+    /// The call may leave.
+    Cleared(Box<Cleared<Call>>),
+    /// The call may not leave; the verdict says why, and it is on record.
+    Denied(Arc<Verdict>),
+    /// The call may not leave because that it was denied could not be recorded.
+    Unrecorded(SinkFault),
+}
+
+/// The engine.
+#[derive(Debug)]
+pub struct Engine {
+    settings: ArcSwap<EngineSettings>,
+    fields: Fields,
+    stops: Stops,
+    sink: Arc<dyn ActivitySink>,
+    clock: Arc<dyn Clock>,
+}
+
+impl Engine {
+    /// Makes an engine.
+    pub fn new(
+        settings: EngineSettings,
+        sink: Arc<dyn ActivitySink>,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
+        let settings = ArcSwap::from_pointee(settings);
+        Self {
+            settings,
+            fields: Fields::default(),
+            stops: Stops::default(),
+            sink,
+            clock,
+        }
+    }
+
+    /// Puts new settings in force; calls under way end under those they began with.
+    pub fn reload(&self, settings: EngineSettings) {
+        self.settings.store(Arc::new(settings));
+    }
+
+    /// Returns the kill switch.
+    pub fn stops(&self) -> &Stops {
+        &self.stops
+    }
+
+    /// Judges a call before it leaves.
+    pub async fn before(&self, call: Call) -> Before {
+        let settings = self.settings.load_full();
+        let mut findings = Vec::new();
+        findings.extend(self.stops.judge(&call));
+        let flow = self.flow(&call, &settings, &mut findings);
+        let verdict = Arc::new(decide(findings, call.askable, flow));
+        match verdict.action {
+            Action::Allow | Action::Warn | Action::Ask => {
+                let until = call.deadline;
+                Before::Cleared(Box::new(Cleared::issue(call, verdict, until)))
+            }
+            Action::Deny => self.denied(&call, verdict, settings.durability).await,
+        }
+    }
+
+    /// Judges and records what came back, before the caller sees it.
+    ///
+    /// An origin is remembered before this returns, so that the agent's next call cannot race it.
+    pub async fn after(
+        &self,
+        cleared: &Cleared<Call>,
+        outcome: &Outcome,
+        problem: Option<String>,
+    ) -> Result<(), SinkFault> {
+        let call = cleared.value();
+        let settings = self.settings.load_full();
+        if settings.flow_tracking.enabled
+            && class(&settings, &call.tool.upstream) == UpstreamClass::Internal
+        {
+            let body = std::str::from_utf8(&outcome.body).unwrap_or_default();
+            let limits = field_limits(&settings);
+            let now = self.clock.tick();
+            self.fields
+                .record(call.session, &call.tool.upstream, body, limits, now);
+        }
+        let record = record(call, cleared.verdict(), outcome, problem);
+        self.sink.append(record, settings.durability).await
+    }
+
+    async fn denied(&self, call: &Call, verdict: Arc<Verdict>, how: Durability) -> Before {
+        let outcome = Outcome {
+            body: bytes::Bytes::new(),
+            status: Status::Blocked,
+            took: Duration::ZERO,
+        };
+        let reason = verdict.reason().map(ToOwned::to_owned);
+        let mut record = record(call, &verdict, &outcome, reason);
+        record.kind = "policy_decision";
+        match self.sink.append(record, how).await {
+            Ok(()) => Before::Denied(verdict),
+            Err(fault) => Before::Unrecorded(fault),
+        }
+    }
+
+    /// Looks for data that was read inside in what is about to go outside.
+    fn flow(&self, call: &Call, settings: &EngineSettings, found: &mut Vec<Finding>) -> FlowType {
+        if !settings.flow_tracking.enabled
+            || class(settings, &call.tool.upstream) != UpstreamClass::External
+        {
+            return FlowType::None;
+        }
+        let body = std::str::from_utf8(call.wire.params()).unwrap_or_default();
+        let limits = field_limits(settings);
+        let Some(origin) = self
+            .fields
+            .origin(call.session, body, limits, self.clock.tick())
+        else {
+            return FlowType::None;
+        };
+        let to = &call.tool.upstream;
+        let reason =
+            format!("data flowing from internal source ({origin}) to external destination ({to})");
+        found.push(Finding {
+            rule: "whole-field-flow",
+            source: Source::Flow,
+            tier: Tier::Flow,
+            wants: settings.flow_policy.internal_to_external,
+            severity: Severity::High,
+            confidence: 100,
+            threat: Threat::DataExfiltration,
+            reason: Masked::from_safe(reason),
+        });
+        FlowType::InternalToExternal
+    }
+}
+
+fn class(settings: &EngineSettings, upstream: &UpstreamId) -> UpstreamClass {
+    let overrides: &BTreeMap<_, _> = &settings.classification.server_overrides;
+    overrides
+        .get(upstream.as_str())
+        .copied()
+        .unwrap_or(UpstreamClass::Unknown)
+}
+
+fn field_limits(settings: &EngineSettings) -> FieldLimits {
+    let tracking = &settings.flow_tracking;
+    FieldLimits {
+        min_length: tracking.hash_min_length,
+        per_session: tracking.max_origins_per_session,
+        idle: Duration::from_secs(u64::from(tracking.session_timeout_minutes) * 60),
+    }
+}
+
+fn record(call: &Call, verdict: &Verdict, outcome: &Outcome, problem: Option<String>) -> Record {
+    let kind = match &call.kind {
+        MessageKind::Request(method) if &**method == "tools/call" => "tool_call",
+        MessageKind::Request(_) | MessageKind::Notification(_) | MessageKind::Answer(_) => {
+            "message"
+        }
+    };
+    Record {
+        id: call.id,
+        kind,
+        source: call.door,
+        server_name: call.tool.upstream.to_string(),
+        tool_name: call.tool.tool.to_string(),
+        method: call.kind.method().to_owned(),
+        status: outcome.status,
+        error_message: problem,
+        duration_ms: outcome.took.as_secs_f64() * 1000.0,
+        timestamp: call.at.rfc3339(),
+        session_id: call.session.id.to_string(),
+        principal: call.who.name.to_string(),
+        request_bytes: call.wire.params().len(),
+        response_bytes: outcome.body.len(),
+        decision: verdict.action,
+        flow_type: verdict.flow,
+        risk: verdict.risk,
+        declared: call.declared.clone(),
+        findings: verdict.findings.to_vec(),
+    }
+}

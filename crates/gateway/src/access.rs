@@ -1,0 +1,250 @@
+//! Who may come in: Host and Origin first, each on its own, then the credential.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use http::header::{AUTHORIZATION, HOST, ORIGIN};
+use http::{HeaderMap, StatusCode};
+use mcpproxy_control::Control;
+use mcpproxy_core::{Operation, Principal, UpstreamId};
+use mcpproxy_mcp::era;
+
+use crate::error::Failure;
+use crate::settings::Settings;
+
+/// The other end of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Peer {
+    /// Over TCP: their address and ours.
+    Tcp {
+        /// Theirs.
+        remote: IpAddr,
+        /// Ours.
+        local: IpAddr,
+    },
+    /// Over the Unix socket, with the owner's uid.
+    Owner,
+}
+
+/// Why somebody may not come in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Denial {
+    /// The HTTP status.
+    pub status: StatusCode,
+    /// What they are told.
+    pub message: &'static str,
+}
+
+const fn denial(status: StatusCode, message: &'static str) -> Denial {
+    Denial { status, message }
+}
+
+/// Who may come in.
+#[derive(Debug)]
+pub struct Access {
+    control: Arc<Control>,
+}
+
+impl Access {
+    /// Makes the check from what holds keys and tokens.
+    pub fn new(control: Arc<Control>) -> Self {
+        Self { control }
+    }
+
+    /// Returns the authorized operations.
+    pub fn control(&self) -> &Arc<Control> {
+        &self.control
+    }
+
+    /// Names the caller of a request, or says why it may not come in.
+    pub fn admit(
+        &self,
+        settings: &Settings,
+        peer: Peer,
+        headers: &HeaderMap,
+    ) -> Result<Principal, Denial> {
+        let Peer::Tcp { remote, local } = peer else {
+            return Ok(Principal::owner());
+        };
+        check_host(settings, headers, local)?;
+        check_origin(settings, headers)?;
+        if let Some(presented) = credential(headers)? {
+            let found = self.control.authenticate(presented);
+            return found.ok_or(denial(
+                StatusCode::UNAUTHORIZED,
+                "the credential is not valid",
+            ));
+        }
+        let open = !settings.require_auth.unwrap_or(!local.is_loopback());
+        if open && remote.is_loopback() {
+            return Ok(Principal::local());
+        }
+        Err(denial(
+            StatusCode::UNAUTHORIZED,
+            "a key or token is required",
+        ))
+    }
+
+    /// Refuses what the scope of an agent's token leaves out.
+    pub fn permits(
+        &self,
+        who: &Principal,
+        upstream: &UpstreamId,
+        operation: Option<Operation>,
+    ) -> Result<(), Failure> {
+        // Only agents have a scope; one whose token was revoked has one that covers nothing.
+        let Some(scope) = self.control.scope_of(who) else {
+            return Ok(());
+        };
+        let upstream_fits = scope
+            .upstreams
+            .as_ref()
+            .is_none_or(|allowed| allowed.iter().any(|name| name == upstream.as_str()));
+        // A call that declares nothing may do anything.
+        let operation = operation.unwrap_or(Operation::Destructive);
+        let operation_fits = scope
+            .operations
+            .as_ref()
+            .is_none_or(|allowed| allowed.contains(&operation));
+        if upstream_fits && operation_fits {
+            return Ok(());
+        }
+        let message = "the token's scope does not cover this call";
+        Err(Failure::downstream(era::DENIED, "denied", message))
+    }
+}
+
+fn credential(headers: &HeaderMap) -> Result<Option<&str>, Denial> {
+    let unreadable = denial(StatusCode::UNAUTHORIZED, "the credential is not readable");
+    if let Some(key) = headers.get("x-api-key") {
+        return key.to_str().map(Some).map_err(|_| unreadable);
+    }
+    let Some(value) = headers.get(AUTHORIZATION) else {
+        return Ok(None);
+    };
+    let value = value.to_str().map_err(|_| unreadable.clone())?;
+    let (scheme, token) = value.split_once(' ').ok_or(unreadable.clone())?;
+    if !scheme.eq_ignore_ascii_case("bearer") {
+        return Err(denial(
+            StatusCode::UNAUTHORIZED,
+            "only bearer credentials are understood",
+        ));
+    }
+    Ok(Some(token.trim()))
+}
+
+fn check_host(settings: &Settings, headers: &HeaderMap, local: IpAddr) -> Result<(), Denial> {
+    let mut hosts = headers.get_all(HOST).iter();
+    let (Some(host), None) = (hosts.next(), hosts.next()) else {
+        return Err(denial(
+            StatusCode::BAD_REQUEST,
+            "exactly one Host header is required",
+        ));
+    };
+    let host = host.to_str().unwrap_or_default();
+    let fits = is_loopback_name(name_of(host))
+        || name_of(host)
+            .parse::<IpAddr>()
+            .is_ok_and(|address| address == local)
+        || settings.allowed_hosts.iter().any(|allowed| {
+            allowed.eq_ignore_ascii_case(host) || allowed.eq_ignore_ascii_case(name_of(host))
+        });
+    if fits {
+        return Ok(());
+    }
+    Err(denial(
+        StatusCode::FORBIDDEN,
+        "this Host is not served here; see `allowed_hosts`",
+    ))
+}
+
+fn check_origin(settings: &Settings, headers: &HeaderMap) -> Result<(), Denial> {
+    for origin in headers.get_all(ORIGIN) {
+        let origin = origin.to_str().unwrap_or("null");
+        let host = origin
+            .strip_prefix("http://")
+            .or_else(|| origin.strip_prefix("https://"));
+        let fits = host.is_some_and(|host| is_loopback_name(name_of(host)))
+            || settings
+                .allowed_origins
+                .iter()
+                .any(|allowed| allowed.eq_ignore_ascii_case(origin));
+        if !fits {
+            let message = "this Origin may not call here; see `allowed_origins`";
+            return Err(denial(StatusCode::FORBIDDEN, message));
+        }
+    }
+    Ok(())
+}
+
+/// The name in a `name:port`, without the brackets of an address.
+fn name_of(host: &str) -> &str {
+    if let Some(rest) = host.strip_prefix('[') {
+        return rest.split_once(']').map_or("", |(address, _)| address);
+    }
+    host.split_once(':').map_or(host, |(name, _)| name)
+}
+
+fn is_loopback_name(name: &str) -> bool {
+    name.eq_ignore_ascii_case("localhost")
+        || name
+            .parse::<IpAddr>()
+            .is_ok_and(|address| address.is_loopback())
+}
+
+#[cfg(test)]
+mod tests {
+    use http::HeaderValue;
+
+    use super::*;
+
+    fn headers(pairs: &[(http::HeaderName, &str)]) -> HeaderMap {
+        let mut map = HeaderMap::new();
+        for (name, value) in pairs {
+            map.append(name, HeaderValue::from_str(value).unwrap());
+        }
+        map
+    }
+
+    #[test]
+    fn only_known_hosts_are_served() {
+        let settings = Settings {
+            allowed_hosts: vec!["gate.example".into()],
+            ..Settings::default()
+        };
+        let local: IpAddr = "192.0.2.7".parse().unwrap();
+        let check = |host: &str, expect: bool| {
+            let found = check_host(&settings, &headers(&[(HOST, host)]), local).is_ok();
+            assert_eq!(found, expect, "{host}");
+        };
+        check("localhost:8080", true);
+        check("127.0.0.1", true);
+        check("[::1]:8080", true);
+        check("192.0.2.7:80", true);
+        check("gate.example:443", true);
+        check("evil.example", false);
+        check("localhost.evil.example", false);
+        check("127.0.0.1.evil.example", false);
+        assert!(check_host(&settings, &headers(&[]), local).is_err());
+        let twice = headers(&[(HOST, "localhost"), (HOST, "evil.example")]);
+        assert!(check_host(&settings, &twice, local).is_err());
+    }
+
+    #[test]
+    fn only_known_origins_may_call() {
+        let settings = Settings {
+            allowed_origins: vec!["https://app.example".into()],
+            ..Settings::default()
+        };
+        let check = |origin: &str, expect: bool| {
+            let found = check_origin(&settings, &headers(&[(ORIGIN, origin)])).is_ok();
+            assert_eq!(found, expect, "{origin}");
+        };
+        check("http://localhost:5173", true);
+        check("https://app.example", true);
+        check("https://evil.example", false);
+        check("http://localhost.evil.example", false);
+        check("null", false);
+        assert!(check_origin(&settings, &headers(&[])).is_ok());
+    }
+}

@@ -1,0 +1,225 @@
+//! Questions of an upstream to a downstream, in every combination of eras.
+//!
+//! A downstream's answer leaves for the upstream like any other data, so it goes through the
+//! engine like any other call.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use mcpproxy_core::MessageKind;
+use mcpproxy_mcp::envelope::remove;
+use mcpproxy_mcp::era::{Era, METHOD_NOT_FOUND, declares};
+use mcpproxy_mcp::input::{self, InputRequired};
+use mcpproxy_mcp::{Frame, FrameKind, compose};
+use mcpproxy_text::{self as text, Splice};
+use mcpproxy_upstream::instance::ticket;
+use tokio::time::timeout_at;
+
+use crate::downstream::Downstream;
+use crate::error::Failure;
+use crate::forward::{Origin, Passage, Target};
+use crate::gateway::Gateway;
+use crate::session::{Question, Session};
+
+/// The key under which the one question of a translated request stands.
+const KEY: &str = "request";
+
+/// Puts a legacy upstream's request to the downstream and brings the answer back.
+pub(crate) async fn relay(
+    passage: &Passage<'_>,
+    frame: &Frame,
+    origin: &mut Origin,
+) -> Result<(), Failure> {
+    let id = frame.id().unwrap_or_default();
+    if &**frame.method() == "ping" {
+        passage.instance.pong(id).await;
+        return Ok(());
+    }
+    if !declares(&passage.downstream.greeting.capabilities, frame.method()) {
+        let message = "the downstream did not declare the capability for this request";
+        passage.instance.refuse(id, METHOD_NOT_FOUND, message).await;
+        return Ok(());
+    }
+    let answered = match passage.downstream.era {
+        Era::Legacy => ask_legacy(passage, frame, origin).await,
+        Era::Modern => ask_modern(passage, frame, origin).await,
+    };
+    match answered {
+        Ok(reply) => answer(passage, frame, &reply).await,
+        Err(failure) => {
+            passage
+                .instance
+                .refuse(id, failure.code, &failure.outside)
+                .await;
+            Ok(())
+        }
+    }
+}
+
+/// Clears an answer and sends it to the upstream under the id of the upstream's own request.
+async fn answer(passage: &Passage<'_>, asked: &Frame, reply: &Frame) -> Result<(), Failure> {
+    let id = asked.id().unwrap_or_default();
+    let sent = Frame::parse(reply.with_id(id), passage.gateway.limits())?;
+    let kind = MessageKind::Answer(Arc::clone(asked.method()));
+    match passage.clear_as(&sent, kind, 0).await {
+        Ok(cleared) => Ok(passage.instance.send(&cleared, Vec::new()).await?),
+        Err(failure) => {
+            passage
+                .instance
+                .refuse(id, failure.code, &failure.outside)
+                .await;
+            Ok(())
+        }
+    }
+}
+
+/// Sends a request to a legacy downstream, along with the answer it belongs to, and waits.
+async fn ask_legacy(
+    passage: &Passage<'_>,
+    frame: &Frame,
+    origin: &Origin,
+) -> Result<Frame, Failure> {
+    let session = passage.downstream.session.as_ref();
+    let session = session.ok_or_else(|| Failure::internal("a legacy downstream has no session"))?;
+    let number = ticket();
+    let answered = session.expect(number);
+    if !origin.way.tell(frame.with_id(&number.to_string())) {
+        return Err(Failure::overloaded());
+    }
+    let answered = timeout_at(passage.deadline, answered)
+        .await
+        .map_err(|_| Failure::timed_out())?;
+    answered.map_err(|_| Failure::timed_out())
+}
+
+/// Gives a stateless downstream the question as a result and waits until it comes back.
+async fn ask_modern(
+    passage: &Passage<'_>,
+    frame: &Frame,
+    origin: &mut Origin,
+) -> Result<Frame, Failure> {
+    let gateway = passage.gateway;
+    let patience = gateway.active().settings.limits.pending_input.into();
+    let now = (gateway.clock.tick(), gateway.clock.wall());
+    let principal = &passage.downstream.who.name;
+    let (state, resumed) = gateway
+        .parked
+        .park(principal, origin.frame.params(), now, patience)?;
+    let result = input::ask(KEY, frame.method(), frame.params(), &state);
+    origin
+        .way
+        .finish(compose::result(&origin.id, &result), None)
+        .await;
+    let resumed = tokio::time::timeout(patience, resumed)
+        .await
+        .map_err(|_| Failure::timed_out())?;
+    let resumed = resumed.map_err(|_| Failure::timed_out())?;
+    *origin = resumed.origin;
+    let answer = text::get(&resumed.answers, &[KEY]).map(|(raw, _)| raw.to_owned());
+    let answer = answer.ok_or_else(|| Failure::params("the input response is missing"))?;
+    Ok(Frame::parse(
+        compose::result("0", &answer),
+        gateway.limits(),
+    )?)
+}
+
+/// Asks a legacy downstream everything that a modern upstream wants to know, and returns the
+/// request with the answers.
+pub(crate) async fn gather(
+    passage: &Passage<'_>,
+    outgoing: &Frame,
+    wanted: &InputRequired,
+    origin: &Origin,
+) -> Result<Frame, Failure> {
+    let limits = passage.gateway.limits();
+    let mut answers = Vec::with_capacity(wanted.requests.len());
+    for request in &wanted.requests {
+        if !declares(&passage.downstream.greeting.capabilities, &request.method) {
+            let message = format!(
+                "the upstream wants `{}`, which was not declared",
+                request.method
+            );
+            return Err(Failure::params(message));
+        }
+        let raw = compose::request("0", &request.method, &request.params);
+        let question = Frame::parse(raw, limits)?;
+        let reply = ask_legacy(passage, &question, origin).await?;
+        if reply.kind() != FrameKind::Result {
+            return Err(Failure::params(format!(
+                "`{}` was answered with an error",
+                request.method
+            )));
+        }
+        answers.push((request.key.clone(), reply.payload().to_owned()));
+    }
+    let members = input::retry_members(&answers, wanted.state.as_deref());
+    let bare = remove(outgoing, &[], &["inputResponses", "requestState"], limits)?;
+    let mut splice = Splice::default();
+    if let Some(span) = bare.params_span() {
+        let comma = if text::members(bare.params()).next().is_some() {
+            ","
+        } else {
+            ""
+        };
+        splice.replace(span.start + 1..span.start + 1, format!("{members}{comma}"));
+    }
+    Ok(bare.edited(splice, limits)?)
+}
+
+/// Puts the questions of upstreams that belong to no call to the session's client, one after the
+/// other, for as long as the session lives.
+pub(crate) async fn serve_questions(
+    gateway: Arc<Gateway>,
+    session: std::sync::Weak<Session>,
+    mut questions: tokio::sync::mpsc::Receiver<Question>,
+) {
+    while let Some(question) = questions.recv().await {
+        let Some(session) = session.upgrade() else {
+            return;
+        };
+        if let Err(failure) = put(&gateway, &session, &question).await {
+            tracing::debug!("could not put a question to a session: {failure}");
+        }
+    }
+}
+
+async fn put(
+    gateway: &Arc<Gateway>,
+    session: &Arc<Session>,
+    question: &Question,
+) -> Result<(), Failure> {
+    let downstream = Downstream::of_session(session, mcpproxy_core::Door::Mcp);
+    let upstream = gateway.fleet.get(question.upstream.as_str())?;
+    let caller = downstream.caller(upstream.name());
+    let instance = upstream.instance(&caller).await?;
+    let patience = gateway.call_timeout(upstream.settings());
+    let target = Target {
+        upstream,
+        tool: mcpproxy_core::ToolName::new(""),
+        declared: mcpproxy_core::Declared::default(),
+    };
+    let passage = Passage {
+        gateway,
+        downstream: &downstream,
+        target: &target,
+        caller,
+        instance,
+        deadline: tokio::time::Instant::now() + patience,
+    };
+    let frame = &question.frame;
+    let id = frame.id().unwrap_or_default();
+    let number = ticket();
+    let answered = session.expect(number);
+    let message: Bytes = frame.with_id(&number.to_string());
+    let can = declares(&session.greeting.capabilities, frame.method());
+    if !can || !session.put(&message) {
+        let why = "no downstream can be asked";
+        passage.instance.refuse(id, METHOD_NOT_FOUND, why).await;
+        return Ok(());
+    }
+    let reply = timeout_at(passage.deadline, answered)
+        .await
+        .map_err(|_| Failure::timed_out())?;
+    let reply = reply.map_err(|_| Failure::timed_out())?;
+    answer(&passage, frame, &reply).await
+}

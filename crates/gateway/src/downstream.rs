@@ -1,0 +1,153 @@
+//! One message's sender, as its door verified it, and the way back to it.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use mcpproxy_core::{Door, Principal, SessionKey, UpstreamId};
+use mcpproxy_mcp::era::Era;
+use mcpproxy_upstream::{Caller, Greeting, Listener};
+use tokio::sync::{mpsc, watch};
+
+use crate::session::{Ear, Session};
+use crate::settings::RoutingMode;
+
+/// The sender of a message.
+#[derive(Clone, Debug)]
+pub struct Downstream {
+    /// The verified caller.
+    pub who: Principal,
+    /// The door.
+    pub door: Door,
+    /// The era that the message was written in.
+    pub era: Era,
+    /// What the endpoint shows.
+    pub mode: RoutingMode,
+    /// The conversation, for attribution.
+    pub key: SessionKey,
+    /// What the sender says about itself.
+    pub greeting: Greeting,
+    /// The legacy session, if there is one.
+    pub session: Option<Arc<Session>>,
+}
+
+impl Downstream {
+    /// Returns the sender of a message that came with a session.
+    pub fn of_session(session: &Arc<Session>, door: Door) -> Self {
+        Self {
+            who: session.who.clone(),
+            door,
+            era: Era::Legacy,
+            mode: session.mode,
+            key: session.key,
+            greeting: session.greeting.clone(),
+            session: Some(Arc::clone(session)),
+        }
+    }
+
+    /// Introduces the sender to an upstream.
+    pub fn caller(&self, upstream: &UpstreamId) -> Caller {
+        let listener: Arc<dyn Listener> = match &self.session {
+            Some(session) => Arc::new(Ear::of(session, upstream)),
+            None => Arc::new(Deaf),
+        };
+        Caller {
+            era: self.era,
+            principal: Arc::clone(&self.who.name),
+            session: self.key.id,
+            greeting: self.greeting.clone(),
+            listener,
+        }
+    }
+}
+
+/// Hears nothing: a stateless downstream has no channel for what belongs to no request.
+#[derive(Debug)]
+struct Deaf;
+
+impl Listener for Deaf {
+    fn heard(&self, frame: mcpproxy_mcp::Frame) {
+        tracing::debug!("dropped `{}`: its downstream is stateless", frame.method());
+    }
+
+    fn ended(&self, _: &str) {}
+}
+
+/// What goes back to the sender of a request.
+#[derive(Debug)]
+pub enum Reply {
+    /// A notification or a request that belongs to the request.
+    Message(Bytes),
+    /// The upstream wants to be polled; a stream that can be resumed may be closed meanwhile.
+    Polling {
+        /// The delay to ask for, in milliseconds.
+        retry: u64,
+    },
+    /// The answer, with the code if it is an error.
+    Final(Bytes, Option<i64>),
+}
+
+/// The way back to the sender of one request.
+#[derive(Clone, Debug)]
+pub struct Way {
+    replies: mpsc::Sender<Reply>,
+    cancelled: watch::Receiver<Option<String>>,
+}
+
+/// The other end of a [`Way`].
+#[derive(Debug)]
+pub struct WayBack {
+    /// What comes back.
+    pub replies: mpsc::Receiver<Reply>,
+    /// Says that nobody waits any more, and why.
+    pub cancel: watch::Sender<Option<String>>,
+}
+
+/// Replies that may wait for a slow downstream.
+const REPLIES: usize = 64;
+
+impl Way {
+    /// Makes a way and its other end.
+    pub fn new() -> (Self, WayBack) {
+        let (sender, replies) = mpsc::channel(REPLIES);
+        let (cancel, cancelled) = watch::channel(None);
+        (
+            Self {
+                replies: sender,
+                cancelled,
+            },
+            WayBack { replies, cancel },
+        )
+    }
+
+    /// Sends a message ahead of the answer. One that does not fit is dropped: a slow downstream
+    /// never holds up an upstream.
+    pub fn tell(&self, message: Bytes) -> bool {
+        self.replies.try_send(Reply::Message(message)).is_ok()
+    }
+
+    /// Passes on that the upstream wants to be polled.
+    pub fn polling(&self, retry: u64) {
+        drop(self.replies.try_send(Reply::Polling { retry }));
+    }
+
+    /// Sends the answer.
+    pub async fn finish(&self, message: Bytes, code: Option<i64>) {
+        // The downstream may have gone; the answer was recorded all the same.
+        drop(self.replies.send(Reply::Final(message, code)).await);
+    }
+
+    /// Waits until nobody waits any more, and returns why.
+    pub async fn cancelled(&self) -> String {
+        let mut cancelled = self.cancelled.clone();
+        let reason = cancelled
+            .wait_for(Option::is_some)
+            .await
+            .map(|reason| reason.clone());
+        match reason {
+            Ok(reason) => reason.unwrap_or_default(),
+            // The other end is gone without a word: a legacy downstream that disconnects has not
+            // cancelled, so this waits for ever and the call goes on.
+            Err(_) => std::future::pending().await,
+        }
+    }
+}

@@ -1,0 +1,375 @@
+//! The way of a call: translate, clear, send, listen, judge, record, answer.
+//!
+//! A call runs in its own task, so that a downstream that disconnects cannot cut `after` short.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use mcpproxy_core::{
+    Askable, Call, Cleared, Declared, MessageKind, Outcome, Status, ToolName, ToolRef, Verdict,
+};
+use mcpproxy_engine::Before;
+use mcpproxy_mcp::era::{self, Era};
+use mcpproxy_mcp::{Frame, FrameKind, compose, header, input};
+use mcpproxy_text as text;
+use mcpproxy_upstream::instance::ticket;
+use mcpproxy_upstream::{Caller, FromUpstream, Instance, Upstream};
+use tokio::sync::mpsc;
+use tokio::time::{Instant, timeout_at};
+
+use crate::ask;
+use crate::downstream::{Downstream, Way};
+use crate::error::{Failure, Fault};
+use crate::gateway::Gateway;
+use crate::translate;
+
+/// Input rounds of one call at most.
+const ROUNDS: u8 = 16;
+/// Messages of an upstream that may wait for a call's task.
+const EVENTS: usize = 64;
+
+/// The request that waits for an answer: its raw id and the way back. A retry replaces it.
+#[derive(Clone, Debug)]
+pub struct Origin {
+    /// The raw id.
+    pub id: String,
+    /// The request itself, to which an input round is bound.
+    pub frame: Frame,
+    /// The way back.
+    pub way: Way,
+}
+
+/// What a request is addressed to.
+#[derive(Clone, Debug)]
+pub struct Target {
+    /// The upstream.
+    pub upstream: Arc<Upstream>,
+    /// The tool, prompt or resource; empty where none is named.
+    pub tool: ToolName,
+    /// What the agent says about its intent.
+    pub declared: Declared,
+}
+
+/// One request on its way.
+pub(crate) struct Passage<'a> {
+    pub(crate) gateway: &'a Arc<Gateway>,
+    pub(crate) downstream: &'a Downstream,
+    pub(crate) target: &'a Target,
+    pub(crate) caller: Caller,
+    pub(crate) instance: Arc<Instance>,
+    pub(crate) deadline: Instant,
+}
+
+/// Forwards a request and returns the upstream's answer, in the downstream's era and under the
+/// gateway's own id.
+pub async fn forward(
+    gateway: &Arc<Gateway>,
+    downstream: &Downstream,
+    frame: &Frame,
+    target: &Target,
+    origin: &mut Origin,
+) -> Result<Frame, Failure> {
+    let timeout = gateway.call_timeout(target.upstream.settings());
+    let endless = &**frame.method() == "subscriptions/listen";
+    let patience = if endless {
+        Duration::from_hours(24)
+    } else {
+        timeout
+    };
+    let caller = downstream.caller(target.upstream.name());
+    let deadline = Instant::now() + patience;
+    let instance = timeout_at(deadline, target.upstream.instance(&caller)).await;
+    let instance = instance.map_err(|_| Failure::timed_out())??;
+    let mut passage = Passage {
+        gateway,
+        downstream,
+        target,
+        caller,
+        instance,
+        deadline,
+    };
+    passage.legs(frame, origin).await
+}
+
+impl Passage<'_> {
+    /// Sends a request, and again with what the downstream was asked for in between.
+    async fn legs(&mut self, frame: &Frame, origin: &mut Origin) -> Result<Frame, Failure> {
+        let limits = self.gateway.limits();
+        let mut outgoing =
+            translate::outgoing(frame, self.downstream, self.instance.era(), limits)?;
+        let mut reopened = false;
+        let mut leg = 0;
+        loop {
+            let (sent, token) = translate::numbered(&outgoing, ticket(), limits)?;
+            self.refuse_twins(&sent)?;
+            let cleared = self.clear(&sent, leg).await?;
+            let started = Instant::now();
+            let answer = self
+                .converse(&cleared, &sent, token.as_deref(), origin)
+                .await;
+            let gone = answer.as_ref().is_err_and(is_session_gone);
+            if gone && !reopened && self.instance.era() == Era::Legacy {
+                // The upstream forgot the session and did not act: once more in a new one.
+                reopened = true;
+                self.target.upstream.forget(&self.caller);
+                self.instance = self.target.upstream.instance(&self.caller).await?;
+                continue;
+            }
+            let answer = self.recorded(&cleared, answer, started.elapsed()).await?;
+            let wanted = match (self.instance.era(), self.downstream.era) {
+                (Era::Modern, Era::Legacy) => input::required(&answer),
+                _ => None,
+            };
+            let Some(wanted) = wanted else {
+                let (from, to) = (self.instance.era(), self.downstream.era);
+                return Ok(translate::incoming(
+                    &answer,
+                    frame.method(),
+                    from,
+                    to,
+                    limits,
+                )?);
+            };
+            leg += 1;
+            if leg > ROUNDS {
+                return Err(Failure::params("the upstream asked for input too often"));
+            }
+            outgoing = ask::gather(self, &outgoing, &wanted, origin).await?;
+        }
+    }
+
+    /// Takes a message through the engine.
+    pub(crate) async fn clear(&self, sent: &Frame, leg: u8) -> Result<Box<Cleared<Call>>, Failure> {
+        let kind = MessageKind::Request(Arc::clone(sent.method()));
+        self.clear_as(sent, kind, leg).await
+    }
+
+    pub(crate) async fn clear_as(
+        &self,
+        sent: &Frame,
+        kind: MessageKind,
+        leg: u8,
+    ) -> Result<Box<Cleared<Call>>, Failure> {
+        let (gateway, downstream) = (self.gateway, self.downstream);
+        let left = self.deadline.saturating_duration_since(Instant::now());
+        let call = Call {
+            id: gateway.call_id(),
+            leg,
+            at: gateway.clock.wall(),
+            deadline: gateway.clock.tick().after(left),
+            door: downstream.door,
+            who: downstream.who.clone(),
+            scope: Gateway::flow_scope(&downstream.who),
+            session: downstream.key,
+            kind,
+            tool: ToolRef {
+                upstream: self.target.upstream.name().clone(),
+                tool: self.target.tool.clone(),
+            },
+            declared: self.target.declared.clone(),
+            askable: Askable::Nobody,
+            wire: sent.wire(),
+        };
+        match gateway.engine.before(call).await {
+            Before::Cleared(cleared) => Ok(cleared),
+            Before::Denied(verdict) => Err(denied(&verdict)),
+            Before::Unrecorded(fault) => Err(Failure::internal(fault.to_string())),
+        }
+    }
+
+    /// Sends a cleared request and hears the upstream out, until the answer, the deadline, a
+    /// cancellation or an order to stop.
+    async fn converse(
+        &self,
+        cleared: &Cleared<Call>,
+        sent: &Frame,
+        token: Option<&str>,
+        origin: &mut Origin,
+    ) -> Result<Frame, Failure> {
+        let ticket = cleared.value().wire.ticket.unwrap_or_default();
+        let (sender, mut events) = mpsc::channel(EVENTS);
+        let answer = self.instance.call(cleared, self.headers(sent), sender);
+        tokio::pin!(answer);
+        let mut stops = self.gateway.engine.stops().watch();
+        let why = loop {
+            tokio::select! {
+                biased;
+                Some(event) = events.recv() => {
+                    let heard = self.heard(event, ticket, token, origin);
+                    // A question may take long; the answer must be polled meanwhile.
+                    tokio::select! {
+                        done = heard => done?,
+                        answer = &mut answer => return self.drained(answer?, &mut events, ticket, token, origin),
+                    }
+                }
+                answer = &mut answer => return self.drained(answer?, &mut events, ticket, token, origin),
+                _ = stops.changed() => {
+                    if let Some(finding) = self.gateway.engine.stops().judge(cleared.value()) {
+                        break Failure {
+                            fault: Fault::Gateway,
+                            ..Failure::downstream(era::DENIED, "denied", finding.reason.to_string())
+                        };
+                    }
+                }
+                reason = origin.way.cancelled() => {
+                    break Failure::downstream(era::INTERNAL_ERROR, "cancelled", reason);
+                }
+                () = tokio::time::sleep_until(self.deadline) => break Failure::timed_out(),
+            }
+        };
+        // Nobody waits any more: the upstream is told, and a late answer finds nobody.
+        self.instance.cancel(ticket, &why.outside).await;
+        Err(why)
+    }
+
+    /// Passes on what came ahead of the answer and was not yet looked at.
+    fn drained(
+        &self,
+        answer: Frame,
+        events: &mut mpsc::Receiver<FromUpstream>,
+        ticket: u64,
+        token: Option<&str>,
+        origin: &Origin,
+    ) -> Result<Frame, Failure> {
+        while let Ok(event) = events.try_recv() {
+            if let FromUpstream::Message(frame) = event
+                && frame.kind() == FrameKind::Notification
+            {
+                self.tell(&frame, ticket, token, origin)?;
+            }
+        }
+        Ok(answer)
+    }
+
+    async fn heard(
+        &self,
+        event: FromUpstream,
+        ticket: u64,
+        token: Option<&str>,
+        origin: &mut Origin,
+    ) -> Result<(), Failure> {
+        match event {
+            FromUpstream::Polling { retry } => origin.way.polling(retry),
+            FromUpstream::Message(frame) => match frame.kind() {
+                FrameKind::Notification => self.tell(&frame, ticket, token, origin)?,
+                FrameKind::Request => ask::relay(self, &frame, origin).await?,
+                FrameKind::Result | FrameKind::Error => {
+                    tracing::debug!("dropped an answer to another request");
+                }
+            },
+        }
+        Ok(())
+    }
+
+    fn tell(
+        &self,
+        frame: &Frame,
+        ticket: u64,
+        token: Option<&str>,
+        origin: &Origin,
+    ) -> Result<(), Failure> {
+        let limits = self.gateway.limits();
+        let frame = translate::notification(frame, ticket, token, &origin.id, limits)?;
+        if !origin.way.tell(frame.raw().clone()) {
+            tracing::debug!("dropped a notification for a downstream that does not keep up");
+        }
+        Ok(())
+    }
+
+    /// Takes what came back through the engine. In strict mode it is on disk before it is released.
+    async fn recorded(
+        &self,
+        cleared: &Cleared<Call>,
+        answer: Result<Frame, Failure>,
+        took: Duration,
+    ) -> Result<Frame, Failure> {
+        let (body, status, problem) = match &answer {
+            Ok(frame) => (frame.payload_bytes(), status(frame), None),
+            Err(failure) => {
+                if failure.fault == Fault::Upstream {
+                    self.target.upstream.trouble();
+                }
+                (Bytes::new(), Status::Error, Some(failure.outside.clone()))
+            }
+        };
+        let outcome = Outcome { body, status, took };
+        let kept = self.gateway.engine.after(cleared, &outcome, problem).await;
+        kept.map_err(|fault| Failure::internal(fault.to_string()))?;
+        answer
+    }
+
+    /// The headers that a modern upstream wants with a request.
+    pub(crate) fn headers(&self, sent: &Frame) -> Vec<(http::HeaderName, http::HeaderValue)> {
+        if self.instance.era() == Era::Legacy || self.target.upstream.settings().command.is_some() {
+            return Vec::new();
+        }
+        let mut headers = header::routing(sent, self.instance.version());
+        if &**sent.method() == "tools/call" {
+            let listed = self.target.upstream.listed();
+            if let Some(card) = listed.tool(self.target.tool.as_str()) {
+                headers.extend(header::params(sent, &card.param_headers));
+            }
+        }
+        headers
+    }
+
+    /// Refuses arguments of which two spell one declared property.
+    fn refuse_twins(&self, sent: &Frame) -> Result<(), Failure> {
+        if &**sent.method() != "tools/call" {
+            return Ok(());
+        }
+        let Some((arguments, _)) = text::get(sent.params(), &["arguments"]) else {
+            return Ok(());
+        };
+        let keys: Vec<_> = text::members(arguments).map(|member| member.key).collect();
+        let Some((one, other)) = text::fold_twins(&keys) else {
+            return Ok(());
+        };
+        let listed = self.target.upstream.listed();
+        let declared = listed.tool(self.target.tool.as_str()).is_some_and(|card| {
+            let has =
+                |name: &str| text::get(card.text(), &["inputSchema", "properties", name]).is_some();
+            has(&one) || has(&other)
+        });
+        if !declared {
+            return Ok(());
+        }
+        Err(Failure::params(format!(
+            "arguments `{one}` and `{other}` differ only in case or Unicode form"
+        )))
+    }
+}
+
+fn is_session_gone(failure: &Failure) -> bool {
+    failure.name == "session_gone"
+}
+
+fn status(frame: &Frame) -> Status {
+    let says_error =
+        || text::get(frame.payload(), &["isError"]).is_some_and(|(raw, _)| raw == "true");
+    match frame.kind() {
+        FrameKind::Error => Status::Error,
+        FrameKind::Result if says_error() => Status::Error,
+        FrameKind::Result | FrameKind::Request | FrameKind::Notification => Status::Success,
+    }
+}
+
+fn denied(verdict: &Verdict) -> Failure {
+    let reason = verdict.reason().unwrap_or("denied by policy");
+    Failure::downstream(
+        era::DENIED,
+        "denied",
+        format!("denied by mcpproxy: {reason}"),
+    )
+}
+
+/// Answers a denied tool call as the tool would: an agent reads results, not protocol errors.
+pub fn as_tool_result(failure: &Failure, id: &str, to: Era) -> Bytes {
+    let result = compose::tool_error(&failure.outside);
+    let result = match to {
+        Era::Legacy => result,
+        Era::Modern => result.replacen('{', r#"{"resultType":"complete","#, 1),
+    };
+    compose::result(id, &result)
+}

@@ -1,0 +1,222 @@
+//! The gateway's shared state, how it is put together, and how a new configuration is put in
+//! force without disturbing what is under way.
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use arc_swap::ArcSwap;
+use mcpproxy_core::{
+    CallId, Clock, FlowScope, Id128, Principal, SessionBasis, SessionKey, UpstreamId,
+};
+use mcpproxy_engine::Engine;
+use mcpproxy_mcp::seal::{self, Sealer};
+use mcpproxy_text::Limits;
+use mcpproxy_upstream::settings::UpstreamSettings;
+use mcpproxy_upstream::{Fleet, FleetSettings};
+use sha2::{Digest as _, Sha256};
+
+use crate::Error;
+use crate::access::Access;
+use crate::hub::GatewayHub;
+use crate::parked::Parked;
+use crate::session::{Sessions, lock};
+use crate::settings::Settings;
+use crate::shed::Shed;
+use crate::toolbox::Cache;
+
+/// The settings in force.
+#[derive(Clone, Debug)]
+pub struct Active {
+    /// The gateway's own.
+    pub settings: Settings,
+    /// The upstreams'.
+    pub upstreams: BTreeMap<String, UpstreamSettings>,
+}
+
+/// What a gateway is made of.
+#[derive(Debug)]
+pub struct GatewayParts {
+    /// The settings.
+    pub active: Active,
+    /// The engine.
+    pub engine: Arc<Engine>,
+    /// What all upstreams share.
+    pub fleet: FleetSettings,
+    /// Who may come in.
+    pub access: Access,
+    /// The clocks.
+    pub clock: Arc<dyn Clock>,
+}
+
+/// The gateway.
+#[derive(Debug)]
+pub struct Gateway {
+    active: ArcSwap<Active>,
+    /// The engine.
+    pub engine: Arc<Engine>,
+    /// The upstreams.
+    pub fleet: Fleet,
+    /// The legacy sessions.
+    pub sessions: Arc<Sessions>,
+    /// Who may come in.
+    pub access: Access,
+    /// Calls in flight.
+    pub shed: Arc<Shed>,
+    /// What shared upstreams say.
+    pub hub: Arc<GatewayHub>,
+    /// Calls of stateless downstreams that wait for input.
+    pub parked: Parked,
+    /// Answers that were cut and can be read on.
+    pub cache: Cache,
+    /// The clocks.
+    pub clock: Arc<dyn Clock>,
+    /// The problem of the latest reload, if it failed.
+    pub reload_problem: ArcSwap<Option<String>>,
+    /// When the gateway was started.
+    pub since: mcpproxy_core::Wall,
+    tasks: Mutex<TaskOwners>,
+    random: Mutex<u128>,
+}
+
+/// Which upstream runs which long task, bounded, oldest forgotten first.
+#[derive(Debug, Default)]
+struct TaskOwners {
+    owner: HashMap<String, UpstreamId>,
+    order: VecDeque<String>,
+}
+
+/// Long tasks remembered at most.
+const TASKS: usize = 10_000;
+
+impl Gateway {
+    /// Puts a gateway together; the upstreams begin to start.
+    pub fn new(parts: GatewayParts) -> Result<Arc<Self>, Error> {
+        let seed: [u8; 16] = seal::random().map_err(|fault| Error::Random(fault.to_string()))?;
+        let sealer = Sealer::ephemeral().map_err(|fault| Error::Random(fault.to_string()))?;
+        let sessions = Arc::new(Sessions::new(Arc::clone(&parts.clock)));
+        let hub = Arc::new(GatewayHub::new(Arc::clone(&sessions)));
+        let fleet = Fleet::new(parts.fleet, Arc::clone(&hub) as _);
+        fleet.apply(&parts.active.upstreams);
+        Ok(Arc::new(Self {
+            active: ArcSwap::from_pointee(parts.active),
+            engine: parts.engine,
+            fleet,
+            sessions,
+            access: parts.access,
+            shed: Arc::default(),
+            hub,
+            parked: Parked::new(sealer),
+            cache: Cache::default(),
+            since: parts.clock.wall(),
+            clock: parts.clock,
+            reload_problem: ArcSwap::default(),
+            tasks: Mutex::default(),
+            random: Mutex::new(u128::from_be_bytes(seed)),
+        }))
+    }
+
+    /// Returns the settings in force.
+    pub fn active(&self) -> Arc<Active> {
+        self.active.load_full()
+    }
+
+    /// Puts new settings in force. Requests in flight end under those they began with.
+    pub fn reload(&self, active: Active) {
+        self.fleet.apply(&active.upstreams);
+        self.active.store(Arc::new(active));
+        self.reload_problem.store(Arc::new(None));
+    }
+
+    /// Returns the bounds of a message's form.
+    pub fn limits(&self) -> Limits {
+        Limits {
+            depth: self.active.load().settings.limits.nesting,
+        }
+    }
+
+    /// Draws an id for a call.
+    pub fn call_id(&self) -> CallId {
+        // The random part only has to differ between calls of one millisecond: a step of the
+        // golden ratio from a random start does that without asking the system each time.
+        let mut random = lock(&self.random);
+        *random = random.wrapping_add(0x9E37_79B9_7F4A_7C15_F39C_C060_5CED_C835);
+        CallId::new(self.clock.wall().0, *random)
+    }
+
+    /// Returns the conversation of a downstream without a session: its credential together with
+    /// what it says about itself.
+    pub fn credential_key(who: &Principal, client_info: Option<&str>) -> SessionKey {
+        let id = digest(&[
+            who.name.as_bytes(),
+            client_info.unwrap_or_default().as_bytes(),
+        ]);
+        SessionKey {
+            basis: SessionBasis::Credential,
+            id,
+        }
+    }
+
+    /// Returns the domain in which a principal's secrets are matched.
+    pub fn flow_scope(who: &Principal) -> FlowScope {
+        FlowScope(digest(&[who.name.as_bytes()]))
+    }
+
+    /// Remembers which upstream runs a long task.
+    pub fn note_task(&self, task: &str, upstream: &UpstreamId) {
+        let mut tasks = lock(&self.tasks);
+        if tasks
+            .owner
+            .insert(task.to_owned(), upstream.clone())
+            .is_none()
+        {
+            tasks.order.push_back(task.to_owned());
+        }
+        while tasks.order.len() > TASKS {
+            if let Some(oldest) = tasks.order.pop_front() {
+                tasks.owner.remove(&oldest);
+            }
+        }
+    }
+
+    /// Finds the upstream that runs a long task.
+    pub fn task_owner(&self, task: &str) -> Option<UpstreamId> {
+        lock(&self.tasks).owner.get(task).cloned()
+    }
+
+    /// Ends what was left alone for too long; called now and then.
+    pub fn sweep(&self) {
+        let limits = &self.active.load().settings.limits;
+        for session in self.sessions.sweep(limits.session_idle.into()) {
+            self.fleet.forget_session(session.key.id);
+        }
+        self.parked.sweep(self.clock.tick());
+        self.cache.sweep(self.clock.tick());
+    }
+
+    /// Ends a session at once.
+    pub fn end_session(&self, id: &str) -> bool {
+        let ended = self.sessions.end(id);
+        if let Some(session) = &ended {
+            self.fleet.forget_session(session.key.id);
+        }
+        ended.is_some()
+    }
+
+    /// Returns the bound on one call's time.
+    pub fn call_timeout(&self, upstream: &UpstreamSettings) -> Duration {
+        let own = upstream.call_timeout.map(Duration::from);
+        own.unwrap_or_else(|| self.active.load().settings.limits.call_timeout.into())
+    }
+}
+
+fn digest(parts: &[&[u8]]) -> Id128 {
+    let mut hash = Sha256::new();
+    for part in parts {
+        hash.update(part.len().to_be_bytes());
+        hash.update(part);
+    }
+    let digest: [u8; 32] = hash.finalize().into();
+    let (head, _) = digest.split_at(16);
+    Id128::from_bytes(head.try_into().unwrap_or_default())
+}

@@ -1,0 +1,240 @@
+//! What shared upstreams say to nobody in particular: their lists changed, a resource was updated.
+//! Those who asked to hear of it do; nothing else is passed on.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Mutex, RwLock};
+
+use mcpproxy_core::{Id128, UpstreamId};
+use mcpproxy_mcp::compose::{self, quoted};
+use mcpproxy_mcp::era::META_SUBSCRIPTION;
+use mcpproxy_mcp::{Frame, FrameKind};
+use mcpproxy_search::{Document, Index};
+use mcpproxy_text as text;
+use mcpproxy_upstream::upstream::Hub;
+use mcpproxy_upstream::{Listed, ToolCard, Upstream};
+use sha2::{Digest as _, Sha256};
+
+use crate::downstream::Way;
+use crate::session::{Sessions, lock};
+
+/// What a stateless downstream wants to hear of.
+#[derive(Clone, Debug, Default)]
+pub struct Filter {
+    /// Changes of the list of tools.
+    pub tools: bool,
+    /// Changes of the list of prompts.
+    pub prompts: bool,
+    /// Changes of the list of resources.
+    pub resources: bool,
+    /// Updates of these resources.
+    pub updates: HashSet<String>,
+}
+
+#[derive(Debug)]
+struct Subscriber {
+    filter: Filter,
+    id: String,
+    way: Way,
+}
+
+/// The gateway's ear for shared upstreams, and the search index over what they offer.
+#[derive(Debug)]
+pub struct GatewayHub {
+    sessions: Arc<Sessions>,
+    subscribers: Mutex<HashMap<u64, Subscriber>>,
+    /// Sessions that subscribed to a resource of a shared upstream.
+    watchers: Mutex<HashMap<String, HashSet<Id128>>>,
+    index: RwLock<Index>,
+    seen: Mutex<HashMap<UpstreamId, [Id128; 3]>>,
+}
+
+impl GatewayHub {
+    /// Makes a hub that tells these sessions.
+    pub fn new(sessions: Arc<Sessions>) -> Self {
+        Self {
+            sessions,
+            subscribers: Mutex::default(),
+            watchers: Mutex::default(),
+            index: RwLock::default(),
+            seen: Mutex::default(),
+        }
+    }
+
+    /// Looks into the search index.
+    pub fn search<T>(&self, look: impl FnOnce(&Index) -> T) -> T {
+        look(
+            &self
+                .index
+                .read()
+                .unwrap_or_else(std::sync::PoisonError::into_inner),
+        )
+    }
+
+    /// Adds a stateless subscriber under a number of the caller's choice.
+    pub fn subscribe(&self, number: u64, id: String, filter: Filter, way: Way) {
+        lock(&self.subscribers).insert(number, Subscriber { filter, id, way });
+    }
+
+    /// Removes a stateless subscriber.
+    pub fn unsubscribe(&self, number: u64) {
+        lock(&self.subscribers).remove(&number);
+    }
+
+    /// Notes that a session wants to hear of updates of a resource, or no longer does.
+    pub fn watch(&self, uri: &str, session: Id128, wanted: bool) {
+        let mut watchers = lock(&self.watchers);
+        if wanted {
+            watchers.entry(uri.to_owned()).or_default().insert(session);
+        } else if let Some(sessions) = watchers.get_mut(uri) {
+            sessions.remove(&session);
+            if sessions.is_empty() {
+                watchers.remove(uri);
+            }
+        }
+    }
+
+    /// Forgets an upstream that is no longer there.
+    pub fn forget(&self, upstream: &UpstreamId) {
+        lock(&self.seen).remove(upstream);
+        let mut index = self
+            .index
+            .write()
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
+        index.remove(upstream.as_str());
+    }
+
+    fn announce(&self, method: &str, wants: impl Fn(&Filter) -> bool) {
+        self.sessions
+            .broadcast(&compose::notification(method, "{}"));
+        for subscriber in lock(&self.subscribers).values() {
+            if wants(&subscriber.filter) {
+                let meta = format!("{}:{}", quoted(META_SUBSCRIPTION), subscriber.id);
+                let params = format!(r#"{{"_meta":{{{meta}}}}}"#);
+                subscriber.way.tell(compose::notification(method, &params));
+            }
+        }
+    }
+
+    fn updated(&self, frame: &Frame) {
+        let Some(uri) = frame.parameter(&["uri"]) else {
+            return;
+        };
+        let watching = lock(&self.watchers)
+            .get(uri.as_ref())
+            .cloned()
+            .unwrap_or_default();
+        if !watching.is_empty() {
+            for session in self.sessions.all() {
+                if watching.contains(&session.key.id) {
+                    session.push(frame.raw());
+                }
+            }
+        }
+        for subscriber in lock(&self.subscribers).values() {
+            if subscriber.filter.updates.contains(uri.as_ref()) {
+                let meta = format!("{}:{}", quoted(META_SUBSCRIPTION), subscriber.id);
+                let uri = quoted(&uri);
+                let params = format!(r#"{{"uri":{uri},"_meta":{{{meta}}}}}"#);
+                subscriber
+                    .way
+                    .tell(compose::notification(frame.method(), &params));
+            }
+        }
+    }
+}
+
+impl Hub for GatewayHub {
+    fn listed(&self, upstream: &Upstream) {
+        let listed = upstream.listed();
+        let now = fingerprints(&listed);
+        let before = lock(&self.seen).insert(upstream.name().clone(), now);
+        if before.is_none_or(|before| before[0] != now[0]) {
+            let mut index = self
+                .index
+                .write()
+                .unwrap_or_else(std::sync::PoisonError::into_inner);
+            index.replace(
+                upstream.name().as_str(),
+                listed.tools.iter().map(|card| document(card)),
+            );
+        }
+        // The first listing is news too: the upstream may have come up after a downstream asked.
+        let changed = |at: usize| before.is_none_or(|before| before.get(at) != now.get(at));
+        if changed(0) {
+            self.announce("notifications/tools/list_changed", |filter| filter.tools);
+        }
+        if changed(1) {
+            self.announce("notifications/prompts/list_changed", |filter| {
+                filter.prompts
+            });
+        }
+        if changed(2) {
+            self.announce("notifications/resources/list_changed", |filter| {
+                filter.resources
+            });
+        }
+    }
+
+    fn heard(&self, upstream: &UpstreamId, frame: Frame) {
+        let update = frame.kind() == FrameKind::Notification
+            && &**frame.method() == "notifications/resources/updated";
+        if update {
+            self.updated(&frame);
+        } else {
+            // What cannot be attributed is not broadcast.
+            tracing::debug!(
+                "dropped `{}` of `{upstream}`: it names no caller",
+                frame.method()
+            );
+        }
+    }
+}
+
+fn fingerprints(listed: &Listed) -> [Id128; 3] {
+    let hash = |parts: &mut dyn Iterator<Item = &[u8]>| {
+        let mut hash = Sha256::new();
+        for part in parts {
+            hash.update(part.len().to_be_bytes());
+            hash.update(part);
+        }
+        let digest: [u8; 32] = hash.finalize().into();
+        let (head, _) = digest.split_at(16);
+        Id128::from_bytes(head.try_into().unwrap_or_default())
+    };
+    let resources = listed.resources.iter().chain(&listed.templates);
+    [
+        hash(&mut listed.tools.iter().map(|card| card.raw.as_ref())),
+        hash(&mut listed.prompts.iter().map(|entry| entry.raw.as_ref())),
+        hash(&mut resources.map(|entry| entry.raw.as_ref())),
+    ]
+}
+
+/// What the search index is told about a tool. Strings with escapes are rare in descriptors and
+/// left as they are spelled: the words in them are still found.
+fn document(card: &ToolCard) -> Document<'_> {
+    let plain = |object: &'_ str, path: &[&str]| -> Option<(usize, usize)> {
+        let (raw, span) = text::get(object, path)?;
+        (raw.len() >= 2 && raw.starts_with('"')).then_some((span.start + 1, span.end - 1))
+    };
+    let descriptor = card.text();
+    let at = |span: (usize, usize)| descriptor.get(span.0..span.1);
+    let properties = text::get(descriptor, &["inputSchema", "properties"]);
+    let parameters = properties.map_or_else(Vec::new, |(object, base)| {
+        text::members(object)
+            .filter_map(|member| {
+                let key = object.get(member.key_span.start + 1..member.key_span.end - 1)?;
+                let value = object.get(member.value.clone())?;
+                let shift = base.start + member.value.start;
+                let description = plain(value, &["description"])
+                    .and_then(|(from, to)| at((shift + from, shift + to)));
+                Some((key, description))
+            })
+            .collect()
+    });
+    Document {
+        name: card.name.as_str(),
+        title: plain(descriptor, &["title"]).and_then(at),
+        description: plain(descriptor, &["description"]).and_then(at),
+        parameters,
+    }
+}

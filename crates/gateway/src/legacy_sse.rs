@@ -1,0 +1,205 @@
+//! The older HTTP+SSE door: one stream brings everything, POSTs take everything.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+
+use bytes::Bytes;
+use http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use http::{HeaderValue, Request, Response, StatusCode};
+use http_body::Body;
+use mcpproxy_core::{Door, Principal};
+use mcpproxy_mcp::{FrameKind, compose, sse};
+use tokio::sync::mpsc;
+
+use crate::downstream::{Downstream, Reply, Way};
+use crate::gateway::Gateway;
+use crate::router;
+use crate::session::{Session, lock};
+use crate::settings::RoutingMode;
+use crate::streamable::{Answered, ReplyBody, bare, read_frame};
+use crate::streams::GENERAL;
+
+/// Events that may wait for a slow downstream.
+const QUEUE: usize = 256;
+/// Streams open at once.
+const MOST: usize = 4096;
+
+/// The open streams, by the id that POSTs name.
+#[derive(Debug, Default)]
+pub struct Channels(Mutex<HashMap<String, Arc<Channel>>>);
+
+#[derive(Debug)]
+struct Channel {
+    who: Principal,
+    mode: RoutingMode,
+    queue: mpsc::Sender<Bytes>,
+    session: Mutex<Option<Arc<Session>>>,
+}
+
+/// Opens a stream and names the address for messages.
+pub async fn open(channels: &Arc<Channels>, gateway: &Arc<Gateway>, who: Principal) -> Answered {
+    let Ok(random) = mcpproxy_mcp::seal::random() else {
+        return bare(StatusCode::INTERNAL_SERVER_ERROR);
+    };
+    let id = mcpproxy_core::Id128::from_bytes(random).to_string();
+    let (queue, pieces) = mpsc::channel(QUEUE);
+    let mode = gateway.active().settings.routing_mode;
+    let channel = Arc::new(Channel {
+        who,
+        mode,
+        queue: queue.clone(),
+        session: Mutex::default(),
+    });
+    {
+        let mut open = lock(&channels.0);
+        if open.len() >= MOST {
+            return bare(StatusCode::SERVICE_UNAVAILABLE);
+        }
+        open.insert(id.clone(), Arc::clone(&channel));
+    }
+    let endpoint = format!("event: endpoint\ndata: /messages?sessionId={id}\n\n");
+    drop(queue.send(endpoint.into()).await);
+    tokio::spawn(watch(
+        Arc::clone(channels),
+        Arc::clone(gateway),
+        id,
+        channel,
+        queue,
+    ));
+    let mut response = Response::new(ReplyBody::Pieces(pieces));
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+    headers.insert(
+        CACHE_CONTROL,
+        HeaderValue::from_static("no-cache, no-transform"),
+    );
+    response
+}
+
+/// Gives the stream signs of life and ends its session once the downstream is gone.
+async fn watch(
+    channels: Arc<Channels>,
+    gateway: Arc<Gateway>,
+    id: String,
+    channel: Arc<Channel>,
+    queue: mpsc::Sender<Bytes>,
+) {
+    let mut alive = tokio::time::interval(std::time::Duration::from_secs(15));
+    loop {
+        tokio::select! {
+            () = queue.closed() => break,
+            _ = alive.tick() => drop(queue.try_send(Bytes::from_static(sse::KEEP_ALIVE))),
+        }
+    }
+    lock(&channels.0).remove(&id);
+    if let Some(session) = lock(&channel.session).take() {
+        gateway.end_session(&session.id);
+    }
+}
+
+/// Takes one message.
+pub async fn post<B>(
+    channels: &Channels,
+    gateway: &Arc<Gateway>,
+    who: &Principal,
+    request: Request<B>,
+) -> Answered
+where
+    B: Body<Data = Bytes> + Unpin,
+    B::Error: std::fmt::Display,
+{
+    let query = request.uri().query().unwrap_or_default();
+    let id = query
+        .split('&')
+        .find_map(|pair| pair.strip_prefix("sessionId="))
+        .unwrap_or_default();
+    let channel = lock(&channels.0)
+        .get(id)
+        .filter(|channel| channel.who == *who)
+        .cloned();
+    let Some(channel) = channel else {
+        return bare(StatusCode::NOT_FOUND);
+    };
+    let frame = match read_frame(gateway, request.into_body()).await {
+        Ok(frame) => frame,
+        Err(answer) => return *answer,
+    };
+    let session = lock(&channel.session).clone();
+    match (frame.kind(), session) {
+        (FrameKind::Request, None) if &**frame.method() == "initialize" => {
+            initialize(gateway, &channel, &frame).await;
+        }
+        (_, None) => return bare(StatusCode::BAD_REQUEST),
+        (FrameKind::Request, Some(session)) => run(gateway, &channel, session, frame),
+        (FrameKind::Notification, Some(session)) => {
+            let downstream = Downstream::of_session(&session, Door::Mcp);
+            router::notification(gateway, &downstream, &frame).await;
+        }
+        (FrameKind::Result | FrameKind::Error, Some(session)) => {
+            if !session.answered(frame) {
+                tracing::debug!("dropped an answer that nobody waits for");
+            }
+        }
+    }
+    bare(StatusCode::ACCEPTED)
+}
+
+async fn initialize(gateway: &Arc<Gateway>, channel: &Arc<Channel>, frame: &mcpproxy_mcp::Frame) {
+    let id = frame.id().unwrap_or_default();
+    let who = channel.who.clone();
+    let message = match router::initialize(gateway, who, channel.mode, frame).await {
+        Ok((session, result)) => {
+            let items = lock(&session.streams).attach(GENERAL, None);
+            if let Some(mut items) = items {
+                let queue = channel.queue.clone();
+                tokio::spawn(async move {
+                    while let Some(item) = items.recv().await {
+                        if queue.send(item.encode()).await.is_err() {
+                            return;
+                        }
+                    }
+                });
+            }
+            *lock(&channel.session) = Some(session);
+            compose::result(id, &result)
+        }
+        Err(failure) => failure.answer(Some(id)),
+    };
+    drop(channel.queue.send(sse::encode(&message, None)).await);
+}
+
+fn run(
+    gateway: &Arc<Gateway>,
+    channel: &Arc<Channel>,
+    session: Arc<Session>,
+    frame: mcpproxy_mcp::Frame,
+) {
+    let (way, mut back) = Way::new();
+    let id = frame.id().unwrap_or_default().to_owned();
+    let queue = channel.queue.clone();
+    let Some(in_flight) = session.begin(&id, back.cancel.clone(), way.clone()) else {
+        let message = "a request with this id is in flight already";
+        let error = compose::error(Some(&id), mcpproxy_mcp::era::INVALID_REQUEST, message, None);
+        drop(queue.try_send(sse::encode(&error, None)));
+        return;
+    };
+    let downstream = Downstream::of_session(&session, Door::Mcp);
+    let gateway = Arc::clone(gateway);
+    tokio::spawn(async move {
+        router::request(gateway, downstream, frame, way).await;
+        drop(in_flight);
+    });
+    tokio::spawn(async move {
+        while let Some(reply) = back.replies.recv().await {
+            let last = matches!(reply, Reply::Final(..));
+            if let Reply::Message(message) | Reply::Final(message, _) = reply
+                && queue.send(sse::encode(&message, None)).await.is_err()
+            {
+                return;
+            }
+            if last {
+                return;
+            }
+        }
+    });
+}

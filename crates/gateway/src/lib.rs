@@ -1,0 +1,32 @@
+//! The gateway: listeners, sessions, routing, tool search, and the REST interface.
+//!
+//! Doors (`streamable`, `legacy_sse`, `lines`, `rest`) translate; `router` finds out what a
+//! message is for; `forward` takes it through the engine to its upstream and back. Nothing here
+//! decides about a call: that is the engine's.
+
+pub mod access;
+pub mod ask;
+pub mod downstream;
+mod error;
+pub mod forward;
+pub mod gateway;
+pub mod hub;
+pub mod legacy_sse;
+pub mod lines;
+pub mod listing;
+pub mod management;
+pub mod parked;
+pub mod rest;
+pub mod router;
+pub mod serve;
+pub mod session;
+pub mod settings;
+pub mod shed;
+pub mod streamable;
+pub mod streams;
+pub mod toolbox;
+pub mod translate;
+
+pub use error::Error;
+pub use gateway::{Active, Gateway, GatewayParts};
+pub use serve::{Listening, serve};

@@ -1,0 +1,302 @@
+//! The line door: one message a line, as agents that know only stdio speak. It serves the
+//! standard streams of `mcpproxy stdio --standalone` and upgraded connections of the bridge.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+
+use bytes::Bytes;
+use mcpproxy_core::{Door, Principal, SessionBasis, SessionKey};
+use mcpproxy_mcp::envelope::{Envelope, EnvelopeRefusal};
+use mcpproxy_mcp::era::{self, Era, META_VERSION};
+use mcpproxy_mcp::line::{LineReader, push_line};
+use mcpproxy_mcp::{Frame, FrameKind, Refusal, compose};
+use mcpproxy_text as text;
+use mcpproxy_upstream::Greeting;
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _};
+use tokio::sync::{mpsc, watch};
+
+use crate::downstream::{Downstream, Reply, Way};
+use crate::gateway::Gateway;
+use crate::router;
+use crate::session::{Session, lock};
+use crate::settings::RoutingMode;
+use crate::streams::{GENERAL, Item};
+
+/// Messages that may wait for the other end to read them.
+const QUEUE: usize = 256;
+/// Bytes gathered for one write at most.
+const GATHER: usize = 256 * 1024;
+
+/// Serves one connection until its input ends.
+pub async fn serve<R, W>(
+    gateway: Arc<Gateway>,
+    who: Principal,
+    mode: RoutingMode,
+    input: R,
+    output: W,
+) where
+    R: AsyncRead + Unpin,
+    W: AsyncWrite + Unpin + Send + 'static,
+{
+    let (queue, messages) = mpsc::channel(QUEUE);
+    let writer = tokio::spawn(write(output, messages));
+    let limit = gateway.active().settings.limits.body_bytes.as_usize();
+    let connection = Arc::new(Connection::new(gateway, who, mode, queue));
+    let mut lines = LineReader::new(input, limit);
+    loop {
+        match lines.next().await {
+            Ok(Some(line)) => connection.take(line).await,
+            Ok(None) => break,
+            Err(fault) => {
+                let message = compose::error(None, era::INVALID_REQUEST, &fault.to_string(), None);
+                connection.send(message).await;
+                break;
+            }
+        }
+    }
+    connection.end();
+    drop(connection);
+    // Answers to requests in flight are still written; the writer ends with the last of them.
+    drop(writer.await);
+}
+
+/// Writes messages as lines, gathering what is ready into one write.
+async fn write<W: AsyncWrite + Unpin>(mut output: W, mut messages: mpsc::Receiver<Bytes>) {
+    let mut buffer = Vec::new();
+    while let Some(message) = messages.recv().await {
+        buffer.clear();
+        push_line(&mut buffer, &message);
+        while buffer.len() < GATHER
+            && let Ok(more) = messages.try_recv()
+        {
+            push_line(&mut buffer, &more);
+        }
+        if output.write_all(&buffer).await.is_err() || output.flush().await.is_err() {
+            return;
+        }
+        buffer.shrink_to(GATHER);
+    }
+}
+
+struct Connection {
+    gateway: Arc<Gateway>,
+    who: Principal,
+    mode: RoutingMode,
+    queue: mpsc::Sender<Bytes>,
+    key: SessionKey,
+    session: Mutex<Option<Arc<Session>>>,
+    /// Modern requests in flight, which have no session to keep them.
+    in_flight: Mutex<HashMap<String, watch::Sender<Option<String>>>>,
+}
+
+impl Connection {
+    fn new(
+        gateway: Arc<Gateway>,
+        who: Principal,
+        mode: RoutingMode,
+        queue: mpsc::Sender<Bytes>,
+    ) -> Self {
+        let random = mcpproxy_mcp::seal::random().unwrap_or_default();
+        let id = mcpproxy_core::Id128::from_bytes(random);
+        let key = SessionKey {
+            basis: SessionBasis::Connection,
+            id,
+        };
+        let (session, in_flight) = (Mutex::default(), Mutex::default());
+        Self {
+            gateway,
+            who,
+            mode,
+            queue,
+            key,
+            session,
+            in_flight,
+        }
+    }
+
+    async fn send(&self, message: Bytes) {
+        // The other end may have stopped reading; the input ends next.
+        drop(self.queue.send(message).await);
+    }
+
+    async fn refuse(&self, refusal: &Refusal, data: Option<&serde_json::Value>) {
+        tracing::info!("refused a message: {refusal}");
+        let id = refusal
+            .id
+            .as_deref()
+            .and_then(|id| std::str::from_utf8(id).ok());
+        self.send(compose::error(id, refusal.code, &refusal.message, data))
+            .await;
+    }
+
+    async fn take(self: &Arc<Self>, line: Bytes) {
+        let frame = match Frame::parse(line, self.gateway.limits()) {
+            Ok(frame) => frame,
+            Err(refusal) => return self.refuse(&refusal, None).await,
+        };
+        match frame.kind() {
+            FrameKind::Request => self.request(frame).await,
+            FrameKind::Notification => self.notification(&frame).await,
+            FrameKind::Result | FrameKind::Error => {
+                let session = lock(&self.session).clone();
+                if !session.is_some_and(|session| session.answered(frame)) {
+                    tracing::debug!("dropped an answer that nobody waits for");
+                }
+            }
+        }
+    }
+
+    async fn request(self: &Arc<Self>, frame: Frame) {
+        if text::get(frame.params(), &["_meta", META_VERSION]).is_some() {
+            return match self.modern(&frame) {
+                Ok(downstream) => self.run(downstream, frame).await,
+                Err(EnvelopeRefusal { refusal, data }) => {
+                    self.refuse(&refusal, data.as_ref()).await
+                }
+            };
+        }
+        let session = lock(&self.session).clone();
+        match session {
+            Some(session) => {
+                self.run(Downstream::of_session(&session, Door::Mcp), frame)
+                    .await
+            }
+            None if &**frame.method() == "initialize" => self.open(&frame).await,
+            None => {
+                let id = frame.id().map(|id| Bytes::copy_from_slice(id.as_bytes()));
+                // `server/discover` without a version comes here too: a legacy opener is told so.
+                let message = "send `initialize` first, or a version in `_meta`".to_owned();
+                self.refuse(
+                    &Refusal {
+                        code: era::INVALID_REQUEST,
+                        message,
+                        id,
+                    },
+                    None,
+                )
+                .await;
+            }
+        }
+    }
+
+    fn modern(&self, frame: &Frame) -> Result<Downstream, EnvelopeRefusal> {
+        let envelope = Envelope::read(frame)?;
+        Envelope::check_version(&envelope.version, frame.id())?;
+        let greeting = Greeting {
+            version: envelope.version,
+            capabilities: envelope.capabilities,
+            client_info: envelope
+                .client_info
+                .unwrap_or_else(|| Greeting::default().client_info),
+        };
+        Ok(Downstream {
+            who: self.who.clone(),
+            door: Door::Mcp,
+            era: Era::Modern,
+            mode: self.mode,
+            key: self.key,
+            greeting,
+            session: None,
+        })
+    }
+
+    async fn open(self: &Arc<Self>, frame: &Frame) {
+        let id = frame.id().unwrap_or_default();
+        match router::initialize(&self.gateway, self.who.clone(), self.mode, frame).await {
+            Ok((session, result)) => {
+                let items = lock(&session.streams).attach(GENERAL, None);
+                if let Some(items) = items {
+                    tokio::spawn(relay(items, self.queue.clone()));
+                }
+                *lock(&self.session) = Some(session);
+                self.send(compose::result(id, &result)).await;
+            }
+            Err(failure) => self.send(failure.answer(Some(id))).await,
+        }
+    }
+
+    async fn run(self: &Arc<Self>, downstream: Downstream, frame: Frame) {
+        let (way, back) = Way::new();
+        let id = frame.id().unwrap_or_default().to_owned();
+        let in_flight = match &downstream.session {
+            Some(session) => session.begin(&id, back.cancel.clone(), way.clone()),
+            None => None,
+        };
+        let modern = downstream.session.is_none();
+        let taken = if modern {
+            let mut in_flight = lock(&self.in_flight);
+            in_flight.contains_key(&id)
+                || in_flight.insert(id.clone(), back.cancel.clone()).is_some()
+        } else {
+            in_flight.is_none()
+        };
+        if taken {
+            let message = "a request with this id is in flight already".to_owned();
+            let id = Some(Bytes::copy_from_slice(id.as_bytes()));
+            let refusal = Refusal {
+                code: era::INVALID_REQUEST,
+                message,
+                id,
+            };
+            return self.refuse(&refusal, None).await;
+        }
+        let gateway = Arc::clone(&self.gateway);
+        tokio::spawn(async move {
+            router::request(gateway, downstream, frame, way).await;
+            drop(in_flight);
+        });
+        let connection = Arc::clone(self);
+        let mut replies = back.replies;
+        let cancel = back.cancel;
+        tokio::spawn(async move {
+            while let Some(reply) = replies.recv().await {
+                match reply {
+                    Reply::Message(message) => connection.send(message).await,
+                    Reply::Polling { .. } => {}
+                    Reply::Final(message, _) => {
+                        lock(&connection.in_flight).remove(&id);
+                        connection.send(message).await;
+                        break;
+                    }
+                }
+            }
+            drop(cancel);
+        });
+    }
+
+    async fn notification(self: &Arc<Self>, frame: &Frame) {
+        let session = lock(&self.session).clone();
+        if let Some(session) = session {
+            let downstream = Downstream::of_session(&session, Door::Mcp);
+            return router::notification(&self.gateway, &downstream, frame).await;
+        }
+        if &**frame.method() == "notifications/cancelled"
+            && let Some((id, _)) = text::get(frame.params(), &["requestId"])
+            && let Some(cancel) = lock(&self.in_flight).get(id)
+        {
+            let reason = frame.parameter(&["reason"]);
+            let reason = reason.as_deref().unwrap_or("cancelled by the downstream");
+            cancel.send_replace(Some(reason.to_owned()));
+        }
+    }
+
+    /// Ends the session with the connection, and cancels what nobody waits for any more.
+    fn end(&self) {
+        if let Some(session) = lock(&self.session).take() {
+            self.gateway.end_session(&session.id);
+        }
+        for cancel in lock(&self.in_flight).values() {
+            cancel.send_replace(Some("the downstream closed the connection".to_owned()));
+        }
+    }
+}
+
+async fn relay(mut items: mpsc::Receiver<Item>, queue: mpsc::Sender<Bytes>) {
+    while let Some(item) = items.recv().await {
+        if let Item::Message { message, .. } = item
+            && queue.send(message).await.is_err()
+        {
+            return;
+        }
+    }
+}

@@ -1,0 +1,236 @@
+//! Lists over all upstreams: tools, prompts, resources and templates, in pages.
+
+use std::sync::Arc;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
+use mcpproxy_mcp::Frame;
+use mcpproxy_mcp::compose::quoted;
+use mcpproxy_mcp::era::Era;
+use mcpproxy_text::{self as text, Splice};
+use mcpproxy_upstream::catalogue::Entry;
+use mcpproxy_upstream::{Listed, State, Upstream};
+
+use crate::error::Failure;
+use crate::gateway::Gateway;
+use crate::router::{Answer, SEPARATOR};
+use crate::settings::RoutingMode;
+use crate::toolbox;
+
+/// Entries on one page.
+const PAGE: usize = 1000;
+
+/// Lists tools: those of all upstreams under prefixed names, or the gateway's own.
+pub async fn tools(
+    gateway: &Gateway,
+    mode: RoutingMode,
+    frame: &Frame,
+    era: Era,
+) -> Result<Answer, Failure> {
+    if mode == RoutingMode::Call {
+        let own = toolbox::descriptors(gateway.active().settings.management_tools);
+        return page(frame, "tools", &own, era);
+    }
+    let entries = collect(gateway, |upstream, listed, found| {
+        for card in &listed.tools {
+            found.push(with_prefix(upstream, card.name.as_str(), card.text()));
+        }
+    })
+    .await;
+    page(frame, "tools", &entries, era)
+}
+
+/// Lists the tools of one upstream under their own names.
+pub fn tools_of(upstream: &Upstream, frame: &Frame, era: Era) -> Result<Answer, Failure> {
+    let listed = upstream.listed();
+    let entries: Vec<_> = listed
+        .tools
+        .iter()
+        .map(|card| card.text().to_owned())
+        .collect();
+    page(frame, "tools", &entries, era)
+}
+
+/// Lists prompts under prefixed names.
+pub async fn prompts(gateway: &Gateway, frame: &Frame, era: Era) -> Result<Answer, Failure> {
+    let entries = collect(gateway, |upstream, listed, found| {
+        for prompt in &listed.prompts {
+            found.push(with_prefix(upstream, &prompt.key, raw(prompt)));
+        }
+    })
+    .await;
+    page(frame, "prompts", &entries, era)
+}
+
+/// Lists resources. Their addresses are not changed: results refer to them.
+pub async fn resources(gateway: &Gateway, frame: &Frame, era: Era) -> Result<Answer, Failure> {
+    let entries = collect(gateway, |_, listed, found| {
+        found.extend(listed.resources.iter().map(|entry| raw(entry).to_owned()));
+    })
+    .await;
+    page(frame, "resources", &entries, era)
+}
+
+/// Lists resource templates.
+pub async fn templates(gateway: &Gateway, frame: &Frame, era: Era) -> Result<Answer, Failure> {
+    let entries = collect(gateway, |_, listed, found| {
+        found.extend(listed.templates.iter().map(|entry| raw(entry).to_owned()));
+    })
+    .await;
+    page(frame, "resourceTemplates", &entries, era)
+}
+
+/// Goes through the catalogues of all upstreams, waiting briefly for those that are starting:
+/// one that is slow or down never holds up the list of the others for long.
+async fn collect(gateway: &Gateway, add: impl Fn(&str, &Listed, &mut Vec<String>)) -> Vec<String> {
+    let all = gateway.fleet.all();
+    settle(gateway).await;
+    let mut found = Vec::new();
+    for (name, upstream) in all.iter() {
+        add(name.as_str(), &upstream.listed(), &mut found);
+    }
+    found
+}
+
+/// How long a list waits for upstreams that are being started.
+const SETTLE: std::time::Duration = std::time::Duration::from_secs(2);
+
+/// Wakes lazy upstreams and waits for those that are starting, all at once.
+pub async fn settle(gateway: &Gateway) {
+    let all = gateway.fleet.all();
+    let mut waiting = Vec::new();
+    for upstream in all.values().filter(|upstream| upstream.settings().enabled) {
+        upstream.wake();
+        if matches!(upstream.state(), State::Idle | State::Starting) {
+            waiting.push(upstream.tried(SETTLE));
+        }
+    }
+    futures_util::future::join_all(waiting).await;
+}
+
+fn raw(entry: &Entry) -> &str {
+    std::str::from_utf8(&entry.raw).unwrap_or_default()
+}
+
+/// Gives a descriptor the name under which downstreams know it, everything else byte for byte.
+fn with_prefix(upstream: &str, name: &str, descriptor: &str) -> String {
+    let mut splice = Splice::default();
+    if let Some((_, span)) = text::get(descriptor, &["name"]) {
+        splice.replace(span, quoted(&format!("{upstream}{SEPARATOR}{name}")));
+    }
+    String::from_utf8(splice.apply(descriptor.as_bytes())).unwrap_or_default()
+}
+
+/// Cuts one page out of a list.
+fn page(frame: &Frame, list: &str, entries: &[String], era: Era) -> Result<Answer, Failure> {
+    let start = match frame.parameter(&["cursor"]) {
+        None => 0,
+        Some(cursor) => read_cursor(&cursor).ok_or_else(|| Failure::params("unknown cursor"))?,
+    };
+    let rest = entries
+        .get(start..)
+        .ok_or_else(|| Failure::params("unknown cursor"))?;
+    let shown = rest
+        .get(..PAGE.min(rest.len()))
+        .unwrap_or_default()
+        .join(",");
+    let next = if rest.len() > PAGE {
+        format!(
+            r#","nextCursor":"{}""#,
+            BASE64.encode((start + PAGE).to_string())
+        )
+    } else {
+        String::new()
+    };
+    let modern = match era {
+        Era::Legacy => "",
+        Era::Modern => r#","resultType":"complete","ttlMs":0,"cacheScope":"private""#,
+    };
+    Ok(Answer::Result(format!(
+        r#"{{"{list}":[{shown}]{next}{modern}}}"#
+    )))
+}
+
+fn read_cursor(cursor: &str) -> Option<usize> {
+    String::from_utf8(BASE64.decode(cursor).ok()?)
+        .ok()?
+        .parse()
+        .ok()
+}
+
+/// Finds the upstream that offers the resource that a request names: by its exact address first,
+/// then by template.
+pub async fn owner_of(gateway: &Gateway, frame: &Frame) -> Result<Arc<Upstream>, Failure> {
+    let named = frame
+        .parameter(&["uri"])
+        .or_else(|| frame.parameter(&["ref", "uri"]));
+    let uri = named.ok_or_else(|| Failure::params("`uri` is missing"))?;
+    settle(gateway).await;
+    let all = gateway.fleet.all();
+    let exact = all.values().find(|upstream| {
+        let listed = upstream.listed();
+        listed
+            .resources
+            .iter()
+            .chain(&listed.templates)
+            .any(|entry| entry.key == uri)
+    });
+    let by_template = || {
+        all.values().find(|upstream| {
+            upstream
+                .listed()
+                .templates
+                .iter()
+                .any(|entry| fits(&entry.key, &uri))
+        })
+    };
+    let owner = exact.or_else(by_template).cloned();
+    owner.ok_or_else(|| Failure::params(format!("no upstream offers the resource `{uri}`")))
+}
+
+/// Tells whether an address fits a template: the fixed parts must occur in order.
+fn fits(template: &str, uri: &str) -> bool {
+    let mut rest = uri;
+    let mut parts = template.split('{');
+    let Some(after) = parts.next().and_then(|head| rest.strip_prefix(head)) else {
+        return false;
+    };
+    rest = after;
+    for part in parts {
+        let fixed = part.split_once('}').map_or("", |(_, fixed)| fixed);
+        if fixed.is_empty() {
+            continue;
+        }
+        let Some(at) = rest.find(fixed) else {
+            return false;
+        };
+        rest = rest.get(at + fixed.len()..).unwrap_or_default();
+    }
+    template.ends_with('}') || rest.is_empty()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_fit_templates() {
+        let check = |template: &str, uri: &str, expect: bool| {
+            assert_eq!(fits(template, uri), expect, "{template} {uri}");
+        };
+        check("memo://{id}", "memo://7", true);
+        check("memo://{id}", "file:///x", false);
+        check("repo://{owner}/{name}/raw", "repo://a/b/raw", true);
+        check("repo://{owner}/{name}/raw", "repo://a/b/rawer", false);
+        check("fixed://x", "fixed://x", true);
+        check("fixed://x", "fixed://xy", false);
+    }
+
+    #[test]
+    fn names_are_prefixed_and_nothing_else_changes() {
+        assert_eq!(
+            with_prefix("git", "log", r#"{"x-1":1.0, "name" : "log","name2":"log"}"#),
+            r#"{"x-1":1.0, "name" : "git__log","name2":"log"}"#
+        );
+    }
+}

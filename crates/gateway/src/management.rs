@@ -1,0 +1,115 @@
+//! The tool with which an agent sees, and an owner changes, the upstreams.
+
+use std::sync::Arc;
+
+use mcpproxy_core::PrincipalKind;
+use mcpproxy_mcp::era;
+use mcpproxy_upstream::{State, Upstream};
+use serde_json::{Map, Value, json};
+
+use crate::downstream::Downstream;
+use crate::error::Failure;
+use crate::gateway::Gateway;
+use crate::toolbox::describe_state;
+
+/// Lines of a log that are shown at most.
+const LINES: usize = 200;
+
+/// Answers `upstream_servers`.
+pub async fn upstream_servers(
+    gateway: &Arc<Gateway>,
+    downstream: &Downstream,
+    arguments: &Value,
+) -> Result<Value, Failure> {
+    let text = |name: &str| arguments.get(name).and_then(Value::as_str);
+    let operation = text("operation").unwrap_or_default();
+    let name = || text("name").ok_or_else(|| Failure::params("`name` is missing"));
+    let control = gateway.access.control();
+    let who = &downstream.who;
+    let refuse = |refused: mcpproxy_control::Refused| {
+        Failure::downstream(era::DENIED, "forbidden", refused.to_string())
+    };
+    match operation {
+        "list" => return Ok(json!({ "servers": list(gateway) })),
+        "tail_log" => {
+            let wanted = arguments.get("lines").and_then(Value::as_u64).unwrap_or(50);
+            let wanted = usize::try_from(wanted).unwrap_or(LINES).min(LINES);
+            let lines = gateway.fleet.get(name()?)?.stderr();
+            let from = lines.len().saturating_sub(wanted);
+            return Ok(json!({ "lines": lines.get(from..).unwrap_or_default() }));
+        }
+        "refresh" => gateway.fleet.get(name()?)?.refresh(),
+        "restart" => {
+            if who.kind != PrincipalKind::Owner {
+                let message = "only the owner may restart an upstream";
+                return Err(Failure::downstream(era::DENIED, "forbidden", message));
+            }
+            gateway.fleet.restart(name()?)?;
+        }
+        "enable" => drop(control.enable_upstream(who, name()?).map_err(refuse)?),
+        "disable" => drop(control.disable_upstream(who, name()?).map_err(refuse)?),
+        "remove" => drop(control.remove_upstream(who, name()?).map_err(refuse)?),
+        "add" | "update" | "patch" => {
+            let settings = settings(arguments)?;
+            drop(
+                control
+                    .add_upstream(who, name()?, settings)
+                    .map_err(refuse)?,
+            );
+        }
+        other => return Err(Failure::params(format!("unknown operation `{other}`"))),
+    }
+    Ok(json!({ "done": operation, "servers": list(gateway) }))
+}
+
+fn settings(arguments: &Value) -> Result<Value, Failure> {
+    let mut settings = Map::new();
+    for key in ["command", "url"] {
+        if let Some(value) = arguments.get(key) {
+            settings.insert(key.into(), value.clone());
+        }
+    }
+    for (given, key) in [
+        ("args_json", "args"),
+        ("env_json", "env"),
+        ("headers_json", "headers"),
+    ] {
+        if let Some(raw) = arguments.get(given).and_then(Value::as_str) {
+            let value = serde_json::from_str(raw)
+                .map_err(|fault| Failure::params(format!("`{given}` is not JSON: {fault}")))?;
+            settings.insert(key.into(), value);
+        }
+    }
+    Ok(Value::Object(settings))
+}
+
+/// Describes all upstreams, without their secrets.
+pub fn list(gateway: &Gateway) -> Vec<Value> {
+    let all = gateway.fleet.all();
+    all.values().map(|upstream| describe(upstream)).collect()
+}
+
+/// Describes one upstream, without its secrets.
+pub fn describe(upstream: &Upstream) -> Value {
+    let settings = upstream.settings();
+    let listed = upstream.listed();
+    let version = match upstream.state() {
+        State::Up { version } => Some(version),
+        State::Idle | State::Starting | State::Down { .. } | State::Stopped { .. } => None,
+    };
+    json!({
+        "name": upstream.name().as_str(),
+        "enabled": settings.enabled,
+        "transport": settings.effective_transport(),
+        "scope": settings.effective_scope(),
+        "command": settings.command,
+        "status": describe_state(upstream),
+        "protocol_version": version,
+        "tools": listed.tools.len(),
+        "filtered_tools": listed.filtered.len(),
+        "prompts": listed.prompts.len(),
+        "resources": listed.resources.len(),
+        "instances": upstream.instances(),
+        "problems": listed.problems.iter().take(5).collect::<Vec<_>>(),
+    })
+}

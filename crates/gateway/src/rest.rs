@@ -1,0 +1,505 @@
+//! The REST interface under `/api/v1`: what the command line and scripts use.
+//!
+//! Every answer is `{success, data | error, request_id}`. Who asks was verified by the door;
+//! whether they may is decided by `control`.
+
+use std::sync::Arc;
+
+use axum::extract::{Path, Query, State as AxumState};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use axum::{Extension, Json, Router};
+use http::{HeaderName, HeaderValue, StatusCode};
+use mcpproxy_control::{Kind, Refused, TokenScope};
+use mcpproxy_core::{Door, Principal, PrincipalKind, Wall};
+use mcpproxy_engine::StopScope;
+use mcpproxy_mcp::era::{Era, LEGACY_LATEST};
+use mcpproxy_mcp::{Frame, compose};
+use mcpproxy_upstream::{Greeting, State};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::downstream::{Downstream, Reply, Way};
+use crate::gateway::Gateway;
+use crate::management;
+use crate::router;
+use crate::settings::RoutingMode;
+use crate::streamable::{Answered, json as answered};
+
+type Shared = AxumState<Arc<Gateway>>;
+type Who = Extension<Principal>;
+
+/// Builds the routes.
+pub fn router(gateway: Arc<Gateway>) -> Router {
+    let routes = Router::new()
+        .route("/status", get(status))
+        .route("/diagnostics", get(diagnostics))
+        .route("/servers", get(servers).post(add_server))
+        .route("/servers/{name}", get(server).delete(remove_server))
+        .route(
+            "/servers/{name}/{action}",
+            get(look_at_server).post(act_on_server),
+        )
+        .route("/tools", get(tools))
+        .route("/tools/call", post(call_tool))
+        .route("/index/search", get(search))
+        .route("/sessions", get(sessions))
+        .route("/stops", get(stops).post(stop_calls))
+        .route("/stops/{scope}", axum::routing::delete(resume_calls))
+        .route("/tokens", get(tokens).post(create_token))
+        .route("/tokens/{name}", axum::routing::delete(revoke_token))
+        .route("/config/reload", post(reload));
+    Router::new()
+        .nest("/api/v1", routes)
+        .fallback(|| async { failed(StatusCode::NOT_FOUND, "no such resource", None) })
+        .layer(axum::extract::DefaultBodyLimit::max(1024 * 1024))
+        .with_state(gateway)
+}
+
+fn envelope(status: StatusCode, mut body: Value) -> Response {
+    let random = mcpproxy_mcp::seal::random().unwrap_or_default();
+    let id = mcpproxy_core::Id128::from_bytes(random).to_string();
+    if let Some(body) = body.as_object_mut() {
+        body.insert("request_id".into(), json!(id));
+    }
+    let mut response = (status, Json(body)).into_response();
+    if let Ok(id) = HeaderValue::from_str(&id) {
+        response
+            .headers_mut()
+            .insert(HeaderName::from_static("x-request-id"), id);
+    }
+    response
+}
+
+fn done(data: impl Into<Value>) -> Response {
+    envelope(
+        StatusCode::OK,
+        json!({ "success": true, "data": data.into() }),
+    )
+}
+
+fn failed(status: StatusCode, message: &str, hint: Option<&str>) -> Response {
+    let mut body = json!({ "success": false, "error": message });
+    if let (Some(hint), Some(body)) = (hint, body.as_object_mut()) {
+        body.insert("hint".into(), json!(hint));
+    }
+    envelope(status, body)
+}
+
+fn refused(refused: &Refused) -> Response {
+    let status = match refused.kind() {
+        Kind::Forbidden => StatusCode::FORBIDDEN,
+        Kind::Unknown => StatusCode::NOT_FOUND,
+        Kind::Invalid => StatusCode::BAD_REQUEST,
+        Kind::Conflict => StatusCode::CONFLICT,
+        Kind::Busy => StatusCode::SERVICE_UNAVAILABLE,
+        Kind::Failed => StatusCode::INTERNAL_SERVER_ERROR,
+    };
+    failed(status, &refused.to_string(), refused.remedy().as_deref())
+}
+
+/// Administration and reading of state is for owners; agents get 403.
+fn only_owner(who: &Principal) -> Result<(), Box<Response>> {
+    match who.kind {
+        PrincipalKind::Owner => Ok(()),
+        PrincipalKind::Agent | PrincipalKind::Local => {
+            let hint = "use the API key, or the Unix socket";
+            Err(Box::new(failed(
+                StatusCode::FORBIDDEN,
+                "only the owner may do this",
+                Some(hint),
+            )))
+        }
+    }
+}
+
+macro_rules! owner {
+    ($who:expr) => {
+        if let Err(refused) = only_owner(&$who) {
+            return *refused;
+        }
+    };
+}
+
+/// Tells whether the gateway can serve: each enabled upstream was tried.
+pub fn ready(gateway: &Gateway) -> Answered {
+    let waiting = gateway
+        .fleet
+        .all()
+        .values()
+        .filter(|upstream| matches!(upstream.state(), State::Starting))
+        .count();
+    let status = if waiting == 0 {
+        StatusCode::OK
+    } else {
+        StatusCode::SERVICE_UNAVAILABLE
+    };
+    answered(
+        status,
+        format!(r#"{{"ready":{},"starting":{waiting}}}"#, waiting == 0).into(),
+    )
+}
+
+async fn status(AxumState(gateway): Shared, who: Who) -> Response {
+    owner!(who);
+    let active = gateway.active();
+    let all = gateway.fleet.all();
+    let up = all
+        .values()
+        .filter(|one| matches!(one.state(), State::Up { .. }))
+        .count();
+    let stopped: Vec<_> = gateway
+        .engine
+        .stops()
+        .list()
+        .iter()
+        .map(ToString::to_string)
+        .collect();
+    done(json!({
+        "version": env!("CARGO_PKG_VERSION"),
+        "since": gateway.since.rfc3339(),
+        "listen": active.settings.listen,
+        "routing_mode": active.settings.routing_mode,
+        "upstreams": { "total": all.len(), "up": up },
+        "sessions": gateway.sessions.len(),
+        "calls_in_flight": gateway.shed.in_flight(),
+        "stopped": stopped,
+        "config_problem": gateway.reload_problem.load_full().as_ref().clone(),
+        "security_coverage": "proxy_only",
+        "hooks_active": false,
+    }))
+}
+
+async fn diagnostics(AxumState(gateway): Shared, who: Who) -> Response {
+    owner!(who);
+    let mut problems = Vec::new();
+    if let Some(problem) = gateway.reload_problem.load_full().as_ref() {
+        problems.push(json!({ "area": "configuration", "problem": problem }));
+    }
+    for (name, upstream) in gateway.fleet.all().iter() {
+        if let State::Down { why, attempts } = upstream.state() {
+            let problem = format!("down after {attempts} attempts: {why}");
+            let hint = format!("mcpproxy upstream logs {name}");
+            problems.push(json!({ "area": name.as_str(), "problem": problem, "hint": hint }));
+        }
+        for problem in upstream.listed().problems.iter().take(5) {
+            problems.push(json!({ "area": name.as_str(), "problem": problem }));
+        }
+    }
+    done(json!({ "problems": problems, "recommendations": [] }))
+}
+
+async fn servers(AxumState(gateway): Shared, who: Who) -> Response {
+    owner!(who);
+    done(management::list(&gateway))
+}
+
+#[derive(Deserialize)]
+struct NewServer {
+    name: String,
+    #[serde(flatten)]
+    settings: serde_json::Map<String, Value>,
+}
+
+async fn add_server(AxumState(gateway): Shared, who: Who, Json(new): Json<NewServer>) -> Response {
+    let control = gateway.access.control();
+    match control.add_upstream(&who, &new.name, Value::Object(new.settings)) {
+        Ok(change) => done(json!({ "done": change.to_string() })),
+        Err(refusal) => refused(&refusal),
+    }
+}
+
+async fn server(AxumState(gateway): Shared, who: Who, Path(name): Path<String>) -> Response {
+    owner!(who);
+    match gateway.fleet.get(&name) {
+        Ok(upstream) => done(management::describe(&upstream)),
+        Err(fault) => failed(StatusCode::NOT_FOUND, &fault.to_string(), None),
+    }
+}
+
+async fn remove_server(AxumState(gateway): Shared, who: Who, Path(name): Path<String>) -> Response {
+    match gateway.access.control().remove_upstream(&who, &name) {
+        Ok(change) => done(json!({ "done": change.to_string() })),
+        Err(refusal) => refused(&refusal),
+    }
+}
+
+async fn look_at_server(
+    AxumState(gateway): Shared,
+    who: Who,
+    Path((name, what)): Path<(String, String)>,
+) -> Response {
+    owner!(who);
+    let upstream = match gateway.fleet.get(&name) {
+        Ok(upstream) => upstream,
+        Err(fault) => return failed(StatusCode::NOT_FOUND, &fault.to_string(), None),
+    };
+    match what.as_str() {
+        "logs" => done(json!({ "lines": upstream.stderr() })),
+        "tools" => {
+            let listed = upstream.listed();
+            let tools: Vec<Value> = listed
+                .tools
+                .iter()
+                .filter_map(|card| serde_json::from_str(card.text()).ok())
+                .collect();
+            done(json!({ "tools": tools, "filtered": listed.filtered.len() }))
+        }
+        _ => failed(StatusCode::NOT_FOUND, "no such resource", None),
+    }
+}
+
+async fn act_on_server(
+    AxumState(gateway): Shared,
+    who: Who,
+    Path((name, action)): Path<(String, String)>,
+) -> Response {
+    owner!(who);
+    let control = gateway.access.control();
+    let changed = match action.as_str() {
+        "enable" => control
+            .enable_upstream(&who, &name)
+            .map(|change| change.to_string()),
+        "disable" => control
+            .disable_upstream(&who, &name)
+            .map(|change| change.to_string()),
+        "restart" | "refresh" => {
+            let acted = if action == "restart" {
+                gateway.fleet.restart(&name)
+            } else {
+                gateway.fleet.get(&name).map(|upstream| upstream.refresh())
+            };
+            return match acted {
+                Ok(()) => done(json!({ "done": format!("{action} of `{name}`") })),
+                Err(fault) => failed(StatusCode::NOT_FOUND, &fault.to_string(), None),
+            };
+        }
+        _ => return failed(StatusCode::NOT_FOUND, "no such action", None),
+    };
+    match changed {
+        Ok(change) => done(json!({ "done": change })),
+        Err(refusal) => refused(&refusal),
+    }
+}
+
+async fn tools(AxumState(gateway): Shared, who: Who) -> Response {
+    owner!(who);
+    crate::listing::settle(&gateway).await;
+    let mut tools = Vec::new();
+    for (name, upstream) in gateway.fleet.all().iter() {
+        for card in &upstream.listed().tools {
+            let description = card.string(&["description"]).unwrap_or_default();
+            let first = description.lines().next().unwrap_or_default();
+            let name = format!("{name}:{}", card.name);
+            tools.push(json!({ "name": name, "description": first }));
+        }
+    }
+    done(tools)
+}
+
+#[derive(Deserialize)]
+struct SearchQuery {
+    q: String,
+    limit: Option<usize>,
+}
+
+async fn search(
+    AxumState(gateway): Shared,
+    who: Who,
+    Query(query): Query<SearchQuery>,
+) -> Response {
+    owner!(who);
+    let limit = query.limit.unwrap_or(15).min(100);
+    let hits = gateway.hub.search(|index| {
+        let found = index.search(&query.q, limit);
+        let hits = found.hits.iter().map(
+            |hit| json!({ "name": format!("{}:{}", hit.upstream, hit.name), "score": hit.score }),
+        );
+        hits.collect::<Vec<_>>()
+    });
+    done(hits)
+}
+
+#[derive(Deserialize)]
+struct ToolCall {
+    /// `server:tool`.
+    name: String,
+    /// `read`, `write` or `destructive`.
+    operation: Option<String>,
+    #[serde(default)]
+    arguments: Value,
+}
+
+/// Calls a tool the way an agent in call mode would, through the same engine.
+async fn call_tool(AxumState(gateway): Shared, who: Who, Json(call): Json<ToolCall>) -> Response {
+    let operation = call.operation.as_deref().unwrap_or("write");
+    if !["read", "write", "destructive"].contains(&operation) {
+        let message = format!("unknown operation `{operation}`");
+        return failed(
+            StatusCode::BAD_REQUEST,
+            &message,
+            Some("use read, write or destructive"),
+        );
+    }
+    let arguments = if call.arguments.is_null() {
+        json!({})
+    } else {
+        call.arguments
+    };
+    let params = json!({
+        "name": format!("call_tool_{operation}"),
+        "arguments": { "name": call.name, "args": arguments },
+    });
+    let raw = compose::request("1", "tools/call", &params.to_string());
+    let frame = match Frame::parse(raw, gateway.limits()) {
+        Ok(frame) => frame,
+        Err(refusal) => return failed(StatusCode::BAD_REQUEST, &refusal.to_string(), None),
+    };
+    let key = Gateway::credential_key(&who.0, Some("rest"));
+    let greeting = Greeting {
+        version: LEGACY_LATEST.to_owned(),
+        ..Greeting::default()
+    };
+    let downstream = Downstream {
+        who: who.0,
+        door: Door::Api,
+        era: Era::Legacy,
+        mode: RoutingMode::Call,
+        key,
+        greeting,
+        session: None,
+    };
+    let (way, mut back) = Way::new();
+    tokio::spawn(router::request(gateway, downstream, frame, way));
+    while let Some(reply) = back.replies.recv().await {
+        if let Reply::Final(message, _) = reply {
+            let answer: Value = serde_json::from_slice(&message).unwrap_or_default();
+            return match (answer.get("result"), answer.get("error")) {
+                (Some(result), _) => done(result.clone()),
+                (None, error) => {
+                    let message = error.and_then(|error| error.get("message"));
+                    let message = message.and_then(Value::as_str).unwrap_or("the call failed");
+                    failed(StatusCode::BAD_GATEWAY, message, None)
+                }
+            };
+        }
+    }
+    failed(StatusCode::INTERNAL_SERVER_ERROR, "the call was lost", None)
+}
+
+async fn sessions(AxumState(gateway): Shared, who: Who) -> Response {
+    owner!(who);
+    let sessions: Vec<_> = gateway
+        .sessions
+        .all()
+        .iter()
+        .take(1000)
+        .map(|session| {
+            let client: Value =
+                serde_json::from_str(&session.greeting.client_info).unwrap_or_default();
+            json!({
+                "id": session.key.id.to_string(),
+                "principal": &*session.who.name,
+                "protocol_version": session.version,
+                "client": client,
+            })
+        })
+        .collect();
+    done(json!({ "total": gateway.sessions.len(), "sessions": sessions }))
+}
+
+async fn stops(AxumState(gateway): Shared, who: Who) -> Response {
+    owner!(who);
+    let stopped: Vec<_> = gateway
+        .engine
+        .stops()
+        .list()
+        .iter()
+        .map(ToString::to_string)
+        .collect();
+    done(stopped)
+}
+
+#[derive(Deserialize)]
+struct StopOrder {
+    scope: String,
+}
+
+fn parse_scope(scope: &str) -> Result<StopScope, Box<Response>> {
+    scope
+        .parse::<StopScope>()
+        .map_err(|message: String| Box::new(failed(StatusCode::BAD_REQUEST, &message, None)))
+}
+
+async fn stop_calls(
+    AxumState(gateway): Shared,
+    who: Who,
+    Json(order): Json<StopOrder>,
+) -> Response {
+    let scope = match parse_scope(&order.scope) {
+        Ok(scope) => scope,
+        Err(answer) => return *answer,
+    };
+    match gateway.access.control().stop_calls(&who, &scope) {
+        Ok(change) => done(json!({ "done": change.to_string() })),
+        Err(refusal) => refused(&refusal),
+    }
+}
+
+async fn resume_calls(AxumState(gateway): Shared, who: Who, Path(scope): Path<String>) -> Response {
+    let scope = match parse_scope(&scope) {
+        Ok(scope) => scope,
+        Err(answer) => return *answer,
+    };
+    match gateway.access.control().resume_calls(&who, &scope) {
+        Ok(change) => done(json!({ "done": change.to_string() })),
+        Err(refusal) => refused(&refusal),
+    }
+}
+
+async fn tokens(AxumState(gateway): Shared, who: Who) -> Response {
+    owner!(who);
+    match gateway.access.control().list_tokens(&who) {
+        Ok(tokens) => done(serde_json::to_value(tokens).unwrap_or_default()),
+        Err(refusal) => refused(&refusal),
+    }
+}
+
+#[derive(Deserialize)]
+struct NewToken {
+    name: String,
+    #[serde(default)]
+    upstreams: Option<Vec<String>>,
+    #[serde(default)]
+    expires: Option<u64>,
+}
+
+async fn create_token(AxumState(gateway): Shared, who: Who, Json(new): Json<NewToken>) -> Response {
+    let scope = TokenScope {
+        upstreams: new.upstreams,
+        operations: None,
+        expires: new.expires.map(Wall),
+    };
+    match gateway
+        .access
+        .control()
+        .create_token(&who, &new.name, scope)
+    {
+        Ok(new) => done(json!({ "name": new.info.name, "token": new.secret.expose() })),
+        Err(refusal) => refused(&refusal),
+    }
+}
+
+async fn revoke_token(AxumState(gateway): Shared, who: Who, Path(name): Path<String>) -> Response {
+    match gateway.access.control().revoke_token(&who, &name) {
+        Ok(change) => done(json!({ "done": change.to_string() })),
+        Err(refusal) => refused(&refusal),
+    }
+}
+
+async fn reload(AxumState(gateway): Shared, who: Who) -> Response {
+    match gateway.access.control().reload(&who) {
+        Ok(reloaded) => done(json!({ "done": reloaded.change.to_string() })),
+        Err(refusal) => refused(&refusal),
+    }
+}

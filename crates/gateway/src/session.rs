@@ -1,0 +1,316 @@
+//! Legacy sessions: what one client said about itself, its streams, its requests in flight, and
+//! the questions that upstreams have put to it.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use bytes::Bytes;
+use mcpproxy_core::{Clock, Id128, Principal, SessionBasis, SessionKey, Tick, UpstreamId};
+use mcpproxy_mcp::{Frame, FrameKind};
+use mcpproxy_upstream::{Greeting, Listener};
+use sha2::{Digest as _, Sha256};
+use tokio::sync::{mpsc, oneshot, watch};
+
+use crate::downstream::Way;
+use crate::settings::RoutingMode;
+use crate::streams::{GENERAL, Streams};
+
+/// One legacy session.
+#[derive(Debug)]
+pub struct Session {
+    /// The id that the client sends with each message.
+    pub id: String,
+    /// The key for attribution.
+    pub key: SessionKey,
+    /// Who opened it; nobody else may use it.
+    pub who: Principal,
+    /// What the client said about itself.
+    pub greeting: Greeting,
+    /// The version in force.
+    pub version: String,
+    /// What the endpoint shows.
+    pub mode: RoutingMode,
+    /// The event streams.
+    pub streams: Mutex<Streams>,
+    /// The level at which the client wants log messages.
+    pub log_level: Mutex<Option<String>>,
+    /// Resource subscriptions at modern upstreams, which need a request each.
+    pub subscriptions: Mutex<HashMap<String, tokio::task::AbortHandle>>,
+    in_flight: Mutex<HashMap<String, (watch::Sender<Option<String>>, Way)>>,
+    asked: Mutex<HashMap<u64, oneshot::Sender<Frame>>>,
+    /// Requests of upstreams that belong to no call, waiting for whoever puts them to the client.
+    unasked: mpsc::Sender<Question>,
+    used: AtomicU64,
+    ended: AtomicBool,
+}
+
+impl Session {
+    /// Writes a message that belongs to no request.
+    pub fn push(&self, message: &Bytes) {
+        let mut streams = lock(&self.streams);
+        streams.write(GENERAL, message);
+    }
+
+    /// Sends a request of an upstream that belongs to no call: on the general stream if somebody
+    /// is there, else along with a request in flight. Returns false if there is no way.
+    pub fn put(&self, message: &Bytes) -> bool {
+        let mut streams = lock(&self.streams);
+        if streams.is_live(GENERAL) {
+            streams.write(GENERAL, message);
+            return true;
+        }
+        drop(streams);
+        let in_flight = lock(&self.in_flight);
+        in_flight.values().any(|(_, way)| way.tell(message.clone()))
+    }
+
+    /// Notes a request as in flight. Returns nothing if its id is in use.
+    pub fn begin(
+        self: &Arc<Self>,
+        id: &str,
+        cancel: watch::Sender<Option<String>>,
+        way: Way,
+    ) -> Option<InFlight> {
+        let mut in_flight = lock(&self.in_flight);
+        if in_flight.contains_key(id) {
+            return None;
+        }
+        in_flight.insert(id.to_owned(), (cancel, way));
+        Some(InFlight {
+            session: Arc::clone(self),
+            id: id.to_owned(),
+        })
+    }
+
+    /// Cancels a request; one that is not in flight has just ended.
+    pub fn cancel(&self, id: &str, reason: &str) {
+        if let Some((cancel, _)) = lock(&self.in_flight).get(id) {
+            cancel.send_replace(Some(reason.to_owned()));
+        }
+    }
+
+    /// Takes a place for the client's answer to the request `ticket`.
+    pub fn expect(&self, ticket: u64) -> oneshot::Receiver<Frame> {
+        let (sender, receiver) = oneshot::channel();
+        let mut asked = lock(&self.asked);
+        asked.retain(|_, waiting| !waiting.is_closed());
+        asked.insert(ticket, sender);
+        receiver
+    }
+
+    /// Hands an answer of the client to whoever asked. Returns false if nobody did.
+    pub fn answered(&self, frame: Frame) -> bool {
+        let ticket = frame.id().and_then(|id| id.parse().ok());
+        let waiting = ticket.and_then(|ticket: u64| lock(&self.asked).remove(&ticket));
+        waiting.is_some_and(|waiting| waiting.send(frame).is_ok())
+    }
+
+    fn touch(&self, now: Tick) {
+        let millis = u64::try_from(now.0.as_millis()).unwrap_or(u64::MAX);
+        self.used.store(millis, Ordering::Relaxed);
+    }
+}
+
+/// A request that is in flight as long as this lives.
+#[derive(Debug)]
+pub struct InFlight {
+    session: Arc<Session>,
+    id: String,
+}
+
+impl Drop for InFlight {
+    fn drop(&mut self) {
+        lock(&self.session.in_flight).remove(&self.id);
+    }
+}
+
+/// A request of an upstream that belongs to no call.
+#[derive(Debug)]
+pub struct Question {
+    /// Who asks.
+    pub upstream: UpstreamId,
+    /// What it asks.
+    pub frame: Frame,
+}
+
+/// Hears what an upstream says to a session outside any call.
+#[derive(Debug)]
+pub struct Ear {
+    session: Weak<Session>,
+    upstream: UpstreamId,
+}
+
+impl Ear {
+    /// Listens to one upstream for a session, without keeping the session alive.
+    pub fn of(session: &Arc<Session>, upstream: &UpstreamId) -> Self {
+        Self {
+            session: Arc::downgrade(session),
+            upstream: upstream.clone(),
+        }
+    }
+}
+
+impl Listener for Ear {
+    fn heard(&self, frame: Frame) {
+        let Some(session) = self.session.upgrade() else {
+            return;
+        };
+        match frame.kind() {
+            FrameKind::Notification => session.push(frame.raw()),
+            FrameKind::Request => {
+                let question = Question {
+                    upstream: self.upstream.clone(),
+                    frame,
+                };
+                if session.unasked.try_send(question).is_err() {
+                    tracing::warn!("dropped a request of an upstream: too many are waiting");
+                }
+            }
+            FrameKind::Result | FrameKind::Error => {}
+        }
+    }
+
+    fn ended(&self, _: &str) {}
+}
+
+/// What opening a session needs to know.
+#[derive(Debug)]
+pub struct NewSession {
+    /// Who opens it.
+    pub who: Principal,
+    /// What the client says about itself.
+    pub greeting: Greeting,
+    /// The version in force.
+    pub version: String,
+    /// What the endpoint shows.
+    pub mode: RoutingMode,
+}
+
+/// All sessions.
+#[derive(Debug)]
+pub struct Sessions {
+    open: Mutex<HashMap<String, Arc<Session>>>,
+    clock: Arc<dyn Clock>,
+}
+
+/// Requests of upstreams that may wait to be put to one client.
+const UNASKED: usize = 16;
+
+impl Sessions {
+    /// Makes an empty table.
+    pub fn new(clock: Arc<dyn Clock>) -> Self {
+        Self {
+            open: Mutex::default(),
+            clock,
+        }
+    }
+
+    /// Opens a session, unless there are `limit` already. Also returns the questions of upstreams
+    /// that belong to no call.
+    pub fn open(
+        &self,
+        new: NewSession,
+        limit: usize,
+    ) -> Option<(Arc<Session>, mpsc::Receiver<Question>)> {
+        let random: [u8; 16] = mcpproxy_mcp::seal::random().ok()?;
+        let id = Id128::from_bytes(random).to_string();
+        // What is written down names the session without opening it.
+        let digest: [u8; 32] = Sha256::digest(&id).into();
+        let (head, _) = digest.split_at(16);
+        let key = Id128::from_bytes(head.try_into().unwrap_or_default());
+        let key = SessionKey {
+            basis: SessionBasis::McpSession,
+            id: key,
+        };
+        let (unasked, questions) = mpsc::channel(UNASKED);
+        let session = Arc::new(Session {
+            id,
+            key,
+            who: new.who,
+            greeting: new.greeting,
+            version: new.version,
+            mode: new.mode,
+            streams: Mutex::default(),
+            log_level: Mutex::default(),
+            subscriptions: Mutex::default(),
+            in_flight: Mutex::default(),
+            asked: Mutex::default(),
+            unasked,
+            used: AtomicU64::new(0),
+            ended: AtomicBool::new(false),
+        });
+        session.touch(self.clock.tick());
+        let mut open = lock(&self.open);
+        if open.len() >= limit {
+            return None;
+        }
+        open.insert(session.id.clone(), Arc::clone(&session));
+        Some((session, questions))
+    }
+
+    /// Finds a session of `who`. Another principal's session does not exist for the caller.
+    pub fn find(&self, id: &str, who: &Principal) -> Option<Arc<Session>> {
+        let session = lock(&self.open).get(id).cloned()?;
+        if session.who != *who {
+            return None;
+        }
+        session.touch(self.clock.tick());
+        Some(session)
+    }
+
+    /// Ends a session.
+    pub fn end(&self, id: &str) -> Option<Arc<Session>> {
+        let session = lock(&self.open).remove(id)?;
+        session.ended.store(true, Ordering::Relaxed);
+        for (_, task) in lock(&session.subscriptions).drain() {
+            task.abort();
+        }
+        Some(session)
+    }
+
+    /// Ends the sessions that were not used for `idle` and returns them.
+    pub fn sweep(&self, idle: std::time::Duration) -> Vec<Arc<Session>> {
+        let now = self.clock.tick();
+        let idle = u64::try_from(idle.as_millis()).unwrap_or(u64::MAX);
+        let now = u64::try_from(now.0.as_millis()).unwrap_or(u64::MAX);
+        let stale: Vec<_> = lock(&self.open)
+            .values()
+            .filter(|session| {
+                let quiet = now.saturating_sub(session.used.load(Ordering::Relaxed)) > idle;
+                quiet && !lock(&session.streams).is_live(GENERAL)
+            })
+            .map(|session| session.id.clone())
+            .collect();
+        stale.iter().filter_map(|id| self.end(id)).collect()
+    }
+
+    /// Returns all open sessions.
+    pub fn all(&self) -> Vec<Arc<Session>> {
+        let mut all: Vec<_> = lock(&self.open).values().cloned().collect();
+        all.sort_by(|one, other| one.id.cmp(&other.id));
+        all
+    }
+
+    /// Returns how many sessions are open.
+    pub fn len(&self) -> usize {
+        lock(&self.open).len()
+    }
+
+    /// Tells whether no session is open.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Writes a notification to every session.
+    pub fn broadcast(&self, message: &Bytes) {
+        for session in self.all() {
+            session.push(message);
+        }
+    }
+}
+
+/// Takes a lock; a panic elsewhere while it was held leaves plain data that is still whole.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,225 @@
+//! The gateway's own tools in call mode: search, describe, call, read on.
+
+mod cache;
+mod descriptors;
+mod retrieve;
+
+pub use cache::Cache;
+pub use descriptors::descriptors;
+pub(crate) use retrieve::describe_state;
+
+use std::sync::Arc;
+
+use mcpproxy_core::{Declared, Operation, ToolName};
+use mcpproxy_mcp::compose::{self, quoted};
+use mcpproxy_mcp::era::Era;
+use mcpproxy_mcp::{Frame, FrameKind};
+use mcpproxy_text::{self as text, Limits};
+use serde_json::{Value, json};
+
+use crate::downstream::Downstream;
+use crate::error::Failure;
+use crate::forward::Origin;
+use crate::gateway::Gateway;
+use crate::management;
+use crate::router::{Answer, to_upstream};
+
+/// The longest reason that an agent may give.
+const REASON: usize = 1000;
+
+/// Calls one of the gateway's own tools.
+pub async fn call(
+    gateway: &Arc<Gateway>,
+    downstream: &Downstream,
+    frame: &Frame,
+    origin: &mut Origin,
+) -> Result<Answer, Failure> {
+    let tool = frame.parameter(&["name"]).unwrap_or_default().into_owned();
+    let arguments: Value = text::get(frame.params(), &["arguments"])
+        .and_then(|(raw, _)| serde_json::from_str(raw).ok())
+        .unwrap_or_else(|| json!({}));
+    let operation = match tool.as_str() {
+        "call_tool_read" => Operation::Read,
+        "call_tool_write" => Operation::Write,
+        "call_tool_destructive" => Operation::Destructive,
+        _ => return own(gateway, downstream, &tool, &arguments).await,
+    };
+    let inner = unwrapped(frame, &arguments, gateway.limits())?;
+    let declared = declared(operation, &arguments)?;
+    let upstream = gateway.fleet.get(&inner.upstream)?;
+    let name = ToolName::new(inner.tool);
+    let answer = to_upstream(
+        gateway,
+        downstream,
+        &inner.frame,
+        upstream,
+        name,
+        declared,
+        origin,
+    )
+    .await?;
+    Ok(cut(gateway, downstream, answer))
+}
+
+async fn own(
+    gateway: &Arc<Gateway>,
+    downstream: &Downstream,
+    tool: &str,
+    arguments: &Value,
+) -> Result<Answer, Failure> {
+    let value = match tool {
+        "retrieve_tools" => retrieve::retrieve(gateway, arguments).await?,
+        "describe_tool" => retrieve::describe(gateway, arguments).await?,
+        "read_cache" => read_cache(gateway, downstream, arguments)?,
+        "upstream_servers" if gateway.active().settings.management_tools => {
+            management::upstream_servers(gateway, downstream, arguments).await?
+        }
+        _ => return Err(Failure::params(format!("no tool is named `{tool}`"))),
+    };
+    Ok(Answer::Result(tool_result(&value, downstream.era)))
+}
+
+/// Prints a value as the result of a tool call, as text and as structured content.
+fn tool_result(value: &Value, era: Era) -> String {
+    let shown = quoted(&value.to_string());
+    let modern = match era {
+        Era::Legacy => "",
+        Era::Modern => r#""resultType":"complete","#,
+    };
+    format!(
+        r#"{{{modern}"content":[{{"type":"text","text":{shown}}}],"structuredContent":{value}}}"#
+    )
+}
+
+struct Unwrapped {
+    upstream: String,
+    tool: String,
+    frame: Frame,
+}
+
+/// Takes the call of an upstream's tool out of the call of ours. The arguments are the bytes that
+/// the agent wrote, in place or inside a string.
+fn unwrapped(frame: &Frame, arguments: &Value, limits: Limits) -> Result<Unwrapped, Failure> {
+    let full = arguments.get("name").and_then(Value::as_str);
+    let full = full.ok_or_else(|| Failure::params("`name` is missing; give `server:tool`"))?;
+    let Some((upstream, tool)) = full.split_once(':') else {
+        return Err(Failure::params(format!(
+            "`{full}` is not of the form `server:tool`"
+        )));
+    };
+    let within = |name| text::get(frame.params(), &["arguments", name]).map(|(raw, _)| raw);
+    let as_text = arguments
+        .get("args_json")
+        .and_then(Value::as_str)
+        .filter(|text| !text.is_empty());
+    let raw = match (as_text, within("args")) {
+        (Some(inner), _) => inner,
+        (None, Some(raw)) => raw,
+        (None, None) => "{}",
+    };
+    text::check(raw.as_bytes(), limits)
+        .map_err(|fault| Failure::params(format!("`args_json` is refused: {fault}")))?;
+    if !raw.trim_start().starts_with('{') {
+        return Err(Failure::params("the arguments must be an object"));
+    }
+    let meta = text::get(frame.params(), &["_meta"]);
+    let meta = meta
+        .map(|(raw, _)| format!(r#","_meta":{raw}"#))
+        .unwrap_or_default();
+    let params = format!(r#"{{"name":{},"arguments":{raw}{meta}}}"#, quoted(tool));
+    let id = frame.id().unwrap_or("0");
+    let inner = Frame::parse(compose::request(id, "tools/call", &params), limits)?;
+    Ok(Unwrapped {
+        upstream: upstream.to_owned(),
+        tool: tool.to_owned(),
+        frame: inner,
+    })
+}
+
+fn declared(operation: Operation, arguments: &Value) -> Result<Declared, Failure> {
+    let text = |name: &str| {
+        arguments
+            .get(name)
+            .and_then(Value::as_str)
+            .map(Box::<str>::from)
+    };
+    let sensitivity = text("intent_data_sensitivity");
+    if let Some(given) = &sensitivity
+        && !["public", "internal", "private", "unknown"].contains(&&**given)
+    {
+        let message = format!(
+            "`intent_data_sensitivity` is `{given}`; use public, internal, private or unknown"
+        );
+        return Err(Failure::params(message));
+    }
+    let reason = text("intent_reason");
+    if reason
+        .as_ref()
+        .is_some_and(|reason| reason.chars().count() > REASON)
+    {
+        let message = format!("`intent_reason` is longer than {REASON} characters");
+        return Err(Failure::params(message));
+    }
+    Ok(Declared {
+        operation: Some(operation),
+        sensitivity,
+        reason,
+    })
+}
+
+/// Cuts an answer past the configured length and keeps the whole for `read_cache`.
+fn cut(gateway: &Gateway, downstream: &Downstream, answer: Answer) -> Answer {
+    let limit = gateway.active().settings.tool_response_limit;
+    let frame = match answer {
+        Answer::Frame(frame) if limit > 0 && frame.kind() == FrameKind::Result => frame,
+        other => return other,
+    };
+    if frame.payload().len() <= limit {
+        return Answer::Frame(frame);
+    }
+    let whole = frame.payload().to_owned();
+    let length = whole.len();
+    let head = cache::head(&whole, limit).to_owned();
+    let Some(key) = gateway
+        .cache
+        .keep(&downstream.who.name, whole, gateway.clock.tick())
+    else {
+        return Answer::Frame(frame);
+    };
+    let note = format!(
+        "{head}\n\n[cut by mcpproxy at {} of {length} bytes; read on with read_cache, key `{key}`, offset {}]",
+        head.len(),
+        head.len()
+    );
+    let shown = quoted(&note);
+    let modern = match downstream.era {
+        Era::Legacy => "",
+        Era::Modern => r#""resultType":"complete","#,
+    };
+    Answer::Result(format!(
+        r#"{{{modern}"content":[{{"type":"text","text":{shown}}}]}}"#
+    ))
+}
+
+fn read_cache(
+    gateway: &Gateway,
+    downstream: &Downstream,
+    arguments: &Value,
+) -> Result<Value, Failure> {
+    let key = arguments
+        .get("key")
+        .and_then(Value::as_str)
+        .unwrap_or_default();
+    let number = |name: &str, usual: usize| {
+        let given = arguments.get(name).and_then(Value::as_u64);
+        given.map_or(usual, |given| usize::try_from(given).unwrap_or(usize::MAX))
+    };
+    let limit = gateway.active().settings.tool_response_limit.max(1024);
+    let page = gateway.cache.read(
+        &downstream.who.name,
+        key,
+        number("offset", 0),
+        number("limit", limit).min(limit),
+    );
+    page.ok_or_else(|| Failure::params(format!("nothing is kept under `{key}`")))
+}

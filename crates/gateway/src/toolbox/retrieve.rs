@@ -1,0 +1,256 @@
+//! Finding and describing tools.
+
+use mcpproxy_upstream::{State, ToolCard, Upstream};
+use serde_json::{Map, Value, json};
+
+use crate::error::Failure;
+use crate::gateway::Gateway;
+use crate::listing::settle;
+
+const USAGE: &str = "Call a tool with the call_tool_* variant in `call_with`, giving its `name` and its arguments as `args`. Results marked `available: false` say why.";
+
+struct Wanted<'a> {
+    query: &'a str,
+    limit: usize,
+    compact: bool,
+    read_only: bool,
+    no_destructive: bool,
+    no_open_world: bool,
+    disabled: bool,
+    debug: bool,
+    explain: Option<&'a str>,
+}
+
+impl<'a> Wanted<'a> {
+    fn read(arguments: &'a Value) -> Result<Self, Failure> {
+        let text = |name: &str| arguments.get(name).and_then(Value::as_str);
+        let flag = |name: &str| {
+            arguments
+                .get(name)
+                .and_then(Value::as_bool)
+                .unwrap_or(false)
+        };
+        let query = text("query").ok_or_else(|| Failure::params("`query` is missing"))?;
+        let limit = arguments
+            .get("limit")
+            .and_then(Value::as_u64)
+            .unwrap_or(15)
+            .clamp(1, 100);
+        Ok(Self {
+            query,
+            limit: usize::try_from(limit).unwrap_or(15),
+            compact: text("detail") == Some("compact"),
+            read_only: flag("read_only_only"),
+            no_destructive: flag("exclude_destructive"),
+            no_open_world: flag("exclude_open_world"),
+            disabled: flag("include_disabled"),
+            debug: flag("debug"),
+            explain: text("explain_tool"),
+        })
+    }
+
+    fn admits(&self, card: &ToolCard) -> bool {
+        let read_only = card.hint("readOnlyHint") == Some(true);
+        // The protocol's defaults: what does not say otherwise may destroy and reaches outside.
+        let destructive = !read_only && card.hint("destructiveHint").unwrap_or(true);
+        let open_world = card.hint("openWorldHint").unwrap_or(true);
+        !(self.read_only && !read_only
+            || self.no_destructive && destructive
+            || self.no_open_world && open_world)
+    }
+}
+
+/// Answers `retrieve_tools`.
+pub(super) async fn retrieve(gateway: &Gateway, arguments: &Value) -> Result<Value, Failure> {
+    let wanted = Wanted::read(arguments)?;
+    settle(gateway).await;
+    let card = |upstream: &str, name: &str| {
+        gateway
+            .fleet
+            .get(upstream)
+            .ok()?
+            .listed()
+            .tool(name)
+            .cloned()
+    };
+    let admitted =
+        |upstream: &str, name: &str| card(upstream, name).is_some_and(|card| wanted.admits(&card));
+    let (tools, total, ignored) = gateway.hub.search(|index| {
+        let found = index.search_where(wanted.query, wanted.limit, admitted);
+        let entries: Vec<_> = found
+            .hits
+            .iter()
+            .filter_map(|hit| {
+                let card = card(hit.upstream, hit.name)?;
+                let mut entry = entry(hit.upstream, &card, wanted.compact);
+                entry.insert("score".into(), json!(hit.score));
+                if wanted.debug {
+                    entry.insert("matched".into(), json!(format!("{:?}", hit.matched)));
+                }
+                Some(Value::Object(entry))
+            })
+            .collect();
+        (
+            entries,
+            found.total,
+            found.ignored.terms + found.ignored.characters,
+        )
+    });
+    let mut answer = Map::new();
+    answer.insert("tools".into(), Value::Array(tools));
+    answer.insert("total".into(), json!(total));
+    answer.insert("usage_instructions".into(), json!(USAGE));
+    answer.insert("session_risk".into(), risk(gateway));
+    if ignored > 0 {
+        answer.insert(
+            "notice".into(),
+            json!("the query was too long; its end was ignored"),
+        );
+    }
+    if let Some(explained) = wanted.explain {
+        answer.insert(
+            "explanation".into(),
+            explain(gateway, wanted.query, explained),
+        );
+    }
+    if total == 0 || wanted.disabled {
+        answer.insert("unavailable".into(), unavailable(gateway));
+    }
+    Ok(Value::Object(answer))
+}
+
+/// Answers `describe_tool`.
+pub(super) async fn describe(gateway: &Gateway, arguments: &Value) -> Result<Value, Failure> {
+    let full = arguments
+        .get("name")
+        .and_then(Value::as_str)
+        .unwrap_or_default();
+    let Some((upstream, tool)) = full.split_once(':') else {
+        return Err(Failure::params(format!(
+            "`{full}` is not of the form `server:tool`"
+        )));
+    };
+    let found = gateway.fleet.get(upstream)?;
+    settle(gateway).await;
+    let listed = found.listed();
+    let card = listed.tool(tool).ok_or_else(|| {
+        let filtered = listed.filtered.iter().any(|name| name.as_str() == tool);
+        let why = if filtered {
+            "it is filtered by the configuration"
+        } else {
+            "it is not listed"
+        };
+        Failure::params(format!(
+            "`{full}` is not available: {why} ({})",
+            describe_state(&found)
+        ))
+    })?;
+    Ok(Value::Object(entry(upstream, card, false)))
+}
+
+fn entry(upstream: &str, card: &ToolCard, compact: bool) -> Map<String, Value> {
+    let descriptor: Value = serde_json::from_str(card.text()).unwrap_or_default();
+    let mut entry = Map::new();
+    entry.insert("name".into(), json!(format!("{upstream}:{}", card.name)));
+    entry.insert("server".into(), json!(upstream));
+    entry.insert("call_with".into(), json!(call_with(card)));
+    let shown: &[&str] = if compact {
+        &["description"]
+    } else {
+        &[
+            "title",
+            "description",
+            "inputSchema",
+            "outputSchema",
+            "annotations",
+        ]
+    };
+    for key in shown {
+        if let Some(value) = descriptor.get(key) {
+            entry.insert((*key).into(), value.clone());
+        }
+    }
+    entry
+}
+
+/// The variant to call a tool with, by what it says about itself.
+fn call_with(card: &ToolCard) -> &'static str {
+    if card.hint("readOnlyHint") == Some(true) {
+        "call_tool_read"
+    } else if card.hint("destructiveHint") == Some(true) {
+        "call_tool_destructive"
+    } else {
+        "call_tool_write"
+    }
+}
+
+fn risk(gateway: &Gateway) -> Value {
+    let (mut open_world, mut destructive, mut write) = (false, false, false);
+    for upstream in gateway.fleet.all().values() {
+        for card in &upstream.listed().tools {
+            let read_only = card.hint("readOnlyHint") == Some(true);
+            open_world |= card.hint("openWorldHint").unwrap_or(true);
+            write |= !read_only;
+            destructive |= !read_only && card.hint("destructiveHint").unwrap_or(true);
+        }
+    }
+    let count = [open_world, destructive, write]
+        .into_iter()
+        .filter(|&present| present)
+        .count();
+    let level = ["low", "low", "medium", "high"]
+        .get(count)
+        .copied()
+        .unwrap_or("high");
+    json!({
+        "level": level,
+        "has_open_world_tools": open_world,
+        "has_destructive_tools": destructive,
+        "has_write_tools": write,
+        "lethal_trifecta": count == 3,
+    })
+}
+
+fn explain(gateway: &Gateway, query: &str, full: &str) -> Value {
+    let Some((upstream, tool)) = full.split_once(':') else {
+        return json!(format!("`{full}` is not of the form `server:tool`"));
+    };
+    gateway
+        .hub
+        .search(|index| match index.explain(query, upstream, tool) {
+            Some(explanation) => json!({
+                "rank": explanation.rank,
+                "of": explanation.total,
+                "score": explanation.hit.score,
+                "matched": format!("{:?}", explanation.hit.matched),
+                "missed": explanation.missed,
+            }),
+            None => json!(format!("`{full}` is not indexed")),
+        })
+}
+
+/// Says which tools are missing and why: filtered, or their server is down.
+fn unavailable(gateway: &Gateway) -> Value {
+    let mut reasons = Vec::new();
+    for (name, upstream) in gateway.fleet.all().iter() {
+        if !matches!(upstream.state(), State::Up { .. }) {
+            reasons.push(json!({ "server": name.as_str(), "reason": describe_state(upstream) }));
+        }
+        for tool in &upstream.listed().filtered {
+            let tool = format!("{name}:{tool}");
+            reasons.push(json!({ "tool": tool, "reason": "filtered by the configuration" }));
+        }
+    }
+    Value::Array(reasons)
+}
+
+/// How an upstream is doing, in a word or two.
+pub(crate) fn describe_state(upstream: &Upstream) -> String {
+    match upstream.state() {
+        State::Idle => "not started yet".to_owned(),
+        State::Starting => "starting".to_owned(),
+        State::Up { .. } => "up".to_owned(),
+        State::Down { why, .. } => format!("down: {why}"),
+        State::Stopped { why } => format!("stopped: {why}"),
+    }
+}

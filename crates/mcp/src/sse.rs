@@ -1,0 +1,202 @@
+//! Server-sent events, as both HTTP transports use them: reading with bounds, and writing.
+
+use bytes::{Buf as _, Bytes, BytesMut};
+
+use crate::Error;
+use crate::line::push_flat;
+
+/// One event.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Event {
+    /// The event's name; empty means `message`.
+    pub name: String,
+    /// The event's data, lines joined by line feeds.
+    pub data: Bytes,
+    /// The event's id, if it has one.
+    pub id: Option<String>,
+    /// How long to wait before a reconnect, in milliseconds, if it says so.
+    pub retry: Option<u64>,
+}
+
+/// Splits a byte stream into events.
+#[derive(Debug)]
+pub struct Decoder {
+    buffer: BytesMut,
+    searched: usize,
+    limit: usize,
+    event: Event,
+    data: BytesMut,
+    has_data: bool,
+}
+
+impl Decoder {
+    /// Makes a decoder for events of at most `limit` bytes.
+    pub fn new(limit: usize) -> Self {
+        Self {
+            buffer: BytesMut::new(),
+            searched: 0,
+            limit,
+            event: Event::default(),
+            data: BytesMut::new(),
+            has_data: false,
+        }
+    }
+
+    /// Takes more bytes from the stream.
+    pub fn push(&mut self, bytes: &[u8]) -> Result<(), Error> {
+        if self.buffer.len() + self.data.len() + bytes.len() > self.limit {
+            return Err(Error::TooLarge { limit: self.limit });
+        }
+        self.buffer.extend_from_slice(bytes);
+        Ok(())
+    }
+
+    /// Returns the next whole event, if the bytes taken so far contain one.
+    pub fn next_event(&mut self) -> Option<Event> {
+        loop {
+            let unseen = self.buffer.get(self.searched..).unwrap_or_default();
+            let Some(at) = memchr::memchr2(b'\n', b'\r', unseen) else {
+                self.searched = self.buffer.len();
+                return None;
+            };
+            let end = self.searched + at;
+            let carriage = self.buffer.get(end) == Some(&b'\r');
+            // A carriage return at the very end may be half of a pair: wait for the next byte.
+            if carriage && end + 1 == self.buffer.len() {
+                self.searched = end;
+                return None;
+            }
+            let line = self.buffer.split_to(end).freeze();
+            self.buffer.advance(1);
+            if carriage && self.buffer.first() == Some(&b'\n') {
+                self.buffer.advance(1);
+            }
+            self.searched = 0;
+            if let Some(event) = self.line(&line) {
+                return Some(event);
+            }
+        }
+    }
+
+    fn line(&mut self, line: &Bytes) -> Option<Event> {
+        if line.is_empty() {
+            return self.dispatch();
+        }
+        let (name, value) = match memchr::memchr(b':', line) {
+            Some(at) => {
+                let value = line.slice(at + 1..);
+                let value = if value.first() == Some(&b' ') {
+                    value.slice(1..)
+                } else {
+                    value
+                };
+                (line.slice(..at), value)
+            }
+            None => (line.clone(), Bytes::new()),
+        };
+        let text = || String::from_utf8_lossy(&value).into_owned();
+        match name.as_ref() {
+            b"data" => {
+                if self.has_data {
+                    self.data.extend_from_slice(b"\n");
+                }
+                self.has_data = true;
+                self.data.extend_from_slice(&value);
+            }
+            b"event" => self.event.name = text(),
+            b"id" if !value.contains(&0) => self.event.id = Some(text()),
+            b"retry" => self.event.retry = text().parse().ok(),
+            _ => {}
+        }
+        None
+    }
+
+    /// Ends an event. One without data is still told: its id and retry matter for resuming.
+    fn dispatch(&mut self) -> Option<Event> {
+        let mut event = std::mem::take(&mut self.event);
+        event.data = self.data.split().freeze();
+        let told =
+            std::mem::take(&mut self.has_data) || event.id.is_some() || event.retry.is_some();
+        told.then_some(event)
+    }
+}
+
+/// Writes one event that carries a message.
+pub fn encode(message: &[u8], id: Option<&str>) -> Bytes {
+    let mut out = Vec::with_capacity(message.len() + 48);
+    if let Some(id) = id {
+        out.extend_from_slice(b"id: ");
+        out.extend_from_slice(id.as_bytes());
+        out.push(b'\n');
+    }
+    out.extend_from_slice(b"event: message\ndata: ");
+    push_flat(&mut out, message);
+    out.extend_from_slice(b"\n\n");
+    out.into()
+}
+
+/// Writes the event that opens a resumable stream: an id, a delay, no data.
+pub fn priming(id: &str, retry_ms: u64) -> Bytes {
+    format!("id: {id}\nretry: {retry_ms}\ndata: \n\n").into()
+}
+
+/// A comment that keeps a silent stream open.
+pub const KEEP_ALIVE: &[u8] = b": keep-alive\n\n";
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn decode(chunks: &[&[u8]]) -> Vec<(String, String, Option<String>, Option<u64>)> {
+        let mut decoder = Decoder::new(1000);
+        let mut events = Vec::new();
+        for chunk in chunks {
+            decoder.push(chunk).unwrap();
+            while let Some(event) = decoder.next_event() {
+                let data = String::from_utf8_lossy(&event.data).into_owned();
+                events.push((event.name, data, event.id, event.retry));
+            }
+        }
+        events
+    }
+
+    #[test]
+    fn events_are_read_in_every_spelling() {
+        let message = |data: &str| ("message".to_owned(), data.to_owned(), None, None);
+        let plain = |data: &str| (String::new(), data.to_owned(), None, None);
+        assert_eq!(decode(&[b"event: message\ndata: {}\n\n"]), [message("{}")]);
+        assert_eq!(
+            decode(&[b"event: message\r\ndata: {}\r\n\r\n"]),
+            [message("{}")]
+        );
+        assert_eq!(decode(&[b"data:a\rdata: b\r\rx"]), [plain("a\nb")]);
+        assert_eq!(decode(&[b"da", b"ta: a\r", b"\n\r", b"\n"]), [plain("a")]);
+        assert_eq!(decode(&[b": ping\n\n", b"data: x\n\n"]), [plain("x")]);
+        assert_eq!(
+            decode(&[b"id: 7\nretry: 50\ndata:\n\n"]),
+            [(String::new(), String::new(), Some("7".to_owned()), Some(50))]
+        );
+    }
+
+    #[test]
+    fn an_endless_event_is_refused() {
+        let mut decoder = Decoder::new(100);
+        decoder.push(&[b'x'; 60]).unwrap();
+        assert!(matches!(
+            decoder.push(&[b'x'; 60]),
+            Err(Error::TooLarge { limit: 100 })
+        ));
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_is_read(message in "\\{[a-z\" :]{0,30}\\}", cut in 0_usize..60) {
+            let encoded = encode(message.as_bytes(), Some("3"));
+            let (one, other) = encoded.split_at(cut.min(encoded.len()));
+            let events = decode(&[one, other]);
+            prop_assert_eq!(events, [("message".to_owned(), message, Some("3".to_owned()), None)]);
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! The activity log as a file of JSON lines, kept within a size by rotating once.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{self, Receiver, SyncSender, TrySendError};
+
+use mcpproxy_core::{ActivitySink, Durability, Later, Record, SinkFault};
+use tokio::sync::oneshot;
+
+use crate::Error;
+
+/// Records that may wait for the writer; past that an append says that the queue is full.
+const QUEUE: usize = 16_384;
+/// Records written in one go at most.
+const GROUP: usize = 1024;
+
+struct Entry {
+    record: Record,
+    durable: Option<oneshot::Sender<Result<(), SinkFault>>>,
+}
+
+/// An activity log in a file.
+#[derive(Debug)]
+pub struct FileSink {
+    queue: SyncSender<Entry>,
+}
+
+impl FileSink {
+    /// Opens the log for appending, made with mode 0600 if new, and starts its writer.
+    ///
+    /// Once the file has grown past `max_bytes` it is moved to `<name>.1`, replacing what was
+    /// there, and a new one is begun: the log takes at most about twice that size.
+    pub fn open(path: &Path, max_bytes: u64) -> Result<Self, Error> {
+        let file = append_to(path).map_err(|source| Error::Open {
+            path: path.to_owned(),
+            source,
+        })?;
+        let written = file.metadata().map_or(0, |meta| meta.len());
+        let (queue, entries) = mpsc::sync_channel(QUEUE);
+        let writer = Writer {
+            file,
+            path: path.to_owned(),
+            written,
+            max_bytes,
+            broken: None,
+        };
+        std::thread::Builder::new()
+            .name("activity-log".into())
+            .spawn(move || writer.run(&entries))
+            .map_err(Error::Thread)?;
+        Ok(Self { queue })
+    }
+}
+
+impl ActivitySink for FileSink {
+    fn append(&self, record: Record, how: Durability) -> Later<'_, Result<(), SinkFault>> {
+        let (durable, done) = match how {
+            Durability::Relaxed => (None, None),
+            Durability::Strict => {
+                let (sender, receiver) = oneshot::channel();
+                (Some(sender), Some(receiver))
+            }
+        };
+        let queued = self
+            .queue
+            .try_send(Entry { record, durable })
+            .map_err(|fault| match fault {
+                TrySendError::Full(_) => SinkFault::Full,
+                TrySendError::Disconnected(_) => SinkFault::Broken("the writer has stopped".into()),
+            });
+        Box::pin(async move {
+            queued?;
+            match done {
+                None => Ok(()),
+                Some(done) => done
+                    .await
+                    .map_err(|_| SinkFault::Broken("the writer has stopped".into()))?,
+            }
+        })
+    }
+}
+
+struct Writer {
+    file: File,
+    path: PathBuf,
+    written: u64,
+    max_bytes: u64,
+    /// Why the log cannot be trusted any more. A failed write or sync is never retried as success.
+    broken: Option<String>,
+}
+
+impl Writer {
+    fn run(mut self, entries: &Receiver<Entry>) {
+        while let Ok(first) = entries.recv() {
+            let mut group = vec![first];
+            group.extend(entries.try_iter().take(GROUP - 1));
+            let result = self.write(&group);
+            if let Err(fault) = &result
+                && self.broken.is_none()
+            {
+                tracing::error!("activity log `{}` is broken: {fault}", self.path.display());
+                self.broken = Some(fault.clone());
+            }
+            for durable in group.into_iter().filter_map(|entry| entry.durable) {
+                // The caller may have gone away; then nobody waits for the news.
+                drop(durable.send(result.clone().map_err(SinkFault::Broken)));
+            }
+        }
+    }
+
+    fn write(&mut self, group: &[Entry]) -> Result<(), String> {
+        if let Some(why) = &self.broken {
+            return Err(why.clone());
+        }
+        let mut lines = Vec::with_capacity(group.len() * 512);
+        for entry in group {
+            serde_json::to_writer(&mut lines, &entry.record).map_err(|fault| fault.to_string())?;
+            lines.push(b'\n');
+        }
+        // CRASH: a stop within this write leaves a torn last line; readers skip a line that does
+        // not parse, and strict callers were not told that it is durable.
+        self.file
+            .write_all(&lines)
+            .map_err(|fault| fault.to_string())?;
+        if group.iter().any(|entry| entry.durable.is_some()) {
+            self.file.sync_data().map_err(|fault| fault.to_string())?;
+        }
+        self.written += u64::try_from(lines.len()).unwrap_or(u64::MAX);
+        if self.written > self.max_bytes {
+            self.rotate().map_err(|fault| fault.to_string())?;
+        }
+        Ok(())
+    }
+
+    fn rotate(&mut self) -> io::Result<()> {
+        self.file.sync_data()?;
+        let mut old = self.path.clone().into_os_string();
+        old.push(".1");
+        // CRASH: a stop after the rename leaves no current file; the next start makes one.
+        std::fs::rename(&self.path, old)?;
+        self.file = append_to(&self.path)?;
+        self.written = 0;
+        Ok(())
+    }
+}
+
+fn append_to(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.create(true).append(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)
+}
+
+/// The sink of a gateway whose activity log is switched off.
+#[derive(Debug)]
+pub struct NoSink;
+
+impl ActivitySink for NoSink {
+    fn append(&self, _: Record, _: Durability) -> Later<'_, Result<(), SinkFault>> {
+        Box::pin(std::future::ready(Ok(())))
+    }
+}

@@ -1,0 +1,22 @@
+//! Real MCP upstreams, written small, and the ports that tests fix by hand.
+//!
+//! [`sample`] is also what `mcpproxy demo` runs, so it is held to the product's rules: bounded,
+//! and without a panic. [`http`] serves the same samples in process, with faults to order.
+//! Deliberately absent: anything of the gateway. A test that wants one brings its own.
+
+pub mod clock;
+pub mod http;
+pub mod sample;
+pub mod sink;
+
+pub use clock::FixedClock;
+pub use http::{Broken, HttpUpstream, Received};
+pub use sample::{EraSupport, Options, Sample};
+pub use sink::{FailingSink, MemorySink};
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Locks a mutex whose holder may have panicked: what it guards is whole after every statement.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,17 @@
+//! Strict reading of hostile text: JSON as it stands on the wire, its members and leaves, and the
+//! folds under which two spellings count as one.
+//!
+//! Nothing is repaired here. What one parser might read differently from another is a fault with
+//! a place, so that whoever forwards the bytes can refuse them.
+
+pub mod fold;
+pub mod json;
+pub mod leaves;
+pub mod members;
+pub mod splice;
+
+pub use fold::{fold, fold_twins};
+pub use json::{Fault, FaultKind, Limits, check, unescape};
+pub use leaves::{Leaf, LeafKind, leaves};
+pub use members::{Member, elements, get, member, members, string};
+pub use splice::Splice;

@@ -1,0 +1,157 @@
+//! A link over the older HTTP+SSE transport: one stream brings everything, POSTs to the address
+//! it names take everything.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::header::{ACCEPT, CONTENT_TYPE};
+use http::{HeaderValue, Method, Uri};
+use mcpproxy_mcp::{Error, Frame};
+use tokio::sync::mpsc;
+
+use crate::link::http::{HttpTarget, Stream, is};
+use crate::link::{FromUpstream, Listener};
+use crate::switch::Switch;
+
+/// How long the upstream may take to name the address for messages.
+const ENDPOINT_PATIENCE: Duration = Duration::from_secs(10);
+
+/// A link over HTTP+SSE. Dropping it closes the stream.
+#[derive(Debug)]
+pub struct SseLink {
+    target: HttpTarget,
+    endpoint: Uri,
+    switch: Arc<Switch>,
+    reader: tokio::task::AbortHandle,
+}
+
+impl Drop for SseLink {
+    fn drop(&mut self) {
+        self.reader.abort();
+    }
+}
+
+impl SseLink {
+    /// Opens the stream and waits for the address for messages.
+    pub async fn open(target: HttpTarget, listener: Arc<dyn Listener>) -> Result<Self, Error> {
+        let mut headers = target.headers.clone();
+        headers.insert(ACCEPT, HeaderValue::from_static("text/event-stream"));
+        let response = target
+            .dialer
+            .send(Method::GET, &target.uri, headers, Bytes::new())
+            .await?;
+        if !is(&response, "text/event-stream") {
+            let status = response.status().as_u16();
+            return Err(Error::Status {
+                status,
+                authenticate: None,
+            });
+        }
+        let mut stream = Stream::new(response, target.max_message);
+        let endpoint = tokio::time::timeout(ENDPOINT_PATIENCE, endpoint(&mut stream, &target.uri))
+            .await
+            .map_err(|_| Error::TimedOut)??;
+        let switch = Arc::new(Switch::new(listener, target.limits));
+        let reader = tokio::spawn(read(stream, Arc::clone(&switch))).abort_handle();
+        Ok(Self {
+            target,
+            endpoint,
+            switch,
+            reader,
+        })
+    }
+
+    /// Sends a request and waits for its answer on the stream.
+    pub async fn call(
+        &self,
+        ticket: u64,
+        message: Bytes,
+        events: mpsc::Sender<FromUpstream>,
+    ) -> Result<Frame, Error> {
+        let waiting = self.switch.wait(ticket, events)?;
+        self.send(message).await?;
+        waiting.answer().await
+    }
+
+    /// Sends a message.
+    pub async fn send(&self, message: Bytes) -> Result<(), Error> {
+        let mut headers = self.target.headers.clone();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        let dialer = &self.target.dialer;
+        let response = dialer
+            .send(Method::POST, &self.endpoint, headers, message)
+            .await?;
+        if response.status().is_success() {
+            return Ok(());
+        }
+        Err(Error::Status {
+            status: response.status().as_u16(),
+            authenticate: None,
+        })
+    }
+
+    /// Returns why the link has ended, once it has.
+    pub fn ended(&self) -> Option<String> {
+        self.switch.ended()
+    }
+}
+
+async fn endpoint(stream: &mut Stream, base: &Uri) -> Result<Uri, Error> {
+    while let Some(event) = stream.next().await? {
+        if event.name == "endpoint" {
+            let named = String::from_utf8_lossy(&event.data);
+            return resolve(base, named.trim());
+        }
+    }
+    Err(Error::Closed)
+}
+
+/// Resolves the named address against the stream's. Another origin is refused: credentials that
+/// were configured for one host are not sent to another.
+fn resolve(base: &Uri, named: &str) -> Result<Uri, Error> {
+    let fault = || Error::Transport("upstream named an address of another origin".to_owned());
+    let named: Uri = named.parse().map_err(|_| fault())?;
+    let parts = match (named.scheme(), named.authority()) {
+        (None, None) => {
+            let mut parts = base.clone().into_parts();
+            parts.path_and_query = named.path_and_query().cloned();
+            parts
+        }
+        (scheme, authority) if scheme == base.scheme() && authority == base.authority() => {
+            named.into_parts()
+        }
+        _ => return Err(fault()),
+    };
+    Uri::from_parts(parts).map_err(|_| fault())
+}
+
+async fn read(mut stream: Stream, switch: Arc<Switch>) {
+    loop {
+        match stream.next().await {
+            Ok(Some(event)) if !event.data.is_empty() => switch.sort(event.data),
+            Ok(Some(_)) => {}
+            Ok(None) => return switch.end("the upstream closed its stream"),
+            Err(fault) => return switch.end(&fault.to_string()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_stream_s_own_origin_is_posted_to() {
+        let base: Uri = "http://host:1/sse".parse().unwrap();
+        let check = |named: &str, expect: Option<&str>| {
+            let found = resolve(&base, named).ok().map(|uri| uri.to_string());
+            assert_eq!(found.as_deref(), expect, "{named}");
+        };
+        check("/messages?id=1", Some("http://host:1/messages?id=1"));
+        check("http://host:1/m", Some("http://host:1/m"));
+        check("http://other/m", None);
+        check("https://host:1/m", None);
+        check("//other/m", None);
+    }
+}

@@ -1,0 +1,285 @@
+//! Sizes and durations as people write them: `64KiB`, `16MB`, `100ms`, `5m`.
+//!
+//! Both print back in the largest unit that is exact. Nothing here rounds.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::{self, Deserializer, Visitor};
+use serde::{Deserialize, Serialize, Serializer};
+
+/// Longest duration accepted, so that adding one to an instant cannot overflow.
+const LONGEST: Duration = Duration::from_hours(366 * 24);
+
+/// Units of a size, the largest first; the first one that divides a size is used to print it.
+const SIZES: [(&str, u64); 9] = [
+    ("TiB", 1 << 40),
+    ("TB", 1_000_000_000_000),
+    ("GiB", 1 << 30),
+    ("GB", 1_000_000_000),
+    ("MiB", 1 << 20),
+    ("MB", 1_000_000),
+    ("KiB", 1 << 10),
+    ("KB", 1_000),
+    ("B", 1),
+];
+
+/// Units of a duration in milliseconds, the largest first.
+const TIMES: [(&str, u64); 4] = [("h", 3_600_000), ("m", 60_000), ("s", 1_000), ("ms", 1)];
+
+/// A text that is no size or no duration.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum InvalidUnit {
+    /// Not a size at all.
+    #[error("`{0}` is not a size such as `512`, `64KiB` or `16MB`")]
+    Size(String),
+    /// Not a duration at all.
+    #[error("`{0}` is not a duration such as `100ms`, `10s`, `5m` or `1h`")]
+    Duration(String),
+    /// A size or duration beyond what can be used.
+    #[error("`{0}` is too large")]
+    TooLarge(String),
+}
+
+/// A number of bytes, written as an integer or with a unit such as `16MB` or `64KiB`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ByteSize(u64);
+
+impl ByteSize {
+    /// Makes a size of so many bytes.
+    pub const fn new(bytes: u64) -> Self {
+        Self(bytes)
+    }
+
+    /// Makes a size of so many times 1024 bytes.
+    pub const fn from_kib(kib: u64) -> Self {
+        Self(kib << 10)
+    }
+
+    /// Makes a size of so many times 1024 * 1024 bytes.
+    pub const fn from_mib(mib: u64) -> Self {
+        Self(mib << 20)
+    }
+
+    /// Returns the number of bytes.
+    pub const fn bytes(self) -> u64 {
+        self.0
+    }
+
+    /// Returns the number of bytes, at most what a length can be here.
+    pub fn as_usize(self) -> usize {
+        usize::try_from(self.0).unwrap_or(usize::MAX)
+    }
+}
+
+impl fmt::Display for ByteSize {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match SIZES
+            .iter()
+            .find(|(_, unit)| self.0 != 0 && self.0.is_multiple_of(*unit))
+        {
+            Some((name, unit)) if *unit > 1 => write!(f, "{}{name}", self.0 / unit),
+            _ => write!(f, "{}", self.0),
+        }
+    }
+}
+
+impl FromStr for ByteSize {
+    type Err = InvalidUnit;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let (number, unit) = split(text).ok_or_else(|| InvalidUnit::Size(text.to_owned()))?;
+        let factor = match unit.to_ascii_lowercase().as_str() {
+            "" => 1,
+            "k" => 1_000,
+            "m" => 1_000_000,
+            "g" => 1_000_000_000,
+            name => SIZES
+                .iter()
+                .find(|(known, _)| known.eq_ignore_ascii_case(name))
+                .map(|(_, factor)| *factor)
+                .ok_or_else(|| InvalidUnit::Size(text.to_owned()))?,
+        };
+        let bytes = number.checked_mul(factor);
+        bytes
+            .map(Self)
+            .ok_or_else(|| InvalidUnit::TooLarge(text.to_owned()))
+    }
+}
+
+/// A length of time, written as integer seconds or with a unit such as `100ms`, `10s`, `5m` or
+/// `1h`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Span(Duration);
+
+impl Span {
+    /// Makes a span of so many milliseconds.
+    pub const fn from_millis(millis: u64) -> Self {
+        Self(Duration::from_millis(millis))
+    }
+
+    /// Makes a span of so many seconds.
+    pub const fn from_secs(secs: u64) -> Self {
+        Self(Duration::from_secs(secs))
+    }
+
+    /// Returns the span as the standard library's type.
+    pub const fn duration(self) -> Duration {
+        self.0
+    }
+
+    /// Tells whether the span has no length.
+    pub const fn is_zero(self) -> bool {
+        self.0.is_zero()
+    }
+
+    fn bounded(millis: Option<u64>, text: &str) -> Result<Self, InvalidUnit> {
+        millis
+            .map(Duration::from_millis)
+            .filter(|duration| *duration <= LONGEST)
+            .map(Self)
+            .ok_or_else(|| InvalidUnit::TooLarge(text.to_owned()))
+    }
+}
+
+impl From<Span> for Duration {
+    fn from(span: Span) -> Self {
+        span.0
+    }
+}
+
+impl fmt::Display for Span {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let millis = self.0.as_millis();
+        if millis == 0 {
+            return f.write_str("0s");
+        }
+        let unit = TIMES
+            .iter()
+            .find(|(_, unit)| millis.is_multiple_of(u128::from(*unit)));
+        let (name, unit) = unit.unwrap_or(&("ms", 1));
+        write!(f, "{}{name}", millis / u128::from(*unit))
+    }
+}
+
+impl FromStr for Span {
+    type Err = InvalidUnit;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let invalid = || InvalidUnit::Duration(text.to_owned());
+        let (number, unit) = split(text).ok_or_else(invalid)?;
+        let unit = if unit.is_empty() { "s" } else { unit };
+        let (_, factor) = TIMES
+            .iter()
+            .find(|(name, _)| *name == unit)
+            .ok_or_else(invalid)?;
+        Self::bounded(number.checked_mul(*factor), text)
+    }
+}
+
+/// Splits `16 MB` into number and unit; `None` where there is no number or it does not fit.
+fn split(text: &str) -> Option<(u64, &str)> {
+    let text = text.trim();
+    let end = text
+        .find(|c: char| !c.is_ascii_digit())
+        .unwrap_or(text.len());
+    let (number, unit) = text.split_at_checked(end)?;
+    Some((number.parse().ok()?, unit.trim_start()))
+}
+
+/// Reads an integer or a text; what each means is the type's own.
+struct UnitVisitor<T> {
+    expecting: &'static str,
+    from_number: fn(u64) -> Result<T, InvalidUnit>,
+}
+
+impl<T: FromStr<Err = InvalidUnit>> Visitor<'_> for UnitVisitor<T> {
+    type Value = T;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.expecting)
+    }
+
+    fn visit_u64<E: de::Error>(self, number: u64) -> Result<T, E> {
+        (self.from_number)(number).map_err(E::custom)
+    }
+
+    fn visit_i64<E: de::Error>(self, number: i64) -> Result<T, E> {
+        match u64::try_from(number) {
+            Ok(number) => self.visit_u64(number),
+            Err(_) => Err(E::invalid_value(de::Unexpected::Signed(number), &self)),
+        }
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<T, E> {
+        text.parse().map_err(E::custom)
+    }
+}
+
+impl<'de> Deserialize<'de> for ByteSize {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let expecting = "a size such as `512`, `64KiB` or `16MB`";
+        deserializer.deserialize_any(UnitVisitor {
+            expecting,
+            from_number: |n| Ok(Self(n)),
+        })
+    }
+}
+
+impl<'de> Deserialize<'de> for Span {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let expecting = "a duration such as `100ms`, `10s`, `5m` or `1h`";
+        let from_number = |n: u64| Self::bounded(n.checked_mul(1_000), &n.to_string());
+        deserializer.deserialize_any(UnitVisitor {
+            expecting,
+            from_number,
+        })
+    }
+}
+
+impl Serialize for ByteSize {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl Serialize for Span {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl JsonSchema for ByteSize {
+    fn schema_name() -> Cow<'static, str> {
+        "ByteSize".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": "A number of bytes, or a text with a unit such as `64KiB` or `16MB`.",
+            "anyOf": [
+                { "type": "integer", "minimum": 0 },
+                { "type": "string", "pattern": "^[0-9]+ ?([KkMmGgTt][Ii]?[Bb]|[KkMmGg]|[Bb])?$" },
+            ],
+        })
+    }
+}
+
+impl JsonSchema for Span {
+    fn schema_name() -> Cow<'static, str> {
+        "Span".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": "Seconds, or a text with a unit such as `100ms`, `10s`, `5m` or `1h`.",
+            "anyOf": [
+                { "type": "integer", "minimum": 0 },
+                { "type": "string", "pattern": "^[0-9]+ ?(ms|s|m|h)?$" },
+            ],
+        })
+    }
+}

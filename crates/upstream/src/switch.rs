@@ -1,0 +1,182 @@
+//! Sorting what comes from an upstream whose messages all share one channel: answers go to who
+//! asked, progress to the call it belongs to, everything else to the listener.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use bytes::Bytes;
+use mcpproxy_mcp::era::META_SUBSCRIPTION;
+use mcpproxy_mcp::{Error, Frame, FrameKind};
+use mcpproxy_text::{self as text, Limits};
+use tokio::sync::{mpsc, oneshot};
+
+use crate::link::{FromUpstream, Listener};
+
+/// Who waits for what on one channel.
+#[derive(Debug)]
+pub struct Switch {
+    state: Mutex<State>,
+    listener: Arc<dyn Listener>,
+    limits: Limits,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    pending: HashMap<u64, Pending>,
+    /// Why the channel ended, once it has.
+    ended: Option<String>,
+}
+
+#[derive(Debug)]
+struct Pending {
+    done: oneshot::Sender<Frame>,
+    events: mpsc::Sender<FromUpstream>,
+}
+
+/// A place in the switch that is given up when dropped, so that an answer that comes after its
+/// caller left finds nobody.
+#[derive(Debug)]
+pub struct Waiting<'a> {
+    switch: &'a Switch,
+    ticket: u64,
+    done: oneshot::Receiver<Frame>,
+}
+
+impl Switch {
+    /// Makes a switch that hands what belongs to no call to `listener`.
+    pub fn new(listener: Arc<dyn Listener>, limits: Limits) -> Self {
+        Self {
+            state: Mutex::default(),
+            listener,
+            limits,
+        }
+    }
+
+    /// Takes a place for the answer to `ticket`.
+    pub fn wait(
+        &self,
+        ticket: u64,
+        events: mpsc::Sender<FromUpstream>,
+    ) -> Result<Waiting<'_>, Error> {
+        let mut state = self.lock();
+        if let Some(why) = &state.ended {
+            return Err(Error::Transport(why.clone()));
+        }
+        let (sender, done) = oneshot::channel();
+        state.pending.insert(
+            ticket,
+            Pending {
+                done: sender,
+                events,
+            },
+        );
+        Ok(Waiting {
+            switch: self,
+            ticket,
+            done,
+        })
+    }
+
+    /// Returns how many answers are waited for.
+    pub fn waiting(&self) -> usize {
+        self.lock().pending.len()
+    }
+
+    /// Returns why the channel ended, once it has.
+    pub fn ended(&self) -> Option<String> {
+        self.lock().ended.clone()
+    }
+
+    /// Ends the channel: everybody who waits is told.
+    pub fn end(&self, why: &str) {
+        let mut state = self.lock();
+        if state.ended.is_none() {
+            state.ended = Some(why.to_owned());
+            // Dropping the senders wakes those who wait.
+            state.pending.clear();
+            drop(state);
+            self.listener.ended(why);
+        }
+    }
+
+    /// Sorts one message. A message that is refused is dropped with a line in the log: nobody can
+    /// be named whom it was for.
+    pub fn sort(&self, raw: Bytes) {
+        match Frame::parse(raw, self.limits) {
+            Ok(frame) => self.dispatch(frame),
+            // The answer to a call may be malformed: its caller must not wait for the deadline.
+            Err(refusal) => {
+                tracing::warn!("dropped a malformed message from an upstream: {refusal}");
+                if let Some(ticket) = refusal.id.as_deref().and_then(as_ticket) {
+                    self.lock().pending.remove(&ticket);
+                }
+            }
+        }
+    }
+
+    fn dispatch(&self, frame: Frame) {
+        match frame.kind() {
+            FrameKind::Result | FrameKind::Error => {
+                let ticket = frame.id().map(str::as_bytes).and_then(as_ticket);
+                let pending = ticket.and_then(|ticket| self.lock().pending.remove(&ticket));
+                if let Some(pending) = pending {
+                    // The caller may have left just now; then the answer is nobody's.
+                    drop(pending.done.send(frame));
+                } else {
+                    tracing::debug!("dropped an answer that nobody waits for");
+                }
+            }
+            FrameKind::Notification => match owner(&frame) {
+                Some(ticket) => self.tell(ticket, frame),
+                None => self.listener.heard(frame),
+            },
+            FrameKind::Request => self.listener.heard(frame),
+        }
+    }
+
+    fn tell(&self, ticket: u64, frame: Frame) {
+        let state = self.lock();
+        if let Some(pending) = state.pending.get(&ticket)
+            && pending
+                .events
+                .try_send(FromUpstream::Message(frame))
+                .is_err()
+        {
+            // One slow caller never blocks the reader of all.
+            tracing::debug!("dropped a notification for a caller that does not keep up");
+        }
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Waiting<'_> {
+    /// Waits for the answer.
+    pub async fn answer(mut self) -> Result<Frame, Error> {
+        (&mut self.done).await.map_err(|_| {
+            let why = self.switch.ended();
+            Error::Transport(why.unwrap_or_else(|| "the answer was malformed".to_owned()))
+        })
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.switch.lock().pending.remove(&self.ticket);
+    }
+}
+
+fn as_ticket(id: &[u8]) -> Option<u64> {
+    std::str::from_utf8(id).ok()?.parse().ok()
+}
+
+/// The call that a notification belongs to: by its progress token, or by its subscription.
+fn owner(frame: &Frame) -> Option<u64> {
+    let path: &[&str] = match frame.method().as_ref() {
+        "notifications/progress" => &["progressToken"],
+        _ => &["_meta", META_SUBSCRIPTION],
+    };
+    text::get(frame.params(), path)?.0.parse().ok()
+}

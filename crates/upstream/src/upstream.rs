@@ -1,0 +1,404 @@
+//! One configured upstream: its conversations, its catalogue, and the task that keeps it up.
+
+mod connect;
+mod keeper;
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use mcpproxy_core::{Id128, UpstreamId};
+use mcpproxy_mcp::era::Era;
+use mcpproxy_mcp::{Frame, FrameKind};
+use tokio::sync::{Notify, OnceCell, mpsc, watch};
+
+use crate::Error;
+use crate::catalogue::{Catalogue, Listed};
+use crate::child::Ring;
+use crate::fleet::FleetSettings;
+use crate::instance::{Greeting, Instance};
+use crate::link::Listener;
+use crate::settings::{Scope, UpstreamSettings};
+
+/// Who wants to talk to an upstream.
+#[derive(Clone, Debug)]
+pub struct Caller {
+    /// The era that the downstream speaks.
+    pub era: Era,
+    /// The verified principal.
+    pub principal: Arc<str>,
+    /// The conversation.
+    pub session: Id128,
+    /// How the downstream is introduced.
+    pub greeting: Greeting,
+    /// Who hears what the upstream says outside any call, where an instance is the caller's own.
+    pub listener: Arc<dyn Listener>,
+}
+
+/// How an upstream is doing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum State {
+    /// Not started yet: nobody needed it.
+    Idle,
+    /// Being started or reached.
+    Starting,
+    /// Ready.
+    Up {
+        /// The version spoken.
+        version: String,
+    },
+    /// Failed; it is tried again.
+    Down {
+        /// What was seen last.
+        why: String,
+        /// Failures in a row.
+        attempts: u32,
+    },
+    /// Failed too often, or retired.
+    Stopped {
+        /// Why.
+        why: String,
+    },
+}
+
+/// Hears what shared upstreams say to nobody in particular.
+pub trait Hub: Send + Sync + std::fmt::Debug {
+    /// The catalogue of an upstream was read anew.
+    fn listed(&self, upstream: &Upstream);
+    /// A notification came that names no caller.
+    fn heard(&self, upstream: &UpstreamId, frame: Frame);
+}
+
+/// Which conversation a caller belongs to.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Key {
+    /// The gateway's own, for the catalogue; shared upstreams serve everybody with it.
+    Own,
+    /// A stateless conversation, which needs no owner.
+    Stateless,
+    /// Of one principal's clients with the same capabilities.
+    Principal(Arc<str>, String),
+    /// Of one session.
+    Session(Id128),
+}
+
+type Slot = Arc<OnceCell<Arc<Instance>>>;
+
+/// One configured upstream.
+#[derive(Debug)]
+pub struct Upstream {
+    name: UpstreamId,
+    settings: UpstreamSettings,
+    fleet: Arc<FleetSettings>,
+    hub: Arc<dyn Hub>,
+    slots: Mutex<HashMap<Key, Slot>>,
+    support: Mutex<Support>,
+    catalogue: Catalogue,
+    ring: Ring,
+    state: watch::Sender<State>,
+    /// Asks the keeper to look again: at the lists, or whether the upstream is still there.
+    stir: Arc<Notify>,
+    /// Requests of the upstream that name no caller; the keeper refuses them.
+    unasked: (mpsc::Sender<Frame>, Mutex<Option<mpsc::Receiver<Frame>>>),
+    /// Asks the keeper to begin.
+    wake: Notify,
+    retired: watch::Sender<bool>,
+}
+
+/// What is known about the eras that an upstream speaks.
+#[derive(Clone, Copy, Debug, Default)]
+struct Support {
+    modern: Option<bool>,
+    legacy: Option<bool>,
+}
+
+impl Upstream {
+    /// Makes an upstream and starts its keeper.
+    pub fn start(
+        name: UpstreamId,
+        settings: UpstreamSettings,
+        fleet: Arc<FleetSettings>,
+        hub: Arc<dyn Hub>,
+    ) -> Arc<Self> {
+        let (unasked, questions) = mpsc::channel(16);
+        let upstream = Arc::new(Self {
+            name,
+            settings,
+            fleet,
+            hub,
+            slots: Mutex::default(),
+            support: Mutex::default(),
+            catalogue: Catalogue::from_pointee(Listed::default()),
+            ring: Ring::default(),
+            state: watch::Sender::new(State::Idle),
+            stir: Arc::new(Notify::new()),
+            unasked: (unasked, Mutex::new(Some(questions))),
+            wake: Notify::new(),
+            retired: watch::Sender::new(false),
+        });
+        tokio::spawn(keeper::keep(Arc::downgrade(&upstream)));
+        upstream
+    }
+
+    /// Returns its name.
+    pub fn name(&self) -> &UpstreamId {
+        &self.name
+    }
+
+    /// Returns its settings.
+    pub fn settings(&self) -> &UpstreamSettings {
+        &self.settings
+    }
+
+    /// Returns how it is doing.
+    pub fn state(&self) -> State {
+        self.state.borrow().clone()
+    }
+
+    /// Returns the latest listing.
+    pub fn listed(&self) -> Arc<Listed> {
+        self.catalogue.load_full()
+    }
+
+    /// Returns the last lines of its standard error.
+    pub fn stderr(&self) -> Vec<String> {
+        self.ring.lines()
+    }
+
+    /// Returns how many conversations are open.
+    pub fn instances(&self) -> usize {
+        self.lock_slots()
+            .values()
+            .filter(|slot| slot.initialized())
+            .count()
+    }
+
+    /// Starts a lazy upstream.
+    pub fn wake(&self) {
+        self.wake.notify_one();
+    }
+
+    /// Asks for the lists to be read again.
+    pub fn refresh(&self) {
+        self.wake.notify_one();
+        self.stir.notify_one();
+    }
+
+    /// Waits until the upstream was tried once, for at most `patience`.
+    pub async fn tried(&self, patience: Duration) {
+        let mut state = self.state.subscribe();
+        let settled = state.wait_for(|state| !matches!(state, State::Idle | State::Starting));
+        drop(tokio::time::timeout(patience, settled).await);
+    }
+
+    /// Stops the keeper and lets go of all conversations; calls under way keep theirs until they
+    /// end.
+    pub fn retire(&self) {
+        self.retired.send_replace(true);
+        self.lock_slots().clear();
+        self.state.send_replace(State::Stopped {
+            why: "removed or restarted".to_owned(),
+        });
+    }
+
+    /// Returns the conversation that belongs to a caller, opening it where needed.
+    pub async fn instance(&self, caller: &Caller) -> Result<Arc<Instance>, Error> {
+        if !self.settings.enabled {
+            return Err(Error::Disabled(self.name.clone()));
+        }
+        self.wake();
+        let key = self.key(caller);
+        let instance = match key {
+            Key::Own => self.own_instance().await?,
+            Key::Stateless | Key::Principal(..) | Key::Session(_) => {
+                self.caller_instance(key, caller).await?
+            }
+        };
+        let limit = self.settings.max_in_flight;
+        if instance.in_flight() >= usize::try_from(limit).unwrap_or(usize::MAX) {
+            let what = "calls in flight";
+            return Err(Error::Full {
+                name: self.name.clone(),
+                what,
+                limit,
+            });
+        }
+        Ok(instance)
+    }
+
+    /// Returns the conversation of a caller if it is open already.
+    pub fn existing(&self, caller: &Caller) -> Option<Arc<Instance>> {
+        let key = self.key(caller);
+        let slot = self.lock_slots().get(&key).cloned()?;
+        slot.get()
+            .filter(|instance| instance.ended().is_none())
+            .cloned()
+    }
+
+    /// Forgets the conversation of a caller, because it ended or is no longer wanted.
+    pub fn forget(&self, caller: &Caller) {
+        let key = self.key(caller);
+        self.lock_slots().remove(&key);
+    }
+
+    /// Forgets the conversation of a session that has ended, politely.
+    pub fn forget_session(&self, session: Id128) {
+        let slot = self.lock_slots().remove(&Key::Session(session));
+        if let Some(instance) = slot.and_then(|slot| slot.get().cloned()) {
+            tokio::spawn(async move { instance.close().await });
+        }
+    }
+
+    /// Takes the news that a call failed on its way: the keeper looks whether the upstream is
+    /// still there.
+    pub fn trouble(&self) {
+        self.stir.notify_one();
+    }
+
+    fn key(&self, caller: &Caller) -> Key {
+        let stateless = self.target(caller.era) == Era::Modern && self.settings.command.is_none();
+        match self.settings.effective_scope() {
+            Scope::Shared => Key::Own,
+            Scope::Principal | Scope::Session if stateless => Key::Stateless,
+            Scope::Principal => {
+                let capabilities = caller.greeting.capabilities.clone();
+                Key::Principal(Arc::clone(&caller.principal), capabilities)
+            }
+            Scope::Session => Key::Session(caller.session),
+        }
+    }
+
+    /// The gateway's own conversation. While the upstream is down, callers are told why at once
+    /// instead of queueing up behind the next try.
+    async fn own_instance(&self) -> Result<Arc<Instance>, Error> {
+        let slot = self.slot(Key::Own);
+        if let Some(instance) = slot.get().filter(|instance| instance.ended().is_none()) {
+            return Ok(Arc::clone(instance));
+        }
+        self.tried(self.settings.start_timeout.into()).await;
+        match self.state() {
+            State::Up { .. } => {
+                let slot = self.slot(Key::Own);
+                let instance = slot.get().filter(|instance| instance.ended().is_none());
+                instance
+                    .cloned()
+                    .ok_or_else(|| self.down("it is being restarted"))
+            }
+            State::Down { why, .. } | State::Stopped { why } => Err(self.down(&why)),
+            State::Idle | State::Starting => Err(self.down("it has not started yet")),
+        }
+    }
+
+    async fn caller_instance(&self, key: Key, caller: &Caller) -> Result<Arc<Instance>, Error> {
+        let slot = {
+            let mut slots = self.lock_slots();
+            let over = slots
+                .get(&key)
+                .and_then(|slot| slot.get())
+                .is_some_and(|instance| instance.ended().is_some());
+            if over {
+                slots.remove(&key);
+            }
+            let spawned = self.settings.command.is_some();
+            let limit = self.settings.max_instances;
+            let full = slots.len() > usize::try_from(limit).unwrap_or(usize::MAX);
+            if spawned && full && !slots.contains_key(&key) {
+                return Err(Error::Full {
+                    name: self.name.clone(),
+                    what: "instances",
+                    limit,
+                });
+            }
+            Arc::clone(slots.entry(key.clone()).or_default())
+        };
+        let listener = match key {
+            Key::Stateless | Key::Own => self.hub_listener(),
+            Key::Principal(..) | Key::Session(_) => Arc::clone(&caller.listener),
+        };
+        let greeting = caller.greeting.clone();
+        let order = [self.target(caller.era), other(self.target(caller.era))];
+        let opened = slot
+            .get_or_try_init(|| self.open(greeting, listener, order))
+            .await;
+        match opened {
+            Ok(instance) => Ok(Arc::clone(instance)),
+            Err(fault) => {
+                self.lock_slots().remove(&key);
+                Err(fault)
+            }
+        }
+    }
+
+    /// The era to try first for a downstream of `era`: its own, unless the configuration or what
+    /// was learnt rules it out.
+    fn target(&self, era: Era) -> Era {
+        use crate::settings::EraChoice;
+        let support = *self.support.lock().unwrap_or_else(PoisonError::into_inner);
+        match (self.settings.era, era) {
+            (EraChoice::Legacy, _) => Era::Legacy,
+            (EraChoice::Modern, _) => Era::Modern,
+            (EraChoice::Auto, Era::Modern) if support.modern == Some(false) => Era::Legacy,
+            (EraChoice::Auto, Era::Legacy) if support.legacy == Some(false) => Era::Modern,
+            (EraChoice::Auto, era) => era,
+        }
+    }
+
+    fn slot(&self, key: Key) -> Slot {
+        Arc::clone(self.lock_slots().entry(key).or_default())
+    }
+
+    fn lock_slots(&self) -> std::sync::MutexGuard<'_, HashMap<Key, Slot>> {
+        self.slots.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn down(&self, why: &str) -> Error {
+        Error::Down {
+            name: self.name.clone(),
+            why: why.to_owned(),
+        }
+    }
+
+    fn hub_listener(&self) -> Arc<dyn Listener> {
+        Arc::new(HubListener {
+            upstream: self.name.clone(),
+            hub: Arc::clone(&self.hub),
+            stir: Arc::clone(&self.stir),
+            unasked: self.unasked.0.clone(),
+        })
+    }
+}
+
+fn other(era: Era) -> Era {
+    match era {
+        Era::Legacy => Era::Modern,
+        Era::Modern => Era::Legacy,
+    }
+}
+
+/// Hears what the gateway's own conversation brings outside any call.
+#[derive(Debug)]
+struct HubListener {
+    upstream: UpstreamId,
+    hub: Arc<dyn Hub>,
+    stir: Arc<Notify>,
+    unasked: mpsc::Sender<Frame>,
+}
+
+impl Listener for HubListener {
+    fn heard(&self, frame: Frame) {
+        match frame.kind() {
+            FrameKind::Notification if frame.method().ends_with("/list_changed") => {
+                self.stir.notify_one();
+            }
+            FrameKind::Notification => self.hub.heard(&self.upstream, frame),
+            // What does not fit is not answered: an upstream that floods may wait.
+            FrameKind::Request => drop(self.unasked.try_send(frame)),
+            FrameKind::Result | FrameKind::Error => {}
+        }
+    }
+
+    fn ended(&self, why: &str) {
+        tracing::debug!("upstream `{}` ended: {why}", self.upstream);
+        self.stir.notify_one();
+    }
+}

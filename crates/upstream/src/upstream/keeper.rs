@@ -1,0 +1,206 @@
+//! The task that keeps an upstream up: starts it, reads its lists, hears of changes, and tries
+//! again with growing delays when it fails.
+
+use std::sync::{Arc, PoisonError, Weak};
+use std::time::Duration;
+
+use mcpproxy_mcp::era::{Era, METHOD_NOT_FOUND};
+use mcpproxy_mcp::{Frame, FrameKind};
+use tokio::sync::mpsc;
+use tokio::time::{Instant, sleep};
+
+use super::{Key, State, Upstream};
+use crate::catalogue::Listed;
+use crate::instance::{Greeting, Instance};
+use crate::link::FromUpstream;
+use crate::settings::Start;
+
+/// The least time between two readings of the lists: a storm of changes costs one reading a
+/// second.
+const REFRESH_PAUSE: Duration = Duration::from_secs(1);
+
+/// Keeps an upstream for as long as somebody else holds it.
+pub(super) async fn keep(upstream: Weak<Upstream>) {
+    let Some(first) = upstream.upgrade() else {
+        return;
+    };
+    if !first.settings.enabled {
+        first.state.send_replace(State::Stopped {
+            why: "disabled".to_owned(),
+        });
+        return;
+    }
+    if first.settings.start == Start::Lazy {
+        tokio::select! {
+            () = first.wake.notified() => {}
+            () = first.until_retired() => return,
+        }
+    }
+    let questions = first
+        .unasked
+        .1
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .take();
+    drop(first);
+    let Some(mut questions) = questions else {
+        return;
+    };
+    let mut attempts = 0;
+    while let Some(upstream) = upstream.upgrade() {
+        if *upstream.retired.borrow() {
+            return;
+        }
+        if attempts == 0 {
+            upstream.state.send_replace(State::Starting);
+        }
+        match upstream.up(&mut questions).await {
+            Ok(()) => attempts = 0,
+            Err(why) => {
+                attempts += 1;
+                if !upstream.failed(&why, attempts).await {
+                    return;
+                }
+            }
+        }
+    }
+}
+
+impl Upstream {
+    /// Brings the upstream up and stays until it fails or is retired.
+    async fn up(&self, questions: &mut mpsc::Receiver<Frame>) -> Result<(), String> {
+        let slot = self.slot(Key::Own);
+        let greeting = Greeting::default();
+        let opened = slot
+            .get_or_try_init(|| {
+                self.open(greeting, self.hub_listener(), [Era::Modern, Era::Legacy])
+            })
+            .await;
+        let instance = match opened {
+            Ok(instance) => Arc::clone(instance),
+            Err(fault) => {
+                self.lock_slots().remove(&Key::Own);
+                return Err(fault.to_string());
+            }
+        };
+        let result = self.serve(&instance, questions).await;
+        self.lock_slots().remove(&Key::Own);
+        result
+    }
+
+    async fn serve(
+        &self,
+        instance: &Arc<Instance>,
+        questions: &mut mpsc::Receiver<Frame>,
+    ) -> Result<(), String> {
+        self.read_lists(instance).await?;
+        let version = instance.version().to_owned();
+        tracing::info!("upstream `{}` is up (protocol {version})", self.name);
+        self.state.send_replace(State::Up { version });
+        instance.listen();
+        let (sender, mut changes) = mpsc::channel(16);
+        let subscription = subscribe(Arc::clone(instance), sender);
+        let _subscription = AbortOnDrop(tokio::spawn(subscription).abort_handle());
+        let mut read_at = Instant::now();
+        loop {
+            tokio::select! {
+                () = self.stir.notified() => {}
+                Some(question) = questions.recv() => {
+                    refuse(instance, &question).await;
+                    continue;
+                }
+                Some(change) = changes.recv() => {
+                    if let FromUpstream::Message(frame) = change
+                        && frame.kind() == FrameKind::Notification
+                        && !frame.method().ends_with("/list_changed")
+                    {
+                        self.hub.heard(&self.name, frame);
+                        continue;
+                    }
+                }
+                () = self.until_retired() => return Ok(()),
+            }
+            if let Some(why) = instance.ended() {
+                return Err(why);
+            }
+            tokio::time::sleep_until(read_at + REFRESH_PAUSE).await;
+            self.read_lists(instance).await?;
+            read_at = Instant::now();
+        }
+    }
+
+    async fn read_lists(&self, instance: &Instance) -> Result<(), String> {
+        let listed = Listed::fetch(instance, &self.settings.tools).await;
+        let listed = listed.map_err(|fault| fault.to_string())?;
+        for problem in listed.problems.iter().take(5) {
+            tracing::warn!("upstream `{}`: {problem}", self.name);
+        }
+        self.catalogue.store(Arc::new(listed));
+        self.hub.listed(self);
+        Ok(())
+    }
+
+    /// Notes a failure and waits before the next try. Returns false when there is none.
+    async fn failed(&self, why: &str, attempts: u32) -> bool {
+        tracing::warn!("upstream `{}` is down: {why}", self.name);
+        let restart = &self.settings.restart;
+        if restart.max_attempts.is_some_and(|most| attempts >= most) {
+            let why = format!("{why}; gave up after {attempts} attempts");
+            self.state.send_replace(State::Stopped { why });
+            return false;
+        }
+        self.state.send_replace(State::Down {
+            why: why.to_owned(),
+            attempts,
+        });
+        let first: Duration = restart.backoff_min.into();
+        let delay = first.saturating_mul(1 << attempts.saturating_sub(1).min(16));
+        tokio::select! {
+            () = sleep(delay.min(restart.backoff_max.into())) => true,
+            () = self.until_retired() => false,
+        }
+    }
+
+    async fn until_retired(&self) {
+        let mut retired = self.retired.subscribe();
+        // The sender lives as long as the upstream, so that this ends only when it is retired.
+        drop(retired.wait_for(|retired| *retired).await);
+    }
+}
+
+/// Answers a request of an upstream that names no caller. A ping is the gateway's own to answer;
+/// anything else would have to be put to somebody, and nobody can be named.
+async fn refuse(instance: &Instance, question: &Frame) {
+    let id = question.id().unwrap_or_default();
+    if &**question.method() == "ping" {
+        instance.pong(id).await;
+        return;
+    }
+    let message = "no downstream can be named for this request; use `scope: session`";
+    instance.refuse(id, METHOD_NOT_FOUND, message).await;
+}
+
+/// Asks a modern upstream to tell of changes; one that cannot is left in peace.
+async fn subscribe(instance: Arc<Instance>, events: mpsc::Sender<FromUpstream>) {
+    if instance.era() != Era::Modern {
+        return;
+    }
+    let params = r#"{"notifications":{"toolsListChanged":true,"promptsListChanged":true,"resourcesListChanged":true}}"#;
+    if let Err(fault) = instance
+        .own_call("subscriptions/listen", params, events)
+        .await
+    {
+        tracing::debug!(
+            "upstream `{}` tells of no changes: {fault}",
+            instance.upstream()
+        );
+    }
+}
+
+struct AbortOnDrop(tokio::task::AbortHandle);
+
+impl Drop for AbortOnDrop {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}

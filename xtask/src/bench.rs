@@ -1,0 +1,142 @@
+//! `cargo xtask bench`: the gateway beside what it can be compared with, in one run.
+//!
+//! Every contestant is a process of its own. Each cell (payload and concurrency) goes round all
+//! contestants before the next, several rounds long, and medians are reported, since the machine
+//! is never quiet. Times are shown, never asserted; a wrong answer fails the run.
+
+pub(crate) mod bare;
+mod contestant;
+pub(crate) mod echo;
+pub(crate) mod load;
+mod measure;
+mod report;
+mod stats;
+mod targets;
+mod wire;
+
+use std::fs;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use clap::Subcommand;
+use tempfile::TempDir;
+
+use self::contestant::{Contestant, Programs, Running};
+use self::measure::Cell;
+use self::report::Report;
+use crate::Outcome;
+use crate::workspace::{self, Profile};
+
+const PAYLOADS: [usize; 3] = [256, 1024, 64 * 1024];
+const CONNECTIONS: [u32; 3] = [1, 16, 64];
+/// Enough calls for any percentile; the run never makes more than this in one cell.
+const CELL_CALLS: u32 = 400_000;
+
+/// Arguments of `cargo xtask bench`.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    bench: Bench,
+}
+
+#[derive(Subcommand, Debug)]
+enum Bench {
+    /// Calls of an echo tool: direct, through bare proxies, through mcpproxy and through peers
+    Gateway {
+        /// One short round, to see that it works
+        #[arg(long)]
+        quick: bool,
+        /// Writes the figures as JSON, too
+        #[arg(long)]
+        json: Option<PathBuf>,
+    },
+}
+
+/// How long the bench runs.
+#[derive(Clone, Copy, Debug)]
+struct Effort {
+    rounds: usize,
+    cell: Duration,
+}
+
+/// Runs the chosen bench.
+pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
+    match &arguments.bench {
+        Bench::Gateway { quick, json } => {
+            let effort = if *quick {
+                Effort {
+                    rounds: 1,
+                    cell: Duration::from_millis(300),
+                }
+            } else {
+                Effort {
+                    rounds: 3,
+                    cell: Duration::from_millis(1500),
+                }
+            };
+            gateway(effort, json.as_deref())
+        }
+    }
+}
+
+fn gateway(effort: Effort, json: Option<&std::path::Path>) -> Result<Outcome> {
+    let root = workspace::root()?;
+    println!("building mcpproxy and xtask for release ...");
+    let folder = workspace::build(&root, &["mcpproxy", "xtask"], Profile::Release)?;
+    let programs = Programs::find(&folder);
+    let contestants = contestant::field(&programs);
+    let mut report = Report::default();
+    for round in 1..=effort.rounds {
+        println!("round {round} of {}", effort.rounds);
+        run_round(&programs, &contestants, effort, &mut report)?;
+    }
+    let summary = report.summarize();
+    summary.print();
+    if let Some(file) = json {
+        let text = serde_json::to_string_pretty(&summary)?;
+        fs::write(file, text).with_context(|| format!("cannot write {}", file.display()))?;
+    }
+    Ok(if summary.is_sound() {
+        Outcome::Clean
+    } else {
+        Outcome::Failed
+    })
+}
+
+fn run_round(
+    programs: &Programs,
+    contestants: &[Contestant],
+    effort: Effort,
+    report: &mut Report,
+) -> Result<()> {
+    let folder = TempDir::new().context("cannot create a temporary folder")?;
+    let echo = contestant::start_echo(programs, folder.path())?;
+    let mut running: Vec<(Contestant, Running)> = Vec::new();
+    for contestant in contestants {
+        match contestant.start(programs, folder.path(), echo.address()) {
+            Ok(started) => {
+                report.add_start(*contestant, started.start());
+                running.push((*contestant, started));
+            }
+            Err(error) => report.add_absence(*contestant, &format!("{error:#}")),
+        }
+    }
+    for payload in PAYLOADS {
+        for connections in CONNECTIONS {
+            let calls = CELL_CALLS / connections;
+            let cell = Cell {
+                payload,
+                connections,
+                calls,
+                time: effort.cell,
+            };
+            // One that has stopped answering would hold up every cell that is left.
+            running.retain(|(contestant, process)| {
+                let measured = measure::run(programs, process, cell);
+                report.add_measured(*contestant, cell, measured)
+            });
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,156 @@
+//! `cargo xtask soak`: one hard case, many times.
+//!
+//! `kill` kills the gateway with SIGKILL, which it cannot see coming, and looks for upstream
+//! processes that it left behind.
+
+use std::env;
+use std::fs;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use clap::Subcommand;
+use rustix::process::Signal;
+use tempfile::TempDir;
+
+use crate::Outcome;
+use crate::gateway::{Gateway, Routing, Upstream};
+use crate::probe::Probe;
+use crate::process::{signal, wait_for};
+use crate::workspace::{self, Profile};
+
+/// How long an upstream process may outlive a killed gateway.
+const LINGER_LIMIT: Duration = Duration::from_secs(5);
+const START_LIMIT: Duration = Duration::from_secs(20);
+const UPSTREAMS: usize = 2;
+/// Every so many kills one comes while the gateway is still starting its upstreams.
+const EARLY_EVERY: usize = 4;
+const PROGRESS_EVERY: usize = 50;
+
+/// Arguments of `cargo xtask soak`.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    case: Case,
+}
+
+#[derive(Subcommand, Debug)]
+enum Case {
+    /// Kills the gateway again and again and counts the upstream processes left behind
+    Kill {
+        /// How often to kill
+        #[arg(long, default_value_t = 1000)]
+        count: usize,
+    },
+}
+
+/// Runs the chosen case.
+pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
+    match arguments.case {
+        Case::Kill { count } => kill_many(count),
+    }
+}
+
+fn kill_many(count: usize) -> Result<Outcome> {
+    let programs = workspace::build(&workspace::root()?, &["mcpproxy"], Profile::Debug)?;
+    let program = programs.join("mcpproxy");
+    let begun = Instant::now();
+    let mut orphans = 0;
+    let mut seen = 0;
+    for round in 1..=count {
+        let early = round % EARLY_EVERY == 0;
+        let marker = format!("soak-{}-{round}-", std::process::id());
+        seen += kill_once(&program, &marker, early).with_context(|| format!("kill {round}"))?;
+        orphans += sweep(&marker)?;
+        if round % PROGRESS_EVERY == 0 || round == count {
+            let seconds = begun.elapsed().as_secs();
+            println!(
+                "{round}/{count} kills, {seen} upstream processes seen, {orphans} orphans, {seconds} s"
+            );
+        }
+    }
+    Ok(if orphans == 0 {
+        Outcome::Clean
+    } else {
+        Outcome::Failed
+    })
+}
+
+/// Starts a gateway, kills it, and returns how many upstream processes it had by then.
+fn kill_once(program: &Path, marker: &str, early: bool) -> Result<usize> {
+    let folder = TempDir::new().context("cannot create a temporary folder")?;
+    let upstreams = [
+        ("obedient", upstream(marker, &[])?),
+        // It stays when its stdin closes, so only the gateway's own care can end it.
+        ("stubborn", upstream(marker, &["--stubborn"])?),
+    ];
+    let mut gateway = Gateway::spawn(program, folder.path(), Routing::All, &upstreams)?;
+    if early {
+        wait_for(START_LIMIT, || {
+            gateway.process().check_alive()?;
+            Ok(!marked(marker)?.is_empty())
+        })?;
+    } else {
+        gateway.wait_healthy()?;
+        list_tools(&gateway);
+        if !wait_for(START_LIMIT, || Ok(marked(marker)?.len() >= UPSTREAMS))? {
+            bail!("the gateway did not start its {UPSTREAMS} upstreams in time");
+        }
+    }
+    let seen = marked(marker)?.len();
+    gateway.process().kill()?;
+    Ok(seen)
+}
+
+fn upstream(marker: &str, extra: &[&str]) -> Result<Upstream> {
+    let program = env::current_exe().context("cannot find the program itself")?;
+    let mut arguments = vec![
+        "echo-stdio".to_owned(),
+        "--marker".to_owned(),
+        marker.to_owned(),
+    ];
+    arguments.extend(extra.iter().map(|argument| (*argument).to_owned()));
+    Ok(Upstream::Stdio { program, arguments })
+}
+
+/// Asks for the tools once, so that upstreams that start at first use are started.
+fn list_tools(gateway: &Gateway) {
+    let list = r#"{"jsonrpc":"2.0","id":2,"method":"tools/list"}"#;
+    // Whether the upstreams run is seen in the process table, not in this answer.
+    if let Some(probe) = Probe::open(gateway.address(), "/mcp") {
+        drop(probe.request(list, "tools"));
+    }
+}
+
+/// Waits until no marked process is left; ends and counts those that stay.
+fn sweep(marker: &str) -> Result<usize> {
+    if wait_for(LINGER_LIMIT, || Ok(marked(marker)?.is_empty()))? {
+        return Ok(0);
+    }
+    let left = marked(marker)?;
+    for id in &left {
+        println!("orphan: process {id}");
+        signal(*id, Signal::KILL)?;
+    }
+    Ok(left.len())
+}
+
+/// Finds the processes whose command line has the marker in it.
+fn marked(marker: &str) -> Result<Vec<u32>> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir("/proc").context("cannot list the processes")? {
+        let path = entry?.path();
+        let id = path
+            .file_name()
+            .and_then(|name| name.to_str())
+            .and_then(|name| name.parse().ok());
+        // A process may end between the listing and the reading; a dead one has no command line.
+        let line = fs::read(path.join("cmdline")).unwrap_or_default();
+        if let Some(id) = id
+            && memchr::memmem::find(&line, marker.as_bytes()).is_some()
+        {
+            found.push(id);
+        }
+    }
+    Ok(found)
+}
