@@ -77,6 +77,8 @@ impl Listener for Deaf {
 pub enum Reply {
     /// A notification or a request that belongs to the request.
     Message(Bytes),
+    /// The upstream answers with a stream; the downstream's answer may be one too.
+    Streaming,
     /// The upstream wants to be polled; a stream that can be resumed may be closed meanwhile.
     Polling {
         /// The delay to ask for, in milliseconds.
@@ -123,6 +125,11 @@ impl Way {
     /// never holds up an upstream.
     pub fn tell(&self, message: Bytes) -> bool {
         self.replies.try_send(Reply::Message(message)).is_ok()
+    }
+
+    /// Passes on that the upstream answers with a stream.
+    pub fn streaming(&self) {
+        drop(self.replies.try_send(Reply::Streaming));
     }
 
     /// Passes on that the upstream wants to be polled.

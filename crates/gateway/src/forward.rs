@@ -197,8 +197,10 @@ impl Passage<'_> {
                 biased;
                 Some(event) = events.recv() => {
                     let heard = self.heard(event, ticket, token, origin);
-                    // A question may take long; the answer must be polled meanwhile.
+                    // A question may take long; the answer must be polled meanwhile. What was heard
+                    // comes first: a notification is passed on before the answer that follows it.
                     tokio::select! {
+                        biased;
                         done = heard => done?,
                         answer = &mut answer => return self.drained(answer?, &mut events, ticket, token, origin),
                     }
@@ -250,6 +252,7 @@ impl Passage<'_> {
         origin: &mut Origin,
     ) -> Result<(), Failure> {
         match event {
+            FromUpstream::Streaming => origin.way.streaming(),
             FromUpstream::Polling { retry } => origin.way.polling(retry),
             FromUpstream::Message(frame) => match frame.kind() {
                 FrameKind::Notification => self.tell(&frame, ticket, token, origin)?,

@@ -252,7 +252,7 @@ impl Connection {
             while let Some(reply) = replies.recv().await {
                 match reply {
                     Reply::Message(message) => connection.send(message).await,
-                    Reply::Polling { .. } => {}
+                    Reply::Streaming | Reply::Polling { .. } => {}
                     Reply::Final(message, _) => {
                         lock(&connection.in_flight).remove(&id);
                         connection.send(message).await;

@@ -383,7 +383,7 @@ async fn pump_modern(
                 drop(sender.send(sse::encode(&message, None)).await);
                 return;
             }
-            Some(Reply::Polling { .. }) | None => Bytes::new(),
+            Some(Reply::Streaming | Reply::Polling { .. }) | None => Bytes::new(),
         };
         if !piece.is_empty() && sender.send(piece).await.is_err() {
             return;
@@ -547,7 +547,7 @@ async fn pump_legacy(
                 streams.end(number);
                 return;
             }
-            Some(Reply::Polling { .. }) | None => {}
+            Some(Reply::Streaming | Reply::Polling { .. }) | None => {}
         }
         tokio::select! {
             reply = replies.recv() => match reply {

@@ -1,6 +1,6 @@
 //! Small MCP upstreams that are real: they speak both eras over lines, as child processes do.
 //!
-//! One file a concern: [`conversation`] keeps what one downstream said, [`dispatch`] knows the
+//! One file a concern: `conversation` keeps what one downstream said, `dispatch` knows the
 //! methods, and each sample has a file for its tools. Deliberately absent: a runtime. Blocking
 //! input starts in a millisecond, and only calls that take time get a thread.
 

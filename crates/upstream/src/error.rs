@@ -35,8 +35,12 @@ pub enum Error {
     Refused {
         /// The method.
         method: &'static str,
+        /// The code of the error.
+        code: i64,
         /// The upstream's words.
         message: String,
+        /// Whether the error names a version that the gateway speaks.
+        names_version: bool,
     },
     /// The upstream speaks no version that the gateway speaks.
     #[error("upstream speaks no common protocol version")]

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use mcpproxy_core::{Call, Cleared, UpstreamId};
 use mcpproxy_mcp::envelope::Envelope;
-use mcpproxy_mcp::era::{self, Era, LEGACY_LATEST, META_SERVER_INFO, MODERN};
+use mcpproxy_mcp::era::{self, Era, LEGACY_LATEST, META_SERVER_INFO, MODERN, UNSUPPORTED_VERSION};
 use mcpproxy_mcp::{Frame, FrameKind, compose, header};
 use mcpproxy_text::{self as text, Limits};
 use tokio::sync::mpsc;
@@ -100,11 +100,22 @@ impl Instance {
     /// its link handed back, for a legacy opening.
     pub(crate) async fn open_modern(link: Link, opening: &Opening) -> Result<Self, (Link, Error)> {
         let mut instance = Self::unopened(link, Era::Modern, MODERN, opening);
-        match instance
+        let mut answer = instance
             .own("server/discover", "{}", opening.patience)
-            .await
+            .await;
+        // An upstream that refuses a version and names it among those it speaks is asked again.
+        if let Err(Error::Refused {
+            code: UNSUPPORTED_VERSION,
+            names_version: true,
+            ..
+        }) = answer
         {
-            Ok(hello) if speaks_modern(&hello) => {
+            answer = instance
+                .own("server/discover", "{}", opening.patience)
+                .await;
+        }
+        match answer {
+            Ok(hello) if lists_modern(&hello, &["supportedVersions"]) => {
                 instance.hello = hello;
                 Ok(instance)
             }
@@ -246,14 +257,7 @@ impl Instance {
             .await
             .map_err(|_| mcpproxy_mcp::Error::TimedOut)??;
         if frame.kind() == FrameKind::Error {
-            let message = text::get(frame.payload(), &["message"]);
-            let message = message
-                .and_then(|(raw, _)| text::string(raw))
-                .unwrap_or_default();
-            return Err(Error::Refused {
-                method,
-                message: message.chars().take(200).collect(),
-            });
+            return Err(refused(method, &frame));
         }
         Ok(frame.payload().to_owned())
     }
@@ -325,8 +329,22 @@ impl Instance {
     }
 }
 
-fn speaks_modern(hello: &str) -> bool {
-    let Some((versions, _)) = text::get(hello, &["supportedVersions"]) else {
+fn refused(method: &'static str, frame: &Frame) -> Error {
+    let message = text::get(frame.payload(), &["message"]);
+    let message = message
+        .and_then(|(raw, _)| text::string(raw))
+        .unwrap_or_default();
+    Error::Refused {
+        method,
+        code: frame.error_code().unwrap_or_default(),
+        message: message.chars().take(200).collect(),
+        names_version: lists_modern(frame.payload(), &["data", "supported"]),
+    }
+}
+
+/// Tells whether the list at `path` has the modern version.
+fn lists_modern(object: &str, path: &[&str]) -> bool {
+    let Some((versions, _)) = text::get(object, path) else {
         return false;
     };
     let mut spoken = text::elements(versions).filter_map(|span| versions.get(span));

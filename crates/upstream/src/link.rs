@@ -21,6 +21,8 @@ use self::stdio::StdioLink;
 pub enum FromUpstream {
     /// A notification or a request that belongs to the call.
     Message(Frame),
+    /// The upstream answers with a stream rather than with one message.
+    Streaming,
     /// The upstream closed the call's stream and will go on when it is polled.
     Polling {
         /// The delay it asked for, in milliseconds.

@@ -200,6 +200,7 @@ impl HttpLink {
         response: Response<Incoming>,
         events: &mpsc::Sender<FromUpstream>,
     ) -> Result<Frame, Error> {
+        drop(events.try_send(FromUpstream::Streaming));
         let mut stream = Stream::new(response, self.target.max_message);
         for _ in 0..MOST_POLLS {
             while let Some(event) = stream.next().await? {
