@@ -1,7 +1,7 @@
 //! What shared upstreams say to nobody in particular: their lists changed, a resource was updated.
 //! Those who asked to hear of it do; nothing else is passed on.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Arc, Mutex, RwLock};
 
 use mcpproxy_core::{Id128, UpstreamId};
@@ -41,7 +41,7 @@ struct Subscriber {
 #[derive(Debug)]
 pub struct GatewayHub {
     sessions: Arc<Sessions>,
-    subscribers: Mutex<HashMap<u64, Subscriber>>,
+    subscribers: Mutex<BTreeMap<u64, Subscriber>>,
     /// Sessions that subscribed to a resource of a shared upstream.
     watchers: Mutex<HashMap<String, HashSet<Id128>>>,
     index: RwLock<Index>,

@@ -130,7 +130,7 @@ where
             initialize(gateway, &channel, &frame).await;
         }
         (_, None) => return bare(StatusCode::BAD_REQUEST),
-        (FrameKind::Request, Some(session)) => run(gateway, &channel, session, frame),
+        (FrameKind::Request, Some(session)) => run(gateway, &channel, &session, frame),
         (FrameKind::Notification, Some(session)) => {
             let downstream = Downstream::of_session(&session, Door::Mcp);
             router::notification(gateway, &downstream, &frame).await;
@@ -171,7 +171,7 @@ async fn initialize(gateway: &Arc<Gateway>, channel: &Arc<Channel>, frame: &mcpp
 fn run(
     gateway: &Arc<Gateway>,
     channel: &Arc<Channel>,
-    session: Arc<Session>,
+    session: &Arc<Session>,
     frame: mcpproxy_mcp::Frame,
 ) {
     let (way, mut back) = Way::new();
@@ -183,7 +183,7 @@ fn run(
         drop(queue.try_send(sse::encode(&error, None)));
         return;
     };
-    let downstream = Downstream::of_session(&session, Door::Mcp);
+    let downstream = Downstream::of_session(session, Door::Mcp);
     let gateway = Arc::clone(gateway);
     tokio::spawn(async move {
         router::request(gateway, downstream, frame, way).await;

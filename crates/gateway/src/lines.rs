@@ -1,7 +1,7 @@
 //! The line door: one message a line, as agents that know only stdio speak. It serves the
 //! standard streams of `mcpproxy stdio --standalone` and upgraded connections of the bridge.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
@@ -86,7 +86,7 @@ struct Connection {
     key: SessionKey,
     session: Mutex<Option<Arc<Session>>>,
     /// Modern requests in flight, which have no session to keep them.
-    in_flight: Mutex<HashMap<String, watch::Sender<Option<String>>>>,
+    in_flight: Mutex<BTreeMap<String, watch::Sender<Option<String>>>>,
 }
 
 impl Connection {
@@ -151,15 +151,15 @@ impl Connection {
             return match self.modern(&frame) {
                 Ok(downstream) => self.run(downstream, frame).await,
                 Err(EnvelopeRefusal { refusal, data }) => {
-                    self.refuse(&refusal, data.as_ref()).await
+                    self.refuse(&refusal, data.as_ref()).await;
                 }
             };
         }
         let session = lock(&self.session).clone();
         match session {
             Some(session) => {
-                self.run(Downstream::of_session(&session, Door::Mcp), frame)
-                    .await
+                let downstream = Downstream::of_session(&session, Door::Mcp);
+                self.run(downstream, frame).await;
             }
             None if &**frame.method() == "initialize" => self.open(&frame).await,
             None => {

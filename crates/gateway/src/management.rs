@@ -16,7 +16,7 @@ use crate::toolbox::describe_state;
 const LINES: usize = 200;
 
 /// Answers `upstream_servers`.
-pub async fn upstream_servers(
+pub fn upstream_servers(
     gateway: &Arc<Gateway>,
     downstream: &Downstream,
     arguments: &Value,

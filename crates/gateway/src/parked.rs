@@ -97,32 +97,21 @@ impl Parked {
         params: &str,
         now: Wall,
         resume: Resume,
-    ) -> Result<(), (Failure, Origin)> {
-        let refuse = |origin| {
-            (
-                Failure::params("this request state is not valid here"),
-                origin,
-            )
-        };
-        let opened = state
-            .strip_prefix(MARK)
-            .map(|state| self.sealer.open(state, principal, now));
-        let Some(Ok(nonce)) = opened else {
-            return Err(refuse(resume.origin));
-        };
+    ) -> Result<(), Failure> {
+        let refusal = || Failure::params("this request state is not valid here");
+        let sealed = state.strip_prefix(MARK).ok_or_else(refusal)?;
+        let nonce = self
+            .sealer
+            .open(sealed, principal, now)
+            .map_err(|_| refusal())?;
         let id = Id128::from_bytes(nonce.try_into().unwrap_or_default());
         let mut calls = lock(&self.calls);
         let fits = calls
             .get(&id)
             .is_some_and(|waiting| waiting.digest == digest(params));
         let waiting = if fits { calls.remove(&id) } else { None };
-        let Some(waiting) = waiting else {
-            return Err(refuse(resume.origin));
-        };
-        waiting
-            .resume
-            .send(resume)
-            .map_err(|resume| refuse(resume.origin))
+        let waiting = waiting.ok_or_else(refusal)?;
+        waiting.resume.send(resume).map_err(|_| refusal())
     }
 
     /// Forgets calls that waited too long.

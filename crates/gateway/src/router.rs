@@ -149,7 +149,6 @@ fn resumed(
         .parked
         .resume(&state, who, frame.params(), now, resume)
         .map(|()| Some(Answer::Elsewhere))
-        .map_err(|(failure, _)| failure)
 }
 
 /// The only upstream of a gateway in single mode.

@@ -1,7 +1,7 @@
 //! Legacy sessions: what one client said about itself, its streams, its requests in flight, and
 //! the questions that upstreams have put to it.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
@@ -15,6 +15,9 @@ use tokio::sync::{mpsc, oneshot, watch};
 use crate::downstream::Way;
 use crate::settings::RoutingMode;
 use crate::streams::{GENERAL, Streams};
+
+/// Says that nobody waits for a request any more, and why.
+type Cancel = watch::Sender<Option<String>>;
 
 /// One legacy session.
 #[derive(Debug)]
@@ -36,8 +39,8 @@ pub struct Session {
     /// The level at which the client wants log messages.
     pub log_level: Mutex<Option<String>>,
     /// Resource subscriptions at modern upstreams, which need a request each.
-    pub subscriptions: Mutex<HashMap<String, tokio::task::AbortHandle>>,
-    in_flight: Mutex<HashMap<String, (watch::Sender<Option<String>>, Way)>>,
+    pub subscriptions: Mutex<BTreeMap<String, tokio::task::AbortHandle>>,
+    in_flight: Mutex<HashMap<String, (Cancel, Way)>>,
     asked: Mutex<HashMap<u64, oneshot::Sender<Frame>>>,
     /// Requests of upstreams that belong to no call, waiting for whoever puts them to the client.
     unasked: mpsc::Sender<Question>,
@@ -66,12 +69,7 @@ impl Session {
     }
 
     /// Notes a request as in flight. Returns nothing if its id is in use.
-    pub fn begin(
-        self: &Arc<Self>,
-        id: &str,
-        cancel: watch::Sender<Option<String>>,
-        way: Way,
-    ) -> Option<InFlight> {
+    pub fn begin(self: &Arc<Self>, id: &str, cancel: Cancel, way: Way) -> Option<InFlight> {
         let mut in_flight = lock(&self.in_flight);
         if in_flight.contains_key(id) {
             return None;
@@ -263,7 +261,7 @@ impl Sessions {
     pub fn end(&self, id: &str) -> Option<Arc<Session>> {
         let session = lock(&self.open).remove(id)?;
         session.ended.store(true, Ordering::Relaxed);
-        for (_, task) in lock(&session.subscriptions).drain() {
+        for task in std::mem::take(&mut *lock(&session.subscriptions)).values() {
             task.abort();
         }
         Some(session)

@@ -72,7 +72,7 @@ async fn own(
         "describe_tool" => retrieve::describe(gateway, arguments).await?,
         "read_cache" => read_cache(gateway, downstream, arguments)?,
         "upstream_servers" if gateway.active().settings.management_tools => {
-            management::upstream_servers(gateway, downstream, arguments).await?
+            management::upstream_servers(gateway, downstream, arguments)?
         }
         _ => return Err(Failure::params(format!("no tool is named `{tool}`"))),
     };

@@ -9,44 +9,39 @@ use crate::listing::settle;
 
 const USAGE: &str = "Call a tool with the call_tool_* variant in `call_with`, giving its `name` and its arguments as `args`. Results marked `available: false` say why.";
 
+/// What an agent wants to find.
 struct Wanted<'a> {
     query: &'a str,
     limit: usize,
-    compact: bool,
-    read_only: bool,
-    no_destructive: bool,
-    no_open_world: bool,
-    disabled: bool,
-    debug: bool,
-    explain: Option<&'a str>,
+    arguments: &'a Value,
 }
 
 impl<'a> Wanted<'a> {
     fn read(arguments: &'a Value) -> Result<Self, Failure> {
-        let text = |name: &str| arguments.get(name).and_then(Value::as_str);
-        let flag = |name: &str| {
-            arguments
-                .get(name)
-                .and_then(Value::as_bool)
-                .unwrap_or(false)
-        };
-        let query = text("query").ok_or_else(|| Failure::params("`query` is missing"))?;
+        let query = arguments.get("query").and_then(Value::as_str);
+        let query = query.ok_or_else(|| Failure::params("`query` is missing"))?;
         let limit = arguments
             .get("limit")
             .and_then(Value::as_u64)
             .unwrap_or(15)
             .clamp(1, 100);
+        let limit = usize::try_from(limit).unwrap_or(15);
         Ok(Self {
             query,
-            limit: usize::try_from(limit).unwrap_or(15),
-            compact: text("detail") == Some("compact"),
-            read_only: flag("read_only_only"),
-            no_destructive: flag("exclude_destructive"),
-            no_open_world: flag("exclude_open_world"),
-            disabled: flag("include_disabled"),
-            debug: flag("debug"),
-            explain: text("explain_tool"),
+            limit,
+            arguments,
         })
+    }
+
+    fn flag(&self, name: &str) -> bool {
+        self.arguments
+            .get(name)
+            .and_then(Value::as_bool)
+            .unwrap_or(false)
+    }
+
+    fn text(&self, name: &str) -> Option<&'a str> {
+        self.arguments.get(name).and_then(Value::as_str)
     }
 
     fn admits(&self, card: &ToolCard) -> bool {
@@ -54,9 +49,9 @@ impl<'a> Wanted<'a> {
         // The protocol's defaults: what does not say otherwise may destroy and reaches outside.
         let destructive = !read_only && card.hint("destructiveHint").unwrap_or(true);
         let open_world = card.hint("openWorldHint").unwrap_or(true);
-        !(self.read_only && !read_only
-            || self.no_destructive && destructive
-            || self.no_open_world && open_world)
+        !(self.flag("read_only_only") && !read_only
+            || self.flag("exclude_destructive") && destructive
+            || self.flag("exclude_open_world") && open_world)
     }
 }
 
@@ -82,9 +77,13 @@ pub(super) async fn retrieve(gateway: &Gateway, arguments: &Value) -> Result<Val
             .iter()
             .filter_map(|hit| {
                 let card = card(hit.upstream, hit.name)?;
-                let mut entry = entry(hit.upstream, &card, wanted.compact);
+                let mut entry = entry(
+                    hit.upstream,
+                    &card,
+                    wanted.text("detail") == Some("compact"),
+                );
                 entry.insert("score".into(), json!(hit.score));
-                if wanted.debug {
+                if wanted.flag("debug") {
                     entry.insert("matched".into(), json!(format!("{:?}", hit.matched)));
                 }
                 Some(Value::Object(entry))
@@ -107,13 +106,13 @@ pub(super) async fn retrieve(gateway: &Gateway, arguments: &Value) -> Result<Val
             json!("the query was too long; its end was ignored"),
         );
     }
-    if let Some(explained) = wanted.explain {
+    if let Some(explained) = wanted.text("explain_tool") {
         answer.insert(
             "explanation".into(),
             explain(gateway, wanted.query, explained),
         );
     }
-    if total == 0 || wanted.disabled {
+    if total == 0 || wanted.flag("include_disabled") {
         answer.insert("unavailable".into(), unavailable(gateway));
     }
     Ok(Value::Object(answer))
