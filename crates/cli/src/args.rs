@@ -136,6 +136,10 @@ pub(crate) enum Mode {
 }
 
 #[derive(Debug, clap::Args)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a switch of the command line"
+)]
 pub(crate) struct Init {
     /// Show what would be done and change nothing.
     #[arg(long)]
@@ -149,6 +153,9 @@ pub(crate) struct Init {
     /// Only these agents.
     #[arg(long = "agent", value_name = "NAME")]
     pub(crate) agents: Vec<String>,
+    /// With `--yes`, also import from the project's files of the agents that `--agent` names.
+    #[arg(long)]
+    pub(crate) project: bool,
 }
 
 #[derive(Debug, Subcommand)]
@@ -217,6 +224,10 @@ pub(crate) enum Tools {
 }
 
 #[derive(Debug, Subcommand)]
+#[expect(
+    clippy::enum_variant_names,
+    reason = "the variants are the names of the subcommands"
+)]
 pub(crate) enum Call {
     /// Call a tool that only reads.
     ToolRead(CallTool),
@@ -294,4 +305,7 @@ pub(crate) struct Sample {
     /// A file to which every line received is appended.
     #[arg(long)]
     pub(crate) record: Option<PathBuf>,
+    /// How many tools to list beside its own.
+    #[arg(long, default_value = "0")]
+    pub(crate) many: usize,
 }

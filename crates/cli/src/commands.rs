@@ -59,7 +59,7 @@ fn run_sample(sample: Sample) -> Result<Exit> {
     let options = Options {
         era,
         record: sample.record,
-        ..Options::default()
+        many: sample.many,
     };
     mcpproxy_testkit::sample::run(kind, options)?;
     Ok(Exit::Fine)

@@ -22,6 +22,7 @@ use mcpproxy_text::Limits;
 use mcpproxy_upstream::FleetSettings;
 use mcpproxy_upstream::child::Supervisor;
 use serde_json::Value;
+use tracing_subscriber::{EnvFilter, Registry, reload};
 
 use crate::args::Global;
 use crate::exit::{bad_input, failed};
@@ -53,6 +54,11 @@ pub(crate) fn configuration(flags: &Flags) -> Result<Loaded> {
         let hint = "run `mcpproxy config check`, or see `mcpproxy config schema`";
         bad_input(problems.to_string(), Some(hint))
     })
+}
+
+/// Finds the data folder, also where the configuration is wrong.
+pub(crate) fn data_dir(flags: &Flags) -> PathBuf {
+    mcpproxy_config::data_dir(&Sources::new(flags.clone(), &environment))
 }
 
 /// A gateway with everything around it.
@@ -96,6 +102,7 @@ impl Daemon {
         let files = Arc::new(ConfigFiles {
             flags,
             running: OnceLock::new(),
+            log: OnceLock::new(),
         });
         let control = Arc::new(Control::new(
             key,
@@ -158,6 +165,7 @@ fn summary(report: &ReloadReport) -> String {
     )
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "it is handed to `map_err`")]
 fn with_remedy(fault: mcpproxy_control::Error) -> anyhow::Error {
     failed(fault.to_string(), fault.remedy().as_deref())
 }
@@ -203,7 +211,11 @@ fn fleet(loaded: &Loaded) -> Result<FleetSettings> {
 pub(crate) struct ConfigFiles {
     flags: Flags,
     running: OnceLock<Running>,
+    log: OnceLock<LogLevel>,
 }
+
+/// What changes the level of the log while it is written.
+type LogLevel = reload::Handle<EnvFilter, Registry>;
 
 #[derive(Debug)]
 struct Running {
@@ -212,6 +224,11 @@ struct Running {
 }
 
 impl ConfigFiles {
+    /// Takes what changes the level of the log.
+    pub(crate) fn log_with(&self, level: LogLevel) {
+        drop(self.log.set(level));
+    }
+
     fn loaded(&self) -> Result<Loaded, ChangeFault> {
         let sources = Sources::new(self.flags.clone(), &environment);
         load(&sources).map_err(|problems| ChangeFault::Invalid {
@@ -283,6 +300,11 @@ impl Configurer for ConfigFiles {
         let report = compare(&gateway.active(), &loaded);
         running.engine.reload(engine_settings(&loaded));
         gateway.reload(active(&loaded));
+        if let Some(log) = self.log.get() {
+            let level = loaded.config.gateway.log.level.as_str();
+            // The log ends with the process, so that its level can be changed until then.
+            drop(log.reload(EnvFilter::new(level)));
+        }
         Ok(report)
     }
 }
@@ -307,6 +329,22 @@ fn compare(before: &Active, after: &Loaded) -> ReloadReport {
         ("data_dir", old.data_dir != new.data_dir),
         ("api_key", old.api_key != new.api_key),
         ("activity", old.activity != new.activity),
+        (
+            "limits.connections",
+            old.limits.connections != new.limits.connections,
+        ),
+        (
+            "limits.header_bytes",
+            old.limits.header_bytes != new.limits.header_bytes,
+        ),
+        (
+            "limits.header_timeout",
+            old.limits.header_timeout != new.limits.header_timeout,
+        ),
+        (
+            "limits.response_bytes",
+            old.limits.response_bytes != new.limits.response_bytes,
+        ),
     ] {
         if changed {
             report.needs_restart.push(key.to_owned());

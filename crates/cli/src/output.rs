@@ -30,6 +30,12 @@ pub(crate) fn note(text: &str) {
     drop(writeln!(io::stderr().lock(), "{text}"));
 }
 
+/// Prints a question; the answer is typed on the same line.
+pub(crate) fn question(text: &str) {
+    let mut stderr = io::stderr().lock();
+    drop(write!(stderr, "{text} ").and_then(|()| stderr.flush()));
+}
+
 /// Prints an error and its remedy.
 pub(crate) fn error(message: &str, hint: Option<&str>) {
     let mut stderr = io::stderr().lock();
@@ -66,7 +72,7 @@ pub(crate) fn rows(format: Format, columns: &[&str], rows: &[Value]) -> Result<(
         Format::Jsonl => rows.iter().try_for_each(|row| line(&row.to_string())),
         Format::Yaml => rows
             .iter()
-            .try_for_each(|row| raw(format!("- {}", yaml(row, 1)).as_bytes())),
+            .try_for_each(|row| raw(format!("- {}", yaml(row, 1).trim_start()).as_bytes())),
     }
 }
 
@@ -137,36 +143,63 @@ fn cell(value: &Value) -> String {
     short
 }
 
-/// Prints a value as YAML. Scalars are printed as JSON, which YAML understands.
+/// Returns a text on one line, without characters that move the cursor or turn the writing.
+pub(crate) fn flat(text: &str) -> String {
+    let turns = |char: char| matches!(char, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    text.chars()
+        .map(|char| {
+            if char.is_control() || turns(char) {
+                ' '
+            } else {
+                char
+            }
+        })
+        .collect()
+}
+
+/// Prints a value as YAML, each line indented. Scalars are printed as JSON, which YAML understands.
 fn yaml(value: &Value, indent: usize) -> String {
     let pad = "  ".repeat(indent);
-    let nested = |value: &Value| match value {
-        Value::Object(members) if !members.is_empty() => format!("\n{}", yaml(value, indent + 1)),
-        Value::Array(items) if !items.is_empty() => format!("\n{}", yaml(value, indent + 1)),
-        scalar => format!(" {scalar}\n"),
+    let mut text = String::new();
+    let mut entry = |head: &str, value: &Value| {
+        let nested = match value {
+            Value::Object(members) => !members.is_empty(),
+            Value::Array(items) => !items.is_empty(),
+            _ => false,
+        };
+        let rest = if nested {
+            format!("\n{}", yaml(value, indent + 1))
+        } else {
+            format!(" {value}\n")
+        };
+        text.extend([pad.as_str(), head, rest.as_str()]);
     };
     match value {
         Value::Object(members) if !members.is_empty() => {
-            let entries: Vec<_> = members
-                .iter()
-                .map(|(name, value)| format!("{}:{}", Value::from(name.as_str()), nested(value)))
-                .collect();
-            entries
-                .iter()
-                .enumerate()
-                .map(|(at, entry)| {
-                    if at == 0 && indent > 0 {
-                        entry.clone()
-                    } else {
-                        format!("{pad}{entry}")
-                    }
-                })
-                .collect()
+            for (name, value) in members {
+                entry(&format!("{}:", Value::from(name.as_str())), value);
+            }
         }
-        Value::Array(items) if !items.is_empty() => items
-            .iter()
-            .map(|item| format!("{pad}-{}", nested(item)))
-            .collect(),
-        scalar => format!("{scalar}\n"),
+        Value::Array(items) if !items.is_empty() => {
+            for item in items {
+                entry("-", item);
+            }
+        }
+        scalar => text = format!("{pad}{scalar}\n"),
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn yaml_keeps_its_shape() {
+        let value = json!({ "a": { "b": 1, "c": [] }, "d": ["x", { "e": null }] });
+        let expect = "\"a\":\n  \"b\": 1\n  \"c\": []\n\"d\":\n  - \"x\"\n  -\n    \"e\": null\n";
+        assert_eq!(yaml(&value, 0), expect);
     }
 }

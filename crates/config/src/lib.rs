@@ -34,7 +34,7 @@ mod variables;
 pub use self::config::{Config, schema};
 pub use self::error::{Error, Problem, Problems};
 pub use self::fingerprint::Fingerprint;
-pub use self::load::{Loaded, check_upstream, load, load_text};
+pub use self::load::{Loaded, check_upstream, data_dir, load, load_text};
 pub use self::notice::Notice;
 pub use self::origin::{Origin, Origins, Position};
 pub use self::security::{

@@ -64,6 +64,16 @@ pub fn load(sources: &Sources<'_>) -> Result<Loaded, Problems> {
     finish(sources, files, layers, target)
 }
 
+/// Returns the data folder, also of a configuration that is wrong elsewhere: a gateway that runs
+/// with the last good one is found there.
+pub fn data_dir(sources: &Sources<'_>) -> PathBuf {
+    let mut files = Files::new(sources.environment);
+    let (mut layers, _) = find(sources, &mut files);
+    layers.push(sources.layers());
+    let root = layers.into_iter().fold(Node::empty_map(), merge);
+    folder_in(sources, root.get("data_dir"))
+}
+
 /// Loads and checks a text as if it were the only file; nothing is read from disk.
 pub fn load_text(sources: &Sources<'_>, file: &FilePath, text: &str) -> Result<Loaded, Problems> {
     let mut files = Files::new(sources.environment);
@@ -151,6 +161,10 @@ fn find(sources: &Sources<'_>, files: &mut Files<'_>) -> (Vec<Node>, PathBuf) {
 fn user_folder(sources: &Sources<'_>, project: Option<&Node>) -> PathBuf {
     let layers = sources.layers();
     let given = layers.get("data_dir").or_else(|| project?.get("data_dir"));
+    folder_in(sources, given)
+}
+
+fn folder_in(sources: &Sources<'_>, given: Option<&Node>) -> PathBuf {
     let folder = match given.map(|node| &node.value) {
         Some(Value::Text(folder)) => PathBuf::from(folder),
         _ => Config::default().gateway.data_dir,

@@ -10,8 +10,7 @@ use crate::source::Texts;
 /// Keys under `security` that do something; every other key that is given gets a notice.
 ///
 /// A section listed here with keys of its own is active only in those.
-const ACTIVE: [(&str, &[&str]); 4] = [
-    ("correlation_id_header", &[]),
+const ACTIVE: [(&str, &[&str]); 3] = [
     ("classification", &["server_overrides"]),
     ("flow_policy", &["internal_to_external"]),
     (

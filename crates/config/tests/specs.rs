@@ -186,6 +186,7 @@ fn security_hooks() {
     ");
     assert_snapshot!(notices(&loaded), @"
     `security.enabled` is accepted and checked but not active in this version
+    `security.correlation_id_header` is accepted and checked but not active in this version
     `security.audit_logging` is accepted and checked but not active in this version
     `security.hooks` is accepted and checked but not active in this version
     ");

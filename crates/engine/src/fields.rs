@@ -141,7 +141,7 @@ mod tests {
     const LIMITS: FieldLimits = FieldLimits {
         min_length: 20,
         per_session: 6,
-        idle: Duration::from_secs(60),
+        idle: Duration::from_mins(1),
     };
 
     fn session(id: u128) -> SessionKey {

@@ -65,8 +65,13 @@ impl Downstream {
 struct Deaf;
 
 impl Listener for Deaf {
-    fn heard(&self, frame: mcpproxy_mcp::Frame) {
+    fn heard(&self, frame: mcpproxy_mcp::Frame) -> bool {
         tracing::debug!("dropped `{}`: its downstream is stateless", frame.method());
+        false
+    }
+
+    fn is_shared(&self) -> bool {
+        false
     }
 
     fn ended(&self, _: &str) {}

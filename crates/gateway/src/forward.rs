@@ -191,11 +191,13 @@ impl Passage<'_> {
         let (sender, mut events) = mpsc::channel(EVENTS);
         let answer = self.instance.call(cleared, self.headers(sent), sender);
         tokio::pin!(answer);
-        let mut stops = self.gateway.engine.stops().watch();
+        let mut deadline = self.deadline;
         let why = loop {
+            let way = origin.way.clone();
             tokio::select! {
                 biased;
                 Some(event) = events.recv() => {
+                    let began = Instant::now();
                     let heard = self.heard(event, ticket, token, origin);
                     // A question may take long; the answer must be polled meanwhile. What was heard
                     // comes first: a notification is passed on before the answer that follows it.
@@ -203,26 +205,46 @@ impl Passage<'_> {
                         biased;
                         done = heard => done?,
                         answer = &mut answer => return self.drained(answer?, &mut events, ticket, token, origin),
+                        // What was heard has a bound of its own on its time.
+                        why = self.broken_off(cleared.value(), &way) => break why,
+                    }
+                    // A call that was parked has not run meanwhile.
+                    if self.downstream.era == Era::Modern {
+                        deadline += began.elapsed();
                     }
                 }
                 answer = &mut answer => return self.drained(answer?, &mut events, ticket, token, origin),
-                _ = stops.changed() => {
-                    if let Some(finding) = self.gateway.engine.stops().judge(cleared.value()) {
-                        break Failure {
-                            fault: Fault::Gateway,
-                            ..Failure::downstream(era::DENIED, "denied", finding.reason.to_string())
-                        };
-                    }
-                }
-                reason = origin.way.cancelled() => {
-                    break Failure::downstream(era::INTERNAL_ERROR, "cancelled", reason);
-                }
-                () = tokio::time::sleep_until(self.deadline) => break Failure::timed_out(),
+                why = self.broken_off(cleared.value(), &way) => break why,
+                () = tokio::time::sleep_until(deadline) => break Failure::timed_out(),
             }
         };
         // Nobody waits any more: the upstream is told, and a late answer finds nobody.
         self.instance.cancel(ticket, &why.outside).await;
         Err(why)
+    }
+
+    /// Resolves once a call must not go on: an order stops it, or nobody waits for it any more.
+    async fn broken_off(&self, call: &Call, way: &Way) -> Failure {
+        let stops = self.gateway.engine.stops();
+        let mut orders = stops.watch();
+        // An order may have come since the call was cleared.
+        orders.mark_changed();
+        loop {
+            tokio::select! {
+                _ = orders.changed() => {
+                    if let Some(finding) = stops.judge(call) {
+                        let reason = finding.reason.to_string();
+                        return Failure {
+                            fault: Fault::Gateway,
+                            ..Failure::downstream(era::DENIED, "denied", reason)
+                        };
+                    }
+                }
+                reason = way.cancelled() => {
+                    return Failure::downstream(era::INTERNAL_ERROR, "cancelled", reason);
+                }
+            }
+        }
     }
 
     /// Passes on what came ahead of the answer and was not yet looked at.

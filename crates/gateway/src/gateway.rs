@@ -15,6 +15,7 @@ use mcpproxy_text::Limits;
 use mcpproxy_upstream::settings::UpstreamSettings;
 use mcpproxy_upstream::{Fleet, FleetSettings};
 use sha2::{Digest as _, Sha256};
+use tokio::sync::watch;
 
 use crate::Error;
 use crate::access::Access;
@@ -23,6 +24,7 @@ use crate::parked::Parked;
 use crate::session::{Sessions, lock};
 use crate::settings::Settings;
 use crate::shed::Shed;
+use crate::streams::GENERAL;
 use crate::toolbox::Cache;
 
 /// The settings in force.
@@ -63,6 +65,8 @@ pub struct Gateway {
     pub access: Access,
     /// Calls in flight.
     pub shed: Arc<Shed>,
+    /// Subscriptions of stateless downstreams, which last as long as their streams.
+    pub listening: Arc<Shed>,
     /// What shared upstreams say.
     pub hub: Arc<GatewayHub>,
     /// Calls of stateless downstreams that wait for input.
@@ -75,6 +79,7 @@ pub struct Gateway {
     pub reload_problem: ArcSwap<Option<String>>,
     /// When the gateway was started.
     pub since: mcpproxy_core::Wall,
+    stopping: watch::Sender<bool>,
     tasks: Mutex<TaskOwners>,
     random: Mutex<u128>,
 }
@@ -105,15 +110,32 @@ impl Gateway {
             sessions,
             access: parts.access,
             shed: Arc::default(),
+            listening: Arc::default(),
             hub,
             parked: Parked::new(sealer),
             cache: Cache::default(),
             since: parts.clock.wall(),
             clock: parts.clock,
             reload_problem: ArcSwap::default(),
+            stopping: watch::Sender::new(false),
             tasks: Mutex::default(),
             random: Mutex::new(u128::from_be_bytes(seed)),
         }))
+    }
+
+    /// Says that the gateway stops: what is under way goes on, what only waits ends.
+    pub fn stop(&self) {
+        self.stopping.send_replace(true);
+        for session in self.sessions.all() {
+            lock(&session.streams).detach(GENERAL);
+        }
+    }
+
+    /// Resolves once the gateway stops.
+    pub async fn stopped(&self) {
+        let mut stopping = self.stopping.subscribe();
+        // The sender lives as long as the gateway, so that this ends only when it stops.
+        drop(stopping.wait_for(|stopping| *stopping).await);
     }
 
     /// Returns the settings in force.
@@ -123,9 +145,18 @@ impl Gateway {
 
     /// Puts new settings in force. Requests in flight end under those they began with.
     pub fn reload(&self, active: Active) {
+        let before = self.fleet.all();
         self.fleet.apply(&active.upstreams);
         self.active.store(Arc::new(active));
         self.reload_problem.store(Arc::new(None));
+        let after = self.fleet.all();
+        let serves = |name| {
+            let found = after.get::<UpstreamId>(name);
+            found.is_some_and(|upstream| upstream.settings().enabled)
+        };
+        for name in before.keys().filter(|name| !serves(name)) {
+            self.hub.forget(name);
+        }
     }
 
     /// Returns the bounds of a message's form.
@@ -188,7 +219,7 @@ impl Gateway {
     pub fn sweep(&self) {
         let limits = &self.active.load().settings.limits;
         for session in self.sessions.sweep(limits.session_idle.into()) {
-            self.fleet.forget_session(session.key.id);
+            self.forget_session(session.key.id);
         }
         self.parked.sweep(self.clock.tick());
         self.cache.sweep(self.clock.tick());
@@ -198,9 +229,14 @@ impl Gateway {
     pub fn end_session(&self, id: &str) -> bool {
         let ended = self.sessions.end(id);
         if let Some(session) = &ended {
-            self.fleet.forget_session(session.key.id);
+            self.forget_session(session.key.id);
         }
         ended.is_some()
+    }
+
+    fn forget_session(&self, session: Id128) {
+        self.hub.forget_session(session);
+        self.fleet.forget_session(session);
     }
 
     /// Returns the bound on one call's time.

@@ -80,8 +80,9 @@ impl GatewayHub {
         lock(&self.subscribers).remove(&number);
     }
 
-    /// Notes that a session wants to hear of updates of a resource, or no longer does.
-    pub fn watch(&self, uri: &str, session: Id128, wanted: bool) {
+    /// Notes that a session wants to hear of updates of a resource, or no longer does. Returns
+    /// whether anybody still does.
+    pub fn watch(&self, uri: &str, session: Id128, wanted: bool) -> bool {
         let mut watchers = lock(&self.watchers);
         if wanted {
             watchers.entry(uri.to_owned()).or_default().insert(session);
@@ -91,16 +92,44 @@ impl GatewayHub {
                 watchers.remove(uri);
             }
         }
+        watchers.contains_key(uri)
     }
 
-    /// Forgets an upstream that is no longer there.
+    /// Forgets what a session that has ended wanted to hear of.
+    pub fn forget_session(&self, session: Id128) {
+        lock(&self.watchers).retain(|_, sessions| {
+            sessions.remove(&session);
+            !sessions.is_empty()
+        });
+    }
+
+    /// Forgets an upstream that is no longer there, and tells that what it offered is gone.
     pub fn forget(&self, upstream: &UpstreamId) {
-        lock(&self.seen).remove(upstream);
+        if lock(&self.seen).remove(upstream).is_none() {
+            return;
+        }
         let mut index = self
             .index
             .write()
             .unwrap_or_else(std::sync::PoisonError::into_inner);
         index.remove(upstream.as_str());
+        drop(index);
+        self.changed([true; 3]);
+    }
+
+    /// Tells which of the lists of tools, prompts and resources changed.
+    fn changed(&self, [tools, prompts, resources]: [bool; 3]) {
+        if tools {
+            self.announce("notifications/tools/list_changed", |filter| filter.tools);
+        }
+        if prompts {
+            let method = "notifications/prompts/list_changed";
+            self.announce(method, |filter| filter.prompts);
+        }
+        if resources {
+            let method = "notifications/resources/list_changed";
+            self.announce(method, |filter| filter.resources);
+        }
     }
 
     fn announce(&self, method: &str, wants: impl Fn(&Filter) -> bool) {
@@ -160,19 +189,7 @@ impl Hub for GatewayHub {
         }
         // The first listing is news too: the upstream may have come up after a downstream asked.
         let changed = |at: usize| before.is_none_or(|before| before.get(at) != now.get(at));
-        if changed(0) {
-            self.announce("notifications/tools/list_changed", |filter| filter.tools);
-        }
-        if changed(1) {
-            self.announce("notifications/prompts/list_changed", |filter| {
-                filter.prompts
-            });
-        }
-        if changed(2) {
-            self.announce("notifications/resources/list_changed", |filter| {
-                filter.resources
-            });
-        }
+        self.changed([0, 1, 2].map(changed));
     }
 
     fn heard(&self, upstream: &UpstreamId, frame: Frame) {

@@ -76,7 +76,8 @@ pub async fn open(channels: &Arc<Channels>, gateway: &Arc<Gateway>, who: Princip
     response
 }
 
-/// Gives the stream signs of life and ends its session once the downstream is gone.
+/// Gives the stream signs of life and ends its session once the downstream is gone, or the gateway
+/// stops. What is under way holds the stream open until it is answered.
 async fn watch(
     channels: Arc<Channels>,
     gateway: Arc<Gateway>,
@@ -88,6 +89,7 @@ async fn watch(
     loop {
         tokio::select! {
             () = queue.closed() => break,
+            () = gateway.stopped() => break,
             _ = alive.tick() => drop(queue.try_send(Bytes::from_static(sse::KEEP_ALIVE))),
         }
     }
@@ -185,10 +187,8 @@ fn run(
     };
     let downstream = Downstream::of_session(session, Door::Mcp);
     let gateway = Arc::clone(gateway);
-    tokio::spawn(async move {
-        router::request(gateway, downstream, frame, way).await;
-        drop(in_flight);
-    });
+    let place = Some(in_flight);
+    tokio::spawn(router::request(gateway, downstream, frame, way, place));
     tokio::spawn(async move {
         while let Some(reply) = back.replies.recv().await {
             let last = matches!(reply, Reply::Final(..));

@@ -2,7 +2,8 @@
 //! standard streams of `mcpproxy stdio --standalone` and upgraded connections of the bridge.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, Weak};
+use std::time::Duration;
 
 use bytes::Bytes;
 use mcpproxy_core::{Door, Principal, SessionBasis, SessionKey};
@@ -14,6 +15,7 @@ use mcpproxy_text as text;
 use mcpproxy_upstream::Greeting;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _};
 use tokio::sync::{mpsc, watch};
+use tokio::task::JoinHandle;
 
 use crate::downstream::{Downstream, Reply, Way};
 use crate::gateway::Gateway;
@@ -41,10 +43,16 @@ pub async fn serve<R, W>(
     let (queue, messages) = mpsc::channel(QUEUE);
     let writer = tokio::spawn(write(output, messages));
     let limit = gateway.active().settings.limits.body_bytes.as_usize();
-    let connection = Arc::new(Connection::new(gateway, who, mode, queue));
+    let connection = Arc::new(Connection::new(Arc::clone(&gateway), who, mode, queue));
     let mut lines = LineReader::new(input, limit);
+    let stopped = gateway.stopped();
+    tokio::pin!(stopped);
     loop {
-        match lines.next().await {
+        let line = tokio::select! {
+            line = lines.next() => line,
+            () = &mut stopped => break,
+        };
+        match line {
             Ok(Some(line)) => connection.take(line).await,
             Ok(None) => break,
             Err(fault) => {
@@ -54,10 +62,28 @@ pub async fn serve<R, W>(
             }
         }
     }
-    connection.end();
+    let grace = gateway.active().settings.limits.shutdown_grace.into();
+    finish(connection, writer, grace).await;
+}
+
+/// Ends a connection. Answers to requests in flight are still written, but not for ever: whoever
+/// closed the input may be gone.
+async fn finish(connection: Arc<Connection>, mut writer: JoinHandle<()>, grace: Duration) {
+    let session = connection.end();
+    let left = Arc::downgrade(&connection);
     drop(connection);
-    // Answers to requests in flight are still written; the writer ends with the last of them.
-    drop(writer.await);
+    // The writer ends with the last request, which held the last way to it.
+    if tokio::time::timeout(grace, &mut writer).await.is_ok() {
+        return;
+    }
+    let reason = "the downstream closed the connection";
+    if let Some(session) = session.upgrade() {
+        session.cancel_all(reason);
+    }
+    if let Some(connection) = left.upgrade() {
+        connection.cancel(reason, |_| true);
+    }
+    writer.abort();
 }
 
 /// Writes messages as lines, gathering what is ready into one write.
@@ -86,7 +112,14 @@ struct Connection {
     key: SessionKey,
     session: Mutex<Option<Arc<Session>>>,
     /// Modern requests in flight, which have no session to keep them.
-    in_flight: Mutex<BTreeMap<String, watch::Sender<Option<String>>>>,
+    in_flight: Mutex<BTreeMap<String, Waiting>>,
+}
+
+/// A modern request in flight.
+struct Waiting {
+    /// Whether it ends only when it is cancelled.
+    endless: bool,
+    cancel: watch::Sender<Option<String>>,
 }
 
 impl Connection {
@@ -224,9 +257,12 @@ impl Connection {
         };
         let modern = downstream.session.is_none();
         let taken = if modern {
+            let waiting = Waiting {
+                endless: &**frame.method() == "subscriptions/listen",
+                cancel: back.cancel.clone(),
+            };
             let mut in_flight = lock(&self.in_flight);
-            in_flight.contains_key(&id)
-                || in_flight.insert(id.clone(), back.cancel.clone()).is_some()
+            in_flight.contains_key(&id) || in_flight.insert(id.clone(), waiting).is_some()
         } else {
             in_flight.is_none()
         };
@@ -241,10 +277,7 @@ impl Connection {
             return self.refuse(&refusal, None).await;
         }
         let gateway = Arc::clone(&self.gateway);
-        tokio::spawn(async move {
-            router::request(gateway, downstream, frame, way).await;
-            drop(in_flight);
-        });
+        tokio::spawn(router::request(gateway, downstream, frame, way, in_flight));
         let connection = Arc::clone(self);
         let mut replies = back.replies;
         let cancel = back.cancel;
@@ -272,21 +305,30 @@ impl Connection {
         }
         if &**frame.method() == "notifications/cancelled"
             && let Some((id, _)) = text::get(frame.params(), &["requestId"])
-            && let Some(cancel) = lock(&self.in_flight).get(id)
+            && let Some(waiting) = lock(&self.in_flight).get(id)
         {
-            let reason = frame.parameter(&["reason"]);
-            let reason = reason.as_deref().unwrap_or("cancelled by the downstream");
-            cancel.send_replace(Some(reason.to_owned()));
+            waiting
+                .cancel
+                .send_replace(Some(router::CANCELLED.to_owned()));
         }
     }
 
-    /// Ends the session with the connection, and cancels what nobody waits for any more.
-    fn end(&self) {
-        if let Some(session) = lock(&self.session).take() {
-            self.gateway.end_session(&session.id);
-        }
-        for cancel in lock(&self.in_flight).values() {
-            cancel.send_replace(Some("the downstream closed the connection".to_owned()));
+    /// Ends the session with the connection, and what would otherwise never end. Returns the
+    /// session, which lives as long as requests of it are in flight.
+    fn end(&self) -> Weak<Session> {
+        self.cancel("the downstream closed the connection", |waiting| {
+            waiting.endless
+        });
+        let Some(session) = lock(&self.session).take() else {
+            return Weak::new();
+        };
+        self.gateway.end_session(&session.id);
+        Arc::downgrade(&session)
+    }
+
+    fn cancel(&self, reason: &str, which: impl Fn(&Waiting) -> bool) {
+        for waiting in lock(&self.in_flight).values().filter(|one| which(one)) {
+            waiting.cancel.send_replace(Some(reason.to_owned()));
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use mcpproxy_core::PrincipalKind;
+use mcpproxy_core::{Principal, PrincipalKind};
 use mcpproxy_mcp::era;
 use mcpproxy_upstream::{State, Upstream};
 use serde_json::{Map, Value, json};
@@ -32,18 +32,19 @@ pub fn upstream_servers(
     match operation {
         "list" => return Ok(json!({ "servers": list(gateway) })),
         "tail_log" => {
+            owner_only(who, "read the log of an upstream")?;
             let wanted = arguments.get("lines").and_then(Value::as_u64).unwrap_or(50);
             let wanted = usize::try_from(wanted).unwrap_or(LINES).min(LINES);
             let lines = gateway.fleet.get(name()?)?.stderr();
             let from = lines.len().saturating_sub(wanted);
             return Ok(json!({ "lines": lines.get(from..).unwrap_or_default() }));
         }
-        "refresh" => gateway.fleet.get(name()?)?.refresh(),
+        "refresh" => {
+            owner_only(who, "refresh an upstream")?;
+            gateway.fleet.get(name()?)?.refresh();
+        }
         "restart" => {
-            if who.kind != PrincipalKind::Owner {
-                let message = "only the owner may restart an upstream";
-                return Err(Failure::downstream(era::DENIED, "forbidden", message));
-            }
+            owner_only(who, "restart an upstream")?;
             gateway.fleet.restart(name()?)?;
         }
         "enable" => drop(control.enable_upstream(who, name()?).map_err(refuse)?),
@@ -60,6 +61,14 @@ pub fn upstream_servers(
         other => return Err(Failure::params(format!("unknown operation `{other}`"))),
     }
     Ok(json!({ "done": operation, "servers": list(gateway) }))
+}
+
+fn owner_only(who: &Principal, act: &str) -> Result<(), Failure> {
+    if who.kind == PrincipalKind::Owner {
+        return Ok(());
+    }
+    let message = format!("only the owner may {act}");
+    Err(Failure::downstream(era::DENIED, "forbidden", message))
 }
 
 fn settings(arguments: &Value) -> Result<Value, Failure> {

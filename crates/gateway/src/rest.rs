@@ -13,7 +13,7 @@ use http::{HeaderName, HeaderValue, StatusCode};
 use mcpproxy_control::{Kind, Refused, TokenScope};
 use mcpproxy_core::{Door, Principal, PrincipalKind, Wall};
 use mcpproxy_engine::StopScope;
-use mcpproxy_mcp::era::{Era, LEGACY_LATEST};
+use mcpproxy_mcp::era::{self, Era, LEGACY_LATEST};
 use mcpproxy_mcp::{Frame, compose};
 use mcpproxy_upstream::{Greeting, State};
 use serde::Deserialize;
@@ -331,6 +331,16 @@ struct ToolCall {
 }
 
 /// Calls a tool the way an agent in call mode would, through the same engine.
+/// The status that says whose fault a failed call is.
+fn status_of(code: Option<i64>) -> StatusCode {
+    match code {
+        Some(era::INVALID_PARAMS | era::METHOD_NOT_FOUND) => StatusCode::BAD_REQUEST,
+        Some(era::OVERLOADED) => StatusCode::SERVICE_UNAVAILABLE,
+        Some(era::TIMED_OUT) => StatusCode::GATEWAY_TIMEOUT,
+        Some(_) | None => StatusCode::BAD_GATEWAY,
+    }
+}
+
 async fn call_tool(AxumState(gateway): Shared, who: Who, Json(call): Json<ToolCall>) -> Response {
     let operation = call.operation.as_deref().unwrap_or("write");
     if !["read", "write", "destructive"].contains(&operation) {
@@ -370,7 +380,7 @@ async fn call_tool(AxumState(gateway): Shared, who: Who, Json(call): Json<ToolCa
         session: None,
     };
     let (way, mut back) = Way::new();
-    tokio::spawn(router::request(gateway, downstream, frame, way));
+    tokio::spawn(router::request(gateway, downstream, frame, way, None));
     while let Some(reply) = back.replies.recv().await {
         if let Reply::Final(message, _) = reply {
             let answer: Value = serde_json::from_slice(&message).unwrap_or_default();
@@ -379,7 +389,8 @@ async fn call_tool(AxumState(gateway): Shared, who: Who, Json(call): Json<ToolCa
                 (None, error) => {
                     let message = error.and_then(|error| error.get("message"));
                     let message = message.and_then(Value::as_str).unwrap_or("the call failed");
-                    failed(StatusCode::BAD_GATEWAY, message, None)
+                    let code = error.and_then(|error| error.get("code")?.as_i64());
+                    failed(status_of(code), message, None)
                 }
             };
         }

@@ -3,12 +3,13 @@
 use std::sync::{Arc, Weak};
 
 use bytes::Bytes;
-use mcpproxy_core::{Declared, Door, MessageKind, Principal, ToolName};
+use mcpproxy_core::{Declared, Door, MessageKind, Operation, Principal, ToolName};
 use mcpproxy_mcp::compose::{self, quoted};
 use mcpproxy_mcp::era::{Era, META_SERVER_INFO, META_SUBSCRIPTION, MODERN, negotiate};
 use mcpproxy_mcp::{Frame, header};
 use mcpproxy_text as text;
 use mcpproxy_upstream::instance::ticket;
+use mcpproxy_upstream::settings::Scope;
 use mcpproxy_upstream::{FromUpstream, Greeting, Upstream};
 use tokio::sync::mpsc;
 
@@ -20,13 +21,19 @@ use crate::gateway::Gateway;
 use crate::hub::Filter;
 use crate::listing;
 use crate::parked::{Parked, Resume};
-use crate::session::{NewSession, Session, lock};
+use crate::session::{InFlight, NewSession, Session, lock};
 use crate::settings::RoutingMode;
+use crate::shed::Place;
 use crate::toolbox;
 use crate::translate;
 
 /// The separator between an upstream's name and a tool's.
 pub const SEPARATOR: &str = "__";
+
+/// What an upstream is told of a request that its downstream cancelled.
+pub(crate) const CANCELLED: &str = "cancelled by the downstream";
+/// Resource subscriptions of one session at modern upstreams; one more is refused.
+const SUBSCRIPTIONS: usize = 256;
 
 /// What a request came to.
 #[derive(Debug)]
@@ -39,21 +46,33 @@ pub enum Answer {
     Elsewhere,
 }
 
-/// Answers one request; runs to its end whether or not somebody still waits.
-pub async fn request(gateway: Arc<Gateway>, downstream: Downstream, frame: Frame, way: Way) {
+/// Answers one request; runs to its end whether or not somebody still waits. Its place among the
+/// requests in flight is given up before the answer leaves, so that its id is free by then.
+pub async fn request(
+    gateway: Arc<Gateway>,
+    downstream: Downstream,
+    frame: Frame,
+    way: Way,
+    place: Option<InFlight>,
+) {
     let id = frame.id().unwrap_or_default().to_owned();
     let mut origin = Origin {
         id,
         frame: frame.clone(),
         way,
     };
-    let answer = dispatch(&gateway, &downstream, &frame, &mut origin).await;
+    let answer = if is_endless(&frame) {
+        Box::pin(subscription(&gateway, &downstream, &frame, &mut origin)).await
+    } else {
+        dispatch(&gateway, &downstream, &frame, &mut origin).await
+    };
     let (message, code) = match answer {
         Ok(Answer::Elsewhere) => return,
         Ok(Answer::Frame(answer)) => (answer.with_id(&origin.id), answer.error_code()),
         Ok(Answer::Result(result)) => (compose::result(&origin.id, &result), None),
         Err(failure) => refusal(&failure, &frame, &origin.id, downstream.era),
     };
+    drop(place);
     origin.way.finish(message, code).await;
 }
 
@@ -75,15 +94,7 @@ async fn dispatch(
     frame: &Frame,
     origin: &mut Origin,
 ) -> Result<Answer, Failure> {
-    let limits = &gateway.active().settings.limits;
-    let _place = gateway
-        .shed
-        .admit(
-            downstream.key.id,
-            limits.calls_in_flight,
-            limits.calls_per_caller,
-        )
-        .ok_or_else(Failure::overloaded)?;
+    let _place = place(gateway, downstream, frame).ok_or_else(Failure::overloaded)?;
     match downstream.era {
         Era::Legacy => match frame.method().as_ref() {
             "ping" => return Ok(Answer::Result("{}".to_owned())),
@@ -101,10 +112,44 @@ async fn dispatch(
             }
         }
     }
+    // Boxed: what is moved into a call's task stays small.
     match downstream.mode {
-        RoutingMode::Single => single(gateway, downstream, frame, origin).await,
-        RoutingMode::Call | RoutingMode::All => many(gateway, downstream, frame, origin).await,
+        RoutingMode::Single => Box::pin(single(gateway, downstream, frame, origin)).await,
+        RoutingMode::Call | RoutingMode::All => {
+            Box::pin(many(gateway, downstream, frame, origin)).await
+        }
     }
+}
+
+/// Tells whether a request waits until its stream is closed.
+fn is_endless(frame: &Frame) -> bool {
+    &**frame.method() == "subscriptions/listen"
+}
+
+/// Serves a request that ends with its stream, or with the gateway.
+async fn subscription(
+    gateway: &Arc<Gateway>,
+    downstream: &Downstream,
+    frame: &Frame,
+    origin: &mut Origin,
+) -> Result<Answer, Failure> {
+    let id = frame.id().unwrap_or_default();
+    tokio::select! {
+        answer = dispatch(gateway, downstream, frame, origin) => answer,
+        () = gateway.stopped() => Ok(Answer::Result(end_of_subscription(id))),
+    }
+}
+
+/// Takes the request's place among those at once. A subscription is no call in flight: it does
+/// nothing but wait, and there may be one for every connection.
+fn place(gateway: &Gateway, downstream: &Downstream, frame: &Frame) -> Option<Place> {
+    let (caller, limits) = (downstream.key.id, &gateway.active().settings.limits);
+    if is_endless(frame) {
+        let most = limits.connections;
+        return gateway.listening.admit(caller, most, most);
+    }
+    let (all, each) = (limits.calls_in_flight, limits.calls_per_caller);
+    gateway.shed.admit(caller, all, each)
 }
 
 /// Methods that the modern era did away with.
@@ -179,6 +224,13 @@ async fn single(
                 .tried(upstream.settings().start_timeout.into())
                 .await;
             return listing::tools_of(&upstream, frame, downstream.era);
+        }
+        "logging/setLevel" => {
+            let caller = downstream.caller(upstream.name());
+            if upstream.instance(&caller).await?.era() == Era::Modern {
+                // Each request carries the level from now on; there is nothing to tell.
+                return Ok(Answer::Result("{}".to_owned()));
+            }
         }
         "server/discover" | "subscriptions/listen" => {
             let instance = upstream
@@ -358,6 +410,9 @@ async fn subscribe(
     upstream: Arc<Upstream>,
     origin: &mut Origin,
 ) -> Result<Answer, Failure> {
+    gateway
+        .access
+        .permits(&downstream.who, upstream.name(), Some(Operation::Read))?;
     let uri = frame
         .parameter(&["uri"])
         .ok_or_else(|| Failure::params("`uri` is missing"))?;
@@ -368,12 +423,39 @@ async fn subscribe(
         .instance(&downstream.caller(upstream.name()))
         .await?;
     if instance.era() == Era::Legacy {
-        gateway.hub.watch(&uri, session.key.id, wanted);
+        let watched = gateway.hub.watch(&uri, session.key.id, wanted);
+        if watched && !wanted && upstream.settings().effective_scope() == Scope::Shared {
+            // Others share the subscription at the upstream and still want it.
+            return Ok(Answer::Result("{}".to_owned()));
+        }
         return pass(gateway, downstream, frame, upstream, origin).await;
+    }
+    if wanted {
+        // The address leaves for the upstream, so it is judged like any call.
+        let target = Target {
+            upstream: Arc::clone(&upstream),
+            tool: ToolName::new(uri.as_ref()),
+            declared: Declared::default(),
+        };
+        let caller = downstream.caller(upstream.name());
+        let deadline = tokio::time::Instant::now() + gateway.call_timeout(upstream.settings());
+        let instance = Arc::clone(&instance);
+        let passage = Passage {
+            gateway,
+            downstream,
+            target: &target,
+            caller,
+            instance,
+            deadline,
+        };
+        drop(passage.clear(frame, 0).await?);
     }
     let mut subscriptions = lock(&session.subscriptions);
     if let Some(task) = subscriptions.remove(uri.as_ref()) {
         task.abort();
+    }
+    if wanted && subscriptions.len() >= SUBSCRIPTIONS {
+        return Err(Failure::params("too many resource subscriptions"));
     }
     if wanted {
         let listener = Arc::downgrade(&session);
@@ -435,9 +517,13 @@ async fn listen(gateway: &Arc<Gateway>, frame: &Frame, origin: &Origin) -> Resul
         .subscribe(number, origin.id.clone(), filter, origin.way.clone());
     let _gone = origin.way.cancelled().await;
     gateway.hub.unsubscribe(number);
-    Ok(Answer::Result(format!(
-        r#"{{"resultType":"complete","_meta":{{{meta}}}}}"#
-    )))
+    Ok(Answer::Result(end_of_subscription(&origin.id)))
+}
+
+/// The result with which a subscription under this raw id ends.
+fn end_of_subscription(id: &str) -> String {
+    let key = quoted(META_SUBSCRIPTION);
+    format!(r#"{{"resultType":"complete","_meta":{{{key}:{id}}}}}"#)
 }
 
 /// Opens a legacy session and returns the result of `initialize`.
@@ -538,12 +624,9 @@ pub async fn notification(gateway: &Arc<Gateway>, downstream: &Downstream, frame
         "notifications/initialized" => {}
         "notifications/cancelled" => {
             let id = text::get(frame.params(), &["requestId"]).map(|(raw, _)| raw);
-            let reason = frame.parameter(&["reason"]);
+            // The reason is the downstream's own text and would leave unjudged: it stays here.
             if let (Some(session), Some(id)) = (&downstream.session, id) {
-                session.cancel(
-                    id,
-                    reason.as_deref().unwrap_or("cancelled by the downstream"),
-                );
+                session.cancel(id, CANCELLED);
             }
         }
         "tools/call" => {
@@ -568,8 +651,7 @@ async fn pass_notification(
         let Some(instance) = upstream.existing(&caller) else {
             continue;
         };
-        let own =
-            upstream.settings().effective_scope() != mcpproxy_upstream::settings::Scope::Shared;
+        let own = upstream.settings().effective_scope() != Scope::Shared;
         if !own || instance.era() != Era::Legacy {
             continue;
         }

@@ -12,8 +12,8 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use mcpproxy_core::Principal;
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::{TcpListener, UnixListener};
-use tokio::sync::{Semaphore, watch};
+use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::Error;
 use crate::access::Peer;
@@ -92,7 +92,12 @@ struct Doors {
     channels: Arc<Channels>,
     rest: axum::Router,
     places: Arc<Semaphore>,
+    /// Places for the owner's own connections, which no stranger can take.
+    owners: Arc<Semaphore>,
 }
+
+/// A place among the connections, held by whatever goes on with one.
+type Place = Arc<OwnedSemaphorePermit>;
 
 /// Serves until `stop` resolves, then lets what is under way end within the configured grace.
 pub async fn serve(gateway: Arc<Gateway>, listening: Listening, stop: impl Future<Output = ()>) {
@@ -102,33 +107,26 @@ pub async fn serve(gateway: Arc<Gateway>, listening: Listening, stop: impl Futur
         gateway: Arc::clone(&gateway),
         channels: Arc::default(),
         places: Arc::new(Semaphore::new(settings.limits.connections)),
+        owners: Arc::new(Semaphore::new(settings.limits.connections)),
     };
-    let stopping = watch::Sender::new(false);
     let Listening { tcp, unix, .. } = listening;
     let (unix, socket) = unix.map_or((None, None), |(unix, path)| (Some(unix), Some(path)));
     let mut sweep = tokio::time::interval(SWEEP);
     tokio::pin!(stop);
     loop {
-        // A place is taken before a connection is accepted: past the bound, the kernel's queue
-        // holds who comes next.
-        let place = tokio::select! {
-            place = Arc::clone(&doors.places).acquire_owned() => place,
-            () = &mut stop => break,
-        };
-        let Ok(place) = place else { break };
         tokio::select! {
-            accepted = tcp.accept() => match accepted {
-                Ok((stream, remote)) => {
+            accepted = accept_tcp(&tcp, &doors.places) => match accepted {
+                Ok(((stream, remote), place)) => {
                     let local = stream.local_addr().map_or(remote.ip(), |local| local.ip());
                     let peer = Peer::Tcp { remote: remote.ip(), local };
                     drop(stream.set_nodelay(true));
-                    doors.connection(stream, peer, &settings, &stopping, place);
+                    doors.connection(stream, peer, &settings, place);
                 }
                 Err(fault) => pause(&fault).await,
             },
-            accepted = accept_unix(unix.as_ref()) => match accepted {
-                Ok(stream) if is_owner(&stream) => {
-                    doors.connection(stream, Peer::Owner, &settings, &stopping, place);
+            accepted = accept_unix(unix.as_ref(), &doors.owners) => match accepted {
+                Ok((stream, place)) if is_owner(&stream) => {
+                    doors.connection(stream, Peer::Owner, &settings, place);
                 }
                 Ok(_) => tracing::warn!("refused a connection to the socket by another user"),
                 Err(fault) => pause(&fault).await,
@@ -138,10 +136,9 @@ pub async fn serve(gateway: Arc<Gateway>, listening: Listening, stop: impl Futur
         }
     }
     drop(tcp);
-    stopping.send_replace(true);
+    gateway.stop();
     let grace = settings.limits.shutdown_grace.into();
-    let all = u32::try_from(settings.limits.connections).unwrap_or(u32::MAX);
-    if tokio::time::timeout(grace, doors.places.acquire_many(all))
+    if tokio::time::timeout(grace, doors.emptied(&settings))
         .await
         .is_err()
     {
@@ -159,34 +156,55 @@ async fn pause(fault: &std::io::Error) {
     tokio::time::sleep(std::time::Duration::from_millis(100)).await;
 }
 
-async fn accept_unix(unix: Option<&UnixListener>) -> std::io::Result<tokio::net::UnixStream> {
-    match unix {
-        Some(unix) => unix.accept().await.map(|(stream, _)| stream),
-        None => std::future::pending().await,
-    }
+/// Takes a place, then a connection: past the bound, the kernel's queue holds who comes next.
+async fn accept_tcp(
+    tcp: &TcpListener,
+    places: &Arc<Semaphore>,
+) -> std::io::Result<((TcpStream, SocketAddr), Place)> {
+    let place = taken(places).await?;
+    Ok((tcp.accept().await?, place))
+}
+
+async fn accept_unix(
+    unix: Option<&UnixListener>,
+    places: &Arc<Semaphore>,
+) -> std::io::Result<(UnixStream, Place)> {
+    let Some(unix) = unix else {
+        return std::future::pending().await;
+    };
+    let place = taken(places).await?;
+    let (stream, _) = unix.accept().await?;
+    Ok((stream, place))
+}
+
+async fn taken(places: &Arc<Semaphore>) -> std::io::Result<Place> {
+    let place = Arc::clone(places).acquire_owned().await;
+    place.map(Arc::new).map_err(std::io::Error::other)
 }
 
 /// Tells whether the process at the other end runs as the same user.
-fn is_owner(stream: &tokio::net::UnixStream) -> bool {
+fn is_owner(stream: &UnixStream) -> bool {
     let own = rustix::process::geteuid().as_raw();
     stream.peer_cred().is_ok_and(|peer| peer.uid() == own)
 }
 
 impl Doors {
-    fn connection<S>(
-        &self,
-        stream: S,
-        peer: Peer,
-        settings: &Settings,
-        stopping: &watch::Sender<bool>,
-        place: tokio::sync::OwnedSemaphorePermit,
-    ) where
+    /// Waits until every place is free again.
+    async fn emptied(&self, settings: &Settings) {
+        let all = u32::try_from(settings.limits.connections).unwrap_or(u32::MAX);
+        for places in [&self.places, &self.owners] {
+            drop(places.acquire_many(all).await);
+        }
+    }
+
+    fn connection<S>(&self, stream: S, peer: Peer, settings: &Settings, place: Place)
+    where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
         let doors = self.clone();
         let service = service_fn(move |request| {
-            let doors = doors.clone();
-            async move { Ok::<_, std::convert::Infallible>(doors.handle(peer, request).await) }
+            let (doors, place) = (doors.clone(), Arc::clone(&place));
+            async move { Ok::<_, std::convert::Infallible>(doors.handle(peer, request, place).await) }
         });
         let head = settings.limits.header_bytes.as_usize().max(8192);
         let connection = hyper::server::conn::http1::Builder::new()
@@ -195,12 +213,12 @@ impl Doors {
             .max_buf_size(head)
             .serve_connection(TokioIo::new(stream), service)
             .with_upgrades();
-        let mut stopping = stopping.subscribe();
+        let gateway = Arc::clone(&self.gateway);
         tokio::spawn(async move {
             tokio::pin!(connection);
             let ended = tokio::select! {
                 ended = &mut connection => ended,
-                () = stopped(&mut stopping) => {
+                () = gateway.stopped() => {
                     // What is under way is answered; nothing new is taken.
                     connection.as_mut().graceful_shutdown();
                     connection.await
@@ -209,11 +227,10 @@ impl Doors {
             if let Err(fault) = ended {
                 tracing::debug!("a connection ended: {fault}");
             }
-            drop(place);
         });
     }
 
-    async fn handle(&self, peer: Peer, request: Request<Incoming>) -> Answered {
+    async fn handle(&self, peer: Peer, request: Request<Incoming>, place: Place) -> Answered {
         match request.uri().path() {
             "/healthz" => return json(StatusCode::OK, r#"{"status":"ok"}"#.into()),
             "/readyz" => return rest::ready(&self.gateway),
@@ -238,7 +255,7 @@ impl Doors {
             _ => None,
         };
         match (mode, request.uri().path()) {
-            (Some(mode), _) if wants_lines(&request) => self.upgrade(who, mode, request),
+            (Some(mode), _) if wants_lines(&request) => self.upgrade(who, mode, request, place),
             (Some(mode), _) => streamable::serve(&self.gateway, who, mode, request).await,
             (None, "/sse") => legacy_sse::open(&self.channels, &self.gateway, who).await,
             (None, "/messages") => {
@@ -260,7 +277,13 @@ impl Doors {
     }
 
     /// Turns a connection into the line door, for the bridge of `mcpproxy stdio`.
-    fn upgrade(&self, who: Principal, mode: RoutingMode, request: Request<Incoming>) -> Answered {
+    fn upgrade(
+        &self,
+        who: Principal,
+        mode: RoutingMode,
+        request: Request<Incoming>,
+        place: Place,
+    ) -> Answered {
         let gateway = Arc::clone(&self.gateway);
         tokio::spawn(async move {
             match hyper::upgrade::on(request).await {
@@ -270,6 +293,7 @@ impl Doors {
                 }
                 Err(fault) => tracing::debug!("an upgrade failed: {fault}"),
             }
+            drop(place);
         });
         let mut response = bare(StatusCode::SWITCHING_PROTOCOLS);
         let headers = response.headers_mut();
@@ -283,11 +307,6 @@ impl Doors {
         );
         response
     }
-}
-
-async fn stopped(stopping: &mut watch::Receiver<bool>) {
-    // The sender outlives the accepting loop; if it is gone, the gateway is stopping too.
-    drop(stopping.wait_for(|stopping| *stopping).await);
 }
 
 fn wants_lines(request: &Request<Incoming>) -> bool {

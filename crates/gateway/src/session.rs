@@ -88,6 +88,14 @@ impl Session {
         }
     }
 
+    /// Cancels every request in flight.
+    pub fn cancel_all(&self, reason: &str) {
+        let in_flight = lock(&self.in_flight);
+        in_flight.values().for_each(|(cancel, _)| {
+            cancel.send_replace(Some(reason.to_owned()));
+        });
+    }
+
     /// Takes a place for the client's answer to the request `ticket`.
     pub fn expect(&self, ticket: u64) -> oneshot::Receiver<Frame> {
         let (sender, receiver) = oneshot::channel();
@@ -150,23 +158,28 @@ impl Ear {
 }
 
 impl Listener for Ear {
-    fn heard(&self, frame: Frame) {
+    fn heard(&self, frame: Frame) -> bool {
         let Some(session) = self.session.upgrade() else {
-            return;
+            return false;
         };
         match frame.kind() {
-            FrameKind::Notification => session.push(frame.raw()),
-            FrameKind::Request => {
-                let question = Question {
-                    upstream: self.upstream.clone(),
-                    frame,
-                };
-                if session.unasked.try_send(question).is_err() {
-                    tracing::warn!("dropped a request of an upstream: too many are waiting");
-                }
+            FrameKind::Notification => {
+                session.push(frame.raw());
+                true
             }
-            FrameKind::Result | FrameKind::Error => {}
+            FrameKind::Request => {
+                let upstream = self.upstream.clone();
+                session
+                    .unasked
+                    .try_send(Question { upstream, frame })
+                    .is_ok()
+            }
+            FrameKind::Result | FrameKind::Error => false,
         }
+    }
+
+    fn is_shared(&self) -> bool {
+        false
     }
 
     fn ended(&self, _: &str) {}

@@ -304,7 +304,8 @@ async fn modern(
         return refused(&refusal, None);
     }
     let (way, back) = Way::new();
-    tokio::spawn(router::request(Arc::clone(gateway), downstream, frame, way));
+    let gateway = Arc::clone(gateway);
+    tokio::spawn(router::request(gateway, downstream, frame, way, None));
     respond_modern(back).await
 }
 
@@ -498,10 +499,8 @@ async fn respond_legacy(
         );
     };
     let gateway = Arc::clone(gateway);
-    tokio::spawn(async move {
-        router::request(gateway, downstream, frame, way).await;
-        drop(in_flight);
-    });
+    let place = Some(in_flight);
+    tokio::spawn(router::request(gateway, downstream, frame, way, place));
     let mut replies = back.replies;
     match tokio::time::timeout(SILENCE, replies.recv()).await.ok() {
         Some(Some(Reply::Final(message, _))) => json(StatusCode::OK, message),

@@ -49,10 +49,13 @@ impl Dialer {
         *request.method_mut() = method;
         *request.uri_mut() = uri.clone();
         *request.headers_mut() = headers;
-        self.0
-            .request(request)
-            .await
-            .map_err(|fault| Error::Transport(chain(&fault)))
+        self.0.request(request).await.map_err(|fault| {
+            if fault.is_connect() {
+                Error::Unreachable(root(&fault))
+            } else {
+                Error::Transport(chain(&fault))
+            }
+        })
     }
 }
 
@@ -66,4 +69,13 @@ fn chain(fault: &dyn std::error::Error) -> String {
         cause = inner.source();
     }
     text
+}
+
+/// Prints the innermost cause of an error.
+fn root(fault: &dyn std::error::Error) -> String {
+    let mut cause = fault;
+    while let Some(inner) = cause.source() {
+        cause = inner;
+    }
+    cause.to_string()
 }

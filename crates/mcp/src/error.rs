@@ -15,7 +15,10 @@ pub enum Error {
     /// The peer went away.
     #[error("connection closed")]
     Closed,
-    /// The peer could not be reached or broke off.
+    /// The peer could not be reached, so that nothing was sent to it.
+    #[error("cannot be reached: {0}")]
+    Unreachable(String),
+    /// The peer broke off.
     #[error("{0}")]
     Transport(String),
     /// The peer answered with an HTTP status that carries no protocol message.
@@ -32,4 +35,14 @@ pub enum Error {
     /// Bytes sealed by this gateway did not open: tampered with, expired, or of another key.
     #[error("request state is not valid here")]
     Unsealed,
+}
+
+impl Error {
+    /// Tells whether the peer was not there or not there for long enough, whatever it was asked.
+    pub fn is_outage(&self) -> bool {
+        matches!(
+            self,
+            Self::TimedOut | Self::Closed | Self::Unreachable(_) | Self::Transport(_)
+        )
+    }
 }

@@ -4,6 +4,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, Receiver, SyncSender, TrySendError};
+use std::time::Duration;
 
 use mcpproxy_core::{ActivitySink, Durability, Later, Record, SinkFault};
 use tokio::sync::oneshot;
@@ -13,7 +14,9 @@ use crate::Error;
 /// Records that may wait for the writer; past that an append says that the queue is full.
 const QUEUE: usize = 16_384;
 /// Records written in one go at most.
-const GROUP: usize = 1024;
+const GROUP: usize = 4096;
+/// How long relaxed records are gathered before they are written.
+const GATHER: Duration = Duration::from_millis(5);
 
 struct Entry {
     record: Record,
@@ -93,6 +96,11 @@ struct Writer {
 impl Writer {
     fn run(mut self, entries: &Receiver<Entry>) {
         while let Ok(first) = entries.recv() {
+            // Nobody waits for a relaxed record, so that more of them share one write and the
+            // threads that answer calls need not wake this one for each.
+            if first.durable.is_none() {
+                std::thread::sleep(GATHER);
+            }
             let mut group = vec![first];
             group.extend(entries.try_iter().take(GROUP - 1));
             let result = self.write(&group);

@@ -69,6 +69,7 @@ impl Error {
                 | Self::Start { .. }
                 | Self::Full { .. }
                 | Self::NoCommonVersion
+                | Self::Transport(mcpproxy_mcp::Error::Unreachable(_))
         )
     }
 

@@ -20,7 +20,7 @@ use self::stdio::StdioLink;
 #[derive(Debug)]
 pub enum FromUpstream {
     /// A notification or a request that belongs to the call.
-    Message(Frame),
+    Message(Box<Frame>),
     /// The upstream answers with a stream rather than with one message.
     Streaming,
     /// The upstream closed the call's stream and will go on when it is polled.
@@ -32,8 +32,12 @@ pub enum FromUpstream {
 
 /// Hears what an upstream says outside any call.
 pub trait Listener: Send + Sync + fmt::Debug {
-    /// Takes a notification or a request.
-    fn heard(&self, frame: Frame);
+    /// Takes a notification or a request. Returns false for what it can do nothing with; a
+    /// request is then refused.
+    fn heard(&self, frame: Frame) -> bool;
+    /// Tells whether several callers share the conversation, so that a request that names no call
+    /// names no caller.
+    fn is_shared(&self) -> bool;
     /// Takes the news that the connection has ended.
     fn ended(&self, why: &str);
 }

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
-use mcpproxy_mcp::era::META_SUBSCRIPTION;
-use mcpproxy_mcp::{Error, Frame, FrameKind};
+use mcpproxy_mcp::era::{META_SUBSCRIPTION, METHOD_NOT_FOUND};
+use mcpproxy_mcp::{Error, Frame, FrameKind, compose};
 use mcpproxy_text::{self as text, Limits};
 use tokio::sync::{mpsc, oneshot};
 
@@ -100,8 +100,8 @@ impl Switch {
     }
 
     /// Sorts one message. A message that is refused is dropped with a line in the log: nobody can
-    /// be named whom it was for.
-    pub fn sort(&self, raw: Bytes) {
+    /// be named whom it was for. Returns what the gateway itself has to answer.
+    pub fn sort(&self, raw: Bytes) -> Option<Bytes> {
         match Frame::parse(raw, self.limits) {
             Ok(frame) => self.dispatch(frame),
             // The answer to a call may be malformed: its caller must not wait for the deadline.
@@ -110,11 +110,12 @@ impl Switch {
                 if let Some(ticket) = refusal.id.as_deref().and_then(as_ticket) {
                     self.lock().pending.remove(&ticket);
                 }
+                None
             }
         }
     }
 
-    fn dispatch(&self, frame: Frame) {
+    fn dispatch(&self, frame: Frame) -> Option<Bytes> {
         match frame.kind() {
             FrameKind::Result | FrameKind::Error => {
                 let ticket = frame.id().map(str::as_bytes).and_then(as_ticket);
@@ -125,12 +126,32 @@ impl Switch {
                 } else {
                     tracing::debug!("dropped an answer that nobody waits for");
                 }
+                None
             }
-            FrameKind::Notification => match owner(&frame) {
-                Some(ticket) => self.tell(ticket, frame),
-                None => self.listener.heard(frame),
+            FrameKind::Notification => {
+                match owner(&frame) {
+                    Some(ticket) => self.tell(ticket, frame),
+                    None => drop(self.listener.heard(frame)),
+                }
+                None
+            }
+            FrameKind::Request => match self.only_call() {
+                Some(ticket) => {
+                    self.tell(ticket, frame);
+                    None
+                }
+                None => ask(&*self.listener, frame),
             },
-            FrameKind::Request => self.listener.heard(frame),
+        }
+    }
+
+    /// The call that a request must belong to: the only one, of a conversation with one caller.
+    fn only_call(&self) -> Option<u64> {
+        let state = self.lock();
+        let mut tickets = state.pending.keys();
+        match (tickets.next(), tickets.next()) {
+            (Some(ticket), None) if !self.listener.is_shared() => Some(*ticket),
+            _ => None,
         }
     }
 
@@ -139,7 +160,7 @@ impl Switch {
         if let Some(pending) = state.pending.get(&ticket)
             && pending
                 .events
-                .try_send(FromUpstream::Message(frame))
+                .try_send(FromUpstream::Message(Box::new(frame)))
                 .is_err()
         {
             // One slow caller never blocks the reader of all.
@@ -166,6 +187,20 @@ impl Drop for Waiting<'_> {
     fn drop(&mut self) {
         self.switch.lock().pending.remove(&self.ticket);
     }
+}
+
+/// Hands a request that belongs to no call to the listener, and returns the gateway's own answer
+/// where that can do nothing with it.
+pub(crate) fn ask(listener: &dyn Listener, frame: Frame) -> Option<Bytes> {
+    let id = frame.id().unwrap_or_default().to_owned();
+    if &**frame.method() == "ping" {
+        return Some(compose::result(&id, "{}"));
+    }
+    if frame.kind() != FrameKind::Request || listener.heard(frame) {
+        return None;
+    }
+    let message = "no downstream can be named for this request; see `scope: session`";
+    Some(compose::error(Some(&id), METHOD_NOT_FOUND, message, None))
 }
 
 fn as_ticket(id: &[u8]) -> Option<u64> {

@@ -10,7 +10,7 @@ use std::time::Duration;
 use mcpproxy_core::{Id128, UpstreamId};
 use mcpproxy_mcp::era::Era;
 use mcpproxy_mcp::{Frame, FrameKind};
-use tokio::sync::{Notify, OnceCell, mpsc, watch};
+use tokio::sync::{Notify, OnceCell, watch};
 
 use crate::Error;
 use crate::catalogue::{Catalogue, Listed};
@@ -98,8 +98,6 @@ pub struct Upstream {
     state: watch::Sender<State>,
     /// Asks the keeper to look again: at the lists, or whether the upstream is still there.
     stir: Arc<Notify>,
-    /// Requests of the upstream that name no caller; the keeper refuses them.
-    unasked: (mpsc::Sender<Frame>, Mutex<Option<mpsc::Receiver<Frame>>>),
     /// Asks the keeper to begin.
     wake: Notify,
     retired: watch::Sender<bool>,
@@ -120,7 +118,6 @@ impl Upstream {
         fleet: Arc<FleetSettings>,
         hub: Arc<dyn Hub>,
     ) -> Arc<Self> {
-        let (unasked, questions) = mpsc::channel(16);
         let upstream = Arc::new(Self {
             name,
             settings,
@@ -132,7 +129,6 @@ impl Upstream {
             ring: Ring::default(),
             state: watch::Sender::new(State::Idle),
             stir: Arc::new(Notify::new()),
-            unasked: (unasked, Mutex::new(Some(questions))),
             wake: Notify::new(),
             retired: watch::Sender::new(false),
         });
@@ -260,11 +256,13 @@ impl Upstream {
         match self.settings.effective_scope() {
             Scope::Shared => Key::Own,
             Scope::Principal | Scope::Session if stateless => Key::Stateless,
-            Scope::Principal => {
+            Scope::Session if caller.era == Era::Legacy => Key::Session(caller.session),
+            // A stateless downstream has no session: those of one principal that can be asked the
+            // same things share a conversation.
+            Scope::Principal | Scope::Session => {
                 let capabilities = caller.greeting.capabilities.clone();
                 Key::Principal(Arc::clone(&caller.principal), capabilities)
             }
-            Scope::Session => Key::Session(caller.session),
         }
     }
 
@@ -324,7 +322,11 @@ impl Upstream {
             Ok(instance) => Ok(Arc::clone(instance)),
             Err(fault) => {
                 self.lock_slots().remove(&key);
-                Err(fault)
+                Err(match fault {
+                    // Nothing but the opening was sent, so that the call itself may be tried again.
+                    Error::Transport(fault) if fault.is_outage() => self.down(&fault.to_string()),
+                    other => other,
+                })
             }
         }
     }
@@ -363,7 +365,6 @@ impl Upstream {
             upstream: self.name.clone(),
             hub: Arc::clone(&self.hub),
             stir: Arc::clone(&self.stir),
-            unasked: self.unasked.0.clone(),
         })
     }
 }
@@ -381,20 +382,23 @@ struct HubListener {
     upstream: UpstreamId,
     hub: Arc<dyn Hub>,
     stir: Arc<Notify>,
-    unasked: mpsc::Sender<Frame>,
 }
 
 impl Listener for HubListener {
-    fn heard(&self, frame: Frame) {
-        match frame.kind() {
-            FrameKind::Notification if frame.method().ends_with("/list_changed") => {
-                self.stir.notify_one();
-            }
-            FrameKind::Notification => self.hub.heard(&self.upstream, frame),
-            // What does not fit is not answered: an upstream that floods may wait.
-            FrameKind::Request => drop(self.unasked.try_send(frame)),
-            FrameKind::Result | FrameKind::Error => {}
+    fn heard(&self, frame: Frame) -> bool {
+        if frame.kind() != FrameKind::Notification {
+            return false;
         }
+        if frame.method().ends_with("/list_changed") {
+            self.stir.notify_one();
+        } else {
+            self.hub.heard(&self.upstream, frame);
+        }
+        true
+    }
+
+    fn is_shared(&self) -> bool {
+        true
     }
 
     fn ended(&self, why: &str) {

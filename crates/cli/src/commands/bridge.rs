@@ -34,7 +34,7 @@ pub(crate) fn run(global: &Global, stdio: &Stdio) -> Result<Exit> {
 async fn standalone(global: &Global, mode: Option<Mode>) -> Result<Exit> {
     let daemon = Daemon::start(flags(global, None))?;
     let settings = &daemon.loaded.config.gateway;
-    serve::start_logging(&settings.log);
+    serve::start_logging(&settings.log, &daemon.files);
     let mode = match mode {
         Some(Mode::Call) => RoutingMode::Call,
         Some(Mode::All) => RoutingMode::All,
@@ -43,9 +43,13 @@ async fn standalone(global: &Global, mode: Option<Mode>) -> Result<Exit> {
     let gateway = std::sync::Arc::clone(&daemon.gateway);
     let who = Principal::local();
     let served = lines::serve(gateway, who, mode, tokio::io::stdin(), tokio::io::stdout());
+    tokio::pin!(served);
     tokio::select! {
-        () = served => {}
-        () = serve::until_told()? => {}
+        () = &mut served => {}
+        () = serve::until_told()? => {
+            daemon.gateway.stop();
+            served.await;
+        }
     }
     daemon.gateway.fleet.retire();
     Ok(Exit::Fine)
@@ -53,7 +57,7 @@ async fn standalone(global: &Global, mode: Option<Mode>) -> Result<Exit> {
 
 /// Copies bytes between the standard streams and the gateway's line door.
 async fn bridge(global: &Global, mode: Option<Mode>) -> Result<Exit> {
-    let stream = client::connect(&client::socket(global)?).await?;
+    let stream = client::connect(&client::socket(global)).await?;
     let (mut sender, connection) =
         hyper::client::conn::http1::handshake(TokioIo::new(stream)).await?;
     tokio::spawn(connection.with_upgrades());

@@ -13,7 +13,7 @@ use serde_json::Value;
 use tokio::net::UnixStream;
 
 use crate::args::Global;
-use crate::daemon::{SOCKET, configuration, flags};
+use crate::daemon::{SOCKET, data_dir, flags};
 use crate::exit::{Exit, Failed, failed};
 
 /// The largest answer that is read.
@@ -21,10 +21,10 @@ const MOST: usize = 64 * 1024 * 1024;
 /// How long an answer may take.
 const PATIENCE: Duration = Duration::from_mins(6);
 
-/// The socket of the gateway that the options name.
-pub(crate) fn socket(global: &Global) -> Result<PathBuf> {
-    let loaded = configuration(&flags(global, None))?;
-    Ok(loaded.config.gateway.data_dir.join(SOCKET))
+/// The socket of the gateway that the options name. A gateway goes on when its configuration
+/// becomes wrong, and must still be found then.
+pub(crate) fn socket(global: &Global) -> PathBuf {
+    data_dir(&flags(global, None)).join(SOCKET)
 }
 
 /// Connects to the gateway's socket.
@@ -42,14 +42,22 @@ pub(crate) fn request(
     path: &str,
     body: Option<&Value>,
 ) -> Result<Value> {
-    let socket = socket(global)?;
+    let socket = socket(global);
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
-    runtime.block_on(async {
-        let stream = connect(&socket).await?;
-        exchange(stream, method, path, body).await
-    })
+    runtime.block_on(ask(&socket, method, path, body))
+}
+
+/// Makes one request to the gateway at a socket.
+pub(crate) async fn ask(
+    socket: &PathBuf,
+    method: Method,
+    path: &str,
+    body: Option<&Value>,
+) -> Result<Value> {
+    let stream = connect(socket).await?;
+    exchange(stream, method, path, body).await
 }
 
 async fn exchange(

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::args::{Config, Format, Global};
 use crate::daemon::{configuration, flags};
-use crate::exit::Exit;
+use crate::exit::{Exit, Failed};
 use crate::output;
 
 /// Checks, shows or describes the configuration.
@@ -15,7 +15,13 @@ pub(crate) fn run(global: &Global, command: &Config) -> Result<Exit> {
             output::line(&serde_json::to_string_pretty(&mcpproxy_config::schema())?)?;
         }
         Config::Check => {
-            let loaded = configuration(&flags(global, None))?;
+            let loaded = configuration(&flags(global, None)).map_err(|mut fault| {
+                // Who reads this is running the check already.
+                if let Some(failed) = fault.downcast_mut::<Failed>() {
+                    failed.hint = Some("see `mcpproxy config schema`".to_owned());
+                }
+                fault
+            })?;
             for notice in &loaded.notices {
                 output::note(&format!("notice: {notice}"));
             }

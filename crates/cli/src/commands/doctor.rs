@@ -1,10 +1,218 @@
-//! `doctor`.
+//! `doctor`: what works, what does not, and what to do about it, with or without a gateway.
+//!
+//! Nothing here changes anything: a folder that is missing stays missing.
+
+mod check;
+mod folder;
+mod gateway;
+mod programs;
+
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
 
 use anyhow::Result;
+use mcpproxy_config::{Loaded, Problems, Sources, load, load_text};
+use serde_json::json;
 
-use crate::args::Global;
+use self::check::{Check, Status};
+use crate::args::{Format, Global};
+use crate::daemon::{SOCKET, flags};
 use crate::exit::Exit;
+use crate::output;
 
-pub(crate) fn run(_: &Global) -> Result<Exit> {
-    Ok(Exit::Fine)
+const CONFIGURATION: &str = "Configuration";
+const COVERAGE: &str = "Security coverage";
+
+/// Examines everything and ends with code 1 where something failed.
+pub(crate) fn run(global: &Global) -> Result<Exit> {
+    let environment = |name: &str| std::env::var(name).ok();
+    let sources = Sources::new(flags(global, None), &environment);
+    let loaded = load(&sources);
+    let mut checks = configuration(&loaded);
+    if let Some(data_dir) = data_dir(&loaded, &sources) {
+        checks.extend(folder::checks(&data_dir));
+        let answered = gateway::examine(&data_dir.join(SOCKET));
+        let running = answered.running;
+        checks.extend(answered.checks);
+        if let (Ok(loaded), false) = (&loaded, running) {
+            checks.extend(programs::checks(loaded));
+        }
+    }
+    checks.push(coverage());
+    show(global.format(), &checks)?;
+    let failed = checks.iter().any(|check| check.status == Status::Fail);
+    Ok(if failed { Exit::Findings } else { Exit::Fine })
+}
+
+/// Returns the data folder; where the files cannot be loaded, the one without them, so that a
+/// gateway that runs on can still be asked.
+fn data_dir(loaded: &Result<Loaded, Problems>, sources: &Sources<'_>) -> Option<PathBuf> {
+    let folder = |loaded: &Loaded| loaded.config.gateway.data_dir.clone();
+    match loaded {
+        Ok(loaded) => Some(folder(loaded)),
+        Err(_) => {
+            let bare = load_text(sources, Path::new("mcpproxy.yaml"), "");
+            bare.ok().as_ref().map(folder)
+        }
+    }
+}
+
+fn configuration(loaded: &Result<Loaded, Problems>) -> Vec<Check> {
+    let loaded = match loaded {
+        Ok(loaded) => loaded,
+        Err(problems) => {
+            let check = |problem: &mcpproxy_config::Problem| {
+                let bare = mcpproxy_config::Problem {
+                    hint: None,
+                    ..problem.clone()
+                };
+                let hint = problem
+                    .hint
+                    .as_deref()
+                    .unwrap_or("see `mcpproxy config schema`");
+                Check::fail(CONFIGURATION, bare.to_string(), hint)
+            };
+            return problems.iter().map(check).collect();
+        }
+    };
+    let mut checks: Vec<_> = loaded.files.iter().map(|file| config_file(file)).collect();
+    if loaded.files.is_empty() {
+        let target = loaded.target.display();
+        let message = format!("there is no file, so the defaults apply; `{target}` would be read");
+        checks.push(Check::ok(CONFIGURATION, message));
+    }
+    let given = loaded
+        .origins
+        .iter()
+        .filter(|(path, _)| loaded.origins.is_secret(path))
+        .count();
+    if given > 0 {
+        let message = format!("environment variables that values refer to are set ({given} used)");
+        checks.push(Check::ok(CONFIGURATION, message));
+    }
+    checks.extend(loaded.notices.iter().map(|notice| {
+        let hint = "do not rely on it yet; `mcpproxy config check` lists all of these";
+        Check::warn(CONFIGURATION, notice.to_string(), hint)
+    }));
+    if loaded.config.upstreams.is_empty() {
+        let hint =
+            "import those of your agents with `mcpproxy init`, or use `mcpproxy upstream add`";
+        checks.push(Check::warn(
+            CONFIGURATION,
+            "no upstream is configured".to_owned(),
+            hint,
+        ));
+    }
+    checks
+}
+
+/// Whoever can write the configuration can have programs run as the user.
+fn config_file(file: &Path) -> Check {
+    let name = file.display();
+    let mode = std::fs::metadata(file).map_or(0, |found| found.permissions().mode() & 0o7777);
+    if mode & 0o022 == 0 {
+        return Check::ok(CONFIGURATION, format!("`{name}` was read and is fine"));
+    }
+    let message = format!("`{name}` can be written by other users (mode {mode:04o})");
+    Check::warn(CONFIGURATION, message, &format!("run `chmod go-w {name}`"))
+}
+
+fn coverage() -> Check {
+    let message = "MCP proxy only; agent hooks are not part of this version, so none are installed";
+    let hint = "Hooks provide visibility into agent-internal tools like Read, Bash, WebFetch. \
+        Without hooks, flow detection is limited to MCP-proxied tool calls.";
+    Check::warn(COVERAGE, message.to_owned(), hint)
+}
+
+fn show(format: Format, checks: &[Check]) -> Result<()> {
+    let rows: Vec<_> = checks.iter().map(Check::json).collect();
+    match format {
+        Format::Table => {}
+        Format::Jsonl => return output::rows(format, &[], &rows),
+        Format::Json | Format::Yaml => return output::value(format, &json!({ "checks": rows })),
+    }
+    let mut area = "";
+    for check in checks {
+        if area != check.area {
+            let gap = if area.is_empty() { "" } else { "\n" };
+            output::line(&format!("{gap}{}", check.area))?;
+            area = check.area;
+        }
+        check
+            .lines()
+            .iter()
+            .try_for_each(|line| output::line(line))?;
+    }
+    let count = |status| checks.iter().filter(|check| check.status == status).count();
+    let (failed, warned) = (count(Status::Fail), count(Status::Warn));
+    output::line(&format!(
+        "\n{failed} failed, {warned} to look at, of {} checks",
+        checks.len()
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn loaded(text: &str, file: &Path) -> Result<Loaded, Problems> {
+        let environment = |name: &str| (name == "SET").then(|| "value".to_owned());
+        let sources = Sources::new(mcpproxy_config::Flags::default(), &environment);
+        load_text(&sources, file, text)
+    }
+
+    #[test]
+    fn the_configuration_is_judged() {
+        let home = tempfile::tempdir().unwrap();
+        let file = home.path().join("mcpproxy.yaml");
+        std::fs::write(&file, "").unwrap();
+        let check = |text: &str, mode: u32, expect: &[(Status, &str)]| {
+            std::fs::set_permissions(&file, std::fs::Permissions::from_mode(mode)).unwrap();
+            let checks = configuration(&loaded(text, &file));
+            let got: Vec<_> = checks.iter().map(|check| check.status).collect();
+            let statuses: Vec<_> = expect.iter().map(|(status, _)| *status).collect();
+            assert_eq!(got, statuses, "{text}");
+            for (check, (status, part)) in checks.iter().zip(expect) {
+                assert!(check.message.contains(part), "{} / {part}", check.message);
+                assert_eq!(check.hint.is_some(), *status != Status::Ok);
+            }
+        };
+        let fine = "mcpServers: {a: {command: sh}}";
+        check(fine, 0o600, &[(Status::Ok, "is fine")]);
+        check(fine, 0o620, &[(Status::Warn, "(mode 0620)")]);
+        check(
+            "",
+            0o600,
+            &[(Status::Ok, "is fine"), (Status::Warn, "no upstream")],
+        );
+        let from = "mcpServers: {a: {command: sh, env: {T: '${SET}'}}}";
+        check(
+            from,
+            0o600,
+            &[(Status::Ok, "is fine"), (Status::Ok, "(1 used)")],
+        );
+        let unset = "mcpServers: {a: {command: sh, env: {T: '${UNSET}'}}}";
+        check(
+            unset,
+            0o600,
+            &[(Status::Fail, "variable `UNSET` is not set")],
+        );
+        let later = "mcpServers: {a: {command: sh}}\nsecurity: {pii_detection: {enabled: true}}";
+        check(
+            later,
+            0o600,
+            &[(Status::Ok, "is fine"), (Status::Warn, "not active")],
+        );
+    }
+
+    #[test]
+    fn the_coverage_says_what_the_specification_asks() {
+        let check = coverage();
+        assert!(check.message.starts_with("MCP proxy only"));
+        assert_eq!(
+            check.hint.unwrap(),
+            "Hooks provide visibility into agent-internal tools like Read, Bash, WebFetch. Without \
+             hooks, flow detection is limited to MCP-proxied tool calls."
+        );
+    }
 }

@@ -8,9 +8,12 @@ use mcpproxy_control::{Configurer as _, Created};
 use mcpproxy_gateway::settings::{LogFormat, LogSettings};
 use mcpproxy_gateway::{Listening, serve};
 use tokio::signal::unix::{SignalKind, signal};
+use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::util::SubscriberInitExt as _;
+use tracing_subscriber::{EnvFilter, fmt, reload};
 
 use crate::args::{Global, Serve};
-use crate::daemon::{Daemon, SOCKET, flags};
+use crate::daemon::{ConfigFiles, Daemon, SOCKET, flags};
 use crate::exit::{Exit, bad_input};
 use crate::output;
 
@@ -30,7 +33,7 @@ pub(crate) fn runtime() -> Result<tokio::runtime::Runtime> {
 async fn run_async(global: &Global, args: &Serve) -> Result<Exit> {
     let daemon = Daemon::start(flags(global, args.listen.as_deref()))?;
     let settings = daemon.loaded.config.gateway.clone();
-    start_logging(&settings.log);
+    start_logging(&settings.log, &daemon.files);
     for notice in &daemon.loaded.notices {
         tracing::warn!("{notice}");
     }
@@ -74,7 +77,7 @@ pub(crate) fn until_told() -> Result<impl Future<Output = ()>> {
     })
 }
 
-async fn reload_on_hangup(files: Arc<crate::daemon::ConfigFiles>) {
+async fn reload_on_hangup(files: Arc<ConfigFiles>) {
     let Ok(mut hangup) = signal(SignalKind::hangup()) else {
         return;
     };
@@ -85,16 +88,18 @@ async fn reload_on_hangup(files: Arc<crate::daemon::ConfigFiles>) {
     }
 }
 
-/// Sends log lines to standard error.
-pub(crate) fn start_logging(settings: &LogSettings) {
-    let filter = tracing_subscriber::EnvFilter::new(settings.level.as_str());
-    let lines = tracing_subscriber::fmt()
-        .with_env_filter(filter)
+/// Sends log lines to standard error, and lets a reload change which.
+pub(crate) fn start_logging(settings: &LogSettings, files: &ConfigFiles) {
+    let filter = EnvFilter::new(settings.level.as_str());
+    let (filter, level) = reload::Layer::new(filter);
+    let lines = fmt::layer()
         .with_writer(std::io::stderr)
         .with_target(false)
         .with_ansi(std::io::IsTerminal::is_terminal(&std::io::stderr()));
+    let log = tracing_subscriber::registry().with(filter);
     match settings.format {
-        LogFormat::Text => lines.init(),
-        LogFormat::Json => lines.json().init(),
+        LogFormat::Text => log.with(lines).init(),
+        LogFormat::Json => log.with(lines.json()).init(),
     }
+    files.log_with(level);
 }

@@ -18,7 +18,7 @@ pub(crate) fn stop(global: &Global, scope: &str) -> Result<Exit> {
         Some(&json!({ "scope": scope })),
     )?;
     output::note(&format!(
-        "stopped: {scope}; let calls pass again with `mcpproxy resume-calls`"
+        "stopped: {scope}; let calls pass again with `mcpproxy resume-calls {scope}`"
     ));
     Ok(Exit::Fine)
 }

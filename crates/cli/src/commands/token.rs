@@ -2,9 +2,10 @@
 
 use anyhow::Result;
 use http::Method;
+use mcpproxy_core::Wall;
 use serde_json::{Value, json};
 
-use crate::args::{Global, Token};
+use crate::args::{Format, Global, Token};
 use crate::commands::client::request;
 use crate::exit::Exit;
 use crate::output;
@@ -29,8 +30,11 @@ pub(crate) fn run(global: &Global, command: Token) -> Result<Exit> {
         }
         Token::List => {
             let tokens = request(global, Method::GET, "/tokens", None)?;
-            let tokens = tokens.as_array().cloned().unwrap_or_default();
-            output::rows(global.format(), &["name", "created", "scope"], &tokens)?;
+            let mut tokens = tokens.as_array().cloned().unwrap_or_default();
+            if global.format() == Format::Table {
+                tokens = tokens.iter().map(readable).collect();
+            }
+            output::rows(global.format(), &["name", "created", "upstreams"], &tokens)?;
         }
         Token::Revoke { name } => {
             request(global, Method::DELETE, &format!("/tokens/{name}"), None)?;
@@ -38,4 +42,22 @@ pub(crate) fn run(global: &Global, command: Token) -> Result<Exit> {
         }
     }
     Ok(Exit::Fine)
+}
+
+/// Turns a token into what a person wants to read of it.
+fn readable(token: &Value) -> Value {
+    let created = token.get("created").and_then(Value::as_u64);
+    let upstreams = token.pointer("/scope/upstreams").and_then(Value::as_array);
+    let upstreams = upstreams.map_or_else(
+        || "all".to_owned(),
+        |names| {
+            let names: Vec<_> = names.iter().filter_map(Value::as_str).collect();
+            names.join(", ")
+        },
+    );
+    json!({
+        "name": token.get("name"),
+        "created": created.map(|created| Wall(created).rfc3339()),
+        "upstreams": upstreams,
+    })
 }

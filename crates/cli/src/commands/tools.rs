@@ -2,8 +2,9 @@
 
 use anyhow::Result;
 use http::Method;
+use serde_json::Value;
 
-use crate::args::{Global, Tools};
+use crate::args::{Format, Global, Tools};
 use crate::commands::client::request;
 use crate::exit::Exit;
 use crate::output;
@@ -19,13 +20,25 @@ pub(crate) fn run(global: &Global, command: Tools) -> Result<Exit> {
         ),
     };
     let tools = request(global, Method::GET, &path, None)?;
-    let tools = tools.as_array().cloned().unwrap_or_default();
+    let mut tools = tools.as_array().cloned().unwrap_or_default();
+    if global.format() == Format::Table {
+        tools.iter_mut().for_each(round_score);
+    }
     output::rows(global.format(), columns, &tools)?;
     Ok(if query.is_some() && tools.is_empty() {
         Exit::Findings
     } else {
         Exit::Fine
     })
+}
+
+/// Leaves of a score what a person can compare.
+fn round_score(tool: &mut Value) {
+    if let Some(score) = tool.get_mut("score")
+        && let Some(exact) = score.as_f64()
+    {
+        *score = Value::from(format!("{exact:.2}"));
+    }
 }
 
 /// Writes a text so that it can stand in a query.

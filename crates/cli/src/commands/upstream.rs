@@ -58,7 +58,7 @@ enum Change {
 
 /// Makes a change through the running gateway, or in the file if none runs.
 fn change(global: &Global, name: &str, change: &Change) -> Result<()> {
-    if std::os::unix::net::UnixStream::connect(socket(global)?).is_ok() {
+    if std::os::unix::net::UnixStream::connect(socket(global)).is_ok() {
         match change {
             Change::Add(settings) => {
                 let mut body = settings.clone();
@@ -97,7 +97,7 @@ fn change(global: &Global, name: &str, change: &Change) -> Result<()> {
 
 fn list(global: &Global) -> Result<()> {
     let columns = ["name", "status", "transport", "tools", "protocol_version"];
-    if std::os::unix::net::UnixStream::connect(socket(global)?).is_ok() {
+    if std::os::unix::net::UnixStream::connect(socket(global)).is_ok() {
         let servers = request(global, Method::GET, "/servers", None)?;
         let servers = servers.as_array().cloned().unwrap_or_default();
         return output::rows(global.format(), &columns, &servers);

@@ -263,6 +263,7 @@ security:
         .collect();
     assert_snapshot!(world.plain(&notices.concat()), @"
     `security.enabled` is accepted and checked but not active in this version (project/mcpproxy.yaml:3)
+    `security.correlation_id_header` is accepted and checked but not active in this version (project/mcpproxy.yaml:4)
     `security.flow_tracking.max_response_hash_bytes` is accepted and checked but not active in this version (project/mcpproxy.yaml:5)
     `security.flow_policy.require_justification` is accepted and checked but not active in this version (project/mcpproxy.yaml:6)
     `security.classification.default_unknown` is accepted and checked but not active in this version (project/mcpproxy.yaml:7)

@@ -16,6 +16,7 @@ use mcpproxy_text::Limits;
 use tokio::sync::mpsc;
 
 use crate::link::{FromUpstream, Headers, Listener};
+use crate::switch::ask;
 
 /// How long the body of a plain answer may take once its head is there.
 const BODY_PATIENCE: Duration = Duration::from_mins(5);
@@ -103,7 +104,7 @@ impl HttpLink {
         let answer = if is(&response, "text/event-stream") {
             self.stream(ticket, response, &events).await?
         } else {
-            self.plain(response).await?
+            self.plain(ticket, response).await?
         };
         let id = answer.id().and_then(|id| id.parse().ok());
         // An error that names no request answers the only one there was.
@@ -158,26 +159,23 @@ impl HttpLink {
     }
 
     /// Reads an answer that is not a stream. Errors come with statuses of their own in the modern
-    /// era, so that the body is looked at before the status.
-    async fn plain(&self, response: Response<Incoming>) -> Result<Frame, Error> {
+    /// era, so that the body is looked at before the status: an answer to this very request counts
+    /// whatever the status, anything else only with a status that says it is one.
+    async fn plain(&self, ticket: u64, response: Response<Incoming>) -> Result<Frame, Error> {
         if !is(&response, "application/json") {
             return Err(self.status(&response));
         }
-        let status = self.status(&response);
-        let body =
-            read_bounded(response.into_body(), self.target.max_message, BODY_PATIENCE).await?;
+        let (head, body) = response.into_parts();
+        let body = read_bounded(body, self.target.max_message, BODY_PATIENCE).await?;
         match Frame::parse(body, self.target.limits) {
-            Ok(frame) => Ok(frame),
-            Err(refusal) => match status {
-                Error::Status {
-                    status: 200..300, ..
-                } => Err(refusal.into()),
-                status => Err(status),
-            },
+            Ok(frame) if frame.id().is_some_and(|id| id.parse() == Ok(ticket)) => Ok(frame),
+            Ok(frame) if head.status != StatusCode::NOT_FOUND => Ok(frame),
+            Err(refusal) if head.status.is_success() => Err(refusal.into()),
+            Ok(_) | Err(_) => Err(self.status(&Response::from_parts(head, ()))),
         }
     }
 
-    fn status(&self, response: &Response<Incoming>) -> Error {
+    fn status<B>(&self, response: &Response<B>) -> Error {
         let status = response.status();
         // Streamable HTTP, "Session management": 404 ends the session.
         if status == StatusCode::NOT_FOUND && self.lock().session.is_some() {
@@ -213,7 +211,10 @@ impl HttpLink {
                 if answers {
                     return Ok(frame);
                 }
-                if events.try_send(FromUpstream::Message(frame)).is_err() {
+                if events
+                    .try_send(FromUpstream::Message(Box::new(frame)))
+                    .is_err()
+                {
                     tracing::debug!("dropped a message for a caller that does not keep up");
                 }
             }
@@ -259,23 +260,19 @@ impl HttpLink {
         {
             return;
         }
-        let link = Arc::downgrade(self);
+        let this = Arc::downgrade(self);
         let task = tokio::spawn(async move {
             let mut last = String::new();
             // The link is held only while one stream is opened, so that it can be dropped.
-            while let Some(link) = link.upgrade() {
+            while let Some(link) = this.upgrade() {
                 let Ok(mut stream) = link.resume(&last).await else {
                     return;
                 };
-                let (listener, limits) = (Arc::clone(&link.listener), link.target.limits);
                 drop(link);
                 while let Ok(Some(event)) = stream.next().await {
-                    if event.data.is_empty() {
-                        continue;
-                    }
-                    match Frame::parse(event.data, limits) {
-                        Ok(frame) => listener.heard(frame),
-                        Err(refusal) => tracing::warn!("dropped a malformed message: {refusal}"),
+                    let Some(link) = this.upgrade() else { return };
+                    if !event.data.is_empty() {
+                        link.overheard(event.data).await;
                     }
                 }
                 last = stream.last_id.take().unwrap_or_default();
@@ -287,6 +284,26 @@ impl HttpLink {
             }
         });
         state.listening = Some(task.abort_handle());
+    }
+
+    /// Takes a message that belongs to no call.
+    async fn overheard(&self, data: Bytes) {
+        let reply = match Frame::parse(data, self.target.limits) {
+            Ok(frame) if frame.kind() == FrameKind::Request => ask(&*self.listener, frame),
+            Ok(frame) => {
+                self.listener.heard(frame);
+                None
+            }
+            Err(refusal) => {
+                tracing::warn!("dropped a malformed message: {refusal}");
+                None
+            }
+        };
+        if let Some(reply) = reply
+            && let Err(fault) = self.send(reply, Headers::new()).await
+        {
+            tracing::debug!("could not answer a request of an upstream: {fault}");
+        }
     }
 
     /// Ends the session at the upstream, if there is one.

@@ -53,7 +53,13 @@ impl SseLink {
             .await
             .map_err(|_| Error::TimedOut)??;
         let switch = Arc::new(Switch::new(listener, target.limits));
-        let reader = tokio::spawn(read(stream, Arc::clone(&switch))).abort_handle();
+        let reader = tokio::spawn(read(
+            stream,
+            Arc::clone(&switch),
+            target.clone(),
+            endpoint.clone(),
+        ))
+        .abort_handle();
         Ok(Self {
             target,
             endpoint,
@@ -76,19 +82,7 @@ impl SseLink {
 
     /// Sends a message.
     pub async fn send(&self, message: Bytes) -> Result<(), Error> {
-        let mut headers = self.target.headers.clone();
-        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        let dialer = &self.target.dialer;
-        let response = dialer
-            .send(Method::POST, &self.endpoint, headers, message)
-            .await?;
-        if response.status().is_success() {
-            return Ok(());
-        }
-        Err(Error::Status {
-            status: response.status().as_u16(),
-            authenticate: None,
-        })
+        post(&self.target, &self.endpoint, message).await
     }
 
     /// Returns why the link has ended, once it has.
@@ -111,6 +105,9 @@ async fn endpoint(stream: &mut Stream, base: &Uri) -> Result<Uri, Error> {
 /// were configured for one host are not sent to another.
 fn resolve(base: &Uri, named: &str) -> Result<Uri, Error> {
     let fault = || Error::Transport("upstream named an address of another origin".to_owned());
+    if named.starts_with("//") {
+        return Err(fault());
+    }
     let named: Uri = named.parse().map_err(|_| fault())?;
     let parts = match (named.scheme(), named.authority()) {
         (None, None) => {
@@ -126,10 +123,33 @@ fn resolve(base: &Uri, named: &str) -> Result<Uri, Error> {
     Uri::from_parts(parts).map_err(|_| fault())
 }
 
-async fn read(mut stream: Stream, switch: Arc<Switch>) {
+async fn post(target: &HttpTarget, endpoint: &Uri, message: Bytes) -> Result<(), Error> {
+    let mut headers = target.headers.clone();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    let response = target
+        .dialer
+        .send(Method::POST, endpoint, headers, message)
+        .await?;
+    if response.status().is_success() {
+        return Ok(());
+    }
+    let status = response.status().as_u16();
+    Err(Error::Status {
+        status,
+        authenticate: None,
+    })
+}
+
+async fn read(mut stream: Stream, switch: Arc<Switch>, target: HttpTarget, endpoint: Uri) {
     loop {
         match stream.next().await {
-            Ok(Some(event)) if !event.data.is_empty() => switch.sort(event.data),
+            Ok(Some(event)) if !event.data.is_empty() => {
+                if let Some(reply) = switch.sort(event.data)
+                    && let Err(fault) = post(&target, &endpoint, reply).await
+                {
+                    tracing::debug!("could not answer a request of an upstream: {fault}");
+                }
+            }
             Ok(Some(_)) => {}
             Ok(None) => return switch.end("the upstream closed its stream"),
             Err(fault) => return switch.end(&fault.to_string()),

@@ -42,7 +42,14 @@ impl StdioLink {
         let switch = Arc::new(Switch::new(listener, limits));
         let (queue, messages) = mpsc::channel(QUEUE);
         tokio::spawn(write(stdin, messages, Arc::clone(&switch)));
-        tokio::spawn(read(stdout, process, Arc::clone(&switch), max_message));
+        let replies = queue.downgrade();
+        tokio::spawn(read(
+            stdout,
+            process,
+            Arc::clone(&switch),
+            replies,
+            max_message,
+        ));
         Self { queue, switch }
     }
 
@@ -93,12 +100,18 @@ async fn read(
     stdout: ChildStdout,
     mut process: tokio::process::Child,
     switch: Arc<Switch>,
+    replies: mpsc::WeakSender<Bytes>,
     max_message: usize,
 ) {
     let mut lines = LineReader::new(stdout, max_message);
     let why = loop {
         match lines.next().await {
-            Ok(Some(line)) => switch.sort(line),
+            Ok(Some(line)) => {
+                // The reader must not keep the queue open: dropping the link closes the input.
+                if let (Some(reply), Some(replies)) = (switch.sort(line), replies.upgrade()) {
+                    drop(replies.try_send(reply));
+                }
+            }
             Ok(None) => break None,
             Err(fault) => break Some(fault.to_string()),
         }

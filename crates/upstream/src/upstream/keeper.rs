@@ -1,11 +1,11 @@
 //! The task that keeps an upstream up: starts it, reads its lists, hears of changes, and tries
 //! again with growing delays when it fails.
 
-use std::sync::{Arc, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use mcpproxy_mcp::era::{Era, METHOD_NOT_FOUND};
-use mcpproxy_mcp::{Frame, FrameKind};
+use mcpproxy_mcp::FrameKind;
+use mcpproxy_mcp::era::Era;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep};
 
@@ -36,16 +36,7 @@ pub(super) async fn keep(upstream: Weak<Upstream>) {
             () = first.until_retired() => return,
         }
     }
-    let questions = first
-        .unasked
-        .1
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner)
-        .take();
     drop(first);
-    let Some(mut questions) = questions else {
-        return;
-    };
     let mut attempts = 0;
     while let Some(upstream) = upstream.upgrade() {
         if *upstream.retired.borrow() {
@@ -54,9 +45,14 @@ pub(super) async fn keep(upstream: Weak<Upstream>) {
         if attempts == 0 {
             upstream.state.send_replace(State::Starting);
         }
-        match upstream.up(&mut questions).await {
+        let begun = Instant::now();
+        match upstream.up().await {
             Ok(()) => attempts = 0,
             Err(why) => {
+                // Failures are in a row only if it did not run well for a while in between.
+                if upstream.ran_since(begun) {
+                    attempts = 0;
+                }
                 attempts += 1;
                 if !upstream.failed(&why, attempts).await {
                     return;
@@ -68,7 +64,7 @@ pub(super) async fn keep(upstream: Weak<Upstream>) {
 
 impl Upstream {
     /// Brings the upstream up and stays until it fails or is retired.
-    async fn up(&self, questions: &mut mpsc::Receiver<Frame>) -> Result<(), String> {
+    async fn up(&self) -> Result<(), String> {
         let slot = self.slot(Key::Own);
         let greeting = Greeting::default();
         let opened = slot
@@ -83,16 +79,12 @@ impl Upstream {
                 return Err(fault.to_string());
             }
         };
-        let result = self.serve(&instance, questions).await;
+        let result = self.serve(&instance).await;
         self.lock_slots().remove(&Key::Own);
         result
     }
 
-    async fn serve(
-        &self,
-        instance: &Arc<Instance>,
-        questions: &mut mpsc::Receiver<Frame>,
-    ) -> Result<(), String> {
+    async fn serve(&self, instance: &Arc<Instance>) -> Result<(), String> {
         self.read_lists(instance).await?;
         let version = instance.version().to_owned();
         tracing::info!("upstream `{}` is up (protocol {version})", self.name);
@@ -105,16 +97,12 @@ impl Upstream {
         loop {
             tokio::select! {
                 () = self.stir.notified() => {}
-                Some(question) = questions.recv() => {
-                    refuse(instance, &question).await;
-                    continue;
-                }
                 Some(change) = changes.recv() => {
                     if let FromUpstream::Message(frame) = change
                         && frame.kind() == FrameKind::Notification
                         && !frame.method().ends_with("/list_changed")
                     {
-                        self.hub.heard(&self.name, frame);
+                        self.hub.heard(&self.name, *frame);
                         continue;
                     }
                 }
@@ -129,9 +117,20 @@ impl Upstream {
         }
     }
 
+    /// Tells whether the upstream came up and stayed for longer than the longest wait between two
+    /// starts: one that fails sooner is waited for.
+    fn ran_since(&self, begun: Instant) -> bool {
+        let longest: Duration = self.settings.restart.backoff_max.into();
+        matches!(self.state(), State::Up { .. }) && begun.elapsed() > longest
+    }
+
     async fn read_lists(&self, instance: &Instance) -> Result<(), String> {
         let listed = Listed::fetch(instance, &self.settings.tools).await;
         let listed = listed.map_err(|fault| fault.to_string())?;
+        // A successor of the same name may have been read already.
+        if *self.retired.borrow() {
+            return Ok(());
+        }
         for problem in listed.problems.iter().take(5) {
             tracing::warn!("upstream `{}`: {problem}", self.name);
         }
@@ -166,18 +165,6 @@ impl Upstream {
         // The sender lives as long as the upstream, so that this ends only when it is retired.
         drop(retired.wait_for(|retired| *retired).await);
     }
-}
-
-/// Answers a request of an upstream that names no caller. A ping is the gateway's own to answer;
-/// anything else would have to be put to somebody, and nobody can be named.
-async fn refuse(instance: &Instance, question: &Frame) {
-    let id = question.id().unwrap_or_default();
-    if &**question.method() == "ping" {
-        instance.pong(id).await;
-        return;
-    }
-    let message = "no downstream can be named for this request; use `scope: session`";
-    instance.refuse(id, METHOD_NOT_FOUND, message).await;
 }
 
 /// Asks a modern upstream to tell of changes; one that cannot is left in peace.

@@ -1,0 +1,216 @@
+//! Who may come in. What a message must look like to be heard is in `messages`.
+
+mod messages;
+
+use std::os::unix::fs::PermissionsExt as _;
+
+use http::Method;
+use mcpproxy_testkit::{EraSupport, Sample};
+use serde_json::{Value, json};
+
+use crate::support::{
+    Gateway, Home, Http, Legacy, Modern, Over, Upstream, headers, speak, text_of,
+};
+
+async fn two() -> (Upstream, Upstream, Value) {
+    let both = EraSupport::Both;
+    let one = Upstream::start(Sample::Echo, both, Over::Shared).await;
+    let other = Upstream::start(Sample::Echo, both, Over::Http).await;
+    let upstreams = json!({ "one": one.settings, "other": other.settings });
+    let config = json!({ "routing_mode": "all", "mcpServers": upstreams });
+    (one, other, config)
+}
+
+const PING: &str = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
+
+fn post(head: &str, body: &str) -> Vec<u8> {
+    let length = body.len();
+    format!(
+        "POST /mcp HTTP/1.1\r\n{head}content-type: application/json\r\nconnection: close\r\ncontent-length: {length}\r\n\r\n{body}"
+    )
+    .into_bytes()
+}
+
+#[tokio::test]
+async fn host_and_origin_are_checked_each_on_its_own() {
+    let config = json!({
+        "allowed_hosts": ["gate.example"], "allowed_origins": ["https://app.example"],
+    });
+    let gateway = Gateway::start(&config).await;
+    let check = async |head: &str, expect: u16| {
+        let answer = speak(&gateway.address, &post(head, PING)).await;
+        let status = answer.split(' ').nth(1).unwrap_or_default().to_owned();
+        assert_eq!(status, expect.to_string(), "{head}: {answer}");
+    };
+    // Without a session the legacy era answers 400: whoever gets that came in.
+    check("host: localhost\r\n", 400).await;
+    check("host: 127.0.0.1:9\r\n", 400).await;
+    check("host: [::1]\r\n", 400).await;
+    check("host: gate.example\r\n", 400).await;
+    check("host: evil.example\r\n", 403).await;
+    check("host: localhost.evil.example\r\n", 403).await;
+    check("host: localhost\r\nhost: evil.example\r\n", 400).await;
+    check("", 400).await;
+    check("host: localhost\r\norigin: http://localhost:3000\r\n", 400).await;
+    check("host: localhost\r\norigin: https://app.example\r\n", 400).await;
+    check("host: localhost\r\norigin: https://evil.example\r\n", 403).await;
+    check("host: localhost\r\norigin: null\r\n", 403).await;
+    check("host: evil.example\r\norigin: http://localhost\r\n", 403).await;
+    check(
+        "host: gate.example\r\norigin: https://evil.example\r\n",
+        403,
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn a_key_is_made_at_the_first_start_for_its_owner_only() {
+    let gateway = Gateway::start(&json!({ "require_auth": true })).await;
+    let file = gateway.home.data().join("api_key");
+    let mode = std::fs::metadata(&file).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    let key = gateway.home.key();
+    assert!(key.len() >= 32, "{}", key.len());
+    assert!(!gateway.log().contains(&key));
+    gateway.until_logged("an API key was made in").await;
+    let home = gateway.stop().await;
+    let again = Gateway::start_in(home).await;
+    assert_eq!(again.home.key(), key, "a restart keeps the key");
+    assert_eq!(again.api("/status").await["config_problem"], Value::Null);
+}
+
+#[tokio::test]
+async fn where_a_key_is_required_nothing_else_comes_in() {
+    let gateway = Gateway::start(&json!({ "require_auth": true })).await;
+    let key = gateway.home.key();
+    let check = async |pairs: &[(&str, &str)], path: &str, expect: u16| {
+        let reply = gateway
+            .http()
+            .send(Method::GET, path, headers(pairs), "")
+            .await;
+        assert_eq!(reply.status, expect, "{pairs:?} {path}");
+        let challenge = reply.headers.get("www-authenticate");
+        assert_eq!(challenge.is_some(), expect == 401, "{pairs:?} {path}");
+    };
+    let bearer = format!("Bearer {key}");
+    for path in ["/api/v1/status", "/mcp", "/sse"] {
+        check(&[], path, 401).await;
+        check(&[("x-api-key", "wrong")], path, 401).await;
+        check(&[("x-api-key", "")], path, 401).await;
+        check(&[("authorization", "Bearer wrong")], path, 401).await;
+        check(&[("authorization", &key)], path, 401).await;
+        check(&[("authorization", "Basic a2V5")], path, 401).await;
+    }
+    check(&[("x-api-key", &key)], "/api/v1/status", 200).await;
+    check(&[("authorization", &bearer)], "/api/v1/status", 200).await;
+    check(&[], "/healthz", 200).await;
+    let key = format!("/api/v1/status?api_key={key}");
+    check(&[], &key, 401).await;
+}
+
+#[tokio::test]
+async fn without_a_credential_this_machine_may_call_but_not_administer() {
+    let (_one, _other, config) = two().await;
+    let gateway = Gateway::start(&config).await;
+    let downstream = Legacy::open(&gateway.url("/mcp"), json!({})).await;
+    downstream.call("one__echo", json!({ "text": "x" })).await;
+    let (status, answer) = gateway.http().get("/api/v1/servers").await;
+    assert_eq!((status.as_u16(), &answer["success"]), (403, &json!(false)));
+    // A wrong credential is never taken for none.
+    let wrong = gateway.http().with("x-api-key", "wrong");
+    assert_eq!(wrong.get("/api/v1/servers").await.0, 401);
+}
+
+async fn token(gateway: &Gateway, name: &str, upstreams: &Value) -> Http {
+    let body = json!({ "name": name, "upstreams": upstreams });
+    let (status, made) = gateway.owner().post("/api/v1/tokens", &body).await;
+    assert_eq!(status, 200, "{made}");
+    let token = made["data"]["token"].as_str().unwrap();
+    assert!(token.starts_with("mcp_agt_"));
+    gateway
+        .http()
+        .with("authorization", &format!("Bearer {token}"))
+}
+
+#[tokio::test]
+async fn an_agent_s_token_reaches_only_its_upstreams_and_administers_nothing() {
+    let (_one, other, config) = two().await;
+    let gateway = Gateway::start(&config).await;
+    let agent = token(&gateway, "bot", &json!(["one"])).await;
+    let endpoint = agent.clone().at("/mcp");
+    let legacy = Legacy::open_with(endpoint.clone(), json!({})).await;
+    let modern = Modern::with(endpoint, json!({}));
+    let said = json!({ "text": "x" });
+    assert_eq!(text_of(&legacy.call("one__echo", said.clone()).await), "x");
+    assert_eq!(text_of(&modern.call("one__echo", said.clone()).await), "x");
+    let refused = [
+        legacy.call("other__echo", said.clone()).await,
+        modern.call("other__echo", said).await,
+    ];
+    for result in refused {
+        assert_eq!(result["isError"], true, "{result}");
+        assert!(text_of(&result).contains("scope"), "{result}");
+    }
+    assert_eq!(other.received_with("tools/call").len(), 0);
+    for path in ["/status", "/servers", "/tokens", "/stops", "/sessions"] {
+        let (status, _) = agent.get(&format!("/api/v1{path}")).await;
+        assert_eq!(status, 403, "{path}");
+    }
+    let more = json!({ "name": "more" });
+    assert_eq!(agent.post("/api/v1/tokens", &more).await.0, 403);
+    let stop = json!({ "scope": "all" });
+    assert_eq!(agent.post("/api/v1/stops", &stop).await.0, 403);
+    let reload = agent.post("/api/v1/config/reload", &json!({})).await;
+    assert_eq!(reload.0, 403);
+}
+
+#[tokio::test]
+async fn a_scoped_token_does_not_subscribe_to_resources_elsewhere() {
+    let modern = Upstream::start(Sample::Echo, EraSupport::ModernOnly, Over::Http).await;
+    let plain = Upstream::start(Sample::Github, EraSupport::LegacyOnly, Over::Shared).await;
+    let upstreams = json!({ "plain": plain.settings, "modern": modern.settings });
+    let config = json!({ "routing_mode": "all", "mcpServers": upstreams });
+    let gateway = Gateway::start(&config).await;
+    let agent = token(&gateway, "bot", &json!(["plain"])).await.at("/mcp");
+    let legacy = Legacy::open_with(agent, json!({})).await;
+    for method in ["resources/read", "resources/subscribe"] {
+        let mut reply = legacy.request(method, json!({ "uri": "memo://1" })).await;
+        let error = reply.error().await;
+        assert!(error["message"].as_str().unwrap().contains("scope"));
+    }
+}
+
+#[tokio::test]
+async fn a_revoked_token_is_worth_nothing_at_once() {
+    let (_one, _other, config) = two().await;
+    let gateway = Gateway::start(&config).await;
+    let agent = token(&gateway, "bot", &Value::Null).await.at("/mcp");
+    let legacy = Legacy::open_with(agent, json!({})).await;
+    legacy.call("one__echo", json!({ "text": "x" })).await;
+    let (status, _) = gateway.owner().delete("/api/v1/tokens/bot").await;
+    assert_eq!(status, 200);
+    let params = json!({ "name": "one__echo", "arguments": { "text": "x" } });
+    let reply = legacy.request("tools/call", params).await;
+    assert_eq!(reply.status, 401);
+}
+
+#[tokio::test]
+async fn the_unix_socket_is_the_owner_s_without_a_key() {
+    let gateway = Gateway::start(&json!({ "require_auth": true })).await;
+    let socket = gateway.home.data().join("mcpproxy.sock");
+    let mode = std::fs::metadata(&socket).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    let shown = gateway.home.run(&["status", "--json"]).await;
+    assert!(shown.status.success());
+    let status: Value = serde_json::from_slice(&shown.stdout).unwrap();
+    assert_eq!(status["routing_mode"], "call");
+}
+
+#[tokio::test]
+async fn an_address_that_others_reach_is_not_served_without_authentication() {
+    let home = Home::new(&json!({ "require_auth": false }));
+    let open = Gateway::launch(home, &["--listen", "0.0.0.0:0"]).await;
+    let refused = open.err().unwrap();
+    assert_eq!(refused.code, Some(3));
+    assert!(refused.said.contains("require_auth"), "{}", refused.said);
+}

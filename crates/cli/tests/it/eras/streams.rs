@@ -1,0 +1,178 @@
+//! What comes unasked: changes, updates, log messages; and taking back what was asked for.
+
+use mcpproxy_text as text;
+use serde_json::{Value, json};
+
+use super::{Client, Grid};
+use crate::support::{Modern, Reply, names_of, text_of, until};
+
+const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
+
+/// Starts to hear what belongs to no request: a stream in one era, a subscription in the other.
+async fn hear(client: &Client, wanted: Value) -> Reply {
+    match client {
+        Client::Legacy(legacy) => legacy.listen(None).await,
+        Client::Modern(modern) => listen(modern, wanted).await,
+    }
+}
+
+async fn listen(modern: &Modern, wanted: Value) -> Reply {
+    let params = json!({ "notifications": wanted });
+    let mut heard = modern.raw("\"mine\"", "subscriptions/listen", params).await;
+    let method = "notifications/subscriptions/acknowledged";
+    let acknowledged = heard.notification(method).await;
+    assert_eq!(acknowledged["params"]["_meta"][SUBSCRIPTION], "mine");
+    assert_eq!(acknowledged["params"]["notifications"], wanted);
+    heard
+}
+
+#[tokio::test]
+async fn a_cancelled_call_is_cancelled_at_the_upstream() {
+    let grid = Grid::start().await;
+    for client in Client::both(&grid.gateway).await {
+        for (name, upstream) in &grid.upstreams {
+            let case = format!("{} to {name}", client.era());
+            let params = json!({ "name": format!("{name}__hang"), "arguments": { "n": case } });
+            let calling = client.raw("\"x\"", "tools/call", params);
+            // The answer's head comes only with its first word, so that both are waited for.
+            let sent = tokio::select! {
+                sent = upstream.until_received(&case) => sent,
+                _ = calling => panic!("{case}: nothing should be answered"),
+            };
+            if let Client::Legacy(legacy) = &client {
+                let cancel = json!({ "requestId": "x", "reason": case });
+                legacy.notify("notifications/cancelled", cancel).await;
+            }
+            until("nothing in flight", || async {
+                let status = grid.gateway.api("/status").await;
+                (status["calls_in_flight"] == 0).then_some(())
+            })
+            .await;
+            // Over HTTP closing the stream says it in the modern era.
+            if *name != "modern-http" {
+                let (id, _) = text::get(&sent, &["id"]).unwrap();
+                let cancelled = format!(r#""requestId":{id}"#);
+                upstream.until_received(&cancelled).await;
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_change_of_the_tools_is_told_to_whoever_listens() {
+    let grid = Grid::start().await;
+    let clients = Client::both(&grid.gateway).await;
+    for (name, _) in &grid.upstreams {
+        let mut streams = Vec::new();
+        for client in &clients {
+            streams.push(hear(client, json!({ "toolsListChanged": true })).await);
+        }
+        // A child for each session is none of the catalogue's, whose own has not changed.
+        if name.ends_with("stdio") {
+            continue;
+        }
+        clients[0].call(&format!("{name}__change"), json!({})).await;
+        for (client, stream) in clients.iter().zip(&mut streams) {
+            let method = "notifications/tools/list_changed";
+            let told = stream.notification(method).await;
+            if let Client::Modern(_) = client {
+                assert_eq!(told["params"]["_meta"][SUBSCRIPTION], "mine", "{name}");
+            }
+            let expect = format!("{name}__extra_1");
+            until("the new tool", || async {
+                let tools = client.ask("tools/list", json!({})).await;
+                names_of(&tools["tools"]).contains(&&*expect).then_some(())
+            })
+            .await;
+        }
+    }
+}
+
+/// A gateway with one upstream of the grid, whose resources are then its own.
+async fn alone(grid: &Grid, name: &str, mode: &str) -> crate::support::Gateway {
+    let (_, upstream) = grid.upstreams.iter().find(|(one, _)| *one == name).unwrap();
+    let upstreams = json!({ name: upstream.settings });
+    let config = json!({ "routing_mode": mode, "mcpServers": upstreams });
+    crate::support::Gateway::start(&config).await
+}
+
+async fn updates_arrive(grid: &Grid, name: &str, mode: &str) {
+    let gateway = alone(grid, name, mode).await;
+    let touch = if mode == "single" {
+        "touch".to_owned()
+    } else {
+        format!("{name}__touch")
+    };
+    for client in Client::both(&gateway).await {
+        let case = format!("{} to {name} {mode}", client.era());
+        let (one, other) = (json!({ "uri": "memo://1" }), json!({ "uri": "memo://2" }));
+        let wanted = json!({ "resourceSubscriptions": ["memo://1"] });
+        let mut stream = hear(&client, wanted).await;
+        if let Client::Legacy(legacy) = &client {
+            assert_eq!(
+                legacy.ask("resources/subscribe", one.clone()).await,
+                json!({})
+            );
+        }
+        let method = "notifications/resources/updated";
+        client.call(&touch, other.clone()).await;
+        client.call(&touch, one.clone()).await;
+        let told = stream.notification(method).await;
+        assert_eq!(told["params"]["uri"], "memo://1", "{case}");
+        if let Client::Modern(_) = &client {
+            assert_eq!(told["params"]["_meta"][SUBSCRIPTION], "mine", "{case}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn updates_of_a_resource_reach_who_subscribed_in_all_mode() {
+    let grid = Grid::start().await;
+    for name in ["legacy-http", "legacy-sse", "modern-http"] {
+        updates_arrive(&grid, name, "all").await;
+    }
+}
+
+#[tokio::test]
+async fn updates_of_a_resource_reach_who_subscribed_in_single_mode() {
+    let grid = Grid::start().await;
+    for name in ["legacy-http", "legacy-sse", "modern-http"] {
+        updates_arrive(&grid, name, "single").await;
+    }
+}
+
+#[tokio::test]
+async fn only_messages_of_the_level_asked_for_are_logged() {
+    let grid = Grid::start().await;
+    let clients = Client::both(&grid.gateway).await;
+    for client in clients {
+        let mut general = None;
+        if let Client::Legacy(legacy) = &client {
+            general = Some(legacy.listen(None).await);
+            legacy
+                .ask("logging/setLevel", json!({ "level": "error" }))
+                .await;
+        }
+        for (name, _) in &grid.upstreams {
+            let case = format!("{} to {name}", client.era());
+            let log = |level: &str| {
+                let said = json!({ "level": level, "text": format!("{case} {level}") });
+                let level = json!({ "io.modelcontextprotocol/logLevel": "error" });
+                json!({ "name": format!("{name}__log"), "arguments": said, "_meta": level })
+            };
+            let mut less = client.raw("1", "tools/call", log("info")).await;
+            less.result().await;
+            let mut more = client.raw("1", "tools/call", log("critical")).await;
+            assert_eq!(text_of(&more.result().await), "logged", "{case}");
+            let method = "notifications/message";
+            assert_eq!(less.heard(method), Vec::<Value>::new(), "{case}");
+            // Some transports cannot say which call a message belongs to.
+            let told = match (more.heard(method).pop(), &mut general) {
+                (Some(told), _) => told,
+                (None, Some(general)) => general.notification(method).await,
+                (None, None) => panic!("{case}: no message"),
+            };
+            assert_eq!(told["params"]["data"], format!("{case} critical"), "{case}");
+        }
+    }
+}

@@ -1,0 +1,280 @@
+//! Whose answer is whose, and that nothing is spelled anew on the way.
+
+use std::sync::Arc;
+
+use mcpproxy_testkit::{Broken, EraSupport, Sample};
+use mcpproxy_text as text;
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestRunner};
+use serde_json::{Value, json};
+use tokio::task::JoinSet;
+
+use crate::support::{Gateway, Legacy, Modern, Over, Upstream, scripted, text_of};
+
+async fn echo(over: Over) -> Upstream {
+    Upstream::start(Sample::Echo, EraSupport::LegacyOnly, over).await
+}
+
+fn all_mode(upstreams: &[(&str, Value)]) -> Value {
+    let upstreams: serde_json::Map<_, _> = upstreams
+        .iter()
+        .map(|(name, settings)| ((*name).to_owned(), settings.clone()))
+        .collect();
+    json!({ "routing_mode": "all", "mcpServers": upstreams })
+}
+
+/// Makes twenty calls under colliding ids and checks that each answer is its own.
+async fn twenty_calls(downstream: &Legacy, client: usize) {
+    for call in 0..20 {
+        let id = ["1", "\"1\"", "1.0", "1e0", "\"\\u0031\""][call % 5];
+        let said = format!("client {client} call {call}");
+        let params = json!({ "name": "echo__echo", "arguments": { "text": said } });
+        let mut reply = downstream.raw(id, "tools/call", &params.to_string()).await;
+        let result = reply.result().await;
+        assert_eq!(text_of(&result), said);
+        let under = format!(r#"{{"jsonrpc":"2.0","id":{id},"#);
+        assert!(reply.raw[0].starts_with(&under), "{}", reply.raw[0]);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_hundred_clients_with_the_same_ids_get_exactly_their_own_answers() {
+    let upstream = echo(Over::Shared).await;
+    let gateway = Gateway::start(&all_mode(&[("echo", upstream.settings.clone())])).await;
+    let http = crate::support::Http::new(&gateway.url("/mcp"));
+    let mut clients = JoinSet::new();
+    for client in 0..200 {
+        let http = http.clone();
+        clients.spawn(async move {
+            let downstream = Legacy::open_with(http, json!({})).await;
+            twenty_calls(&downstream, client).await;
+        });
+    }
+    while let Some(ended) = clients.join_next().await {
+        ended.unwrap();
+    }
+    assert_eq!(upstream.received_with("tools/call").len(), 4000);
+}
+
+#[tokio::test]
+async fn an_id_that_is_in_flight_is_refused_until_it_is_free() {
+    let upstream = echo(Over::Shared).await;
+    let gateway = Gateway::start(&all_mode(&[("echo", upstream.settings.clone())])).await;
+    let downstream = Arc::new(Legacy::open(&gateway.url("/mcp"), json!({})).await);
+    let hanging = {
+        let downstream = Arc::clone(&downstream);
+        let params = r#"{"name":"echo__hang","arguments":{}}"#;
+        tokio::spawn(async move {
+            downstream
+                .raw("7", "tools/call", params)
+                .await
+                .answer()
+                .await
+        })
+    };
+    upstream.until_received("\"hang\"").await;
+    let params = r#"{"name":"echo__echo","arguments":{"text":"second"}}"#;
+    let mut second = downstream.raw("7", "tools/call", params).await;
+    assert_eq!(second.status, 400);
+    let error = second.error().await;
+    assert_eq!(error["code"], -32600);
+    assert_eq!(
+        error["message"],
+        "a request with this id is in flight already"
+    );
+    // Another session has ids of its own.
+    let other = Legacy::open(&gateway.url("/mcp"), json!({})).await;
+    other.raw("7", "tools/call", params).await.result().await;
+    let cancel = json!({ "requestId": 7 });
+    downstream.notify("notifications/cancelled", cancel).await;
+    assert!(hanging.await.unwrap().get("error").is_some());
+    let mut third = downstream.raw("7", "tools/call", params).await;
+    assert_eq!(text_of(&third.result().await), "second");
+}
+
+#[tokio::test]
+async fn a_call_without_an_id_is_refused_in_both_eras() {
+    let upstream = echo(Over::Shared).await;
+    let gateway = Gateway::start(&all_mode(&[("echo", upstream.settings.clone())])).await;
+    let legacy = Legacy::open(&gateway.url("/mcp"), json!({})).await;
+    let modern = Modern::new(&gateway.url("/mcp"), json!({}));
+    let mut params = json!({ "name": "echo__echo", "arguments": { "text": "x" } });
+    let body = |params: &Value| {
+        json!({ "jsonrpc": "2.0", "method": "tools/call", "params": params }).to_string()
+    };
+    let one = legacy.send(body(&params)).await;
+    params["_meta"] = modern.envelope();
+    let routing = Modern::routing("tools/call", &params);
+    let other = modern.send(body(&params), routing).await;
+    for mut reply in [one, other] {
+        assert_eq!(reply.status, 400);
+        let error = reply.error().await;
+        assert_eq!(error["message"], "`tools/call` needs an id");
+    }
+    // A call that is answered shows that nothing went before it.
+    legacy.call("echo__echo", json!({ "text": "y" })).await;
+    assert_eq!(upstream.received_with("tools/call").len(), 1);
+}
+
+#[tokio::test]
+async fn an_answer_to_a_question_that_was_not_asked_is_nobody_s() {
+    let web = echo(Over::Http).await;
+    let stranger =
+        scripted(r#"answer 987654 '{"content":[{"type":"text","text":"not yours"}]}'; say mine"#);
+    let config = all_mode(&[("web", web.settings.clone()), ("line", stranger)]);
+    let gateway = Gateway::start(&config).await;
+    let downstream = Legacy::open(&gateway.url("/mcp"), json!({})).await;
+    let result = downstream.call("line__do", json!({})).await;
+    assert_eq!(text_of(&result), "mine");
+    web.http
+        .as_ref()
+        .unwrap()
+        .break_answers("tools/call", Broken::WrongId);
+    let params = json!({ "name": "web__echo", "arguments": { "text": "x" } });
+    let error = downstream.request("tools/call", params).await.error().await;
+    assert!(
+        error["message"]
+            .as_str()
+            .unwrap()
+            .contains("another request"),
+        "{error}"
+    );
+}
+
+#[tokio::test]
+async fn an_answer_that_comes_after_a_cancel_reaches_nobody() {
+    // The first call is answered only once it was cancelled, the second at once.
+    let late = r#"case "$line" in
+      *'"late"'*) late=$id ;;
+      *) answer "$late" '{"content":[{"type":"text","text":"late"}]}'; say fresh ;;
+    esac"#;
+    let gateway = Gateway::start(&all_mode(&[("line", scripted(late))])).await;
+    let downstream = Arc::new(Legacy::open(&gateway.url("/mcp"), json!({})).await);
+    let first = {
+        let downstream = Arc::clone(&downstream);
+        let params = r#"{"name":"line__do","arguments":{"when":"late"}}"#;
+        tokio::spawn(async move {
+            downstream
+                .raw("1", "tools/call", params)
+                .await
+                .answer()
+                .await
+        })
+    };
+    let cancelled = crate::support::until("the call in flight", || async {
+        let status = gateway.api("/status").await;
+        (status["calls_in_flight"] == 1).then_some(())
+    });
+    cancelled.await;
+    let cancel = json!({ "requestId": 1, "reason": "enough" });
+    downstream.notify("notifications/cancelled", cancel).await;
+    let first = first.await.unwrap();
+    assert_eq!(first["error"]["message"], "cancelled by the downstream");
+    let params = r#"{"name":"line__do","arguments":{"when":"now"}}"#;
+    let mut second = downstream.raw("1", "tools/call", params).await;
+    assert_eq!(text_of(&second.result().await), "fresh");
+}
+
+#[tokio::test]
+async fn what_an_upstream_answers_is_not_spelled_anew() {
+    let odd = r#"{"content":[ ],"n":1.0,"big":123456789012345678901234567890,"e":1e2, "z":-0.0,"new":{"b":1 , "a":"\u00e9\/"},"_meta":{"k":[]}}"#;
+    let script = scripted(&format!("answer \"$id\" '{odd}'"));
+    let gateway = Gateway::start(&all_mode(&[("line", script)])).await;
+    let downstream = Legacy::open(&gateway.url("/mcp"), json!({})).await;
+    let mut reply = downstream
+        .request("tools/call", json!({ "name": "line__do", "arguments": {} }))
+        .await;
+    reply.result().await;
+    let expected = format!(r#"{{"jsonrpc":"2.0","id":1,"result":{odd}}}"#);
+    assert_eq!(reply.raw, [expected]);
+}
+
+/// JSON in all spellings that leave its meaning alone.
+fn arguments() -> impl Strategy<Value = String> {
+    let number = prop_oneof![
+        "-?(0|[1-9][0-9]{0,30})",
+        "-?(0|[1-9][0-9]{0,3})\\.[0-9]{1,5}",
+        "[1-9](\\.[0-9])?[eE][+-]?[0-9]{1,2}",
+    ];
+    let string = r#""([a-zA-Z0-9 /äß日😀]|\\u00[46][0-9a-fA-F]|\\[nrt"/\\bf]){0,20}""#;
+    let leaf = prop_oneof![
+        number,
+        string,
+        Just("null".to_owned()),
+        Just("true".to_owned())
+    ];
+    let space = "[ \t]{0,2}";
+    leaf.prop_recursive(4, 40, 5, move |inner| {
+        let entries = prop::collection::vec((space, inner, space), 0..5);
+        prop_oneof![entries.clone().prop_map(array), entries.prop_map(object)]
+    })
+    .prop_map(|value| format!(r#"{{"text":"t", "v" : {value}}}"#))
+}
+
+fn array(entries: Vec<(String, String, String)>) -> String {
+    let entries = entries.iter();
+    let entries: Vec<_> = entries
+        .map(|(a, value, b)| format!("{a}{value}{b}"))
+        .collect();
+    format!("[{}]", entries.join(","))
+}
+
+fn object(entries: Vec<(String, String, String)>) -> String {
+    let entries = entries.iter().enumerate();
+    let entries: Vec<_> = entries
+        .map(|(at, (a, value, b))| format!("{a}\"k{at}\\u0041\"{b}:{value}"))
+        .collect();
+    format!("{{{}}}", entries.join(","))
+}
+
+/// Sends arguments in every way there is and checks what the upstreams got.
+async fn check_sent(all: &Legacy, call: &Legacy, upstreams: [&Upstream; 2], raw: &str) {
+    let quoted = Value::from(raw).to_string();
+    for (name, upstream) in ["line", "web"].into_iter().zip(upstreams) {
+        let direct = format!(r#"{{"name":"{name}__echo","arguments":{raw}}}"#);
+        let within = |args: &str| {
+            format!(r#"{{"name":"call_tool_read","arguments":{{"name":"{name}:echo",{args}}}}}"#)
+        };
+        let ways = [
+            (all, direct),
+            (call, within(&format!(r#""args":{raw}"#))),
+            (call, within(&format!(r#""args_json":{quoted}"#))),
+        ];
+        for (downstream, params) in ways {
+            let before = upstream.received_with("tools/call").len();
+            downstream
+                .raw("1", "tools/call", &params)
+                .await
+                .result()
+                .await;
+            let got = upstream.received_with("tools/call");
+            assert_eq!(got.len(), before + 1);
+            let (got, _) = text::get(&got[before], &["params", "arguments"]).unwrap();
+            assert_eq!(got, raw);
+        }
+    }
+}
+
+#[test]
+fn what_the_upstream_gets_is_what_was_sent_for_any_arguments() {
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let (line, web) =
+        runtime.block_on(async { (echo(Over::Shared).await, echo(Over::Http).await) });
+    let config = all_mode(&[
+        ("line", line.settings.clone()),
+        ("web", web.settings.clone()),
+    ]);
+    let gateway = runtime.block_on(Gateway::start(&config));
+    let open = |path| runtime.block_on(Legacy::open(&gateway.url(path), json!({})));
+    let (all, call) = (open("/mcp/all"), open("/mcp/call"));
+    let config = Config {
+        cases: 48,
+        failure_persistence: None,
+        ..Config::default()
+    };
+    let checked = TestRunner::new(config).run(&arguments(), |raw| {
+        runtime.block_on(check_sent(&all, &call, [&line, &web], &raw));
+        Ok(())
+    });
+    checked.unwrap();
+}

@@ -1,0 +1,26 @@
+//! The program as its users have it: real processes, real sockets, real upstreams.
+//!
+//! One target for all, a module a concern. Deliberately absent: anything that a crate's own tests
+//! can show without a process.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::print_stderr,
+    reason = "a test that fails should fail at once and say where"
+)]
+
+mod support;
+
+mod access;
+mod asks;
+mod eras;
+mod ids;
+mod modes;
+mod peers;
+mod reload;
+mod resilience;
+mod screens;
+mod spine;

@@ -1,0 +1,114 @@
+//! `mcpproxy stdio`, in front of a running gateway and with one of its own: the same conversation
+//! in both eras, and an end that loses nothing.
+
+use std::time::Duration;
+
+use mcpproxy_testkit::{EraSupport, Sample};
+use serde_json::{Value, json};
+
+use super::measure::bounded;
+use crate::support::{Bridge, Gateway, Home, Over, Upstream, names_of, text_of};
+
+/// How long the process may live after its input has ended and everything is answered.
+const PROMPT: Duration = Duration::from_secs(1);
+
+/// How long the gateways here let calls go on: `shutdown_grace`.
+const GRACE: Duration = Duration::from_secs(1);
+
+/// A bridge to a gateway that runs, or one that is a gateway itself.
+struct Setting {
+    bridge: Bridge,
+    upstream: Upstream,
+    _home: Home,
+    _gateway: Option<Gateway>,
+}
+
+async fn setting(standalone: bool) -> Setting {
+    let upstream = Upstream::start(Sample::Echo, EraSupport::Both, Over::Shared).await;
+    let home = Home::new(&json!({
+        "limits": { "shutdown_grace": "1s" },
+        "mcpServers": { "up": upstream.settings },
+    }));
+    let mut args = vec!["--mode", "all"];
+    let mut gateway = None;
+    if standalone {
+        args.push("--standalone");
+    } else {
+        gateway = Some(Gateway::start_in(home.clone()).await);
+    }
+    Setting {
+        bridge: Bridge::start(&home, &args),
+        upstream,
+        _home: home,
+        _gateway: gateway,
+    }
+}
+
+async fn converse(bridge: &mut Bridge, dress: fn(Value) -> Value) {
+    let listed = bridge.ask("tools/list", dress(json!({}))).await;
+    assert!(names_of(&listed["tools"]).contains(&"up__echo"), "{listed}");
+    let params = json!({ "name": "up__echo", "arguments": { "text": "there and back" } });
+    let result = bridge.ask("tools/call", dress(params)).await;
+    assert_eq!(text_of(&result), "there and back");
+}
+
+#[tokio::test]
+async fn both_eras_are_bridged() {
+    for standalone in [false, true] {
+        let mut legacy = setting(standalone).await;
+        let hello = legacy.bridge.open_legacy().await;
+        assert_eq!(hello["serverInfo"]["name"], "mcpproxy");
+        converse(&mut legacy.bridge, |params| params).await;
+        legacy.bridge.close();
+        bounded("an end", PROMPT, legacy.bridge.ends()).await;
+
+        let mut modern = setting(standalone).await;
+        let params = Bridge::modern(json!({}));
+        let found = modern.bridge.ask("server/discover", params).await;
+        assert_eq!(found["supportedVersions"], json!(["2026-07-28"]));
+        converse(&mut modern.bridge, Bridge::modern).await;
+        modern.bridge.close();
+        bounded("an end", PROMPT, modern.bridge.ends()).await;
+    }
+}
+
+/// As `printf ... | mcpproxy stdio` does: everything is written, then the input ends.
+#[tokio::test]
+async fn answers_in_flight_are_delivered_after_the_input_has_ended() {
+    type Dress = fn(Value) -> Value;
+    let eras: [(bool, Dress); 2] = [(false, |params| params), (true, Bridge::modern)];
+    for standalone in [false, true] {
+        for (modern, dress) in eras {
+            let mut setting = setting(standalone).await;
+            let bridge = &mut setting.bridge;
+            if !modern {
+                bridge.open_legacy().await;
+            }
+            let slow = json!({ "name": "up__slow", "arguments": { "ms": 400 } });
+            let echo = json!({ "name": "up__echo", "arguments": { "text": "last" } });
+            let slow = bridge.request("tools/call", &dress(slow)).await;
+            let echo = bridge.request("tools/call", &dress(echo)).await;
+            bridge.close();
+            let last = bridge.answer(echo).await;
+            assert_eq!(text_of(&last["result"]), "last", "{last}");
+            let answer = bridge.answer(slow).await;
+            assert!(text_of(&answer["result"]).contains("400"), "{answer}");
+            bounded("an end", PROMPT, bridge.ends()).await;
+        }
+    }
+}
+
+/// A call that never ends does not keep a process whose agent has gone.
+#[tokio::test]
+async fn a_call_that_hangs_does_not_outlive_the_agent_for_long() {
+    for standalone in [false, true] {
+        let mut setting = setting(standalone).await;
+        let bridge = &mut setting.bridge;
+        bridge.open_legacy().await;
+        let hang = json!({ "name": "up__hang", "arguments": {} });
+        bridge.request("tools/call", &hang).await;
+        setting.upstream.until_received("\"hang\"").await;
+        bridge.close();
+        bounded("an end", GRACE + PROMPT, bridge.gone()).await;
+    }
+}

@@ -1,0 +1,402 @@
+//! What people see: exit code, standard output and standard error of the command line, with
+//! ports, paths, times and tokens replaced by their names.
+
+use insta::assert_snapshot;
+use mcpproxy_testkit::{EraSupport, Sample};
+use serde_json::json;
+
+use crate::support::{Gateway, Home, Over, Upstream};
+
+/// Runs a command and returns the screen.
+async fn screen(home: &Home, args: &[&str]) -> String {
+    let output = home.run(args).await;
+    let mut screen = format!("$ mcpproxy {}\n", args.join(" "));
+    for (name, text) in [("stdout", &output.stdout), ("stderr", &output.stderr)] {
+        let text = String::from_utf8_lossy(text);
+        if !text.is_empty() {
+            screen.push_str(&format!("--- {name}\n{text}"));
+        }
+    }
+    screen.push_str(&format!("--- exit {}", output.status.code().unwrap()));
+    filtered(&screen, home)
+}
+
+fn filtered(screen: &str, home: &Home) -> String {
+    let screen = screen.replace(home.path().to_str().unwrap(), "[HOME]");
+    // Trailing space is nothing that anybody sees, and editors remove it from snapshots.
+    let lines = screen.lines().map(str::trim_end);
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// Replaces what follows `before` up to the next space or the end of the line.
+fn hidden(screen: &str, before: &str, name: &str) -> String {
+    let lines = screen.lines().map(|line| match line.split_once(before) {
+        Some((start, rest)) => {
+            let end = rest.find(' ').unwrap_or(rest.len());
+            format!("{start}{before}{name}{}", &rest[end..])
+        }
+        None => line.to_owned(),
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+fn written(text: &str) -> Home {
+    let home = Home::new(&json!({}));
+    home.configure(text);
+    home
+}
+
+async fn running() -> (Gateway, Upstream) {
+    let github = Upstream::start(Sample::Github, EraSupport::Both, Over::Shared).await;
+    let config = json!({ "mcpServers": { "github": github.settings } });
+    (Gateway::start(&config).await, github)
+}
+
+#[tokio::test]
+async fn help_names_the_commands() {
+    let home = written("");
+    assert_snapshot!(screen(&home, &["-h"]).await, @r"
+    $ mcpproxy -h
+    --- stdout
+    Firewall and flight recorder for agents that use the Model Context Protocol
+
+    Usage: mcpproxy [OPTIONS] <COMMAND>
+
+    Commands:
+      serve         Run the gateway
+      stdio         Connect an agent that knows only stdio to the running gateway
+      init          Find the MCP configurations of agents, import their servers, point them here
+      doctor        Show what works, what does not, and what to do about it
+      status        Show how the running gateway is doing
+      upstream      Manage upstream MCP servers
+      tools         Look at tools
+      call          Call a tool through the running gateway
+      stop-calls    Stop calls at once: all of them, or those of one upstream, session or principal
+      resume-calls  Let stopped calls pass again
+      token         Manage the tokens that agents authenticate with
+      config        Check and show the configuration
+      demo          Start sample servers and show a call going through, with nothing installed
+      completions   Print a completion script
+      man           Print the manual page
+      help          Print this message or the help of the given subcommand(s)
+
+    Options:
+      -c, --config <FILE>      The only configuration file that is read
+      -d, --data-dir <DIR>     Folder for state, socket and user configuration
+      -o, --output <OUTPUT>    Form of the output [default: table] [possible values: table, json, yaml,
+                               jsonl]
+          --json               The same as `--output json`
+          --log-level <LEVEL>  Least weight of an event that is logged: error, warn, info, debug or
+                               trace
+      -h, --help               Print help (see more with '--help')
+      -V, --version            Print version
+    --- exit 0
+    ");
+}
+
+#[tokio::test]
+async fn mistakes_in_the_command_line_are_explained() {
+    let home = written("");
+    assert_snapshot!(screen(&home, &["upstrem", "list"]).await, @r"
+    $ mcpproxy upstrem list
+    --- stderr
+    error: unrecognized subcommand 'upstrem'
+
+      tip: a similar subcommand exists: 'upstream'
+
+    Usage: mcpproxy [OPTIONS] <COMMAND>
+
+    For more information, try '--help'.
+    --- exit 3
+    ");
+    assert_snapshot!(screen(&home, &["upstream", "add", "x"]).await, @r"
+    $ mcpproxy upstream add x
+    --- stderr
+    error: give either an address or a program
+    hint: mcpproxy upstream add NAME --url URL, or mcpproxy upstream add NAME -- PROGRAM ARGS
+    --- exit 3
+    ");
+    assert_snapshot!(screen(&home, &["call", "tool-read", "github:get_file", "[1]"]).await, @r#"
+    $ mcpproxy call tool-read github:get_file [1]
+    --- stderr
+    error: the arguments must be a JSON object
+    hint: give an object, as '{"path": "README.md"}'
+    --- exit 3
+    "#);
+}
+
+#[tokio::test]
+async fn a_bad_configuration_is_explained() {
+    let home = written(
+        "listne: 127.0.0.1:0\nmcpServers:\n  github:\n    command: mcp-github\n    env:\n      \
+         TOKEN: ${GITHUB_TOKEN}\n",
+    );
+    assert_snapshot!(screen(&home, &["config", "check"]).await, @r"
+    $ mcpproxy config check
+    --- stderr
+    error: [HOME]/mcpproxy.yaml:1:1: listne: unknown key
+      hint: did you mean `listen`?
+    [HOME]/mcpproxy.yaml:6:14: mcpServers.github.env.TOKEN: environment variable `GITHUB_TOKEN` is not set
+      hint: set it, or give a default with `${GITHUB_TOKEN:-default}`
+    hint: see `mcpproxy config schema`
+    --- exit 3
+    ");
+}
+
+#[tokio::test]
+async fn a_good_configuration_is_shown_with_its_origins() {
+    let home = written("routing_mode: all\nmcpServers:\n  files:\n    command: mcp-files\n");
+    assert_snapshot!(screen(&home, &["config", "check"]).await, @r"
+    $ mcpproxy config check
+    --- stderr
+    read [HOME]/mcpproxy.yaml
+    the configuration is fine
+    --- exit 0
+    ");
+    let shown = screen(&home, &["config", "show", "--origin"]).await;
+    let given = shown.lines().filter(|line| !line.ends_with(" default"));
+    let given: Vec<String> = given
+        .map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "))
+        .collect();
+    assert_snapshot!(given.join("\n"), @r"
+    $ mcpproxy config show --origin
+    --- stdout
+    KEY VALUE ORIGIN
+    data_dir [HOME]/data flag --data-dir
+    mcpServers.files.command mcp-files [HOME]/mcpproxy.yaml:4
+    routing_mode all [HOME]/mcpproxy.yaml:1
+    --- exit 0
+    ");
+}
+
+#[tokio::test]
+async fn upstreams_are_managed_without_a_gateway() {
+    let home = written("# Ours.\nmcpServers:\n  files:\n    command: mcp-files # local\n");
+    let url = "http://127.0.0.1:9/mcp";
+    assert_snapshot!(screen(&home, &["upstream", "add", "notes", "--url", url]).await, @r"
+    $ mcpproxy upstream add notes --url http://127.0.0.1:9/mcp
+    --- stderr
+    changed [HOME]/mcpproxy.yaml
+    --- exit 0
+    ");
+    assert_snapshot!(screen(&home, &["upstream", "disable", "files"]).await, @r"
+    $ mcpproxy upstream disable files
+    --- stderr
+    changed [HOME]/mcpproxy.yaml
+    --- exit 0
+    ");
+    assert_snapshot!(screen(&home, &["upstream", "list"]).await, @r"
+    $ mcpproxy upstream list
+    --- stdout
+    NAME   STATUS       TRANSPORT  TOOLS  PROTOCOL_VERSION
+    files  disabled     stdio      -      -
+    notes  not running  http       -      -
+    --- stderr
+    no gateway is running; this is what the configuration says
+    --- exit 0
+    ");
+    assert_snapshot!(screen(&home, &["upstream", "remove", "notes"]).await, @r"
+    $ mcpproxy upstream remove notes
+    --- stderr
+    changed [HOME]/mcpproxy.yaml
+    --- exit 0
+    ");
+    assert_snapshot!(screen(&home, &["upstream", "remove", "nots"]).await, @r"
+    $ mcpproxy upstream remove nots
+    --- stderr
+    error: `[HOME]/mcpproxy.yaml` has no upstream `nots`
+    --- exit 3
+    ");
+    assert_snapshot!(std::fs::read_to_string(home.config()).unwrap(), @r"
+    # Ours.
+    mcpServers:
+      files:
+        command: mcp-files # local
+        enabled: false
+    ");
+}
+
+#[tokio::test]
+async fn without_a_gateway_there_is_a_hint() {
+    let home = written("");
+    assert_snapshot!(screen(&home, &["status"]).await, @r"
+    $ mcpproxy status
+    --- stderr
+    error: no gateway answers at `[HOME]/data/mcpproxy.sock`: No such file or directory (os error 2)
+    hint: start one with `mcpproxy serve`
+    --- exit 2
+    ");
+}
+
+#[tokio::test]
+async fn a_running_gateway_is_shown() {
+    let (gateway, _github) = running().await;
+    let home = &gateway.home;
+    let status = screen(home, &["status"]).await;
+    assert_snapshot!(hidden(&status, "since              ", "[TIME]"), @r#"
+    $ mcpproxy status
+    --- stdout
+    calls_in_flight    0
+    config_problem     -
+    hooks_active       false
+    listen             127.0.0.1:0
+    routing_mode       call
+    security_coverage  proxy_only
+    sessions           0
+    since              [TIME]
+    stopped            []
+    upstreams          {"total":1,"up":1}
+    version            0.1.0
+    --- exit 0
+    "#);
+    assert_snapshot!(screen(home, &["upstream", "list"]).await, @r"
+    $ mcpproxy upstream list
+    --- stdout
+    NAME    STATUS  TRANSPORT  TOOLS  PROTOCOL_VERSION
+    github  up      stdio      3      2026-07-28
+    --- exit 0
+    ");
+    assert_snapshot!(screen(home, &["tools", "list"]).await, @r"
+    $ mcpproxy tools list
+    --- stdout
+    NAME                 DESCRIPTION
+    github:get_file      Read a file of the repository acme/billing.
+    github:list_files    List the files of the repository acme/billing.
+    github:create_issue  Open an issue in the repository acme/billing.
+    --- exit 0
+    ");
+    assert_snapshot!(screen(home, &["tools", "list", "open a ticket"]).await, @r"
+    $ mcpproxy tools list open a ticket
+    --- stdout
+    NAME                 SCORE
+    github:create_issue  0.59
+    github:get_file      0.11
+    --- exit 0
+    ");
+}
+
+#[tokio::test]
+async fn tools_are_called() {
+    let (gateway, _github) = running().await;
+    let home = &gateway.home;
+    let call = async |tool, arguments| screen(home, &["call", "tool-read", tool, arguments]).await;
+    assert_snapshot!(call("github:list_files", "{}").await, @r"
+    $ mcpproxy call tool-read github:list_files {}
+    --- stdout
+    README.md
+    config/production.env
+    docs/on-call.md
+    src/invoice.py
+    src/retry.rs
+    --- exit 0
+    ");
+    assert_snapshot!(call("github:get_file", r#"{"path":"nowhere"}"#).await, @r#"
+    $ mcpproxy call tool-read github:get_file {"path":"nowhere"}
+    --- stdout
+    no file is called `nowhere`
+    --- exit 1
+    "#);
+    assert_snapshot!(call("github:no_such_tool", "{}").await, @r"
+    $ mcpproxy call tool-read github:no_such_tool {}
+    --- stderr
+    error: unknown tool `no_such_tool`
+    --- exit 3
+    ");
+    assert_snapshot!(call("gitlab:list_files", "{}").await, @r"
+    $ mcpproxy call tool-read gitlab:list_files {}
+    --- stderr
+    error: no upstream is named `gitlab`
+    --- exit 3
+    ");
+}
+
+#[tokio::test]
+async fn calls_are_stopped_and_resumed() {
+    let (gateway, _github) = running().await;
+    let home = &gateway.home;
+    let list = ["call", "tool-read", "github:list_files"];
+    assert_snapshot!(screen(home, &["stop-calls", "upstream:github"]).await, @r"
+    $ mcpproxy stop-calls upstream:github
+    --- stderr
+    stopped: upstream:github; let calls pass again with `mcpproxy resume-calls upstream:github`
+    --- exit 0
+    ");
+    assert_snapshot!(screen(home, &list).await, @r"
+    $ mcpproxy call tool-read github:list_files
+    --- stdout
+    denied by mcpproxy: calls are stopped by the operator (upstream:github)
+    --- exit 1
+    ");
+    assert_snapshot!(screen(home, &["resume-calls", "upstream:github"]).await, @r"
+    $ mcpproxy resume-calls upstream:github
+    --- stderr
+    resumed: upstream:github
+    --- exit 0
+    ");
+    assert_snapshot!(screen(home, &["resume-calls", "upstream:github"]).await, @r"
+    $ mcpproxy resume-calls upstream:github
+    --- stderr
+    error: calls of `upstream:github` are not stopped
+    --- exit 3
+    ");
+    assert!(screen(home, &list).await.ends_with("--- exit 0"));
+}
+
+/// The gateway goes on with the last good configuration, and so must whoever watches over it.
+#[tokio::test]
+async fn a_running_gateway_is_found_although_its_file_became_wrong() {
+    let (gateway, _github) = running().await;
+    let home = &gateway.home;
+    home.configure("listne: 127.0.0.1:0\n");
+    gateway.until_logged("configuration not reloaded").await;
+    let status = screen(home, &["status"]).await;
+    let problem = status.lines().find(|line| line.contains("config_problem"));
+    assert_snapshot!(problem.unwrap(), @r"config_problem     [HOME]/mcpproxy.yaml:1:1: listne: unknown key   hint: did you mean `listen`?");
+    assert_snapshot!(screen(home, &["stop-calls"]).await, @r"
+    $ mcpproxy stop-calls
+    --- stderr
+    stopped: all; let calls pass again with `mcpproxy resume-calls all`
+    --- exit 0
+    ");
+}
+
+#[tokio::test]
+async fn tokens_are_made_shown_and_revoked() {
+    let (gateway, _github) = running().await;
+    let home = &gateway.home;
+    let made = screen(home, &["token", "create", "ci", "--upstream", "github"]).await;
+    assert_snapshot!(hidden(&made, "mcp_agt_", "[TOKEN]"), @r"
+    $ mcpproxy token create ci --upstream github
+    --- stdout
+    mcp_agt_[TOKEN]
+    --- stderr
+    this is the only time that the token is shown
+    --- exit 0
+    ");
+    assert_snapshot!(screen(home, &["token", "create", "ci"]).await, @r"
+    $ mcpproxy token create ci
+    --- stderr
+    error: there is a token `ci` already
+    --- exit 3
+    ");
+    let listed = screen(home, &["token", "list"]).await;
+    assert_snapshot!(hidden(&listed, "ci    ", "[TIME]"), @r"
+    $ mcpproxy token list
+    --- stdout
+    NAME  CREATED                   UPSTREAMS
+    ci    [TIME]  github
+    --- exit 0
+    ");
+    assert_snapshot!(screen(home, &["token", "revoke", "ci"]).await, @r"
+    $ mcpproxy token revoke ci
+    --- stderr
+    revoked `ci`
+    --- exit 0
+    ");
+    assert_snapshot!(screen(home, &["token", "revoke", "ci"]).await, @r"
+    $ mcpproxy token revoke ci
+    --- stderr
+    error: there is no token `ci`
+    --- exit 3
+    ");
+}
