@@ -6,6 +6,9 @@
 use std::env;
 use std::fs;
 use std::path::Path;
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::Relaxed;
+use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
@@ -20,8 +23,8 @@ use crate::process::{signal, wait_for};
 use crate::workspace::{self, Profile};
 
 /// How long an upstream process may outlive a killed gateway.
-const LINGER_LIMIT: Duration = Duration::from_secs(5);
-const START_LIMIT: Duration = Duration::from_secs(20);
+const LINGER_LIMIT: Duration = Duration::from_secs(15);
+const START_LIMIT: Duration = Duration::from_mins(1);
 const UPSTREAMS: usize = 2;
 /// Every so many kills one comes while the gateway is still starting its upstreams.
 const EARLY_EVERY: usize = 4;
@@ -41,39 +44,74 @@ enum Case {
         /// How often to kill
         #[arg(long, default_value_t = 1000)]
         count: usize,
+        /// How many gateways are killed at the same time
+        #[arg(long, default_value_t = 16)]
+        at_once: usize,
     },
 }
 
 /// Runs the chosen case.
 pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     match arguments.case {
-        Case::Kill { count } => kill_many(count),
+        Case::Kill { count, at_once } => kill_many(count, at_once),
     }
 }
 
-fn kill_many(count: usize) -> Result<Outcome> {
+fn kill_many(count: usize, at_once: usize) -> Result<Outcome> {
     let programs = workspace::build(&workspace::root()?, &["mcpproxy"], Profile::Debug)?;
     let program = programs.join("mcpproxy");
+    let tally = Tally::default();
     let begun = Instant::now();
-    let mut orphans = 0;
-    let mut seen = 0;
-    for round in 1..=count {
-        let early = round % EARLY_EVERY == 0;
-        let marker = format!("soak-{}-{round}-", std::process::id());
-        seen += kill_once(&program, &marker, early).with_context(|| format!("kill {round}"))?;
-        orphans += sweep(&marker)?;
-        if round % PROGRESS_EVERY == 0 || round == count {
-            let seconds = begun.elapsed().as_secs();
-            println!(
-                "{round}/{count} kills, {seen} upstream processes seen, {orphans} orphans, {seconds} s"
-            );
-        }
-    }
-    Ok(if orphans == 0 {
+    // A kill is mostly waiting for a stubborn upstream's time to run out, so many share the wait.
+    thread::scope(|scope| {
+        let workers: Vec<_> = (0..at_once.max(1))
+            .map(|_| scope.spawn(|| tally.work(&program, count, begun)))
+            .collect();
+        let join = |worker: thread::ScopedJoinHandle<'_, Result<()>>| {
+            worker.join().unwrap_or_else(|_| bail!("a worker panicked"))
+        };
+        workers.into_iter().try_for_each(join)
+    })?;
+    Ok(if tally.orphans.load(Relaxed) == 0 {
         Outcome::Clean
     } else {
         Outcome::Failed
     })
+}
+
+/// What all workers have done together.
+#[derive(Default)]
+struct Tally {
+    begun: AtomicUsize,
+    done: AtomicUsize,
+    seen: AtomicUsize,
+    orphans: AtomicUsize,
+}
+
+impl Tally {
+    /// Kills until `count` kills are begun.
+    fn work(&self, program: &Path, count: usize, begun: Instant) -> Result<()> {
+        loop {
+            let round = self.begun.fetch_add(1, Relaxed) + 1;
+            if round > count {
+                return Ok(());
+            }
+            let early = round.is_multiple_of(EARLY_EVERY);
+            let marker = format!("soak-{}-{round}-", std::process::id());
+            let seen =
+                kill_once(program, &marker, early).with_context(|| format!("kill {round}"))?;
+            let seen = self.seen.fetch_add(seen, Relaxed) + seen;
+            let orphans = sweep(&marker)?;
+            let orphans = self.orphans.fetch_add(orphans, Relaxed) + orphans;
+            let done = self.done.fetch_add(1, Relaxed) + 1;
+            if done.is_multiple_of(PROGRESS_EVERY) || done == count {
+                let seconds = begun.elapsed().as_secs();
+                println!(
+                    "{done}/{count} kills, {seen} upstream processes seen, {orphans} orphans, {seconds} s"
+                );
+            }
+        }
+    }
 }
 
 /// Starts a gateway, kills it, and returns how many upstream processes it had by then.

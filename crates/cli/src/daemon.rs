@@ -146,12 +146,22 @@ impl Daemon {
                 continue;
             }
             seen = now;
-            match Configurer::reload(&*files) {
-                Ok(report) => tracing::info!("configuration reloaded: {}", summary(&report)),
-                Err(fault) => {
-                    tracing::error!("configuration not reloaded, the last good one stays: {fault}");
-                }
+            reload_and_log(&files);
+        }
+    }
+}
+
+/// Reads the files again and logs what came of it.
+pub(crate) fn reload_and_log(files: &ConfigFiles) {
+    match files.reload() {
+        Ok(report) => {
+            tracing::info!("configuration reloaded: {}", summary(&report));
+            for key in &report.needs_restart {
+                tracing::warn!("`{key}` changed, which takes effect only after a restart");
             }
+        }
+        Err(fault) => {
+            tracing::error!("configuration not reloaded, the last good one stays: {fault}");
         }
     }
 }

@@ -138,7 +138,8 @@ impl Engine {
         {
             return FlowType::None;
         }
-        let body = std::str::from_utf8(call.wire.params()).unwrap_or_default();
+        // The whole message leaves, with members of the envelope that nobody knows.
+        let body = std::str::from_utf8(&call.wire.raw).unwrap_or_default();
         let limits = field_limits(settings);
         let Some(origin) = self
             .fields

@@ -46,7 +46,8 @@ impl Fields {
         limits: FieldLimits,
         now: Tick,
     ) {
-        let hashes: Vec<_> = hashes(body, limits.min_length).collect();
+        let is_text = |kind| kind == LeafKind::Text;
+        let hashes: Vec<_> = hashes(body, limits.min_length, is_text).collect();
         if hashes.is_empty() {
             return;
         }
@@ -84,7 +85,10 @@ impl Fields {
             return None;
         }
         session.used = now;
-        hashes(body, limits.min_length).find_map(|hash| session.origins.get(&hash).cloned())
+        // What was read as text may be sent as a key.
+        let can_carry = |kind| matches!(kind, LeafKind::Text | LeafKind::Key);
+        hashes(body, limits.min_length, can_carry)
+            .find_map(|hash| session.origins.get(&hash).cloned())
     }
 }
 
@@ -115,13 +119,15 @@ fn make_room(
     }
 }
 
-/// Hashes each text field that is long enough, as it is and normalized.
-fn hashes(body: &str, min_length: usize) -> impl Iterator<Item = Id128> {
+/// Hashes each field of the chosen kinds that is long enough, as it is and normalized.
+fn hashes(
+    body: &str,
+    min_length: usize,
+    chosen: impl Fn(LeafKind) -> bool,
+) -> impl Iterator<Item = Id128> {
     text::leaves(body)
         .into_iter()
-        .filter(move |leaf| {
-            leaf.kind == LeafKind::Text && leaf.text.trim().chars().count() >= min_length
-        })
+        .filter(move |leaf| chosen(leaf.kind) && leaf.text.trim().chars().count() >= min_length)
         .flat_map(|leaf| [digest(&leaf.text), digest(&leaf.text.trim().to_lowercase())])
 }
 
@@ -185,6 +191,7 @@ mod tests {
             1,
             true,
         );
+        check(1, r#"{"The quarterly figures are not public":1}"#, 1, true);
         check(1, r#"{"text":"The quarterly figures"}"#, 1, false);
         check(
             2,

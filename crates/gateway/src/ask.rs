@@ -62,7 +62,7 @@ async fn answer(passage: &Passage<'_>, asked: &Frame, reply: &Frame) -> Result<(
     let sent = Frame::parse(reply.with_id(id), passage.gateway.limits())?;
     let kind = MessageKind::Answer(Arc::clone(asked.method()));
     match passage.clear_as(&sent, kind, 0).await {
-        Ok(cleared) => Ok(passage.instance.send(&cleared, Vec::new()).await?),
+        Ok(cleared) => passage.deliver(&cleared).await,
         Err(failure) => {
             passage
                 .instance

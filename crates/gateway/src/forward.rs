@@ -10,7 +10,7 @@ use mcpproxy_core::{
     Askable, Call, Cleared, Declared, MessageKind, Outcome, Status, ToolName, ToolRef, Verdict,
 };
 use mcpproxy_engine::Before;
-use mcpproxy_mcp::era::{self, Era};
+use mcpproxy_mcp::era::{self, Era, META_LOG_LEVEL};
 use mcpproxy_mcp::{Frame, FrameKind, compose, header, input};
 use mcpproxy_text as text;
 use mcpproxy_upstream::instance::ticket;
@@ -22,6 +22,7 @@ use crate::ask;
 use crate::downstream::{Downstream, Way};
 use crate::error::{Failure, Fault};
 use crate::gateway::Gateway;
+use crate::session::{is_log_message, reaches};
 use crate::translate;
 
 /// Input rounds of one call at most.
@@ -135,7 +136,10 @@ impl Passage<'_> {
             if leg > ROUNDS {
                 return Err(Failure::params("the upstream asked for input too often"));
             }
-            outgoing = ask::gather(self, &outgoing, &wanted, origin).await?;
+            outgoing = tokio::select! {
+                gathered = ask::gather(self, &outgoing, &wanted, origin) => gathered?,
+                why = self.broken_off(cleared.value(), &origin.way) => return Err(why),
+            };
         }
     }
 
@@ -294,12 +298,45 @@ impl Passage<'_> {
         token: Option<&str>,
         origin: &Origin,
     ) -> Result<(), Failure> {
+        if !self.wants(frame, origin) {
+            return Ok(());
+        }
         let limits = self.gateway.limits();
         let frame = translate::notification(frame, ticket, token, &origin.id, limits)?;
         if !origin.way.tell(frame.raw().clone()) {
             tracing::debug!("dropped a notification for a downstream that does not keep up");
         }
         Ok(())
+    }
+
+    /// Tells whether the downstream asked for a notification. Log messages of a legacy upstream
+    /// come at a level that a modern downstream names with each request, if it wants any.
+    fn wants(&self, frame: &Frame, origin: &Origin) -> bool {
+        if let Some(session) = &self.downstream.session {
+            return session.wants(frame);
+        }
+        let translated = (self.downstream.era, self.instance.era()) == (Era::Modern, Era::Legacy);
+        if !translated || !is_log_message(frame) {
+            return true;
+        }
+        let least = origin.frame.parameter(&["_meta", META_LOG_LEVEL]);
+        least.is_some_and(|least| reaches(frame, &least))
+    }
+
+    /// Sends a cleared message that is not answered, and puts it on record.
+    pub(crate) async fn deliver(&self, cleared: &Cleared<Call>) -> Result<(), Failure> {
+        let started = Instant::now();
+        let sent = self.instance.send(cleared, Vec::new()).await;
+        let sent = sent.map_err(Failure::from);
+        let problem = sent.as_ref().err().map(|failure| failure.outside.clone());
+        let outcome = Outcome {
+            body: Bytes::new(),
+            status: problem.as_ref().map_or(Status::Success, |_| Status::Error),
+            took: started.elapsed(),
+        };
+        let kept = self.gateway.engine.after(cleared, &outcome, problem).await;
+        kept.map_err(|fault| Failure::internal(fault.to_string()))?;
+        sent
     }
 
     /// Takes what came back through the engine. In strict mode it is on disk before it is released.

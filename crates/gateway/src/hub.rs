@@ -92,7 +92,16 @@ impl GatewayHub {
                 watchers.remove(uri);
             }
         }
-        watchers.contains_key(uri)
+        drop(watchers);
+        self.is_watched(uri)
+    }
+
+    /// Tells whether anybody wants to hear of updates of a resource.
+    pub fn is_watched(&self, uri: &str) -> bool {
+        let by_session = lock(&self.watchers).contains_key(uri);
+        let mut subscribers = lock(&self.subscribers);
+        let mut stateless = subscribers.values_mut();
+        by_session || stateless.any(|one| one.filter.updates.contains(uri))
     }
 
     /// Forgets what a session that has ended wanted to hear of.

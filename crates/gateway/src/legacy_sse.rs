@@ -13,10 +13,11 @@ use tokio::sync::mpsc;
 
 use crate::downstream::{Downstream, Reply, Way};
 use crate::gateway::Gateway;
+use crate::reply::{Answered, ReplyBody, bare};
 use crate::router;
 use crate::session::{Session, lock};
 use crate::settings::RoutingMode;
-use crate::streamable::{Answered, ReplyBody, bare, read_frame};
+use crate::streamable::read_frame;
 use crate::streams::GENERAL;
 
 /// Events that may wait for a slow downstream.

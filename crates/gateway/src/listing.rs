@@ -166,6 +166,12 @@ pub async fn owner_of(gateway: &Gateway, frame: &Frame) -> Result<Arc<Upstream>,
         .or_else(|| frame.parameter(&["ref", "uri"]));
     let uri = named.ok_or_else(|| Failure::params("`uri` is missing"))?;
     settle(gateway).await;
+    let owner = offering(gateway, &uri);
+    owner.ok_or_else(|| Failure::params(format!("no upstream offers the resource `{uri}`")))
+}
+
+/// Finds the upstream that offers a resource, among those that are up.
+pub fn offering(gateway: &Gateway, uri: &str) -> Option<Arc<Upstream>> {
     let all = gateway.fleet.all();
     let exact = all.values().find(|upstream| {
         let listed = upstream.listed();
@@ -181,11 +187,10 @@ pub async fn owner_of(gateway: &Gateway, frame: &Frame) -> Result<Arc<Upstream>,
                 .listed()
                 .templates
                 .iter()
-                .any(|entry| fits(&entry.key, &uri))
+                .any(|entry| fits(&entry.key, uri))
         })
     };
-    let owner = exact.or_else(by_template).cloned();
-    owner.ok_or_else(|| Failure::params(format!("no upstream offers the resource `{uri}`")))
+    exact.or_else(by_template).cloned()
 }
 
 /// Tells whether an address fits a template: the fixed parts must occur in order.

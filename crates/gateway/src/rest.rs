@@ -22,9 +22,9 @@ use serde_json::{Value, json};
 use crate::downstream::{Downstream, Reply, Way};
 use crate::gateway::Gateway;
 use crate::management;
+use crate::reply::{Answered, json as answered};
 use crate::router;
 use crate::settings::RoutingMode;
-use crate::streamable::{Answered, json as answered};
 
 type Shared = AxumState<Arc<Gateway>>;
 type Who = Extension<Principal>;

@@ -5,10 +5,9 @@ use std::sync::{Arc, Weak};
 use bytes::Bytes;
 use mcpproxy_core::{Declared, Door, MessageKind, Operation, Principal, ToolName};
 use mcpproxy_mcp::compose::{self, quoted};
-use mcpproxy_mcp::era::{Era, META_SERVER_INFO, META_SUBSCRIPTION, MODERN, negotiate};
+use mcpproxy_mcp::era::{Era, META_SERVER_INFO, MODERN, negotiate};
 use mcpproxy_mcp::{Frame, header};
 use mcpproxy_text as text;
-use mcpproxy_upstream::instance::ticket;
 use mcpproxy_upstream::settings::Scope;
 use mcpproxy_upstream::{FromUpstream, Greeting, Upstream};
 use tokio::sync::mpsc;
@@ -18,10 +17,10 @@ use crate::downstream::{Downstream, Way};
 use crate::error::Failure;
 use crate::forward::{Origin, Passage, Target, as_tool_result, forward};
 use crate::gateway::Gateway;
-use crate::hub::Filter;
+use crate::listen::{end_of_subscription, listen};
 use crate::listing;
 use crate::parked::{Parked, Resume};
-use crate::session::{InFlight, NewSession, Session, lock};
+use crate::session::{self, InFlight, NewSession, Session, lock};
 use crate::settings::RoutingMode;
 use crate::shed::Place;
 use crate::toolbox;
@@ -100,7 +99,7 @@ async fn dispatch(
             "ping" => return Ok(Answer::Result("{}".to_owned())),
             "initialize" => return Err(Failure::params("this session is initialized already")),
             "server/discover" => return Err(Failure::method(frame.method())),
-            "logging/setLevel" => set_level(downstream, frame),
+            "logging/setLevel" => set_level(gateway, downstream, frame)?,
             _ => {}
         },
         Era::Modern => {
@@ -164,11 +163,26 @@ fn is_removed(method: &str) -> bool {
     )
 }
 
-fn set_level(downstream: &Downstream, frame: &Frame) {
-    let level = text::get(frame.params(), &["level"]).map(|(raw, _)| raw.to_owned());
-    if let Some(session) = &downstream.session {
-        *lock(&session.log_level) = level;
+/// Notes at which level a downstream wants log messages, and tells the upstreams that speak to it
+/// alone and already do.
+fn set_level(gateway: &Gateway, downstream: &Downstream, frame: &Frame) -> Result<(), Failure> {
+    let level = frame.parameter(&["level"]).unwrap_or_default();
+    let Some(session) = &downstream.session else {
+        return Ok(());
+    };
+    let known = session.set_log_level(&level);
+    let known = known.ok_or_else(|| Failure::params(format!("unknown level `{level}`")))?;
+    if downstream.mode == RoutingMode::Single {
+        return Ok(());
     }
+    for upstream in gateway.fleet.all().values() {
+        let own = upstream.settings().effective_scope() != Scope::Shared;
+        let instance = upstream.existing(&downstream.caller(upstream.name()));
+        if let Some(instance) = instance.filter(|_| own) {
+            session::set_level(&instance, known);
+        }
+    }
+    Ok(())
 }
 
 /// Hands a retry that carries the gateway's own state to the call that waits for it.
@@ -239,7 +253,7 @@ async fn single(
             if instance.era() == Era::Legacy {
                 return match frame.method().as_ref() {
                     "server/discover" => Ok(Answer::Result(translate::discover_result(&instance))),
-                    _ => listen(gateway, frame, origin).await,
+                    _ => listen(gateway, downstream, frame, origin).await,
                 };
             }
         }
@@ -331,7 +345,7 @@ async fn many(
         "resources/templates/list" => listing::templates(gateway, frame, era).await,
         "server/discover" => Ok(Answer::Result(own_discover(gateway))),
         "logging/setLevel" => Ok(Answer::Result("{}".to_owned())),
-        "subscriptions/listen" => listen(gateway, frame, origin).await,
+        "subscriptions/listen" => listen(gateway, downstream, frame, origin).await,
         "tools/call" if downstream.mode == RoutingMode::Call => {
             toolbox::call(gateway, downstream, frame, origin).await
         }
@@ -423,8 +437,9 @@ async fn subscribe(
         .instance(&downstream.caller(upstream.name()))
         .await?;
     if instance.era() == Era::Legacy {
-        let watched = gateway.hub.watch(&uri, session.key.id, wanted);
-        if watched && !wanted && upstream.settings().effective_scope() == Scope::Shared {
+        // What an upstream of the session's own tells comes to the session by itself.
+        let shared = upstream.settings().effective_scope() == Scope::Shared;
+        if shared && gateway.hub.watch(&uri, session.key.id, wanted) && !wanted {
             // Others share the subscription at the upstream and still want it.
             return Ok(Answer::Result("{}".to_owned()));
         }
@@ -487,43 +502,6 @@ async fn pass_updates(mut events: mpsc::Receiver<FromUpstream>, session: Weak<Se
             session.push(&compose::notification(frame.method(), &params));
         }
     }
-}
-
-/// Serves a stateless downstream's subscription until it goes away.
-async fn listen(gateway: &Arc<Gateway>, frame: &Frame, origin: &Origin) -> Result<Answer, Failure> {
-    let wants = |name: &str| {
-        text::get(frame.params(), &["notifications", name]).is_some_and(|(raw, _)| raw == "true")
-    };
-    let (uris, _) = text::get(frame.params(), &["notifications", "resourceSubscriptions"])
-        .unwrap_or(("[]", 0..0));
-    let updates = text::elements(uris)
-        .filter_map(|span| text::string(uris.get(span)?).map(std::borrow::Cow::into_owned))
-        .take(1000)
-        .collect();
-    let filter = Filter {
-        tools: wants("toolsListChanged"),
-        prompts: wants("promptsListChanged"),
-        resources: wants("resourcesListChanged"),
-        updates,
-    };
-    let granted = text::get(frame.params(), &["notifications"]).map_or("{}", |(raw, _)| raw);
-    let meta = format!("{}:{}", quoted(META_SUBSCRIPTION), origin.id);
-    let params = format!(r#"{{"notifications":{granted},"_meta":{{{meta}}}}}"#);
-    let method = "notifications/subscriptions/acknowledged";
-    origin.way.tell(compose::notification(method, &params));
-    let number = ticket();
-    gateway
-        .hub
-        .subscribe(number, origin.id.clone(), filter, origin.way.clone());
-    let _gone = origin.way.cancelled().await;
-    gateway.hub.unsubscribe(number);
-    Ok(Answer::Result(end_of_subscription(&origin.id)))
-}
-
-/// The result with which a subscription under this raw id ends.
-fn end_of_subscription(id: &str) -> String {
-    let key = quoted(META_SUBSCRIPTION);
-    format!(r#"{{"resultType":"complete","_meta":{{{key}:{id}}}}}"#)
 }
 
 /// Opens a legacy session and returns the result of `initialize`.
@@ -671,7 +649,7 @@ async fn pass_notification(
         };
         let kind = MessageKind::Notification(Arc::clone(frame.method()));
         let cleared = passage.clear_as(frame, kind, 0).await?;
-        passage.instance.send(&cleared, Vec::new()).await?;
+        passage.deliver(&cleared).await?;
     }
     Ok(())
 }

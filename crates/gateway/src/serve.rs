@@ -20,9 +20,10 @@ use crate::access::Peer;
 use crate::gateway::Gateway;
 use crate::legacy_sse::{self, Channels};
 use crate::lines;
+use crate::reply::{Answered, ReplyBody, bare, json};
 use crate::rest;
 use crate::settings::{RoutingMode, Settings};
-use crate::streamable::{self, Answered, ReplyBody, bare, json};
+use crate::streamable;
 
 /// How often what was left alone is looked for.
 const SWEEP: std::time::Duration = std::time::Duration::from_secs(30);

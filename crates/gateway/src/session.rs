@@ -4,11 +4,13 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::Duration;
 
 use bytes::Bytes;
 use mcpproxy_core::{Clock, Id128, Principal, SessionBasis, SessionKey, Tick, UpstreamId};
+use mcpproxy_mcp::era::Era;
 use mcpproxy_mcp::{Frame, FrameKind};
-use mcpproxy_upstream::{Greeting, Listener};
+use mcpproxy_upstream::{Greeting, Instance, Listener};
 use sha2::{Digest as _, Sha256};
 use tokio::sync::{mpsc, oneshot, watch};
 
@@ -18,6 +20,20 @@ use crate::streams::{GENERAL, Streams};
 
 /// Says that nobody waits for a request any more, and why.
 type Cancel = watch::Sender<Option<String>>;
+
+/// The levels of log messages, least severe first.
+const LEVELS: [&str; 8] = [
+    "debug",
+    "info",
+    "notice",
+    "warning",
+    "error",
+    "critical",
+    "alert",
+    "emergency",
+];
+/// How long an upstream may take to set its level of log messages.
+const LEVEL_PATIENCE: Duration = Duration::from_secs(30);
 
 /// One legacy session.
 #[derive(Debug)]
@@ -36,8 +52,7 @@ pub struct Session {
     pub mode: RoutingMode,
     /// The event streams.
     pub streams: Mutex<Streams>,
-    /// The level at which the client wants log messages.
-    pub log_level: Mutex<Option<String>>,
+    log_level: Mutex<Option<&'static str>>,
     /// Resource subscriptions at modern upstreams, which need a request each.
     pub subscriptions: Mutex<BTreeMap<String, tokio::task::AbortHandle>>,
     in_flight: Mutex<HashMap<String, (Cancel, Way)>>,
@@ -86,6 +101,26 @@ impl Session {
         if let Some((cancel, _)) = lock(&self.in_flight).get(id) {
             cancel.send_replace(Some(reason.to_owned()));
         }
+    }
+
+    /// Notes the least severe level at which the client wants log messages. Returns it, or
+    /// nothing if there is no such level.
+    pub fn set_log_level(&self, level: &str) -> Option<&'static str> {
+        let known = LEVELS.into_iter().find(|known| *known == level)?;
+        *lock(&self.log_level) = Some(known);
+        Some(known)
+    }
+
+    /// Returns the least severe level at which the client wants log messages, if it said so.
+    pub fn log_level(&self) -> Option<&'static str> {
+        *lock(&self.log_level)
+    }
+
+    /// Tells whether the client wants a notification: all but log messages that are less severe
+    /// than it asked for.
+    pub fn wants(&self, frame: &Frame) -> bool {
+        self.log_level()
+            .is_none_or(|least| !is_log_message(frame) || reaches(frame, least))
     }
 
     /// Cancels every request in flight.
@@ -164,7 +199,9 @@ impl Listener for Ear {
         };
         match frame.kind() {
             FrameKind::Notification => {
-                session.push(frame.raw());
+                if session.wants(&frame) {
+                    session.push(frame.raw());
+                }
                 true
             }
             FrameKind::Request => {
@@ -182,7 +219,48 @@ impl Listener for Ear {
         false
     }
 
+    /// Tells the upstream what the session wants to hear of, if anything.
+    fn opened(&self, instance: &Arc<Instance>) {
+        let Some(session) = self.session.upgrade() else {
+            return;
+        };
+        if lock(&session.streams).is_live(GENERAL) {
+            instance.listen();
+        }
+        if let Some(level) = session.log_level() {
+            set_level(instance, level);
+        }
+    }
+
     fn ended(&self, _: &str) {}
+}
+
+/// Tells whether a notification is a log message.
+pub(crate) fn is_log_message(frame: &Frame) -> bool {
+    &**frame.method() == "notifications/message"
+}
+
+/// Tells whether a log message is at least as severe as `least`; one of an unknown level is.
+pub(crate) fn reaches(frame: &Frame, least: &str) -> bool {
+    let severity = |level: &str| LEVELS.iter().position(|known| *known == level);
+    let level = frame.parameter(&["level"]);
+    let level = level.and_then(|level| severity(&level));
+    level.is_none() || level >= severity(least)
+}
+
+/// Tells a legacy upstream at which level its log messages are wanted.
+pub(crate) fn set_level(instance: &Arc<Instance>, level: &'static str) {
+    if instance.era() != Era::Legacy || !instance.declares(&["logging"]) {
+        return;
+    }
+    let instance = Arc::clone(instance);
+    tokio::spawn(async move {
+        let params = format!(r#"{{"level":"{level}"}}"#);
+        let told = instance.own("logging/setLevel", &params, LEVEL_PATIENCE);
+        if let Err(fault) = told.await {
+            tracing::debug!("could not set the level of log messages: {fault}");
+        }
+    });
 }
 
 /// What opening a session needs to know.

@@ -13,7 +13,6 @@ use mcpproxy_text::{self as text, Limits, Splice};
 use mcpproxy_upstream::Instance;
 
 use crate::downstream::Downstream;
-use crate::session::lock;
 
 /// Rewrites a downstream's request for the era of the upstream.
 pub fn outgoing(
@@ -35,14 +34,12 @@ pub fn outgoing(
                 client_info: Some(from.greeting.client_info.clone()),
             };
             let mut members = envelope.members();
-            let level = from
-                .session
-                .as_ref()
-                .and_then(|session| lock(&session.log_level).clone());
-            if let Some(level) = level {
-                members.extend([",", &quoted(META_LOG_LEVEL), ":", &level]);
+            let session = from.session.as_ref();
+            if let Some(level) = session.and_then(|session| session.log_level()) {
+                members.extend([",", &quoted(META_LOG_LEVEL), ":", &quoted(level)]);
             }
-            insert_meta(frame, &members, limits)
+            // A legacy downstream may know these keys too; here they are the gateway's to set.
+            insert_meta(&strip_meta(frame, limits)?, &members, limits)
         }
     }
 }

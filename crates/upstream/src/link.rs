@@ -15,6 +15,7 @@ use tokio::sync::mpsc;
 use self::http::HttpLink;
 use self::sse::SseLink;
 use self::stdio::StdioLink;
+use crate::instance::Instance;
 
 /// What comes from an upstream while a call is under way.
 #[derive(Debug)]
@@ -38,6 +39,8 @@ pub trait Listener: Send + Sync + fmt::Debug {
     /// Tells whether several callers share the conversation, so that a request that names no call
     /// names no caller.
     fn is_shared(&self) -> bool;
+    /// Takes the news that the conversation was opened, before anything else is said in it.
+    fn opened(&self, _: &Arc<Instance>) {}
     /// Takes the news that the connection has ended.
     fn ended(&self, why: &str);
 }

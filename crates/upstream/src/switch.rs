@@ -129,7 +129,9 @@ impl Switch {
                 None
             }
             FrameKind::Notification => {
-                match owner(&frame) {
+                let logs = &**frame.method() == "notifications/message";
+                let only = || self.only_call().filter(|_| logs);
+                match owner(&frame).or_else(only) {
                     Some(ticket) => self.tell(ticket, frame),
                     None => drop(self.listener.heard(frame)),
                 }
@@ -145,7 +147,7 @@ impl Switch {
         }
     }
 
-    /// The call that a request must belong to: the only one, of a conversation with one caller.
+    /// The call that a request or a log message must belong to: the only one, of a conversation with one caller.
     fn only_call(&self) -> Option<u64> {
         let state = self.lock();
         let mut tickets = state.pending.keys();

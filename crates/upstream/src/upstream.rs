@@ -268,7 +268,7 @@ impl Upstream {
 
     /// The gateway's own conversation. While the upstream is down, callers are told why at once
     /// instead of queueing up behind the next try.
-    async fn own_instance(&self) -> Result<Arc<Instance>, Error> {
+    pub async fn own_instance(&self) -> Result<Arc<Instance>, Error> {
         let slot = self.slot(Key::Own);
         if let Some(instance) = slot.get().filter(|instance| instance.ended().is_none()) {
             return Ok(Arc::clone(instance));
@@ -316,7 +316,11 @@ impl Upstream {
         let greeting = caller.greeting.clone();
         let order = [self.target(caller.era), other(self.target(caller.era))];
         let opened = slot
-            .get_or_try_init(|| self.open(greeting, listener, order))
+            .get_or_try_init(|| async {
+                let opened = self.open(greeting, Arc::clone(&listener), order).await?;
+                listener.opened(&opened);
+                Ok(opened)
+            })
             .await;
         match opened {
             Ok(instance) => Ok(Arc::clone(instance)),

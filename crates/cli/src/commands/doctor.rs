@@ -48,13 +48,9 @@ pub(crate) fn run(global: &Global) -> Result<Exit> {
 /// gateway that runs on can still be asked.
 fn data_dir(loaded: &Result<Loaded, Problems>, sources: &Sources<'_>) -> Option<PathBuf> {
     let folder = |loaded: &Loaded| loaded.config.gateway.data_dir.clone();
-    match loaded {
-        Ok(loaded) => Some(folder(loaded)),
-        Err(_) => {
-            let bare = load_text(sources, Path::new("mcpproxy.yaml"), "");
-            bare.ok().as_ref().map(folder)
-        }
-    }
+    let bare = || load_text(sources, Path::new("mcpproxy.yaml"), "").ok();
+    let found = loaded.as_ref().ok().map(folder);
+    found.or_else(|| bare().as_ref().map(folder))
 }
 
 fn configuration(loaded: &Result<Loaded, Problems>) -> Vec<Check> {
@@ -156,7 +152,7 @@ mod tests {
     use super::*;
 
     fn loaded(text: &str, file: &Path) -> Result<Loaded, Problems> {
-        let environment = |name: &str| (name == "SET").then(|| "value".to_owned());
+        let environment = |name: &str| ["SET", "HOME"].contains(&name).then(|| "/set".to_owned());
         let sources = Sources::new(mcpproxy_config::Flags::default(), &environment);
         load_text(&sources, file, text)
     }
@@ -177,9 +173,9 @@ mod tests {
                 assert_eq!(check.hint.is_some(), *status != Status::Ok);
             }
         };
-        let fine = "mcpServers: {a: {command: sh}}";
-        check(fine, 0o600, &[(Status::Ok, "is fine")]);
-        check(fine, 0o620, &[(Status::Warn, "(mode 0620)")]);
+        let good = "mcpServers: {a: {command: sh}}";
+        check(good, 0o600, &[(Status::Ok, "is fine")]);
+        check(good, 0o620, &[(Status::Warn, "(mode 0620)")]);
         check(
             "",
             0o600,

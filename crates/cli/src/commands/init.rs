@@ -18,7 +18,9 @@ use std::io::{BufRead as _, IsTerminal as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use mcpproxy_agents::{self as agents, AgentKind, Endpoint, Found, MissingFolder, Plan, Scope};
+use mcpproxy_agents::{
+    self as agents, AgentKind, Endpoint, Found, MissingFolder, Note, Plan, Scope,
+};
 use mcpproxy_config::Loaded;
 use mcpproxy_control::prepare_data_dir;
 use mcpproxy_core::{Clock as _, SystemClock};
@@ -67,11 +69,21 @@ pub(crate) fn run(global: &Global, args: &Init) -> Result<Exit> {
         return screen.finish(&[]);
     }
     let changed = outlook.carry_out(&loaded.config.gateway.data_dir)?;
-    for path in &changed {
+    tell(&changed, &loaded);
+    screen.finish(&changed)
+}
+
+/// Says what was changed, what comes next, and how to take it back.
+fn tell(changed: &[PathBuf], loaded: &Loaded) {
+    for path in changed {
         output::note(&format!("changed {}", path.display()));
     }
-    let same = endpoint::same_options(&loaded).join(" ");
-    let command = |command: &str| format!("mcpproxy {command} {same}").trim_end().to_owned();
+    let options = endpoint::same_options(loaded).join(" ");
+    let command = |command: &str| {
+        format!("mcpproxy {command} {options}")
+            .trim_end()
+            .to_owned()
+    };
     output::note(&format!(
         "start the gateway with `{}`, then the agents anew",
         command("serve")
@@ -80,7 +92,6 @@ pub(crate) fn run(global: &Global, args: &Init) -> Result<Exit> {
         "take all of this back with `{}`",
         command("init --undo")
     ));
-    screen.finish(&changed)
 }
 
 /// Imports the servers of an agent, or of all agents, and leaves the agents' files alone.
@@ -92,12 +103,15 @@ pub(crate) fn import(global: &Global, agent: Option<&str>) -> Result<Exit> {
     let survey = Survey::take(&named, "upstream import")?;
     let mut screen = Screen::new(global.format());
     screen.survey(&survey)?;
-    let projects = match has_terminal() {
-        true => Projects::Asked,
-        false => Projects::None("on a terminal you are asked"),
+    let projects = if has_terminal() {
+        Projects::Asked
+    } else {
+        Projects::None("on a terminal you are asked")
     };
     let mut outlook = Outlook::new(&loaded, survey.found, &projects, &endpoint)?;
     outlook.plan.files.clear();
+    let kept = |note: &Note| !matches!(note, Note::Retargeted { .. });
+    outlook.plan.notes.retain(kept);
     screen.outlook(&outlook)?;
     if !outlook.changes() {
         output::note("there is nothing to import");

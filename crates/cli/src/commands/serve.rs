@@ -4,7 +4,7 @@ use std::future::Future;
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result};
-use mcpproxy_control::{Configurer as _, Created};
+use mcpproxy_control::Created;
 use mcpproxy_gateway::settings::{LogFormat, LogSettings};
 use mcpproxy_gateway::{Listening, serve};
 use tokio::signal::unix::{SignalKind, signal};
@@ -13,7 +13,7 @@ use tracing_subscriber::util::SubscriberInitExt as _;
 use tracing_subscriber::{EnvFilter, fmt, reload};
 
 use crate::args::{Global, Serve};
-use crate::daemon::{ConfigFiles, Daemon, SOCKET, flags};
+use crate::daemon::{ConfigFiles, Daemon, SOCKET, flags, reload_and_log};
 use crate::exit::{Exit, bad_input};
 use crate::output;
 
@@ -82,9 +82,7 @@ async fn reload_on_hangup(files: Arc<ConfigFiles>) {
         return;
     };
     while hangup.recv().await.is_some() {
-        if let Err(fault) = files.reload() {
-            tracing::error!("configuration not reloaded, the last good one stays: {fault}");
-        }
+        reload_and_log(&files);
     }
 }
 

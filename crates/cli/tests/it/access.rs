@@ -4,7 +4,7 @@ mod messages;
 
 use std::os::unix::fs::PermissionsExt as _;
 
-use http::Method;
+use http::{HeaderMap, Method};
 use mcpproxy_testkit::{EraSupport, Sample};
 use serde_json::{Value, json};
 
@@ -213,4 +213,29 @@ async fn an_address_that_others_reach_is_not_served_without_authentication() {
     let refused = open.err().unwrap();
     assert_eq!(refused.code, Some(3));
     assert!(refused.said.contains("require_auth"), "{}", refused.said);
+}
+
+#[tokio::test]
+async fn a_session_is_named_known_and_its_opener_s_own() {
+    let (_one, _other, config) = two().await;
+    let gateway = Gateway::start(&config).await;
+    let downstream = Legacy::open(&gateway.url("/mcp"), json!({})).await;
+    let check = async |http: Http, session: Option<&str>, expect: u16| {
+        let mut http = http.at("/mcp").with("content-type", "application/json");
+        if let Some(session) = session {
+            http = http.with("mcp-session-id", session);
+        }
+        let reply = http.send(Method::POST, "", HeaderMap::new(), PING).await;
+        assert_eq!(reply.status, expect, "{session:?}");
+    };
+    let session = downstream.session.clone();
+    check(gateway.http(), Some(&session), 200).await;
+    check(gateway.http(), None, 400).await;
+    check(gateway.http(), Some("nobody-s"), 404).await;
+    check(gateway.owner(), Some(&session), 404).await;
+    let odd = gateway.http().with("mcp-protocol-version", "1999-01-01");
+    check(odd, Some(&session), 400).await;
+    assert_eq!(downstream.end().await, 200);
+    check(gateway.http(), Some(&session), 404).await;
+    assert_eq!(downstream.end().await, 404);
 }

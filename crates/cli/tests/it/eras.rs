@@ -2,6 +2,7 @@
 //! words.
 
 mod answers;
+mod doors;
 mod questions;
 mod streams;
 

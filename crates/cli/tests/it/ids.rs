@@ -92,6 +92,17 @@ async fn an_id_that_is_in_flight_is_refused_until_it_is_free() {
     assert_eq!(text_of(&third.result().await), "second");
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn an_id_is_free_again_once_its_answer_is_there() {
+    let upstream = echo(Over::Shared).await;
+    let gateway = Gateway::start(&all_mode(&[("echo", upstream.settings.clone())])).await;
+    let downstream = Legacy::open(&gateway.url("/mcp/call"), json!({})).await;
+    for _ in 0..300 {
+        downstream.ask("ping", json!({})).await;
+        downstream.ask("tools/list", json!({})).await;
+    }
+}
+
 #[tokio::test]
 async fn a_call_without_an_id_is_refused_in_both_eras() {
     let upstream = echo(Over::Shared).await;
@@ -206,12 +217,15 @@ fn arguments() -> impl Strategy<Value = String> {
     let space = "[ \t]{0,2}";
     leaf.prop_recursive(4, 40, 5, move |inner| {
         let entries = prop::collection::vec((space, inner, space), 0..5);
-        prop_oneof![entries.clone().prop_map(array), entries.prop_map(object)]
+        prop_oneof![
+            entries.clone().prop_map(|entries| array(&entries)),
+            entries.prop_map(|entries| object(&entries)),
+        ]
     })
     .prop_map(|value| format!(r#"{{"text":"t", "v" : {value}}}"#))
 }
 
-fn array(entries: Vec<(String, String, String)>) -> String {
+fn array(entries: &[(String, String, String)]) -> String {
     let entries = entries.iter();
     let entries: Vec<_> = entries
         .map(|(a, value, b)| format!("{a}{value}{b}"))
@@ -219,7 +233,7 @@ fn array(entries: Vec<(String, String, String)>) -> String {
     format!("[{}]", entries.join(","))
 }
 
-fn object(entries: Vec<(String, String, String)>) -> String {
+fn object(entries: &[(String, String, String)]) -> String {
     let entries = entries.iter().enumerate();
     let entries: Vec<_> = entries
         .map(|(at, (a, value, b))| format!("{a}\"k{at}\\u0041\"{b}:{value}"))

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::process::Command;
 
-use crate::support::{Gateway, within};
+use crate::support::{Gateway, until, within};
 
 /// What stands in the file that the filesystem server reads.
 const NOTE: &str = "a note on disk";
@@ -69,6 +69,15 @@ impl Setting {
         commit(&folder.path().join("repository")).await;
         let config = config(&tools, folder.path());
         let gateway = Gateway::start(&config).await;
+        until("all servers to be up", || async {
+            let servers = gateway.api("/servers").await;
+            let up = servers
+                .as_array()?
+                .iter()
+                .all(|server| server["status"] == "up");
+            up.then_some(())
+        })
+        .await;
         Some(Self {
             tools,
             gateway,
@@ -103,7 +112,10 @@ fn parsed(output: &Output) -> Value {
 fn config(tools: &Tools, folder: &Path) -> Value {
     let node = |package: &str| json!([tools.package(package).join("dist/index.js")]);
     let mut files = node("server-filesystem");
-    files.as_array_mut().unwrap().push(json!(folder.join("files")));
+    files
+        .as_array_mut()
+        .unwrap()
+        .push(json!(folder.join("files")));
     let repository = folder.join("repository");
     json!({
         "routing_mode": "all",

@@ -38,7 +38,7 @@ async fn keep_calling(http: Http, client: usize, stop: Arc<AtomicBool>, made: Ar
         for tool in ["line__echo", "web__echo"] {
             let said = format!("{client}-{}", made.fetch_add(1, Ordering::Relaxed));
             let arguments = json!({ "text": said });
-            let result = if client % 2 == 0 {
+            let result = if client.is_multiple_of(2) {
                 legacy.call(tool, arguments).await
             } else {
                 modern.call(tool, arguments).await
@@ -178,6 +178,7 @@ async fn a_hangup_reads_the_files_again() {
         .home
         .configure(&config(&[("line", &line.settings)]).to_string());
     gateway.signal("HUP").await;
+    gateway.until_logged("1 added, 0 removed, 0 changed").await;
     until("the new upstream", || async {
         let servers = gateway.api("/servers").await;
         (names_of(&servers) == ["line"]).then_some(())
@@ -186,6 +187,18 @@ async fn a_hangup_reads_the_files_again() {
     let modern = Modern::new(&gateway.url("/mcp"), json!({}));
     let result = modern.call("line__echo", json!({ "text": "x" })).await;
     assert_eq!(text_of(&result), "x");
+}
+
+#[tokio::test]
+async fn a_change_that_needs_a_restart_says_so() {
+    let gateway = Gateway::start(&json!({})).await;
+    gateway.home.configure(
+        r#"{"activity":{"durability":"strict"},"api_key":"0123456789abcdef0123456789abcdef"}"#,
+    );
+    gateway.signal("HUP").await;
+    gateway
+        .until_logged("`api_key` changed, which takes effect only after a restart")
+        .await;
 }
 
 #[tokio::test]

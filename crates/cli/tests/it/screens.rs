@@ -14,11 +14,11 @@ async fn screen(home: &Home, args: &[&str]) -> String {
     for (name, text) in [("stdout", &output.stdout), ("stderr", &output.stderr)] {
         let text = String::from_utf8_lossy(text);
         if !text.is_empty() {
-            screen.push_str(&format!("--- {name}\n{text}"));
+            screen = format!("{screen}--- {name}\n{text}");
         }
     }
-    screen.push_str(&format!("--- exit {}", output.status.code().unwrap()));
-    filtered(&screen, home)
+    let code = output.status.code().unwrap();
+    filtered(&format!("{screen}--- exit {code}"), home)
 }
 
 fn filtered(screen: &str, home: &Home) -> String {
@@ -32,8 +32,8 @@ fn filtered(screen: &str, home: &Home) -> String {
 fn hidden(screen: &str, before: &str, name: &str) -> String {
     let lines = screen.lines().map(|line| match line.split_once(before) {
         Some((start, rest)) => {
-            let end = rest.find(' ').unwrap_or(rest.len());
-            format!("{start}{before}{name}{}", &rest[end..])
+            let rest = rest.trim_start_matches(|char| char != ' ');
+            format!("{start}{before}{name}{rest}")
         }
         None => line.to_owned(),
     });

@@ -1,4 +1,7 @@
 //! The way of a call through the whole spine: read, leak, denial, record, and the bytes that left.
+//! Other ways out than a plain call are in `leaks`.
+
+mod leaks;
 
 use mcpproxy_testkit::{EraSupport, Sample};
 use serde_json::{Value, json};

@@ -17,7 +17,7 @@ use serde_json::Value;
 use tokio::time::{Instant, sleep, timeout};
 
 pub(crate) use self::bridge::Bridge;
-pub(crate) use self::daemon::{Gateway, Home, Refused};
+pub(crate) use self::daemon::{Gateway, Home};
 pub(crate) use self::legacy::Legacy;
 pub(crate) use self::modern::Modern;
 pub(crate) use self::upstreams::{Over, Upstream, program, scripted};
@@ -28,10 +28,8 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Waits for something that must come, and fails with its name if it does not.
 pub(crate) async fn within<T>(what: &str, future: impl Future<Output = T>) -> T {
-    match timeout(PATIENCE, future).await {
-        Ok(value) => value,
-        Err(_) => panic!("waited in vain for {what}"),
-    }
+    let done = timeout(PATIENCE, future).await;
+    done.unwrap_or_else(|_| panic!("waited in vain for {what}"))
 }
 
 /// Looks again and again until `look` finds something, and fails with its name if it never does.

@@ -1,5 +1,6 @@
 //! Opening a conversation: the transport first, then the era that both sides speak.
 
+use std::collections::VecDeque;
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
@@ -41,11 +42,25 @@ impl Upstream {
             .map_err(|_| mcpproxy_mcp::Error::TimedOut)?
     }
 
-    fn eras(&self, order: [Era; 2]) -> Vec<Era> {
+    /// The eras to try, in order: both, but for one that is known not to be spoken.
+    fn eras(&self, order: [Era; 2]) -> VecDeque<Era> {
         match self.settings.era {
-            EraChoice::Auto => order.to_vec(),
-            EraChoice::Legacy => vec![Era::Legacy],
-            EraChoice::Modern => vec![Era::Modern],
+            EraChoice::Auto => {
+                let support = *self.support.lock().unwrap_or_else(PoisonError::into_inner);
+                let denied = |era: &Era| match era {
+                    Era::Legacy => support.legacy == Some(false),
+                    Era::Modern => support.modern == Some(false),
+                };
+                let spoken: VecDeque<_> = order.into_iter().filter(|era| !denied(era)).collect();
+                // One that denied both has changed, or was not itself.
+                if spoken.is_empty() {
+                    order.into()
+                } else {
+                    spoken
+                }
+            }
+            EraChoice::Legacy => [Era::Legacy].into(),
+            EraChoice::Modern => [Era::Modern].into(),
         }
     }
 
@@ -53,27 +68,34 @@ impl Upstream {
         &self,
         opening: &Opening,
         listener: &Arc<dyn Listener>,
-        eras: Vec<Era>,
+        mut eras: VecDeque<Era>,
     ) -> Result<Arc<Instance>, Error> {
         let mut link = None;
         let mut last = Error::NoCommonVersion;
-        for (tried, era) in eras.iter().enumerate() {
+        let mut silent = false;
+        while let Some(era) = eras.pop_front() {
             let open = match link.take() {
                 Some(link) => link,
                 None => self.link(listener).await?,
             };
-            let more = tried + 1 < eras.len();
-            match self.open_as(*era, open, opening, more).await {
+            match self.open_as(era, open, opening, !eras.is_empty()).await {
                 Ok(instance) => {
-                    self.learn(*era, true);
+                    self.learn(era, true);
                     return Ok(Arc::new(instance));
                 }
                 Err((rest, fault)) => {
-                    if denies_era(&fault) {
-                        self.learn(*era, false);
+                    let denied = denies_era(&fault);
+                    if denied {
+                        self.learn(era, false);
                     } else if self.settings.command.is_none() {
                         return Err(fault);
                     }
+                    // One that was silent because it was slow to start, and now refuses the other
+                    // era, speaks the one that it was asked for first.
+                    if era == Era::Legacy && denied && std::mem::take(&mut silent) {
+                        eras.push_back(Era::Modern);
+                    }
+                    silent = era == Era::Modern && is_silence(&fault);
                     link = rest.filter(|link| link.ended().is_none());
                     last = fault;
                 }
@@ -165,6 +187,10 @@ impl Upstream {
             limits: self.fleet.limits,
         })
     }
+}
+
+fn is_silence(fault: &Error) -> bool {
+    matches!(fault, Error::Transport(mcpproxy_mcp::Error::TimedOut))
 }
 
 /// Tells whether a failure to open says that the upstream does not speak the era. An outage is

@@ -119,8 +119,7 @@ mod tests {
     #[test]
     fn the_configuration_loads_and_all_of_it_counts() {
         let sources = Sources::new(Flags::default(), &|_| None);
-        let text = configuration("/bin/mcpproxy", "/tmp/received").to_string();
-        let mut text = text;
+        let mut text = configuration("/bin/mcpproxy", "/nowhere/received").to_string();
         text.insert_str(1, r#""data_dir": "/nowhere","#);
         let loaded = load_text(&sources, Path::new("mcpproxy.json"), &text).unwrap();
         assert_eq!(loaded.notices, []);

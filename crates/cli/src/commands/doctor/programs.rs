@@ -51,14 +51,13 @@ fn check(name: &str, settings: &UpstreamSettings, search: &OsStr, file: &Path) -
         );
     }
     let program = settings.command.as_deref().unwrap_or_default();
-    match locate(Path::new(program), search, settings.working_dir.as_deref()) {
-        Some(found) => Check::ok(AREA, format!("`{name}` would start `{}`", found.display())),
-        None => {
-            let message = format!("`{name}` cannot start: no program `{program}` was found");
-            let hint = format!("install it, or give its full path in {file}");
-            Check::fail(AREA, message, &hint)
-        }
-    }
+    let found = locate(Path::new(program), search, settings.working_dir.as_deref());
+    let Some(found) = found else {
+        let message = format!("`{name}` cannot start: no program `{program}` was found");
+        let hint = format!("install it, or give its full path in {file}");
+        return Check::fail(AREA, message, &hint);
+    };
+    Check::ok(AREA, format!("`{name}` would start `{}`", found.display()))
 }
 
 /// Finds a program as the gateway would.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use anyhow::Result;
-use mcpproxy_agents::{Imported, PlannedUpstream, Transport};
+use mcpproxy_agents::{AgentKind, Imported, PlannedUpstream, Transport};
 use mcpproxy_config::check_upstream;
 use mcpproxy_upstream::settings::UpstreamSettings;
 use serde_json::{Map, Value, json};
@@ -49,9 +49,9 @@ impl Additions {
                 check_upstream(&upstream.name, &Value::Object(entry.clone()), &environment);
             let settings = checked.map_err(|problems| bad_input(problems.to_string(), None))?;
             let agent = origins.first().map(|origin| origin.agent);
-            let suffix = agent.map_or("imported", mcpproxy_agents::AgentKind::slug);
+            let suffix = agent.map_or("imported", AgentKind::slug);
             for key in &upstream.ignored {
-                let owner = agent.map_or("its agent", mcpproxy_agents::AgentKind::name);
+                let owner = agent.map_or("its agent", AgentKind::name);
                 let name = &upstream.name;
                 additions.notes.push(format!(
                     "`{key}` of `{name}` means something to {owner} only and is not imported"

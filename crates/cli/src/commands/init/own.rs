@@ -27,8 +27,10 @@ pub(super) fn environment(name: &str) -> Option<String> {
 /// choose where the user's agents are pointed, and would be given the user's servers.
 pub(super) fn configuration(global: &Global) -> Result<Loaded> {
     let empty = tempfile::tempdir()?;
-    let mut sources = Sources::new(flags(global, None), &environment);
-    sources.project_dir = empty.path().to_owned();
+    let sources = Sources {
+        project_dir: empty.path().to_owned(),
+        ..Sources::new(flags(global, None), &environment)
+    };
     load(&sources).map_err(|problems| {
         bad_input(
             problems.to_string(),
@@ -112,7 +114,7 @@ impl OwnFile {
             .as_ref()
             .map_or("/dev/null".to_owned(), |_| path.to_string());
         let lines = added(before, &after).unwrap_or_else(|| spelled(&masked));
-        Ok(format!("--- {from}\n+++ {path}\n{lines}"))
+        Ok(format!("--- {from}\n+++ {path}\n{lines}\n"))
     }
 
     /// Replaces the file in one step, unless somebody else changed it since it was read.
@@ -177,7 +179,7 @@ pub(super) fn text_of(path: &Path) -> Result<Option<String>> {
 /// since that line may hold a secret.
 fn added(before: &str, after: &str) -> Option<String> {
     let diff = TextDiff::from_lines(before, after);
-    let mut lines = String::new();
+    let mut lines = Vec::new();
     let mut gone: Vec<&str> = Vec::new();
     for change in diff.iter_all_changes() {
         let line = change.value().trim_end();
@@ -189,7 +191,7 @@ fn added(before: &str, after: &str) -> Option<String> {
                 let comma = line.strip_suffix(',').unwrap_or(line);
                 match gone.iter().position(|gone| *gone == comma) {
                     Some(at) => drop(gone.remove(at)),
-                    None => lines.push_str(&format!("+{line}\n")),
+                    None => lines.push(format!("+{line}")),
                 }
             }
         }
@@ -198,7 +200,7 @@ fn added(before: &str, after: &str) -> Option<String> {
         let word = line.trim_matches(|char: char| "{}[]:\" \t".contains(char));
         matches!(word, "" | "mcpServers")
     };
-    gone.iter().all(bare).then_some(lines)
+    gone.iter().all(bare).then(|| lines.join("\n"))
 }
 
 /// Spells the entries by themselves.
@@ -208,7 +210,8 @@ fn spelled(entries: &[(String, Entry)]) -> String {
         .map(|(name, entry)| (name.clone(), entry.clone().into()))
         .collect();
     let text = serde_json::to_string_pretty(&entries).unwrap_or_default();
-    text.lines().map(|line| format!("+{line}\n")).collect()
+    let lines: Vec<_> = text.lines().map(|line| format!("+{line}")).collect();
+    lines.join("\n")
 }
 
 #[cfg(test)]

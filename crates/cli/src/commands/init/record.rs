@@ -109,9 +109,10 @@ impl Record {
         let upstreams = member("upstreams")
             .and_then(Value::as_array)
             .ok_or_else(damaged)?;
-        let before = match existed {
-            true => Some(text_of(&path.with_extension("before"))?.ok_or_else(damaged)?),
-            false => None,
+        let before = if existed {
+            Some(text_of(&path.with_extension("before"))?.ok_or_else(damaged)?)
+        } else {
+            None
         };
         let entry = |one: &Value| {
             let name = one.get("name")?.as_str()?.to_owned();

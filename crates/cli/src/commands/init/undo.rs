@@ -159,3 +159,69 @@ fn report(global: &Global, undone: &Undone, taken: &Taken) -> Result<Exit> {
     }
     Ok(Exit::Fine)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::super::additions::Entry;
+    use super::*;
+
+    fn entries() -> Vec<(String, Entry)> {
+        let entry = |command: &str| json!({ "command": command }).as_object().unwrap().clone();
+        vec![("b".to_owned(), entry("b")), ("a".to_owned(), entry("a"))]
+    }
+
+    /// Adds the entries, lets somebody change the text, takes the entries back.
+    fn check(
+        before: Option<&str>,
+        change: fn(String) -> String,
+        removed: &[&str],
+        rest: Option<&str>,
+    ) {
+        let home = tempfile::tempdir().unwrap();
+        let file = home.path().join("mcpproxy.yaml");
+        let own = OwnFile {
+            path: file.clone(),
+            before: before.map(str::to_owned),
+        };
+        let record = Record::begin(home.path(), "label", &own, &entries()).unwrap();
+        fs::write(&file, change(own.with(&entries()).unwrap())).unwrap();
+        let taken = take_back(&global(home.path(), &file), &record).unwrap();
+        assert_eq!(taken.removed, removed);
+        assert_eq!(fs::read_to_string(&file).ok().as_deref(), rest);
+    }
+
+    fn global(data_dir: &Path, config: &Path) -> Global {
+        Global {
+            config: Some(config.to_owned()),
+            data_dir: Some(data_dir.to_owned()),
+            output: Format::Table,
+            json: false,
+            log_level: None,
+        }
+    }
+
+    #[test]
+    fn only_what_was_added_is_taken_back() {
+        let before = "# mine\nlisten: 127.0.0.1:1\n";
+        check(None, |text| text, &["b", "a"], None);
+        check(Some(before), |text| text, &["b", "a"], Some(before));
+        check(
+            Some(before),
+            |_| "# mine\nlisten: 127.0.0.1:1\n".to_owned(),
+            &[],
+            Some(before),
+        );
+        let tuned = |text: String| text.replace("command: a", "command: a\n    max_in_flight: 2");
+        let rest = "mcpServers:\n  a:\n    command: a\n    max_in_flight: 2\n";
+        check(None, tuned, &["b"], Some(rest));
+        let gone = |_| "mcpServers:\n  a:\n    command: a\n  c:\n    command: c\n".to_owned();
+        check(
+            None,
+            gone,
+            &["a"],
+            Some("mcpServers:\n  c:\n    command: c\n"),
+        );
+    }
+}

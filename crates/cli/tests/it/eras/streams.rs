@@ -1,10 +1,11 @@
 //! What comes unasked: changes, updates, log messages; and taking back what was asked for.
 
+use mcpproxy_testkit::{EraSupport, Sample};
 use mcpproxy_text as text;
 use serde_json::{Value, json};
 
 use super::{Client, Grid};
-use crate::support::{Modern, Reply, names_of, text_of, until};
+use crate::support::{Gateway, Legacy, Modern, Over, Reply, Upstream, names_of, text_of, until};
 
 const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
 
@@ -89,11 +90,11 @@ async fn a_change_of_the_tools_is_told_to_whoever_listens() {
 }
 
 /// A gateway with one upstream of the grid, whose resources are then its own.
-async fn alone(grid: &Grid, name: &str, mode: &str) -> crate::support::Gateway {
+async fn alone(grid: &Grid, name: &str, mode: &str) -> Gateway {
     let (_, upstream) = grid.upstreams.iter().find(|(one, _)| *one == name).unwrap();
     let upstreams = json!({ name: upstream.settings });
     let config = json!({ "routing_mode": mode, "mcpServers": upstreams });
-    crate::support::Gateway::start(&config).await
+    Gateway::start(&config).await
 }
 
 async fn updates_arrive(grid: &Grid, name: &str, mode: &str) {
@@ -138,6 +139,76 @@ async fn updates_of_a_resource_reach_who_subscribed_in_single_mode() {
     let grid = Grid::start().await;
     for name in ["legacy-http", "legacy-sse", "modern-http"] {
         updates_arrive(&grid, name, "single").await;
+    }
+}
+
+#[tokio::test]
+async fn a_shared_subscription_lasts_until_nobody_wants_it() {
+    let upstream = Upstream::start(Sample::Echo, EraSupport::LegacyOnly, Over::Shared).await;
+    let config = json!({ "routing_mode": "all", "mcpServers": { "echo": upstream.settings } });
+    let gateway = Gateway::start(&config).await;
+    let one = Legacy::open(&gateway.url("/mcp"), json!({})).await;
+    let other = Legacy::open(&gateway.url("/mcp"), json!({})).await;
+    let (mut first, mut second) = (one.listen(None).await, other.listen(None).await);
+    let memo = json!({ "uri": "memo://1" });
+    for client in [&one, &other] {
+        client.ask("resources/subscribe", memo.clone()).await;
+    }
+    one.ask("resources/unsubscribe", memo.clone()).await;
+    one.call("echo__touch", memo.clone()).await;
+    second.notification("notifications/resources/updated").await;
+    other.ask("resources/unsubscribe", memo.clone()).await;
+    upstream.until_received("resources/unsubscribe").await;
+    other.call("echo__touch", memo).await;
+    // The next word on both streams shows what did not come before it.
+    one.call("echo__change", json!({})).await;
+    for (stream, updates) in [(&mut first, 0), (&mut second, 1)] {
+        stream
+            .notification("notifications/tools/list_changed")
+            .await;
+        let heard = stream.heard("notifications/resources/updated");
+        assert_eq!(heard.len(), updates);
+    }
+}
+
+#[tokio::test]
+async fn a_stream_that_broke_off_is_resumed_where_it_was() {
+    let upstream = Upstream::start(Sample::Echo, EraSupport::LegacyOnly, Over::Shared).await;
+    let config = json!({ "routing_mode": "all", "mcpServers": { "echo": upstream.settings } });
+    let gateway = Gateway::start(&config).await;
+    let client = Legacy::open(&gateway.url("/mcp"), json!({})).await;
+    let params = json!({
+        "name": "echo__slow", "arguments": { "ms": 400 }, "_meta": { "progressToken": "t" },
+    });
+    let mut reply = client.request("tools/call", params).await;
+    let step = reply.notification("notifications/progress").await;
+    assert_eq!(step["params"]["progress"], 1);
+    let last = reply.events.last().unwrap().clone();
+    drop(reply);
+    let mut rest = client.listen(Some(&last)).await;
+    assert_eq!(text_of(&rest.result().await), "took 400 ms");
+    let steps = rest.heard("notifications/progress");
+    let steps: Vec<_> = steps.iter().map(|one| &one["params"]["progress"]).collect();
+    assert_eq!(steps, [2, 3, 4]);
+}
+
+#[tokio::test]
+async fn a_change_of_the_user_s_folders_reaches_the_session_s_own_upstreams() {
+    let grid = Grid::start().await;
+    let can = json!({ "roots": { "listChanged": true } });
+    let client = Legacy::open(&grid.gateway.url("/mcp"), can).await;
+    for (name, upstream) in &grid.upstreams {
+        client
+            .call(&format!("{name}__echo"), json!({ "text": "x" }))
+            .await;
+        if name.starts_with("legacy") {
+            client
+                .notify("notifications/roots/list_changed", json!({}))
+                .await;
+            upstream
+                .until_received("notifications/roots/list_changed")
+                .await;
+        }
     }
 }
 

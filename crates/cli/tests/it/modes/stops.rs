@@ -88,6 +88,31 @@ async fn a_scope_stops_only_its_own_and_outlives_a_restart() {
 }
 
 #[tokio::test]
+async fn one_session_or_one_principal_can_be_stopped() {
+    let (_one, _other, config) = two().await;
+    let gateway = Gateway::start(&config).await;
+    let endpoint = gateway.url("/mcp");
+    let bad = Legacy::open(&endpoint, json!({})).await;
+    let sessions = gateway.api("/sessions").await;
+    let scope = format!(
+        "session:{}",
+        sessions["sessions"][0]["id"].as_str().unwrap()
+    );
+    let good = Legacy::open(&endpoint, json!({})).await;
+    let said = json!({ "text": "x" });
+    run(&gateway, &["stop-calls", &scope]).await;
+    is_stopped(&bad.call("one__echo", said.clone()).await, &scope);
+    assert_eq!(text_of(&good.call("one__echo", said.clone()).await), "x");
+    run(&gateway, &["stop-calls", "principal:local"]).await;
+    is_stopped(
+        &good.call("one__echo", said.clone()).await,
+        "principal:local",
+    );
+    let owner = Legacy::open_with(gateway.owner().at("/mcp"), json!({})).await;
+    assert_eq!(text_of(&owner.call("one__echo", said).await), "x");
+}
+
+#[tokio::test]
 async fn a_call_that_waits_for_an_answer_of_the_user_is_stopped_too() {
     let upstream = Upstream::start(Sample::Echo, EraSupport::LegacyOnly, Over::Http).await;
     let config = json!({ "routing_mode": "all", "mcpServers": { "echo": upstream.settings } });

@@ -29,7 +29,9 @@ impl Inspector<'_> {
     async fn call(&self, tool: &str, arguments: &[(&str, Value)]) -> String {
         let mut args = vec!["--tool-name".to_owned(), tool.to_owned()];
         for (name, value) in arguments {
-            let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+            let value = value
+                .as_str()
+                .map_or_else(|| value.to_string(), str::to_owned);
             args.extend(["--tool-arg".to_owned(), format!("{name}={value}")]);
         }
         let result = self.ask("tools/call", &args).await;
@@ -38,14 +40,8 @@ impl Inspector<'_> {
     }
 }
 
-async fn inspect(era: &str) {
-    let Some(setting) = Setting::start().await else {
-        return;
-    };
-    let inspector = Inspector {
-        setting: &setting,
-        era,
-    };
+async fn inspect(setting: &Setting, era: &str) {
+    let inspector = Inspector { setting, era };
     let listed = inspector.ask("tools/list", &[]).await;
     let names = names_of(&listed["tools"]);
     for expect in [
@@ -57,10 +53,14 @@ async fn inspect(era: &str) {
         assert!(names.contains(&expect), "{expect} is not in {names:?}");
     }
     let path = json!(setting.path("files/note.txt"));
-    let note = inspector.call("files__read_text_file", &[("path", path)]).await;
+    let note = inspector
+        .call("files__read_text_file", &[("path", path)])
+        .await;
     assert_eq!(note, NOTE);
     let repository = json!(setting.path("repository"));
-    let log = inspector.call("git__git_log", &[("repo_path", repository)]).await;
+    let log = inspector
+        .call("git__git_log", &[("repo_path", repository)])
+        .await;
     assert!(log.contains(COMMIT), "{log}");
     let sum = [("a", json!(2)), ("b", json!(40))];
     let sum = inspector.call("everything__get-sum", &sum).await;
@@ -69,16 +69,17 @@ async fn inspect(era: &str) {
     let entity = json!([{ "name": era, "entityType": "era", "observations": ["works"] }]);
     let entities = [("entities", entity)];
     inspector.call("memory__create_entities", &entities).await;
-    let found = inspector.call("memory__open_nodes", &[("names", json!([era]))]).await;
+    let found = inspector
+        .call("memory__open_nodes", &[("names", json!([era]))])
+        .await;
     assert!(found.contains("works"), "{found}");
 }
 
 #[tokio::test]
-async fn the_inspector_in_the_legacy_era() {
-    inspect("legacy").await;
-}
-
-#[tokio::test]
-async fn the_inspector_in_the_modern_era() {
-    inspect("modern").await;
+async fn the_inspector_in_both_eras() {
+    let Some(setting) = Setting::start().await else {
+        return;
+    };
+    inspect(&setting, "legacy").await;
+    inspect(&setting, "modern").await;
 }

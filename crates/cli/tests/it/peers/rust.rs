@@ -4,7 +4,7 @@ use std::process::Stdio;
 
 use rmcp::model::{CallToolRequestParams, ProtocolVersion};
 use rmcp::service::{ClientLifecycleMode, ClientServiceExt as _, RunningService};
-use rmcp::transport::{StreamableHttpClientTransport, TokioChildProcess};
+use rmcp::transport::{IntoTransport, StreamableHttpClientTransport, TokioChildProcess};
 use rmcp::{RoleClient, ServiceExt as _};
 use serde_json::{Value, json};
 
@@ -41,32 +41,30 @@ async fn converse(setting: &Setting, client: Client, version: ProtocolVersion) {
     within("the client to end", client.cancel()).await.unwrap();
 }
 
-#[tokio::test]
-async fn rmcp_over_http() {
-    let Some(setting) = Setting::start().await else {
-        return;
-    };
-    let transport = || StreamableHttpClientTransport::from_uri(setting.gateway.url("/mcp"));
+/// Has the same conversation in both eras over a transport.
+async fn both_eras<T, E, A>(setting: &Setting, transport: impl Fn() -> T)
+where
+    T: IntoTransport<RoleClient, E, A>,
+    E: std::error::Error + Send + Sync + 'static,
+{
     let legacy = within("a session", ().serve(transport())).await.unwrap();
-    converse(&setting, legacy, ProtocolVersion::V_2025_11_25).await;
+    converse(setting, legacy, ProtocolVersion::V_2025_11_25).await;
     let discovered = ().serve_with_lifecycle(transport(), modern());
     let client = within("a conversation", discovered).await.unwrap();
-    converse(&setting, client, ProtocolVersion::V_2026_07_28).await;
+    converse(setting, client, ProtocolVersion::V_2026_07_28).await;
 }
 
 #[tokio::test]
-async fn rmcp_over_the_bridge() {
+async fn rmcp_over_http_and_over_the_bridge() {
     let Some(setting) = Setting::start().await else {
         return;
     };
+    let http = || StreamableHttpClientTransport::from_uri(setting.gateway.url("/mcp"));
+    both_eras(&setting, http).await;
     let bridge = || {
         let mut command = setting.gateway.home.command(&["stdio"]);
         command.stdin(Stdio::piped());
         TokioChildProcess::new(command).unwrap()
     };
-    let legacy = within("a session", ().serve(bridge())).await.unwrap();
-    converse(&setting, legacy, ProtocolVersion::V_2025_11_25).await;
-    let discovered = ().serve_with_lifecycle(bridge(), modern());
-    let client = within("a conversation", discovered).await.unwrap();
-    converse(&setting, client, ProtocolVersion::V_2026_07_28).await;
+    both_eras(&setting, bridge).await;
 }

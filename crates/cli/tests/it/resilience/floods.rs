@@ -55,7 +55,7 @@ async fn a_storm_of_changes_does_not_swell_the_gateway() {
         let mut heard = downstream.listen(None).await;
 
         let storm = downstream.call("stormy__storm", json!({ "count": STORM }));
-        let result = while_others_call(&others, within("the storm to end", storm)).await;
+        let result = while_others_call(&others, Box::pin(within("the storm to end", storm))).await;
         assert_eq!(text_of(&result), format!("told {STORM} times"));
         // What really changed is still told.
         downstream.call("stormy__change", json!({})).await;
@@ -127,7 +127,7 @@ async fn a_downstream_that_does_not_read_blocks_nobody() {
     stream.readable().await.unwrap();
 
     let storm = deaf.call("stormy__storm", json!({ "count": STORM }));
-    while_others_call(&others, within("the storm to end", storm)).await;
+    while_others_call(&others, Box::pin(within("the storm to end", storm))).await;
     // An answer that is asked for and not read.
     let mut second = TcpStream::connect(&gateway.address).await.unwrap();
     let body = r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"quiet__big","arguments":{"bytes":16777216}}}"#;

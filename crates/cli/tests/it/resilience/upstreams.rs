@@ -136,6 +136,29 @@ fn message(error: &Value) -> &str {
     error["message"].as_str().unwrap()
 }
 
+/// It takes the probe for the modern era only after the gateway has given it up, and then refuses
+/// the legacy opening.
+#[tokio::test]
+async fn an_upstream_that_is_slow_to_start_is_understood() {
+    let script = r#"
+        sleep 3.3
+        answer() { printf '{"jsonrpc":"2.0","id":%s,%s}\n' "$1" "$2"; }
+        while IFS= read -r line; do
+            id=$${line#*'"id":'}; id=$${id%%,*}
+            case "$line" in
+                *'"method":"server/discover"'*) answer "$id" '"result":{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}' ;;
+                *'"method":"tools/list"'*) answer "$id" '"result":{"resultType":"complete","tools":[{"name":"do","inputSchema":{"type":"object"}}]}' ;;
+                *) answer "$id" '"error":{"code":-32601,"message":"not here"}' ;;
+            esac
+        done
+    "#;
+    let slow = json!({ "command": "sh", "args": ["-c", script] });
+    let home = Home::new(&json!({ "mcpServers": { "slow": slow } }));
+    let gateway = Gateway::launch(home, &[]).await.unwrap();
+    gateway.until_logged("upstream `slow` is up").await;
+    assert!(!gateway.log().contains("is down"), "{}", gateway.log());
+}
+
 /// The deadline of a call holds whatever the upstream does.
 #[tokio::test]
 async fn a_call_that_hangs_ends_at_its_deadline() {

@@ -135,19 +135,18 @@ impl Gateway {
             .unwrap();
         let (sender, log) = watch::channel(Vec::new());
         tokio::spawn(keep(child.stderr.take().unwrap(), sender));
-        match within("the gateway to listen", listening(log.clone())).await {
-            Some(address) => Ok(Self {
-                address,
-                home,
-                child,
-                log,
-            }),
-            None => {
-                let status = within("the gateway to end", child.wait()).await.unwrap();
-                let (code, said) = (status.code(), log.borrow().join("\n"));
-                Err(Refused { code, said })
-            }
-        }
+        let address = within("the gateway to listen", listening(log.clone())).await;
+        let Some(address) = address else {
+            let status = within("the gateway to end", child.wait()).await.unwrap();
+            let (code, said) = (status.code(), log.borrow().join("\n"));
+            return Err(Refused { code, said });
+        };
+        Ok(Self {
+            address,
+            home,
+            child,
+            log,
+        })
     }
 
     /// The address of a path.

@@ -117,11 +117,6 @@ pub(crate) struct Reply {
 }
 
 impl Reply {
-    /// Tells whether the answer is a stream.
-    pub(crate) fn is_stream(&self) -> bool {
-        self.decoder.is_some()
-    }
-
     /// Reads the whole body as text.
     pub(crate) async fn text(mut self) -> String {
         let body = self.body.take().unwrap();
@@ -142,14 +137,15 @@ impl Reply {
 
     /// Returns the next message, or nothing at the end.
     pub(crate) async fn next(&mut self) -> Option<Value> {
-        let raw = within("a message", self.next_raw()).await?;
+        let raw = within("a message", self.next_text()).await?;
         let value = serde_json::from_str(&raw);
         let value = value.unwrap_or_else(|_| panic!("not JSON: {raw}"));
         self.raw.push(raw);
         Some(value)
     }
 
-    async fn next_raw(&mut self) -> Option<String> {
+    /// Returns the data of the next event, or nothing at the end.
+    pub(crate) async fn next_text(&mut self) -> Option<String> {
         let Some(decoder) = &mut self.decoder else {
             let body = self.body.take()?;
             let read = read_bounded(body, MOST, PATIENCE).await.unwrap();

@@ -1,0 +1,262 @@
+//! Subscriptions of stateless downstreams: one request that stays open and tells of changes.
+//!
+//! Changes of lists come from the hub. For updates of a resource the gateway subscribes at the
+//! upstream that has it, in a conversation of its own, for as long as somebody wants to hear.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use mcpproxy_core::{Declared, Operation, ToolName, UpstreamId};
+use mcpproxy_mcp::Frame;
+use mcpproxy_mcp::compose::{self, quoted};
+use mcpproxy_mcp::era::{Era, META_SUBSCRIPTION};
+use mcpproxy_text as text;
+use mcpproxy_upstream::instance::ticket;
+use mcpproxy_upstream::{FromUpstream, Instance};
+use serde_json::{Map, Value};
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::AbortHandle;
+
+use crate::downstream::{Downstream, Way};
+use crate::error::Failure;
+use crate::forward::{Origin, Passage, Target};
+use crate::gateway::Gateway;
+use crate::hub::Filter;
+use crate::listing;
+use crate::router::Answer;
+
+/// Resources that one subscription may name; the rest is not acknowledged.
+const MOST: usize = 1000;
+/// How long an upstream may take to confirm a subscription.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+const UPDATED: &str = "notifications/resources/updated";
+const ACKNOWLEDGED: &str = "notifications/subscriptions/acknowledged";
+
+/// Serves a stateless downstream's subscription until it goes away.
+pub(crate) async fn listen(
+    gateway: &Arc<Gateway>,
+    downstream: &Downstream,
+    frame: &Frame,
+    origin: &Origin,
+) -> Result<Answer, Failure> {
+    let watching = tokio::select! {
+        watching = Watching::start(gateway, downstream, frame, origin) => watching,
+        _gone = origin.way.cancelled() => {
+            return Ok(Answer::Result(end_of_subscription(&origin.id)));
+        }
+    };
+    let wants = |name: &str| {
+        text::get(frame.params(), &["notifications", name]).is_some_and(|(raw, _)| raw == "true")
+    };
+    let filter = Filter {
+        tools: wants("toolsListChanged"),
+        prompts: wants("promptsListChanged"),
+        resources: wants("resourcesListChanged"),
+        updates: watching.legacy.iter().map(|(uri, _)| uri.clone()).collect(),
+    };
+    let granted = granted(&filter, &watching.uris);
+    let meta = meta(&origin.id);
+    let params = format!(r#"{{"notifications":{granted},"_meta":{meta}}}"#);
+    origin
+        .way
+        .tell(compose::notification(ACKNOWLEDGED, &params));
+    let number = ticket();
+    let (id, way) = (origin.id.clone(), origin.way.clone());
+    gateway.hub.subscribe(number, id, filter, way);
+    let _gone = origin.way.cancelled().await;
+    gateway.hub.unsubscribe(number);
+    watching.end(gateway).await;
+    Ok(Answer::Result(end_of_subscription(&origin.id)))
+}
+
+/// The result with which a subscription under this raw id ends.
+pub(crate) fn end_of_subscription(id: &str) -> String {
+    let meta = meta(id);
+    format!(r#"{{"resultType":"complete","_meta":{meta}}}"#)
+}
+
+fn meta(id: &str) -> String {
+    format!("{{{}:{id}}}", quoted(META_SUBSCRIPTION))
+}
+
+/// Says what of the wishes will be fulfilled, and nothing else.
+fn granted(filter: &Filter, uris: &BTreeSet<String>) -> Value {
+    let lists = [
+        ("toolsListChanged", filter.tools),
+        ("promptsListChanged", filter.prompts),
+        ("resourcesListChanged", filter.resources),
+    ];
+    let mut granted: Map<_, _> = lists
+        .into_iter()
+        .filter(|(_, wanted)| *wanted)
+        .map(|(name, _)| (name.to_owned(), true.into()))
+        .collect();
+    if !uris.is_empty() {
+        let uris = uris.iter().cloned().collect::<Vec<_>>();
+        granted.insert("resourceSubscriptions".to_owned(), uris.into());
+    }
+    Value::Object(granted)
+}
+
+/// What is subscribed to at upstreams for one downstream.
+#[derive(Default)]
+struct Watching {
+    /// The resources whose updates will be told.
+    uris: BTreeSet<String>,
+    /// Those of legacy upstreams, whose updates the hub hears.
+    legacy: Vec<(String, Arc<Instance>)>,
+    /// The open requests to modern upstreams.
+    modern: Vec<AbortHandle>,
+}
+
+impl Drop for Watching {
+    fn drop(&mut self) {
+        for task in &self.modern {
+            task.abort();
+        }
+    }
+}
+
+impl Watching {
+    /// Subscribes to the resources that a request names, where its sender may.
+    async fn start(
+        gateway: &Arc<Gateway>,
+        downstream: &Downstream,
+        frame: &Frame,
+        origin: &Origin,
+    ) -> Self {
+        let path = ["notifications", "resourceSubscriptions"];
+        let (list, _) = text::get(frame.params(), &path).unwrap_or(("[]", 0..0));
+        let named = text::elements(list).filter_map(|span| text::string(list.get(span)?));
+        let named: BTreeSet<_> = named.take(MOST).map(Cow::into_owned).collect();
+        let mut watching = Self::default();
+        if named.is_empty() {
+            return watching;
+        }
+        listing::settle(gateway).await;
+        let mut modern: BTreeMap<UpstreamId, (Arc<Instance>, Vec<String>)> = BTreeMap::new();
+        for uri in named {
+            let instance = match admitted(gateway, downstream, frame, &uri).await {
+                Ok(instance) => instance,
+                Err(failure) => {
+                    tracing::debug!("no updates of a resource: {failure}");
+                    continue;
+                }
+            };
+            if instance.era() == Era::Modern {
+                let name = instance.upstream().clone();
+                modern
+                    .entry(name)
+                    .or_insert((instance, Vec::new()))
+                    .1
+                    .push(uri);
+            } else if subscribed(&instance, "resources/subscribe", &uri).await {
+                watching.uris.insert(uri.clone());
+                watching.legacy.push((uri, instance));
+            }
+        }
+        for (instance, uris) in modern.into_values() {
+            if let Some(task) = opened(instance, &uris, origin).await {
+                watching.uris.extend(uris);
+                watching.modern.push(task);
+            }
+        }
+        watching
+    }
+
+    /// Takes back what nobody else wants.
+    async fn end(mut self, gateway: &Gateway) {
+        for (uri, instance) in std::mem::take(&mut self.legacy) {
+            if !gateway.hub.is_watched(&uri) {
+                subscribed(&instance, "resources/unsubscribe", &uri).await;
+            }
+        }
+    }
+}
+
+/// Finds the upstream of a resource and asks the engine: the address leaves for the upstream, so it
+/// is judged like any call.
+async fn admitted(
+    gateway: &Arc<Gateway>,
+    downstream: &Downstream,
+    frame: &Frame,
+    uri: &str,
+) -> Result<Arc<Instance>, Failure> {
+    let upstream = listing::offering(gateway, uri);
+    let upstream = upstream.ok_or_else(|| Failure::params("no upstream offers it"))?;
+    let access = &gateway.access;
+    access.permits(&downstream.who, upstream.name(), Some(Operation::Read))?;
+    let instance = upstream.own_instance().await?;
+    let deadline = tokio::time::Instant::now() + gateway.call_timeout(upstream.settings());
+    let caller = downstream.caller(upstream.name());
+    let target = Target {
+        upstream,
+        tool: ToolName::new(uri),
+        declared: Declared::default(),
+    };
+    let passage = Passage {
+        gateway,
+        downstream,
+        target: &target,
+        caller,
+        instance: Arc::clone(&instance),
+        deadline,
+    };
+    drop(passage.clear(frame, 0).await?);
+    Ok(instance)
+}
+
+async fn subscribed(instance: &Instance, method: &'static str, uri: &str) -> bool {
+    let params = format!(r#"{{"uri":{}}}"#, quoted(uri));
+    let told = instance.own(method, &params, PATIENCE).await;
+    told.inspect_err(|fault| tracing::debug!("`{method}` failed: {fault}"))
+        .is_ok()
+}
+
+/// Opens a subscription at a modern upstream and waits until it is confirmed.
+async fn opened(instance: Arc<Instance>, uris: &[String], origin: &Origin) -> Option<AbortHandle> {
+    let uris = Value::from(uris.to_vec());
+    let params = format!(r#"{{"notifications":{{"resourceSubscriptions":{uris}}}}}"#);
+    let (confirm, confirmed) = oneshot::channel();
+    let (id, way) = (origin.id.clone(), origin.way.clone());
+    let task = tokio::spawn(async move {
+        let (sender, events) = mpsc::channel(64);
+        let told = pass_updates(events, &id, &way, confirm);
+        let asked = instance.own_call("subscriptions/listen", &params, sender);
+        drop(tokio::join!(told, asked));
+    });
+    let task = task.abort_handle();
+    if let Ok(Ok(())) = tokio::time::timeout(PATIENCE, confirmed).await {
+        return Some(task);
+    }
+    task.abort();
+    None
+}
+
+async fn pass_updates(
+    mut events: mpsc::Receiver<FromUpstream>,
+    id: &str,
+    way: &Way,
+    confirm: oneshot::Sender<()>,
+) {
+    let mut confirm = Some(confirm);
+    while let Some(event) = events.recv().await {
+        let FromUpstream::Message(frame) = event else {
+            continue;
+        };
+        if &**frame.method() == ACKNOWLEDGED {
+            let late = |confirm: oneshot::Sender<()>| confirm.send(()).is_err();
+            if confirm.take().is_some_and(late) {
+                return;
+            }
+        }
+        if &**frame.method() == UPDATED {
+            let uri = quoted(&frame.parameter(&["uri"]).unwrap_or_default());
+            let params = format!(r#"{{"uri":{uri},"_meta":{}}}"#, meta(id));
+            way.tell(compose::notification(UPDATED, &params));
+        }
+    }
+}
