@@ -166,6 +166,18 @@ pub(crate) fn reload_and_log(files: &ConfigFiles) {
     }
 }
 
+/// How long the end may wait for the last records.
+const FLUSH: Duration = Duration::from_secs(5);
+
+/// Waits until what was recorded is on disk.
+pub(crate) async fn finish(gateway: &Gateway) {
+    match tokio::time::timeout(FLUSH, gateway.engine.flush()).await {
+        Ok(Ok(())) => {}
+        Ok(Err(fault)) => tracing::error!("records were lost: {fault}"),
+        Err(_) => tracing::error!("records may be lost: the log was not written in time"),
+    }
+}
+
 fn summary(report: &ReloadReport) -> String {
     format!(
         "{} added, {} removed, {} changed",

@@ -92,4 +92,14 @@ impl std::error::Error for SinkFault {}
 pub trait ActivitySink: Send + Sync + fmt::Debug {
     /// Takes one record: relaxed resolves when it is queued, strict when it is durable.
     fn append(&self, record: Record, how: Durability) -> Later<'_, Result<(), SinkFault>>;
+
+    /// Resolves once everything that was appended before is on disk, or is known to be lost.
+    fn flush(&self) -> Later<'_, Result<(), SinkFault>> {
+        Box::pin(std::future::ready(Ok(())))
+    }
+
+    /// Says why records are being lost, while they are.
+    fn problem(&self) -> Option<String> {
+        None
+    }
 }

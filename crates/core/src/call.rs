@@ -1,9 +1,8 @@
 //! A call on its way to an upstream, and what came back.
 //!
-//! Bodies are exact bytes. What they mean is for `mcp` to know; here they have a span that was
-//! inspected and a ticket under which the answer comes back.
+//! Bodies are exact bytes. What they mean is for `mcp` to know; here they have a ticket under which
+//! the answer comes back.
 
-use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -47,26 +46,14 @@ pub struct Call {
 
 /// The exact message that will leave.
 ///
-/// INVARIANT: an upstream writer sends `raw` as it is. Ids, tokens and names were put in before
-/// the engine looked.
+/// INVARIANT: all of `raw` is judged and all of it is sent, as it is. Ids, tokens and names were
+/// put in before the engine looked.
 #[derive(Clone, Debug)]
 pub struct Wire {
     /// The whole message.
     pub raw: Bytes,
-    /// Where the inspected part stands, if the message has one.
-    pub params: Option<Range<usize>>,
     /// The id under which an answer is expected; nothing for messages that are not answered.
     pub ticket: Option<u64>,
-}
-
-impl Wire {
-    /// Returns the inspected bytes.
-    pub fn params(&self) -> &[u8] {
-        self.params
-            .clone()
-            .and_then(|span| self.raw.get(span))
-            .unwrap_or_default()
-    }
 }
 
 /// The door a call came through.
@@ -171,4 +158,6 @@ pub enum Status {
     Blocked,
     /// Refused by the gateway for its form, its target or a limit.
     Rejected,
+    /// About to leave; written first where evidence must precede the act.
+    Pending,
 }

@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use mcpproxy_core::{
-    Action, ActivitySink, Call, Cleared, Clock, Durability, Finding, FlowType, Masked, MessageKind,
-    Outcome, Record, Severity, SinkFault, Source, Status, Threat, Tier, UpstreamId, Verdict,
+    Action, ActivitySink, Call, Cleared, Clock, Declared, Durability, Finding, FlowType, Masked,
+    MessageKind, Outcome, Record, Severity, SinkFault, Source, Status, Threat, Tier, UpstreamId,
+    Verdict,
 };
 use mcpproxy_policy::decide;
 use mcpproxy_policy::settings::{Classification, FlowPolicy, FlowTracking, UpstreamClass};
@@ -85,6 +86,12 @@ impl Engine {
         let verdict = Arc::new(decide(findings, call.askable, flow));
         match verdict.action {
             Action::Allow | Action::Warn | Action::Ask => {
+                // Evidence before the act: what cannot be written down does not leave.
+                if settings.durability == Durability::Strict
+                    && let Err(fault) = self.intent(&call, &verdict).await
+                {
+                    return Before::Unrecorded(fault);
+                }
                 let until = call.deadline;
                 Before::Cleared(Box::new(Cleared::issue(call, verdict, until)))
             }
@@ -99,7 +106,7 @@ impl Engine {
         &self,
         cleared: &Cleared<Call>,
         outcome: &Outcome,
-        problem: Option<String>,
+        problem: Option<&str>,
     ) -> Result<(), SinkFault> {
         let call = cleared.value();
         let settings = self.settings.load_full();
@@ -116,14 +123,25 @@ impl Engine {
         self.sink.append(record, settings.durability).await
     }
 
+    /// Writes down, durably, that a call is about to leave.
+    async fn intent(&self, call: &Call, verdict: &Verdict) -> Result<(), SinkFault> {
+        let mut record = record(call, verdict, &nothing(Status::Pending), None);
+        record.kind = "intent";
+        self.sink.append(record, Durability::Strict).await
+    }
+
+    /// Resolves once everything that was recorded before is on disk.
+    pub async fn flush(&self) -> Result<(), SinkFault> {
+        self.sink.flush().await
+    }
+
+    /// Says why records are being lost, while they are.
+    pub fn record_problem(&self) -> Option<String> {
+        self.sink.problem()
+    }
+
     async fn denied(&self, call: &Call, verdict: Arc<Verdict>, how: Durability) -> Before {
-        let outcome = Outcome {
-            body: bytes::Bytes::new(),
-            status: Status::Blocked,
-            took: Duration::ZERO,
-        };
-        let reason = verdict.reason().map(ToOwned::to_owned);
-        let mut record = record(call, &verdict, &outcome, reason);
+        let mut record = record(call, &verdict, &nothing(Status::Blocked), verdict.reason());
         record.kind = "policy_decision";
         match self.sink.append(record, how).await {
             Ok(()) => Before::Denied(verdict),
@@ -164,6 +182,26 @@ impl Engine {
     }
 }
 
+fn nothing(status: Status) -> Outcome {
+    Outcome {
+        body: bytes::Bytes::new(),
+        status,
+        took: Duration::ZERO,
+    }
+}
+
+/// The longest text of one field of a record, in characters. Names and addresses are whatever the
+/// agent wrote: without a bound, a few calls would push everything else out of the log.
+const RECORDED: usize = 256;
+
+fn short(text: &str) -> String {
+    let mut shown: String = text.chars().take(RECORDED).collect();
+    if shown.len() < text.len() {
+        shown.extend(["… (", &text.len().to_string(), " bytes)"]);
+    }
+    shown
+}
+
 fn class(settings: &EngineSettings, upstream: &UpstreamId) -> UpstreamClass {
     let overrides: &BTreeMap<_, _> = &settings.classification.server_overrides;
     overrides
@@ -181,7 +219,7 @@ fn field_limits(settings: &EngineSettings) -> FieldLimits {
     }
 }
 
-fn record(call: &Call, verdict: &Verdict, outcome: &Outcome, problem: Option<String>) -> Record {
+fn record(call: &Call, verdict: &Verdict, outcome: &Outcome, problem: Option<&str>) -> Record {
     let kind = match &call.kind {
         MessageKind::Request(method) if &**method == "tools/call" => "tool_call",
         MessageKind::Request(_) | MessageKind::Notification(_) | MessageKind::Answer(_) => {
@@ -193,20 +231,27 @@ fn record(call: &Call, verdict: &Verdict, outcome: &Outcome, problem: Option<Str
         kind,
         source: call.door,
         server_name: call.tool.upstream.to_string(),
-        tool_name: call.tool.tool.to_string(),
-        method: call.kind.method().to_owned(),
+        tool_name: short(call.tool.tool.as_str()),
+        method: short(call.kind.method()),
         status: outcome.status,
-        error_message: problem,
+        error_message: problem.map(short),
         duration_ms: outcome.took.as_secs_f64() * 1000.0,
         timestamp: call.at.rfc3339(),
         session_id: call.session.id.to_string(),
         principal: call.who.name.to_string(),
-        request_bytes: call.wire.params().len(),
+        request_bytes: call.wire.raw.len(),
         response_bytes: outcome.body.len(),
         decision: verdict.action,
         flow_type: verdict.flow,
         risk: verdict.risk,
-        declared: call.declared.clone(),
+        declared: Declared {
+            reason: call
+                .declared
+                .reason
+                .as_deref()
+                .map(|reason| short(reason).into()),
+            ..call.declared.clone()
+        },
         findings: verdict.findings.to_vec(),
     }
 }

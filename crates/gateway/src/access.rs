@@ -85,6 +85,16 @@ impl Access {
         ))
     }
 
+    /// Refuses an upstream that the scope of an agent's token leaves out.
+    pub fn reaches(&self, who: &Principal, upstream: &UpstreamId) -> Result<(), Failure> {
+        let scope = self.control.scope_of(who);
+        if scope.is_none_or(|scope| scope.allows_upstream(upstream.as_str())) {
+            return Ok(());
+        }
+        let message = "the token's scope does not cover this upstream";
+        Err(Failure::downstream(era::DENIED, "denied", message))
+    }
+
     /// Refuses what the scope of an agent's token leaves out.
     pub fn permits(
         &self,

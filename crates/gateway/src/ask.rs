@@ -171,13 +171,14 @@ pub(crate) async fn gather(
 pub(crate) async fn serve_questions(
     gateway: Arc<Gateway>,
     session: std::sync::Weak<Session>,
-    mut questions: tokio::sync::mpsc::Receiver<Question>,
+    mut questions: tokio::sync::mpsc::Receiver<Box<Question>>,
 ) {
     while let Some(question) = questions.recv().await {
         let Some(session) = session.upgrade() else {
             return;
         };
-        if let Err(failure) = put(&gateway, &session, &question).await {
+        // Boxed: a session that is never asked anything stays small.
+        if let Err(failure) = Box::pin(put(&gateway, &session, &question)).await {
             tracing::debug!("could not put a question to a session: {failure}");
         }
     }

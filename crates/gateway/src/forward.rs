@@ -14,6 +14,7 @@ use mcpproxy_mcp::era::{self, Era, META_LOG_LEVEL};
 use mcpproxy_mcp::{Frame, FrameKind, compose, header, input};
 use mcpproxy_text as text;
 use mcpproxy_upstream::instance::ticket;
+use mcpproxy_upstream::settings::Scope;
 use mcpproxy_upstream::{Caller, FromUpstream, Instance, Upstream};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout_at};
@@ -80,8 +81,9 @@ pub async fn forward(
     };
     let caller = downstream.caller(target.upstream.name());
     let deadline = Instant::now() + patience;
-    let instance = timeout_at(deadline, target.upstream.instance(&caller)).await;
-    let instance = instance.map_err(|_| Failure::timed_out())??;
+    let opened = conversation(gateway, downstream, &target.upstream);
+    let opened = timeout_at(deadline, opened).await;
+    let instance = opened.map_err(|_| Failure::timed_out())??;
     let mut passage = Passage {
         gateway,
         downstream,
@@ -91,6 +93,72 @@ pub async fn forward(
         deadline,
     };
     passage.legs(frame, origin).await
+}
+
+/// Finds the downstream's conversation with an upstream, or opens one.
+///
+/// What a downstream says of itself leaves with the opening, so it is judged like a call; and one
+/// that may not reach the upstream does not make it start.
+pub(crate) async fn conversation(
+    gateway: &Arc<Gateway>,
+    downstream: &Downstream,
+    upstream: &Arc<Upstream>,
+) -> Result<Arc<Instance>, Failure> {
+    gateway.access.reaches(&downstream.who, upstream.name())?;
+    let caller = downstream.caller(upstream.name());
+    let own = upstream.settings().effective_scope() != Scope::Shared;
+    if own && upstream.existing(&caller).is_none() {
+        let (capabilities, info) = (
+            &downstream.greeting.capabilities,
+            &downstream.greeting.client_info,
+        );
+        let params = format!(r#"{{"capabilities":{capabilities},"clientInfo":{info}}}"#);
+        let raw = compose::request("0", "initialize", &params);
+        let greeting = Frame::parse(raw, gateway.limits())?;
+        let target = Target {
+            upstream: Arc::clone(upstream),
+            tool: ToolName::new(""),
+            declared: Declared::default(),
+        };
+        let deadline = Instant::now() + gateway.call_timeout(upstream.settings());
+        let kind = MessageKind::Request(Arc::clone(greeting.method()));
+        drop(judge(gateway, downstream, &target, deadline, (&greeting, kind, 0)).await?);
+    }
+    Ok(upstream.instance(&caller).await?)
+}
+
+/// Takes a message through the engine.
+async fn judge(
+    gateway: &Gateway,
+    downstream: &Downstream,
+    target: &Target,
+    deadline: Instant,
+    (sent, kind, leg): (&Frame, MessageKind, u8),
+) -> Result<Box<Cleared<Call>>, Failure> {
+    let left = deadline.saturating_duration_since(Instant::now());
+    let call = Call {
+        id: gateway.call_id(),
+        leg,
+        at: gateway.clock.wall(),
+        deadline: gateway.clock.tick().after(left),
+        door: downstream.door,
+        who: downstream.who.clone(),
+        scope: Gateway::flow_scope(&downstream.who),
+        session: downstream.key,
+        kind,
+        tool: ToolRef {
+            upstream: target.upstream.name().clone(),
+            tool: target.tool.clone(),
+        },
+        declared: target.declared.clone(),
+        askable: Askable::Nobody,
+        wire: sent.wire(),
+    };
+    match gateway.engine.before(call).await {
+        Before::Cleared(cleared) => Ok(cleared),
+        Before::Denied(verdict) => Err(denied(&verdict)),
+        Before::Unrecorded(fault) => Err(Failure::internal(fault.to_string())),
+    }
 }
 
 impl Passage<'_> {
@@ -156,30 +224,14 @@ impl Passage<'_> {
         leg: u8,
     ) -> Result<Box<Cleared<Call>>, Failure> {
         let (gateway, downstream) = (self.gateway, self.downstream);
-        let left = self.deadline.saturating_duration_since(Instant::now());
-        let call = Call {
-            id: gateway.call_id(),
-            leg,
-            at: gateway.clock.wall(),
-            deadline: gateway.clock.tick().after(left),
-            door: downstream.door,
-            who: downstream.who.clone(),
-            scope: Gateway::flow_scope(&downstream.who),
-            session: downstream.key,
-            kind,
-            tool: ToolRef {
-                upstream: self.target.upstream.name().clone(),
-                tool: self.target.tool.clone(),
-            },
-            declared: self.target.declared.clone(),
-            askable: Askable::Nobody,
-            wire: sent.wire(),
-        };
-        match gateway.engine.before(call).await {
-            Before::Cleared(cleared) => Ok(cleared),
-            Before::Denied(verdict) => Err(denied(&verdict)),
-            Before::Unrecorded(fault) => Err(Failure::internal(fault.to_string())),
-        }
+        judge(
+            gateway,
+            downstream,
+            self.target,
+            self.deadline,
+            (sent, kind, leg),
+        )
+        .await
     }
 
     /// Sends a cleared request and hears the upstream out, until the answer, the deadline, a
@@ -223,7 +275,8 @@ impl Passage<'_> {
             }
         };
         // Nobody waits any more: the upstream is told, and a late answer finds nobody.
-        self.instance.cancel(ticket, &why.outside).await;
+        let (instance, reason) = (Arc::clone(&self.instance), why.outside.clone());
+        tokio::spawn(async move { instance.cancel(ticket, &reason).await });
         Err(why)
     }
 
@@ -334,7 +387,11 @@ impl Passage<'_> {
             status: problem.as_ref().map_or(Status::Success, |_| Status::Error),
             took: started.elapsed(),
         };
-        let kept = self.gateway.engine.after(cleared, &outcome, problem).await;
+        let kept = self
+            .gateway
+            .engine
+            .after(cleared, &outcome, problem.as_deref())
+            .await;
         kept.map_err(|fault| Failure::internal(fault.to_string()))?;
         sent
     }
@@ -356,7 +413,11 @@ impl Passage<'_> {
             }
         };
         let outcome = Outcome { body, status, took };
-        let kept = self.gateway.engine.after(cleared, &outcome, problem).await;
+        let kept = self
+            .gateway
+            .engine
+            .after(cleared, &outcome, problem.as_deref())
+            .await;
         kept.map_err(|fault| Failure::internal(fault.to_string()))?;
         answer
     }

@@ -87,10 +87,12 @@ pub struct Gateway {
 /// Which upstream runs which long task, bounded, oldest forgotten first.
 #[derive(Debug, Default)]
 struct TaskOwners {
-    owner: HashMap<String, UpstreamId>,
-    order: VecDeque<String>,
+    owner: HashMap<Id128, UpstreamId>,
+    order: VecDeque<Id128>,
 }
 
+/// The deepest nesting that any configuration gets: walkers of schemas recurse.
+const DEEPEST: usize = 1024;
 /// Long tasks remembered at most.
 const TASKS: usize = 10_000;
 
@@ -162,7 +164,7 @@ impl Gateway {
     /// Returns the bounds of a message's form.
     pub fn limits(&self) -> Limits {
         Limits {
-            depth: self.active.load().settings.limits.nesting,
+            depth: self.active.load().settings.limits.nesting.min(DEEPEST),
         }
     }
 
@@ -193,16 +195,16 @@ impl Gateway {
         FlowScope(digest(&[who.name.as_bytes()]))
     }
 
-    /// Remembers which upstream runs a long task.
-    pub fn note_task(&self, task: &str, upstream: &UpstreamId) {
+    /// Remembers which upstream runs a long task of a principal. The first to name it keeps it:
+    /// another upstream cannot take a task over by naming it too.
+    pub fn note_task(&self, who: &Principal, task: &str, upstream: &UpstreamId) {
+        let key = task_key(who, task);
         let mut tasks = lock(&self.tasks);
-        if tasks
-            .owner
-            .insert(task.to_owned(), upstream.clone())
-            .is_none()
-        {
-            tasks.order.push_back(task.to_owned());
+        if tasks.owner.contains_key(&key) {
+            return;
         }
+        tasks.owner.insert(key, upstream.clone());
+        tasks.order.push_back(key);
         while tasks.order.len() > TASKS {
             if let Some(oldest) = tasks.order.pop_front() {
                 tasks.owner.remove(&oldest);
@@ -210,9 +212,9 @@ impl Gateway {
         }
     }
 
-    /// Finds the upstream that runs a long task.
-    pub fn task_owner(&self, task: &str) -> Option<UpstreamId> {
-        lock(&self.tasks).owner.get(task).cloned()
+    /// Finds the upstream that runs a long task of a principal.
+    pub fn task_owner(&self, who: &Principal, task: &str) -> Option<UpstreamId> {
+        lock(&self.tasks).owner.get(&task_key(who, task)).cloned()
     }
 
     /// Ends what was left alone for too long; called now and then.
@@ -244,6 +246,10 @@ impl Gateway {
         let own = upstream.call_timeout.map(Duration::from);
         own.unwrap_or_else(|| self.active.load().settings.limits.call_timeout.into())
     }
+}
+
+fn task_key(who: &Principal, task: &str) -> Id128 {
+    digest(&[who.name.as_bytes(), task.as_bytes()])
 }
 
 fn digest(parts: &[&[u8]]) -> Id128 {

@@ -43,7 +43,7 @@ pub struct GatewayHub {
     sessions: Arc<Sessions>,
     subscribers: Mutex<BTreeMap<u64, Subscriber>>,
     /// Sessions that subscribed to a resource of a shared upstream.
-    watchers: Mutex<HashMap<String, HashSet<Id128>>>,
+    watchers: Mutex<HashMap<String, HashSet<(Id128, UpstreamId)>>>,
     index: RwLock<Index>,
     seen: Mutex<HashMap<UpstreamId, [Id128; 3]>>,
 }
@@ -80,14 +80,15 @@ impl GatewayHub {
         lock(&self.subscribers).remove(&number);
     }
 
-    /// Notes that a session wants to hear of updates of a resource, or no longer does. Returns
-    /// whether anybody still does.
-    pub fn watch(&self, uri: &str, session: Id128, wanted: bool) -> bool {
+    /// Notes that a session wants to hear of updates of an upstream's resource, or no longer does.
+    /// Returns whether anybody still does.
+    pub fn watch(&self, upstream: &UpstreamId, uri: &str, session: Id128, wanted: bool) -> bool {
+        let watcher = (session, upstream.clone());
         let mut watchers = lock(&self.watchers);
         if wanted {
-            watchers.entry(uri.to_owned()).or_default().insert(session);
+            watchers.entry(uri.to_owned()).or_default().insert(watcher);
         } else if let Some(sessions) = watchers.get_mut(uri) {
-            sessions.remove(&session);
+            sessions.remove(&watcher);
             if sessions.is_empty() {
                 watchers.remove(uri);
             }
@@ -107,7 +108,7 @@ impl GatewayHub {
     /// Forgets what a session that has ended wanted to hear of.
     pub fn forget_session(&self, session: Id128) {
         lock(&self.watchers).retain(|_, sessions| {
-            sessions.remove(&session);
+            sessions.retain(|(watcher, _)| *watcher != session);
             !sessions.is_empty()
         });
     }
@@ -153,7 +154,9 @@ impl GatewayHub {
         }
     }
 
-    fn updated(&self, frame: &Frame) {
+    /// Passes on that a resource changed, to those who subscribed to it at this very upstream, and
+    /// nothing but that: whatever else the upstream wrote was not asked for.
+    fn updated(&self, upstream: &UpstreamId, frame: &Frame) {
         let Some(uri) = frame.parameter(&["uri"]) else {
             return;
         };
@@ -162,9 +165,11 @@ impl GatewayHub {
             .cloned()
             .unwrap_or_default();
         if !watching.is_empty() {
+            let params = format!(r#"{{"uri":{}}}"#, quoted(&uri));
+            let message = compose::notification(frame.method(), &params);
             for session in self.sessions.all() {
-                if watching.contains(&session.key.id) {
-                    session.push(frame.raw());
+                if watching.contains(&(session.key.id, upstream.clone())) {
+                    session.push(&message);
                 }
             }
         }
@@ -205,7 +210,7 @@ impl Hub for GatewayHub {
         let update = frame.kind() == FrameKind::Notification
             && &**frame.method() == "notifications/resources/updated";
         if update {
-            self.updated(&frame);
+            self.updated(upstream, &frame);
         } else {
             // What cannot be attributed is not broadcast.
             tracing::debug!(

@@ -165,6 +165,7 @@ async fn status(AxumState(gateway): Shared, who: Who) -> Response {
         "calls_in_flight": gateway.shed.in_flight(),
         "stopped": stopped,
         "config_problem": gateway.reload_problem.load_full().as_ref().clone(),
+        "activity_problem": gateway.engine.record_problem(),
         "security_coverage": "proxy_only",
         "hooks_active": false,
     }))
@@ -175,6 +176,9 @@ async fn diagnostics(AxumState(gateway): Shared, who: Who) -> Response {
     let mut problems = Vec::new();
     if let Some(problem) = gateway.reload_problem.load_full().as_ref() {
         problems.push(json!({ "area": "configuration", "problem": problem }));
+    }
+    if let Some(problem) = gateway.engine.record_problem() {
+        problems.push(json!({ "area": "activity log", "problem": problem }));
     }
     for (name, upstream) in gateway.fleet.all().iter() {
         if let State::Down { why, attempts } = upstream.state() {

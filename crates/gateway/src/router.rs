@@ -3,7 +3,7 @@
 use std::sync::{Arc, Weak};
 
 use bytes::Bytes;
-use mcpproxy_core::{Declared, Door, MessageKind, Operation, Principal, ToolName};
+use mcpproxy_core::{Declared, Door, MessageKind, Operation, Principal, PrincipalKind, ToolName};
 use mcpproxy_mcp::compose::{self, quoted};
 use mcpproxy_mcp::era::{Era, META_SERVER_INFO, MODERN, negotiate};
 use mcpproxy_mcp::{Frame, header};
@@ -15,7 +15,7 @@ use tokio::sync::mpsc;
 use crate::ask;
 use crate::downstream::{Downstream, Way};
 use crate::error::Failure;
-use crate::forward::{Origin, Passage, Target, as_tool_result, forward};
+use crate::forward::{Origin, Passage, Target, as_tool_result, conversation, forward};
 use crate::gateway::Gateway;
 use crate::listen::{end_of_subscription, listen};
 use crate::listing;
@@ -60,7 +60,7 @@ pub async fn request(
         frame: frame.clone(),
         way,
     };
-    let answer = if is_endless(&frame) {
+    let answer = if is_endless(&downstream, &frame) {
         Box::pin(subscription(&gateway, &downstream, &frame, &mut origin)).await
     } else {
         dispatch(&gateway, &downstream, &frame, &mut origin).await
@@ -98,7 +98,9 @@ async fn dispatch(
         Era::Legacy => match frame.method().as_ref() {
             "ping" => return Ok(Answer::Result("{}".to_owned())),
             "initialize" => return Err(Failure::params("this session is initialized already")),
-            "server/discover" => return Err(Failure::method(frame.method())),
+            "server/discover" | "subscriptions/listen" => {
+                return Err(Failure::method(frame.method()));
+            }
             "logging/setLevel" => set_level(gateway, downstream, frame)?,
             _ => {}
         },
@@ -121,8 +123,8 @@ async fn dispatch(
 }
 
 /// Tells whether a request waits until its stream is closed.
-fn is_endless(frame: &Frame) -> bool {
-    &**frame.method() == "subscriptions/listen"
+fn is_endless(downstream: &Downstream, frame: &Frame) -> bool {
+    downstream.era == Era::Modern && &**frame.method() == "subscriptions/listen"
 }
 
 /// Serves a request that ends with its stream, or with the gateway.
@@ -142,8 +144,14 @@ async fn subscription(
 /// Takes the request's place among those at once. A subscription is no call in flight: it does
 /// nothing but wait, and there may be one for every connection.
 fn place(gateway: &Gateway, downstream: &Downstream, frame: &Frame) -> Option<Place> {
-    let (caller, limits) = (downstream.key.id, &gateway.active().settings.limits);
-    if is_endless(frame) {
+    // A token is one caller however many sessions it opens; callers without a credential are told
+    // apart by their sessions, which is all there is.
+    let caller = match downstream.who.kind {
+        PrincipalKind::Agent => Gateway::flow_scope(&downstream.who).0,
+        PrincipalKind::Owner | PrincipalKind::Local => downstream.key.id,
+    };
+    let limits = &gateway.active().settings.limits;
+    if is_endless(downstream, frame) {
         let most = limits.connections;
         return gateway.listening.admit(caller, most, most);
     }
@@ -240,16 +248,14 @@ async fn single(
             return listing::tools_of(&upstream, frame, downstream.era);
         }
         "logging/setLevel" => {
-            let caller = downstream.caller(upstream.name());
-            if upstream.instance(&caller).await?.era() == Era::Modern {
+            let instance = conversation(gateway, downstream, &upstream).await?;
+            if instance.era() == Era::Modern {
                 // Each request carries the level from now on; there is nothing to tell.
                 return Ok(Answer::Result("{}".to_owned()));
             }
         }
         "server/discover" | "subscriptions/listen" => {
-            let instance = upstream
-                .instance(&downstream.caller(upstream.name()))
-                .await?;
+            let instance = conversation(gateway, downstream, &upstream).await?;
             if instance.era() == Era::Legacy {
                 return match frame.method().as_ref() {
                     "server/discover" => Ok(Answer::Result(translate::discover_result(&instance))),
@@ -314,7 +320,7 @@ pub(crate) async fn to_upstream(
         declared,
     };
     let answer = forward(gateway, downstream, frame, &target, origin).await?;
-    note_task(gateway, &answer, &target);
+    note_task(gateway, downstream, &answer, &target);
     if &**frame.method() == "subscriptions/listen" {
         let answer = translate::subscription_result(&answer, &origin.id, gateway.limits())?;
         return Ok(Answer::Frame(Box::new(answer)));
@@ -323,11 +329,11 @@ pub(crate) async fn to_upstream(
 }
 
 /// Remembers where a long task runs, so that questions about it find their way.
-fn note_task(gateway: &Gateway, answer: &Frame, target: &Target) {
+fn note_task(gateway: &Gateway, downstream: &Downstream, answer: &Frame, target: &Target) {
     let payload = answer.payload();
     let id = text::get(payload, &["task", "taskId"]).or_else(|| text::get(payload, &["taskId"]));
     if let Some(id) = id.and_then(|(raw, _)| text::string(raw)) {
-        gateway.note_task(&id, target.upstream.name());
+        gateway.note_task(&downstream.who, &id, target.upstream.name());
     }
 }
 
@@ -363,7 +369,7 @@ async fn many(
         }
         method if method.starts_with("tasks/") => {
             let task = frame.parameter(&["taskId"]).unwrap_or_default();
-            let owner = gateway.task_owner(&task);
+            let owner = gateway.task_owner(&downstream.who, &task);
             let owner =
                 owner.ok_or_else(|| Failure::params(format!("no task `{task}` is known")))?;
             let upstream = gateway.fleet.get(owner.as_str())?;
@@ -433,13 +439,16 @@ async fn subscribe(
     let wanted = &**frame.method() == "resources/subscribe";
     let session = downstream.session.clone();
     let session = session.ok_or_else(|| Failure::method(frame.method()))?;
-    let instance = upstream
-        .instance(&downstream.caller(upstream.name()))
-        .await?;
+    let instance = conversation(gateway, downstream, &upstream).await?;
     if instance.era() == Era::Legacy {
         // What an upstream of the session's own tells comes to the session by itself.
         let shared = upstream.settings().effective_scope() == Scope::Shared;
-        if shared && gateway.hub.watch(&uri, session.key.id, wanted) && !wanted {
+        if shared
+            && gateway
+                .hub
+                .watch(upstream.name(), &uri, session.key.id, wanted)
+            && !wanted
+        {
             // Others share the subscription at the upstream and still want it.
             return Ok(Answer::Result("{}".to_owned()));
         }
@@ -555,9 +564,7 @@ async fn single_hello(
 ) -> Result<String, Failure> {
     let upstream = only_upstream(gateway)?;
     let downstream = Downstream::of_session(session, Door::Mcp);
-    let instance = upstream
-        .instance(&downstream.caller(upstream.name()))
-        .await?;
+    let instance = conversation(gateway, &downstream, &upstream).await?;
     Ok(translate::initialize_result(&instance, proposed))
 }
 

@@ -107,8 +107,12 @@ pub async fn serve(gateway: Arc<Gateway>, listening: Listening, stop: impl Futur
         rest: rest::router(Arc::clone(&gateway)),
         gateway: Arc::clone(&gateway),
         channels: Arc::default(),
-        places: Arc::new(Semaphore::new(settings.limits.connections)),
-        owners: Arc::new(Semaphore::new(settings.limits.connections)),
+        places: Arc::new(Semaphore::new(
+            settings.limits.connections.min(Semaphore::MAX_PERMITS),
+        )),
+        owners: Arc::new(Semaphore::new(
+            settings.limits.connections.min(Semaphore::MAX_PERMITS),
+        )),
     };
     let Listening { tcp, unix, .. } = listening;
     let (unix, socket) = unix.map_or((None, None), |(unix, path)| (Some(unix), Some(path)));

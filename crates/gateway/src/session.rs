@@ -58,7 +58,8 @@ pub struct Session {
     in_flight: Mutex<HashMap<String, (Cancel, Way)>>,
     asked: Mutex<HashMap<u64, oneshot::Sender<Frame>>>,
     /// Requests of upstreams that belong to no call, waiting for whoever puts them to the client.
-    unasked: mpsc::Sender<Question>,
+    /// Boxed, because a channel reserves room for many at once.
+    unasked: mpsc::Sender<Box<Question>>,
     used: AtomicU64,
     ended: AtomicBool,
 }
@@ -208,7 +209,7 @@ impl Listener for Ear {
                 let upstream = self.upstream.clone();
                 session
                     .unasked
-                    .try_send(Question { upstream, frame })
+                    .try_send(Box::new(Question { upstream, frame }))
                     .is_ok()
             }
             FrameKind::Result | FrameKind::Error => false,
@@ -301,7 +302,7 @@ impl Sessions {
         &self,
         new: NewSession,
         limit: usize,
-    ) -> Option<(Arc<Session>, mpsc::Receiver<Question>)> {
+    ) -> Option<(Arc<Session>, mpsc::Receiver<Box<Question>>)> {
         let random: [u8; 16] = mcpproxy_mcp::seal::random().ok()?;
         let id = Id128::from_bytes(random).to_string();
         // What is written down names the session without opening it.
@@ -352,6 +353,7 @@ impl Sessions {
     pub fn end(&self, id: &str) -> Option<Arc<Session>> {
         let session = lock(&self.open).remove(id)?;
         session.ended.store(true, Ordering::Relaxed);
+        session.cancel_all("the session has ended");
         for task in std::mem::take(&mut *lock(&session.subscriptions)).values() {
             task.abort();
         }

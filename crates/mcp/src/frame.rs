@@ -197,14 +197,12 @@ impl Frame {
     /// Returns the bytes that leave, for the engine to judge; for a request, its id is the
     /// gateway's own.
     pub fn wire(&self) -> Wire {
-        let params = self.params.clone().or_else(|| self.payload.clone());
         let ticket = match self.kind {
             FrameKind::Request => self.id().and_then(|id| id.parse().ok()),
             FrameKind::Notification | FrameKind::Result | FrameKind::Error => None,
         };
         Wire {
             raw: self.raw.clone(),
-            params,
             ticket,
         }
     }
@@ -310,6 +308,9 @@ impl Parts {
         let response = matches!(kind, FrameKind::Result | FrameKind::Error);
         if response && self.id.is_none() && kind == FrameKind::Result {
             return Err(invalid("a result needs an id"));
+        }
+        if response && self.params.is_some() {
+            return Err(invalid("a response has no `params`"));
         }
         let method = self.method.unwrap_or_default();
         Ok(Frame {

@@ -4,6 +4,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, Receiver, SyncSender, TrySendError};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use mcpproxy_core::{ActivitySink, Durability, Later, Record, SinkFault};
@@ -18,15 +19,20 @@ const GROUP: usize = 4096;
 /// How long relaxed records are gathered before they are written.
 const GATHER: Duration = Duration::from_millis(5);
 
+/// A record to be written, or nothing but the wish to know that all before is written.
 struct Entry {
-    record: Record,
+    record: Option<Record>,
     durable: Option<oneshot::Sender<Result<(), SinkFault>>>,
 }
+
+/// Why the log cannot be trusted any more. A failed write or sync is never retried as success.
+type Broken = Arc<OnceLock<String>>;
 
 /// An activity log in a file.
 #[derive(Debug)]
 pub struct FileSink {
     queue: SyncSender<Entry>,
+    broken: Broken,
 }
 
 impl FileSink {
@@ -41,23 +47,24 @@ impl FileSink {
         })?;
         let written = file.metadata().map_or(0, |meta| meta.len());
         let (queue, entries) = mpsc::sync_channel(QUEUE);
+        let broken = Broken::default();
         let writer = Writer {
             file,
             path: path.to_owned(),
             written,
             max_bytes,
-            broken: None,
+            broken: Arc::clone(&broken),
         };
         std::thread::Builder::new()
             .name("activity-log".into())
             .spawn(move || writer.run(&entries))
             .map_err(Error::Thread)?;
-        Ok(Self { queue })
+        Ok(Self { queue, broken })
     }
 }
 
-impl ActivitySink for FileSink {
-    fn append(&self, record: Record, how: Durability) -> Later<'_, Result<(), SinkFault>> {
+impl FileSink {
+    fn send(&self, record: Option<Record>, how: Durability) -> Later<'_, Result<(), SinkFault>> {
         let (durable, done) = match how {
             Durability::Relaxed => (None, None),
             Durability::Strict => {
@@ -65,22 +72,33 @@ impl ActivitySink for FileSink {
                 (Some(sender), Some(receiver))
             }
         };
-        let queued = self
-            .queue
-            .try_send(Entry { record, durable })
-            .map_err(|fault| match fault {
-                TrySendError::Full(_) => SinkFault::Full,
-                TrySendError::Disconnected(_) => SinkFault::Broken("the writer has stopped".into()),
-            });
+        let stopped = || SinkFault::Broken("the writer has stopped".into());
+        let queued = self.queue.try_send(Entry { record, durable });
+        let queued = queued.map_err(|fault| match fault {
+            TrySendError::Full(_) => SinkFault::Full,
+            TrySendError::Disconnected(_) => stopped(),
+        });
         Box::pin(async move {
             queued?;
             match done {
                 None => Ok(()),
-                Some(done) => done
-                    .await
-                    .map_err(|_| SinkFault::Broken("the writer has stopped".into()))?,
+                Some(done) => done.await.map_err(|_| stopped())?,
             }
         })
+    }
+}
+
+impl ActivitySink for FileSink {
+    fn append(&self, record: Record, how: Durability) -> Later<'_, Result<(), SinkFault>> {
+        self.send(Some(record), how)
+    }
+
+    fn flush(&self) -> Later<'_, Result<(), SinkFault>> {
+        self.send(None, Durability::Strict)
+    }
+
+    fn problem(&self) -> Option<String> {
+        self.broken.get().cloned()
     }
 }
 
@@ -89,8 +107,7 @@ struct Writer {
     path: PathBuf,
     written: u64,
     max_bytes: u64,
-    /// Why the log cannot be trusted any more. A failed write or sync is never retried as success.
-    broken: Option<String>,
+    broken: Broken,
 }
 
 impl Writer {
@@ -105,10 +122,9 @@ impl Writer {
             group.extend(entries.try_iter().take(GROUP - 1));
             let result = self.write(&group);
             if let Err(fault) = &result
-                && self.broken.is_none()
+                && self.broken.set(fault.clone()).is_ok()
             {
                 tracing::error!("activity log `{}` is broken: {fault}", self.path.display());
-                self.broken = Some(fault.clone());
             }
             for durable in group.into_iter().filter_map(|entry| entry.durable) {
                 // The caller may have gone away; then nobody waits for the news.
@@ -118,12 +134,12 @@ impl Writer {
     }
 
     fn write(&mut self, group: &[Entry]) -> Result<(), String> {
-        if let Some(why) = &self.broken {
+        if let Some(why) = self.broken.get() {
             return Err(why.clone());
         }
         let mut lines = Vec::with_capacity(group.len() * 512);
-        for entry in group {
-            serde_json::to_writer(&mut lines, &entry.record).map_err(|fault| fault.to_string())?;
+        for record in group.iter().filter_map(|entry| entry.record.as_ref()) {
+            serde_json::to_writer(&mut lines, record).map_err(|fault| fault.to_string())?;
             lines.push(b'\n');
         }
         // CRASH: a stop within this write leaves a torn last line; readers skip a line that does

@@ -17,6 +17,9 @@ use crate::link::{FromUpstream, Headers, Link};
 /// Tickets are unique in the process, so that no answer ever fits two questions.
 static NEXT_TICKET: AtomicU64 = AtomicU64::new(1);
 
+/// How long a message of the gateway's own may wait to be taken.
+const TELL_PATIENCE: Duration = Duration::from_secs(2);
+
 /// Draws the id under which a request is sent to an upstream.
 pub fn ticket() -> u64 {
     NEXT_TICKET.fetch_add(1, Ordering::Relaxed)
@@ -221,7 +224,7 @@ impl Instance {
             compose::quoted(reason)
         );
         let message = compose::notification("notifications/cancelled", &params);
-        if let Err(fault) = self.send_raw(message, Headers::new()).await {
+        if let Err(fault) = self.tell(message).await {
             tracing::debug!("could not cancel a request at `{}`: {fault}", self.upstream);
         }
     }
@@ -229,17 +232,14 @@ impl Instance {
     /// Refuses a request of the upstream that nobody can be asked to answer.
     pub async fn refuse(&self, id: &str, code: i64, message: &str) {
         let answer = compose::error(Some(id), code, message, None);
-        if let Err(fault) = self.send_raw(answer, Headers::new()).await {
+        if let Err(fault) = self.tell(answer).await {
             tracing::debug!("could not answer a request of `{}`: {fault}", self.upstream);
         }
     }
 
     /// Answers the upstream's question whether the gateway is there.
     pub async fn pong(&self, id: &str) {
-        if let Err(fault) = self
-            .send_raw(compose::result(id, "{}"), Headers::new())
-            .await
-        {
+        if let Err(fault) = self.tell(compose::result(id, "{}")).await {
             tracing::debug!("could not answer a ping of `{}`: {fault}", self.upstream);
         }
     }
@@ -312,6 +312,15 @@ impl Instance {
         headers: Headers,
     ) -> Result<(), mcpproxy_mcp::Error> {
         self.link.send(raw, headers).await
+    }
+
+    /// Sends a message of the gateway's own for which nobody waits long: an upstream that does not
+    /// read must not hold up who has given up on it.
+    async fn tell(&self, message: bytes::Bytes) -> Result<(), mcpproxy_mcp::Error> {
+        let sent = self.send_raw(message, Headers::new());
+        tokio::time::timeout(TELL_PATIENCE, sent)
+            .await
+            .map_err(|_| mcpproxy_mcp::Error::TimedOut)?
     }
 
     /// Starts to hear what a legacy upstream says outside any call.

@@ -107,8 +107,15 @@ impl Switch {
             // The answer to a call may be malformed: its caller must not wait for the deadline.
             Err(refusal) => {
                 tracing::warn!("dropped a malformed message from an upstream: {refusal}");
-                if let Some(ticket) = refusal.id.as_deref().and_then(as_ticket) {
-                    self.lock().pending.remove(&ticket);
+                let named = refusal.id.as_deref().and_then(as_ticket);
+                let mut state = self.lock();
+                let only = if state.pending.len() == 1 {
+                    state.pending.keys().next()
+                } else {
+                    None
+                };
+                if let Some(ticket) = named.or(only.copied()) {
+                    state.pending.remove(&ticket);
                 }
                 None
             }

@@ -52,6 +52,7 @@ async fn standalone(global: &Global, mode: Option<Mode>) -> Result<Exit> {
         }
     }
     daemon.gateway.fleet.retire();
+    crate::daemon::finish(&daemon.gateway).await;
     Ok(Exit::Fine)
 }
 

@@ -198,6 +198,30 @@ async fn what_an_upstream_answers_is_not_spelled_anew() {
     reply.result().await;
     let expected = format!(r#"{{"jsonrpc":"2.0","id":1,"result":{odd}}}"#);
     assert_eq!(reply.raw, [expected]);
+
+    let odd = r#""error":{"code":-7.0e0, "message":"m\u00e9","data":[1.0],"more":null}, "x":1"#;
+    let script = scripted(&format!(
+        r#"printf '%s\n' '{{"jsonrpc":"2.0","id":'"$id"', {odd}}}'"#
+    ));
+    let gateway = Gateway::start(&all_mode(&[("line", script)])).await;
+    let downstream = Legacy::open(&gateway.url("/mcp"), json!({})).await;
+    let mut reply = downstream
+        .request("tools/call", json!({ "name": "line__do", "arguments": {} }))
+        .await;
+    reply.error().await;
+    assert_eq!(reply.raw, [format!(r#"{{"jsonrpc":"2.0","id":1, {odd}}}"#)]);
+}
+
+#[tokio::test]
+async fn a_message_over_several_lines_is_one_line_to_a_child() {
+    let upstream = echo(Over::Shared).await;
+    let gateway = Gateway::start(&all_mode(&[("echo", upstream.settings.clone())])).await;
+    let downstream = Legacy::open(&gateway.url("/mcp"), json!({})).await;
+    let params =
+        "{\n  \"name\": \"echo__echo\",\r\n  \"arguments\": {\n\t\"text\": \"a\\nb\"\n}\n}";
+    let mut reply = downstream.raw("1", "tools/call", params).await;
+    assert_eq!(text_of(&reply.result().await), "a\nb");
+    assert_eq!(upstream.received_with("tools/call").len(), 1);
 }
 
 /// JSON in all spellings that leave its meaning alone.

@@ -111,6 +111,11 @@ fn what_could_be_read_two_ways_is_refused() {
         INVALID_REQUEST,
         "`params` must be an object",
     );
+    check(
+        r#"{"jsonrpc":"2.0","id":1,"params":{},"result":{}}"#,
+        INVALID_REQUEST,
+        "a response has no `params`",
+    );
     let refusal = parse(r#"{"jsonrpc":"1.0","id":"q","method":"x"}"#).unwrap_err();
     assert_eq!(refusal.id.as_deref(), Some(b"\"q\"".as_slice()));
 }

@@ -156,7 +156,7 @@ mod tests {
         check(&["--port=80", "a:b"], &["--port=80", "a:b"]);
         check(&["ghp_0123456789abcdefABCDEF"], &["***"]);
         check(&["postgres://me:pw@db/x?y=z"], &["postgres://***@db/x?***"]);
-        check(&["/home/me/projects"], &["/home/me/projects"]);
+        check(&["/home/ada/projects"], &["/home/ada/projects"]);
     }
 
     #[test]

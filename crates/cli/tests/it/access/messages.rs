@@ -1,6 +1,7 @@
 //! What a message must look like to be heard: one meaning, within bounds, headers that agree.
 
 use bytes::Bytes;
+use http::Method;
 use mcpproxy_testkit::{EraSupport, Sample};
 use serde_json::{Value, json};
 
@@ -92,6 +93,27 @@ async fn what_two_readers_could_read_differently_is_refused_with_the_reason() {
         .call("echo__echo", json!({ "text": "a", "other": 1, "OTHER": 2 }))
         .await;
     assert_eq!(upstream.received_with("never said"), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn what_is_not_a_message_is_refused_by_its_status() {
+    let (_upstream, gateway) = start(json!({})).await;
+    let check = async |method: Method, pairs: &[(&str, &str)], expect: u16| {
+        let http = gateway.http().at("/mcp");
+        let reply = http.send(method.clone(), "", headers(pairs), "{}").await;
+        assert_eq!(reply.status, expect, "{method} {pairs:?}");
+    };
+    let json = ("content-type", "application/json");
+    check(Method::POST, &[], 415).await;
+    check(Method::POST, &[("content-type", "text/plain")], 415).await;
+    check(Method::POST, &[json, ("accept", "text/html")], 406).await;
+    check(Method::GET, &[("accept", "application/json")], 406).await;
+    check(Method::PUT, &[json], 405).await;
+    check(Method::OPTIONS, &[], 405).await;
+    let modern = ("mcp-protocol-version", "2026-07-28");
+    check(Method::GET, &[("accept", "text/event-stream"), modern], 405).await;
+    let (status, _) = gateway.http().get("/elsewhere").await;
+    assert_eq!(status, 404);
 }
 
 #[tokio::test]

@@ -1,9 +1,10 @@
 //! Requests and their answers: lists, calls, prompts, resources, completions, progress.
 
+use mcpproxy_testkit::{EraSupport, Sample};
 use serde_json::{Value, json};
 
 use super::{Client, Grid};
-use crate::support::{names_of, text_of};
+use crate::support::{Gateway, Legacy, Over, Upstream, names_of, text_of, until};
 
 #[tokio::test]
 async fn tools_are_listed_and_called_in_every_combination() {
@@ -136,4 +137,59 @@ async fn progress_comes_under_the_caller_s_own_token_ahead_of_the_answer() {
             assert!(upstream.received_with("tok").is_empty(), "{name}");
         }
     }
+}
+
+#[tokio::test]
+async fn a_modern_upstream_gets_the_headers_that_repeat_its_own_request() {
+    let slack = Upstream::start(Sample::Slack, EraSupport::ModernOnly, Over::Http).await;
+    let gateway = Gateway::start(&json!({ "mcpServers": { "chat": slack.settings } })).await;
+    let all = Legacy::open(&gateway.url("/mcp/all"), json!({})).await;
+    let call = Legacy::open(&gateway.url("/mcp/call"), json!({})).await;
+    let post = json!({ "channel": "general", "text": "x" });
+    all.call("chat__post_message", post.clone()).await;
+    let inner = json!({ "name": "chat:post_message", "args": post });
+    call.call("call_tool_write", inner).await;
+    let odd = json!({ "channel": "général", "text": "x" });
+    let refused = all.call("chat__post_message", odd).await;
+    assert!(
+        text_of(&refused).contains("no channel is called `général`"),
+        "{refused}"
+    );
+    let requests = slack.http.as_ref().unwrap().requests();
+    let calls = requests
+        .iter()
+        .filter(|one| one.body.contains("tools/call"));
+    let headers: Vec<_> = calls
+        .map(|one| ["mcp-method", "mcp-name", "mcp-param-channel"].map(|name| &one.headers[name]))
+        .collect();
+    let plain = ["tools/call", "post_message", "general"];
+    let encoded = ["tools/call", "post_message", "=?base64?Z8OpbsOpcmFs?="];
+    assert_eq!(headers, [plain, plain, encoded]);
+}
+
+#[tokio::test]
+async fn a_session_that_ends_or_is_forgotten_leaves_nothing_behind() {
+    let upstream = Upstream::start(Sample::Echo, EraSupport::LegacyOnly, Over::Http).await;
+    let config = json!({ "routing_mode": "all", "mcpServers": { "echo": upstream.settings } });
+    let gateway = Gateway::start(&config).await;
+    let http = upstream.http.as_ref().unwrap();
+    let before = http.sessions();
+    let said = json!({ "text": "x" });
+    let downstream = Legacy::open(&gateway.url("/mcp"), json!({})).await;
+    downstream.call("echo__echo", said.clone()).await;
+    assert_eq!(
+        http.sessions(),
+        before + 1,
+        "a session has one of its own upstream"
+    );
+    // The upstream was restarted: the call is made in a new session and nobody notices.
+    http.forget_sessions();
+    assert_eq!(text_of(&downstream.call("echo__echo", said).await), "x");
+    assert_eq!(upstream.received_with("tools/call").len(), 3);
+    let open = http.sessions();
+    downstream.end().await;
+    until("the session upstream to end", || async {
+        (http.sessions() < open).then_some(())
+    })
+    .await;
 }

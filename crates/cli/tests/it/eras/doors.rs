@@ -29,8 +29,13 @@ async fn converse(lines: &mut Bridge, grid: &Grid) {
 
         let ask = json!({ "name": format!("{name}__ask"), "arguments": { "question": "?" } });
         let id = lines.request("tools/call", &ask).await;
-        let asked = lines.next().await.unwrap();
-        assert_eq!(asked["method"], "elicitation/create", "{name}: {asked}");
+        let asked = loop {
+            let message = lines.next().await.unwrap();
+            assert!(message.get("result").is_none(), "{name}: {message}");
+            if message["method"] == "elicitation/create" {
+                break message;
+            }
+        };
         let reply = r#"{"action":"accept","content":{"answer":"yes"}}"#;
         lines
             .send(&compose::result(&asked["id"].to_string(), reply))
@@ -59,7 +64,13 @@ async fn converse(lines: &mut Bridge, grid: &Grid) {
     lines
         .send(br#"{"jsonrpc":"2.0","id":"a","method":"ping","id":"b"}"#)
         .await;
-    assert_eq!(lines.next().await.unwrap()["error"]["code"], -32600);
+    let refused = loop {
+        let message = lines.next().await.unwrap();
+        if message.get("error").is_some() {
+            break message;
+        }
+    };
+    assert_eq!(refused["error"]["code"], -32600);
 }
 
 #[tokio::test]

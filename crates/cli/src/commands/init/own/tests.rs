@@ -1,3 +1,5 @@
+//! Tables over what `init` adds to our own configuration.
+
 use std::os::unix::fs::PermissionsExt as _;
 
 use serde_json::json;
