@@ -96,6 +96,9 @@ async fn watch(
     }
     lock(&channels.0).remove(&id);
     if let Some(session) = lock(&channel.session).take() {
+        if queue.is_closed() {
+            session.cancel_all("the downstream closed its stream");
+        }
         gateway.end_session(&session.id);
     }
 }

@@ -15,7 +15,8 @@ use mcpproxy_core::{Door, Principal, PrincipalKind, Wall};
 use mcpproxy_engine::StopScope;
 use mcpproxy_mcp::era::{self, Era, LEGACY_LATEST};
 use mcpproxy_mcp::{Frame, compose};
-use mcpproxy_upstream::{Greeting, State};
+use mcpproxy_upstream::settings::Start;
+use mcpproxy_upstream::{Greeting, State, Upstream};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -123,12 +124,14 @@ macro_rules! owner {
 
 /// Tells whether the gateway can serve: each enabled upstream was tried.
 pub fn ready(gateway: &Gateway) -> Answered {
-    let waiting = gateway
-        .fleet
-        .all()
-        .values()
-        .filter(|upstream| matches!(upstream.state(), State::Starting))
-        .count();
+    let untried = |upstream: &Arc<Upstream>| match upstream.state() {
+        State::Starting => true,
+        // It starts with the gateway and has not got round to it.
+        State::Idle => upstream.settings().start == Start::Eager,
+        State::Up { .. } | State::Down { .. } | State::Stopped { .. } => false,
+    };
+    let all = gateway.fleet.all();
+    let waiting = all.values().filter(|upstream| untried(upstream)).count();
     let status = if waiting == 0 {
         StatusCode::OK
     } else {

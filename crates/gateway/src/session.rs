@@ -353,7 +353,6 @@ impl Sessions {
     pub fn end(&self, id: &str) -> Option<Arc<Session>> {
         let session = lock(&self.open).remove(id)?;
         session.ended.store(true, Ordering::Relaxed);
-        session.cancel_all("the session has ended");
         for task in std::mem::take(&mut *lock(&session.subscriptions)).values() {
             task.abort();
         }

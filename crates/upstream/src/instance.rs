@@ -20,6 +20,9 @@ static NEXT_TICKET: AtomicU64 = AtomicU64::new(1);
 /// How long a message of the gateway's own may wait to be taken.
 const TELL_PATIENCE: Duration = Duration::from_secs(2);
 
+/// How often a conversation that is to be ended is looked at for calls under way.
+const HEAR_OUT: Duration = Duration::from_millis(50);
+
 /// Draws the id under which a request is sent to an upstream.
 pub fn ticket() -> u64 {
     NEXT_TICKET.fetch_add(1, Ordering::Relaxed)
@@ -330,8 +333,12 @@ impl Instance {
         }
     }
 
-    /// Ends the conversation politely.
+    /// Ends the conversation politely, once what is under way is answered; every call has a
+    /// deadline, so that this ends.
     pub async fn close(&self) {
+        while self.in_flight() > 0 {
+            tokio::time::sleep(HEAR_OUT).await;
+        }
         if let Link::Http(link) = &self.link {
             link.close().await;
         }

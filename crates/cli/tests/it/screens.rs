@@ -236,6 +236,7 @@ async fn a_running_gateway_is_shown() {
     assert_snapshot!(hidden(&status, "since              ", "[TIME]"), @r#"
     $ mcpproxy status
     --- stdout
+    activity_problem   -
     calls_in_flight    0
     config_problem     -
     hooks_active       false

@@ -95,7 +95,20 @@ async fn in_strict_mode_every_record_is_on_disk_before_its_answer() {
     for number in 1..=5 {
         read_private(&downstream).await;
         // Looked at once: no record may come after its answer.
-        assert_eq!(gateway.home.activity().len(), number);
+        let activity = gateway.home.activity();
+        assert_eq!(activity.len(), 2 * number);
+        let [.., intent, outcome] = &activity[..] else {
+            panic!("{activity:?}");
+        };
+        assert_eq!(
+            (&intent["type"], &intent["status"]),
+            (&json!("intent"), &json!("pending"))
+        );
+        assert_eq!(
+            (&outcome["type"], &outcome["status"]),
+            (&json!("tool_call"), &json!("success"))
+        );
+        assert_eq!(intent["id"], outcome["id"]);
     }
     let file = read_private(&downstream).await;
     let leak = json!({ "channel": "general", "text": file });
@@ -131,4 +144,26 @@ async fn in_strict_mode_a_full_disk_refuses_calls() {
         assert!(!reply.raw.concat().contains("AWS"), "{:?}", reply.raw);
     }
     gateway.until_logged("activity log").await;
+    assert_eq!(github.received_with("tools/call"), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn in_strict_mode_the_intent_is_on_disk_before_the_upstream_has_the_call() {
+    let upstream = Upstream::start(Sample::Echo, EraSupport::LegacyOnly, Over::Shared).await;
+    let config = json!({
+        "routing_mode": "all",
+        "activity": { "durability": "strict" },
+        "mcpServers": { "echo": upstream.settings },
+    });
+    let gateway = Gateway::start(&config).await;
+    let downstream = Legacy::open(&gateway.url("/mcp"), json!({})).await;
+    let hanging = tokio::spawn(async move { downstream.call("echo__hang", json!({})).await });
+    upstream.until_received("\"hang\"").await;
+    let activity = gateway.home.activity();
+    assert_eq!(activity.len(), 1);
+    assert_eq!(
+        (&activity[0]["type"], &activity[0]["tool_name"]),
+        (&json!("intent"), &json!("hang"))
+    );
+    hanging.abort();
 }

@@ -260,6 +260,7 @@ async fn keep_open(session: Arc<Session>) {
 pub(super) fn delete(gateway: &Gateway, who: &Principal, headers: &HeaderMap) -> Answered {
     match find(gateway, who, headers) {
         Ok(session) => {
+            session.cancel_all("the downstream ended the session");
             gateway.end_session(&session.id);
             bare(StatusCode::OK)
         }

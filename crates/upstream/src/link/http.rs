@@ -162,7 +162,9 @@ impl HttpLink {
     /// era, so that the body is looked at before the status: an answer to this very request counts
     /// whatever the status, anything else only with a status that says it is one.
     async fn plain(&self, ticket: u64, response: Response<Incoming>) -> Result<Frame, Error> {
-        if !is(&response, "application/json") {
+        // Within a legacy session this status says that it is gone, whatever the body says.
+        let gone = response.status() == StatusCode::NOT_FOUND && self.lock().session.is_some();
+        if gone || !is(&response, "application/json") {
             return Err(self.status(&response));
         }
         let (head, body) = response.into_parts();

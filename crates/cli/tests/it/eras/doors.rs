@@ -139,19 +139,37 @@ async fn open_sse(gateway: &Gateway) -> (Http, Reply, String) {
     (http, stream, endpoint)
 }
 
+/// Opens a session over the older door with somebody who can be asked.
+async fn greet(http: &Http, stream: &mut Reply, endpoint: &str) {
+    let params = json!({
+        "protocolVersion": "2024-11-05", "capabilities": { "elicitation": {} },
+        "clientInfo": { "name": "test", "version": "1" },
+    });
+    let open = compose::request("1", "initialize", &params.to_string());
+    assert_eq!(post(http, endpoint, open).await.status, 202);
+    assert_eq!(stream.result().await["protocolVersion"], "2024-11-05");
+}
+
+#[tokio::test]
+async fn a_call_over_the_older_door_is_answered_before_the_gateway_stops() {
+    let grid = Grid::start().await;
+    let (http, mut stream, endpoint) = open_sse(&grid.gateway).await;
+    greet(&http, &mut stream, &endpoint).await;
+    let slow = json!({ "name": "legacy-http__slow", "arguments": { "ms": 700 } });
+    let call = compose::request("2", "tools/call", &slow.to_string());
+    post(&http, &endpoint, call).await;
+    grid.upstreams[1].1.until_received("\"slow\"").await;
+    grid.gateway.signal("TERM").await;
+    assert_eq!(text_of(&stream.result().await), "took 700 ms");
+}
+
 #[tokio::test]
 async fn the_older_http_door_serves_every_upstream() {
     let grid = Grid::start().await;
     let (http, mut stream, endpoint) = open_sse(&grid.gateway).await;
     let early = post(&http, &endpoint, compose::request("1", "ping", "{}")).await;
     assert_eq!(early.status, 400, "a session comes first");
-    let params = json!({
-        "protocolVersion": "2024-11-05", "capabilities": { "elicitation": {} },
-        "clientInfo": { "name": "test", "version": "1" },
-    });
-    let open = compose::request("1", "initialize", &params.to_string());
-    assert_eq!(post(&http, &endpoint, open).await.status, 202);
-    assert_eq!(stream.result().await["protocolVersion"], "2024-11-05");
+    greet(&http, &mut stream, &endpoint).await;
     for (name, _) in &grid.upstreams {
         let slow = json!({
             "name": format!("{name}__slow"), "arguments": { "ms": 8 },
