@@ -77,8 +77,8 @@ pub async fn open(channels: &Arc<Channels>, gateway: &Arc<Gateway>, who: Princip
     response
 }
 
-/// Gives the stream signs of life and ends its session once the downstream is gone, or the gateway
-/// stops. What is under way holds the stream open until it is answered.
+/// Gives the stream signs of life and ends its session once the downstream is gone. When the
+/// gateway stops, what is under way holds the stream open until it is answered.
 async fn watch(
     channels: Arc<Channels>,
     gateway: Arc<Gateway>,
@@ -95,10 +95,11 @@ async fn watch(
         }
     }
     lock(&channels.0).remove(&id);
-    if let Some(session) = lock(&channel.session).take() {
-        if queue.is_closed() {
-            session.cancel_all("the downstream closed its stream");
-        }
+    // What is under way when the gateway stops may need what upstreams keep for the session.
+    if queue.is_closed()
+        && let Some(session) = lock(&channel.session).take()
+    {
+        session.cancel_all("the downstream closed its stream");
         gateway.end_session(&session.id);
     }
 }

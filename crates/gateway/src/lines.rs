@@ -2,7 +2,7 @@
 //! standard streams of `mcpproxy stdio --standalone` and upgraded connections of the bridge.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -62,28 +62,31 @@ pub async fn serve<R, W>(
             }
         }
     }
-    let grace = gateway.active().settings.limits.shutdown_grace.into();
-    finish(connection, writer, grace).await;
+    finish(&gateway, connection, writer).await;
 }
 
 /// Ends a connection. Answers to requests in flight are still written, but not for ever: whoever
 /// closed the input may be gone.
-async fn finish(connection: Arc<Connection>, mut writer: JoinHandle<()>, grace: Duration) {
-    let session = connection.end();
+async fn finish(gateway: &Gateway, connection: Arc<Connection>, mut writer: JoinHandle<()>) {
+    let session = connection.close();
     let left = Arc::downgrade(&connection);
     drop(connection);
+    let grace: Duration = gateway.active().settings.limits.shutdown_grace.into();
     // The writer ends with the last request, which held the last way to it.
-    if tokio::time::timeout(grace, &mut writer).await.is_ok() {
-        return;
+    if tokio::time::timeout(grace, &mut writer).await.is_err() {
+        let reason = "the downstream closed the connection";
+        if let Some(session) = &session {
+            session.cancel_all(reason);
+        }
+        if let Some(connection) = left.upgrade() {
+            connection.cancel(reason, |_| true);
+        }
+        writer.abort();
     }
-    let reason = "the downstream closed the connection";
-    if let Some(session) = session.upgrade() {
-        session.cancel_all(reason);
+    // Only now: what was under way may have needed what upstreams keep for the session.
+    if let Some(session) = session {
+        gateway.end_session(&session.id);
     }
-    if let Some(connection) = left.upgrade() {
-        connection.cancel(reason, |_| true);
-    }
-    writer.abort();
 }
 
 /// Writes messages as lines, gathering what is ready into one write.
@@ -313,17 +316,16 @@ impl Connection {
         }
     }
 
-    /// Ends the session with the connection, and what would otherwise never end. Returns the
-    /// session, which lives as long as requests of it are in flight.
-    fn end(&self) -> Weak<Session> {
+    /// Ends what would otherwise never end, and returns the session.
+    fn close(&self) -> Option<Arc<Session>> {
         self.cancel("the downstream closed the connection", |waiting| {
             waiting.endless
         });
-        let Some(session) = lock(&self.session).take() else {
-            return Weak::new();
-        };
-        self.gateway.end_session(&session.id);
-        Arc::downgrade(&session)
+        let session = lock(&self.session).take();
+        if let Some(session) = &session {
+            lock(&session.streams).detach(GENERAL);
+        }
+        session
     }
 
     fn cancel(&self, reason: &str, which: impl Fn(&Waiting) -> bool) {

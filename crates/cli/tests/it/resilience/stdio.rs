@@ -23,8 +23,8 @@ struct Setting {
     _gateway: Option<Gateway>,
 }
 
-async fn setting(standalone: bool) -> Setting {
-    let upstream = Upstream::start(Sample::Echo, EraSupport::Both, Over::Shared).await;
+async fn setting(standalone: bool, over: Over) -> Setting {
+    let upstream = Upstream::start(Sample::Echo, EraSupport::LegacyOnly, over).await;
     let home = Home::new(&json!({
         "limits": { "shutdown_grace": "1s" },
         "mcpServers": { "up": upstream.settings },
@@ -55,14 +55,14 @@ async fn converse(bridge: &mut Bridge, dress: fn(Value) -> Value) {
 #[tokio::test]
 async fn both_eras_are_bridged() {
     for standalone in [false, true] {
-        let mut legacy = setting(standalone).await;
+        let mut legacy = setting(standalone, Over::Shared).await;
         let hello = legacy.bridge.open_legacy().await;
         assert_eq!(hello["serverInfo"]["name"], "mcpproxy");
         converse(&mut legacy.bridge, |params| params).await;
         legacy.bridge.close();
         bounded("an end", PROMPT, legacy.bridge.ends()).await;
 
-        let mut modern = setting(standalone).await;
+        let mut modern = setting(standalone, Over::Shared).await;
         let params = Bridge::modern(json!({}));
         let found = modern.bridge.ask("server/discover", params).await;
         assert_eq!(found["supportedVersions"], json!(["2026-07-28"]));
@@ -75,34 +75,36 @@ async fn both_eras_are_bridged() {
 /// As `printf ... | mcpproxy stdio` does: everything is written, then the input ends.
 #[tokio::test]
 async fn answers_in_flight_are_delivered_after_the_input_has_ended() {
-    type Dress = fn(Value) -> Value;
-    let eras: [(bool, Dress); 2] = [(false, |params| params), (true, Bridge::modern)];
     for standalone in [false, true] {
-        for (modern, dress) in eras {
-            let mut setting = setting(standalone).await;
-            let bridge = &mut setting.bridge;
-            if !modern {
-                bridge.open_legacy().await;
-            }
-            let slow = json!({ "name": "up__slow", "arguments": { "ms": 400 } });
-            let echo = json!({ "name": "up__echo", "arguments": { "text": "last" } });
-            let slow = bridge.request("tools/call", &dress(slow)).await;
-            let echo = bridge.request("tools/call", &dress(echo)).await;
-            bridge.close();
-            let last = bridge.answer(echo).await;
-            assert_eq!(text_of(&last["result"]), "last", "{last}");
-            let answer = bridge.answer(slow).await;
-            assert!(text_of(&answer["result"]).contains("400"), "{answer}");
-            bounded("an end", PROMPT, bridge.ends()).await;
+        // The one is everybody's, the other keeps a session for each downstream.
+        for over in [Over::Shared, Over::Http] {
+            let mut legacy = setting(standalone, over).await;
+            legacy.bridge.open_legacy().await;
+            pipe(&mut legacy.bridge, |params| params).await;
+            let mut modern = setting(standalone, over).await;
+            pipe(&mut modern.bridge, Bridge::modern).await;
         }
     }
+}
+
+async fn pipe(bridge: &mut Bridge, dress: fn(Value) -> Value) {
+    let slow = json!({ "name": "up__slow", "arguments": { "ms": 400 } });
+    let echo = json!({ "name": "up__echo", "arguments": { "text": "last" } });
+    let slow = bridge.request("tools/call", &dress(slow)).await;
+    let echo = bridge.request("tools/call", &dress(echo)).await;
+    bridge.close();
+    let last = bridge.answer(echo).await;
+    assert_eq!(text_of(&last["result"]), "last", "{last}");
+    let answer = bridge.answer(slow).await;
+    assert_eq!(text_of(&answer["result"]), "took 400 ms", "{answer}");
+    bounded("an end", PROMPT, bridge.ends()).await;
 }
 
 /// A call that never ends does not keep a process whose agent has gone.
 #[tokio::test]
 async fn a_call_that_hangs_does_not_outlive_the_agent_for_long() {
     for standalone in [false, true] {
-        let mut setting = setting(standalone).await;
+        let mut setting = setting(standalone, Over::Shared).await;
         let bridge = &mut setting.bridge;
         bridge.open_legacy().await;
         let hang = json!({ "name": "up__hang", "arguments": {} });
