@@ -47,10 +47,6 @@ fn run_all() -> Result<Option<&'static str>> {
         ("dependencies", Box::new(deny)),
         ("tests", Box::new(|| tests(&tools, None))),
         (
-            "documentation tests",
-            Box::new(|| cargo(&["test", "--workspace", "--doc"])),
-        ),
-        (
             "conformance",
             Box::new(|| conformance::run(&conformance::Arguments::default())),
         ),
