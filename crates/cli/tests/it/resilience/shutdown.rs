@@ -87,3 +87,20 @@ async fn idle_streams_do_not_hold_the_end_up() {
     bounded("an end", PROMPT, gateway.stop()).await;
     bridge.ends().await;
 }
+
+/// What was answered is on record, however soon the end comes after it.
+#[tokio::test]
+async fn records_of_answered_calls_survive_an_orderly_stop() {
+    let upstream = Upstream::start(Sample::Echo, EraSupport::Both, Over::Shared).await;
+    let config = json!({ "routing_mode": "all", "mcpServers": { "up": upstream.settings } });
+    let gateway = Gateway::start(&config).await;
+    let downstream = Legacy::open(&gateway.url("/mcp"), json!({})).await;
+    for number in 0..20 {
+        let said = json!({ "text": number.to_string() });
+        downstream.call("up__echo", said).await;
+    }
+    let home = gateway.stop().await;
+    let records = home.activity();
+    let calls = records.iter().filter(|one| one["type"] == "tool_call");
+    assert_eq!(calls.count(), 20);
+}
