@@ -68,8 +68,8 @@ async fn own(
     arguments: &Value,
 ) -> Result<Answer, Failure> {
     let value = match tool {
-        "retrieve_tools" => retrieve::retrieve(gateway, arguments).await?,
-        "describe_tool" => retrieve::describe(gateway, arguments).await?,
+        "retrieve_tools" => retrieve::retrieve(gateway, &downstream.who, arguments).await?,
+        "describe_tool" => retrieve::describe(gateway, &downstream.who, arguments).await?,
         "read_cache" => read_cache(gateway, downstream, arguments)?,
         "upstream_servers" if gateway.active().settings.management_tools => {
             management::upstream_servers(gateway, downstream, arguments)?
