@@ -136,7 +136,7 @@ async fn a_bad_configuration_is_explained() {
     --- stderr
     error: [HOME]/mcpproxy.yaml:1:1: listne: unknown key
       hint: did you mean `listen`?
-    [HOME]/mcpproxy.yaml:6:14: mcpServers.github.env.TOKEN: environment variable `GITHUB_TOKEN` is not set
+    error: [HOME]/mcpproxy.yaml:6:14: mcpServers.github.env.TOKEN: environment variable `GITHUB_TOKEN` is not set
       hint: set it, or give a default with `${GITHUB_TOKEN:-default}`
     hint: see `mcpproxy config schema`
     --- exit 3
@@ -233,6 +233,8 @@ async fn a_running_gateway_is_shown() {
     let (gateway, _github) = running().await;
     let home = &gateway.home;
     let status = screen(home, &["status"]).await;
+    assert!(status.contains(&gateway.address), "{status}");
+    let status = status.replace(&gateway.address, "[ADDRESS]");
     assert_snapshot!(hidden(&status, "since              ", "[TIME]"), @r#"
     $ mcpproxy status
     --- stdout
@@ -240,7 +242,7 @@ async fn a_running_gateway_is_shown() {
     calls_in_flight    0
     config_problem     -
     hooks_active       false
-    listen             127.0.0.1:0
+    listen             [ADDRESS]
     routing_mode       call
     security_coverage  proxy_only
     sessions           0
@@ -365,9 +367,10 @@ async fn a_running_gateway_is_found_although_its_file_became_wrong() {
 async fn tokens_are_made_shown_and_revoked() {
     let (gateway, _github) = running().await;
     let home = &gateway.home;
-    let made = screen(home, &["token", "create", "ci", "--upstream", "github"]).await;
+    let wanted = ["--upstream", "github", "--operation", "read"];
+    let made = screen(home, &[&["token", "create", "ci"][..], &wanted].concat()).await;
     assert_snapshot!(hidden(&made, "mcp_agt_", "[TOKEN]"), @r"
-    $ mcpproxy token create ci --upstream github
+    $ mcpproxy token create ci --upstream github --operation read
     --- stdout
     mcp_agt_[TOKEN]
     --- stderr
@@ -384,8 +387,8 @@ async fn tokens_are_made_shown_and_revoked() {
     assert_snapshot!(hidden(&listed, "ci    ", "[TIME]"), @r"
     $ mcpproxy token list
     --- stdout
-    NAME  CREATED                   UPSTREAMS
-    ci    [TIME]  github
+    NAME  CREATED                   EXPIRES  UPSTREAMS  OPERATIONS
+    ci    [TIME]  never    github     read
     --- exit 0
     ");
     assert_snapshot!(screen(home, &["token", "revoke", "ci"]).await, @r"
