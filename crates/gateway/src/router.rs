@@ -1,26 +1,35 @@
 //! What a message is for: answered here, or forwarded to the upstream it names.
+//!
+//! Opening a conversation is in `hello`, resource subscriptions of legacy downstreams are in
+//! `subscriptions`, messages that want no answer in `notifications`.
 
-use std::sync::{Arc, Weak};
+mod hello;
+mod notifications;
+mod subscriptions;
+
+use std::sync::Arc;
 
 use bytes::Bytes;
-use mcpproxy_core::{Declared, Door, MessageKind, Operation, Principal, PrincipalKind, ToolName};
-use mcpproxy_mcp::compose::{self, quoted};
-use mcpproxy_mcp::era::{Era, META_SERVER_INFO, MODERN, negotiate};
-use mcpproxy_mcp::{Frame, header};
+use mcpproxy_core::{Declared, PrincipalKind, ToolName};
+use mcpproxy_mcp::era::Era;
+use mcpproxy_mcp::{Frame, compose, header};
 use mcpproxy_text as text;
-use mcpproxy_upstream::settings::Scope;
-use mcpproxy_upstream::{FromUpstream, Greeting, Upstream};
-use tokio::sync::mpsc;
+use mcpproxy_upstream::Upstream;
 
-use crate::ask;
+pub use self::hello::initialize;
+use self::hello::own_discover;
+pub(crate) use self::notifications::CANCELLED;
+pub use self::notifications::notification;
+use self::notifications::set_level;
+use self::subscriptions::subscribe;
 use crate::downstream::{Downstream, Way};
 use crate::error::Failure;
-use crate::forward::{Origin, Passage, Target, as_tool_result, conversation, forward};
+use crate::forward::{Origin, Target, as_tool_result, conversation, forward};
 use crate::gateway::Gateway;
 use crate::listen::{end_of_subscription, listen};
 use crate::listing;
 use crate::parked::{Parked, Resume};
-use crate::session::{self, InFlight, NewSession, Session, lock};
+use crate::session::InFlight;
 use crate::settings::RoutingMode;
 use crate::shed::Place;
 use crate::toolbox;
@@ -28,11 +37,6 @@ use crate::translate;
 
 /// The separator between an upstream's name and a tool's.
 pub const SEPARATOR: &str = "__";
-
-/// What an upstream is told of a request that its downstream cancelled.
-pub(crate) const CANCELLED: &str = "cancelled by the downstream";
-/// Resource subscriptions of one session at modern upstreams; one more is refused.
-const SUBSCRIPTIONS: usize = 256;
 
 /// What a request came to.
 #[derive(Debug)]
@@ -169,28 +173,6 @@ fn is_removed(method: &str) -> bool {
             | "resources/subscribe"
             | "resources/unsubscribe"
     )
-}
-
-/// Notes at which level a downstream wants log messages, and tells the upstreams that speak to it
-/// alone and already do.
-fn set_level(gateway: &Gateway, downstream: &Downstream, frame: &Frame) -> Result<(), Failure> {
-    let level = frame.parameter(&["level"]).unwrap_or_default();
-    let Some(session) = &downstream.session else {
-        return Ok(());
-    };
-    let known = session.set_log_level(&level);
-    let known = known.ok_or_else(|| Failure::params(format!("unknown level `{level}`")))?;
-    if downstream.mode == RoutingMode::Single {
-        return Ok(());
-    }
-    for upstream in gateway.fleet.all().values() {
-        let own = upstream.settings().effective_scope() != Scope::Shared;
-        let instance = upstream.existing(&downstream.caller(upstream.name()));
-        if let Some(instance) = instance.filter(|_| own) {
-            session::set_level(&instance, known);
-        }
-    }
-    Ok(())
 }
 
 /// Hands a retry that carries the gateway's own state to the call that waits for it.
@@ -419,246 +401,6 @@ async fn completion(
     }
     let upstream = listing::owner_of(gateway, downstream, frame).await?;
     pass(gateway, downstream, frame, upstream, origin).await
-}
-
-/// Subscribes a legacy downstream to a resource. A modern upstream is asked with a request that
-/// stays open; a shared one tells the hub, which then tells the session.
-async fn subscribe(
-    gateway: &Arc<Gateway>,
-    downstream: &Downstream,
-    frame: &Frame,
-    upstream: Arc<Upstream>,
-    origin: &mut Origin,
-) -> Result<Answer, Failure> {
-    gateway
-        .access
-        .permits(&downstream.who, upstream.name(), Some(Operation::Read))?;
-    let uri = frame
-        .parameter(&["uri"])
-        .ok_or_else(|| Failure::params("`uri` is missing"))?;
-    let wanted = &**frame.method() == "resources/subscribe";
-    let session = downstream.session.clone();
-    let session = session.ok_or_else(|| Failure::method(frame.method()))?;
-    let instance = conversation(gateway, downstream, &upstream).await?;
-    if instance.era() == Era::Legacy {
-        // What an upstream of the session's own tells comes to the session by itself.
-        let shared = upstream.settings().effective_scope() == Scope::Shared;
-        if shared
-            && gateway
-                .hub
-                .watch(upstream.name(), &uri, session.key.id, wanted)
-            && !wanted
-        {
-            // Others share the subscription at the upstream and still want it.
-            return Ok(Answer::Result("{}".to_owned()));
-        }
-        return pass(gateway, downstream, frame, upstream, origin).await;
-    }
-    if wanted {
-        // The address leaves for the upstream, so it is judged like any call.
-        let target = Target {
-            upstream: Arc::clone(&upstream),
-            tool: ToolName::new(uri.as_ref()),
-            declared: Declared::default(),
-        };
-        let caller = downstream.caller(upstream.name());
-        let deadline = tokio::time::Instant::now() + gateway.call_timeout(upstream.settings());
-        let instance = Arc::clone(&instance);
-        let passage = Passage {
-            gateway,
-            downstream,
-            target: &target,
-            caller,
-            instance,
-            deadline,
-        };
-        drop(passage.clear(frame, 0).await?);
-    }
-    let mut subscriptions = lock(&session.subscriptions);
-    if let Some(task) = subscriptions.remove(uri.as_ref()) {
-        task.abort();
-    }
-    if wanted && subscriptions.len() >= SUBSCRIPTIONS {
-        return Err(Failure::params("too many resource subscriptions"));
-    }
-    if wanted {
-        let listener = Arc::downgrade(&session);
-        let params = format!(
-            r#"{{"notifications":{{"resourceSubscriptions":[{}]}}}}"#,
-            quoted(&uri)
-        );
-        let task = tokio::spawn(async move {
-            let (sender, events) = mpsc::channel(16);
-            let told = pass_updates(events, listener);
-            let asked = instance.own_call("subscriptions/listen", &params, sender);
-            drop(tokio::join!(told, asked));
-        });
-        subscriptions.insert(uri.into_owned(), task.abort_handle());
-    }
-    Ok(Answer::Result("{}".to_owned()))
-}
-
-async fn pass_updates(mut events: mpsc::Receiver<FromUpstream>, session: Weak<Session>) {
-    while let Some(event) = events.recv().await {
-        let Some(session) = session.upgrade() else {
-            return;
-        };
-        if let FromUpstream::Message(frame) = event
-            && &**frame.method() == "notifications/resources/updated"
-        {
-            let uri = quoted(&frame.parameter(&["uri"]).unwrap_or_default());
-            let params = format!(r#"{{"uri":{uri}}}"#);
-            session.push(&compose::notification(frame.method(), &params));
-        }
-    }
-}
-
-/// Opens a legacy session and returns the result of `initialize`.
-pub async fn initialize(
-    gateway: &Arc<Gateway>,
-    who: Principal,
-    mode: RoutingMode,
-    frame: &Frame,
-) -> Result<(Arc<Session>, String), Failure> {
-    let raw = |name: &str| text::get(frame.params(), &[name]).map(|(raw, _)| raw.to_owned());
-    let proposed = frame.parameter(&["protocolVersion"]);
-    let proposed = proposed.ok_or_else(|| Failure::params("`protocolVersion` is missing"))?;
-    let greeting = Greeting {
-        version: negotiate(&proposed).to_owned(),
-        capabilities: raw("capabilities").unwrap_or_else(|| "{}".to_owned()),
-        client_info: raw("clientInfo")
-            .unwrap_or_else(|| r#"{"name":"unknown","version":"0"}"#.to_owned()),
-    };
-    let version = greeting.version.clone();
-    let limit = gateway.active().settings.limits.sessions;
-    let new = NewSession {
-        who,
-        greeting,
-        version,
-        mode,
-    };
-    let opened = gateway.sessions.open(new, limit);
-    let (session, questions) = opened.ok_or_else(Failure::overloaded)?;
-    tokio::spawn(ask::serve_questions(
-        Arc::clone(gateway),
-        Arc::downgrade(&session),
-        questions,
-    ));
-    let result = match mode {
-        RoutingMode::Single => single_hello(gateway, &session, &proposed).await,
-        RoutingMode::Call | RoutingMode::All => Ok(own_hello(gateway, &session.version)),
-    };
-    match result {
-        Ok(result) => Ok((session, result)),
-        Err(failure) => {
-            gateway.end_session(&session.id);
-            Err(failure)
-        }
-    }
-}
-
-async fn single_hello(
-    gateway: &Arc<Gateway>,
-    session: &Arc<Session>,
-    proposed: &str,
-) -> Result<String, Failure> {
-    let upstream = only_upstream(gateway)?;
-    let downstream = Downstream::of_session(session, Door::Mcp);
-    let instance = conversation(gateway, &downstream, &upstream).await?;
-    Ok(translate::initialize_result(&instance, proposed))
-}
-
-/// What the gateway says it can do when it stands for many upstreams.
-fn own_capabilities() -> &'static str {
-    r#"{"tools":{"listChanged":true},"prompts":{"listChanged":true},"resources":{"subscribe":true,"listChanged":true},"completions":{},"logging":{}}"#
-}
-
-fn own_info() -> String {
-    format!(
-        r#"{{"name":"mcpproxy","version":"{}"}}"#,
-        env!("CARGO_PKG_VERSION")
-    )
-}
-
-fn own_instructions(gateway: &Gateway) -> String {
-    let active = gateway.active();
-    let usual = "This gateway stands in front of several MCP servers. In call mode, find tools with retrieve_tools, then call them with the call_tool_* variant that each result names.";
-    quoted(active.settings.instructions.as_deref().unwrap_or(usual))
-}
-
-fn own_hello(gateway: &Gateway, version: &str) -> String {
-    let (capabilities, info) = (own_capabilities(), own_info());
-    let instructions = own_instructions(gateway);
-    format!(
-        r#"{{"protocolVersion":"{version}","capabilities":{capabilities},"serverInfo":{info},"instructions":{instructions}}}"#
-    )
-}
-
-fn own_discover(gateway: &Gateway) -> String {
-    let (capabilities, info) = (own_capabilities(), own_info());
-    let instructions = own_instructions(gateway);
-    let key = quoted(META_SERVER_INFO);
-    format!(
-        r#"{{"resultType":"complete","supportedVersions":["{MODERN}"],"capabilities":{capabilities},"instructions":{instructions},"ttlMs":60000,"cacheScope":"public","_meta":{{{key}:{info}}}}}"#
-    )
-}
-
-/// Takes a notification of a downstream.
-pub async fn notification(gateway: &Arc<Gateway>, downstream: &Downstream, frame: &Frame) {
-    match frame.method().as_ref() {
-        "notifications/initialized" => {}
-        "notifications/cancelled" => {
-            let id = text::get(frame.params(), &["requestId"]).map(|(raw, _)| raw);
-            // The reason is the downstream's own text and would leave unjudged: it stays here.
-            if let (Some(session), Some(id)) = (&downstream.session, id) {
-                session.cancel(id, CANCELLED);
-            }
-        }
-        "tools/call" => {
-            tracing::warn!("refused a `tools/call` without an id: nobody could be answered");
-        }
-        _ => {
-            if let Err(failure) = pass_notification(gateway, downstream, frame).await {
-                tracing::debug!("could not pass on `{}`: {failure}", frame.method());
-            }
-        }
-    }
-}
-
-/// Passes a notification on to the conversations that the downstream already has.
-async fn pass_notification(
-    gateway: &Arc<Gateway>,
-    downstream: &Downstream,
-    frame: &Frame,
-) -> Result<(), Failure> {
-    for upstream in gateway.fleet.all().values() {
-        let caller = downstream.caller(upstream.name());
-        let Some(instance) = upstream.existing(&caller) else {
-            continue;
-        };
-        let own = upstream.settings().effective_scope() != Scope::Shared;
-        if !own || instance.era() != Era::Legacy {
-            continue;
-        }
-        let target = Target {
-            upstream: Arc::clone(upstream),
-            tool: ToolName::new(""),
-            declared: Declared::default(),
-        };
-        let deadline = tokio::time::Instant::now() + gateway.call_timeout(upstream.settings());
-        let passage = Passage {
-            gateway,
-            downstream,
-            target: &target,
-            caller,
-            instance,
-            deadline,
-        };
-        let kind = MessageKind::Notification(Arc::clone(frame.method()));
-        let cleared = passage.clear_as(frame, kind, 0).await?;
-        passage.deliver(&cleared).await?;
-    }
-    Ok(())
 }
 
 /// Checks the headers that repeat single arguments, where the tool's schema asks for them.

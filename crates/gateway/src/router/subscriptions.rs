@@ -1,0 +1,113 @@
+//! Resource subscriptions of legacy downstreams, at upstreams of both eras.
+
+use std::sync::{Arc, Weak};
+
+use mcpproxy_core::{Declared, Operation, ToolName};
+use mcpproxy_mcp::Frame;
+use mcpproxy_mcp::compose::{self, quoted};
+use mcpproxy_mcp::era::Era;
+use mcpproxy_upstream::settings::Scope;
+use mcpproxy_upstream::{FromUpstream, Upstream};
+use tokio::sync::mpsc;
+
+use super::{Answer, pass};
+use crate::downstream::Downstream;
+use crate::error::Failure;
+use crate::forward::{Origin, Passage, Target, conversation};
+use crate::gateway::Gateway;
+use crate::session::{Session, lock};
+
+/// Resource subscriptions of one session at modern upstreams; one more is refused.
+const SUBSCRIPTIONS: usize = 256;
+
+/// Subscribes a legacy downstream to a resource. A modern upstream is asked with a request that
+/// stays open; a shared one tells the hub, which then tells the session.
+pub(super) async fn subscribe(
+    gateway: &Arc<Gateway>,
+    downstream: &Downstream,
+    frame: &Frame,
+    upstream: Arc<Upstream>,
+    origin: &mut Origin,
+) -> Result<Answer, Failure> {
+    gateway
+        .access
+        .permits(&downstream.who, upstream.name(), Some(Operation::Read))?;
+    let uri = frame
+        .parameter(&["uri"])
+        .ok_or_else(|| Failure::params("`uri` is missing"))?;
+    let wanted = &**frame.method() == "resources/subscribe";
+    let session = downstream.session.clone();
+    let session = session.ok_or_else(|| Failure::method(frame.method()))?;
+    let instance = conversation(gateway, downstream, &upstream).await?;
+    if instance.era() == Era::Legacy {
+        // What an upstream of the session's own tells comes to the session by itself.
+        let shared = upstream.settings().effective_scope() == Scope::Shared;
+        if shared
+            && gateway
+                .hub
+                .watch(upstream.name(), &uri, session.key.id, wanted)
+            && !wanted
+        {
+            // Others share the subscription at the upstream and still want it.
+            return Ok(Answer::Result("{}".to_owned()));
+        }
+        return pass(gateway, downstream, frame, upstream, origin).await;
+    }
+    if wanted {
+        // The address leaves for the upstream, so it is judged like any call.
+        let target = Target {
+            upstream: Arc::clone(&upstream),
+            tool: ToolName::new(uri.as_ref()),
+            declared: Declared::default(),
+        };
+        let caller = downstream.caller(upstream.name());
+        let deadline = tokio::time::Instant::now() + gateway.call_timeout(upstream.settings());
+        let instance = Arc::clone(&instance);
+        let passage = Passage {
+            gateway,
+            downstream,
+            target: &target,
+            caller,
+            instance,
+            deadline,
+        };
+        drop(passage.clear(frame, 0).await?);
+    }
+    let mut subscriptions = lock(&session.subscriptions);
+    if let Some(task) = subscriptions.remove(uri.as_ref()) {
+        task.abort();
+    }
+    if wanted && subscriptions.len() >= SUBSCRIPTIONS {
+        return Err(Failure::params("too many resource subscriptions"));
+    }
+    if wanted {
+        let listener = Arc::downgrade(&session);
+        let params = format!(
+            r#"{{"notifications":{{"resourceSubscriptions":[{}]}}}}"#,
+            quoted(&uri)
+        );
+        let task = tokio::spawn(async move {
+            let (sender, events) = mpsc::channel(16);
+            let told = pass_updates(events, listener);
+            let asked = instance.own_call("subscriptions/listen", &params, sender);
+            drop(tokio::join!(told, asked));
+        });
+        subscriptions.insert(uri.into_owned(), task.abort_handle());
+    }
+    Ok(Answer::Result("{}".to_owned()))
+}
+
+async fn pass_updates(mut events: mpsc::Receiver<FromUpstream>, session: Weak<Session>) {
+    while let Some(event) = events.recv().await {
+        let Some(session) = session.upgrade() else {
+            return;
+        };
+        if let FromUpstream::Message(frame) = event
+            && &**frame.method() == "notifications/resources/updated"
+        {
+            let uri = quoted(&frame.parameter(&["uri"]).unwrap_or_default());
+            let params = format!(r#"{{"uri":{uri}}}"#);
+            session.push(&compose::notification(frame.method(), &params));
+        }
+    }
+}
