@@ -194,6 +194,18 @@ fn nothing(status: Status) -> Outcome {
 /// agent wrote: without a bound, a few calls would push everything else out of the log.
 const RECORDED: usize = 256;
 
+/// What an agent declares, with its own words cut like any text of a record.
+fn shortened(declared: &Declared) -> Declared {
+    let cut = |text: &Option<Box<str>>| text.as_deref().map(|text| short(text).into());
+    Declared {
+        operation: declared.operation,
+        sensitivity: cut(&declared.sensitivity),
+        reason: cut(&declared.reason),
+        flow_justification: cut(&declared.flow_justification),
+        flow_destination_type: cut(&declared.flow_destination_type),
+    }
+}
+
 fn short(text: &str) -> String {
     let mut shown: String = text.chars().take(RECORDED).collect();
     if shown.len() < text.len() {
@@ -244,14 +256,7 @@ fn record(call: &Call, verdict: &Verdict, outcome: &Outcome, problem: Option<&st
         decision: verdict.action,
         flow_type: verdict.flow,
         risk: verdict.risk,
-        declared: Declared {
-            reason: call
-                .declared
-                .reason
-                .as_deref()
-                .map(|reason| short(reason).into()),
-            ..call.declared.clone()
-        },
+        declared: shortened(&call.declared),
         findings: verdict.findings.to_vec(),
     }
 }

@@ -50,13 +50,13 @@ pub fn upstream_servers(
         "enable" => drop(control.enable_upstream(who, name()?).map_err(refuse)?),
         "disable" => drop(control.disable_upstream(who, name()?).map_err(refuse)?),
         "remove" => drop(control.remove_upstream(who, name()?).map_err(refuse)?),
-        "add" | "update" | "patch" => {
-            let settings = settings(arguments)?;
-            drop(
-                control
-                    .add_upstream(who, name()?, settings)
-                    .map_err(refuse)?,
-            );
+        "add" => {
+            let added = control.add_upstream(who, name()?, settings(arguments)?);
+            drop(added.map_err(refuse)?);
+        }
+        "update" | "patch" => {
+            let changed = control.change_upstream(who, name()?, settings(arguments)?);
+            drop(changed.map_err(refuse)?);
         }
         other => return Err(Failure::params(format!("unknown operation `{other}`"))),
     }

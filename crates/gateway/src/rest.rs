@@ -36,7 +36,10 @@ pub fn router(gateway: Arc<Gateway>) -> Router {
         .route("/status", get(status))
         .route("/diagnostics", get(diagnostics))
         .route("/servers", get(servers).post(add_server))
-        .route("/servers/{name}", get(server).delete(remove_server))
+        .route(
+            "/servers/{name}",
+            get(server).patch(change_server).delete(remove_server),
+        )
         .route(
             "/servers/{name}/{action}",
             get(look_at_server).post(act_on_server),
@@ -212,6 +215,19 @@ struct NewServer {
 async fn add_server(AxumState(gateway): Shared, who: Who, Json(new): Json<NewServer>) -> Response {
     let control = gateway.access.control();
     match control.add_upstream(&who, &new.name, Value::Object(new.settings)) {
+        Ok(change) => done(json!({ "done": change.to_string() })),
+        Err(refusal) => refused(&refusal),
+    }
+}
+
+async fn change_server(
+    AxumState(gateway): Shared,
+    who: Who,
+    Path(name): Path<String>,
+    Json(settings): Json<Value>,
+) -> Response {
+    let control = gateway.access.control();
+    match control.change_upstream(&who, &name, settings) {
         Ok(change) => done(json!({ "done": change.to_string() })),
         Err(refusal) => refused(&refusal),
     }

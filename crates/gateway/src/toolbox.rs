@@ -24,8 +24,8 @@ use crate::gateway::Gateway;
 use crate::management;
 use crate::router::{Answer, to_upstream};
 
-/// The longest reason that an agent may give.
-const REASON: usize = 1000;
+/// The longest text with which an agent may explain a call, in characters.
+const WORDS: usize = 1000;
 
 /// Calls one of the gateway's own tools.
 pub async fn call(
@@ -152,18 +152,23 @@ fn declared(operation: Operation, arguments: &Value) -> Result<Declared, Failure
         );
         return Err(Failure::params(message));
     }
-    let reason = text("intent_reason");
-    if reason
-        .as_ref()
-        .is_some_and(|reason| reason.chars().count() > REASON)
-    {
-        let message = format!("`intent_reason` is longer than {REASON} characters");
-        return Err(Failure::params(message));
-    }
+    let words = |name: &str| {
+        let given = text(name);
+        if given
+            .as_ref()
+            .is_some_and(|words| words.chars().count() > WORDS)
+        {
+            let message = format!("`{name}` is longer than {WORDS} characters");
+            return Err(Failure::params(message));
+        }
+        Ok(given)
+    };
     Ok(Declared {
         operation: Some(operation),
         sensitivity,
-        reason,
+        reason: words("intent_reason")?,
+        flow_justification: words("flow_justification")?,
+        flow_destination_type: words("flow_destination_type")?,
     })
 }
 
