@@ -211,10 +211,8 @@ fn read_cache(
     downstream: &Downstream,
     arguments: &Value,
 ) -> Result<Value, Failure> {
-    let key = arguments
-        .get("key")
-        .and_then(Value::as_str)
-        .unwrap_or_default();
+    let key = arguments.get("key").and_then(Value::as_str);
+    let key = key.ok_or_else(|| Failure::params("`key` is missing"))?;
     let number = |name: &str, usual: usize| {
         let given = arguments.get(name).and_then(Value::as_u64);
         given.map_or(usual, |given| usize::try_from(given).unwrap_or(usize::MAX))

@@ -268,3 +268,21 @@ pub(crate) fn describe_state(upstream: &Upstream) -> String {
         State::Stopped { why } => format!("stopped: {why}"),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_search_shows_fifteen_unless_told_and_never_more_than_a_hundred() {
+        let check = |limit: Value, expect: usize| {
+            let arguments = json!({ "query": "x", "limit": limit });
+            assert_eq!(Wanted::read(&arguments).unwrap().limit, expect);
+        };
+        check(Value::Null, 15);
+        check(json!(7), 7);
+        check(json!(0), 1);
+        check(json!(100_000), 100);
+        assert!(Wanted::read(&json!({})).is_err());
+    }
+}

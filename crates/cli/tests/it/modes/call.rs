@@ -16,6 +16,34 @@ async fn in_call_mode_tools_are_found_described_and_called() {
     let shown = "retrieve_tools describe_tool call_tool_read call_tool_write call_tool_destructive read_cache upstream_servers";
     assert_eq!(names_of(&tools["tools"]).join(" "), shown);
 
+    for tool in tools["tools"].as_array().unwrap() {
+        let nested = tool["inputSchema"]["properties"].as_object().unwrap();
+        let mut nested = nested.iter().filter(|(_, one)| one["type"] == "object");
+        assert!(nested.all(|(name, _)| name == "args"), "{tool}");
+        let (name, hints) = (tool["name"].as_str().unwrap(), &tool["annotations"]);
+        let reads = [
+            "retrieve_tools",
+            "describe_tool",
+            "call_tool_read",
+            "read_cache",
+        ];
+        assert_eq!(
+            hints["readOnlyHint"] == true,
+            reads.contains(&name),
+            "{name}"
+        );
+        let destroys = ["call_tool_destructive", "upstream_servers"];
+        assert_eq!(
+            hints["destructiveHint"] == true,
+            destroys.contains(&name),
+            "{name}"
+        );
+        assert_eq!(
+            hints["openWorldHint"] == true,
+            name.starts_with("call_tool_"),
+            "{name}"
+        );
+    }
     let query = json!({ "query": "post a mesage to a channel", "limit": 3 });
     let found = own(&downstream, "retrieve_tools", query).await;
     let best = &found["tools"][0];
@@ -90,6 +118,8 @@ async fn in_call_mode_what_is_wrong_is_said() {
     check("call_tool_read", long, "longer than 1000").await;
     check("echo__echo", json!({}), "no tool is named `echo__echo`").await;
     check("read_cache", json!({ "key": "0" }), "nothing is kept").await;
+    check("read_cache", json!({}), "`key` is missing").await;
+    check("retrieve_tools", json!({}), "`query` is missing").await;
     check("describe_tool", json!({ "name": "echo:no" }), "not listed").await;
     let disable = json!({ "operation": "disable", "name": "echo" });
     check("upstream_servers", disable, "owner").await;
@@ -244,19 +274,15 @@ async fn the_owner_manages_upstreams_by_the_tool() {
 }
 
 #[tokio::test]
-async fn a_change_that_would_not_load_is_not_made() {
-    let gateway = Gateway::start(&json!({ "mcpServers": { "echo": { "command": "x" } } })).await;
-    let file = gateway.home.path().join("mcpproxy.yaml");
-    let before = std::fs::read_to_string(&file).unwrap();
-    let bad = json!({ "name": "bad", "command": "x", "comand": "y" });
-    let (status, answer) = gateway.owner().post("/api/v1/servers", &bad).await;
-    assert_eq!(status, 400, "{answer}");
-    assert!(
-        answer["error"].as_str().unwrap().contains("comand"),
-        "{answer}"
-    );
-    assert_eq!(std::fs::read_to_string(&file).unwrap(), before);
-    assert_eq!(gateway.api("/status").await["config_problem"], Value::Null);
+async fn management_can_be_switched_off() {
+    let gateway = Gateway::start(&json!({ "management_tools": false })).await;
+    let owner = Legacy::open_with(gateway.owner().at("/mcp"), json!({})).await;
+    let tools = owner.ask("tools/list", json!({})).await;
+    assert!(!names_of(&tools["tools"]).contains(&"upstream_servers"));
+    let arguments = json!({ "operation": "list" });
+    let params = json!({ "name": "upstream_servers", "arguments": arguments });
+    let error = owner.request("tools/call", params).await.error().await;
+    assert!(error.to_string().contains("no tool is named"), "{error}");
 }
 
 #[tokio::test]
