@@ -14,7 +14,7 @@ use mcpproxy_control::{
 use mcpproxy_core::{ActivitySink, Durability, SystemClock};
 use mcpproxy_engine::{Engine, EngineSettings};
 use mcpproxy_gateway::access::Access;
-use mcpproxy_gateway::settings::Durability as LogDurability;
+use mcpproxy_gateway::settings::{Durability as LogDurability, OnFailure};
 use mcpproxy_gateway::{Active, Gateway, GatewayParts};
 use mcpproxy_mcp::dial::Dialer;
 use mcpproxy_store::{FileSink, NoSink};
@@ -201,14 +201,16 @@ fn active(loaded: &Loaded) -> Active {
 
 fn engine_settings(loaded: &Loaded) -> EngineSettings {
     let security = &loaded.config.security;
+    let activity = &loaded.config.gateway.activity;
     EngineSettings {
         classification: security.classification.clone(),
         flow_policy: security.flow_policy.clone(),
         flow_tracking: security.flow_tracking.clone(),
-        durability: match loaded.config.gateway.activity.durability {
+        durability: match activity.durability {
             LogDurability::Relaxed => Durability::Relaxed,
             LogDurability::Strict => Durability::Strict,
         },
+        refuse_unrecorded: activity.on_failure == OnFailure::Closed,
     }
 }
 

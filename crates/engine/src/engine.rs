@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
@@ -27,6 +28,8 @@ pub struct EngineSettings {
     pub flow_tracking: FlowTracking,
     /// Whether a record must be on disk before the answer leaves.
     pub durability: Durability,
+    /// Whether calls are refused while they cannot be recorded; strict durability always does.
+    pub refuse_unrecorded: bool,
 }
 
 /// What `before` came to.
@@ -47,6 +50,7 @@ pub struct Engine {
     fields: Fields,
     stops: Stops,
     sink: Arc<dyn ActivitySink>,
+    lost: AtomicU64,
     clock: Arc<dyn Clock>,
 }
 
@@ -63,6 +67,7 @@ impl Engine {
             fields: Fields::default(),
             stops: Stops::default(),
             sink,
+            lost: AtomicU64::new(0),
             clock,
         }
     }
@@ -87,15 +92,13 @@ impl Engine {
         match verdict.action {
             Action::Allow | Action::Warn | Action::Ask => {
                 // Evidence before the act: what cannot be written down does not leave.
-                if settings.durability == Durability::Strict
-                    && let Err(fault) = self.intent(&call, &verdict).await
-                {
+                if let Err(fault) = self.recordable(&call, &verdict, &settings).await {
                     return Before::Unrecorded(fault);
                 }
                 let until = call.deadline;
                 Before::Cleared(Box::new(Cleared::issue(call, verdict, until)))
             }
-            Action::Deny => self.denied(&call, verdict, settings.durability).await,
+            Action::Deny => self.denied(&call, verdict, &settings).await,
         }
     }
 
@@ -120,7 +123,41 @@ impl Engine {
                 .record(call.session, &call.tool.upstream, body, limits, now);
         }
         let record = record(call, cleared.verdict(), outcome, problem);
-        self.sink.append(record, settings.durability).await
+        let kept = self.sink.append(record, settings.durability).await;
+        self.settle(kept, &settings)
+    }
+
+    /// Finds out whether a call can be written down, before it leaves.
+    async fn recordable(
+        &self,
+        call: &Call,
+        verdict: &Verdict,
+        settings: &EngineSettings,
+    ) -> Result<(), SinkFault> {
+        match settings.durability {
+            Durability::Strict => self.intent(call, verdict).await,
+            Durability::Relaxed => match self.sink.problem() {
+                Some(why) if settings.refuse_unrecorded => Err(SinkFault::Broken(why)),
+                Some(_) | None => Ok(()),
+            },
+        }
+    }
+
+    /// Lets a call go on whose record was not taken, where the configuration says so; that it is
+    /// lost is counted.
+    fn settle(
+        &self,
+        kept: Result<(), SinkFault>,
+        settings: &EngineSettings,
+    ) -> Result<(), SinkFault> {
+        let closed = settings.durability == Durability::Strict || settings.refuse_unrecorded;
+        match kept {
+            Err(_) if !closed => {
+                self.lost.fetch_add(1, Ordering::Relaxed);
+                Ok(())
+            }
+            kept => kept,
+        }
     }
 
     /// Writes down, durably, that a call is about to leave.
@@ -137,13 +174,21 @@ impl Engine {
 
     /// Says why records are being lost, while they are.
     pub fn record_problem(&self) -> Option<String> {
-        self.sink.problem()
+        let lost = self.lost.load(Ordering::Relaxed);
+        let lost = (lost > 0).then(|| format!("{lost} records were lost: the queue was full"));
+        self.sink.problem().or(lost)
     }
 
-    async fn denied(&self, call: &Call, verdict: Arc<Verdict>, how: Durability) -> Before {
+    async fn denied(
+        &self,
+        call: &Call,
+        verdict: Arc<Verdict>,
+        settings: &EngineSettings,
+    ) -> Before {
         let mut record = record(call, &verdict, &nothing(Status::Blocked), verdict.reason());
         record.kind = "policy_decision";
-        match self.sink.append(record, how).await {
+        let kept = self.sink.append(record, settings.durability).await;
+        match self.settle(kept, settings) {
             Ok(()) => Before::Denied(verdict),
             Err(fault) => Before::Unrecorded(fault),
         }

@@ -101,6 +101,7 @@ fn bench() -> Bench {
         flow_policy: FlowPolicy::default(),
         flow_tracking: FlowTracking::default(),
         durability: Durability::Relaxed,
+        refuse_unrecorded: false,
     };
     let engine = Arc::new(Engine::new(settings, Arc::new(Forgetful), clock.clone()));
     let control = Control::new(
