@@ -158,7 +158,13 @@ impl Programs {
         }
     }
 
-    fn upstream(&self, link: Link, echo: SocketAddr) -> Upstream {
+    /// Returns the program under test.
+    pub(super) fn mcpproxy(&self) -> &Path {
+        &self.mcpproxy
+    }
+
+    /// Returns the echo upstream, behind a link.
+    pub(super) fn upstream(&self, link: Link, echo: SocketAddr) -> Upstream {
         match link {
             Link::Http => Upstream::Http {
                 url: format!("http://{echo}/mcp"),
