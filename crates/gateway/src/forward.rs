@@ -157,7 +157,7 @@ async fn judge(
     match gateway.engine.before(call).await {
         Before::Cleared(cleared) => Ok(cleared),
         Before::Denied(verdict) => Err(denied(&verdict)),
-        Before::Unrecorded(fault) => Err(Failure::internal(fault.to_string())),
+        Before::Unrecorded(fault) => Err(Failure::unrecorded(&fault)),
     }
 }
 
@@ -392,7 +392,7 @@ impl Passage<'_> {
             .engine
             .after(cleared, &outcome, problem.as_deref())
             .await;
-        kept.map_err(|fault| Failure::internal(fault.to_string()))?;
+        kept.map_err(|fault| Failure::unrecorded(&fault))?;
         sent
     }
 
@@ -418,7 +418,7 @@ impl Passage<'_> {
             .engine
             .after(cleared, &outcome, problem.as_deref())
             .await;
-        kept.map_err(|fault| Failure::internal(fault.to_string()))?;
+        kept.map_err(|fault| Failure::unrecorded(&fault))?;
         answer
     }
 
