@@ -397,6 +397,10 @@ fn compare(before: &Active, after: &Loaded) -> ReloadReport {
             old.limits.header_timeout != new.limits.header_timeout,
         ),
         (
+            "limits.write_timeout",
+            old.limits.write_timeout != new.limits.write_timeout,
+        ),
+        (
             "limits.response_bytes",
             old.limits.response_bytes != new.limits.response_bytes,
         ),

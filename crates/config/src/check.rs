@@ -161,6 +161,7 @@ impl Checker<'_> {
             ("session_idle", limits.session_idle.is_zero()),
             ("header_timeout", limits.header_timeout.is_zero()),
             ("body_timeout", limits.body_timeout.is_zero()),
+            ("write_timeout", limits.write_timeout.is_zero()),
             ("call_timeout", limits.call_timeout.is_zero()),
             ("calls_in_flight", limits.calls_in_flight == 0),
             ("calls_per_caller", limits.calls_per_caller == 0),

@@ -75,6 +75,8 @@ pub enum SinkFault {
     Full,
     /// The log cannot be written.
     Broken(String),
+    /// The record was not on disk when the call's time was over.
+    Late,
 }
 
 impl fmt::Display for SinkFault {
@@ -82,6 +84,7 @@ impl fmt::Display for SinkFault {
         match self {
             Self::Full => formatter.write_str("the activity log's queue is full"),
             Self::Broken(why) => write!(formatter, "the activity log cannot be written: {why}"),
+            Self::Late => formatter.write_str("the activity log did not take the record in time"),
         }
     }
 }

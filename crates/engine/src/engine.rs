@@ -17,6 +17,10 @@ use mcpproxy_policy::settings::{Classification, FlowPolicy, FlowTracking, Upstre
 use crate::fields::{FieldLimits, Fields};
 use crate::stops::Stops;
 
+/// The least time that a record is given to reach the disk: a call whose deadline has passed is
+/// put on record too.
+const LEAST: Duration = Duration::from_secs(5);
+
 /// What the engine is told by the configuration.
 #[derive(Clone, Debug)]
 pub struct EngineSettings {
@@ -123,7 +127,7 @@ impl Engine {
                 .record(call.session, &call.tool.upstream, body, limits, now);
         }
         let record = record(call, cleared.verdict(), outcome, problem);
-        let kept = self.sink.append(record, settings.durability).await;
+        let kept = self.keep(call, record, settings.durability).await;
         self.settle(kept, &settings)
     }
 
@@ -164,7 +168,16 @@ impl Engine {
     async fn intent(&self, call: &Call, verdict: &Verdict) -> Result<(), SinkFault> {
         let mut record = record(call, verdict, &nothing(Status::Pending), None);
         record.kind = "intent";
-        self.sink.append(record, Durability::Strict).await
+        self.keep(call, record, Durability::Strict).await
+    }
+
+    /// Hands a record to the log and waits for it, but no longer than the call may take: a disk
+    /// that hangs must not hold its callers for ever.
+    async fn keep(&self, call: &Call, record: Record, how: Durability) -> Result<(), SinkFault> {
+        let left = call.deadline.0.saturating_sub(self.clock.tick().0);
+        let kept = self.sink.append(record, how);
+        let kept = tokio::time::timeout(left.max(LEAST), kept).await;
+        kept.unwrap_or(Err(SinkFault::Late))
     }
 
     /// Resolves once everything that was recorded before is on disk.
@@ -187,7 +200,7 @@ impl Engine {
     ) -> Before {
         let mut record = record(call, &verdict, &nothing(Status::Blocked), verdict.reason());
         record.kind = "policy_decision";
-        let kept = self.sink.append(record, settings.durability).await;
+        let kept = self.keep(call, record, settings.durability).await;
         match self.settle(kept, settings) {
             Ok(()) => Before::Denied(verdict),
             Err(fault) => Before::Unrecorded(fault),

@@ -2,6 +2,7 @@
 //! message for outside and one for inside. Only the outside one leaves the process.
 
 use bytes::Bytes;
+use mcpproxy_core::SinkFault;
 use mcpproxy_mcp::{Refusal, compose, era};
 use serde_json::{Value, json};
 
@@ -83,6 +84,20 @@ impl Failure {
         }
     }
 
+    /// What happened could not be put on record, so that it is not let through.
+    pub fn unrecorded(fault: &SinkFault) -> Self {
+        let outside = match fault {
+            // The words of the system may name files.
+            SinkFault::Broken(_) => "the activity log cannot be written".to_owned(),
+            SinkFault::Full | SinkFault::Late => fault.to_string(),
+        };
+        Self {
+            fault: Fault::Gateway,
+            inside: Some(fault.to_string()),
+            ..Self::downstream(era::INTERNAL_ERROR, "unrecorded", outside)
+        }
+    }
+
     /// The deadline passed.
     pub fn timed_out() -> Self {
         Self {
@@ -119,13 +134,16 @@ impl From<mcpproxy_upstream::Error> for Failure {
                 (era::UPSTREAM_FAILED, "upstream_down")
             }
             Upstream::Full { .. } => (era::OVERLOADED, "upstream_full"),
-            Upstream::Transport(mcpproxy_mcp::Error::TimedOut) => (era::TIMED_OUT, "timed_out"),
-            Upstream::Transport(_) if error.is_session_gone() => {
-                (era::UPSTREAM_FAILED, "session_gone")
-            }
-            Upstream::Transport(_) | Upstream::Refused { .. } | Upstream::NoCommonVersion => {
-                (era::UPSTREAM_FAILED, "upstream_failed")
-            }
+            Upstream::Transport(mcpproxy_mcp::Error::TimedOut)
+            | Upstream::Failed {
+                source: mcpproxy_mcp::Error::TimedOut,
+                ..
+            } => (era::TIMED_OUT, "timed_out"),
+            _ if error.is_session_gone() => (era::UPSTREAM_FAILED, "session_gone"),
+            Upstream::Transport(_)
+            | Upstream::Failed { .. }
+            | Upstream::Refused { .. }
+            | Upstream::NoCommonVersion => (era::UPSTREAM_FAILED, "upstream_failed"),
         };
         let outside = error.to_string();
         Self {

@@ -179,7 +179,7 @@ async fn judge(
     match gateway.engine.before(call).await {
         Before::Cleared(cleared) => Ok(cleared),
         Before::Denied(verdict) => Err(denied(&verdict)),
-        Before::Unrecorded(fault) => Err(Failure::internal(fault.to_string())),
+        Before::Unrecorded(fault) => Err(Failure::unrecorded(&fault)),
     }
 }
 
@@ -414,7 +414,7 @@ impl Passage<'_> {
             .engine
             .after(cleared, &outcome, problem.as_deref())
             .await;
-        kept.map_err(|fault| Failure::internal(fault.to_string()))?;
+        kept.map_err(|fault| Failure::unrecorded(&fault))?;
         sent
     }
 
@@ -440,7 +440,7 @@ impl Passage<'_> {
             .engine
             .after(cleared, &outcome, problem.as_deref())
             .await;
-        kept.map_err(|fault| Failure::internal(fault.to_string()))?;
+        kept.map_err(|fault| Failure::unrecorded(&fault))?;
         answer
     }
 

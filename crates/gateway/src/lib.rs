@@ -17,6 +17,7 @@ mod listen;
 pub mod listing;
 pub mod management;
 pub mod parked;
+mod patience;
 pub mod reply;
 pub mod rest;
 pub mod router;

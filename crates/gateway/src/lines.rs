@@ -21,7 +21,7 @@ use crate::gateway::Gateway;
 use crate::router;
 use crate::session::{Session, lock};
 use crate::settings::RoutingMode;
-use crate::streams::{GENERAL, Item};
+use crate::streams::{GENERAL, Item, Items};
 
 /// Messages that may wait for the other end to read them.
 const QUEUE: usize = 256;
@@ -320,7 +320,7 @@ impl Connection {
     }
 }
 
-async fn relay(mut items: mpsc::Receiver<Item>, queue: mpsc::Sender<Bytes>) {
+async fn relay(mut items: Items, queue: mpsc::Sender<Bytes>) {
     while let Some(item) = items.recv().await {
         if let Item::Message { message, .. } = item
             && queue.send(message).await.is_err()

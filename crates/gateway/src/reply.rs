@@ -11,7 +11,7 @@ use mcpproxy_mcp::era::http_status;
 use mcpproxy_mcp::{Refusal, compose};
 use tokio::sync::mpsc;
 
-use crate::streams::Item;
+use crate::streams::Items;
 
 /// The body of an answer.
 #[derive(Debug)]
@@ -21,7 +21,7 @@ pub enum ReplyBody {
     /// Pieces as they come.
     Pieces(mpsc::Receiver<Bytes>),
     /// Items of a session's stream.
-    Items(mpsc::Receiver<Item>),
+    Items(Items),
     /// From the REST interface.
     Rest(axum::body::Body),
 }

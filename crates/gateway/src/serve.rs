@@ -20,6 +20,7 @@ use crate::access::Peer;
 use crate::gateway::Gateway;
 use crate::legacy_sse::{self, Channels};
 use crate::lines;
+use crate::patience::Patient;
 use crate::reply::{Answered, ReplyBody, bare, json};
 use crate::rest;
 use crate::settings::{RoutingMode, Settings};
@@ -212,12 +213,13 @@ impl Doors {
             let (doors, place) = (doors.clone(), Arc::clone(&place));
             async move { Ok::<_, std::convert::Infallible>(doors.handle(peer, request, place).await) }
         });
+        let patience = settings.limits.write_timeout.into();
         let head = settings.limits.header_bytes.as_usize().max(8192);
         let connection = hyper::server::conn::http1::Builder::new()
             .timer(TokioTimer::new())
             .header_read_timeout(std::time::Duration::from(settings.limits.header_timeout))
             .max_buf_size(head)
-            .serve_connection(TokioIo::new(stream), service)
+            .serve_connection(TokioIo::new(Patient::new(stream, patience)), service)
             .with_upgrades();
         let gateway = Arc::clone(&self.gateway);
         tokio::spawn(async move {

@@ -16,7 +16,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::downstream::Way;
 use crate::settings::RoutingMode;
-use crate::streams::{GENERAL, Streams};
+use crate::streams::{Budget, GENERAL, Kept, Streams};
 
 /// Says that nobody waits for a request any more, and why.
 type Cancel = watch::Sender<Option<String>>;
@@ -281,6 +281,7 @@ pub struct NewSession {
 #[derive(Debug)]
 pub struct Sessions {
     open: Mutex<HashMap<String, Arc<Session>>>,
+    kept: Arc<Kept>,
     clock: Arc<dyn Clock>,
 }
 
@@ -292,6 +293,7 @@ impl Sessions {
     pub fn new(clock: Arc<dyn Clock>) -> Self {
         Self {
             open: Mutex::default(),
+            kept: Kept::new(Budget::default(), Arc::clone(&clock)),
             clock,
         }
     }
@@ -321,7 +323,7 @@ impl Sessions {
             greeting: new.greeting,
             version: new.version,
             mode: new.mode,
-            streams: Mutex::default(),
+            streams: Mutex::new(Streams::new(self.kept.share())),
             log_level: Mutex::default(),
             subscriptions: Mutex::default(),
             in_flight: Mutex::default(),
@@ -359,8 +361,10 @@ impl Sessions {
         Some(session)
     }
 
-    /// Ends the sessions that were not used for `idle` and returns them.
+    /// Ends the sessions that were not used for `idle` and returns them, and forgets what was kept
+    /// of their streams for too long.
     pub fn sweep(&self, idle: std::time::Duration) -> Vec<Arc<Session>> {
+        self.kept.sweep();
         let now = self.clock.tick();
         let idle = u64::try_from(idle.as_millis()).unwrap_or(u64::MAX);
         let now = u64::try_from(now.0.as_millis()).unwrap_or(u64::MAX);

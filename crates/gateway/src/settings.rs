@@ -79,6 +79,8 @@ pub struct Limits {
     pub header_timeout: Span,
     /// Time within which the body of a request arrives.
     pub body_timeout: Span,
+    /// Time within which a downstream takes some of what is written to it.
+    pub write_timeout: Span,
     /// Deadline of a call, from its arrival to its answer.
     pub call_timeout: Span,
     /// Calls at once.
@@ -212,6 +214,7 @@ impl Default for Limits {
             session_idle: Span::from_secs(30 * 60),
             header_timeout: Span::from_secs(10),
             body_timeout: Span::from_secs(30),
+            write_timeout: Span::from_secs(60),
             call_timeout: Span::from_secs(5 * 60),
             calls_in_flight: 1024,
             calls_per_caller: 128,

@@ -1,18 +1,25 @@
-//! Event streams of a legacy session that can be resumed: what was sent is kept, within bounds,
-//! until the stream has ended and was delivered.
+//! Event streams of a legacy session that can be resumed: what was sent is kept, within bounds
+//! (see `kept`), until the stream has ended and was delivered.
 
-use std::collections::{HashMap, VecDeque};
+mod kept;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use mcpproxy_mcp::sse;
 use tokio::sync::mpsc;
 
+pub use self::kept::{Budget, Kept, Share};
+
 /// The stream for what belongs to no request.
 pub const GENERAL: u64 = 0;
-/// Events kept for one stream; the oldest go first.
-const EVENTS: usize = 256;
-/// Bytes kept for one stream; the oldest events go first.
-const BYTES: usize = 4 * 1024 * 1024;
+/// Events that may wait for a slow connection; past that it is closed and may resume.
+const WAITING: usize = 256;
+/// Bytes of them.
+const WAITING_BYTES: usize = 64 * 1024 * 1024;
 /// Streams kept for one session; the oldest that have ended go first.
 const STREAMS: usize = 64;
 /// The delay that a downstream is asked to wait before it resumes.
@@ -48,11 +55,69 @@ impl Item {
     }
 }
 
+/// What comes to a connection that is attached to a stream.
+#[derive(Debug)]
+pub struct Items {
+    items: mpsc::Receiver<Item>,
+    waiting: Arc<AtomicUsize>,
+}
+
+impl Items {
+    /// Waits for the next item; nothing comes once the stream has ended.
+    pub async fn recv(&mut self) -> Option<Item> {
+        std::future::poll_fn(|context| self.poll_recv(context)).await
+    }
+
+    /// Looks for the next item.
+    pub fn poll_recv(&mut self, context: &mut Context<'_>) -> Poll<Option<Item>> {
+        let item = self.items.poll_recv(context);
+        if let Poll::Ready(Some(Item::Message { message, .. })) = &item {
+            self.waiting.fetch_sub(message.len(), Ordering::Relaxed);
+        }
+        item
+    }
+}
+
+/// The near end of a connection that is attached to a stream.
+#[derive(Debug)]
+struct Live {
+    items: mpsc::Sender<Item>,
+    /// Bytes that the other end has not taken.
+    waiting: Arc<AtomicUsize>,
+}
+
+impl Live {
+    fn new() -> (Self, Items) {
+        let (sender, receiver) = mpsc::channel(WAITING + 16);
+        let waiting = Arc::new(AtomicUsize::new(0));
+        let items = Items {
+            items: receiver,
+            waiting: Arc::clone(&waiting),
+        };
+        let live = Self {
+            items: sender,
+            waiting,
+        };
+        (live, items)
+    }
+
+    /// Hands over a message. Returns false if the other end is gone or does not keep up.
+    fn send(&self, id: String, message: Bytes) -> bool {
+        if self.waiting.load(Ordering::Relaxed) > WAITING_BYTES {
+            return false;
+        }
+        let bytes = message.len();
+        self.waiting.fetch_add(bytes, Ordering::Relaxed);
+        self.items.try_send(Item::Message { id, message }).is_ok()
+    }
+}
+
 /// The streams of one session.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Streams {
     next: u64,
     open: HashMap<u64, Stream>,
+    kept: Share,
 }
 
 #[derive(Debug, Default)]
@@ -60,52 +125,59 @@ struct Stream {
     sequence: u64,
     /// The last event that was handed to a connection.
     handed: u64,
-    events: VecDeque<(u64, Bytes)>,
-    bytes: usize,
-    live: Option<mpsc::Sender<Item>>,
+    live: Option<Live>,
     ended: bool,
 }
 
 impl Streams {
+    /// Makes a session's streams, whose events are kept in `kept`.
+    pub fn new(kept: Share) -> Self {
+        Self {
+            next: GENERAL,
+            open: HashMap::new(),
+            kept,
+        }
+    }
+
     /// Opens a stream for one request and returns its number.
     pub fn open(&mut self) -> u64 {
         self.next += 1;
         if self.open.len() >= STREAMS {
             let ended = self.open.iter().filter(|(_, stream)| stream.ended);
             if let Some(oldest) = ended.map(|(number, _)| *number).min() {
-                self.open.remove(&oldest);
+                self.forget(oldest);
             }
         }
         self.open.insert(self.next, Stream::default());
         self.next
     }
 
-    /// Attaches a live connection to a stream and hands it what came after `seen`, or what no
-    /// connection was handed yet. Returns nothing for a stream that is not known.
-    pub fn attach(&mut self, number: u64, seen: Option<u64>) -> Option<mpsc::Receiver<Item>> {
+    /// Attaches a live connection to a stream and hands it what came after `seen`, or what XX
+    pub fn attach(&mut self, number: u64, seen: Option<u64>) -> Option<Items> {
         if number == GENERAL {
             self.open.entry(GENERAL).or_default();
         }
         let stream = self.open.get_mut(&number)?;
-        let (sender, receiver) = mpsc::channel(EVENTS + 16);
+        if stream.ended && self.kept.is_empty(number) {
+            self.open.remove(&number);
+            return None;
+        }
+        let (live, items) = Live::new();
         let seen = seen.unwrap_or(stream.handed);
-        for (sequence, message) in &stream.events {
-            if *sequence > seen {
+        for (sequence, message) in self.kept.events(number) {
+            if sequence > seen {
                 let id = format!("{number}-{sequence}");
-                // The channel holds more than what can have been kept.
-                drop(sender.try_send(Item::Message {
-                    id,
-                    message: message.clone(),
-                }));
+                // There is room for more than what can have been kept.
+                live.send(id, message);
             }
         }
         stream.handed = stream.sequence;
         if stream.ended {
-            self.open.remove(&number);
+            self.forget(number);
         } else {
-            stream.live = Some(sender);
+            stream.live = Some(live);
         }
-        Some(receiver)
+        Some(items)
     }
 
     /// Tells whether somebody is connected to a stream.
@@ -114,7 +186,7 @@ impl Streams {
             .open
             .get(&number)
             .and_then(|stream| stream.live.as_ref());
-        live.is_some_and(|live| !live.is_closed())
+        live.is_some_and(|live| !live.items.is_closed())
     }
 
     /// Hands over the id that opens a resumable stream.
@@ -125,7 +197,7 @@ impl Streams {
         stream.sequence += 1;
         let id = format!("{number}-{}", stream.sequence);
         if let Some(live) = &stream.live {
-            drop(live.try_send(Item::Prime { id }));
+            drop(live.items.try_send(Item::Prime { id }));
         }
     }
 
@@ -140,26 +212,14 @@ impl Streams {
         stream.sequence += 1;
         if let Some(live) = &stream.live {
             let id = format!("{number}-{}", stream.sequence);
-            if live
-                .try_send(Item::Message {
-                    id,
-                    message: message.clone(),
-                })
-                .is_ok()
-            {
+            if live.send(id, message.clone()) {
                 stream.handed = stream.sequence;
             } else {
                 // Gone, or too slow to be waited for: it may resume.
                 stream.live = None;
             }
         }
-        stream.bytes += message.len();
-        stream.events.push_back((stream.sequence, message.clone()));
-        while stream.events.len() > EVENTS || (stream.bytes > BYTES && stream.events.len() > 1) {
-            if let Some((_, oldest)) = stream.events.pop_front() {
-                stream.bytes -= oldest.len();
-            }
-        }
+        self.kept.push(number, stream.sequence, message.clone());
     }
 
     /// Gives a silent connection a sign of life. Returns false when nobody is there.
@@ -168,7 +228,7 @@ impl Streams {
             .open
             .get(&number)
             .and_then(|stream| stream.live.as_ref());
-        live.is_some_and(|live| live.try_send(Item::KeepAlive).is_ok())
+        live.is_some_and(|live| live.items.try_send(Item::KeepAlive).is_ok())
     }
 
     /// Closes the connection to a stream that goes on.
@@ -183,10 +243,15 @@ impl Streams {
     pub fn end(&mut self, number: u64) {
         let delivered = self.is_live(number);
         if delivered {
-            self.open.remove(&number);
+            self.forget(number);
         } else if let Some(stream) = self.open.get_mut(&number) {
             stream.ended = true;
         }
+    }
+
+    fn forget(&mut self, number: u64) {
+        self.open.remove(&number);
+        self.kept.forget(number);
     }
 }
 
@@ -198,17 +263,38 @@ pub fn parse_event_id(id: &str) -> Option<(u64, u64)> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
+    use mcpproxy_testkit::FixedClock;
+
     use super::*;
 
-    fn received(receiver: &mut mpsc::Receiver<Item>) -> Vec<String> {
-        std::iter::from_fn(|| receiver.try_recv().ok())
-            .map(|item| String::from_utf8_lossy(&item.encode()).into_owned())
-            .collect()
+    fn streams() -> Streams {
+        let clock = Arc::new(FixedClock::default());
+        Streams::new(Kept::new(Budget::default(), clock).share())
+    }
+
+    /// Writes an answer that nobody comes back for.
+    fn unread(streams: &mut Streams, bytes: usize) -> u64 {
+        let number = streams.open();
+        streams.write(number, &vec![b'x'; bytes].into());
+        streams.end(number);
+        number
+    }
+
+    fn received(items: &mut Items) -> Vec<String> {
+        let mut context = Context::from_waker(std::task::Waker::noop());
+        std::iter::from_fn(|| match items.poll_recv(&mut context) {
+            Poll::Ready(item) => item,
+            Poll::Pending => None,
+        })
+        .map(|item| String::from_utf8_lossy(&item.encode()).into_owned())
+        .collect()
     }
 
     #[test]
     fn a_resumed_stream_brings_what_was_missed() {
-        let mut streams = Streams::default();
+        let mut streams = streams();
         let number = streams.open();
         let mut first = streams.attach(number, None).unwrap();
         streams.prime(number);
@@ -230,7 +316,7 @@ mod tests {
 
     #[test]
     fn a_new_connection_brings_only_what_none_had() {
-        let mut streams = Streams::default();
+        let mut streams = streams();
         streams.write(GENERAL, &Bytes::from_static(b"1"));
         let mut first = streams.attach(GENERAL, None).unwrap();
         streams.write(GENERAL, &Bytes::from_static(b"2"));
@@ -246,18 +332,78 @@ mod tests {
 
     #[test]
     fn what_is_kept_is_bounded() {
-        let mut streams = Streams::default();
+        let mut streams = streams();
         let number = streams.open();
         for _ in 0..1000 {
             streams.write(number, &Bytes::from_static(&[b'x'; 100]));
         }
         let mut all = streams.attach(number, Some(0)).unwrap();
-        assert_eq!(received(&mut all).len(), EVENTS);
+        assert_eq!(received(&mut all).len(), WAITING);
         for _ in 0..1000 {
             let number = streams.open();
             streams.end(number);
         }
         assert!(streams.open.len() <= STREAMS);
+    }
+
+    #[test]
+    fn answers_that_nobody_read_are_gone_past_the_budget_of_a_session_or_of_all() {
+        let budget = Budget {
+            session: 3000,
+            all: 5000,
+            ..Budget::default()
+        };
+        let clock = Arc::new(FixedClock::default());
+        let kept = Kept::new(budget, clock);
+        let (mut one, mut other) = (Streams::new(kept.share()), Streams::new(kept.share()));
+        let first = unread(&mut one, 1200);
+        let second = unread(&mut one, 1200);
+        assert!(one.attach(first, Some(0)).is_some(), "both fit");
+        let third = unread(&mut one, 1200);
+        let fourth = unread(&mut one, 1200);
+        assert!(one.attach(second, Some(0)).is_none(), "its own bound");
+        unread(&mut other, 1200);
+        unread(&mut other, 1200);
+        assert!(kept.bytes() <= 5000);
+        assert!(one.attach(third, Some(0)).is_none(), "the bound of all");
+        assert!(one.attach(fourth, Some(0)).is_some());
+        let huge = unread(&mut other, 10_000);
+        assert!(other.attach(huge, Some(0)).is_none(), "never kept");
+    }
+
+    #[test]
+    fn an_answer_that_nobody_read_is_gone_after_a_while() {
+        let clock = Arc::new(FixedClock::default());
+        let kept = Kept::new(Budget::default(), Arc::clone(&clock) as _);
+        let mut streams = Streams::new(kept.share());
+        let early = unread(&mut streams, 10);
+        clock.advance(Duration::from_mins(4));
+        let late = unread(&mut streams, 10);
+        clock.advance(Duration::from_mins(2));
+        kept.sweep();
+        assert!(streams.attach(early, Some(0)).is_none());
+        assert!(streams.attach(late, Some(0)).is_some());
+    }
+
+    #[test]
+    fn a_connection_that_does_not_read_is_closed_and_may_resume() {
+        let mut streams = streams();
+        let number = streams.open();
+        let idle = streams.attach(number, None).unwrap();
+        let message = vec![b'x'; 40 * 1024 * 1024].into();
+        streams.write(number, &message);
+        streams.write(number, &message);
+        assert!(streams.is_live(number), "it has room for one more");
+        streams.write(number, &message);
+        assert!(!streams.is_live(number));
+        drop(idle);
+        let mut again = streams.attach(number, None).unwrap();
+        assert_eq!(received(&mut again).len(), 1);
+        // One that reads is never too slow.
+        for _ in 0..3 {
+            streams.write(number, &message);
+            assert_eq!(received(&mut again).len(), 1);
+        }
     }
 
     #[test]

@@ -12,7 +12,7 @@ pub mod sink;
 pub use clock::FixedClock;
 pub use http::{Broken, HttpUpstream, Received};
 pub use sample::{EraSupport, Options, Sample};
-pub use sink::{FailingSink, MemorySink};
+pub use sink::{FailingSink, HangingSink, MemorySink};
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

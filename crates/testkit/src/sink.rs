@@ -60,6 +60,19 @@ impl ActivitySink for FailingSink {
     }
 }
 
+/// A sink whose disk hangs: a strict record never becomes durable.
+#[derive(Debug, Default)]
+pub struct HangingSink;
+
+impl ActivitySink for HangingSink {
+    fn append(&self, _record: Record, how: Durability) -> Later<'_, Result<(), SinkFault>> {
+        match how {
+            Durability::Relaxed => Box::pin(std::future::ready(Ok(()))),
+            Durability::Strict => Box::pin(std::future::pending()),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use mcpproxy_core::{Action, CallId, Declared, Door, FlowType, Risk, RiskLevel, Status};

@@ -30,6 +30,14 @@ pub enum Error {
     /// The transport failed.
     #[error(transparent)]
     Transport(#[from] mcpproxy_mcp::Error),
+    /// The transport failed while a message was under way.
+    #[error("upstream `{name}` failed: {source}")]
+    Failed {
+        /// Its name.
+        name: UpstreamId,
+        /// What was seen.
+        source: mcpproxy_mcp::Error,
+    },
     /// The upstream answered a request of the gateway with an error.
     #[error("upstream refused `{method}`: {message}")]
     Refused {
@@ -61,24 +69,34 @@ impl Error {
     /// Tells whether the upstream certainly did not act on the request, so that another try is
     /// safe.
     pub fn is_unsent(&self) -> bool {
-        matches!(
-            self,
+        match self {
             Self::Unknown(_)
-                | Self::Disabled(_)
-                | Self::Down { .. }
-                | Self::Start { .. }
-                | Self::Full { .. }
-                | Self::NoCommonVersion
-                | Self::Transport(mcpproxy_mcp::Error::Unreachable(_))
-        )
+            | Self::Disabled(_)
+            | Self::Down { .. }
+            | Self::Start { .. }
+            | Self::Full { .. }
+            | Self::NoCommonVersion => true,
+            Self::Transport(source) | Self::Failed { source, .. } => {
+                matches!(source, mcpproxy_mcp::Error::Unreachable(_))
+            }
+            Self::Refused { .. } => false,
+        }
     }
 
     /// Tells whether the upstream has forgotten the session: it did not act, and a new session
     /// may be opened (Streamable HTTP, "Session management").
     pub fn is_session_gone(&self) -> bool {
-        matches!(
-            self,
-            Self::Transport(mcpproxy_mcp::Error::Status { status: 404, .. })
-        )
+        match self {
+            Self::Transport(source) | Self::Failed { source, .. } => {
+                matches!(source, mcpproxy_mcp::Error::Status { status: 404, .. })
+            }
+            Self::Unknown(_)
+            | Self::Disabled(_)
+            | Self::Down { .. }
+            | Self::Start { .. }
+            | Self::Full { .. }
+            | Self::NoCommonVersion
+            | Self::Refused { .. } => false,
+        }
     }
 }

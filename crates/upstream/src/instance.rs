@@ -198,21 +198,25 @@ impl Instance {
         cleared: &Cleared<Call>,
         headers: Headers,
         events: mpsc::Sender<FromUpstream>,
-    ) -> Result<Frame, mcpproxy_mcp::Error> {
+    ) -> Result<Frame, Error> {
         let wire = &cleared.value().wire;
         let ticket = wire.ticket.ok_or(mcpproxy_mcp::Error::Closed)?;
         self.request(ticket, wire.raw.clone(), headers, events)
             .await
+            .map_err(|source| self.failed(source))
     }
 
     /// Sends a cleared notification or answer.
-    pub async fn send(
-        &self,
-        cleared: &Cleared<Call>,
-        headers: Headers,
-    ) -> Result<(), mcpproxy_mcp::Error> {
+    pub async fn send(&self, cleared: &Cleared<Call>, headers: Headers) -> Result<(), Error> {
         self.send_raw(cleared.value().wire.raw.clone(), headers)
             .await
+            .map_err(|source| self.failed(source))
+    }
+
+    /// Says of a failure whose it is: a caller may have several upstreams.
+    fn failed(&self, source: mcpproxy_mcp::Error) -> Error {
+        let name = self.upstream.clone();
+        Error::Failed { name, source }
     }
 
     /// Tells the upstream that nobody waits for a request any more. In the modern era over HTTP

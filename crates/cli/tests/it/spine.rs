@@ -140,7 +140,8 @@ async fn in_strict_mode_a_full_disk_refuses_calls() {
     for _ in 0..2 {
         let mut reply = downstream.request("tools/call", params.clone()).await;
         let error = reply.error().await;
-        assert_eq!(error["message"], "internal error");
+        assert_eq!(error["message"], "the activity log cannot be written");
+        assert_eq!(error["data"]["error"], "unrecorded");
         assert!(!reply.raw.concat().contains("AWS"), "{:?}", reply.raw);
     }
     gateway.until_logged("activity log").await;

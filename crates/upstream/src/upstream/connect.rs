@@ -206,6 +206,7 @@ fn denies_era(fault: &Error) -> bool {
             (400..500).contains(status) && !matches!(status, 401 | 403 | 429)
         }
         Error::Transport(_)
+        | Error::Failed { .. }
         | Error::Unknown(_)
         | Error::Disabled(_)
         | Error::Down { .. }

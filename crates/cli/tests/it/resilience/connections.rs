@@ -3,6 +3,8 @@
 
 use std::time::Duration;
 
+use mcpproxy_mcp::compose;
+use mcpproxy_mcp::era::MODERN;
 use mcpproxy_testkit::{EraSupport, Sample};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -100,6 +102,34 @@ async fn slow_bodies_get_no_more_than_their_time() {
     };
     assert!(took <= PATIENCE + SLACK, "open for {took:?}");
     assert!(said.starts_with("HTTP/1.1 408 "), "{said}");
+}
+
+/// A downstream that asks for more than the system takes off the gateway's hands, and reads none.
+#[tokio::test]
+async fn an_answer_that_nobody_reads_is_given_up() {
+    const ANSWER: usize = 14 * 1024 * 1024;
+    let (_echo, gateway) = gateway(json!({ "write_timeout": "1s" })).await;
+    let downstream = Modern::new(&gateway.url("/mcp/all"), json!({}));
+    let arguments = json!({ "text": "x".repeat(ANSWER) });
+    let params = json!({
+        "name": "good__echo", "arguments": arguments, "_meta": downstream.envelope(),
+    });
+    let body = compose::request("1", "tools/call", &params.to_string());
+    let head = format!(
+        "POST /mcp/all HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n\
+         mcp-protocol-version: {MODERN}\r\nmcp-method: tools/call\r\nmcp-name: good__echo\r\n\
+         content-length: {}\r\n\r\n",
+        body.len()
+    );
+    let mut stream = TcpStream::connect(&gateway.address).await.unwrap();
+    stream.write_all(head.as_bytes()).await.unwrap();
+    stream.write_all(&body).await.unwrap();
+    within("the answer's head", stream.readable())
+        .await
+        .unwrap();
+    let given_up = gateway.until_logged("closed a connection whose other end does not read");
+    bounded("an end", PATIENCE + SLACK, given_up).await;
+    calls(&downstream).await;
 }
 
 /// Opens a connection, has one request answered on it, and keeps it.

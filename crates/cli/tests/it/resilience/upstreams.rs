@@ -45,6 +45,8 @@ async fn a_crashed_upstream_comes_back_with_its_tools() {
         let mut reply = downstream.request("tools/call", params).await;
         let error = reply.error().await;
         assert_eq!(error["data"]["error"], "upstream_failed", "{error}");
+        let message = error["message"].as_str().unwrap();
+        assert!(message.starts_with("upstream `bad` failed: "), "{error}");
         assert_eq!(error["data"]["retry"], false, "it may have acted: {error}");
         calls(&downstream, "meanwhile").await;
         until("the upstream to come back", || async {

@@ -1,0 +1,98 @@
+//! A disk that hangs holds no caller for longer than the call may take.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use mcpproxy_core::{
+    Askable, Call, CallId, Clock as _, Declared, Door, Durability, FlowScope, Id128, MessageKind,
+    Outcome, Principal, SessionBasis, SessionKey, SinkFault, Status, ToolName, ToolRef, UpstreamId,
+    Wire,
+};
+use mcpproxy_engine::{Before, Engine, EngineSettings};
+use mcpproxy_policy::settings::{Classification, FlowPolicy, FlowTracking};
+use mcpproxy_testkit::{FixedClock, HangingSink};
+use tokio::time::Instant;
+
+fn settings(durability: Durability) -> EngineSettings {
+    EngineSettings {
+        classification: Classification::default(),
+        flow_policy: FlowPolicy::default(),
+        flow_tracking: FlowTracking::default(),
+        durability,
+        refuse_unrecorded: false,
+    }
+}
+
+fn call(clock: &FixedClock, patience: Duration) -> Call {
+    Call {
+        id: CallId::new(1, 0),
+        leg: 0,
+        at: clock.wall(),
+        deadline: clock.tick().after(patience),
+        door: Door::Mcp,
+        who: Principal::owner(),
+        scope: FlowScope(Id128(1)),
+        session: SessionKey {
+            basis: SessionBasis::McpSession,
+            id: Id128(1),
+        },
+        kind: MessageKind::Request("tools/call".into()),
+        tool: ToolRef {
+            upstream: UpstreamId::new("echo"),
+            tool: ToolName::new("echo"),
+        },
+        declared: Declared::default(),
+        askable: Askable::Nobody,
+        wire: Wire {
+            raw: "{}".into(),
+            ticket: Some(1),
+        },
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_intent_that_does_not_reach_the_disk_is_given_up_at_the_deadline() {
+    let clock = Arc::new(FixedClock::default());
+    let engine = Engine::new(
+        settings(Durability::Strict),
+        Arc::new(HangingSink),
+        Arc::clone(&clock) as _,
+    );
+    let check = async |patience: u64, expect: u64| {
+        let begun = Instant::now();
+        let before = engine.before(call(&clock, Duration::from_secs(patience)));
+        let before = before.await;
+        assert!(
+            matches!(before, Before::Unrecorded(SinkFault::Late)),
+            "{before:?}"
+        );
+        assert_eq!(begun.elapsed().as_secs(), expect);
+    };
+    check(60, 60).await;
+    // One that is late already is put on record all the same.
+    check(0, 5).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_whose_record_does_not_reach_the_disk_is_withheld_at_the_deadline() {
+    let clock = Arc::new(FixedClock::default());
+    let engine = Engine::new(
+        settings(Durability::Relaxed),
+        Arc::new(HangingSink),
+        Arc::clone(&clock) as _,
+    );
+    let before = engine.before(call(&clock, Duration::from_mins(1))).await;
+    let Before::Cleared(cleared) = before else {
+        panic!("relaxed records do not wait: {before:?}");
+    };
+    engine.reload(settings(Durability::Strict));
+    let outcome = Outcome {
+        body: "{}".into(),
+        status: Status::Success,
+        took: Duration::ZERO,
+    };
+    let begun = Instant::now();
+    let kept = engine.after(&cleared, &outcome, None).await;
+    assert_eq!(kept.unwrap_err(), SinkFault::Late);
+    assert_eq!(begun.elapsed().as_secs(), 60);
+}
