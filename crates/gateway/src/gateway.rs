@@ -15,13 +15,14 @@ use mcpproxy_text::Limits;
 use mcpproxy_upstream::settings::UpstreamSettings;
 use mcpproxy_upstream::{Fleet, FleetSettings};
 use sha2::{Digest as _, Sha256};
-use tokio::sync::watch;
+use tokio::sync::{mpsc, watch};
 
 use crate::Error;
 use crate::access::Access;
+use crate::error::Failure;
 use crate::hub::GatewayHub;
 use crate::parked::Parked;
-use crate::session::{Sessions, lock};
+use crate::session::{NewSession, Question, Session, Sessions, lock};
 use crate::settings::Settings;
 use crate::shed::Shed;
 use crate::streams::GENERAL;
@@ -225,6 +226,22 @@ impl Gateway {
         }
         self.parked.sweep(self.clock.tick());
         self.cache.sweep(self.clock.tick());
+    }
+
+    /// Opens a session, ending an idle one of who has too many where there is no room.
+    pub(crate) fn open_session(
+        &self,
+        new: NewSession,
+    ) -> Result<(Arc<Session>, mpsc::Receiver<Box<Question>>), Failure> {
+        let limit = self.active.load().settings.limits.sessions;
+        let opened = self.sessions.open(new, limit);
+        let opened = opened.ok_or_else(|| Failure::too_many("sessions"))?;
+        if let Some(evicted) = opened.evicted {
+            let who = &evicted.who.name;
+            tracing::info!("ended an idle session of `{who}` to make room for another");
+            self.forget_session(evicted.key.id);
+        }
+        Ok((opened.session, opened.questions))
     }
 
     /// Ends a session at once.

@@ -5,7 +5,9 @@ use mcpproxy_text as text;
 use serde_json::{Value, json};
 
 use super::{Client, Grid};
-use crate::support::{Gateway, Legacy, Modern, Over, Reply, Upstream, names_of, text_of, until};
+use crate::support::{
+    Gateway, Legacy, Modern, Over, Reply, Upstream, names_of, scripted, text_of, until,
+};
 
 const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
 
@@ -210,6 +212,48 @@ async fn a_change_of_the_user_s_folders_reaches_the_session_s_own_upstreams() {
                 .await;
         }
     }
+}
+
+#[tokio::test]
+async fn an_upstream_that_refuses_a_notification_keeps_it_from_no_other() {
+    let one = Upstream::start(Sample::Echo, EraSupport::LegacyOnly, Over::Http).await;
+    let other = Upstream::start(Sample::Echo, EraSupport::LegacyOnly, Over::Http).await;
+    let upstreams = json!({ "a": one.settings, "b": other.settings });
+    let config = json!({ "routing_mode": "all", "mcpServers": upstreams });
+    let gateway = Gateway::start(&config).await;
+    let can = json!({ "roots": { "listChanged": true } });
+    let client = Legacy::open(&gateway.url("/mcp"), can).await;
+    for name in ["a__echo", "b__echo"] {
+        client.call(name, json!({ "text": "x" })).await;
+    }
+    let stopped = gateway.home.run(&["stop-calls", "upstream:a"]).await;
+    assert!(stopped.status.success(), "{stopped:?}");
+    let method = "notifications/roots/list_changed";
+    client.notify(method, json!({})).await;
+    other.until_received(method).await;
+    assert_eq!(one.received_with(method), Vec::<String>::new());
+    let expect = format!("could not pass `{method}` on to `a`");
+    gateway.until_logged(&expect).await;
+}
+
+#[tokio::test]
+async fn a_level_that_changes_often_is_told_by_one_task() {
+    // It never answers to what it is told about the level.
+    let mut settings = scripted("say done");
+    let script = settings["args"][1].as_str().unwrap();
+    let script = script.replace(r#"{"tools":{}}"#, r#"{"tools":{},"logging":{}}"#);
+    settings["args"][1] = json!(script);
+    settings["scope"] = json!("session");
+    settings["max_in_flight"] = json!(3);
+    let config = json!({ "routing_mode": "all", "mcpServers": { "line": settings } });
+    let gateway = Gateway::start(&config).await;
+    let client = Legacy::open(&gateway.url("/mcp"), json!({})).await;
+    assert_eq!(text_of(&client.call("line__do", json!({})).await), "done");
+    for level in ["debug", "info", "notice", "warning", "error"] {
+        let params = json!({ "level": level });
+        client.ask("logging/setLevel", params).await;
+    }
+    assert_eq!(text_of(&client.call("line__do", json!({})).await), "done");
 }
 
 #[tokio::test]
