@@ -21,12 +21,14 @@ use crate::Error;
 use crate::access::Access;
 use crate::error::Failure;
 use crate::hub::GatewayHub;
+use crate::listen::unsubscribe;
 use crate::parked::Parked;
 use crate::session::{NewSession, Question, Session, Sessions, lock};
 use crate::settings::Settings;
 use crate::shed::Shed;
 use crate::streams::GENERAL;
 use crate::toolbox::Cache;
+use crate::watches::Watcher;
 
 /// The settings in force.
 #[derive(Clone, Debug)]
@@ -254,8 +256,32 @@ impl Gateway {
     }
 
     fn forget_session(&self, session: Id128) {
-        self.hub.forget_session(session);
+        self.unwatch(Watcher::Session(session));
         self.fleet.forget_session(session);
+    }
+
+    /// Takes back what somebody who has gone subscribed to, where nobody else wants it.
+    pub(crate) fn unwatch(&self, who: Watcher) {
+        let watches = Arc::clone(&self.hub.watches);
+        let mut by_upstream: BTreeMap<UpstreamId, Vec<String>> = BTreeMap::new();
+        for (upstream, uri) in watches.forget(who) {
+            by_upstream.entry(upstream).or_default().push(uri);
+        }
+        for (upstream, uris) in by_upstream {
+            let upstream = self.fleet.get(upstream.as_str()).ok();
+            let Some(instance) = upstream.and_then(|upstream| upstream.own_existing()) else {
+                continue;
+            };
+            let watches = Arc::clone(&watches);
+            tokio::spawn(async move {
+                for uri in uris {
+                    // One that does not answer is not asked for the rest.
+                    if !unsubscribe(&watches, &instance, &uri).await {
+                        return;
+                    }
+                }
+            });
+        }
     }
 
     /// Returns the bound on one call's time.

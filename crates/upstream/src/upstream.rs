@@ -67,6 +67,8 @@ pub enum State {
 pub trait Hub: Send + Sync + std::fmt::Debug {
     /// The catalogue of an upstream was read anew.
     fn listed(&self, upstream: &Upstream);
+    /// The gateway's own conversation with an upstream was opened, for the first time or again.
+    fn opened(&self, instance: &Arc<Instance>);
     /// A notification came that names no caller.
     fn heard(&self, upstream: &UpstreamId, frame: Frame);
 }
@@ -204,6 +206,13 @@ impl Upstream {
             });
         }
         Ok(instance)
+    }
+
+    /// Returns the gateway's own conversation if it is open.
+    pub fn own_existing(&self) -> Option<Arc<Instance>> {
+        let slot = self.lock_slots().get(&Key::Own)?;
+        let open = slot.get().filter(|instance| instance.ended().is_none());
+        open.cloned()
     }
 
     /// Returns the conversation of a caller if it is open already.

@@ -91,6 +91,7 @@ impl Upstream {
         tracing::info!("upstream `{}` is up (protocol {version})", self.name);
         self.state.send_replace(State::Up { version });
         instance.listen();
+        self.hub.opened(instance);
         let (sender, mut changes) = mpsc::channel(16);
         let subscription = subscribe(Arc::clone(instance), sender);
         let _subscription = AbortOnDrop(tokio::spawn(subscription).abort_handle());
