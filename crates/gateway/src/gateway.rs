@@ -15,6 +15,7 @@ use mcpproxy_text::Limits;
 use mcpproxy_upstream::settings::UpstreamSettings;
 use mcpproxy_upstream::{Fleet, FleetSettings};
 use sha2::{Digest as _, Sha256};
+use tokio::runtime::Handle;
 use tokio::sync::{mpsc, watch};
 
 use crate::Error;
@@ -262,6 +263,10 @@ impl Gateway {
 
     /// Takes back what somebody who has gone subscribed to, where nobody else wants it.
     pub(crate) fn unwatch(&self, who: Watcher) {
+        // Upstreams end with the runtime: there is nothing to take back then.
+        let Ok(runtime) = Handle::try_current() else {
+            return;
+        };
         let watches = Arc::clone(&self.hub.watches);
         let mut by_upstream: BTreeMap<UpstreamId, Vec<String>> = BTreeMap::new();
         for (upstream, uri) in watches.forget(who) {
@@ -273,7 +278,7 @@ impl Gateway {
                 continue;
             };
             let watches = Arc::clone(&watches);
-            tokio::spawn(async move {
+            runtime.spawn(async move {
                 for uri in uris {
                     // One that does not answer is not asked for the rest.
                     if !unsubscribe(&watches, &instance, &uri).await {

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::{Client, Grid};
 use crate::support::{
-    Gateway, Legacy, Modern, Over, Reply, Upstream, names_of, scripted, text_of, until,
+    Gateway, Legacy, Modern, Over, Reply, Upstream, headers, names_of, scripted, text_of, until,
 };
 
 const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
@@ -263,6 +263,10 @@ async fn a_stream_that_broke_off_is_resumed_where_it_was() {
     let steps = rest.heard("notifications/progress");
     let steps: Vec<_> = steps.iter().map(|one| &one["params"]["progress"]).collect();
     assert_eq!(steps, [2, 3, 4]);
+    // It was delivered and is gone; the session is not.
+    let again = client.get(headers(&[("last-event-id", &last)])).await;
+    assert_eq!(again.status, 410);
+    client.ask("ping", json!({})).await;
 }
 
 #[tokio::test]
