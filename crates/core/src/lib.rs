@@ -11,6 +11,7 @@ pub mod clock;
 pub mod finding;
 pub mod id;
 pub mod secret;
+pub mod share;
 pub mod verdict;
 pub mod who;
 
@@ -23,5 +24,6 @@ pub use clock::{Clock, SystemClock, Tick, Wall};
 pub use finding::{Finding, Severity, Source, Threat, Tier};
 pub use id::{CallId, Id128, ToolName, UpstreamId};
 pub use secret::{Masked, Secret};
+pub use share::{Room, Shares};
 pub use verdict::{Action, Enforcement, FlowType, Risk, RiskLevel, Verdict};
 pub use who::{FlowScope, Principal, PrincipalKind, SessionBasis, SessionKey};

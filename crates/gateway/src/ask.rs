@@ -13,7 +13,7 @@ use mcpproxy_mcp::input::{self, InputRequired};
 use mcpproxy_mcp::{Frame, FrameKind, compose};
 use mcpproxy_text::{self as text, Splice};
 use mcpproxy_upstream::instance::ticket;
-use tokio::time::timeout_at;
+use tokio::time::{Instant, timeout_at};
 
 use crate::downstream::Downstream;
 use crate::error::Failure;
@@ -179,7 +179,7 @@ pub(crate) async fn serve_questions(
         };
         // Boxed: a session that is never asked anything stays small.
         if let Err(failure) = Box::pin(put(&gateway, &session, &question)).await {
-            tracing::debug!("could not put a question to a session: {failure}");
+            tracing::info!("a question to a session came to nothing: {failure}");
         }
     }
 }
@@ -192,8 +192,10 @@ async fn put(
     let downstream = Downstream::of_session(session, mcpproxy_core::Door::Mcp);
     let upstream = gateway.fleet.get(question.upstream.as_str())?;
     let caller = downstream.caller(upstream.name());
-    let instance = upstream.instance(&caller).await?;
-    let patience = gateway.call_timeout(upstream.settings());
+    let deadline = Instant::now() + gateway.call_timeout(upstream.settings());
+    let opened = timeout_at(deadline, question.asker.wait()).await;
+    let asker = opened.map_err(|_| Failure::timed_out())?;
+    let instance = asker.upgrade().ok_or_else(|| over(question))?;
     let target = Target {
         upstream,
         tool: mcpproxy_core::ToolName::new(""),
@@ -205,7 +207,7 @@ async fn put(
         target: &target,
         caller,
         instance,
-        deadline: tokio::time::Instant::now() + patience,
+        deadline,
     };
     let frame = &question.frame;
     let id = frame.id().unwrap_or_default();
@@ -222,5 +224,16 @@ async fn put(
         .await
         .map_err(|_| Failure::timed_out())?;
     let reply = reply.map_err(|_| Failure::timed_out())?;
+    if passage.instance.ended().is_some() {
+        return Err(over(question));
+    }
     answer(&passage, frame, &reply).await
+}
+
+/// The conversation in which a question was asked has ended: another one did not ask.
+fn over(question: &Question) -> Failure {
+    let (upstream, method) = (&question.upstream, question.frame.method());
+    Failure::params(format!(
+        "the conversation in which `{upstream}` asked `{method}` has ended"
+    ))
 }

@@ -64,14 +64,16 @@ impl Failure {
 
     /// The gateway has too much to do.
     pub fn overloaded() -> Self {
+        Self::too_many("calls in flight")
+    }
+
+    /// The gateway has as many of something as it takes.
+    pub fn too_many(what: &str) -> Self {
+        let outside = format!("the gateway has too many {what}; try again later");
         Self {
             fault: Fault::Gateway,
             retry: true,
-            ..Self::downstream(
-                era::OVERLOADED,
-                "overloaded",
-                "the gateway has too many calls in flight; try again later",
-            )
+            ..Self::downstream(era::OVERLOADED, "overloaded", outside)
         }
     }
 

@@ -16,17 +16,21 @@ use mcpproxy_text::Limits;
 use mcpproxy_upstream::settings::UpstreamSettings;
 use mcpproxy_upstream::{Fleet, FleetSettings, Upstream};
 use sha2::{Digest as _, Sha256};
-use tokio::sync::watch;
+use tokio::runtime::Handle;
+use tokio::sync::{mpsc, watch};
 
 use crate::Error;
 use crate::access::Access;
+use crate::error::Failure;
 use crate::hub::GatewayHub;
+use crate::listen::unsubscribe;
 use crate::parked::Parked;
-use crate::session::{Sessions, lock};
+use crate::session::{NewSession, Question, Session, Sessions, lock};
 use crate::settings::Settings;
 use crate::shed::Shed;
 use crate::streams::GENERAL;
 use crate::toolbox::Cache;
+use crate::watches::Watcher;
 
 /// The settings in force.
 #[derive(Clone, Debug)]
@@ -241,6 +245,22 @@ impl Gateway {
         self.cache.sweep(self.clock.tick());
     }
 
+    /// Opens a session, ending an idle one of who has too many where there is no room.
+    pub(crate) fn open_session(
+        &self,
+        new: NewSession,
+    ) -> Result<(Arc<Session>, mpsc::Receiver<Box<Question>>), Failure> {
+        let limit = self.active.load().settings.limits.sessions;
+        let opened = self.sessions.open(new, limit);
+        let opened = opened.ok_or_else(|| Failure::too_many("sessions"))?;
+        if let Some(evicted) = opened.evicted {
+            let who = &evicted.who.name;
+            tracing::info!("ended an idle session of `{who}` to make room for another");
+            self.forget_session(evicted.key.id);
+        }
+        Ok((opened.session, opened.questions))
+    }
+
     /// Ends a session at once.
     pub fn end_session(&self, id: &str) -> bool {
         let ended = self.sessions.end(id);
@@ -251,8 +271,36 @@ impl Gateway {
     }
 
     fn forget_session(&self, session: Id128) {
-        self.hub.forget_session(session);
+        self.unwatch(Watcher::Session(session));
         self.fleet.forget_session(session);
+    }
+
+    /// Takes back what somebody who has gone subscribed to, where nobody else wants it.
+    pub(crate) fn unwatch(&self, who: Watcher) {
+        // Upstreams end with the runtime: there is nothing to take back then.
+        let Ok(runtime) = Handle::try_current() else {
+            return;
+        };
+        let watches = Arc::clone(&self.hub.watches);
+        let mut by_upstream: BTreeMap<UpstreamId, Vec<String>> = BTreeMap::new();
+        for (upstream, uri) in watches.forget(who) {
+            by_upstream.entry(upstream).or_default().push(uri);
+        }
+        for (upstream, uris) in by_upstream {
+            let upstream = self.fleet.get(upstream.as_str()).ok();
+            let Some(instance) = upstream.and_then(|upstream| upstream.own_existing()) else {
+                continue;
+            };
+            let watches = Arc::clone(&watches);
+            runtime.spawn(async move {
+                for uri in uris {
+                    // One that does not answer is not asked for the rest.
+                    if !unsubscribe(&watches, &instance, &uri).await {
+                        return;
+                    }
+                }
+            });
+        }
     }
 
     /// Returns the bound on one call's time.

@@ -1,21 +1,23 @@
 //! What shared upstreams say to nobody in particular: their lists changed, a resource was updated.
 //! Those who asked to hear of it do; nothing else is passed on.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, RwLock};
 
 use mcpproxy_core::{Id128, UpstreamId};
 use mcpproxy_mcp::compose::{self, quoted};
-use mcpproxy_mcp::era::META_SUBSCRIPTION;
+use mcpproxy_mcp::era::{Era, META_SUBSCRIPTION};
 use mcpproxy_mcp::{Frame, FrameKind};
 use mcpproxy_search::{Document, Index};
 use mcpproxy_text as text;
 use mcpproxy_upstream::upstream::Hub;
-use mcpproxy_upstream::{Listed, ToolCard, Upstream};
+use mcpproxy_upstream::{Instance, Listed, ToolCard, Upstream};
 use sha2::{Digest as _, Sha256};
 
 use crate::downstream::Way;
+use crate::listen::renew;
 use crate::session::{Sessions, lock};
+use crate::watches::{Watcher, Watches};
 
 /// What a stateless downstream wants to hear of.
 #[derive(Clone, Debug, Default)]
@@ -26,8 +28,6 @@ pub struct Filter {
     pub prompts: bool,
     /// Changes of the list of resources.
     pub resources: bool,
-    /// Updates of these resources.
-    pub updates: HashSet<String>,
 }
 
 #[derive(Debug)]
@@ -42,8 +42,8 @@ struct Subscriber {
 pub struct GatewayHub {
     sessions: Arc<Sessions>,
     subscribers: Mutex<BTreeMap<u64, Subscriber>>,
-    /// Sessions that subscribed to a resource of a shared upstream.
-    watchers: Mutex<HashMap<String, HashSet<(Id128, UpstreamId)>>>,
+    /// Who subscribed to which resource.
+    pub(crate) watches: Arc<Watches>,
     index: RwLock<Index>,
     seen: Mutex<HashMap<UpstreamId, [Id128; 3]>>,
 }
@@ -54,7 +54,7 @@ impl GatewayHub {
         Self {
             sessions,
             subscribers: Mutex::default(),
-            watchers: Mutex::default(),
+            watches: Arc::default(),
             index: RwLock::default(),
             seen: Mutex::default(),
         }
@@ -80,41 +80,9 @@ impl GatewayHub {
         lock(&self.subscribers).remove(&number);
     }
 
-    /// Notes that a session wants to hear of updates of an upstream's resource, or no longer does.
-    /// Returns whether anybody still does.
-    pub fn watch(&self, upstream: &UpstreamId, uri: &str, session: Id128, wanted: bool) -> bool {
-        let watcher = (session, upstream.clone());
-        let mut watchers = lock(&self.watchers);
-        if wanted {
-            watchers.entry(uri.to_owned()).or_default().insert(watcher);
-        } else if let Some(sessions) = watchers.get_mut(uri) {
-            sessions.remove(&watcher);
-            if sessions.is_empty() {
-                watchers.remove(uri);
-            }
-        }
-        drop(watchers);
-        self.is_watched(uri)
-    }
-
-    /// Tells whether anybody wants to hear of updates of a resource.
-    pub fn is_watched(&self, uri: &str) -> bool {
-        let by_session = lock(&self.watchers).contains_key(uri);
-        let mut subscribers = lock(&self.subscribers);
-        let mut stateless = subscribers.values_mut();
-        by_session || stateless.any(|one| one.filter.updates.contains(uri))
-    }
-
-    /// Forgets what a session that has ended wanted to hear of.
-    pub fn forget_session(&self, session: Id128) {
-        lock(&self.watchers).retain(|_, sessions| {
-            sessions.retain(|(watcher, _)| *watcher != session);
-            !sessions.is_empty()
-        });
-    }
-
     /// Forgets an upstream that is no longer there, and tells that what it offered is gone.
     pub fn forget(&self, upstream: &UpstreamId) {
+        self.watches.forget_upstream(upstream);
         if lock(&self.seen).remove(upstream).is_none() {
             return;
         }
@@ -160,23 +128,21 @@ impl GatewayHub {
         let Some(uri) = frame.parameter(&["uri"]) else {
             return;
         };
-        let watching = lock(&self.watchers)
-            .get(uri.as_ref())
-            .cloned()
-            .unwrap_or_default();
-        if !watching.is_empty() {
-            let params = format!(r#"{{"uri":{}}}"#, quoted(&uri));
-            let message = compose::notification(frame.method(), &params);
-            for session in self.sessions.all() {
-                if watching.contains(&(session.key.id, upstream.clone())) {
-                    session.push(&message);
-                }
+        let watching = self.watches.watching(upstream, &uri);
+        if watching.is_empty() {
+            return;
+        }
+        let uri = quoted(&uri);
+        let params = format!(r#"{{"uri":{uri}}}"#);
+        let message = compose::notification(frame.method(), &params);
+        for session in self.sessions.all() {
+            if watching.contains(&Watcher::Session(session.key.id)) {
+                session.push(&message);
             }
         }
-        for subscriber in lock(&self.subscribers).values() {
-            if subscriber.filter.updates.contains(uri.as_ref()) {
+        for (number, subscriber) in lock(&self.subscribers).iter() {
+            if watching.contains(&Watcher::Listener(*number)) {
                 let meta = format!("{}:{}", quoted(META_SUBSCRIPTION), subscriber.id);
-                let uri = quoted(&uri);
                 let params = format!(r#"{{"uri":{uri},"_meta":{{{meta}}}}}"#);
                 subscriber
                     .way
@@ -204,6 +170,14 @@ impl Hub for GatewayHub {
         // The first listing is news too: the upstream may have come up after a downstream asked.
         let changed = |at: usize| before.is_none_or(|before| before.get(at) != now.get(at));
         self.changed([0, 1, 2].map(changed));
+    }
+
+    /// Subscribes again to what is watched: an upstream that was restarted has forgotten it.
+    fn opened(&self, instance: &Arc<Instance>) {
+        let uris = self.watches.subscribed(instance.upstream());
+        if instance.era() == Era::Legacy && !uris.is_empty() {
+            tokio::spawn(renew(Arc::clone(instance), uris));
+        }
     }
 
     fn heard(&self, upstream: &UpstreamId, frame: Frame) {

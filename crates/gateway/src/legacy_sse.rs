@@ -8,7 +8,8 @@ use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use http::{HeaderValue, Request, Response, StatusCode};
 use http_body::Body;
 use mcpproxy_core::{Door, Principal};
-use mcpproxy_mcp::{FrameKind, compose, sse};
+use mcpproxy_mcp::era::INVALID_REQUEST;
+use mcpproxy_mcp::{Frame, FrameKind, compose, sse};
 use tokio::sync::mpsc;
 
 use crate::downstream::{Downstream, Reply, Way};
@@ -34,7 +35,51 @@ struct Channel {
     who: Principal,
     mode: RoutingMode,
     queue: mpsc::Sender<Bytes>,
-    session: Mutex<Option<Arc<Session>>>,
+    stage: Mutex<Stage>,
+}
+
+/// How far a stream's conversation has come.
+#[derive(Clone, Debug, Default)]
+enum Stage {
+    /// Nothing was said.
+    #[default]
+    New,
+    /// `initialize` is being answered; a second one is refused meanwhile.
+    Opening,
+    /// Its session is open.
+    Open(Arc<Session>),
+    /// The downstream has gone: whatever is opened now has nobody.
+    Closed,
+}
+
+impl Channel {
+    /// Takes the right to open the session, once.
+    fn begin(&self) -> bool {
+        let mut stage = lock(&self.stage);
+        let new = matches!(*stage, Stage::New);
+        if new {
+            *stage = Stage::Opening;
+        }
+        new
+    }
+
+    /// Notes what came of opening it. Returns false if the downstream has gone meanwhile.
+    fn settle(&self, session: Option<&Arc<Session>>) -> bool {
+        let mut stage = lock(&self.stage);
+        if matches!(*stage, Stage::Closed) {
+            return false;
+        }
+        *stage = session.map_or(Stage::New, |session| Stage::Open(Arc::clone(session)));
+        true
+    }
+
+    /// Notes that the downstream has gone, and returns its session.
+    fn close(&self) -> Option<Arc<Session>> {
+        match std::mem::replace(&mut *lock(&self.stage), Stage::Closed) {
+            Stage::Open(session) => Some(session),
+            Stage::New | Stage::Opening | Stage::Closed => None,
+        }
+    }
 }
 
 /// Opens a stream and names the address for messages.
@@ -49,7 +94,7 @@ pub async fn open(channels: &Arc<Channels>, gateway: &Arc<Gateway>, who: Princip
         who,
         mode,
         queue: queue.clone(),
-        session: Mutex::default(),
+        stage: Mutex::default(),
     });
     {
         let mut open = lock(&channels.0);
@@ -97,7 +142,7 @@ async fn watch(
     lock(&channels.0).remove(&id);
     // What is under way when the gateway stops may need what upstreams keep for the session.
     if queue.is_closed()
-        && let Some(session) = lock(&channel.session).take()
+        && let Some(session) = channel.close()
     {
         session.cancel_all("the downstream closed its stream");
         gateway.end_session(&session.id);
@@ -131,18 +176,31 @@ where
         Ok(frame) => frame,
         Err(answer) => return *answer,
     };
-    let session = lock(&channel.session).clone();
-    match (frame.kind(), session) {
-        (FrameKind::Request, None) if &**frame.method() == "initialize" => {
-            initialize(gateway, &channel, &frame).await;
+    let stage = lock(&channel.stage).clone();
+    let Stage::Open(session) = stage else {
+        if frame.kind() != FrameKind::Request || &**frame.method() != "initialize" {
+            return bare(StatusCode::BAD_REQUEST);
         }
-        (_, None) => return bare(StatusCode::BAD_REQUEST),
-        (FrameKind::Request, Some(session)) => run(gateway, &channel, &session, frame),
-        (FrameKind::Notification, Some(session)) => {
+        if channel.begin() {
+            // A task of its own: a POST that breaks off must not leave it half done.
+            let opening = initialize(Arc::clone(gateway), channel, frame);
+            drop(tokio::spawn(opening).await);
+        } else {
+            refuse(
+                &channel,
+                &frame,
+                "this session is being initialized already",
+            );
+        }
+        return bare(StatusCode::ACCEPTED);
+    };
+    match frame.kind() {
+        FrameKind::Request => run(gateway, &channel, &session, frame),
+        FrameKind::Notification => {
             let downstream = Downstream::of_session(&session, Door::Mcp);
             router::notification(gateway, &downstream, &frame).await;
         }
-        (FrameKind::Result | FrameKind::Error, Some(session)) => {
+        FrameKind::Result | FrameKind::Error => {
             if !session.answered(frame) {
                 tracing::debug!("dropped an answer that nobody waits for");
             }
@@ -151,11 +209,15 @@ where
     bare(StatusCode::ACCEPTED)
 }
 
-async fn initialize(gateway: &Arc<Gateway>, channel: &Arc<Channel>, frame: &mcpproxy_mcp::Frame) {
+async fn initialize(gateway: Arc<Gateway>, channel: Arc<Channel>, frame: Frame) {
     let id = frame.id().unwrap_or_default();
     let who = channel.who.clone();
-    let message = match router::initialize(gateway, who, channel.mode, frame).await {
+    let message = match router::initialize(&gateway, who, channel.mode, &frame).await {
         Ok((session, result)) => {
+            if !channel.settle(Some(&session)) {
+                gateway.end_session(&session.id);
+                return;
+            }
             let items = lock(&session.streams).attach(GENERAL, None);
             if let Some(mut items) = items {
                 let queue = channel.queue.clone();
@@ -167,28 +229,31 @@ async fn initialize(gateway: &Arc<Gateway>, channel: &Arc<Channel>, frame: &mcpp
                     }
                 });
             }
-            *lock(&channel.session) = Some(session);
             compose::result(id, &result)
         }
-        Err(failure) => failure.answer(Some(id)),
+        Err(failure) => {
+            channel.settle(None);
+            failure.answer(Some(id))
+        }
     };
     drop(channel.queue.send(sse::encode(&message, None)).await);
 }
 
-fn run(
-    gateway: &Arc<Gateway>,
-    channel: &Arc<Channel>,
-    session: &Arc<Session>,
-    frame: mcpproxy_mcp::Frame,
-) {
+fn refuse(channel: &Channel, frame: &Frame, message: &str) {
+    let error = compose::error(frame.id(), INVALID_REQUEST, message, None);
+    drop(channel.queue.try_send(sse::encode(&error, None)));
+}
+
+fn run(gateway: &Arc<Gateway>, channel: &Arc<Channel>, session: &Arc<Session>, frame: Frame) {
     let (way, mut back) = Way::new();
     let id = frame.id().unwrap_or_default().to_owned();
     let queue = channel.queue.clone();
     let Some(in_flight) = session.begin(&id, back.cancel.clone(), way.clone()) else {
-        let message = "a request with this id is in flight already";
-        let error = compose::error(Some(&id), mcpproxy_mcp::era::INVALID_REQUEST, message, None);
-        drop(queue.try_send(sse::encode(&error, None)));
-        return;
+        return refuse(
+            channel,
+            &frame,
+            "a request with this id is in flight already",
+        );
     };
     let downstream = Downstream::of_session(session, Door::Mcp);
     let gateway = Arc::clone(gateway);

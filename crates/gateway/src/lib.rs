@@ -29,6 +29,7 @@ pub mod streamable;
 pub mod streams;
 pub mod toolbox;
 pub mod translate;
+mod watches;
 
 pub use error::Error;
 pub use gateway::{Active, Gateway, GatewayParts};

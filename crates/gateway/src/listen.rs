@@ -26,12 +26,15 @@ use crate::gateway::Gateway;
 use crate::hub::Filter;
 use crate::listing;
 use crate::router::Answer;
+use crate::watches::{Watcher, Watches, check_length};
 
 /// Resources that one subscription may name; the rest is not acknowledged.
 const MOST: usize = 1000;
 /// How long an upstream may take to confirm a subscription.
 const PATIENCE: Duration = Duration::from_secs(10);
 
+const SUBSCRIBE: &str = "resources/subscribe";
+const UNSUBSCRIBE: &str = "resources/unsubscribe";
 const UPDATED: &str = "notifications/resources/updated";
 const ACKNOWLEDGED: &str = "notifications/subscriptions/acknowledged";
 
@@ -42,8 +45,10 @@ pub(crate) async fn listen(
     frame: &Frame,
     origin: &Origin,
 ) -> Result<Answer, Failure> {
+    let number = ticket();
+    let _unwatching = Unwatching(Arc::clone(gateway), Watcher::Listener(number));
     let watching = tokio::select! {
-        watching = Watching::start(gateway, downstream, frame, origin) => watching,
+        watching = Watching::start(gateway, downstream, frame, (origin, number)) => watching,
         _gone = origin.way.cancelled() => {
             return Ok(Answer::Result(end_of_subscription(&origin.id)));
         }
@@ -55,7 +60,6 @@ pub(crate) async fn listen(
         tools: wants("toolsListChanged"),
         prompts: wants("promptsListChanged"),
         resources: wants("resourcesListChanged"),
-        updates: watching.legacy.iter().map(|(uri, _)| uri.clone()).collect(),
     };
     let granted = granted(&filter, &watching.uris);
     let meta = meta(&origin.id);
@@ -63,12 +67,10 @@ pub(crate) async fn listen(
     origin
         .way
         .tell(compose::notification(ACKNOWLEDGED, &params));
-    let number = ticket();
     let (id, way) = (origin.id.clone(), origin.way.clone());
     gateway.hub.subscribe(number, id, filter, way);
     let _gone = origin.way.cancelled().await;
     gateway.hub.unsubscribe(number);
-    watching.end(gateway).await;
     Ok(Answer::Result(end_of_subscription(&origin.id)))
 }
 
@@ -106,8 +108,6 @@ fn granted(filter: &Filter, uris: &BTreeSet<String>) -> Value {
 struct Watching {
     /// The resources whose updates will be told.
     uris: BTreeSet<String>,
-    /// Those of legacy upstreams, whose updates the hub hears.
-    legacy: Vec<(String, Arc<Instance>)>,
     /// The open requests to modern upstreams.
     modern: Vec<AbortHandle>,
 }
@@ -126,7 +126,7 @@ impl Watching {
         gateway: &Arc<Gateway>,
         downstream: &Downstream,
         frame: &Frame,
-        origin: &Origin,
+        (origin, number): (&Origin, u64),
     ) -> Self {
         let path = ["notifications", "resourceSubscriptions"];
         let (list, _) = text::get(frame.params(), &path).unwrap_or(("[]", 0..0));
@@ -154,9 +154,8 @@ impl Watching {
                     .or_insert((instance, Vec::new()))
                     .1
                     .push(uri);
-            } else if subscribed(&instance, "resources/subscribe", &uri).await {
-                watching.uris.insert(uri.clone());
-                watching.legacy.push((uri, instance));
+            } else if watched(gateway, &instance, &uri, Watcher::Listener(number)).await {
+                watching.uris.insert(uri);
             }
         }
         for (instance, uris) in modern.into_values() {
@@ -167,14 +166,58 @@ impl Watching {
         }
         watching
     }
+}
 
-    /// Takes back what nobody else wants.
-    async fn end(mut self, gateway: &Gateway) {
-        for (uri, instance) in std::mem::take(&mut self.legacy) {
-            if !gateway.hub.is_watched(&uri) {
-                subscribed(&instance, "resources/unsubscribe", &uri).await;
-            }
+/// Takes back what a downstream subscribed to once it has gone, however it went.
+struct Unwatching(Arc<Gateway>, Watcher);
+
+impl Drop for Unwatching {
+    fn drop(&mut self) {
+        self.0.unwatch(self.1);
+    }
+}
+
+/// Subscribes to a resource at a legacy upstream, whose updates the hub hears.
+async fn watched(gateway: &Gateway, instance: &Instance, uri: &str, who: Watcher) -> bool {
+    let (watches, upstream) = (&gateway.hub.watches, instance.upstream());
+    if let Err(failure) = watches.begin(upstream, uri, who) {
+        tracing::debug!("no updates of a resource: {failure}");
+        return false;
+    }
+    let taken = subscribed(instance, SUBSCRIBE, uri).await;
+    if taken {
+        watches.accept(upstream, uri, who);
+    } else {
+        watches.remove(upstream, uri, who);
+    }
+    taken
+}
+
+/// Subscribes again to resources of an upstream that was restarted.
+pub(crate) async fn renew(instance: Arc<Instance>, uris: Vec<String>) {
+    for uri in uris {
+        if !subscribed(&instance, SUBSCRIBE, &uri).await {
+            let upstream = instance.upstream();
+            tracing::warn!("could not subscribe again to a resource of `{upstream}`");
         }
+        if instance.ended().is_some() {
+            return;
+        }
+    }
+}
+
+/// Takes back the subscription to a resource that nobody watches any more.
+pub(crate) async fn unsubscribe(watches: &Watches, instance: &Instance, uri: &str) -> bool {
+    let told = subscribed(instance, UNSUBSCRIBE, uri).await;
+    resubscribe(watches, instance, uri).await;
+    told
+}
+
+/// Subscribes again where somebody did while the subscription was being taken back: which of the
+/// two the upstream saw last is not known.
+pub(crate) async fn resubscribe(watches: &Watches, instance: &Instance, uri: &str) {
+    if watches.is_watched(instance.upstream(), uri) {
+        subscribed(instance, SUBSCRIBE, uri).await;
     }
 }
 
@@ -187,6 +230,7 @@ async fn admitted(
     frame: &Frame,
     uri: &str,
 ) -> Result<Arc<Instance>, Failure> {
+    check_length(uri)?;
     let upstream = listing::offering(known, uri)?;
     let access = &gateway.access;
     access.permits(&downstream.who, upstream.name(), Some(Operation::Read))?;

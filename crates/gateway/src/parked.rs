@@ -5,10 +5,10 @@
 //! the arguments it was made with, so that an answer cannot be used for another call.
 
 use std::collections::HashMap;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use mcpproxy_core::{Id128, Tick, Wall};
+use mcpproxy_core::{Id128, Room, Shares, Tick, Wall};
 use mcpproxy_mcp::seal::{self, Sealer};
 use sha2::{Digest as _, Sha256};
 use tokio::sync::oneshot;
@@ -33,6 +33,7 @@ pub struct Resume {
 
 #[derive(Debug)]
 struct Waiting {
+    principal: Arc<str>,
     resume: oneshot::Sender<Resume>,
     digest: [u8; 32],
     until: Tick,
@@ -42,7 +43,36 @@ struct Waiting {
 #[derive(Debug)]
 pub struct Parked {
     sealer: Sealer,
-    calls: Mutex<HashMap<Id128, Waiting>>,
+    calls: Mutex<Calls>,
+}
+
+#[derive(Debug, Default)]
+struct Calls {
+    waiting: HashMap<Id128, Waiting>,
+    shares: Shares,
+}
+
+impl Calls {
+    fn remove(&mut self, id: &Id128) -> Option<Waiting> {
+        let waiting = self.waiting.remove(id)?;
+        self.shares.remove(&waiting.principal);
+        Some(waiting)
+    }
+
+    /// Makes room for one more call of a principal, if need be at the cost of the oldest of who has
+    /// more than an equal share.
+    fn make_room(&mut self, principal: &Arc<str>) -> bool {
+        match self.shares.room(principal, MOST) {
+            Room::Free => true,
+            Room::Of(who) if who == *principal => false,
+            Room::Of(who) => {
+                let own = self.waiting.iter().filter(|(_, one)| one.principal == who);
+                let oldest = own.min_by_key(|(_, one)| one.until).map(|(id, _)| *id);
+                // Its question is refused, and its state is good for nothing any more.
+                oldest.is_some_and(|oldest| self.remove(&oldest).is_some())
+            }
+        }
+    }
 }
 
 impl Parked {
@@ -57,7 +87,7 @@ impl Parked {
     /// Parks a call and returns the state for the downstream and the way to be resumed.
     pub fn park(
         &self,
-        principal: &str,
+        principal: &Arc<str>,
         params: &str,
         now: (Tick, Wall),
         patience: Duration,
@@ -69,18 +99,18 @@ impl Parked {
         let state = self.sealer.seal(&nonce, principal, expires)?;
         let (resume, resumed) = oneshot::channel();
         let until = now.0.after(patience);
+        let waiting = Waiting {
+            principal: Arc::clone(principal),
+            resume,
+            digest: digest(params),
+            until,
+        };
         let mut calls = lock(&self.calls);
-        if calls.len() >= MOST {
-            return Err(Failure::overloaded());
+        if !calls.make_room(principal) {
+            return Err(Failure::too_many("calls that wait for input"));
         }
-        calls.insert(
-            id,
-            Waiting {
-                resume,
-                digest: digest(params),
-                until,
-            },
-        );
+        calls.shares.add(principal);
+        calls.waiting.insert(id, waiting);
         Ok((format!("{MARK}{state}"), resumed))
     }
 
@@ -107,6 +137,7 @@ impl Parked {
         let id = Id128::from_bytes(nonce.try_into().unwrap_or_default());
         let mut calls = lock(&self.calls);
         let fits = calls
+            .waiting
             .get(&id)
             .is_some_and(|waiting| waiting.digest == digest(params));
         let waiting = if fits { calls.remove(&id) } else { None };
@@ -116,7 +147,13 @@ impl Parked {
 
     /// Forgets calls that waited too long.
     pub fn sweep(&self, now: Tick) {
-        lock(&self.calls).retain(|_, waiting| waiting.until > now && !waiting.resume.is_closed());
+        let mut calls = lock(&self.calls);
+        let over = |one: &Waiting| one.until <= now || one.resume.is_closed();
+        let stale = calls.waiting.iter().filter(|(_, one)| over(one));
+        let stale: Vec<_> = stale.map(|(id, _)| *id).collect();
+        for id in stale {
+            calls.remove(&id);
+        }
     }
 }
 
@@ -130,4 +167,39 @@ fn digest(params: &str) -> [u8; 32] {
         hash.update(value);
     }
     hash.finalize().into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn park(parked: &Parked, who: &str, at: u64) -> Option<oneshot::Receiver<Resume>> {
+        let now = (Tick(Duration::from_secs(at)), Wall(0));
+        let parked = parked.park(&who.into(), "{}", now, Duration::from_mins(10));
+        parked.ok().map(|(_, resumed)| resumed)
+    }
+
+    #[test]
+    fn a_token_with_many_parked_calls_makes_room_for_others() {
+        let parked = Parked::new(Sealer::ephemeral().unwrap());
+        let mut greedy = Vec::new();
+        for at in 0..2000 {
+            greedy.extend(park(&parked, "greedy", at));
+        }
+        assert_eq!(greedy.len(), MOST, "alone it may have all");
+        let modest: Vec<_> = (0..2000)
+            .map_while(|at| park(&parked, "modest", at))
+            .collect();
+        assert_eq!(modest.len(), MOST / 2, "and then an equal share");
+        let lost = |one: &mut oneshot::Receiver<Resume>| {
+            one.try_recv()
+                .is_err_and(|why| why == oneshot::error::TryRecvError::Closed)
+        };
+        let lost: Vec<_> = greedy.iter_mut().map(lost).collect();
+        let expect: Vec<_> = (0..MOST).map(|at| at < MOST / 2).collect();
+        assert_eq!(lost, expect, "the oldest went");
+        assert!(park(&parked, "greedy", 3000).is_none());
+        parked.sweep(Tick(Duration::from_hours(1)));
+        assert!(park(&parked, "greedy", 4000).is_some());
+    }
 }

@@ -1,5 +1,7 @@
 //! Legacy sessions: what one client said about itself, its streams, its requests in flight, and
-//! the questions that upstreams have put to it.
+//! the questions that upstreams have put to it. All sessions together are in `table`.
+
+mod table;
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -7,16 +9,17 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use bytes::Bytes;
-use mcpproxy_core::{Clock, Id128, Principal, SessionBasis, SessionKey, Tick, UpstreamId};
+use mcpproxy_core::{Principal, SessionKey, Tick, UpstreamId};
 use mcpproxy_mcp::era::Era;
 use mcpproxy_mcp::{Frame, FrameKind};
 use mcpproxy_upstream::{Greeting, Instance, Listener};
-use sha2::{Digest as _, Sha256};
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::sync::{SetOnce, mpsc, oneshot, watch};
+use tokio::task::{AbortHandle, JoinSet};
 
+pub use self::table::{NewSession, Opened, Sessions};
 use crate::downstream::Way;
 use crate::settings::RoutingMode;
-use crate::streams::{Budget, GENERAL, Kept, Streams};
+use crate::streams::{GENERAL, Streams};
 
 /// Says that nobody waits for a request any more, and why.
 type Cancel = watch::Sender<Option<String>>;
@@ -53,8 +56,10 @@ pub struct Session {
     /// The event streams.
     pub streams: Mutex<Streams>,
     log_level: Mutex<Option<&'static str>>,
+    /// Tells upstreams the level; a new level takes the place of one that is still being told.
+    telling: Mutex<Option<AbortHandle>>,
     /// Resource subscriptions at modern upstreams, which need a request each.
-    pub subscriptions: Mutex<BTreeMap<String, tokio::task::AbortHandle>>,
+    pub subscriptions: Mutex<BTreeMap<String, AbortHandle>>,
     in_flight: Mutex<HashMap<String, (Cancel, Way)>>,
     asked: Mutex<HashMap<u64, oneshot::Sender<Frame>>>,
     /// Requests of upstreams that belong to no call, waiting for whoever puts them to the client.
@@ -112,6 +117,18 @@ impl Session {
         Some(known)
     }
 
+    /// Tells upstreams that speak to this client alone at which level it wants log messages: one
+    /// task at a time, however often the level changes.
+    pub fn tell_level(&self, instances: Vec<Arc<Instance>>, level: &'static str) {
+        let task = tokio::spawn(async move {
+            let told = instances.into_iter().map(|one| set_level(one, level));
+            told.collect::<JoinSet<_>>().join_all().await;
+        });
+        if let Some(before) = lock(&self.telling).replace(task.abort_handle()) {
+            before.abort();
+        }
+    }
+
     /// Returns the least severe level at which the client wants log messages, if it said so.
     pub fn log_level(&self) -> Option<&'static str> {
         *lock(&self.log_level)
@@ -148,6 +165,27 @@ impl Session {
         waiting.is_some_and(|waiting| waiting.send(frame).is_ok())
     }
 
+    /// Tells whether the session has ended.
+    pub fn is_ended(&self) -> bool {
+        self.ended.load(Ordering::Relaxed)
+    }
+
+    /// Tells whether nobody waits for anything in this session.
+    fn is_idle(&self) -> bool {
+        lock(&self.in_flight).is_empty() && !lock(&self.streams).is_live(GENERAL)
+    }
+
+    /// Ends what the session has under way for itself.
+    fn end(&self) {
+        self.ended.store(true, Ordering::Relaxed);
+        for task in std::mem::take(&mut *lock(&self.subscriptions)).values() {
+            task.abort();
+        }
+        if let Some(task) = lock(&self.telling).take() {
+            task.abort();
+        }
+    }
+
     fn touch(&self, now: Tick) {
         let millis = u64::try_from(now.0.as_millis()).unwrap_or(u64::MAX);
         self.used.store(millis, Ordering::Relaxed);
@@ -172,15 +210,22 @@ impl Drop for InFlight {
 pub struct Question {
     /// Who asks.
     pub upstream: UpstreamId,
+    /// The conversation in which it asks.
+    pub asker: Asker,
     /// What it asks.
     pub frame: Frame,
 }
+
+/// The conversation in which a question was asked, once it is open, and without keeping it open:
+/// an answer belongs to it and to no later one.
+pub type Asker = Arc<SetOnce<Weak<Instance>>>;
 
 /// Hears what an upstream says to a session outside any call.
 #[derive(Debug)]
 pub struct Ear {
     session: Weak<Session>,
     upstream: UpstreamId,
+    asker: Asker,
 }
 
 impl Ear {
@@ -189,6 +234,7 @@ impl Ear {
         Self {
             session: Arc::downgrade(session),
             upstream: upstream.clone(),
+            asker: Asker::default(),
         }
     }
 }
@@ -206,11 +252,12 @@ impl Listener for Ear {
                 true
             }
             FrameKind::Request => {
-                let upstream = self.upstream.clone();
-                session
-                    .unasked
-                    .try_send(Box::new(Question { upstream, frame }))
-                    .is_ok()
+                let question = Question {
+                    upstream: self.upstream.clone(),
+                    asker: Arc::clone(&self.asker),
+                    frame,
+                };
+                session.unasked.try_send(Box::new(question)).is_ok()
             }
             FrameKind::Result | FrameKind::Error => false,
         }
@@ -222,6 +269,8 @@ impl Listener for Ear {
 
     /// Tells the upstream what the session wants to hear of, if anything.
     fn opened(&self, instance: &Arc<Instance>) {
+        // A listener hears one conversation, so that this is set once.
+        drop(self.asker.set(Arc::downgrade(instance)));
         let Some(session) = self.session.upgrade() else {
             return;
         };
@@ -229,7 +278,7 @@ impl Listener for Ear {
             instance.listen();
         }
         if let Some(level) = session.log_level() {
-            set_level(instance, level);
+            tokio::spawn(set_level(Arc::clone(instance), level));
         }
     }
 
@@ -250,157 +299,15 @@ pub(crate) fn reaches(frame: &Frame, least: &str) -> bool {
 }
 
 /// Tells a legacy upstream at which level its log messages are wanted.
-pub(crate) fn set_level(instance: &Arc<Instance>, level: &'static str) {
+async fn set_level(instance: Arc<Instance>, level: &'static str) {
     if instance.era() != Era::Legacy || !instance.declares(&["logging"]) {
         return;
     }
-    let instance = Arc::clone(instance);
-    tokio::spawn(async move {
-        let params = format!(r#"{{"level":"{level}"}}"#);
-        let told = instance.own("logging/setLevel", &params, LEVEL_PATIENCE);
-        if let Err(fault) = told.await {
-            tracing::debug!("could not set the level of log messages: {fault}");
-        }
-    });
-}
-
-/// What opening a session needs to know.
-#[derive(Debug)]
-pub struct NewSession {
-    /// Who opens it.
-    pub who: Principal,
-    /// What the client says about itself.
-    pub greeting: Greeting,
-    /// The version in force.
-    pub version: String,
-    /// What the endpoint shows.
-    pub mode: RoutingMode,
-}
-
-/// All sessions.
-#[derive(Debug)]
-pub struct Sessions {
-    open: Mutex<HashMap<String, Arc<Session>>>,
-    kept: Arc<Kept>,
-    clock: Arc<dyn Clock>,
-}
-
-/// Requests of upstreams that may wait to be put to one client.
-const UNASKED: usize = 16;
-
-impl Sessions {
-    /// Makes an empty table.
-    pub fn new(clock: Arc<dyn Clock>) -> Self {
-        Self {
-            open: Mutex::default(),
-            kept: Kept::new(Budget::default(), Arc::clone(&clock)),
-            clock,
-        }
-    }
-
-    /// Opens a session, unless there are `limit` already. Also returns the questions of upstreams
-    /// that belong to no call.
-    pub fn open(
-        &self,
-        new: NewSession,
-        limit: usize,
-    ) -> Option<(Arc<Session>, mpsc::Receiver<Box<Question>>)> {
-        let random: [u8; 16] = mcpproxy_mcp::seal::random().ok()?;
-        let id = Id128::from_bytes(random).to_string();
-        // What is written down names the session without opening it.
-        let digest: [u8; 32] = Sha256::digest(&id).into();
-        let (head, _) = digest.split_at(16);
-        let key = Id128::from_bytes(head.try_into().unwrap_or_default());
-        let key = SessionKey {
-            basis: SessionBasis::McpSession,
-            id: key,
-        };
-        let (unasked, questions) = mpsc::channel(UNASKED);
-        let session = Arc::new(Session {
-            id,
-            key,
-            who: new.who,
-            greeting: new.greeting,
-            version: new.version,
-            mode: new.mode,
-            streams: Mutex::new(Streams::new(self.kept.share())),
-            log_level: Mutex::default(),
-            subscriptions: Mutex::default(),
-            in_flight: Mutex::default(),
-            asked: Mutex::default(),
-            unasked,
-            used: AtomicU64::new(0),
-            ended: AtomicBool::new(false),
-        });
-        session.touch(self.clock.tick());
-        let mut open = lock(&self.open);
-        if open.len() >= limit {
-            return None;
-        }
-        open.insert(session.id.clone(), Arc::clone(&session));
-        Some((session, questions))
-    }
-
-    /// Finds a session of `who`. Another principal's session does not exist for the caller.
-    pub fn find(&self, id: &str, who: &Principal) -> Option<Arc<Session>> {
-        let session = lock(&self.open).get(id).cloned()?;
-        if session.who != *who {
-            return None;
-        }
-        session.touch(self.clock.tick());
-        Some(session)
-    }
-
-    /// Ends a session.
-    pub fn end(&self, id: &str) -> Option<Arc<Session>> {
-        let session = lock(&self.open).remove(id)?;
-        session.ended.store(true, Ordering::Relaxed);
-        for task in std::mem::take(&mut *lock(&session.subscriptions)).values() {
-            task.abort();
-        }
-        Some(session)
-    }
-
-    /// Ends the sessions that were not used for `idle` and returns them, and forgets what was kept
-    /// of their streams for too long.
-    pub fn sweep(&self, idle: std::time::Duration) -> Vec<Arc<Session>> {
-        self.kept.sweep();
-        let now = self.clock.tick();
-        let idle = u64::try_from(idle.as_millis()).unwrap_or(u64::MAX);
-        let now = u64::try_from(now.0.as_millis()).unwrap_or(u64::MAX);
-        let stale: Vec<_> = lock(&self.open)
-            .values()
-            .filter(|session| {
-                let quiet = now.saturating_sub(session.used.load(Ordering::Relaxed)) > idle;
-                quiet && !lock(&session.streams).is_live(GENERAL)
-            })
-            .map(|session| session.id.clone())
-            .collect();
-        stale.iter().filter_map(|id| self.end(id)).collect()
-    }
-
-    /// Returns all open sessions.
-    pub fn all(&self) -> Vec<Arc<Session>> {
-        let mut all: Vec<_> = lock(&self.open).values().cloned().collect();
-        all.sort_by(|one, other| one.id.cmp(&other.id));
-        all
-    }
-
-    /// Returns how many sessions are open.
-    pub fn len(&self) -> usize {
-        lock(&self.open).len()
-    }
-
-    /// Tells whether no session is open.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// Writes a notification to every session.
-    pub fn broadcast(&self, message: &Bytes) {
-        for session in self.all() {
-            session.push(message);
-        }
+    let params = format!(r#"{{"level":"{level}"}}"#);
+    let told = instance.own("logging/setLevel", &params, LEVEL_PATIENCE);
+    if let Err(fault) = told.await {
+        let upstream = instance.upstream();
+        tracing::debug!("could not set the level of log messages of `{upstream}`: {fault}");
     }
 }
 

@@ -1,17 +1,19 @@
 //! One configured upstream: its conversations, its catalogue, and the task that keeps it up.
 
+mod capabilities;
 mod connect;
 mod keeper;
+mod slots;
 
-use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use mcpproxy_core::{Id128, UpstreamId};
 use mcpproxy_mcp::era::Era;
 use mcpproxy_mcp::{Frame, FrameKind};
-use tokio::sync::{Notify, OnceCell, watch};
+use tokio::sync::{Notify, watch};
 
+use self::slots::{Cell, Key, Most, Slots};
 use crate::Error;
 use crate::catalogue::{Catalogue, Listed};
 use crate::child::Ring;
@@ -65,24 +67,11 @@ pub enum State {
 pub trait Hub: Send + Sync + std::fmt::Debug {
     /// The catalogue of an upstream was read anew.
     fn listed(&self, upstream: &Upstream);
+    /// The gateway's own conversation with an upstream was opened, for the first time or again.
+    fn opened(&self, instance: &Arc<Instance>);
     /// A notification came that names no caller.
     fn heard(&self, upstream: &UpstreamId, frame: Frame);
 }
-
-/// Which conversation a caller belongs to.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-enum Key {
-    /// The gateway's own, for the catalogue; shared upstreams serve everybody with it.
-    Own,
-    /// A stateless conversation, which needs no owner.
-    Stateless,
-    /// Of one principal's clients with the same capabilities.
-    Principal(Arc<str>, String),
-    /// Of one session.
-    Session(Id128),
-}
-
-type Slot = Arc<OnceCell<Arc<Instance>>>;
 
 /// One configured upstream.
 #[derive(Debug)]
@@ -91,7 +80,7 @@ pub struct Upstream {
     settings: UpstreamSettings,
     fleet: Arc<FleetSettings>,
     hub: Arc<dyn Hub>,
-    slots: Mutex<HashMap<Key, Slot>>,
+    slots: Mutex<Slots>,
     support: Mutex<Support>,
     catalogue: Catalogue,
     ring: Ring,
@@ -163,10 +152,7 @@ impl Upstream {
 
     /// Returns how many conversations are open.
     pub fn instances(&self) -> usize {
-        self.lock_slots()
-            .values()
-            .filter(|slot| slot.initialized())
-            .count()
+        self.lock_slots().len()
     }
 
     /// Starts a lazy upstream.
@@ -222,10 +208,17 @@ impl Upstream {
         Ok(instance)
     }
 
+    /// Returns the gateway's own conversation if it is open.
+    pub fn own_existing(&self) -> Option<Arc<Instance>> {
+        let slot = self.lock_slots().get(&Key::Own)?;
+        let open = slot.get().filter(|instance| instance.ended().is_none());
+        open.cloned()
+    }
+
     /// Returns the conversation of a caller if it is open already.
     pub fn existing(&self, caller: &Caller) -> Option<Arc<Instance>> {
         let key = self.key(caller);
-        let slot = self.lock_slots().get(&key).cloned()?;
+        let slot = self.lock_slots().get(&key)?;
         slot.get()
             .filter(|instance| instance.ended().is_none())
             .cloned()
@@ -260,7 +253,7 @@ impl Upstream {
             // A stateless downstream has no session: those of one principal that can be asked the
             // same things share a conversation.
             Scope::Principal | Scope::Session => {
-                let capabilities = caller.greeting.capabilities.clone();
+                let capabilities = capabilities::normalized(&caller.greeting.capabilities);
                 Key::Principal(Arc::clone(&caller.principal), capabilities)
             }
         }
@@ -269,14 +262,14 @@ impl Upstream {
     /// The gateway's own conversation. While the upstream is down, callers are told why at once
     /// instead of queueing up behind the next try.
     pub async fn own_instance(&self) -> Result<Arc<Instance>, Error> {
-        let slot = self.slot(Key::Own);
+        let slot = self.lock_slots().own();
         if let Some(instance) = slot.get().filter(|instance| instance.ended().is_none()) {
             return Ok(Arc::clone(instance));
         }
         self.tried(self.settings.start_timeout.into()).await;
         match self.state() {
             State::Up { .. } => {
-                let slot = self.slot(Key::Own);
+                let slot = self.lock_slots().own();
                 let instance = slot.get().filter(|instance| instance.ended().is_none());
                 instance
                     .cloned()
@@ -288,32 +281,16 @@ impl Upstream {
     }
 
     async fn caller_instance(&self, key: Key, caller: &Caller) -> Result<Arc<Instance>, Error> {
-        let slot = {
-            let mut slots = self.lock_slots();
-            let over = slots
-                .get(&key)
-                .and_then(|slot| slot.get())
-                .is_some_and(|instance| instance.ended().is_some());
-            if over {
-                slots.remove(&key);
-            }
-            let spawned = self.settings.command.is_some();
-            let limit = self.settings.max_instances;
-            let full = slots.len() > usize::try_from(limit).unwrap_or(usize::MAX);
-            if spawned && full && !slots.contains_key(&key) {
-                return Err(Error::Full {
-                    name: self.name.clone(),
-                    what: "instances",
-                    limit,
-                });
-            }
-            Arc::clone(slots.entry(key.clone()).or_default())
-        };
+        let slot = self.claim(&key, caller)?;
         let listener = match key {
             Key::Stateless | Key::Own => self.hub_listener(),
             Key::Principal(..) | Key::Session(_) => Arc::clone(&caller.listener),
         };
-        let greeting = caller.greeting.clone();
+        let mut greeting = caller.greeting.clone();
+        if let Key::Principal(_, capabilities) = &key {
+            // Others will use it too: nothing is said in it that holds for the first alone.
+            greeting.capabilities.clone_from(capabilities);
+        }
         let order = [self.target(caller.era), other(self.target(caller.era))];
         let opened = slot
             .get_or_try_init(|| async {
@@ -335,6 +312,26 @@ impl Upstream {
         }
     }
 
+    /// Finds the place of a caller's conversation, if need be at the cost of one that is idle.
+    fn claim(&self, key: &Key, caller: &Caller) -> Result<Cell, Error> {
+        let limit = self.settings.max_instances;
+        let most = Most {
+            limit: usize::try_from(limit).unwrap_or(usize::MAX),
+            sessions: self.settings.command.is_some(),
+        };
+        let claimed = self.lock_slots().claim(key, &caller.principal, most);
+        let claimed = claimed.ok_or_else(|| Error::Full {
+            name: self.name.clone(),
+            what: "instances",
+            limit,
+        })?;
+        if let Some(evicted) = claimed.evicted {
+            tracing::info!("closed an idle conversation with `{}`", self.name);
+            tokio::spawn(async move { evicted.close().await });
+        }
+        Ok(claimed.cell)
+    }
+
     /// The era to try first for a downstream of `era`: its own, unless the configuration or what
     /// was learnt rules it out.
     fn target(&self, era: Era) -> Era {
@@ -349,11 +346,7 @@ impl Upstream {
         }
     }
 
-    fn slot(&self, key: Key) -> Slot {
-        Arc::clone(self.lock_slots().entry(key).or_default())
-    }
-
-    fn lock_slots(&self) -> std::sync::MutexGuard<'_, HashMap<Key, Slot>> {
+    fn lock_slots(&self) -> std::sync::MutexGuard<'_, Slots> {
         self.slots.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

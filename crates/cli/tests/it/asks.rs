@@ -3,7 +3,7 @@
 use mcpproxy_testkit::{EraSupport, Sample};
 use serde_json::{Value, json};
 
-use crate::support::{Gateway, Legacy, Over, Upstream, scripted, text_of};
+use crate::support::{Gateway, Legacy, Over, Upstream, scripted, text_of, until};
 
 fn can_be_asked() -> Value {
     json!({ "elicitation": {}, "sampling": {}, "roots": {} })
@@ -65,7 +65,7 @@ async fn a_question_after_the_answer_goes_to_the_session_s_stream_and_its_reply_
     assert_ne!(question["id"], "after", "the id is the gateway's own");
     let roots = json!({ "roots": [{ "uri": "file:///work", "x": 1.0 }] });
     downstream.respond(&question, roots).await;
-    let reply = crate::support::until("the reply", || async {
+    let reply = until("the reply", || async {
         let told = std::fs::read_to_string(told.path()).unwrap();
         told.ends_with('\n').then_some(told)
     })
@@ -75,6 +75,50 @@ async fn a_question_after_the_answer_goes_to_the_session_s_stream_and_its_reply_
     assert_eq!(reply.trim_end(), expect);
     bystander.end().await;
     assert_eq!(other.next().await, None, "{:?}", other.raw);
+}
+
+#[tokio::test]
+async fn a_late_reply_goes_to_no_other_conversation_than_the_one_that_asked() {
+    let told = tempfile::NamedTempFile::new().unwrap();
+    let path = told.path().display();
+    // The first call is followed by two questions, and then the program is gone; its successor writes
+    // down whatever it is told.
+    let mut settings = scripted(&format!(
+        r#"case "$line" in
+          *asking*) say done; printf '{{"jsonrpc":"2.0","id":"mine","method":"roots/list"}}\n'
+            printf '{{"jsonrpc":"2.0","id":"mine, too","method":"sampling/createMessage"}}\n'
+            IFS= read -r gone; exit 0 ;;
+          *) say again ;;
+        esac ;;
+        *) printf '%s\n' "$line" >> {path}"#
+    ));
+    settings["scope"] = json!("session");
+    let config = json!({ "routing_mode": "all", "mcpServers": { "line": settings } });
+    let gateway = Gateway::start(&config).await;
+    let downstream = Legacy::open(&gateway.url("/mcp"), can_be_asked()).await;
+    let mut general = downstream.listen(None).await;
+    downstream.call("line__do", json!({ "asking": true })).await;
+    let question = general.notification("roots/list").await;
+    // The word that ends it.
+    downstream
+        .notify("notifications/roots/list_changed", json!({}))
+        .await;
+    until("a successor", || async {
+        let params = json!({ "name": "line__do", "arguments": {} });
+        let mut reply = downstream.request("tools/call", params).await;
+        reply.answer().await.get("result").map(|_| ())
+    })
+    .await;
+    // What it is answered is late, and what waited to be asked after it is asked no more.
+    downstream.respond(&question, json!({ "roots": [] })).await;
+    for method in ["roots/list", "sampling/createMessage"] {
+        let expect = format!("the conversation in which `line` asked `{method}` has ended");
+        gateway.until_logged(&expect).await;
+    }
+    assert_eq!(downstream.end().await, 200);
+    assert_eq!(general.next().await, None, "{:?}", general.raw);
+    let told = std::fs::read_to_string(told.path()).unwrap();
+    assert!(!told.contains("mine"), "{told}");
 }
 
 #[tokio::test]

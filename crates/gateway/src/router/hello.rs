@@ -37,15 +37,13 @@ pub async fn initialize(
             .unwrap_or_else(|| r#"{"name":"unknown","version":"0"}"#.to_owned()),
     };
     let version = greeting.version.clone();
-    let limit = gateway.active().settings.limits.sessions;
     let new = NewSession {
         who,
         greeting,
         version,
         mode,
     };
-    let opened = gateway.sessions.open(new, limit);
-    let (session, questions) = opened.ok_or_else(Failure::overloaded)?;
+    let (session, questions) = gateway.open_session(new)?;
     tokio::spawn(ask::serve_questions(
         Arc::clone(gateway),
         Arc::downgrade(&session),

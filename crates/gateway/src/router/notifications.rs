@@ -8,12 +8,13 @@ use mcpproxy_mcp::Frame;
 use mcpproxy_mcp::era::Era;
 use mcpproxy_text as text;
 use mcpproxy_upstream::settings::Scope;
+use mcpproxy_upstream::{Instance, Upstream};
+use tokio::time::Instant;
 
 use crate::downstream::Downstream;
 use crate::error::Failure;
 use crate::forward::{Passage, Target};
 use crate::gateway::Gateway;
-use crate::session;
 use crate::settings::RoutingMode;
 
 /// What an upstream is told of a request that its downstream cancelled.
@@ -32,48 +33,50 @@ pub async fn notification(gateway: &Arc<Gateway>, downstream: &Downstream, frame
         "tools/call" => {
             tracing::warn!("refused a `tools/call` without an id: nobody could be answered");
         }
-        _ => {
-            if let Err(failure) = pass_notification(gateway, downstream, frame).await {
-                tracing::debug!("could not pass on `{}`: {failure}", frame.method());
-            }
+        _ => pass_on(gateway, downstream, frame).await,
+    }
+}
+
+/// Passes a notification on to the conversations that the downstream already has. One that does
+/// not take it is none of the others' business.
+async fn pass_on(gateway: &Arc<Gateway>, downstream: &Downstream, frame: &Frame) {
+    for upstream in gateway.fleet.all().values() {
+        let own = upstream.settings().effective_scope() != Scope::Shared;
+        let instance = upstream.existing(&downstream.caller(upstream.name()));
+        let Some(instance) = instance.filter(|one| own && one.era() == Era::Legacy) else {
+            continue;
+        };
+        if let Err(failure) = tell(gateway, downstream, frame, upstream, instance).await {
+            let (method, name) = (frame.method(), upstream.name());
+            tracing::info!("could not pass `{method}` on to `{name}`: {failure}");
         }
     }
 }
 
-/// Passes a notification on to the conversations that the downstream already has.
-async fn pass_notification(
+async fn tell(
     gateway: &Arc<Gateway>,
     downstream: &Downstream,
     frame: &Frame,
+    upstream: &Arc<Upstream>,
+    instance: Arc<Instance>,
 ) -> Result<(), Failure> {
-    for upstream in gateway.fleet.all().values() {
-        let caller = downstream.caller(upstream.name());
-        let Some(instance) = upstream.existing(&caller) else {
-            continue;
-        };
-        let own = upstream.settings().effective_scope() != Scope::Shared;
-        if !own || instance.era() != Era::Legacy {
-            continue;
-        }
-        let target = Target {
-            upstream: Arc::clone(upstream),
-            tool: ToolName::new(""),
-            declared: Declared::default(),
-        };
-        let deadline = tokio::time::Instant::now() + gateway.call_timeout(upstream.settings());
-        let passage = Passage {
-            gateway,
-            downstream,
-            target: &target,
-            caller,
-            instance,
-            deadline,
-        };
-        let kind = MessageKind::Notification(Arc::clone(frame.method()));
-        let cleared = passage.clear_as(frame, kind, 0).await?;
-        passage.deliver(&cleared).await?;
-    }
-    Ok(())
+    let target = Target {
+        upstream: Arc::clone(upstream),
+        tool: ToolName::new(""),
+        declared: Declared::default(),
+    };
+    let deadline = Instant::now() + gateway.call_timeout(upstream.settings());
+    let passage = Passage {
+        gateway,
+        downstream,
+        target: &target,
+        caller: downstream.caller(upstream.name()),
+        instance,
+        deadline,
+    };
+    let kind = MessageKind::Notification(Arc::clone(frame.method()));
+    let cleared = passage.clear_as(frame, kind, 0).await?;
+    passage.deliver(&cleared).await
 }
 
 /// Notes at which level a downstream wants log messages, and tells the upstreams that speak to it
@@ -92,12 +95,11 @@ pub(super) fn set_level(
     if downstream.mode == RoutingMode::Single {
         return Ok(());
     }
-    for upstream in gateway.fleet.all().values() {
-        let own = upstream.settings().effective_scope() != Scope::Shared;
-        let instance = upstream.existing(&downstream.caller(upstream.name()));
-        if let Some(instance) = instance.filter(|_| own) {
-            session::set_level(&instance, known);
-        }
-    }
+    let all = gateway.fleet.all();
+    let own = all
+        .values()
+        .filter(|upstream| upstream.settings().effective_scope() != Scope::Shared)
+        .filter_map(|upstream| upstream.existing(&downstream.caller(upstream.name())));
+    session.tell_level(own.collect(), known);
     Ok(())
 }

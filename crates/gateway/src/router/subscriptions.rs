@@ -3,11 +3,11 @@
 use std::sync::{Arc, Weak};
 
 use mcpproxy_core::{Declared, Operation, ToolName};
-use mcpproxy_mcp::Frame;
 use mcpproxy_mcp::compose::{self, quoted};
 use mcpproxy_mcp::era::Era;
+use mcpproxy_mcp::{Frame, FrameKind};
 use mcpproxy_upstream::settings::Scope;
-use mcpproxy_upstream::{FromUpstream, Upstream};
+use mcpproxy_upstream::{FromUpstream, Instance, Upstream};
 use tokio::sync::mpsc;
 
 use super::{Answer, pass};
@@ -15,10 +15,9 @@ use crate::downstream::Downstream;
 use crate::error::Failure;
 use crate::forward::{Origin, Passage, Target, conversation};
 use crate::gateway::Gateway;
+use crate::listen::resubscribe;
 use crate::session::{Session, lock};
-
-/// Resource subscriptions of one session at modern upstreams; one more is refused.
-const SUBSCRIPTIONS: usize = 256;
+use crate::watches::{EACH, Left, Watcher, check_length};
 
 /// Subscribes a legacy downstream to a resource. A modern upstream is asked with a request that
 /// stays open; a shared one tells the hub, which then tells the session.
@@ -35,6 +34,7 @@ pub(super) async fn subscribe(
     let uri = frame
         .parameter(&["uri"])
         .ok_or_else(|| Failure::params("`uri` is missing"))?;
+    check_length(&uri)?;
     let wanted = &**frame.method() == "resources/subscribe";
     let session = downstream.session.clone();
     let session = session.ok_or_else(|| Failure::method(frame.method()))?;
@@ -42,16 +42,13 @@ pub(super) async fn subscribe(
     if instance.era() == Era::Legacy {
         // What an upstream of the session's own tells comes to the session by itself.
         let shared = upstream.settings().effective_scope() == Scope::Shared;
-        if shared
-            && gateway
-                .hub
-                .watch(upstream.name(), &uri, session.key.id, wanted)
-            && !wanted
-        {
-            // Others share the subscription at the upstream and still want it.
-            return Ok(Answer::Result("{}".to_owned()));
-        }
-        return pass(gateway, downstream, frame, upstream, origin).await;
+        return match (shared, wanted) {
+            (false, _) => pass(gateway, downstream, frame, upstream, origin).await,
+            (true, true) => watch(gateway, downstream, frame, upstream, origin, &session).await,
+            (true, false) => {
+                unwatch(gateway, downstream, frame, (upstream, instance), origin).await
+            }
+        };
     }
     if wanted {
         // The address leaves for the upstream, so it is judged like any call.
@@ -77,7 +74,7 @@ pub(super) async fn subscribe(
     if let Some(task) = subscriptions.remove(uri.as_ref()) {
         task.abort();
     }
-    if wanted && subscriptions.len() >= SUBSCRIPTIONS {
+    if wanted && subscriptions.len() >= EACH {
         return Err(Failure::params("too many resource subscriptions"));
     }
     if wanted {
@@ -95,6 +92,52 @@ pub(super) async fn subscribe(
         subscriptions.insert(uri.into_owned(), task.abort_handle());
     }
     Ok(Answer::Result("{}".to_owned()))
+}
+
+/// Subscribes at a shared upstream, where the session hears of a resource once the upstream took
+/// the subscription.
+async fn watch(
+    gateway: &Arc<Gateway>,
+    downstream: &Downstream,
+    frame: &Frame,
+    upstream: Arc<Upstream>,
+    origin: &mut Origin,
+    session: &Session,
+) -> Result<Answer, Failure> {
+    let uri = frame.parameter(&["uri"]).unwrap_or_default();
+    let (watches, name) = (&gateway.hub.watches, upstream.name().clone());
+    let who = Watcher::Session(session.key.id);
+    watches.begin(&name, &uri, who)?;
+    let answer = pass(gateway, downstream, frame, upstream, origin).await;
+    if matches!(&answer, Ok(Answer::Frame(frame)) if frame.kind() == FrameKind::Result) {
+        watches.accept(&name, &uri, who);
+    } else {
+        watches.remove(&name, &uri, who);
+    }
+    // A session that ended meanwhile has been forgotten already.
+    if session.is_ended() {
+        gateway.unwatch(who);
+    }
+    answer
+}
+
+/// Takes a session's subscription at a shared upstream back, there only if nobody else wants it.
+async fn unwatch(
+    gateway: &Arc<Gateway>,
+    downstream: &Downstream,
+    frame: &Frame,
+    (upstream, instance): (Arc<Upstream>, Arc<Instance>),
+    origin: &mut Origin,
+) -> Result<Answer, Failure> {
+    let uri = frame.parameter(&["uri"]).unwrap_or_default();
+    let watches = &gateway.hub.watches;
+    let who = Watcher::Session(downstream.key.id);
+    if watches.remove(upstream.name(), &uri, who) == Left::Others {
+        return Ok(Answer::Result("{}".to_owned()));
+    }
+    let answer = pass(gateway, downstream, frame, upstream, origin).await;
+    resubscribe(watches, &instance, &uri).await;
+    answer
 }
 
 async fn pass_updates(mut events: mpsc::Receiver<FromUpstream>, session: Weak<Session>) {

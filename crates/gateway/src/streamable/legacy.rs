@@ -217,8 +217,9 @@ pub(super) fn get(gateway: &Arc<Gateway>, who: &Principal, headers: &HeaderMap) 
         }
         items
     };
+    // Not 404, which says that the session is gone (Streamable HTTP, "Session management").
     let Some(items) = items else {
-        return bare(StatusCode::NOT_FOUND);
+        return bare(StatusCode::GONE);
     };
     if number == GENERAL {
         hear(gateway, &session);

@@ -9,7 +9,8 @@ use mcpproxy_mcp::era::Era;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep};
 
-use super::{Key, State, Upstream};
+use super::slots::Key;
+use super::{State, Upstream};
 use crate::catalogue::Listed;
 use crate::instance::{Greeting, Instance};
 use crate::link::FromUpstream;
@@ -65,7 +66,7 @@ pub(super) async fn keep(upstream: Weak<Upstream>) {
 impl Upstream {
     /// Brings the upstream up and stays until it fails or is retired.
     async fn up(&self) -> Result<(), String> {
-        let slot = self.slot(Key::Own);
+        let slot = self.lock_slots().own();
         let greeting = Greeting::default();
         let opened = slot
             .get_or_try_init(|| {
@@ -90,6 +91,7 @@ impl Upstream {
         tracing::info!("upstream `{}` is up (protocol {version})", self.name);
         self.state.send_replace(State::Up { version });
         instance.listen();
+        self.hub.opened(instance);
         let (sender, mut changes) = mpsc::channel(16);
         let subscription = subscribe(Arc::clone(instance), sender);
         let _subscription = AbortOnDrop(tokio::spawn(subscription).abort_handle());

@@ -6,7 +6,9 @@ use mcpproxy_mcp::era::{META_CAPABILITIES, META_VERSION};
 use serde_json::json;
 
 use super::{Grid, first};
-use crate::support::{Bridge, Gateway, Home, Http, Reply, headers, text_of, until, within};
+use crate::support::{
+    Bridge, Gateway, Home, Http, Reply, headers, scripted, text_of, until, within,
+};
 
 /// Opens a legacy conversation over lines with somebody who can be asked.
 async fn open(lines: &mut Bridge) {
@@ -161,6 +163,40 @@ async fn a_call_over_the_older_door_is_answered_before_the_gateway_stops() {
     grid.upstreams[1].1.until_received("\"slow\"").await;
     grid.gateway.signal("TERM").await;
     assert_eq!(text_of(&stream.result().await), "took 700 ms");
+}
+
+#[tokio::test]
+async fn of_two_openings_at_once_over_the_older_door_one_is_refused() {
+    let mut slow = scripted("say done");
+    let script = slow["args"][1].as_str().unwrap();
+    let script = script.replace(
+        r#"answer "$id" "$hello""#,
+        r#"sleep 0.5; answer "$id" "$hello""#,
+    );
+    slow["args"][1] = json!(script);
+    slow["scope"] = json!("session");
+    let config = json!({ "routing_mode": "single", "mcpServers": { "slow": slow } });
+    let gateway = Gateway::start(&config).await;
+    let (http, mut stream, endpoint) = open_sse(&gateway).await;
+    let params = json!({ "protocolVersion": "2024-11-05", "capabilities": {} }).to_string();
+    let open = |id: &str| {
+        post(
+            &http,
+            &endpoint,
+            compose::request(id, "initialize", &params),
+        )
+    };
+    tokio::join!(open("1"), open("2"));
+    let (one, other) = (stream.answer().await, stream.answer().await);
+    assert_eq!(one["error"]["code"], -32600, "{one}");
+    assert!(other["result"].is_object(), "{other}");
+    assert_eq!(gateway.api("/sessions").await["total"], 1);
+    drop(stream);
+    until("the session to end", || async {
+        let sessions = gateway.api("/sessions").await;
+        (sessions["total"] == 0).then_some(())
+    })
+    .await;
 }
 
 #[tokio::test]

@@ -5,7 +5,9 @@ use mcpproxy_text as text;
 use serde_json::{Value, json};
 
 use super::{Client, Grid};
-use crate::support::{Gateway, Legacy, Modern, Over, Reply, Upstream, names_of, text_of, until};
+use crate::support::{
+    Gateway, Legacy, Modern, Over, Reply, Upstream, headers, names_of, scripted, text_of, until,
+};
 
 const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
 
@@ -171,6 +173,77 @@ async fn a_shared_subscription_lasts_until_nobody_wants_it() {
     }
 }
 
+async fn shared() -> (Upstream, Gateway, Legacy) {
+    let upstream = Upstream::start(Sample::Echo, EraSupport::LegacyOnly, Over::Shared).await;
+    let restart = json!({ "backoff_min": "1ms", "backoff_max": "1ms" });
+    let echo = upstream.with("restart", restart);
+    let config = json!({ "routing_mode": "all", "mcpServers": { "echo": echo } });
+    let gateway = Gateway::start(&config).await;
+    let client = Legacy::open(&gateway.url("/mcp"), json!({})).await;
+    (upstream, gateway, client)
+}
+
+#[tokio::test]
+async fn a_shared_subscription_ends_with_the_last_session_that_wants_it() {
+    let (upstream, gateway, one) = shared().await;
+    let other = Legacy::open(&gateway.url("/mcp"), json!({})).await;
+    for client in [&one, &other] {
+        for memo in ["memo://1", "memo://2"] {
+            client
+                .ask("resources/subscribe", json!({ "uri": memo }))
+                .await;
+        }
+    }
+    other
+        .ask("resources/unsubscribe", json!({ "uri": "memo://2" }))
+        .await;
+    let back = || upstream.received_with("resources/unsubscribe");
+    assert_eq!(back(), Vec::<String>::new(), "one still wants both");
+    assert_eq!(one.end().await, 200);
+    upstream.until_received("resources/unsubscribe").await;
+    assert!(back()[0].contains("memo://2"), "{:?}", back());
+    assert_eq!(other.end().await, 200);
+    until("the other", || async { (back().len() == 2).then_some(()) }).await;
+    assert!(back()[1].contains("memo://1"), "{:?}", back());
+}
+
+#[tokio::test]
+async fn a_shared_subscription_outlives_a_restart_of_its_upstream() {
+    let (upstream, gateway, client) = shared().await;
+    let mut stream = client.listen(None).await;
+    let memo = json!({ "uri": "memo://1" });
+    client.ask("resources/subscribe", memo.clone()).await;
+    let params = json!({ "name": "echo__crash", "arguments": {} });
+    client.request("tools/call", params).await.error().await;
+    until("a new subscription", || async {
+        let subscribed = upstream.received_with("resources/subscribe");
+        (subscribed.len() == 2).then_some(())
+    })
+    .await;
+    // A stateless downstream that touches it is heard of in the session.
+    let toucher = Modern::new(&gateway.url("/mcp"), json!({}));
+    until("an update", || async {
+        let params = json!({ "name": "echo__touch", "arguments": memo });
+        let mut reply = toucher.request("tools/call", params).await;
+        reply.answer().await.get("result").map(|_| ())
+    })
+    .await;
+    let told = stream.notification("notifications/resources/updated").await;
+    assert_eq!(told["params"]["uri"], "memo://1");
+}
+
+#[tokio::test]
+async fn a_long_address_is_not_subscribed_to() {
+    let (upstream, _gateway, client) = shared().await;
+    let uri = format!("memo://{}", "1".repeat(3000));
+    let mut reply = client
+        .request("resources/subscribe", json!({ "uri": uri }))
+        .await;
+    let error = reply.error().await;
+    assert_eq!(error["code"], -32602, "{error}");
+    assert!(upstream.received_with("resources/subscribe").is_empty());
+}
+
 #[tokio::test]
 async fn a_stream_that_broke_off_is_resumed_where_it_was() {
     let upstream = Upstream::start(Sample::Echo, EraSupport::LegacyOnly, Over::Shared).await;
@@ -190,6 +263,10 @@ async fn a_stream_that_broke_off_is_resumed_where_it_was() {
     let steps = rest.heard("notifications/progress");
     let steps: Vec<_> = steps.iter().map(|one| &one["params"]["progress"]).collect();
     assert_eq!(steps, [2, 3, 4]);
+    // It was delivered and is gone; the session is not.
+    let again = client.get(headers(&[("last-event-id", &last)])).await;
+    assert_eq!(again.status, 410);
+    client.ask("ping", json!({})).await;
 }
 
 #[tokio::test]
@@ -210,6 +287,48 @@ async fn a_change_of_the_user_s_folders_reaches_the_session_s_own_upstreams() {
                 .await;
         }
     }
+}
+
+#[tokio::test]
+async fn an_upstream_that_refuses_a_notification_keeps_it_from_no_other() {
+    let one = Upstream::start(Sample::Echo, EraSupport::LegacyOnly, Over::Http).await;
+    let other = Upstream::start(Sample::Echo, EraSupport::LegacyOnly, Over::Http).await;
+    let upstreams = json!({ "a": one.settings, "b": other.settings });
+    let config = json!({ "routing_mode": "all", "mcpServers": upstreams });
+    let gateway = Gateway::start(&config).await;
+    let can = json!({ "roots": { "listChanged": true } });
+    let client = Legacy::open(&gateway.url("/mcp"), can).await;
+    for name in ["a__echo", "b__echo"] {
+        client.call(name, json!({ "text": "x" })).await;
+    }
+    let stopped = gateway.home.run(&["stop-calls", "upstream:a"]).await;
+    assert!(stopped.status.success(), "{stopped:?}");
+    let method = "notifications/roots/list_changed";
+    client.notify(method, json!({})).await;
+    other.until_received(method).await;
+    assert_eq!(one.received_with(method), Vec::<String>::new());
+    let expect = format!("could not pass `{method}` on to `a`");
+    gateway.until_logged(&expect).await;
+}
+
+#[tokio::test]
+async fn a_level_that_changes_often_is_told_by_one_task() {
+    // It never answers to what it is told about the level.
+    let mut settings = scripted("say done");
+    let script = settings["args"][1].as_str().unwrap();
+    let script = script.replace(r#"{"tools":{}}"#, r#"{"tools":{},"logging":{}}"#);
+    settings["args"][1] = json!(script);
+    settings["scope"] = json!("session");
+    settings["max_in_flight"] = json!(3);
+    let config = json!({ "routing_mode": "all", "mcpServers": { "line": settings } });
+    let gateway = Gateway::start(&config).await;
+    let client = Legacy::open(&gateway.url("/mcp"), json!({})).await;
+    assert_eq!(text_of(&client.call("line__do", json!({})).await), "done");
+    for level in ["debug", "info", "notice", "warning", "error"] {
+        let params = json!({ "level": level });
+        client.ask("logging/setLevel", params).await;
+    }
+    assert_eq!(text_of(&client.call("line__do", json!({})).await), "done");
 }
 
 #[tokio::test]

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
 use super::measure::bounded;
-use crate::support::{Gateway, Legacy, Over, Upstream, text_of, until, within};
+use crate::support::{Gateway, Legacy, Modern, Over, Upstream, text_of, until, within};
 
 /// Calls at once, of all and of one caller.
 const ALL: usize = 8;
@@ -91,4 +91,76 @@ async fn a_greedy_caller_does_not_starve_a_modest_one() {
     })
     .await;
     echoes(&modest).await;
+}
+
+/// Conversations at once with the upstream below.
+const CONVERSATIONS: usize = 2;
+
+/// How often a downstream was introduced to the upstream; the gateway itself can be asked nothing.
+fn introduced(upstream: &Upstream) -> usize {
+    let greetings = upstream.received_with("\"initialize\"");
+    let own = greetings.iter().filter(|one| one.contains("mcpproxy"));
+    greetings.len() - own.count()
+}
+
+#[tokio::test]
+async fn what_a_downstream_cannot_be_asked_makes_no_new_conversation() {
+    let echo = Upstream::start(Sample::Echo, EraSupport::LegacyOnly, Over::Http).await;
+    let gateway = Gateway::start(&json!({ "mcpServers": { "up": echo.settings } })).await;
+    for number in 0..10 {
+        let can = json!({ "elicitation": { "x": number }, "experimental": { "n": number } });
+        let modern = Modern::new(&gateway.url("/mcp/all"), can);
+        let result = modern.call("up__echo", json!({ "text": "x" })).await;
+        assert_eq!(text_of(&result), "x");
+    }
+    assert_eq!(introduced(&echo), 1);
+    let greeting = echo.received_with("\"elicitation\"");
+    assert!(
+        greeting[0].contains(r#""capabilities":{"elicitation":{}}"#),
+        "{greeting:?}"
+    );
+}
+
+#[tokio::test]
+async fn idle_conversations_of_stateless_downstreams_make_room_for_new_ones() {
+    let echo = Upstream::start(Sample::Echo, EraSupport::LegacyOnly, Over::Http).await;
+    let settings = echo.with("max_instances", json!(CONVERSATIONS));
+    let gateway = Gateway::start(&json!({ "mcpServers": { "up": settings } })).await;
+    let downstream = |can: Value| Modern::new(&gateway.url("/mcp/all"), can);
+    let kinds = [
+        json!({ "elicitation": {} }),
+        json!({ "sampling": {} }),
+        json!({ "roots": {} }),
+    ];
+    for can in &kinds {
+        echoes_statelessly(&downstream(can.clone())).await;
+        let open = gateway.api("/servers").await[0]["instances"].clone();
+        assert!(open.as_u64().unwrap() <= 1 + CONVERSATIONS as u64, "{open}");
+    }
+    assert_eq!(introduced(&echo), kinds.len());
+    // The latest two are there, the first has to be opened again.
+    echoes_statelessly(&downstream(kinds[2].clone())).await;
+    assert_eq!(introduced(&echo), kinds.len());
+    echoes_statelessly(&downstream(kinds[0].clone())).await;
+    assert_eq!(introduced(&echo), kinds.len() + 1);
+
+    // A conversation with a call in flight is never closed for another.
+    let mut hanging = JoinSet::new();
+    for can in [&kinds[0], &kinds[2]] {
+        let busy = downstream(can.clone());
+        hanging.spawn(async move { busy.call("up__hang", json!({})).await });
+    }
+    until_hanging(&echo, 2).await;
+    let params = json!({ "name": "up__echo", "arguments": { "text": "x" } });
+    let mut refused = downstream(kinds[1].clone())
+        .request("tools/call", params)
+        .await;
+    let error = refused.error().await;
+    assert_eq!(error["code"], OVERLOADED, "{error}");
+    assert_eq!(error["data"]["error"], "upstream_full", "{error}");
+}
+
+async fn echoes_statelessly(downstream: &Modern) {
+    let result = downstream.call("up__echo", json!({ "text": "x" })).await;
+    assert_eq!(text_of(&result), "x");
 }

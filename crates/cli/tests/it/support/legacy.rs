@@ -92,12 +92,14 @@ impl Legacy {
     /// Opens the general stream, or resumes a stream after an event.
     pub(crate) async fn listen(&self, last: Option<&str>) -> Reply {
         let last = last.map(|last| headers(&[("last-event-id", last)]));
-        let reply = self
-            .http
-            .send(Method::GET, "", last.unwrap_or_default(), "")
-            .await;
+        let reply = self.get(last.unwrap_or_default()).await;
         assert_eq!(reply.status, 200);
         reply
+    }
+
+    /// Gets what the headers ask for.
+    pub(crate) async fn get(&self, more: HeaderMap) -> Reply {
+        self.http.send(Method::GET, "", more, "").await
     }
 
     /// Ends the session.

@@ -1,0 +1,163 @@
+//! The conversations of one upstream, by who they belong to: how many there may be, and which one
+//! goes when there are too many.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use mcpproxy_core::{Id128, Room, Shares};
+use tokio::sync::OnceCell;
+
+use crate::instance::Instance;
+
+/// Which conversation a caller belongs to.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Key {
+    /// The gateway's own, for the catalogue; shared upstreams serve everybody with it.
+    Own,
+    /// A stateless conversation, which needs no owner.
+    Stateless,
+    /// Of one principal's clients that can be asked the same things.
+    Principal(Arc<str>, String),
+    /// Of one session.
+    Session(Id128),
+}
+
+/// A conversation that is open or being opened.
+pub(super) type Cell = Arc<OnceCell<Arc<Instance>>>;
+
+/// Which conversations count against a bound.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Most {
+    /// How many there may be.
+    pub(super) limit: usize,
+    /// Whether those of sessions count too: each is a process then. Over HTTP they are bounded by
+    /// the number of sessions.
+    pub(super) sessions: bool,
+}
+
+impl Most {
+    fn counts(self, key: &Key) -> bool {
+        match key {
+            Key::Own | Key::Stateless => false,
+            Key::Principal(..) => true,
+            Key::Session(_) => self.sessions,
+        }
+    }
+}
+
+/// The conversations of one upstream.
+#[derive(Debug, Default)]
+pub(super) struct Slots {
+    open: HashMap<Key, Slot>,
+    uses: u64,
+}
+
+#[derive(Debug, Default)]
+struct Slot {
+    cell: Cell,
+    /// Whose it is, where it is anybody's.
+    principal: Option<Arc<str>>,
+    /// When it was used last, counted in uses.
+    used: u64,
+}
+
+impl Slot {
+    /// Returns the conversation if nobody has it in hands: neither a call nor who opens it.
+    fn idle(&self) -> Option<&Arc<Instance>> {
+        let alone = Arc::strong_count(&self.cell) == 1;
+        let instance = self.cell.get().filter(|_| alone)?;
+        (Arc::strong_count(instance) == 1 && instance.in_flight() == 0).then_some(instance)
+    }
+}
+
+/// A place that was found for a conversation.
+#[derive(Debug)]
+pub(super) struct Claimed {
+    pub(super) cell: Cell,
+    /// The conversation that made room for it.
+    pub(super) evicted: Option<Arc<Instance>>,
+}
+
+impl Slots {
+    /// Returns a conversation that is there.
+    pub(super) fn get(&self, key: &Key) -> Option<Cell> {
+        self.open.get(key).map(|slot| Arc::clone(&slot.cell))
+    }
+
+    /// Returns the gateway's own conversation.
+    pub(super) fn own(&mut self) -> Cell {
+        Arc::clone(&self.open.entry(Key::Own).or_default().cell)
+    }
+
+    /// Forgets a conversation.
+    pub(super) fn remove(&mut self, key: &Key) -> Option<Cell> {
+        self.open.remove(key).map(|slot| slot.cell)
+    }
+
+    /// Forgets all conversations.
+    pub(super) fn clear(&mut self) {
+        self.open.clear();
+    }
+
+    /// Returns how many conversations are open.
+    pub(super) fn len(&self) -> usize {
+        let open = self.open.values();
+        open.filter(|slot| slot.cell.initialized()).count()
+    }
+
+    /// Finds the place of a caller's conversation, or makes one. Where there are too many, the one
+    /// of a principal's that was idle for longest goes; where there is none, nothing is returned.
+    pub(super) fn claim(&mut self, key: &Key, who: &Arc<str>, most: Most) -> Option<Claimed> {
+        self.uses += 1;
+        let used = self.uses;
+        let ended = |slot: &Slot| slot.cell.get().is_some_and(|one| one.ended().is_some());
+        if self.open.get(key).is_some_and(ended) {
+            self.open.remove(key);
+        }
+        if let Some(slot) = self.open.get_mut(key) {
+            slot.used = used;
+            let cell = Arc::clone(&slot.cell);
+            return Some(Claimed {
+                cell,
+                evicted: None,
+            });
+        }
+        let room = if most.counts(key) {
+            self.shares(most).room(who, most.limit)
+        } else {
+            Room::Free
+        };
+        let evicted = match room {
+            Room::Free => None,
+            Room::Of(whose) => Some(self.evict(&whose)?),
+        };
+        let cell = Cell::default();
+        let slot = Slot {
+            cell: Arc::clone(&cell),
+            principal: Some(Arc::clone(who)),
+            used,
+        };
+        self.open.insert(key.clone(), slot);
+        Some(Claimed { cell, evicted })
+    }
+
+    fn shares(&self, most: Most) -> Shares {
+        let mut shares = Shares::default();
+        let counted = self.open.iter().filter(|(key, _)| most.counts(key));
+        for who in counted.filter_map(|(_, slot)| slot.principal.as_ref()) {
+            shares.add(who);
+        }
+        shares
+    }
+
+    /// Takes the conversation of a principal's that was idle for longest. Those of sessions stay:
+    /// what an upstream remembers of a session is not the gateway's to throw away.
+    fn evict(&mut self, whose: &str) -> Option<Arc<Instance>> {
+        let own = self.open.iter().filter(|(key, slot)| {
+            matches!(key, Key::Principal(who, _) if **who == *whose) && slot.idle().is_some()
+        });
+        let (oldest, _) = own.min_by_key(|(_, slot)| slot.used)?;
+        let oldest = oldest.clone();
+        self.remove(&oldest)?.get().cloned()
+    }
+}
