@@ -9,8 +9,10 @@ mod contestant;
 pub(crate) mod echo;
 pub(crate) mod load;
 mod measure;
+pub(crate) mod relay;
 mod report;
 mod stats;
+mod stdio;
 mod targets;
 mod wire;
 
@@ -51,6 +53,15 @@ enum Bench {
         #[arg(long)]
         json: Option<PathBuf>,
     },
+    /// Calls over standard input and output: direct, through a bare relay and `mcpproxy stdio`
+    Stdio {
+        /// A few calls, to see that it works
+        #[arg(long)]
+        quick: bool,
+        /// Writes the figures as JSON, too
+        #[arg(long)]
+        json: Option<PathBuf>,
+    },
 }
 
 /// How long the bench runs.
@@ -77,14 +88,22 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
             };
             gateway(effort, json.as_deref())
         }
+        Bench::Stdio { quick, json } => {
+            let calls = if *quick { 2_000 } else { 20_000 };
+            stdio::run(&build()?, calls, json.as_deref())
+        }
     }
 }
 
-fn gateway(effort: Effort, json: Option<&std::path::Path>) -> Result<Outcome> {
+fn build() -> Result<Programs> {
     let root = workspace::root()?;
     println!("building mcpproxy and xtask for release ...");
     let folder = workspace::build(&root, &["mcpproxy", "xtask"], Profile::Release)?;
-    let programs = Programs::find(&folder);
+    Ok(Programs::find(&folder))
+}
+
+fn gateway(effort: Effort, json: Option<&std::path::Path>) -> Result<Outcome> {
+    let programs = build()?;
     let contestants = contestant::field(&programs);
     let mut report = Report::default();
     for round in 1..=effort.rounds {

@@ -60,6 +60,8 @@ enum Chore {
     #[command(hide = true)]
     BareProxy(bench::bare::Arguments),
     #[command(hide = true)]
+    BareRelay,
+    #[command(hide = true)]
     Load(bench::load::Arguments),
 }
 
@@ -85,6 +87,7 @@ fn run(chore: Chore) -> Result<Outcome> {
         Chore::EchoHttp(arguments) => bench::echo::run_http(&arguments),
         Chore::EchoStdio(arguments) => bench::echo::run_stdio(&arguments),
         Chore::BareProxy(arguments) => bench::bare::run(&arguments),
+        Chore::BareRelay => bench::relay::run(),
         Chore::Load(arguments) => bench::load::run(&arguments),
     }
 }

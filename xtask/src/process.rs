@@ -1,6 +1,6 @@
 //! Child processes that never outlive their owner, and waits that always end.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -97,6 +97,20 @@ pub(crate) fn signal(id: u32, signal: Signal) -> Result<()> {
     kill_process(pid, signal).with_context(|| format!("cannot signal process {id}"))
 }
 
+/// Returns the resident memory of a process in KiB.
+pub(crate) fn resident_kb(id: u32) -> Result<u32> {
+    let status = fs::read_to_string(format!("/proc/{id}/status"))
+        .with_context(|| format!("process {id} has ended"))?;
+    parse_resident(&status).context("no VmRSS in the status of a process")
+}
+
+fn parse_resident(status: &str) -> Option<u32> {
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmRSS:"))?;
+    line.trim().strip_suffix("kB")?.trim().parse().ok()
+}
+
 /// Asks `done` again and again until it says yes (`true`) or `limit` has passed (`false`).
 pub(crate) fn wait_for(limit: Duration, mut done: impl FnMut() -> Result<bool>) -> Result<bool> {
     let deadline = Instant::now() + limit;
@@ -146,4 +160,16 @@ pub(crate) fn free_address() -> Result<SocketAddr> {
     listener
         .local_addr()
         .context("cannot read the address of a listener")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_memory_of_a_process_is_read() {
+        let status = "VmHWM:\t 9 kB\nVmRSS:\t    1234 kB\n";
+        assert_eq!(parse_resident(status), Some(1234));
+        assert_eq!(parse_resident("Name: x"), None);
+    }
 }

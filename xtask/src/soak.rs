@@ -1,7 +1,9 @@
 //! `cargo xtask soak`: one hard case, many times.
 //!
 //! `kill` kills the gateway with SIGKILL, which it cannot see coming, and looks for upstream
-//! processes that it left behind.
+//! processes that it left behind. `crowd` fills it with idle sessions and tools.
+
+mod crowd;
 
 use std::env;
 use std::fs;
@@ -48,12 +50,22 @@ enum Case {
         #[arg(long, default_value_t = 16)]
         at_once: usize,
     },
+    /// Opens many idle sessions before many tools and says how much memory that takes
+    Crowd {
+        /// How many sessions
+        #[arg(long, default_value_t = 10_000)]
+        sessions: u32,
+        /// How many tools
+        #[arg(long, default_value_t = 10_000)]
+        tools: u32,
+    },
 }
 
 /// Runs the chosen case.
 pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     match arguments.case {
         Case::Kill { count, at_once } => kill_many(count, at_once),
+        Case::Crowd { sessions, tools } => crowd::run(sessions, tools),
     }
 }
 

@@ -54,4 +54,5 @@ pub use note::{Note, Origin};
 pub use places::{Os, Places, Scope};
 pub use plan::{Plan, PlannedFile, PlannedUpstream, plan};
 pub use problem::Problem;
+pub use secrets::{is_reference, mask_args, mask_url};
 pub use undo::{Conflict, OnConflict, Undone, undo};

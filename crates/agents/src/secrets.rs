@@ -68,7 +68,7 @@ pub(crate) fn mask_text(text: &str, root: &Node) -> String {
 }
 
 /// Returns arguments in which secrets are masked.
-pub(crate) fn mask_args(args: &[String]) -> Vec<String> {
+pub fn mask_args(args: &[String]) -> Vec<String> {
     let previous = std::iter::once(None).chain(args.iter().map(|arg| Some(arg.as_str())));
     args.iter()
         .zip(previous)
@@ -78,7 +78,7 @@ pub(crate) fn mask_args(args: &[String]) -> Vec<String> {
 
 /// Returns an address without credentials, without the values of its query, and without path
 /// segments that look like tokens.
-pub(crate) fn mask_url(url: &str) -> String {
+pub fn mask_url(url: &str) -> String {
     let Some((scheme, rest)) = url.split_once("://") else {
         return mask_words(url);
     };
@@ -186,7 +186,7 @@ fn telling(name: &str) -> bool {
 }
 
 /// Says whether a value only refers to a variable, which is no secret in itself.
-fn is_reference(value: &str) -> bool {
+pub fn is_reference(value: &str) -> bool {
     let value = value.trim();
     let bare = ["Bearer ", "Basic ", "token "]
         .iter()

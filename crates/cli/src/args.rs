@@ -4,6 +4,8 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
+use mcpproxy_upstream::settings::Span;
+use serde::Serialize;
 
 /// Firewall and flight recorder for agents that use the Model Context Protocol.
 #[derive(Debug, Parser)]
@@ -262,6 +264,12 @@ pub(crate) enum Token {
         /// Only for these upstreams.
         #[arg(long = "upstream", value_name = "NAME")]
         upstreams: Vec<String>,
+        /// Only for these operations.
+        #[arg(long = "operation", value_enum, value_name = "OPERATION")]
+        operations: Vec<TokenOperation>,
+        /// How long it is valid, as in `12h` or `30d`; for ever where nothing is said.
+        #[arg(long, value_name = "TIME")]
+        expires_in: Option<Span>,
     },
     /// List tokens.
     List,
@@ -270,6 +278,18 @@ pub(crate) enum Token {
         /// Its name.
         name: String,
     },
+}
+
+/// What the holder of a token may do.
+#[derive(Clone, Copy, Debug, ValueEnum, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum TokenOperation {
+    /// Calls that only look.
+    Read,
+    /// Calls that add or change.
+    Write,
+    /// Calls that remove, and those that do not say what they do.
+    Destructive,
 }
 
 #[derive(Debug, Subcommand)]

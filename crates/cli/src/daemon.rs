@@ -14,14 +14,14 @@ use mcpproxy_control::{
 use mcpproxy_core::{ActivitySink, Durability, SystemClock};
 use mcpproxy_engine::{Engine, EngineSettings};
 use mcpproxy_gateway::access::Access;
-use mcpproxy_gateway::settings::Durability as LogDurability;
+use mcpproxy_gateway::settings::{Durability as LogDurability, OnFailure};
 use mcpproxy_gateway::{Active, Gateway, GatewayParts};
 use mcpproxy_mcp::dial::Dialer;
 use mcpproxy_store::{FileSink, NoSink};
 use mcpproxy_text::Limits;
 use mcpproxy_upstream::FleetSettings;
 use mcpproxy_upstream::child::Supervisor;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use tracing_subscriber::{EnvFilter, Registry, reload};
 
 use crate::args::Global;
@@ -201,14 +201,16 @@ fn active(loaded: &Loaded) -> Active {
 
 fn engine_settings(loaded: &Loaded) -> EngineSettings {
     let security = &loaded.config.security;
+    let activity = &loaded.config.gateway.activity;
     EngineSettings {
         classification: security.classification.clone(),
         flow_policy: security.flow_policy.clone(),
         flow_tracking: security.flow_tracking.clone(),
-        durability: match loaded.config.gateway.activity.durability {
+        durability: match activity.durability {
             LogDurability::Relaxed => Durability::Relaxed,
             LogDurability::Strict => Durability::Strict,
         },
+        refuse_unrecorded: activity.on_failure == OnFailure::Closed,
     }
 }
 
@@ -266,8 +268,37 @@ impl ConfigFiles {
     ) -> Result<(), ChangeFault> {
         let loaded = self.loaded()?;
         let file = loaded.file_of(name).unwrap_or(loaded.target);
-        change(&file).map_err(|fault| change_fault(&fault, name))?;
-        self.reload().map(drop)
+        let reload = || self.reload().map(drop).map_err(NotMade::Reload);
+        edit::tried(&file, change, reload).map_err(|fault| match fault {
+            NotMade::Edit(fault) => change_fault(&fault, name),
+            NotMade::Reload(fault) => {
+                // The file is as it was: the gateway need not go on saying that it is bad.
+                drop(self.reload());
+                fault
+            }
+        })
+    }
+}
+
+/// Why a change of the files was not made.
+enum NotMade {
+    Edit(mcpproxy_config::Error),
+    Reload(ChangeFault),
+}
+
+impl From<mcpproxy_config::Error> for NotMade {
+    fn from(fault: mcpproxy_config::Error) -> Self {
+        Self::Edit(fault)
+    }
+}
+
+fn as_object(settings: Value) -> Result<Map<String, Value>, ChangeFault> {
+    match settings {
+        Value::Object(settings) => Ok(settings),
+        _ => Err(ChangeFault::Invalid {
+            reason: "the settings of an upstream must be an object".to_owned(),
+            hint: None,
+        }),
     }
 }
 
@@ -286,11 +317,13 @@ fn change_fault(fault: &mcpproxy_config::Error, name: &str) -> ChangeFault {
 
 impl Configurer for ConfigFiles {
     fn add_upstream(&self, name: &str, settings: Value) -> Result<(), ChangeFault> {
-        let Value::Object(settings) = settings else {
-            let reason = "the settings of an upstream must be an object".to_owned();
-            return Err(ChangeFault::Invalid { reason, hint: None });
-        };
+        let settings = as_object(settings)?;
         self.edit(name, |file| edit::add_upstream(file, name, &settings))
+    }
+
+    fn change_upstream(&self, name: &str, settings: Value) -> Result<(), ChangeFault> {
+        let settings = as_object(settings)?;
+        self.edit(name, |file| edit::patch_upstream(file, name, &settings))
     }
 
     fn remove_upstream(&self, name: &str) -> Result<(), ChangeFault> {

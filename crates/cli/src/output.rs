@@ -44,7 +44,11 @@ pub(crate) fn error(message: &str, hint: Option<&str>) {
     } else {
         ("", "", "")
     };
-    drop(writeln!(stderr, "{red}error:{plain} {message}"));
+    for line in message.lines() {
+        // A line that is set in goes on with what is said above it.
+        let mark = if line.starts_with(' ') { "" } else { "error: " };
+        drop(writeln!(stderr, "{red}{mark}{plain}{line}"));
+    }
     if let Some(hint) = hint {
         drop(writeln!(stderr, "{cyan}hint:{plain} {hint}"));
     }

@@ -84,6 +84,22 @@ pub fn set_enabled(file: &Path, name: &str, enabled: bool) -> Result<(), Error> 
     )
 }
 
+/// Makes a change that holds only if `check` finds the configuration good afterwards: otherwise the
+/// file is as it was, so that a mistake does not keep the next start from succeeding.
+pub fn tried<E: From<Error>>(
+    file: &Path,
+    change: impl FnOnce(&Path) -> Result<(), Error>,
+    check: impl FnOnce() -> Result<(), E>,
+) -> Result<(), E> {
+    let before = std::fs::read_to_string(file).ok();
+    change(file)?;
+    let checked = check();
+    if checked.is_err() {
+        write::restore(file, before.as_deref())?;
+    }
+    checked
+}
+
 fn only(name: &str, entry: Map<String, Value>) -> Value {
     Value::Object(Map::from_iter([(name.to_owned(), Value::Object(entry))]))
 }

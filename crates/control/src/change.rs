@@ -25,6 +25,8 @@ pub enum Act {
     RevokeToken,
     /// Adds an upstream.
     AddUpstream,
+    /// Changes the settings of an upstream.
+    ChangeUpstream,
     /// Removes an upstream.
     RemoveUpstream,
     /// Switches an upstream on.
@@ -44,6 +46,7 @@ impl fmt::Display for Act {
             Self::ListTokens => "list tokens",
             Self::RevokeToken => "revoke a token",
             Self::AddUpstream => "add an upstream",
+            Self::ChangeUpstream => "change an upstream",
             Self::RemoveUpstream => "remove an upstream",
             Self::EnableUpstream => "enable an upstream",
             Self::DisableUpstream => "disable an upstream",

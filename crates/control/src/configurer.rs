@@ -11,6 +11,8 @@ use serde::Serialize;
 pub trait Configurer: Send + Sync + fmt::Debug {
     /// Adds an upstream with settings as the configuration file has them.
     fn add_upstream(&self, name: &str, settings: serde_json::Value) -> Result<(), ChangeFault>;
+    /// Changes the named settings of an upstream; `null` takes one out.
+    fn change_upstream(&self, name: &str, settings: serde_json::Value) -> Result<(), ChangeFault>;
     /// Removes an upstream.
     fn remove_upstream(&self, name: &str) -> Result<(), ChangeFault>;
     /// Switches an upstream on or off.

@@ -182,6 +182,18 @@ impl Control {
         Ok(self.made(mandate, name))
     }
 
+    /// Changes the named settings of an upstream; `null` takes one out.
+    pub fn change_upstream(
+        &self,
+        who: &Principal,
+        name: &str,
+        settings: serde_json::Value,
+    ) -> Result<Change, Refused> {
+        let mandate = Mandate::of(who, Act::ChangeUpstream)?;
+        self.configurer.change_upstream(name, settings)?;
+        Ok(self.made(mandate, name))
+    }
+
     /// Removes an upstream.
     pub fn remove_upstream(&self, who: &Principal, name: &str) -> Result<Change, Refused> {
         let mandate = Mandate::of(who, Act::RemoveUpstream)?;

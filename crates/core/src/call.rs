@@ -108,6 +108,10 @@ pub struct Declared {
     pub sensitivity: Option<Box<str>>,
     /// Why it makes the call.
     pub reason: Option<Box<str>>,
+    /// Why it sends data outside.
+    pub flow_justification: Option<Box<str>>,
+    /// What kind of destination it says the data goes to.
+    pub flow_destination_type: Option<Box<str>>,
 }
 
 /// What an operation does to the world.

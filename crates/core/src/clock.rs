@@ -29,6 +29,13 @@ impl Tick {
 pub struct Wall(pub u64);
 
 impl Wall {
+    /// Returns the time that lies `span` later.
+    #[must_use]
+    pub fn after(self, span: Duration) -> Self {
+        let millis = u64::try_from(span.as_millis()).unwrap_or(u64::MAX);
+        Self(self.0.saturating_add(millis))
+    }
+
     /// Prints the time as RFC 3339 with milliseconds, in UTC.
     pub fn rfc3339(self) -> String {
         let (days, millis) = (self.0 / 86_400_000, self.0 % 86_400_000);

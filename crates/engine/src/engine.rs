@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
@@ -31,6 +32,8 @@ pub struct EngineSettings {
     pub flow_tracking: FlowTracking,
     /// Whether a record must be on disk before the answer leaves.
     pub durability: Durability,
+    /// Whether calls are refused while they cannot be recorded; strict durability always does.
+    pub refuse_unrecorded: bool,
 }
 
 /// What `before` came to.
@@ -51,6 +54,7 @@ pub struct Engine {
     fields: Fields,
     stops: Stops,
     sink: Arc<dyn ActivitySink>,
+    lost: AtomicU64,
     clock: Arc<dyn Clock>,
 }
 
@@ -67,6 +71,7 @@ impl Engine {
             fields: Fields::default(),
             stops: Stops::default(),
             sink,
+            lost: AtomicU64::new(0),
             clock,
         }
     }
@@ -91,15 +96,13 @@ impl Engine {
         match verdict.action {
             Action::Allow | Action::Warn | Action::Ask => {
                 // Evidence before the act: what cannot be written down does not leave.
-                if settings.durability == Durability::Strict
-                    && let Err(fault) = self.intent(&call, &verdict).await
-                {
+                if let Err(fault) = self.recordable(&call, &verdict, &settings).await {
                     return Before::Unrecorded(fault);
                 }
                 let until = call.deadline;
                 Before::Cleared(Box::new(Cleared::issue(call, verdict, until)))
             }
-            Action::Deny => self.denied(&call, verdict, settings.durability).await,
+            Action::Deny => self.denied(&call, verdict, &settings).await,
         }
     }
 
@@ -124,7 +127,41 @@ impl Engine {
                 .record(call.session, &call.tool.upstream, body, limits, now);
         }
         let record = record(call, cleared.verdict(), outcome, problem);
-        self.keep(call, record, settings.durability).await
+        let kept = self.keep(call, record, settings.durability).await;
+        self.settle(kept, &settings)
+    }
+
+    /// Finds out whether a call can be written down, before it leaves.
+    async fn recordable(
+        &self,
+        call: &Call,
+        verdict: &Verdict,
+        settings: &EngineSettings,
+    ) -> Result<(), SinkFault> {
+        match settings.durability {
+            Durability::Strict => self.intent(call, verdict).await,
+            Durability::Relaxed => match self.sink.problem() {
+                Some(why) if settings.refuse_unrecorded => Err(SinkFault::Broken(why)),
+                Some(_) | None => Ok(()),
+            },
+        }
+    }
+
+    /// Lets a call go on whose record was not taken, where the configuration says so; that it is
+    /// lost is counted.
+    fn settle(
+        &self,
+        kept: Result<(), SinkFault>,
+        settings: &EngineSettings,
+    ) -> Result<(), SinkFault> {
+        let closed = settings.durability == Durability::Strict || settings.refuse_unrecorded;
+        match kept {
+            Err(_) if !closed => {
+                self.lost.fetch_add(1, Ordering::Relaxed);
+                Ok(())
+            }
+            kept => kept,
+        }
     }
 
     /// Writes down, durably, that a call is about to leave.
@@ -150,13 +187,21 @@ impl Engine {
 
     /// Says why records are being lost, while they are.
     pub fn record_problem(&self) -> Option<String> {
-        self.sink.problem()
+        let lost = self.lost.load(Ordering::Relaxed);
+        let lost = (lost > 0).then(|| format!("{lost} records were lost: the queue was full"));
+        self.sink.problem().or(lost)
     }
 
-    async fn denied(&self, call: &Call, verdict: Arc<Verdict>, how: Durability) -> Before {
+    async fn denied(
+        &self,
+        call: &Call,
+        verdict: Arc<Verdict>,
+        settings: &EngineSettings,
+    ) -> Before {
         let mut record = record(call, &verdict, &nothing(Status::Blocked), verdict.reason());
         record.kind = "policy_decision";
-        match self.keep(call, record, how).await {
+        let kept = self.keep(call, record, settings.durability).await;
+        match self.settle(kept, settings) {
             Ok(()) => Before::Denied(verdict),
             Err(fault) => Before::Unrecorded(fault),
         }
@@ -206,6 +251,18 @@ fn nothing(status: Status) -> Outcome {
 /// The longest text of one field of a record, in characters. Names and addresses are whatever the
 /// agent wrote: without a bound, a few calls would push everything else out of the log.
 const RECORDED: usize = 256;
+
+/// What an agent declares, with its own words cut like any text of a record.
+fn shortened(declared: &Declared) -> Declared {
+    let cut = |text: &Option<Box<str>>| text.as_deref().map(|text| short(text).into());
+    Declared {
+        operation: declared.operation,
+        sensitivity: cut(&declared.sensitivity),
+        reason: cut(&declared.reason),
+        flow_justification: cut(&declared.flow_justification),
+        flow_destination_type: cut(&declared.flow_destination_type),
+    }
+}
 
 fn short(text: &str) -> String {
     let mut shown: String = text.chars().take(RECORDED).collect();
@@ -257,14 +314,7 @@ fn record(call: &Call, verdict: &Verdict, outcome: &Outcome, problem: Option<&st
         decision: verdict.action,
         flow_type: verdict.flow,
         risk: verdict.risk,
-        declared: Declared {
-            reason: call
-                .declared
-                .reason
-                .as_deref()
-                .map(|reason| short(reason).into()),
-            ..call.declared.clone()
-        },
+        declared: shortened(&call.declared),
         findings: verdict.findings.to_vec(),
     }
 }

@@ -19,6 +19,7 @@ fn settings(durability: Durability) -> EngineSettings {
         flow_policy: FlowPolicy::default(),
         flow_tracking: FlowTracking::default(),
         durability,
+        refuse_unrecorded: false,
     }
 }
 

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use mcpproxy_core::{Door, Principal, SessionKey, UpstreamId};
+use mcpproxy_mcp::envelope::Envelope;
 use mcpproxy_mcp::era::Era;
 use mcpproxy_upstream::{Caller, Greeting, Listener};
 use tokio::sync::{mpsc, watch};
@@ -41,6 +42,31 @@ impl Downstream {
             key: session.key,
             greeting: session.greeting.clone(),
             session: Some(Arc::clone(session)),
+        }
+    }
+
+    /// Returns the sender of a message that stands for itself.
+    pub fn of_envelope(
+        envelope: Envelope,
+        who: Principal,
+        mode: RoutingMode,
+        key: SessionKey,
+    ) -> Self {
+        let greeting = Greeting {
+            version: envelope.version,
+            capabilities: envelope.capabilities,
+            client_info: envelope
+                .client_info
+                .unwrap_or_else(|| Greeting::default().client_info),
+        };
+        Self {
+            who,
+            door: Door::Mcp,
+            era: Era::Modern,
+            mode,
+            key,
+            greeting,
+            session: None,
         }
     }
 

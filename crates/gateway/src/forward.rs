@@ -16,6 +16,7 @@ use mcpproxy_text as text;
 use mcpproxy_upstream::instance::ticket;
 use mcpproxy_upstream::settings::Scope;
 use mcpproxy_upstream::{Caller, FromUpstream, Instance, Upstream};
+use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout_at};
 
@@ -125,6 +126,27 @@ pub(crate) async fn conversation(
         drop(judge(gateway, downstream, &target, deadline, (&greeting, kind, 0)).await?);
     }
     Ok(upstream.instance(&caller).await?)
+}
+
+/// Takes a page of an earlier answer through the engine: it leaves for the downstream now.
+pub(crate) async fn reread(
+    gateway: &Gateway,
+    downstream: &Downstream,
+    frame: &Frame,
+    target: &Target,
+    page: &Value,
+) -> Result<(), Failure> {
+    let started = Instant::now();
+    let deadline = started + gateway.call_timeout(target.upstream.settings());
+    let kind = MessageKind::Request(Arc::clone(frame.method()));
+    let cleared = judge(gateway, downstream, target, deadline, (frame, kind, 0)).await?;
+    let outcome = Outcome {
+        body: page.to_string().into(),
+        status: Status::Success,
+        took: started.elapsed(),
+    };
+    let kept = gateway.engine.after(&cleared, &outcome, None).await;
+    kept.map_err(|fault| Failure::internal(fault.to_string()))
 }
 
 /// Takes a message through the engine.

@@ -2,7 +2,8 @@
 //! force without disturbing what is under way.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
-use std::sync::{Arc, Mutex};
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
@@ -13,7 +14,7 @@ use mcpproxy_engine::Engine;
 use mcpproxy_mcp::seal::{self, Sealer};
 use mcpproxy_text::Limits;
 use mcpproxy_upstream::settings::UpstreamSettings;
-use mcpproxy_upstream::{Fleet, FleetSettings};
+use mcpproxy_upstream::{Fleet, FleetSettings, Upstream};
 use sha2::{Digest as _, Sha256};
 use tokio::runtime::Handle;
 use tokio::sync::{mpsc, watch};
@@ -81,6 +82,8 @@ pub struct Gateway {
     pub clock: Arc<dyn Clock>,
     /// The problem of the latest reload, if it failed.
     pub reload_problem: ArcSwap<Option<String>>,
+    /// The address that is listened at, once it is.
+    pub bound: OnceLock<SocketAddr>,
     /// When the gateway was started.
     pub since: mcpproxy_core::Wall,
     stopping: watch::Sender<bool>,
@@ -120,6 +123,7 @@ impl Gateway {
             hub,
             parked: Parked::new(sealer),
             cache: Cache::default(),
+            bound: OnceLock::new(),
             since: parts.clock.wall(),
             clock: parts.clock,
             reload_problem: ArcSwap::default(),
@@ -163,6 +167,16 @@ impl Gateway {
         for name in before.keys().filter(|name| !serves(name)) {
             self.hub.forget(name);
         }
+    }
+
+    /// Returns the upstreams that a caller may know of, by name: a token's scope limits what it
+    /// sees as it limits what it calls.
+    pub fn known_to(&self, who: &Principal) -> Vec<Arc<Upstream>> {
+        let all = self.fleet.all();
+        let known = all
+            .values()
+            .filter(|upstream| self.access.reaches(who, upstream.name()).is_ok());
+        known.cloned().collect()
     }
 
     /// Returns the bounds of a message's form.

@@ -8,11 +8,10 @@ use std::time::Duration;
 use bytes::Bytes;
 use mcpproxy_core::{Door, Principal, SessionBasis, SessionKey};
 use mcpproxy_mcp::envelope::{Envelope, EnvelopeRefusal};
-use mcpproxy_mcp::era::{self, Era, META_VERSION};
+use mcpproxy_mcp::era::{self, META_VERSION};
 use mcpproxy_mcp::line::{LineReader, push_line};
 use mcpproxy_mcp::{Frame, FrameKind, Refusal, compose};
 use mcpproxy_text as text;
-use mcpproxy_upstream::Greeting;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _};
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
@@ -218,22 +217,8 @@ impl Connection {
     fn modern(&self, frame: &Frame) -> Result<Downstream, EnvelopeRefusal> {
         let envelope = Envelope::read(frame)?;
         Envelope::check_version(&envelope.version, frame.id())?;
-        let greeting = Greeting {
-            version: envelope.version,
-            capabilities: envelope.capabilities,
-            client_info: envelope
-                .client_info
-                .unwrap_or_else(|| Greeting::default().client_info),
-        };
-        Ok(Downstream {
-            who: self.who.clone(),
-            door: Door::Mcp,
-            era: Era::Modern,
-            mode: self.mode,
-            key: self.key,
-            greeting,
-            session: None,
-        })
+        let who = self.who.clone();
+        Ok(Downstream::of_envelope(envelope, who, self.mode, self.key))
     }
 
     async fn open(self: &Arc<Self>, frame: &Frame) {

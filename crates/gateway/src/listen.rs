@@ -14,7 +14,7 @@ use mcpproxy_mcp::compose::{self, quoted};
 use mcpproxy_mcp::era::{Era, META_SUBSCRIPTION};
 use mcpproxy_text as text;
 use mcpproxy_upstream::instance::ticket;
-use mcpproxy_upstream::{FromUpstream, Instance};
+use mcpproxy_upstream::{FromUpstream, Instance, Upstream};
 use serde_json::{Map, Value};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::AbortHandle;
@@ -136,10 +136,11 @@ impl Watching {
         if named.is_empty() {
             return watching;
         }
-        listing::settle(gateway).await;
+        let known = gateway.known_to(&downstream.who);
+        listing::settle(&known).await;
         let mut modern: BTreeMap<UpstreamId, (Arc<Instance>, Vec<String>)> = BTreeMap::new();
         for uri in named {
-            let instance = match admitted(gateway, downstream, frame, &uri).await {
+            let instance = match admitted(gateway, downstream, &known, frame, &uri).await {
                 Ok(instance) => instance,
                 Err(failure) => {
                     tracing::debug!("no updates of a resource: {failure}");
@@ -225,12 +226,12 @@ pub(crate) async fn resubscribe(watches: &Watches, instance: &Instance, uri: &st
 async fn admitted(
     gateway: &Arc<Gateway>,
     downstream: &Downstream,
+    known: &[Arc<Upstream>],
     frame: &Frame,
     uri: &str,
 ) -> Result<Arc<Instance>, Failure> {
     check_length(uri)?;
-    let upstream = listing::offering(gateway, uri);
-    let upstream = upstream.ok_or_else(|| Failure::params("no upstream offers it"))?;
+    let upstream = listing::offering(known, uri)?;
     let access = &gateway.access;
     access.permits(&downstream.who, upstream.name(), Some(Operation::Read))?;
     let instance = upstream.own_instance().await?;

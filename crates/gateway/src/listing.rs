@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
+use mcpproxy_core::Principal;
 use mcpproxy_mcp::Frame;
 use mcpproxy_mcp::compose::quoted;
 use mcpproxy_mcp::era::Era;
@@ -11,6 +12,7 @@ use mcpproxy_text::{self as text, Splice};
 use mcpproxy_upstream::catalogue::Entry;
 use mcpproxy_upstream::{Listed, State, Upstream};
 
+use crate::downstream::Downstream;
 use crate::error::Failure;
 use crate::gateway::Gateway;
 use crate::router::{Answer, SEPARATOR};
@@ -23,15 +25,15 @@ const PAGE: usize = 1000;
 /// Lists tools: those of all upstreams under prefixed names, or the gateway's own.
 pub async fn tools(
     gateway: &Gateway,
-    mode: RoutingMode,
+    downstream: &Downstream,
     frame: &Frame,
-    era: Era,
 ) -> Result<Answer, Failure> {
-    if mode == RoutingMode::Call {
+    let era = downstream.era;
+    if downstream.mode == RoutingMode::Call {
         let own = toolbox::descriptors(gateway.active().settings.management_tools);
         return page(frame, "tools", &own, era);
     }
-    let entries = collect(gateway, |upstream, listed, found| {
+    let entries = collect(gateway, &downstream.who, |upstream, listed, found| {
         for card in &listed.tools {
             found.push(with_prefix(upstream, card.name.as_str(), card.text()));
         }
@@ -52,42 +54,58 @@ pub fn tools_of(upstream: &Upstream, frame: &Frame, era: Era) -> Result<Answer, 
 }
 
 /// Lists prompts under prefixed names.
-pub async fn prompts(gateway: &Gateway, frame: &Frame, era: Era) -> Result<Answer, Failure> {
-    let entries = collect(gateway, |upstream, listed, found| {
+pub async fn prompts(
+    gateway: &Gateway,
+    downstream: &Downstream,
+    frame: &Frame,
+) -> Result<Answer, Failure> {
+    let entries = collect(gateway, &downstream.who, |upstream, listed, found| {
         for prompt in &listed.prompts {
             found.push(with_prefix(upstream, &prompt.key, raw(prompt)));
         }
     })
     .await;
-    page(frame, "prompts", &entries, era)
+    page(frame, "prompts", &entries, downstream.era)
 }
 
 /// Lists resources. Their addresses are not changed: results refer to them.
-pub async fn resources(gateway: &Gateway, frame: &Frame, era: Era) -> Result<Answer, Failure> {
-    let entries = collect(gateway, |_, listed, found| {
+pub async fn resources(
+    gateway: &Gateway,
+    downstream: &Downstream,
+    frame: &Frame,
+) -> Result<Answer, Failure> {
+    let entries = collect(gateway, &downstream.who, |_, listed, found| {
         found.extend(listed.resources.iter().map(|entry| raw(entry).to_owned()));
     })
     .await;
-    page(frame, "resources", &entries, era)
+    page(frame, "resources", &entries, downstream.era)
 }
 
 /// Lists resource templates.
-pub async fn templates(gateway: &Gateway, frame: &Frame, era: Era) -> Result<Answer, Failure> {
-    let entries = collect(gateway, |_, listed, found| {
+pub async fn templates(
+    gateway: &Gateway,
+    downstream: &Downstream,
+    frame: &Frame,
+) -> Result<Answer, Failure> {
+    let entries = collect(gateway, &downstream.who, |_, listed, found| {
         found.extend(listed.templates.iter().map(|entry| raw(entry).to_owned()));
     })
     .await;
-    page(frame, "resourceTemplates", &entries, era)
+    page(frame, "resourceTemplates", &entries, downstream.era)
 }
 
-/// Goes through the catalogues of all upstreams, waiting briefly for those that are starting:
+/// Goes through the catalogues of the upstreams that a caller may know of, waiting briefly for those that are starting:
 /// one that is slow or down never holds up the list of the others for long.
-async fn collect(gateway: &Gateway, add: impl Fn(&str, &Listed, &mut Vec<String>)) -> Vec<String> {
-    let all = gateway.fleet.all();
-    settle(gateway).await;
+async fn collect(
+    gateway: &Gateway,
+    who: &Principal,
+    add: impl Fn(&str, &Listed, &mut Vec<String>),
+) -> Vec<String> {
+    let known = gateway.known_to(who);
+    settle(&known).await;
     let mut found = Vec::new();
-    for (name, upstream) in all.iter() {
-        add(name.as_str(), &upstream.listed(), &mut found);
+    for upstream in &known {
+        add(upstream.name().as_str(), &upstream.listed(), &mut found);
     }
     found
 }
@@ -96,10 +114,9 @@ async fn collect(gateway: &Gateway, add: impl Fn(&str, &Listed, &mut Vec<String>
 const SETTLE: std::time::Duration = std::time::Duration::from_secs(2);
 
 /// Wakes lazy upstreams and waits for those that are starting, all at once.
-pub async fn settle(gateway: &Gateway) {
-    let all = gateway.fleet.all();
+pub async fn settle(upstreams: &[Arc<Upstream>]) {
     let mut waiting = Vec::new();
-    for upstream in all.values().filter(|upstream| upstream.settings().enabled) {
+    for upstream in upstreams.iter().filter(|one| one.settings().enabled) {
         upstream.wake();
         if matches!(upstream.state(), State::Idle | State::Starting) {
             waiting.push(upstream.tried(SETTLE));
@@ -158,46 +175,76 @@ fn read_cursor(cursor: &str) -> Option<usize> {
         .ok()
 }
 
-/// Finds the upstream that offers the resource that a request names: by its exact address first,
-/// then by template.
-pub async fn owner_of(gateway: &Gateway, frame: &Frame) -> Result<Arc<Upstream>, Failure> {
+/// Finds the upstream that offers the resource that a request names.
+pub async fn owner_of(
+    gateway: &Gateway,
+    downstream: &Downstream,
+    frame: &Frame,
+) -> Result<Arc<Upstream>, Failure> {
     let named = frame
         .parameter(&["uri"])
         .or_else(|| frame.parameter(&["ref", "uri"]));
     let uri = named.ok_or_else(|| Failure::params("`uri` is missing"))?;
-    settle(gateway).await;
-    let owner = offering(gateway, &uri);
-    owner.ok_or_else(|| Failure::params(format!("no upstream offers the resource `{uri}`")))
+    let known = gateway.known_to(&downstream.who);
+    settle(&known).await;
+    offering(&known, &uri)
 }
 
-/// Finds the upstream that offers a resource, among those that are up.
-pub fn offering(gateway: &Gateway, uri: &str) -> Option<Arc<Upstream>> {
-    let all = gateway.fleet.all();
-    let exact = all.values().find(|upstream| {
-        let listed = upstream.listed();
-        listed
-            .resources
-            .iter()
-            .chain(&listed.templates)
-            .any(|entry| entry.key == uri)
+/// Finds the upstream that offers a resource: by its exact address first, then by the template
+/// that fixes most of it. Where two fit equally well nobody can say whose is meant, and guessing
+/// would send a request to the wrong one.
+pub fn offering(known: &[Arc<Upstream>], uri: &str) -> Result<Arc<Upstream>, Failure> {
+    let mut best: Vec<&Arc<Upstream>> = Vec::new();
+    let mut most = 0;
+    for upstream in known {
+        let fixed = fixed(&upstream.listed(), uri);
+        if fixed > most {
+            best.clear();
+            most = fixed;
+        }
+        if fixed > 0 && fixed == most {
+            best.push(upstream);
+        }
+    }
+    match best.as_slice() {
+        [] => Err(Failure::params(format!(
+            "no upstream offers the resource `{uri}`"
+        ))),
+        [only] => Ok(Arc::clone(only)),
+        several => {
+            let names: Vec<_> = several.iter().map(|one| one.name().as_str()).collect();
+            let names = names.join("`, `");
+            let message = format!(
+                "several upstreams offer the resource `{uri}` (`{names}`); use a token for one of them"
+            );
+            Err(Failure::params(message))
+        }
+    }
+}
+
+/// How much of an address an upstream's catalogue fixes: nothing, the characters outside the
+/// variables of a template that it fits, or all.
+fn fixed(listed: &Listed, uri: &str) -> usize {
+    let mut entries = listed.resources.iter().chain(&listed.templates);
+    if entries.any(|entry| entry.key == uri) {
+        return usize::MAX;
+    }
+    let fitting = listed.templates.iter().filter(|one| fits(&one.key, uri));
+    let lengths = fitting.map(|entry| {
+        let parts = entry.key.split('{');
+        let after = parts.map(|part| part.split_once('}').map_or(part, |(_, fixed)| fixed));
+        after.map(str::len).sum()
     });
-    let by_template = || {
-        all.values().find(|upstream| {
-            upstream
-                .listed()
-                .templates
-                .iter()
-                .any(|entry| fits(&entry.key, uri))
-        })
-    };
-    exact.or_else(by_template).cloned()
+    lengths.max().unwrap_or(0)
 }
 
-/// Tells whether an address fits a template: the fixed parts must occur in order.
+/// Tells whether an address fits a template: the fixed parts must occur in order, and the first
+/// names the scheme, since a template without one would claim every address there is.
 fn fits(template: &str, uri: &str) -> bool {
     let mut rest = uri;
     let mut parts = template.split('{');
-    let Some(after) = parts.next().and_then(|head| rest.strip_prefix(head)) else {
+    let head = parts.next().filter(|head| head.contains(':'));
+    let Some(after) = head.and_then(|head| rest.strip_prefix(head)) else {
         return false;
     };
     rest = after;
@@ -229,6 +276,7 @@ mod tests {
         check("repo://{owner}/{name}/raw", "repo://a/b/rawer", false);
         check("fixed://x", "fixed://x", true);
         check("fixed://x", "fixed://xy", false);
+        check("{+anything}", "file:///x", false);
     }
 
     #[test]

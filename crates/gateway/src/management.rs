@@ -30,7 +30,7 @@ pub fn upstream_servers(
         Failure::downstream(era::DENIED, "forbidden", refused.to_string())
     };
     match operation {
-        "list" => return Ok(json!({ "servers": list(gateway) })),
+        "list" => return Ok(json!({ "servers": list(gateway, who) })),
         "tail_log" => {
             owner_only(who, "read the log of an upstream")?;
             let wanted = arguments.get("lines").and_then(Value::as_u64).unwrap_or(50);
@@ -50,17 +50,17 @@ pub fn upstream_servers(
         "enable" => drop(control.enable_upstream(who, name()?).map_err(refuse)?),
         "disable" => drop(control.disable_upstream(who, name()?).map_err(refuse)?),
         "remove" => drop(control.remove_upstream(who, name()?).map_err(refuse)?),
-        "add" | "update" | "patch" => {
-            let settings = settings(arguments)?;
-            drop(
-                control
-                    .add_upstream(who, name()?, settings)
-                    .map_err(refuse)?,
-            );
+        "add" => {
+            let added = control.add_upstream(who, name()?, settings(arguments)?);
+            drop(added.map_err(refuse)?);
+        }
+        "update" | "patch" => {
+            let changed = control.change_upstream(who, name()?, settings(arguments)?);
+            drop(changed.map_err(refuse)?);
         }
         other => return Err(Failure::params(format!("unknown operation `{other}`"))),
     }
-    Ok(json!({ "done": operation, "servers": list(gateway) }))
+    Ok(json!({ "done": operation, "servers": list(gateway, who) }))
 }
 
 fn owner_only(who: &Principal, act: &str) -> Result<(), Failure> {
@@ -92,10 +92,10 @@ fn settings(arguments: &Value) -> Result<Value, Failure> {
     Ok(Value::Object(settings))
 }
 
-/// Describes all upstreams, without their secrets.
-pub fn list(gateway: &Gateway) -> Vec<Value> {
-    let all = gateway.fleet.all();
-    all.values().map(|upstream| describe(upstream)).collect()
+/// Describes the upstreams that a caller may know of, without their secrets.
+pub fn list(gateway: &Gateway, who: &Principal) -> Vec<Value> {
+    let known = gateway.known_to(who);
+    known.iter().map(|upstream| describe(upstream)).collect()
 }
 
 /// Describes one upstream, without its secrets.

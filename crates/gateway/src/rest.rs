@@ -11,7 +11,7 @@ use axum::routing::{get, post};
 use axum::{Extension, Json, Router};
 use http::{HeaderName, HeaderValue, StatusCode};
 use mcpproxy_control::{Kind, Refused, TokenScope};
-use mcpproxy_core::{Door, Principal, PrincipalKind, Wall};
+use mcpproxy_core::{Door, Principal, PrincipalKind};
 use mcpproxy_engine::StopScope;
 use mcpproxy_mcp::era::{self, Era, LEGACY_LATEST};
 use mcpproxy_mcp::{Frame, compose};
@@ -36,7 +36,10 @@ pub fn router(gateway: Arc<Gateway>) -> Router {
         .route("/status", get(status))
         .route("/diagnostics", get(diagnostics))
         .route("/servers", get(servers).post(add_server))
-        .route("/servers/{name}", get(server).delete(remove_server))
+        .route(
+            "/servers/{name}",
+            get(server).patch(change_server).delete(remove_server),
+        )
         .route(
             "/servers/{name}/{action}",
             get(look_at_server).post(act_on_server),
@@ -161,7 +164,8 @@ async fn status(AxumState(gateway): Shared, who: Who) -> Response {
     done(json!({
         "version": env!("CARGO_PKG_VERSION"),
         "since": gateway.since.rfc3339(),
-        "listen": active.settings.listen,
+        // The configured port may be 0, which stands for any.
+        "listen": gateway.bound.get().map_or(active.settings.listen.clone(), ToString::to_string),
         "routing_mode": active.settings.routing_mode,
         "upstreams": { "total": all.len(), "up": up },
         "sessions": gateway.sessions.len(),
@@ -198,7 +202,7 @@ async fn diagnostics(AxumState(gateway): Shared, who: Who) -> Response {
 
 async fn servers(AxumState(gateway): Shared, who: Who) -> Response {
     owner!(who);
-    done(management::list(&gateway))
+    done(management::list(&gateway, &who))
 }
 
 #[derive(Deserialize)]
@@ -211,6 +215,19 @@ struct NewServer {
 async fn add_server(AxumState(gateway): Shared, who: Who, Json(new): Json<NewServer>) -> Response {
     let control = gateway.access.control();
     match control.add_upstream(&who, &new.name, Value::Object(new.settings)) {
+        Ok(change) => done(json!({ "done": change.to_string() })),
+        Err(refusal) => refused(&refusal),
+    }
+}
+
+async fn change_server(
+    AxumState(gateway): Shared,
+    who: Who,
+    Path(name): Path<String>,
+    Json(settings): Json<Value>,
+) -> Response {
+    let control = gateway.access.control();
+    match control.change_upstream(&who, &name, settings) {
         Ok(change) => done(json!({ "done": change.to_string() })),
         Err(refusal) => refused(&refusal),
     }
@@ -291,13 +308,14 @@ async fn act_on_server(
 
 async fn tools(AxumState(gateway): Shared, who: Who) -> Response {
     owner!(who);
-    crate::listing::settle(&gateway).await;
+    let known = gateway.known_to(&who);
+    crate::listing::settle(&known).await;
     let mut tools = Vec::new();
-    for (name, upstream) in gateway.fleet.all().iter() {
+    for upstream in &known {
         for card in &upstream.listed().tools {
             let description = card.string(&["description"]).unwrap_or_default();
             let first = description.lines().next().unwrap_or_default();
-            let name = format!("{name}:{}", card.name);
+            let name = format!("{}:{}", upstream.name(), card.name);
             tools.push(json!({ "name": name, "description": first }));
         }
     }
@@ -337,7 +355,6 @@ struct ToolCall {
     arguments: Value,
 }
 
-/// Calls a tool the way an agent in call mode would, through the same engine.
 /// The status that says whose fault a failed call is.
 fn status_of(code: Option<i64>) -> StatusCode {
     match code {
@@ -348,6 +365,7 @@ fn status_of(code: Option<i64>) -> StatusCode {
     }
 }
 
+/// Calls a tool the way an agent in call mode would, through the same engine.
 async fn call_tool(AxumState(gateway): Shared, who: Who, Json(call): Json<ToolCall>) -> Response {
     let operation = call.operation.as_deref().unwrap_or("write");
     if !["read", "write", "destructive"].contains(&operation) {
@@ -486,23 +504,13 @@ async fn tokens(AxumState(gateway): Shared, who: Who) -> Response {
 #[derive(Deserialize)]
 struct NewToken {
     name: String,
-    #[serde(default)]
-    upstreams: Option<Vec<String>>,
-    #[serde(default)]
-    expires: Option<u64>,
+    #[serde(flatten)]
+    scope: TokenScope,
 }
 
 async fn create_token(AxumState(gateway): Shared, who: Who, Json(new): Json<NewToken>) -> Response {
-    let scope = TokenScope {
-        upstreams: new.upstreams,
-        operations: None,
-        expires: new.expires.map(Wall),
-    };
-    match gateway
-        .access
-        .control()
-        .create_token(&who, &new.name, scope)
-    {
+    let control = gateway.access.control();
+    match control.create_token(&who, &new.name, new.scope) {
         Ok(new) => done(json!({ "name": new.info.name, "token": new.secret.expose() })),
         Err(refusal) => refused(&refusal),
     }

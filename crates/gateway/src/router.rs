@@ -220,6 +220,7 @@ async fn single(
     origin: &mut Origin,
 ) -> Result<Answer, Failure> {
     let upstream = only_upstream(gateway)?;
+    gateway.access.reaches(&downstream.who, upstream.name())?;
     let filter = &upstream.settings().tools;
     let filtered = !filter.allow.is_empty() || !filter.deny.is_empty();
     match frame.method().as_ref() {
@@ -325,12 +326,11 @@ async fn many(
     frame: &Frame,
     origin: &mut Origin,
 ) -> Result<Answer, Failure> {
-    let era = downstream.era;
     match frame.method().as_ref() {
-        "tools/list" => listing::tools(gateway, downstream.mode, frame, era).await,
-        "prompts/list" => listing::prompts(gateway, frame, era).await,
-        "resources/list" => listing::resources(gateway, frame, era).await,
-        "resources/templates/list" => listing::templates(gateway, frame, era).await,
+        "tools/list" => listing::tools(gateway, downstream, frame).await,
+        "prompts/list" => listing::prompts(gateway, downstream, frame).await,
+        "resources/list" => listing::resources(gateway, downstream, frame).await,
+        "resources/templates/list" => listing::templates(gateway, downstream, frame).await,
         "server/discover" => Ok(Answer::Result(own_discover(gateway))),
         "logging/setLevel" => Ok(Answer::Result("{}".to_owned())),
         "subscriptions/listen" => listen(gateway, downstream, frame, origin).await,
@@ -342,11 +342,11 @@ async fn many(
         }
         "completion/complete" => completion(gateway, downstream, frame, origin).await,
         "resources/read" => {
-            let upstream = listing::owner_of(gateway, frame).await?;
+            let upstream = listing::owner_of(gateway, downstream, frame).await?;
             pass(gateway, downstream, frame, upstream, origin).await
         }
         "resources/subscribe" | "resources/unsubscribe" => {
-            let upstream = listing::owner_of(gateway, frame).await?;
+            let upstream = listing::owner_of(gateway, downstream, frame).await?;
             subscribe(gateway, downstream, frame, upstream, origin).await
         }
         method if method.starts_with("tasks/") => {
@@ -399,7 +399,7 @@ async fn completion(
     if frame.parameter(&["ref", "name"]).is_some() {
         return prefixed(gateway, downstream, frame, &["ref", "name"], origin).await;
     }
-    let upstream = listing::owner_of(gateway, frame).await?;
+    let upstream = listing::owner_of(gateway, downstream, frame).await?;
     pass(gateway, downstream, frame, upstream, origin).await
 }
 

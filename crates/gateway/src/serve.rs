@@ -115,7 +115,8 @@ pub async fn serve(gateway: Arc<Gateway>, listening: Listening, stop: impl Futur
             settings.limits.connections.min(Semaphore::MAX_PERMITS),
         )),
     };
-    let Listening { tcp, unix, .. } = listening;
+    let Listening { address, tcp, unix } = listening;
+    let _known = gateway.bound.set(address);
     let (unix, socket) = unix.map_or((None, None), |(unix, path)| (Some(unix), Some(path)));
     let mut sweep = tokio::time::interval(SWEEP);
     tokio::pin!(stop);

@@ -154,6 +154,8 @@ pub struct ActivitySettings {
     pub enabled: bool,
     /// Whether an answer waits until its record is on disk.
     pub durability: Durability,
+    /// What happens to calls that cannot be recorded, where `durability` is relaxed.
+    pub on_failure: OnFailure,
     /// Size after which the oldest records are dropped.
     pub max_bytes: ByteSize,
 }
@@ -167,6 +169,17 @@ pub enum Durability {
     Relaxed,
     /// The record is on disk before the answer leaves.
     Strict,
+}
+
+/// What happens to calls that cannot be recorded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum OnFailure {
+    /// They go on, and `status` and `doctor` say that records are lost.
+    #[default]
+    Open,
+    /// They are refused.
+    Closed,
 }
 
 impl Default for Settings {
@@ -216,6 +229,7 @@ impl Default for ActivitySettings {
         Self {
             enabled: true,
             durability: Durability::default(),
+            on_failure: OnFailure::default(),
             max_bytes: ByteSize::from_mib(256),
         }
     }

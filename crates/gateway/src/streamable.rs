@@ -13,7 +13,7 @@ use http::{HeaderMap, HeaderValue, Method, Request, StatusCode};
 use http_body::Body;
 use mcpproxy_core::Principal;
 use mcpproxy_mcp::body::read_bounded;
-use mcpproxy_mcp::era::{self, LEGACY_VERSIONS, META_VERSION, MODERN_VERSIONS};
+use mcpproxy_mcp::era::{self, Era, LEGACY_VERSIONS, META_VERSION, MODERN_VERSIONS};
 use mcpproxy_mcp::{Error, Frame, Refusal, compose, header};
 use mcpproxy_text as text;
 
@@ -99,10 +99,10 @@ where
         Ok(frame) => frame,
         Err(answer) => return *answer,
     };
-    if is_modern(&headers, &frame) {
-        modern(gateway, who, mode, &headers, frame).await
-    } else {
-        legacy(gateway, who, mode, &headers, frame).await
+    match era_of(&headers, &frame) {
+        Ok(Era::Modern) => modern(gateway, who, mode, &headers, frame).await,
+        Ok(Era::Legacy) => legacy(gateway, who, mode, &headers, frame).await,
+        Err(refusal) => refused(&refusal, None),
     }
 }
 
@@ -129,13 +129,21 @@ fn accepts(headers: &HeaderMap) -> bool {
 }
 
 /// Tells the era of a message: by its header, or where that is missing or unknown, by whether it
-/// carries a version itself.
-fn is_modern(headers: &HeaderMap, frame: &Frame) -> bool {
-    let carries = || text::get(frame.params(), &["_meta", META_VERSION]).is_some();
+/// carries a version itself. One that says both is refused: whoever stands behind could read it
+/// the other way.
+fn era_of(headers: &HeaderMap, frame: &Frame) -> Result<Era, Refusal> {
+    header::check_single(headers, frame)?;
+    let carries = text::get(frame.params(), &["_meta", META_VERSION]).is_some();
     match headers.get(header::VERSION).and_then(header::decode) {
-        Some(version) if MODERN_VERSIONS.contains(&version.as_ref()) => true,
-        Some(version) if LEGACY_VERSIONS.contains(&version.as_ref()) => false,
-        Some(_) | None => carries(),
+        Some(version) if MODERN_VERSIONS.contains(&version.as_ref()) => Ok(Era::Modern),
+        Some(version) if LEGACY_VERSIONS.contains(&version.as_ref()) && carries => {
+            let name = header::VERSION;
+            let message = format!("header `{name}` does not repeat the version in `_meta`");
+            Err(header::mismatch(frame, message))
+        }
+        Some(version) if LEGACY_VERSIONS.contains(&version.as_ref()) => Ok(Era::Legacy),
+        Some(_) | None if carries => Ok(Era::Modern),
+        Some(_) | None => Ok(Era::Legacy),
     }
 }
 

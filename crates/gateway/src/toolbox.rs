@@ -10,7 +10,7 @@ pub(crate) use retrieve::describe_state;
 
 use std::sync::Arc;
 
-use mcpproxy_core::{Declared, Operation, ToolName};
+use mcpproxy_core::{Declared, Operation, ToolName, ToolRef};
 use mcpproxy_mcp::compose::{self, quoted};
 use mcpproxy_mcp::era::Era;
 use mcpproxy_mcp::{Frame, FrameKind};
@@ -19,13 +19,13 @@ use serde_json::{Value, json};
 
 use crate::downstream::Downstream;
 use crate::error::Failure;
-use crate::forward::Origin;
+use crate::forward::{Origin, Target, reread};
 use crate::gateway::Gateway;
 use crate::management;
 use crate::router::{Answer, to_upstream};
 
-/// The longest reason that an agent may give.
-const REASON: usize = 1000;
+/// The longest text with which an agent may explain a call, in characters.
+const WORDS: usize = 1000;
 
 /// Calls one of the gateway's own tools.
 pub async fn call(
@@ -42,12 +42,16 @@ pub async fn call(
         "call_tool_read" => Operation::Read,
         "call_tool_write" => Operation::Write,
         "call_tool_destructive" => Operation::Destructive,
-        _ => return own(gateway, downstream, &tool, &arguments).await,
+        _ => return own(gateway, downstream, frame, &tool, &arguments).await,
     };
     let inner = unwrapped(frame, &arguments, gateway.limits())?;
     let declared = declared(operation, &arguments)?;
     let upstream = gateway.fleet.get(&inner.upstream)?;
     let name = ToolName::new(inner.tool);
+    let from = ToolRef {
+        upstream: upstream.name().clone(),
+        tool: name.clone(),
+    };
     let answer = to_upstream(
         gateway,
         downstream,
@@ -58,19 +62,20 @@ pub async fn call(
         origin,
     )
     .await?;
-    Ok(cut(gateway, downstream, answer))
+    Ok(cut(gateway, downstream, from, answer))
 }
 
 async fn own(
     gateway: &Arc<Gateway>,
     downstream: &Downstream,
+    frame: &Frame,
     tool: &str,
     arguments: &Value,
 ) -> Result<Answer, Failure> {
     let value = match tool {
-        "retrieve_tools" => retrieve::retrieve(gateway, arguments).await?,
-        "describe_tool" => retrieve::describe(gateway, arguments).await?,
-        "read_cache" => read_cache(gateway, downstream, arguments)?,
+        "retrieve_tools" => retrieve::retrieve(gateway, &downstream.who, arguments).await?,
+        "describe_tool" => retrieve::describe(gateway, &downstream.who, arguments).await?,
+        "read_cache" => read_cache(gateway, downstream, frame, arguments).await?,
         "upstream_servers" if gateway.active().settings.management_tools => {
             management::upstream_servers(gateway, downstream, arguments)?
         }
@@ -152,23 +157,28 @@ fn declared(operation: Operation, arguments: &Value) -> Result<Declared, Failure
         );
         return Err(Failure::params(message));
     }
-    let reason = text("intent_reason");
-    if reason
-        .as_ref()
-        .is_some_and(|reason| reason.chars().count() > REASON)
-    {
-        let message = format!("`intent_reason` is longer than {REASON} characters");
-        return Err(Failure::params(message));
-    }
+    let words = |name: &str| {
+        let given = text(name);
+        if given
+            .as_ref()
+            .is_some_and(|words| words.chars().count() > WORDS)
+        {
+            let message = format!("`{name}` is longer than {WORDS} characters");
+            return Err(Failure::params(message));
+        }
+        Ok(given)
+    };
     Ok(Declared {
         operation: Some(operation),
         sensitivity,
-        reason,
+        reason: words("intent_reason")?,
+        flow_justification: words("flow_justification")?,
+        flow_destination_type: words("flow_destination_type")?,
     })
 }
 
 /// Cuts an answer past the configured length and keeps the whole for `read_cache`.
-fn cut(gateway: &Gateway, downstream: &Downstream, answer: Answer) -> Answer {
+fn cut(gateway: &Gateway, downstream: &Downstream, from: ToolRef, answer: Answer) -> Answer {
     let limit = gateway.active().settings.tool_response_limit;
     let frame = match answer {
         Answer::Frame(frame) if limit > 0 && frame.kind() == FrameKind::Result => frame,
@@ -182,7 +192,7 @@ fn cut(gateway: &Gateway, downstream: &Downstream, answer: Answer) -> Answer {
     let head = cache::head(&whole, limit).to_owned();
     let Some(key) = gateway
         .cache
-        .keep(&downstream.who.name, whole, gateway.clock.tick())
+        .keep(&downstream.who.name, from, whole, gateway.clock.tick())
     else {
         return Answer::Frame(frame);
     };
@@ -201,15 +211,16 @@ fn cut(gateway: &Gateway, downstream: &Downstream, answer: Answer) -> Answer {
     ))
 }
 
-fn read_cache(
+/// Reads on in an answer that was cut. A page leaves like an answer, so it is judged and recorded
+/// like one.
+async fn read_cache(
     gateway: &Gateway,
     downstream: &Downstream,
+    frame: &Frame,
     arguments: &Value,
 ) -> Result<Value, Failure> {
-    let key = arguments
-        .get("key")
-        .and_then(Value::as_str)
-        .unwrap_or_default();
+    let key = arguments.get("key").and_then(Value::as_str);
+    let key = key.ok_or_else(|| Failure::params("`key` is missing"))?;
     let number = |name: &str, usual: usize| {
         let given = arguments.get(name).and_then(Value::as_u64);
         given.map_or(usual, |given| usize::try_from(given).unwrap_or(usize::MAX))
@@ -221,5 +232,21 @@ fn read_cache(
         number("offset", 0),
         number("limit", limit).min(limit),
     );
-    page.ok_or_else(|| Failure::params(format!("nothing is kept under `{key}`")))
+    let (from, page) =
+        page.ok_or_else(|| Failure::params(format!("nothing is kept under `{key}`")))?;
+    let upstream = gateway.fleet.get(from.upstream.as_str())?;
+    let read = Some(Operation::Read);
+    gateway
+        .access
+        .permits(&downstream.who, &from.upstream, read)?;
+    let target = Target {
+        upstream,
+        tool: from.tool,
+        declared: Declared {
+            operation: read,
+            ..Declared::default()
+        },
+    };
+    reread(gateway, downstream, frame, &target, &page).await?;
+    Ok(page)
 }

@@ -293,6 +293,12 @@ impl Parts {
         if !params_are_object {
             return Err(invalid("`params` must be an object"));
         }
+        // What the gateway owns stands in `_meta`: one that it cannot read it could not take out.
+        let params = self.params.clone().and_then(|span| raw.get(span));
+        let meta = params.and_then(|params| text::get(as_text(params), &["_meta"]));
+        if meta.is_some_and(|(meta, _)| !meta.starts_with('{')) {
+            return Err(invalid("`_meta` must be an object"));
+        }
         let (kind, payload) = match (&self.method, self.result, self.error) {
             (Some(_), None, None) if self.id.is_some() => (FrameKind::Request, None),
             (Some(_), None, None) => (FrameKind::Notification, None),

@@ -49,7 +49,8 @@ pub fn decode(value: &HeaderValue) -> Option<Cow<'_, str>> {
     String::from_utf8(bytes).ok().map(Cow::Owned)
 }
 
-fn mismatch(frame: &Frame, message: String) -> Refusal {
+/// Refuses a message whose headers and body disagree.
+pub fn mismatch(frame: &Frame, message: String) -> Refusal {
     let id = frame
         .id()
         .map(|id| bytes::Bytes::copy_from_slice(id.as_bytes()));
@@ -60,16 +61,20 @@ fn mismatch(frame: &Frame, message: String) -> Refusal {
     }
 }
 
-/// Checks that the routing headers of a modern request repeat its body.
-pub fn check(headers: &HeaderMap, frame: &Frame, version: &str) -> Result<(), Refusal> {
-    for name in [&VERSION, &METHOD, &NAME] {
+/// Checks that no header by which a message is routed appears twice: two readers could each go by
+/// another one.
+pub fn check_single(headers: &HeaderMap, frame: &Frame) -> Result<(), Refusal> {
+    for name in [&VERSION, &SESSION, &METHOD, &NAME] {
         if headers.get_all(name).iter().count() > 1 {
-            return Err(mismatch(
-                frame,
-                format!("header `{name}` appears more than once"),
-            ));
+            let message = format!("header `{name}` appears more than once");
+            return Err(mismatch(frame, message));
         }
     }
+    Ok(())
+}
+
+/// Checks that the routing headers of a modern request repeat its body.
+pub fn check(headers: &HeaderMap, frame: &Frame, version: &str) -> Result<(), Refusal> {
     let says = |name: &HeaderName| headers.get(name).and_then(decode);
     if says(&VERSION).as_deref() != Some(version) {
         let message = format!("header `{VERSION}` does not repeat the version in `_meta`");
@@ -84,8 +89,7 @@ pub fn check(headers: &HeaderMap, frame: &Frame, version: &str) -> Result<(), Re
     let Some(parameter) = name_parameter(frame.method()) else {
         return Ok(());
     };
-    let named = frame.parameter(&[parameter]);
-    if named.is_some() && says(&NAME) != named {
+    if says(&NAME) != frame.parameter(&[parameter]) {
         let message = format!("header `{NAME}` does not repeat parameter `{parameter}`");
         return Err(mismatch(frame, message));
     }
@@ -264,7 +268,9 @@ mod tests {
         let base = [("mcp-protocol-version", "v"), ("mcp-method", "tools/call")];
         let check = |extra: &[(&'static str, &str)], expect: Option<&str>| {
             let all: Vec<_> = base.iter().chain(extra).copied().collect();
-            let found = check(&headers(&all), &frame, "v")
+            let headers = headers(&all);
+            let found = check_single(&headers, &frame)
+                .and_then(|()| check(&headers, &frame, "v"))
                 .err()
                 .map(|refusal| refusal.message);
             assert_eq!(found.as_deref(), expect);

@@ -119,7 +119,8 @@ fn full(bytes: Bytes) -> OutBody {
     Full::new(bytes).map_err(|never| match never {}).boxed()
 }
 
-fn check_envelope(bytes: &[u8]) -> Result<()> {
+/// Fails unless the bytes are one JSON-RPC message.
+pub(super) fn check_envelope(bytes: &[u8]) -> Result<()> {
     let envelope: Envelope<'_> = serde_json::from_slice(bytes)?;
     let request = envelope.method.is_some();
     let answer = envelope.result.is_some() != envelope.error.is_some();

@@ -12,10 +12,9 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 use serde_json::json;
 
-use super::measure::resident_kb;
 use crate::gateway::{Gateway, Routing, Upstream};
 use crate::probe::Probe;
-use crate::process::{Guarded, free_address};
+use crate::process::{Guarded, free_address, resident_kb};
 
 const START_LIMIT: Duration = Duration::from_secs(20);
 /// A cold start takes milliseconds, so it is watched more closely than other waits.
@@ -158,7 +157,13 @@ impl Programs {
         }
     }
 
-    fn upstream(&self, link: Link, echo: SocketAddr) -> Upstream {
+    /// Returns the program under test.
+    pub(super) fn mcpproxy(&self) -> &Path {
+        &self.mcpproxy
+    }
+
+    /// Returns the echo upstream, behind a link.
+    pub(super) fn upstream(&self, link: Link, echo: SocketAddr) -> Upstream {
         match link {
             Link::Http => Upstream::Http {
                 url: format!("http://{echo}/mcp"),

@@ -22,8 +22,8 @@ use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-use self::answer::Answer;
-use self::question::Questions;
+pub(super) use self::answer::{Answer, judge};
+pub(super) use self::question::Questions;
 use super::stats::percentile;
 use super::wire::{block_on, read_bounded};
 use crate::Outcome;

@@ -10,6 +10,7 @@ use anyhow::{Context, Result, bail};
 
 use super::contestant::{Programs, Running};
 use super::load::Measured;
+use crate::process::resident_kb;
 
 const WATCH_EVERY: Duration = Duration::from_millis(20);
 /// What the generator may take beyond its time: connecting, warming up, calls that hang.
@@ -75,20 +76,6 @@ pub(super) fn run(programs: &Programs, running: &Running, cell: Cell) -> Result<
     })
 }
 
-/// Returns the resident memory of a process in KiB.
-pub(super) fn resident_kb(id: u32) -> Result<u32> {
-    let status = fs::read_to_string(format!("/proc/{id}/status"))
-        .with_context(|| format!("process {id} has ended"))?;
-    parse_resident(&status).context("no VmRSS in the status of a process")
-}
-
-fn parse_resident(status: &str) -> Option<u32> {
-    let line = status
-        .lines()
-        .find_map(|line| line.strip_prefix("VmRSS:"))?;
-    line.trim().strip_suffix("kB")?.trim().parse().ok()
-}
-
 fn cpu_ticks(id: u32) -> Result<u32> {
     let stat = fs::read_to_string(format!("/proc/{id}/stat"))
         .with_context(|| format!("process {id} has ended"))?;
@@ -119,10 +106,5 @@ mod tests {
         let stat = "42 (a b) c) S 1 42 42 0 -1 4194304 100 0 0 0 250 50 0 0 20 0 3 0 1 2";
         assert_eq!(parse_ticks(stat), Some(300));
         assert_eq!(parse_ticks("42 (a) S 1"), None);
-        assert_eq!(
-            parse_resident("VmHWM:\t 9 kB\nVmRSS:\t    1234 kB\n"),
-            Some(1234)
-        );
-        assert_eq!(parse_resident("Name: x"), None);
     }
 }

@@ -1,5 +1,7 @@
 //! `stdio`: connects an agent that knows only stdio to the running gateway, or runs one of its own.
 
+use std::io::ErrorKind;
+
 use anyhow::{Context as _, Result};
 use http::Request;
 use http_body_util::Empty;
@@ -94,11 +96,27 @@ async fn bridge(global: &Global, mode: Option<Mode>) -> Result<Exit> {
     // The gateway closes once everything in flight is answered; until then answers are passed on.
     tokio::pin!(up, down);
     tokio::select! {
-        ended = &mut down => ended?,
+        ended = &mut down => unless_gone(ended)?,
         ended = &mut up => {
-            ended?;
-            down.await?;
+            unless_gone(ended)?;
+            unless_gone(down.await)?;
         }
     }
     Ok(Exit::Fine)
+}
+
+/// Takes it for an end that the other side has stopped: what it had not read yet makes a write or
+/// a read fail, and everything that it said was passed on by then.
+fn unless_gone(ended: std::io::Result<()>) -> std::io::Result<()> {
+    match ended {
+        Err(fault)
+            if matches!(
+                fault.kind(),
+                ErrorKind::BrokenPipe | ErrorKind::ConnectionReset
+            ) =>
+        {
+            Ok(())
+        }
+        ended => ended,
+    }
 }

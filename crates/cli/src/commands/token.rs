@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use http::Method;
-use mcpproxy_core::Wall;
+use mcpproxy_core::{Clock as _, SystemClock, Wall};
 use serde_json::{Value, json};
 
 use crate::args::{Format, Global, Token};
@@ -13,13 +13,20 @@ use crate::output;
 /// Makes, lists or revokes tokens.
 pub(crate) fn run(global: &Global, command: Token) -> Result<Exit> {
     match command {
-        Token::Create { name, upstreams } => {
-            let upstreams = if upstreams.is_empty() {
-                Value::Null
-            } else {
-                json!(upstreams)
-            };
-            let body = json!({ "name": name, "upstreams": upstreams });
+        Token::Create {
+            name,
+            upstreams,
+            operations,
+            expires_in,
+        } => {
+            let now = SystemClock::start().wall();
+            let expires = expires_in.map(|span| now.after(span.into()));
+            let body = json!({
+                "name": name,
+                "upstreams": (!upstreams.is_empty()).then_some(upstreams),
+                "operations": (!operations.is_empty()).then_some(operations),
+                "expires": expires,
+            });
             let made = request(global, Method::POST, "/tokens", Some(&body))?;
             output::note("this is the only time that the token is shown");
             output::line(
@@ -34,7 +41,8 @@ pub(crate) fn run(global: &Global, command: Token) -> Result<Exit> {
             if global.format() == Format::Table {
                 tokens = tokens.iter().map(readable).collect();
             }
-            output::rows(global.format(), &["name", "created", "upstreams"], &tokens)?;
+            let shown = ["name", "created", "expires", "upstreams", "operations"];
+            output::rows(global.format(), &shown, &tokens)?;
         }
         Token::Revoke { name } => {
             request(global, Method::DELETE, &format!("/tokens/{name}"), None)?;
@@ -46,18 +54,22 @@ pub(crate) fn run(global: &Global, command: Token) -> Result<Exit> {
 
 /// Turns a token into what a person wants to read of it.
 fn readable(token: &Value) -> Value {
-    let created = token.get("created").and_then(Value::as_u64);
-    let upstreams = token.pointer("/scope/upstreams").and_then(Value::as_array);
-    let upstreams = upstreams.map_or_else(
-        || "all".to_owned(),
-        |names| {
+    let time = |path: &str| {
+        let millis = token.pointer(path).and_then(Value::as_u64)?;
+        Some(Wall(millis).rfc3339())
+    };
+    let names = |path: &str| match token.pointer(path).and_then(Value::as_array) {
+        Some(names) => {
             let names: Vec<_> = names.iter().filter_map(Value::as_str).collect();
             names.join(", ")
-        },
-    );
+        }
+        None => "all".to_owned(),
+    };
     json!({
         "name": token.get("name"),
-        "created": created.map(|created| Wall(created).rfc3339()),
-        "upstreams": upstreams,
+        "created": time("/created"),
+        "expires": time("/scope/expires").unwrap_or_else(|| "never".to_owned()),
+        "upstreams": names("/scope/upstreams"),
+        "operations": names("/scope/operations"),
     })
 }

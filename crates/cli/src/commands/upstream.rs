@@ -2,6 +2,8 @@
 //!
 //! Changes go through the running gateway; without one they are made in the configuration file.
 
+use std::path::Path;
+
 use anyhow::Result;
 use http::Method;
 use mcpproxy_config::edit;
@@ -11,7 +13,7 @@ use crate::args::{AddUpstream, Global, Upstream};
 use crate::commands::client::{request, socket};
 use crate::commands::init;
 use crate::daemon::{configuration, flags};
-use crate::exit::{Exit, bad_input};
+use crate::exit::{Exit, Failed, bad_input};
 use crate::output;
 
 /// Manages upstreams.
@@ -85,12 +87,18 @@ fn change(global: &Global, name: &str, change: &Change) -> Result<()> {
     }
     let loaded = configuration(&flags(global, None))?;
     let file = loaded.file_of(name).unwrap_or(loaded.target);
-    let changed = match change {
-        Change::Add(settings) => edit::add_upstream(&file, name, settings),
-        Change::Remove => edit::remove_upstream(&file, name),
-        Change::Enable(enabled) => edit::set_enabled(&file, name, *enabled),
+    let changed = |file: &Path| match change {
+        Change::Add(settings) => edit::add_upstream(file, name, settings),
+        Change::Remove => edit::remove_upstream(file, name),
+        Change::Enable(enabled) => edit::set_enabled(file, name, *enabled),
     };
-    changed.map_err(|fault| bad_input(fault.to_string(), None))?;
+    let loads = || configuration(&flags(global, None)).map(drop);
+    edit::tried(&file, changed, loads).map_err(|fault: anyhow::Error| {
+        if fault.is::<Failed>() {
+            return fault;
+        }
+        bad_input(fault.to_string(), None)
+    })?;
     output::note(&format!("changed {}", file.display()));
     Ok(())
 }

@@ -121,22 +121,11 @@ async fn without_a_credential_this_machine_may_call_but_not_administer() {
     assert_eq!(wrong.get("/api/v1/servers").await.0, 401);
 }
 
-async fn token(gateway: &Gateway, name: &str, upstreams: &Value) -> Http {
-    let body = json!({ "name": name, "upstreams": upstreams });
-    let (status, made) = gateway.owner().post("/api/v1/tokens", &body).await;
-    assert_eq!(status, 200, "{made}");
-    let token = made["data"]["token"].as_str().unwrap();
-    assert!(token.starts_with("mcp_agt_"));
-    gateway
-        .http()
-        .with("authorization", &format!("Bearer {token}"))
-}
-
 #[tokio::test]
 async fn an_agent_s_token_reaches_only_its_upstreams_and_administers_nothing() {
     let (_one, other, config) = two().await;
     let gateway = Gateway::start(&config).await;
-    let agent = token(&gateway, "bot", &json!(["one"])).await;
+    let agent = gateway.token("bot", &json!(["one"])).await;
     let endpoint = agent.clone().at("/mcp");
     let legacy = Legacy::open_with(endpoint.clone(), json!({})).await;
     let modern = Modern::with(endpoint, json!({}));
@@ -171,20 +160,75 @@ async fn a_scoped_token_does_not_subscribe_to_resources_elsewhere() {
     let upstreams = json!({ "plain": plain.settings, "modern": modern.settings });
     let config = json!({ "routing_mode": "all", "mcpServers": upstreams });
     let gateway = Gateway::start(&config).await;
-    let agent = token(&gateway, "bot", &json!(["plain"])).await.at("/mcp");
+    let agent = gateway.token("bot", &json!(["plain"])).await.at("/mcp");
     let legacy = Legacy::open_with(agent, json!({})).await;
     for method in ["resources/read", "resources/subscribe"] {
         let mut reply = legacy.request(method, json!({ "uri": "memo://1" })).await;
         let error = reply.error().await;
-        assert!(error["message"].as_str().unwrap().contains("scope"));
+        assert!(
+            error["message"]
+                .as_str()
+                .unwrap()
+                .contains("no upstream offers")
+        );
     }
+}
+
+#[tokio::test]
+async fn a_scoped_token_is_not_told_of_other_upstreams() {
+    let (_one, _other, config) = two().await;
+    let gateway = Gateway::start(&config).await;
+    let agent = gateway.token("bot", &json!(["one"])).await;
+    let all = Legacy::open_with(agent.clone().at("/mcp/all"), json!({})).await;
+    let call = Legacy::open_with(agent.at("/mcp/call"), json!({})).await;
+    for list in ["tools/list", "prompts/list", "resources/list"] {
+        let told = all.ask(list, json!({})).await.to_string();
+        assert!(!told.contains("other__"), "{list}: {told}");
+    }
+    let told = all.ask("tools/list", json!({})).await.to_string();
+    assert!(told.contains("one__echo"), "{told}");
+    let asked = [
+        (
+            "retrieve_tools",
+            json!({ "query": "echo", "explain_tool": "other:echo" }),
+        ),
+        ("upstream_servers", json!({ "operation": "list" })),
+    ];
+    for (tool, arguments) in asked {
+        let told = text_of(&call.call(tool, arguments).await).to_owned();
+        assert!(told.contains("one"), "{tool}: {told}");
+        let told = told.replace("`other:echo` is not indexed", "");
+        assert!(!told.contains("other"), "{tool}: {told}");
+    }
+
+    let params = json!({ "name": "describe_tool", "arguments": { "name": "other:echo" } });
+    let mut reply = call.request("tools/call", params).await;
+    let error = reply.error().await.to_string();
+    assert!(error.contains("no upstream"), "{error}");
+}
+
+#[tokio::test]
+async fn an_address_that_two_upstreams_offer_is_not_guessed() {
+    let (one, other, config) = two().await;
+    let gateway = Gateway::start(&config).await;
+    let everybody = Legacy::open(&gateway.url("/mcp"), json!({})).await;
+    let uri = json!({ "uri": "memo://1" });
+    let mut reply = everybody.request("resources/read", uri.clone()).await;
+    let error = reply.error().await.to_string();
+    assert!(error.contains("`one`, `other`"), "{error}");
+    assert!(one.received_with("resources/read").is_empty());
+    assert!(other.received_with("resources/read").is_empty());
+    let agent = gateway.token("bot", &json!(["other"])).await.at("/mcp");
+    let agent = Legacy::open_with(agent, json!({})).await;
+    agent.ask("resources/read", uri).await;
+    assert_eq!(other.received_with("resources/read").len(), 1);
 }
 
 #[tokio::test]
 async fn a_revoked_token_is_worth_nothing_at_once() {
     let (_one, _other, config) = two().await;
     let gateway = Gateway::start(&config).await;
-    let agent = token(&gateway, "bot", &Value::Null).await.at("/mcp");
+    let agent = gateway.token("bot", &Value::Null).await.at("/mcp");
     let legacy = Legacy::open_with(agent, json!({})).await;
     legacy.call("one__echo", json!({ "text": "x" })).await;
     let (status, _) = gateway.owner().delete("/api/v1/tokens/bot").await;

@@ -2,6 +2,7 @@
 //! find tools are in `call`, the kill switch is in `stops`.
 
 mod call;
+mod rest;
 mod stops;
 
 use mcpproxy_testkit::{EraSupport, Sample};

@@ -136,7 +136,7 @@ async fn a_bad_configuration_is_explained() {
     --- stderr
     error: [HOME]/mcpproxy.yaml:1:1: listne: unknown key
       hint: did you mean `listen`?
-    [HOME]/mcpproxy.yaml:6:14: mcpServers.github.env.TOKEN: environment variable `GITHUB_TOKEN` is not set
+    error: [HOME]/mcpproxy.yaml:6:14: mcpServers.github.env.TOKEN: environment variable `GITHUB_TOKEN` is not set
       hint: set it, or give a default with `${GITHUB_TOKEN:-default}`
     hint: see `mcpproxy config schema`
     --- exit 3
@@ -233,6 +233,8 @@ async fn a_running_gateway_is_shown() {
     let (gateway, _github) = running().await;
     let home = &gateway.home;
     let status = screen(home, &["status"]).await;
+    assert!(status.contains(&gateway.address), "{status}");
+    let status = status.replace(&gateway.address, "[ADDRESS]");
     assert_snapshot!(hidden(&status, "since              ", "[TIME]"), @r#"
     $ mcpproxy status
     --- stdout
@@ -240,7 +242,7 @@ async fn a_running_gateway_is_shown() {
     calls_in_flight    0
     config_problem     -
     hooks_active       false
-    listen             127.0.0.1:0
+    listen             [ADDRESS]
     routing_mode       call
     security_coverage  proxy_only
     sessions           0
@@ -365,9 +367,10 @@ async fn a_running_gateway_is_found_although_its_file_became_wrong() {
 async fn tokens_are_made_shown_and_revoked() {
     let (gateway, _github) = running().await;
     let home = &gateway.home;
-    let made = screen(home, &["token", "create", "ci", "--upstream", "github"]).await;
+    let wanted = ["--upstream", "github", "--operation", "read"];
+    let made = screen(home, &[&["token", "create", "ci"][..], &wanted].concat()).await;
     assert_snapshot!(hidden(&made, "mcp_agt_", "[TOKEN]"), @r"
-    $ mcpproxy token create ci --upstream github
+    $ mcpproxy token create ci --upstream github --operation read
     --- stdout
     mcp_agt_[TOKEN]
     --- stderr
@@ -384,8 +387,8 @@ async fn tokens_are_made_shown_and_revoked() {
     assert_snapshot!(hidden(&listed, "ci    ", "[TIME]"), @r"
     $ mcpproxy token list
     --- stdout
-    NAME  CREATED                   UPSTREAMS
-    ci    [TIME]  github
+    NAME  CREATED                   EXPIRES  UPSTREAMS  OPERATIONS
+    ci    [TIME]  never    github     read
     --- exit 0
     ");
     assert_snapshot!(screen(home, &["token", "revoke", "ci"]).await, @r"
@@ -400,4 +403,104 @@ async fn tokens_are_made_shown_and_revoked() {
     error: there is no token `ci`
     --- exit 3
     ");
+}
+
+#[tokio::test]
+async fn data_comes_in_the_form_that_is_asked_for() {
+    let (gateway, _github) = running().await;
+    let home = &gateway.home;
+    let check = async |form: &[&str], expect: &str| {
+        let output = home.run(&[&["upstream", "list"], form].concat()).await;
+        assert!(output.stderr.is_empty(), "{form:?}: data alone is printed");
+        let shown = String::from_utf8(output.stdout).unwrap();
+        assert!(shown.contains(expect), "{form:?}: {shown}");
+        shown
+    };
+    check(&["-o", "table"], "NAME").await;
+    check(&["-o", "yaml"], "\"name\": \"github\"").await;
+    let whole = check(&["-o", "json"], "github").await;
+    assert_eq!(check(&["--json"], "github").await, whole);
+    let whole: serde_json::Value = serde_json::from_str(&whole).unwrap();
+    assert_eq!(whole[0]["name"], "github");
+    let lines = check(&["-o", "jsonl"], "github").await;
+    let first: serde_json::Value = serde_json::from_str(lines.lines().next().unwrap()).unwrap();
+    assert_eq!(first["name"], "github");
+}
+
+#[tokio::test]
+async fn every_variant_calls_and_the_log_of_an_upstream_is_shown() {
+    let (gateway, _github) = running().await;
+    let home = &gateway.home;
+    for variant in ["tool-read", "tool-write", "tool-destructive"] {
+        let output = home
+            .run(&["call", variant, "github:list_files", "{}"])
+            .await;
+        assert_eq!(output.status.code(), Some(0), "{variant}");
+    }
+    for command in [
+        &["upstream", "restart", "github"],
+        &["upstream", "logs", "github"],
+    ] {
+        let output = home.run(command).await;
+        assert_eq!(output.status.code(), Some(0), "{command:?}");
+    }
+}
+
+#[tokio::test]
+async fn the_manual_and_the_completions_are_printed() {
+    let home = written("");
+    let man = screen(&home, &["man"]).await;
+    assert!(man.contains(".TH mcpproxy"), "{man}");
+    for shell in ["bash", "zsh", "fish"] {
+        let script = screen(&home, &["completions", shell]).await;
+        assert!(script.contains("mcpproxy"), "{shell}");
+    }
+}
+
+#[tokio::test]
+async fn the_demo_shows_a_call_going_through() {
+    let home = written("");
+    let shown = home.run(&["demo"]).await;
+    assert_eq!(shown.status.code(), Some(0));
+    let shown = String::from_utf8_lossy(&shown.stdout).into_owned();
+    assert!(
+        shown.contains("github") && shown.contains("slack"),
+        "{shown}"
+    );
+}
+
+#[tokio::test]
+async fn an_agent_is_pointed_here_and_back_again() {
+    let home = written("");
+    let agent = home.path().join(".cursor").join("mcp.json");
+    std::fs::create_dir_all(agent.parent().unwrap()).unwrap();
+    let before = r#"{"mcpServers":{"files":{"command":"mcp-files","args":["."]}}}"#;
+    std::fs::write(&agent, before).unwrap();
+    let dry = home.run(&["init", "--dry-run"]).await;
+    assert_eq!(dry.status.code(), Some(0), "{dry:?}");
+    assert_eq!(std::fs::read_to_string(&agent).unwrap(), before);
+    let done = home.run(&["init", "--yes"]).await;
+    assert_eq!(done.status.code(), Some(0), "{done:?}");
+    let after = std::fs::read_to_string(&agent).unwrap();
+    assert!(
+        after.contains("mcpproxy") && !after.contains("mcp-files"),
+        "{after}"
+    );
+    let listed = screen(&home, &["upstream", "list"]).await;
+    assert!(listed.contains("files"), "{listed}");
+    let undone = home.run(&["init", "--undo", "--yes"]).await;
+    assert_eq!(undone.status.code(), Some(0), "{undone:?}");
+    assert_eq!(std::fs::read_to_string(&agent).unwrap(), before);
+}
+
+#[tokio::test]
+async fn what_is_wrong_is_found_by_the_doctor() {
+    let (gateway, _github) = running().await;
+    let fine = gateway.home.run(&["doctor"]).await;
+    assert_eq!(fine.status.code(), Some(0), "{fine:?}");
+    let home = written("listne: 1\n");
+    let ill = home.run(&["doctor"]).await;
+    assert_eq!(ill.status.code(), Some(1), "{ill:?}");
+    let said = String::from_utf8_lossy(&ill.stdout).into_owned();
+    assert!(said.contains("did you mean `listen`"), "{said}");
 }

@@ -149,6 +149,36 @@ async fn in_strict_mode_a_full_disk_refuses_calls() {
 }
 
 #[tokio::test]
+async fn in_relaxed_mode_the_configuration_says_what_a_full_disk_does() {
+    for (mode, open) in [("open", true), ("closed", false)] {
+        let (github, slack) = upstreams().await;
+        let mut config = config(&github, &slack, "relaxed");
+        config["activity"]["on_failure"] = json!(mode);
+        let home = Home::new(&config);
+        std::fs::create_dir_all(home.data()).unwrap();
+        std::os::unix::fs::symlink("/dev/full", home.data().join("activity.ndjson")).unwrap();
+        let gateway = Gateway::start_in(home).await;
+        let downstream = Legacy::open(&gateway.url("/mcp"), json!({})).await;
+        let params = json!({ "name": "github__list_files", "arguments": {} });
+        // The first call is what the log breaks at.
+        downstream.request("tools/call", params.clone()).await;
+        until("the log to break", || async {
+            let problem = &gateway.api("/status").await["activity_problem"];
+            (!problem.is_null()).then_some(())
+        })
+        .await;
+        let answer = downstream
+            .request("tools/call", params)
+            .await
+            .answer()
+            .await;
+        assert_eq!(answer.get("result").is_some(), open, "{mode}: {answer}");
+        let reached = github.received_with("tools/call").len();
+        assert_eq!(reached, if open { 2 } else { 1 }, "{mode}");
+    }
+}
+
+#[tokio::test]
 async fn in_strict_mode_the_intent_is_on_disk_before_the_upstream_has_the_call() {
     let upstream = Upstream::start(Sample::Echo, EraSupport::LegacyOnly, Over::Shared).await;
     let config = json!({

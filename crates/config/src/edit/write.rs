@@ -48,6 +48,18 @@ pub(super) fn write(path: &Path, read: Option<&str>, text: &str) -> Result<(), E
     sync_folder(&target).map_err(failed)
 }
 
+/// Puts a text back in the place of whatever the file holds, or takes the file away.
+pub(super) fn restore(path: &Path, before: Option<&str>) -> Result<(), Error> {
+    let now = fs::read_to_string(path).ok();
+    match before {
+        Some(text) => write(path, now.as_deref(), text),
+        None => fs::remove_file(path).map_err(|source| Error::Write {
+            path: path.to_owned(),
+            source,
+        }),
+    }
+}
+
 fn make_folder(target: &Path) -> io::Result<()> {
     match target.parent() {
         Some(folder) if !folder.as_os_str().is_empty() && !folder.exists() => {

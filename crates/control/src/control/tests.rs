@@ -61,6 +61,10 @@ impl Configurer for Asked {
         self.note(format!("add {name} {settings}"), "known")
     }
 
+    fn change_upstream(&self, name: &str, settings: Value) -> Result<(), ChangeFault> {
+        self.note(format!("change {name} {settings}"), name)
+    }
+
     fn remove_upstream(&self, name: &str) -> Result<(), ChangeFault> {
         self.note(format!("remove {name}"), name)
     }
@@ -97,6 +101,7 @@ fn bench() -> Bench {
         flow_policy: FlowPolicy::default(),
         flow_tracking: FlowTracking::default(),
         durability: Durability::Relaxed,
+        refuse_unrecorded: false,
     };
     let engine = Arc::new(Engine::new(settings, Arc::new(Forgetful), clock.clone()));
     let control = Control::new(
@@ -146,6 +151,10 @@ fn operations() -> Vec<(Act, &'static str, Run)> {
         }),
         (Act::AddUpstream, "new", |c, who| {
             c.add_upstream(who, "new", json!({"command": "x"}))
+                .map(Some)
+        }),
+        (Act::ChangeUpstream, "known", |c, who| {
+            c.change_upstream(who, "known", json!({"command": "y"}))
                 .map(Some)
         }),
         (Act::RemoveUpstream, "known", |c, who| {
@@ -203,6 +212,7 @@ fn the_owner_may_and_is_told_what_changed() {
     }
     let expect = [
         r#"add new {"command":"x"}"#,
+        r#"change known {"command":"y"}"#,
         "remove known",
         "enable known true",
         "enable known false",

@@ -4,11 +4,10 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use http::{HeaderMap, StatusCode};
-use mcpproxy_core::{Door, Principal};
+use mcpproxy_core::Principal;
 use mcpproxy_mcp::envelope::{Envelope, EnvelopeRefusal};
-use mcpproxy_mcp::era::{self, Era, http_status};
+use mcpproxy_mcp::era::{self, http_status};
 use mcpproxy_mcp::{Frame, FrameKind, Refusal, header, sse};
-use mcpproxy_upstream::Greeting;
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, interval_at};
 
@@ -52,23 +51,7 @@ pub(super) async fn modern(
         Err(EnvelopeRefusal { refusal, data }) => return refused(&refusal, data.as_ref()),
     };
     let key = Gateway::credential_key(&who, envelope.client_info.as_deref());
-    let greeting = Greeting {
-        version: envelope.version,
-        capabilities: envelope.capabilities,
-        client_info: envelope
-            .client_info
-            .unwrap_or_else(|| Greeting::default().client_info),
-    };
-    let (door, era) = (Door::Mcp, Era::Modern);
-    let downstream = Downstream {
-        who,
-        door,
-        era,
-        mode,
-        key,
-        greeting,
-        session: None,
-    };
+    let downstream = Downstream::of_envelope(envelope, who, mode, key);
     if let Err(refusal) = router::check_param_headers(gateway, &downstream, headers, &frame) {
         return refused(&refusal, None);
     }

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Mutex;
 use std::time::Duration;
 
-use mcpproxy_core::{Id128, Tick};
+use mcpproxy_core::{Id128, Tick, ToolRef};
 use serde_json::{Value, json};
 
 use crate::session::lock;
@@ -20,6 +20,7 @@ const AGE: Duration = Duration::from_mins(10);
 struct Kept {
     key: String,
     owner: String,
+    from: ToolRef,
     text: String,
     at: Tick,
 }
@@ -30,7 +31,7 @@ pub struct Cache(Mutex<VecDeque<Kept>>);
 
 impl Cache {
     /// Keeps an answer for its owner and returns the key; one that is too large is not kept.
-    pub fn keep(&self, owner: &str, text: String, at: Tick) -> Option<String> {
+    pub fn keep(&self, owner: &str, from: ToolRef, text: String, at: Tick) -> Option<String> {
         if text.len() > BYTES {
             return None;
         }
@@ -40,6 +41,7 @@ impl Cache {
         kept.push_back(Kept {
             key: key.clone(),
             owner: owner.to_owned(),
+            from,
             text,
             at,
         });
@@ -50,8 +52,14 @@ impl Cache {
         Some(key)
     }
 
-    /// Reads a part of what was kept for this owner.
-    pub fn read(&self, owner: &str, key: &str, offset: usize, limit: usize) -> Option<Value> {
+    /// Reads a part of what was kept for this owner, and says whose answer it is.
+    pub fn read(
+        &self,
+        owner: &str,
+        key: &str,
+        offset: usize,
+        limit: usize,
+    ) -> Option<(ToolRef, Value)> {
         let kept = lock(&self.0);
         let one = kept
             .iter()
@@ -61,9 +69,9 @@ impl Cache {
         let shown = head(rest, limit);
         let next = start + shown.len();
         let more = (next < one.text.len()).then_some(next);
-        Some(
-            json!({ "text": shown, "offset": start, "total": one.text.len(), "next_offset": more }),
-        )
+        let total = one.text.len();
+        let page = json!({ "text": shown, "offset": start, "total": total, "next_offset": more });
+        Some((one.from.clone(), page))
     }
 
     /// Forgets what is too old.
@@ -80,18 +88,25 @@ pub(super) fn head(text: &str, limit: usize) -> &str {
 
 #[cfg(test)]
 mod tests {
+    use mcpproxy_core::{ToolName, UpstreamId};
+
     use super::*;
 
     #[test]
     fn pages_add_up_to_the_whole() {
         let cache = Cache::default();
+        let from = ToolRef {
+            upstream: UpstreamId::new("files"),
+            tool: ToolName::new("read"),
+        };
         let whole = "äöü".repeat(100);
         let key = cache
-            .keep("owner", whole.clone(), Tick(Duration::ZERO))
+            .keep("owner", from.clone(), whole.clone(), Tick(Duration::ZERO))
             .unwrap();
         let (mut offset, mut read) = (0, String::new());
         loop {
-            let page = cache.read("owner", &key, offset, 7).unwrap();
+            let (source, page) = cache.read("owner", &key, offset, 7).unwrap();
+            assert_eq!(source, from);
             read.push_str(page["text"].as_str().unwrap());
             match page["next_offset"].as_u64() {
                 Some(next) => offset = usize::try_from(next).unwrap(),

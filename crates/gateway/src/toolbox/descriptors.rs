@@ -59,8 +59,8 @@ fn call_tool(operation: &str) -> Value {
         "args_json": { "type": "string", "description": "The tool's arguments as a JSON string; wins over args" },
         "intent_data_sensitivity": { "type": "string", "enum": ["public", "internal", "private", "unknown"], "description": "How sensitive the data in the arguments is" },
         "intent_reason": { "type": "string", "maxLength": 1000, "description": "Why the call is made" },
-        "flow_justification": { "type": "string", "description": "Why data is sent outside, if it is" },
-        "flow_destination_type": { "type": "string", "description": "What kind of destination the data goes to" },
+        "flow_justification": { "type": "string", "maxLength": 1000, "description": "Why data is sent outside, if it is" },
+        "flow_destination_type": { "type": "string", "maxLength": 1000, "description": "What kind of destination the data goes to" },
     });
     let (description, annotations) = match operation {
         "read" => (

@@ -1,5 +1,8 @@
 //! Finding and describing tools.
 
+use std::sync::Arc;
+
+use mcpproxy_core::{Principal, UpstreamId};
 use mcpproxy_upstream::{State, ToolCard, Upstream};
 use serde_json::{Map, Value, json};
 
@@ -56,18 +59,15 @@ impl<'a> Wanted<'a> {
 }
 
 /// Answers `retrieve_tools`.
-pub(super) async fn retrieve(gateway: &Gateway, arguments: &Value) -> Result<Value, Failure> {
+pub(super) async fn retrieve(
+    gateway: &Gateway,
+    who: &Principal,
+    arguments: &Value,
+) -> Result<Value, Failure> {
     let wanted = Wanted::read(arguments)?;
-    settle(gateway).await;
-    let card = |upstream: &str, name: &str| {
-        gateway
-            .fleet
-            .get(upstream)
-            .ok()?
-            .listed()
-            .tool(name)
-            .cloned()
-    };
+    let known = gateway.known_to(who);
+    settle(&known).await;
+    let card = |upstream: &str, name: &str| named(&known, upstream)?.listed().tool(name).cloned();
     let admitted =
         |upstream: &str, name: &str| card(upstream, name).is_some_and(|card| wanted.admits(&card));
     let (tools, total, ignored) = gateway.hub.search(|index| {
@@ -99,7 +99,7 @@ pub(super) async fn retrieve(gateway: &Gateway, arguments: &Value) -> Result<Val
     answer.insert("tools".into(), Value::Array(tools));
     answer.insert("total".into(), json!(total));
     answer.insert("usage_instructions".into(), json!(USAGE));
-    answer.insert("session_risk".into(), risk(gateway));
+    answer.insert("session_risk".into(), risk(&known));
     if ignored > 0 {
         answer.insert(
             "notice".into(),
@@ -109,17 +109,21 @@ pub(super) async fn retrieve(gateway: &Gateway, arguments: &Value) -> Result<Val
     if let Some(explained) = wanted.text("explain_tool") {
         answer.insert(
             "explanation".into(),
-            explain(gateway, wanted.query, explained),
+            explain(gateway, &known, wanted.query, explained),
         );
     }
     if total == 0 || wanted.flag("include_disabled") {
-        answer.insert("unavailable".into(), unavailable(gateway));
+        answer.insert("unavailable".into(), unavailable(&known));
     }
     Ok(Value::Object(answer))
 }
 
 /// Answers `describe_tool`.
-pub(super) async fn describe(gateway: &Gateway, arguments: &Value) -> Result<Value, Failure> {
+pub(super) async fn describe(
+    gateway: &Gateway,
+    who: &Principal,
+    arguments: &Value,
+) -> Result<Value, Failure> {
     let full = arguments
         .get("name")
         .and_then(Value::as_str)
@@ -129,8 +133,10 @@ pub(super) async fn describe(gateway: &Gateway, arguments: &Value) -> Result<Val
             "`{full}` is not of the form `server:tool`"
         )));
     };
-    let found = gateway.fleet.get(upstream)?;
-    settle(gateway).await;
+    let known = gateway.known_to(who);
+    let found = named(&known, upstream)
+        .ok_or_else(|| mcpproxy_upstream::Error::Unknown(UpstreamId::new(upstream)))?;
+    settle(&known).await;
     let listed = found.listed();
     let card = listed.tool(tool).ok_or_else(|| {
         let filtered = listed.filtered.iter().any(|name| name.as_str() == tool);
@@ -141,10 +147,16 @@ pub(super) async fn describe(gateway: &Gateway, arguments: &Value) -> Result<Val
         };
         Failure::params(format!(
             "`{full}` is not available: {why} ({})",
-            describe_state(&found)
+            describe_state(found)
         ))
     })?;
     Ok(Value::Object(entry(upstream, card, false)))
+}
+
+fn named<'a>(known: &'a [Arc<Upstream>], name: &str) -> Option<&'a Arc<Upstream>> {
+    known
+        .iter()
+        .find(|upstream| upstream.name().as_str() == name)
 }
 
 fn entry(upstream: &str, card: &ToolCard, compact: bool) -> Map<String, Value> {
@@ -183,9 +195,9 @@ fn call_with(card: &ToolCard) -> &'static str {
     }
 }
 
-fn risk(gateway: &Gateway) -> Value {
+fn risk(known: &[Arc<Upstream>]) -> Value {
     let (mut open_world, mut destructive, mut write) = (false, false, false);
-    for upstream in gateway.fleet.all().values() {
+    for upstream in known {
         for card in &upstream.listed().tools {
             let read_only = card.hint("readOnlyHint") == Some(true);
             open_world |= card.hint("openWorldHint").unwrap_or(true);
@@ -210,13 +222,14 @@ fn risk(gateway: &Gateway) -> Value {
     })
 }
 
-fn explain(gateway: &Gateway, query: &str, full: &str) -> Value {
+fn explain(gateway: &Gateway, known: &[Arc<Upstream>], query: &str, full: &str) -> Value {
     let Some((upstream, tool)) = full.split_once(':') else {
         return json!(format!("`{full}` is not of the form `server:tool`"));
     };
-    gateway
-        .hub
-        .search(|index| match index.explain(query, upstream, tool) {
+    let known = named(known, upstream).is_some();
+    gateway.hub.search(|index| {
+        let explained = index.explain(query, upstream, tool);
+        match explained.filter(|_| known) {
             Some(explanation) => json!({
                 "rank": explanation.rank,
                 "of": explanation.total,
@@ -225,13 +238,15 @@ fn explain(gateway: &Gateway, query: &str, full: &str) -> Value {
                 "missed": explanation.missed,
             }),
             None => json!(format!("`{full}` is not indexed")),
-        })
+        }
+    })
 }
 
 /// Says which tools are missing and why: filtered, or their server is down.
-fn unavailable(gateway: &Gateway) -> Value {
+fn unavailable(known: &[Arc<Upstream>]) -> Value {
     let mut reasons = Vec::new();
-    for (name, upstream) in gateway.fleet.all().iter() {
+    for upstream in known {
+        let name = upstream.name();
         if !matches!(upstream.state(), State::Up { .. }) {
             reasons.push(json!({ "server": name.as_str(), "reason": describe_state(upstream) }));
         }
@@ -251,5 +266,23 @@ pub(crate) fn describe_state(upstream: &Upstream) -> String {
         State::Up { .. } => "up".to_owned(),
         State::Down { why, .. } => format!("down: {why}"),
         State::Stopped { why } => format!("stopped: {why}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_search_shows_fifteen_unless_told_and_never_more_than_a_hundred() {
+        let check = |limit: Value, expect: usize| {
+            let arguments = json!({ "query": "x", "limit": limit });
+            assert_eq!(Wanted::read(&arguments).unwrap().limit, expect);
+        };
+        check(Value::Null, 15);
+        check(json!(7), 7);
+        check(json!(0), 1);
+        check(json!(100_000), 100);
+        assert!(Wanted::read(&json!({})).is_err());
     }
 }

@@ -8,7 +8,7 @@ use super::question::TOKEN_LENGTH;
 
 /// What an answer is to its question.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Answer {
+pub(in crate::bench) enum Answer {
     /// It has the question's id and its whole text.
     Right,
     /// It is a result, but of another question, or a changed one.
@@ -24,7 +24,7 @@ struct Envelope {
 }
 
 /// Judges the body of an answer, plain JSON or an event stream.
-pub(super) fn judge(body: &[u8], id: u32, text: &[u8]) -> Answer {
+pub(in crate::bench) fn judge(body: &[u8], id: u32, text: &[u8]) -> Answer {
     match envelope(body) {
         Some(Envelope {
             id: Some(found),

@@ -10,7 +10,7 @@ pub(super) const TOKEN_LENGTH: usize = 24;
 const FILLER: &str = "the quick brown fox jumps over the lazy dog ";
 
 /// The questions of one connection, one after the other.
-pub(super) struct Questions {
+pub(in crate::bench) struct Questions {
     tool: String,
     filler: String,
     connection: u32,
@@ -18,16 +18,16 @@ pub(super) struct Questions {
 }
 
 /// One call.
-pub(super) struct Question {
-    pub(super) id: u32,
-    pub(super) body: Bytes,
+pub(in crate::bench) struct Question {
+    pub(in crate::bench) id: u32,
+    pub(in crate::bench) body: Bytes,
     /// Where the text stands in the body.
-    pub(super) text: Range<usize>,
+    pub(in crate::bench) text: Range<usize>,
 }
 
 impl Questions {
     /// Prepares calls of `tool` with texts of `payload` bytes, or of a token if that is longer.
-    pub(super) fn new(tool: &str, payload: usize, connection: u32) -> Self {
+    pub(in crate::bench) fn new(tool: &str, payload: usize, connection: u32) -> Self {
         let length = payload.saturating_sub(TOKEN_LENGTH);
         let filler = FILLER.chars().cycle().take(length).collect();
         Self {
@@ -39,7 +39,7 @@ impl Questions {
     }
 
     /// Writes the next call.
-    pub(super) fn next(&mut self) -> Question {
+    pub(in crate::bench) fn next(&mut self) -> Question {
         self.sequence += 1;
         let Self {
             tool,

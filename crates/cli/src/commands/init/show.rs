@@ -3,11 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use mcpproxy_agents::{Found, Imported, Scope, Transport};
+use mcpproxy_agents::{Found, Imported, Scope, Transport, mask_args, mask_url};
 use serde_json::{Map, Value, json};
 
+use super::Outlook;
 use super::survey::Survey;
-use super::{Outlook, mask};
 use crate::args::Format;
 use crate::exit::Exit;
 use crate::output;
@@ -188,11 +188,10 @@ fn file(found: &Found) -> Value {
 fn reached(upstream: &Imported) -> String {
     let text = match &upstream.transport {
         Transport::Stdio { command, args, .. } => {
-            let args: Vec<_> = args.iter().map(String::as_str).collect();
-            let words = std::iter::once(command.clone()).chain(mask::arguments(&args));
+            let words = std::iter::once(command.clone()).chain(mask_args(args));
             words.collect::<Vec<_>>().join(" ")
         }
-        Transport::Http { url, .. } | Transport::Sse { url, .. } => mask::address(url),
+        Transport::Http { url, .. } | Transport::Sse { url, .. } => mask_url(url),
     };
     output::flat(&text)
 }

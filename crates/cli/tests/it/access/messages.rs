@@ -52,6 +52,8 @@ async fn what_two_readers_could_read_differently_is_refused_with_the_reason() {
     check(twins.into(), 400, -32600, "ethod").await;
     let twins = br#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo__echo","NAME":"x"}}"#;
     check(twins.to_vec(), 400, -32600, "NAME").await;
+    let meta = br#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo__echo","_meta":[]}}"#;
+    check(meta.to_vec(), 400, -32600, "_meta").await;
     // A key of the tool's own schema has no twin either; what nobody declares may.
     check(
         call(r#"{"text":"never said","TEXT":"b"}"#),
@@ -195,6 +197,14 @@ async fn headers_that_disagree_with_a_modern_body_are_refused() {
     let later = ("mcp-protocol-version", "2027-01-01");
     check(&older, &[version, method, name], 400, mismatch.clone()).await;
     check(&older, &[later, method, name], 400, json!(-32022)).await;
+    // A header of one era with a body of the other is read two ways.
+    let legacy = ("mcp-protocol-version", "2025-11-25");
+    check(&call, &[legacy, method, name], 400, mismatch.clone()).await;
+    let sessions = [("mcp-session-id", "a"), ("mcp-session-id", "b")];
+    check(&call, &sessions, 400, mismatch.clone()).await;
+    let mut nameless = call.clone();
+    nameless["params"]["name"] = json!(7);
+    check(&nameless, &[version, method, name], 400, mismatch.clone()).await;
     // A tool may want single arguments repeated.
     let mut post = call.clone();
     post["params"]["name"] = json!("slack__post_message");

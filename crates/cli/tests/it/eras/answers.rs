@@ -4,7 +4,7 @@ use mcpproxy_testkit::{EraSupport, Sample};
 use serde_json::{Value, json};
 
 use super::{Client, Grid};
-use crate::support::{Gateway, Legacy, Over, Upstream, names_of, text_of, until};
+use crate::support::{Gateway, Legacy, Modern, Over, Upstream, names_of, text_of, until};
 
 #[tokio::test]
 async fn tools_are_listed_and_called_in_every_combination() {
@@ -78,10 +78,13 @@ async fn modern_results_say_what_they_are_and_legacy_ones_need_not() {
             assert_eq!(result["completion"]["values"], json!(["Barbara"]), "{name}");
         }
     }
-    let read = modern
-        .ask("resources/read", json!({ "uri": "memo://1" }))
-        .await;
-    check(&read, true, "resources/read");
+    for (name, _) in &grid.upstreams {
+        // All of them offer the same address: only a token says whose is meant.
+        let agent = grid.gateway.token(name, &json!([name])).await.at("/mcp");
+        let modern = Modern::with(agent, json!({}));
+        let read = modern.ask("resources/read", json!({ "uri": "memo://1" }));
+        check(&read.await, true, name);
+    }
 }
 
 #[tokio::test]

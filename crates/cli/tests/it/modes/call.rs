@@ -16,6 +16,34 @@ async fn in_call_mode_tools_are_found_described_and_called() {
     let shown = "retrieve_tools describe_tool call_tool_read call_tool_write call_tool_destructive read_cache upstream_servers";
     assert_eq!(names_of(&tools["tools"]).join(" "), shown);
 
+    for tool in tools["tools"].as_array().unwrap() {
+        let nested = tool["inputSchema"]["properties"].as_object().unwrap();
+        let mut nested = nested.iter().filter(|(_, one)| one["type"] == "object");
+        assert!(nested.all(|(name, _)| name == "args"), "{tool}");
+        let (name, hints) = (tool["name"].as_str().unwrap(), &tool["annotations"]);
+        let reads = [
+            "retrieve_tools",
+            "describe_tool",
+            "call_tool_read",
+            "read_cache",
+        ];
+        assert_eq!(
+            hints["readOnlyHint"] == true,
+            reads.contains(&name),
+            "{name}"
+        );
+        let destroys = ["call_tool_destructive", "upstream_servers"];
+        assert_eq!(
+            hints["destructiveHint"] == true,
+            destroys.contains(&name),
+            "{name}"
+        );
+        assert_eq!(
+            hints["openWorldHint"] == true,
+            name.starts_with("call_tool_"),
+            "{name}"
+        );
+    }
     let query = json!({ "query": "post a mesage to a channel", "limit": 3 });
     let found = own(&downstream, "retrieve_tools", query).await;
     let best = &found["tools"][0];
@@ -90,6 +118,8 @@ async fn in_call_mode_what_is_wrong_is_said() {
     check("call_tool_read", long, "longer than 1000").await;
     check("echo__echo", json!({}), "no tool is named `echo__echo`").await;
     check("read_cache", json!({ "key": "0" }), "nothing is kept").await;
+    check("read_cache", json!({}), "`key` is missing").await;
+    check("retrieve_tools", json!({}), "`query` is missing").await;
     check("describe_tool", json!({ "name": "echo:no" }), "not listed").await;
     let disable = json!({ "operation": "disable", "name": "echo" });
     check("upstream_servers", disable, "owner").await;
@@ -110,13 +140,112 @@ async fn in_call_mode_what_is_wrong_is_said() {
 }
 
 #[tokio::test]
+async fn a_search_is_narrowed_widened_and_explained() {
+    let (echo, slack) = (shared(Sample::Echo).await, shared(Sample::Slack).await);
+    let mut filtered = echo.settings.clone();
+    filtered["tools"] = json!({ "deny": ["add"] });
+    let config = json!({ "mcpServers": { "echo": filtered, "slack": slack.settings } });
+    let gateway = Gateway::start(&config).await;
+    let downstream = Legacy::open(&gateway.url("/mcp"), json!({})).await;
+    let find = async |more: Value| {
+        let mut query = json!({ "query": "message", "limit": 100 });
+        for (key, value) in more.as_object().unwrap() {
+            query[key] = value.clone();
+        }
+        own(&downstream, "retrieve_tools", query).await
+    };
+    let all = find(json!({})).await;
+    let names = names_of(&all["tools"]).len();
+    assert!(names > 1, "{all}");
+    assert_eq!(all["total"], names);
+    assert!(all["usage_instructions"].is_string());
+    assert!(all["tools"][0]["inputSchema"].is_object());
+    assert_eq!(
+        names_of(&find(json!({ "limit": 1 })).await["tools"]).len(),
+        1
+    );
+    let compact = find(json!({ "detail": "compact" })).await;
+    assert!(compact["tools"][0]["inputSchema"].is_null());
+    let narrowed = [
+        ("read_only_only", "slack:post_message"),
+        ("exclude_open_world", "slack:post_message"),
+        ("exclude_destructive", "echo:crash"),
+    ];
+    for (narrower, left_out) in narrowed {
+        let about = json!({ "query": "message crash upstream" });
+        let about = find(about).await;
+        assert!(names_of(&about["tools"]).contains(&left_out), "{about}");
+        let found = find(json!({ "query": "message crash upstream", narrower: true })).await;
+        let found = names_of(&found["tools"]);
+        assert!(!found.contains(&left_out), "{narrower}: {found:?}");
+    }
+    let debug = find(json!({ "debug": true })).await;
+    assert!(debug["tools"][0]["matched"].is_string());
+    let explained = find(json!({ "explain_tool": "slack:post_message" })).await;
+    assert!(explained["explanation"]["rank"].is_u64(), "{explained}");
+    let disabled = find(json!({ "include_disabled": true })).await;
+    let why = disabled["unavailable"].to_string();
+    assert!(
+        why.contains("echo:add") && why.contains("filtered"),
+        "{why}"
+    );
+    let nothing = own(&downstream, "retrieve_tools", json!({ "query": "zzqx" })).await;
+    assert_eq!(
+        (&nothing["tools"], &nothing["total"]),
+        (&json!([]), &json!(0))
+    );
+    assert!(nothing["unavailable"].to_string().contains("filtered"));
+    let risk = &all["session_risk"];
+    for flag in [
+        "has_open_world_tools",
+        "has_destructive_tools",
+        "has_write_tools",
+    ] {
+        assert_eq!(risk[flag], true, "{flag}");
+    }
+    assert_eq!(risk["level"], "high");
+}
+
+#[tokio::test]
+async fn what_an_agent_declares_is_on_record() {
+    let echo = shared(Sample::Echo).await;
+    let gateway = Gateway::start(&json!({ "mcpServers": { "echo": echo.settings } })).await;
+    let downstream = Legacy::open(&gateway.url("/mcp"), json!({})).await;
+    let call = json!({
+        "name": "echo:echo", "args": { "text": "x" }, "intent_data_sensitivity": "public",
+        "intent_reason": "a test", "flow_justification": "the user asked",
+        "flow_destination_type": "internal",
+    });
+    for operation in ["read", "write", "destructive"] {
+        let tool = format!("call_tool_{operation}");
+        downstream.call(&tool, call.clone()).await;
+        let record = until("the record", || async {
+            let mut activity = gateway.home.activity();
+            activity.retain(|one| one["declared"]["operation"] == operation);
+            activity.pop()
+        });
+        let expect = json!({
+            "operation": operation, "sensitivity": "public", "reason": "a test",
+            "flow_justification": "the user asked", "flow_destination_type": "internal",
+        });
+        assert_eq!(record.await["declared"], expect);
+    }
+}
+
+#[tokio::test]
 async fn the_owner_manages_upstreams_by_the_tool() {
     let echo = shared(Sample::Echo).await;
     let gateway = Gateway::start(&json!({ "mcpServers": { "echo": echo.settings } })).await;
     let owner = gateway.owner().at("/mcp");
     let downstream = Legacy::open_with(owner, json!({})).await;
-    let disable = json!({ "operation": "disable", "name": "echo" });
-    let done = own(&downstream, "upstream_servers", disable).await;
+    let act = async |operation: &str, more: Value| {
+        let mut arguments = json!({ "operation": operation, "name": "echo" });
+        for (key, value) in more.as_object().unwrap() {
+            arguments[key] = value.clone();
+        }
+        own(&downstream, "upstream_servers", arguments).await
+    };
+    let done = act("disable", json!({})).await;
     assert_eq!(done["servers"][0]["enabled"], false);
     let params = json!({ "name": "call_tool_read", "arguments": { "name": "echo:echo" } });
     let answer = downstream
@@ -125,6 +254,35 @@ async fn the_owner_manages_upstreams_by_the_tool() {
         .answer()
         .await;
     assert!(answer.to_string().contains("disabled"), "{answer}");
+    assert_eq!(
+        act("enable", json!({})).await["servers"][0]["enabled"],
+        true
+    );
+    for operation in ["restart", "refresh"] {
+        assert_eq!(act(operation, json!({})).await["done"], operation);
+    }
+    assert!(act("tail_log", json!({ "lines": 3 })).await["lines"].is_array());
+    let other = json!({ "name": "other", "command": "does-not-exist" });
+    let added = act("add", other).await;
+    assert_eq!(names_of(&added["servers"]), ["echo", "other"]);
+    for operation in ["update", "patch"] {
+        let changed = act(operation, json!({ "name": "other", "command": operation })).await;
+        assert_eq!(changed["servers"][1]["command"], operation);
+    }
+    let removed = act("remove", json!({ "name": "other" })).await;
+    assert_eq!(names_of(&removed["servers"]), ["echo"]);
+}
+
+#[tokio::test]
+async fn management_can_be_switched_off() {
+    let gateway = Gateway::start(&json!({ "management_tools": false })).await;
+    let owner = Legacy::open_with(gateway.owner().at("/mcp"), json!({})).await;
+    let tools = owner.ask("tools/list", json!({})).await;
+    assert!(!names_of(&tools["tools"]).contains(&"upstream_servers"));
+    let arguments = json!({ "operation": "list" });
+    let params = json!({ "name": "upstream_servers", "arguments": arguments });
+    let error = owner.request("tools/call", params).await.error().await;
+    assert!(error.to_string().contains("no tool is named"), "{error}");
 }
 
 #[tokio::test]

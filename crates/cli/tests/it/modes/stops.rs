@@ -4,7 +4,7 @@ use mcpproxy_testkit::{EraSupport, Sample};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use crate::support::{Gateway, Legacy, Modern, Over, Upstream, text_of};
+use crate::support::{Gateway, Legacy, Modern, Over, Upstream, text_of, until};
 
 async fn two() -> (Upstream, Upstream, Value) {
     let one = Upstream::start(Sample::Echo, EraSupport::LegacyOnly, Over::Shared).await;
@@ -125,4 +125,25 @@ async fn a_call_that_waits_for_an_answer_of_the_user_is_stopped_too() {
     run(&gateway, &["stop-calls"]).await;
     is_stopped(&reply.result().await, "all");
     upstream.until_received("notifications/cancelled").await;
+}
+
+#[tokio::test]
+async fn what_was_kept_of_an_answer_is_stopped_too() {
+    let echo = Upstream::start(Sample::Echo, EraSupport::Both, Over::Shared).await;
+    let config = json!({ "tool_response_limit": 2000, "mcpServers": { "echo": echo.settings } });
+    let gateway = Gateway::start(&config).await;
+    let downstream = Legacy::open(&gateway.url("/mcp"), json!({})).await;
+    let call = json!({ "name": "echo:big", "args": { "bytes": 9000 } });
+    let result = downstream.call("call_tool_read", call).await;
+    let key = text_of(&result).rsplit('`').nth(1).unwrap().to_owned();
+    downstream.call("read_cache", json!({ "key": key })).await;
+    until("the page to be on record like the answer", || async {
+        let pages = gateway.home.activity();
+        let pages = pages.iter().filter(|one| one["type"] == "tool_call");
+        (pages.count() == 2).then_some(())
+    })
+    .await;
+    run(&gateway, &["stop-calls", "upstream:echo"]).await;
+    let stopped = downstream.call("read_cache", json!({ "key": key })).await;
+    is_stopped(&stopped, "upstream:echo");
 }

@@ -177,3 +177,26 @@ async fn a_call_that_hangs_ends_at_its_deadline() {
     let took = begun.elapsed();
     assert!(took >= DEADLINE && took <= DEADLINE + CALLS, "{took:?}");
 }
+
+/// Answers the opening, and every call with half of an answer.
+const MALFORMED: &str = r#"
+while read -r line; do
+  id=$(printf '%s' "$line" | sed 's/.*"id":\([0-9]*\).*/\1/')
+  case "$line" in
+    *'"initialize"'*) echo '{"jsonrpc":"2.0","id":'$id',"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"half","version":"1"}}}' ;;
+    *'"tools/list"'*) echo '{"jsonrpc":"2.0","id":'$id',"result":{"tools":[{"name":"half","inputSchema":{"type":"object"}}]}}' ;;
+    *'"tools/call"'*) echo '{"jsonrpc":"2.0","id":'$id',"result":{"content":[' ;;
+  esac
+done"#;
+
+#[tokio::test]
+async fn an_answer_that_cannot_be_read_ends_its_call_at_once() {
+    let half = json!({ "command": "sh", "args": ["-c", MALFORMED], "era": "legacy" });
+    let config = json!({ "routing_mode": "all", "mcpServers": { "half": half } });
+    let gateway = Gateway::start(&config).await;
+    let downstream = Legacy::open(&gateway.url("/mcp"), json!({})).await;
+    let params = json!({ "name": "half__half", "arguments": {} });
+    // The deadline of a call is minutes away; the suite's own patience is seconds.
+    let error = downstream.request("tools/call", params).await.error().await;
+    assert!(error.to_string().contains("half"), "{error}");
+}

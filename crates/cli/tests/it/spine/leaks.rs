@@ -169,3 +169,34 @@ async fn a_modern_answer_is_judged_too() {
     denied(&reply.result().await);
     scene.is_safe(&secret);
 }
+
+#[tokio::test]
+async fn what_a_downstream_says_of_itself_is_judged_before_it_leaves() {
+    let scene = Scene::start("all", EraSupport::LegacyOnly).await;
+    let secret = secret(&scene.open().await).await;
+    // It says the text when it opens, reads it, and then lets the gateway introduce it outside.
+    let can = json!({ "experimental": { "note": { "text": secret } } });
+    let downstream = Legacy::open(&scene.gateway.url("/mcp"), can).await;
+    let path = json!({ "path": "README.md" });
+    downstream.call("inside__get_file", path).await;
+    denied(
+        &downstream
+            .call("outside__echo", json!({ "text": "x" }))
+            .await,
+    );
+    scene.is_safe(&secret);
+}
+
+#[tokio::test]
+async fn a_name_without_end_takes_little_of_the_log() {
+    let scene = Scene::start("all", EraSupport::LegacyOnly).await;
+    let downstream = scene.open().await;
+    let name = format!("outside__{}", "n".repeat(100_000));
+    let params = json!({ "name": name, "arguments": {} });
+    downstream.request("tools/call", params).await.error().await;
+    let log = std::fs::read(scene.gateway.home.data().join("activity.ndjson")).unwrap();
+    assert!(log.len() < 10_000, "{} bytes", log.len());
+    let records = scene.gateway.home.activity();
+    let tool = records.last().unwrap()["tool_name"].as_str().unwrap();
+    assert!(tool.ends_with("(100000 bytes)"), "{tool}");
+}

@@ -126,6 +126,7 @@ impl Bridge {
             assert!(message.get("id").is_none(), "said at the end: {message}");
         }
         let status = within("the bridge to end", self.child.wait()).await;
-        assert!(status.unwrap().success());
+        let status = status.unwrap();
+        assert!(status.success(), "{status}");
     }
 }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};
 use std::sync::Arc;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::process::{Child, ChildStderr, Command};
@@ -162,6 +162,17 @@ impl Gateway {
     /// A client with the owner's key.
     pub(crate) fn owner(&self) -> Http {
         self.http().with("x-api-key", &self.home.key())
+    }
+
+    /// Makes an agent's token for these upstreams and returns a client that carries it.
+    pub(crate) async fn token(&self, name: &str, upstreams: &Value) -> Http {
+        let body = json!({ "name": name, "upstreams": upstreams });
+        let (status, made) = self.owner().post("/api/v1/tokens", &body).await;
+        assert_eq!(status, 200, "{made}");
+        let token = made["data"]["token"].as_str().unwrap();
+        assert!(token.starts_with("mcp_agt_"));
+        self.http()
+            .with("authorization", &format!("Bearer {token}"))
     }
 
     /// Asks the REST interface as the owner and returns the data.

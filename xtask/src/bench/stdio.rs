@@ -1,0 +1,265 @@
+//! `cargo xtask bench stdio`: one call after the other over standard input and output, to the echo
+//! upstream directly, through a bare relay, and through `mcpproxy stdio` in both its forms.
+//!
+//! Calls go round the contestants in short turns, so that a noisy moment hits them all.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use serde::Serialize;
+use tempfile::TempDir;
+
+use super::contestant::{Link, Programs};
+use super::load::{Answer, Questions, judge};
+use super::stats::percentile;
+use crate::Outcome;
+use crate::gateway::{Gateway, Routing};
+use crate::process::free_address;
+
+const PAYLOAD: usize = 256;
+/// Calls of one contestant before it is the next one's turn.
+const TURN: usize = 200;
+/// Calls of each contestant that do not count.
+const WARM_UP: usize = 500;
+/// What `mcpproxy stdio` may add to a direct call at the median, in microseconds.
+const AIM: f64 = 30.0;
+
+const HELLO: &str = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"bench","version":"1"}}}"#;
+const READY: &str = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+
+/// One way to the echo upstream, in the order of the table.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Road {
+    Direct,
+    Relay,
+    Bridge,
+    Standalone,
+}
+
+const ROADS: [Road; 4] = [Road::Direct, Road::Relay, Road::Bridge, Road::Standalone];
+
+/// A contestant that answers, and what it did.
+struct Runner {
+    road: Road,
+    child: Child,
+    input: ChildStdin,
+    output: BufReader<ChildStdout>,
+    questions: Questions,
+    took: Vec<Duration>,
+    wrong: usize,
+}
+
+/// One line of the table.
+#[derive(Serialize, Debug)]
+struct Row {
+    name: &'static str,
+    p50_us: f64,
+    p95_us: f64,
+    p99_us: f64,
+    added_p50_us: f64,
+    ratio_p50: f64,
+    ratio_p95: f64,
+    ratio_p99: f64,
+    calls: usize,
+    wrong: usize,
+}
+
+/// Runs the bench with so many calls of each contestant.
+pub(super) fn run(programs: &Programs, calls: usize, json: Option<&Path>) -> Result<Outcome> {
+    let folder = TempDir::new().context("cannot create a temporary folder")?;
+    let upstream = ("echo", programs.upstream(Link::Stdio, free_address()?));
+    let program = programs.mcpproxy();
+    let _gateway = Gateway::start(program, folder.path(), Routing::Single, &[upstream])?;
+    let mut runners = Vec::new();
+    for road in ROADS {
+        runners.push(Runner::start(road, programs, folder.path())?);
+    }
+    for runner in &mut runners {
+        runner.turn(WARM_UP)?;
+        runner.took.clear();
+    }
+    for _ in 0..calls.div_ceil(TURN) {
+        for runner in &mut runners {
+            runner.turn(TURN)?;
+        }
+    }
+    let rows = rows(&mut runners);
+    print(&rows);
+    if let Some(file) = json {
+        let text = serde_json::to_string_pretty(&rows)?;
+        fs::write(file, text).with_context(|| format!("cannot write {}", file.display()))?;
+    }
+    Ok(if rows.iter().all(|row| row.wrong == 0) {
+        Outcome::Clean
+    } else {
+        Outcome::Failed
+    })
+}
+
+impl Road {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Direct => "direct",
+            Self::Relay => "bare relay, parsing",
+            Self::Bridge => "mcpproxy stdio",
+            Self::Standalone => "mcpproxy stdio --standalone",
+        }
+    }
+
+    fn command(self, programs: &Programs, folder: &Path) -> Result<Command> {
+        let mut command = Command::new(match self {
+            Self::Direct | Self::Relay => &programs.xtask,
+            Self::Bridge | Self::Standalone => programs.mcpproxy(),
+        });
+        match self {
+            Self::Direct => command.arg("echo-stdio"),
+            Self::Relay => command.arg("bare-relay"),
+            Self::Bridge => command
+                .args(["stdio", "--data-dir"])
+                .arg(folder.join("data")),
+            Self::Standalone => {
+                // The configuration of the running gateway, with a log of its own.
+                let data = folder.join("standalone");
+                fs::create_dir_all(&data).context("cannot create a folder")?;
+                command
+                    .args(["stdio", "--standalone", "--config"])
+                    .arg(folder.join("mcpproxy.json"))
+                    .arg("--data-dir")
+                    .arg(data)
+            }
+        };
+        Ok(command)
+    }
+}
+
+impl Runner {
+    /// Starts a contestant and opens its session.
+    fn start(road: Road, programs: &Programs, folder: &Path) -> Result<Self> {
+        let mut child = road
+            .command(programs, folder)?
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .with_context(|| format!("cannot start {}", road.name()))?;
+        let input = child.stdin.take().context("no way to a contestant")?;
+        let output = child.stdout.take().context("no way from a contestant")?;
+        let mut runner = Self {
+            road,
+            child,
+            input,
+            output: BufReader::with_capacity(64 * 1024, output),
+            questions: Questions::new("echo", PAYLOAD, 0),
+            took: Vec::new(),
+            wrong: 0,
+        };
+        let mut answer = Vec::new();
+        runner.exchange(HELLO.as_bytes(), &mut answer)?;
+        if memchr::memmem::find(&answer, b"protocolVersion").is_none() {
+            bail!("{} opens no session", road.name());
+        }
+        runner.input.write_all(format!("{READY}\n").as_bytes())?;
+        Ok(runner)
+    }
+
+    /// Makes so many calls and checks every answer.
+    fn turn(&mut self, calls: usize) -> Result<()> {
+        let mut answer = Vec::new();
+        for _ in 0..calls {
+            let question = self.questions.next();
+            let begun = Instant::now();
+            self.exchange(&question.body, &mut answer)?;
+            self.took.push(begun.elapsed());
+            let text = question.body.get(question.text).unwrap_or_default();
+            if judge(&answer, question.id, text) != Answer::Right {
+                self.wrong += 1;
+            }
+        }
+        Ok(())
+    }
+
+    /// Sends one message and reads the line that answers it.
+    fn exchange(&mut self, message: &[u8], answer: &mut Vec<u8>) -> Result<()> {
+        let mut line = Vec::with_capacity(message.len() + 1);
+        line.extend_from_slice(message);
+        line.push(b'\n');
+        self.input.write_all(&line)?;
+        answer.clear();
+        if self.output.read_until(b'\n', answer)? == 0 {
+            bail!("{} ended early", self.road.name());
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Runner {
+    fn drop(&mut self) {
+        // It is measured and done with: nothing that it could still say matters.
+        if self.child.kill().is_ok() {
+            drop(self.child.wait());
+        }
+    }
+}
+
+fn rows(runners: &mut [Runner]) -> Vec<Row> {
+    let mut direct = [1.0; 3];
+    let mut rows = Vec::new();
+    for runner in runners {
+        runner.took.sort_unstable();
+        let us = |share| percentile(&runner.took, share).as_secs_f64() * 1e6;
+        let [p50_us, p95_us, p99_us] = [50, 95, 99].map(us);
+        if runner.road == Road::Direct {
+            direct = [p50_us, p95_us, p99_us];
+        }
+        let [first, second, third] = direct;
+        rows.push(Row {
+            name: runner.road.name(),
+            p50_us,
+            p95_us,
+            p99_us,
+            added_p50_us: p50_us - first,
+            ratio_p50: p50_us / first,
+            ratio_p95: p95_us / second,
+            ratio_p99: p99_us / third,
+            calls: runner.took.len(),
+            wrong: runner.wrong,
+        });
+    }
+    rows
+}
+
+fn print(rows: &[Row]) {
+    println!("\none call after the other, {PAYLOAD} B\n");
+    println!(
+        "| to the same upstream | p50 / p95 / p99 | of direct | added at p50 | calls | wrong |"
+    );
+    println!("|---|---|---|---|---|---|");
+    for row in rows {
+        println!(
+            "| {} | {:.0} / {:.0} / {:.0} us | {:.2} / {:.2} / {:.2} | {:+.0} us | {} | {} |",
+            row.name,
+            row.p50_us,
+            row.p95_us,
+            row.p99_us,
+            row.ratio_p50,
+            row.ratio_p95,
+            row.ratio_p99,
+            row.added_p50_us,
+            row.calls,
+            row.wrong
+        );
+    }
+    let aim = |row: &&Row| row.name == Road::Bridge.name() || row.name == Road::Standalone.name();
+    for row in rows.iter().filter(aim) {
+        let met = if row.added_p50_us <= AIM {
+            "met"
+        } else {
+            "missed"
+        };
+        println!("aim: {} adds at most {AIM:.0} us at p50: {met}", row.name);
+    }
+}
