@@ -195,6 +195,9 @@ fn nothing(status: Status) -> Outcome {
 const RECORDED: usize = 256;
 
 fn short(text: &str) -> String {
+    if text.len() <= RECORDED {
+        return text.to_owned();
+    }
     let mut shown: String = text.chars().take(RECORDED).collect();
     if shown.len() < text.len() {
         shown.extend(["… (", &text.len().to_string(), " bytes)"]);

@@ -218,13 +218,13 @@ impl Connection {
     fn modern(&self, frame: &Frame) -> Result<Downstream, EnvelopeRefusal> {
         let envelope = Envelope::read(frame)?;
         Envelope::check_version(&envelope.version, frame.id())?;
-        let greeting = Greeting {
+        let greeting = Arc::new(Greeting {
             version: envelope.version,
             capabilities: envelope.capabilities,
             client_info: envelope
                 .client_info
                 .unwrap_or_else(|| Greeting::default().client_info),
-        };
+        });
         Ok(Downstream {
             who: self.who.clone(),
             door: Door::Mcp,
@@ -280,11 +280,11 @@ impl Connection {
             return self.refuse(&refusal, None).await;
         }
         let gateway = Arc::clone(&self.gateway);
-        tokio::spawn(router::request(gateway, downstream, frame, way, in_flight));
+        let request = router::request(gateway, downstream, frame, way, in_flight);
         let connection = Arc::clone(self);
         let mut replies = back.replies;
         let cancel = back.cancel;
-        tokio::spawn(async move {
+        let relay = async move {
             while let Some(reply) = replies.recv().await {
                 match reply {
                     Reply::Message(message) => connection.send(message).await,
@@ -297,7 +297,9 @@ impl Connection {
                 }
             }
             drop(cancel);
-        });
+        };
+        // One task for both: a second one would wake another thread for every call.
+        tokio::spawn(async move { tokio::join!(request, relay) });
     }
 
     async fn notification(self: &Arc<Self>, frame: &Frame) {

@@ -206,9 +206,9 @@ impl Doors {
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
-        let doors = self.clone();
+        let doors = Arc::new(self.clone());
         let service = service_fn(move |request| {
-            let (doors, place) = (doors.clone(), Arc::clone(&place));
+            let (doors, place) = (Arc::clone(&doors), Arc::clone(&place));
             async move { Ok::<_, std::convert::Infallible>(doors.handle(peer, request, place).await) }
         });
         let head = settings.limits.header_bytes.as_usize().max(8192);
@@ -262,11 +262,17 @@ impl Doors {
         match (mode, request.uri().path()) {
             (Some(mode), _) if wants_lines(&request) => self.upgrade(who, mode, request, place),
             (Some(mode), _) => streamable::serve(&self.gateway, who, mode, request).await,
-            (None, "/sse") => legacy_sse::open(&self.channels, &self.gateway, who).await,
+            (None, "/sse") => Box::pin(legacy_sse::open(&self.channels, &self.gateway, who)).await,
             (None, "/messages") => {
-                legacy_sse::post(&self.channels, &self.gateway, &who, request).await
+                Box::pin(legacy_sse::post(
+                    &self.channels,
+                    &self.gateway,
+                    &who,
+                    request,
+                ))
+                .await
             }
-            (None, path) if path.starts_with("/api/") => self.rest(who, request).await,
+            (None, path) if path.starts_with("/api/") => Box::pin(self.rest(who, request)).await,
             (None, _) => bare(StatusCode::NOT_FOUND),
         }
     }

@@ -30,7 +30,7 @@ pub struct Caller {
     /// The conversation.
     pub session: Id128,
     /// How the downstream is introduced.
-    pub greeting: Greeting,
+    pub greeting: Arc<Greeting>,
     /// Who hears what the upstream says outside any call, where an instance is the caller's own.
     pub listener: Arc<dyn Listener>,
 }
@@ -313,11 +313,11 @@ impl Upstream {
             Key::Stateless | Key::Own => self.hub_listener(),
             Key::Principal(..) | Key::Session(_) => Arc::clone(&caller.listener),
         };
-        let greeting = caller.greeting.clone();
+        let greeting = || Greeting::clone(&caller.greeting);
         let order = [self.target(caller.era), other(self.target(caller.era))];
         let opened = slot
             .get_or_try_init(|| async {
-                let opened = self.open(greeting, Arc::clone(&listener), order).await?;
+                let opened = self.open(greeting(), Arc::clone(&listener), order).await?;
                 listener.opened(&opened);
                 Ok(opened)
             })

@@ -13,7 +13,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, interval_at};
 
 use super::{SILENCE, without_id};
-use crate::downstream::{Downstream, Reply, Way, WayBack};
+use crate::downstream::{Downstream, Replies, Reply, Way, WayBack};
 use crate::gateway::Gateway;
 use crate::reply::{Answered, ReplyBody, bare, json, refused, stream};
 use crate::router;
@@ -52,13 +52,13 @@ pub(super) async fn modern(
         Err(EnvelopeRefusal { refusal, data }) => return refused(&refusal, data.as_ref()),
     };
     let key = Gateway::credential_key(&who, envelope.client_info.as_deref());
-    let greeting = Greeting {
+    let greeting = Arc::new(Greeting {
         version: envelope.version,
         capabilities: envelope.capabilities,
         client_info: envelope
             .client_info
             .unwrap_or_else(|| Greeting::default().client_info),
-    };
+    });
     let (door, era) = (Door::Mcp, Era::Modern);
     let downstream = Downstream {
         who,
@@ -130,7 +130,7 @@ async fn respond_modern(back: WayBack) -> Answered {
 
 async fn pump_modern(
     first: Option<Reply>,
-    mut replies: mpsc::Receiver<Reply>,
+    mut replies: Replies,
     sender: mpsc::Sender<Bytes>,
     mut guard: CancelOnDrop,
 ) {
