@@ -2,7 +2,7 @@
 //!
 //! Both are set by the door that verified them. Nothing an agent writes into a message feeds them.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use serde::Serialize;
 
@@ -29,12 +29,16 @@ pub enum PrincipalKind {
     Local,
 }
 
+// Every request without a credential is of one of these two.
+static OWNER: LazyLock<Arc<str>> = LazyLock::new(|| "owner".into());
+static LOCAL: LazyLock<Arc<str>> = LazyLock::new(|| "local".into());
+
 impl Principal {
     /// The owner of this installation.
     pub fn owner() -> Self {
         Self {
             kind: PrincipalKind::Owner,
-            name: "owner".into(),
+            name: Arc::clone(&OWNER),
         }
     }
 
@@ -42,7 +46,7 @@ impl Principal {
     pub fn local() -> Self {
         Self {
             kind: PrincipalKind::Local,
-            name: "local".into(),
+            name: Arc::clone(&LOCAL),
         }
     }
 }

@@ -265,6 +265,9 @@ fn shortened(declared: &Declared) -> Declared {
 }
 
 fn short(text: &str) -> String {
+    if text.len() <= RECORDED {
+        return text.to_owned();
+    }
     let mut shown: String = text.chars().take(RECORDED).collect();
     if shown.len() < text.len() {
         shown.extend(["… (", &text.len().to_string(), " bytes)"]);

@@ -26,7 +26,7 @@ pub struct Downstream {
     /// The conversation, for attribution.
     pub key: SessionKey,
     /// What the sender says about itself.
-    pub greeting: Greeting,
+    pub greeting: Arc<Greeting>,
     /// The legacy session, if there is one.
     pub session: Option<Arc<Session>>,
 }
@@ -40,7 +40,7 @@ impl Downstream {
             era: Era::Legacy,
             mode: session.mode,
             key: session.key,
-            greeting: session.greeting.clone(),
+            greeting: Arc::clone(&session.greeting),
             session: Some(Arc::clone(session)),
         }
     }
@@ -52,13 +52,13 @@ impl Downstream {
         mode: RoutingMode,
         key: SessionKey,
     ) -> Self {
-        let greeting = Greeting {
+        let greeting = Arc::new(Greeting {
             version: envelope.version,
             capabilities: envelope.capabilities,
             client_info: envelope
                 .client_info
                 .unwrap_or_else(|| Greeting::default().client_info),
-        };
+        });
         Self {
             who,
             door: Door::Mcp,
@@ -80,7 +80,7 @@ impl Downstream {
             era: self.era,
             principal: Arc::clone(&self.who.name),
             session: self.key.id,
-            greeting: self.greeting.clone(),
+            greeting: Arc::clone(&self.greeting),
             listener,
         }
     }
@@ -122,7 +122,7 @@ pub enum Reply {
 /// The way back to the sender of one request.
 #[derive(Clone, Debug)]
 pub struct Way {
-    replies: mpsc::Sender<Reply>,
+    replies: mpsc::Sender<Box<Reply>>,
     cancelled: watch::Receiver<Option<String>>,
 }
 
@@ -130,9 +130,21 @@ pub struct Way {
 #[derive(Debug)]
 pub struct WayBack {
     /// What comes back.
-    pub replies: mpsc::Receiver<Reply>,
+    pub replies: Replies,
     /// Says that nobody waits any more, and why.
     pub cancel: watch::Sender<Option<String>>,
+}
+
+/// What comes back to the sender of one request. Boxed, because a channel reserves room for many
+/// at once, and most requests get one reply.
+#[derive(Debug)]
+pub struct Replies(mpsc::Receiver<Box<Reply>>);
+
+impl Replies {
+    /// Waits for the next reply; nothing once there can be no more.
+    pub async fn recv(&mut self) -> Option<Reply> {
+        self.0.recv().await.map(|reply| *reply)
+    }
 }
 
 /// Replies that may wait for a slow downstream.
@@ -148,30 +160,36 @@ impl Way {
                 replies: sender,
                 cancelled,
             },
-            WayBack { replies, cancel },
+            WayBack {
+                replies: Replies(replies),
+                cancel,
+            },
         )
     }
 
     /// Sends a message ahead of the answer. One that does not fit is dropped: a slow downstream
     /// never holds up an upstream.
     pub fn tell(&self, message: Bytes) -> bool {
-        self.replies.try_send(Reply::Message(message)).is_ok()
+        self.replies
+            .try_send(Box::new(Reply::Message(message)))
+            .is_ok()
     }
 
     /// Passes on that the upstream answers with a stream.
     pub fn streaming(&self) {
-        drop(self.replies.try_send(Reply::Streaming));
+        drop(self.replies.try_send(Box::new(Reply::Streaming)));
     }
 
     /// Passes on that the upstream wants to be polled.
     pub fn polling(&self, retry: u64) {
-        drop(self.replies.try_send(Reply::Polling { retry }));
+        drop(self.replies.try_send(Box::new(Reply::Polling { retry })));
     }
 
     /// Sends the answer.
     pub async fn finish(&self, message: Bytes, code: Option<i64>) {
         // The downstream may have gone; the answer was recorded all the same.
-        drop(self.replies.send(Reply::Final(message, code)).await);
+        let last = Box::new(Reply::Final(message, code));
+        drop(self.replies.send(last).await);
     }
 
     /// Waits until nobody waits any more, and returns why.

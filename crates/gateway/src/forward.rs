@@ -82,7 +82,7 @@ pub async fn forward(
     };
     let caller = downstream.caller(target.upstream.name());
     let deadline = Instant::now() + patience;
-    let opened = conversation(gateway, downstream, &target.upstream);
+    let opened = conversation_of(gateway, downstream, &target.upstream, &caller);
     let opened = timeout_at(deadline, opened).await;
     let instance = opened.map_err(|_| Failure::timed_out())??;
     let mut passage = Passage {
@@ -97,18 +97,28 @@ pub async fn forward(
 }
 
 /// Finds the downstream's conversation with an upstream, or opens one.
-///
-/// What a downstream says of itself leaves with the opening, so it is judged like a call; and one
-/// that may not reach the upstream does not make it start.
 pub(crate) async fn conversation(
     gateway: &Arc<Gateway>,
     downstream: &Downstream,
     upstream: &Arc<Upstream>,
 ) -> Result<Arc<Instance>, Failure> {
-    gateway.access.reaches(&downstream.who, upstream.name())?;
     let caller = downstream.caller(upstream.name());
+    conversation_of(gateway, downstream, upstream, &caller).await
+}
+
+/// Finds the conversation of a downstream that was introduced already.
+///
+/// What a downstream says of itself leaves with the opening, so it is judged like a call; and one
+/// that may not reach the upstream does not make it start.
+async fn conversation_of(
+    gateway: &Arc<Gateway>,
+    downstream: &Downstream,
+    upstream: &Arc<Upstream>,
+    caller: &Caller,
+) -> Result<Arc<Instance>, Failure> {
+    gateway.access.reaches(&downstream.who, upstream.name())?;
     let own = upstream.settings().effective_scope() != Scope::Shared;
-    if own && upstream.existing(&caller).is_none() {
+    if own && upstream.existing(caller).is_none() {
         let (capabilities, info) = (
             &downstream.greeting.capabilities,
             &downstream.greeting.client_info,
@@ -125,7 +135,7 @@ pub(crate) async fn conversation(
         let kind = MessageKind::Request(Arc::clone(greeting.method()));
         drop(judge(gateway, downstream, &target, deadline, (&greeting, kind, 0)).await?);
     }
-    Ok(upstream.instance(&caller).await?)
+    Ok(upstream.instance(caller).await?)
 }
 
 /// Takes a page of an earlier answer through the engine: it leaves for the downstream now.

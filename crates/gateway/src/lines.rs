@@ -265,11 +265,11 @@ impl Connection {
             return self.refuse(&refusal, None).await;
         }
         let gateway = Arc::clone(&self.gateway);
-        tokio::spawn(router::request(gateway, downstream, frame, way, in_flight));
+        let request = router::request(gateway, downstream, frame, way, in_flight);
         let connection = Arc::clone(self);
         let mut replies = back.replies;
         let cancel = back.cancel;
-        tokio::spawn(async move {
+        let relay = async move {
             while let Some(reply) = replies.recv().await {
                 match reply {
                     Reply::Message(message) => connection.send(message).await,
@@ -282,7 +282,9 @@ impl Connection {
                 }
             }
             drop(cancel);
-        });
+        };
+        // One task for both: a second one would wake another thread for every call.
+        tokio::spawn(async move { tokio::join!(request, relay) });
     }
 
     async fn notification(self: &Arc<Self>, frame: &Frame) {

@@ -391,10 +391,10 @@ async fn call_tool(AxumState(gateway): Shared, who: Who, Json(call): Json<ToolCa
         Err(refusal) => return failed(StatusCode::BAD_REQUEST, &refusal.to_string(), None),
     };
     let key = Gateway::credential_key(&who.0, Some("rest"));
-    let greeting = Greeting {
+    let greeting = Arc::new(Greeting {
         version: LEGACY_LATEST.to_owned(),
         ..Greeting::default()
-    };
+    });
     let downstream = Downstream {
         who: who.0,
         door: Door::Api,

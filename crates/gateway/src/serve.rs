@@ -208,9 +208,9 @@ impl Doors {
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
-        let doors = self.clone();
+        let doors = Arc::new(self.clone());
         let service = service_fn(move |request| {
-            let (doors, place) = (doors.clone(), Arc::clone(&place));
+            let (doors, place) = (Arc::clone(&doors), Arc::clone(&place));
             async move { Ok::<_, std::convert::Infallible>(doors.handle(peer, request, place).await) }
         });
         let patience = settings.limits.write_timeout.into();
@@ -265,11 +265,17 @@ impl Doors {
         match (mode, request.uri().path()) {
             (Some(mode), _) if wants_lines(&request) => self.upgrade(who, mode, request, place),
             (Some(mode), _) => streamable::serve(&self.gateway, who, mode, request).await,
-            (None, "/sse") => legacy_sse::open(&self.channels, &self.gateway, who).await,
+            (None, "/sse") => Box::pin(legacy_sse::open(&self.channels, &self.gateway, who)).await,
             (None, "/messages") => {
-                legacy_sse::post(&self.channels, &self.gateway, &who, request).await
+                Box::pin(legacy_sse::post(
+                    &self.channels,
+                    &self.gateway,
+                    &who,
+                    request,
+                ))
+                .await
             }
-            (None, path) if path.starts_with("/api/") => self.rest(who, request).await,
+            (None, path) if path.starts_with("/api/") => Box::pin(self.rest(who, request)).await,
             (None, _) => bare(StatusCode::NOT_FOUND),
         }
     }

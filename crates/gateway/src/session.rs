@@ -48,7 +48,7 @@ pub struct Session {
     /// Who opened it; nobody else may use it.
     pub who: Principal,
     /// What the client said about itself.
-    pub greeting: Greeting,
+    pub greeting: Arc<Greeting>,
     /// The version in force.
     pub version: String,
     /// What the endpoint shows.

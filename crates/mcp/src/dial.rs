@@ -1,21 +1,33 @@
 //! The HTTP client under the upstream transports: pooled, bounded, with its own TLS roots.
+//!
+//! One request is one exchange on one connection. There are no redirects, no proxies and no HTTP/2.
 
+mod pool;
+
+use std::future::poll_fn;
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::{HeaderMap, Method, Request, Response, Uri};
+use http::header::HOST;
+use http::uri::PathAndQuery;
+use http::{HeaderMap, HeaderValue, Method, Request, Response, Uri};
 use http_body_util::Full;
-use hyper::body::Incoming;
+use hyper::client::conn::http1;
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
-use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
-use hyper_util::rt::{TokioExecutor, TokioTimer};
+use tower_service::Service as _;
 
+pub use self::pool::Received;
+use self::pool::{Pool, Sender, origin};
 use crate::Error;
 
 /// A pool of connections to upstreams.
 #[derive(Clone, Debug)]
-pub struct Dialer(Client<HttpsConnector<HttpConnector>, Full<Bytes>>);
+pub struct Dialer {
+    connector: HttpsConnector<HttpConnector>,
+    pool: Arc<Pool>,
+}
 
 impl Default for Dialer {
     fn default() -> Self {
@@ -23,16 +35,13 @@ impl Default for Dialer {
         http.enforce_http(false);
         http.set_nodelay(true);
         http.set_connect_timeout(Some(Duration::from_secs(10)));
-        let https = HttpsConnectorBuilder::new()
+        let connector = HttpsConnectorBuilder::new()
             .with_webpki_roots()
             .https_or_http()
             .enable_http1()
             .wrap_connector(http);
-        let client = Client::builder(TokioExecutor::new())
-            .pool_timer(TokioTimer::new())
-            .pool_idle_timeout(Duration::from_secs(90))
-            .build(https);
-        Self(client)
+        let pool = Arc::default();
+        Self { connector, pool }
     }
 }
 
@@ -42,20 +51,76 @@ impl Dialer {
         &self,
         method: Method,
         uri: &Uri,
-        headers: HeaderMap,
+        mut headers: HeaderMap,
         body: Bytes,
-    ) -> Result<Response<Incoming>, Error> {
+    ) -> Result<Response<Received>, Error> {
+        let unusable = || Error::Unreachable("not an absolute address".to_owned());
+        let origin = origin(uri).ok_or_else(unusable)?;
+        if !headers.contains_key(HOST) {
+            headers.insert(HOST, host(uri).ok_or_else(unusable)?);
+        }
         let mut request = Request::new(Full::new(body));
         *request.method_mut() = method;
-        *request.uri_mut() = uri.clone();
+        *request.uri_mut() = path(uri);
         *request.headers_mut() = headers;
-        self.0.request(request).await.map_err(|fault| {
-            if fault.is_connect() {
-                Error::Unreachable(root(&fault))
-            } else {
-                Error::Transport(chain(&fault))
+        loop {
+            let waiting = self.pool.take(&origin);
+            let reused = waiting.is_some();
+            let mut sender = match waiting {
+                Some(sender) => sender,
+                None => self.connect(uri).await?,
+            };
+            match sender.try_send_request(request).await {
+                Ok(response) => {
+                    return Ok(response.map(|body| Received::new(body, &self.pool, origin, sender)));
+                }
+                Err(mut fault) => match fault.take_message() {
+                    // The upstream closed the connection before any of it was sent, so that another
+                    // one may take it.
+                    Some(unsent) if reused => request = unsent,
+                    Some(_) | None => return Err(Error::Transport(chain(fault.error()))),
+                },
             }
-        })
+        }
+    }
+
+    /// Opens a connection and lets it run until it is closed.
+    async fn connect(&self, uri: &Uri) -> Result<Sender, Error> {
+        let mut connector = self.connector.clone();
+        let opened = async {
+            poll_fn(|context| connector.poll_ready(context)).await?;
+            connector.call(uri.clone()).await
+        };
+        let stream = opened
+            .await
+            .map_err(|fault| Error::Unreachable(root(&*fault)))?;
+        let opened = http1::handshake(stream).await;
+        let (sender, connection) = opened.map_err(|fault| Error::Transport(chain(&fault)))?;
+        tokio::spawn(async move {
+            if let Err(fault) = connection.await {
+                tracing::debug!("a connection to an upstream ended: {fault}");
+            }
+        });
+        Ok(sender)
+    }
+}
+
+/// The address as the request's own line has it (RFC 9112, "origin-form").
+fn path(uri: &Uri) -> Uri {
+    let path = uri.path_and_query().cloned();
+    Uri::from(path.unwrap_or_else(|| PathAndQuery::from_static("/")))
+}
+
+/// The name in the address, with the port where it is not the usual one.
+fn host(uri: &Uri) -> Option<HeaderValue> {
+    let host = uri.host()?;
+    let usual = match uri.scheme_str() {
+        Some("https") => 443,
+        _ => 80,
+    };
+    match uri.port_u16().filter(|port| *port != usual) {
+        Some(port) => HeaderValue::from_str(&format!("{host}:{port}")).ok(),
+        None => HeaderValue::from_str(host).ok(),
     }
 }
 

@@ -32,7 +32,7 @@ pub struct Caller {
     /// The conversation.
     pub session: Id128,
     /// How the downstream is introduced.
-    pub greeting: Greeting,
+    pub greeting: Arc<Greeting>,
     /// Who hears what the upstream says outside any call, where an instance is the caller's own.
     pub listener: Arc<dyn Listener>,
 }
@@ -286,15 +286,18 @@ impl Upstream {
             Key::Stateless | Key::Own => self.hub_listener(),
             Key::Principal(..) | Key::Session(_) => Arc::clone(&caller.listener),
         };
-        let mut greeting = caller.greeting.clone();
-        if let Key::Principal(_, capabilities) = &key {
-            // Others will use it too: nothing is said in it that holds for the first alone.
-            greeting.capabilities.clone_from(capabilities);
-        }
+        let greeting = || {
+            let mut greeting = Greeting::clone(&caller.greeting);
+            if let Key::Principal(_, capabilities) = &key {
+                // Others will use it too: nothing is said in it that holds for the first alone.
+                greeting.capabilities.clone_from(capabilities);
+            }
+            greeting
+        };
         let order = [self.target(caller.era), other(self.target(caller.era))];
         let opened = slot
             .get_or_try_init(|| async {
-                let opened = self.open(greeting, Arc::clone(&listener), order).await?;
+                let opened = self.open(greeting(), Arc::clone(&listener), order).await?;
                 listener.opened(&opened);
                 Ok(opened)
             })

@@ -10,6 +10,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
+use memchr::memmem;
 use serde::Serialize;
 use tempfile::TempDir;
 
@@ -159,7 +160,7 @@ impl Runner {
         };
         let mut answer = Vec::new();
         runner.exchange(HELLO.as_bytes(), &mut answer)?;
-        if memchr::memmem::find(&answer, b"protocolVersion").is_none() {
+        if memmem::find(&answer, b"protocolVersion").is_none() {
             bail!("{} opens no session", road.name());
         }
         runner.input.write_all(format!("{READY}\n").as_bytes())?;
@@ -188,11 +189,16 @@ impl Runner {
         line.extend_from_slice(message);
         line.push(b'\n');
         self.input.write_all(&line)?;
-        answer.clear();
-        if self.output.read_until(b'\n', answer)? == 0 {
-            bail!("{} ended early", self.road.name());
+        loop {
+            answer.clear();
+            if self.output.read_until(b'\n', answer)? == 0 {
+                bail!("{} ended early", self.road.name());
+            }
+            // A gateway says when it has read its upstream's lists; that answers nothing.
+            if memmem::find(answer, br#""method":"notifications/"#).is_none() {
+                return Ok(());
+            }
         }
-        Ok(())
     }
 }
 

@@ -1,36 +1,43 @@
 //! `stdio`: connects an agent that knows only stdio to the running gateway, or runs one of its own.
 
-use std::io::ErrorKind;
+mod streams;
 
-use anyhow::{Context as _, Result};
-use http::Request;
-use http_body_util::Empty;
-use hyper_util::rt::TokioIo;
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::net::Shutdown;
+use std::os::fd::AsFd as _;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::thread;
+
+use anyhow::Result;
 use mcpproxy_core::Principal;
 use mcpproxy_gateway::lines;
 use mcpproxy_gateway::settings::RoutingMode;
-use tokio::io::AsyncWriteExt as _;
 
 use crate::args::{Global, Mode, Stdio};
 use crate::commands::{client, serve};
 use crate::daemon::{Daemon, flags};
 use crate::exit::{Exit, failed};
 
+/// Bytes passed on in one go at most.
+const PIECE: usize = 64 * 1024;
+/// The longest head with which the gateway may answer.
+const LONGEST_HEAD: usize = 16 * 1024;
+
 /// Serves standard input and output.
 pub(crate) fn run(global: &Global, stdio: &Stdio) -> Result<Exit> {
     if stdio.standalone {
-        let runtime = serve::runtime()?;
+        // One agent, one thread: more would hand its calls to each other.
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()?;
         let ended = runtime.block_on(standalone(global, stdio.mode));
         // A read of standard input cannot be given up; the process ends without waiting for it.
         runtime.shutdown_background();
         return ended;
     }
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()?;
-    let ended = runtime.block_on(bridge(global, stdio.mode));
-    runtime.shutdown_background();
-    ended
+    bridge(global, stdio.mode)
 }
 
 async fn standalone(global: &Global, mode: Option<Mode>) -> Result<Exit> {
@@ -44,7 +51,7 @@ async fn standalone(global: &Global, mode: Option<Mode>) -> Result<Exit> {
     };
     let gateway = std::sync::Arc::clone(&daemon.gateway);
     let who = Principal::local();
-    let served = lines::serve(gateway, who, mode, tokio::io::stdin(), tokio::io::stdout());
+    let served = lines::serve(gateway, who, mode, streams::input(), streams::output());
     tokio::pin!(served);
     tokio::select! {
         () = &mut served => {}
@@ -58,65 +65,75 @@ async fn standalone(global: &Global, mode: Option<Mode>) -> Result<Exit> {
     Ok(Exit::Fine)
 }
 
-/// Copies bytes between the standard streams and the gateway's line door.
-async fn bridge(global: &Global, mode: Option<Mode>) -> Result<Exit> {
-    let stream = client::connect(&client::socket(global)).await?;
-    let (mut sender, connection) =
-        hyper::client::conn::http1::handshake(TokioIo::new(stream)).await?;
-    tokio::spawn(connection.with_upgrades());
+/// Copies bytes between the standard streams and the gateway's line door, one thread for each
+/// direction: a call passes here twice, and a runtime would hand it to other threads each time.
+fn bridge(global: &Global, mode: Option<Mode>) -> Result<Exit> {
     let path = match mode {
         None => "/mcp",
         Some(Mode::Call) => "/mcp/call",
         Some(Mode::All) => "/mcp/all",
     };
-    let request = Request::builder()
-        .uri(path)
-        .header("host", "localhost")
-        .header("connection", "upgrade")
-        .header("upgrade", "mcp-lines")
-        .body(Empty::<bytes::Bytes>::new())?;
-    let response = sender.send_request(request).await?;
-    if response.status() != http::StatusCode::SWITCHING_PROTOCOLS {
-        let message = format!("the gateway answered {}", response.status());
-        return Err(failed(message, Some("is it of the same version?")));
-    }
-    let upgraded = hyper::upgrade::on(response)
-        .await
-        .context("the gateway hung up")?;
-    let (mut from, mut to) = tokio::io::split(TokioIo::new(upgraded));
-    let up = async {
-        tokio::io::copy(&mut tokio::io::stdin(), &mut to).await?;
-        to.shutdown().await
-    };
-    let down = async {
-        let mut stdout = tokio::io::stdout();
-        tokio::io::copy(&mut from, &mut stdout).await?;
-        stdout.flush().await
-    };
-    // The gateway closes once everything in flight is answered; until then answers are passed on.
-    tokio::pin!(up, down);
-    tokio::select! {
-        ended = &mut down => unless_gone(ended)?,
-        ended = &mut up => {
-            unless_gone(ended)?;
-            unless_gone(down.await)?;
-        }
+    let (stream, early) = open(&client::socket(global), path)?;
+    let to = stream.try_clone()?;
+    let input = File::from(io::stdin().as_fd().try_clone_to_owned()?);
+    let mut output = File::from(io::stdout().as_fd().try_clone_to_owned()?);
+    // It may wait for input for ever; the process ends without it.
+    thread::spawn(move || {
+        let passed = pass(input, &to);
+        // The gateway answers what is in flight and closes; until then answers are passed on.
+        drop(to.shutdown(Shutdown::Write));
+        passed
+    });
+    output.write_all(&early)?;
+    match pass(&stream, output) {
+        // What the gateway had not read yet when it stopped resets the connection; everything that
+        // it said was passed on by then.
+        Err(fault) if fault.kind() == io::ErrorKind::ConnectionReset => {}
+        passed => passed?,
     }
     Ok(Exit::Fine)
 }
 
-/// Takes it for an end that the other side has stopped: what it had not read yet makes a write or
-/// a read fail, and everything that it said was passed on by then.
-fn unless_gone(ended: std::io::Result<()>) -> std::io::Result<()> {
-    match ended {
-        Err(fault)
-            if matches!(
-                fault.kind(),
-                ErrorKind::BrokenPipe | ErrorKind::ConnectionReset
-            ) =>
-        {
-            Ok(())
+/// Connects to the line door. Returns the connection and what came with the answer's head.
+fn open(socket: &Path, path: &str) -> Result<(UnixStream, Vec<u8>)> {
+    let mut stream =
+        UnixStream::connect(socket).map_err(|fault| client::no_gateway(socket, &fault))?;
+    let head = format!(
+        "GET {path} HTTP/1.1\r\nhost: localhost\r\nconnection: upgrade\r\nupgrade: mcp-lines\r\n\r\n"
+    );
+    stream.write_all(head.as_bytes())?;
+    let mut answer = Vec::new();
+    let mut piece = [0; 1024];
+    let end = loop {
+        if let Some(at) = answer.windows(4).position(|four| four == b"\r\n\r\n") {
+            break at + 4;
         }
-        ended => ended,
+        let read = stream.read(&mut piece)?;
+        answer.extend_from_slice(piece.get(..read).unwrap_or_default());
+        if read == 0 || answer.len() > LONGEST_HEAD {
+            return Err(failed("the gateway hung up", None));
+        }
+    };
+    let early = answer.split_off(end);
+    let head = String::from_utf8_lossy(&answer);
+    let status = head.lines().next().unwrap_or_default();
+    if !status.starts_with("HTTP/1.1 101") {
+        let message = format!("the gateway answered `{status}`");
+        return Err(failed(message, Some("is it of the same version?")));
+    }
+    Ok((stream, early))
+}
+
+/// Passes bytes on as they come, until there are no more.
+fn pass(mut from: impl Read, mut to: impl Write) -> io::Result<()> {
+    let mut piece = vec![0; PIECE];
+    loop {
+        let read = match from.read(&mut piece) {
+            Ok(0) => return Ok(()),
+            Ok(read) => read,
+            Err(fault) if fault.kind() == io::ErrorKind::Interrupted => continue,
+            Err(fault) => return Err(fault),
+        };
+        to.write_all(piece.get(..read).unwrap_or_default())?;
     }
 }

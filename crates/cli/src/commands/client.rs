@@ -1,6 +1,7 @@
 //! Talking to the running gateway over its Unix socket.
 
-use std::path::PathBuf;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
@@ -29,10 +30,14 @@ pub(crate) fn socket(global: &Global) -> PathBuf {
 
 /// Connects to the gateway's socket.
 pub(crate) async fn connect(path: &PathBuf) -> Result<UnixStream> {
-    UnixStream::connect(path).await.map_err(|fault| {
-        let message = format!("no gateway answers at `{}`: {fault}", path.display());
-        failed(message, Some("start one with `mcpproxy serve`"))
-    })
+    let connected = UnixStream::connect(path).await;
+    connected.map_err(|fault| no_gateway(path, &fault))
+}
+
+/// Says that nobody listens at a socket.
+pub(crate) fn no_gateway(path: &Path, fault: &io::Error) -> anyhow::Error {
+    let message = format!("no gateway answers at `{}`: {fault}", path.display());
+    failed(message, Some("start one with `mcpproxy serve`"))
 }
 
 /// Makes one request and returns the data of its answer.

@@ -30,12 +30,12 @@ pub async fn initialize(
     let raw = |name: &str| text::get(frame.params(), &[name]).map(|(raw, _)| raw.to_owned());
     let proposed = frame.parameter(&["protocolVersion"]);
     let proposed = proposed.ok_or_else(|| Failure::params("`protocolVersion` is missing"))?;
-    let greeting = Greeting {
+    let greeting = Arc::new(Greeting {
         version: negotiate(&proposed).to_owned(),
         capabilities: raw("capabilities").unwrap_or_else(|| "{}".to_owned()),
         client_info: raw("clientInfo")
             .unwrap_or_else(|| r#"{"name":"unknown","version":"0"}"#.to_owned()),
-    };
+    });
     let version = greeting.version.clone();
     let new = NewSession {
         who,

@@ -25,7 +25,7 @@ pub struct NewSession {
     /// Who opens it.
     pub who: Principal,
     /// What the client says about itself.
-    pub greeting: Greeting,
+    pub greeting: Arc<Greeting>,
     /// The version in force.
     pub version: String,
     /// What the endpoint shows.
@@ -229,7 +229,7 @@ mod tests {
             };
             let new = NewSession {
                 who,
-                greeting: Greeting::default(),
+                greeting: Arc::default(),
                 version: String::new(),
                 mode: RoutingMode::All,
             };

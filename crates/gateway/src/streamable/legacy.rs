@@ -8,11 +8,10 @@ use http::{HeaderMap, HeaderValue, StatusCode};
 use mcpproxy_core::{Door, Principal};
 use mcpproxy_mcp::era::{self, LEGACY_VERSIONS, MODERN_VERSIONS, can_poll};
 use mcpproxy_mcp::{Frame, FrameKind, Refusal, compose, header};
-use tokio::sync::mpsc;
 use tokio::time::{Instant, interval_at};
 
 use super::{SILENCE, without_id};
-use crate::downstream::{Downstream, Reply, Way};
+use crate::downstream::{Downstream, Replies, Reply, Way};
 use crate::gateway::Gateway;
 use crate::reply::{Answered, ReplyBody, bare, json, refused, stream};
 use crate::router;
@@ -29,7 +28,8 @@ pub(super) async fn legacy(
     frame: Frame,
 ) -> Answered {
     if frame.kind() == FrameKind::Request && &**frame.method() == "initialize" {
-        return open(gateway, who, mode, &frame).await;
+        // Boxed, like the rare ways in `serve`: what every request moves about stays small.
+        return Box::pin(open(gateway, who, mode, &frame)).await;
     }
     let session = match find(gateway, &who, headers) {
         Ok(session) => session,
@@ -145,7 +145,7 @@ async fn respond_legacy(
 /// Moves replies into a session's stream, where they wait for a downstream that comes back.
 async fn pump_legacy(
     first: Option<Reply>,
-    mut replies: mpsc::Receiver<Reply>,
+    mut replies: Replies,
     session: Arc<Session>,
     number: u64,
 ) {

@@ -12,7 +12,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, interval_at};
 
 use super::{SILENCE, without_id};
-use crate::downstream::{Downstream, Reply, Way, WayBack};
+use crate::downstream::{Downstream, Replies, Reply, Way, WayBack};
 use crate::gateway::Gateway;
 use crate::reply::{Answered, ReplyBody, bare, json, refused, stream};
 use crate::router;
@@ -113,7 +113,7 @@ async fn respond_modern(back: WayBack) -> Answered {
 
 async fn pump_modern(
     first: Option<Reply>,
-    mut replies: mpsc::Receiver<Reply>,
+    mut replies: Replies,
     sender: mpsc::Sender<Bytes>,
     mut guard: CancelOnDrop,
 ) {

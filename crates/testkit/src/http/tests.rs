@@ -3,10 +3,9 @@
 use http::header::ACCEPT;
 use http::{HeaderName, HeaderValue, Uri};
 use http_body_util::BodyExt as _;
-use hyper::body::Incoming;
 use mcpproxy_mcp::Frame;
 use mcpproxy_mcp::body::read_bounded;
-use mcpproxy_mcp::dial::Dialer;
+use mcpproxy_mcp::dial::{Dialer, Received};
 use mcpproxy_mcp::header;
 use mcpproxy_mcp::sse::Decoder;
 use mcpproxy_text::Limits;
@@ -29,7 +28,7 @@ struct Downstream {
     headers: HeaderMap,
 }
 
-type Response = http::Response<Incoming>;
+type Response = http::Response<Received>;
 
 impl Downstream {
     async fn start(sample: Sample, era: EraSupport) -> Self {
@@ -130,7 +129,7 @@ async fn body(response: Response) -> Value {
 
 /// An answer that is a stream of events.
 struct Events {
-    body: Incoming,
+    body: Received,
     decoder: Decoder,
 }
 

@@ -7,9 +7,8 @@ use bytes::Bytes;
 use http::header::{ACCEPT, CONTENT_TYPE, WWW_AUTHENTICATE};
 use http::{HeaderMap, HeaderValue, Method, Response, StatusCode, Uri};
 use http_body_util::BodyExt as _;
-use hyper::body::Incoming;
 use mcpproxy_mcp::body::read_bounded;
-use mcpproxy_mcp::dial::Dialer;
+use mcpproxy_mcp::dial::{Dialer, Received};
 use mcpproxy_mcp::sse::{Decoder, Event};
 use mcpproxy_mcp::{Error, Frame, FrameKind, header};
 use mcpproxy_text::Limits;
@@ -126,7 +125,7 @@ impl HttpLink {
         }
     }
 
-    async fn post(&self, message: Bytes, extra: Headers) -> Result<Response<Incoming>, Error> {
+    async fn post(&self, message: Bytes, extra: Headers) -> Result<Response<Received>, Error> {
         let mut headers = self.headers("application/json, text/event-stream");
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         headers.extend(extra);
@@ -149,7 +148,7 @@ impl HttpLink {
         headers
     }
 
-    fn remember_session(&self, response: &Response<Incoming>) {
+    fn remember_session(&self, response: &Response<Received>) {
         if let Some(session) = response.headers().get(header::SESSION) {
             let mut state = self.lock();
             if state.session.as_ref() != Some(session) {
@@ -161,7 +160,7 @@ impl HttpLink {
     /// Reads an answer that is not a stream. Errors come with statuses of their own in the modern
     /// era, so that the body is looked at before the status: an answer to this very request counts
     /// whatever the status, anything else only with a status that says it is one.
-    async fn plain(&self, ticket: u64, response: Response<Incoming>) -> Result<Frame, Error> {
+    async fn plain(&self, ticket: u64, response: Response<Received>) -> Result<Frame, Error> {
         // Within a legacy session this status says that it is gone, whatever the body says.
         let gone = response.status() == StatusCode::NOT_FOUND && self.lock().session.is_some();
         if gone || !is(&response, "application/json") {
@@ -197,7 +196,7 @@ impl HttpLink {
     async fn stream(
         &self,
         ticket: u64,
-        response: Response<Incoming>,
+        response: Response<Received>,
         events: &mpsc::Sender<FromUpstream>,
     ) -> Result<Frame, Error> {
         drop(events.try_send(FromUpstream::Streaming));
@@ -326,7 +325,7 @@ impl HttpLink {
 }
 
 /// Tells whether an answer is of a media type.
-pub(crate) fn is(response: &Response<Incoming>, media: &str) -> bool {
+pub(crate) fn is(response: &Response<Received>, media: &str) -> bool {
     let value = response
         .headers()
         .get(CONTENT_TYPE)
@@ -336,14 +335,14 @@ pub(crate) fn is(response: &Response<Incoming>, media: &str) -> bool {
 
 /// A stream of events with what is needed to resume it.
 pub(crate) struct Stream {
-    body: Incoming,
+    body: Received,
     decoder: Decoder,
     last_id: Option<String>,
     retry: Option<u64>,
 }
 
 impl Stream {
-    pub(crate) fn new(response: Response<Incoming>, max_message: usize) -> Self {
+    pub(crate) fn new(response: Response<Received>, max_message: usize) -> Self {
         let (body, decoder) = (response.into_body(), Decoder::new(max_message));
         Self {
             body,

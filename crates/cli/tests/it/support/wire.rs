@@ -3,9 +3,8 @@
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri};
 use http_body_util::BodyExt as _;
-use hyper::body::Incoming;
 use mcpproxy_mcp::body::read_bounded;
-use mcpproxy_mcp::dial::Dialer;
+use mcpproxy_mcp::dial::{Dialer, Received};
 use mcpproxy_mcp::sse::Decoder;
 use serde_json::Value;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -113,7 +112,7 @@ pub(crate) struct Reply {
     /// The ids of the events read so far.
     pub(crate) events: Vec<String>,
     decoder: Option<Decoder>,
-    body: Option<Incoming>,
+    body: Option<Received>,
 }
 
 impl Reply {
