@@ -68,7 +68,8 @@ impl Dialer {
             let reused = waiting.is_some();
             let mut sender = match waiting {
                 Some(sender) => sender,
-                None => self.connect(uri).await?,
+                // Boxed: a handshake is large and rare, and every call would carry its room.
+                None => Box::pin(self.connect(uri)).await?,
             };
             match sender.try_send_request(request).await {
                 Ok(response) => {

@@ -85,7 +85,7 @@ async fn an_answer_without_end_is_cut_off() {
     upstream.break_answers("tools/call", Broken::Endless);
     let downstream = Modern::new(&gateway.url("/mcp/all"), json!({}));
     for tool in ["http__echo", "child__do"] {
-        let error = while_others_call(&downstream, fails(&downstream, tool)).await;
+        let error = while_others_call(&downstream, Box::pin(fails(&downstream, tool))).await;
         assert_eq!(error["data"]["error"], "upstream_failed", "{error}");
         let message = error["message"].as_str().unwrap();
         assert!(message.contains("larger than 8388608 bytes"), "{message}");
