@@ -3,8 +3,10 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 use mcpproxy_core::{Masked, Severity};
-use serde::Serialize;
 
 /// One thing seen in one text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -50,7 +52,9 @@ pub enum Level {
 }
 
 /// The families of detections; each can be switched off by itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize, Serialize, JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum Category {
     /// Keys of cloud providers.

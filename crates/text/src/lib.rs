@@ -13,6 +13,6 @@ pub mod splice;
 
 pub use fold::{fold, fold_twins};
 pub use json::{Fault, FaultKind, Limits, check, unescape};
-pub use leaves::{Leaf, LeafKind, leaves};
+pub use leaves::{Leaf, LeafKind, Trail, Visit, leaves, visit};
 pub use members::{Member, elements, get, member, members, string};
 pub use splice::Splice;

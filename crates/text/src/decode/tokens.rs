@@ -116,9 +116,8 @@ fn token(text: &[u8], span: Range<usize>, found: &mut Found) -> usize {
         }
     }
     let padded = padding(end);
-    let bare = text.get(span.start..end).unwrap_or_default();
     if padded > 0 || span.len() >= SHORTEST_BARE {
-        judge(text, span.start..end, bare, padded > 0, found);
+        judge(text, span.start..end, padded, found);
     }
     end + padded
 }
@@ -179,7 +178,11 @@ impl Shape {
     }
 }
 
-fn judge(text: &[u8], span: Range<usize>, bytes: &[u8], padded: bool, found: &mut Found) {
+/// Judges a run with `padding` characters of padding behind it.
+fn judge(text: &[u8], bare: Range<usize>, padding: usize, found: &mut Found) {
+    let bytes = text.get(bare.clone()).unwrap_or_default();
+    let span = bare.start..bare.end + padding;
+    let padded = padding > 0;
     let shape = Shape::of(bytes);
     let digits = bytes
         .strip_prefix(b"0x")
@@ -196,7 +199,7 @@ fn judge(text: &[u8], span: Range<usize>, bytes: &[u8], padded: bool, found: &mu
     if one_case || attempt(span.clone(), bytes, &shape, found) {
         return;
     }
-    if !shape.lacks(STANDARD | URL) && pieces(text, &span, found) {
+    if !shape.lacks(STANDARD | URL) && pieces(text, &bare, found) {
         return;
     }
     let leading = span
