@@ -161,6 +161,15 @@ pub(super) fn percent(bytes: &[u8]) -> Option<Vec<u8>> {
     })
 }
 
+/// Undoes percent signs and leaves `+` alone.
+pub(super) fn percent_signs(bytes: &[u8]) -> Vec<u8> {
+    let decoded = replaced(bytes, |rest| match rest.first() {
+        Some(b'%') => percent_at(rest).map(|byte| (Unit::Byte(byte), 3)),
+        _ => None,
+    });
+    decoded.unwrap_or_else(|| bytes.to_vec())
+}
+
 /// What an escape stands for.
 enum Unit {
     Byte(u8),
