@@ -14,6 +14,7 @@ use crate::detection::Category;
 /// What the detector looks for, and where.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
+#[schemars(rename = "DetectorSettings")]
 pub struct Settings {
     /// Whether anything is scanned.
     pub enabled: bool,
@@ -40,6 +41,7 @@ pub struct Settings {
 /// A pattern of one's own: a regular expression, or words.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "DetectorPattern")]
 pub struct CustomPattern {
     /// Name under which it is reported, unique in the list.
     pub name: String,

@@ -116,6 +116,33 @@ mcpServers:
 }
 
 #[test]
+fn the_detector_has_no_pattern_that_cannot_be_used() {
+    let text = "\
+security:
+  detector:
+    max_payload_size_kb: 0
+    entropy_threshold: 9.5
+    custom_patterns:
+    - name: badge
+      regex: 'B-(\\d+'
+    - {name: badge, keywords: [heron]}
+    sensitive_keywords: ['']
+    allowlist:
+    - sha256: abc
+";
+    assert_snapshot!(check(text), @"");
+    let text = "\
+security:
+  detector:
+    entropy_treshold: 4
+    categories: {cloud_credential: false, pii: maybe}
+    custom_patterns:
+    - {name: badge, regex: x, severity: mild}
+";
+    assert_snapshot!(check(text), @"");
+}
+
+#[test]
 fn bad_values() {
     let text = "\
 listen: localhost
