@@ -45,6 +45,9 @@ fn rank(detection: &Detection) -> impl Ord + use<> {
 ///
 /// Hostile text is never dropped for another rule's sake: its signals are weighed together.
 pub(crate) fn merge(detections: &mut Vec<Detection>) {
+    if detections.len() < 2 {
+        return;
+    }
     detections.sort_by_cached_key(|d| (group(d.category), d.span.start, Reverse(d.span.end)));
     let mut kept: Vec<Detection> = Vec::with_capacity(detections.len());
     for detection in detections.drain(..) {

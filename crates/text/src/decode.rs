@@ -209,18 +209,91 @@ pub struct Views {
 /// Finds the runs of `text` that look encoded.
 pub fn find(text: &str) -> Found {
     let mut found = Found::default();
+    let bytes = text.as_bytes();
     // Nothing shorter hides anything that its neighbours would not show.
-    if text.len() < 8 {
+    if bytes.len() < 8 {
         return found;
     }
-    tokens::find(text.as_bytes(), &mut found);
-    escapes::find(text.as_bytes(), &mut found.runs);
-    spaced::find(text.as_bytes(), &mut found.runs);
+    let worth = if bytes.len() <= SHORT {
+        Worth::of(bytes)
+    } else {
+        Worth::ALL
+    };
+    if worth.tokens {
+        tokens::find(bytes, &mut found);
+    }
+    if worth.escapes {
+        escapes::find(bytes, &mut found.runs);
+    }
+    if worth.spaced {
+        spaced::find(bytes, &mut found.runs);
+    }
     mirror::find(text, &mut found.runs);
     if !text.is_ascii() {
         invisible::find(text, &mut found.runs);
     }
     found
+}
+
+/// Longest text for which one look at each byte is cheaper than starting every pass.
+const SHORT: usize = 64;
+
+/// Which passes a short text is worth; most leaves of a message are short and worth none.
+struct Worth {
+    tokens: bool,
+    escapes: bool,
+    spaced: bool,
+}
+
+impl Worth {
+    const ALL: Self = Self {
+        tokens: true,
+        escapes: true,
+        spaced: true,
+    };
+
+    fn of(text: &[u8]) -> Self {
+        let (mut run, mut longest, mut kinds, mut gaps) = (0, 0, 0, 0);
+        for &byte in text {
+            let kind = KINDS.get(usize::from(byte)).copied().unwrap_or(0);
+            run = (run + 1) * (kind & TOKEN);
+            longest = longest.max(run);
+            kinds |= kind;
+            gaps += kind >> 2 & 1;
+        }
+        Self {
+            tokens: longest >= 12,
+            escapes: kinds & SIGN != 0,
+            spaced: gaps >= 5,
+        }
+    }
+}
+
+const TOKEN: u8 = 1;
+const SIGN: u8 = 2;
+const GAP: u8 = 4;
+
+/// What a byte can be part of: a token, an escape, a gap between letters.
+const KINDS: [u8; 256] = kinds();
+
+#[expect(
+    clippy::indexing_slicing,
+    reason = "evaluated when compiled; a wrong index does not build"
+)]
+const fn kinds() -> [u8; 256] {
+    let mut table = [0; 256];
+    let mut byte = 0_u8;
+    while byte < 128 {
+        table[byte as usize] = match byte {
+            b'+' => TOKEN | SIGN | GAP,
+            b'/' | b'-' | b'_' => TOKEN | GAP,
+            b'%' | b'&' | b'\\' | b'=' => SIGN | GAP,
+            _ if byte.is_ascii_alphanumeric() => TOKEN,
+            _ => GAP,
+        };
+        byte += 1;
+    }
+    table
 }
 
 /// Undoes the coding of one run that [`find`] gave for `text`; the output is never longer than

@@ -5,6 +5,7 @@
 //! partly escaped is read as a whole.
 
 use std::ops::Range;
+use std::sync::LazyLock;
 
 use memchr::{memchr_iter, memchr3_iter, memmem};
 
@@ -17,6 +18,8 @@ const GAP: usize = 64;
 const WORD: usize = 256;
 /// Length of a word that an escape glued to it would hide.
 const GLUED: usize = 12;
+
+static POINTS: LazyLock<memmem::Finder<'static>> = LazyLock::new(|| memmem::Finder::new("U+"));
 
 /// Adds the runs of `text` that have escapes.
 pub(super) fn find(text: &[u8], runs: &mut Vec<Run>) {
@@ -45,7 +48,7 @@ pub(super) fn find(text: &[u8], runs: &mut Vec<Run>) {
     }
     quoted.close(text, runs);
     let mut points = Gather::new(Coding::Escapes, 3);
-    for at in memmem::find_iter(text, b"U+") {
+    for at in POINTS.find_iter(text) {
         if let Some((_, length)) = point_at(text.get(at..).unwrap_or_default()) {
             points.add(text, at..at + length, runs);
         }

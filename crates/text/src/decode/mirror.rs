@@ -31,6 +31,9 @@ const STRONG: [&str; 14] = [
 /// How far a run reaches to either side of a word where no line ends.
 const REACH: usize = 1024;
 
+/// Shortest text that is looked at.
+const SHORTEST: usize = 16;
+
 /// A word turned round or moved, with its coding and weight.
 struct Words {
     searcher: Option<Searcher>,
@@ -61,8 +64,11 @@ static WORDS: LazyLock<Words> = LazyLock::new(|| {
 
 /// Adds the lines of `text` that seem to be moved or turned round.
 pub(super) fn find(text: &str, runs: &mut Vec<Run>) {
+    if text.len() < SHORTEST {
+        return;
+    }
     let words = &*WORDS;
-    let Some(searcher) = words.searcher.as_ref().filter(|_| text.len() >= 16) else {
+    let Some(searcher) = &words.searcher else {
         return;
     };
     // The open run of either coding: its span and the weight of its words.

@@ -192,11 +192,14 @@ fn judge(text: &[u8], bare: Range<usize>, padding: usize, found: &mut Found) {
         return known(span, digits, Coding::Hex, true, found);
     }
     let one_case = !shape.has(LOWER | UPPER);
-    if one_case && shape.lacks(NOT_32) && (padded || shape.has(DIGIT) || shape.has(UPPER)) {
+    if one_case
+        && shape.lacks(NOT_32)
+        && (padded || shape.has(DIGIT) || shape.has(UPPER) || shape.length >= 24)
+    {
         let random = shape.has(DIGIT) && shape.length >= SHORTEST_OPAQUE * 2;
         return known(span, bytes, Coding::Base32, random, found);
     }
-    if one_case || attempt(span.clone(), bytes, &shape, found) {
+    if one_case || attempt(span.clone(), bytes, &shape, true, found) {
         return;
     }
     if !shape.lacks(STANDARD | URL) && pieces(text, &bare, found) {
@@ -239,8 +242,14 @@ fn known(span: Range<usize>, bytes: &[u8], coding: Coding, random: bool, found: 
     }
 }
 
-/// Tries a run as base64; tells whether it was settled.
-fn attempt(span: Range<usize>, bytes: &[u8], shape: &Shape, found: &mut Found) -> bool {
+/// Tries a run as base64, also of a bare stream if it is whole; tells whether it was settled.
+fn attempt(
+    span: Range<usize>,
+    bytes: &[u8],
+    shape: &Shape,
+    whole: bool,
+    found: &mut Found,
+) -> bool {
     if shape.has(STANDARD | URL) || shape.length % 4 == 1 && shape.length < 64 {
         return false;
     }
@@ -261,7 +270,7 @@ fn attempt(span: Range<usize>, bytes: &[u8], shape: &Shape, found: &mut Found) -
             bytes: shape.length / 4 * 3,
             media: media_end(kind, bytes).then_some(kind),
         }),
-        Promise::Noise if shape.random && deflated(alphabets::base64, bytes) => {
+        Promise::Noise if whole && shape.random && deflated(alphabets::base64, bytes) => {
             found.runs.push(Run {
                 span,
                 coding: Coding::Base64,
@@ -329,7 +338,7 @@ fn split(
             known(part.clone(), bytes, Coding::Hex, false, found);
             return found.runs.len() > before;
         }
-        shape.has(LOWER | UPPER) && attempt(part.clone(), bytes, shape, found)
+        shape.has(LOWER | UPPER) && attempt(part.clone(), bytes, shape, false, found)
     };
     let mut start = span.start;
     while start < span.end {

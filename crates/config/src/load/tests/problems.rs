@@ -130,7 +130,15 @@ security:
     allowlist:
     - sha256: abc
 ";
-    assert_snapshot!(check(text), @"");
+    assert_snapshot!(check(text), @"
+    f:3:26: security.detector.max_payload_size_kb: must be greater than zero
+      hint: use `enabled: false` to scan nothing
+    f:4:24: security.detector.entropy_threshold: a byte has between 0 and 8 bits of entropy
+    f:7:14: security.detector.custom_patterns[0].regex: this pattern cannot be used: unclosed group
+    f:8:14: security.detector.custom_patterns[1].name: the name `badge` is empty or taken
+    f:9:26: security.detector.sensitive_keywords[0]: the word is empty
+    f:11:15: security.detector.allowlist[0].sha256: expected 64 hexadecimal digits
+    ");
     let text = "\
 security:
   detector:
