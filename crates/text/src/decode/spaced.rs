@@ -93,10 +93,10 @@ fn follow(text: &[u8], at: usize, least: usize) -> (Option<Run>, usize) {
     (numbers, first.max(second).max(third))
 }
 
-/// Goes back over at most 16 bytes of separators and what they separate.
+/// Goes back over at most 32 bytes of separators and what they separate.
 fn back(text: &[u8], at: usize, least: usize, part: impl Fn(u8) -> bool) -> usize {
     let mut start = at;
-    while start > least.max(at.saturating_sub(16))
+    while start > least.max(at.saturating_sub(32))
         && text
             .get(start - 1)
             .is_some_and(|&byte| part(byte) || separates(byte))
@@ -145,7 +145,7 @@ fn parts(
                 return (span, count);
             }
             // The first part may be cut; the run starts at a later one.
-            if token == 0 && gap == 0 || at > start + 24 {
+            if token == 0 && gap == 0 || at > start + 40 {
                 return (span, 0);
             }
             at += (gap + token).max(1);

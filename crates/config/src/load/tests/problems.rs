@@ -147,7 +147,15 @@ security:
     custom_patterns:
     - {name: badge, regex: x, severity: mild}
 ";
-    assert_snapshot!(check(text), @"");
+    assert_snapshot!(check(text), @"
+    f:3:5: security.detector.entropy_treshold: unknown key
+      hint: did you mean `entropy_threshold`?
+    f:4:36: security.detector.categories.cloud_credential: unknown value `cloud_credential`
+      hint: did you mean `cloud_credentials`?
+    f:4:48: security.detector.categories.pii: expected `true` or `false`, found text
+    f:6:41: security.detector.custom_patterns[0].severity: unknown value `mild`
+      hint: use one of `info`, `low`, `medium`, `high`, `critical`
+    ");
 }
 
 #[test]
