@@ -49,10 +49,10 @@ fn rate(bytes: usize, run: impl Fn()) -> f64 {
         run();
         runs += 1;
     }
-    let spent = match (before, used()) {
-        (Some(before), Some(after)) if after > before => after - before,
-        _ => started.elapsed(),
-    };
+    let spent = before.and_then(|before| used()?.checked_sub(before));
+    let spent = spent
+        .filter(|spent| !spent.is_zero())
+        .unwrap_or_else(|| started.elapsed());
     let bytes = f64::from(u32::try_from(bytes).unwrap_or(u32::MAX));
     bytes * f64::from(runs) / spent.as_secs_f64() / 1e6
 }

@@ -68,7 +68,7 @@ fn any_separates(word: u64, mut marks: u64) -> bool {
     false
 }
 
-/// Tells whether a comma stands behind a digit and before a digit or a space.
+/// Tells whether a comma stands behind a number and before a digit or a space.
 fn list(word: u64) -> bool {
     let commas = zeros(word ^ (0x2C * ONES));
     if commas == 0 {
@@ -76,7 +76,9 @@ fn list(word: u64) -> bool {
     }
     let digits = zeros((word & (0xF0 * ONES)) ^ (0x30 * ONES));
     let spaces = zeros(word ^ (0x20 * ONES));
-    commas & (digits << 8) & ((digits | spaces) >> 8) != 0 && digits.count_ones() >= 3
+    // The last digit of a hexadecimal number may be a letter.
+    let ends = digits | (word & (0x40 * ONES)) << 1;
+    commas & (ends << 8) & ((digits | spaces) >> 8) != 0 && digits.count_ones() >= 3
 }
 
 /// Follows the run around a place, not before `least`; also returns how far was looked.

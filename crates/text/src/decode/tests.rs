@@ -435,6 +435,8 @@ proptest! {
         let plain = words.join(" ");
         let encoders = encoders();
         let (via, encode) = encoders[which % encoders.len()];
+        // A bare stream has no mark of its own: a few repeated letters in one stay opaque.
+        prop_assume!(via != "base64>deflate");
         let coded = encode(&plain);
         let text = format!("before it (é) {coded}\n\nbehind");
         let found = views(&text, &mut Budget::default());

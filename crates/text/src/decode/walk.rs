@@ -70,9 +70,10 @@ impl Walk<'_> {
             return self.stop(span, &via, Limit::Bytes);
         }
         self.budget.bytes -= bytes.len();
-        match plausible::container(&bytes) {
+        // Two letters of plain text can look like the header of a stream.
+        let container = plausible::container(&bytes).filter(|_| !plausible::is_clean(&bytes));
+        match container {
             Some(Coding::Zip) => return self.archive(&bytes, span, via),
-            // Two letters of plain text can look like the header of a stream.
             Some(coding) => match self.packed(coding, bytes, &span, &via) {
                 Ok(()) => return,
                 Err(bytes) => return self.plain(bytes, span, via),
