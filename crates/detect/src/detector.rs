@@ -25,6 +25,9 @@ const MOST: usize = 10_000;
 /// Smallest unreadable blob that is worth a note, in bytes.
 const BLOB: usize = 48;
 
+/// Shortest text that can have something encoded in it.
+const SHORTEST_CODED: usize = 8;
+
 /// Looks through texts and messages with every scanner that is switched on.
 pub struct Detector {
     scanners: Vec<Box<dyn Scan>>,
@@ -196,7 +199,10 @@ impl Pass<'_> {
             return ControlFlow::Continue(());
         }
         self.plain(text, path);
-        self.views(text, path);
+        // A short word has nothing encoded in it.
+        if text.len() >= SHORTEST_CODED {
+            self.views(text, path);
+        }
         if self.scratch.is_empty() {
             return ControlFlow::Continue(());
         }

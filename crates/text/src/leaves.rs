@@ -102,6 +102,7 @@ pub fn visit<'a>(text: &'a str, mut each: impl FnMut(Visit<'a, '_>) -> ControlFl
     while let Some(&byte) = bytes.get(at) {
         let start = at;
         at += 1;
+        let mut escaped = false;
         let kind = match byte {
             b'{' => {
                 steps.push(Step::Object(None));
@@ -124,7 +125,7 @@ pub fn visit<'a>(text: &'a str, mut each: impl FnMut(Visit<'a, '_>) -> ControlFl
                 continue;
             }
             b'"' => {
-                at = string_end(bytes, at);
+                (at, escaped) = string_end(bytes, at);
                 match steps.last_mut() {
                     Some(Step::Object(key @ None)) => {
                         *key = Some(start + 1..at.saturating_sub(1));
@@ -147,7 +148,11 @@ pub fn visit<'a>(text: &'a str, mut each: impl FnMut(Visit<'a, '_>) -> ControlFl
         let leaf = Visit {
             kind,
             span: start..at,
-            text: unescape(plain),
+            text: if escaped {
+                unescape(plain)
+            } else {
+                Cow::Borrowed(plain)
+            },
             path: Trail {
                 text,
                 steps: &steps,
@@ -159,16 +164,21 @@ pub fn visit<'a>(text: &'a str, mut each: impl FnMut(Visit<'a, '_>) -> ControlFl
     }
 }
 
-/// Returns the place behind the closing quote of a string whose inside starts at `at`.
-fn string_end(bytes: &[u8], mut at: usize) -> usize {
+/// Returns the place behind the closing quote of a string whose inside starts at `at`, and whether
+/// it has escapes.
+fn string_end(bytes: &[u8], mut at: usize) -> (usize, bool) {
+    let mut escaped = false;
     while let Some(rest) = bytes.get(at..) {
         match memchr::memchr2(b'"', b'\\', rest) {
-            Some(step) if rest.get(step) == Some(&b'"') => return at + step + 1,
-            Some(step) => at += step + 2,
+            Some(step) if rest.get(step) == Some(&b'"') => return (at + step + 1, escaped),
+            Some(step) => {
+                escaped = true;
+                at += step + 2;
+            }
             None => break,
         }
     }
-    bytes.len()
+    (bytes.len(), escaped)
 }
 
 fn number_end(bytes: &[u8], at: usize) -> usize {

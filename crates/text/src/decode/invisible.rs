@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use memchr::{memchr_iter, memchr3_iter};
+
 use super::{Coding, Run};
 
 /// Distance up to which two hidden characters belong to one run.
@@ -41,6 +43,9 @@ fn low(char: char, base: u32) -> u8 {
 
 /// Adds the runs of `text` that hidden characters are part of; `text` is known not to be ASCII.
 pub(super) fn find(text: &str, runs: &mut Vec<Run>) {
+    if !may_hide(text.as_bytes()) {
+        return;
+    }
     let mut hidden: Option<Range<usize>> = None;
     let mut spelled: Option<(Coding, Range<usize>, usize)> = None;
     for (at, char) in text.char_indices().filter(|(_, char)| *char >= '\u{AD}') {
@@ -67,6 +72,27 @@ pub(super) fn find(text: &str, runs: &mut Vec<Run>) {
     }
     close(text, hidden, runs);
     spell(spelled, runs);
+}
+
+/// Tells whether the first two bytes of any hidden character are there at all, so that prose with
+/// dashes and letters of any script is not read character by character.
+fn may_hide(text: &[u8]) -> bool {
+    let next = |at: usize, step: usize| text.get(at + step).copied().unwrap_or(0);
+    let wide = |at: usize| match (next(at, 0), next(at, 1), next(at, 2)) {
+        (0xE2, 0x80, third) => (0x8B..0x90).contains(&third) || (0xAA..0xAF).contains(&third),
+        (0xE2, 0x81, third) => third >= 0xA0,
+        (0xEF, 0xB8 | 0xBB, _) | (0xF3, 0xA0, _) => true,
+        _ => false,
+    };
+    let narrow = |at: usize| {
+        matches!(
+            (next(at, 0), next(at, 1)),
+            (0xC2, 0xAD) | (0xCD, 0x8F) | (0xD8, 0x9C)
+        )
+    };
+    memchr3_iter(0xE2, 0xEF, 0xF3, text).any(wide)
+        || memchr3_iter(0xC2, 0xCD, 0xD8, text).any(narrow)
+        || memchr_iter(0xE1, text).any(|at| next(at, 1) == 0xA0)
 }
 
 fn spell(run: Option<(Coding, Range<usize>, usize)>, runs: &mut Vec<Run>) {
