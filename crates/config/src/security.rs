@@ -10,6 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use mcpproxy_core::Secret;
+use mcpproxy_detect::Settings as Detector;
 use mcpproxy_policy::settings::{Classification, FlowPolicy, FlowTracking, ToolPolicy};
 
 pub use self::hooks::{AgentHooks, FailureMode, HookKind, HookMethod, HookPhase, HookSettings};
@@ -35,6 +36,8 @@ pub struct SecuritySettings {
     /// The pipeline of security hooks; a map here is the section `agent_hooks`.
     #[schemars(with = "hooks::HooksDocument")]
     pub hooks: Vec<HookSettings>,
+    /// Secrets, personal data, hidden and hostile text: what is looked for, and where.
+    pub detector: Detector,
     /// Personal data in calls and answers.
     pub pii_detection: PiiDetection,
     /// What a risk score leads to.
@@ -169,6 +172,7 @@ impl Default for SecuritySettings {
             tool_policy: ToolPolicy::default(),
             agent_hooks: AgentHooks::default(),
             hooks: Vec::new(),
+            detector: Detector::default(),
             pii_detection: PiiDetection::default(),
             risk_assessment: RiskAssessment::default(),
             tool_quarantine: ToolQuarantine::default(),

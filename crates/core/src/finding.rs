@@ -1,6 +1,6 @@
 //! The only thing a check may say. Checks report findings; `policy::decide` decides.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::secret::Masked;
 use crate::verdict::Action;
@@ -67,7 +67,7 @@ pub enum Tier {
 }
 
 /// How bad a finding is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
     /// Worth a line in the log.

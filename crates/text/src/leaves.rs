@@ -2,9 +2,11 @@
 //!
 //! Whoever looks for data looks at leaves, so that neither nesting nor escapes hide anything.
 
-use std::ops::Range;
+use std::borrow::Cow;
+use std::fmt;
+use std::ops::{ControlFlow, Range};
 
-use crate::members::{elements, members, string};
+use crate::json::unescape;
 
 /// One leaf.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,79 +30,161 @@ pub enum LeafKind {
     Number,
 }
 
-/// Something still to be walked.
+/// One leaf on the way through a text; its path is spelled only when it is shown.
+#[derive(Debug)]
+pub struct Visit<'a, 'w> {
+    /// What it is.
+    pub kind: LeafKind,
+    /// Where it stands in the text, with its quotes.
+    pub span: Range<usize>,
+    /// The unescaped text.
+    pub text: Cow<'a, str>,
+    /// The way to it.
+    pub path: Trail<'a, 'w>,
+}
+
+/// The way to a leaf, shown as `arguments.items[2].name`.
+#[derive(Clone, Copy, Debug)]
+pub struct Trail<'a, 'w> {
+    text: &'a str,
+    steps: &'w [Step],
+}
+
+/// One open array or object.
+#[derive(Debug)]
 enum Step {
-    Key(String, String),
-    Value(Range<usize>, String),
+    /// The number of the element.
+    Array(usize),
+    /// The inner span of the key, once it was read.
+    Object(Option<Range<usize>>),
+}
+
+impl fmt::Display for Trail<'_, '_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut first = true;
+        for step in self.steps {
+            match step {
+                Step::Array(index) => write!(formatter, "[{index}]")?,
+                Step::Object(key) => {
+                    let key = key.clone().and_then(|span| self.text.get(span));
+                    let dot = if first { "" } else { "." };
+                    write!(formatter, "{dot}{}", unescape(key.unwrap_or_default()))?;
+                }
+            }
+            first = false;
+        }
+        Ok(())
+    }
 }
 
 /// Collects the leaves of a text that passed `json::check`, in document order.
-///
-/// The walk keeps its own stack: the depth that `check` allowed is the depth it can meet.
 pub fn leaves(text: &str) -> Vec<Leaf> {
     let mut found = Vec::new();
-    let mut stack = vec![Step::Value(0..text.len(), String::new())];
-    while let Some(step) = stack.pop() {
-        let (span, path) = match step {
-            Step::Key(path, text) => {
-                found.push(Leaf {
-                    kind: LeafKind::Key,
-                    path,
-                    text,
-                });
-                continue;
-            }
-            Step::Value(span, path) => (span, path),
-        };
-        let value = text.get(span.clone()).unwrap_or_default().trim_end();
-        let trimmed = value.trim_start();
-        let start = span.start + (value.len() - trimmed.len());
-        match trimmed.as_bytes().first() {
-            Some(b'{' | b'[') => push_children(trimmed, start, &path, &mut stack),
-            Some(b'"') => {
-                let text = string(trimmed).unwrap_or_default().into_owned();
-                found.push(Leaf {
-                    kind: LeafKind::Text,
-                    path,
-                    text,
-                });
-            }
-            Some(b'-' | b'0'..=b'9') => {
-                found.push(Leaf {
-                    kind: LeafKind::Number,
-                    path,
-                    text: trimmed.to_owned(),
-                });
-            }
-            _ => {}
-        }
-    }
+    visit(text, |leaf| {
+        found.push(Leaf {
+            kind: leaf.kind,
+            path: leaf.path.to_string(),
+            text: leaf.text.into_owned(),
+        });
+        ControlFlow::Continue(())
+    });
     found
 }
 
-/// Pushes what is inside an object or array, so that the first child is popped first.
-fn push_children(text: &str, start: usize, path: &str, stack: &mut Vec<Step>) {
-    let shift = |inner: Range<usize>| start + inner.start..start + inner.end;
-    let first = stack.len();
-    for member in members(text) {
-        let path = join(path, &member.key);
-        stack.push(Step::Key(path.clone(), member.key.into_owned()));
-        stack.push(Step::Value(shift(member.value), path));
-    }
-    for (index, element) in elements(text).enumerate() {
-        stack.push(Step::Value(shift(element), format!("{path}[{index}]")));
-    }
-    if let Some(children) = stack.get_mut(first..) {
-        children.reverse();
+/// Shows the leaves of a text that passed `json::check` to `each`, in document order, until it
+/// breaks off.
+///
+/// One pass whose stack is as deep as `check` allowed; only strings with escapes are copied.
+pub fn visit<'a>(text: &'a str, mut each: impl FnMut(Visit<'a, '_>) -> ControlFlow<()>) {
+    let bytes = text.as_bytes();
+    let mut steps: Vec<Step> = Vec::new();
+    let mut at = 0;
+    while let Some(&byte) = bytes.get(at) {
+        let start = at;
+        at += 1;
+        let mut escaped = false;
+        let kind = match byte {
+            b'{' => {
+                steps.push(Step::Object(None));
+                continue;
+            }
+            b'[' => {
+                steps.push(Step::Array(0));
+                continue;
+            }
+            b'}' | b']' => {
+                steps.pop();
+                continue;
+            }
+            b',' => {
+                match steps.last_mut() {
+                    Some(Step::Array(index)) => *index += 1,
+                    Some(Step::Object(key)) => *key = None,
+                    None => {}
+                }
+                continue;
+            }
+            b'"' => {
+                (at, escaped) = string_end(bytes, at);
+                match steps.last_mut() {
+                    Some(Step::Object(key @ None)) => {
+                        *key = Some(start + 1..at.saturating_sub(1));
+                        LeafKind::Key
+                    }
+                    _ => LeafKind::Text,
+                }
+            }
+            b'-' | b'0'..=b'9' => {
+                at = number_end(bytes, at);
+                LeafKind::Number
+            }
+            _ => continue,
+        };
+        let inner = match kind {
+            LeafKind::Number => start..at,
+            LeafKind::Key | LeafKind::Text => start + 1..at.saturating_sub(1),
+        };
+        let plain = text.get(inner).unwrap_or_default();
+        let leaf = Visit {
+            kind,
+            span: start..at,
+            text: if escaped {
+                unescape(plain)
+            } else {
+                Cow::Borrowed(plain)
+            },
+            path: Trail {
+                text,
+                steps: &steps,
+            },
+        };
+        if each(leaf).is_break() {
+            return;
+        }
     }
 }
 
-fn join(path: &str, key: &str) -> String {
-    if path.is_empty() {
-        key.to_owned()
-    } else {
-        format!("{path}.{key}")
+/// Returns the place behind the closing quote of a string whose inside starts at `at`, and whether
+/// it has escapes.
+fn string_end(bytes: &[u8], mut at: usize) -> (usize, bool) {
+    let mut escaped = false;
+    while let Some(rest) = bytes.get(at..) {
+        match memchr::memchr2(b'"', b'\\', rest) {
+            Some(step) if rest.get(step) == Some(&b'"') => return (at + step + 1, escaped),
+            Some(step) => {
+                escaped = true;
+                at += step + 2;
+            }
+            None => break,
+        }
     }
+    (bytes.len(), escaped)
+}
+
+fn number_end(bytes: &[u8], at: usize) -> usize {
+    let rest = bytes.get(at..).unwrap_or_default();
+    let number = |byte: &u8| matches!(byte, b'0'..=b'9' | b'.' | b'e' | b'E' | b'+' | b'-');
+    at + rest.iter().take_while(|byte| number(byte)).count()
 }
 
 #[cfg(test)]
@@ -109,7 +193,7 @@ mod tests {
 
     #[test]
     fn leaves_carry_paths_and_plain_text() {
-        let found = leaves(r#"{"a":["x\n",{"b":1.50}],"c":true,"d":"y"}"#);
+        let found = leaves(r#"{"a":["x\n",{"b":1.50}, [[2]]],"c":true,"d\u002e" : "y\""}"#);
         let shown: Vec<_> = found
             .iter()
             .map(|leaf| format!("{:?} {} {:?}", leaf.kind, leaf.path, leaf.text))
@@ -121,10 +205,36 @@ mod tests {
                 "Text a[0] \"x\\n\"",
                 "Key a[1].b \"b\"",
                 "Number a[1].b \"1.50\"",
+                "Number a[2][0][0] \"2\"",
                 "Key c \"c\"",
-                "Key d \"d\"",
-                "Text d \"y\"",
+                "Key d. \"d.\"",
+                "Text d. \"y\\\"\"",
             ]
         );
+    }
+
+    #[test]
+    fn a_visit_breaks_off_and_survives_what_is_no_json() {
+        let mut count = 0;
+        visit("[1,2,3]", |_| {
+            count += 1;
+            if count == 2 {
+                ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(())
+            }
+        });
+        assert_eq!(count, 2);
+        for text in [
+            "",
+            "\"",
+            "{\"a",
+            "]]]}",
+            "{\"a\\",
+            "[\"é\\u00e9\"",
+            "{,,\"a\":\"b\",}",
+        ] {
+            drop(leaves(text));
+        }
     }
 }

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 
+use mcpproxy_detect::settings::{Settings as Detector, Step};
 use mcpproxy_upstream::settings::Span;
 
 use super::Checker;
-use crate::path::Path;
+use crate::path::{Path, Segment};
 use crate::security::{HookKind, HookSettings, PiiDetection, RiskAssessment, SecuritySettings};
 
 impl Checker<'_> {
@@ -24,6 +25,7 @@ impl Checker<'_> {
             &settings.pii_detection,
             &base.key("pii_detection").key("custom_patterns"),
         );
+        self.detector(&settings.detector, &base.key("detector"));
         self.risk(&settings.risk_assessment, &base.key("risk_assessment"));
         if let Some(url) = &settings.alerts.webhook_url
             && !has_scheme(url.expose(), &["http", "https"])
@@ -79,6 +81,20 @@ impl Checker<'_> {
                 let message = "this is no valid regular expression";
                 self.wrong(&path.key("regex"), message, None);
             }
+        }
+    }
+
+    fn detector(&mut self, settings: &Detector, base: &Path) {
+        // What follows from a mistake in the same section would only confuse.
+        if self.report.touches(base) {
+            return;
+        }
+        for fault in settings.check() {
+            let steps = fault.path.iter().map(|step| match step {
+                Step::Key(key) => Segment::Key((*key).to_owned()),
+                Step::Index(index) => Segment::Index(*index),
+            });
+            self.wrong(&base.join(steps), fault.message, fault.hint);
         }
     }
 

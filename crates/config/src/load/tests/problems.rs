@@ -116,6 +116,49 @@ mcpServers:
 }
 
 #[test]
+fn the_detector_has_no_pattern_that_cannot_be_used() {
+    let text = "\
+security:
+  detector:
+    max_payload_size_kb: 0
+    entropy_threshold: 9.5
+    custom_patterns:
+    - name: badge
+      regex: 'B-(\\d+'
+    - {name: badge, keywords: [heron]}
+    sensitive_keywords: ['']
+    allowlist:
+    - sha256: abc
+";
+    assert_snapshot!(check(text), @"
+    f:3:26: security.detector.max_payload_size_kb: must be greater than zero
+      hint: use `enabled: false` to scan nothing
+    f:4:24: security.detector.entropy_threshold: a byte has between 0 and 8 bits of entropy
+    f:7:14: security.detector.custom_patterns[0].regex: this pattern cannot be used: unclosed group
+    f:8:14: security.detector.custom_patterns[1].name: the name `badge` is empty or taken
+    f:9:26: security.detector.sensitive_keywords[0]: the word is empty
+    f:11:15: security.detector.allowlist[0].sha256: expected 64 hexadecimal digits
+    ");
+    let text = "\
+security:
+  detector:
+    entropy_treshold: 4
+    categories: {cloud_credential: false, pii: maybe}
+    custom_patterns:
+    - {name: badge, regex: x, severity: mild}
+";
+    assert_snapshot!(check(text), @"
+    f:3:5: security.detector.entropy_treshold: unknown key
+      hint: did you mean `entropy_threshold`?
+    f:4:36: security.detector.categories.cloud_credential: unknown value `cloud_credential`
+      hint: did you mean `cloud_credentials`?
+    f:4:48: security.detector.categories.pii: expected `true` or `false`, found text
+    f:6:41: security.detector.custom_patterns[0].severity: unknown value `mild`
+      hint: use one of `info`, `low`, `medium`, `high`, `critical`
+    ");
+}
+
+#[test]
 fn bad_values() {
     let text = "\
 listen: localhost

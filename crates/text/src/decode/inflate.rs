@@ -1,0 +1,207 @@
+//! Compressed data: DEFLATE in its wrappers, and archives. Output is bounded before it is made.
+
+use flate2::{Decompress, FlushDecompress, Status};
+
+use super::Coding;
+
+/// Growth from which output that met its bound is a bomb; honest text stays far below.
+const BOMB: usize = 100;
+/// What is kept of a bomb, to be looked at all the same.
+const KEPT: usize = 16 << 10;
+/// Entries of an archive that are opened.
+const ENTRIES: usize = 64;
+
+/// What came out.
+#[derive(Debug, Default)]
+pub(super) struct Inflated {
+    /// The output, as far as it was made.
+    pub(super) bytes: Vec<u8>,
+    /// How many bytes of input it took.
+    pub(super) used: usize,
+    /// How it ended.
+    pub(super) end: End,
+}
+
+/// How inflating ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum End {
+    /// At the end of the stream.
+    #[default]
+    Whole,
+    /// In the middle: the data is cut off or broken.
+    Broken,
+    /// At the bound.
+    Full,
+    /// At the bound, after growing out of all proportion.
+    Bomb,
+}
+
+/// Inflates a stream of the given coding into at most `room` bytes.
+pub(super) fn inflate(coding: Coding, input: &[u8], room: usize) -> Inflated {
+    let (skip, zlib) = match coding {
+        Coding::Gzip => (gzip_header(input).unwrap_or(input.len()), false),
+        Coding::Zlib => (0, true),
+        _ => (0, false),
+    };
+    let mut inflated = raw(input.get(skip..).unwrap_or_default(), zlib, room);
+    inflated.used += skip;
+    inflated
+}
+
+fn raw(input: &[u8], zlib: bool, room: usize) -> Inflated {
+    let mut state = Decompress::new(zlib);
+    let mut out = Vec::new();
+    let mut end = End::Broken;
+    loop {
+        let used = usize::try_from(state.total_in()).unwrap_or(usize::MAX);
+        let rest = input.get(used..).unwrap_or_default();
+        let before = (used, out.len());
+        // A step of at most 32 KB more, so that a lie about sizes costs nothing.
+        out.reserve_exact(room.saturating_sub(out.len()).min(32 << 10));
+        let status = state.decompress_vec(rest, &mut out, FlushDecompress::None);
+        let used = usize::try_from(state.total_in()).unwrap_or(usize::MAX);
+        match status {
+            Ok(Status::StreamEnd) => {
+                end = End::Whole;
+                break;
+            }
+            Ok(_) if out.len() >= room => {
+                end = bound(out.len(), used);
+                break;
+            }
+            Ok(_) if (used, out.len()) != before => {}
+            _ => break,
+        }
+    }
+    if end == End::Bomb {
+        out.truncate(KEPT);
+    }
+    Inflated {
+        bytes: out,
+        used: usize::try_from(state.total_in()).unwrap_or(usize::MAX),
+        end,
+    }
+}
+
+fn bound(made: usize, used: usize) -> End {
+    if made / used.max(1) >= BOMB {
+        End::Bomb
+    } else {
+        End::Full
+    }
+}
+
+/// Returns the length of a gzip header (RFC 1952, 2.3).
+fn gzip_header(input: &[u8]) -> Option<usize> {
+    let flags = *input.get(3)?;
+    let mut at = 10;
+    if flags & 0x04 != 0 {
+        at += 2 + usize::from(little16(input, at)?);
+    }
+    for flag in [0x08, 0x10] {
+        if flags & flag != 0 {
+            at += memchr::memchr(0, input.get(at..)?)? + 1;
+        }
+    }
+    Some(at + if flags & 0x02 != 0 { 2 } else { 0 })
+}
+
+fn little16(input: &[u8], at: usize) -> Option<u16> {
+    let bytes = input.get(at..at.checked_add(2)?)?;
+    Some(u16::from_le_bytes(bytes.try_into().ok()?))
+}
+
+fn little32(input: &[u8], at: usize) -> Option<usize> {
+    let bytes = input.get(at..at.checked_add(4)?)?;
+    usize::try_from(u32::from_le_bytes(bytes.try_into().ok()?)).ok()
+}
+
+/// One entry of an archive, its name first.
+pub(super) struct Entry {
+    pub(super) bytes: Vec<u8>,
+    pub(super) end: End,
+}
+
+/// Opens the entries of an archive as they stand in it, into at most `room` bytes together.
+///
+/// The directory at the end is not read: what it says can differ from what is there.
+pub(super) fn unzip(input: &[u8], room: usize) -> Vec<Entry> {
+    let mut entries = Vec::new();
+    let (mut at, mut room) = (0, room);
+    while let Some(local) = Local::read(input, at) {
+        if entries.len() >= ENTRIES || room == 0 {
+            entries.push(Entry {
+                bytes: Vec::new(),
+                end: End::Full,
+            });
+            break;
+        }
+        let data = input.get(local.data..).unwrap_or_default();
+        let content = local.content(data, room);
+        room = room.saturating_sub(content.bytes.len());
+        at = local.data + content.used;
+        let mut bytes = input.get(local.name.clone()).unwrap_or_default().to_vec();
+        bytes.push(b'\n');
+        bytes.extend(content.bytes);
+        entries.push(Entry {
+            bytes,
+            end: content.end,
+        });
+        at = match memchr::memmem::find(input.get(at..).unwrap_or_default(), b"PK\x03\x04") {
+            Some(step) => at + step,
+            None => break,
+        };
+    }
+    entries
+}
+
+/// A local file header (APPNOTE 4.3.7).
+struct Local {
+    method: u16,
+    size: usize,
+    streamed: bool,
+    name: std::ops::Range<usize>,
+    data: usize,
+}
+
+impl Local {
+    fn read(input: &[u8], at: usize) -> Option<Self> {
+        input.get(at..)?.starts_with(b"PK\x03\x04").then_some(())?;
+        let name = at + 30..at + 30 + usize::from(little16(input, at + 26)?);
+        let data = name.end + usize::from(little16(input, at + 28)?);
+        Some(Self {
+            method: little16(input, at + 8)?,
+            size: little32(input, at + 18)?,
+            streamed: little16(input, at + 6)? & 8 != 0,
+            name,
+            data,
+        })
+    }
+
+    fn content(&self, data: &[u8], room: usize) -> Inflated {
+        if self.method == 8 {
+            return raw(data, false, room);
+        }
+        let size = if self.streamed {
+            0
+        } else {
+            self.size.min(data.len())
+        };
+        let stored = data.get(..size.min(room)).unwrap_or_default();
+        let end = match self.method {
+            0 if size > room => End::Full,
+            0 if !self.streamed => End::Whole,
+            _ => End::Broken,
+        };
+        let bytes = if self.method == 0 {
+            stored.to_vec()
+        } else {
+            Vec::new()
+        };
+        Inflated {
+            bytes,
+            used: size,
+            end,
+        }
+    }
+}

@@ -1,0 +1,261 @@
+//! Characters with something between them: letters apart, pairs of hexadecimal digits, numbers of
+//! characters in a list.
+//!
+//! The pass looks at eight bytes in one step for one that comes back at the same distance; only
+//! there is a run followed.
+
+use super::alphabets::nibble;
+use super::{Coding, Run};
+
+/// Letters apart from each other that are a word and not a list.
+const LETTERS: usize = 6;
+/// Numbers in a row that can spell something.
+const NUMBERS: usize = 6;
+/// Separators between two letters of one word at most; more end the run.
+const WIDE: usize = 4;
+
+/// Adds the runs of `text` whose characters stand apart.
+pub(super) fn find(text: &[u8], runs: &mut Vec<Run>) {
+    let (words, _) = text.as_chunks::<8>();
+    let mut done = 0;
+    for (index, word) in words.iter().enumerate() {
+        let at = index * 8;
+        if looks_apart(u64::from_le_bytes(*word)) && at >= done {
+            let (run, end) = follow(text, at, done);
+            // INVARIANT: nothing is followed twice, found or not, so that the pass stays linear.
+            done = end;
+            runs.extend(run);
+        }
+    }
+}
+
+fn separates(byte: u8) -> bool {
+    matches!(
+        byte,
+        b' ' | b'.' | b'-' | b'_' | b',' | b':' | b'|' | b'/' | b'*' | b'+' | b'\t' | b';'
+    )
+}
+
+const ONES: u64 = 0x0101_0101_0101_0101;
+const LOWS: u64 = 0x7F * ONES;
+
+/// Marks the bytes of a word that are zero, in their highest bits.
+const fn zeros(word: u64) -> u64 {
+    !(((word & LOWS) + LOWS) | word | LOWS)
+}
+
+/// Tells whether a separator comes back twice at a distance of two or three, or whether digits
+/// stand around a comma. All eight bytes are looked at in one step.
+fn looks_apart(word: u64) -> bool {
+    // The highest bytes have no partner at the distance.
+    let next = zeros(word ^ (word >> 8)) & (u64::MAX >> 8);
+    let second = zeros(word ^ (word >> 16)) & (u64::MAX >> 16);
+    let third = zeros(word ^ (word >> 24)) & (u64::MAX >> 24);
+    // A byte that is its own neighbour, as in a ruled line, separates nothing.
+    let again = (second & (second >> 16) | third & (third >> 24)) & !next;
+    again != 0 && any_separates(word, again) || list(word)
+}
+
+/// Tells whether one of the marked bytes is a separator.
+fn any_separates(word: u64, mut marks: u64) -> bool {
+    while marks != 0 {
+        let [byte, ..] = (word >> (marks.trailing_zeros() - 7)).to_le_bytes();
+        if separates(byte) {
+            return true;
+        }
+        marks &= marks - 1;
+    }
+    false
+}
+
+/// Tells whether a comma stands behind a number and before a digit or a space.
+fn list(word: u64) -> bool {
+    let commas = zeros(word ^ (0x2C * ONES));
+    if commas == 0 {
+        return false;
+    }
+    let digits = zeros((word & (0xF0 * ONES)) ^ (0x30 * ONES));
+    let spaces = zeros(word ^ (0x20 * ONES));
+    // The last digit of a hexadecimal number may be a letter.
+    let ends = digits | (word & (0x40 * ONES)) << 1;
+    commas & (ends << 8) & ((digits | spaces) >> 8) != 0 && digits.count_ones() >= 3
+}
+
+/// Follows the run around a place, not before `least`; also returns how far was looked.
+fn follow(text: &[u8], at: usize, least: usize) -> (Option<Run>, usize) {
+    let (letters, first) = letters(text, at, least);
+    if letters.is_some() {
+        return (letters, first);
+    }
+    let (pairs, second) = pairs(text, at, least);
+    if pairs.is_some() {
+        return (pairs, second);
+    }
+    let (numbers, third) = numbers(text, at, least);
+    (numbers, first.max(second).max(third))
+}
+
+/// Goes back over at most 32 bytes of separators and what they separate.
+fn back(text: &[u8], at: usize, least: usize, part: impl Fn(u8) -> bool) -> usize {
+    let mut start = at;
+    while start > least.max(at.saturating_sub(32))
+        && text
+            .get(start - 1)
+            .is_some_and(|&byte| part(byte) || separates(byte))
+    {
+        start -= 1;
+    }
+    // A word that reaches further back is no part of the run.
+    let inside = |at: usize| text.get(at).is_some_and(|&byte| part(byte));
+    if start > 0 && inside(start - 1) {
+        while start < at && inside(start) {
+            start += 1;
+        }
+    }
+    start
+}
+
+/// Splits into parts of characters that `part` accepts and the gaps between them; ends where a
+/// part or a gap does not please `fits`.
+fn parts(
+    text: &[u8],
+    start: usize,
+    part: impl Fn(u8) -> bool,
+    fits: impl Fn(&[u8], &[u8]) -> bool,
+) -> (std::ops::Range<usize>, usize) {
+    let (mut at, mut count) = (start, 0);
+    let mut span = start..start;
+    loop {
+        let length = |from: usize, accept: &dyn Fn(u8) -> bool| {
+            let rest = text.get(from..).unwrap_or_default();
+            rest.iter()
+                .take(WIDE + 4)
+                .take_while(|&&byte| accept(byte))
+                .count()
+        };
+        let gap = length(at, &separates);
+        let token = length(at + gap, &part);
+        let gap_bytes = text.get(at..at + gap).unwrap_or_default();
+        let token_bytes = text.get(at + gap..at + gap + token).unwrap_or_default();
+        // What comes before the first part is not a gap of the run.
+        let gap_bytes = if count == 0 { &[][..] } else { gap_bytes };
+        let cut = text
+            .get(at + gap + token)
+            .is_some_and(u8::is_ascii_alphanumeric);
+        if token == 0 || cut || !fits(gap_bytes, token_bytes) {
+            if count > 0 {
+                return (span, count);
+            }
+            // The first part may be cut; the run starts at a later one.
+            if token == 0 && gap == 0 || at > start + 40 {
+                return (span, 0);
+            }
+            at += (gap + token).max(1);
+            continue;
+        }
+        if count == 0 {
+            span.start = at + gap;
+        }
+        at += gap + token;
+        span.end = at;
+        count += 1;
+    }
+}
+
+fn letters(text: &[u8], at: usize, least: usize) -> (Option<Run>, usize) {
+    let part = |byte: u8| byte.is_ascii_alphanumeric() || byte >= 0x80;
+    let start = back(text, at, least, part);
+    let single = |gap: &[u8], token: &[u8]| {
+        let same = gap.windows(2).all(|pair| matches!(pair, [a, b] if a == b));
+        token.len() == 1 && token.is_ascii() && gap.len() <= WIDE && same
+    };
+    let (span, count) = parts(text, start, part, single);
+    let run = text.get(span.clone()).unwrap_or_default();
+    let letters = run.iter().filter(|byte| byte.is_ascii_alphabetic()).count();
+    let word = count >= LETTERS && letters >= LETTERS && letters * 5 >= count * 2;
+    let end = span.end;
+    let coding = Coding::Separated;
+    (word.then_some(Run { span, coding }), end)
+}
+
+/// Joins letters; a wider gap than the first one is a space.
+pub(super) fn joined(bytes: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(bytes.len() / 2 + 1);
+    let usual = bytes
+        .iter()
+        .skip(1)
+        .take_while(|byte| separates(**byte))
+        .count();
+    let mut gap = 0;
+    for &byte in bytes {
+        if separates(byte) {
+            gap += 1;
+            continue;
+        }
+        if gap > usual {
+            out.push(b' ');
+        }
+        gap = 0;
+        out.push(byte);
+    }
+    out
+}
+
+fn pairs(text: &[u8], at: usize, least: usize) -> (Option<Run>, usize) {
+    let part = |byte: u8| byte.is_ascii_hexdigit();
+    let start = back(text, at, least, part);
+    let pair =
+        |gap: &[u8], token: &[u8]| token.len() == 2 && gap.len() <= 2 && !gap.contains(&b',');
+    let (span, count) = parts(text, start, part, pair);
+    let head = span.start..span.end.min(span.start + 48);
+    let head = char_codes(text.get(head).unwrap_or_default()).unwrap_or_default();
+    let spells = count >= NUMBERS && head.iter().take(12).copied().all(plain_code);
+    let end = span.end;
+    let coding = Coding::CharCodes;
+    (spells.then_some(Run { span, coding }), end)
+}
+
+fn numbers(text: &[u8], at: usize, least: usize) -> (Option<Run>, usize) {
+    let part = |byte: u8| byte.is_ascii_hexdigit() || byte == b'x';
+    let start = back(text, at, least, part);
+    let number = |gap: &[u8], token: &[u8]| {
+        let comma = gap.is_empty() || gap.contains(&b',');
+        comma && code(token).is_some_and(plain_code)
+    };
+    let (span, count) = parts(text, start, part, number);
+    let end = span.end;
+    let coding = Coding::CharCodes;
+    ((count >= NUMBERS).then_some(Run { span, coding }), end)
+}
+
+fn plain_code(code: u8) -> bool {
+    matches!(code, b'\t' | b'\n' | b'\r' | 0x20..0x7F)
+}
+
+/// Reads `0x69` or `105`.
+fn code(token: &[u8]) -> Option<u8> {
+    match token {
+        [b'0', b'x', high, low] => Some(nibble(*high)? << 4 | nibble(*low)?),
+        _ => std::str::from_utf8(token).ok()?.parse().ok(),
+    }
+}
+
+/// Reads a list of numbers: with commas decimal or `0x`, otherwise pairs of hexadecimal digits.
+pub(super) fn char_codes(bytes: &[u8]) -> Option<Vec<u8>> {
+    let mut tokens = bytes
+        .split(|&byte| separates(byte))
+        .filter(|token| !token.is_empty());
+    let pairs = tokens
+        .clone()
+        .all(|token| token.len() == 2 && token.iter().all(u8::is_ascii_hexdigit));
+    let listed = memchr::memchr(b',', bytes).is_some();
+    if pairs && !listed {
+        return tokens
+            .map(|token| Some(nibble(*token.first()?)? << 4 | nibble(*token.get(1)?)?))
+            .collect();
+    }
+    tokens.try_fold(Vec::new(), |mut out, token| {
+        out.push(code(token)?);
+        Some(out)
+    })
+}

@@ -1,0 +1,380 @@
+//! Long runs of letters and digits: base64, base32 and hexadecimal, and what only looks so.
+//!
+//! The pass looks at every twelfth byte and around it only if that byte belongs to an alphabet. A
+//! first opinion on two dozen bytes of output decides whether a run is worth decoding.
+
+use std::ops::Range;
+
+use super::alphabets;
+use super::inflate::inflate;
+use super::mirror;
+use super::plausible::{PEEK, Promise, media, promise};
+use super::{Coding, Found, Opaque, Run};
+
+/// Shortest run with padding behind it, and the step of the pass.
+const SHORTEST: usize = 12;
+/// Shortest run without padding.
+const SHORTEST_BARE: usize = 16;
+/// Shortest line that a longer run may be wrapped in.
+const SHORTEST_LINE: usize = 40;
+/// Shortest run that is called opaque, in decoded bytes.
+const SHORTEST_OPAQUE: usize = 32;
+
+const LOWER: u8 = 1;
+const UPPER: u8 = 2;
+const DIGIT: u8 = 4;
+const STANDARD: u8 = 8;
+const URL: u8 = 16;
+/// Set for what is no hexadecimal digit, and for what is no base32 digit in either case.
+const NOT_HEX: u8 = 32;
+const NOT_32: u8 = 64;
+
+const CLASS: [u8; 256] = classes();
+
+#[expect(
+    clippy::indexing_slicing,
+    reason = "evaluated when compiled; a wrong index does not build"
+)]
+const fn classes() -> [u8; 256] {
+    let mut table = [0; 256];
+    let mut byte = 0_u8;
+    while byte < 128 {
+        let kind = match byte {
+            b'a'..=b'z' => LOWER,
+            b'A'..=b'Z' => UPPER,
+            b'0' | b'1' | b'8' | b'9' => DIGIT | NOT_32,
+            b'2'..=b'7' => DIGIT,
+            b'+' | b'/' => STANDARD | NOT_32,
+            b'-' | b'_' => URL | NOT_32,
+            _ => 0,
+        };
+        let other = if kind == 0 || byte.is_ascii_hexdigit() {
+            0
+        } else {
+            NOT_HEX
+        };
+        table[byte as usize] = kind | other;
+        byte += 1;
+    }
+    table
+}
+
+fn class(byte: u8) -> u8 {
+    CLASS.get(usize::from(byte)).copied().unwrap_or(0)
+}
+
+fn is_token(text: &[u8], at: usize) -> bool {
+    text.get(at).is_some_and(|&byte| class(byte) != 0)
+}
+
+/// Adds the runs of `text` that spell bytes.
+pub(super) fn find(text: &[u8], found: &mut Found) {
+    let mut at = 0;
+    while let Some(&byte) = text.get(at + SHORTEST - 1) {
+        let probe = at + SHORTEST - 1;
+        if class(byte) == 0 {
+            at = probe + 1;
+            continue;
+        }
+        let mut start = probe;
+        while start > at && is_token(text, start - 1) {
+            start -= 1;
+        }
+        let end = token_end(text, probe);
+        at = if end - start >= SHORTEST {
+            token(text, start..end, found)
+        } else {
+            end
+        };
+        at += 1;
+    }
+}
+
+fn token_end(text: &[u8], from: usize) -> usize {
+    let rest = text.get(from..).unwrap_or_default();
+    let length = rest.iter().position(|&byte| class(byte) == 0);
+    from + length.unwrap_or(rest.len())
+}
+
+/// Judges one token and returns where the pass goes on, which is behind the lines it is wrapped in.
+fn token(text: &[u8], span: Range<usize>, found: &mut Found) -> usize {
+    let padding = |at: usize| {
+        let rest = text.get(at..).unwrap_or_default();
+        rest.iter()
+            .take(6)
+            .take_while(|&&byte| byte == b'=')
+            .count()
+    };
+    let mut end = span.end;
+    let width = span.len();
+    if width >= SHORTEST_LINE {
+        while let Some(line) = next_line(text, end, width) {
+            end = line.end;
+            if line.len() < width {
+                break;
+            }
+        }
+    }
+    let padded = padding(end);
+    if padded > 0 || span.len() >= SHORTEST_BARE {
+        judge(text, span.start..end, padded, found);
+    }
+    end + padded
+}
+
+/// Returns the token that makes up the whole next line, if it can continue a wrapped one.
+fn next_line(text: &[u8], end: usize, width: usize) -> Option<Range<usize>> {
+    let rest = text.get(end..)?;
+    let first = match *rest {
+        [b'\n', ..] => 1,
+        [b'\r', b'\n', ..] => 2,
+        _ => return None,
+    };
+    let indent = rest.get(first..)?.iter().take(16);
+    let indent = indent
+        .take_while(|&&byte| matches!(byte, b' ' | b'\t'))
+        .count();
+    let start = end + first + indent;
+    let mut stop = start;
+    // INVARIANT: no line is looked at beyond the width, so that wrapping stays linear.
+    while stop - start <= width && is_token(text, stop) {
+        stop += 1;
+    }
+    let closes = !matches!(text.get(stop), Some(b' ' | b'.' | b':' | b','));
+    (stop > start && stop - start <= width && closes).then_some(start..stop)
+}
+
+/// What kinds of characters a run has, and how often the kind changes at its beginning.
+struct Shape {
+    kinds: u8,
+    length: usize,
+    random: bool,
+}
+
+impl Shape {
+    fn of(bytes: &[u8]) -> Self {
+        let kinds = bytes.iter().fold(0, |kinds, &byte| kinds | class(byte));
+        let head = bytes.get(..bytes.len().min(64)).unwrap_or_default();
+        let kind = |byte: u8| class(byte) & (LOWER | UPPER | DIGIT | STANDARD | URL);
+        let changes = head.windows(2);
+        let changes = changes
+            .filter(|pair| matches!(pair, [a, b] if kind(*a) != kind(*b)))
+            .count();
+        let mixed = kinds & (LOWER | UPPER | DIGIT) == LOWER | UPPER | DIGIT;
+        Self {
+            kinds,
+            length: bytes.len(),
+            // Names in code change kind at every third character or less, random digits at two of three.
+            random: mixed && bytes.len() >= 24 && changes * 12 >= head.len() * 5,
+        }
+    }
+
+    fn has(&self, kinds: u8) -> bool {
+        self.kinds & kinds == kinds
+    }
+
+    fn lacks(&self, kinds: u8) -> bool {
+        self.kinds & kinds == 0
+    }
+}
+
+/// Judges a run with `padding` characters of padding behind it.
+fn judge(text: &[u8], bare: Range<usize>, padding: usize, found: &mut Found) {
+    let bytes = text.get(bare.clone()).unwrap_or_default();
+    let span = bare.start..bare.end + padding;
+    let padded = padding > 0;
+    let shape = Shape::of(bytes);
+    let digits = bytes
+        .strip_prefix(b"0x")
+        .or_else(|| bytes.strip_prefix(b"0X"));
+    let digits = digits.unwrap_or(bytes);
+    if Shape::of(digits).lacks(NOT_HEX | STANDARD | URL) {
+        return known(span, digits, Coding::Hex, true, found);
+    }
+    let one_case = !shape.has(LOWER | UPPER);
+    if one_case
+        && shape.lacks(NOT_32)
+        && (padded || shape.has(DIGIT) || shape.has(UPPER) || shape.length >= 24)
+    {
+        let random = shape.has(DIGIT) && shape.length >= SHORTEST_OPAQUE * 2;
+        return known(span, bytes, Coding::Base32, random, found);
+    }
+    if one_case || attempt(span.clone(), bytes, &shape, true, found) {
+        return;
+    }
+    if !shape.lacks(STANDARD | URL) && pieces(text, &bare, found) {
+        return;
+    }
+    let leading = span
+        .start
+        .checked_sub(1)
+        .and_then(|before| text.get(before))
+        == Some(&b'=');
+    if (shape.random || padded || leading) && mirrored(span.clone(), bytes, found) {
+        return;
+    }
+    if shape.random && shape.length / 4 * 3 >= SHORTEST_OPAQUE {
+        opaque(span, shape.length / 4 * 3, found);
+    }
+}
+
+/// Judges a run whose alphabet leaves no doubt about its coding.
+fn known(span: Range<usize>, bytes: &[u8], coding: Coding, random: bool, found: &mut Found) {
+    let (decode, length): (Decode, _) = match coding {
+        Coding::Hex => (alphabets::hex, bytes.len() / 2),
+        _ => (alphabets::base32, bytes.len() / 8 * 5),
+    };
+    let head = bytes.get(..bytes.len().min(PEEK * 2)).unwrap_or_default();
+    let start = decode(head).unwrap_or_default();
+    match promise(&start) {
+        Promise::Readable => found.runs.push(Run { span, coding }),
+        Promise::Media(_) | Promise::Noise if deflated(decode, bytes) => {
+            found.runs.push(Run { span, coding });
+        }
+        Promise::Media(kind) => found.opaque.push(Opaque {
+            span,
+            via: vec![coding],
+            bytes: length,
+            media: Some(kind),
+        }),
+        Promise::Noise if random && length >= SHORTEST_OPAQUE => opaque(span, length, found),
+        Promise::Noise => {}
+    }
+}
+
+/// Tries a run as base64, also of a bare stream if it is whole; tells whether it was settled.
+fn attempt(
+    span: Range<usize>,
+    bytes: &[u8],
+    shape: &Shape,
+    whole: bool,
+    found: &mut Found,
+) -> bool {
+    if shape.has(STANDARD | URL) || shape.length % 4 == 1 && shape.length < 64 {
+        return false;
+    }
+    let start = alphabets::base64(
+        bytes
+            .get(..bytes.len().min(PEEK / 3 * 4))
+            .unwrap_or_default(),
+    );
+    let start = start.unwrap_or_default();
+    match promise(&start) {
+        Promise::Readable => found.runs.push(Run {
+            span,
+            coding: Coding::Base64,
+        }),
+        Promise::Media(kind) => found.opaque.push(Opaque {
+            span,
+            via: vec![Coding::Base64],
+            bytes: shape.length / 4 * 3,
+            media: media_end(kind, bytes).then_some(kind),
+        }),
+        Promise::Noise if whole && shape.random && deflated(alphabets::base64, bytes) => {
+            found.runs.push(Run {
+                span,
+                coding: Coding::Base64,
+            });
+        }
+        Promise::Noise => return false,
+    }
+    true
+}
+
+/// Tells whether media also ends as its kind ends, where its kind has an end.
+fn media_end(kind: &str, bytes: &[u8]) -> bool {
+    let tail = bytes.len().saturating_sub(24);
+    let tail = bytes.get(tail - tail % 4..).unwrap_or_default();
+    let tail = alphabets::base64(tail).unwrap_or_default();
+    match kind {
+        "png" => memchr::memmem::find(&tail, b"IEND").is_some(),
+        "jpeg" => memchr::memmem::find(&tail, b"\xFF\xD9").is_some(),
+        "gif" => tail.contains(&0x3B),
+        "pdf" => memchr::memmem::find(&tail, b"%EOF").is_some(),
+        _ => true,
+    }
+}
+
+/// Tells whether the output is a bare DEFLATE stream of text, by inflating its beginning.
+fn deflated(decode: Decode, bytes: &[u8]) -> bool {
+    let head = bytes.get(..bytes.len().min(256)).unwrap_or_default();
+    let Some(start) = decode(head).filter(|start| media(start).is_none()) else {
+        return false;
+    };
+    let made = inflate(Coding::Deflate, &start, 256).bytes;
+    made.len() >= PEEK && promise(&made) == Promise::Readable
+}
+
+/// Tries the parts of a path or of a compound name; tells whether any was settled.
+fn pieces(text: &[u8], span: &Range<usize>, found: &mut Found) -> bool {
+    let before = found.runs.len() + found.opaque.len();
+    split(text, span, STANDARD, &mut |outer, settled| {
+        let shape = Shape::of(text.get(outer.clone()).unwrap_or_default());
+        if settled(&outer, &shape, found) || shape.lacks(URL) {
+            return;
+        }
+        split(text, &outer, URL, &mut |inner, settled| {
+            let shape = Shape::of(text.get(inner.clone()).unwrap_or_default());
+            settled(&inner, &shape, found);
+        });
+    });
+    found.runs.len() + found.opaque.len() > before
+}
+
+type Decode = fn(&[u8]) -> Option<Vec<u8>>;
+type Settled<'a> = &'a dyn Fn(&Range<usize>, &Shape, &mut Found) -> bool;
+
+/// Hands on each part between characters of the class `at`.
+fn split(
+    text: &[u8],
+    span: &Range<usize>,
+    at: u8,
+    each: &mut dyn FnMut(Range<usize>, Settled<'_>),
+) {
+    let settled = |part: &Range<usize>, shape: &Shape, found: &mut Found| {
+        let bytes = text.get(part.clone()).unwrap_or_default();
+        if shape.lacks(NOT_HEX) {
+            let before = found.runs.len();
+            known(part.clone(), bytes, Coding::Hex, false, found);
+            return found.runs.len() > before;
+        }
+        shape.has(LOWER | UPPER) && attempt(part.clone(), bytes, shape, false, found)
+    };
+    let mut start = span.start;
+    while start < span.end {
+        let rest = text.get(start..span.end).unwrap_or_default();
+        let length = rest.iter().position(|&byte| class(byte) & at != 0);
+        let end = start + length.unwrap_or(rest.len());
+        if end - start >= SHORTEST_BARE {
+            each(start..end, &settled);
+        }
+        start = end + 1;
+    }
+}
+
+/// Tries a run backwards and moved by thirteen; what comes out is looked at again.
+fn mirrored(span: Range<usize>, bytes: &[u8], found: &mut Found) -> bool {
+    let head = PEEK / 3 * 4;
+    let tail = bytes
+        .get(bytes.len().saturating_sub(head)..)
+        .unwrap_or_default();
+    let backwards: Vec<u8> = tail.iter().rev().copied().collect();
+    let moved = mirror::rot13(bytes.get(..bytes.len().min(head)).unwrap_or_default());
+    for (start, coding) in [(backwards, Coding::Reversed), (moved, Coding::Rot13)] {
+        let start = alphabets::base64(&start).unwrap_or_default();
+        if start.len() >= SHORTEST_BARE / 4 * 3 && promise(&start) == Promise::Readable {
+            found.runs.push(Run { span, coding });
+            return true;
+        }
+    }
+    false
+}
+
+fn opaque(span: Range<usize>, bytes: usize, found: &mut Found) {
+    found.opaque.push(Opaque {
+        span,
+        via: Vec::new(),
+        bytes,
+        media: None,
+    });
+}
