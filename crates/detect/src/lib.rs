@@ -5,6 +5,8 @@
 
 pub mod detection;
 pub mod error;
+pub mod secrets;
 
 pub use detection::{Category, Detection, Level, Scan};
 pub use error::DetectError;
+pub use secrets::Secrets;

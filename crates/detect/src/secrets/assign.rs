@@ -1,0 +1,177 @@
+//! Finds `name = value` in any of its spellings: configuration files, JSON (escaped too), source
+//! code, flags, markup, headers, and plain sentences. What the name and the value amount to is
+//! judged elsewhere.
+
+use std::ops::Range;
+
+/// A longer name is not one.
+const NAME: usize = 80;
+/// A longer quoted value is a document.
+const QUOTED: usize = 4096;
+/// A longer value without quotes is not one.
+const UNQUOTED: usize = 512;
+/// How much white space may stand around an operator.
+const GAP: usize = 16;
+
+/// Where name and value of an assignment stand.
+#[derive(Clone, Debug)]
+pub(super) struct Assignment {
+    pub(super) name: Range<usize>,
+    pub(super) value: Range<usize>,
+}
+
+/// Returns the whole name around a keyword.
+pub(super) fn name_around(bytes: &[u8], hit: &Range<usize>) -> Range<usize> {
+    let before = bytes.get(..hit.start).unwrap_or_default();
+    let back = before.iter().rev().take(NAME).take_while(|byte| in_name(**byte)).count();
+    let after = bytes.get(hit.end..).unwrap_or_default();
+    let ahead = after.iter().take_while(|byte| in_name(**byte)).count();
+    let tail = after.get(..ahead).unwrap_or_default();
+    let stops = tail.iter().rev().take_while(|byte| matches!(byte, b'.' | b'-')).count();
+    hit.start - back..hit.end + ahead - stops
+}
+
+fn in_name(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.') || byte >= 0x80
+}
+
+/// Reads on behind a name and returns the assignment, if it is one.
+pub(super) fn read(bytes: &[u8], name: &Range<usize>) -> Option<Assignment> {
+    if name.len() > NAME {
+        return None;
+    }
+    let before = |distance| name.start.checked_sub(distance).and_then(|at| bytes.get(at)).copied();
+    let flagged = before(1) == Some(b'-') || bytes.get(name.start) == Some(&b'-');
+    let tagged = before(1) == Some(b'<');
+    let mut cursor = Cursor { bytes, at: name.end };
+    let closed = cursor.skip(4, |byte| matches!(byte, b'"' | b'\'' | b'`' | b']' | b'\\')) > 0;
+    let operator = cursor.operator(closed, flagged, tagged)?;
+    cursor.skip(GAP, |byte| matches!(byte, b' ' | b'\t'));
+    let value = cursor.value(operator)?;
+    Some(Assignment { name: name.clone(), value })
+}
+
+/// What stands between name and value, as far as the value's form depends on it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Operator {
+    /// The value may stand with or without quotes.
+    Plain,
+    /// Only a quoted value counts: an argument, or what follows a type.
+    Call,
+}
+
+struct Cursor<'a> {
+    bytes: &'a [u8],
+    at: usize,
+}
+
+impl Cursor<'_> {
+    fn peek(&self) -> Option<u8> {
+        self.bytes.get(self.at).copied()
+    }
+
+    fn rest(&self) -> &[u8] {
+        self.bytes.get(self.at..).unwrap_or_default()
+    }
+
+    fn skip(&mut self, most: usize, wanted: impl Fn(u8) -> bool) -> usize {
+        let count = self.rest().iter().take(most).take_while(|byte| wanted(**byte)).count();
+        self.at += count;
+        count
+    }
+
+    fn operator(&mut self, closed: bool, flagged: bool, tagged: bool) -> Option<Operator> {
+        let spaces = self.skip(GAP, |byte| matches!(byte, b' ' | b'\t'));
+        match self.rest() {
+            [b':', b':', ..] => None,
+            [b':', b'=', ..] | [b'-' | b'=', b'>', ..] | [b'!' | b'?' | b'+', b'=', ..] => {
+                self.advance(2, Operator::Plain)
+            }
+            [b'=', b'=', b'=', ..] => self.advance(3, Operator::Plain),
+            [b'=', b'=', ..] => self.advance(2, Operator::Plain),
+            [b'=', ..] => self.advance(1, Operator::Plain),
+            [b':', ..] => {
+                self.at += 1;
+                Some(self.annotation())
+            }
+            [b'>', ..] if tagged => self.advance(1, Operator::Plain),
+            [b',', ..] if closed => self.advance(1, Operator::Call),
+            [b'(', ..] => self.advance(1, Operator::Call),
+            [b'i', b's', b' ', ..] if spaces > 0 => self.advance(3, Operator::Plain),
+            [b'w', b'a', b's', b' ', ..] if spaces > 0 => self.advance(4, Operator::Plain),
+            _ if flagged && spaces > 0 => Some(Operator::Plain),
+            _ => None,
+        }
+    }
+
+    #[expect(clippy::unnecessary_wraps, reason = "keeps the arms of the operator table one line each")]
+    fn advance(&mut self, by: usize, operator: Operator) -> Option<Operator> {
+        self.at += by;
+        Some(operator)
+    }
+
+    /// Passes over a type between a colon and an equals sign: `password: &str = "..."`.
+    fn annotation(&mut self) -> Operator {
+        let typed = |byte: &&u8| {
+            byte.is_ascii_alphanumeric() || b" &'_<>[]?.:|".contains(byte)
+        };
+        let count = self.rest().iter().take(40).take_while(typed).count();
+        match self.rest().get(count..) {
+            Some([b'=', next, ..]) if count > 0 && *next != b'=' => {
+                self.at += count + 1;
+                Operator::Call
+            }
+            _ => Operator::Plain,
+        }
+    }
+
+    fn value(&mut self, operator: Operator) -> Option<Range<usize>> {
+        match self.rest() {
+            // Prefixes of string literals: b"", r"", @"", $"".
+            [b'b' | b'r' | b'f' | b'u' | b'L' | b'@' | b'$' | b'B' | b'R', b'"' | b'\'', ..] => {
+                self.at += 1;
+            }
+            _ => {}
+        }
+        match self.rest() {
+            [b'"' | b'\'' | b'`', ..] => self.quoted(1),
+            [b'\\', b'"' | b'\'', ..] => self.quoted(2),
+            _ if operator == Operator::Call => None,
+            _ => self.unquoted(),
+        }
+    }
+
+    /// Reads up to the closing quote, which is escaped if the opening one was.
+    fn quoted(&mut self, opening: usize) -> Option<Range<usize>> {
+        self.at += opening;
+        let quote = *self.bytes.get(self.at.checked_sub(1)?)?;
+        let rest = self.rest();
+        let window = rest.get(..QUOTED.min(rest.len()))?;
+        let end = memchr::memchr2(quote, b'\n', window)?;
+        let end = if opening == 2 && window.get(end.wrapping_sub(1)) == Some(&b'\\') {
+            end - 1
+        } else {
+            end
+        };
+        (end > 0 && window.get(end) != Some(&b'\n')).then_some(self.at..self.at + end)
+    }
+
+    fn unquoted(&self) -> Option<Range<usize>> {
+        let rest = self.rest();
+        let ends = |byte: &u8| byte.is_ascii_whitespace() || b"\"'`<>\\,;)]}&".contains(byte);
+        let mut end = rest.iter().take(UNQUOTED).position(ends).unwrap_or(rest.len());
+        if end > UNQUOTED {
+            return None;
+        }
+        let run = rest.get(..end)?;
+        // An equals sign belongs to a value only as padding; else a new assignment begins there.
+        if let Some(sign) = memchr::memchr(b'=', run)
+            && run.get(sign..).is_some_and(|tail| tail.iter().any(|byte| *byte != b'='))
+        {
+            end = sign;
+        }
+        let run = rest.get(..end)?;
+        end -= run.iter().rev().take_while(|byte| matches!(byte, b'.' | b':')).count();
+        (end > 0).then_some(self.at..self.at + end)
+    }
+}
