@@ -88,7 +88,8 @@ pub(super) fn promise(name: &str) -> Option<Promise> {
 /// A key counts with a word beside it that makes it one, or in the name of an environment variable.
 fn is_secret_key(name: &str, words: &[String]) -> bool {
     let shouted = name.contains('_') && !name.bytes().any(|byte| byte.is_ascii_lowercase());
-    words.iter().any(|word| word == "key")
+    let key = |word: &String| word.trim_end_matches(|c: char| c.is_ascii_digit()) == "key";
+    words.iter().any(key)
         && words.len() > 1
         && (shouted || words.iter().any(|word| KEYS.contains(&word.as_str())))
 }

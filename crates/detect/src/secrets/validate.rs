@@ -214,7 +214,7 @@ fn is_weak_password(text: &str) -> bool {
 fn is_opaque(text: &str) -> bool {
     let shape = Shape::of(text.as_bytes());
     let letters = shape.lower + shape.upper;
-    let cased = shape.lower > 3 && shape.upper > 3 && shape.changes * 4 >= text.len();
+    let cased = shape.lower > 3 && shape.upper > 3 && shape.changes * 5 >= text.len() * 2;
     letters > 1
         && (shape.digits > 1 && shape.changes * 8 >= text.len() || cased)
         && entropy(text.as_bytes()) >= 2.8
