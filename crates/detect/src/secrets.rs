@@ -14,6 +14,7 @@ mod rule;
 mod url;
 mod validate;
 mod value;
+mod words;
 
 use std::cmp::Reverse;
 use std::sync::LazyLock;

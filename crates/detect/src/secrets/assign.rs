@@ -66,10 +66,6 @@ struct Cursor<'a> {
 }
 
 impl Cursor<'_> {
-    fn peek(&self) -> Option<u8> {
-        self.bytes.get(self.at).copied()
-    }
-
     fn rest(&self) -> &[u8] {
         self.bytes.get(self.at..).unwrap_or_default()
     }
@@ -159,16 +155,15 @@ impl Cursor<'_> {
     fn unquoted(&self) -> Option<Range<usize>> {
         let rest = self.rest();
         let ends = |byte: &u8| byte.is_ascii_whitespace() || b"\"'`<>\\,;)]}&".contains(byte);
-        let mut end = rest.iter().take(UNQUOTED).position(ends).unwrap_or(rest.len());
+        let stops = |byte: &u8| *byte == b'=' || ends(byte);
+        let mut end = rest.iter().take(UNQUOTED).position(stops).unwrap_or(rest.len());
         if end > UNQUOTED {
             return None;
         }
-        let run = rest.get(..end)?;
         // An equals sign belongs to a value only as padding; else a new assignment begins there.
-        if let Some(sign) = memchr::memchr(b'=', run)
-            && run.get(sign..).is_some_and(|tail| tail.iter().any(|byte| *byte != b'='))
-        {
-            end = sign;
+        let padding = rest.get(end..)?.iter().take(3).take_while(|byte| **byte == b'=').count();
+        if rest.get(end + padding).is_none_or(ends) {
+            end += padding;
         }
         let run = rest.get(..end)?;
         end -= run.iter().rev().take_while(|byte| matches!(byte, b'.' | b':')).count();

@@ -6,7 +6,6 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::OnceLock;
 
-use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 use regex_automata::meta::Regex;
 use regex_automata::util::syntax;
 use regex_automata::{Anchored, Input};
@@ -16,11 +15,14 @@ use super::bare::{self, Look};
 use super::name::{self, Promise};
 use super::rule::{Form, Rule};
 use super::value::{is_password, is_placeholder, is_random, is_reference};
+use super::words::Words;
 use super::{load, url};
 use crate::DetectError;
 
 /// How far around a secret a word may stand that makes it one.
 const NEAR: usize = 2048;
+/// A pattern that reaches further than this is of great reach.
+const LONG: usize = 1024;
 /// What a name adds to the belief that a value is random, in bits a character.
 const NAMED: f64 = 1.25;
 
@@ -45,9 +47,7 @@ const FILES: &[(&str, &str)] = &[
 #[derive(Debug)]
 pub(super) struct Engine {
     pub(super) rules: Vec<Rule>,
-    finder: AhoCorasick,
-    /// The rules that each keyword stands for.
-    owners: Vec<Vec<usize>>,
+    words: Words,
     compiled: Vec<OnceLock<Option<Regex>>>,
 }
 
@@ -65,25 +65,15 @@ impl Engine {
         for (file, text) in FILES {
             rules.extend(load::rules(file, text)?);
         }
-        let mut words: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+        let mut words: BTreeMap<&'static str, Vec<usize>> = BTreeMap::new();
         for (index, rule) in rules.iter().enumerate() {
             for word in &rule.keywords {
                 words.entry(word).or_default().push(index);
             }
         }
-        let finder = AhoCorasick::builder()
-            .ascii_case_insensitive(true)
-            .match_kind(MatchKind::Standard)
-            .kind(Some(AhoCorasickKind::DFA))
-            .build(words.keys())
-            .map_err(|error| DetectError::Pattern {
-                rule: "keywords".to_owned(),
-                reason: error.to_string(),
-            })?;
         Ok(Self {
             compiled: rules.iter().map(|_| OnceLock::new()).collect(),
-            owners: words.into_values().collect(),
-            finder,
+            words: Words::new(words),
             rules,
         })
     }
@@ -97,12 +87,11 @@ impl Engine {
     /// Adds what is seen in a text.
     pub(super) fn scan(&self, text: &str, threshold: f64, out: &mut Vec<Candidate>) {
         let mut pass = Pass { engine: self, text, threshold, read: None, done: vec![0; self.rules.len()], out };
-        for hit in self.finder.find_overlapping_iter(text.as_bytes()) {
-            let owners = self.owners.get(hit.pattern().as_usize()).map_or(&[][..], Vec::as_slice);
+        self.words.find(text.as_bytes(), |hit, owners| {
             for rule in owners {
-                pass.try_rule(*rule, &(hit.start()..hit.end()));
+                pass.try_rule(*rule, &hit);
             }
-        }
+        });
         self.scan_bare(text, threshold, out);
     }
 
@@ -126,14 +115,13 @@ impl Engine {
     pub(super) fn scan_keyed(&self, key: &str, value: &str, threshold: f64, out: &mut Vec<Candidate>) {
         let start = value.len() - value.trim_start().len();
         let span = start..start + value.trim().len();
-        for hit in self.finder.find_overlapping_iter(key.as_bytes()) {
-            let owners = self.owners.get(hit.pattern().as_usize()).map_or(&[][..], Vec::as_slice);
+        self.words.find(key.as_bytes(), |_, owners| {
             for index in owners {
                 if let Some(span) = self.judge(*index, key, value, span.clone(), threshold) {
                     out.push(Candidate { rule: *index, span });
                 }
             }
-        }
+        });
     }
 
     /// Returns the secret that a rule for assignments sees in a value.
@@ -141,18 +129,21 @@ impl Engine {
         let rule = self.rules.get(index)?;
         let value = text.get(span.clone())?;
         match rule.form {
-            Form::Keyed if name::is_harmless(name) => None,
-            Form::Keyed => self.fits(index, rule, text, span),
+            // Values are judged first: most are words, and names cost more to read.
+            Form::Keyed => self.fits(index, rule, text, span).filter(|_| !name::is_harmless(name)),
+            Form::Password if !is_password(value) => None,
             Form::Password => {
                 let promised = match name::promise(name)? {
                     Promise::Password => "password",
                     Promise::DatabasePassword => "database_password",
                     Promise::Secret => return None,
                 };
-                (is_password(value) && promised == rule.kind).then_some(span)
+                (promised == rule.kind).then_some(span)
             }
             Form::Secret => {
-                let random = is_random(value, threshold - NAMED);
+                // A signed token is for the rule that reads it.
+                let signed = value.starts_with("eyJ") && value.contains('.');
+                let random = !signed && is_random(value, threshold - NAMED);
                 (random && name::promise(name)? == Promise::Secret).then_some(span)
             }
             Form::Token | Form::Url | Form::Bare => None,
@@ -227,7 +218,7 @@ impl Pass<'_> {
         let end = hit.end.saturating_add(rule.ahead).min(bytes.len());
         let anchored = if rule.back == 0 { Anchored::Yes } else { Anchored::No };
         let known = self.done.get(index).is_some_and(|done| hit.start < *done);
-        if known || rule.back == 0 && !starts_clean(bytes, start) {
+        if known || rule.back == 0 && !starts_clean(bytes, start) || rule.ahead > LONG && is_inside(bytes, start) {
             return None;
         }
         let input = Input::new(self.text).span(start..end).anchored(anchored);
@@ -262,6 +253,13 @@ impl Pass<'_> {
         let name = self.text.get(name)?;
         self.engine.judge(index, name, self.text, value, self.threshold)
     }
+}
+
+/// Tells whether `at` lies within a run of token characters. Patterns of great reach begin at the
+/// run's start only, or a run full of keywords would be read once for each.
+fn is_inside(bytes: &[u8], at: usize) -> bool {
+    at.checked_sub(1).and_then(|before| bytes.get(before)).is_some_and(|byte| matches!(byte, b'-' | b'_'))
+        && bytes.get(at).is_some_and(u8::is_ascii_alphanumeric)
 }
 
 /// Tells whether nothing that belongs to a longer word stands before `at`.

@@ -68,6 +68,9 @@ fn rule(fields: &Fields) -> Result<Rule, String> {
     if patterned == rule.pattern.is_empty() {
         return Err("`pattern` belongs to the forms `token` and `keyed`".to_owned());
     }
+    if rule.keywords.iter().any(|word| word.len() < 3) {
+        return Err("`keywords` have at least three characters".to_owned());
+    }
     if rule.keywords.iter().any(|word| word.bytes().any(|byte| byte.is_ascii_uppercase())) {
         return Err("`keywords` are in lower case".to_owned());
     }

@@ -136,7 +136,9 @@ impl Shape {
     pub(super) fn is_mixed(&self, len: usize) -> bool {
         let letters = self.lower + self.upper;
         let cased = self.lower > 1 && self.upper > 1;
-        letters > 1 && (self.digits > 1 || cased && len >= 20) && self.changes * 5 >= len
+        // Without digits it takes more than the humps of a name.
+        let restless = cased && len >= 20 && self.changes * 5 >= len * 2;
+        letters > 1 && (self.digits > 1 && self.changes * 5 >= len || restless)
     }
 }
 
@@ -177,7 +179,8 @@ pub(super) fn is_reference(value: &str) -> bool {
     let call = value.contains("()") || value.contains("::") || value.contains("->") || value.contains("=>");
     let path = bytes.starts_with(b"/") && value.matches('/').count() > 1
         || [&b"./"[..], b"../", b"~/", b"C:\\"].iter().any(|start| bytes.starts_with(start));
-    call || path || value.contains("://") || is_dotted_name(bytes) || is_call(bytes) || is_template(bytes)
+    let words = value.matches('/').count() > 1 && !bytes.iter().any(u8::is_ascii_digit);
+    call || path || words || value.contains("://") || is_dotted_name(bytes) || is_call(bytes) || is_template(bytes)
 }
 
 /// Tells whether parts joined by dots are all names: `config.db.password2`.
