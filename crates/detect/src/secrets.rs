@@ -22,9 +22,9 @@ use std::sync::LazyLock;
 use mcpproxy_core::Masked;
 
 pub use self::check::{Failure, check};
+use self::engine::{Candidate, Engine};
 pub use self::rule::{Form, Rule};
 pub use self::validate::Validator;
-use self::engine::{Candidate, Engine};
 use crate::{DetectError, Detection, Level, Scan};
 
 /// A longer value of a field is a document, and its name says little about it.
@@ -38,7 +38,9 @@ static ENGINE: LazyLock<Result<Engine, DetectError>> = LazyLock::new(Engine::loa
 
 /// Returns the embedded rules, in the order of their files.
 pub fn rules() -> &'static [Rule] {
-    ENGINE.as_ref().map_or(&[], |engine| engine.rules.as_slice())
+    ENGINE
+        .as_ref()
+        .map_or(&[], |engine| engine.rules.as_slice())
 }
 
 /// The scanner for secrets.
@@ -53,7 +55,10 @@ impl Secrets {
     /// bits a character. A name that promises a secret lowers it.
     pub fn new(entropy_threshold: f64) -> Result<Self, DetectError> {
         let engine = ENGINE.as_ref().map_err(Clone::clone)?;
-        Ok(Self { engine, threshold: entropy_threshold })
+        Ok(Self {
+            engine,
+            threshold: entropy_threshold,
+        })
     }
 
     /// Returns the rules it runs.
@@ -81,7 +86,10 @@ impl Secrets {
     /// Of candidates that overlap keeps the one whose rule is surest.
     fn settle(&self, mut candidates: Vec<Candidate>) -> Vec<Candidate> {
         let sure = |candidate: &Candidate| {
-            self.engine.rules.get(candidate.rule).map_or(0, |rule| rule.confidence)
+            self.engine
+                .rules
+                .get(candidate.rule)
+                .map_or(0, |rule| rule.confidence)
         };
         candidates.sort_by_key(|one| (one.span.start, Reverse(sure(one)), Reverse(one.span.end)));
         let mut kept: Vec<Candidate> = Vec::new();
@@ -104,7 +112,10 @@ impl Scan for Secrets {
         let mut candidates = Vec::new();
         self.engine.scan(text, self.threshold, &mut candidates);
         let kept = self.settle(candidates);
-        out.extend(kept.into_iter().filter_map(|candidate| self.detection(candidate, text)));
+        out.extend(
+            kept.into_iter()
+                .filter_map(|candidate| self.detection(candidate, text)),
+        );
     }
 
     fn scan_keyed(&self, key: &str, value: &str, out: &mut Vec<Detection>) {
@@ -112,7 +123,8 @@ impl Scan for Secrets {
             return;
         }
         let mut candidates = Vec::new();
-        self.engine.scan_keyed(key, value, self.threshold, &mut candidates);
+        self.engine
+            .scan_keyed(key, value, self.threshold, &mut candidates);
         if candidates.is_empty() {
             return;
         }
@@ -120,7 +132,10 @@ impl Scan for Secrets {
         let named = candidates.len();
         self.engine.scan(value, self.threshold, &mut candidates);
         let by_name: Vec<usize> = candidates.iter().take(named).map(|one| one.rule).collect();
-        let kept = self.settle(candidates).into_iter().filter(|one| by_name.contains(&one.rule));
+        let kept = self
+            .settle(candidates)
+            .into_iter()
+            .filter(|one| by_name.contains(&one.rule));
         out.extend(kept.filter_map(|candidate| self.detection(candidate, value)));
     }
 }

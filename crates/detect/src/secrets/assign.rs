@@ -18,16 +18,27 @@ const GAP: usize = 16;
 pub(super) struct Assignment {
     pub(super) name: Range<usize>,
     pub(super) value: Range<usize>,
+    /// Nothing but a space stands between them.
+    pub(super) loose: bool,
 }
 
 /// Returns the whole name around a keyword.
 pub(super) fn name_around(bytes: &[u8], hit: &Range<usize>) -> Range<usize> {
     let before = bytes.get(..hit.start).unwrap_or_default();
-    let back = before.iter().rev().take(NAME).take_while(|byte| in_name(**byte)).count();
+    let back = before
+        .iter()
+        .rev()
+        .take(NAME)
+        .take_while(|byte| in_name(**byte))
+        .count();
     let after = bytes.get(hit.end..).unwrap_or_default();
     let ahead = after.iter().take_while(|byte| in_name(**byte)).count();
     let tail = after.get(..ahead).unwrap_or_default();
-    let stops = tail.iter().rev().take_while(|byte| matches!(byte, b'.' | b'-')).count();
+    let stops = tail
+        .iter()
+        .rev()
+        .take_while(|byte| matches!(byte, b'.' | b'-'))
+        .count();
     hit.start - back..hit.end + ahead - stops
 }
 
@@ -40,15 +51,27 @@ pub(super) fn read(bytes: &[u8], name: &Range<usize>) -> Option<Assignment> {
     if name.len() > NAME {
         return None;
     }
-    let before = |distance| name.start.checked_sub(distance).and_then(|at| bytes.get(at)).copied();
+    let before = |distance| {
+        name.start
+            .checked_sub(distance)
+            .and_then(|at| bytes.get(at))
+            .copied()
+    };
     let flagged = before(1) == Some(b'-') || bytes.get(name.start) == Some(&b'-');
     let tagged = before(1) == Some(b'<');
-    let mut cursor = Cursor { bytes, at: name.end };
+    let mut cursor = Cursor {
+        bytes,
+        at: name.end,
+    };
     let closed = cursor.skip(4, |byte| matches!(byte, b'"' | b'\'' | b'`' | b']' | b'\\')) > 0;
     let operator = cursor.operator(closed, flagged, tagged)?;
     cursor.skip(GAP, |byte| matches!(byte, b' ' | b'\t'));
     let value = cursor.value(operator)?;
-    Some(Assignment { name: name.clone(), value })
+    Some(Assignment {
+        name: name.clone(),
+        value,
+        loose: operator == Operator::Loose,
+    })
 }
 
 /// What stands between name and value, as far as the value's form depends on it.
@@ -58,6 +81,8 @@ enum Operator {
     Plain,
     /// Only a quoted value counts: an argument, or what follows a type.
     Call,
+    /// A space: the value has to speak for itself.
+    Loose,
 }
 
 struct Cursor<'a> {
@@ -71,7 +96,12 @@ impl Cursor<'_> {
     }
 
     fn skip(&mut self, most: usize, wanted: impl Fn(u8) -> bool) -> usize {
-        let count = self.rest().iter().take(most).take_while(|byte| wanted(**byte)).count();
+        let count = self
+            .rest()
+            .iter()
+            .take(most)
+            .take_while(|byte| wanted(**byte))
+            .count();
         self.at += count;
         count
     }
@@ -91,26 +121,49 @@ impl Cursor<'_> {
                 Some(self.annotation())
             }
             [b'>', ..] if tagged => self.advance(1, Operator::Plain),
-            [b',', ..] if closed => self.advance(1, Operator::Call),
+            [b',', ..] if closed => match self.paired() {
+                Some(by) => self.advance(by, Operator::Plain),
+                None => self.advance(1, Operator::Call),
+            },
             [b'(', ..] => self.advance(1, Operator::Call),
             [b'i', b's', b' ', ..] if spaces > 0 => self.advance(3, Operator::Plain),
             [b'w', b'a', b's', b' ', ..] if spaces > 0 => self.advance(4, Operator::Plain),
             _ if flagged && spaces > 0 => Some(Operator::Plain),
-            _ => None,
+            [first, ..] => {
+                let loose = spaces > 0 && !closed && first.is_ascii_alphanumeric();
+                match self.paired() {
+                    Some(by) => self.advance(by, Operator::Plain),
+                    None => loose.then_some(Operator::Loose),
+                }
+            }
+            [] => None,
         }
     }
 
-    #[expect(clippy::unnecessary_wraps, reason = "keeps the arms of the operator table one line each")]
+    #[expect(
+        clippy::unnecessary_wraps,
+        reason = "keeps the arms of the operator table one line each"
+    )]
     fn advance(&mut self, by: usize, operator: Operator) -> Option<Operator> {
         self.at += by;
         Some(operator)
     }
 
+    /// Returns the length of `value:` or `value=`, which in lists of pairs stands between the name,
+    /// itself a value, and what it is assigned.
+    fn paired(&self) -> Option<usize> {
+        let glue = |byte: &&u8| byte.is_ascii_whitespace() || b",\"'\\".contains(byte);
+        let rest = self.rest();
+        let skipped = rest.iter().take(40).take_while(glue).count();
+        let (word, tail) = rest.get(skipped..)?.split_at_checked(5)?;
+        let gap = tail.iter().take(8).take_while(glue).count();
+        let assigned = matches!(tail.get(gap), Some(b':' | b'='));
+        (assigned && word.eq_ignore_ascii_case(b"value")).then_some(skipped + 5 + gap + 1)
+    }
+
     /// Passes over a type between a colon and an equals sign: `password: &str = "..."`.
     fn annotation(&mut self) -> Operator {
-        let typed = |byte: &&u8| {
-            byte.is_ascii_alphanumeric() || b" &'_<>[]?.:|".contains(byte)
-        };
+        let typed = |byte: &&u8| byte.is_ascii_alphanumeric() || b" &'_<>[]?.:|".contains(byte);
         let count = self.rest().iter().take(40).take_while(typed).count();
         match self.rest().get(count..) {
             Some([b'=', next, ..]) if count > 0 && *next != b'=' => {
@@ -124,7 +177,11 @@ impl Cursor<'_> {
     fn value(&mut self, operator: Operator) -> Option<Range<usize>> {
         match self.rest() {
             // Prefixes of string literals: b"", r"", @"", $"".
-            [b'b' | b'r' | b'f' | b'u' | b'L' | b'@' | b'$' | b'B' | b'R', b'"' | b'\'', ..] => {
+            [
+                b'b' | b'r' | b'f' | b'u' | b'L' | b'@' | b'$' | b'B' | b'R',
+                b'"' | b'\'',
+                ..,
+            ] => {
                 self.at += 1;
             }
             _ => {}
@@ -156,17 +213,30 @@ impl Cursor<'_> {
         let rest = self.rest();
         let ends = |byte: &u8| byte.is_ascii_whitespace() || b"\"'`<>\\,;)]}&".contains(byte);
         let stops = |byte: &u8| *byte == b'=' || ends(byte);
-        let mut end = rest.iter().take(UNQUOTED).position(stops).unwrap_or(rest.len());
+        let mut end = rest
+            .iter()
+            .take(UNQUOTED)
+            .position(stops)
+            .unwrap_or(rest.len());
         if end > UNQUOTED {
             return None;
         }
         // An equals sign belongs to a value only as padding; else a new assignment begins there.
-        let padding = rest.get(end..)?.iter().take(3).take_while(|byte| **byte == b'=').count();
+        let padding = rest
+            .get(end..)?
+            .iter()
+            .take(3)
+            .take_while(|byte| **byte == b'=')
+            .count();
         if rest.get(end + padding).is_none_or(ends) {
             end += padding;
         }
         let run = rest.get(..end)?;
-        end -= run.iter().rev().take_while(|byte| matches!(byte, b'.' | b':')).count();
+        end -= run
+            .iter()
+            .rev()
+            .take_while(|byte| matches!(byte, b'.' | b':'))
+            .count();
         (end > 0).then_some(self.at..self.at + end)
     }
 }

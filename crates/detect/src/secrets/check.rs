@@ -28,8 +28,16 @@ pub fn check(secrets: &Secrets) -> Vec<Failure> {
             let mut seen: Vec<Detection> = Vec::new();
             secrets.scan(&text, &mut seen);
             if seen.iter().any(|detection| detection.rule == rule.id) != should_fire {
-                let fired = seen.into_iter().map(|detection| detection.rule.into_owned()).collect();
-                failures.push(Failure { rule: rule.id, example, should_fire, fired });
+                let fired = seen
+                    .into_iter()
+                    .map(|detection| detection.rule.into_owned())
+                    .collect();
+                failures.push(Failure {
+                    rule: rule.id,
+                    example,
+                    should_fire,
+                    fired,
+                });
             }
         }
     }

@@ -14,7 +14,7 @@ use super::assign::{self, Assignment};
 use super::bare::{self, Look};
 use super::name::{self, Promise};
 use super::rule::{Form, Rule};
-use super::value::{is_password, is_placeholder, is_random, is_reference};
+use super::value::{Shape, is_hex, is_password, is_placeholder, is_random, is_reference};
 use super::words::Words;
 use super::{load, url};
 use crate::DetectError;
@@ -27,20 +27,38 @@ const LONG: usize = 1024;
 const NAMED: f64 = 1.25;
 
 /// The rule files, one for each family of issuers.
-const FILES: &[(&str, &str)] = &[
+pub(super) const FILES: &[(&str, &str)] = &[
     ("cloud.toml", include_str!("../../rules/secrets/cloud.toml")),
     ("code.toml", include_str!("../../rules/secrets/code.toml")),
     ("ai.toml", include_str!("../../rules/secrets/ai.toml")),
-    ("payment.toml", include_str!("../../rules/secrets/payment.toml")),
+    (
+        "payment.toml",
+        include_str!("../../rules/secrets/payment.toml"),
+    ),
     ("chat.toml", include_str!("../../rules/secrets/chat.toml")),
     ("mail.toml", include_str!("../../rules/secrets/mail.toml")),
-    ("observability.toml", include_str!("../../rules/secrets/observability.toml")),
-    ("database.toml", include_str!("../../rules/secrets/database.toml")),
-    ("identity.toml", include_str!("../../rules/secrets/identity.toml")),
-    ("business.toml", include_str!("../../rules/secrets/business.toml")),
+    (
+        "observability.toml",
+        include_str!("../../rules/secrets/observability.toml"),
+    ),
+    (
+        "database.toml",
+        include_str!("../../rules/secrets/database.toml"),
+    ),
+    (
+        "identity.toml",
+        include_str!("../../rules/secrets/identity.toml"),
+    ),
+    (
+        "business.toml",
+        include_str!("../../rules/secrets/business.toml"),
+    ),
     ("keys.toml", include_str!("../../rules/secrets/keys.toml")),
     ("auth.toml", include_str!("../../rules/secrets/auth.toml")),
-    ("generic.toml", include_str!("../../rules/secrets/generic.toml")),
+    (
+        "generic.toml",
+        include_str!("../../rules/secrets/generic.toml"),
+    ),
 ];
 
 /// The rules, ready to run.
@@ -81,12 +99,21 @@ impl Engine {
     /// Returns the rule's expression; the tests see to it that each compiles.
     pub(super) fn regex(&self, rule: usize) -> Option<&Regex> {
         let compiled = self.compiled.get(rule)?;
-        compiled.get_or_init(|| compile(self.rules.get(rule)?).ok()).as_ref()
+        compiled
+            .get_or_init(|| compile(self.rules.get(rule)?).ok())
+            .as_ref()
     }
 
     /// Adds what is seen in a text.
     pub(super) fn scan(&self, text: &str, threshold: f64, out: &mut Vec<Candidate>) {
-        let mut pass = Pass { engine: self, text, threshold, read: None, done: vec![0; self.rules.len()], out };
+        let mut pass = Pass {
+            engine: self,
+            text,
+            threshold,
+            read: None,
+            done: vec![0; self.rules.len()],
+            out,
+        };
         self.words.find(text.as_bytes(), |hit, owners| {
             for rule in owners {
                 pass.try_rule(*rule, &hit);
@@ -112,7 +139,13 @@ impl Engine {
     }
 
     /// Adds what the value of a field is by the field's name.
-    pub(super) fn scan_keyed(&self, key: &str, value: &str, threshold: f64, out: &mut Vec<Candidate>) {
+    pub(super) fn scan_keyed(
+        &self,
+        key: &str,
+        value: &str,
+        threshold: f64,
+        out: &mut Vec<Candidate>,
+    ) {
         let start = value.len() - value.trim_start().len();
         let span = start..start + value.trim().len();
         self.words.find(key.as_bytes(), |_, owners| {
@@ -125,12 +158,21 @@ impl Engine {
     }
 
     /// Returns the secret that a rule for assignments sees in a value.
-    fn judge(&self, index: usize, name: &str, text: &str, span: Range<usize>, threshold: f64) -> Option<Range<usize>> {
+    fn judge(
+        &self,
+        index: usize,
+        name: &str,
+        text: &str,
+        span: Range<usize>,
+        threshold: f64,
+    ) -> Option<Range<usize>> {
         let rule = self.rules.get(index)?;
         let value = text.get(span.clone())?;
         match rule.form {
             // Values are judged first: most are words, and names cost more to read.
-            Form::Keyed => self.fits(index, rule, text, span).filter(|_| !name::is_harmless(name)),
+            Form::Keyed => self
+                .fits(index, rule, text, span)
+                .filter(|_| !name::is_harmless(name)),
             Form::Password if !is_password(value) => None,
             Form::Password => {
                 let promised = match name::promise(name)? {
@@ -151,7 +193,13 @@ impl Engine {
     }
 
     /// Matches a whole value.
-    fn fits(&self, index: usize, rule: &Rule, text: &str, span: Range<usize>) -> Option<Range<usize>> {
+    fn fits(
+        &self,
+        index: usize,
+        rule: &Rule,
+        text: &str,
+        span: Range<usize>,
+    ) -> Option<Range<usize>> {
         let whole = text.get(span.clone())?;
         let (_, group) = self.captured(index, &Input::new(whole).anchored(Anchored::Yes))?;
         let secret = span.start + group.start..span.start + group.end;
@@ -167,7 +215,9 @@ impl Engine {
         let mut captures = regex.create_captures();
         regex.search_captures(input, &mut captures);
         let whole = captures.get_match()?.range();
-        let secret = captures.get_group(1).map_or(whole.clone(), |group| group.range());
+        let secret = captures
+            .get_group(1)
+            .map_or(whole.clone(), |group| group.range());
         Some((whole, secret))
     }
 }
@@ -176,11 +226,17 @@ impl Engine {
 pub(super) fn compile(rule: &Rule) -> Result<Regex, regex_automata::meta::BuildError> {
     let pattern = match rule.form {
         Form::Keyed => format!(r"(?:{})\z", rule.pattern),
-        Form::Token | Form::Url | Form::Password | Form::Secret | Form::Bare => rule.pattern.to_owned(),
+        Form::Token | Form::Url | Form::Password | Form::Secret | Form::Bare => {
+            rule.pattern.to_owned()
+        }
     };
     Regex::builder()
         .syntax(syntax::Config::new().unicode(false).utf8(false))
-        .configure(Regex::config().utf8_empty(false).hybrid_cache_capacity(1 << 18))
+        .configure(
+            Regex::config()
+                .utf8_empty(false)
+                .hybrid_cache_capacity(1 << 18),
+        )
         .build(&pattern)
 }
 
@@ -198,7 +254,9 @@ struct Pass<'a> {
 
 impl Pass<'_> {
     fn try_rule(&mut self, index: usize, hit: &Range<usize>) {
-        let Some(rule) = self.engine.rules.get(index) else { return };
+        let Some(rule) = self.engine.rules.get(index) else {
+            return;
+        };
         let span = match rule.form {
             Form::Token => self.token(index, rule, hit),
             Form::Url => starts_clean(self.text.as_bytes(), hit.start)
@@ -216,9 +274,16 @@ impl Pass<'_> {
         let bytes = self.text.as_bytes();
         let start = hit.start.saturating_sub(rule.back);
         let end = hit.end.saturating_add(rule.ahead).min(bytes.len());
-        let anchored = if rule.back == 0 { Anchored::Yes } else { Anchored::No };
+        let anchored = if rule.back == 0 {
+            Anchored::Yes
+        } else {
+            Anchored::No
+        };
         let known = self.done.get(index).is_some_and(|done| hit.start < *done);
-        if known || rule.back == 0 && !starts_clean(bytes, start) || rule.ahead > LONG && is_inside(bytes, start) {
+        if known
+            || rule.back == 0 && !starts_clean(bytes, start)
+            || rule.ahead > LONG && is_inside(bytes, start)
+        {
             return None;
         }
         let input = Input::new(self.text).span(start..end).anchored(anchored);
@@ -235,30 +300,52 @@ impl Pass<'_> {
     fn near(&self, rule: &Rule, secret: &Range<usize>) -> bool {
         let bytes = self.text.as_bytes();
         let end = secret.end.saturating_add(NEAR).min(bytes.len());
-        let around = bytes.get(secret.start.saturating_sub(NEAR)..end).unwrap_or_default();
+        let around = bytes
+            .get(secret.start.saturating_sub(NEAR)..end)
+            .unwrap_or_default();
         rule.near.is_empty()
-            || rule.near.iter().any(|word| memchr::memmem::find(around, word.as_bytes()).is_some())
+            || rule
+                .near
+                .iter()
+                .any(|word| memchr::memmem::find(around, word.as_bytes()).is_some())
     }
 
     fn assigned(&mut self, index: usize, hit: &Range<usize>) -> Option<Range<usize>> {
         let bytes = self.text.as_bytes();
-        let known = self.read.as_ref().is_some_and(|(name, _)| name.start <= hit.start && hit.end <= name.end);
+        let known = self
+            .read
+            .as_ref()
+            .is_some_and(|(name, _)| name.start <= hit.start && hit.end <= name.end);
         if !known {
             let name = assign::name_around(bytes, hit);
             let assignment = assign::read(bytes, &name);
             self.read = Some((name, assignment));
         }
         let (_, assignment) = self.read.as_ref()?;
-        let Assignment { name, value } = assignment.clone()?;
+        let Assignment { name, value, loose } = assignment.clone()?;
         let name = self.text.get(name)?;
-        self.engine.judge(index, name, self.text, value, self.threshold)
+        if loose && !speaks_for_itself(self.text.get(value.clone())?) {
+            return None;
+        }
+        self.engine
+            .judge(index, name, self.text, value, self.threshold)
     }
+}
+
+/// Tells whether a value that merely follows a name is no word of the same sentence.
+fn speaks_for_itself(value: &str) -> bool {
+    let shape = Shape::of(value.as_bytes());
+    let password = shape.classes() > 2 && is_password(value);
+    let token = value.len() >= 20 && shape.is_mixed(value.len()) && !is_hex(value.as_bytes());
+    password || token
 }
 
 /// Tells whether `at` lies within a run of token characters. Patterns of great reach begin at the
 /// run's start only, or a run full of keywords would be read once for each.
 fn is_inside(bytes: &[u8], at: usize) -> bool {
-    at.checked_sub(1).and_then(|before| bytes.get(before)).is_some_and(|byte| matches!(byte, b'-' | b'_'))
+    at.checked_sub(1)
+        .and_then(|before| bytes.get(before))
+        .is_some_and(|byte| matches!(byte, b'-' | b'_'))
         && bytes.get(at).is_some_and(u8::is_ascii_alphanumeric)
 }
 

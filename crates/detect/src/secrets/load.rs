@@ -71,7 +71,11 @@ fn rule(fields: &Fields) -> Result<Rule, String> {
     if rule.keywords.iter().any(|word| word.len() < 3) {
         return Err("`keywords` have at least three characters".to_owned());
     }
-    if rule.keywords.iter().any(|word| word.bytes().any(|byte| byte.is_ascii_uppercase())) {
+    if rule
+        .keywords
+        .iter()
+        .any(|word| word.bytes().any(|byte| byte.is_ascii_uppercase()))
+    {
         return Err("`keywords` are in lower case".to_owned());
     }
     Ok(rule)
@@ -79,8 +83,21 @@ fn rule(fields: &Fields) -> Result<Rule, String> {
 
 fn known(fields: &Fields) -> Result<(), String> {
     const KNOWN: [&str; 15] = [
-        "id", "type", "category", "severity", "confidence", "form", "keywords", "pattern", "back",
-        "ahead", "near", "validator", "reason", "yes", "no",
+        "id",
+        "type",
+        "category",
+        "severity",
+        "confidence",
+        "form",
+        "keywords",
+        "pattern",
+        "back",
+        "ahead",
+        "near",
+        "validator",
+        "reason",
+        "yes",
+        "no",
     ];
     match fields.iter().find(|(key, _)| !KNOWN.contains(key)) {
         Some((key, _)) => Err(format!("unknown field `{key}`")),
@@ -122,7 +139,8 @@ fn fields(table: &'static str) -> Result<Fields, String> {
     while !rest.is_empty() {
         let (key, after) = rest.split_once('=').ok_or("a line has no `=`")?;
         let key = key.trim();
-        let (value, after) = value(after.trim_start()).map_err(|reason| format!("`{key}` {reason}"))?;
+        let (value, after) =
+            value(after.trim_start()).map_err(|reason| format!("`{key}` {reason}"))?;
         fields.push((key, value));
         rest = blank(after);
     }
@@ -148,9 +166,13 @@ fn value(rest: &'static str) -> Result<(Value, &'static str), &'static str> {
         let (text, after) = literal(rest)?;
         return Ok((Value::Text(text), after));
     }
-    let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
+    let end = rest
+        .find(|c: char| !c.is_ascii_digit())
+        .unwrap_or(rest.len());
     let (digits, after) = rest.split_at_checked(end).ok_or("is cut")?;
-    let number = digits.parse().map_err(|_| "is neither a literal string, a number nor a list")?;
+    let number = digits
+        .parse()
+        .map_err(|_| "is neither a literal string, a number nor a list")?;
     Ok((Value::Number(number), after))
 }
 

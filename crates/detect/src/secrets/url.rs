@@ -9,15 +9,51 @@ const AUTHORITY: usize = 512;
 
 /// Passwords of every tutorial.
 const COMMON: &[&str] = &[
-    "pass", "passwd", "password", "pwd", "pw", "secret", "root", "admin", "user", "guest", "test",
-    "postgres", "mysql", "redis", "mongo", "rabbitmq", "docker", "db", "dbpass", "foo", "bar",
-    "baz", "hunter2", "changeit", "toor", "default", "token", "key", "p", "pass1", "pass123",
-    "test123", "mypass", "userpass", "x-oauth-basic", "x-access-token", "port", "localhost",
+    "pass",
+    "passwd",
+    "password",
+    "pwd",
+    "pw",
+    "secret",
+    "root",
+    "admin",
+    "user",
+    "guest",
+    "test",
+    "postgres",
+    "mysql",
+    "redis",
+    "mongo",
+    "rabbitmq",
+    "docker",
+    "db",
+    "dbpass",
+    "foo",
+    "bar",
+    "baz",
+    "hunter2",
+    "changeit",
+    "toor",
+    "default",
+    "token",
+    "key",
+    "p",
+    "pass1",
+    "pass123",
+    "test123",
+    "mypass",
+    "userpass",
+    "x-oauth-basic",
+    "x-access-token",
+    "port",
+    "localhost",
 ];
 
 /// Tells whether a password is one of every tutorial.
 pub(super) fn is_common(password: &str) -> bool {
-    COMMON.iter().any(|common| common.eq_ignore_ascii_case(password))
+    COMMON
+        .iter()
+        .any(|common| common.eq_ignore_ascii_case(password))
 }
 
 /// Returns where the password stands in the URL whose authority begins at `start`.
@@ -25,9 +61,17 @@ pub(super) fn password(text: &str, start: usize) -> Option<Range<usize>> {
     let bytes = text.as_bytes();
     let rest = bytes.get(start..)?;
     let stops = |byte: &u8| {
-        byte.is_ascii_whitespace() || matches!(byte, b'/' | b'?' | b'"' | b'\'' | b'<' | b'>' | b'`' | b'\\')
+        byte.is_ascii_whitespace()
+            || matches!(
+                byte,
+                b'/' | b'?' | b'"' | b'\'' | b'<' | b'>' | b'`' | b'\\'
+            )
     };
-    let end = rest.iter().take(AUTHORITY).position(stops).unwrap_or(rest.len().min(AUTHORITY));
+    let end = rest
+        .iter()
+        .take(AUTHORITY)
+        .position(stops)
+        .unwrap_or(rest.len().min(AUTHORITY));
     let authority = rest.get(..end)?;
     let at = memchr::memrchr(b'@', authority)?;
     let colon = memchr::memchr(b':', authority.get(..at)?)?;
@@ -35,7 +79,9 @@ pub(super) fn password(text: &str, start: usize) -> Option<Range<usize>> {
     let span = start + colon + 1..start + at;
     let user = text.get(start..start + colon)?;
     let password = text.get(span.clone())?;
-    let placed = host.first().is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'[');
+    let placed = host
+        .first()
+        .is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'[');
     (placed && is_secret(user, password)).then_some(span)
 }
 

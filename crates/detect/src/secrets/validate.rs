@@ -1,12 +1,12 @@
 //! What else has to hold of a secret once its pattern fits: checksums and inner structure.
 
 use base64::Engine as _;
-use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig};
 use base64::engine::DecodePaddingMode;
+use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig};
 use serde::{Serialize, Serializer};
 
-use super::value::{Shape, entropy, is_hex, is_password, is_placeholder, is_reference};
 use super::url::is_common;
+use super::value::{Shape, entropy, is_hex, is_password, is_placeholder, is_reference};
 
 const LENIENT: GeneralPurposeConfig = GeneralPurposeConfig::new()
     .with_decode_padding_mode(DecodePaddingMode::Indifferent)
@@ -90,7 +90,9 @@ impl Validator {
             Self::Mixed => Shape::of(secret.as_bytes()).is_mixed(secret.len()),
             Self::Hex => is_mixed_hex(secret),
             Self::Password => is_password(secret),
-            Self::StrongPassword => is_password(secret) && Shape::of(secret.as_bytes()).classes() > 2,
+            Self::StrongPassword => {
+                is_password(secret) && Shape::of(secret.as_bytes()).classes() > 2
+            }
             Self::WeakPassword => is_weak_password(secret),
             Self::Opaque => is_opaque(secret),
             Self::Code => !is_placeholder(secret),
@@ -125,7 +127,9 @@ impl Serialize for Validator {
             Self::Code => "code",
             Self::RecoveryCode => "recovery_code",
             Self::SeedPhrase => "seed_phrase",
-            Self::Entropy(tenths) => return serializer.collect_str(&format_args!("entropy:{tenths}")),
+            Self::Entropy(tenths) => {
+                return serializer.collect_str(&format_args!("entropy:{tenths}"));
+            }
         };
         serializer.serialize_str(name)
     }
@@ -133,13 +137,21 @@ impl Serialize for Validator {
 
 /// Decodes base64 of either alphabet, padded or not.
 pub(super) fn decode(text: &str) -> Option<Vec<u8>> {
-    let engine = if text.contains(['-', '_']) { URL_SAFE } else { STANDARD };
+    let engine = if text.contains(['-', '_']) {
+        URL_SAFE
+    } else {
+        STANDARD
+    };
     engine.decode(text).ok()
 }
 
 fn crc32_base62(token: &str) -> bool {
     let body = token.rsplit_once('_').map_or(token, |(_, body)| body);
-    let Some((body, sum)) = body.len().checked_sub(6).and_then(|at| body.split_at_checked(at)) else {
+    let Some((body, sum)) = body
+        .len()
+        .checked_sub(6)
+        .and_then(|at| body.split_at_checked(at))
+    else {
         return false;
     };
     let mut left = crc32(body.as_bytes());
@@ -169,15 +181,17 @@ fn is_object(bytes: &[u8]) -> bool {
 fn is_jwt(token: &str) -> bool {
     let mut parts = token.split('.');
     let header = parts.next().and_then(decode);
-    let Some(header) = header
-        .and_then(|bytes| serde_json::from_slice::<serde_json::Map<String, serde_json::Value>>(&bytes).ok())
-    else {
+    let Some(header) = header.and_then(|bytes| {
+        serde_json::from_slice::<serde_json::Map<String, serde_json::Value>>(&bytes).ok()
+    }) else {
         return false;
     };
     if header.contains_key("enc") {
         return header.contains_key("alg");
     }
-    let Some(payload) = parts.next().and_then(decode) else { return false };
+    let Some(payload) = parts.next().and_then(decode) else {
+        return false;
+    };
     // The claims of the page that introduces everybody to these tokens.
     let known = memchr::memmem::find(&payload, b"1234567890").is_some()
         && memchr::memmem::find(&payload, b"John Doe").is_some();
@@ -185,9 +199,15 @@ fn is_jwt(token: &str) -> bool {
 }
 
 fn is_basic_auth(text: &str) -> bool {
-    let Some(bytes) = decode(text) else { return false };
-    let Ok(pair) = std::str::from_utf8(&bytes) else { return false };
-    let Some((user, password)) = pair.split_once(':') else { return false };
+    let Some(bytes) = decode(text) else {
+        return false;
+    };
+    let Ok(pair) = std::str::from_utf8(&bytes) else {
+        return false;
+    };
+    let Some((user, password)) = pair.split_once(':') else {
+        return false;
+    };
     let printable = |c: char| !c.is_control();
     // The pairs of RFC 7617 and of every tutorial.
     let known = password.eq_ignore_ascii_case("password")
@@ -207,7 +227,10 @@ fn is_base64_pem(text: &str) -> bool {
 
 fn is_weak_password(text: &str) -> bool {
     let letters = text.bytes().any(|byte| byte.is_ascii_alphabetic());
-    letters && !is_common(text) && !is_reference(text) && !text.starts_with(['$', '%', '<', '*', '-'])
+    letters
+        && !is_common(text)
+        && !is_reference(text)
+        && !text.starts_with(['$', '%', '<', '*', '-'])
 }
 
 /// Numbers with letters between them; words, however joined, are a description of a token.
@@ -223,8 +246,14 @@ fn is_opaque(text: &str) -> bool {
 
 /// A sentence has small words; the words of a seed phrase are all of some length.
 fn is_seed_phrase(text: &str) -> bool {
-    const SMALL: &[&str] = &["the", "and", "for", "you", "are", "this", "that", "with", "from", "not", "can", "your", "will"];
-    let words: Vec<&str> = text.split([' ', ',']).filter(|word| !word.is_empty()).collect();
+    const SMALL: &[&str] = &[
+        "the", "and", "for", "you", "are", "this", "that", "with", "from", "not", "can", "your",
+        "will",
+    ];
+    let words: Vec<&str> = text
+        .split([' ', ','])
+        .filter(|word| !word.is_empty())
+        .collect();
     let mut distinct = words.clone();
     distinct.sort_unstable();
     distinct.dedup();
@@ -241,8 +270,14 @@ fn is_mixed_hex(text: &str) -> bool {
 
 fn base58check(text: &str) -> bool {
     use sha2::{Digest, Sha256};
-    let Some(bytes) = base58(text) else { return false };
-    let Some((body, sum)) = bytes.len().checked_sub(4).and_then(|at| bytes.split_at_checked(at)) else {
+    let Some(bytes) = base58(text) else {
+        return false;
+    };
+    let Some((body, sum)) = bytes
+        .len()
+        .checked_sub(4)
+        .and_then(|at| bytes.split_at_checked(at))
+    else {
         return false;
     };
     let hash = Sha256::digest(Sha256::digest(body));

@@ -2,21 +2,68 @@
 
 /// Words that stand where a secret will be filled in, and passwords that are none.
 const PLACEHOLDERS: &[&str] = &[
-    "example", "sample", "placeholder", "your", "xxxx", "changeme", "change_me", "change-me",
-    "redacted", "dummy", "fake", "insert", "replace", "****", "....", "todo", "fixme", "mysecret",
-    "my_secret", "my-secret", "password", "passw0rd", "p@ssw0rd", "p@ssword", "pa$$w", "letmein", 
-    "removed", "masked", "hidden", "secret_key", "some_", "some-", "undefined", "lorem", "foobar",
-    "notreal", "not-real", "not_real", "testtest", "deadbeef", "cafebabe", "aaaaaa", "123456",
-    "abcdef", "qwerty", "000000", "fffffff", "nopqrst", "ghijkl",
+    "example",
+    "sample",
+    "placeholder",
+    "your",
+    "xxxx",
+    "changeme",
+    "change_me",
+    "change-me",
+    "redacted",
+    "dummy",
+    "fake",
+    "insert",
+    "replace",
+    "****",
+    "....",
+    "todo",
+    "fixme",
+    "mysecret",
+    "my_secret",
+    "my-secret",
+    "password",
+    "passw0rd",
+    "p@ssw0rd",
+    "p@ssword",
+    "pa$$w",
+    "letmein",
+    "removed",
+    "masked",
+    "hidden",
+    "secret_key",
+    "some_",
+    "some-",
+    "undefined",
+    "lorem",
+    "foobar",
+    "notreal",
+    "not-real",
+    "not_real",
+    "testtest",
+    "deadbeef",
+    "cafebabe",
+    "aaaaaa",
+    "123456",
+    "abcdef",
+    "qwerty",
+    "000000",
+    "fffffff",
+    "nopqrst",
+    "ghijkl",
 ];
 
 /// Characters that begin or make up a reference to a value held elsewhere.
-const REFERENCES: &[&str] = &["${", "{{", "}}", "$(", "<%", "%(", "#{", "%s", "%d", "{0", "{}", "[[", "@{"];
+const REFERENCES: &[&str] = &[
+    "${", "{{", "}}", "$(", "<%", "%(", "#{", "%s", "%d", "{0", "{}", "[[", "@{",
+];
 
 /// Tells whether a value only marks the place of a secret.
 pub(super) fn is_placeholder(value: &str) -> bool {
     let bytes = value.as_bytes();
-    let Some(first) = bytes.first() else { return true };
+    let Some(first) = bytes.first() else {
+        return true;
+    };
     if matches!(first, b'$' | b'<' | b'{' | b'%' | b'[' | b'(') && opens_reference(bytes) {
         return true;
     }
@@ -29,9 +76,9 @@ pub(super) fn is_placeholder(value: &str) -> bool {
 fn opens_reference(bytes: &[u8]) -> bool {
     match bytes {
         [b'<', .., b'>'] | [b'{', .., b'}'] | [b'[', .., b']'] | [b'(', .., b')'] => true,
-        [b'%', inner @ .., b'%'] | [b'$' | b'%', inner @ ..] => {
-            inner.iter().all(|byte| byte.is_ascii_alphabetic() || matches!(byte, b'_' | b':' | b'.'))
-        }
+        [b'%', inner @ .., b'%'] | [b'$' | b'%', inner @ ..] => inner
+            .iter()
+            .all(|byte| byte.is_ascii_alphabetic() || matches!(byte, b'_' | b':' | b'.')),
         _ => false,
     }
 }
@@ -64,7 +111,11 @@ fn is_monotonous(bytes: &[u8]) -> bool {
 fn is_periodic(bytes: &[u8]) -> bool {
     (2..=8).any(|period| {
         let later = bytes.iter().skip(period);
-        let same = bytes.iter().zip(later).filter(|(one, two)| one == two).count();
+        let same = bytes
+            .iter()
+            .zip(later)
+            .filter(|(one, two)| one == two)
+            .count();
         same * 10 >= bytes.len().saturating_sub(period) * 9
     })
 }
@@ -76,7 +127,9 @@ fn distinct(bytes: &[u8]) -> usize {
             *word |= 1 << (byte & 63);
         }
     }
-    seen.iter().map(|word| usize::try_from(word.count_ones()).unwrap_or(0)).sum()
+    seen.iter()
+        .map(|word| usize::try_from(word.count_ones()).unwrap_or(0))
+        .sum()
 }
 
 /// Returns the Shannon entropy in bits a character.
@@ -129,7 +182,10 @@ impl Shape {
 
     /// Returns how many kinds of characters there are, joints left out.
     pub(super) fn classes(&self) -> usize {
-        [self.lower, self.upper, self.digits, self.symbols].iter().filter(|n| **n > 0).count()
+        [self.lower, self.upper, self.digits, self.symbols]
+            .iter()
+            .filter(|n| **n > 0)
+            .count()
     }
 
     /// Tells whether letters and digits mix as words and numbers do not.
@@ -163,11 +219,11 @@ pub(super) fn is_password(value: &str) -> bool {
     }
     let shape = Shape::of(bytes);
     let letters = shape.lower + shape.upper;
-    let strong = shape.classes() >= 3 && bytes.len() >= 7
-        || shape.classes() >= 2 && bytes.len() >= 10 && shape.changes >= 3;
+    let strong = shape.classes() >= 3 || bytes.len() >= 8 && shape.digits + shape.symbols * 2 > 1;
     letters > 0
         && shape.digits + shape.symbols > 0
         && strong
+        && bytes.first() != Some(&b',')
         && !is_placeholder(value)
         && !is_reference(value)
         && !is_uuid(bytes)
@@ -176,19 +232,35 @@ pub(super) fn is_password(value: &str) -> bool {
 /// Tells whether a value is code, a path, an address or a name rather than a secret.
 pub(super) fn is_reference(value: &str) -> bool {
     let bytes = value.as_bytes();
-    let call = value.contains("()") || value.contains("::") || value.contains("->") || value.contains("=>");
+    let call = value.contains("()")
+        || value.contains("::")
+        || value.contains("->")
+        || value.contains("=>");
     let path = bytes.starts_with(b"/") && value.matches('/').count() > 1
-        || [&b"./"[..], b"../", b"~/", b"C:\\"].iter().any(|start| bytes.starts_with(start));
+        || [&b"./"[..], b"../", b"~/", b"C:\\"]
+            .iter()
+            .any(|start| bytes.starts_with(start));
     let words = value.matches('/').count() > 1 && !bytes.iter().any(u8::is_ascii_digit);
-    call || path || words || value.contains("://") || is_dotted_name(bytes) || is_call(bytes) || is_template(bytes)
+    let call = call || value.contains("?.");
+    call || path
+        || words
+        || is_address(bytes)
+        || value.contains("://")
+        || is_dotted_name(bytes)
+        || is_call(bytes)
+        || is_template(bytes)
 }
 
 /// Tells whether parts joined by dots are all names: `config.db.password2`.
 fn is_dotted_name(bytes: &[u8]) -> bool {
     let mut parts = 0;
     for part in bytes.split(|byte| *byte == b'.') {
-        let named = part.first().is_some_and(|byte| byte.is_ascii_alphabetic() || *byte == b'_');
-        let plain = part.iter().all(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
+        let named = part
+            .first()
+            .is_some_and(|byte| byte.is_ascii_alphabetic() || *byte == b'_');
+        let plain = part
+            .iter()
+            .all(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
         let digits = part.iter().filter(|byte| byte.is_ascii_digit()).count();
         if !named || !plain || digits > 2 {
             return false;
@@ -196,6 +268,20 @@ fn is_dotted_name(bytes: &[u8]) -> bool {
         parts += 1;
     }
     parts > 1
+}
+
+/// Tells whether a value reads `name@place.tld`.
+fn is_address(bytes: &[u8]) -> bool {
+    let mut parts = bytes.splitn(2, |byte| *byte == b'@');
+    let (Some(name), Some(place)) = (parts.next(), parts.next()) else {
+        return false;
+    };
+    let plain =
+        |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_' | b'+');
+    !name.is_empty()
+        && name.iter().all(plain)
+        && place.iter().all(plain)
+        && memchr::memchr(b'.', place).is_some()
 }
 
 /// Tells whether a value is a name with something in brackets behind it.

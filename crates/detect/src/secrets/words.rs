@@ -33,7 +33,12 @@ impl Words {
             .into_iter()
             .filter_map(|(keyword, owners)| {
                 let (signature, end) = rarest(keyword.as_bytes())?;
-                Some(Entry { signature, end, keyword, owners })
+                Some(Entry {
+                    signature,
+                    end,
+                    keyword,
+                    owners,
+                })
             })
             .collect();
         entries.sort_by_key(|entry| entry.signature);
@@ -48,7 +53,11 @@ impl Words {
                 *slot = index;
             }
         }
-        Self { bitmap, first, entries }
+        Self {
+            bitmap,
+            first,
+            entries,
+        }
     }
 
     /// Calls `found` with every keyword in a text and the rules it stands for.
@@ -56,18 +65,37 @@ impl Words {
         let mut signature = 0_u16;
         for (at, byte) in bytes.iter().enumerate() {
             signature = push(signature, *byte);
-            let word = self.bitmap.get(usize::from(signature / 64)).copied().unwrap_or(0);
+            let word = self
+                .bitmap
+                .get(usize::from(signature / 64))
+                .copied()
+                .unwrap_or(0);
             if word >> (signature % 64) & 1 == 1 {
                 self.confirm(bytes, at, signature, &mut found);
             }
         }
     }
 
-    fn confirm(&self, bytes: &[u8], at: usize, signature: u16, found: &mut impl FnMut(Range<usize>, &[usize])) {
-        let first = self.first.get(usize::from(signature)).copied().map_or(0, usize::from);
+    fn confirm(
+        &self,
+        bytes: &[u8],
+        at: usize,
+        signature: u16,
+        found: &mut impl FnMut(Range<usize>, &[usize]),
+    ) {
+        let first = self
+            .first
+            .get(usize::from(signature))
+            .copied()
+            .map_or(0, usize::from);
         let entries = self.entries.get(first..).unwrap_or_default();
-        for entry in entries.iter().take_while(|entry| entry.signature == signature) {
-            let Some(start) = at.checked_sub(entry.end) else { continue };
+        for entry in entries
+            .iter()
+            .take_while(|entry| entry.signature == signature)
+        {
+            let Some(start) = at.checked_sub(entry.end) else {
+                continue;
+            };
             let span = start..start + entry.keyword.len();
             let text = bytes.get(span.clone()).unwrap_or_default();
             if text.eq_ignore_ascii_case(entry.keyword.as_bytes()) {
@@ -84,8 +112,16 @@ fn push(signature: u16, byte: u8) -> u16 {
 /// Returns the signature of the rarest three characters and where the last of them stands.
 fn rarest(keyword: &[u8]) -> Option<(u16, usize)> {
     let common = |bytes: &[u8]| bytes.iter().map(|byte| commonness(*byte)).sum::<u32>();
-    let (start, triple) = keyword.windows(3).enumerate().min_by_key(|(_, triple)| common(triple))?;
-    Some((triple.iter().fold(0, |signature, byte| push(signature, *byte)), start + 2))
+    let (start, triple) = keyword
+        .windows(3)
+        .enumerate()
+        .min_by_key(|(_, triple)| common(triple))?;
+    Some((
+        triple
+            .iter()
+            .fold(0, |signature, byte| push(signature, *byte)),
+        start + 2,
+    ))
 }
 
 /// How often a character stands in prose and code, roughly.
