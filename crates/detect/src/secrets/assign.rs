@@ -64,7 +64,11 @@ pub(super) fn read(bytes: &[u8], name: &Range<usize>) -> Option<Assignment> {
         at: name.end,
     };
     let closed = cursor.skip(4, |byte| matches!(byte, b'"' | b'\'' | b'`' | b']' | b'\\')) > 0;
-    let operator = cursor.operator(closed, flagged, tagged)?;
+    let operator = cursor.operator(Around {
+        closed,
+        flagged,
+        tagged,
+    })?;
     cursor.skip(GAP, |byte| matches!(byte, b' ' | b'\t'));
     let value = cursor.value(operator)?;
     Some(Assignment {
@@ -72,6 +76,17 @@ pub(super) fn read(bytes: &[u8], name: &Range<usize>) -> Option<Assignment> {
         value,
         loose: operator == Operator::Loose,
     })
+}
+
+/// What stands around a name.
+#[derive(Clone, Copy)]
+struct Around {
+    /// A quote or bracket behind it.
+    closed: bool,
+    /// A dash before it.
+    flagged: bool,
+    /// An angle bracket before it.
+    tagged: bool,
 }
 
 /// What stands between name and value, as far as the value's form depends on it.
@@ -106,31 +121,30 @@ impl Cursor<'_> {
         count
     }
 
-    fn operator(&mut self, closed: bool, flagged: bool, tagged: bool) -> Option<Operator> {
+    fn operator(&mut self, around: Around) -> Option<Operator> {
         let spaces = self.skip(GAP, |byte| matches!(byte, b' ' | b'\t'));
         match self.rest() {
             [b':', b':', ..] => None,
-            [b':', b'=', ..] | [b'-' | b'=', b'>', ..] | [b'!' | b'?' | b'+', b'=', ..] => {
+            [b'=', b'=', b'=', ..] => self.advance(3, Operator::Plain),
+            [b'-' | b'=', b'>', ..] | [b':' | b'!' | b'?' | b'+' | b'=', b'=', ..] => {
                 self.advance(2, Operator::Plain)
             }
-            [b'=', b'=', b'=', ..] => self.advance(3, Operator::Plain),
-            [b'=', b'=', ..] => self.advance(2, Operator::Plain),
             [b'=', ..] => self.advance(1, Operator::Plain),
             [b':', ..] => {
                 self.at += 1;
                 Some(self.annotation())
             }
-            [b'>', ..] if tagged => self.advance(1, Operator::Plain),
-            [b',', ..] if closed => match self.paired() {
+            [b'>', ..] if around.tagged => self.advance(1, Operator::Plain),
+            [b',', ..] if around.closed => match self.paired() {
                 Some(by) => self.advance(by, Operator::Plain),
                 None => self.advance(1, Operator::Call),
             },
             [b'(', ..] => self.advance(1, Operator::Call),
             [b'i', b's', b' ', ..] if spaces > 0 => self.advance(3, Operator::Plain),
             [b'w', b'a', b's', b' ', ..] if spaces > 0 => self.advance(4, Operator::Plain),
-            _ if flagged && spaces > 0 => Some(Operator::Plain),
+            _ if around.flagged && spaces > 0 => Some(Operator::Plain),
             [first, ..] => {
-                let loose = spaces > 0 && !closed && first.is_ascii_alphanumeric();
+                let loose = spaces > 0 && !around.closed && first.is_ascii_alphanumeric();
                 match self.paired() {
                     Some(by) => self.advance(by, Operator::Plain),
                     None => loose.then_some(Operator::Loose),
@@ -175,16 +189,11 @@ impl Cursor<'_> {
     }
 
     fn value(&mut self, operator: Operator) -> Option<Range<usize>> {
-        match self.rest() {
-            // Prefixes of string literals: b"", r"", @"", $"".
-            [
-                b'b' | b'r' | b'f' | b'u' | b'L' | b'@' | b'$' | b'B' | b'R',
-                b'"' | b'\'',
-                ..,
-            ] => {
-                self.at += 1;
-            }
-            _ => {}
+        // Prefixes of string literals: b"", r"", @"", $"".
+        if let [prefix, b'"' | b'\'', ..] = self.rest()
+            && b"brfuLBR@$".contains(prefix)
+        {
+            self.at += 1;
         }
         match self.rest() {
             [b'"' | b'\'' | b'`', ..] => self.quoted(1),

@@ -75,7 +75,7 @@ fn issued(bytes: &[u8], run: &Range<usize>) -> Option<(Look, Range<usize>)> {
     if value.len() == 64 && is_hex(value) && part(before) == 17 {
         let start = before.len() - 17;
         let named = before.get(start..)?.starts_with(b"pat");
-        return named.then(|| (Look::AirtableToken, start..run.end));
+        return named.then_some((Look::AirtableToken, start..run.end));
     }
     let middle = part(before);
     let first = before
@@ -86,7 +86,7 @@ fn issued(bytes: &[u8], run: &Range<usize>) -> Option<(Look, Range<usize>)> {
     let named = matches!(first.get(start), Some(b'M' | b'N' | b'O'));
     let sized = middle == 6 && (24..=28).contains(&length) && (27..=38).contains(&value.len());
     (named && sized && Shape::of(value).is_mixed(value.len()))
-        .then(|| (Look::DiscordToken, start..run.end))
+        .then_some((Look::DiscordToken, start..run.end))
 }
 
 fn judge(bytes: &[u8], run: &Range<usize>, threshold: f64) -> Option<Look> {

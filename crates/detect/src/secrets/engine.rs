@@ -100,7 +100,7 @@ impl Engine {
     pub(super) fn regex(&self, rule: usize) -> Option<&Regex> {
         let compiled = self.compiled.get(rule)?;
         compiled
-            .get_or_init(|| compile(self.rules.get(rule)?).ok())
+            .get_or_init(|| compile(self.rules.get(rule)?))
             .as_ref()
     }
 
@@ -223,7 +223,7 @@ impl Engine {
 }
 
 /// Compiles a pattern for bytes; that of a keyed rule has to fit to the end.
-pub(super) fn compile(rule: &Rule) -> Result<Regex, regex_automata::meta::BuildError> {
+fn compile(rule: &Rule) -> Option<Regex> {
     let pattern = match rule.form {
         Form::Keyed => format!(r"(?:{})\z", rule.pattern),
         Form::Token | Form::Url | Form::Password | Form::Secret | Form::Bare => {
@@ -238,6 +238,7 @@ pub(super) fn compile(rule: &Rule) -> Result<Regex, regex_automata::meta::BuildE
                 .hybrid_cache_capacity(1 << 18),
         )
         .build(&pattern)
+        .ok()
 }
 
 /// One way through one text.
@@ -356,10 +357,9 @@ fn starts_clean(bytes: &[u8], at: usize) -> bool {
     }
     match bytes.get(at.saturating_sub(3)..at).unwrap_or_default() {
         // A percent-encoded character ends there, or an escaped line break.
-        [b'%', high, low] if high.is_ascii_hexdigit() && low.is_ascii_hexdigit() => true,
-        [.., b'\\', b'n' | b'r' | b't'] => true,
+        [.., b'\\', b'n' | b'r' | b't'] | [] => true,
+        [b'%', high, low] if high.is_ascii_hexdigit() => low.is_ascii_hexdigit(),
         [.., last] => !last.is_ascii_alphanumeric(),
-        [] => true,
     }
 }
 

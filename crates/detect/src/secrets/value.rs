@@ -261,8 +261,9 @@ fn is_dotted_name(bytes: &[u8]) -> bool {
         let plain = part
             .iter()
             .all(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
-        let digits = part.iter().filter(|byte| byte.is_ascii_digit()).count();
-        if !named || !plain || digits > 2 {
+        let shape = Shape::of(part);
+        let random = shape.digits > 2 || part.len() >= 16 && shape.is_mixed(part.len());
+        if !named || !plain || random {
             return false;
         }
         parts += 1;
