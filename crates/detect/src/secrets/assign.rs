@@ -22,8 +22,93 @@ pub(super) struct Assignment {
     pub(super) loose: bool,
 }
 
-/// Returns the whole name around a keyword.
+/// Words that make one name with their neighbours: `vultr api key`, `personal access token`.
+const PARTS: &[&str] = &[
+    "api",
+    "access",
+    "secret",
+    "private",
+    "auth",
+    "client",
+    "app",
+    "service",
+    "server",
+    "account",
+    "key",
+    "token",
+    "password",
+    "admin",
+    "master",
+    "signing",
+    "encryption",
+    "integration",
+    "deploy",
+    "project",
+    "personal",
+    "refresh",
+    "license",
+    "subscription",
+    "webhook",
+    "session",
+    "bot",
+    "user",
+    "http",
+    "specific",
+    "application",
+    "root",
+    "database",
+    "db",
+];
+
+/// Returns the whole name around a keyword, with the words beside it that belong to it.
 pub(super) fn name_around(bytes: &[u8], hit: &Range<usize>) -> Range<usize> {
+    let mut name = word_around(bytes, hit);
+    for _ in 0..4 {
+        match word_after(bytes, name.end) {
+            Some(end) => name.end = end,
+            None => break,
+        }
+    }
+    for _ in 0..3 {
+        match word_before(bytes, name.start) {
+            Some(start) => name.start = start,
+            None => break,
+        }
+    }
+    name
+}
+
+/// Returns where the word ends that continues a name after a space.
+fn word_after(bytes: &[u8], end: usize) -> Option<usize> {
+    let rest = bytes.get(end..)?.strip_prefix(b" ")?;
+    let length = rest
+        .iter()
+        .take(16)
+        .take_while(|byte| byte.is_ascii_alphabetic())
+        .count();
+    is_part(rest.get(..length)?).then_some(end + 1 + length)
+}
+
+/// Returns where the word starts that a name continues after a space.
+fn word_before(bytes: &[u8], start: usize) -> Option<usize> {
+    let rest = bytes.get(..start)?.strip_suffix(b" ")?;
+    let length = rest
+        .iter()
+        .rev()
+        .take(16)
+        .take_while(|byte| byte.is_ascii_alphabetic())
+        .count();
+    let word = rest.len() - length;
+    is_part(rest.get(word..)?).then_some(word)
+}
+
+fn is_part(word: &[u8]) -> bool {
+    PARTS
+        .iter()
+        .any(|part| part.as_bytes().eq_ignore_ascii_case(word))
+}
+
+fn word_around(bytes: &[u8], hit: &Range<usize>) -> Range<usize> {
     let before = bytes.get(..hit.start).unwrap_or_default();
     let back = before
         .iter()

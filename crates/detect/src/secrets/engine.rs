@@ -2,6 +2,7 @@
 //! keyword. A regular expression is compiled when its keyword is first met, so that a start costs
 //! nothing for rules that are never needed.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::OnceLock;
@@ -83,9 +84,13 @@ impl Engine {
         for (file, text) in FILES {
             rules.extend(load::rules(file, text)?);
         }
-        let mut words: BTreeMap<&'static str, Vec<usize>> = BTreeMap::new();
+        let mut words: BTreeMap<Cow<'static, str>, Vec<usize>> = BTreeMap::new();
         for (index, rule) in rules.iter().enumerate() {
-            for word in &rule.keywords {
+            for word in rule
+                .keywords
+                .iter()
+                .flat_map(|word| spellings(rule.form, word))
+            {
                 words.entry(word).or_default().push(index);
             }
         }
@@ -222,6 +227,20 @@ impl Engine {
     }
 }
 
+/// Returns a keyword as it stands in names of every style: `db_key`, `db-key`, `db key`, `dbKey`.
+fn spellings(form: Form, word: &'static str) -> impl Iterator<Item = Cow<'static, str>> {
+    let inner = word.trim_matches('_').contains('_') && word.trim_matches('_') == word;
+    let named = form == Form::Keyed && word.contains('_');
+    let others = named
+        .then(|| [Some("-"), Some(" "), inner.then_some("")])
+        .into_iter()
+        .flatten();
+    let others = others
+        .flatten()
+        .map(move |joint| Cow::Owned(word.replace('_', joint)));
+    std::iter::once(Cow::Borrowed(word)).chain(others)
+}
+
 /// Compiles a pattern for bytes; that of a keyed rule has to fit to the end.
 fn compile(rule: &Rule) -> Option<Regex> {
     let pattern = match rule.form {
@@ -337,7 +356,8 @@ impl Pass<'_> {
 fn speaks_for_itself(value: &str) -> bool {
     let shape = Shape::of(value.as_bytes());
     let password = shape.classes() > 2 && is_password(value);
-    let token = value.len() >= 20 && shape.is_mixed(value.len()) && !is_hex(value.as_bytes());
+    let restless = shape.changes * 5 >= value.len() * 2 && shape.is_mixed(value.len());
+    let token = value.len() >= 20 && restless && !is_hex(value.as_bytes());
     password || token
 }
 

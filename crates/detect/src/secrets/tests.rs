@@ -213,6 +213,31 @@ fn a_field_with_a_name_is_judged_by_it() {
 }
 
 #[test]
+fn a_name_of_several_words_is_one_name() {
+    let check = |text: &str, expect: &str| assert_eq!(kinds(text), [expect], "{text}");
+    check(
+        "the vultr api key is K7QX2M9ZC4WB8T1RN5VD3HJ6GY0PLQ2ES9UA",
+        "vultr_key",
+    );
+    check(
+        "our personal access token is q8Zk2Lw0Vb7Nc4Xe1Rt6",
+        "generic_secret",
+    );
+    check(
+        "send it with api key q8Zk2Lw0Vb7Nc4Xe1Rt6Qm5",
+        "generic_secret",
+    );
+    check(
+        "--azure-devops-pat k3pwndpxykopvkrfaveeeyipqltsyhvuakamncqbkrgrovqxce2q",
+        "azure_devops_pat",
+    );
+    check(
+        "const scwSecretKey = \"85fd743d-db7e-4a51-abe5-ebb4e6f96479\";",
+        "scaleway_secret_key",
+    );
+}
+
+#[test]
 fn the_surest_rule_speaks_for_a_secret() {
     let rule = rules().iter().find(|rule| rule.id == "github-ghp").unwrap();
     let token = rule.positives().next().unwrap();

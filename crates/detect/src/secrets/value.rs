@@ -241,7 +241,7 @@ pub(super) fn is_reference(value: &str) -> bool {
             .iter()
             .any(|start| bytes.starts_with(start));
     let words = value.matches('/').count() > 1 && !bytes.iter().any(u8::is_ascii_digit);
-    let call = call || value.contains("?.");
+    let call = call || value.contains("?.") || value.contains(".*") || value.contains("*.");
     call || path
         || words
         || is_address(bytes)

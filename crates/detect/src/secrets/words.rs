@@ -3,6 +3,7 @@
 //! positions of a text. An automaton is no faster on clean text and takes longer to build than the
 //! whole gateway may take to start.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 /// The number of different signatures: three times five bits.
@@ -22,13 +23,13 @@ struct Entry {
     signature: u16,
     /// Where the signature ends in the keyword.
     end: usize,
-    keyword: &'static str,
+    keyword: Cow<'static, str>,
     owners: Vec<usize>,
 }
 
 impl Words {
     /// Files keywords of at least three characters, each with the rules that it stands for.
-    pub(super) fn new(keywords: impl IntoIterator<Item = (&'static str, Vec<usize>)>) -> Self {
+    pub(super) fn new(keywords: impl IntoIterator<Item = (Cow<'static, str>, Vec<usize>)>) -> Self {
         let mut entries: Vec<Entry> = keywords
             .into_iter()
             .filter_map(|(keyword, owners)| {
@@ -144,7 +145,8 @@ mod tests {
     #[test]
     fn every_keyword_is_found_wherever_it_stands() {
         let check = |text: &str, expect: &[(usize, usize)]| {
-            let words = Words::new([("ghp_", vec![0]), ("password", vec![1]), ("pass", vec![2])]);
+            let words = ["ghp_", "password", "pass"].into_iter().enumerate();
+            let words = Words::new(words.map(|(index, word)| (word.into(), vec![index])));
             let mut seen = Vec::new();
             words.find(text.as_bytes(), |span, owners| {
                 seen.extend(owners.iter().map(|owner| (span.start, *owner)));
