@@ -181,6 +181,8 @@ enum Operator {
     Plain,
     /// Only a quoted value counts: an argument, or what follows a type.
     Call,
+    /// The end of a tag: the value goes up to the next one.
+    Tag,
     /// A space: the value has to speak for itself.
     Loose,
 }
@@ -219,7 +221,7 @@ impl Cursor<'_> {
                 self.at += 1;
                 Some(self.annotation())
             }
-            [b'>', ..] if around.tagged => self.advance(1, Operator::Plain),
+            [b'>', ..] if around.tagged => self.advance(1, Operator::Tag),
             [b',', ..] if around.closed => match self.paired() {
                 Some(by) => self.advance(by, Operator::Plain),
                 None => self.advance(1, Operator::Call),
@@ -284,7 +286,9 @@ impl Cursor<'_> {
             [b'"' | b'\'' | b'`', ..] => self.quoted(1),
             [b'\\', b'"' | b'\'', ..] => self.quoted(2),
             _ if operator == Operator::Call => None,
-            _ => self.unquoted(),
+            _ => self.unquoted().filter(|value| {
+                operator != Operator::Tag || self.bytes.get(value.end) == Some(&b'<')
+            }),
         }
     }
 

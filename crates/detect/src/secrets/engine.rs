@@ -183,15 +183,21 @@ impl Engine {
                 let promised = match name::promise(name)? {
                     Promise::Password => "password",
                     Promise::DatabasePassword => "database_password",
-                    Promise::Secret => return None,
+                    Promise::Secret | Promise::Key => return None,
                 };
                 (promised == rule.kind).then_some(span)
             }
             Form::Secret => {
                 // A signed token is for the rule that reads it.
                 let signed = value.starts_with("eyJ") && value.contains('.');
-                let random = !signed && is_random(value, threshold - NAMED);
-                (random && name::promise(name)? == Promise::Secret).then_some(span)
+                if signed || !is_random(value, threshold - NAMED) {
+                    return None;
+                }
+                match name::promise(name)? {
+                    Promise::Secret => Some(span),
+                    Promise::Key => is_cased(value).then_some(span),
+                    Promise::Password | Promise::DatabasePassword => None,
+                }
             }
             Form::Token | Form::Url | Form::Bare => None,
         }
@@ -230,7 +236,7 @@ impl Engine {
 /// Returns a keyword as it stands in names of every style: `db_key`, `db-key`, `db key`, `dbKey`.
 fn spellings(form: Form, word: &'static str) -> impl Iterator<Item = Cow<'static, str>> {
     let inner = word.trim_matches('_').contains('_') && word.trim_matches('_') == word;
-    let named = form == Form::Keyed && word.contains('_');
+    let named = form == Form::Keyed && word.contains('_') && !word.starts_with('_');
     let others = named
         .then(|| [Some("-"), Some(" "), inner.then_some("")])
         .into_iter()
@@ -352,12 +358,19 @@ impl Pass<'_> {
     }
 }
 
+/// Tells whether a value has letters of both cases and digits, as keys of tables seldom do.
+fn is_cased(value: &str) -> bool {
+    let shape = Shape::of(value.as_bytes());
+    let joined = value.contains(['.', '_']);
+    value.len() >= 20 && shape.lower > 2 && shape.upper > 2 && shape.digits > 1 && !joined
+}
+
 /// Tells whether a value that merely follows a name is no word of the same sentence.
 fn speaks_for_itself(value: &str) -> bool {
     let shape = Shape::of(value.as_bytes());
-    let password = shape.classes() > 2 && is_password(value);
-    let restless = shape.changes * 5 >= value.len() * 2 && shape.is_mixed(value.len());
-    let token = value.len() >= 20 && restless && !is_hex(value.as_bytes());
+    let password = shape.classes() > 2 && shape.symbols > 0 && is_password(value);
+    let restless = shape.changes * 5 >= value.len() * 2 && shape.joints < 3;
+    let token = value.len() >= 20 && restless && shape.digits > 1 && !is_hex(value.as_bytes());
     password || token
 }
 

@@ -9,6 +9,8 @@ pub(super) enum Promise {
     DatabasePassword,
     /// A key or token, which machines make.
     Secret,
+    /// A key of something, which may as well be one of a table.
+    Key,
 }
 
 /// Words that name a password.
@@ -169,6 +171,7 @@ const KEYS: &[&str] = &[
 /// Words that take it back: what is counted, named, public or looked up is no secret.
 const HARMLESS: &[&str] = &[
     "public",
+    "websocket",
     "pub",
     "id",
     "ids",
@@ -334,16 +337,25 @@ pub(super) fn promise(name: &str) -> Option<Promise> {
             Promise::Password
         });
     }
-    (says(SECRETS, SECRET_ENDS) || is_secret_key(name, &words)).then_some(Promise::Secret)
+    if says(SECRETS, SECRET_ENDS) {
+        return Some(Promise::Secret);
+    }
+    key(name, &words)
 }
 
 /// A key counts with a word beside it that makes it one, or in the name of an environment variable.
-fn is_secret_key(name: &str, words: &[String]) -> bool {
+fn key(name: &str, words: &[String]) -> Option<Promise> {
+    let is_key = |word: &String| word.trim_end_matches(|c: char| c.is_ascii_digit()) == "key";
+    if words.len() < 2 || !words.iter().any(is_key) {
+        return None;
+    }
     let shouted = name.contains('_') && !name.bytes().any(|byte| byte.is_ascii_lowercase());
-    let key = |word: &String| word.trim_end_matches(|c: char| c.is_ascii_digit()) == "key";
-    words.iter().any(key)
-        && words.len() > 1
-        && (shouted || words.iter().any(|word| KEYS.contains(&word.as_str())))
+    let qualified = words.iter().any(|word| KEYS.contains(&word.as_str()));
+    Some(if shouted || qualified {
+        Promise::Secret
+    } else {
+        Promise::Key
+    })
 }
 
 /// Splits a name at separators and at the humps of camel case, into lower case.
@@ -387,7 +399,7 @@ mod tests {
         check("apiKey2", Some(Promise::Secret));
         check("HTTPAuthToken", Some(Promise::Secret));
         check("ALGOLIA_KEY", Some(Promise::Secret));
-        check("algolia_key", None);
+        check("algolia_key", Some(Promise::Key));
         check("cache_key", None);
         check("key", None);
         check("public_key", None);

@@ -240,7 +240,9 @@ pub(super) fn is_reference(value: &str) -> bool {
         || [&b"./"[..], b"../", b"~/", b"C:\\"]
             .iter()
             .any(|start| bytes.starts_with(start));
-    let words = value.matches('/').count() > 1 && !bytes.iter().any(u8::is_ascii_digit);
+    let cased = bytes.iter().any(u8::is_ascii_uppercase) && bytes.iter().any(u8::is_ascii_digit);
+    let words =
+        value.matches('/').count() > 1 && !cased || matches!(bytes, [b'(' | b'[' | b'{', ..]);
     let call = call || value.contains("?.") || value.contains(".*") || value.contains("*.");
     call || path
         || words
