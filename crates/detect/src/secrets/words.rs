@@ -129,10 +129,11 @@ fn rarest(keyword: &[u8]) -> Option<(u16, usize)> {
 fn commonness(byte: u8) -> u32 {
     match byte {
         b' ' => 18,
-        b'e' | b't' => 12,
+        // Common above all to the keywords: every scheme ends in these.
+        b'e' | b't' | b':' | b'/' => 12,
         b'a' | b'o' | b'i' | b'n' | b's' | b'r' => 8,
         b'd' | b'l' | b'c' | b'u' | b'-' => 5,
-        b'm' | b'p' | b'f' | b'h' | b'g' | b'_' | b'.' | b'/' | b':' => 3,
+        b'm' | b'p' | b'f' | b'h' | b'g' | b'_' | b'.' => 3,
         b'y' | b'b' | b'w' | b'v' | b'=' | b'"' => 2,
         _ => 1,
     }
