@@ -92,4 +92,10 @@ pub enum Category {
 pub trait Scan: Send + Sync {
     /// Adds what is seen in `text` to `out`, spans in bytes of `text`, in any order.
     fn scan(&self, text: &str, out: &mut Vec<Detection>);
+
+    /// Adds what the name of a field says about its value, beyond what `scan` sees in the value:
+    /// spans are in bytes of `value`.
+    fn scan_keyed(&self, key: &str, value: &str, out: &mut Vec<Detection>) {
+        let (_, _, _) = (key, value, out);
+    }
 }

@@ -1,7 +1,7 @@
 //! What can be wrong with rules and settings. Text that is scanned never makes an error.
 
 /// A rule or a setting that cannot be used.
-#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+#[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
 pub enum DetectError {
     /// A pattern that is not a regular expression, or one that is too large.
     #[error("the pattern of `{rule}` cannot be used: {reason}")]

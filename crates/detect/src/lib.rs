@@ -11,9 +11,11 @@ pub mod error;
 mod merge;
 pub mod report;
 pub mod settings;
+pub mod secrets;
 
 pub use detection::{Category, Detection, Level, Scan};
 pub use detector::{Context, Detector, Direction};
 pub use error::DetectError;
 pub use report::{Coverage, Found, Reason, Report, Unread};
 pub use settings::Settings;
+pub use secrets::Secrets;

@@ -1,0 +1,160 @@
+//! Random-looking runs with nothing said about them. They are found by leaps: a window of 27
+//! bytes that has a gap holds no run of 27, so most text is passed over unread.
+
+use std::ops::Range;
+
+use super::value::{Shape, entropy, is_hex, is_placeholder, is_uuid};
+
+/// A shorter run says nothing.
+const SHORTEST: usize = 27;
+/// A run that is only random has to be longer.
+const RANDOM: usize = 32;
+/// A longer run is content, not a key.
+const LONGEST: usize = 128;
+
+/// What a run looks like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Look {
+    /// Exactly the form of an AWS secret access key.
+    AwsSecret,
+    /// `SK` and 32 hexadecimal digits.
+    TwilioKey,
+    /// The last of the three parts of a Discord token.
+    DiscordToken,
+    /// The last of the two parts of an Airtable token.
+    AirtableToken,
+    /// Random beyond the threshold.
+    Random,
+}
+
+/// Calls `found` with each run that looks like something.
+pub(super) fn scan(text: &str, threshold: f64, mut found: impl FnMut(Look, Range<usize>)) {
+    let bytes = text.as_bytes();
+    let mut floor = 0;
+    while let Some(window) = bytes.get(floor..floor + SHORTEST) {
+        if let Some(gap) = window.iter().rposition(|byte| !in_run(*byte)) {
+            floor += gap + 1;
+            continue;
+        }
+        let tail = bytes.get(floor..).unwrap_or_default();
+        let run = floor..floor + tail.iter().take_while(|byte| in_run(**byte)).count();
+        floor = run.end + 1;
+        if run.len() > LONGEST {
+            continue;
+        }
+        if let Some((look, span)) = issued(bytes, &run) {
+            found(look, span);
+        } else if let Some(look) = judge(bytes, &run, threshold) {
+            found(look, run);
+        }
+    }
+}
+
+fn in_run(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=' | b'_' | b'-')
+}
+
+/// Recognizes the forms that have no word to look for.
+fn issued(bytes: &[u8], run: &Range<usize>) -> Option<(Look, Range<usize>)> {
+    let value = bytes.get(run.clone())?;
+    if value.len() == 34 && value.starts_with(b"SK") {
+        let digits = value.get(2..)?;
+        let lower = digits
+            .iter()
+            .all(|byte| byte.is_ascii_digit() || matches!(byte, b'a'..=b'f'));
+        return (lower && Shape::of(digits).is_mixed(32)).then(|| (Look::TwilioKey, run.clone()));
+    }
+    let before = bytes.get(..run.start)?.strip_suffix(b".")?;
+    let part = |rest: &[u8]| {
+        rest.iter()
+            .rev()
+            .take(32)
+            .take_while(|byte| in_run(**byte))
+            .count()
+    };
+    if value.len() == 64 && is_hex(value) && part(before) == 17 {
+        let start = before.len() - 17;
+        let named = before.get(start..)?.starts_with(b"pat");
+        return named.then_some((Look::AirtableToken, start..run.end));
+    }
+    let middle = part(before);
+    let first = before
+        .get(..before.len().checked_sub(middle)?)?
+        .strip_suffix(b".")?;
+    let length = part(first);
+    let start = first.len().checked_sub(length)?;
+    let named = matches!(first.get(start), Some(b'M' | b'N' | b'O'));
+    let sized = middle == 6 && (24..=28).contains(&length) && (27..=38).contains(&value.len());
+    (named && sized && Shape::of(value).is_mixed(value.len()))
+        .then_some((Look::DiscordToken, start..run.end))
+}
+
+fn judge(bytes: &[u8], run: &Range<usize>, threshold: f64) -> Option<Look> {
+    let value = bytes
+        .get(run.clone())
+        .filter(|value| value.len() >= RANDOM)?;
+    let shape = Shape::of(value);
+    let varied = shape.lower > 3 && shape.upper > 3 && shape.digits > 1;
+    let restless = shape.changes * 5 >= value.len() * 2;
+    if !varied || !restless || entropy(value) < threshold || is_hex(value) || is_uuid(value) {
+        return None;
+    }
+    let text = std::str::from_utf8(value).ok()?;
+    if is_placeholder(text) || is_labelled(bytes, run.start) || is_block(bytes, run) {
+        return None;
+    }
+    let aws = value.len() == 40
+        && value
+            .iter()
+            .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/'))
+        && stands_alone(bytes, run);
+    Some(if aws { Look::AwsSecret } else { Look::Random })
+}
+
+/// Tells whether white space or quotes stand on both sides.
+fn stands_alone(bytes: &[u8], run: &Range<usize>) -> bool {
+    let open = |byte: Option<&u8>| {
+        byte.is_none_or(|byte| byte.is_ascii_whitespace() || b"\"'`".contains(byte))
+    };
+    open(run.start.checked_sub(1).and_then(|at| bytes.get(at))) && open(bytes.get(run.end))
+}
+
+/// Tells whether the text before the run says that it is a hash or embedded content.
+fn is_labelled(bytes: &[u8], start: usize) -> bool {
+    let before = bytes
+        .get(start.saturating_sub(12)..start)
+        .unwrap_or_default()
+        .to_ascii_lowercase();
+    [
+        &b"base64,"[..],
+        b"sha",
+        b"md5",
+        b"hash",
+        b"integrity",
+        b"digest",
+    ]
+    .iter()
+    .any(|label| memchr::memmem::find(&before, label).is_some())
+}
+
+/// Tells whether the run is one line of many.
+fn is_block(bytes: &[u8], run: &Range<usize>) -> bool {
+    let before = bytes.get(..run.start).unwrap_or_default();
+    let after = bytes.get(run.end..).unwrap_or_default();
+    let skip =
+        |byte: &&u8| byte.is_ascii_whitespace() || b"\"'`+,\\".contains(byte) || **byte == b'n';
+    let beyond = |rest: &mut dyn Iterator<Item = &u8>| {
+        rest.take(24)
+            .skip_while(|byte| skip(byte))
+            .take(12)
+            .filter(|byte| in_run(**byte))
+            .count()
+            == 12
+    };
+    let breaks = |near: &[u8]| memchr::memchr2(b'\n', b'\\', near).is_some();
+    let head = before
+        .get(before.len().saturating_sub(12)..)
+        .unwrap_or_default();
+    let tail = after.get(..after.len().min(12)).unwrap_or_default();
+    breaks(head) && beyond(&mut before.iter().rev()) || breaks(tail) && beyond(&mut after.iter())
+}

@@ -1,0 +1,321 @@
+//! What a value looks like by itself: a placeholder, a password, a random string. No context here.
+
+/// Words that stand where a secret will be filled in, and passwords that are none.
+const PLACEHOLDERS: &[&str] = &[
+    "example",
+    "sample",
+    "placeholder",
+    "your",
+    "xxxx",
+    "changeme",
+    "change_me",
+    "change-me",
+    "redacted",
+    "dummy",
+    "fake",
+    "insert",
+    "replace",
+    "****",
+    "....",
+    "todo",
+    "fixme",
+    "mysecret",
+    "my_secret",
+    "my-secret",
+    "password",
+    "passw0rd",
+    "p@ssw0rd",
+    "p@ssword",
+    "pa$$w",
+    "letmein",
+    "removed",
+    "masked",
+    "hidden",
+    "secret_key",
+    "some_",
+    "some-",
+    "undefined",
+    "lorem",
+    "foobar",
+    "notreal",
+    "not-real",
+    "not_real",
+    "testtest",
+    "deadbeef",
+    "cafebabe",
+    "aaaaaa",
+    "123456",
+    "abcdef",
+    "qwerty",
+    "000000",
+    "fffffff",
+    "nopqrst",
+    "ghijkl",
+];
+
+/// Characters that begin or make up a reference to a value held elsewhere.
+const REFERENCES: &[&str] = &[
+    "${", "{{", "}}", "$(", "<%", "%(", "#{", "%s", "%d", "{0", "{}", "[[", "@{",
+];
+
+/// Tells whether a value only marks the place of a secret.
+pub(super) fn is_placeholder(value: &str) -> bool {
+    let bytes = value.as_bytes();
+    let Some(first) = bytes.first() else {
+        return true;
+    };
+    if matches!(first, b'$' | b'<' | b'{' | b'%' | b'[' | b'(') && opens_reference(bytes) {
+        return true;
+    }
+    REFERENCES.iter().any(|mark| value.contains(mark))
+        || has_placeholder_word(value)
+        || is_monotonous(bytes)
+}
+
+/// Tells whether a value, its first character being special, is a variable and not a password.
+fn opens_reference(bytes: &[u8]) -> bool {
+    match bytes {
+        [b'<', .., b'>'] | [b'{', .., b'}'] | [b'[', .., b']'] | [b'(', .., b')'] => true,
+        [b'%', inner @ .., b'%'] | [b'$' | b'%', inner @ ..] => inner
+            .iter()
+            .all(|byte| byte.is_ascii_alphabetic() || matches!(byte, b'_' | b':' | b'.')),
+        _ => false,
+    }
+}
+
+fn has_placeholder_word(value: &str) -> bool {
+    // Longer texts are keys in an armour, where four letters prove nothing.
+    if value.len() > 256 {
+        return false;
+    }
+    let lower = value.to_ascii_lowercase();
+    PLACEHOLDERS.iter().any(|word| lower.contains(word))
+}
+
+/// Tells whether a value repeats or counts instead of being random.
+fn is_monotonous(bytes: &[u8]) -> bool {
+    let pairs = bytes.len().saturating_sub(1);
+    if pairs < 3 {
+        return false;
+    }
+    let regular = bytes
+        .windows(2)
+        .filter(|pair| match pair {
+            [one, two] => one.abs_diff(*two) <= 1,
+            _ => false,
+        })
+        .count();
+    regular * 2 > pairs || (bytes.len() >= 12 && is_periodic(bytes)) || distinct(bytes) <= 3
+}
+
+fn is_periodic(bytes: &[u8]) -> bool {
+    (2..=8).any(|period| {
+        let later = bytes.iter().skip(period);
+        let same = bytes
+            .iter()
+            .zip(later)
+            .filter(|(one, two)| one == two)
+            .count();
+        same * 10 >= bytes.len().saturating_sub(period) * 9
+    })
+}
+
+fn distinct(bytes: &[u8]) -> usize {
+    let mut seen = [0_u64; 4];
+    for byte in bytes {
+        if let Some(word) = seen.get_mut(usize::from(byte >> 6)) {
+            *word |= 1 << (byte & 63);
+        }
+    }
+    seen.iter()
+        .map(|word| usize::try_from(word.count_ones()).unwrap_or(0))
+        .sum()
+}
+
+/// Returns the Shannon entropy in bits a character.
+pub(super) fn entropy(bytes: &[u8]) -> f64 {
+    let mut counts = [0_u32; 256];
+    for byte in bytes {
+        if let Some(count) = counts.get_mut(usize::from(*byte)) {
+            *count += 1;
+        }
+    }
+    let total = f64::from(u32::try_from(bytes.len()).unwrap_or(u32::MAX).max(1));
+    counts
+        .iter()
+        .filter(|count| **count > 0)
+        .map(|count| f64::from(*count) / total)
+        .map(|share| -share * share.log2())
+        .sum()
+}
+
+/// How many characters of each class a value has, and how often the class changes.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Shape {
+    pub(super) lower: usize,
+    pub(super) upper: usize,
+    pub(super) digits: usize,
+    pub(super) symbols: usize,
+    pub(super) changes: usize,
+    /// Characters that join words and paths and prove nothing: `_ - . / :`.
+    pub(super) joints: usize,
+}
+
+impl Shape {
+    pub(super) fn of(bytes: &[u8]) -> Self {
+        let mut shape = Self::default();
+        let mut last = 0_u8;
+        for byte in bytes {
+            let (class, count) = match byte {
+                b'a'..=b'z' => (1, &mut shape.lower),
+                b'A'..=b'Z' => (2, &mut shape.upper),
+                b'0'..=b'9' => (3, &mut shape.digits),
+                b'_' | b'-' | b'.' | b'/' | b':' => (4, &mut shape.joints),
+                _ => (5, &mut shape.symbols),
+            };
+            *count += 1;
+            shape.changes += usize::from(last != 0 && last != class);
+            last = class;
+        }
+        shape
+    }
+
+    /// Returns how many kinds of characters there are, joints left out.
+    pub(super) fn classes(&self) -> usize {
+        [self.lower, self.upper, self.digits, self.symbols]
+            .iter()
+            .filter(|n| **n > 0)
+            .count()
+    }
+
+    /// Tells whether letters and digits mix as words and numbers do not.
+    pub(super) fn is_mixed(&self, len: usize) -> bool {
+        let letters = self.lower + self.upper;
+        let cased = self.lower > 1 && self.upper > 1;
+        // Without digits it takes more than the humps of a name.
+        let restless = cased && len >= 20 && self.changes * 5 >= len * 2;
+        letters > 1 && (self.digits > 1 && self.changes * 5 >= len || restless)
+    }
+}
+
+/// Tells whether a value looks like one that a generator made.
+pub(super) fn is_random(value: &str, min_entropy: f64) -> bool {
+    let bytes = value.as_bytes();
+    let fits = |byte: &u8| byte.is_ascii_alphanumeric() || b"_-.+/=~:|!@#$%^&*".contains(byte);
+    (16..=512).contains(&bytes.len())
+        && bytes.iter().all(fits)
+        && Shape::of(bytes).is_mixed(bytes.len())
+        && entropy(bytes) >= min_entropy
+        && !is_placeholder(value)
+        && !is_reference(value)
+        && !is_uuid(bytes)
+}
+
+/// Tells whether a value looks like a password that a person chose or was given.
+pub(super) fn is_password(value: &str) -> bool {
+    let bytes = value.as_bytes();
+    if !(6..=128).contains(&bytes.len()) || value.contains(char::is_whitespace) {
+        return false;
+    }
+    let shape = Shape::of(bytes);
+    let letters = shape.lower + shape.upper;
+    let strong = shape.classes() >= 3 || bytes.len() >= 8 && shape.digits + shape.symbols * 2 > 1;
+    letters > 0
+        && shape.digits + shape.symbols > 0
+        && strong
+        && bytes.first() != Some(&b',')
+        && !is_placeholder(value)
+        && !is_reference(value)
+        && !is_uuid(bytes)
+}
+
+/// Tells whether a value is code, a path, an address or a name rather than a secret.
+pub(super) fn is_reference(value: &str) -> bool {
+    let bytes = value.as_bytes();
+    let call = value.contains("()")
+        || value.contains("::")
+        || value.contains("->")
+        || value.contains("=>");
+    let path = bytes.starts_with(b"/") && value.matches('/').count() > 1
+        || [&b"./"[..], b"../", b"~/", b"C:\\"]
+            .iter()
+            .any(|start| bytes.starts_with(start));
+    let cased = bytes.iter().any(u8::is_ascii_uppercase) && bytes.iter().any(u8::is_ascii_digit);
+    let words =
+        value.matches('/').count() > 1 && !cased || matches!(bytes, [b'(' | b'[' | b'{', ..]);
+    let call = call || value.contains("?.") || value.contains(".*") || value.contains("*.");
+    call || path
+        || words
+        || is_address(bytes)
+        || value.contains("://")
+        || is_dotted_name(bytes)
+        || is_call(bytes)
+        || is_template(bytes)
+}
+
+/// Tells whether parts joined by dots are all names: `config.db.password2`.
+fn is_dotted_name(bytes: &[u8]) -> bool {
+    let mut parts = 0;
+    for part in bytes.split(|byte| *byte == b'.') {
+        let named = part
+            .first()
+            .is_some_and(|byte| byte.is_ascii_alphabetic() || *byte == b'_');
+        let plain = part
+            .iter()
+            .all(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
+        let shape = Shape::of(part);
+        let random = shape.digits > 2 || part.len() >= 16 && shape.is_mixed(part.len());
+        if !named || !plain || random {
+            return false;
+        }
+        parts += 1;
+    }
+    parts > 1
+}
+
+/// Tells whether a value reads `name@place.tld`.
+fn is_address(bytes: &[u8]) -> bool {
+    let mut parts = bytes.splitn(2, |byte| *byte == b'@');
+    let (Some(name), Some(place)) = (parts.next(), parts.next()) else {
+        return false;
+    };
+    let plain =
+        |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_' | b'+');
+    !name.is_empty()
+        && name.iter().all(plain)
+        && place.iter().all(plain)
+        && memchr::memchr(b'.', place).is_some()
+}
+
+/// Tells whether a value is a name with something in brackets behind it.
+fn is_call(bytes: &[u8]) -> bool {
+    let name = bytes
+        .iter()
+        .take_while(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.'))
+        .count();
+    name > 0 && matches!(bytes.get(name), Some(b'(' | b'[' | b'{'))
+}
+
+/// Tells whether braces or angle brackets in a value frame a name.
+fn is_template(bytes: &[u8]) -> bool {
+    let framed = |open, close| {
+        let start = memchr::memchr(open, bytes);
+        let end = memchr::memrchr(close, bytes);
+        matches!((start, end), (Some(start), Some(end)) if start < end)
+    };
+    framed(b'{', b'}') || framed(b'<', b'>')
+}
+
+/// Tells whether a value is a UUID.
+pub(super) fn is_uuid(bytes: &[u8]) -> bool {
+    bytes.len() == 36
+        && bytes.iter().enumerate().all(|(at, byte)| match at {
+            8 | 13 | 18 | 23 => *byte == b'-',
+            _ => byte.is_ascii_hexdigit(),
+        })
+}
+
+/// Tells whether a value consists of hexadecimal digits only.
+pub(super) fn is_hex(bytes: &[u8]) -> bool {
+    bytes.iter().all(u8::is_ascii_hexdigit)
+}

@@ -1,0 +1,166 @@
+//! Finds all keywords in one pass. Each keyword is filed under its rarest three characters, five
+//! bits of each, so that case does not matter; a bitmap that fits the first cache answers for most
+//! positions of a text. An automaton is no faster on clean text and takes longer to build than the
+//! whole gateway may take to start.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+/// The number of different signatures: three times five bits.
+const SIGNATURES: usize = 1 << 15;
+
+/// The keywords, filed.
+#[derive(Debug)]
+pub(super) struct Words {
+    bitmap: Box<[u64; SIGNATURES / 64]>,
+    /// For each signature the first of its entries.
+    first: Box<[u16]>,
+    entries: Vec<Entry>,
+}
+
+#[derive(Debug)]
+struct Entry {
+    signature: u16,
+    /// Where the signature ends in the keyword.
+    end: usize,
+    keyword: Cow<'static, str>,
+    owners: Vec<usize>,
+}
+
+impl Words {
+    /// Files keywords of at least three characters, each with the rules that it stands for.
+    pub(super) fn new(keywords: impl IntoIterator<Item = (Cow<'static, str>, Vec<usize>)>) -> Self {
+        let mut entries: Vec<Entry> = keywords
+            .into_iter()
+            .filter_map(|(keyword, owners)| {
+                let (signature, end) = rarest(keyword.as_bytes())?;
+                Some(Entry {
+                    signature,
+                    end,
+                    keyword,
+                    owners,
+                })
+            })
+            .collect();
+        entries.sort_by_key(|entry| entry.signature);
+        let mut bitmap = Box::new([0_u64; SIGNATURES / 64]);
+        let mut first = vec![0_u16; SIGNATURES].into_boxed_slice();
+        for (index, entry) in entries.iter().enumerate().rev() {
+            let signature = usize::from(entry.signature);
+            if let Some(word) = bitmap.get_mut(signature / 64) {
+                *word |= 1 << (signature % 64);
+            }
+            if let (Some(slot), Ok(index)) = (first.get_mut(signature), u16::try_from(index)) {
+                *slot = index;
+            }
+        }
+        Self {
+            bitmap,
+            first,
+            entries,
+        }
+    }
+
+    /// Calls `found` with every keyword in a text and the rules it stands for.
+    pub(super) fn find(&self, bytes: &[u8], mut found: impl FnMut(Range<usize>, &[usize])) {
+        let mut signature = 0_u16;
+        for (at, byte) in bytes.iter().enumerate() {
+            signature = push(signature, *byte);
+            let word = self
+                .bitmap
+                .get(usize::from(signature / 64))
+                .copied()
+                .unwrap_or(0);
+            if word >> (signature % 64) & 1 == 1 {
+                self.confirm(bytes, at, signature, &mut found);
+            }
+        }
+    }
+
+    fn confirm(
+        &self,
+        bytes: &[u8],
+        at: usize,
+        signature: u16,
+        found: &mut impl FnMut(Range<usize>, &[usize]),
+    ) {
+        let first = self
+            .first
+            .get(usize::from(signature))
+            .copied()
+            .map_or(0, usize::from);
+        let entries = self.entries.get(first..).unwrap_or_default();
+        for entry in entries
+            .iter()
+            .take_while(|entry| entry.signature == signature)
+        {
+            let Some(start) = at.checked_sub(entry.end) else {
+                continue;
+            };
+            let span = start..start + entry.keyword.len();
+            let text = bytes.get(span.clone()).unwrap_or_default();
+            if text.eq_ignore_ascii_case(entry.keyword.as_bytes()) {
+                found(span, &entry.owners);
+            }
+        }
+    }
+}
+
+fn push(signature: u16, byte: u8) -> u16 {
+    (signature << 5 | u16::from(byte & 31)) & 0x7FFF
+}
+
+/// Returns the signature of the rarest three characters and where the last of them stands.
+fn rarest(keyword: &[u8]) -> Option<(u16, usize)> {
+    let common = |bytes: &[u8]| bytes.iter().map(|byte| commonness(*byte)).sum::<u32>();
+    let (start, triple) = keyword
+        .windows(3)
+        .enumerate()
+        .min_by_key(|(_, triple)| common(triple))?;
+    Some((
+        triple
+            .iter()
+            .fold(0, |signature, byte| push(signature, *byte)),
+        start + 2,
+    ))
+}
+
+/// How often a character stands in prose and code, roughly.
+fn commonness(byte: u8) -> u32 {
+    match byte {
+        b' ' => 18,
+        // Common above all to the keywords: every scheme ends in these.
+        b'e' | b't' | b':' | b'/' => 12,
+        b'a' | b'o' | b'i' | b'n' | b's' | b'r' => 8,
+        b'd' | b'l' | b'c' | b'u' | b'-' => 5,
+        b'm' | b'p' | b'f' | b'h' | b'g' | b'_' | b'.' => 3,
+        b'y' | b'b' | b'w' | b'v' | b'=' | b'"' => 2,
+        _ => 1,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_keyword_is_found_wherever_it_stands() {
+        let check = |text: &str, expect: &[(usize, usize)]| {
+            let words = ["ghp_", "password", "pass"].into_iter().enumerate();
+            let words = Words::new(words.map(|(index, word)| (word.into(), vec![index])));
+            let mut seen = Vec::new();
+            words.find(text.as_bytes(), |span, owners| {
+                seen.extend(owners.iter().map(|owner| (span.start, *owner)));
+            });
+            seen.sort_unstable();
+            assert_eq!(seen, expect, "{text}");
+        };
+        check("", &[]);
+        check("gh", &[]);
+        check("ghp_", &[(0, 0)]);
+        check("a GHP_ghp_", &[(2, 0), (6, 0)]);
+        check("PassWord", &[(0, 1), (0, 2)]);
+        check("xpass", &[(1, 2)]);
+        check("passwor", &[(0, 2)]);
+    }
+}
