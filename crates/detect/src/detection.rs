@@ -88,4 +88,11 @@ pub enum Category {
 pub trait Scan: Send + Sync {
     /// Adds what is seen in `text` to `out`, spans in bytes of `text`, in any order.
     fn scan(&self, text: &str, out: &mut Vec<Detection>);
+
+    /// Adds what only the key gives away about `value`, spans in bytes of `value`.
+    ///
+    /// What [`Scan::scan`] finds in `value` by itself is not repeated.
+    fn scan_keyed(&self, key: &str, value: &str, out: &mut Vec<Detection>) {
+        let _ = (key, value, out);
+    }
 }

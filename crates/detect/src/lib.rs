@@ -5,6 +5,9 @@
 
 pub mod detection;
 pub mod error;
+pub mod mask;
+pub mod pii;
 
 pub use detection::{Category, Detection, Level, Scan};
 pub use error::DetectError;
+pub use pii::Pii;
