@@ -36,6 +36,19 @@ pub(super) fn find(view: View<'_>, number: Range<usize>) -> Option<Range<usize>>
     after(view, number.clone()).or_else(|| before(view, number))
 }
 
+/// Whether a street's name may begin with these three letters in lower case.
+pub(super) fn may_begin(letters: &[u8]) -> bool {
+    FRENCH.iter().any(|word| word.as_bytes().starts_with(letters))
+}
+
+/// Whether the word before `number` could be a street's: it begins with a capital.
+pub(super) fn may_follow(view: View<'_>, number: usize) -> bool {
+    let end = number.saturating_sub(1);
+    let word = view.run_back(end, 24, |byte| !byte.is_ascii_whitespace());
+    let first = view.at(end - word);
+    word > 2 && (first.is_ascii_uppercase() || first > 127)
+}
+
 /// `382 Oak Street`, `12 bis, rue de la Paix`.
 fn after(view: View<'_>, number: Range<usize>) -> Option<Range<usize>> {
     if view.at(number.end) != b' ' || !view.opens(number.start) {
@@ -72,7 +85,8 @@ fn after(view: View<'_>, number: Range<usize>) -> Option<Range<usize>> {
 
 /// `Hauptstraße 5`, `Via Roma 12`, `P.O. Box 211`.
 fn before(view: View<'_>, number: Range<usize>) -> Option<Range<usize>> {
-    if view.before(number.start, 1) != b' ' || view.at(number.end) == b'.' && view.at(number.end + 1).is_ascii_digit() {
+    let fraction = view.at(number.end) == b'.' && view.at(number.end + 1).is_ascii_digit();
+    if view.before(number.start, 1) != b' ' || fraction || !may_follow(view, number.start) {
         return None;
     }
     let line = line_before(view, number.start - 1);
@@ -93,11 +107,13 @@ fn before(view: View<'_>, number: Range<usize>) -> Option<Range<usize>> {
     {
         return Some(base + last..number.end);
     }
-    let named = capital && !word.ends_with([',', ':', ';']);
+    let spelled = word.chars().any(char::is_lowercase);
+    let named = capital && spelled && !word.ends_with([',', ':', ';']);
     let opening = words.take(3).find(|start| {
         let word = line.get(*start..).unwrap_or_default();
-        let word = word.split(' ').next().unwrap_or_default().to_lowercase();
-        OPENINGS.contains(&word.as_str())
+        let word = word.split(' ').next().unwrap_or_default();
+        // `via` is an English word unless it begins a name.
+        word != "via" && OPENINGS.contains(&word.to_lowercase().as_str())
     })?;
     named.then_some(base + opening..number.end)
 }

@@ -12,6 +12,11 @@ const MONTHS: &[&str] = &[
     "giu", "lug", "set", "ott", "fev", "out", "mei", "maj",
 ];
 
+/// Whether a month, or the `de` before one, may begin with these three letters.
+pub(super) fn may_begin(letters: &[u8]) -> bool {
+    letters == b"de " || MONTHS.iter().any(|month| month.as_bytes().starts_with(letters))
+}
+
 /// The date that begins at `start`, between 1900 and 2035.
 pub(super) fn date(view: View<'_>, start: usize) -> Option<Range<usize>> {
     numeric(view, start).or_else(|| spelled(view, start))

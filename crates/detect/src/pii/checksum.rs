@@ -30,6 +30,14 @@ pub(super) fn uniform(bytes: &[u8]) -> bool {
     bytes.windows(2).all(|pair| pair.first() == pair.last())
 }
 
+/// How many different bytes there are.
+pub(super) fn variety(bytes: &[u8]) -> usize {
+    let seen = bytes
+        .iter()
+        .fold(0_u128, |seen, byte| seen | 1 << (byte & 0x7F));
+    usize::try_from(seen.count_ones()).unwrap_or(0)
+}
+
 /// Whether the digits only count up or down, as in `123456789`.
 pub(super) fn counting(bytes: &[u8]) -> bool {
     let steps = |by| {

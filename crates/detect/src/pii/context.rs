@@ -5,6 +5,8 @@
 
 mod words;
 
+use std::collections::VecDeque;
+
 use super::view::View;
 
 pub(super) use words::Topic;
@@ -20,19 +22,36 @@ const SLOTS: usize = 2048;
 #[derive(Debug)]
 pub(super) struct Vocabulary {
     slots: Vec<(u64, Topic)>,
+    /// One bit for each hash of a word that ends a phrase: most words stop here.
+    endings: [u64; 64],
 }
 
 /// The topics that stand near one candidate, with how near each of them is.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Near {
     places: [u8; Topic::COUNT],
+    any: bool,
+}
+
+/// Reads the words between candidates once, from left to right.
+#[derive(Debug)]
+pub(super) struct Cursor {
+    at: usize,
+    last: [u64; 2],
+    marks: VecDeque<(usize, Topic)>,
 }
 
 impl Near {
-    fn none() -> Self {
+    pub(super) fn none() -> Self {
         Self {
             places: [0; Topic::COUNT],
+            any: false,
         }
+    }
+
+    /// Whether there is any topic at all.
+    pub(super) fn any(&self) -> bool {
+        self.any
     }
 
     /// How near `topic` stands: zero for not at all, the greater the nearer.
@@ -46,29 +65,76 @@ impl Near {
     }
 
     fn mark(&mut self, topic: Topic, place: u8) {
+        self.any = true;
         if let Some(slot) = self.places.get_mut(topic as usize) {
             *slot = place.max(*slot);
         }
     }
 }
 
+impl Cursor {
+    pub(super) fn new() -> Self {
+        Self {
+            at: 0,
+            last: [0; 2],
+            marks: VecDeque::new(),
+        }
+    }
+
+    /// What stands before `start`. Calls must go from left to right.
+    pub(super) fn before(&mut self, words: &Vocabulary, view: View<'_>, start: usize) -> Near {
+        let from = start.saturating_sub(BEFORE);
+        if self.at < from {
+            self.at = from;
+            self.last = [0; 2];
+        }
+        let bytes = view.slice(self.at..start);
+        let (at, marks) = (self.at, &mut self.marks);
+        words.read(bytes, &mut self.last, |topic, end| {
+            marks.push_back((at + end, topic));
+        });
+        self.at = self.at.max(start);
+        while self.marks.front().is_some_and(|(end, _)| *end < from) {
+            self.marks.pop_front();
+        }
+        let mut near = Near::none();
+        for (end, topic) in self.marks.iter().filter(|(end, _)| *end <= start) {
+            near.mark(*topic, closeness(start - end));
+        }
+        words.read_unspaced(view.slice(from..start), &mut near);
+        near
+    }
+}
+
+/// How near a word is that ends `distance` bytes before a candidate.
+fn closeness(distance: usize) -> u8 {
+    200 - u8::try_from(distance.min(BEFORE)).unwrap_or(0)
+}
+
 impl Vocabulary {
     pub(super) fn new() -> Self {
         let mut slots = vec![(0, Topic::Phone); SLOTS];
+        let mut endings = [0; 64];
         for (topic, phrases) in words::PHRASES {
             for phrase in *phrases {
-                insert(&mut slots, phrase_hash(phrase), *topic);
+                let words = Words::new(phrase.as_bytes()).map(|(word, _)| word);
+                let last = words.clone().last().unwrap_or_default();
+                let (slot, bit) = ending(last);
+                if let Some(bits) = endings.get_mut(slot) {
+                    *bits |= bit;
+                }
+                insert(&mut slots, words.reduce(join).unwrap_or_default(), *topic);
             }
         }
-        Self { slots }
+        Self { slots, endings }
     }
 
-    /// What stands around `start..end`, its label before it or after it.
-    pub(super) fn around(&self, view: View<'_>, start: usize, end: usize) -> Near {
-        let mut near = Near::none();
-        self.read(view.head(end, AFTER), &mut near, |_| 1);
-        self.read(view.tail(start, BEFORE), &mut near, |place| place + 1);
-        near
+    /// What stands behind `end` on the same line, added to what is known.
+    pub(super) fn after(&self, view: View<'_>, end: usize, near: &mut Near) {
+        let length = view.run(end, AFTER, |byte| byte != b'\n');
+        let bytes = view.head(end, length);
+        self.read(bytes, &mut [0; 2], |topic, _| near.mark(topic, 1));
+        self.read_unspaced(bytes, near);
     }
 
     /// What a key says about its value.
@@ -76,29 +142,34 @@ impl Vocabulary {
         let mut near = Near::none();
         let from = key.len().saturating_sub(BEFORE);
         let tail = key.as_bytes().get(from..).unwrap_or_default();
-        self.read(tail, &mut near, |_| u8::MAX);
+        self.read(tail, &mut [0; 2], |topic, _| near.mark(topic, u8::MAX));
+        self.read_unspaced(tail, &mut near);
         near
     }
 
-    /// Marks the topic of every phrase of up to three words in `bytes`.
-    fn read(&self, bytes: &[u8], near: &mut Near, place: impl Fn(u8) -> u8) {
-        let mut last = [0_u64; 2];
-        let mut words = 0_u8;
-        for word in Words::new(bytes) {
-            words = words.saturating_add(1);
-            let pair = join(last[1], word);
-            let triple = join(join(last[0], last[1]), word);
-            for hash in [word, pair, triple] {
-                self.find(hash, |topic| near.mark(topic, place(words)));
-            }
-            last = [last[1], word];
-        }
-        if bytes.iter().any(|byte| *byte >= 0xE3) {
-            for (topic, term) in words::UNSPACED {
-                if let Some(at) = memchr::memmem::rfind(bytes, term.as_bytes()) {
-                    let at = u8::try_from(at).unwrap_or(u8::MAX - 1);
-                    near.mark(*topic, place(at.min(u8::MAX - 1)));
+    /// Reports the topic and the end of every phrase of up to three words in `bytes`.
+    fn read(&self, bytes: &[u8], last: &mut [u64; 2], mut found: impl FnMut(Topic, usize)) {
+        for (word, end) in Words::new(bytes) {
+            let (slot, bit) = ending(word);
+            if self.endings.get(slot).is_some_and(|bits| bits & bit != 0) {
+                let pair = join(last[1], word);
+                let triple = join(join(last[0], last[1]), word);
+                for hash in [word, pair, triple] {
+                    self.find(hash, |topic| found(topic, end));
                 }
+            }
+            *last = [last[1], word];
+        }
+    }
+
+    /// Marks the terms of scripts that do not separate words.
+    fn read_unspaced(&self, bytes: &[u8], near: &mut Near) {
+        if !bytes.iter().any(|byte| *byte >= 0xE0) {
+            return;
+        }
+        for (topic, term) in words::UNSPACED {
+            if memchr::memmem::rfind(bytes, term.as_bytes()).is_some() {
+                near.mark(*topic, closeness(BEFORE));
             }
         }
     }
@@ -113,6 +184,12 @@ impl Vocabulary {
             slot = (slot + 1) % SLOTS;
         }
     }
+}
+
+/// The place of a word's bit among the endings.
+fn ending(word: u64) -> (usize, u64) {
+    let slot = usize::try_from((word >> 20) % 64).unwrap_or(0);
+    (slot, 1 << ((word >> 26) % 64))
 }
 
 /// Puts a phrase into its slot or the next free one; the table is never more than half full.
@@ -131,53 +208,43 @@ fn slot_of(hash: u64) -> usize {
     usize::try_from(hash >> 40).unwrap_or(0) % SLOTS
 }
 
-fn phrase_hash(phrase: &str) -> u64 {
-    Words::new(phrase.as_bytes())
-        .reduce(join)
-        .unwrap_or_default()
-}
-
 /// The hash of a phrase and the word after it.
 fn join(left: u64, right: u64) -> u64 {
     (left.rotate_left(23) ^ right).wrapping_mul(0x9E37_79B9_7F4A_7C15)
 }
 
-/// The hashes of the words of a text: runs of letters, cut where `camelCase` changes its case.
+/// The words of a text by hash and end: runs of letters, cut where `camelCase` changes its case.
+#[derive(Clone)]
 struct Words<'a> {
-    bytes: std::slice::Iter<'a, u8>,
-    pending: Option<u8>,
+    bytes: &'a [u8],
+    at: usize,
 }
 
 impl<'a> Words<'a> {
     fn new(bytes: &'a [u8]) -> Self {
-        Self {
-            bytes: bytes.iter(),
-            pending: None,
-        }
+        Self { bytes, at: 0 }
     }
 }
 
 impl Iterator for Words<'_> {
-    type Item = u64;
+    type Item = (u64, usize);
 
-    fn next(&mut self) -> Option<u64> {
+    fn next(&mut self) -> Option<(u64, usize)> {
         let mut hash = 0_u64;
         let mut lower = false;
-        while let Some(byte) = self.pending.take().or_else(|| self.bytes.next().copied()) {
-            if !byte.is_ascii_alphabetic() && byte.is_ascii() {
-                if hash != 0 {
-                    return Some(hash);
+        while let Some(byte) = self.bytes.get(self.at).copied() {
+            if byte.is_ascii_alphabetic() || !byte.is_ascii() {
+                if lower && byte.is_ascii_uppercase() {
+                    break;
                 }
-                continue;
+                lower = byte.is_ascii_lowercase();
+                let folded = u64::from(byte.to_ascii_lowercase());
+                hash = (hash ^ folded ^ 0x51).wrapping_mul(0x0100_0000_01B3) | 1;
+            } else if hash != 0 {
+                break;
             }
-            if lower && byte.is_ascii_uppercase() {
-                self.pending = Some(byte);
-                return Some(hash);
-            }
-            lower = byte.is_ascii_lowercase();
-            let folded = u64::from(byte.to_ascii_lowercase());
-            hash = (hash ^ folded ^ 0x51).wrapping_mul(0x0100_0000_01B3) | 1;
+            self.at += 1;
         }
-        (hash != 0).then_some(hash)
+        (hash != 0).then_some((hash, self.at))
     }
 }

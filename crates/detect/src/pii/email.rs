@@ -88,8 +88,7 @@ fn address(view: View<'_>, at: usize, floor: usize) -> Option<Range<usize>> {
 /// Whether the part before belongs to a URL with a user, which is another matter.
 fn is_url(view: View<'_>, start: usize) -> bool {
     match view.before(start, 1) {
-        b'/' => view.before(start, 2) == b'/',
-        b':' => {
+        b'/' | b':' => {
             let token = view.run_back(start, LOCAL * 2, |byte| {
                 !byte.is_ascii_whitespace() && !matches!(byte, b'"' | b'\'' | b'<' | b'(')
             });
@@ -172,9 +171,9 @@ fn is_credit(view: View<'_>, start: usize) -> bool {
         .map_or(0, |at| at + 1);
     let on_line = tail.get(line..).unwrap_or_default();
     let has = |text: &[u8], word: &[u8]| memchr::memmem::find(text, word).is_some();
-    let line_words: [&[u8]; 8] = [
+    let line_words: [&[u8]; 11] = [
         b"copyright", b"(c)", "©".as_bytes(), b"signed-off-by", b"co-authored-by", b"@author",
-        b"reported-by", b"maintain",
+        b"reported-by", b"maintain", b"written by", b"contributed by", b"who =",
     ];
     let keys: [&[u8]; 7] = [
         b"author\"", b"authors\"", b"authors =", b"author:", b"maintainers\"", b"contributors\"",

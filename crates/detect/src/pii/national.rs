@@ -13,6 +13,7 @@ use std::ops::Range;
 
 use mcpproxy_core::Severity;
 
+use super::checksum::counting;
 use super::context::{Near, Topic};
 use super::view::View;
 
@@ -37,9 +38,17 @@ pub(super) struct Kind {
     /// Judges the compact form in upper case.
     pub(super) check: fn(&[u8]) -> bool,
     pub(super) severity: Severity,
+    /// Whether a check digit vouches for it, so that a general label is enough.
+    checked: bool,
 }
 
 impl Kind {
+    /// The same without a check digit.
+    const fn unchecked(mut self) -> Self {
+        self.checked = false;
+        self
+    }
+
     /// The same with another severity.
     const fn rated(mut self, severity: Severity) -> Self {
         self.severity = severity;
@@ -61,39 +70,107 @@ pub(super) struct Match {
 struct Shape {
     kind: &'static Kind,
     pattern: &'static str,
-    alone: bool,
 }
 
-/// All shapes, by the class and length of the run that they begin with.
-#[derive(Debug)]
-pub(super) struct Kinds {
+/// Shapes by the class and length of the run that they begin with.
+#[derive(Debug, Default)]
+struct Shapes {
     digits: [Vec<Shape>; RUNS],
     letters: [Vec<Shape>; RUNS],
+}
+
+/// All shapes, those that need a label apart.
+#[derive(Debug)]
+pub(super) struct Kinds {
+    alone: Shapes,
+    labelled: Shapes,
 }
 
 impl Kinds {
     pub(super) fn new() -> Self {
         let mut kinds = Self {
-            digits: Default::default(),
-            letters: Default::default(),
+            alone: Shapes::default(),
+            labelled: Shapes::default(),
         };
         for kind in all() {
             for pattern in kind.alone {
-                kinds.insert(kind, pattern, true);
+                kinds.alone.insert(kind, pattern);
             }
             for pattern in kind.labelled {
-                kinds.insert(kind, pattern, false);
+                kinds.labelled.insert(kind, pattern);
             }
         }
         kinds
     }
 
-    fn insert(&mut self, kind: &'static Kind, pattern: &'static str, alone: bool) {
-        let shape = Shape {
-            kind,
-            pattern,
-            alone,
+    /// The kind of the number that begins at `start`: the one with the nearest label, or else one
+    /// that needs none.
+    pub(super) fn find(&self, view: View<'_>, start: usize, near: &Near) -> Option<Match> {
+        let digits = view.run(start, RUNS, |byte| byte.is_ascii_digit());
+        let letters = match digits {
+            0 => view.run(start, RUNS, |byte| byte.is_ascii_alphabetic()),
+            _ => 0,
         };
+        let labelled = near
+            .any()
+            .then(|| self.find_labelled(view, start, (digits, letters), near));
+        labelled
+            .flatten()
+            .or_else(|| self.find_alone(view, start, (digits, letters)))
+    }
+
+    /// The kind of a value that it fills from end to end.
+    pub(super) fn find_whole(&self, view: View<'_>, near: &Near) -> Option<Match> {
+        self.find(view, 0, near)
+            .filter(|found| found.span.end == view.len())
+    }
+
+    fn find_labelled(
+        &self,
+        view: View<'_>,
+        start: usize,
+        run: (usize, usize),
+        near: &Near,
+    ) -> Option<Match> {
+        let general = near.to(Topic::NationalId).max(near.to(Topic::TaxId)).min(1);
+        let mut best = 0;
+        let mut found = None;
+        for shape in self.labelled.starting(run) {
+            let general = if shape.kind.checked { general } else { 0 };
+            let label = near.to(shape.kind.topic).max(general);
+            if label <= best {
+                continue;
+            }
+            if let Some(end) = holds(view, start, shape).filter(|end| !view.is_literal(start, *end)) {
+                best = label;
+                found = Some(Match {
+                    kind: shape.kind,
+                    span: start..end,
+                    labelled: true,
+                });
+            }
+        }
+        found
+    }
+
+    fn find_alone(&self, view: View<'_>, start: usize, run: (usize, usize)) -> Option<Match> {
+        let shapes = self.alone.starting(run).iter();
+        let mut held = shapes.filter_map(|shape| Some((shape.kind, holds(view, start, shape)?)));
+        held.find(|(_, end)| {
+            let value = view.slice(start..*end);
+            !view.is_literal(start, *end) && !is_doubtful(value) && !counting(value)
+        })
+        .map(|(kind, end)| Match {
+            kind,
+            span: start..end,
+            labelled: false,
+        })
+    }
+}
+
+impl Shapes {
+    fn insert(&mut self, kind: &'static Kind, pattern: &'static str) {
+        let shape = Shape { kind, pattern };
         for (is_digit, length) in first_runs(pattern) {
             let table = if is_digit {
                 &mut self.digits
@@ -106,58 +183,29 @@ impl Kinds {
         }
     }
 
-    /// The kind of the number that begins at `start`, strongest evidence first.
-    ///
-    /// `near` is asked only if a shape fits whose check holds.
-    pub(super) fn find<'n>(
-        &self,
-        view: View<'_>,
-        start: usize,
-        mut near: impl FnMut(usize) -> &'n Near,
-    ) -> Option<Match> {
-        let mut best: Option<(u8, Match)> = None;
-        for shape in self.starting(view, start) {
-            let Some((end, compact)) = fit(view, start, shape.pattern) else {
-                continue;
-            };
-            if !(shape.kind.check)(compact.as_slice()) || !view.closes(end) {
-                continue;
-            }
-            if shape.alone && lower_case(view, start, end) {
-                continue;
-            }
-            let near = near(end);
-            let generic = near.to(Topic::NationalId).max(near.to(Topic::TaxId)).min(2);
-            let label = near.to(shape.kind.topic).max(generic);
-            let rank = if shape.alone && label == 0 { 1 } else { label };
-            if rank > best.as_ref().map_or(0, |(rank, _)| *rank) {
-                let found = Match {
-                    kind: shape.kind,
-                    span: start..end,
-                    labelled: label > 0,
-                };
-                best = Some((rank, found));
-            }
-        }
-        best.map(|(_, found)| found)
-    }
-
-    /// The kind of a value whose key is known and which it fills from end to end.
-    pub(super) fn find_whole(&self, view: View<'_>, near: &Near) -> Option<Match> {
-        self.find(view, 0, |_| near)
-            .filter(|found| found.span.end == view.len())
-    }
-
-    fn starting(&self, view: View<'_>, start: usize) -> &[Shape] {
-        let digits = view.run(start, RUNS, |byte| byte.is_ascii_digit());
-        let list = if digits > 0 {
-            self.digits.get(digits)
-        } else {
-            let letters = view.run(start, RUNS, |byte| byte.is_ascii_alphabetic());
-            self.letters.get(letters)
+    /// The shapes that begin with so many digits, or so many letters.
+    fn starting(&self, (digits, letters): (usize, usize)) -> &[Shape] {
+        let list = match digits {
+            0 => self.letters.get(letters),
+            _ => self.digits.get(digits),
         };
         list.map(Vec::as_slice).unwrap_or_default()
     }
+}
+
+/// Whether the letters are those of a lower-case hash, which only a label excuses.
+fn is_doubtful(value: &[u8]) -> bool {
+    let mut letters = value
+        .iter()
+        .filter(|byte| byte.is_ascii_alphabetic())
+        .peekable();
+    letters.peek().is_some() && letters.all(|byte| matches!(byte, b'a'..=b'f'))
+}
+
+/// The end of the number at `start` if it has this shape and its check holds.
+fn holds(view: View<'_>, start: usize, shape: &Shape) -> Option<usize> {
+    let (end, compact) = fit(view, start, shape.pattern)?;
+    (view.closes(end) && (shape.kind.check)(compact.as_slice())).then_some(end)
 }
 
 /// A kind of high severity, as most of them are.
@@ -177,6 +225,7 @@ const fn high(
         alone,
         check,
         severity: Severity::High,
+        checked: true,
     }
 }
 
@@ -191,11 +240,6 @@ fn all() -> impl Iterator<Item = &'static Kind> {
     ]
     .into_iter()
     .flatten()
-}
-
-/// Whether the letters of a number are in lower case, which only a label excuses.
-fn lower_case(view: View<'_>, start: usize, end: usize) -> bool {
-    view.slice(start..end).iter().any(u8::is_ascii_lowercase)
 }
 
 /// The compact form of a number, in upper case.

@@ -83,6 +83,8 @@ fn level_of_v4(address: Ipv4Addr, next: u8) -> Option<Level> {
         return None;
     }
     let common = [[8, 8, 8, 8], [8, 8, 4, 4], [1, 1, 1, 1], [1, 0, 0, 1], [9, 9, 9, 9]];
+    // Arcs of object identifiers: X.500 attributes and extensions, and ISO organizations.
+    let object = matches!(octets, [2, 5 | 16 | 23, ..] | [1, 2 | 3, ..]);
     let small = octets.iter().all(|octet| *octet < 20);
     let network = octets[3] == 0 || octets[2] == 0 && octets[1] == 0 || next == b'/';
     let mask = octets[0] == 255;
@@ -91,7 +93,7 @@ fn level_of_v4(address: Ipv4Addr, next: u8) -> Option<Level> {
         || address.is_documentation()
         || octets[0] == 100 && (64..128).contains(&octets[1])
         || octets[0] == 198 && (18..20).contains(&octets[1]);
-    if reserved || small || network || mask || common.contains(&octets) {
+    if reserved || object || small || network || mask || common.contains(&octets) {
         return Some(Level::Note);
     }
     Some(Level::Warn)
@@ -99,6 +101,15 @@ fn level_of_v4(address: Ipv4Addr, next: u8) -> Option<Level> {
 
 /// The IPv6 or MAC address that the word of hexadecimal digits at `start` begins.
 pub(super) fn hexadecimal(view: View<'_>, start: usize) -> Option<Address> {
+    // Three separators at least; a time of day has two.
+    let first = view.run(start, 5, |byte| byte.is_ascii_hexdigit());
+    let second = start + first + 1;
+    let third = second + view.run(second, 5, |byte| byte.is_ascii_hexdigit()) + 1;
+    let fourth = third + view.run(third, 5, |byte| byte.is_ascii_hexdigit());
+    let dotted = view.at(start + first) == b'.';
+    if !dotted && !matches!(view.at(fourth), b':' | b'-') {
+        return None;
+    }
     mac(view, start).or_else(|| ipv6(view, start))
 }
 
@@ -115,7 +126,7 @@ fn mac(view: View<'_>, start: usize) -> Option<Address> {
     let mut digits = Vec::with_capacity(12);
     for index in 0..groups {
         let group = view.slice(at..at + length);
-        if !group.iter().all(u8::is_ascii_hexdigit) {
+        if group.len() < length || !group.iter().all(u8::is_ascii_hexdigit) {
             return None;
         }
         digits.extend_from_slice(group);
@@ -163,10 +174,12 @@ fn ipv6(view: View<'_>, start: usize) -> Option<Address> {
     }
     let local = first & 0xFE00 == 0xFC00 || first & 0xFFC0 == 0xFE80;
     let documentation = first == 0x2001 && second == 0x0DB8 || first == 0x3FFF;
+    let protocol = first == 0x2001 && second < 0x0200 || view.at(end) == b'/';
+    let global = first & 0xE000 == 0x2000 || !text.contains("::");
     Some(Address {
         kind: "ip_address",
         name: "IPv6 address",
-        level: if local || documentation {
+        level: if local || documentation || protocol || !global {
             Level::Note
         } else {
             Level::Warn

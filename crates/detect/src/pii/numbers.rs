@@ -1,11 +1,10 @@
 //! The pass from digit to digit: which family may claim the word that a digit stands in.
 
-use std::cell::OnceCell;
 use std::ops::Range;
 
 use mcpproxy_core::Severity;
 
-use super::context::{Near, Topic};
+use super::context::{Cursor, Near, Topic};
 use super::found::Found;
 use super::view::{View, next_digit};
 use super::wallet::Wallet;
@@ -15,33 +14,58 @@ use crate::Level;
 /// The longest word that can be a number of anything.
 const LONGEST_WORD: usize = 62;
 
-/// One word with a digit in it, and what stands around it.
+/// The longest word that can be a number of a person, not of an account or a wallet.
+const LONGEST_NUMBER: usize = 18;
+/// How far the digits of one number may spread, in bytes.
+const SPREAD: usize = 26;
+/// The fewest digits of anything but a date, an address or a machine.
+const FEWEST: usize = 5;
+
+/// One word with a digit in it, and what stands before it.
 struct Candidate<'a> {
     pii: &'a Pii,
     view: View<'a>,
     word: Range<usize>,
     /// Whether it has no letters.
     plain: bool,
-    near: OnceCell<Near>,
+    /// Whether nothing before it claims it for something else.
+    opens: bool,
+    /// How many digits there are in it and in the groups that follow.
+    digits: usize,
+    near: Near,
 }
 
 impl Pii {
     /// Adds what is found at the digits of a text.
     pub(super) fn numbers(&self, view: View<'_>, found: &mut Vec<Found>) {
+        let mut cursor = Cursor::new();
         let mut at = 0;
         while let Some(digit) = next_digit(view.bytes(), at) {
             let word = view.word(digit, at);
             at = word.end;
-            if word.len() > LONGEST_WORD || !is_worth(view, &word) {
+            let inner = view.run(word.start, word.len(), |byte| byte.is_ascii_digit());
+            let plain = inner == word.len();
+            if word.len() > LONGEST_WORD || !is_worth(view, &word, plain) {
                 continue;
             }
-            let digits = view.run(word.start, word.len(), |byte| byte.is_ascii_digit());
+            let opens = view.opens(word.start);
+            if !opens && !plain && word.len() > 4 {
+                continue;
+            }
+            let digits = spread(view, word.start);
+            let near = if opens && digits >= FEWEST {
+                cursor.before(&self.vocabulary, view, word.start)
+            } else {
+                Near::none()
+            };
             let candidate = Candidate {
                 pii: self,
                 view,
-                plain: digits == word.len(),
                 word,
-                near: OnceCell::new(),
+                plain,
+                opens,
+                digits,
+                near,
             };
             if let Some(one) = candidate.judge() {
                 at = at.max(one.span.end);
@@ -54,65 +78,107 @@ impl Pii {
 /// Whether a word can begin anything: long enough, or followed or led by what goes with digits.
 ///
 /// This turns away nearly all of the digits in prose and code.
-fn is_worth(view: View<'_>, word: &Range<usize>) -> bool {
+fn is_worth(view: View<'_>, word: &Range<usize>, plain: bool) -> bool {
     if word.len() > 5 {
         return true;
     }
-    let next = view.at(word.end + 1).is_ascii_alphanumeric();
-    match view.at(word.end) {
-        b'.' | b'-' | b'/' | b':' => next,
-        b' ' => next || view.at(word.end + 1) == b'(',
+    let separator = view.at(word.end);
+    let next = view.at(word.end + 1);
+    if !plain {
+        let account = word.len() == 4 && view.at(word.start).is_ascii_uppercase();
+        return match separator {
+            b':' | b'-' | b'.' => next.is_ascii_hexdigit(),
+            b' ' => account && next.is_ascii_alphanumeric(),
+            _ => false,
+        };
+    }
+    match separator {
+        b'.' | b'-' | b'/' | b':' => next.is_ascii_alphanumeric(),
+        b' ' if next.is_ascii_digit() || next.is_ascii_uppercase() || next == b'(' => true,
+        b' ' if next.is_ascii_lowercase() => {
+            let word = view.head(word.end + 1, 3);
+            address::may_begin(word) || birth::may_begin(word)
+        }
         b')' => view.before(word.start, 1) == b'(',
-        b',' => view.at(word.end + 1) == b' ' && view.at(word.end + 2).is_ascii_digit(),
-        _ => view.before(word.start, 1) == b' ',
+        b',' => next == b' ' && view.at(word.end + 2).is_ascii_digit(),
+        _ if separator.is_ascii_lowercase() => false,
+        _ => view.before(word.start, 1) == b' ' && address::may_follow(view, word.start),
     }
 }
 
+/// Counts the digits from `start` on that one number could have, through its separators.
+fn spread(view: View<'_>, start: usize) -> usize {
+    let mut digits = 0;
+    let mut gap = 0;
+    for byte in view.head(start, SPREAD) {
+        match byte {
+            b'0'..=b'9' => {
+                digits += 1;
+                gap = 0;
+            }
+            b' ' | b'-' | b'.' | b'/' | b'(' | b')' | b'+' if gap < 2 => gap += 1,
+            byte if byte.is_ascii_alphabetic() && gap < 12 => gap += 1,
+            _ => break,
+        }
+    }
+    digits
+}
+
 impl Candidate<'_> {
-    /// What the words around say, read once.
-    fn near(&self, end: usize) -> &Near {
-        let start = self.word.start;
-        self.near
-            .get_or_init(|| self.pii.vocabulary.around(self.view, start, end))
+    fn judge(&self) -> Option<Found> {
+        if let Some(machine) = self.machine() {
+            return Some(machine);
+        }
+        if !self.plain {
+            return self.opens.then(|| self.mixed()).flatten();
+        }
+        if self.digits < FEWEST {
+            return self.birthday().or_else(|| self.address());
+        }
+        if !self.opens {
+            return self.phone();
+        }
+        self.card()
+            .or_else(|| self.number())
+            .or_else(|| self.birthday())
+            .or_else(|| self.label())
+            .or_else(|| self.address())
     }
 
-    fn judge(&self) -> Option<Found> {
-        let opens = self.view.opens(self.word.start);
-        if self.plain {
-            return self
-                .machine()
-                .or_else(|| self.card().filter(|_| opens))
-                .or_else(|| self.number())
-                .or_else(|| self.birthday())
-                .or_else(|| self.label().filter(|_| opens))
-                .or_else(|| self.address());
+    /// What a word of letters and digits can be.
+    fn mixed(&self) -> Option<Found> {
+        if self.digits < 4 {
+            return None;
         }
-        let machine = self.machine();
-        if machine.is_some() || !opens {
-            return machine;
+        let special = self.account().or_else(|| self.wallet());
+        if special.is_some() || self.word.len() > LONGEST_NUMBER {
+            return special;
         }
-        self.account()
-            .or_else(|| self.wallet())
-            .or_else(|| self.national(self.word.start))
+        self.national(self.word.start)
             .or_else(|| self.label())
             .or_else(|| self.birthday())
+    }
+
+    /// What stands before the number and on its line behind it.
+    fn around(&self, end: usize) -> Near {
+        let mut near = self.near.clone();
+        self.pii.vocabulary.after(self.view, end, &mut near);
+        near
     }
 
     /// Telephone or national number, whichever the nearest label prefers.
     fn number(&self) -> Option<Found> {
         let national = self
             .national(self.word.start)
-            .filter(|_| self.view.opens(self.word.start))
             .or_else(|| self.led_by_letters());
         match national {
-            Some(found) if found.confidence >= 90 => Some(found),
-            Some(found) if !self.near(found.span.end).has(Topic::Phone) => Some(found),
+            Some(found) if found.confidence >= 90 || !self.near.has(Topic::Phone) => Some(found),
             national => self.phone().or(national),
         }
     }
 
     fn national(&self, start: usize) -> Option<Found> {
-        let matched = self.pii.kinds.find(self.view, start, |end| self.near(end))?;
+        let matched = self.pii.kinds.find(self.view, start, &self.near)?;
         Some(Found {
             kind: matched.kind.kind,
             name: matched.kind.name,
@@ -142,7 +208,17 @@ impl Candidate<'_> {
     }
 
     fn phone(&self) -> Option<Found> {
-        let phone = phone::find(self.view, self.word.start, |end| self.near(end))?;
+        let start = self.word.start;
+        let lead = self.view.before(start, 1);
+        let bare = self.digits == self.word.len() && self.view.at(start) != b'0' && lead != b'+';
+        if bare && !self.near.any() {
+            return None;
+        }
+        let phone = phone::find(self.view, start, &self.near).or_else(|| {
+            let grouped = matches!(self.view.at(self.word.end), b' ' | b'-' | b')');
+            let near = (grouped && self.digits > FEWEST).then(|| self.around(self.word.end))?;
+            phone::find(self.view, start, &near)
+        })?;
         Some(Found {
             kind: "phone",
             name: "telephone number",
@@ -155,8 +231,11 @@ impl Candidate<'_> {
     }
 
     fn card(&self) -> Option<Found> {
+        if self.digits < card::SHORTEST {
+            return None;
+        }
         let card = card::find(self.view, self.word.start)?;
-        let named = self.near(card.span.end).has(Topic::Card);
+        let named = self.near.has(Topic::Card);
         (named || !card.weak).then_some(Found {
             kind: "credit_card",
             name: "payment card",
@@ -215,8 +294,11 @@ impl Candidate<'_> {
 
     fn wallet(&self) -> Option<Found> {
         let span = self.word.clone();
+        if span.len() < wallet::SHORTEST {
+            return None;
+        }
         let kind = wallet::of(self.view.slice(span.clone()))?;
-        let named = self.near(span.end).has(Topic::Wallet);
+        let named = self.near.has(Topic::Wallet);
         let sure = kind == Wallet::Bitcoin || named;
         Some(Found {
             kind: "crypto_address",
@@ -233,8 +315,11 @@ impl Candidate<'_> {
     }
 
     fn birthday(&self) -> Option<Found> {
+        if self.digits < FEWEST || !self.near.has(Topic::Birth) {
+            return None;
+        }
         let span = birth::date(self.view, self.word.start)?;
-        self.near(span.end).has(Topic::Birth).then_some(Found {
+        Some(Found {
             kind: "date_of_birth",
             name: "date of birth",
             severity: Severity::High,
@@ -246,12 +331,18 @@ impl Candidate<'_> {
     }
 
     fn label(&self) -> Option<Found> {
+        if self.plain && !self.near.any() {
+            return None;
+        }
         let end = labelled::end_of_groups(self.view, self.word.end);
         if end - self.word.start < 5 || !self.view.closes(end) {
             return None;
         }
         let span = self.word.start..end;
-        let label = labelled::find(self.view, span.clone(), self.near(end))?;
+        let label = labelled::find(self.view, span.clone(), &self.near).or_else(|| {
+            let near = (!self.plain && self.digits >= FEWEST).then(|| self.around(end))?;
+            labelled::find(self.view, span.clone(), &near)
+        })?;
         Some(Found {
             kind: label.kind,
             name: label.name,

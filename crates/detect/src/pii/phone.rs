@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use super::checksum::{counting, is_day, number, uniform};
+use super::checksum::{counting, is_day, number, variety};
 use super::context::{Near, Topic};
 use super::view::View;
 
@@ -45,22 +45,18 @@ struct Groups {
 
 /// The telephone number whose first digit stands at `digit`.
 ///
-/// `near` is asked only if the grouping alone does not decide.
-pub(super) fn find<'n>(
-    view: View<'_>,
-    digit: usize,
-    near: impl FnOnce(usize) -> &'n Near,
-) -> Option<Phone> {
+/// `near` counts only if the grouping alone does not decide.
+pub(super) fn find(view: View<'_>, digit: usize, near: &Near) -> Option<Phone> {
     let groups = read(view, digit)?;
     let body = groups.digits();
-    if groups.count < 6 || uniform(body) || !ends(view, groups.end) {
+    if groups.count < 6 || variety(body) < 3 || !ends(view, groups.end) {
         return None;
     }
     let (confidence, why) = by_shape(view, &groups).or_else(|| {
-        if groups.is_date() || !groups.opens(view) {
+        if groups.is_date() || !groups.opens(view) || view.is_literal(groups.start, groups.end) {
             return None;
         }
-        by_label(&groups, near(groups.end))
+        by_label(&groups, near)
     })?;
     Some(Phone {
         span: groups.start..extension(view, groups.end),
@@ -76,7 +72,7 @@ pub(super) fn is_whole(view: View<'_>) -> bool {
         groups.start == 0
             && extension(view, groups.end) == view.len()
             && groups.count >= 6
-            && !uniform(groups.digits())
+            && variety(groups.digits()) > 1
     })
 }
 
@@ -104,8 +100,9 @@ fn by_shape(view: View<'_>, groups: &Groups) -> Option<(u8, &'static str)> {
 fn by_label(groups: &Groups, near: &Near) -> Option<(u8, &'static str)> {
     let grouped = groups.groups > 1;
     let enough = if grouped { 6 } else { 7 };
+    let fraction = groups.groups == 2 && groups.separators().contains(&b'.');
     let short = groups.lengths().iter().filter(|length| **length == 1).count();
-    if groups.count > 15 || groups.count < enough || short > 2 || counting(groups.digits()) {
+    if groups.count > 15 || groups.count < enough || short > 2 || fraction || counting(groups.digits()) {
         return None;
     }
     if near.has(Topic::Phone) {
@@ -154,7 +151,7 @@ impl Groups {
             || matches!(three, 211..=269 | 290..=299 | 350..=389 | 420..=429 | 500..=509)
             || matches!(three, 590..=599 | 670..=692 | 800 | 808 | 850..=888 | 960..=998);
         let enough = if self.groups > 1 { 8 } else { 9 };
-        known && (enough..=16).contains(&self.count) && !counting(digits)
+        known && (enough..=16).contains(&self.count) && !counting(digits) && !self.is_far_date()
     }
 
     /// Three, three and four digits; neither area nor exchange begins with 0 or 1.
@@ -183,22 +180,31 @@ impl Groups {
         let zero = matches!(digits, [b'0', b'1'..=b'9', ..]) && !counting(digits);
         let lengths = self.lengths();
         if self.groups == 1 {
-            return zero && matches!(self.count, 10 | 11);
+            let mobile = matches!(digits, [_, b'6' | b'7', ..]);
+            return zero && (self.count == 11 || self.count == 10 && mobile);
         }
         let separators = self.separators();
         let even = separators.iter().skip(1).all(|byte| Some(byte) == separators.get(1));
         let pairs = lengths == [2; 5];
+        // Five and four are a postal code of the United States.
+        let postal = lengths == [5, 4];
         let dotted = separators.contains(&b'.');
         let sizes = lengths.iter().all(|length| *length >= 2)
             && lengths.first().is_some_and(|first| *first <= 5)
             && (pairs || lengths.iter().any(|length| *length >= 3));
-        zero && even && sizes && (9..=11).contains(&self.count) && (pairs || !dotted)
+        zero && even && sizes && (9..=11).contains(&self.count) && (pairs || !dotted) && !postal
+    }
+
+    /// Whether this is a date past the year 9999, which is written with a plus.
+    fn is_far_date(&self) -> bool {
+        matches!(self.lengths(), [5 | 6, 2, 2])
     }
 
     /// Whether the groups read as a date, perhaps with a time.
     fn is_date(&self) -> bool {
         let digits = self.digits();
         let (year, month, day) = match self.lengths() {
+            [4, 2] => return true,
             [4, 2, 2, ..] | [8, 6] | [8] => (0, 4, 6),
             [2, 2, 4, ..] => (4, 2, 0),
             [2, 2, 2] | [2, 2, 2, 2 | 4, ..] => (0, 2, 4),
@@ -218,24 +224,18 @@ impl Groups {
 
 /// Reads groups of digits from `digit` on, with the plus or parenthesis before it.
 fn read(view: View<'_>, digit: usize) -> Option<Groups> {
-    let mut start = digit;
-    let mut depth = 0_usize;
-    if view.before(start, 1) == b'(' {
-        start -= 1;
-        depth = 1;
-    }
+    let area = view.before(digit, 1) == b'(' && area_code(view, digit) > 0;
+    let mut start = digit - usize::from(area);
     let plus = view.before(start, 1) == b'+';
-    if plus {
-        start -= 1;
-        if view.before(start, 1).is_ascii_alphanumeric() {
-            return None;
-        }
+    start -= usize::from(plus);
+    if plus && view.before(start, 1).is_ascii_alphanumeric() {
+        return None;
     }
     let mut groups = Groups {
         start,
         end: digit,
         plus,
-        area: false,
+        area,
         digits: [0; DIGITS],
         count: 0,
         lengths: [0; GROUPS],
@@ -243,56 +243,52 @@ fn read(view: View<'_>, digit: usize) -> Option<Groups> {
         groups: 0,
     };
     let mut at = digit;
+    let mut inside = area;
     loop {
         let length = view.run(at, DIGITS + 1, |byte| byte.is_ascii_digit());
         for byte in view.slice(at..at + length) {
             *groups.digits.get_mut(groups.count)? = *byte;
             groups.count += 1;
         }
-        at += length;
         *groups.lengths.get_mut(groups.groups)? = length;
         groups.groups += 1;
-        if depth == 1 && view.at(at) == b')' {
-            depth = 0;
-            at += 1;
-            groups.area = true;
-        }
+        at += length + usize::from(inside);
         groups.end = at;
-        let gap = gap(view, at, &mut depth)?;
-        if gap == 0 && !(groups.area && view.at(at).is_ascii_digit()) {
+        let gap = gap(view, at, inside, groups.groups);
+        let Some((gap, opens)) = gap else {
             break;
-        }
+        };
         if let Some(slot) = groups.separators.get_mut(groups.groups - 1) {
             *slot = view.at(at);
         }
+        groups.area |= opens;
+        inside = opens;
         at += gap;
-    }
-    // An open parenthesis that never closes belongs to the sentence.
-    if depth == 1 && view.at(groups.start) == b'(' {
-        groups.start += 1;
     }
     Some(groups)
 }
 
-/// The length of the separator at `at` if digits go on behind it; none if a parenthesis is amiss.
-fn gap(view: View<'_>, at: usize, depth: &mut usize) -> Option<usize> {
-    let separator = usize::from(matches!(view.at(at), b' ' | b'-' | b'.' | b'/'));
-    let next = at + separator;
-    if view.at(next) == b'(' && view.at(next + 1).is_ascii_digit() {
-        if *depth > 0 {
-            return None;
-        }
-        *depth = 1;
-        return Some(separator + 1);
-    }
-    if view.at(next) == b'-' && separator == 1 && view.at(next + 1).is_ascii_digit() {
-        return Some(0);
-    }
-    Some(if separator == 1 && view.at(next).is_ascii_digit() {
-        1
+/// The digits of an area code that a parenthesis before `at` opened and closes behind it.
+fn area_code(view: View<'_>, at: usize) -> usize {
+    let digits = view.run(at, 6, |byte| byte.is_ascii_digit());
+    if (1..=5).contains(&digits) && view.at(at + digits) == b')' {
+        digits
     } else {
         0
-    })
+    }
+}
+
+/// How far it is from `at` to the next group, and whether that one stands in parentheses.
+///
+/// An area code follows the calling code or a zero, so it is the second group at the latest.
+fn gap(view: View<'_>, at: usize, closed: bool, groups: usize) -> Option<(usize, bool)> {
+    let separator = usize::from(matches!(view.at(at), b' ' | b'-' | b'.' | b'/'));
+    let next = at + separator;
+    if view.at(next).is_ascii_digit() && (separator == 1 || closed) {
+        return Some((separator, false));
+    }
+    (groups == 1 && view.at(next) == b'(' && area_code(view, next + 1) > 0)
+        .then_some((separator + 1, true))
 }
 
 /// Whether a number may end here; the x of an extension may follow.

@@ -92,8 +92,14 @@ impl<'a> View<'a> {
         match self.before(at, 1) {
             b'n' | b't' | b'r' => self.before(at, 2) == b'\\',
             b'_' | b'-' | b'.' | b'/' | b'%' | b'@' | b'&' | b'$' | b'+' | b'~' | b'^' => false,
+            b':' => !self.before(at, 2).is_ascii_digit(),
             byte => !byte.is_ascii_alphanumeric(),
         }
+    }
+
+    /// Whether the number in `start..end` is a constant in code: `= 2147764225;`.
+    pub(super) fn is_literal(self, start: usize, end: usize) -> bool {
+        self.at(end) == b';' && self.tail(start, 2) == b"= "
     }
 
     /// Whether a number may end at `at`: no further digits or letters hang on it.
@@ -110,10 +116,6 @@ impl<'a> View<'a> {
         self.before(at, 1) == b' ' && self.before(at, 2).is_ascii_digit()
     }
 
-    /// Whether another group of digits stands directly after `at`, behind one space.
-    pub(super) fn precedes_digits(self, at: usize) -> bool {
-        self.at(at) == b' ' && self.at(at + 1).is_ascii_digit()
-    }
 }
 
 /// The place of the next ASCII digit at or after `from`.

@@ -2,6 +2,9 @@
 
 use sha2::{Digest, Sha256};
 
+/// The length of the shortest address.
+pub(super) const SHORTEST: usize = 26;
+
 /// What kind of wallet a word names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Wallet {

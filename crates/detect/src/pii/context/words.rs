@@ -144,9 +144,9 @@ pub(super) const PHRASES: &[(Topic, &[&str])] = &[
         Topic::NationalId,
         &[
             "national id", "nationalid", "national identity", "identity number", "identity card",
-            "id number", "idnumber", "id card", "personal number", "personal identification",
+            "id card", "personal number", "personal identification",
             "citizen id", "identification number", "national number", "national identification",
-            "government id", "resident id", "civil id", "id no", "carte identité",
+            "government id", "resident id", "civil id", "carte identité",
             "numero de identidad", "documento de identidad", "personalausweis",
         ],
     ),
@@ -244,7 +244,7 @@ pub(super) const PHRASES: &[(Topic, &[&str])] = &[
     (
         Topic::GermanTax,
         &[
-            "steuer id", "steuerid", "idnr", "steueridentifikationsnummer", "steuernummer",
+            "steuer id", "steuerid", "idnr", "id nr", "steueridentifikationsnummer", "steuernummer",
             "steuerliche identifikationsnummer", "identifikationsnummer", "tin de", "steuer",
         ],
     ),
