@@ -5,9 +5,11 @@
 
 pub mod detection;
 pub mod error;
+pub mod files;
 pub mod mask;
 pub mod pii;
 
 pub use detection::{Category, Detection, Level, Scan};
 pub use error::DetectError;
+pub use files::Files;
 pub use pii::Pii;

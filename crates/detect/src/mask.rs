@@ -78,7 +78,10 @@ fn email(value: &str) -> String {
     let (local, domain) = value.rsplit_once('@').unwrap_or((value, ""));
     let first = local.chars().next().filter(|_| local.chars().count() > 2);
     let last = domain.rsplit_once('.').map_or("", |(_, last)| last);
-    format!("{}***@***.{last}", first.map(String::from).unwrap_or_default())
+    format!(
+        "{}***@***.{last}",
+        first.map(String::from).unwrap_or_default()
+    )
 }
 
 /// The country and the last four.
@@ -103,7 +106,10 @@ fn wallet(value: &str) -> String {
 
 /// The last `shown` letters or digits of a value that has at least `least` of them.
 fn long_tail(value: &str, least: usize, shown: usize) -> String {
-    let length = value.chars().filter(|letter| letter.is_alphanumeric()).count();
+    let length = value
+        .chars()
+        .filter(|letter| letter.is_alphanumeric())
+        .count();
     if length < least {
         return "***".to_owned();
     }
@@ -118,7 +124,10 @@ fn last_digits(value: &str, count: usize) -> String {
 
 /// The last `count` letters or digits.
 fn last(value: &str, count: usize) -> String {
-    let letters: Vec<char> = value.chars().filter(|letter| letter.is_alphanumeric()).collect();
+    let letters: Vec<char> = value
+        .chars()
+        .filter(|letter| letter.is_alphanumeric())
+        .collect();
     let from = letters.len().saturating_sub(count);
     letters.get(from..).unwrap_or_default().iter().collect()
 }

@@ -6,26 +6,86 @@ use super::view::View;
 
 /// What a street's last word is in English.
 const ENDINGS: &[&str] = &[
-    "street", "st", "avenue", "ave", "road", "rd", "lane", "ln", "drive", "dr", "boulevard", "blvd",
-    "court", "ct", "place", "pl", "way", "square", "sq", "terrace", "parkway", "pkwy", "highway",
-    "hwy", "crescent", "close", "circle", "cir", "trail", "alley", "grove", "mews", "cliffs", "creek",
-    "islands", "hill", "forges", "ridge", "loop", "plaza",
+    "street",
+    "st",
+    "avenue",
+    "ave",
+    "road",
+    "rd",
+    "lane",
+    "ln",
+    "drive",
+    "dr",
+    "boulevard",
+    "blvd",
+    "court",
+    "ct",
+    "place",
+    "pl",
+    "way",
+    "square",
+    "sq",
+    "terrace",
+    "parkway",
+    "pkwy",
+    "highway",
+    "hwy",
+    "crescent",
+    "close",
+    "circle",
+    "cir",
+    "trail",
+    "alley",
+    "grove",
+    "mews",
+    "cliffs",
+    "creek",
+    "islands",
+    "hill",
+    "forges",
+    "ridge",
+    "loop",
+    "plaza",
 ];
 
 /// What a street's name ends in, written as one word, before its number.
 const COMPOUNDS: &[&str] = &[
-    "straße", "strasse", "str.", "gasse", "allee", "platz", "damm", "weg", "straat", "laan", "plein",
-    "gracht", "gatan", "vägen", "gade", "stræde", "katu", "kuja", "veien", "gata",
+    "straße", "strasse", "str.", "gasse", "allee", "platz", "damm", "weg", "straat", "laan",
+    "plein", "gracht", "gatan", "vägen", "gade", "stræde", "katu", "kuja", "veien", "gata",
 ];
 
 /// What a street's name begins with where the number follows it.
 const OPENINGS: &[&str] = &[
-    "via", "viale", "piazza", "corso", "calle", "avenida", "plaza", "paseo", "rua", "praça", "ul.",
-    "ulica", "rue", "улица", "ул.", "strada", "carrer",
+    "via",
+    "viale",
+    "piazza",
+    "corso",
+    "calle",
+    "avenida",
+    "plaza",
+    "paseo",
+    "rua",
+    "praça",
+    "ul.",
+    "ulica",
+    "rue",
+    "улица",
+    "ул.",
+    "strada",
+    "carrer",
 ];
 
 /// What a street's name begins with where the number stands before it.
-const FRENCH: &[&str] = &["rue", "avenue", "boulevard", "place", "chemin", "allée", "impasse", "quai"];
+const FRENCH: &[&str] = &[
+    "rue",
+    "avenue",
+    "boulevard",
+    "place",
+    "chemin",
+    "allée",
+    "impasse",
+    "quai",
+];
 
 /// The address whose house number is the word `number`.
 pub(super) fn find(view: View<'_>, number: Range<usize>) -> Option<Range<usize>> {
@@ -38,7 +98,9 @@ pub(super) fn find(view: View<'_>, number: Range<usize>) -> Option<Range<usize>>
 
 /// Whether a street's name may begin with these three letters in lower case.
 pub(super) fn may_begin(letters: &[u8]) -> bool {
-    FRENCH.iter().any(|word| word.as_bytes().starts_with(letters))
+    FRENCH
+        .iter()
+        .any(|word| word.as_bytes().starts_with(letters))
 }
 
 /// Whether the word before `number` could be a street's: it begins with a capital.
@@ -66,13 +128,19 @@ fn after(view: View<'_>, number: Range<usize>) -> Option<Range<usize>> {
         let end = at + bare.len();
         if index == 0 && FRENCH.contains(&bare) {
             let rest = line.split(' ').skip(2).take(4);
-            let named = rest.clone().any(|word| word.chars().next().is_some_and(char::is_uppercase));
+            let named = rest
+                .clone()
+                .any(|word| word.chars().next().is_some_and(char::is_uppercase));
             return named.then_some(number.start..number.end + 1 + street_length(line));
         }
         if !capital && !bare.ends_with("th") && !bare.ends_with("nd") && !bare.ends_with("st") {
             return None;
         }
-        if index > 0 && ENDINGS.iter().any(|ending| bare.eq_ignore_ascii_case(ending)) {
+        if index > 0
+            && ENDINGS
+                .iter()
+                .any(|ending| bare.eq_ignore_ascii_case(ending))
+        {
             return Some(number.start..end);
         }
         if bare.len() != word.len() && !word.ends_with('.') {
@@ -102,9 +170,9 @@ fn before(view: View<'_>, number: Range<usize>) -> Option<Range<usize>> {
     if capital && compound {
         return Some(base + last..number.end);
     }
-    if lower == "box" && line.to_ascii_lowercase().trim_end_matches("box").trim_end().ends_with("o.")
-        || lower == "box" && line.to_ascii_lowercase().trim_end().ends_with("po box")
-    {
+    let letters = line.bytes().filter(u8::is_ascii_alphabetic);
+    let letters: Vec<u8> = letters.map(|byte| byte.to_ascii_lowercase()).collect();
+    if lower == "box" && letters.ends_with(b"pobox") {
         return Some(base + last..number.end);
     }
     let spelled = word.chars().any(char::is_lowercase);

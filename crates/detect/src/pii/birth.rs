@@ -7,14 +7,17 @@ use super::view::View;
 
 /// The first letters of the months in the larger European languages.
 const MONTHS: &[&str] = &[
-    "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec", "mär", "mai",
-    "juin", "okt", "dez", "fév", "avr", "aoû", "déc", "ene", "abr", "ago", "dic", "gen", "mag",
-    "giu", "lug", "set", "ott", "fev", "out", "mei", "maj",
+    "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec", "mär",
+    "mai", "juin", "okt", "dez", "fév", "avr", "aoû", "déc", "ene", "abr", "ago", "dic", "gen",
+    "mag", "giu", "lug", "set", "ott", "fev", "out", "mei", "maj",
 ];
 
 /// Whether a month, or the `de` before one, may begin with these three letters.
 pub(super) fn may_begin(letters: &[u8]) -> bool {
-    letters == b"de " || MONTHS.iter().any(|month| month.as_bytes().starts_with(letters))
+    letters == b"de "
+        || MONTHS
+            .iter()
+            .any(|month| month.as_bytes().starts_with(letters))
 }
 
 /// The date that begins at `start`, between 1900 and 2035.
@@ -49,7 +52,9 @@ fn numeric(view: View<'_>, start: usize) -> Option<Range<usize>> {
         [(one, 1..=2), (two, 1..=2), (_, 2)] => is_day(4, two, one) || is_day(4, one, two),
         _ => false,
     };
-    (day && !view.at(at).is_ascii_alphanumeric() || view.at(at) == b'T' && day).then_some(start..at)
+    // The time of day may follow behind a T.
+    let ends = !view.at(at).is_ascii_alphanumeric() || view.at(at) == b'T';
+    (day && ends).then_some(start..at)
 }
 
 /// `12 March 1984`, or `12, 1984` with the month before it.
@@ -59,7 +64,9 @@ fn spelled(view: View<'_>, start: usize) -> Option<Range<usize>> {
     if !(1..=31).contains(&day) || length > 2 {
         return None;
     }
-    let suffix = view.run(start + length, 3, |byte| byte.is_ascii_lowercase() || byte == b'.');
+    let suffix = view.run(start + length, 3, |byte| {
+        byte.is_ascii_lowercase() || byte == b'.'
+    });
     let mut at = start + length + suffix;
     at += view.run(at, 2, |byte| matches!(byte, b' ' | b',' | b'-'));
     let mut first = start;

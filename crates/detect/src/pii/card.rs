@@ -87,12 +87,11 @@ fn issuer(digits: &[u8]) -> Option<Issuer> {
         (16, 62 | 67) => Some(Issuer::Strong),
         (14, _) if matches!(four, 3000..=3059 | 3095) => Some(Issuer::Strong),
         (15, _) if matches!(four, 1800 | 2131) => Some(Issuer::Strong),
-        (13 | 19, 40..=49) => Some(Issuer::Weak),
+        (13 | 19, 40..=49) | (12, 0..=9) => Some(Issuer::Weak),
         (16, _) if matches!(four, 2200..=2204 | 9792 | 8100..=8299) => Some(Issuer::Weak),
         (12..=19, 50 | 56..=69) | (15, 10..=19) | (16..=19, 30 | 35 | 36 | 38 | 39) => {
             Some(Issuer::Weak)
         }
-        (12, 0..=9) => Some(Issuer::Weak),
         _ => None,
     }
 }

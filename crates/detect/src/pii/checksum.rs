@@ -40,9 +40,8 @@ pub(super) fn variety(bytes: &[u8]) -> usize {
 
 /// Whether the digits only count up or down, as in `123456789`.
 pub(super) fn counting(bytes: &[u8]) -> bool {
-    let steps = |by| {
-        (1..bytes.len()).all(|at| (10 + digit(bytes, at) - digit(bytes, at - 1)) % 10 == by)
-    };
+    let steps =
+        |by| (1..bytes.len()).all(|at| (10 + digit(bytes, at) - digit(bytes, at - 1)) % 10 == by);
     steps(1) || steps(9)
 }
 

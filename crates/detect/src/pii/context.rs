@@ -101,7 +101,7 @@ impl Cursor {
         for (end, topic) in self.marks.iter().filter(|(end, _)| *end <= start) {
             near.mark(*topic, closeness(start - end));
         }
-        words.read_unspaced(view.slice(from..start), &mut near);
+        read_unspaced(view.slice(from..start), &mut near);
         near
     }
 }
@@ -134,7 +134,7 @@ impl Vocabulary {
         let length = view.run(end, AFTER, |byte| byte != b'\n');
         let bytes = view.head(end, length);
         self.read(bytes, &mut [0; 2], |topic, _| near.mark(topic, 1));
-        self.read_unspaced(bytes, near);
+        read_unspaced(bytes, near);
     }
 
     /// What a key says about its value.
@@ -143,7 +143,7 @@ impl Vocabulary {
         let from = key.len().saturating_sub(BEFORE);
         let tail = key.as_bytes().get(from..).unwrap_or_default();
         self.read(tail, &mut [0; 2], |topic, _| near.mark(topic, u8::MAX));
-        self.read_unspaced(tail, &mut near);
+        read_unspaced(tail, &mut near);
         near
     }
 
@@ -162,18 +162,6 @@ impl Vocabulary {
         }
     }
 
-    /// Marks the terms of scripts that do not separate words.
-    fn read_unspaced(&self, bytes: &[u8], near: &mut Near) {
-        if !bytes.iter().any(|byte| *byte >= 0xE0) {
-            return;
-        }
-        for (topic, term) in words::UNSPACED {
-            if memchr::memmem::rfind(bytes, term.as_bytes()).is_some() {
-                near.mark(*topic, closeness(BEFORE));
-            }
-        }
-    }
-
     /// Hands over every topic that the phrase belongs to.
     fn find(&self, hash: u64, mut found: impl FnMut(Topic)) {
         let mut slot = slot_of(hash);
@@ -184,6 +172,26 @@ impl Vocabulary {
             slot = (slot + 1) % SLOTS;
         }
     }
+}
+
+/// Marks the terms of scripts that do not separate words.
+fn read_unspaced(bytes: &[u8], near: &mut Near) {
+    if !bytes.iter().any(|byte| *byte >= 0xE0) {
+        return;
+    }
+    for (topic, term) in words::UNSPACED {
+        if memchr::memmem::rfind(bytes, term.as_bytes()).is_some() {
+            near.mark(*topic, closeness(BEFORE));
+        }
+    }
+}
+
+/// The first phrase of a topic.
+#[cfg(test)]
+pub(super) fn phrase_of(topic: Topic) -> &'static str {
+    let mut topics = words::PHRASES.iter();
+    let phrases = topics.find(|(known, _)| *known == topic).unwrap().1;
+    phrases.first().unwrap()
 }
 
 /// The place of a word's bit among the endings.

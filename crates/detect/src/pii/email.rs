@@ -19,35 +19,176 @@ const CREDIT: usize = 160;
 
 /// File endings that follow an `@` in names of images and packages and are no domains.
 const FILE_ENDINGS: &[&str] = &[
-    "png", "jpg", "jpeg", "gif", "svg", "webp", "ico", "pdf", "js", "mjs", "cjs", "jsx", "ts", "tsx",
-    "css", "scss", "less", "html", "htm", "json", "yaml", "yml", "toml", "xml", "map", "lock", "tgz",
-    "gz", "txt", "log", "exe", "dll", "vue", "wasm", "local", "internal", "lan", "service", "target",
-    "timer", "socket", "mount", "length", "prototype", "default", "latest", "next",
+    "png",
+    "jpg",
+    "jpeg",
+    "gif",
+    "svg",
+    "webp",
+    "ico",
+    "pdf",
+    "js",
+    "mjs",
+    "cjs",
+    "jsx",
+    "ts",
+    "tsx",
+    "css",
+    "scss",
+    "less",
+    "html",
+    "htm",
+    "json",
+    "yaml",
+    "yml",
+    "toml",
+    "xml",
+    "map",
+    "lock",
+    "tgz",
+    "gz",
+    "txt",
+    "log",
+    "exe",
+    "dll",
+    "vue",
+    "wasm",
+    "local",
+    "internal",
+    "lan",
+    "service",
+    "target",
+    "timer",
+    "socket",
+    "mount",
+    "length",
+    "prototype",
+    "default",
+    "latest",
+    "next",
 ];
 
 /// Domains that can belong to nobody, or that everybody types as a placeholder.
 const RESERVED: &[&str] = &[
-    "example.com", "example.org", "example.net", "example.edu", "test.com", "domain.com",
-    "email.com", "foo.com", "bar.com", "foo.bar", "mail.com", "company.com", "yourdomain.com",
-    "mydomain.com", "host.com", "site.com", "acme.com", "users.noreply.github.com", "x.com", "a.com",
-    "b.com", "y.com", "z.com", "abc.com", "xyz.com", "somewhere.com", "server.com", "b.c",
+    "example.com",
+    "example.org",
+    "example.net",
+    "example.edu",
+    "test.com",
+    "domain.com",
+    "email.com",
+    "foo.com",
+    "bar.com",
+    "foo.bar",
+    "mail.com",
+    "company.com",
+    "yourdomain.com",
+    "mydomain.com",
+    "host.com",
+    "site.com",
+    "acme.com",
+    "users.noreply.github.com",
+    "x.com",
+    "a.com",
+    "b.com",
+    "y.com",
+    "z.com",
+    "abc.com",
+    "xyz.com",
+    "somewhere.com",
+    "server.com",
+    "b.c",
 ];
 
 /// Local parts of machines.
 const AUTOMATIC: &[&str] = &[
-    "git", "noreply", "no-reply", "donotreply", "do-not-reply", "mailer-daemon", "postmaster",
-    "root", "www-data", "nobody", "hg", "svn", "ssh", "bounce", "bounces",
+    "git",
+    "noreply",
+    "no-reply",
+    "donotreply",
+    "do-not-reply",
+    "mailer-daemon",
+    "postmaster",
+    "root",
+    "www-data",
+    "nobody",
+    "hg",
+    "svn",
+    "ssh",
+    "bounce",
+    "bounces",
 ];
 
 /// Local parts that are placeholders when the domain is reserved.
 const PLACEHOLDER_PARTS: &[&str] = &[
-    "user", "test", "foo", "bar", "baz", "name", "you", "your", "me", "someone", "somebody", "admin",
-    "example", "email", "mail", "john", "jane", "joe", "doe", "alice", "bob", "first", "last", "my",
-    "firstname", "lastname", "person", "username", "info", "hello", "support", "contact", "sales",
-    "security", "dev", "developer", "team", "webmaster", "abuse", "a", "b", "x", "address", "login",
-    "account", "customer", "client", "demo", "sample", "guest", "owner", "member", "other", "new",
-    "old", "valid", "invalid", "tester", "testing", "carol", "charlie", "dave", "eve", "recipient",
-    "sender", "from", "to", "reply",
+    "user",
+    "test",
+    "foo",
+    "bar",
+    "baz",
+    "name",
+    "you",
+    "your",
+    "me",
+    "someone",
+    "somebody",
+    "admin",
+    "example",
+    "email",
+    "mail",
+    "john",
+    "jane",
+    "joe",
+    "doe",
+    "alice",
+    "bob",
+    "first",
+    "last",
+    "my",
+    "firstname",
+    "lastname",
+    "person",
+    "username",
+    "info",
+    "hello",
+    "support",
+    "contact",
+    "sales",
+    "security",
+    "dev",
+    "developer",
+    "team",
+    "webmaster",
+    "abuse",
+    "a",
+    "b",
+    "x",
+    "address",
+    "login",
+    "account",
+    "customer",
+    "client",
+    "demo",
+    "sample",
+    "guest",
+    "owner",
+    "member",
+    "other",
+    "new",
+    "old",
+    "valid",
+    "invalid",
+    "tester",
+    "testing",
+    "carol",
+    "charlie",
+    "dave",
+    "eve",
+    "recipient",
+    "sender",
+    "from",
+    "to",
+    "reply",
 ];
 
 /// Finds the address around every `@`.
@@ -99,7 +240,9 @@ fn is_url(view: View<'_>, start: usize) -> bool {
 }
 
 fn is_local(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'%' | b'+' | b'-' | b'\'') || byte > 127
+    byte.is_ascii_alphanumeric()
+        || matches!(byte, b'.' | b'_' | b'%' | b'+' | b'-' | b'\'')
+        || byte > 127
 }
 
 fn is_domain(byte: u8) -> bool {
@@ -113,12 +256,18 @@ fn is_host(domain: &str) -> bool {
     };
     let plausible = last.len() >= 2
         && last.len() <= 24
-        && (last.bytes().all(|byte| byte.is_ascii_alphabetic() || byte > 127)
+        && (last
+            .bytes()
+            .all(|byte| byte.is_ascii_alphabetic() || byte > 127)
             || last.starts_with("xn--"));
     let labels = rest.split('.').all(|label| {
         !label.is_empty() && label.len() <= 63 && !label.starts_with('-') && !label.ends_with('-')
     });
-    plausible && labels && !FILE_ENDINGS.iter().any(|ending| last.eq_ignore_ascii_case(ending))
+    plausible
+        && labels
+        && !FILE_ENDINGS
+            .iter()
+            .any(|ending| last.eq_ignore_ascii_case(ending))
 }
 
 fn judge(view: View<'_>, at: usize, span: Range<usize>) -> Found {
@@ -172,11 +321,25 @@ fn is_credit(view: View<'_>, start: usize) -> bool {
     let on_line = tail.get(line..).unwrap_or_default();
     let has = |text: &[u8], word: &[u8]| memchr::memmem::find(text, word).is_some();
     let line_words: [&[u8]; 11] = [
-        b"copyright", b"(c)", "©".as_bytes(), b"signed-off-by", b"co-authored-by", b"@author",
-        b"reported-by", b"maintain", b"written by", b"contributed by", b"who =",
+        b"copyright",
+        b"(c)",
+        "©".as_bytes(),
+        b"signed-off-by",
+        b"co-authored-by",
+        b"@author",
+        b"reported-by",
+        b"maintain",
+        b"written by",
+        b"contributed by",
+        b"who =",
     ];
     let keys: [&[u8]; 7] = [
-        b"author\"", b"authors\"", b"authors =", b"author:", b"maintainers\"", b"contributors\"",
+        b"author\"",
+        b"authors\"",
+        b"authors =",
+        b"author:",
+        b"maintainers\"",
+        b"contributors\"",
         b"authors:",
     ];
     line_words.iter().any(|word| has(on_line, word)) || keys.iter().any(|key| has(&tail, key))

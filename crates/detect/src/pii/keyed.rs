@@ -22,7 +22,11 @@ impl Pii {
         }
         let near = self.vocabulary.of_key(key);
         let mut found = self.judge(View::new(inner), &near)?;
-        if self.find(value).iter().any(|found| found.level >= Level::Warn) {
+        if self
+            .find(value)
+            .iter()
+            .any(|found| found.level >= Level::Warn)
+        {
             return None;
         }
         let lead = value.len() - value.trim_start().len();
@@ -41,8 +45,17 @@ impl Pii {
             why: "its key names it",
         };
         let whole = 0..view.len();
-        if let Some(number) = self.kinds.find_whole(view, near).filter(|number| number.labelled) {
-            return Some(found(number.kind.kind, number.kind.name, number.kind.severity, 90));
+        if let Some(number) = self
+            .kinds
+            .find_whole(view, near)
+            .filter(|number| number.labelled)
+        {
+            return Some(found(
+                number.kind.code,
+                number.kind.name,
+                number.kind.severity,
+                90,
+            ));
         }
         if near.has(Topic::Card) && card::find(view, 0).is_some_and(|card| card.span == whole) {
             return Some(found("credit_card", "payment card", Severity::Critical, 95));

@@ -27,12 +27,60 @@ pub(super) struct Label {
 
 /// All of them, the narrower first.
 const LABELS: &[Label] = &[
-    label("passport", "passport number", Topic::Passport, 6..11, 5, 3, Severity::High),
-    label("driver_license", "driver's licence", Topic::Licence, 5..18, 4, 6, Severity::High),
-    label("medical_record", "medical record number", Topic::Medical, 5..15, 4, 4, Severity::High),
-    label("health_insurance", "insurance number", Topic::Policy, 6..17, 5, 5, Severity::High),
-    label("bank_account", "bank account number", Topic::Account, 7..19, 7, 0, Severity::High),
-    label("vin", "vehicle identification number", Topic::Vehicle, 17..18, 3, 14, Severity::Low),
+    label(
+        "passport",
+        "passport number",
+        Topic::Passport,
+        6..11,
+        5,
+        3,
+        Severity::High,
+    ),
+    label(
+        "driver_license",
+        "driver's licence",
+        Topic::Licence,
+        5..18,
+        4,
+        6,
+        Severity::High,
+    ),
+    label(
+        "medical_record",
+        "medical record number",
+        Topic::Medical,
+        5..15,
+        4,
+        4,
+        Severity::High,
+    ),
+    label(
+        "health_insurance",
+        "insurance number",
+        Topic::Policy,
+        6..17,
+        5,
+        5,
+        Severity::High,
+    ),
+    label(
+        "bank_account",
+        "bank account number",
+        Topic::Account,
+        7..19,
+        7,
+        0,
+        Severity::High,
+    ),
+    label(
+        "vin",
+        "vehicle identification number",
+        Topic::Vehicle,
+        17..18,
+        3,
+        14,
+        Severity::Low,
+    ),
 ];
 
 const fn label(
@@ -59,7 +107,10 @@ const fn label(
 pub(super) fn find(view: View<'_>, span: Range<usize>, near: &Near) -> Option<&'static Label> {
     let value = view.slice(span);
     let digits = value.iter().filter(|byte| byte.is_ascii_digit()).count();
-    let letters = value.iter().filter(|byte| byte.is_ascii_alphabetic()).count();
+    let letters = value
+        .iter()
+        .filter(|byte| byte.is_ascii_alphabetic())
+        .count();
     let only_digits = digits == value.len();
     if uniform(value) || only_digits && counting(value) && value.len() > 9 {
         return None;
@@ -100,7 +151,11 @@ fn is_vin(value: &[u8]) -> bool {
             .get(usize::from(byte.wrapping_sub(b'A')))
             .map_or(0, |digit| u32::from(digit - b'0')),
     };
-    let sum: u32 = upper.iter().zip(WEIGHTS).map(|(byte, by)| weight(byte) * by).sum();
+    let sum: u32 = upper
+        .iter()
+        .zip(WEIGHTS)
+        .map(|(byte, by)| weight(byte) * by)
+        .sum();
     let wanted = match sum % 11 {
         10 => b'X',
         rest => b'0' + u8::try_from(rest).unwrap_or(0),

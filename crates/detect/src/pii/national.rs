@@ -28,7 +28,8 @@ const RUNS: usize = 20;
 /// dash or slash); anything else stands for itself.
 #[derive(Debug)]
 pub(super) struct Kind {
-    pub(super) kind: &'static str,
+    /// The type in the words that filters use.
+    pub(super) code: &'static str,
     pub(super) name: &'static str,
     pub(super) topic: Topic,
     /// Shapes that need a label.
@@ -141,7 +142,8 @@ impl Kinds {
             if label <= best {
                 continue;
             }
-            if let Some(end) = holds(view, start, shape).filter(|end| !view.is_literal(start, *end)) {
+            if let Some(end) = holds(view, start, shape).filter(|end| !view.is_literal(start, *end))
+            {
                 best = label;
                 found = Some(Match {
                     kind: shape.kind,
@@ -210,7 +212,7 @@ fn holds(view: View<'_>, start: usize, shape: &Shape) -> Option<usize> {
 
 /// A kind of high severity, as most of them are.
 const fn high(
-    kind: &'static str,
+    code: &'static str,
     name: &'static str,
     topic: Topic,
     labelled: &'static [&'static str],
@@ -218,7 +220,7 @@ const fn high(
     check: fn(&[u8]) -> bool,
 ) -> Kind {
     Kind {
-        kind,
+        code,
         name,
         topic,
         labelled,
@@ -230,7 +232,7 @@ const fn high(
 }
 
 /// Every kind of every part of the world.
-fn all() -> impl Iterator<Item = &'static Kind> {
+pub(super) fn all() -> impl Iterator<Item = &'static Kind> {
     [
         americas::KINDS,
         europe::KINDS,
@@ -300,9 +302,8 @@ fn first_runs(pattern: &str) -> Vec<(bool, usize)> {
         let mut length = 0;
         for wanted in pattern.bytes() {
             match wanted {
-                b'9' if is_digit => length += 1,
+                b'0'..=b'9' if is_digit => length += 1,
                 b'A' if !is_digit => length += 1,
-                b'0'..=b'8' if is_digit => length += 1,
                 b'X' => {
                     // Either class may go on or stop here.
                     runs.push((is_digit, length));

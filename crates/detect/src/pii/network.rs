@@ -65,9 +65,14 @@ fn ends_address(view: View<'_>, at: usize) -> bool {
 /// Whether the four numbers are named as a version, a product or a section.
 fn is_version(view: View<'_>, start: usize) -> bool {
     let tail = view.tail(start, 24).to_ascii_lowercase();
-    let named: [&[u8]; 7] = [b"version", b"ver.", b"release", b"section", b"oid", b"build", b"rev"];
+    let named: [&[u8]; 7] = [
+        b"version", b"ver.", b"release", b"section", b"oid", b"build", b"rev",
+    ];
     let product = view.before(start, 1) == b'/' && view.before(start, 2).is_ascii_alphabetic();
-    product || named.iter().any(|word| memchr::memmem::find(&tail, word).is_some())
+    product
+        || named
+            .iter()
+            .any(|word| memchr::memmem::find(&tail, word).is_some())
 }
 
 /// What an address amounts to; nothing if it can be nobody's.
@@ -82,7 +87,13 @@ fn level_of_v4(address: Ipv4Addr, next: u8) -> Option<Level> {
     if nobody {
         return None;
     }
-    let common = [[8, 8, 8, 8], [8, 8, 4, 4], [1, 1, 1, 1], [1, 0, 0, 1], [9, 9, 9, 9]];
+    let common = [
+        [8, 8, 8, 8],
+        [8, 8, 4, 4],
+        [1, 1, 1, 1],
+        [1, 0, 0, 1],
+        [9, 9, 9, 9],
+    ];
     // Arcs of object identifiers: X.500 attributes and extensions, and ISO organizations.
     let object = matches!(octets, [2, 5 | 16 | 23, ..] | [1, 2 | 3, ..]);
     let small = octets.iter().all(|octet| *octet < 20);

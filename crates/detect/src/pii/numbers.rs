@@ -20,6 +20,8 @@ const LONGEST_NUMBER: usize = 18;
 const SPREAD: usize = 26;
 /// The fewest digits of anything but a date, an address or a machine.
 const FEWEST: usize = 5;
+/// The same if there are letters among them.
+const FEWEST_MIXED: usize = 4;
 
 /// One word with a digit in it, and what stands before it.
 struct Candidate<'a> {
@@ -53,7 +55,8 @@ impl Pii {
                 continue;
             }
             let digits = spread(view, word.start);
-            let near = if opens && digits >= FEWEST {
+            let enough = digits >= FEWEST || !plain && digits >= FEWEST_MIXED;
+            let near = if opens && enough {
                 cursor.before(&self.vocabulary, view, word.start)
             } else {
                 Near::none()
@@ -85,10 +88,12 @@ fn is_worth(view: View<'_>, word: &Range<usize>, plain: bool) -> bool {
     let separator = view.at(word.end);
     let next = view.at(word.end + 1);
     if !plain {
-        let account = word.len() == 4 && view.at(word.start).is_ascii_uppercase();
+        // The first group of a bank account, or of a number with letters in it.
+        let group = word.len() == 4 && !view.at(word.start + 1).is_ascii_lowercase();
         return match separator {
-            b':' | b'-' | b'.' => next.is_ascii_hexdigit(),
-            b' ' => account && next.is_ascii_alphanumeric(),
+            b':' | b'.' => next.is_ascii_hexdigit(),
+            b'-' => next.is_ascii_hexdigit() || group && next.is_ascii_uppercase(),
+            b' ' => group && next.is_ascii_alphanumeric(),
             _ => false,
         };
     }
@@ -100,7 +105,8 @@ fn is_worth(view: View<'_>, word: &Range<usize>, plain: bool) -> bool {
             address::may_begin(word) || birth::may_begin(word)
         }
         b')' => view.before(word.start, 1) == b'(',
-        b',' => next == b' ' && view.at(word.end + 2).is_ascii_digit(),
+        // The year of a date behind its day.
+        b',' if view.run(word.end + 2, 5, |byte| byte.is_ascii_digit()) == 4 => true,
         _ if separator.is_ascii_lowercase() => false,
         _ => view.before(word.start, 1) == b' ' && address::may_follow(view, word.start),
     }
@@ -109,15 +115,21 @@ fn is_worth(view: View<'_>, word: &Range<usize>, plain: bool) -> bool {
 /// Counts the digits from `start` on that one number could have, through its separators.
 fn spread(view: View<'_>, start: usize) -> usize {
     let mut digits = 0;
-    let mut gap = 0;
+    let mut letters = 0;
+    let mut separators = 0;
     for byte in view.head(start, SPREAD) {
         match byte {
             b'0'..=b'9' => {
                 digits += 1;
-                gap = 0;
+                separators = 0;
             }
-            b' ' | b'-' | b'.' | b'/' | b'(' | b')' | b'+' if gap < 2 => gap += 1,
-            byte if byte.is_ascii_alphabetic() && gap < 12 => gap += 1,
+            b' ' | b'-' | b'.' | b'/' | b'(' | b')' | b'+' | b',' if separators < 2 => {
+                separators += 1;
+            }
+            byte if byte.is_ascii_alphabetic() && letters < 12 => {
+                letters += 1;
+                separators = 0;
+            }
             _ => break,
         }
     }
@@ -136,7 +148,7 @@ impl Candidate<'_> {
             return self.birthday().or_else(|| self.address());
         }
         if !self.opens {
-            return self.phone();
+            return self.phone().or_else(|| self.led_by_letters());
         }
         self.card()
             .or_else(|| self.number())
@@ -147,7 +159,7 @@ impl Candidate<'_> {
 
     /// What a word of letters and digits can be.
     fn mixed(&self) -> Option<Found> {
-        if self.digits < 4 {
+        if self.digits < FEWEST_MIXED {
             return None;
         }
         let special = self.account().or_else(|| self.wallet());
@@ -155,6 +167,7 @@ impl Candidate<'_> {
             return special;
         }
         self.national(self.word.start)
+            .or_else(|| self.led_by_letters())
             .or_else(|| self.label())
             .or_else(|| self.birthday())
     }
@@ -173,14 +186,18 @@ impl Candidate<'_> {
             .or_else(|| self.led_by_letters());
         match national {
             Some(found) if found.confidence >= 90 || !self.near.has(Topic::Phone) => Some(found),
-            national => self.phone().or(national),
+            // A call that is only hinted at gives way to any number that is named.
+            national => self
+                .phone()
+                .filter(|phone| phone.confidence > phone::HINTED || self.label().is_none())
+                .or(national),
         }
     }
 
     fn national(&self, start: usize) -> Option<Found> {
         let matched = self.pii.kinds.find(self.view, start, &self.near)?;
         Some(Found {
-            kind: matched.kind.kind,
+            kind: matched.kind.code,
             name: matched.kind.name,
             severity: matched.kind.severity,
             confidence: if matched.labelled { 95 } else { 75 },
@@ -200,7 +217,9 @@ impl Candidate<'_> {
         if !matches!(self.view.before(start, 1), b' ' | b'-') {
             return None;
         }
-        let letters = self.view.run_back(start - 1, 3, |byte| byte.is_ascii_alphabetic());
+        let letters = self
+            .view
+            .run_back(start - 1, 3, |byte| byte.is_ascii_alphabetic());
         let first = start - 1 - letters;
         ((1..=2).contains(&letters) && self.view.opens(first))
             .then(|| self.national(first))

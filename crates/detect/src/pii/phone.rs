@@ -12,6 +12,8 @@ use super::view::View;
 /// The most digits of a number by E.164, and room for a trunk prefix.
 const DIGITS: usize = 17;
 const GROUPS: usize = 8;
+/// The confidence in a number that is only in the place of a telephone number.
+pub(super) const HINTED: u8 = 60;
 
 /// The calling codes in use, by their length.
 const CODES_1: &[u64] = &[1, 7];
@@ -40,7 +42,7 @@ struct Groups {
     count: usize,
     lengths: [usize; GROUPS],
     separators: [u8; GROUPS],
-    groups: usize,
+    parts: usize,
 }
 
 /// The telephone number whose first digit stands at `digit`.
@@ -78,7 +80,9 @@ pub(super) fn is_whole(view: View<'_>) -> bool {
 
 fn by_shape(view: View<'_>, groups: &Groups) -> Option<(u8, &'static str)> {
     if groups.plus {
-        return groups.is_international().then_some((90, "international form with a calling code"));
+        return groups
+            .is_international()
+            .then_some((90, "international form with a calling code"));
     }
     if !groups.opens(view) {
         return None;
@@ -89,7 +93,10 @@ fn by_shape(view: View<'_>, groups: &Groups) -> Option<(u8, &'static str)> {
     if groups.is_date() {
         return None;
     }
-    if groups.area && groups.groups > 1 && (9..=12).contains(&groups.count) {
+    if groups.parts > 1 && groups.has_exit_code() {
+        return Some((75, "international form with an exit code"));
+    }
+    if groups.area && groups.parts > 1 && (9..=12).contains(&groups.count) {
         return Some((75, "area code in parentheses"));
     }
     groups
@@ -98,18 +105,27 @@ fn by_shape(view: View<'_>, groups: &Groups) -> Option<(u8, &'static str)> {
 }
 
 fn by_label(groups: &Groups, near: &Near) -> Option<(u8, &'static str)> {
-    let grouped = groups.groups > 1;
+    let grouped = groups.parts > 1;
     let enough = if grouped { 6 } else { 7 };
-    let fraction = groups.groups == 2 && groups.separators().contains(&b'.');
-    let short = groups.lengths().iter().filter(|length| **length == 1).count();
-    if groups.count > 15 || groups.count < enough || short > 2 || fraction || counting(groups.digits()) {
+    let fraction = groups.parts == 2 && groups.separators().contains(&b'.');
+    let short = groups
+        .lengths()
+        .iter()
+        .filter(|length| **length == 1)
+        .count();
+    if groups.count > 15
+        || groups.count < enough
+        || short > 2
+        || fraction
+        || counting(groups.digits())
+    {
         return None;
     }
     if near.has(Topic::Phone) {
         return Some((80, "named as a telephone number"));
     }
     (near.has(Topic::Calling) && (grouped || is_mobile(groups.digits())))
-        .then_some((60, "in the place of a telephone number"))
+        .then_some((HINTED, "in the place of a telephone number"))
 }
 
 /// Chinese and Indian mobile numbers are written without any grouping.
@@ -127,12 +143,12 @@ impl Groups {
     }
 
     fn lengths(&self) -> &[usize] {
-        self.lengths.get(..self.groups).unwrap_or_default()
+        self.lengths.get(..self.parts).unwrap_or_default()
     }
 
     fn separators(&self) -> &[u8] {
         self.separators
-            .get(..self.groups.saturating_sub(1))
+            .get(..self.parts.saturating_sub(1))
             .unwrap_or_default()
     }
 
@@ -142,16 +158,26 @@ impl Groups {
         view.opens(self.start) && !(spaced && view.follows_digits(self.start))
     }
 
+    /// Two zeros, a calling code in use and a number behind it.
+    fn has_exit_code(&self) -> bool {
+        let digits = self.digits();
+        digits.starts_with(b"00")
+            && (10..=16).contains(&self.count)
+            && digits.get(2..).is_some_and(has_calling_code)
+            && self
+                .lengths()
+                .first()
+                .is_some_and(|first| (4..=6).contains(first))
+    }
+
     /// A plus, a calling code in use and as many digits as E.164 allows.
     fn is_international(&self) -> bool {
         let digits = self.digits();
-        let three = number(digits, 0, 3);
-        let known = CODES_1.contains(&number(digits, 0, 1))
-            || CODES_2.contains(&number(digits, 0, 2))
-            || matches!(three, 211..=269 | 290..=299 | 350..=389 | 420..=429 | 500..=509)
-            || matches!(three, 590..=599 | 670..=692 | 800 | 808 | 850..=888 | 960..=998);
-        let enough = if self.groups > 1 { 8 } else { 9 };
-        known && (enough..=16).contains(&self.count) && !counting(digits) && !self.is_far_date()
+        let enough = if self.parts > 1 { 8 } else { 9 };
+        has_calling_code(digits)
+            && (enough..=16).contains(&self.count)
+            && !counting(digits)
+            && !self.is_far_date()
     }
 
     /// Three, three and four digits; neither area nor exchange begins with 0 or 1.
@@ -165,8 +191,10 @@ impl Groups {
         };
         let separators = self.separators();
         let even = self.area
-            || separators.windows(2).all(|pair| pair.first() == pair.last())
-            || self.groups == 4;
+            || separators
+                .windows(2)
+                .all(|pair| pair.first() == pair.last())
+            || self.parts == 4;
         national.is_some_and(|national| {
             even && !separators.contains(&b'/')
                 && matches!(national.first(), Some(b'2'..=b'9'))
@@ -179,12 +207,15 @@ impl Groups {
         let digits = self.digits();
         let zero = matches!(digits, [b'0', b'1'..=b'9', ..]) && !counting(digits);
         let lengths = self.lengths();
-        if self.groups == 1 {
+        if self.parts == 1 {
             let mobile = matches!(digits, [_, b'6' | b'7', ..]);
             return zero && (self.count == 11 || self.count == 10 && mobile);
         }
         let separators = self.separators();
-        let even = separators.iter().skip(1).all(|byte| Some(byte) == separators.get(1));
+        let even = separators
+            .iter()
+            .skip(1)
+            .all(|byte| Some(byte) == separators.get(1));
         let pairs = lengths == [2; 5];
         // Five and four are a postal code of the United States.
         let postal = lengths == [5, 4];
@@ -192,7 +223,7 @@ impl Groups {
         let sizes = lengths.iter().all(|length| *length >= 2)
             && lengths.first().is_some_and(|first| *first <= 5)
             && (pairs || lengths.iter().any(|length| *length >= 3));
-        zero && even && sizes && (9..=11).contains(&self.count) && (pairs || !dotted) && !postal
+        zero && even && sizes && (9..=12).contains(&self.count) && (pairs || !dotted) && !postal
     }
 
     /// Whether this is a date past the year 9999, which is written with a plus.
@@ -204,11 +235,10 @@ impl Groups {
     fn is_date(&self) -> bool {
         let digits = self.digits();
         let (year, month, day) = match self.lengths() {
-            [4, 2] => return true,
             [4, 2, 2, ..] | [8, 6] | [8] => (0, 4, 6),
             [2, 2, 4, ..] => (4, 2, 0),
             [2, 2, 2] | [2, 2, 2, 2 | 4, ..] => (0, 2, 4),
-            [1 | 2, 1 | 2, 4, ..] => return true,
+            [4, 2] | [1 | 2, 1 | 2, 4, ..] => return true,
             _ => return false,
         };
         let part = |at: usize| number(digits, at, at + 2);
@@ -217,9 +247,17 @@ impl Groups {
         } else {
             (1800..2200).contains(&number(digits, year, year + 4))
         };
-        year_ok
-            && (is_day(4, part(month), part(day)) || is_day(4, part(day), part(month)))
+        year_ok && (is_day(4, part(month), part(day)) || is_day(4, part(day), part(month)))
     }
+}
+
+/// Whether the digits begin with a calling code in use.
+fn has_calling_code(digits: &[u8]) -> bool {
+    let three = number(digits, 0, 3);
+    CODES_1.contains(&number(digits, 0, 1))
+        || CODES_2.contains(&number(digits, 0, 2))
+        || matches!(three, 211..=269 | 290..=299 | 350..=389 | 420..=429 | 500..=509)
+        || matches!(three, 590..=599 | 670..=692 | 800 | 808 | 850..=888 | 960..=998)
 }
 
 /// Reads groups of digits from `digit` on, with the plus or parenthesis before it.
@@ -240,7 +278,7 @@ fn read(view: View<'_>, digit: usize) -> Option<Groups> {
         count: 0,
         lengths: [0; GROUPS],
         separators: [0; GROUPS],
-        groups: 0,
+        parts: 0,
     };
     let mut at = digit;
     let mut inside = area;
@@ -250,15 +288,15 @@ fn read(view: View<'_>, digit: usize) -> Option<Groups> {
             *groups.digits.get_mut(groups.count)? = *byte;
             groups.count += 1;
         }
-        *groups.lengths.get_mut(groups.groups)? = length;
-        groups.groups += 1;
+        *groups.lengths.get_mut(groups.parts)? = length;
+        groups.parts += 1;
         at += length + usize::from(inside);
         groups.end = at;
-        let gap = gap(view, at, inside, groups.groups);
+        let gap = gap(view, at, inside, groups.parts);
         let Some((gap, opens)) = gap else {
             break;
         };
-        if let Some(slot) = groups.separators.get_mut(groups.groups - 1) {
+        if let Some(slot) = groups.separators.get_mut(groups.parts - 1) {
             *slot = view.at(at);
         }
         groups.area |= opens;
@@ -293,18 +331,31 @@ fn gap(view: View<'_>, at: usize, closed: bool, groups: usize) -> Option<(usize,
 
 /// Whether a number may end here; the x of an extension may follow.
 fn ends(view: View<'_>, at: usize) -> bool {
-    view.closes(at) || matches!(view.at(at), b'x' | b'X') && view.at(at + 1).is_ascii_digit()
+    let next = view.at(at + 1);
+    match view.at(at) {
+        b'x' | b'X' => next.is_ascii_digit(),
+        b'-' => !next.is_ascii_digit(),
+        _ => view.closes(at),
+    }
 }
 
 /// The end of the number with its extension.
 fn extension(view: View<'_>, end: usize) -> usize {
     let gap = view.run(end, 2, |byte| matches!(byte, b' ' | b','));
-    let word = [b"extension ".as_slice(), b"ext. ", b"ext.", b"ext ", b"ext", b"x", b"#"]
-        .into_iter()
-        .find(|word| {
-            view.slice(end + gap..end + gap + word.len())
-                .eq_ignore_ascii_case(word)
-        });
+    let word = [
+        b"extension ".as_slice(),
+        b"ext. ",
+        b"ext.",
+        b"ext ",
+        b"ext",
+        b"x",
+        b"#",
+    ]
+    .into_iter()
+    .find(|word| {
+        view.slice(end + gap..end + gap + word.len())
+            .eq_ignore_ascii_case(word)
+    });
     let Some(word) = word else {
         return end;
     };

@@ -115,7 +115,6 @@ impl<'a> View<'a> {
     pub(super) fn follows_digits(self, at: usize) -> bool {
         self.before(at, 1) == b' ' && self.before(at, 2).is_ascii_digit()
     }
-
 }
 
 /// The place of the next ASCII digit at or after `from`.

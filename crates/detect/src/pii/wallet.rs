@@ -2,6 +2,8 @@
 
 use sha2::{Digest, Sha256};
 
+use super::checksum::variety;
+
 /// The length of the shortest address.
 pub(super) const SHORTEST: usize = 26;
 
@@ -29,8 +31,7 @@ fn is_ethereum(word: &[u8]) -> bool {
     let Some(digits) = word.strip_prefix(b"0x") else {
         return false;
     };
-    let kinds = |byte: &u8| digits.iter().filter(|other| *other == byte).count() < 20;
-    digits.iter().all(u8::is_ascii_hexdigit) && digits.first().is_some_and(kinds)
+    digits.iter().all(u8::is_ascii_hexdigit) && variety(digits) > 6
 }
 
 /// A version, twenty bytes and four of their double SHA-256, in base 58.

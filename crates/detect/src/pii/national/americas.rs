@@ -8,26 +8,184 @@ use crate::pii::context::Topic;
 
 /// The kinds of this part of the world.
 pub(super) const KINDS: &[Kind] = &[
-    high("ssn", "US social security number", Topic::Ssn, &["999_99_9999"], &["999-99-9999"], ssn).unchecked().rated(Severity::Critical),
-    high("us_itin", "US individual taxpayer number", Topic::Itin, &["999_99_9999"], &["999-99-9999"], itin).unchecked().rated(Severity::Critical),
-    high("us_ein", "US employer identification number", Topic::Ein, &["99-9999999", "999999999"], &[], |id| number(id, 0, 2) != 0 && !uniform(id)).unchecked().rated(Severity::Medium),
-    high("us_mbi", "US Medicare beneficiary identifier", Topic::Medicare, &["9AX9_AX9_AA99"], &["9AX9-AX9-AA99"], mbi).unchecked(),
-    high("us_npi", "US provider identifier", Topic::Npi, &["9999999999"], &[], npi).rated(Severity::Low),
-    high("us_dea", "US DEA registration", Topic::Dea, &["AX9999999"], &[], dea).rated(Severity::Medium),
-    high("us_routing_number", "US bank routing number", Topic::Routing, &["999999999", "9999-9999-9"], &[], aba).rated(Severity::Medium),
-    high("ca_sin", "Canadian social insurance number", Topic::Sin, &["999_999_999"], &[], |id| !matches!(digit(id, 0), 0 | 8) && luhn(id) && !uniform(id)).rated(Severity::Critical),
-    high("br_cpf", "Brazilian CPF", Topic::Cpf, &["999_999_999_99"], &["999.999.999-99", "99999999999", "999999999-99"], cpf),
-    high("br_cnpj", "Brazilian CNPJ", Topic::Cnpj, &["99_999_999_9999_99"], &["99.999.999/9999-99"], cnpj).rated(Severity::Low),
-    high("mx_curp", "Mexican CURP", Topic::Curp, &["AAAA999999AAAAAAX9"], &["AAAA999999AAAAAAX9"], curp),
-    high("mx_rfc", "Mexican RFC", Topic::Rfc, &["AAAA999999XXX"], &["AAAA999999XXX"], rfc).rated(Severity::Medium),
-    high("ar_cuit", "Argentine CUIT", Topic::Cuit, &["99_99999999_9"], &["99-99999999-9"], cuit).rated(Severity::Medium),
-    high("ar_dni", "Argentine or Peruvian DNI", Topic::SpanishId, &["99.999.999", "99999999"], &[], |id| digit(id, 0) != 0 && !uniform(id)).unchecked(),
-    high("cl_rut", "Chilean RUT", Topic::Rut, &["99999999-X", "9999999-X", "99999999X"], &["99.999.999-X", "9.999.999-X"], rut),
-    high("co_cedula", "Colombian cédula", Topic::ColombianId, &["9.999.999.999", "99.999.999", "9999999999", "99999999"], &[], |id| digit(id, 0) != 0 && !uniform(id)).unchecked(),
-    high("co_nit", "Colombian NIT", Topic::ColombianId, &["999_999_999_9"], &["999.999.999-9"], nit).rated(Severity::Low),
-    high("pe_ruc", "Peruvian RUC", Topic::PeruvianId, &["99999999999"], &[], ruc).rated(Severity::Medium),
-    high("ec_cedula", "Ecuadorian cédula", Topic::EcuadorianId, &["999999999_9"], &[], |id| (1..=24).contains(&number(id, 0, 2)) && digit(id, 2) < 6 && luhn(id)),
-    high("do_cedula", "Dominican cédula", Topic::DominicanId, &["999_9999999_9"], &["999-9999999-9"], |id| luhn(id) && !uniform(id)),
+    high(
+        "ssn",
+        "US social security number",
+        Topic::Ssn,
+        &["999_99_9999"],
+        &["999-99-9999"],
+        ssn,
+    )
+    .unchecked()
+    .rated(Severity::Critical),
+    high(
+        "us_itin",
+        "US individual taxpayer number",
+        Topic::Itin,
+        &["999_99_9999"],
+        &["999-99-9999"],
+        itin,
+    )
+    .unchecked()
+    .rated(Severity::Critical),
+    high(
+        "us_ein",
+        "US employer identification number",
+        Topic::Ein,
+        &["99-9999999", "999999999"],
+        &[],
+        |id| number(id, 0, 2) != 0 && !uniform(id),
+    )
+    .unchecked()
+    .rated(Severity::Medium),
+    high(
+        "us_mbi",
+        "US Medicare beneficiary identifier",
+        Topic::Medicare,
+        &["9AX9_AX9_AA99"],
+        &["9AX9-AX9-AA99"],
+        mbi,
+    )
+    .unchecked(),
+    high(
+        "us_npi",
+        "US provider identifier",
+        Topic::Npi,
+        &["9999999999"],
+        &[],
+        npi,
+    )
+    .rated(Severity::Low),
+    high(
+        "us_dea",
+        "US DEA registration",
+        Topic::Dea,
+        &["AX9999999"],
+        &[],
+        dea,
+    )
+    .rated(Severity::Medium),
+    high(
+        "us_routing_number",
+        "US bank routing number",
+        Topic::Routing,
+        &["999999999", "9999-9999-9"],
+        &[],
+        aba,
+    )
+    .rated(Severity::Medium),
+    high(
+        "ca_sin",
+        "Canadian social insurance number",
+        Topic::Sin,
+        &["999_999_999"],
+        &[],
+        |id| !matches!(digit(id, 0), 0 | 8) && luhn(id) && !uniform(id),
+    )
+    .rated(Severity::Critical),
+    high(
+        "br_cpf",
+        "Brazilian CPF",
+        Topic::Cpf,
+        &["999_999_999_99"],
+        &["999.999.999-99", "99999999999", "999999999-99"],
+        cpf,
+    ),
+    high(
+        "br_cnpj",
+        "Brazilian CNPJ",
+        Topic::Cnpj,
+        &["99_999_999_9999_99"],
+        &["99.999.999/9999-99"],
+        cnpj,
+    )
+    .rated(Severity::Low),
+    high(
+        "mx_curp",
+        "Mexican CURP",
+        Topic::Curp,
+        &["AAAA999999AAAAAAX9"],
+        &["AAAA999999AAAAAAX9"],
+        curp,
+    ),
+    high(
+        "mx_rfc",
+        "Mexican RFC",
+        Topic::Rfc,
+        &["AAAA999999XXX"],
+        &["AAAA999999XXX"],
+        rfc,
+    )
+    .rated(Severity::Medium),
+    high(
+        "ar_cuit",
+        "Argentine CUIT",
+        Topic::Cuit,
+        &["99_99999999_9"],
+        &["99-99999999-9"],
+        cuit,
+    )
+    .rated(Severity::Medium),
+    high(
+        "ar_dni",
+        "Argentine or Peruvian DNI",
+        Topic::SpanishId,
+        &["99.999.999", "99999999"],
+        &[],
+        |id| digit(id, 0) != 0 && !uniform(id),
+    )
+    .unchecked(),
+    high(
+        "cl_rut",
+        "Chilean RUT",
+        Topic::Rut,
+        &["99999999-X", "9999999-X", "99999999X"],
+        &["99.999.999-X", "9.999.999-X"],
+        rut,
+    ),
+    high(
+        "co_cedula",
+        "Colombian cédula",
+        Topic::ColombianId,
+        &["9.999.999.999", "99.999.999", "9999999999", "99999999"],
+        &[],
+        |id| digit(id, 0) != 0 && !uniform(id),
+    )
+    .unchecked(),
+    high(
+        "co_nit",
+        "Colombian NIT",
+        Topic::ColombianId,
+        &["999_999_999_9"],
+        &["999.999.999-9"],
+        nit,
+    )
+    .rated(Severity::Low),
+    high(
+        "pe_ruc",
+        "Peruvian RUC",
+        Topic::PeruvianId,
+        &["99999999999"],
+        &[],
+        ruc,
+    )
+    .rated(Severity::Medium),
+    high(
+        "ec_cedula",
+        "Ecuadorian cédula",
+        Topic::EcuadorianId,
+        &["999999999_9"],
+        &[],
+        |id| (1..=24).contains(&number(id, 0, 2)) && digit(id, 2) < 6 && luhn(id),
+    ),
+    high(
+        "do_cedula",
+        "Dominican cédula",
+        Topic::DominicanId,
+        &["999_9999999_9"],
+        &["999-9999999-9"],
+        |id| luhn(id) && !uniform(id),
+    ),
 ];
 
 /// Area, group and serial are all issued ones.

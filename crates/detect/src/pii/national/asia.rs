@@ -10,49 +10,172 @@ use crate::pii::context::Topic;
 
 /// The kinds of this part of the world.
 pub(super) const KINDS: &[Kind] = &[
-    high("in_aadhaar", "Indian Aadhaar number", Topic::Aadhaar, &["9999_9999_9999"],
+    high(
+        "in_aadhaar",
+        "Indian Aadhaar number",
+        Topic::Aadhaar,
+        &["9999_9999_9999"],
         &["9999 9999 9999", "9999-9999-9999"],
-        |id| digit(id, 0) > 1 && verhoeff(id) && !uniform(id)),
-    high("in_pan", "Indian PAN", Topic::IndianPan, &["AAAAA9999A"], &["AAAAA9999A"], pan).unchecked(),
-    high("in_gstin", "Indian GSTIN", Topic::IndianGst, &["99AAAAA9999AXAX"],
-        &["99AAAAA9999AXAX"], gstin).rated(Severity::Low),
-    high("in_voter_id", "Indian voter number", Topic::IndianVoter, &["AAA9999999"], &[],
-        |id| !uniform(id.get(3..).unwrap_or_default())).unchecked(),
-    high("cn_resident_id", "Chinese resident identity number", Topic::ChineseId,
-        &["99999999999999999X"], &["99999999999999999X"], chinese),
-    high("jp_my_number", "Japanese individual number", Topic::JapaneseId, &["9999_9999_9999"], &[],
-        japanese),
-    high("kr_rrn", "Korean resident registration number", Topic::KoreanId, &["999999_9999999"],
-        &["999999-9999999"], korean).unchecked(),
-    high("sg_nric", "Singaporean NRIC or FIN", Topic::SingaporeId, &["A9999999A"], &["A9999999A"],
-        nric),
-    high("th_citizen_id", "Thai citizen number", Topic::ThaiId, &["9_9999_99999_99_9"],
-        &["9-9999-99999-99-9", "9 9999 99999 99 9"], thai),
-    high("id_nik", "Indonesian NIK", Topic::IndonesianId, &["9999999999999999",
-        "999999_999999_9999"], &[], nik).unchecked(),
-    high("my_mykad", "Malaysian MyKad number", Topic::MalaysianId, &["999999_99_9999"],
-        &["999999-99-9999"], |id| is_yymmdd(id, 0) && number(id, 6, 8) != 0).unchecked(),
-    high("tw_id", "Taiwanese identity number", Topic::TaiwaneseId, &["A999999999"], &[],
-        taiwanese),
-    high("hk_id", "Hong Kong identity card", Topic::HongKongId, &["A999999X"],
-        &["A999999(X)", "AA999999(X)"], hong_kong),
-    high("pk_cnic", "Pakistani CNIC", Topic::PakistaniId, &["99999_9999999_9"],
-        &["99999-9999999-9"], |id| matches!(digit(id, 0), 1..=7) && digit(id, 12) != 0).unchecked(),
-    high("il_id", "Israeli identity number", Topic::IsraeliId, &["999999999", "99999999_9"], &[],
-        |id| luhn(id) && !uniform(id)),
-    high("ae_emirates_id", "Emirates identity number", Topic::EmiratesId, &["999_9999_9999999_9"],
-        &["999-9999-9999999-9"], |id| number(id, 0, 3) == 784 && luhn(id)),
-    high("sa_id", "Saudi identity or residence number", Topic::SaudiId, &["9999999999"], &[],
-        |id| matches!(digit(id, 0), 1 | 2) && luhn(id)),
-    high("ph_tin", "Philippine TIN", Topic::PhilippineTax, &["999_999_999", "999_999_999_999"],
-        &[], philippine),
-    high("kr_brn", "Korean business number", Topic::KoreanId, &["999_99_99999"], &["999-99-99999"],
-        korean_business).rated(Severity::Low),
+        |id| digit(id, 0) > 1 && verhoeff(id) && !uniform(id),
+    ),
+    high(
+        "in_pan",
+        "Indian PAN",
+        Topic::IndianPan,
+        &["AAAAA9999A"],
+        &["AAAAA9999A"],
+        pan,
+    )
+    .unchecked(),
+    high(
+        "in_gstin",
+        "Indian GSTIN",
+        Topic::IndianGst,
+        &["99AAAAA9999AXAX"],
+        &["99AAAAA9999AXAX"],
+        gstin,
+    )
+    .rated(Severity::Low),
+    high(
+        "in_voter_id",
+        "Indian voter number",
+        Topic::IndianVoter,
+        &["AAA9999999"],
+        &[],
+        |id| !uniform(id.get(3..).unwrap_or_default()),
+    )
+    .unchecked(),
+    high(
+        "cn_resident_id",
+        "Chinese resident identity number",
+        Topic::ChineseId,
+        &["99999999999999999X"],
+        &["99999999999999999X"],
+        chinese,
+    ),
+    high(
+        "jp_my_number",
+        "Japanese individual number",
+        Topic::JapaneseId,
+        &["9999_9999_9999"],
+        &[],
+        japanese,
+    ),
+    high(
+        "kr_rrn",
+        "Korean resident registration number",
+        Topic::KoreanId,
+        &["999999_9999999"],
+        &["999999-9999999"],
+        korean,
+    )
+    .unchecked(),
+    high(
+        "sg_nric",
+        "Singaporean NRIC or FIN",
+        Topic::SingaporeId,
+        &["A9999999A"],
+        &["A9999999A"],
+        nric,
+    ),
+    high(
+        "th_citizen_id",
+        "Thai citizen number",
+        Topic::ThaiId,
+        &["9_9999_99999_99_9"],
+        &["9-9999-99999-99-9", "9 9999 99999 99 9"],
+        thai,
+    ),
+    high(
+        "id_nik",
+        "Indonesian NIK",
+        Topic::IndonesianId,
+        &["9999999999999999", "999999_999999_9999"],
+        &[],
+        nik,
+    )
+    .unchecked(),
+    high(
+        "my_mykad",
+        "Malaysian MyKad number",
+        Topic::MalaysianId,
+        &["999999_99_9999"],
+        &["999999-99-9999"],
+        |id| is_yymmdd(id, 0) && number(id, 6, 8) != 0,
+    )
+    .unchecked(),
+    high(
+        "tw_id",
+        "Taiwanese identity number",
+        Topic::TaiwaneseId,
+        &["A999999999"],
+        &[],
+        taiwanese,
+    ),
+    high(
+        "hk_id",
+        "Hong Kong identity card",
+        Topic::HongKongId,
+        &["A999999X"],
+        &["A999999(X)", "AA999999(X)"],
+        hong_kong,
+    ),
+    high(
+        "pk_cnic",
+        "Pakistani CNIC",
+        Topic::PakistaniId,
+        &["99999_9999999_9"],
+        &["99999-9999999-9"],
+        |id| matches!(digit(id, 0), 1..=7) && digit(id, 12) != 0,
+    )
+    .unchecked(),
+    high(
+        "il_id",
+        "Israeli identity number",
+        Topic::IsraeliId,
+        &["999999999", "99999999_9"],
+        &[],
+        |id| luhn(id) && !uniform(id),
+    ),
+    high(
+        "ae_emirates_id",
+        "Emirates identity number",
+        Topic::EmiratesId,
+        &["999_9999_9999999_9"],
+        &["999-9999-9999999-9"],
+        |id| number(id, 0, 3) == 784 && luhn(id),
+    ),
+    high(
+        "sa_id",
+        "Saudi identity or residence number",
+        Topic::SaudiId,
+        &["9999999999"],
+        &[],
+        |id| matches!(digit(id, 0), 1 | 2) && luhn(id),
+    ),
+    high(
+        "ph_tin",
+        "Philippine TIN",
+        Topic::PhilippineTax,
+        &["999_999_999", "999_999_999_999"],
+        &[],
+        philippine,
+    ),
+    high(
+        "kr_brn",
+        "Korean business number",
+        Topic::KoreanId,
+        &["999_99_99999"],
+        &["999-99-99999"],
+        korean_business,
+    )
+    .rated(Severity::Low),
 ];
 
 /// The fourth letter is the kind of holder.
 fn pan(id: &[u8]) -> bool {
-    id.get(3).is_some_and(|letter| b"ABCFGHLJPT".contains(letter))
+    id.get(3)
+        .is_some_and(|letter| b"ABCFGHLJPT".contains(letter))
         && number(id, 5, 9) != 0
         && !uniform(id.get(..5).unwrap_or_default())
 }
@@ -106,9 +229,7 @@ fn korean(id: &[u8]) -> bool {
 /// Foreigners' numbers keep their check digit; it is two off the usual one.
 fn is_foreign_korean(id: &[u8]) -> bool {
     let sum = weighed(id, &[2, 3, 4, 5, 6, 7, 8, 9, 2, 3, 4, 5]) % 11;
-    is_yymmdd(id, 0)
-        && matches!(digit(id, 6), 5..=8)
-        && (11 - sum + 2) % 10 == digit(id, 12)
+    is_yymmdd(id, 0) && matches!(digit(id, 6), 5..=8) && (11 - sum + 2) % 10 == digit(id, 12)
 }
 
 fn korean_business(id: &[u8]) -> bool {

@@ -8,59 +8,259 @@ use crate::pii::context::Topic;
 
 /// The kinds of this part of the world.
 pub(super) const KINDS: &[Kind] = &[
-    high("uk_nino", "UK national insurance number", Topic::Nino,
-        &["AA_99_99_99_A", "AA_999999_A"], &["AA999999A", "AA 99 99 99 A", "AA-99-99-99-A"], nino),
-    high("uk_nhs", "UK NHS number", Topic::Nhs, &["999_999_9999"], &[], nhs),
-    high("de_tax_id", "German tax identification number", Topic::GermanTax,
-        &["99_999_999_999"], &[], |id| digit(id, 0) != 0 && !uniform(id) && mod11_10(id)),
-    high("de_tax_id", "German tax identification number", Topic::GermanTax,
-        &[], &["99999999999", "99 999 999 999"], german_tax),
-    high("de_social_security", "German pension insurance number", Topic::GermanSocial,
-        &["99_999999_A_999"], &["99999999A999", "99 999999 A 999"], german_social),
-    high("de_id_card", "German identity card", Topic::IdCard, &["X99XX99XX", "AX99XXX99", "AXXXXXXX9"],
-        &[], document),
-    high("de_doctor", "German doctor's number", Topic::GermanDoctor, &["999999999"], &[],
-        |id| number(id, 0, 9) != 0).unchecked(),
-    high("fr_nir", "French social security number", Topic::FrenchSocial,
+    high(
+        "uk_nino",
+        "UK national insurance number",
+        Topic::Nino,
+        &["AA_99_99_99_A", "AA_999999_A"],
+        &["AA999999A", "AA 99 99 99 A", "AA-99-99-99-A"],
+        nino,
+    ),
+    high(
+        "uk_nhs",
+        "UK NHS number",
+        Topic::Nhs,
+        &["999_999_9999"],
+        &[],
+        nhs,
+    ),
+    high(
+        "de_tax_id",
+        "German tax identification number",
+        Topic::GermanTax,
+        &["99_999_999_999"],
+        &[],
+        |id| digit(id, 0) != 0 && !uniform(id) && mod11_10(id),
+    ),
+    high(
+        "de_tax_id",
+        "German tax identification number",
+        Topic::GermanTax,
+        &[],
+        &["99999999999", "99 999 999 999"],
+        german_tax,
+    ),
+    high(
+        "de_social_security",
+        "German pension insurance number",
+        Topic::GermanSocial,
+        &["99_999999_A_999"],
+        &["99999999A999", "99 999999 A 999"],
+        german_social,
+    ),
+    high(
+        "de_id_card",
+        "German identity card",
+        Topic::IdCard,
+        &["X99XX99XX", "AX99XXX99", "AXXXXXXX9"],
+        &[],
+        document,
+    ),
+    high(
+        "de_doctor",
+        "German doctor's number",
+        Topic::GermanDoctor,
+        &["999999999"],
+        &[],
+        |id| number(id, 0, 9) != 0,
+    )
+    .unchecked(),
+    high(
+        "fr_nir",
+        "French social security number",
+        Topic::FrenchSocial,
         &["9_99_99_99_999_999_99", "9_99_99_9A_999_999_99"],
-        &["999999999999999", "9 99 99 99 999 999 99", "9 99 99 9A 999 999 99"], nir),
-    high("es_dni", "Spanish DNI", Topic::SpanishId, &["99_999_999_A"],
-        &["99999999A", "99999999-A", "99.999.999-A"], dni),
-    high("es_nie", "Spanish NIE", Topic::SpanishId, &["A_9999999_A"], &["A9999999A", "A9999999-A",
-        "A-9999999-A"], nie),
-    high("it_codice_fiscale", "Italian codice fiscale", Topic::ItalianTax,
-        &["AAA_AAA_99A99_A999A"], &["AAAAAA99A99A999A"], codice_fiscale),
-    high("it_partita_iva", "Italian VAT number", Topic::ItalianVat, &["99999999999"], &[],
-        |id| luhn(id) && !uniform(id)),
-    high("nl_bsn", "Dutch BSN", Topic::DutchBsn, &["999_99_9999", "999_999_999"], &[], bsn),
-    high("be_national_number", "Belgian national number", Topic::BelgianId,
-        &["99_99_99_999_99"], &["99999999999", "99.99.99-999.99"], belgian),
-    high("pl_pesel", "Polish PESEL", Topic::Pesel, &["99999999999"], &["99999999999"], pesel),
-    high("pt_nif", "Portuguese NIF", Topic::PortugueseTax, &["999_999_999"], &[], portuguese),
-    high("at_social_security", "Austrian social security number", Topic::AustrianId,
-        &["9999_999999"], &[], austrian),
-    high("ch_ahv", "Swiss AHV number", Topic::SwissId, &["999_9999_9999_99"],
-        &["999.9999.9999.99", "9999999999999"], ahv),
-    high("cz_birth_number", "Czech or Slovak birth number", Topic::CzechId, &["999999_9999"],
-        &["999999/9999"], czech),
-    high("ro_cnp", "Romanian CNP", Topic::RomanianId, &["9999999999999"], &[], cnp),
-    high("bg_egn", "Bulgarian EGN", Topic::BulgarianId, &["9999999999"], &[], egn),
-    high("hr_oib", "Croatian OIB", Topic::CroatianId, &["99999999999"], &[], mod11_10),
-    high("rs_jmbg", "Serbian or Slovenian personal number", Topic::BalkanId, &["9999999999999"],
-        &[], jmbg),
-    high("gr_amka", "Greek AMKA", Topic::GreekId, &["99999999999"], &[],
-        |id| is_ddmmyy(id, 0) && luhn(id)),
-    high("ie_pps", "Irish PPS number", Topic::IrishId, &["9999999A", "9999999AA"], &[], pps),
-    high("hu_taj", "Hungarian TAJ number", Topic::HungarianId, &["999_999_999"], &[],
-        |id| weighed(id, &[3, 7, 3, 7, 3, 7, 3, 7]) % 10 == digit(id, 8) && !uniform(id)),
-    high("tr_tckn", "Turkish identity number", Topic::TurkishId, &["99999999999"],
-        &["99999999999"], tckn),
-    high("ru_inn", "Russian INN", Topic::RussianTax, &["9999999999", "999999999999"], &[], inn),
-    high("ru_snils", "Russian SNILS", Topic::RussianSocial, &["999_999_999_99"],
-        &["999-999-999 99", "999-999-999-99"], snils),
-    high("ua_tax_number", "Ukrainian tax number", Topic::UkrainianTax, &["9999999999"], &[],
-        ukrainian),
-    high("kz_iin", "Kazakh IIN", Topic::KazakhId, &["999999999999"], &[], iin),
+        &[
+            "999999999999999",
+            "9 99 99 99 999 999 99",
+            "9 99 99 9A 999 999 99",
+        ],
+        nir,
+    ),
+    high(
+        "es_dni",
+        "Spanish DNI",
+        Topic::SpanishId,
+        &["99_999_999_A"],
+        &["99999999A", "99999999-A", "99.999.999-A"],
+        dni,
+    ),
+    high(
+        "es_nie",
+        "Spanish NIE",
+        Topic::SpanishId,
+        &["A_9999999_A"],
+        &["A9999999A", "A9999999-A", "A-9999999-A"],
+        nie,
+    ),
+    high(
+        "it_codice_fiscale",
+        "Italian codice fiscale",
+        Topic::ItalianTax,
+        &["AAA_AAA_99A99_A999A"],
+        &["AAAAAA99A99A999A"],
+        codice_fiscale,
+    ),
+    high(
+        "it_partita_iva",
+        "Italian VAT number",
+        Topic::ItalianVat,
+        &["99999999999"],
+        &[],
+        |id| luhn(id) && !uniform(id),
+    ),
+    high(
+        "nl_bsn",
+        "Dutch BSN",
+        Topic::DutchBsn,
+        &["999_99_9999", "999_999_999"],
+        &[],
+        bsn,
+    ),
+    high(
+        "be_national_number",
+        "Belgian national number",
+        Topic::BelgianId,
+        &["99_99_99_999_99"],
+        &["99999999999", "99.99.99-999.99"],
+        belgian,
+    ),
+    high(
+        "pl_pesel",
+        "Polish PESEL",
+        Topic::Pesel,
+        &["99999999999"],
+        &["99999999999"],
+        pesel,
+    ),
+    high(
+        "pt_nif",
+        "Portuguese NIF",
+        Topic::PortugueseTax,
+        &["999_999_999"],
+        &[],
+        portuguese,
+    ),
+    high(
+        "at_social_security",
+        "Austrian social security number",
+        Topic::AustrianId,
+        &["9999_999999"],
+        &[],
+        austrian,
+    ),
+    high(
+        "ch_ahv",
+        "Swiss AHV number",
+        Topic::SwissId,
+        &["999_9999_9999_99"],
+        &["999.9999.9999.99", "9999999999999"],
+        ahv,
+    ),
+    high(
+        "cz_birth_number",
+        "Czech or Slovak birth number",
+        Topic::CzechId,
+        &["999999_9999"],
+        &["999999/9999"],
+        czech,
+    ),
+    high(
+        "ro_cnp",
+        "Romanian CNP",
+        Topic::RomanianId,
+        &["9999999999999"],
+        &[],
+        cnp,
+    ),
+    high(
+        "bg_egn",
+        "Bulgarian EGN",
+        Topic::BulgarianId,
+        &["9999999999"],
+        &[],
+        egn,
+    ),
+    high(
+        "hr_oib",
+        "Croatian OIB",
+        Topic::CroatianId,
+        &["99999999999"],
+        &[],
+        mod11_10,
+    ),
+    high(
+        "rs_jmbg",
+        "Serbian or Slovenian personal number",
+        Topic::BalkanId,
+        &["9999999999999"],
+        &[],
+        jmbg,
+    ),
+    high(
+        "gr_amka",
+        "Greek AMKA",
+        Topic::GreekId,
+        &["99999999999"],
+        &[],
+        |id| is_ddmmyy(id, 0) && luhn(id),
+    ),
+    high(
+        "ie_pps",
+        "Irish PPS number",
+        Topic::IrishId,
+        &["9999999A", "9999999AA"],
+        &[],
+        pps,
+    ),
+    high(
+        "hu_taj",
+        "Hungarian TAJ number",
+        Topic::HungarianId,
+        &["999_999_999"],
+        &[],
+        |id| weighed(id, &[3, 7, 3, 7, 3, 7, 3, 7]) % 10 == digit(id, 8) && !uniform(id),
+    ),
+    high(
+        "tr_tckn",
+        "Turkish identity number",
+        Topic::TurkishId,
+        &["99999999999"],
+        &["99999999999"],
+        tckn,
+    ),
+    high(
+        "ru_inn",
+        "Russian INN",
+        Topic::RussianTax,
+        &["9999999999", "999999999999"],
+        &[],
+        inn,
+    ),
+    high(
+        "ru_snils",
+        "Russian SNILS",
+        Topic::RussianSocial,
+        &["999_999_999_99"],
+        &["999-999-999 99", "999-999-999-99"],
+        snils,
+    ),
+    high(
+        "ua_tax_number",
+        "Ukrainian tax number",
+        Topic::UkrainianTax,
+        &["9999999999"],
+        &[],
+        ukrainian,
+    ),
+    high(
+        "kz_iin",
+        "Kazakh IIN",
+        Topic::KazakhId,
+        &["999999999999"],
+        &[],
+        iin,
+    ),
 ];
 
 /// The byte at `at`, or zero.
@@ -86,7 +286,7 @@ fn nhs(id: &[u8]) -> bool {
 /// Of the first ten digits one stands twice or three times, and not three in a row.
 fn german_tax(id: &[u8]) -> bool {
     let body = id.get(..10).unwrap_or_default();
-    let count = |value: u8| body.iter().filter(|byte| **byte == b'0' + value).count();
+    let count = |value: u32| (0..10).filter(|at| digit(body, *at) == value).count();
     let repeated = (0..10).filter(|value| count(*value) > 1).count();
     let most = (0..10).map(count).max().unwrap_or(0);
     digit(id, 0) != 0 && repeated == 1 && most <= 3 && mod11_10(id)
@@ -199,8 +399,7 @@ fn bsn(id: &[u8]) -> bool {
 fn belgian(id: &[u8]) -> bool {
     let body = number(id, 0, 9);
     let check = number(id, 9, 11);
-    is_yymmdd(id, 0)
-        && (97 - body % 97 == check || 97 - (2_000_000_000 + body) % 97 == check)
+    is_yymmdd(id, 0) && (97 - body % 97 == check || 97 - (2_000_000_000 + body) % 97 == check)
 }
 
 /// The month carries the century.
@@ -237,7 +436,9 @@ fn czech(id: &[u8]) -> bool {
 
 fn cnp(id: &[u8]) -> bool {
     let rest = weighed(id, &[2, 7, 9, 1, 4, 6, 3, 5, 8, 2, 7, 9]) % 11;
-    digit(id, 0) != 0 && is_yymmdd(id, 1) && rest.min(if rest == 10 { 1 } else { 9 }) == digit(id, 12)
+    digit(id, 0) != 0
+        && is_yymmdd(id, 1)
+        && rest.min(if rest == 10 { 1 } else { 9 }) == digit(id, 12)
 }
 
 fn egn(id: &[u8]) -> bool {
