@@ -142,11 +142,14 @@ impl Matcher {
                 upto = report(self.at(bytes, at));
             }
         }
-        for finder in &self.key_names {
+        for (capitals, finder) in [false, true].into_iter().zip(&self.key_names) {
             let mut upto = 0;
             for at in finder.find_iter(bytes) {
                 let anchor = at + KEY_NAMES.len() - 1;
-                if anchor >= upto {
+                // A constant of a program is in capitals too, but in no path.
+                let lead = at.checked_sub(1).and_then(|at| bytes.get(at));
+                let path = lead.is_some_and(|byte| fold(*byte) == b'/');
+                if anchor >= upto && (path || !capitals) {
                     upto = report(self.at(bytes, anchor));
                 }
             }
@@ -192,10 +195,21 @@ impl Literal {
         let opens = match self.place {
             Place::Ending => lead.is_some_and(|byte| is_name(byte) || byte == b'*'),
             _ if self.before.is_empty() && self.anchor == b'/' => true,
-            _ => lead.is_none_or(|byte| !is_name(byte) && byte != b'.'),
+            _ => lead.is_none_or(|byte| !is_name(byte) && !b".?!)]".contains(&byte)),
         };
+        if self.place == Place::Opening && is_escape(bytes, end) {
+            return None;
+        }
         (opens && (self.place == Place::Opening || closes(bytes, end))).then_some(start..end)
     }
+}
+
+/// Whether the backslash before `end` begins an escape of a string in code.
+fn is_escape(bytes: &[u8], end: usize) -> bool {
+    let tail = bytes.get(end.saturating_sub(2)..end);
+    let single = matches!(tail, Some([before, b'\\']) if *before != b'\\');
+    let next = bytes.get(end).copied().unwrap_or(0);
+    single && matches!(next, b'n' | b't' | b'r' | b'u' | b'"' | b'\'')
 }
 
 /// A byte in lower case, slashes leaning forward.

@@ -96,6 +96,24 @@ pub(super) fn find(view: View<'_>, number: Range<usize>) -> Option<Range<usize>>
     after(view, number.clone()).or_else(|| before(view, number))
 }
 
+/// Whether the words before an address say that it is a firm's.
+pub(super) fn is_of_a_firm(view: View<'_>, start: usize) -> bool {
+    let tail = view.tail(start, 48);
+    let firms: [&[u8]; 8] = [
+        b"Inc",
+        b"Foundation",
+        b"Ltd",
+        b"LLC",
+        b"GmbH",
+        b"Corp",
+        b"Company",
+        b"University",
+    ];
+    firms
+        .iter()
+        .any(|firm| memchr::memmem::find(tail, firm).is_some())
+}
+
 /// Whether a street's name may begin with these three letters in lower case.
 pub(super) fn may_begin(letters: &[u8]) -> bool {
     FRENCH
@@ -114,6 +132,13 @@ pub(super) fn may_follow(view: View<'_>, number: usize) -> bool {
 /// `382 Oak Street`, `12 bis, rue de la Paix`.
 fn after(view: View<'_>, number: Range<usize>) -> Option<Range<usize>> {
     if view.at(number.end) != b' ' || !view.opens(number.start) {
+        return None;
+    }
+    // The year of a copyright, and then a name.
+    if view
+        .tail(number.start, 10)
+        .eq_ignore_ascii_case(b"copyright ")
+    {
         return None;
     }
     let next = view.at(number.end + 1);

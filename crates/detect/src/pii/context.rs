@@ -15,6 +15,8 @@ pub(super) use words::Topic;
 const BEFORE: usize = 64;
 /// How far after a candidate its label may stand, in bytes.
 const AFTER: usize = 32;
+/// What is at least this near stands in the same sentence.
+pub(super) const CLOSE: u8 = 160;
 /// The slots of the table; a power of two, at least twice the number of phrases.
 const SLOTS: usize = 2048;
 
@@ -39,6 +41,8 @@ pub(super) struct Cursor {
     at: usize,
     last: [u64; 2],
     marks: VecDeque<(usize, Topic)>,
+    /// Whether there can be no script in the text that does not separate words.
+    ascii: bool,
 }
 
 impl Near {
@@ -73,11 +77,12 @@ impl Near {
 }
 
 impl Cursor {
-    pub(super) fn new() -> Self {
+    pub(super) fn new(view: View<'_>) -> Self {
         Self {
             at: 0,
             last: [0; 2],
             marks: VecDeque::new(),
+            ascii: view.bytes().is_ascii(),
         }
     }
 
@@ -101,7 +106,9 @@ impl Cursor {
         for (end, topic) in self.marks.iter().filter(|(end, _)| *end <= start) {
             near.mark(*topic, closeness(start - end));
         }
-        read_unspaced(view.slice(from..start), &mut near);
+        if !self.ascii {
+            read_unspaced(view.slice(from..start), &mut near);
+        }
         near
     }
 }

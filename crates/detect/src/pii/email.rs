@@ -320,7 +320,8 @@ fn is_credit(view: View<'_>, start: usize) -> bool {
         .map_or(0, |at| at + 1);
     let on_line = tail.get(line..).unwrap_or_default();
     let has = |text: &[u8], word: &[u8]| memchr::memmem::find(text, word).is_some();
-    let line_words: [&[u8]; 11] = [
+    let line_words: [&[u8]; 12] = [
+        b"author-email",
         b"copyright",
         b"(c)",
         "©".as_bytes(),
@@ -342,5 +343,8 @@ fn is_credit(view: View<'_>, start: usize) -> bool {
         b"contributors\"",
         b"authors:",
     ];
-    line_words.iter().any(|word| has(on_line, word)) || keys.iter().any(|key| has(&tail, key))
+    // `by Ana <ana@...>` and the `<<ana@...>>` of lists of contributors.
+    let bracket = view.before(start, 1) == b'<';
+    let by = bracket && (view.before(start, 2) == b'<' || has(on_line, b" by "));
+    by || line_words.iter().any(|word| has(on_line, word)) || keys.iter().any(|key| has(&tail, key))
 }

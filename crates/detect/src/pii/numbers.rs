@@ -8,7 +8,7 @@ use super::context::{Cursor, Near, Topic};
 use super::found::Found;
 use super::view::{View, next_digit};
 use super::wallet::Wallet;
-use super::{Pii, address, bank, birth, card, labelled, network, phone, wallet};
+use super::{Pii, address, bank, birth, card, context, labelled, network, phone, wallet};
 use crate::Level;
 
 /// The longest word that can be a number of anything.
@@ -40,7 +40,7 @@ struct Candidate<'a> {
 impl Pii {
     /// Adds what is found at the digits of a text.
     pub(super) fn numbers(&self, view: View<'_>, found: &mut Vec<Found>) {
-        let mut cursor = Cursor::new();
+        let mut cursor = Cursor::new(view);
         let mut at = 0;
         while let Some(digit) = next_digit(view.bytes(), at) {
             let word = view.word(digit, at);
@@ -159,11 +159,9 @@ impl Candidate<'_> {
 
     /// What a word of letters and digits can be.
     fn mixed(&self) -> Option<Found> {
-        if self.digits < FEWEST_MIXED {
-            return None;
-        }
         let special = self.account().or_else(|| self.wallet());
-        if special.is_some() || self.word.len() > LONGEST_NUMBER {
+        let unfit = self.digits < FEWEST_MIXED || self.word.len() > LONGEST_NUMBER;
+        if special.is_some() || unfit {
             return special;
         }
         self.national(self.word.start)
@@ -235,7 +233,12 @@ impl Candidate<'_> {
         }
         let phone = phone::find(self.view, start, &self.near).or_else(|| {
             let grouped = matches!(self.view.at(self.word.end), b' ' | b'-' | b')');
-            let near = (grouped && self.digits > FEWEST).then(|| self.around(self.word.end))?;
+            let year = matches!(
+                self.view.slice(self.word.clone()),
+                [b'1' | b'2', b'0' | b'9', _, _]
+            );
+            let worth = grouped && !year && self.digits > FEWEST;
+            let near = worth.then(|| self.around(self.word.end))?;
             phone::find(self.view, start, &near)
         })?;
         Some(Found {
@@ -334,7 +337,7 @@ impl Candidate<'_> {
     }
 
     fn birthday(&self) -> Option<Found> {
-        if self.digits < FEWEST || !self.near.has(Topic::Birth) {
+        if self.digits < FEWEST || self.near.to(Topic::Birth) < context::CLOSE {
             return None;
         }
         let span = birth::date(self.view, self.word.start)?;
@@ -354,10 +357,11 @@ impl Candidate<'_> {
             return None;
         }
         let end = labelled::end_of_groups(self.view, self.word.end);
-        if end - self.word.start < 5 || !self.view.closes(end) {
+        let span = self.word.start..end;
+        let literal = self.view.is_literal(span.start, end);
+        if span.len() < 5 || literal || !self.view.closes(end) {
             return None;
         }
-        let span = self.word.start..end;
         let label = labelled::find(self.view, span.clone(), &self.near).or_else(|| {
             let near = (!self.plain && self.digits >= FEWEST).then(|| self.around(end))?;
             labelled::find(self.view, span.clone(), &near)
@@ -375,14 +379,19 @@ impl Candidate<'_> {
 
     fn address(&self) -> Option<Found> {
         let span = address::find(self.view, self.word.clone())?;
+        let firm = address::is_of_a_firm(self.view, span.start);
         Some(Found {
             kind: "postal_address",
             name: "postal address",
             severity: Severity::Medium,
-            confidence: 70,
-            level: Level::Warn,
+            confidence: if firm { 50 } else { 70 },
+            level: if firm { Level::Note } else { Level::Warn },
             span,
-            why: "a house number beside a street",
+            why: if firm {
+                "a house number beside a street, of a firm"
+            } else {
+                "a house number beside a street"
+            },
         })
     }
 }

@@ -177,7 +177,7 @@ impl Groups {
         has_calling_code(digits)
             && (enough..=16).contains(&self.count)
             && !counting(digits)
-            && !self.is_far_date()
+            && !self.is_signed()
     }
 
     /// Three, three and four digits; neither area nor exchange begins with 0 or 1.
@@ -226,9 +226,14 @@ impl Groups {
         zero && even && sizes && (9..=12).contains(&self.count) && (pairs || !dotted) && !postal
     }
 
-    /// Whether this is a date past the year 9999, which is written with a plus.
-    fn is_far_date(&self) -> bool {
-        matches!(self.lengths(), [5 | 6, 2, 2])
+    /// Whether this is something else that is written with a plus: a date past the year 9999, a
+    /// place on earth by ISO 6709, or a fraction.
+    fn is_signed(&self) -> bool {
+        match (self.lengths(), self.separators()) {
+            ([5 | 6, 2, 2], _) | ([4, 5] | [6, 7], [b'-']) => true,
+            ([first, _], [b'.']) => *first > 3,
+            _ => false,
+        }
     }
 
     /// Whether the groups read as a date, perhaps with a time.
