@@ -51,10 +51,10 @@ impl Pii {
                 continue;
             }
             let opens = view.opens(word.start);
-            if !opens && !plain && word.len() > 4 {
+            if !opens && is_inside(view, &word, plain) {
                 continue;
             }
-            let digits = spread(view, word.start);
+            let digits = spread(view, &word, plain);
             let enough = digits >= FEWEST || !plain && digits >= FEWEST_MIXED;
             let near = if opens && enough {
                 cursor.before(&self.vocabulary, view, word.start)
@@ -112,12 +112,24 @@ fn is_worth(view: View<'_>, word: &Range<usize>, plain: bool) -> bool {
     }
 }
 
-/// Counts the digits from `start` on that one number could have, through its separators.
-fn spread(view: View<'_>, start: usize) -> usize {
+/// Whether a word that does not open anything is the middle of a date, a version or a name.
+fn is_inside(view: View<'_>, word: &Range<usize>, plain: bool) -> bool {
+    match view.before(word.start, 1) {
+        b'-' => !view.before(word.start, 2).is_ascii_alphabetic(),
+        b'.' | b'_' => true,
+        _ => !plain && word.len() > 4,
+    }
+}
+
+/// Counts the digits that one number beginning with `word` could have, through its separators.
+///
+/// Letters count as separators only in words that have some, and in a date with its month.
+fn spread(view: View<'_>, word: &Range<usize>, plain: bool) -> usize {
+    let spelled = plain && word.len() <= 2 && birth::date(view, word.start).is_some();
     let mut digits = 0;
-    let mut letters = 0;
+    let mut letters = if plain && !spelled { 12 } else { 0 };
     let mut separators = 0;
-    for byte in view.head(start, SPREAD) {
+    for byte in view.head(word.start, SPREAD) {
         match byte {
             b'0'..=b'9' => {
                 digits += 1;
