@@ -108,10 +108,10 @@ pub(super) fn iban(view: View<'_>, start: usize) -> Option<Range<usize>> {
         view.at(start + 1).to_ascii_uppercase(),
     ];
     let digits = view.at(start + 2).is_ascii_digit() && view.at(start + 3).is_ascii_digit();
-    let length = LENGTHS.iter().find(|(code, _)| **code == country)?.1;
     if !digits {
         return None;
     }
+    let length = LENGTHS.iter().find(|(code, _)| **code == country)?.1;
     let mut compact = [0_u8; LONGEST];
     let mut count = 0;
     let mut at = start;

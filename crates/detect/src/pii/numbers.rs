@@ -22,6 +22,8 @@ const SPREAD: usize = 26;
 const FEWEST: usize = 5;
 /// The same if there are letters among them.
 const FEWEST_MIXED: usize = 4;
+/// The length of month and day behind a year, with their dashes.
+const STAMP: usize = 6;
 
 /// One word with a digit in it, and what stands before it.
 struct Candidate<'a> {
@@ -48,6 +50,10 @@ impl Pii {
             let inner = view.run(word.start, word.len(), |byte| byte.is_ascii_digit());
             let plain = inner == word.len();
             if word.len() > LONGEST_WORD || !is_worth(view, &word, plain) {
+                continue;
+            }
+            if plain && is_stamp(view, &word) {
+                at = word.end + STAMP;
                 continue;
             }
             let opens = view.opens(word.start);
@@ -83,7 +89,7 @@ impl Pii {
 /// This turns away nearly all of the digits in prose and code.
 fn is_worth(view: View<'_>, word: &Range<usize>, plain: bool) -> bool {
     if word.len() > 5 {
-        return true;
+        return plain || word.len() >= wallet::SHORTEST || has_digits(view.slice(word.clone()));
     }
     let separator = view.at(word.end);
     let next = view.at(word.end + 1);
@@ -110,6 +116,25 @@ fn is_worth(view: View<'_>, word: &Range<usize>, plain: bool) -> bool {
         _ if separator.is_ascii_lowercase() => false,
         _ => view.before(word.start, 1) == b' ' && address::may_follow(view, word.start),
     }
+}
+
+/// Whether a word has the digits of a number, not only the one of `python3`.
+fn has_digits(word: &[u8]) -> bool {
+    let mut digits = word.iter().filter(|byte| byte.is_ascii_digit());
+    digits.nth(FEWEST_MIXED - 1).is_some()
+}
+
+/// Whether a word is the year of the date that a line of a log begins with.
+///
+/// No label stands before it, unless the line before ends in a colon.
+fn is_stamp(view: View<'_>, word: &Range<usize>) -> bool {
+    let [b'-', month @ .., b'-', one, two] = view.head(word.end, STAMP) else {
+        return false;
+    };
+    let digits = month.iter().chain([one, two]).all(u8::is_ascii_digit);
+    let line =
+        matches!(view.before(word.start, 1), 0 | b'\n') && view.before(word.start, 2) != b':';
+    word.len() == 4 && line && digits && !view.at(word.end + STAMP).is_ascii_digit()
 }
 
 /// Whether a word that does not open anything is the middle of a date, a version or a name.
