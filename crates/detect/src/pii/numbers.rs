@@ -150,7 +150,9 @@ fn is_inside(view: View<'_>, word: &Range<usize>, plain: bool) -> bool {
 ///
 /// Letters count as separators only in words that have some, and in a date with its month.
 fn spread(view: View<'_>, word: &Range<usize>, plain: bool) -> usize {
-    let spelled = plain && word.len() <= 2 && birth::date(view, word.start).is_some();
+    let next = view.at(word.end);
+    let month = matches!(next, b' ' | b',' | b'.' | b'-') || next.is_ascii_lowercase();
+    let spelled = plain && month && word.len() <= 2 && birth::date(view, word.start).is_some();
     let mut digits = 0;
     let mut letters = if plain && !spelled { 12 } else { 0 };
     let mut separators = 0;
