@@ -38,11 +38,7 @@ const ENDINGS: &[&str] = &[
     "alley",
     "grove",
     "mews",
-    "cliffs",
-    "creek",
-    "islands",
     "hill",
-    "forges",
     "ridge",
     "loop",
     "plaza",
@@ -51,7 +47,7 @@ const ENDINGS: &[&str] = &[
 /// What a street's name ends in, written as one word, before its number.
 const COMPOUNDS: &[&str] = &[
     "straße", "strasse", "str.", "gasse", "allee", "platz", "damm", "weg", "straat", "laan",
-    "plein", "gracht", "gatan", "vägen", "gade", "stræde", "katu", "kuja", "veien", "gata",
+    "plein", "gracht", "gatan", "vägen", "gade", "katu", "veien", "gata",
 ];
 
 /// What a street's name begins with where the number follows it.
@@ -129,7 +125,7 @@ pub(super) fn may_follow(view: View<'_>, number: usize) -> bool {
     word > 2 && (first.is_ascii_uppercase() || first > 127)
 }
 
-/// `382 Oak Street`, `12 bis, rue de la Paix`.
+/// `417 Linden Street`, `26 rue des Tilleuls`.
 fn after(view: View<'_>, number: Range<usize>) -> Option<Range<usize>> {
     if view.at(number.end) != b' ' || !view.opens(number.start) {
         return None;
@@ -176,7 +172,7 @@ fn after(view: View<'_>, number: Range<usize>) -> Option<Range<usize>> {
     None
 }
 
-/// `Hauptstraße 5`, `Via Roma 12`, `P.O. Box 211`.
+/// `Lindenstraße 31`, `Via Manzoni 48`, `P.O. Box 56`.
 fn before(view: View<'_>, number: Range<usize>) -> Option<Range<usize>> {
     let fraction = view.at(number.end) == b'.' && view.at(number.end + 1).is_ascii_digit();
     if view.before(number.start, 1) != b' ' || fraction || !may_follow(view, number.start) {

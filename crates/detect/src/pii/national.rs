@@ -160,6 +160,11 @@ impl Kinds {
         let mut held = shapes.filter_map(|shape| Some((shape.kind, holds(view, start, shape)?)));
         held.find(|(_, end)| {
             let value = view.slice(start..*end);
+            // Groups among further groups are a longer number or a table.
+            let more = view.follows_digits(start) || view.precedes_digits(*end);
+            if more && value.contains(&b' ') {
+                return false;
+            }
             !view.is_literal(start, *end) && !is_doubtful(value) && !counting(value)
         })
         .map(|(kind, end)| Match {

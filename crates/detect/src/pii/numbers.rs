@@ -248,7 +248,7 @@ impl Candidate<'_> {
         })
     }
 
-    /// The number whose one or two letters stand before a space: `AA 12 34 56 B`.
+    /// The number whose one or two letters stand before a space: `HB 90 17 42 C`.
     fn led_by_letters(&self) -> Option<Found> {
         let start = self.word.start;
         if !matches!(self.view.before(start, 1), b' ' | b'-') {

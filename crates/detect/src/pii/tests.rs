@@ -45,8 +45,8 @@ fn emails() {
     check("müller@bücher.de", &["email:müller@bücher.de"]);
     check("x\\nzoe@mail.org", &["email:zoe@mail.org"]);
     check(
-        "maria_chen90@example.org",
-        &["email:maria_chen90@example.org"],
+        "ilse_brandt47@example.org",
+        &["email:ilse_brandt47@example.org"],
     );
     for text in [
         "user@example.com",
@@ -67,34 +67,34 @@ fn emails() {
 #[test]
 fn telephone_numbers() {
     for number in [
-        "+44 20 7946 0958",
-        "+4915112345678",
-        "+33 (0)1 42 68 53 01",
-        "+1-604-696-5272x565",
-        "(415) 555-0132",
-        "415-555-0132",
-        "415.555.0132",
-        "1-800-555-0199",
-        "+55 (11) 91234-5678",
-        "+7 (495) 123-45-67",
-        "01.84.17.61.18",
-        "06 12 34 56 79",
-        "0612345679",
-        "07911123457",
-        "030/1234568",
-        "090-1234-5679",
-        "0044 20 7946 0958",
-        "(71) 4233-6306",
+        "+44 20 7284 6613",
+        "+4915194827361",
+        "+33 (0)1 58 37 92 06",
+        "+1-438-527-6091x318",
+        "(629) 482-7716",
+        "629-482-7716",
+        "629.482.7716",
+        "1-629-482-7716",
+        "+55 (21) 97381-4402",
+        "+7 (812) 604-38-91",
+        "02.59.73.04.86",
+        "06 83 20 97 41",
+        "0683209741",
+        "07458302916",
+        "089/6204817",
+        "080-7316-4905",
+        "0044 20 7284 6613",
+        "(48) 3927-5108",
     ] {
         check(
             &format!("the new one is {number}. Thanks"),
             &[&format!("phone:{number}")],
         );
     }
-    check("Phone: 358 0594", &["phone:358 0594"]);
-    check("mobile 723 813 266, work", &["phone:723 813 266"]);
-    check("手机 13812345679", &["phone:13812345679"]);
-    check("655 437 108 office", &["phone:655 437 108"]);
+    check("Phone: 627 1983", &["phone:627 1983"]);
+    check("mobile 684 209 571, work", &["phone:684 209 571"]);
+    check("手机 13682049157", &["phone:13682049157"]);
+    check("618 392 740 office", &["phone:618 392 740"]);
 }
 
 #[test]
@@ -126,49 +126,49 @@ fn what_only_looks_like_a_telephone_number() {
 #[test]
 fn payment_cards() {
     for number in [
-        "4539 5787 6362 1486",
-        "4539-5787-6362-1486",
-        "4539578763621486",
-        "5425233430109903",
-        "3714 496353 98431",
-        "30569309025904",
-        "6011000990139424",
-        "3566002020360505",
+        "4539 4079 2527 3103",
+        "4539-4079-2527-3103",
+        "4539407925273103",
+        "5338221872855253",
+        "3775 280960 58453",
+        "36159565131069",
+        "6011177581311495",
+        "3566495004244291",
     ] {
         check(
             &format!("pay with {number}, please"),
             &[&format!("credit_card:{number}")],
         );
     }
-    check("card 4222222222222", &["credit_card:4222222222222"]);
-    check("4222222222222", &[]);
-    check("4539 5787 6362 1487", &[]);
-    check("id=4539578763621487", &[]);
-    check("0.4539578763621486", &[]);
+    check("card 4252882585188", &["credit_card:4252882585188"]);
+    check("4252882585188", &[]);
+    check("4539 4079 2527 3104", &[]);
+    check("id=4539407925273104", &[]);
+    check("0.4539407925273103", &[]);
 }
 
 #[test]
 fn bank_accounts_and_banks() {
     check(
-        "to DE75512108001245126199.",
-        &["iban:DE75512108001245126199"],
+        "to DE23759489196910672233.",
+        &["iban:DE23759489196910672233"],
     );
     check(
-        "GB33 BUKB 2020 1555 5555 55",
-        &["iban:GB33 BUKB 2020 1555 5555 55"],
+        "GB64 QVKT 8460 6143 6018 18",
+        &["iban:GB64 QVKT 8460 6143 6018 18"],
     );
-    check("to DE75512108001245126198.", &[]);
-    check("BIC: COBADEFFXXX", &["bic:COBADEFFXXX"]);
+    check("to DE23759489196910672234.", &[]);
+    check("BIC: QVKTDE2LXXX", &["bic:QVKTDE2LXXX"]);
     check("let SWIFT = Swift.Array", &[]);
-    check("account number 83920174", &["bank_account:83920174"]);
-    check("routing number 021000021", &["us_routing_number:021000021"]);
+    check("account number 60417392", &["bank_account:60417392"]);
+    check("routing number 076756126", &["us_routing_number:076756126"]);
 }
 
 #[test]
 fn numbers_of_the_united_states() {
     check("123-45-6789", &["ssn:123-45-6789"]);
     check("SSN 123456789", &["ssn:123456789"]);
-    check("912-70-1234", &["us_itin:912-70-1234"]);
+    check("947-83-2016", &["us_itin:947-83-2016"]);
     for text in [
         "666-45-6789",
         "000-45-6789",
@@ -178,17 +178,17 @@ fn numbers_of_the_united_states() {
     ] {
         check(text, &[]);
     }
-    check("passport number 249035859", &["passport:249035859"]);
+    check("passport number 518302764", &["passport:518302764"]);
     check(
-        "my driver's license number is 2270-66-1551",
-        &["driver_license:2270-66-1551"],
+        "my driver's license number is 4819-03-7726",
+        &["driver_license:4819-03-7726"],
     );
-    check("MRN: 00483921", &["medical_record:00483921"]);
+    check("MRN: 00731584", &["medical_record:00731584"]);
 }
 
 #[test]
 fn machines() {
-    check("from 185.201.121.5:443", &["ip_address:185.201.121.5"]);
+    check("from 91.66.204.37:443", &["ip_address:91.66.204.37"]);
     check("2a02:26f0:1700::17d", &["ip_address:2a02:26f0:1700::17d"]);
     check("00:1b:44:11:3a:b7", &["mac_address:00:1b:44:11:3a:b7"]);
     check("001b.4411.3ab7", &["mac_address:001b.4411.3ab7"]);
@@ -231,14 +231,17 @@ fn births_and_addresses() {
     check("Born: March 12, 1984", &["date_of_birth:March 12, 1984"]);
     check("released 1984-03-12", &[]);
     check(
-        "Ana, 382 Oak Street, Springfield",
-        &["postal_address:382 Oak Street"],
+        "Ana, 417 Linden Street, Springfield",
+        &["postal_address:417 Linden Street"],
     );
-    check("Hauptstraße 5, Berlin", &["postal_address:Hauptstraße 5"]);
-    check("Via Garibaldi 12", &["postal_address:Via Garibaldi 12"]);
     check(
-        "au 12 rue de la Paix, Paris",
-        &["postal_address:12 rue de la Paix"],
+        "Lindenstraße 31, Berlin",
+        &["postal_address:Lindenstraße 31"],
+    );
+    check("Via Manzoni 48", &["postal_address:Via Manzoni 48"]);
+    check(
+        "au 26 rue des Tilleuls, Paris",
+        &["postal_address:26 rue des Tilleuls"],
     );
     for text in [
         "via RFC 8693",
@@ -256,12 +259,12 @@ fn a_key_speaks_for_its_value() {
     check_keyed("ssn", "123456789", Some("ssn"));
     check_keyed("socialSecurityNumber", "123456789", Some("ssn"));
     check_keyed("date_of_birth", "1984-03-12", Some("date_of_birth"));
-    check_keyed("phoneNumber", " 4155550132 ", Some("phone"));
-    check_keyed("passport_no", "X1234567", Some("passport"));
-    check_keyed("cardNumber", "4222222222222", Some("credit_card"));
-    check_keyed("bic", "DEUTDEFF", Some("bic"));
-    check_keyed("street_address", "5 Via Roma", Some("postal_address"));
-    check_keyed("account_number", "83920174", Some("bank_account"));
+    check_keyed("phoneNumber", " 6294827716 ", Some("phone"));
+    check_keyed("passport_no", "X5820374", Some("passport"));
+    check_keyed("cardNumber", "4252882585188", Some("credit_card"));
+    check_keyed("bic", "QVKTDE2L", Some("bic"));
+    check_keyed("street_address", "9 Via Dante", Some("postal_address"));
+    check_keyed("account_number", "60417392", Some("bank_account"));
     check_keyed("id", "123456789", None);
     check_keyed("ssn", "000456789", None);
     check_keyed("ssn", "123-45-6789", None);
@@ -424,10 +427,10 @@ proptest! {
 
 #[test]
 fn a_masked_text_keeps_what_is_around_and_nothing_of_the_value() {
-    let text = "Ana <zoe.lima@corp.io>, 4539 5787 6362 1486, SSN 123-45-6789!";
+    let text = "Ana <zoe.lima@corp.io>, 4539 4079 2527 3103, SSN 123-45-6789!";
     let masked = crate::mask::mask_in(text, &scan(text));
     assert_eq!(
         masked,
-        "Ana <z***@***.io>, ****-****-****-1486, SSN ***-**-6789!"
+        "Ana <z***@***.io>, ****-****-****-3103, SSN ***-**-6789!"
     );
 }

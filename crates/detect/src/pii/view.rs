@@ -111,6 +111,11 @@ impl<'a> View<'a> {
         }
     }
 
+    /// Whether another group of digits stands directly after `at`, behind one space.
+    pub(super) fn precedes_digits(self, at: usize) -> bool {
+        self.at(at) == b' ' && self.at(at + 1).is_ascii_digit()
+    }
+
     /// Whether another group of digits stands directly before `at`, behind one space.
     pub(super) fn follows_digits(self, at: usize) -> bool {
         self.before(at, 1) == b' ' && self.before(at, 2).is_ascii_digit()

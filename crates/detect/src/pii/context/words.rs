@@ -166,7 +166,6 @@ pub(super) const PHRASES: &[(Topic, &[&str])] = &[
             "called",
             "dial",
             "ring",
-            "answering",
             "desk",
             "office",
             "home",
@@ -359,7 +358,6 @@ pub(super) const PHRASES: &[(Topic, &[&str])] = &[
             "patente di guida",
             "rijbewijs",
             "driving permit",
-            "my license",
         ],
     ),
     (
@@ -673,7 +671,7 @@ pub(super) const PHRASES: &[(Topic, &[&str])] = &[
         &["pan", "pan card", "pan number", "permanent account"],
     ),
     (Topic::IndianGst, &["gstin", "gst", "gstins", "gst number"]),
-    (Topic::IndianVoter, &["voter", "epic", "voter id", "vote"]),
+    (Topic::IndianVoter, &["voter", "epic", "voter id"]),
     (
         Topic::ChineseId,
         &["shenfenzheng", "resident identity", "chinese id"],
@@ -682,10 +680,7 @@ pub(super) const PHRASES: &[(Topic, &[&str])] = &[
         Topic::JapaneseId,
         &["my number", "mynumber", "kojin bango", "individual number"],
     ),
-    (
-        Topic::KoreanId,
-        &["rrn", "resident registration", "jumin", "korean rrn"],
-    ),
+    (Topic::KoreanId, &["rrn", "resident registration", "jumin"]),
     (Topic::SingaporeId, &["nric", "fin", "singpass"]),
     (Topic::ThaiId, &["thai id", "thai national", "thailand id"]),
     (
@@ -755,14 +750,7 @@ pub(super) const PHRASES: &[(Topic, &[&str])] = &[
     ),
     (
         Topic::SouthAfricanId,
-        &[
-            "rsa id",
-            "sa id",
-            "south african",
-            "south africa",
-            "permanent resident",
-            "refugee",
-        ],
+        &["rsa id", "sa id", "south african", "south africa"],
     ),
     (Topic::NigerianId, &["nin", "nimc", "bvn"]),
     (Topic::Tfn, &["tfn", "tax file number"]),
