@@ -97,5 +97,9 @@ pub trait Scan: Send + Sync {
     /// spans are in bytes of `value`.
     fn scan_keyed(&self, key: &str, value: &str, out: &mut Vec<Detection>) {
         let (_, _, _) = (key, value, out);
+    /// Adds what only the key gives away about `value`, spans in bytes of `value`.
+    ///
+    /// What [`Scan::scan`] finds in `value` by itself is not repeated.
+        let _ = (key, value, out);
     }
 }

@@ -12,6 +12,9 @@ mod merge;
 pub mod report;
 pub mod settings;
 pub mod secrets;
+pub mod files;
+pub mod mask;
+pub mod pii;
 
 pub use detection::{Category, Detection, Level, Scan};
 pub use detector::{Context, Detector, Direction};
@@ -19,3 +22,5 @@ pub use error::DetectError;
 pub use report::{Coverage, Found, Reason, Report, Unread};
 pub use settings::Settings;
 pub use secrets::Secrets;
+pub use files::Files;
+pub use pii::Pii;
