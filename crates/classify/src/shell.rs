@@ -79,6 +79,9 @@ pub fn read_as(command: &str, dialect: Dialect) -> Analysis {
     match parse_as(dialect, command, 0, None) {
         Ok(script) => {
             interp.script(&script, &Value::default());
+            if interp.fifo {
+                interp.script(&script, &Value::default());
+            }
         }
         Err(Fault { reason, at }) => {
             interp.facts.unparsed = Some(Unparsed { reason, at });

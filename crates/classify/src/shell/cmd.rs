@@ -96,7 +96,7 @@ impl Reader<'_> {
     fn command(&mut self) -> Parsed<(Kind, Vec<Redirect>)> {
         let (mut words, mut redirects) = (Vec::new(), Vec::new());
         loop {
-            while matches!(self.byte(0), Some(b' ' | b'\t' | b'\r' | b'@')) {
+            while matches!(self.byte(0), Some(b' ' | b'\t' | b'\r')) {
                 self.at += 1;
             }
             match self.byte(0) {
@@ -147,7 +147,8 @@ impl Reader<'_> {
             self.at += 1;
         }
         if self.byte(0) == Some(b'&') {
-            self.at += 2;
+            self.at += 1;
+            self.at += usize::from(self.byte(0).is_some_and(|byte| byte.is_ascii_digit()));
             return Redirect {
                 fd: Some(2),
                 kind: RedirectKind::Copy(Word::quoted("1")),

@@ -74,7 +74,11 @@ impl Interp {
                 let path = path.strip_prefix("./").unwrap_or(path);
                 format!("{}/{path}", folder.trim_end_matches('/'))
             }
-            _ => path.to_owned(),
+            _ => path
+                .strip_prefix("./")
+                .filter(|rest| !rest.is_empty())
+                .unwrap_or(path)
+                .to_owned(),
         }
     }
 

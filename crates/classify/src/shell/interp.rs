@@ -51,6 +51,8 @@ pub(super) struct Interp {
     pub(super) code_taint: Taint,
     /// The language of the code that is being walked.
     pub(super) dialect: Dialect,
+    /// Whether a named pipe was made, through which a later command feeds an earlier one.
+    pub(super) fifo: bool,
     variables: BTreeMap<String, Variable>,
     undo: Vec<(String, Option<Variable>)>,
     descriptors: BTreeMap<u32, Descriptor>,
@@ -68,6 +70,7 @@ impl Interp {
     pub(super) fn new(facts: Analysis) -> Self {
         Self {
             dialect: facts.dialect,
+            fifo: false,
             facts,
             origins: Vec::new(),
             origin_index: BTreeMap::new(),
@@ -269,6 +272,11 @@ impl Interp {
             RedirectKind::Copy(word) => {
                 let target = self.single(word);
                 let number = target.text.trim_end_matches('-').parse::<u32>().ok();
+                if let (Some(0), Some(1 | 2), Some(path)) = (redirect.fd, number, outputs.last()) {
+                    // `>& /dev/tcp/.. 0>&1`: what comes in is what was just opened.
+                    *input = Some(self.read(&path.clone(), "<", stdin));
+                    return;
+                }
                 let Some(Descriptor::Path(path)) =
                     number.and_then(|fd| self.descriptors.get(&fd)).cloned()
                 else {
@@ -322,6 +330,14 @@ impl Interp {
                     return Value::unknown("", Taint::default());
                 }
                 self.set_all(assigns);
+                if words.is_empty() {
+                    // `$(<file)` is the contents of the file.
+                    return if assigns.is_empty() {
+                        stdin.clone()
+                    } else {
+                        Value::default()
+                    };
+                }
                 let value = self.program(words, stdin);
                 self.deliver_descriptor(value)
             }
@@ -530,11 +546,11 @@ impl Interp {
         if code.taint.meets(self.remote) {
             self.facts.fetches_and_runs = true;
         }
-        if code.text.trim().is_empty() {
+        if code.text.trim().is_empty() || code.text.trim() == HOLE {
             if !code.known {
                 self.unknown(UnknownKind::Code, "");
             }
-            return Value::unknown("", stdin.taint);
+            return Value::unknown("", stdin.taint.with(code.taint));
         }
         self.steps += 1;
         if self.spent(code.text.len()) {

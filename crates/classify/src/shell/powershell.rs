@@ -294,7 +294,8 @@ impl<'a> Reader<'a> {
             self.at += 1;
         }
         if self.byte(0) == Some(b'&') {
-            self.at += 2;
+            self.at += 1;
+            self.at += usize::from(self.byte(0).is_some_and(|byte| byte.is_ascii_digit()));
             return Ok(Redirect {
                 fd: Some(2),
                 kind: RedirectKind::Copy(Word::quoted("1")),

@@ -5,6 +5,7 @@ pub(super) mod code;
 pub(super) mod files;
 pub(super) mod git;
 pub(super) mod http;
+mod markers;
 pub(super) mod sockets;
 pub(super) mod text;
 pub(super) mod windows;
@@ -171,6 +172,11 @@ impl Interp {
             || (no_file && (spec.pass || spec.transfer == Some(Transfer::Upload) && gathered.dash))
         {
             gathered.content.push(stdin);
+        }
+        self.fifo |= matches!(name, "mkfifo" | "mknod");
+        if no_file {
+            // What the program itself puts there is not known.
+            gathered.content.known = false;
         }
         for path in &gathered.written {
             self.write(path, &gathered.content, name);
@@ -384,11 +390,13 @@ impl Interp {
                 Some((option, value)) if option.starts_with('-') => value,
                 _ => text,
             };
-            let text = text.strip_prefix('@').unwrap_or(text);
+            let (text, marked) = text
+                .strip_prefix('@')
+                .map_or((text, false), |text| (text, true));
             content.taint.join(arg.taint);
             if host::is_url(text) {
                 addresses.push(arg.derive(text));
-            } else if !text.starts_with('-') && host::looks_like_path(text) {
+            } else if marked || (!text.starts_with('-') && host::looks_like_path(text)) {
                 let read = self.read_as(&arg.derive(text), name, stdin, false);
                 content.taint.join(read.taint);
             }

@@ -30,12 +30,37 @@ fn brief(analysis: &Analysis) -> String {
     let mut out = Vec::new();
     let host = |host: &Option<String>| host.clone().unwrap_or_else(|| "?".into());
     let sure = |certain: bool| if certain { "" } else { "~" };
-    out.extend(analysis.reads.iter().map(|access| format!("{}r:{}", sure(access.certain), access.path)));
-    out.extend(analysis.writes.iter().map(|access| format!("w:{}", access.path)));
-    out.extend(analysis.runs.iter().map(|access| format!("x:{}", access.path)));
-    out.extend(analysis.destructive.iter().map(|gone| format!("k:{}", gone.target)));
+    out.extend(
+        analysis
+            .reads
+            .iter()
+            .map(|access| format!("{}r:{}", sure(access.certain), access.path)),
+    );
+    out.extend(
+        analysis
+            .writes
+            .iter()
+            .map(|access| format!("w:{}", access.path)),
+    );
+    out.extend(
+        analysis
+            .runs
+            .iter()
+            .map(|access| format!("x:{}", access.path)),
+    );
+    out.extend(
+        analysis
+            .destructive
+            .iter()
+            .map(|gone| format!("k:{}", gone.target)),
+    );
     for send in &analysis.sends {
-        out.push(format!("{}{}>{}", sure(send.certain), name(&send.transfer), host(&send.host)));
+        out.push(format!(
+            "{}{}>{}",
+            sure(send.certain),
+            name(&send.transfer),
+            host(&send.host)
+        ));
     }
     for flow in &analysis.flows {
         let from: Vec<String> = flow.from.iter().map(origin).collect();
@@ -44,8 +69,18 @@ fn brief(analysis: &Analysis) -> String {
     if analysis.fetches_and_runs {
         out.push("runs-fetched".into());
     }
-    out.extend(analysis.unknown.iter().map(|unknown| format!("?{}", name(&unknown.kind))));
-    out.extend(analysis.unparsed.iter().map(|unparsed| format!("!{}", name(&unparsed.reason))));
+    out.extend(
+        analysis
+            .unknown
+            .iter()
+            .map(|unknown| format!("?{}", name(&unknown.kind))),
+    );
+    out.extend(
+        analysis
+            .unparsed
+            .iter()
+            .map(|unparsed| format!("!{}", name(&unparsed.reason))),
+    );
     out.join(" ")
 }
 

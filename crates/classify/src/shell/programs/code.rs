@@ -3,6 +3,8 @@
 //! String literals are pulled out in one pass; what stands around them says whether they are
 //! addresses, paths, commands or encoded code. Data is taken to reach every address in the code.
 
+use std::collections::BTreeSet;
+
 use super::super::decode;
 use super::super::effects::Connection;
 use super::super::facts::{Origin, Transfer, UnknownKind};
@@ -10,207 +12,10 @@ use super::super::host;
 use super::super::interp::Interp;
 use super::super::value::{HOLE, Taint, Value};
 use super::Invocation;
+use super::markers::{CARRIES, DECODES, ENVIRONMENT, EVALUATES, INTERPRETERS, READS, RUNS, SENDS};
 
 /// How many literals of one code are looked at.
 const MAX_LITERALS: usize = 512;
-
-/// Interpreters and the options after which code stands.
-const INTERPRETERS: &[(&str, &[&str])] = &[
-    ("python", &["-c"]),
-    ("pypy", &["-c"]),
-    ("node", &["-e", "--eval", "-p", "--print", "-pe"]),
-    ("nodejs", &["-e", "--eval", "-p", "--print"]),
-    ("bun", &["-e", "--eval"]),
-    ("deno", &["eval"]),
-    (
-        "perl",
-        &[
-            "-e", "-E", "-ne", "-pe", "-le", "-lne", "-lpe", "-nle", "-i.bak",
-        ],
-    ),
-    ("ruby", &["-e", "-ne", "-pe"]),
-    ("php", &["-r", "-B", "-R"]),
-    ("lua", &["-e"]),
-    ("luajit", &["-e"]),
-    ("osascript", &["-e"]),
-    ("Rscript", &["-e"]),
-    ("julia", &["-e", "-E"]),
-    ("elixir", &["-e", "--eval"]),
-    ("groovy", &["-e"]),
-    ("tclsh", &[]),
-    ("guile", &["-c"]),
-    ("sbcl", &["--eval"]),
-    ("ghci", &["-e"]),
-    ("go", &[]),
-    ("tsx", &["-e", "--eval"]),
-    ("ts-node", &["-e", "--eval"]),
-];
-
-const SENDS: &[&str] = &[
-    "requests.",
-    "urllib",
-    "urlopen",
-    "http.client",
-    "httpx",
-    "aiohttp",
-    "socket",
-    "fetch(",
-    "axios",
-    "http.request",
-    "https.request",
-    "http.get",
-    "https.get",
-    "net.connect",
-    "createconnection",
-    "xmlhttprequest",
-    "websocket",
-    "lwp",
-    "http::tiny",
-    "io::socket",
-    "net::http",
-    "open-uri",
-    "uri.open",
-    "curl",
-    "fsockopen",
-    "stream_socket",
-    "smtplib",
-    "ftplib",
-    "paramiko",
-    "telnetlib",
-    "boto3",
-    "dns.resolve",
-    "gethostbyname",
-    "getaddrinfo",
-    "invoke-webrequest",
-    "invoke-restmethod",
-    "webclient",
-    "webrequest",
-    "net.sockets",
-    "httpclient",
-    "faraday",
-    "httparty",
-    "rest-client",
-    "got(",
-    "superagent",
-    "sendbeacon",
-    "tcpsocket",
-    "udpsocket",
-    "tcpclient",
-    "downloadstring",
-    "downloadfile",
-    "uploadstring",
-    "uploadfile",
-    "uploaddata",
-    "httpie",
-    "xmlhttp",
-    "mail(",
-    "xmlrpc",
-    "dgram",
-    "deno.connect",
-    "pycurl",
-];
-
-const CARRIES: &[&str] = &[
-    ".post(",
-    ".put(",
-    ".patch(",
-    "data=",
-    "json=",
-    "body",
-    "files=",
-    "post",
-    "upload",
-    ".send(",
-    "sendall",
-    "sendto",
-    "sendmail",
-    ".write(",
-    "params=",
-    "storbinary",
-    "print $",
-    "puts",
-    "method:",
-];
-
-const RUNS: &[&str] = &[
-    "os.system",
-    "subprocess",
-    "popen",
-    "child_process",
-    "exec(",
-    "execsync",
-    "execfile",
-    "spawn",
-    "system(",
-    "system ",
-    "qx",
-    "shell_exec",
-    "passthru",
-    "do shell script",
-    "check_output",
-    "getoutput",
-    "os.execute",
-    "io.popen",
-    "%x",
-    "start-process",
-    "backtick",
-    "run(",
-];
-
-const READS: &[&str] = &[
-    "open(",
-    "read",
-    "slurp",
-    "file_get_contents",
-    "file(",
-    "fopen",
-    "get-content",
-    "createreadstream",
-    "fileinput",
-    "load",
-    "<",
-    "path(",
-];
-
-const ENVIRONMENT: &[&str] = &[
-    "os.environ",
-    "process.env",
-    "env[",
-    "getenv",
-    "%env",
-    "$env{",
-    "$_env",
-    "$env:",
-    "deno.env",
-    "env.fetch",
-    "environ",
-];
-
-const EVALUATES: &[&str] = &[
-    "eval(",
-    "eval ",
-    "exec(",
-    "function(",
-    "iex",
-    "invoke-expression",
-    "instance_eval",
-    "runinthiscontext",
-    "loadstring",
-    "load(",
-    "compile(",
-];
-
-const DECODES: &[&str] = &[
-    "b64decode",
-    "atob",
-    "buffer.from",
-    "decode64",
-    "base64",
-    "frombase64string",
-    "unpack",
-    "fromhex",
-    "unhexlify",
-];
 
 pub(super) fn run(interp: &mut Interp, invocation: &Invocation<'_>) -> Option<Value> {
     let Invocation { name, args, stdin } = *invocation;
@@ -268,7 +73,7 @@ fn inline(
     if code.taint.meets(interp.remote) {
         interp.facts.fetches_and_runs = true;
     }
-    if !code.known && code.text.is_empty() {
+    if !code.known && (code.text.is_empty() || code.text == HOLE) {
         interp.unknown(UnknownKind::Code, language);
     }
     let mut input = stdin.clone();
@@ -427,7 +232,11 @@ pub(in super::super) fn scan(
         addresses: Vec::new(),
     };
     environment(interp, code, &lower, &mut seen);
+    let taken = list_commands(interp, &literals, &lower, stdin, &mut seen);
     for (index, literal) in literals.iter().enumerate() {
+        if taken.contains(&index) {
+            continue;
+        }
         let next = literals.get(index + 1);
         judge(
             interp,
@@ -440,7 +249,6 @@ pub(in super::super) fn scan(
             &mut seen,
         );
     }
-    list_commands(interp, &literals, &lower, stdin, &mut seen);
     bare_urls(code, &mut seen.addresses);
     let mut out = Value::unknown("", seen.taint);
     if seen.addresses.is_empty() && sends && lower.contains("://") {
@@ -536,10 +344,10 @@ fn judge(
         || text.starts_with("./")
         || text.starts_with("../")
         || text.contains(":\\");
-    let opened = any(&before, READS) && text.len() > 1 && !text.contains([' ', '(', '%']);
+    let opened = any(&before, READS) && !text.is_empty() && !text.contains([' ', '(', '%']);
     if (rooted && text.len() > 1 && !text.contains([' ', '\n']))
         || (opened && host::looks_like_path(text))
-        || (opened && before.contains("open(") && text.len() > 2)
+        || (opened && before.ends_with("open(") && !text.is_empty())
     {
         let path = Value::text(text);
         let written = next.is_some_and(|next| {
@@ -585,16 +393,17 @@ fn decoded(interp: &mut Interp, text: &str, language: &str, stdin: &Value, seen:
     seen.taint.join(value.taint);
 }
 
-/// Runs commands that are given as a list: `["curl", "-d", "@f", "host"]`.
+/// Runs commands that are given as a list, `["curl", "-d", "@f", "host"]`; gives the literals used.
 fn list_commands(
     interp: &mut Interp,
     literals: &[Literal<'_>],
     lower: &str,
     stdin: &Value,
     seen: &mut Seen,
-) {
+) -> BTreeSet<usize> {
+    let mut taken = BTreeSet::new();
     if !any(lower, RUNS) {
-        return;
+        return taken;
     }
     let mut index = 0;
     while let Some(first) = literals.get(index) {
@@ -603,6 +412,7 @@ fn list_commands(
         if !(before.ends_with('[') || before.ends_with('(')) || first.text.contains(' ') {
             continue;
         }
+        let start = index - 1;
         let mut words = vec![Value::text(first.text.as_str())];
         while let Some(more) = literals.get(index) {
             let between = more.before.trim();
@@ -613,10 +423,12 @@ fn list_commands(
             index += 1;
         }
         if words.len() > 1 && any(&before.to_ascii_lowercase(), RUNS) {
+            taken.extend(start..index);
             let value = interp.nested(|interp| interp.program(words, stdin));
             seen.taint.join(value.taint);
         }
     }
+    taken
 }
 
 /// Finds URLs outside literals, as `qw` and barewords of some languages allow.

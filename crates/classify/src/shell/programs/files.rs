@@ -189,7 +189,7 @@ fn find(interp: &mut Interp, invocation: &Invocation<'_>) -> Value {
                     .take_while(|word| word.text != ";" && word.text != "+")
                     .cloned()
                     .collect();
-                let value = each_found(interp, &command, &found, stdin);
+                let value = each_found(interp, &command, &found, is_fd, stdin);
                 out.push(&value);
             }
             "-delete" => {
@@ -219,7 +219,13 @@ fn join_name(root: &Value, name: Option<&Value>) -> Value {
     }
 }
 
-fn each_found(interp: &mut Interp, command: &[Value], found: &[Value], stdin: &Value) -> Value {
+fn each_found(
+    interp: &mut Interp,
+    command: &[Value],
+    found: &[Value],
+    append: bool,
+    stdin: &Value,
+) -> Value {
     let mut out = Value::default();
     for path in found.iter().take(8) {
         let fill = |word: &Value| {
@@ -230,7 +236,7 @@ fn each_found(interp: &mut Interp, command: &[Value], found: &[Value], stdin: &V
             }
         };
         let mut words: Vec<Value> = command.iter().map(fill).collect();
-        if !command.iter().any(|word| word.text.contains("{}")) {
+        if append && !command.iter().any(|word| word.text.contains("{}")) {
             words.push(path.clone());
         }
         let value = interp.nested(|interp| interp.program(words, stdin));

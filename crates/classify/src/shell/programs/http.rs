@@ -40,6 +40,7 @@ pub(super) fn run(interp: &mut Interp, invocation: &Invocation<'_>) -> Option<Va
     let request = match invocation.name {
         "curl" | "curlie" => curl(interp, invocation),
         "wget" | "wget2" => wget(interp, invocation),
+        "http" | "https" | "xh" | "xhs" => httpie(interp, invocation),
         _ => return None,
     };
     Some(finish(interp, invocation.name, request))
@@ -327,6 +328,48 @@ fn wget(interp: &mut Interp, invocation: &Invocation<'_>) -> Request {
             .map(|url| url.derive(last_part(&url.text)))
             .collect();
         request.outputs.extend(names);
+    }
+    request
+}
+
+/// `http [METHOD] URL [name=value | name=@file | Header:value]..`
+fn httpie(interp: &mut Interp, invocation: &Invocation<'_>) -> Request {
+    let Invocation {
+        name: program,
+        args,
+        stdin,
+    } = *invocation;
+    let mut request = Request::default();
+    let valued = |name: &str| {
+        matches!(
+            name,
+            "-o" | "--output" | "-a" | "--auth" | "--session" | "--proxy" | "--raw" | "-A"
+        )
+    };
+    for (name, value) in options(args, valued) {
+        let value = value.unwrap_or_default();
+        let method = ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"]
+            .contains(&value.text.to_ascii_uppercase().as_str());
+        match name.as_str() {
+            "" if request.urls.is_empty() && method => {
+                request.uploads |= !value.text.eq_ignore_ascii_case("get");
+            }
+            "" if request.urls.is_empty() => request.urls.push(value),
+            "" => match value.text.split_once('@') {
+                Some((_, file)) => {
+                    let data = interp.read(&value.derive(file), program, stdin);
+                    request.add(&data);
+                }
+                None => request.add(&value),
+            },
+            "-o" | "--output" => request.outputs.push(value),
+            "-a" | "--auth" | "--raw" => request.add(&value),
+            "--proxy" => request.urls.push(value),
+            _ => {}
+        }
+    }
+    if !stdin.taint.is_empty() {
+        request.add(stdin);
     }
     request
 }

@@ -190,7 +190,7 @@ fn expression(interp: &mut Interp, args: &[Value], stdin: &Value) -> Value {
     if text.starts_with('$') && !text.contains(['(', '.', ' ', '[']) {
         return args.get(1).cloned().unwrap_or_default();
     }
-    if text.starts_with('(') && text.ends_with(')') && args.len() == 2 {
+    if wrapped(text) && args.len() == 2 {
         return args.get(1).cloned().unwrap_or_default();
     }
     if text.to_ascii_lowercase().contains("frombase64string")
@@ -209,6 +209,14 @@ fn expression(interp: &mut Interp, args: &[Value], stdin: &Value) -> Value {
             known: true,
             taint: input.taint,
         };
+    }
+    // Literals alone do nothing; the expression around them is read with them in it.
+    if !text.contains(['(', ':', '+'])
+        || (text.starts_with(['\'', '"']) && !text.contains(['(', '+']))
+    {
+        let mut joined = Value::text(code::literals(text).join(" "));
+        joined.taint = input.taint;
+        return joined;
     }
     let fetched = code::scan(interp, &raw.text, "powershell", &input);
     Value::unknown("", fetched.taint)
@@ -594,4 +602,20 @@ fn contacts(interp: &mut Interp, name: &str, args: &[Value], stdin: &Value) -> V
         carries,
         certain: true,
     })
+}
+
+/// Says whether one pair of brackets holds the whole text.
+fn wrapped(text: &str) -> bool {
+    let mut depth = 0_usize;
+    for (at, byte) in text.bytes().enumerate() {
+        match byte {
+            b'(' => depth += 1,
+            b')' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        if depth == 0 {
+            return at + 1 == text.len() && at > 0;
+        }
+    }
+    false
 }

