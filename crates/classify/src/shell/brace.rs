@@ -26,23 +26,23 @@ struct Brace {
 
 /// Expands the braces of a word; the flag says that a bound was met.
 pub(super) fn expand(word: &Word) -> Option<(Vec<Word>, bool)> {
-    let braced = |piece: &Piece| {
+    let has_some = |piece: &Piece| {
         matches!(piece, Piece::Literal { text, quoted: false }
             if text.contains('{') || text.contains('}'))
     };
-    if !word.pieces.iter().any(braced) {
+    if !word.pieces.iter().any(has_some) {
         return None;
     }
     let atoms = atoms(word);
     let braces = pair(&atoms);
-    let mut work = Work {
+    let mut expansion = Expansion {
         atoms: &atoms,
         braces: &braces,
         copied: 0,
         full: false,
     };
-    let lists = work.range(0, atoms.len(), 0);
-    let full = work.full;
+    let lists = expansion.range(0, atoms.len(), 0);
+    let full = expansion.full;
     Some((lists.into_iter().map(collect).collect(), full))
 }
 
@@ -85,32 +85,34 @@ fn pair(atoms: &[Atom]) -> Vec<Option<Brace>> {
     braces
 }
 
-struct Work<'a> {
+struct Expansion<'a> {
     atoms: &'a [Atom],
     braces: &'a [Option<Brace>],
     copied: usize,
     full: bool,
 }
 
-impl Work<'_> {
+impl Expansion<'_> {
     fn range(&mut self, start: usize, end: usize, nest: usize) -> Vec<Vec<Atom>> {
         let mut lists: Vec<Vec<Atom>> = vec![Vec::new()];
         let mut at = start;
         while at < end {
-            match self.choices(at, end, nest) {
-                Some((choices, next)) => {
-                    lists = self.product(lists, &choices);
-                    at = next;
-                }
-                None => {
-                    if let Some(atom) = self.atoms.get(at) {
-                        self.copied += lists.len();
-                        for list in &mut lists {
-                            list.push(atom.clone());
-                        }
+            if self.copied > MAX_ATOMS && lists.len() > 1 {
+                // The rest is text, and of one word only.
+                self.full = true;
+                lists.truncate(1);
+            }
+            if let Some((choices, next)) = self.choices(at, end, nest) {
+                lists = self.product(lists, &choices);
+                at = next;
+            } else {
+                if let Some(atom) = self.atoms.get(at) {
+                    self.copied += lists.len();
+                    for list in &mut lists {
+                        list.push(atom.clone());
                     }
-                    at += 1;
                 }
+                at += 1;
             }
         }
         lists

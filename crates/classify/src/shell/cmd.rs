@@ -180,8 +180,9 @@ impl Reader<'_> {
                     self.letter(&mut pieces, true);
                 }
                 b'%' | b'!' if self.variable(byte, &mut pieces) => {}
-                b' ' | b'\t' | b'\r' | b'\n' | b'&' | b'|' | b'<' | b'>' if !quoted => break,
-                b')' if !quoted => break,
+                b' ' | b'\t' | b'\r' | b'\n' | b'&' | b'|' | b'<' | b'>' | b')' if !quoted => {
+                    break;
+                }
                 b'(' if !quoted && self.at == start => {
                     self.at += 1;
                     break;

@@ -154,8 +154,7 @@ impl Interp {
     pub(super) fn write(&mut self, path: &Value, content: &Value, program: &str) {
         match path.text.as_str() {
             "" | "-" | "/dev/null" | "/dev/stdout" | "/dev/stderr" | "/dev/tty" | "/dev/fd/1"
-            | "/dev/fd/2" => return,
-            "NUL" | "nul" | "$null" => return,
+            | "/dev/fd/2" | "NUL" | "nul" | "$null" => return,
             _ => {}
         }
         if let Some(host) = device_host(&path.text) {

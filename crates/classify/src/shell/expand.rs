@@ -143,7 +143,7 @@ impl Interp {
                 let end = value.text.trim_end_matches('\n').len();
                 value.text.truncate(end);
                 if !value.known {
-                    value.text = HOLE.to_owned();
+                    HOLE.clone_into(&mut value.text);
                 }
                 value
             }
@@ -183,12 +183,17 @@ impl Interp {
             } => {
                 let pattern = self.single(pattern);
                 let value = set.unwrap_or_else(|| self.environment(name));
+                // A pattern is tried at every place, each time over what is left.
+                let tries = value.text.len().min(MAX_TRIM);
+                if self.spent(tries * tries * 8) {
+                    return Value::unknown(HOLE, value.taint);
+                }
                 trim(value, &pattern.text, *end, *longest)
             }
             Change::Replace { pattern, with, all } => {
                 let (pattern, with) = (self.single(pattern), self.single(with));
                 let value = set.unwrap_or_else(|| self.environment(name));
-                replace(value, &pattern.text, &with, *all)
+                replace(&value, &pattern.text, &with, *all)
             }
             Change::Case { upper, all } => {
                 recase(set.unwrap_or_else(|| self.environment(name)), *upper, *all)
@@ -274,7 +279,7 @@ fn is_list(name: &str) -> bool {
 /// How long a text may be after a replacement, at worst.
 const MAX_REPLACED: usize = 1 << 15;
 /// Longest text on which a pattern is tried at every place.
-const MAX_TRIM: usize = 512;
+const MAX_TRIM: usize = 128;
 
 fn trim(value: Value, pattern: &str, end: bool, longest: bool) -> Value {
     if !value.known {
@@ -314,7 +319,7 @@ fn trim(value: Value, pattern: &str, end: bool, longest: bool) -> Value {
     value
 }
 
-fn replace(value: Value, pattern: &str, with: &Value, all: bool) -> Value {
+fn replace(value: &Value, pattern: &str, with: &Value, all: bool) -> Value {
     if !value.known
         || glob::is_pattern(pattern)
         || pattern.is_empty()

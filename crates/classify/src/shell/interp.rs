@@ -195,6 +195,7 @@ impl Interp {
         let mut next = 1;
         while next < self.choices.min(MAX_CHOICES) {
             self.choice = Some(next);
+            self.steps += 1;
             let more = inner(self);
             value.push(&more);
             next += 1;
@@ -445,6 +446,14 @@ impl Interp {
         {
             let room = MAX_CHOICES - 1;
             choices.extend(old.iter().take(room).cloned());
+            let kept = choices
+                .iter()
+                .flatten()
+                .map(|value| value.text.len() + 32)
+                .sum();
+            if self.spent(kept) {
+                return;
+            }
         }
         self.set(name, choices);
     }
@@ -558,17 +567,16 @@ impl Interp {
         }
         let outer = std::mem::replace(&mut self.code_taint, code.taint);
         let value = self.nested(|interp| {
-            match super::parse_as(
+            if let Ok(script) = super::parse_as(
                 interp.dialect,
                 &code.text,
                 interp.depth,
                 Some(interp.span.clone()),
             ) {
-                Ok(script) => interp.script(&script, stdin),
-                Err(_) => {
-                    interp.unknown(UnknownKind::Unparsed, &code.text);
-                    programs::code::scan(interp, &code.text, "sh", stdin)
-                }
+                interp.script(&script, stdin)
+            } else {
+                interp.unknown(UnknownKind::Unparsed, &code.text);
+                programs::code::scan(interp, &code.text, "sh", stdin)
             }
         });
         self.code_taint = outer;

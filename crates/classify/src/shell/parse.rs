@@ -55,6 +55,10 @@ pub(super) fn parse(text: &str, depth: usize, span: Option<Range<usize>>) -> Par
     Ok(script)
 }
 
+const OPERATORS: [&str; 12] = [
+    "<<<", "<<-", "<<", "<>", "<&", "<", "&>>", "&>", ">>", ">|", ">&", ">",
+];
+
 const RESERVED_ENDS: &[&str] = &["then", "do", "done", "fi", "elif", "else", "esac", "}"];
 
 impl<'a> Parser<'a> {
@@ -206,10 +210,11 @@ impl<'a> Parser<'a> {
             self.and_or(&mut items)?;
             self.blanks();
             match (self.byte(0), self.byte(1)) {
-                (Some(b';'), Some(b';' | b'&')) => return Ok(Script { items }),
+                (Some(b';'), Some(b';' | b'&')) | (None | Some(b')'), _) => {
+                    return Ok(Script { items });
+                }
                 (Some(b';' | b'&'), _) => self.at += 1,
                 (Some(b'\n'), _) => self.newline()?,
-                (None | Some(b')'), _) => return Ok(Script { items }),
                 _ if self.at_end_of_list() => return Ok(Script { items }),
                 _ => return Err(self.fault(Reason::Syntax)),
             }
@@ -590,9 +595,6 @@ impl<'a> Parser<'a> {
         if operator.starts_with("<(") || operator.starts_with(">(") {
             return Ok(None);
         }
-        const OPERATORS: [&str; 12] = [
-            "<<<", "<<-", "<<", "<>", "<&", "<", "&>>", "&>", ">>", ">|", ">&", ">",
-        ];
         let Some(found) = OPERATORS.iter().find(|&&known| operator.starts_with(known)) else {
             return Ok(None);
         };

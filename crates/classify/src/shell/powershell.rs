@@ -410,17 +410,13 @@ impl<'a> Reader<'a> {
         loop {
             match (self.byte(0), self.byte(1)) {
                 (None, _) => return Err(self.fault(Reason::Unclosed)),
-                (Some(b'"'), Some(b'"')) => {
+                (Some(b'"'), Some(b'"')) | (Some(b'`'), Some(_)) => {
                     self.at += 1;
                     self.letter(pieces, true);
                 }
                 (Some(b'"'), _) => {
                     self.at += 1;
                     return Ok(());
-                }
-                (Some(b'`'), Some(_)) => {
-                    self.at += 1;
-                    self.letter(pieces, true);
                 }
                 (Some(b'$'), Some(b'(')) => {
                     self.at += 1;

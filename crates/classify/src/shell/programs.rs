@@ -16,7 +16,7 @@ use super::facts::{Dialect, Origin, Transfer, UnknownKind};
 use super::glob;
 use super::host;
 use super::interp::Interp;
-use super::table::{self, Role, Spec};
+use super::table::{self, Output, Role, Spec};
 use super::value::{Taint, Value};
 
 /// One program about to run.
@@ -78,6 +78,10 @@ impl Interp {
     /// Runs whatever program a pattern may stand for.
     fn matching(&mut self, pattern: &Value, args: &[Value], stdin: &Value) -> Value {
         self.unknown(UnknownKind::Program, &pattern.text);
+        // Every name is tried.
+        if self.spent(16 * 1024) {
+            return Value::unknown("", stdin.taint);
+        }
         let base = pattern.text.rsplit('/').next().unwrap_or_default();
         let known = table::names().chain([
             "curl", "wget", "git", "bash", "sh", "python", "python3", "node", "perl",
@@ -160,7 +164,7 @@ impl Interp {
         let Invocation { name, args, stdin } = *invocation;
         let verbs = table::verbs(name, args);
         let arguments = spec.arguments(args, verbs);
-        if spec.copy {
+        if spec.output == Output::Copy {
             return self.copy(invocation, &arguments.values);
         }
         let mut gathered = self.gather(name, &arguments.values, stdin);
@@ -169,7 +173,9 @@ impl Interp {
             .iter()
             .any(|(role, value)| *role == Role::Read && !value.text.is_empty());
         if spec.stdin
-            || (no_file && (spec.pass || spec.transfer == Some(Transfer::Upload) && gathered.dash))
+            || (no_file
+                && ((spec.output == Output::Pass)
+                    || spec.transfer == Some(Transfer::Upload) && gathered.dash))
         {
             gathered.content.push(stdin);
         }
@@ -184,12 +190,12 @@ impl Interp {
         if let Some(transfer) = spec.transfer {
             return self.transfer(invocation, spec, transfer, &gathered);
         }
-        if spec.info {
+        if spec.output == Output::Info {
             let label = info_label(name, args, verbs);
             let taint = self.origin(Origin::Program(label));
             return Value::unknown("", taint.with(stdin.taint));
         }
-        if spec.pass {
+        if spec.output == Output::Pass {
             gathered.content.known = false;
             gathered.content.text.clear();
             return gathered.content;
@@ -246,7 +252,7 @@ impl Interp {
         let file = match value.text.split_once(['@', '<']) {
             Some(("", file)) => Some(file),
             Some((key, file)) if form || !key.contains(['=', ' ', '{', '"', '/', ':', '&']) => {
-                (form && key.ends_with('=') || !form).then_some(file)
+                (!form || key.ends_with('=')).then_some(file)
             }
             _ => None,
         };

@@ -22,6 +22,13 @@ static TABLE: LazyLock<HashMap<&'static str, Spec>> = LazyLock::new(|| {
     table
 });
 
+static NAMES: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
+    let names = TABLE.keys().copied();
+    let mut names: Vec<_> = names.filter(|name| !name.contains('+')).collect();
+    names.sort_unstable();
+    names
+});
+
 /// What the value of an option or an operand is to the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
@@ -41,15 +48,27 @@ pub(super) enum Role {
     PatternOption,
 }
 
+/// What a program prints, or that it copies from one place to another.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Output {
+    /// Nothing of what it reads.
+    #[default]
+    Quiet,
+    /// What it reads.
+    Pass,
+    /// Something about the machine or its secrets.
+    Info,
+    /// Nothing; the operands say which way the data goes.
+    Copy,
+}
+
 /// What a program does with what it gets.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Spec {
-    pub(super) pass: bool,
-    pub(super) info: bool,
+    pub(super) output: Output,
     pub(super) stdin: bool,
     pub(super) local: bool,
-    pub(super) copy: bool,
-    pub(super) long: bool,
+    long: bool,
     pub(super) transfer: Option<Transfer>,
     pub(super) host: Option<&'static str>,
     options: Vec<(&'static str, Role)>,
@@ -74,15 +93,9 @@ pub(super) fn find(name: &str, args: &[Value]) -> Option<&'static Spec> {
     base
 }
 
-/// Gives every program name of the table.
+/// Gives every program name of the table, in order.
 pub(super) fn names() -> impl Iterator<Item = &'static str> {
-    let mut names: Vec<_> = TABLE
-        .keys()
-        .copied()
-        .filter(|name| !name.contains('+'))
-        .collect();
-    names.sort_unstable();
-    names.into_iter()
+    NAMES.iter().copied()
 }
 
 fn by_verbs(name: &str, base: Option<&'static Spec>, args: &[Value]) -> Option<&'static Spec> {
@@ -190,8 +203,8 @@ impl Spec {
         rest: &mut impl Iterator<Item = &'v Value>,
         out: &mut Arguments,
     ) {
-        let mut letters = arg.text.char_indices().skip(1);
-        while let Some((at, letter)) = letters.next() {
+        let letters = arg.text.char_indices().skip(1);
+        for (at, letter) in letters {
             let flag = format!("-{letter}");
             let role = self.role(&flag);
             out.flags.push(flag);
@@ -261,13 +274,13 @@ fn parse_line(line: &'static str) -> Option<(&'static str, Spec)> {
 impl Spec {
     fn effect(&mut self, effect: &'static str) {
         match effect {
-            "pass" => self.pass = true,
-            "info" => self.info = true,
+            "pass" => self.output = Output::Pass,
+            "info" => self.output = Output::Info,
             "stdin" => self.stdin = true,
             "local" => self.local = true,
             "long" => self.long = true,
             "copy" => {
-                self.copy = true;
+                self.output = Output::Copy;
                 self.transfer = Some(Transfer::Upload);
             }
             "fetch" => self.transfer = Some(Transfer::Fetch),

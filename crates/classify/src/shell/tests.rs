@@ -86,14 +86,14 @@ fn brief(analysis: &Analysis) -> String {
 
 /// Checks a table and shows every line that differs, so that one run is enough.
 fn check_as(dialect: Dialect, table: &[(&str, &str)]) {
-    let mut wrong = String::new();
+    let mut wrong = Vec::new();
     for (command, expect) in table {
         let got = brief(&read_as(command, dialect));
         if got != *expect {
-            wrong += &format!("\n{command}\n  expect {expect}\n  got    {got}");
+            wrong.push(format!("\n{command}\n  expect {expect}\n  got    {got}"));
         }
     }
-    assert!(wrong.is_empty(), "{wrong}");
+    assert!(wrong.is_empty(), "{}", wrong.concat());
 }
 
 fn check(table: &[(&str, &str)]) {

@@ -4,7 +4,7 @@
 pub(super) const HOLE: &str = "$()";
 
 /// How long a known text may grow; past that it becomes unknown.
-const MAX_TEXT: usize = 256 * 1024;
+const MAX_TEXT: usize = 128 * 1024;
 
 /// A set of origins, by their number in the analysis.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

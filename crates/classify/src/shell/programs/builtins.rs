@@ -8,7 +8,7 @@ pub(super) fn run(interp: &mut Interp, invocation: &Invocation<'_>) -> Option<Va
     let Invocation { name, args, stdin } = *invocation;
     match name {
         "export" | "declare" | "typeset" | "local" | "readonly" if !args.is_empty() => {
-            assign(interp, args)
+            assign(interp, args);
         }
         "alias" => alias(interp, args),
         "eval" => {

@@ -453,6 +453,12 @@ fn bare_urls(code: &str, addresses: &mut Vec<String>) {
     }
 }
 
+/// Ends of names that are files rather than hosts.
+const FILES: &[&str] = &[
+    "py", "js", "ts", "json", "txt", "log", "csv", "yml", "yaml", "pem", "key", "env", "cfg",
+    "ini", "xml", "html", "zip", "gz", "db", "md",
+];
+
 /// Says whether a literal alone could be a host.
 fn is_host(text: &str) -> bool {
     let text = text.rsplit_once(':').map_or(text, |(host, port)| {
@@ -470,10 +476,6 @@ fn is_host(text: &str) -> bool {
                 .all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
     };
     let end = labels.last().copied().unwrap_or_default();
-    const FILES: &[&str] = &[
-        "py", "js", "ts", "json", "txt", "log", "csv", "yml", "yaml", "pem", "key", "env", "cfg",
-        "ini", "xml", "html", "zip", "gz", "db", "md",
-    ];
     labels.len() > 1
         && labels.iter().all(fine)
         && text.len() < 254

@@ -71,7 +71,7 @@ fn tar(interp: &mut Interp, invocation: &Invocation<'_>) -> Value {
             (_, "--extract" | "--get") => mode = 'x',
             (_, "--list") => mode = 't',
             (_, text) if text.starts_with("--file=") => {
-                archive = Some(arg.derive(text.trim_start_matches("--file=")))
+                archive = Some(arg.derive(text.trim_start_matches("--file=")));
             }
             (_, "--file") => archive = rest.next().map(|(_, value)| value.clone()),
             (_, text) if text.starts_with("--checkpoint-action=exec=") => {
@@ -206,10 +206,10 @@ fn find(interp: &mut Interp, invocation: &Invocation<'_>) -> Value {
         }
     }
     // What it prints are names; whoever takes them, by xargs, gets these paths.
-    let mut names = builtins::join(&found);
-    names.text.push('\n');
-    names.push(&out);
-    names
+    let mut printed = builtins::join(&found);
+    printed.text.push('\n');
+    printed.push(&out);
+    printed
 }
 
 fn join_name(root: &Value, name: Option<&Value>) -> Value {

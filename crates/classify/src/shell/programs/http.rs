@@ -16,6 +16,13 @@ const CURL_VALUED: &str = "-A -e -m -r -w -x -X -y -Y -z -C -U -P -Q -t --user-a
     --request-target --service-name --socks5 --tlsuser --tlspassword --ftp-port --telnet-option --aws-sigv4 --continue-at \
     --time-cond --quote --create-file-mode --engine --pinnedpubkey --variable --expand-data";
 
+/// Options of curl that take a value and are looked at.
+const CURL_OWN: &str = "-F --form --form-string -T --upload-file -H --header -u --user -b --cookie \
+    -K --config -o --output -D --dump-header -c --cookie-jar --url -E --cert --key --netrc-file \
+    --output-dir --trace --trace-ascii --stderr --proxy --preproxy --doh-url --proxy-header \
+    --proxy-user";
+
+/// Options of curl whose value is sent, or names a file that is.
 const CURL_DATA: &[&str] = &[
     "-d",
     "--data",
@@ -43,7 +50,7 @@ pub(super) fn run(interp: &mut Interp, invocation: &Invocation<'_>) -> Option<Va
         "http" | "https" | "xh" | "xhs" => httpie(interp, invocation),
         _ => return None,
     };
-    Some(finish(interp, invocation.name, request))
+    Some(finish(interp, invocation.name, &request))
 }
 
 /// Splits `-dvalue`, `--data=value` and bundles like `-sSd value` into option and value.
@@ -82,117 +89,88 @@ fn options(args: &[Value], valued: impl Fn(&str) -> bool) -> Vec<(String, Option
 }
 
 fn curl(interp: &mut Interp, invocation: &Invocation<'_>) -> Request {
-    let Invocation {
-        name: program,
-        args,
-        stdin,
-    } = *invocation;
     let mut request = Request::default();
-    let mut remote_name = false;
-    let own = |name: &str| {
-        CURL_DATA.contains(&name)
-            || matches!(
-                name,
-                "-F" | "--form"
-                    | "--form-string"
-                    | "-T"
-                    | "--upload-file"
-                    | "-H"
-                    | "--header"
-                    | "-u"
-                    | "--user"
-                    | "-b"
-                    | "--cookie"
-            )
-            || matches!(
-                name,
-                "-K" | "--config"
-                    | "-o"
-                    | "--output"
-                    | "-D"
-                    | "--dump-header"
-                    | "-c"
-                    | "--cookie-jar"
-                    | "--url"
-                    | "-E"
-                    | "--cert"
-                    | "--key"
-            )
-            || matches!(
-                name,
-                "--netrc-file"
-                    | "--output-dir"
-                    | "--trace"
-                    | "--trace-ascii"
-                    | "--stderr"
-                    | "--proxy"
-                    | "--preproxy"
-                    | "--doh-url"
-                    | "--proxy-header"
-                    | "--proxy-user"
-            )
-    };
     let valued = |name: &str| {
-        own(name)
-            || CURL_VALUED
-                .split_ascii_whitespace()
-                .any(|known| known == name)
+        let known = CURL_VALUED
+            .split_ascii_whitespace()
+            .chain(CURL_OWN.split_ascii_whitespace());
+        CURL_DATA.contains(&name) || known.into_iter().any(|known| known == name)
     };
-    for (name, value) in options(args, valued) {
-        let value = value.unwrap_or_default();
-        match name.as_str() {
-            "" | "--url" => request.urls.push(value),
-            "--data-raw" | "--form-string" => request.add(&value),
-            "-F" | "--form" => {
-                let data = interp.at_data(&value, program, stdin, true);
-                request.add(&data);
-            }
-            name if CURL_DATA.contains(&name) => {
-                let data = interp.at_data(&value, program, stdin, false);
-                request.add(&data);
-            }
-            "-T" | "--upload-file" => {
-                let data = interp.read(&value, program, stdin);
-                request.add(&data);
-            }
-            "-H" | "--header" | "--proxy-header" | "-b" | "--cookie" => {
-                header(interp, &name, &value, program, stdin, &mut request)
-            }
-            "-u" | "--user" | "-A" | "--user-agent" | "-e" | "--referer" | "--oauth2-bearer"
-            | "--proxy-user" | "--mail-rcpt" => {
-                request.body.taint.join(value.taint);
-            }
-            "-K" | "--config" => {
-                let config = interp.read(&value, program, stdin);
-                request.body.taint.join(config.taint);
-            }
-            "--netrc-file" | "-E" | "--cert" | "--key" => {
-                interp.read(&value, program, stdin);
-            }
-            "-o" | "--output" | "-D" | "--dump-header" | "-c" | "--cookie-jar" | "--trace"
-            | "--trace-ascii" => {
-                request.outputs.push(value);
-            }
-            "-O" | "--remote-name" | "-J" => remote_name = true,
-            "-x" | "--proxy" | "--preproxy" | "--socks5" | "--doh-url" => {
-                request.urls.push(value);
-            }
-            "-X" | "--request" => {
-                request.uploads |=
-                    matches!(value.text.as_str(), "POST" | "PUT" | "PATCH" | "DELETE")
-            }
-            _ => {}
-        }
+    let mut remote_name = false;
+    for (name, value) in options(invocation.args, valued) {
+        remote_name |= matches!(name.as_str(), "-O" | "--remote-name" | "-J");
+        curl_option(
+            interp,
+            invocation,
+            &name,
+            value.unwrap_or_default(),
+            &mut request,
+        );
     }
     if remote_name {
-        let names: Vec<Value> = request
+        let saved: Vec<Value> = request
             .urls
             .iter()
             .map(|url| url.derive(last_part(&url.text)))
             .collect();
-        request.outputs.extend(names);
+        request.outputs.extend(saved);
     }
     request
+}
+
+fn curl_option(
+    interp: &mut Interp,
+    invocation: &Invocation<'_>,
+    name: &str,
+    value: Value,
+    request: &mut Request,
+) {
+    let Invocation {
+        name: program,
+        stdin,
+        ..
+    } = *invocation;
+    match name {
+        "" | "--url" => request.urls.push(value),
+        "--data-raw" | "--form-string" => request.add(&value),
+        "-F" | "--form" => {
+            let data = interp.at_data(&value, program, stdin, true);
+            request.add(&data);
+        }
+        name if CURL_DATA.contains(&name) => {
+            let data = interp.at_data(&value, program, stdin, false);
+            request.add(&data);
+        }
+        "-T" | "--upload-file" => {
+            let data = interp.read(&value, program, stdin);
+            request.add(&data);
+        }
+        "-H" | "--header" | "--proxy-header" | "-b" | "--cookie" => {
+            header(interp, name, &value, program, stdin, request);
+        }
+        "-u" | "--user" | "-A" | "--user-agent" | "-e" | "--referer" | "--oauth2-bearer"
+        | "--proxy-user" | "--mail-rcpt" => {
+            request.body.taint.join(value.taint);
+        }
+        "-K" | "--config" => {
+            let config = interp.read(&value, program, stdin);
+            request.body.taint.join(config.taint);
+        }
+        "--netrc-file" | "-E" | "--cert" | "--key" => {
+            interp.read(&value, program, stdin);
+        }
+        "-o" | "--output" | "-D" | "--dump-header" | "-c" | "--cookie-jar" | "--trace"
+        | "--trace-ascii" => {
+            request.outputs.push(value);
+        }
+        "-x" | "--proxy" | "--preproxy" | "--socks5" | "--doh-url" => {
+            request.urls.push(value);
+        }
+        "-X" | "--request" => {
+            request.uploads |= matches!(value.text.as_str(), "POST" | "PUT" | "PATCH" | "DELETE");
+        }
+        _ => {}
+    }
 }
 
 fn header(
@@ -287,7 +265,7 @@ fn wget(interp: &mut Interp, invocation: &Invocation<'_>) -> Request {
             }
             "--post-data" | "--body-data" => request.add(&value),
             "--method" => {
-                request.uploads |= !matches!(value.text.as_str(), "GET" | "HEAD" | "get" | "head")
+                request.uploads |= !matches!(value.text.as_str(), "GET" | "HEAD" | "get" | "head");
             }
             "--header" | "-U" | "--user-agent" | "--referer" | "--user" | "--password"
             | "--http-user" | "--http-password" => {
@@ -309,7 +287,7 @@ fn wget(interp: &mut Interp, invocation: &Invocation<'_>) -> Request {
                 request.outputs.push(value);
             }
             "-o" | "--output-file" | "-a" | "--save-cookies" => {
-                interp.write(&value, &Value::default(), program)
+                interp.write(&value, &Value::default(), program);
             }
             // A proxy or any other setting can be given here.
             "-e" | "--execute" => {
@@ -322,12 +300,12 @@ fn wget(interp: &mut Interp, invocation: &Invocation<'_>) -> Request {
         }
     }
     if !named {
-        let names: Vec<Value> = request
+        let saved: Vec<Value> = request
             .urls
             .iter()
             .map(|url| url.derive(last_part(&url.text)))
             .collect();
-        request.outputs.extend(names);
+        request.outputs.extend(saved);
     }
     request
 }
@@ -383,7 +361,7 @@ fn last_part(url: &str) -> String {
     }
 }
 
-fn finish(interp: &mut Interp, program: &str, request: Request) -> Value {
+fn finish(interp: &mut Interp, program: &str, request: &Request) -> Value {
     let mut out = Value::unknown("", Taint::default());
     let transfer = if request.uploads {
         Transfer::Upload

@@ -328,13 +328,21 @@ fn cmdlet(interp: &mut Interp, name: &str, args: &[Value], stdin: &Value) -> Opt
                 .collect();
             Some(interp.nested(|interp| interp.program(words, stdin)))
         }
+        _ => native_command(interp, name, args, stdin),
+    }
+}
+
+/// Commands that are only themselves in the dialects of Windows, and what Windows tells.
+fn native_command(interp: &mut Interp, name: &str, args: &[Value], stdin: &Value) -> Option<Value> {
+    let native = interp.dialect != Dialect::Posix;
+    match name {
         "call" if native => Some(interp.nested(|interp| interp.program(args.to_vec(), stdin))),
         "remove-item" | "ri" | "del" | "erase" | "rd" | "rm" | "rmdir" | "clear-content"
         | "format-volume" | "format" | "diskpart"
             if native =>
         {
             for arg in args.iter().filter(|arg| {
-                !arg.text.starts_with('-') && !(arg.text.starts_with('/') && arg.text.len() == 2)
+                !(arg.text.starts_with('-') || arg.text.starts_with('/') && arg.text.len() == 2)
             }) {
                 interp.destroy(name, &arg.text);
             }
@@ -363,6 +371,13 @@ fn cmdlet(interp: &mut Interp, name: &str, args: &[Value], stdin: &Value) -> Opt
             Some(Value::unknown("", taint))
         }
         "if" | "for" if interp.dialect == Dialect::Cmd => Some(loops(interp, args, stdin)),
+        _ => plain_cmdlet(interp, name, args, stdin),
+    }
+}
+
+/// Cmdlets that pass on, tell, or contact.
+fn plain_cmdlet(interp: &mut Interp, name: &str, args: &[Value], stdin: &Value) -> Option<Value> {
+    match name {
         "write-output"
         | "write-host"
         | "convertto-json"
@@ -448,7 +463,7 @@ fn web(interp: &mut Interp, name: &str, args: &[Value], stdin: &Value) -> Value 
                 uploads |= matches!(
                     value.text.to_ascii_lowercase().as_str(),
                     "post" | "put" | "patch" | "delete"
-                )
+                );
             }
             _ => {}
         }

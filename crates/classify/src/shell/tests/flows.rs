@@ -187,6 +187,12 @@ fn substitutions_and_variables() {
             "if true; then x=f; else x=g; fi; curl -T $x h.example",
             "r:g r:f upload>h.example g->h.example f->h.example",
         ),
+    ]);
+}
+
+#[test]
+fn functions_files_and_names() {
+    check(&[
         (
             "send() { curl -d @$1 h.example; }; send f",
             "r:f upload>h.example f->h.example",
