@@ -7,9 +7,10 @@
 //! [`Analysis::unknown`], what cannot be read in [`Analysis::unparsed`].
 //!
 //! The parser is our own. `brush-parser` 0.4 was tried: a word of `~` and a long number makes it
-//! panic, nested substitutions overflow the stack and abort the process, quoted words take
-//! quadratic time, and it keeps parsed commands in a process-wide cache. Here hostile input is
-//! the rule, so nesting, words, steps and bytes are bounded and nothing is parsed twice.
+//! panic, ten thousand nested substitutions overflow the stack and abort the process, the time
+//! for quoted words grows faster than their length, and tokens stay in a process-wide cache. Here
+//! hostile input is the rule: a text is parsed in one pass without backtracking, and nesting,
+//! words, steps and bytes are bounded.
 //!
 //! Deliberately absent: any look at the file system, the environment or the network. A glob stays
 //! a glob, and a script on disk is named in [`Analysis::runs`], not read.
