@@ -3,3 +3,5 @@
 //!
 //! A class is an opinion with a confidence and the method it came from. What follows from it is
 //! decided by policy.
+
+pub mod shell;

@@ -1,0 +1,531 @@
+//! What programs do: the name is resolved, then code of its own, the table, or a careful guess.
+
+pub(super) mod builtins;
+pub(super) mod code;
+pub(super) mod files;
+pub(super) mod git;
+pub(super) mod http;
+mod markers;
+pub(super) mod sockets;
+pub(super) mod text;
+pub(super) mod windows;
+pub(super) mod wrappers;
+
+use super::effects::Connection;
+use super::facts::{Dialect, Origin, Transfer, UnknownKind};
+use super::glob;
+use super::host;
+use super::interp::Interp;
+use super::table::{self, Output, Role, Spec};
+use super::value::{Taint, Value};
+
+/// One program about to run.
+pub(super) struct Invocation<'a> {
+    pub(super) name: &'a str,
+    pub(super) args: &'a [Value],
+    pub(super) stdin: &'a Value,
+}
+
+/// Folders whose programs are known by their name alone.
+const BIN_FOLDERS: &[&str] = &[
+    "/bin",
+    "/usr/bin",
+    "/usr/local/bin",
+    "/sbin",
+    "/usr/sbin",
+    "/usr/local/sbin",
+    "/opt/homebrew/bin",
+    "/snap/bin",
+];
+
+/// Programs that have code of their own, in the order in which they are asked.
+const HANDLERS: &[fn(&mut Interp, &Invocation<'_>) -> Option<Value>] = &[
+    builtins::run,
+    wrappers::run,
+    text::run,
+    http::run,
+    git::run,
+    files::run,
+    sockets::run,
+    code::run,
+    windows::run,
+];
+
+impl Interp {
+    /// Runs a command given as fields.
+    pub(super) fn program(&mut self, mut words: Vec<Value>, stdin: &Value) -> Value {
+        if words.is_empty() {
+            return Value::default();
+        }
+        let first = words.remove(0);
+        if first.taint.meets(self.remote) {
+            self.facts.fetches_and_runs = true;
+        }
+        if glob::is_pattern(&first.text)
+            && first.text.len() <= 64
+            && first.text.len() > 1
+            && first.text != "["
+        {
+            return self.matching(&first, &words, stdin);
+        }
+        if first.text.contains('$') || (first.text.is_empty() && !first.known) {
+            self.unknown(UnknownKind::Program, &first.text);
+            return self.guess("?", &words, stdin);
+        }
+        self.named(&first, &words, stdin)
+    }
+
+    /// Runs whatever program a pattern may stand for.
+    fn matching(&mut self, pattern: &Value, args: &[Value], stdin: &Value) -> Value {
+        self.unknown(UnknownKind::Program, &pattern.text);
+        // Every name is tried.
+        if self.spent(16 * 1024) {
+            return Value::unknown("", stdin.taint);
+        }
+        let base = pattern.text.rsplit('/').next().unwrap_or_default();
+        let known = table::names().chain([
+            "curl", "wget", "git", "bash", "sh", "python", "python3", "node", "perl",
+        ]);
+        let names: Vec<&str> = known
+            .filter(|name| glob::matches(base, name))
+            .take(4)
+            .collect();
+        if names.is_empty() {
+            return self.guess("?", args, stdin);
+        }
+        let mut out = Value::default();
+        for name in names {
+            let value = self.named(&Value::text(name), args, stdin);
+            out.push(&value);
+        }
+        out.known = false;
+        out
+    }
+
+    fn named(&mut self, first: &Value, args: &[Value], stdin: &Value) -> Value {
+        let path = first.text.as_str();
+        let (folder, base) = path.rsplit_once(['/', '\\']).unwrap_or(("", path));
+        let name = program_name(base);
+        if folder.is_empty() {
+            if let Some(value) = self.alias(base, args, stdin) {
+                return value;
+            }
+            if let Some(value) = self.call(base, args.to_vec(), stdin) {
+                return value;
+            }
+        } else if !BIN_FOLDERS.contains(&folder) {
+            let value = self.run_file(first, base, stdin);
+            if table::find(&name, args).is_none() {
+                let mut guessed = self.guess(base, args, stdin);
+                guessed.push(&value);
+                return guessed;
+            }
+        }
+        if self.facts.programs.len() < 256 && !self.facts.programs.contains(&name) {
+            self.facts.programs.push(name.clone());
+        }
+        self.run(&name, args, stdin)
+    }
+
+    /// Runs a program whose name is resolved.
+    pub(super) fn run(&mut self, name: &str, args: &[Value], stdin: &Value) -> Value {
+        let invocation = Invocation { name, args, stdin };
+        // In the dialects of Windows a name may mean another program.
+        if self.dialect != Dialect::Posix
+            && let Some(value) = windows::run(self, &invocation)
+        {
+            return value;
+        }
+        for handler in HANDLERS {
+            if let Some(value) = handler(self, &invocation) {
+                return value;
+            }
+        }
+        match table::find(name, args) {
+            Some(spec) => self.by_table(spec, &invocation),
+            None => self.guess(name, args, stdin),
+        }
+    }
+
+    fn alias(&mut self, name: &str, args: &[Value], stdin: &Value) -> Option<Value> {
+        // Taken out while it runs: an alias does not expand itself.
+        let text = self.aliases.remove(name)?;
+        let mut code = Value::text(text.clone());
+        for arg in args {
+            code.push(&arg.derive(quote(&arg.text)));
+        }
+        let value = self.run_code(&code, stdin);
+        self.aliases.insert(name.to_owned(), text);
+        Some(value)
+    }
+
+    /// Follows a line of the table.
+    fn by_table(&mut self, spec: &Spec, invocation: &Invocation<'_>) -> Value {
+        let Invocation { name, args, stdin } = *invocation;
+        let verbs = table::verbs(name, args);
+        let arguments = spec.arguments(args, verbs);
+        if spec.output == Output::Copy {
+            return self.copy(invocation, &arguments.values);
+        }
+        let mut gathered = self.gather(name, &arguments.values, stdin);
+        let no_file = !arguments
+            .values
+            .iter()
+            .any(|(role, value)| *role == Role::Read && !value.text.is_empty());
+        if spec.stdin
+            || (no_file
+                && ((spec.output == Output::Pass)
+                    || spec.transfer == Some(Transfer::Upload) && gathered.dash))
+        {
+            gathered.content.push(stdin);
+        }
+        if spec.output == Output::Pass {
+            // Said even when files are named: better one flow too many than one lost.
+            gathered.content.taint.join(stdin.taint);
+        }
+        self.fifo |= matches!(name, "mkfifo" | "mknod");
+        if no_file {
+            // What the program itself puts there is not known.
+            gathered.content.known = false;
+        }
+        for path in &gathered.written {
+            self.write(path, &gathered.content, name);
+        }
+        if let Some(transfer) = spec.transfer {
+            return self.transfer(invocation, spec, transfer, &gathered);
+        }
+        if spec.output == Output::Info {
+            let label = info_label(name, args, verbs);
+            let taint = self.origin(Origin::Program(label));
+            return Value::unknown("", taint.with(stdin.taint));
+        }
+        if spec.output == Output::Pass {
+            gathered.content.known = false;
+            gathered.content.text.clear();
+            return gathered.content;
+        }
+        Value::unknown("", Taint::default())
+    }
+
+    /// Reads, removes and runs what the roles say; gives what is left to send or write.
+    pub(super) fn gather(
+        &mut self,
+        name: &str,
+        values: &[(Role, Value)],
+        stdin: &Value,
+    ) -> Gathered {
+        let mut gathered = Gathered::default();
+        for (role, value) in values {
+            match role {
+                Role::Read => {
+                    gathered.dash |= value.text == "-";
+                    // `-v /etc:/mnt` and the like: the local half.
+                    let read = self.read(value, name, stdin);
+                    gathered.content.push(&read);
+                }
+                Role::Written => gathered.written.push(value.clone()),
+                Role::Removed => self.destroy(name, &value.text),
+                Role::Host | Role::Url => {
+                    gathered.content.taint.join(value.taint);
+                    gathered.addresses.push((*role, value.clone()));
+                }
+                Role::Data => gathered.content.push(value),
+                Role::AtData | Role::Form => {
+                    let data = self.at_data(value, name, stdin, *role == Role::Form);
+                    gathered.content.push(&data);
+                }
+                Role::Shell => gathered.shell.push(value.clone()),
+                Role::Code => {
+                    let read = code::scan(self, &value.text, name, stdin);
+                    gathered.content.push(&read);
+                }
+                Role::Remote | Role::Ignored | Role::Pattern | Role::PatternOption => {}
+            }
+        }
+        gathered
+    }
+
+    /// Reads `@file`, `name=@file`, `name@file` and plain data.
+    pub(super) fn at_data(
+        &mut self,
+        value: &Value,
+        name: &str,
+        stdin: &Value,
+        form: bool,
+    ) -> Value {
+        let file = match value.text.split_once(['@', '<']) {
+            Some(("", file)) => Some(file),
+            Some((key, file)) if form || !key.contains(['=', ' ', '{', '"', '/', ':', '&']) => {
+                (!form || key.ends_with('=')).then_some(file)
+            }
+            _ => None,
+        };
+        let Some(file) = file else {
+            return value.clone();
+        };
+        let file = if form {
+            file.split(';').next().unwrap_or_default()
+        } else {
+            file
+        };
+        let mut read = self.read(&value.derive(file), name, stdin);
+        read.taint.join(value.taint);
+        read
+    }
+
+    fn transfer(
+        &mut self,
+        invocation: &Invocation<'_>,
+        spec: &Spec,
+        transfer: Transfer,
+        gathered: &Gathered,
+    ) -> Value {
+        let Invocation { name, stdin, .. } = *invocation;
+        if !gathered.shell.is_empty() {
+            self.remote_shell(&gathered.shell, stdin);
+        }
+        let carries = gathered.content.taint;
+        let mut out = Value::unknown("", Taint::default());
+        let mut connected = false;
+        for (role, address) in &gathered.addresses {
+            if *role == Role::Url && !reaches_out(&address.text, transfer, spec.local) {
+                if !address.text.is_empty() && spec.local && host::looks_like_path(&address.text) {
+                    let read = self.read(address, name, stdin);
+                    out.taint.join(read.taint);
+                }
+                continue;
+            }
+            connected = true;
+            let host = host::remote_of(&address.text).or_else(|| host::host_of(&address.text));
+            let value = self.connect(&Connection {
+                program: name,
+                address: Some(address),
+                host,
+                transfer,
+                carries,
+                certain: true,
+            });
+            out.push(&value);
+        }
+        if !connected && !spec.local {
+            let listening = transfer == Transfer::Listen;
+            let host = spec.host.map(str::to_owned);
+            if host.is_some() || listening || transfer != Transfer::Lookup {
+                let value = self.connect(&Connection {
+                    program: name,
+                    address: None,
+                    host,
+                    transfer,
+                    carries,
+                    certain: true,
+                });
+                out.push(&value);
+            }
+        }
+        if !connected && spec.local {
+            out.taint.join(carries);
+        }
+        out.known = false;
+        out
+    }
+
+    /// Follows `scp`, `rsync` and kin: the last operand says which way it goes.
+    fn copy(&mut self, invocation: &Invocation<'_>, values: &[(Role, Value)]) -> Value {
+        let Invocation { name, stdin, .. } = *invocation;
+        let places: Vec<Value> = values
+            .iter()
+            .filter(|(role, _)| *role == Role::Remote)
+            .map(|(_, value)| value.clone())
+            .collect();
+        let gathered = self.gather(name, values, stdin);
+        let mut content = gathered.content.clone();
+        let Some((to, from)) = places.split_last() else {
+            return Value::default();
+        };
+        let mut remote_source = false;
+        for place in from {
+            if is_remote_place(name, &place.text) {
+                remote_source = true;
+                let host = host::remote_of(&place.text);
+                let value = self.connect(&Connection {
+                    program: name,
+                    address: Some(place),
+                    host,
+                    transfer: Transfer::Fetch,
+                    carries: place.taint,
+                    certain: true,
+                });
+                content.push(&value);
+            } else {
+                let read = self.read(place, name, stdin);
+                content.push(&read);
+            }
+        }
+        for (_, endpoint) in &gathered.addresses {
+            let (host, carries) = (host::host_of(&endpoint.text), content.taint);
+            self.connect(&Connection {
+                program: name,
+                address: Some(endpoint),
+                host,
+                transfer: Transfer::Upload,
+                carries,
+                certain: true,
+            });
+        }
+        if is_remote_place(name, &to.text)
+            || (!to.known && !remote_source && !to.text.contains('/'))
+        {
+            let (host, carries) = (host::remote_of(&to.text), content.taint.with(to.taint));
+            self.connect(&Connection {
+                program: name,
+                address: Some(to),
+                host,
+                transfer: Transfer::Upload,
+                carries,
+                certain: true,
+            });
+        } else {
+            self.write(to, &content, name);
+        }
+        Value::unknown("", Taint::default())
+    }
+
+    /// Treats a program that nobody knows: paths may be read, URLs may be reached.
+    pub(super) fn guess(&mut self, name: &str, args: &[Value], stdin: &Value) -> Value {
+        let mut content = Value::unknown("", stdin.taint);
+        let mut addresses = Vec::new();
+        for arg in args {
+            let text = arg.text.as_str();
+            let text = match text.split_once('=') {
+                Some((option, value)) if option.starts_with('-') => value,
+                _ => text,
+            };
+            let (text, marked) = text
+                .strip_prefix('@')
+                .map_or((text, false), |text| (text, true));
+            content.taint.join(arg.taint);
+            if host::is_url(text) {
+                addresses.push(arg.derive(text));
+            } else if marked || (!text.starts_with('-') && host::looks_like_path(text)) {
+                let read = self.read_as(&arg.derive(text), name, stdin, false);
+                content.taint.join(read.taint);
+            }
+        }
+        for address in addresses {
+            let host = host::host_of(&address.text);
+            let transfer = if content.taint.is_empty() {
+                Transfer::Fetch
+            } else {
+                Transfer::Upload
+            };
+            let value = self.connect(&Connection {
+                program: name,
+                address: Some(&address),
+                host,
+                transfer,
+                carries: content.taint,
+                certain: false,
+            });
+            content.taint.join(value.taint);
+        }
+        content
+    }
+
+    /// Walks a command that runs on another machine: its files are not ours.
+    pub(super) fn remote_shell(&mut self, words: &[Value], stdin: &Value) {
+        let mut code = Value::default();
+        for word in words {
+            code.push(&word.derive(format!("{} ", word.text)));
+        }
+        if code.text.trim().is_empty() {
+            return;
+        }
+        let kept = (
+            self.facts.reads.len(),
+            self.facts.writes.len(),
+            self.facts.runs.len(),
+            self.facts.unknown.len(),
+        );
+        let (destroyed, flows) = (self.facts.destructive.len(), self.facts.flows.len());
+        let (sends, fetched) = (self.facts.sends.len(), self.facts.fetches_and_runs);
+        self.run_code(&code, &Value::unknown("", stdin.taint));
+        self.facts.reads.truncate(kept.0);
+        self.facts.writes.truncate(kept.1);
+        self.facts.runs.truncate(kept.2);
+        self.facts.unknown.truncate(kept.3);
+        self.facts.flows.truncate(flows);
+        self.facts.sends.truncate(sends);
+        self.facts.fetches_and_runs = fetched;
+        // What it removes there is still removed.
+        for destruction in self.facts.destructive.iter_mut().skip(destroyed) {
+            destruction.program.insert_str(0, "remote ");
+        }
+    }
+}
+
+/// What the arguments of a program amount to.
+#[derive(Default)]
+pub(super) struct Gathered {
+    pub(super) content: Value,
+    pub(super) written: Vec<Value>,
+    pub(super) addresses: Vec<(Role, Value)>,
+    pub(super) shell: Vec<Value>,
+    pub(super) dash: bool,
+}
+
+/// Gives the name that the table knows a program by.
+pub(super) fn program_name(base: &str) -> String {
+    let lower = base.to_ascii_lowercase();
+    for end in [".exe", ".cmd", ".bat", ".com"] {
+        if let Some(stem) = lower.strip_suffix(end) {
+            return stem.to_owned();
+        }
+    }
+    base.to_owned()
+}
+
+fn info_label(name: &str, args: &[Value], verbs: usize) -> String {
+    let mut label = name.to_owned();
+    for arg in args
+        .iter()
+        .filter(|arg| !arg.text.starts_with('-'))
+        .take(verbs.max(usize::from(verbs > 0)))
+    {
+        label.push(' ');
+        label.push_str(&arg.text);
+    }
+    label
+}
+
+/// Says whether an operand of a program that connects is an address at all.
+fn reaches_out(text: &str, transfer: Transfer, local: bool) -> bool {
+    if text.is_empty() || text.starts_with(['+', '@']) && transfer == Transfer::Lookup {
+        return text.starts_with('@');
+    }
+    if local {
+        return host::is_url(text);
+    }
+    if transfer == Transfer::Lookup {
+        const TYPES: &[&str] = &[
+            "a", "aaaa", "txt", "mx", "ns", "any", "cname", "soa", "ptr", "srv", "axfr", "in",
+        ];
+        return !TYPES.contains(&text.to_ascii_lowercase().as_str())
+            && !text.bytes().all(|byte| byte.is_ascii_digit());
+    }
+    !text.starts_with('-')
+}
+
+/// Says whether an operand of a copy is on another machine.
+fn is_remote_place(name: &str, text: &str) -> bool {
+    match name {
+        // A pod or a container: `[namespace/]pod:path`.
+        "kubectl" | "oc" | "docker" | "podman" => {
+            text.contains(':') && !text.starts_with(['/', '.', '~'])
+        }
+        _ => host::is_remote(text),
+    }
+}
+
+fn quote(text: &str) -> String {
+    format!(" '{}'", text.replace('\'', "'\\''"))
+}
