@@ -3,3 +3,15 @@
 //!
 //! A class is an opinion with a confidence and the method it came from. What follows from it is
 //! decided by policy.
+
+pub mod class;
+pub mod host;
+mod package;
+pub mod settings;
+pub mod upstreams;
+pub mod words;
+
+pub use class::{Class, Confidence, Kind, Method, Sink, World};
+pub use settings::Classification;
+pub use upstreams::{Upstream, upstream};
+pub use words::Words;
