@@ -4,14 +4,24 @@
 //! A class is an opinion with a confidence and the method it came from. What follows from it is
 //! decided by policy.
 
+pub mod arguments;
 pub mod class;
 pub mod host;
+pub mod operation;
 mod package;
 pub mod settings;
+pub mod signal;
+pub mod tool;
+pub mod tools;
 pub mod upstreams;
 pub mod words;
 
+pub use arguments::{Arguments, arguments};
 pub use class::{Class, Confidence, Kind, Method, Sink, World};
+pub use operation::Does;
 pub use settings::Classification;
+pub use signal::{Says, Signal, SignalSource};
+pub use tool::{Annotations, Parameter, Tool};
+pub use tools::{ToolClass, tool};
 pub use upstreams::{Upstream, upstream};
 pub use words::Words;

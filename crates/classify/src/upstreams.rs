@@ -178,7 +178,7 @@ pub(crate) struct Named {
 }
 
 impl Named {
-    fn class(&self, from: &str) -> Class {
+    pub(crate) fn class(&self, from: &str) -> Class {
         Class::guessed(
             self.kind,
             self.percent,
