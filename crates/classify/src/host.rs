@@ -138,7 +138,8 @@ fn is_scheme(text: &str) -> bool {
         .all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte))
 }
 
-fn percent_decoded(text: &str) -> String {
+/// Undoes percent escapes; what is none is left as it is.
+pub(crate) fn percent_decoded(text: &str) -> String {
     if !text.contains('%') {
         return text.to_owned();
     }

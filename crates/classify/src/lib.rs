@@ -4,11 +4,13 @@
 //! A class is an opinion with a confidence and the method it came from. What follows from it is
 //! decided by policy.
 
+pub mod agents;
 pub mod arguments;
 pub mod class;
 pub mod host;
 pub mod operation;
 mod package;
+pub mod reach;
 pub mod settings;
 pub mod signal;
 pub mod tool;
@@ -16,9 +18,12 @@ pub mod tools;
 pub mod upstreams;
 pub mod words;
 
+pub use agents::spelling::{Meaning, Names, meaning};
+pub use agents::{Role, role};
 pub use arguments::{Arguments, arguments};
 pub use class::{Class, Confidence, Kind, Method, Sink, World};
 pub use operation::Does;
+pub use reach::{Endpoints, Sort, Suspicion};
 pub use settings::Classification;
 pub use signal::{Says, Signal, SignalSource};
 pub use tool::{Annotations, Parameter, Tool};

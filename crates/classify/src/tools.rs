@@ -91,7 +91,6 @@ fn overridden(tool: &Tool<'_>, upstream: &str, settings: &Classification) -> Opt
 /// Refines the class of an upstream by what the tool shows.
 fn refined(tool: &Tool<'_>, class: &Class, seen: Outward) -> Class {
     match class.kind {
-        Kind::External => class.clone(),
         Kind::Internal if seen.sends => {
             let reason = format!("{}; but this tool sends to somebody", class.reason);
             Class::guessed(Kind::Hybrid, 75, reason)
@@ -100,7 +99,7 @@ fn refined(tool: &Tool<'_>, class: &Class, seen: Outward) -> Class {
             let reason = format!("{}; and this tool sends to somebody", class.reason);
             Class::guessed(Kind::External, 85, reason)
         }
-        Kind::Internal | Kind::Hybrid => class.clone(),
+        Kind::Internal | Kind::External | Kind::Hybrid => class.clone(),
         Kind::Unknown => of_itself(tool, seen),
     }
 }
@@ -123,10 +122,10 @@ fn of_itself(tool: &Tool<'_>, seen: Outward) -> Class {
             ..class
         };
     }
-    if seen.address {
+    if seen.takes.address {
         return Class::guessed(Kind::External, 65, "one of its parameters is an address");
     }
-    if seen.inside {
+    if seen.takes.inside {
         return Class::guessed(
             Kind::Internal,
             60,

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use Method::{Annotation, Heuristic};
 use Operation::{Destructive, Read, Write};
 
 use super::*;
@@ -92,7 +93,6 @@ fn the_strictest_believable_source_decides() {
             );
             assert_eq!(signals.len(), said, "{name}");
         };
-    use Method::{Annotation, Heuristic};
     check(
         "delete_file",
         hints(Some(true), None),

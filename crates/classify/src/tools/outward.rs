@@ -9,27 +9,34 @@ use crate::words::{Words, forms};
 pub(super) struct Outward {
     /// It sends to somebody: a verb that sends, with something to send or somebody to send it to.
     pub(super) sends: bool,
-    /// It takes the name of somebody.
-    pub(super) recipient: bool,
-    /// It takes an address.
-    pub(super) address: bool,
-    /// It takes a place inside: a path, a query, a table.
-    pub(super) inside: bool,
+    /// What it takes.
+    pub(super) takes: Takes,
     /// Its description says that it sends.
     pub(super) described: bool,
+}
+
+/// What the parameters of a tool are for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Takes {
+    /// The name of somebody.
+    pub(super) recipient: bool,
+    /// An address.
+    pub(super) address: bool,
+    /// A place inside: a path, a query, a table.
+    pub(super) inside: bool,
 }
 
 impl Outward {
     /// Says whether a call can reach beyond the upstream.
     pub(super) fn reaches(self) -> bool {
-        self.sends || self.recipient || self.address
+        self.sends || self.takes.recipient || self.takes.address
     }
 
     pub(super) fn report(self, signals: &mut Vec<Signal>) {
         let seen = [
             (self.sends, SignalSource::NameHeuristic, Says::ExternalSend),
             (
-                self.recipient || self.address,
+                self.takes.recipient || self.takes.address,
                 SignalSource::Schema,
                 Says::OpenWorld,
             ),
@@ -197,16 +204,16 @@ pub(super) fn outward(tool: &Tool<'_>) -> Outward {
     let name = Words::of(&tool.name);
     let mut seen = Outward::default();
     for parameter in &tool.parameters {
-        see(parameter, &mut seen);
+        see(parameter, &mut seen.takes);
     }
     let is = |table: &[&str]| name.iter().any(|word| has(table, word));
     let verb = name.iter().any(|word| SENDS.contains(&word));
     // `get_email` and `list_tweets` do not send what they name.
     let first = name.word(0);
-    let always = ALWAYS_SENDS.contains(&first) && !seen.inside;
+    let always = ALWAYS_SENDS.contains(&first) && !seen.takes.inside;
     seen.sends = always
-        || (verb && (is(MESSAGES) || seen.recipient))
-        || (verb && seen.address && !SENDS_INSIDE.iter().any(|word| *word == first));
+        || (verb && (is(MESSAGES) || seen.takes.recipient))
+        || (verb && seen.takes.address && !SENDS_INSIDE.contains(&first));
     seen.sends &= !reads(&name);
     seen.described = described(&tool.description);
     seen
@@ -230,12 +237,12 @@ fn reads(name: &Words) -> bool {
     !and && verbs.next().is_some_and(|verb| LOOKS.contains(&verb))
 }
 
-fn see(parameter: &Parameter<'_>, seen: &mut Outward) {
+fn see(parameter: &Parameter<'_>, takes: &mut Takes) {
     let words = Words::of(&parameter.name);
     let whole = words.joined();
-    seen.recipient |= has(RECIPIENTS, whole);
-    seen.address |= parameter.is_address || has(ADDRESSES, whole);
-    seen.inside |= has(PLACES, whole);
+    takes.recipient |= has(RECIPIENTS, whole);
+    takes.address |= parameter.is_address || has(ADDRESSES, whole);
+    takes.inside |= has(PLACES, whole);
 }
 
 fn has(table: &[&str], word: &str) -> bool {
