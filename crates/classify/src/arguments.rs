@@ -4,21 +4,20 @@
 //! here, and values are never handed on: only places and hosts.
 
 use mcpproxy_core::{Masked, Operation};
-use mcpproxy_text::{elements, members, string};
+use mcpproxy_text::unescape;
 use serde::Serialize;
 
 use crate::host::{Place, host, place};
-use crate::operation::{destroys, is_destructive_key};
+use crate::operation::destroys;
+use crate::purpose::{Purpose, purpose};
 use crate::signal::{Says, Signal, SignalSource};
 use crate::words::Words;
 
-/// Values that are looked at; beyond them the answer says that it is cut.
-const MOST_VALUES: usize = 10_000;
-/// Nesting that is followed.
-const DEEPEST: usize = 32;
+/// Nesting that is followed, as deep as `text::check` lets pass; beyond it the answer is cut.
+const DEEPEST: usize = 128;
 /// Places of each sort that are kept.
 const MOST_FOUND: usize = 32;
-/// Characters of a path that are shown.
+/// Bytes after which a path is not made longer.
 const PATH_SHOWN: usize = 120;
 
 /// What arguments show.
@@ -86,89 +85,163 @@ impl Arguments {
     }
 }
 
-/// One value still to be looked at.
-struct Step<'a> {
-    value: &'a str,
+/// An object or array that is open.
+struct Frame {
+    is_object: bool,
+    /// How much of the path leads here.
+    path: usize,
+    /// The key it stands under.
+    key: Words,
+}
+
+/// One pass over the text, with a stack of its own.
+struct Walk<'a> {
+    text: &'a str,
+    at: usize,
+    frames: Vec<Frame>,
     path: String,
     key: Words,
-    depth: usize,
+    expects_key: bool,
+    seen: Arguments,
 }
 
 /// Looks at arguments that passed `text::check`; of anything else as much is seen as can be.
 pub fn arguments(json: &str) -> Arguments {
-    let mut seen = Arguments::default();
-    let mut left = MOST_VALUES;
-    let key = Words::default();
-    let mut stack = vec![Step {
-        value: json,
+    let mut walk = Walk {
+        text: json,
+        at: 0,
+        frames: Vec::new(),
         path: String::new(),
-        key,
-        depth: 0,
-    }];
-    while let Some(step) = stack.pop() {
-        if left == 0 || step.depth > DEEPEST {
-            seen.cut = true;
-            continue;
+        key: Words::default(),
+        expects_key: false,
+        seen: Arguments::default(),
+    };
+    while let Some(byte) = walk.peek() {
+        if !walk.step(byte) {
+            walk.seen.cut = true;
+            break;
         }
-        left -= 1;
-        look(&step, &mut seen);
-        // Two more than are left are enough to find out that there are more.
-        push_children(&step, &mut stack, left + 2);
     }
-    seen
+    walk.seen
 }
 
-fn push_children<'a>(step: &Step<'a>, stack: &mut Vec<Step<'a>>, most: usize) {
-    let value = step.value;
-    let depth = step.depth + 1;
-    let first = stack.len();
-    for member in members(value).take(most) {
-        let path = join(&step.path, &member.key);
-        let key = Words::of(&member.key);
-        let value = value.get(member.value).unwrap_or_default();
-        stack.push(Step {
-            value,
-            path,
-            key,
-            depth,
-        });
+impl<'a> Walk<'a> {
+    /// Takes the next token; says whether to go on.
+    fn step(&mut self, byte: u8) -> bool {
+        match byte {
+            b'{' | b'[' => return self.open(byte == b'{'),
+            b'}' | b']' => self.close(),
+            b'"' => self.string(),
+            b',' => {
+                self.expects_key = self.frames.last().is_some_and(|frame| frame.is_object);
+                self.at += 1;
+            }
+            b':' | b' ' | b'\n' | b'\r' | b'\t' => self.at += 1,
+            _ => {
+                let bare = self.take(|byte| b",]} \n\r\t".contains(&byte));
+                let is_set = !["false", "null", "0", "0.0"].contains(&bare);
+                self.switch(is_set);
+            }
+        }
+        true
     }
-    for span in elements(value).take(most) {
-        let path = step.path.clone();
-        let key = step.key.clone();
-        let value = value.get(span).unwrap_or_default();
-        stack.push(Step {
-            value,
-            path,
-            key,
-            depth,
+
+    fn open(&mut self, is_object: bool) -> bool {
+        if self.frames.len() == DEEPEST {
+            return false;
+        }
+        let inside = self
+            .text
+            .get(self.at + 1..)
+            .unwrap_or_default()
+            .trim_start();
+        self.switch(!inside.starts_with(['}', ']']));
+        self.frames.push(Frame {
+            is_object,
+            path: self.path.len(),
+            key: self.key.clone(),
         });
+        self.expects_key = is_object;
+        self.at += 1;
+        true
     }
-    if let Some(children) = stack.get_mut(first..) {
-        children.reverse();
+
+    fn close(&mut self) {
+        if let Some(frame) = self.frames.pop() {
+            self.path.truncate(frame.path);
+            self.key = frame.key;
+        }
+        self.expects_key = false;
+        self.at += 1;
+    }
+
+    fn string(&mut self) {
+        let start = self.at;
+        self.at += 1;
+        let mut escaped = false;
+        let inner = self.take(|byte| {
+            let ends = byte == b'"' && !escaped;
+            escaped = byte == b'\\' && !escaped;
+            ends
+        });
+        self.at = (start + inner.len() + 2).min(self.text.len());
+        let text = unescape(inner);
+        if self.expects_key {
+            self.enter(&text);
+        } else {
+            self.switch(!is_off(&text));
+            look(&text, &self.key, &self.path, &mut self.seen);
+        }
+    }
+
+    /// Goes on under a key of the object that is open.
+    fn enter(&mut self, key: &str) {
+        self.path
+            .truncate(self.frames.last().map_or(0, |frame| frame.path));
+        let room = PATH_SHOWN.saturating_sub(self.path.len());
+        if !self.path.is_empty() && room > 0 {
+            self.path.push('.');
+        }
+        self.path.extend(key.chars().take(room));
+        self.key = Words::of(key);
+        self.expects_key = false;
+    }
+
+    /// Notes a value that switches on what its key asks for.
+    fn switch(&mut self, is_set: bool) {
+        if is_set && purpose(&self.key) == Some(Purpose::Destroys) {
+            self.seen
+                .demand(&self.path, "the argument asks for destruction");
+        }
+    }
+
+    /// Takes text up to the byte at which `ends` says so.
+    fn take(&mut self, mut ends: impl FnMut(u8) -> bool) -> &'a str {
+        let text = self.text;
+        let rest = text.get(self.at..).unwrap_or_default();
+        let length = rest.bytes().position(&mut ends).unwrap_or(rest.len());
+        self.at += length;
+        rest.get(..length).unwrap_or_default()
+    }
+
+    fn peek(&self) -> Option<u8> {
+        self.text.as_bytes().get(self.at).copied()
     }
 }
 
-fn look(step: &Step<'_>, seen: &mut Arguments) {
-    let Step {
-        value, path, key, ..
-    } = step;
-    let text = string(value.trim());
-    if is_destructive_key(key) && is_set(value, text.as_deref()) {
-        seen.demand(path, "the argument asks for destruction");
-    }
-    let Some(text) = text else { return };
-    if is(key, CHOOSERS) && destroys(&Words::of(&text)) {
+fn look(text: &str, key: &Words, path: &str, seen: &mut Arguments) {
+    if is(key, CHOOSERS) && destroys(&Words::of(text)) {
         seen.demand(path, "the argument chooses to destroy");
     }
-    if is(key, STATEMENTS) && has_destructive_statement(&text) {
+    if is(key, STATEMENTS) && has_destructive_statement(text) {
         seen.demand(path, "the statement destroys");
     }
-    for address in addresses(&text) {
+    for address in addresses(text) {
         seen.address(path, address);
     }
-    if is(key, ADDRESSES) && !text.contains("://") && looks_like_host(&text) {
-        seen.address(path, &text);
+    let bare = !text.contains("://") && looks_like_host(text);
+    if bare && purpose(key) == Some(Purpose::Address) {
+        seen.address(path, text);
     }
 }
 
@@ -196,38 +269,15 @@ const STATEMENTS: &[&str] = &[
     "cql",
     "q",
 ];
-/// Arguments that are addresses, also without a scheme.
-const ADDRESSES: &[&str] = &[
-    "url",
-    "uri",
-    "endpoint",
-    "webhook",
-    "webhookurl",
-    "callback",
-    "callbackurl",
-    "host",
-    "hostname",
-    "domain",
-    "targeturl",
-    "target",
-    "baseurl",
-    "server",
-    "link",
-];
 
 fn is(key: &Words, table: &[&str]) -> bool {
     table.contains(&key.joined())
 }
 
-/// Says whether a value switches its key on.
-fn is_set(value: &str, text: Option<&str>) -> bool {
+/// Says whether a text means no.
+fn is_off(text: &str) -> bool {
     const OFF: &[&str] = &["", "false", "no", "off", "0", "none", "never", "null"];
-    if let Some(text) = text {
-        return !OFF.iter().any(|off| text.trim().eq_ignore_ascii_case(off));
-    }
-    let start = value.chars().filter(|character| !character.is_whitespace());
-    let bare: String = start.take(8).collect();
-    !["false", "null", "0", "0.0", "[]", "{}", ""].contains(&&*bare)
+    OFF.iter().any(|off| text.trim().eq_ignore_ascii_case(off))
 }
 
 /// Says whether a statement destroys: its verbs at the start of a statement, with their objects.
@@ -291,18 +341,6 @@ fn looks_like_host(text: &str) -> bool {
     let last = name.rsplit('.').next().unwrap_or(name);
     let labels = |c: char| c.is_alphanumeric() || matches!(c, '-' | '.' | '_' | '@' | '%');
     name.contains('.') && !last.is_empty() && !text.starts_with('/') && name.chars().all(labels)
-}
-
-fn join(path: &str, key: &str) -> String {
-    let whole = if path.is_empty() {
-        key.to_owned()
-    } else {
-        [path, ".", key].concat()
-    };
-    match whole.char_indices().nth(PATH_SHOWN) {
-        Some((at, _)) => whole.get(..at).unwrap_or_default().to_owned(),
-        None => whole,
-    }
 }
 
 #[cfg(test)]
@@ -390,10 +428,9 @@ mod tests {
 
     #[test]
     fn what_is_not_looked_at_is_said() {
-        let deep = format!("{}1{}", "[".repeat(40), "]".repeat(40));
-        assert!(arguments(&deep).cut);
-        let long = format!("[{}1]", "1,".repeat(MOST_VALUES));
-        assert!(arguments(&long).cut);
+        let deep = |depth: usize| format!("{}1{}", "[".repeat(depth), "]".repeat(depth));
+        assert!(arguments(&deep(DEEPEST + 1)).cut);
+        assert!(!arguments(&deep(DEEPEST)).cut);
         let many = format!("[{}1]", r#""https://a.example","#.repeat(100));
         assert_eq!(arguments(&many).external.len(), 1);
     }

@@ -10,6 +10,7 @@ pub mod class;
 pub mod host;
 pub mod operation;
 mod package;
+pub mod purpose;
 pub mod reach;
 pub mod settings;
 pub mod signal;

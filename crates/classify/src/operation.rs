@@ -3,13 +3,14 @@
 //! The strictest believable source decides. What each one says is handed on as a signal; who of
 //! them lies is not decided here.
 
-mod verbs;
+pub(crate) mod verbs;
 
 use mcpproxy_core::{Masked, Operation};
 use serde::Serialize;
 
 pub use self::verbs::by_name;
 use crate::class::{Confidence, Method};
+use crate::purpose::Purpose;
 use crate::signal::{Says, Signal, SignalSource};
 use crate::tool::{Annotations, Parameter, Tool};
 use crate::words::Words;
@@ -138,41 +139,22 @@ fn hinted(hints: Annotations) -> Option<Opinion> {
     })
 }
 
-/// Parameters by which one tool does several things.
-const CHOOSERS: &[&str] = &[
-    "action",
-    "operation",
-    "op",
-    "command",
-    "cmd",
-    "method",
-    "mode",
-    "verb",
-    "httpmethod",
-    "type",
-    "subcommand",
-    "requestmethod",
-    "actiontype",
-    "operationtype",
-];
-
 /// What a parameter says: a choice that includes deleting, or a text to be put somewhere.
 fn shaped(parameter: &Parameter<'_>) -> Option<Opinion> {
-    let name = Words::of(&parameter.name);
-    let chosen = CHOOSERS
-        .contains(&name.joined())
-        .then(|| strictest_choice(parameter));
-    let (operation, what) = match chosen.flatten() {
-        Some(operation) => (operation, "one of its parameters chooses what it does"),
-        None if is_destructive_key(&name) => (
+    let (operation, what) = match parameter.purpose? {
+        Purpose::Choice => {
+            let operation = strictest_choice(parameter)?;
+            (operation, "one of its parameters chooses what it does")
+        }
+        Purpose::Destroys => (
             Operation::Destructive,
             "one of its parameters makes it destroy",
         ),
-        None if CONTENTS.contains(&name.joined()) => (
+        Purpose::Content => (
             Operation::Write,
             "one of its parameters is a text to be put somewhere",
         ),
-        None => return None,
+        Purpose::Recipient | Purpose::Address | Purpose::Place => return None,
     };
     Some(Opinion {
         operation,
@@ -185,55 +167,6 @@ fn shaped(parameter: &Parameter<'_>) -> Option<Opinion> {
 fn strictest_choice(parameter: &Parameter<'_>) -> Option<Operation> {
     let choices = parameter.values.iter().map(|value| Words::of(value));
     choices.filter_map(|words| verbs::choice(&words)).max()
-}
-
-/// Parameters that carry what is to be written.
-const CONTENTS: &[&str] = &[
-    "body",
-    "content",
-    "contents",
-    "filecontent",
-    "newcontent",
-    "payload",
-    "data",
-    "message",
-    "comment",
-    "newtext",
-    "newstring",
-    "newstr",
-    "patch",
-    "diff",
-    "edits",
-    "changes",
-    "updates",
-    "attachment",
-    "attachments",
-    "html",
-];
-
-/// Says whether a parameter or an argument of this name asks for destruction when it is set.
-pub(crate) fn is_destructive_key(name: &Words) -> bool {
-    const WHOLE: &[&str] = &[
-        "force",
-        "forced",
-        "recursive",
-        "permanent",
-        "permanently",
-        "hard",
-        "cascade",
-        "overwrite",
-        "noconfirm",
-        "skipconfirmation",
-        "autoapprove",
-        "skiptrash",
-        "allowdestructive",
-    ];
-    if WHOLE.contains(&name.joined()) {
-        return true;
-    }
-    let first = name.word(0);
-    // `delete_branch_on_merge` and `force_push` ask for it, `deleted_at` and `is_deleted` do not.
-    verbs::is_destructive(first) || (first == "force" && name.len() > 1)
 }
 
 /// Says whether the value of a choosing argument is to destroy: `delete`, `DELETE`, `rm`.

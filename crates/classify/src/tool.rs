@@ -7,6 +7,8 @@ use std::borrow::Cow;
 use mcpproxy_text::{elements, get, members, string};
 
 use crate::class::World;
+use crate::purpose::{Purpose, purpose};
+use crate::words::Words;
 
 /// Parameters of one tool that are read.
 const MOST_PARAMETERS: usize = 128;
@@ -57,6 +59,8 @@ pub struct Parameter<'a> {
     pub values: Vec<Cow<'a, str>>,
     /// Whether it must be an address.
     pub is_address: bool,
+    /// What it is for, by its name.
+    pub purpose: Option<Purpose>,
 }
 
 impl<'a> Tool<'a> {
@@ -116,6 +120,7 @@ fn parameters(schema: &str) -> Vec<Parameter<'_>> {
 
 fn parameter<'a>(name: Cow<'a, str>, about: &'a str) -> Parameter<'a> {
     let mut parameter = Parameter {
+        purpose: purpose(&Words::of(&name)),
         name,
         ..Parameter::default()
     };

@@ -6,7 +6,7 @@
 
 mod outward;
 
-use mcpproxy_core::Masked;
+use mcpproxy_core::{Masked, Operation};
 use serde::Serialize;
 
 use self::outward::{Outward, outward};
@@ -70,7 +70,7 @@ pub fn tool(
     let class = match overridden(tool, upstream, settings) {
         Some(kind) => Class::configured(kind, "the configuration says so of this tool"),
         None if class.method == Method::Config => class.clone(),
-        None => refined(tool, class, seen),
+        None => refined(tool, class, &does, seen),
     };
     ToolClass {
         class,
@@ -89,7 +89,7 @@ fn overridden(tool: &Tool<'_>, upstream: &str, settings: &Classification) -> Opt
 }
 
 /// Refines the class of an upstream by what the tool shows.
-fn refined(tool: &Tool<'_>, class: &Class, seen: Outward) -> Class {
+fn refined(tool: &Tool<'_>, class: &Class, does: &Does, seen: Outward) -> Class {
     match class.kind {
         Kind::Internal if seen.sends => {
             let reason = format!("{}; but this tool sends to somebody", class.reason);
@@ -100,12 +100,12 @@ fn refined(tool: &Tool<'_>, class: &Class, seen: Outward) -> Class {
             Class::guessed(Kind::External, 85, reason)
         }
         Kind::Internal | Kind::External | Kind::Hybrid => class.clone(),
-        Kind::Unknown => of_itself(tool, seen),
+        Kind::Unknown => of_itself(tool, does, seen),
     }
 }
 
 /// Classifies a tool of an upstream that nothing is known about.
-fn of_itself(tool: &Tool<'_>, seen: Outward) -> Class {
+fn of_itself(tool: &Tool<'_>, does: &Does, seen: Outward) -> Class {
     let named = by_name(&Words::of(&tool.name));
     if seen.sends {
         let inside = named
@@ -123,7 +123,10 @@ fn of_itself(tool: &Tool<'_>, seen: Outward) -> Class {
         };
     }
     if seen.takes.address {
-        return Class::guessed(Kind::External, 65, "one of its parameters is an address");
+        // What only gets an address brings in what all can read; what else it does is open.
+        let gets = does.operation == Some(Operation::Read);
+        let kind = if gets { Kind::External } else { Kind::Hybrid };
+        return Class::guessed(kind, 65, "one of its parameters is an address");
     }
     if seen.takes.inside {
         return Class::guessed(
@@ -139,10 +142,11 @@ fn of_itself(tool: &Tool<'_>, seen: Outward) -> Class {
         reason: Masked::from_safe(reason),
     };
     match tool.annotations.world() {
-        World::Open => said(Kind::External, "it is said to reach an open world"),
+        // It may still hold what is private: the hint is the default of the protocol.
+        World::Open => said(Kind::Hybrid, "it is said to reach an open world"),
         World::Closed => said(Kind::Internal, "it is said to stay in a closed world"),
         World::Unsaid if seen.described => {
-            Class::guessed(Kind::External, 50, "its description says that it sends")
+            Class::guessed(Kind::Hybrid, 50, "its description says that it sends")
         }
         World::Unsaid => Class::unknown("neither its upstream nor the tool shows what it is"),
     }

@@ -52,11 +52,12 @@ fn names_say_what_tools_do() {
         "get_file list_issues read_file search_code fetch_url query find_user view_page
          list_posts get_updates get_comments list_deleted_items get_removed_users show_commits
          describe_table getfile listusers get_post list_push_subscriptions count_messages
-         download_file is_deleted get_message_log",
+         download_file is_deleted get_message_log batch_get_items bulk_read",
     );
     named(
         None,
-        "foo weather postgres dropdown sender killer deleted creator 42 _ hello",
+        "foo weather postgres dropdown sender killer deleted creator 42 _ hello
+         console_messages kubectl_logs",
     );
 }
 
@@ -168,6 +169,7 @@ fn parameters_speak_where_the_name_does_not() {
             name: Cow::Borrowed(name),
             values,
             is_address: false,
+            purpose: crate::purpose::purpose(&Words::of(name)),
         };
         let tool = Tool {
             parameters: vec![parameter],

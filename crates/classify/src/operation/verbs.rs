@@ -1,6 +1,9 @@
 //! The verbs in tool names. The specification's list is the floor; a verb is a word of its own, and
 //! the first one leads.
 
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
 use mcpproxy_core::Operation;
 
 use crate::words::Words;
@@ -220,8 +223,6 @@ const WRITE: &[&str] = &[
     "decline",
     "claim",
     "release",
-    "bulk",
-    "batch",
     "refresh",
     "rebase",
     "cherry",
@@ -349,11 +350,10 @@ const NOUNS: &[&str] = &[
     "order", "record", "tag", "label", "link", "index", "book", "email", "tweet", "commit",
     "build", "patch", "invite", "star", "fork", "vote", "like", "pin", "schedule", "charge",
     "refund", "transfer", "type", "call", "run", "share", "merge", "release", "block", "upload",
-    "import", "reply", "start", "close", "open", "lock", "batch", "bulk", "copy", "store",
-    "purchase", "mount", "branch", "trigger", "sync", "deploy", "sort", "order", "checkout",
-    "clone", "move", "grant", "click", "mark", "reserve", "stash", "save", "claim", "handle",
-    "execute", "install", "fill", "select", "fire", "swap", "tap", "press", "dispatch", "react",
-    "init", "make",
+    "import", "reply", "start", "close", "open", "lock", "copy", "store", "purchase", "mount",
+    "branch", "trigger", "sync", "deploy", "sort", "order", "checkout", "clone", "move", "grant",
+    "click", "mark", "reserve", "stash", "save", "claim", "handle", "execute", "install", "fill",
+    "select", "fire", "swap", "tap", "press", "dispatch", "react", "init", "make",
 ];
 
 /// Words after which a name does a second thing.
@@ -407,25 +407,33 @@ fn later(first: Verb, found: Verb, word: &str) -> Verb {
     }
 }
 
-/// Looks one word up, with the endings that keep it a verb: `deletes`, `creating`.
-fn verb(word: &str) -> Option<Verb> {
+static VERBS: LazyLock<HashMap<&'static str, Verb>> = LazyLock::new(|| {
     let tables = [
-        (DESTRUCTIVE, Operation::Destructive, 90),
-        (DOUBTFUL, Operation::Destructive, 60),
-        (WRITE, Operation::Write, 85),
         (READ, Operation::Read, 85),
+        (WRITE, Operation::Write, 85),
+        (DOUBTFUL, Operation::Destructive, 60),
+        (DESTRUCTIVE, Operation::Destructive, 90),
     ];
-    let stems = [Some(word), word.strip_suffix('s')];
-    stems.into_iter().flatten().find_map(|stem| {
-        tables.iter().find_map(|(table, operation, percent)| {
-            let found = table.iter().find(|verb| **verb == stem)?;
-            Some(Verb {
-                operation: *operation,
-                percent: *percent,
-                word: found,
-            })
+    let each = |(words, operation, percent): (&'static [&'static str], Operation, u8)| {
+        words.iter().map(move |word| {
+            (
+                *word,
+                Verb {
+                    operation,
+                    percent,
+                    word,
+                },
+            )
         })
-    })
+    };
+    tables.into_iter().flat_map(each).collect()
+});
+
+/// Looks one word up, also as `deletes`; but `logs` and `messages` are things.
+fn verb(word: &str) -> Option<Verb> {
+    let third_person = || word.strip_suffix('s').filter(|stem| !NOUNS.contains(stem));
+    let found = VERBS.get(word).or_else(|| VERBS.get(third_person()?));
+    found.copied()
 }
 
 /// Looks for a verb at the start or end of a name written without boundaries: `deletefile`.
@@ -470,11 +478,11 @@ fn grown_together(name: &str) -> Option<Verb> {
 }
 
 /// Says what a value of a choosing parameter does: `delete`, `POST`, `rm`.
-pub(super) fn choice(value: &Words) -> Option<Operation> {
+pub(crate) fn choice(value: &Words) -> Option<Operation> {
     verb(value.word(0)).map(|verb| verb.operation)
 }
 
 /// Says whether a word is a verb that destroys.
-pub(super) fn is_destructive(word: &str) -> bool {
+pub(crate) fn is_destructive(word: &str) -> bool {
     DESTRUCTIVE.contains(&word)
 }

@@ -1,5 +1,6 @@
 //! Whether a tool sends to somebody, as far as its name, parameters and description show.
 
+use crate::purpose::Purpose;
 use crate::signal::{Says, Signal, SignalSource};
 use crate::tool::{Parameter, Tool};
 use crate::words::{Words, forms};
@@ -102,86 +103,6 @@ const MESSAGES: &[&str] = &[
     "reaction",
     "sticker",
 ];
-/// Parameters that name somebody.
-const RECIPIENTS: &[&str] = &[
-    "to",
-    "cc",
-    "bcc",
-    "recipient",
-    "toemail",
-    "toaddress",
-    "toaddr",
-    "sendto",
-    "recipientemail",
-    "recipientid",
-    "emailaddress",
-    "phonenumber",
-    "tonumber",
-    "phone",
-    "chatid",
-    "channelid",
-    "channel",
-    "channelname",
-    "roomid",
-    "threadts",
-    "attendee",
-    "invitee",
-    "mailto",
-    "touser",
-    "subscriber",
-    "audience",
-    "guest",
-];
-/// Parameters that are addresses.
-const ADDRESSES: &[&str] = &[
-    "url",
-    "uri",
-    "href",
-    "endpoint",
-    "webhook",
-    "webhookurl",
-    "callbackurl",
-    "callback",
-    "host",
-    "hostname",
-    "domain",
-    "baseurl",
-    "targeturl",
-    "link",
-    "website",
-    "site",
-    "apiurl",
-    "remoteurl",
-    "destinationurl",
-    "ipaddress",
-    "posturl",
-    "pageurl",
-];
-/// Parameters that are places inside.
-const PLACES: &[&str] = &[
-    "path",
-    "filepath",
-    "filename",
-    "directory",
-    "dir",
-    "folder",
-    "sql",
-    "table",
-    "tablename",
-    "database",
-    "databasename",
-    "schema",
-    "collection",
-    "collectionname",
-    "workspace",
-    "cwd",
-    "workingdirectory",
-    "absolutepath",
-    "relativepath",
-    "rootpath",
-    "projectroot",
-    "projectpath",
-];
 /// Words by which a description says that something leaves.
 const TELLS: &[&str] = &[
     "sends",
@@ -238,11 +159,13 @@ fn reads(name: &Words) -> bool {
 }
 
 fn see(parameter: &Parameter<'_>, takes: &mut Takes) {
-    let words = Words::of(&parameter.name);
-    let whole = words.joined();
-    takes.recipient |= has(RECIPIENTS, whole);
-    takes.address |= parameter.is_address || has(ADDRESSES, whole);
-    takes.inside |= has(PLACES, whole);
+    takes.address |= parameter.is_address;
+    match parameter.purpose {
+        Some(Purpose::Recipient) => takes.recipient = true,
+        Some(Purpose::Address) => takes.address = true,
+        Some(Purpose::Place) => takes.inside = true,
+        Some(Purpose::Choice | Purpose::Content | Purpose::Destroys) | None => {}
+    }
 }
 
 fn has(table: &[&str], word: &str) -> bool {

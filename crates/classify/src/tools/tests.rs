@@ -129,7 +129,8 @@ fn tools_of_unknown_upstreams_speak_for_themselves() {
         Sink::Inside,
     );
     check("acme", "web_search", "query", External, Sink::Outside);
-    check("acme", "grab", "url", External, Sink::Outside);
+    check("acme", "grab", "url", Hybrid, Sink::Outside);
+    check("acme", "get_it", "url", External, Sink::Outside);
     check("acme", "load", "file_path", Internal, Sink::Inside);
     check("acme", "send_file", "path recipient", Hybrid, Sink::Outside);
     check("acme", "frobnicate", "value", Unknown, Sink::Assumed);
@@ -156,9 +157,9 @@ fn hints_and_descriptions_count_where_nothing_else_does() {
     let open = r#","annotations":{"openWorldHint":true}"#;
     let closed = r#","annotations":{"openWorldHint":false}"#;
     let sends = r#","description":"Quietly sends the text along.""#;
-    check("acme", "frobnicate", open, External, Method::Annotation);
+    check("acme", "frobnicate", open, Hybrid, Method::Annotation);
     check("acme", "frobnicate", closed, Internal, Method::Annotation);
-    check("acme", "frobnicate", sends, External, Method::Heuristic);
+    check("acme", "frobnicate", sends, Hybrid, Method::Heuristic);
     check("acme", "send_email", closed, External, Method::Heuristic);
     check("slack", "post_message", closed, External, Method::Heuristic);
     check("postgres", "query", open, Internal, Method::Heuristic);
