@@ -1,15 +1,19 @@
-//! The tools that agents bring along: files, shells, the web, helpers. Other agents' names for the
-//! same tools are in the table below; names of tools behind MCP are taken apart in [`spelling`].
+//! The tools that agents bring along: files, shells, the web, helpers. Their names with each agent
+//! are in `rules/agents.txt`; names of tools behind MCP are taken apart in [`spelling`].
 //!
 //! Only a door that hears from the agent itself may ask here: an upstream can call its own tool
 //! `Read` as well.
 
 pub mod spelling;
 
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
 use mcpproxy_core::{Masked, Operation};
 use serde::Serialize;
 
 use crate::class::{Class, Confidence, Kind, Method};
+use crate::rules::{Section, sections};
 use crate::words::Words;
 
 /// What a tool of an agent is for.
@@ -117,416 +121,44 @@ impl Role {
     }
 }
 
-/// Names of agents' tools, written as one word in lower case: Claude Code and its SDK, Cursor,
-/// Copilot and VS Code, Codex, Gemini CLI, Qwen Code, Antigravity, Windsurf, Goose, `OpenCode`,
-/// Kiro and Amazon Q, Cline and Roo, Droid, Zed, Crush, Amp, Claude Desktop.
-const TOOLS: &[(Role, &[&str])] = &[
-    (Role::ReadFiles, READ_FILES),
-    (Role::WriteFiles, WRITE_FILES),
-    (
-        Role::DeleteFiles,
-        &[
-            "delete",
-            "deletefile",
-            "deletepath",
-            "removefile",
-            "deletefiles",
-        ],
-    ),
-    (Role::Shell, SHELL),
-    (
-        Role::WatchShell,
-        &[
-            "bashoutput",
-            "taskoutput",
-            "getterminaloutput",
-            "readbash",
-            "commandstatus",
-            "readpowershell",
-            "listbash",
-            "listpowershell",
-            "joboutput",
-            "readterminal",
-            "terminallastcommand",
-            "terminalselection",
-            "monitor",
-            "getpythonenvironmentdetails",
-            "listprocesses",
-        ],
-    ),
-    (
-        Role::StopShell,
-        &[
-            "killshell",
-            "killbash",
-            "taskstop",
-            "stopbash",
-            "stoppowershell",
-            "jobkill",
-            "killterminal",
-        ],
-    ),
-    (
-        Role::WebFetch,
-        &[
-            "webfetch",
-            "fetch",
-            "fetchwebpage",
-            "fetchurl",
-            "readurlcontent",
-            "readurl",
-            "readwebpage",
-            "browse",
-            "download",
-            "webscrape",
-            "computercontrollerwebscrape",
-            "githubrepo",
-            "viewcontentchunk",
-            "viewwebdocumentcontentchunk",
-        ],
-    ),
-    (
-        Role::WebSearch,
-        &[
-            "websearch",
-            "googlewebsearch",
-            "searchweb",
-            "sourcegraph",
-            "librarian",
-            "imagesearch",
-        ],
-    ),
-    (Role::Browser, BROWSER),
-    (
-        Role::Delegate,
-        &[
-            "task",
-            "agent",
-            "spawnagent",
-            "subagent",
-            "runsubagent",
-            "newtask",
-            "dispatchagent",
-            "sendmessage",
-            "sendinput",
-            "teamcreate",
-            "delegate",
-            "dynamictaskcreatetask",
-            "delegatetoagent",
-            "usesubagent",
-            "invokesubagent",
-            "resumeagent",
-            "oracle",
-            "codebaseinvestigator",
-            "waitagent",
-            "followuptask",
-            "browsersubagent",
-            "skill",
-            "slashcommand",
-            "activateskill",
-            "workflow",
-            "useskill",
-            "croncreate",
-        ],
-    ),
-    (
-        Role::AskUser,
-        &[
-            "askuserquestion",
-            "askuser",
-            "askfollowupquestion",
-            "question",
-            "notifyuser",
-            "attemptcompletion",
-            "exitplanmode",
-            "enterplanmode",
-            "planmoderespond",
-            "requestuserinput",
-            "presentfiles",
-            "suggestedresponses",
-            "switchmode",
-            "actmoderespond",
-        ],
-    ),
-    (
-        Role::Notes,
-        &[
-            "todowrite",
-            "todoread",
-            "updateplan",
-            "writetodos",
-            "managetodolist",
-            "savememory",
-            "creatememory",
-            "memory",
-            "reportintent",
-            "taskcreate",
-            "taskupdate",
-            "tasklist",
-            "taskget",
-            "thinking",
-            "think",
-            "todolist",
-            "knowledge",
-            "updatetodolist",
-            "todo",
-            "todos",
-            "introspect",
-            "structuredoutput",
-            "memoryremembermemory",
-            "memoryretrievememories",
-            "updatememory",
-            "plan",
-            "now",
-            "toolsearch",
-            "todotodowrite",
-            "todotodoread",
-        ],
-    ),
-    (
-        Role::CallUpstream,
-        &[
-            "usemcptool",
-            "accessmcpresource",
-            "listmcpresources",
-            "readmcpresource",
-            "listmcpresourcestool",
-            "readmcpresourcetool",
-            "listmcpresourcetemplates",
-            "fetchmcpresource",
-            "callmcptool",
-            "mcp",
-            "mcpauth",
-            "listresources",
-            "readresource",
-            "platformreadresource",
-            "platformlistresources",
-        ],
-    ),
-    (
-        Role::Publish,
-        &["deploywebapp", "reportissue", "createpullrequest"],
-    ),
-    (Role::Cloud, &["useaws", "aws", "remotetrigger"]),
-];
-
-const READ_FILES: &[&str] = &[
-    "prereadcode",
-    "read",
-    "readfile",
-    "readfiles",
-    "readmanyfiles",
-    "view",
-    "viewfile",
-    "viewfileoutline",
-    "viewcodeitem",
-    "viewlinerange",
-    "fsread",
-    "notebookread",
-    "glob",
-    "grep",
-    "ls",
-    "list",
-    "listdir",
-    "listdirectory",
-    "listfiles",
-    "grepsearch",
-    "filesearch",
-    "findbyname",
-    "findfiles",
-    "searchfilecontent",
-    "searchfiles",
-    "codebasesearch",
-    "semanticsearch",
-    "codesearch",
-    "listcodeusages",
-    "listcodedefinitionnames",
-    "lsp",
-    "lspdiagnostics",
-    "lspreferences",
-    "diagnostics",
-    "geterrors",
-    "getchangedfiles",
-    "readimage",
-    "viewimage",
-    "finder",
-    "findpath",
-    "search",
-    "searchworkspacesymbols",
-    "getsearchviewresults",
-    "readnotebookcelloutput",
-    "getnotebooksummary",
-    "copilotgetnotebooksummary",
-    "readprojectstructure",
-    "getprojectsetupinfo",
-    "testsearch",
-    "testfailure",
-    "usages",
-    "problems",
-    "changes",
-    "code",
-    "fetchrules",
-    "fetchinstructions",
-    "readlints",
-    "developertree",
-    "developerlistwindows",
-    "developerscreencapture",
-    "developerimageprocessor",
-    "developerreadimage",
-    "developeranalyze",
-    "screencapture",
-    "repomap",
-    "trajectorysearch",
-    "conversationsearch",
-    "recentchats",
-    "readcode",
-    "searchinfolder",
-    "readbackgroundshell",
-    "getinternaldocs",
-    "computercontrollerpdftool",
-    "cache",
-    "computercontrollercache",
-];
-
-const WRITE_FILES: &[&str] = &[
-    "write",
-    "writefile",
-    "writetofile",
-    "edit",
-    "editfile",
-    "editfiles",
-    "multiedit",
-    "create",
-    "createfile",
-    "createdirectory",
-    "fswrite",
-    "notebookedit",
-    "editnotebook",
-    "editnotebookfile",
-    "applypatch",
-    "patch",
-    "applydiff",
-    "replace",
-    "replaceinfile",
-    "replacefilecontent",
-    "multireplacefilecontent",
-    "replacestringinfile",
-    "multireplacestringinfile",
-    "inserteditintofile",
-    "insertcontent",
-    "searchreplace",
-    "searchandreplace",
-    "strreplace",
-    "strreplaceeditor",
-    "strreplacebasededittool",
-    "reapply",
-    "undoedit",
-    "move",
-    "movepath",
-    "movefile",
-    "copypath",
-    "copyfile",
-    "renamefile",
-    "formatfile",
-    "createnewworkspace",
-    "createnewjupyternotebook",
-    "developertexteditor",
-    "developerwrite",
-    "developeredit",
-    "texteditor",
-    "computercontrollerdocxtool",
-    "computercontrollerxlsxtool",
-    "prewritecode",
-    "writecode",
-    "enterworktree",
-    "exitworktree",
-    "artifacts",
-    "generateimage",
-    "imagegeneration",
-    "undo",
-    "restorecheckpoint",
-];
-
-const SHELL: &[&str] = &[
-    "bash",
-    "shell",
-    "sh",
-    "terminal",
-    "powershell",
-    "runterminalcmd",
-    "runterminalcommand",
-    "runinterminal",
-    "runshellcommand",
-    "runcommand",
-    "executecommand",
-    "executebash",
-    "execute",
-    "exec",
-    "execcommand",
-    "localshell",
-    "localshellcall",
-    "containerexec",
-    "shellcommand",
-    "unifiedexec",
-    "writestdin",
-    "writebash",
-    "writepowershell",
-    "bashtool",
-    "developershell",
-    "runtask",
-    "createandruntask",
-    "runtests",
-    "runvscodecommand",
-    "runnotebookcell",
-    "runcode",
-    "repl",
-    "python",
-    "codeinterpreter",
-    "analysistool",
-    "jsrepl",
-    "computercontrollerautomationscript",
-    "automationscript",
-    "preruncommand",
-    "sendcommandinput",
-    "runpwsh",
-    "executepwsh",
-    "executepython",
-    "codeexecution",
-    "sendterminalinput",
-    "installpythonpackages",
-    "installextension",
-    "useterminal",
-];
-
-const BROWSER: &[&str] = &[
-    "browser",
-    "browseraction",
-    "browserpreview",
-    "opensimplebrowser",
-    "computer",
-    "computeruse",
-    "computercontrol",
-    "computercontrollercomputercontrol",
-    "puppeteer",
-    "openbrowserurl",
-    "executebrowserjavascript",
-    "browserclick",
-    "browsernavigate",
-    "open",
-];
+static ROLES: LazyLock<HashMap<&'static str, Role>> = LazyLock::new(|| {
+    let each = |section: Section| {
+        let role = parse(section.header);
+        section.names().filter_map(move |name| Some((name, role?)))
+    };
+    sections(include_str!("../rules/agents.txt"))
+        .flat_map(each)
+        .collect()
+});
 
 /// Finds what a tool of an agent is for; nothing if no agent is known to have it.
 pub fn role(tool: &str) -> Option<Role> {
-    let words = Words::of(tool);
-    let name = words.joined();
-    let found = TOOLS.iter().find(|(_, names)| names.contains(&name))?;
-    Some(found.0)
+    ROLES.get(Words::of(tool).joined()).copied()
+}
+
+fn parse(header: &str) -> Option<Role> {
+    Some(match header {
+        "read_files" => Role::ReadFiles,
+        "write_files" => Role::WriteFiles,
+        "delete_files" => Role::DeleteFiles,
+        "shell" => Role::Shell,
+        "watch_shell" => Role::WatchShell,
+        "stop_shell" => Role::StopShell,
+        "web_fetch" => Role::WebFetch,
+        "web_search" => Role::WebSearch,
+        "browser" => Role::Browser,
+        "delegate" => Role::Delegate,
+        "ask_user" => Role::AskUser,
+        "notes" => Role::Notes,
+        "call_upstream" => Role::CallUpstream,
+        "publish" => Role::Publish,
+        "cloud" => Role::Cloud,
+        _ => return None,
+    })
 }
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
-
     use super::*;
 
     fn check(kind: Kind, operation: Operation, names: &str) {
@@ -631,11 +263,11 @@ mod tests {
     }
 
     #[test]
-    fn no_name_has_two_roles() {
-        let names: Vec<_> = TOOLS.iter().flat_map(|(_, names)| *names).collect();
-        let distinct: BTreeSet<_> = names.iter().collect();
-        assert_eq!(names.len(), distinct.len());
-        for name in names {
+    fn the_table_is_whole() {
+        let table = || sections(include_str!("../rules/agents.txt"));
+        let names = table().flat_map(Section::names);
+        assert_eq!(names.count(), ROLES.len(), "a name has two roles, or none");
+        for name in table().flat_map(Section::names) {
             assert!(name.bytes().all(|byte| byte.is_ascii_lowercase()), "{name}");
         }
     }

@@ -90,8 +90,16 @@ struct Frame {
     is_object: bool,
     /// How much of the path leads here.
     path: usize,
-    /// The key it stands under.
-    key: Words,
+    /// What the key it stands under asks for.
+    asked: Asked,
+}
+
+/// What a key asks for.
+#[derive(Clone, Copy, Default)]
+struct Asked {
+    purpose: Option<Purpose>,
+    /// Whether its value is a statement of a query language.
+    is_statement: bool,
 }
 
 /// One pass over the text, with a stack of its own.
@@ -100,7 +108,7 @@ struct Walk<'a> {
     at: usize,
     frames: Vec<Frame>,
     path: String,
-    key: Words,
+    asked: Asked,
     expects_key: bool,
     seen: Arguments,
 }
@@ -112,7 +120,7 @@ pub fn arguments(json: &str) -> Arguments {
         at: 0,
         frames: Vec::new(),
         path: String::new(),
-        key: Words::default(),
+        asked: Asked::default(),
         expects_key: false,
         seen: Arguments::default(),
     };
@@ -159,7 +167,7 @@ impl<'a> Walk<'a> {
         self.frames.push(Frame {
             is_object,
             path: self.path.len(),
-            key: self.key.clone(),
+            asked: self.asked,
         });
         self.expects_key = is_object;
         self.at += 1;
@@ -169,7 +177,7 @@ impl<'a> Walk<'a> {
     fn close(&mut self) {
         if let Some(frame) = self.frames.pop() {
             self.path.truncate(frame.path);
-            self.key = frame.key;
+            self.asked = frame.asked;
         }
         self.expects_key = false;
         self.at += 1;
@@ -189,8 +197,29 @@ impl<'a> Walk<'a> {
         if self.expects_key {
             self.enter(&text);
         } else {
-            self.switch(!is_off(&text));
-            look(&text, &self.key, &self.path, &mut self.seen);
+            self.look(&text);
+        }
+    }
+
+    fn look(&mut self, text: &str) {
+        let path = &self.path;
+        match self.asked.purpose {
+            Some(Purpose::Destroys) if !is_off(text) => {
+                self.seen.demand(path, "the argument asks for destruction");
+            }
+            Some(Purpose::Choice) if destroys(&Words::of(text)) => {
+                self.seen.demand(path, "the argument chooses to destroy");
+            }
+            Some(Purpose::Address) if !text.contains("://") && looks_like_host(text) => {
+                self.seen.address(path, text);
+            }
+            _ => {}
+        }
+        if self.asked.is_statement && has_destructive_statement(text) {
+            self.seen.demand(path, "the statement destroys");
+        }
+        for address in addresses(text) {
+            self.seen.address(path, address);
         }
     }
 
@@ -203,13 +232,17 @@ impl<'a> Walk<'a> {
             self.path.push('.');
         }
         self.path.extend(key.chars().take(room));
-        self.key = Words::of(key);
+        let words = Words::of(key);
+        self.asked = Asked {
+            purpose: purpose(&words),
+            is_statement: STATEMENTS.contains(&words.joined()),
+        };
         self.expects_key = false;
     }
 
     /// Notes a value that switches on what its key asks for.
     fn switch(&mut self, is_set: bool) {
-        if is_set && purpose(&self.key) == Some(Purpose::Destroys) {
+        if is_set && self.asked.purpose == Some(Purpose::Destroys) {
             self.seen
                 .demand(&self.path, "the argument asks for destruction");
         }
@@ -229,34 +262,6 @@ impl<'a> Walk<'a> {
     }
 }
 
-fn look(text: &str, key: &Words, path: &str, seen: &mut Arguments) {
-    if is(key, CHOOSERS) && destroys(&Words::of(text)) {
-        seen.demand(path, "the argument chooses to destroy");
-    }
-    if is(key, STATEMENTS) && has_destructive_statement(text) {
-        seen.demand(path, "the statement destroys");
-    }
-    for address in addresses(text) {
-        seen.address(path, address);
-    }
-    let bare = !text.contains("://") && looks_like_host(text);
-    if bare && purpose(key) == Some(Purpose::Address) {
-        seen.address(path, text);
-    }
-}
-
-/// Arguments that choose what is done.
-const CHOOSERS: &[&str] = &[
-    "action",
-    "operation",
-    "op",
-    "method",
-    "httpmethod",
-    "verb",
-    "command",
-    "cmd",
-    "mode",
-];
 /// Arguments that are statements of a query language.
 const STATEMENTS: &[&str] = &[
     "sql",
@@ -269,10 +274,6 @@ const STATEMENTS: &[&str] = &[
     "cql",
     "q",
 ];
-
-fn is(key: &Words, table: &[&str]) -> bool {
-    table.contains(&key.joined())
-}
 
 /// Says whether a text means no.
 fn is_off(text: &str) -> bool {

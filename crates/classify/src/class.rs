@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize, Serializer};
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize, Serialize, JsonSchema,
 )]
 #[serde(rename_all = "lowercase")]
+#[schemars(rename = "UpstreamClass")]
 pub enum Kind {
     /// Holds data that should not leave.
     Internal,

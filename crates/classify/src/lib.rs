@@ -12,6 +12,7 @@ pub mod operation;
 mod package;
 pub mod purpose;
 pub mod reach;
+mod rules;
 pub mod settings;
 pub mod signal;
 pub mod tool;

@@ -1,4 +1,4 @@
-//! What a parameter or an argument is for, by its name.
+//! What a parameter or an argument is for, by its name, from `rules/purposes.txt`.
 //!
 //! The same names serve tools, where they say what can be given, and calls, where they say what
 //! was.
@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use crate::operation::verbs::is_destructive;
+use crate::rules::{Section, sections};
 use crate::words::{Words, forms};
 
 /// What a value is for.
@@ -26,159 +27,29 @@ pub enum Purpose {
     Destroys,
 }
 
-/// Names of choices.
-const CHOICES: &[&str] = &[
-    "action",
-    "operation",
-    "op",
-    "command",
-    "cmd",
-    "method",
-    "mode",
-    "verb",
-    "httpmethod",
-    "type",
-    "subcommand",
-    "requestmethod",
-    "actiontype",
-    "operationtype",
-];
-/// Names of what is written.
-const CONTENTS: &[&str] = &[
-    "body",
-    "content",
-    "contents",
-    "filecontent",
-    "newcontent",
-    "payload",
-    "data",
-    "message",
-    "comment",
-    "newtext",
-    "newstring",
-    "newstr",
-    "patch",
-    "diff",
-    "edits",
-    "changes",
-    "updates",
-    "attachment",
-    "attachments",
-    "html",
-];
-/// Names of recipients.
-const RECIPIENTS: &[&str] = &[
-    "to",
-    "cc",
-    "bcc",
-    "recipient",
-    "toemail",
-    "toaddress",
-    "toaddr",
-    "sendto",
-    "recipientemail",
-    "recipientid",
-    "emailaddress",
-    "phonenumber",
-    "tonumber",
-    "phone",
-    "chatid",
-    "channelid",
-    "channel",
-    "channelname",
-    "roomid",
-    "threadts",
-    "attendee",
-    "invitee",
-    "mailto",
-    "touser",
-    "subscriber",
-    "audience",
-    "guest",
-];
-/// Names of addresses.
-const ADDRESSES: &[&str] = &[
-    "url",
-    "uri",
-    "href",
-    "endpoint",
-    "webhook",
-    "webhookurl",
-    "callbackurl",
-    "callback",
-    "host",
-    "hostname",
-    "domain",
-    "baseurl",
-    "targeturl",
-    "link",
-    "website",
-    "site",
-    "apiurl",
-    "remoteurl",
-    "destinationurl",
-    "ipaddress",
-    "posturl",
-    "pageurl",
-    "target",
-];
-/// Names of places inside.
-const PLACES: &[&str] = &[
-    "path",
-    "filepath",
-    "filename",
-    "directory",
-    "dir",
-    "folder",
-    "sql",
-    "table",
-    "tablename",
-    "database",
-    "databasename",
-    "schema",
-    "collection",
-    "collectionname",
-    "workspace",
-    "cwd",
-    "workingdirectory",
-    "absolutepath",
-    "relativepath",
-    "rootpath",
-    "projectroot",
-    "projectpath",
-    "statement",
-];
-/// Names that ask for destruction.
-const DESTROYS: &[&str] = &[
-    "force",
-    "forced",
-    "recursive",
-    "permanent",
-    "permanently",
-    "hard",
-    "cascade",
-    "overwrite",
-    "noconfirm",
-    "skipconfirmation",
-    "autoapprove",
-    "skiptrash",
-    "allowdestructive",
-];
-
 static NAMES: LazyLock<HashMap<&'static str, Purpose>> = LazyLock::new(|| {
-    let tables = [
-        (CHOICES, Purpose::Choice),
-        (CONTENTS, Purpose::Content),
-        (RECIPIENTS, Purpose::Recipient),
-        (ADDRESSES, Purpose::Address),
-        (PLACES, Purpose::Place),
-        (DESTROYS, Purpose::Destroys),
-    ];
-    let each = |(names, purpose): (&'static [&'static str], Purpose)| {
-        names.iter().map(move |name| (*name, purpose))
+    let each = |section: Section| {
+        let purpose = parse(section.header);
+        section
+            .names()
+            .filter_map(move |name| Some((name, purpose?)))
     };
-    tables.into_iter().flat_map(each).collect()
+    sections(include_str!("../rules/purposes.txt"))
+        .flat_map(each)
+        .collect()
 });
+
+fn parse(header: &str) -> Option<Purpose> {
+    Some(match header {
+        "choice" => Purpose::Choice,
+        "content" => Purpose::Content,
+        "recipient" => Purpose::Recipient,
+        "address" => Purpose::Address,
+        "place" => Purpose::Place,
+        "destroys" => Purpose::Destroys,
+        _ => return None,
+    })
+}
 
 /// Says what a value of this name is for; nothing if the name does not say it.
 pub fn purpose(name: &Words) -> Option<Purpose> {
@@ -219,11 +90,8 @@ mod tests {
     }
 
     #[test]
-    fn no_name_has_two_purposes() {
-        let all = [CHOICES, CONTENTS, RECIPIENTS, ADDRESSES, PLACES, DESTROYS];
-        assert_eq!(
-            all.iter().map(|names| names.len()).sum::<usize>(),
-            NAMES.len()
-        );
+    fn no_name_has_two_purposes_or_none() {
+        let table = sections(include_str!("../rules/purposes.txt"));
+        assert_eq!(table.flat_map(Section::names).count(), NAMES.len());
     }
 }

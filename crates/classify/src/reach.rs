@@ -10,6 +10,7 @@ use mcpproxy_core::Masked;
 use serde::Serialize;
 
 use crate::host::{host, percent_decoded};
+use crate::rules::sections;
 
 /// Why a destination is suspicious.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -126,32 +127,27 @@ fn insert(table: &mut HashMap<String, Vec<Entry>>, address: &str, sort: Sort, wh
     }
 }
 
-fn parse(text: &'static str) -> HashMap<String, Vec<Entry>> {
-    let mut table = HashMap::new();
-    let mut section = None;
-    for line in text.lines().filter(|line| !line.starts_with('#')) {
-        if let Some(header) = line.strip_prefix('[') {
-            section = parse_header(header);
-        } else if let Some((sort, what)) = section {
-            for address in line.split_whitespace() {
-                insert(&mut table, address, sort, what);
+fn parse(table: &'static str) -> HashMap<String, Vec<Entry>> {
+    let mut known = HashMap::new();
+    for section in sections(table) {
+        if let Some(sort) = parse_header(section.header) {
+            for address in section.names() {
+                insert(&mut known, address, sort, section.remark);
             }
         }
     }
-    table
+    known
 }
 
-fn parse_header(header: &'static str) -> Option<(Sort, &'static str)> {
-    let (sort, what) = header.split_once("] ")?;
-    let sort = match sort {
+fn parse_header(header: &str) -> Option<Sort> {
+    Some(match header {
         "collector" => Sort::Collector,
         "tunnel" => Sort::Tunnel,
         "paste" => Sort::Paste,
         "drop" => Sort::Drop,
         "bot" => Sort::Bot,
         _ => return None,
-    };
-    Some((sort, what))
+    })
 }
 
 #[cfg(test)]
@@ -253,15 +249,11 @@ mod tests {
 
     #[test]
     fn the_list_is_whole() {
-        let text = include_str!("../rules/endpoints.txt");
-        let lines = || text.lines().filter(|line| !line.starts_with('#'));
-        for header in lines().filter_map(|line| line.strip_prefix('[')) {
-            assert!(parse_header(header).is_some(), "{header}");
+        let table = || sections(include_str!("../rules/endpoints.txt"));
+        for section in table() {
+            assert!(parse_header(section.header).is_some(), "{section:?}");
         }
-        let addresses = lines()
-            .filter(|line| !line.starts_with('['))
-            .flat_map(str::split_whitespace);
-        for address in addresses {
+        for address in table().flat_map(crate::rules::Section::names) {
             assert!(Endpoints::default().judge(address).is_some(), "{address}");
         }
         for of_the_specification in [

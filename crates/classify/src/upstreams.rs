@@ -9,6 +9,7 @@ use std::sync::LazyLock;
 use crate::class::{Class, Kind};
 use crate::host::{Place, host, place, registered_label};
 use crate::package::{self, Started};
+use crate::rules::sections;
 use crate::settings::Classification;
 use crate::words::{Words, forms};
 
@@ -302,33 +303,31 @@ fn lookup(run: &str) -> Option<&'static Known> {
     })
 }
 
-/// Reads the table. A line that is not understood is left out; the tests see to it that there is
+/// Reads the table. A section that is not understood is left out; the tests see to it that there is
 /// none.
-fn parse(text: &'static str) -> HashMap<String, Known> {
-    let mut table = HashMap::new();
-    let mut section = None;
-    for line in text.lines().filter(|line| !line.starts_with('#')) {
-        if let Some(header) = line.strip_prefix('[') {
-            section = parse_header(header);
-        } else if let Some((kind, percent, strength, what)) = section {
-            for name in line.split_whitespace() {
-                let known = Known {
-                    kind,
-                    percent,
-                    strength,
-                    name,
-                    what,
-                };
-                table.insert(name.replace('-', ""), known);
-            }
+fn parse(table: &'static str) -> HashMap<String, Known> {
+    let mut known = HashMap::new();
+    for section in sections(table) {
+        let Some((kind, percent, strength)) = parse_header(section.header) else {
+            continue;
+        };
+        for name in section.names() {
+            let what = section.remark;
+            let entry = Known {
+                kind,
+                percent,
+                strength,
+                name,
+                what,
+            };
+            known.insert(name.replace('-', ""), entry);
         }
     }
-    table
+    known
 }
 
-fn parse_header(header: &'static str) -> Option<(Kind, u8, Strength, &'static str)> {
-    let (inside, what) = header.split_once(']')?;
-    let mut parts = inside.split(' ');
+fn parse_header(header: &str) -> Option<(Kind, u8, Strength)> {
+    let mut parts = header.split(' ');
     let kind = match parts.next()? {
         "internal" => Kind::Internal,
         "external" => Kind::External,
@@ -342,7 +341,7 @@ fn parse_header(header: &'static str) -> Option<(Kind, u8, Strength, &'static st
         "alone" => Strength::Alone,
         _ => return None,
     };
-    Some((kind, percent, strength, what.trim()))
+    Some((kind, percent, strength))
 }
 
 #[cfg(test)]

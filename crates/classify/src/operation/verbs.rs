@@ -1,11 +1,12 @@
-//! The verbs in tool names. The specification's list is the floor; a verb is a word of its own, and
-//! the first one leads.
+//! The verbs in tool names, from `rules/verbs.txt`. The specification's list is the floor; a verb is
+//! a word of its own, and the first one leads.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use mcpproxy_core::Operation;
 
+use crate::rules::sections;
 use crate::words::Words;
 
 /// The verb that decides what a name says.
@@ -19,343 +20,6 @@ pub struct Verb {
     pub word: &'static str,
 }
 
-/// Verbs that remove or cannot be undone.
-const DESTRUCTIVE: &[&str] = &[
-    "delete",
-    "remove",
-    "drop",
-    "destroy",
-    "purge",
-    "terminate",
-    "kill",
-    "erase",
-    "wipe",
-    "truncate",
-    "unlink",
-    "rm",
-    "rmdir",
-    "del",
-    "uninstall",
-    "deprovision",
-    "revoke",
-    "nuke",
-    "overwrite",
-    "trash",
-    "shred",
-    "obliterate",
-    "decommission",
-    "teardown",
-    "evict",
-    "prune",
-    "unpublish",
-    "expunge",
-    "annihilate",
-    "undeploy",
-    "delist",
-    "zap",
-];
-
-/// Verbs that may destroy, depending on what they are used on.
-const DOUBTFUL: &[&str] = &[
-    "reset",
-    "clear",
-    "empty",
-    "flush",
-    "revert",
-    "rollback",
-    "discard",
-    "ban",
-    "kick",
-    "expire",
-    "drain",
-    "abort",
-    "shutdown",
-    "reboot",
-    "restart",
-    "cancel",
-    "stop",
-    "detach",
-    "deactivate",
-];
-
-/// Verbs that add or change.
-const WRITE: &[&str] = &[
-    "create",
-    "update",
-    "post",
-    "send",
-    "upload",
-    "push",
-    "write",
-    "insert",
-    "add",
-    "set",
-    "put",
-    "edit",
-    "modify",
-    "change",
-    "patch",
-    "append",
-    "prepend",
-    "replace",
-    "rename",
-    "move",
-    "copy",
-    "save",
-    "store",
-    "upsert",
-    "merge",
-    "commit",
-    "publish",
-    "share",
-    "submit",
-    "reply",
-    "comment",
-    "assign",
-    "unassign",
-    "invite",
-    "approve",
-    "reject",
-    "close",
-    "reopen",
-    "open",
-    "lock",
-    "unlock",
-    "archive",
-    "unarchive",
-    "enable",
-    "disable",
-    "activate",
-    "start",
-    "trigger",
-    "schedule",
-    "deploy",
-    "install",
-    "import",
-    "register",
-    "unregister",
-    "subscribe",
-    "unsubscribe",
-    "follow",
-    "unfollow",
-    "like",
-    "vote",
-    "upvote",
-    "react",
-    "pin",
-    "unpin",
-    "mark",
-    "tag",
-    "untag",
-    "label",
-    "attach",
-    "link",
-    "fork",
-    "star",
-    "unstar",
-    "transfer",
-    "pay",
-    "purchase",
-    "buy",
-    "sell",
-    "order",
-    "refund",
-    "charge",
-    "book",
-    "reserve",
-    "email",
-    "notify",
-    "message",
-    "tweet",
-    "retweet",
-    "forward",
-    "broadcast",
-    "dispatch",
-    "emit",
-    "record",
-    "remember",
-    "forget",
-    "apply",
-    "configure",
-    "provision",
-    "scale",
-    "resize",
-    "restore",
-    "sync",
-    "migrate",
-    "execute",
-    "exec",
-    "run",
-    "eval",
-    "invoke",
-    "click",
-    "type",
-    "press",
-    "drag",
-    "fill",
-    "navigate",
-    "hover",
-    "tap",
-    "swipe",
-    "generate",
-    "make",
-    "build",
-    "draft",
-    "compose",
-    "complete",
-    "finish",
-    "log",
-    "ingest",
-    "index",
-    "mount",
-    "unmount",
-    "rotate",
-    "grant",
-    "allow",
-    "deny",
-    "block",
-    "unblock",
-    "mute",
-    "unmute",
-    "join",
-    "leave",
-    "accept",
-    "decline",
-    "claim",
-    "release",
-    "refresh",
-    "rebase",
-    "cherry",
-    "stash",
-    "checkout",
-    "init",
-    "clone",
-    "touch",
-    "mkdir",
-    "chmod",
-    "chown",
-    "kickoff",
-    "launch",
-    "spawn",
-    "call",
-    "dial",
-    "fire",
-    "toggle",
-    "increment",
-    "decrement",
-    "swap",
-    "sort",
-    "undo",
-    "redo",
-    "select",
-    "handle",
-];
-
-/// Verbs that only look.
-const READ: &[&str] = &[
-    "get",
-    "read",
-    "fetch",
-    "query",
-    "search",
-    "list",
-    "find",
-    "view",
-    "show",
-    "describe",
-    "lookup",
-    "look",
-    "count",
-    "check",
-    "inspect",
-    "browse",
-    "retrieve",
-    "scan",
-    "peek",
-    "stat",
-    "status",
-    "info",
-    "ls",
-    "cat",
-    "head",
-    "tail",
-    "grep",
-    "glob",
-    "tree",
-    "explain",
-    "analyze",
-    "analyse",
-    "summarize",
-    "compare",
-    "diff",
-    "validate",
-    "verify",
-    "test",
-    "ping",
-    "whoami",
-    "resolve",
-    "load",
-    "download",
-    "export",
-    "discover",
-    "explore",
-    "enumerate",
-    "watch",
-    "monitor",
-    "observe",
-    "preview",
-    "print",
-    "dump",
-    "extract",
-    "detect",
-    "calculate",
-    "compute",
-    "estimate",
-    "convert",
-    "parse",
-    "decode",
-    "encode",
-    "translate",
-    "snapshot",
-    "screenshot",
-    "trace",
-    "audit",
-    "history",
-    "aggregate",
-    "filter",
-    "suggest",
-    "recommend",
-    "predict",
-    "is",
-    "has",
-    "can",
-    "wait",
-    "echo",
-    "recall",
-    "tell",
-    "ask",
-    "locate",
-    "measure",
-    "collect",
-    "poll",
-    "similarity",
-    "crawl",
-    "scrape",
-    "map",
-];
-
-/// Words of [`WRITE`] that are as often nouns: after a verb that reads they are what is read.
-const NOUNS: &[&str] = &[
-    "post", "update", "push", "comment", "message", "change", "edit", "draft", "set", "log",
-    "order", "record", "tag", "label", "link", "index", "book", "email", "tweet", "commit",
-    "build", "patch", "invite", "star", "fork", "vote", "like", "pin", "schedule", "charge",
-    "refund", "transfer", "type", "call", "run", "share", "merge", "release", "block", "upload",
-    "import", "reply", "start", "close", "open", "lock", "copy", "store", "purchase", "mount",
-    "branch", "trigger", "sync", "deploy", "sort", "order", "checkout", "clone", "move", "grant",
-    "click", "mark", "reserve", "stash", "save", "claim", "handle", "execute", "install", "fill",
-    "select", "fire", "swap", "tap", "press", "dispatch", "react", "init", "make",
-];
-
 /// Words after which a name does a second thing.
 const AND: &[&str] = &["and", "or", "then", "n"];
 
@@ -368,10 +32,10 @@ pub fn by_name(words: &Words) -> Option<Verb> {
             joined = true;
             continue;
         }
-        let Some(found) = verb(word) else { continue };
+        let Some(found) = entry(word) else { continue };
         let counted = match leading {
-            None => found,
-            Some(first) if joined => second(first, found),
+            None => found.verb,
+            Some(first) if joined => second(first, found.verb),
             Some(first) => later(first, found, word),
         };
         leading = Some(counted);
@@ -389,51 +53,77 @@ fn second(first: Verb, found: Verb) -> Verb {
 }
 
 /// A verb after the leading one: only one that destroys, or that cannot be a noun, counts.
-fn later(first: Verb, found: Verb, word: &str) -> Verb {
-    let is_doubtful = DOUBTFUL.contains(&found.word);
-    if found.operation <= first.operation || is_doubtful || word != found.word {
+fn later(first: Verb, found: Entry, word: &str) -> Verb {
+    let Entry { verb, sort } = found;
+    if verb.operation <= first.operation || sort != Sort::Certain || word != verb.word {
         return first;
     }
-    match (first.operation, found.operation) {
-        (_, Operation::Destructive) => Verb {
-            percent: found.percent.min(75),
-            ..found
+    match verb.operation {
+        Operation::Destructive => Verb {
+            percent: verb.percent.min(75),
+            ..verb
         },
-        (Operation::Read, Operation::Write) if !NOUNS.contains(&word) => Verb {
+        Operation::Read | Operation::Write => Verb {
             percent: 65,
-            ..found
+            ..verb
         },
-        _ => first,
     }
 }
 
-static VERBS: LazyLock<HashMap<&'static str, Verb>> = LazyLock::new(|| {
-    let tables = [
-        (READ, Operation::Read, 85),
-        (WRITE, Operation::Write, 85),
-        (DOUBTFUL, Operation::Destructive, 60),
-        (DESTRUCTIVE, Operation::Destructive, 90),
-    ];
-    let each = |(words, operation, percent): (&'static [&'static str], Operation, u8)| {
-        words.iter().map(move |word| {
-            (
-                *word,
-                Verb {
-                    operation,
-                    percent,
-                    word,
-                },
-            )
-        })
-    };
-    tables.into_iter().flat_map(each).collect()
+/// What a word of the table says, beside what it says as a verb.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Entry {
+    verb: Verb,
+    sort: Sort,
+}
+
+/// How far a word can be taken for a verb.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Sort {
+    /// It is one.
+    Certain,
+    /// What it does depends on what it is used on.
+    Doubtful,
+    /// It is as often a noun.
+    Noun,
+}
+
+static VERBS: LazyLock<HashMap<&'static str, Entry>> = LazyLock::new(|| {
+    let mut table = HashMap::new();
+    for section in sections(include_str!("../../rules/verbs.txt")) {
+        let Some((operation, percent, sort)) = parse(section.header) else {
+            continue;
+        };
+        for word in section.names() {
+            let verb = Verb {
+                operation,
+                percent,
+                word,
+            };
+            table.insert(word, Entry { verb, sort });
+        }
+    }
+    table
 });
 
+fn parse(header: &str) -> Option<(Operation, u8, Sort)> {
+    Some(match header {
+        "destructive" => (Operation::Destructive, 90, Sort::Certain),
+        "doubtful" => (Operation::Destructive, 60, Sort::Doubtful),
+        "write" => (Operation::Write, 85, Sort::Certain),
+        "read" => (Operation::Read, 85, Sort::Certain),
+        "nouns" => (Operation::Write, 85, Sort::Noun),
+        _ => return None,
+    })
+}
+
 /// Looks one word up, also as `deletes`; but `logs` and `messages` are things.
-fn verb(word: &str) -> Option<Verb> {
-    let third_person = || word.strip_suffix('s').filter(|stem| !NOUNS.contains(stem));
-    let found = VERBS.get(word).or_else(|| VERBS.get(third_person()?));
-    found.copied()
+fn entry(word: &str) -> Option<Entry> {
+    let third_person = || {
+        let found = VERBS.get(word.strip_suffix('s')?)?;
+        (found.sort != Sort::Noun).then_some(found)
+    };
+    VERBS.get(word).or_else(third_person).copied()
 }
 
 /// Looks for a verb at the start or end of a name written without boundaries: `deletefile`.
@@ -479,10 +169,12 @@ fn grown_together(name: &str) -> Option<Verb> {
 
 /// Says what a value of a choosing parameter does: `delete`, `POST`, `rm`.
 pub(crate) fn choice(value: &Words) -> Option<Operation> {
-    verb(value.word(0)).map(|verb| verb.operation)
+    entry(value.word(0)).map(|found| found.verb.operation)
 }
 
 /// Says whether a word is a verb that destroys.
 pub(crate) fn is_destructive(word: &str) -> bool {
-    DESTRUCTIVE.contains(&word)
+    VERBS.get(word).is_some_and(|found| {
+        found.verb.operation == Operation::Destructive && found.sort == Sort::Certain
+    })
 }

@@ -226,20 +226,14 @@ fn agreement_makes_surer() {
 
 #[test]
 fn the_table_is_whole() {
-    let text = include_str!("../../rules/upstreams.txt");
-    let names: Vec<&str> = text
-        .lines()
-        .filter(|line| !line.starts_with(['#', '[']))
-        .flat_map(str::split_whitespace)
+    let table = include_str!("../../rules/upstreams.txt");
+    let names: Vec<&str> = sections(table)
+        .flat_map(crate::rules::Section::names)
         .collect();
     assert!(names.len() >= 200, "{}", names.len());
-    assert_eq!(
-        parse(text).len(),
-        names.len(),
-        "a name stands twice, or before any section"
-    );
-    for header in text.lines().filter_map(|line| line.strip_prefix('[')) {
-        assert!(parse_header(header).is_some(), "{header}");
+    assert_eq!(parse(table).len(), names.len(), "a name stands twice");
+    for section in sections(table) {
+        assert!(parse_header(section.header).is_some(), "{section:?}");
     }
     for name in names {
         let words = Words::of(name);
