@@ -53,65 +53,12 @@ static KNOWN: LazyLock<HashMap<String, Known>> =
     LazyLock::new(|| parse(include_str!("../rules/upstreams.txt")));
 
 /// Words that say nothing about what an upstream is.
-const FILLER: &[&str] = &[
-    "mcp",
-    "server",
-    "servers",
-    "the",
-    "my",
-    "our",
-    "tool",
-    "tools",
-    "client",
-    "proxy",
-    "remote",
-    "official",
-    "app",
-    "service",
-    "svc",
-    "connector",
-    "integration",
-    "plugin",
-    "agent",
-    "agents",
-    "ai",
-    "llm",
-    "prod",
-    "production",
-    "dev",
-    "development",
-    "staging",
-    "stage",
-    "test",
-    "demo",
-    "sandbox",
-    "latest",
-    "beta",
-    "js",
-    "ts",
-    "py",
-    "node",
-    "python",
-    "npm",
-    "sdk",
-    "stdio",
-    "sse",
-    "streamable",
-    "modelcontextprotocol",
-    "model",
-    "context",
-    "protocol",
-    "v",
-    "company",
-    "work",
-    "personal",
-    "team",
-    "main",
-    "default",
-    "local",
-    "simple",
-    "reference",
-];
+const FILLER: &str = "mcp server servers the my our tool tools client proxy remote official app \
+    service svc \
+    connector integration plugin agent agents ai llm prod production dev development staging \
+    stage test demo sandbox latest beta js ts py node python npm sdk stdio sse streamable \
+    modelcontextprotocol model context protocol v company work personal team main default \
+    local simple reference";
 
 /// Classifies an upstream.
 pub fn upstream(about: &Upstream<'_>, settings: &Classification) -> Class {
@@ -128,14 +75,14 @@ fn heuristic(about: &Upstream<'_>) -> Class {
         Started::Package(_) | Started::Nothing => about.url,
     };
     let by_package = match started {
-        Started::Package(name) => by_name(&Words::of(name)),
+        Started::Package(name) => by_path(name),
         Started::Bridge(_) | Started::Nothing => None,
     };
     let host = address.and_then(host);
     let label = host.as_deref().and_then(registered_label);
     let by_host = label.and_then(|label| by_name(&Words::of(label)));
     let evidence = [
-        ("name", by_name(&Words::of(about.name))),
+        ("name", by_path(about.name)),
         ("package", by_package),
         ("host", by_host),
     ];
@@ -149,6 +96,17 @@ fn heuristic(about: &Upstream<'_>) -> Class {
         }
         None => Class::unknown("neither name nor package nor host is known"),
     }
+}
+
+/// Looks a name up that may begin with its owner: `@owner/name`, `io.github.owner/name`.
+///
+/// The owner speaks only where the rest does not, and the place of the code never.
+fn by_path(name: &str) -> Option<Named> {
+    let own = name.strip_prefix("io.github.").unwrap_or(name);
+    let last = own
+        .rsplit_once('/')
+        .and_then(|(_, last)| by_name(&Words::of(last)));
+    last.or_else(|| by_name(&Words::of(own)))
 }
 
 /// Brings two opinions about one upstream together.
@@ -204,7 +162,7 @@ pub(crate) fn by_name(words: &Words) -> Option<Named> {
         outside.map(|at| words.word(at)).all(|word| {
             let same =
                 |known: &Known| known.strength == Strength::Alone && known.kind == hit.known.kind;
-            FILLER.contains(&word) || lookup(word).is_some_and(same)
+            FILLER.split(' ').any(|filler| filler == word) || lookup(word).is_some_and(same)
         })
     };
     let strong = |strength| {

@@ -186,6 +186,17 @@ fn every_source_is_reported() {
 }
 
 #[test]
+fn a_class_is_written_with_what_the_tool_does() {
+    let found = classify("slack", r#"{"name":"post"}"#, &Classification::default());
+    let shown = serde_json::to_value(&found).unwrap();
+    assert_eq!(shown["classification"], "external");
+    assert_eq!(shown["can_exfiltrate"], true);
+    assert_eq!(shown["does"]["operation"], "write");
+    assert_eq!(shown["does"]["confidence"], 0.85);
+    assert_eq!(shown["world"], "unsaid");
+}
+
+#[test]
 fn the_operator_is_believed_of_one_tool_before_its_upstream() {
     let settings = Classification {
         server_overrides: [("slack".to_owned(), Internal)].into(),

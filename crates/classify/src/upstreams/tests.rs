@@ -95,6 +95,17 @@ fn well_known_upstreams_have_their_class() {
 }
 
 #[test]
+fn an_owner_speaks_only_where_the_name_does_not() {
+    check(
+        Kind::External,
+        80,
+        "@upstash/context7-mcp io.github.someone/fetch",
+    );
+    check(Kind::Hybrid, 80, "@hubspot/mcp-server");
+    check(Kind::Unknown, 0, "io.github.someone/frobnicate");
+}
+
+#[test]
 fn words_are_not_found_inside_other_words() {
     // What peers get wrong: `ses` in these, `git` in `digital`, `fs` in `offset`.
     check(
