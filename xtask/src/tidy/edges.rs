@@ -52,7 +52,10 @@ const EDGES: &[(&str, Allowed)] = &[
     ),
     ("web", Only(&["control", "core"])),
     ("auditor", Only(&["control", "core"])),
-    ("config", Only(&["gateway", "upstream", "policy", "core"])),
+    (
+        "config",
+        Only(&["gateway", "upstream", "classify", "policy", "core"]),
+    ),
     ("cli", All),
     ("testkit", Only(&["core", "text", "mcp"])),
     ("xtask", Only(&[])),
