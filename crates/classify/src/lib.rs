@@ -5,3 +5,30 @@
 //! decided by policy.
 
 pub mod shell;
+pub mod agents;
+pub mod arguments;
+pub mod class;
+pub mod host;
+pub mod operation;
+mod package;
+pub mod purpose;
+pub mod reach;
+mod rules;
+pub mod settings;
+pub mod signal;
+pub mod tool;
+pub mod tools;
+pub mod upstreams;
+pub mod words;
+pub use agents::spelling::{Meaning, Names, meaning};
+pub use agents::{Role, role};
+pub use arguments::{Arguments, arguments};
+pub use class::{Class, Confidence, Kind, Method, Sink, World};
+pub use operation::Does;
+pub use reach::{Endpoints, Sort, Suspicion};
+pub use settings::Classification;
+pub use signal::{Says, Signal, SignalSource};
+pub use tool::{Annotations, Parameter, Tool};
+pub use tools::{ToolClass, tool};
+pub use upstreams::{Upstream, upstream};
+pub use words::Words;

@@ -6,13 +6,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
+use mcpproxy_classify::{Classification, Kind};
 use mcpproxy_core::{
     Action, ActivitySink, Call, Cleared, Clock, Declared, Durability, Finding, FlowType, Masked,
     MessageKind, Outcome, Record, Severity, SinkFault, Source, Status, Threat, Tier, UpstreamId,
     Verdict,
 };
 use mcpproxy_policy::decide;
-use mcpproxy_policy::settings::{Classification, FlowPolicy, FlowTracking, UpstreamClass};
+use mcpproxy_policy::settings::{FlowPolicy, FlowTracking};
 
 use crate::fields::{FieldLimits, Fields};
 use crate::stops::Stops;
@@ -117,8 +118,7 @@ impl Engine {
     ) -> Result<(), SinkFault> {
         let call = cleared.value();
         let settings = self.settings.load_full();
-        if settings.flow_tracking.enabled
-            && class(&settings, &call.tool.upstream) == UpstreamClass::Internal
+        if settings.flow_tracking.enabled && class(&settings, &call.tool.upstream) == Kind::Internal
         {
             let body = std::str::from_utf8(&outcome.body).unwrap_or_default();
             let limits = field_limits(&settings);
@@ -209,8 +209,7 @@ impl Engine {
 
     /// Looks for data that was read inside in what is about to go outside.
     fn flow(&self, call: &Call, settings: &EngineSettings, found: &mut Vec<Finding>) -> FlowType {
-        if !settings.flow_tracking.enabled
-            || class(settings, &call.tool.upstream) != UpstreamClass::External
+        if !settings.flow_tracking.enabled || class(settings, &call.tool.upstream) != Kind::External
         {
             return FlowType::None;
         }
@@ -275,12 +274,12 @@ fn short(text: &str) -> String {
     shown
 }
 
-fn class(settings: &EngineSettings, upstream: &UpstreamId) -> UpstreamClass {
+fn class(settings: &EngineSettings, upstream: &UpstreamId) -> Kind {
     let overrides: &BTreeMap<_, _> = &settings.classification.server_overrides;
     overrides
         .get(upstream.as_str())
         .copied()
-        .unwrap_or(UpstreamClass::Unknown)
+        .unwrap_or(Kind::Unknown)
 }
 
 fn field_limits(settings: &EngineSettings) -> FieldLimits {

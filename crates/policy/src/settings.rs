@@ -1,5 +1,4 @@
-//! The configuration sections that policy reads: flow policy, classification, tool policy, flow
-//! tracking.
+//! The configuration sections that policy reads: flow policy, tool policy, flow tracking.
 //!
 //! Keys and defaults are those of the specifications. What a section leads to is decided elsewhere.
 
@@ -33,30 +32,6 @@ pub struct FlowTracking {
     pub hash_min_length: usize,
     /// Bytes of an answer that are read for origins.
     pub max_response_hash_bytes: usize,
-}
-
-/// Which side of the fence an upstream is on.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct Classification {
-    /// Class of a source that nothing is known about.
-    pub default_unknown: UpstreamClass,
-    /// Class by name of the upstream, before anything else is considered.
-    pub server_overrides: BTreeMap<String, UpstreamClass>,
-}
-
-/// Class of an upstream.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum UpstreamClass {
-    /// Holds data that should not leave.
-    Internal,
-    /// Can carry data out.
-    External,
-    /// Both, depending on the call.
-    Hybrid,
-    /// Nothing is known.
-    Unknown,
 }
 
 /// What happens to data that flows from inside to outside.
@@ -159,15 +134,6 @@ impl Default for FlowTracking {
             max_origins_per_session: 10_000,
             hash_min_length: 20,
             max_response_hash_bytes: 65_536,
-        }
-    }
-}
-
-impl Default for Classification {
-    fn default() -> Self {
-        Self {
-            default_unknown: UpstreamClass::Internal,
-            server_overrides: BTreeMap::new(),
         }
     }
 }

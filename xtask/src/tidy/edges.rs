@@ -55,6 +55,7 @@ const EDGES: &[(&str, Allowed)] = &[
     (
         "config",
         Only(&["gateway", "upstream", "detect", "policy", "core"]),
+        Only(&["gateway", "upstream", "classify", "policy", "core"]),
     ),
     ("cli", All),
     ("testkit", Only(&["core", "text", "mcp"])),

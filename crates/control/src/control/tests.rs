@@ -3,9 +3,10 @@
 use std::sync::Mutex;
 use std::time::Duration;
 
+use mcpproxy_classify::Classification;
 use mcpproxy_core::{ActivitySink, Durability, Later, Operation, Record, SinkFault, Tick, Wall};
 use mcpproxy_engine::EngineSettings;
-use mcpproxy_policy::settings::{Classification, FlowPolicy, FlowTracking};
+use mcpproxy_policy::settings::{FlowPolicy, FlowTracking};
 use serde_json::{Value, json};
 use tempfile::{TempDir, tempdir};
 

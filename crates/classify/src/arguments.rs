@@ -1,0 +1,464 @@
+//! What the arguments of one call show: keys that ask for destruction, and addresses outside.
+//!
+//! Arguments are the ground truth, since nobody can lie about what is sent. Commands are not read
+//! here, and values are never handed on: only places and hosts.
+
+use mcpproxy_core::{Masked, Operation};
+use mcpproxy_text::unescape;
+use serde::Serialize;
+
+use crate::host::{Place, host, place};
+use crate::operation::destroys;
+use crate::purpose::{Purpose, purpose};
+use crate::signal::{Says, Signal, SignalSource};
+use crate::words::Words;
+
+/// Nesting that is followed, as deep as `text::check` lets pass; beyond it the answer is cut.
+const DEEPEST: usize = 128;
+/// Places of each sort that are kept.
+const MOST_FOUND: usize = 32;
+/// Bytes after which a path is not made longer.
+const PATH_SHOWN: usize = 120;
+
+/// What arguments show.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Arguments {
+    /// Where destruction is asked for.
+    pub destructive: Vec<Demand>,
+    /// Where an address outside stands.
+    pub external: Vec<Address>,
+    /// Whether there was more than could be looked at.
+    pub cut: bool,
+}
+
+/// A place where destruction is asked for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Demand {
+    /// Where it stands, as `options.force`.
+    pub path: String,
+    /// Why it counts.
+    pub reason: Masked,
+}
+
+/// A place where an address outside stands.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Address {
+    /// Where it stands.
+    pub path: String,
+    /// The host it leads to.
+    pub host: String,
+}
+
+impl Arguments {
+    /// Says what the arguments show, for comparison with what others say.
+    pub fn signals(&self) -> impl Iterator<Item = Signal> {
+        let destructive = (!self.destructive.is_empty()).then_some(Signal {
+            source: SignalSource::ArgumentAnalysis,
+            says: Says::Operation(Operation::Destructive),
+        });
+        let external = (!self.external.is_empty()).then_some(Signal {
+            source: SignalSource::ExternalUrl,
+            says: Says::ExternalSend,
+        });
+        destructive.into_iter().chain(external)
+    }
+
+    fn demand(&mut self, path: &str, reason: &str) {
+        if self.destructive.len() < MOST_FOUND {
+            let path = path.to_owned();
+            let reason = Masked::from_safe(reason);
+            self.destructive.push(Demand { path, reason });
+        }
+    }
+
+    fn address(&mut self, path: &str, address: &str) {
+        let outside = host(address).filter(|host| place(host) == Place::Public);
+        let Some(host) = outside else { return };
+        let known = self
+            .external
+            .iter()
+            .any(|it| it.host == host && it.path == path);
+        if !known && self.external.len() < MOST_FOUND {
+            let path = path.to_owned();
+            self.external.push(Address { path, host });
+        }
+    }
+}
+
+/// An object or array that is open.
+struct Frame {
+    is_object: bool,
+    /// How much of the path leads here.
+    path: usize,
+    /// What the key it stands under asks for.
+    asked: Asked,
+}
+
+/// What a key asks for.
+#[derive(Clone, Copy, Default)]
+struct Asked {
+    purpose: Option<Purpose>,
+    /// Whether its value is a statement of a query language.
+    is_statement: bool,
+}
+
+/// One pass over the text, with a stack of its own.
+struct Walk<'a> {
+    text: &'a str,
+    at: usize,
+    frames: Vec<Frame>,
+    path: String,
+    asked: Asked,
+    expects_key: bool,
+    seen: Arguments,
+}
+
+/// Looks at arguments that passed `text::check`; of anything else as much is seen as can be.
+pub fn arguments(json: &str) -> Arguments {
+    let mut walk = Walk {
+        text: json,
+        at: 0,
+        frames: Vec::new(),
+        path: String::new(),
+        asked: Asked::default(),
+        expects_key: false,
+        seen: Arguments::default(),
+    };
+    while let Some(byte) = walk.peek() {
+        if !walk.step(byte) {
+            walk.seen.cut = true;
+            break;
+        }
+    }
+    walk.seen
+}
+
+impl<'a> Walk<'a> {
+    /// Takes the next token; says whether to go on.
+    fn step(&mut self, byte: u8) -> bool {
+        match byte {
+            b'{' | b'[' => return self.open(byte == b'{'),
+            b'}' | b']' => self.close(),
+            b'"' => self.string(),
+            b',' => {
+                self.expects_key = self.frames.last().is_some_and(|frame| frame.is_object);
+                self.at += 1;
+            }
+            b':' | b' ' | b'\n' | b'\r' | b'\t' => self.at += 1,
+            _ => {
+                let bare = self.take(|byte| b",]} \n\r\t".contains(&byte));
+                let is_set = !["false", "null", "0", "0.0"].contains(&bare);
+                self.switch(is_set);
+            }
+        }
+        true
+    }
+
+    fn open(&mut self, is_object: bool) -> bool {
+        if self.frames.len() == DEEPEST {
+            return false;
+        }
+        let inside = self
+            .text
+            .get(self.at + 1..)
+            .unwrap_or_default()
+            .trim_start();
+        self.switch(!inside.starts_with(['}', ']']));
+        self.frames.push(Frame {
+            is_object,
+            path: self.path.len(),
+            asked: self.asked,
+        });
+        self.expects_key = is_object;
+        self.at += 1;
+        true
+    }
+
+    fn close(&mut self) {
+        if let Some(frame) = self.frames.pop() {
+            self.path.truncate(frame.path);
+            self.asked = frame.asked;
+        }
+        self.expects_key = false;
+        self.at += 1;
+    }
+
+    fn string(&mut self) {
+        let start = self.at;
+        self.at += 1;
+        let mut escaped = false;
+        let inner = self.take(|byte| {
+            let ends = byte == b'"' && !escaped;
+            escaped = byte == b'\\' && !escaped;
+            ends
+        });
+        self.at = (start + inner.len() + 2).min(self.text.len());
+        let text = unescape(inner);
+        if self.expects_key {
+            self.enter(&text);
+        } else {
+            self.look(&text);
+        }
+    }
+
+    fn look(&mut self, text: &str) {
+        let path = &self.path;
+        match self.asked.purpose {
+            Some(Purpose::Destroys) if !is_off(text) => {
+                self.seen.demand(path, "the argument asks for destruction");
+            }
+            Some(Purpose::Choice) if destroys(&Words::of(text)) => {
+                self.seen.demand(path, "the argument chooses to destroy");
+            }
+            Some(Purpose::Address) if !text.contains("://") && looks_like_host(text) => {
+                self.seen.address(path, text);
+            }
+            _ => {}
+        }
+        if self.asked.is_statement && has_destructive_statement(text) {
+            self.seen.demand(path, "the statement destroys");
+        }
+        for address in addresses(text) {
+            self.seen.address(path, address);
+        }
+    }
+
+    /// Goes on under a key of the object that is open.
+    fn enter(&mut self, key: &str) {
+        self.path
+            .truncate(self.frames.last().map_or(0, |frame| frame.path));
+        let room = PATH_SHOWN.saturating_sub(self.path.len());
+        if !self.path.is_empty() && room > 0 {
+            self.path.push('.');
+        }
+        self.path.extend(key.chars().take(room));
+        let words = Words::of(key);
+        self.asked = Asked {
+            purpose: purpose(&words),
+            is_statement: STATEMENTS.contains(&words.joined()),
+        };
+        self.expects_key = false;
+    }
+
+    /// Notes a value that switches on what its key asks for.
+    fn switch(&mut self, is_set: bool) {
+        if is_set && self.asked.purpose == Some(Purpose::Destroys) {
+            self.seen
+                .demand(&self.path, "the argument asks for destruction");
+        }
+    }
+
+    /// Takes text up to the byte at which `ends` says so.
+    fn take(&mut self, mut ends: impl FnMut(u8) -> bool) -> &'a str {
+        let text = self.text;
+        let rest = text.get(self.at..).unwrap_or_default();
+        let length = rest.bytes().position(&mut ends).unwrap_or(rest.len());
+        self.at += length;
+        rest.get(..length).unwrap_or_default()
+    }
+
+    fn peek(&self) -> Option<u8> {
+        self.text.as_bytes().get(self.at).copied()
+    }
+}
+
+/// Arguments that are statements of a query language.
+const STATEMENTS: &[&str] = &[
+    "sql",
+    "query",
+    "statement",
+    "statements",
+    "script",
+    "command",
+    "cypher",
+    "cql",
+    "q",
+];
+
+/// Says whether a text means no.
+fn is_off(text: &str) -> bool {
+    const OFF: &[&str] = &["", "false", "no", "off", "0", "none", "never", "null"];
+    OFF.iter().any(|off| text.trim().eq_ignore_ascii_case(off))
+}
+
+/// Says whether a statement destroys: its verbs at the start of a statement, with their objects.
+fn has_destructive_statement(text: &str) -> bool {
+    let words = || {
+        text.split(|c: char| !c.is_alphanumeric() && c != '_')
+            .filter(|w| !w.is_empty())
+    };
+    let pairs = words().zip(words().skip(1));
+    pairs.into_iter().any(|(one, two)| {
+        let is = |word: &str, any: &[&str]| any.iter().any(|it| word.eq_ignore_ascii_case(it));
+        let object = [
+            "table",
+            "database",
+            "schema",
+            "index",
+            "view",
+            "column",
+            "user",
+            "role",
+            "collection",
+            "keyspace",
+            "constraint",
+            "function",
+            "trigger",
+            "sequence",
+            "if",
+        ];
+        (is(one, &["drop"]) && is(two, &object))
+            || (is(one, &["delete"]) && is(two, &["from"]))
+            || (is(one, &["truncate"]) && is(two, &["table", "only"]))
+            || (is(one, &["detach"]) && is(two, &["delete"]))
+            || is(one, &["flushall", "flushdb", "deletemany", "dropdatabase"])
+    }) || words().next().is_some_and(|first| {
+        ["truncate", "flushall", "flushdb", "drop"]
+            .iter()
+            .any(|it| first.eq_ignore_ascii_case(it))
+    })
+}
+
+/// Finds addresses with a scheme inside a text, cut to the part that holds the host: a longer cut
+/// would read a text of nothing but addresses again for each of them.
+fn addresses(text: &str) -> impl Iterator<Item = &str> {
+    let ends = |c: char| c.is_whitespace() || "/\\?#\"'<>`)}".contains(c);
+    text.match_indices("//").filter_map(move |(at, _)| {
+        let before = text.get(..at)?.strip_suffix(':')?;
+        let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.');
+        let scheme = before.get(before.trim_end_matches(plain).len()..)?;
+        let local = ["", "file", "data", "about", "chrome", "vscode", "urn"];
+        if local.iter().any(|local| scheme.eq_ignore_ascii_case(local)) {
+            return None;
+        }
+        let rest = text.get(at..)?.trim_start_matches(['/', '\\']);
+        rest.get(..rest.find(ends).unwrap_or(rest.len()))
+    })
+}
+
+/// Says whether a text without a scheme is a host: labels, a dot, and letters at the end.
+fn looks_like_host(text: &str) -> bool {
+    let name = text.split(['/', ':', '?', '#']).next().unwrap_or(text);
+    let last = name.rsplit('.').next().unwrap_or(name);
+    let labels = |c: char| c.is_alphanumeric() || matches!(c, '-' | '.' | '_' | '@' | '%');
+    name.contains('.') && !last.is_empty() && !text.starts_with('/') && name.chars().all(labels)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn check(json: &str, destructive: &[&str], external: &[&str]) {
+        let seen = arguments(json);
+        let paths: Vec<_> = seen
+            .destructive
+            .iter()
+            .map(|demand| &*demand.path)
+            .collect();
+        assert_eq!(paths, destructive, "{json}");
+        let hosts: Vec<_> = seen
+            .external
+            .iter()
+            .map(|it| format!("{} {}", it.path, it.host))
+            .collect();
+        assert_eq!(hosts, external, "{json}");
+        assert!(!seen.cut);
+    }
+
+    #[test]
+    fn destruction_is_found_where_it_is_asked_for() {
+        check(r#"{"force":true}"#, &["force"], &[]);
+        check(r#"{"force":false,"recursive":"no"}"#, &[], &[]);
+        check(
+            r#"{"options":{"recursive":"true"}}"#,
+            &["options.recursive"],
+            &[],
+        );
+        check(r#"{"a":[{"hard":1}]}"#, &["a.hard"], &[]);
+        check(
+            r#"{"delete_branch":true,"deleted":true}"#,
+            &["delete_branch"],
+            &[],
+        );
+        check(r#"{"deleteMany":{"filter":{}}}"#, &["deleteMany"], &[]);
+        check(r#"{"remove":[]}"#, &[], &[]);
+        check(r#"{"force_push":"yes"}"#, &["force_push"], &[]);
+        check(r#"{"method":"DELETE"}"#, &["method"], &[]);
+        check(r#"{"action":"list"}"#, &[], &[]);
+        check(r#"{"sql":"select 1; drop table users"}"#, &["sql"], &[]);
+        check(r#"{"query":"DELETE FROM a WHERE b=1"}"#, &["query"], &[]);
+        check(r#"{"query":"how to delete a file"}"#, &[], &[]);
+        check(r#"{"text":"drop table users"}"#, &[], &[]);
+        check(r#"{"sql":"select * from drops"}"#, &[], &[]);
+    }
+
+    #[test]
+    fn addresses_outside_are_found_with_their_host() {
+        check(
+            r#"{"text":"see https://Evil.example/a?b."}"#,
+            &[],
+            &["text evil.example"],
+        );
+        check(r#"{"url":"http://localhost:3000/x"}"#, &[], &[]);
+        check(r#"{"url":"http://10.0.0.1/x"}"#, &[], &[]);
+        check(r#"{"url":"evil.example/x"}"#, &[], &["url evil.example"]);
+        check(r#"{"name":"index.html"}"#, &[], &[]);
+        check(
+            r#"{"a":["wss://x.example","ftp://y.example"]}"#,
+            &[],
+            &["a x.example", "a y.example"],
+        );
+        check(
+            r#"{"path":"file:///etc/passwd","x":"// comment"}"#,
+            &[],
+            &[],
+        );
+        check(
+            r#"{"t":"a https://u:p@b.example@c.example/"}"#,
+            &[],
+            &["t c.example"],
+        );
+        check(
+            r#"{"m":"[x](https://e.example/i.png)"}"#,
+            &[],
+            &["m e.example"],
+        );
+    }
+
+    #[test]
+    fn what_is_not_looked_at_is_said() {
+        let deep = |depth: usize| format!("{}1{}", "[".repeat(depth), "]".repeat(depth));
+        assert!(arguments(&deep(DEEPEST + 1)).cut);
+        assert!(!arguments(&deep(DEEPEST)).cut);
+        let many = format!("[{}1]", r#""https://a.example","#.repeat(100));
+        assert_eq!(arguments(&many).external.len(), 1);
+    }
+
+    #[test]
+    fn a_text_of_nothing_but_addresses_is_read_once() {
+        // Quadratic reading would take long here.
+        let many = format!(r#"{{"t":"{}"}}"#, "a://".repeat(50_000));
+        assert_eq!(arguments(&many).external, []);
+    }
+
+    #[test]
+    fn signals_say_what_was_seen() {
+        let found = arguments(r#"{"force":true,"url":"https://a.example"}"#);
+        assert_eq!(found.signals().count(), 2);
+        assert_eq!(arguments("{}").signals().count(), 0);
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_taken(text in "\\PC{0,200}") {
+            let _seen = arguments(&text);
+        }
+
+        #[test]
+        fn nearly_json_is_taken(text in r#"[{}\[\]":,/.a-z\\ ]{0,120}"#) {
+            let _seen = arguments(&text);
+        }
+    }
+}
