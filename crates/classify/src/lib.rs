@@ -4,7 +4,6 @@
 //! A class is an opinion with a confidence and the method it came from. What follows from it is
 //! decided by policy.
 
-pub mod shell;
 pub mod agents;
 pub mod arguments;
 pub mod class;
@@ -15,11 +14,13 @@ pub mod purpose;
 pub mod reach;
 mod rules;
 pub mod settings;
+pub mod shell;
 pub mod signal;
 pub mod tool;
 pub mod tools;
 pub mod upstreams;
 pub mod words;
+
 pub use agents::spelling::{Meaning, Names, meaning};
 pub use agents::{Role, role};
 pub use arguments::{Arguments, arguments};

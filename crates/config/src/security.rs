@@ -12,7 +12,6 @@ use serde::{Deserialize, Serialize};
 use mcpproxy_classify::Classification;
 use mcpproxy_core::Secret;
 use mcpproxy_detect::Settings as Detector;
-use mcpproxy_policy::settings::{Classification, FlowPolicy, FlowTracking, ToolPolicy};
 use mcpproxy_policy::settings::{FlowPolicy, FlowTracking, ToolPolicy};
 
 pub use self::hooks::{AgentHooks, FailureMode, HookKind, HookMethod, HookPhase, HookSettings};

@@ -54,8 +54,9 @@ const EDGES: &[(&str, Allowed)] = &[
     ("auditor", Only(&["control", "core"])),
     (
         "config",
-        Only(&["gateway", "upstream", "detect", "policy", "core"]),
-        Only(&["gateway", "upstream", "classify", "policy", "core"]),
+        Only(&[
+            "gateway", "upstream", "detect", "classify", "policy", "core",
+        ]),
     ),
     ("cli", All),
     ("testkit", Only(&["core", "text", "mcp"])),
