@@ -1,0 +1,283 @@
+//! Characters and markup that a person does not see but a model reads.
+//!
+//! Structure only: what the hidden text says is for `hostile` to judge, from [`views`]. Honest uses
+//! (emoji, scripts that need joiners, text that runs right to left) do not count.
+
+mod escape;
+mod markup;
+mod mixed;
+mod script;
+mod smuggle;
+mod space;
+mod walk;
+
+#[cfg(test)]
+mod tests;
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use mcpproxy_core::{Masked, Severity};
+
+use crate::audience::Audience;
+use crate::detection::{Category, Detection, Level, Scan};
+use crate::shown::{escaped, shown};
+pub(crate) use escape::Effect;
+use markup::Trick;
+pub(crate) use markup::comments;
+pub(crate) use mixed::words as disguised_words;
+pub(crate) use walk::{Kind, walk};
+
+/// The most detections of one kind in one text; beyond it the last one grows.
+const MOST: usize = 64;
+
+/// Tags of what hides in a descriptor or a result.
+const TAGS: &[&str] = &["MCP03", "MCP06", "ASI01", "AML.T0110"];
+
+/// The scanner for hidden text.
+#[derive(Clone, Copy, Debug)]
+pub struct Hidden {
+    audience: Audience,
+}
+
+impl Hidden {
+    /// Makes a scanner for texts of `audience`.
+    pub fn new(audience: Audience) -> Self {
+        Self { audience }
+    }
+}
+
+impl Scan for Hidden {
+    fn scan(&self, text: &str, out: &mut Vec<Detection>) {
+        let first = out.len();
+        for unseen in walk(text) {
+            let sample = sample(text, &unseen.span, &unseen.kind);
+            let level = self.level(text, &unseen.span, &unseen.kind);
+            let (rule, reason) = describe(&unseen.kind);
+            out.push(detection(rule, reason, level, unseen.span, sample));
+        }
+        for span in mixed::words(text) {
+            let level = self.authored(Level::Warn);
+            let sample = shown(text.get(span.clone()).unwrap_or_default());
+            let reason = "a word mixes letters of several scripts so that it reads as another";
+            out.push(detection("homoglyph", reason, level, span, sample));
+        }
+        for place in markup::places(text) {
+            let (rule, reason) = describe_trick(place.kind);
+            let content = text.get(place.span.clone()).unwrap_or_default();
+            let level = self.trick_level(place.kind, content);
+            out.push(detection(rule, reason, level, place.span, shown(content)));
+        }
+        for span in space::gaps(text) {
+            let sample = Masked::from_safe(format!("{} blanks, then text", span.len()));
+            let reason = "blanks push the text behind them out of view";
+            let level = self.authored(Level::Warn);
+            out.push(detection("off_screen", reason, level, span, sample));
+        }
+        thin(out, first);
+    }
+}
+
+impl Hidden {
+    /// The level in a text that an upstream's author wrote; elsewhere it is only noted.
+    fn authored(self, level: Level) -> Level {
+        if self.audience.is_authored() {
+            level
+        } else {
+            Level::Note
+        }
+    }
+
+    fn level(self, text: &str, span: &Range<usize>, kind: &Kind) -> Level {
+        match kind {
+            Kind::Tags(spelled) | Kind::Selectors(spelled) if spelled.len() >= 3 => Level::Block,
+            Kind::Tags(_) | Kind::Selectors(_) => Level::Warn,
+            Kind::Override => self.authored(Level::Block).max(Level::Warn),
+            Kind::Escape(Effect::Conceal) => self.authored(Level::Block).max(Level::Warn),
+            Kind::Escape(Effect::Command) if span.len() > 6 => {
+                self.authored(Level::Block).max(Level::Warn)
+            }
+            Kind::Escape(_) => self.authored(Level::Block),
+            Kind::Control('\u{8}') => self.authored(Level::Block).max(Level::Warn),
+            Kind::Control('\u{c}') | Kind::Mark | Kind::Direction(true) => Level::Note,
+            Kind::Control(_) | Kind::SoftHyphen | Kind::Filler => self.authored(Level::Warn),
+            Kind::ZeroWidth if splits_a_word(text, span) || span.len() >= 24 => {
+                self.authored(Level::Block).max(Level::Warn)
+            }
+            Kind::ZeroWidth | Kind::Direction(false) => self.authored(Level::Warn),
+        }
+    }
+
+    fn trick_level(self, trick: Trick, content: &str) -> Level {
+        let words = content.split_whitespace().count();
+        match trick {
+            Trick::Comment if words < 5 => Level::Note,
+            Trick::Beacon => Level::Warn,
+            Trick::Comment | Trick::Invisible | Trick::ActiveUrl => self.authored(Level::Warn),
+            Trick::FalseLink | Trick::LongTitle => self.authored(Level::Warn),
+        }
+    }
+}
+
+/// A text that hidden characters carry, to be scanned like any other.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct View {
+    /// Where its carrier stands in the given text.
+    pub span: Range<usize>,
+    /// How it was hidden, for [`Detection::via`].
+    pub via: Cow<'static, str>,
+    /// The text itself. Hostile: never printed as it is.
+    pub text: String,
+}
+
+/// Returns the texts that tag characters and variation selectors spell.
+pub fn views(text: &str) -> Vec<View> {
+    let spelled = walk(text)
+        .into_iter()
+        .filter_map(|unseen| match unseen.kind {
+            Kind::Tags(spelled) => Some((unseen.span, "tags", spelled)),
+            Kind::Selectors(spelled) => Some((unseen.span, "selectors", spelled)),
+            _ => None,
+        });
+    let views = spelled
+        .filter(|(_, _, text)| text.len() >= 3)
+        .map(|(span, via, text)| View {
+            span,
+            via: Cow::Borrowed(via),
+            text,
+        });
+    views.collect()
+}
+
+/// Whether the run stands between two ASCII letters, where no script needs it.
+fn splits_a_word(text: &str, span: &Range<usize>) -> bool {
+    let letter = |at: Option<usize>| {
+        at.and_then(|at| text.as_bytes().get(at))
+            .is_some_and(u8::is_ascii_alphabetic)
+    };
+    letter(span.start.checked_sub(1)) && letter(Some(span.end))
+}
+
+fn describe(kind: &Kind) -> (&'static str, &'static str) {
+    match kind {
+        Kind::Escape(Effect::Style) => ("ansi_style", "a terminal escape changes how text looks"),
+        Kind::Escape(Effect::Conceal) => ("ansi_conceal", "a terminal escape hides text"),
+        Kind::Escape(Effect::Move) => ("ansi_move", "a terminal escape paints over text"),
+        Kind::Escape(Effect::Command) => {
+            ("ansi_command", "a terminal escape commands the terminal")
+        }
+        Kind::Escape(Effect::Lone) => (
+            "ansi_lone",
+            "an introducer of terminal escapes stands alone",
+        ),
+        Kind::Control(_) => ("control", "a control character that prints nothing"),
+        Kind::ZeroWidth => (
+            "zero_width",
+            "characters without width where no script needs them",
+        ),
+        Kind::Override => (
+            "bidi_override",
+            "text is shown in another order than it is read",
+        ),
+        Kind::Direction(_) => ("bidi_mark", "a mark that steers the direction of text"),
+        Kind::Tags(_) => (
+            "tag_smuggling",
+            "tag characters spell a text that nobody sees",
+        ),
+        Kind::Selectors(_) => (
+            "selector_smuggling",
+            "variation selectors carry bytes that nobody sees",
+        ),
+        Kind::SoftHyphen => ("soft_hyphen", "a character that shows only at a line's end"),
+        Kind::Filler => ("filler", "a letter that is blank"),
+        Kind::Mark => ("byte_order_mark", "a byte order mark begins the text"),
+    }
+}
+
+fn describe_trick(trick: Trick) -> (&'static str, &'static str) {
+    match trick {
+        Trick::Comment => ("hidden_comment", "a comment that is not shown"),
+        Trick::Invisible => ("hidden_element", "a style makes an element invisible"),
+        Trick::Beacon => ("image_beacon", "an image's address has a slot for data"),
+        Trick::ActiveUrl => (
+            "active_url",
+            "an address that is itself a document or a program",
+        ),
+        Trick::FalseLink => (
+            "false_link",
+            "a link shows another address than it leads to",
+        ),
+        Trick::LongTitle => (
+            "link_title",
+            "a link's title holds a text that is not shown",
+        ),
+    }
+}
+
+/// What was hidden, printable: the spelled text, the escape, or the code points.
+fn sample(text: &str, span: &Range<usize>, kind: &Kind) -> Masked {
+    let raw = text.get(span.clone()).unwrap_or_default();
+    match kind {
+        Kind::Tags(spelled) | Kind::Selectors(spelled) => {
+            Masked::from_safe(format!("spells `{}`", escaped(spelled)))
+        }
+        Kind::Escape(_) => shown(raw),
+        _ => {
+            let first = raw.chars().next().map_or(0, u32::from);
+            Masked::from_safe(format!("U+{first:04X} x{}", raw.chars().count()))
+        }
+    }
+}
+
+fn detection(
+    rule: &'static str,
+    reason: &'static str,
+    level: Level,
+    span: Range<usize>,
+    sample: Masked,
+) -> Detection {
+    let (severity, confidence) = match level {
+        Level::Note => (Severity::Low, 50),
+        Level::Warn => (Severity::High, 90),
+        Level::Block => (Severity::Critical, 99),
+    };
+    Detection {
+        rule: Cow::Borrowed(rule),
+        kind: Cow::Borrowed(rule),
+        category: Category::HiddenText,
+        severity,
+        confidence,
+        level,
+        span,
+        via: Vec::new(),
+        reason: Masked::from_safe(reason),
+        sample,
+        tags: TAGS,
+    }
+}
+
+/// Keeps the first detections of each rule; the last one kept grows over the rest.
+fn thin(out: &mut Vec<Detection>, first: usize) {
+    if out.len() - first <= MOST {
+        return;
+    }
+    let mut kept: BTreeMap<Cow<'static, str>, (usize, usize)> = BTreeMap::new();
+    let found = out.split_off(first);
+    for one in found {
+        let (count, last) = kept.entry(one.rule.clone()).or_insert((0, 0));
+        *count += 1;
+        if *count <= MOST {
+            *last = out.len();
+            out.push(one);
+        } else if let Some(last) = out.get_mut(*last) {
+            last.span.end = last.span.end.max(one.span.end);
+            last.level = last.level.max(one.level);
+        }
+    }
+}
+
+/// The rule that reports a kind of unseen character.
+pub(crate) fn name(kind: &Kind) -> &'static str {
+    describe(kind).0
+}

@@ -1,0 +1,260 @@
+//! A sentence as tokens that carry ideas.
+
+use std::ops::Range;
+
+use crate::hostile::lexicon::{Ideas, Lexicon, is_unspaced};
+
+/// One word, address, path or name.
+#[derive(Clone, Debug)]
+pub(crate) struct Token {
+    /// Where it stands in the sentence.
+    pub(crate) span: Range<usize>,
+    /// What it means.
+    pub(crate) ideas: Ideas,
+    /// Which clause it is in; punctuation starts a new one.
+    pub(crate) clause: u32,
+    /// Whether it stands between quotes.
+    pub(crate) quoted: bool,
+}
+
+/// The bits of the shapes, looked up once.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shapes {
+    pub(crate) url: Ideas,
+    pub(crate) email: Ideas,
+    pub(crate) path: Ideas,
+    pub(crate) name: Ideas,
+}
+
+/// Reads sentences; its buffers are used again for the next one.
+#[derive(Debug)]
+pub(crate) struct Reader<'a> {
+    lexicon: &'a Lexicon,
+    shapes: Shapes,
+    paths: &'a [String],
+    pub(crate) tokens: Vec<Token>,
+    /// The words in lower case, one blank between, so that neighbours are one slice.
+    words: String,
+    places: Vec<Range<usize>>,
+    clause: u32,
+    quoted: bool,
+}
+
+impl<'a> Reader<'a> {
+    pub(crate) fn new(lexicon: &'a Lexicon, shapes: Shapes, paths: &'a [String]) -> Self {
+        Self {
+            lexicon,
+            shapes,
+            paths,
+            tokens: Vec::new(),
+            words: String::new(),
+            places: Vec::new(),
+            clause: 0,
+            quoted: false,
+        }
+    }
+
+    /// Reads `sentence` into `tokens`.
+    pub(crate) fn read(&mut self, sentence: &str) {
+        self.tokens.clear();
+        self.words.clear();
+        self.places.clear();
+        self.clause = 0;
+        self.quoted = false;
+        for chunk in sentence.split_whitespace() {
+            let start = chunk.as_ptr().addr() - sentence.as_ptr().addr();
+            self.chunk(chunk, start);
+        }
+        self.join();
+    }
+
+    /// Reads what stands between two blanks.
+    fn chunk(&mut self, chunk: &str, start: usize) {
+        let core = chunk.trim_start_matches(|letter: char| is_fringe(letter));
+        let head = chunk.len() - core.len();
+        self.punctuation(chunk.get(..head).unwrap_or_default());
+        let core = core.trim_end_matches(|letter: char| is_fringe(letter) || letter == '.');
+        let tail = chunk.get(head + core.len()..).unwrap_or_default();
+        let start = start + head;
+        if !core.is_empty() && !self.whole(core, start) {
+            self.pieces(core, start);
+        }
+        self.punctuation(tail);
+    }
+
+    /// Reads addresses, paths and entries with dots as one token.
+    fn whole(&mut self, core: &str, start: usize) -> bool {
+        let lower = core.to_ascii_lowercase();
+        let shaped = core.contains(['/', '\\', '.', '~', '_', '-', '@', ':']);
+        if !shaped {
+            return false;
+        }
+        let mut ideas = self.lexicon.ideas(&lower);
+        if lower.contains("://") || lower.starts_with("www.") {
+            ideas |= self.shapes.url;
+        } else if is_email(&lower) {
+            ideas |= self.shapes.email;
+        }
+        if self.paths.iter().any(|part| lower.contains(part.as_str())) {
+            ideas |= self.shapes.path;
+        }
+        if ideas != 0 {
+            self.push(&lower, start..start + core.len(), ideas);
+        }
+        ideas != 0
+    }
+
+    /// Reads the words of a chunk.
+    fn pieces(&mut self, core: &str, start: usize) {
+        let stops = |letter: char| !letter.is_alphanumeric() && !matches!(letter, '_' | '-' | '\'');
+        for piece in core.split(stops) {
+            let at = start + piece.as_ptr().addr() - core.as_ptr().addr();
+            if at > start && !piece.is_empty() {
+                let before = core.get(..at - start).unwrap_or_default();
+                if before.ends_with([',', ';', ':', '(', '.']) {
+                    self.clause += 1;
+                }
+            }
+            if is_unspaced(piece) {
+                self.unspaced(piece, at);
+            } else if !piece.is_empty() {
+                self.word(piece, at);
+            }
+        }
+    }
+
+    fn word(&mut self, piece: &str, start: usize) {
+        let lower = piece.to_lowercase();
+        let mut ideas = self.lexicon.ideas(&lower);
+        if piece.contains('_') || is_camel(piece) {
+            ideas |= self.shapes.name;
+        }
+        if ideas == 0 && lower.bytes().any(|byte| byte.is_ascii_digit()) {
+            ideas = self.lexicon.ideas(&plain_letters(&lower));
+        }
+        if ideas & !self.shapes.name == 0 && lower.contains(['_', '-']) {
+            ideas |= self.lexicon.ideas(&lower.replace(['_', '-'], " "));
+        }
+        if ideas == 0
+            && let Some((_, rest)) = lower.split_once('\'')
+        {
+            // An article that French, Italian and Catalan write together with its noun.
+            ideas = self.lexicon.ideas(rest);
+        }
+        if ideas == 0 && lower.contains('-') {
+            for part in piece.split('-').filter(|part| !part.is_empty()) {
+                let at = start + part.as_ptr().addr() - piece.as_ptr().addr();
+                let lower = part.to_lowercase();
+                self.push(&lower, at..at + part.len(), self.lexicon.ideas(&lower));
+            }
+            return;
+        }
+        self.push(&lower, start..start + piece.len(), ideas);
+    }
+
+    /// Reads a run of letters of a script without spaces: the longest known words, in order.
+    fn unspaced(&mut self, piece: &str, start: usize) {
+        let mut rest = piece;
+        while let Some(letter) = rest.chars().next() {
+            let at = start + (piece.len() - rest.len());
+            let ends = rest
+                .char_indices()
+                .skip(1)
+                .map(|(end, _)| end)
+                .chain([rest.len()]);
+            let ends: Vec<usize> = ends.take(self.lexicon.unspaced).collect();
+            let known = ends.iter().rev().find_map(|&end| {
+                let word = rest.get(..end)?;
+                let ideas = self.lexicon.ideas(word);
+                (ideas != 0).then_some((word, ideas))
+            });
+            let length = match known {
+                Some((word, ideas)) => {
+                    self.push(word, at..at + word.len(), ideas);
+                    word.len()
+                }
+                None => letter.len_utf8(),
+            };
+            rest = rest.get(length..).unwrap_or_default();
+        }
+    }
+
+    fn push(&mut self, word: &str, span: Range<usize>, ideas: Ideas) {
+        if !self.words.is_empty() {
+            self.words.push(' ');
+        }
+        let start = self.words.len();
+        self.words.push_str(word);
+        self.places.push(start..self.words.len());
+        self.tokens.push(Token {
+            span,
+            ideas,
+            clause: self.clause,
+            quoted: self.quoted,
+        });
+    }
+
+    fn punctuation(&mut self, marks: &str) {
+        for mark in marks.chars() {
+            match mark {
+                ',' | ';' | ':' | '(' | ')' | '\u{2014}' | '\u{2013}' => self.clause += 1,
+                '"' | '`' => self.quoted = !self.quoted,
+                _ => {}
+            }
+        }
+    }
+
+    /// Gives the first of several words the ideas of all of them together.
+    fn join(&mut self) {
+        for first in 0..self.tokens.len() {
+            let Some(head) = self.places.get(first).cloned() else {
+                break;
+            };
+            let reach = self
+                .lexicon
+                .reach(self.words.get(head.clone()).unwrap_or_default());
+            for last in first + 1..(first + reach).min(self.tokens.len()) {
+                let Some(tail) = self.places.get(last) else {
+                    break;
+                };
+                let joined = self.words.get(head.start..tail.end).unwrap_or_default();
+                let ideas = self.lexicon.ideas(joined);
+                if let Some(token) = self.tokens.get_mut(first) {
+                    token.ideas |= ideas;
+                }
+            }
+        }
+    }
+}
+
+/// Whether a letter at a chunk's edge is punctuation rather than a part of a path.
+fn is_fringe(letter: char) -> bool {
+    !letter.is_alphanumeric() && !matches!(letter, '.' | '~' | '/' | '\\' | '_' | '$')
+}
+
+fn is_email(lower: &str) -> bool {
+    lower
+        .split_once('@')
+        .is_some_and(|(name, host)| !name.is_empty() && host.contains('.'))
+}
+
+fn is_camel(word: &str) -> bool {
+    let bytes = word.as_bytes();
+    bytes
+        .windows(2)
+        .any(|pair| matches!(pair, [a, b] if a.is_ascii_lowercase() && b.is_ascii_uppercase()))
+}
+
+/// Digits that stand for letters, undone.
+fn plain_letters(word: &str) -> String {
+    let plain = word.chars().map(|letter| match letter {
+        '0' => 'o',
+        '1' => 'i',
+        '3' => 'e',
+        '4' => 'a',
+        '5' => 's',
+        '7' => 't',
+        other => other,
+    });
+    plain.collect()
+}
