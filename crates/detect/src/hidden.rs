@@ -101,7 +101,9 @@ impl Hidden {
             Kind::Escape(_) => self.authored(Level::Block),
             Kind::Control('\u{8}') => self.authored(Level::Block).max(Level::Warn),
             Kind::Control('\u{c}') | Kind::Mark | Kind::Direction(true) => Level::Note,
-            Kind::Control(_) | Kind::SoftHyphen | Kind::Filler => self.authored(Level::Warn),
+            Kind::Control(_) | Kind::SoftHyphen | Kind::Filler | Kind::Private => {
+                self.authored(Level::Warn)
+            }
             Kind::ZeroWidth if splits_a_word(text, span) || span.len() >= 24 => {
                 self.authored(Level::Block).max(Level::Warn)
             }
@@ -110,14 +112,52 @@ impl Hidden {
     }
 
     fn trick_level(self, trick: Trick, content: &str) -> Level {
-        let words = content.split_whitespace().count();
         match trick {
-            Trick::Comment if words < 5 => Level::Note,
+            Trick::Comment if !speaks(content) => Level::Note,
             Trick::Beacon => Level::Warn,
-            Trick::Comment | Trick::Invisible | Trick::ActiveUrl => self.authored(Level::Warn),
-            Trick::FalseLink | Trick::LongTitle => self.authored(Level::Warn),
+            Trick::Comment
+            | Trick::Invisible
+            | Trick::ActiveUrl
+            | Trick::FalseLink
+            | Trick::LongTitle => self.authored(Level::Warn),
         }
     }
+}
+
+/// Whether a comment speaks to somebody, rather than being a note of the author or a switch.
+fn speaks(content: &str) -> bool {
+    const TO_SOMEBODY: &[&str] = &[
+        "you",
+        "your",
+        "must",
+        "always",
+        "never",
+        "ignore",
+        "send",
+        "read",
+        "include",
+        "not",
+        "assistant",
+        "ai",
+        "model",
+        "system",
+        "secret",
+        "tool",
+        "tools",
+        "call",
+        "user",
+        "please",
+        "before",
+        "execute",
+        "instruction",
+        "instructions",
+        "password",
+        "override",
+    ];
+    let words = content.split(|letter: char| !letter.is_alphanumeric());
+    words
+        .map(str::to_ascii_lowercase)
+        .any(|word| TO_SOMEBODY.contains(&word.as_str()))
 }
 
 /// A text that hidden characters carry, to be scanned like any other.
@@ -191,6 +231,7 @@ fn describe(kind: &Kind) -> (&'static str, &'static str) {
         ),
         Kind::SoftHyphen => ("soft_hyphen", "a character that shows only at a line's end"),
         Kind::Filler => ("filler", "a letter that is blank"),
+        Kind::Private => ("private_use", "a character without an agreed meaning"),
         Kind::Mark => ("byte_order_mark", "a byte order mark begins the text"),
     }
 }

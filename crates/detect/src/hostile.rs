@@ -7,6 +7,7 @@
 
 mod fold;
 mod lexicon;
+mod mark;
 mod rule;
 mod sentence;
 mod token;
@@ -19,7 +20,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
+use aho_corasick::{AhoCorasick, AhoCorasickKind, Input, MatchKind};
 use mcpproxy_core::{Masked, Severity};
 
 use crate::audience::Audience;
@@ -28,8 +29,13 @@ use crate::error::DetectError;
 use crate::shown::shown;
 use crate::verdict::level_of;
 use lexicon::Lexicon;
+use mark::Marks;
 use rule::{Brakes, Rule};
 use token::{Reader, Shapes};
+
+/// Which of a rule's weights counts.
+const AUTHORED: usize = 0;
+const DATA: usize = 1;
 
 /// The most detections in one text; whoever needs more has seen enough.
 const MOST: usize = 128;
@@ -46,18 +52,11 @@ struct Rules {
     lexicon: Lexicon,
     shapes: Shapes,
     brakes: Brakes,
-    paths: Vec<String>,
+    paths: AhoCorasick,
     acts: Vec<Rule>,
-    marks: Vec<Mark>,
-    /// The literals of `marks` first, then the words of all cues.
+    marks: Marks,
+    /// The words of all cues and the heads of all marks: where in data to look closer.
     cues: AhoCorasick,
-}
-
-/// A literal that puts on another voice.
-#[derive(Debug)]
-struct Mark {
-    id: String,
-    weights: [u8; 2],
 }
 
 /// One act in one sentence.
@@ -94,8 +93,11 @@ impl Hostile {
 impl Scan for Hostile {
     fn scan(&self, text: &str, out: &mut Vec<Detection>) {
         let folded = fold::fold(text);
-        let side = usize::from(!self.audience.is_authored());
-        let hits = self.rules.hits(&folded.text, side);
+        let hits = if self.audience.is_authored() {
+            self.rules.read_all(&folded.text)
+        } else {
+            self.rules.read_cued(&folded.text)
+        };
         for hit in hits.into_iter().filter(|hit| hit.weight > 0).take(MOST) {
             let span = folded.origin(hit.span.clone(), text);
             let sample = shown(text.get(span.clone()).unwrap_or_default());
@@ -115,6 +117,8 @@ impl Rules {
             guards: idea("guards"),
             threat: idea("threat"),
             example: idea("example"),
+            specimen: idea("specimen"),
+            utterance: idea("utterance"),
         };
         let shapes = Shapes {
             url: idea("<url>"),
@@ -122,12 +126,12 @@ impl Rules {
             path: idea("<path>"),
             name: idea("<name>"),
         };
-        let paths: Vec<String> = lexicon.words(shapes.path).map(str::to_owned).collect();
+        let paths = build(lexicon.words(shapes.path).map(str::to_owned))?;
         let acts = rule::parse(acts, &lexicon, &brakes)?;
-        let (literals, marks) = parse_marks(marks)?;
+        let marks = Marks::parse(marks)?;
         let cued = acts.iter().fold(shapes.path, |all, rule| all | rule.cue);
         let cues = cue_words(&lexicon, cued & !shapes.url & !shapes.email);
-        let cues = build(literals.into_iter().chain(cues))?;
+        let cues = build(marks.heads().map(str::to_owned).chain(cues))?;
         Ok(Self {
             lexicon,
             shapes,
@@ -139,28 +143,37 @@ impl Rules {
         })
     }
 
-    /// The acts of all sentences that have a cue, in order.
-    fn hits(&self, text: &str, side: usize) -> Vec<Hit<'_>> {
+    /// The acts of a text that is short and read whole: every sentence counts.
+    fn read_all(&self, text: &str) -> Vec<Hit<'_>> {
         let mut hits = Vec::new();
         let mut reader = Reader::new(&self.lexicon, self.shapes, &self.paths);
+        self.marks.find(text, 0..text.len(), AUTHORED, &mut hits);
+        let mut at = 0;
+        while at < text.len() && hits.len() < MOST {
+            let sentence = sentence::around(text, at, at);
+            at = sentence.end.max(at + 1);
+            self.judge(text, &sentence, AUTHORED, &mut reader, &mut hits);
+        }
+        hits
+    }
+
+    /// The acts of those sentences that have a cue.
+    fn read_cued(&self, text: &str) -> Vec<Hit<'_>> {
+        let mut hits = Vec::new();
+        let mut reader = Reader::new(&self.lexicon, self.shapes, &self.paths);
+        let mut at = 0;
         let mut read = 0;
-        for found in self.cues.find_overlapping_iter(text) {
-            if let Some(mark) = self.marks.get(found.pattern().as_usize()) {
-                let weight = mark.weights.get(side).copied().unwrap_or(0);
-                hits.push(Hit {
-                    id: &mark.id,
-                    weight,
-                    span: found.range(),
-                });
-                continue;
-            }
-            if found.start() < read || !is_word(text, &found.range()) {
+        while let Some(found) = self.cues.find(Input::new(text).range(at..)) {
+            at = found.start() + 1;
+            if !is_word(text, &found.range()) {
                 continue;
             }
             let sentence = sentence::around(text, found.start(), read);
             read = sentence.end.max(found.end());
-            self.judge(text, &sentence, side, &mut reader, &mut hits);
-            if hits.len() > MOST * 4 {
+            at = read;
+            self.marks.find(text, sentence.start..read, DATA, &mut hits);
+            self.judge(text, &sentence, DATA, &mut reader, &mut hits);
+            if hits.len() > MOST {
                 break;
             }
         }
@@ -204,21 +217,6 @@ impl Rules {
     }
 }
 
-/// Reads `hostile.marks` into literals and what they mean.
-fn parse_marks(source: &str) -> Result<(Vec<String>, Vec<Mark>), DetectError> {
-    let lines = source.lines().map(str::trim);
-    let lines = lines.filter(|line| !line.is_empty() && !line.starts_with('#'));
-    let read = lines.map(|line| {
-        let (head, literal) = rule::split_head("hostile.marks", line)?;
-        let mark = Mark {
-            id: head.id,
-            weights: head.weights,
-        };
-        Ok((literal.to_owned(), mark))
-    });
-    read.collect()
-}
-
 /// The first words of what means any of `ideas`; names with several words are searched for as they
 /// are usually written.
 fn cue_words(lexicon: &Lexicon, ideas: lexicon::Ideas) -> Vec<String> {
@@ -260,7 +258,7 @@ fn with_digits(word: &str) -> Vec<String> {
 fn build(literals: impl Iterator<Item = String>) -> Result<AhoCorasick, DetectError> {
     let builder = AhoCorasick::builder()
         .ascii_case_insensitive(true)
-        .match_kind(MatchKind::Standard)
+        .match_kind(MatchKind::LeftmostLongest)
         .kind(Some(AhoCorasickKind::DFA))
         .build(literals);
     builder.map_err(|fault| DetectError::Pattern {

@@ -21,5 +21,5 @@ pub use error::DetectError;
 pub use hidden::Hidden;
 pub use hostile::Hostile;
 pub use sanitize::{Sanitized, sanitize};
-pub use tool::{Finding, Peer, Report, ToolScan};
+pub use tool::{Peer, ToolScan};
 pub use verdict::verdict;

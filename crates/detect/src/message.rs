@@ -3,23 +3,24 @@
 use serde_json::Value;
 
 use crate::audience::Audience;
+use crate::detection::Level;
 use crate::tool::fields::{self, Field};
-use crate::tool::{Report, Sheet, ToolScan};
+use crate::tool::{Appraisal, Sheet, ToolScan, structural};
 
 impl ToolScan {
     /// Scans what an upstream says about itself.
-    pub fn instructions(&self, text: &str) -> Report {
+    pub fn instructions(&self, text: &str) -> Appraisal {
         self.text_for(Audience::Instructions, "instructions", text)
     }
 
     /// Scans the text of a tool's result.
-    pub fn result(&self, text: &str) -> Report {
+    pub fn result(&self, text: &str) -> Appraisal {
         self.text_for(Audience::Result, "result", text)
     }
 
     /// Scans a JSON-RPC message. Each listed tool is a descriptor of its own; the worst one decides.
-    pub fn frame(&self, frame: &Value) -> Report {
-        let mut report = Report::default();
+    pub fn frame(&self, frame: &Value) -> Appraisal {
+        let mut report = Appraisal::default();
         let tools = frame.pointer("/result/tools").and_then(Value::as_array);
         for tool in tools.into_iter().flatten() {
             report.merge(self.tool(tool));
@@ -35,12 +36,18 @@ impl ToolScan {
                 );
             }
         }
+        if frame.get("method").and_then(Value::as_str) == Some("elicitation/create") {
+            // By itself nothing; a question for credentials here goes straight to the person.
+            let reason = "asks the user directly".to_owned();
+            let asks = structural("elicitation", Level::Note, 25, reason, &["MCP01", "ASI09"]);
+            sheet.add("params", 0, vec![asks]);
+        }
         report.merge(sheet.report());
         report
     }
 }
 
-impl Report {
+impl Appraisal {
     /// Adds another report; the worse level stays.
     pub(crate) fn merge(&mut self, mut other: Self) {
         self.level = self.level.max(other.level);
@@ -48,10 +55,10 @@ impl Report {
     }
 }
 
-impl Default for Report {
+impl Default for Appraisal {
     fn default() -> Self {
         Self {
-            level: crate::detection::Level::Note,
+            level: Level::Note,
             findings: Vec::new(),
         }
     }

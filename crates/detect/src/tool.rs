@@ -28,7 +28,7 @@ pub use peers::Peer;
 
 /// A detection and the field it was made in.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Finding {
+pub struct Placed {
     /// The field, as `inputSchema.properties.path.description`.
     pub path: String,
     /// What was seen there; its span is within the field's text.
@@ -38,11 +38,11 @@ pub struct Finding {
 
 /// What a descriptor, a message or a change amounts to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Report {
+pub struct Appraisal {
     /// The level of everything together; `Note` is clean.
     pub level: Level,
     /// What was seen, in the order of the fields.
-    pub findings: Vec<Finding>,
+    pub findings: Vec<Placed>,
 }
 
 /// The scanner for descriptors and messages. Cheap to clone.
@@ -59,12 +59,12 @@ impl ToolScan {
     }
 
     /// Scans a descriptor as `tools/list` gives it.
-    pub fn tool(&self, tool: &Value) -> Report {
+    pub fn tool(&self, tool: &Value) -> Appraisal {
         self.tool_among(tool, &[])
     }
 
     /// Scans a descriptor beside the tools of other upstreams.
-    pub fn tool_among(&self, tool: &Value, peers: &[Peer<'_>]) -> Report {
+    pub fn tool_among(&self, tool: &Value, peers: &[Peer<'_>]) -> Appraisal {
         let mut sheet = Sheet::default();
         for field in fields::of(tool) {
             self.text(Audience::Descriptor, &field.path, &field.text, &mut sheet);
@@ -76,12 +76,12 @@ impl ToolScan {
 
     /// Judges how a descriptor changed: the added text, the schema and the annotations. Every
     /// change is at least noted.
-    pub fn tool_pair(&self, before: &Value, after: &Value) -> Report {
+    pub fn tool_pair(&self, before: &Value, after: &Value) -> Appraisal {
         pair::judge(self, before, after)
     }
 
     /// Scans one text of an audience.
-    pub fn text_for(&self, audience: Audience, path: &str, text: &str) -> Report {
+    pub fn text_for(&self, audience: Audience, path: &str, text: &str) -> Appraisal {
         let mut sheet = Sheet::default();
         self.text(audience, path, text, &mut sheet);
         sheet.report()
@@ -131,7 +131,7 @@ fn through(
 /// What was seen so far, field after field.
 #[derive(Debug, Default)]
 pub(crate) struct Sheet {
-    findings: Vec<Finding>,
+    findings: Vec<Placed>,
     /// The same detections as if the fields were one text, so that acts in neighbouring fields
     /// count as near.
     joined: Vec<Detection>,
@@ -148,13 +148,13 @@ impl Sheet {
                 ..detection.clone()
             });
             let path = path.to_owned();
-            self.findings.push(Finding { path, detection });
+            self.findings.push(Placed { path, detection });
         }
         self.length += length;
     }
 
-    pub(crate) fn report(self) -> Report {
-        Report {
+    pub(crate) fn report(self) -> Appraisal {
+        Appraisal {
             level: verdict(&self.joined),
             findings: self.findings,
         }

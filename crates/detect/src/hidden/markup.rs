@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use memchr::{memchr2, memchr2_iter, memmem};
+use memchr::{memchr, memchr2, memchr2_iter, memmem};
 
 /// One hidden place in markup.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -90,6 +90,9 @@ impl Reader<'_> {
                 kind,
             });
         }
+        if !matches!(rest.as_bytes().get(1), Some(b'(' | b':')) {
+            return None;
+        }
         let start = link_start(self.text, at)?;
         if rest.starts_with("]:") && begins_line(self.text, start) {
             let label = self.text.get(start..at)?;
@@ -139,6 +142,8 @@ fn element(rest: &str) -> Option<(usize, Trick)> {
         return None;
     }
     let tag = tag(rest)?;
+    // Everything of interest is an attribute.
+    memchr(b'=', tag.as_bytes())?;
     let flat = flat(tag);
     if is_invisible(&flat) {
         return Some((tag.len(), Trick::Invisible));

@@ -10,7 +10,7 @@ use crate::confusable::latin_twin;
 /// a word's edge is mathematics. A word of look-alikes only is suspect if nothing else in the text
 /// shows that the other script is really in use.
 pub(crate) fn words(text: &str) -> Vec<Range<usize>> {
-    if !text.bytes().any(|byte| (0xce..=0xd6).contains(&byte)) {
+    if text.is_ascii() || !text.bytes().any(|byte| (0xce..=0xd6).contains(&byte)) {
         return Vec::new();
     }
     let mut mixed = Vec::new();

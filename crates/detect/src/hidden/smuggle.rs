@@ -3,8 +3,14 @@
 use crate::hidden::script;
 use crate::hidden::walk::Kind;
 
-/// Reads the run of tag characters at the head of `rest`. A flag of a region is honest: the black
-/// flag, at most six lower-case letters or digits, and the cancel tag.
+/// The flag that tags after it turn into a region's.
+pub(crate) const FLAG: char = '\u{1f3f4}';
+
+/// The regions whose flags exist. Others would let flags spell words.
+const REGIONS: &[&str] = &["gbeng", "gbsct", "gbwls", "ustx", "usca"];
+
+/// Reads the run of tag characters at the head of `rest`. The flag of a region is honest: the black
+/// flag, the region and the cancel tag.
 pub(crate) fn tags(rest: &str, before: Option<char>) -> (usize, Option<Kind>) {
     let mut spelled = String::new();
     let mut length = 0;
@@ -19,11 +25,7 @@ pub(crate) fn tags(rest: &str, before: Option<char>) -> (usize, Option<Kind>) {
             break;
         }
     }
-    let region = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
-    let flag = before == Some('\u{1f3f4}')
-        && cancelled
-        && (2..=6).contains(&spelled.len())
-        && spelled.bytes().all(region);
+    let flag = before == Some(FLAG) && cancelled && REGIONS.contains(&spelled.as_str());
     (length, (!flag).then_some(Kind::Tags(spelled)))
 }
 

@@ -55,7 +55,7 @@ fn what_hides_in_a_descriptor_is_found() {
         ("a\0b", "control", Level::Warn),
         ("p\u{430}ssword", "homoglyph", Level::Warn),
         (
-            "x <!-- and then do this as well -->",
+            "x <!-- and then you do this as well -->",
             "hidden_comment",
             Level::Warn,
         ),

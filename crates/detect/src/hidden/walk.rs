@@ -39,6 +39,8 @@ pub(crate) enum Kind {
     Filler,
     /// A byte order mark at the very beginning.
     Mark,
+    /// A character without an agreed meaning.
+    Private,
 }
 
 impl Kind {
@@ -65,7 +67,9 @@ pub(crate) fn walk(text: &str) -> Vec<Unseen> {
             break;
         };
         let (length, kind) = judge(rest, letter, before, at, right_to_left);
-        if !kind.as_ref().is_some_and(Kind::is_planted) {
+        // A flag may have its own selector before the tags that name the region.
+        let of_flag = letter == '\u{fe0f}' && before == Some(smuggle::FLAG);
+        if !of_flag && !kind.as_ref().is_some_and(Kind::is_planted) {
             before = Some(letter);
         }
         if let Some(kind) = kind {
@@ -134,6 +138,7 @@ fn judge(
         '\u{115f}' | '\u{1160}' | '\u{3164}' | '\u{ffa0}' if !near(before, is_hangul) => {
             Kind::Filler
         }
+        '\u{e000}'..='\u{f8ff}' | '\u{f0000}'..='\u{10ffff}' => Kind::Private,
         '\u{e0000}'..='\u{e007f}' => return smuggle::tags(rest, before),
         '\u{fe00}'..='\u{fe0f}' | '\u{e0100}'..='\u{e01ef}' => {
             return smuggle::selectors(rest, before);
@@ -161,22 +166,18 @@ fn is_hangul(letter: char) -> bool {
 /// can be invisible. Plain letters of other scripts are passed over.
 fn next_odd(text: &str, from: usize) -> Option<usize> {
     let bytes = text.as_bytes().get(from..)?;
-    let mut at = 0;
-    while let Some(chunk) = bytes.get(at..at + 64) {
-        // Without an early exit the compiler turns this into vector code.
-        if chunk.iter().fold(false, |odd, &byte| odd | is_odd(byte)) {
-            break;
-        }
-        at += 64;
-    }
-    let rest = bytes.get(at..)?;
+    let (blocks, _) = bytes.as_chunks::<64>();
+    // Without an early exit within a block the compiler turns this into vector code.
+    let plain = |block: &&[u8; 64]| !block.iter().fold(false, |odd, &byte| odd | is_odd(byte));
+    let skipped = blocks.iter().take_while(plain).count() * 64;
+    let rest = bytes.get(skipped..)?;
     rest.iter()
         .position(|&byte| is_odd(byte))
-        .map(|found| from + at + found)
+        .map(|found| from + skipped + found)
 }
 
 /// Whether a byte is a control or begins a character that may be unseen: the lead bytes of U+0080,
-/// U+0340, U+0600, U+1000 to U+1FFF, U+2000 to U+2FFF, U+3000, U+F000 and of the planes above.
+/// U+0340, U+0600, U+1000 to U+1FFF, U+2000 to U+2FFF, U+3000, U+E000, U+F000 and of the planes above.
 fn is_odd(byte: u8) -> bool {
     (byte < 0x20) & (byte != b'\n') & (byte != b'\t') & (byte != b'\r')
         | (byte == 0x7f)
@@ -186,6 +187,7 @@ fn is_odd(byte: u8) -> bool {
         | (byte == 0xe1)
         | (byte == 0xe2)
         | (byte == 0xe3)
+        | (byte == 0xee)
         | (byte == 0xef)
         | (byte >= 0xf3)
 }

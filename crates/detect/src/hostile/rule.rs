@@ -43,6 +43,8 @@ pub(crate) struct Brakes {
     pub(crate) guards: Ideas,
     pub(crate) threat: Ideas,
     pub(crate) example: Ideas,
+    pub(crate) specimen: Ideas,
+    pub(crate) utterance: Ideas,
 }
 
 /// Places of the tokens that a rule matched, in order of its elements.
@@ -83,11 +85,11 @@ fn parse_line(line: &str, lexicon: &Lexicon, brakes: &Brakes) -> Result<Rule, De
             let window = window.trim_end_matches('}').parse();
             rule.window = Some(window.map_err(|_| fail("a window is not a number"))?);
         } else {
-            let cue: String = word
+            let cues: Vec<&str> = word
                 .split('|')
                 .filter_map(|idea| idea.strip_prefix('!'))
                 .collect();
-            rule.cue |= ideas(&cue, lexicon).ok_or_else(|| fail("unknown idea"))?;
+            rule.cue |= ideas(&cues.join("|"), lexicon).ok_or_else(|| fail("unknown idea"))?;
             let meant = ideas(&word.replace('!', ""), lexicon);
             let ideas = meant.ok_or_else(|| fail("unknown idea"))?;
             rule.negative |= ideas & (brakes.not | brakes.without) != 0;
@@ -241,28 +243,51 @@ impl Rule {
         if !self.negative && matched.iter().any(|&at| is_negated(tokens, at, brakes.not)) {
             return true;
         }
-        if all & (brakes.guard | brakes.guards) == 0 {
+        if all & (brakes.guard | brakes.guards | brakes.threat | brakes.example | brakes.specimen)
+            == 0
+        {
             return false;
         }
-        let Some(start) = matched
+        let quoted = matched
+            .iter()
+            .any(|&at| tokens.get(at).is_some_and(|token| token.quoted));
+        if quoted && all & (brakes.guards | brakes.threat | brakes.example) != 0 {
+            return true;
+        }
+        let Some((at, first)) = matched
             .iter()
             .min()
             .and_then(|&at| Some((at, tokens.get(at)?)))
         else {
             return false;
         };
-        let (at, first) = start;
         let before = tokens.get(..at).unwrap_or_default();
-        let clause = before
-            .iter()
-            .rev()
-            .take_while(|token| token.clause == first.clause);
-        let said = clause.fold(0, |said, token| said | token.ideas);
-        let defends =
-            said & brakes.guards != 0 || (said & brakes.guard != 0 && all & brakes.threat != 0);
-        let quotes = first.quoted && all & (brakes.guards | brakes.threat | brakes.example) != 0;
-        defends || quotes
+        is_defence(before, first.clause, brakes) || is_specimen(before, first.clause, brakes)
     }
+}
+
+/// Whether the clause so far speaks of a defence or of an attack as a thing.
+fn is_defence(before: &[Token], clause: u32, brakes: &Brakes) -> bool {
+    let clause = before
+        .iter()
+        .rev()
+        .take_while(|token| token.clause == clause);
+    let said = clause.fold(0, |said, token| said | token.ideas);
+    said & (brakes.guards | brakes.threat) != 0
+}
+
+/// Whether the clause before is a label, as in `expected output:`.
+fn is_specimen(before: &[Token], clause: u32, brakes: &Brakes) -> bool {
+    let mut label = before
+        .iter()
+        .rev()
+        .skip_while(|token| token.clause == clause);
+    let last = label.next();
+    let named = last.is_some_and(|token| token.ideas & brakes.utterance != 0);
+    named
+        && label
+            .take(2)
+            .any(|token| token.ideas & brakes.specimen != 0)
 }
 
 /// Whether a word close before `at`, in the same clause, says no.

@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use aho_corasick::AhoCorasick;
+
 use crate::hostile::lexicon::{Ideas, Lexicon, is_unspaced};
 
 /// One word, address, path or name.
@@ -31,17 +33,19 @@ pub(crate) struct Shapes {
 pub(crate) struct Reader<'a> {
     lexicon: &'a Lexicon,
     shapes: Shapes,
-    paths: &'a [String],
+    paths: &'a AhoCorasick,
     pub(crate) tokens: Vec<Token>,
     /// The words in lower case, one blank between, so that neighbours are one slice.
     words: String,
     places: Vec<Range<usize>>,
     clause: u32,
     quoted: bool,
+    /// The lower-case form of the word at hand.
+    lower: String,
 }
 
 impl<'a> Reader<'a> {
-    pub(crate) fn new(lexicon: &'a Lexicon, shapes: Shapes, paths: &'a [String]) -> Self {
+    pub(crate) fn new(lexicon: &'a Lexicon, shapes: Shapes, paths: &'a AhoCorasick) -> Self {
         Self {
             lexicon,
             shapes,
@@ -51,6 +55,7 @@ impl<'a> Reader<'a> {
             places: Vec::new(),
             clause: 0,
             quoted: false,
+            lower: String::new(),
         }
     }
 
@@ -72,30 +77,31 @@ impl<'a> Reader<'a> {
     fn chunk(&mut self, chunk: &str, start: usize) {
         let core = chunk.trim_start_matches(|letter: char| is_fringe(letter));
         let head = chunk.len() - core.len();
-        self.punctuation(chunk.get(..head).unwrap_or_default());
+        self.punctuation(chunk.get(..head).unwrap_or_default(), true);
         let core = core.trim_end_matches(|letter: char| is_fringe(letter) || letter == '.');
         let tail = chunk.get(head + core.len()..).unwrap_or_default();
         let start = start + head;
         if !core.is_empty() && !self.whole(core, start) {
             self.pieces(core, start);
         }
-        self.punctuation(tail);
+        self.punctuation(tail, false);
     }
 
     /// Reads addresses, paths and entries with dots as one token.
     fn whole(&mut self, core: &str, start: usize) -> bool {
-        let lower = core.to_ascii_lowercase();
-        let shaped = core.contains(['/', '\\', '.', '~', '_', '-', '@', ':']);
-        if !shaped {
+        let shaped =
+            |byte: &u8| matches!(byte, b'/' | b'\\' | b'.' | b'~' | b'_' | b'-' | b'@' | b':');
+        if !core.as_bytes().iter().any(shaped) {
             return false;
         }
+        let lower = core.to_ascii_lowercase();
         let mut ideas = self.lexicon.ideas(&lower);
-        if lower.contains("://") || lower.starts_with("www.") {
+        if lower.contains("://") || is_domain(&lower) {
             ideas |= self.shapes.url;
         } else if is_email(&lower) {
             ideas |= self.shapes.email;
         }
-        if self.paths.iter().any(|part| lower.contains(part.as_str())) {
+        if self.paths.is_match(&lower) {
             ideas |= self.shapes.path;
         }
         if ideas != 0 {
@@ -124,6 +130,19 @@ impl<'a> Reader<'a> {
     }
 
     fn word(&mut self, piece: &str, start: usize) {
+        if piece.bytes().all(|byte| byte.is_ascii_alphabetic()) && !is_camel(piece) {
+            let mut lower = std::mem::take(&mut self.lower);
+            lower.clear();
+            lower.extend(
+                piece
+                    .bytes()
+                    .map(|byte| char::from(byte.to_ascii_lowercase())),
+            );
+            let ideas = self.lexicon.ideas(&lower);
+            self.push(&lower, start..start + piece.len(), ideas);
+            self.lower = lower;
+            return;
+        }
         let lower = piece.to_lowercase();
         let mut ideas = self.lexicon.ideas(&lower);
         if piece.contains('_') || is_camel(piece) {
@@ -194,11 +213,14 @@ impl<'a> Reader<'a> {
         });
     }
 
-    fn punctuation(&mut self, marks: &str) {
+    /// Notes quotes and clauses; `opens` before a word, not after it.
+    fn punctuation(&mut self, marks: &str, opens: bool) {
         for mark in marks.chars() {
             match mark {
                 ',' | ';' | ':' | '(' | ')' | '\u{2014}' | '\u{2013}' => self.clause += 1,
                 '"' | '`' => self.quoted = !self.quoted,
+                '\'' if opens => self.quoted = true,
+                '\'' => self.quoted = false,
                 _ => {}
             }
         }
@@ -236,6 +258,19 @@ fn is_email(lower: &str) -> bool {
     lower
         .split_once('@')
         .is_some_and(|(name, host)| !name.is_empty() && host.contains('.'))
+}
+
+/// Whether a word is a host's name: letters, a dot, and an ending that hosts have.
+fn is_domain(lower: &str) -> bool {
+    const ENDINGS: &[&str] = &[
+        "com", "net", "org", "io", "dev", "xyz", "site", "app", "example", "test", "info", "biz",
+        "ru", "cn", "top", "online", "cloud", "club", "shop", "tk", "co",
+    ];
+    let host = lower.split(['/', ':']).next().unwrap_or_default();
+    let named = host.rsplit_once('.').is_some_and(|(name, ending)| {
+        !name.is_empty() && !name.contains('@') && ENDINGS.contains(&ending)
+    });
+    named || host.starts_with("www.")
 }
 
 fn is_camel(word: &str) -> bool {

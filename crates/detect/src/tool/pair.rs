@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::audience::Audience;
 use crate::detection::Level;
 use crate::tool::fields::{self, Field};
-use crate::tool::{Report, Sheet, ToolScan, params, structural};
+use crate::tool::{Appraisal, Sheet, ToolScan, params, structural};
 
 /// Tags of a change after approval.
 const TAGS: &[&str] = &["MCP03", "MCP04", "ASI04", "AML.T0109"];
@@ -82,7 +82,7 @@ const REACHES: &[(&str, &[&str])] = &[
 ];
 
 /// Judges a change.
-pub(crate) fn judge(scan: &ToolScan, before: &Value, after: &Value) -> Report {
+pub(crate) fn judge(scan: &ToolScan, before: &Value, after: &Value) -> Appraisal {
     let mut sheet = Sheet::default();
     let old = fields::of(before);
     let news: Vec<Field> = fields::of(after)
@@ -199,15 +199,22 @@ fn reaches(before: &Value, news: &[Field], sheet: &mut Sheet) {
 /// Parameters that came or became required, and constraints that went.
 fn schema(before: &Value, after: &Value, sheet: &mut Sheet) {
     let (old, new) = (params::names(before), params::names(after));
-    let came: Vec<&String> = new.iter().filter(|name| !old.contains(name)).collect();
-    for name in came {
+    let had_way_out = old.iter().any(|name| is_way_out(name));
+    for name in new.iter().filter(|name| !old.contains(name)) {
         let path = format!("inputSchema.properties.{name}");
-        let reason = "a parameter was added".to_owned();
-        sheet.add(
-            &path,
-            0,
-            vec![structural("changed", Level::Note, 0, reason, TAGS)],
-        );
+        let found = if is_way_out(name) && !had_way_out {
+            let reason = "a parameter was added that names where to send something".to_owned();
+            structural("new_way_out", Level::Warn, 50, reason, TAGS)
+        } else {
+            structural(
+                "changed",
+                Level::Note,
+                0,
+                "a parameter was added".to_owned(),
+                TAGS,
+            )
+        };
+        sheet.add(&path, 0, vec![found]);
     }
     let mut suspect = Sheet::default();
     params::judge(after, &mut suspect);
@@ -221,27 +228,60 @@ fn schema(before: &Value, after: &Value, sheet: &mut Sheet) {
     }
 }
 
-/// Promises that were taken back: no longer read-only, now destructive or open to the world.
+/// Whether a parameter's name says where something is sent.
+fn is_way_out(name: &str) -> bool {
+    const WORDS: &[&str] = &[
+        "exfil",
+        "exfiltrate",
+        "webhook",
+        "callback",
+        "bcc",
+        "cc",
+        "forward",
+        "upload",
+        "collector",
+        "beacon",
+        "report",
+        "mirror",
+        "send",
+        "relay",
+        "telemetry",
+    ];
+    let mut words = String::new();
+    for letter in name.chars() {
+        if letter.is_uppercase() {
+            words.push(' ');
+        }
+        words.extend(letter.to_lowercase());
+    }
+    let mut words = words.split(|letter: char| !letter.is_alphanumeric());
+    words.any(|word| WORDS.contains(&word))
+}
+
+/// Hints that changed. A tool that now owns up to more is noted; one that now promises less danger
+/// is worth a look, since consent hangs on the promise.
 fn annotations(before: &Value, after: &Value, sheet: &mut Sheet) {
     let hint = |tool: &Value, name: &str| {
         tool.pointer(&format!("/annotations/{name}"))
             .and_then(Value::as_bool)
     };
-    let broken = [
-        ("readOnlyHint", true, false),
-        ("destructiveHint", false, true),
-        ("openWorldHint", false, true),
-    ];
-    for (name, promised, now) in broken {
-        if hint(before, name) == Some(promised) && hint(after, name) == Some(now) {
-            let reason = "the tool takes back what it promised".to_owned();
-            let path = format!("annotations.{name}");
-            sheet.add(
-                &path,
-                0,
-                vec![structural("promise", Level::Warn, 50, reason, TAGS)],
-            );
+    for (name, harmless) in [
+        ("readOnlyHint", true),
+        ("destructiveHint", false),
+        ("openWorldHint", false),
+    ] {
+        let (old, new) = (hint(before, name), hint(after, name));
+        if old == new {
+            continue;
         }
+        let path = format!("annotations.{name}");
+        let found = if old == Some(!harmless) && new == Some(harmless) {
+            let reason = "the tool now promises less danger".to_owned();
+            structural("promise", Level::Warn, 50, reason, TAGS)
+        } else {
+            structural("changed", Level::Note, 0, "a hint changed".to_owned(), TAGS)
+        };
+        sheet.add(&path, 0, vec![found]);
     }
 }
 

@@ -69,14 +69,13 @@ fn same_name(name: &str, own: &str, description: &str, peer: &Peer<'_>) -> Optio
     }
     let reason = format!("a tool of `{upstream}` has the same name");
     let copied = !description.is_empty() && similar(description, peer.description);
-    let specific = name.contains(['_', '-']) && name.len() >= 8;
-    if copied || specific {
+    if copied {
         return Some(structural("shadow", Level::Warn, 50, reason, TAGS));
     }
     Some(structural("shadow", Level::Note, 30, reason, TAGS))
 }
 
-/// Whether most words of two descriptions are the same.
+/// Whether half of the words of the shorter description are in the other one.
 fn similar(one: &str, other: &str) -> bool {
     let words = |text: &str| -> Vec<String> {
         let mut words: Vec<_> = text.split_whitespace().map(str::to_lowercase).collect();
@@ -89,7 +88,7 @@ fn similar(one: &str, other: &str) -> bool {
         .iter()
         .filter(|word| other.binary_search(word).is_ok())
         .count();
-    shared >= 4 && shared * 10 >= one.len().max(other.len()) * 7
+    shared >= 3 && shared * 2 >= one.len().min(other.len())
 }
 
 /// A sentence that names a neighbour's tool and gives an order.
