@@ -93,21 +93,16 @@ impl Hidden {
         match kind {
             Kind::Tags(spelled) | Kind::Selectors(spelled) if spelled.len() >= 3 => Level::Block,
             Kind::Tags(_) | Kind::Selectors(_) => Level::Warn,
-            Kind::Override => self.authored(Level::Block).max(Level::Warn),
-            Kind::Escape(Effect::Conceal) => self.authored(Level::Block).max(Level::Warn),
-            Kind::Escape(Effect::Command) if span.len() > 6 => {
-                self.authored(Level::Block).max(Level::Warn)
-            }
+            _ if is_damning(text, span, kind) => self.authored(Level::Block).max(Level::Warn),
             Kind::Escape(_) => self.authored(Level::Block),
-            Kind::Control('\u{8}') => self.authored(Level::Block).max(Level::Warn),
             Kind::Control('\u{c}') | Kind::Mark | Kind::Direction(true) => Level::Note,
-            Kind::Control(_) | Kind::SoftHyphen | Kind::Filler | Kind::Private => {
-                self.authored(Level::Warn)
-            }
-            Kind::ZeroWidth if splits_a_word(text, span) || span.len() >= 24 => {
-                self.authored(Level::Block).max(Level::Warn)
-            }
-            Kind::ZeroWidth | Kind::Direction(false) => self.authored(Level::Warn),
+            Kind::Control(_)
+            | Kind::SoftHyphen
+            | Kind::Filler
+            | Kind::Private
+            | Kind::ZeroWidth
+            | Kind::Override
+            | Kind::Direction(false) => self.authored(Level::Warn),
         }
     }
 
@@ -121,6 +116,16 @@ impl Hidden {
             | Trick::FalseLink
             | Trick::LongTitle => self.authored(Level::Warn),
         }
+    }
+}
+
+/// Whether there is no honest use, in data either: it hides, rewrites or splits what is read.
+fn is_damning(text: &str, span: &Range<usize>, kind: &Kind) -> bool {
+    match kind {
+        Kind::Override | Kind::Escape(Effect::Conceal) | Kind::Control('\u{8}') => true,
+        Kind::Escape(Effect::Command) => span.len() > 6,
+        Kind::ZeroWidth => splits_a_word(text, span) || span.len() >= 24,
+        _ => false,
     }
 }
 

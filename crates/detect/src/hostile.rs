@@ -6,6 +6,7 @@
 //! quotations and descriptions of defences do not count.
 
 mod fold;
+mod hash;
 mod lexicon;
 mod mark;
 mod rule;
@@ -107,11 +108,12 @@ impl Scan for Hostile {
 }
 
 impl Rules {
-    fn parse(words: &str, acts: &str, marks: &str) -> Result<Self, DetectError> {
+    fn parse(words: &str, patterns: &str, voices: &str) -> Result<Self, DetectError> {
         let lexicon = Lexicon::parse(words)?;
         let idea = |name: &str| lexicon.idea(name).unwrap_or(0);
         let brakes = Brakes {
             not: idea("not"),
+            donot: idea("donot"),
             without: idea("without"),
             guard: idea("guard"),
             guards: idea("guards"),
@@ -127,11 +129,11 @@ impl Rules {
             name: idea("<name>"),
         };
         let paths = build(lexicon.words(shapes.path).map(str::to_owned))?;
-        let acts = rule::parse(acts, &lexicon, &brakes)?;
-        let marks = Marks::parse(marks)?;
-        let cued = acts.iter().fold(shapes.path, |all, rule| all | rule.cue);
-        let cues = cue_words(&lexicon, cued & !shapes.url & !shapes.email);
-        let cues = build(marks.heads().map(str::to_owned).chain(cues))?;
+        let acts = rule::parse(patterns, &lexicon, &brakes)?;
+        let marks = Marks::parse(voices)?;
+        let ideas = acts.iter().fold(shapes.path, |all, rule| all | rule.cue);
+        let words = cue_words(&lexicon, ideas);
+        let cues = build(marks.heads().map(str::to_owned).chain(words))?;
         Ok(Self {
             lexicon,
             shapes,
@@ -232,8 +234,9 @@ fn cue_words(lexicon: &Lexicon, ideas: lexicon::Ideas) -> Vec<String> {
             ]
         })
         .collect();
-    let spelled = lexicon
-        .words(lexicon.idea("ignore").unwrap_or(0))
+    let ignore = lexicon.words(lexicon.idea("ignore").unwrap_or(0));
+    let spelled = ignore
+        .filter(|word| (6..=9).contains(&word.len()))
         .flat_map(with_digits);
     words.extend(spelled.chain(joined).collect::<Vec<_>>());
     words.sort_unstable();

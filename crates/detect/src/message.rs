@@ -71,13 +71,12 @@ fn audience(frame: &Value, field: &Field) -> Audience {
         .and_then(Value::as_str)
         .unwrap_or_default();
     let path = field.path.as_str();
+    let sampled = matches!(method, "sampling/createMessage" | "elicitation/create");
     if path.starts_with("error") {
         Audience::Error
     } else if path.starts_with("result.instructions") || path.starts_with("result.serverInfo") {
         Audience::Instructions
-    } else if path.starts_with("result.messages") || path.starts_with("result.prompts") {
-        Audience::Prompt
-    } else if matches!(method, "sampling/createMessage" | "elicitation/create") {
+    } else if sampled || path.starts_with("result.messages") || path.starts_with("result.prompts") {
         Audience::Prompt
     } else if path.starts_with("params") {
         Audience::Arguments

@@ -259,6 +259,10 @@ fn link_trick(label: &str, target: &str) -> Option<Trick> {
 /// Judges `[label]: ...` at the beginning of a line: a comment in disguise, or a title that holds
 /// a text. `rest` begins at the closing bracket.
 fn definition(label: &str, rest: &str) -> Option<(usize, Trick)> {
+    if label.starts_with("[^") {
+        // A footnote is shown.
+        return None;
+    }
     let line = rest.lines().next()?;
     let body = line.get(2..)?.trim_start();
     let nowhere = body.starts_with('#') || body.starts_with("<>");
@@ -406,6 +410,10 @@ mod tests {
         check("[https://example.org](https://docs.example.org/x)", None);
         check("[docs](https://example.org/a \"The docs\")", None);
         check("if a < b and c > d then x[1] = y", None);
+        check(
+            "[^1]: A footnote may well be longer than sixty letters and is shown to whoever reads it",
+            None,
+        );
         check("[ref]: https://example.org \"Example\"", None);
         check("Vec<String>, <path>, <your name>", None);
     }

@@ -10,14 +10,14 @@ use crate::confusable::latin_twin;
 /// a word's edge is mathematics. A word of look-alikes only is suspect if nothing else in the text
 /// shows that the other script is really in use.
 pub(crate) fn words(text: &str) -> Vec<Range<usize>> {
-    if text.is_ascii() || !text.bytes().any(|byte| (0xce..=0xd6).contains(&byte)) {
+    if text.is_ascii() {
         return Vec::new();
     }
     let mut mixed = Vec::new();
     let mut disguised = Vec::new();
     let mut in_use = false;
-    for (span, word) in alphabetic_runs(text) {
-        let census = Census::of(word);
+    for span in foreign_words(text) {
+        let census = Census::of(text.get(span.clone()).unwrap_or_default());
         in_use |= census.foreign > 0;
         if census.is_mixed() {
             mixed.push(span);
@@ -69,14 +69,28 @@ impl Census {
     }
 }
 
-/// The maximal runs of letters of `text`, with their places.
-fn alphabetic_runs(text: &str) -> impl Iterator<Item = (Range<usize>, &str)> {
-    text.split(|letter: char| !letter.is_alphabetic())
-        .filter(|word| !word.is_empty())
-        .map(|word| {
-            let start = word.as_ptr().addr() - text.as_ptr().addr();
-            (start..start + word.len(), word)
-        })
+/// The places of the words that have a letter of another alphabet, or one that looks so.
+fn foreign_words(text: &str) -> impl Iterator<Item = Range<usize>> {
+    let mut from = 0;
+    std::iter::from_fn(move || {
+        let rest = text.as_bytes().get(from..)?;
+        // The lead bytes of extended Latin, Greek, Cyrillic, Armenian and the phonetic letters.
+        let lead = |byte: &u8| matches!(byte, 0xc4..=0xd6 | 0xe1 | 0xea);
+        let at = from + rest.iter().position(lead)?;
+        let before = text.get(from..at)?.char_indices().rev();
+        let start = before
+            .take_while(|(_, letter)| letter.is_alphabetic())
+            .last();
+        let start = start.map_or(at, |(start, _)| from + start);
+        let after = text.get(at..)?.char_indices();
+        let end = after
+            .take_while(|(_, letter)| letter.is_alphabetic())
+            .last();
+        let end = end.map_or(at, |(last, letter)| at + last + letter.len_utf8());
+        // A lead byte of something that is no letter is passed over.
+        from = end.max(at + text.get(at..)?.chars().next()?.len_utf8());
+        Some(start..end.max(start))
+    })
 }
 
 #[cfg(test)]
@@ -86,7 +100,10 @@ mod tests {
     #[test]
     fn disguised_words_are_told_from_other_scripts() {
         let check = |text: &str, expect: &[&str]| {
-            let found: Vec<_> = words(text).into_iter().map(|span| &text[span]).collect();
+            let found: Vec<_> = words(text)
+                .into_iter()
+                .map(|span| text.get(span).unwrap())
+                .collect();
             assert_eq!(found, expect, "{text}");
         };
         check("ign\u{43e}re this", &["ign\u{43e}re"]);

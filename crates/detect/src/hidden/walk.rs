@@ -1,6 +1,7 @@
 //! One walk over a text that stops at every character a person does not see, and says whether it
 //! is planted. `Hidden` reports what is planted, `sanitize` removes it: both see the same.
 
+use std::cell::LazyCell;
 use std::ops::Range;
 
 use crate::hidden::escape::{self, Effect};
@@ -60,13 +61,13 @@ pub(crate) fn walk(text: &str) -> Vec<Unseen> {
     let Some(mut at) = next_odd(text, 0) else {
         return found;
     };
-    let right_to_left = !text.is_ascii() && text.chars().any(script::is_right_to_left);
+    let right_to_left = LazyCell::new(|| text.chars().any(script::is_right_to_left));
     let mut before = text.get(..at).and_then(|head| head.chars().next_back());
     while let Some(rest) = text.get(at..) {
         let Some(letter) = rest.chars().next() else {
             break;
         };
-        let (length, kind) = judge(rest, letter, before, at, right_to_left);
+        let (length, kind) = judge(rest, letter, before, at, || *right_to_left);
         // A flag may have its own selector before the tags that name the region.
         let of_flag = letter == '\u{fe0f}' && before == Some(smuggle::FLAG);
         if !of_flag && !kind.as_ref().is_some_and(Kind::is_planted) {
@@ -108,7 +109,7 @@ fn judge(
     letter: char,
     before: Option<char>,
     at: usize,
-    right_to_left: bool,
+    right_to_left: impl Fn() -> bool,
 ) -> (usize, Option<Kind>) {
     let length = letter.len_utf8();
     let after = || rest.get(length..).and_then(|tail| tail.chars().next());
@@ -133,7 +134,7 @@ fn judge(
         | '\u{fff9}'..='\u{fffb}' => Kind::ZeroWidth,
         '\u{202d}' | '\u{202e}' => Kind::Override,
         '\u{200e}' | '\u{200f}' | '\u{61c}' | '\u{202a}'..='\u{202c}' | '\u{2066}'..='\u{2069}' => {
-            Kind::Direction(right_to_left)
+            Kind::Direction(right_to_left())
         }
         '\u{115f}' | '\u{1160}' | '\u{3164}' | '\u{ffa0}' if !near(before, is_hangul) => {
             Kind::Filler
@@ -168,26 +169,24 @@ fn next_odd(text: &str, from: usize) -> Option<usize> {
     let bytes = text.as_bytes().get(from..)?;
     let (blocks, _) = bytes.as_chunks::<64>();
     // Without an early exit within a block the compiler turns this into vector code.
-    let plain = |block: &&[u8; 64]| !block.iter().fold(false, |odd, &byte| odd | is_odd(byte));
+    let plain = |block: &&[u8; 64]| block.iter().fold(0, |odd, &byte| odd | is_odd(byte)) == 0;
     let skipped = blocks.iter().take_while(plain).count() * 64;
     let rest = bytes.get(skipped..)?;
     rest.iter()
-        .position(|&byte| is_odd(byte))
+        .position(|&byte| is_odd(byte) != 0)
         .map(|found| from + skipped + found)
 }
 
-/// Whether a byte is a control or begins a character that may be unseen: the lead bytes of U+0080,
+/// One if a byte is a control or begins a character that may be unseen: the lead bytes of U+0080,
 /// U+0340, U+0600, U+1000 to U+1FFF, U+2000 to U+2FFF, U+3000, U+E000, U+F000 and of the planes above.
-fn is_odd(byte: u8) -> bool {
-    (byte < 0x20) & (byte != b'\n') & (byte != b'\t') & (byte != b'\r')
-        | (byte == 0x7f)
-        | (byte == 0xc2)
-        | (byte == 0xcd)
-        | (byte == 0xd8)
-        | (byte == 0xe1)
-        | (byte == 0xe2)
-        | (byte == 0xe3)
-        | (byte == 0xee)
-        | (byte == 0xef)
-        | (byte >= 0xf3)
+fn is_odd(byte: u8) -> u8 {
+    const LEADS: [u8; 8] = [0x7f, 0xc2, 0xcd, 0xd8, 0xe1, 0xe2, 0xe3, 0xee];
+    let control = u8::from(byte < 0x20)
+        & u8::from(byte != b'\n')
+        & u8::from(byte != b'\t')
+        & u8::from(byte != b'\r');
+    let lead = LEADS
+        .iter()
+        .fold(0, |odd, &lead| odd | u8::from(byte == lead));
+    control | lead | u8::from(byte == 0xef) | u8::from(byte >= 0xf3)
 }

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use crate::error::DetectError;
+use crate::hostile::hash::Quick;
 
 /// The file the words are read from.
 const FILE: &str = "hostile.words";
@@ -18,11 +19,18 @@ const LONGEST: usize = 4;
 pub(crate) struct Lexicon {
     names: Vec<String>,
     /// Words and runs of words, joined by single blanks.
-    entries: HashMap<String, Ideas>,
-    /// The first words of entries that have more than one.
-    heads: HashMap<String, usize>,
+    entries: HashMap<String, Entry, Quick>,
     /// The longest entry of a script without spaces, in letters.
     pub(crate) unspaced: usize,
+}
+
+/// What is known of a word, or of several.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Entry {
+    /// What it means; nothing if it only begins a longer entry.
+    pub(crate) ideas: Ideas,
+    /// How many words the longest entry has that begins with it.
+    pub(crate) reach: usize,
 }
 
 /// Ideas that tokens have by their shape, not by a word.
@@ -33,8 +41,7 @@ impl Lexicon {
     pub(crate) fn parse(source: &str) -> Result<Self, DetectError> {
         let mut lexicon = Self {
             names: SHAPES.iter().map(|&name| name.to_owned()).collect(),
-            entries: HashMap::new(),
-            heads: HashMap::new(),
+            entries: HashMap::default(),
             unspaced: 0,
         };
         for line in source.lines() {
@@ -65,18 +72,18 @@ impl Lexicon {
     pub(crate) fn words(&self, ideas: Ideas) -> impl Iterator<Item = &str> {
         self.entries
             .iter()
-            .filter(move |(_, own)| **own & ideas != 0)
+            .filter(move |(_, own)| own.ideas & ideas != 0)
             .map(|(word, _)| word.as_str())
+    }
+
+    /// What is known of a word or of words joined by single blanks.
+    pub(crate) fn entry(&self, words: &str) -> Entry {
+        self.entries.get(words).copied().unwrap_or_default()
     }
 
     /// The ideas of a word or of words joined by single blanks.
     pub(crate) fn ideas(&self, words: &str) -> Ideas {
-        self.entries.get(words).copied().unwrap_or(0)
-    }
-
-    /// How many words the longest entry has that begins with `word`.
-    pub(crate) fn reach(&self, word: &str) -> usize {
-        self.heads.get(word).copied().unwrap_or(1)
+        self.entry(words).ideas
     }
 
     fn declare(&mut self, name: &str) -> Result<Ideas, DetectError> {
@@ -113,10 +120,10 @@ impl Lexicon {
         }
         let count = words.split(' ').count().min(LONGEST);
         if let (true, Some(head)) = (count > 1, words.split(' ').next()) {
-            let reach = self.heads.entry(head.to_owned()).or_insert(1);
-            *reach = (*reach).max(count);
+            let head = self.entries.entry(head.to_owned()).or_default();
+            head.reach = head.reach.max(count);
         }
-        *self.entries.entry(words.to_owned()).or_insert(0) |= ideas;
+        self.entries.entry(words.to_owned()).or_default().ideas |= ideas;
     }
 }
 

@@ -38,6 +38,7 @@ struct Element {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Brakes {
     pub(crate) not: Ideas,
+    pub(crate) donot: Ideas,
     pub(crate) without: Ideas,
     pub(crate) guard: Ideas,
     pub(crate) guards: Ideas,
@@ -64,8 +65,7 @@ pub(crate) fn parse(
 }
 
 fn parse_line(line: &str, lexicon: &Lexicon, brakes: &Brakes) -> Result<Rule, DetectError> {
-    let (head, pattern) = split_head(FILE, line)?;
-    let Head { id, weights } = head;
+    let (Head { id, weights }, pattern) = split_head(FILE, line)?;
     let fail = |reason: &str| fault(FILE, &id, reason);
     let (pattern, unless) = pattern.split_once("unless").unwrap_or((pattern, ""));
     let mut rule = Rule {
@@ -92,7 +92,7 @@ fn parse_line(line: &str, lexicon: &Lexicon, brakes: &Brakes) -> Result<Rule, De
             rule.cue |= ideas(&cues.join("|"), lexicon).ok_or_else(|| fail("unknown idea"))?;
             let meant = ideas(&word.replace('!', ""), lexicon);
             let ideas = meant.ok_or_else(|| fail("unknown idea"))?;
-            rule.negative |= ideas & (brakes.not | brakes.without) != 0;
+            rule.negative |= ideas & (brakes.not | brakes.donot | brakes.without) != 0;
             rule.elements.push(Element { ideas, gap });
             gap = 0;
         }
@@ -128,8 +128,8 @@ pub(crate) fn split_head<'a>(file: &str, line: &'a str) -> Result<(Head, &'a str
 
 /// The ideas of `a|b|c`; none at all are no ideas.
 fn ideas(names: &str, lexicon: &Lexicon) -> Option<Ideas> {
-    let named = names.split('|').filter(|name| !name.is_empty());
-    named
+    let known = names.split('|').filter(|name| !name.is_empty());
+    known
         .map(|name| lexicon.idea(name))
         .try_fold(0, |all, idea| Some(all | idea?))
 }
@@ -201,7 +201,7 @@ impl Rule {
         None
     }
 
-    /// The elements in any order within a window.
+    /// The elements in any order, all within a window around the first one.
     fn find_near(
         &self,
         tokens: &[Token],
@@ -209,29 +209,37 @@ impl Rule {
         all: Ideas,
         brakes: &Brakes,
     ) -> Option<(usize, usize)> {
-        for start in 0..tokens.len() {
-            let near = tokens.get(start..(start + window).min(tokens.len()))?;
-            if !self.elements.iter().any(|element| {
-                near.first()
-                    .is_some_and(|token| token.ideas & element.ideas != 0)
-            }) {
+        let first = self.elements.first()?;
+        for (anchor, token) in tokens.iter().enumerate() {
+            if token.ideas & first.ideas == 0 {
                 continue;
             }
-            let mut places = [start; LONGEST];
-            let found = self
-                .elements
-                .iter()
-                .zip(places.iter_mut())
-                .all(|(element, place)| {
-                    let at = near
-                        .iter()
-                        .position(|token| token.ideas & element.ideas != 0);
-                    at.map(|at| *place = start + at).is_some()
-                });
-            let matched = places.get(..self.elements.len()).unwrap_or_default();
-            // Each idea needs a word of its own: `prompt` alone is not an order about prompts.
-            if found && distinct(matched) && !self.is_undone(tokens, matched, all, brakes) {
-                return Some((*matched.iter().min()?, *matched.iter().max()?));
+            let mut places = [anchor; LONGEST];
+            for rank in 1..self.elements.len() {
+                let ideas = self.elements.get(rank)?.ideas;
+                let taken = places.get(..rank)?;
+                // What follows the anchor belongs to it rather than what stands before.
+                let ahead = (anchor + 1)..(anchor + window).min(tokens.len());
+                let behind = (anchor.saturating_sub(window)..anchor).rev();
+                let meant = |at: &usize| {
+                    tokens
+                        .get(*at)
+                        .is_some_and(|token| token.ideas & ideas != 0)
+                };
+                // Each idea needs a word of its own.
+                let near = ahead
+                    .chain(behind)
+                    .find(|at| meant(at) && !taken.contains(at));
+                let (Some(near), Some(place)) = (near, places.get_mut(rank)) else {
+                    break;
+                };
+                *place = near;
+            }
+            let matched = places.get(..self.elements.len())?;
+            let found = matched.iter().skip(1).all(|&at| at != anchor);
+            let (&start, &end) = (matched.iter().min()?, matched.iter().max()?);
+            if found && end - start < window && !self.is_undone(tokens, matched, all, brakes) {
+                return Some((start, end));
             }
         }
         None
@@ -305,11 +313,4 @@ fn is_within(places: &Places, rank: usize, at: usize, gap: usize) -> bool {
     places
         .get(rank)
         .is_some_and(|&before| at > before && at - before <= gap + 1)
-}
-
-fn distinct(places: &[usize]) -> bool {
-    places
-        .iter()
-        .enumerate()
-        .all(|(rank, place)| !places.iter().skip(rank + 1).any(|other| other == place))
 }

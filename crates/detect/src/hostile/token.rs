@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use aho_corasick::AhoCorasick;
 
-use crate::hostile::lexicon::{Ideas, Lexicon, is_unspaced};
+use crate::hostile::lexicon::{Entry, Ideas, Lexicon, is_unspaced};
 
 /// One word, address, path or name.
 #[derive(Clone, Debug)]
@@ -37,7 +37,7 @@ pub(crate) struct Reader<'a> {
     pub(crate) tokens: Vec<Token>,
     /// The words in lower case, one blank between, so that neighbours are one slice.
     words: String,
-    places: Vec<Range<usize>>,
+    places: Vec<(Range<usize>, usize)>,
     clause: u32,
     quoted: bool,
     /// The lower-case form of the word at hand.
@@ -81,7 +81,9 @@ impl<'a> Reader<'a> {
         let core = core.trim_end_matches(|letter: char| is_fringe(letter) || letter == '.');
         let tail = chunk.get(head + core.len()..).unwrap_or_default();
         let start = start + head;
-        if !core.is_empty() && !self.whole(core, start) {
+        if core.bytes().all(|byte| byte.is_ascii_alphabetic()) {
+            self.plain(core, start);
+        } else if !self.whole(core, start) {
             self.pieces(core, start);
         }
         self.punctuation(tail, false);
@@ -129,18 +131,26 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// Reads a word of plain letters.
+    fn plain(&mut self, word: &str, start: usize) {
+        if word.is_empty() {
+            return;
+        }
+        let mut lower = std::mem::take(&mut self.lower);
+        lower.clear();
+        lower.push_str(word);
+        lower.make_ascii_lowercase();
+        let mut entry = self.lexicon.entry(&lower);
+        if is_camel(word) {
+            entry.ideas |= self.shapes.name;
+        }
+        self.push_entry(&lower, start..start + word.len(), entry);
+        self.lower = lower;
+    }
+
     fn word(&mut self, piece: &str, start: usize) {
-        if piece.bytes().all(|byte| byte.is_ascii_alphabetic()) && !is_camel(piece) {
-            let mut lower = std::mem::take(&mut self.lower);
-            lower.clear();
-            lower.extend(
-                piece
-                    .bytes()
-                    .map(|byte| char::from(byte.to_ascii_lowercase())),
-            );
-            let ideas = self.lexicon.ideas(&lower);
-            self.push(&lower, start..start + piece.len(), ideas);
-            self.lower = lower;
+        if piece.bytes().all(|byte| byte.is_ascii_alphabetic()) {
+            self.plain(piece, start);
             return;
         }
         let lower = piece.to_lowercase();
@@ -199,12 +209,18 @@ impl<'a> Reader<'a> {
     }
 
     fn push(&mut self, word: &str, span: Range<usize>, ideas: Ideas) {
+        let reach = self.lexicon.entry(word).reach;
+        self.push_entry(word, span, Entry { ideas, reach });
+    }
+
+    fn push_entry(&mut self, word: &str, span: Range<usize>, entry: Entry) {
+        let Entry { ideas, reach } = entry;
         if !self.words.is_empty() {
             self.words.push(' ');
         }
         let start = self.words.len();
         self.words.push_str(word);
-        self.places.push(start..self.words.len());
+        self.places.push((start..self.words.len(), reach));
         self.tokens.push(Token {
             span,
             ideas,
@@ -229,14 +245,11 @@ impl<'a> Reader<'a> {
     /// Gives the first of several words the ideas of all of them together.
     fn join(&mut self) {
         for first in 0..self.tokens.len() {
-            let Some(head) = self.places.get(first).cloned() else {
+            let Some((head, reach)) = self.places.get(first).cloned() else {
                 break;
             };
-            let reach = self
-                .lexicon
-                .reach(self.words.get(head.clone()).unwrap_or_default());
             for last in first + 1..(first + reach).min(self.tokens.len()) {
-                let Some(tail) = self.places.get(last) else {
+                let Some((tail, _)) = self.places.get(last) else {
                     break;
                 };
                 let joined = self.words.get(head.start..tail.end).unwrap_or_default();
@@ -251,7 +264,9 @@ impl<'a> Reader<'a> {
 
 /// Whether a letter at a chunk's edge is punctuation rather than a part of a path.
 fn is_fringe(letter: char) -> bool {
-    !letter.is_alphanumeric() && !matches!(letter, '.' | '~' | '/' | '\\' | '_' | '$')
+    !letter.is_ascii_alphabetic()
+        && !letter.is_alphanumeric()
+        && !matches!(letter, '.' | '~' | '/' | '\\' | '_' | '$')
 }
 
 fn is_email(lower: &str) -> bool {

@@ -10,6 +10,9 @@ use crate::tool::{Appraisal, Sheet, ToolScan, params, structural};
 /// Tags of a change after approval.
 const TAGS: &[&str] = &["MCP03", "MCP04", "ASI04", "AML.T0109"];
 
+/// The weight of added text and structure from which a change is worth a look.
+const NOTABLE: u32 = 30;
+
 /// Words for capabilities; one that was not there before changes what the tool does.
 const REACHES: &[(&str, &[&str])] = &[
     (
@@ -119,7 +122,17 @@ pub(crate) fn judge(scan: &ToolScan, before: &Value, after: &Value) -> Appraisal
             )],
         );
     }
-    sheet.report()
+    let mut appraisal = sheet.report();
+    // What was added after approval has less to go on and more to explain than the rest.
+    let weight: u32 = appraisal
+        .findings
+        .iter()
+        .map(|placed| u32::from(placed.detection.confidence))
+        .sum();
+    if weight >= NOTABLE {
+        appraisal.level = appraisal.level.max(Level::Warn);
+    }
+    appraisal
 }
 
 /// What a field says that no sentence of the field said before; nothing if it says nothing new.

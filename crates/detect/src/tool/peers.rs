@@ -63,7 +63,7 @@ fn same_name(name: &str, own: &str, description: &str, peer: &Peer<'_>) -> Optio
         return None;
     }
     let upstream = peer.upstream;
-    if name != peer.name {
+    if plain(name) != plain(peer.name) {
         let reason = format!("the name reads like a tool of `{upstream}`");
         return Some(structural("shadow", Level::Warn, 60, reason, TAGS));
     }
@@ -73,6 +73,12 @@ fn same_name(name: &str, own: &str, description: &str, peer: &Peer<'_>) -> Optio
         return Some(structural("shadow", Level::Warn, 50, reason, TAGS));
     }
     Some(structural("shadow", Level::Note, 30, reason, TAGS))
+}
+
+/// A name without case and separators: `readFile` and `read_file` are one habit each, not a disguise.
+fn plain(name: &str) -> String {
+    let letters = name.chars().filter(|letter| letter.is_alphanumeric());
+    letters.flat_map(char::to_lowercase).collect()
 }
 
 /// Whether half of the words of the shorter description are in the other one.
