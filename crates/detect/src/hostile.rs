@@ -5,6 +5,7 @@
 //! other add up (see `verdict`). A person has to be able to write about attacks, so negations,
 //! quotations and descriptions of defences do not count.
 
+mod cue;
 mod fold;
 mod hash;
 mod lexicon;
@@ -21,7 +22,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-use aho_corasick::{AhoCorasick, AhoCorasickKind, Input, MatchKind};
+use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 use mcpproxy_core::{Masked, Severity};
 
 use crate::audience::Audience;
@@ -29,6 +30,7 @@ use crate::detection::{Category, Detection, Level, Scan};
 use crate::error::DetectError;
 use crate::shown::shown;
 use crate::verdict::level_of;
+use cue::Cues;
 use lexicon::Lexicon;
 use mark::Marks;
 use rule::{Brakes, Rule};
@@ -57,7 +59,7 @@ struct Rules {
     acts: Vec<Rule>,
     marks: Marks,
     /// The words of all cues and the heads of all marks: where in data to look closer.
-    cues: AhoCorasick,
+    cues: Cues,
 }
 
 /// One act in one sentence.
@@ -132,8 +134,13 @@ impl Rules {
         let acts = rule::parse(patterns, &lexicon, &brakes)?;
         let marks = Marks::parse(voices)?;
         let ideas = acts.iter().fold(shapes.path, |all, rule| all | rule.cue);
-        let words = cue_words(&lexicon, ideas);
-        let cues = build(marks.heads().map(str::to_owned).chain(words))?;
+        let words: Vec<String> = lexicon.words(ideas).map(str::to_owned).collect();
+        let ignore = lexicon.words(lexicon.idea("ignore").unwrap_or(0));
+        let spelled = ignore
+            .filter(|word| (6..=9).contains(&word.len()))
+            .flat_map(with_digits);
+        let heads = marks.heads().map(str::to_owned);
+        let cues = Cues::new(heads.chain(words).chain(spelled))?;
         Ok(Self {
             lexicon,
             shapes,
@@ -163,16 +170,11 @@ impl Rules {
     fn read_cued(&self, text: &str) -> Vec<Hit<'_>> {
         let mut hits = Vec::new();
         let mut reader = Reader::new(&self.lexicon, self.shapes, &self.paths);
-        let mut at = 0;
+        let mut search = self.cues.search(text);
         let mut read = 0;
-        while let Some(found) = self.cues.find(Input::new(text).range(at..)) {
-            at = found.start() + 1;
-            if !is_word(text, &found.range()) {
-                continue;
-            }
-            let sentence = sentence::around(text, found.start(), read);
-            read = sentence.end.max(found.end());
-            at = read;
+        while let Some(found) = search.next(read) {
+            let sentence = sentence::around(text, found.start, read);
+            read = sentence.end.max(found.end);
             self.marks.find(text, sentence.start..read, DATA, &mut hits);
             self.judge(text, &sentence, DATA, &mut reader, &mut hits);
             if hits.len() > MOST {
@@ -195,9 +197,12 @@ impl Rules {
         let tokens = reader.tokens.as_slice();
         let all = tokens.iter().fold(0, |all, token| all | token.ideas);
         let mut best: BTreeMap<&str, Hit<'a>> = BTreeMap::new();
-        for rule in &self.acts {
+        for rule in self.acts.iter().filter(|rule| rule.fits(all)) {
             let weight = rule.weights.get(side).copied().unwrap_or(0);
-            if best.get(rule.act()).is_some_and(|hit| hit.weight >= weight) {
+            if best
+                .get(rule.act.as_str())
+                .is_some_and(|hit| hit.weight >= weight)
+            {
                 continue;
             }
             let Some((first, last)) = rule.find(tokens, all, &self.brakes) else {
@@ -207,7 +212,7 @@ impl Rules {
             let end = tokens.get(last).map_or(start, |token| token.span.end);
             let span = sentence.start + start..sentence.start + end;
             best.insert(
-                rule.act(),
+                rule.act.as_str(),
                 Hit {
                     id: &rule.id,
                     weight,
@@ -217,31 +222,6 @@ impl Rules {
         }
         hits.extend(best.into_values());
     }
-}
-
-/// The first words of what means any of `ideas`; names with several words are searched for as they
-/// are usually written.
-fn cue_words(lexicon: &Lexicon, ideas: lexicon::Ideas) -> Vec<String> {
-    let mut words: Vec<String> = lexicon.words(ideas).map(str::to_owned).collect();
-    let joined: Vec<String> = words
-        .iter()
-        .filter(|word| word.contains(' '))
-        .flat_map(|word| {
-            [
-                word.replace(' ', "_"),
-                word.replace(' ', "-"),
-                word.replace(' ', "\n"),
-            ]
-        })
-        .collect();
-    let ignore = lexicon.words(lexicon.idea("ignore").unwrap_or(0));
-    let spelled = ignore
-        .filter(|word| (6..=9).contains(&word.len()))
-        .flat_map(with_digits);
-    words.extend(spelled.chain(joined).collect::<Vec<_>>());
-    words.sort_unstable();
-    words.dedup();
-    words
 }
 
 /// A word with digits for some of its letters, in every combination.
@@ -262,23 +242,12 @@ fn build(literals: impl Iterator<Item = String>) -> Result<AhoCorasick, DetectEr
     let builder = AhoCorasick::builder()
         .ascii_case_insensitive(true)
         .match_kind(MatchKind::LeftmostLongest)
-        .kind(Some(AhoCorasickKind::DFA))
+        .kind(Some(AhoCorasickKind::ContiguousNFA))
         .build(literals);
     builder.map_err(|fault| DetectError::Pattern {
-        rule: "hostile cues".to_owned(),
+        rule: "hostile words".to_owned(),
         reason: fault.to_string(),
     })
-}
-
-/// Whether a cue is a word of its own. Words of scripts without spaces and parts of paths always are.
-fn is_word(text: &str, span: &Range<usize>) -> bool {
-    let bytes = text.as_bytes();
-    let inside = |at: Option<&u8>| at.is_some_and(u8::is_ascii_alphanumeric);
-    let before = span.start.checked_sub(1).and_then(|at| bytes.get(at));
-    let begins = inside(bytes.get(span.start)) && inside(before);
-    let ends =
-        inside(span.end.checked_sub(1).and_then(|at| bytes.get(at))) && inside(bytes.get(span.end));
-    !(begins || ends)
 }
 
 fn detection(hit: &Hit<'_>, span: Range<usize>, sample: Masked) -> Detection {

@@ -76,7 +76,9 @@ fn foreign_words(text: &str) -> impl Iterator<Item = Range<usize>> {
         let rest = text.as_bytes().get(from..)?;
         // The lead bytes of extended Latin, Greek, Cyrillic, Armenian and the phonetic letters.
         let lead = |byte: &u8| matches!(byte, 0xc4..=0xd6 | 0xe1 | 0xea);
-        let at = from + rest.iter().position(lead)?;
+        let (blocks, _) = rest.as_chunks::<64>();
+        let skipped = blocks.iter().take_while(|block| block.is_ascii()).count() * 64;
+        let at = from + skipped + rest.get(skipped..)?.iter().position(lead)?;
         let before = text.get(from..at)?.char_indices().rev();
         let start = before
             .take_while(|(_, letter)| letter.is_alphabetic())

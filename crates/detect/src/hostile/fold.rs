@@ -44,38 +44,57 @@ pub(crate) fn fold(text: &str) -> Folded<'_> {
         text: Cow::Borrowed(text),
         turns: Vec::new(),
     };
-    if text.is_ascii()
-        || !text
-            .chars()
-            .any(|letter| is_odd(letter) || latin_twin(letter).is_some())
-    {
+    let mut letters = foreign(text);
+    if !letters.any(|(_, letter)| is_odd(letter) || latin_twin(letter).is_some()) {
         return borrowed;
     }
     let disguised = disguised_words(text);
     let mut words = disguised.iter().peekable();
     let mut plain = String::with_capacity(text.len());
     let mut turns = Vec::new();
-    for (at, letter) in text.char_indices() {
+    let mut copied = 0;
+    for (at, letter) in foreign(text) {
         while words.peek().is_some_and(|word| word.end <= at) {
             words.next();
         }
         let disguised = words.peek().is_some_and(|word| word.start <= at);
+        plain.push_str(text.get(copied..at).unwrap_or_default());
         let before = plain.len();
         put(letter, disguised, &mut plain);
+        copied = at + letter.len_utf8();
         if plain.len() - before != letter.len_utf8() {
-            turns.push((plain.len(), at + letter.len_utf8()));
+            turns.push((plain.len(), copied));
         }
     }
+    plain.push_str(text.get(copied..).unwrap_or_default());
     Folded {
         text: Cow::Owned(plain),
         turns,
     }
 }
 
+/// The letters of `text` that are not ASCII, with their places.
+fn foreign(text: &str) -> impl Iterator<Item = (usize, char)> {
+    let mut from = 0;
+    std::iter::from_fn(move || {
+        let rest = text.as_bytes().get(from..)?;
+        let (blocks, _) = rest.as_chunks::<32>();
+        let skipped = blocks.iter().take_while(|block| block.is_ascii()).count() * 32;
+        let at = from
+            + skipped
+            + rest
+                .get(skipped..)?
+                .iter()
+                .position(|byte| !byte.is_ascii())?;
+        let letter = text.get(at..)?.chars().next()?;
+        from = at + letter.len_utf8();
+        Some((at, letter))
+    })
+}
+
 /// Adds the plain form of one letter.
 fn put(letter: char, disguised: bool, plain: &mut String) {
     match letter {
-        _ if letter.is_ascii() => plain.push(letter),
         '\u{2018}' | '\u{2019}' | '\u{2bc}' => plain.push('\''),
         '\u{201c}' | '\u{201d}' | '\u{ab}' | '\u{bb}' => plain.push('"'),
         _ if is_nothing(letter) => {}

@@ -15,6 +15,8 @@ const LONGEST: usize = 6;
 pub(crate) struct Rule {
     /// `act.name`.
     pub(crate) id: String,
+    /// The act that the rule is a way of.
+    pub(crate) act: String,
     /// The weights in what was authored and in data.
     pub(crate) weights: [u8; 2],
     elements: Vec<Element>,
@@ -70,6 +72,7 @@ fn parse_line(line: &str, lexicon: &Lexicon, brakes: &Brakes) -> Result<Rule, De
     let (pattern, unless) = pattern.split_once("unless").unwrap_or((pattern, ""));
     let mut rule = Rule {
         id: id.clone(),
+        act: id.split('.').next().unwrap_or_default().to_owned(),
         weights,
         elements: Vec::new(),
         window: None,
@@ -143,9 +146,9 @@ fn fault(file: &str, rule: &str, reason: &str) -> DetectError {
 }
 
 impl Rule {
-    /// The act that the rule is a way of.
-    pub(crate) fn act(&self) -> &str {
-        self.id.split('.').next().unwrap_or_default()
+    /// Whether a sentence with these ideas can match at all.
+    pub(crate) fn fits(&self, all: Ideas) -> bool {
+        all & self.unless == 0 && self.elements.iter().all(|element| element.ideas & all != 0)
     }
 
     /// Finds the first match that nothing undoes; `all` are the ideas of the whole sentence.
@@ -155,9 +158,6 @@ impl Rule {
         all: Ideas,
         brakes: &Brakes,
     ) -> Option<(usize, usize)> {
-        if all & self.unless != 0 || self.elements.iter().any(|element| element.ideas & all == 0) {
-            return None;
-        }
         match self.window {
             Some(window) => self.find_near(tokens, window, all, brakes),
             None => self.find_sequence(tokens, all, brakes),
