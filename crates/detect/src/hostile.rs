@@ -8,6 +8,7 @@
 mod cue;
 mod fold;
 mod hash;
+mod ideas;
 mod lexicon;
 mod mark;
 mod rule;
@@ -31,6 +32,7 @@ use crate::error::DetectError;
 use crate::shown::shown;
 use crate::verdict::level_of;
 use cue::Cues;
+use ideas::Ideas;
 use lexicon::Lexicon;
 use mark::Marks;
 use rule::{Brakes, Rule};
@@ -112,7 +114,7 @@ impl Scan for Hostile {
 impl Rules {
     fn parse(words: &str, patterns: &str, voices: &str) -> Result<Self, DetectError> {
         let lexicon = Lexicon::parse(words)?;
-        let idea = |name: &str| lexicon.idea(name).unwrap_or(0);
+        let idea = |name: &str| lexicon.idea(name).unwrap_or_default();
         let brakes = Brakes {
             not: idea("not"),
             donot: idea("donot"),
@@ -129,13 +131,14 @@ impl Rules {
             email: idea("<email>"),
             path: idea("<path>"),
             name: idea("<name>"),
+            variable: idea("cred"),
         };
         let paths = build(lexicon.words(shapes.path).map(str::to_owned))?;
         let acts = rule::parse(patterns, &lexicon, &brakes)?;
         let marks = Marks::parse(voices)?;
         let ideas = acts.iter().fold(shapes.path, |all, rule| all | rule.cue);
         let words: Vec<String> = lexicon.words(ideas).map(str::to_owned).collect();
-        let ignore = lexicon.words(lexicon.idea("ignore").unwrap_or(0));
+        let ignore = lexicon.words(lexicon.idea("ignore").unwrap_or_default());
         let spelled = ignore
             .filter(|word| (6..=9).contains(&word.len()))
             .flat_map(with_digits);
@@ -195,7 +198,9 @@ impl Rules {
     ) {
         reader.read(text.get(sentence.clone()).unwrap_or_default());
         let tokens = reader.tokens.as_slice();
-        let all = tokens.iter().fold(0, |all, token| all | token.ideas);
+        let all = tokens
+            .iter()
+            .fold(Ideas::NONE, |all, token| all | token.ideas);
         let mut best: BTreeMap<&str, Hit<'a>> = BTreeMap::new();
         for rule in self.acts.iter().filter(|rule| rule.fits(all)) {
             let weight = rule.weights.get(side).copied().unwrap_or(0);

@@ -80,22 +80,25 @@ impl Cues {
     fn plain(&self, text: &str, from: usize) -> Option<Range<usize>> {
         let bytes = text.as_bytes();
         let mut start = from;
-        let rest = bytes.get(from..)?;
-        for (at, byte) in rest.iter().chain([&b' ']).enumerate() {
+        for (at, byte) in bytes.iter().enumerate().skip(from) {
             if is_letter(*byte) {
                 continue;
             }
-            let at = from + at;
-            if at > start
-                && let Some(word) = bytes.get(start..at)
-                && self.passes(word)
-                && let Some(found) = self.compare(text, start, word)
-            {
+            if let Some(found) = self.ended(text, start..at) {
                 return Some(found);
             }
             start = at + 1;
         }
-        None
+        self.ended(text, start..bytes.len())
+    }
+
+    /// The cue whose first word stands at `span`.
+    fn ended(&self, text: &str, span: Range<usize>) -> Option<Range<usize>> {
+        let word = text.as_bytes().get(span.clone())?;
+        if word.is_empty() || !self.passes(word) {
+            return None;
+        }
+        self.compare(text, span.start, word)
     }
 
     fn passes(&self, word: &[u8]) -> bool {

@@ -4,12 +4,10 @@ use std::collections::HashMap;
 
 use crate::error::DetectError;
 use crate::hostile::hash::Quick;
+use crate::hostile::ideas::Ideas;
 
 /// The file the words are read from.
 const FILE: &str = "hostile.words";
-
-/// A set of ideas, one bit each.
-pub(crate) type Ideas = u128;
 
 /// The most words that one entry has.
 const LONGEST: usize = 4;
@@ -65,14 +63,14 @@ impl Lexicon {
     /// The bit of an idea.
     pub(crate) fn idea(&self, name: &str) -> Option<Ideas> {
         let at = self.names.iter().position(|known| known == name)?;
-        Some(1 << at)
+        Some(Ideas::one(at))
     }
 
     /// The words that mean any of `ideas`.
     pub(crate) fn words(&self, ideas: Ideas) -> impl Iterator<Item = &str> {
         self.entries
             .iter()
-            .filter(move |(_, own)| own.ideas & ideas != 0)
+            .filter(move |(_, own)| own.ideas & ideas != Ideas::NONE)
             .map(|(word, _)| word.as_str())
     }
 
@@ -90,11 +88,11 @@ impl Lexicon {
         if let Some(known) = self.idea(name) {
             return Ok(known);
         }
-        if self.names.len() == 128 {
-            return Err(fault(name, "more than 128 ideas"));
+        if self.names.len() == Ideas::MOST {
+            return Err(fault(name, "more than 256 ideas"));
         }
         self.names.push(name.to_owned());
-        Ok(1 << (self.names.len() - 1))
+        Ok(Ideas::one(self.names.len() - 1))
     }
 
     fn enter(&mut self, word: &str, orders: Ideas, describes: Ideas) {

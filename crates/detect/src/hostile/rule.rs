@@ -1,7 +1,8 @@
 //! Patterns over ideas: reads `hostile.acts` and matches them against a sentence's tokens.
 
 use crate::error::DetectError;
-use crate::hostile::lexicon::{Ideas, Lexicon};
+use crate::hostile::ideas::Ideas;
+use crate::hostile::lexicon::Lexicon;
 use crate::hostile::token::Token;
 
 /// The file the patterns are read from.
@@ -77,7 +78,7 @@ fn parse_line(line: &str, lexicon: &Lexicon, brakes: &Brakes) -> Result<Rule, De
         elements: Vec::new(),
         window: None,
         unless: ideas(unless.trim(), lexicon).ok_or_else(|| fail("unknown idea in `unless`"))?,
-        cue: 0,
+        cue: Ideas::NONE,
         negative: false,
     };
     let mut gap = 0;
@@ -95,7 +96,7 @@ fn parse_line(line: &str, lexicon: &Lexicon, brakes: &Brakes) -> Result<Rule, De
             rule.cue |= ideas(&cues.join("|"), lexicon).ok_or_else(|| fail("unknown idea"))?;
             let meant = ideas(&word.replace('!', ""), lexicon);
             let ideas = meant.ok_or_else(|| fail("unknown idea"))?;
-            rule.negative |= ideas & (brakes.not | brakes.donot | brakes.without) != 0;
+            rule.negative |= ideas & (brakes.not | brakes.donot | brakes.without) != Ideas::NONE;
             rule.elements.push(Element { ideas, gap });
             gap = 0;
         }
@@ -134,7 +135,7 @@ fn ideas(names: &str, lexicon: &Lexicon) -> Option<Ideas> {
     let known = names.split('|').filter(|name| !name.is_empty());
     known
         .map(|name| lexicon.idea(name))
-        .try_fold(0, |all, idea| Some(all | idea?))
+        .try_fold(Ideas::NONE, |all, idea| Some(all | idea?))
 }
 
 fn fault(file: &str, rule: &str, reason: &str) -> DetectError {
@@ -148,7 +149,11 @@ fn fault(file: &str, rule: &str, reason: &str) -> DetectError {
 impl Rule {
     /// Whether a sentence with these ideas can match at all.
     pub(crate) fn fits(&self, all: Ideas) -> bool {
-        all & self.unless == 0 && self.elements.iter().all(|element| element.ideas & all != 0)
+        all & self.unless == Ideas::NONE
+            && self
+                .elements
+                .iter()
+                .all(|element| element.ideas & all != Ideas::NONE)
     }
 
     /// Finds the first match that nothing undoes; `all` are the ideas of the whole sentence.
@@ -176,7 +181,7 @@ impl Rule {
         let count = self.elements.len();
         for (at, token) in tokens.iter().enumerate() {
             for (rank, element) in self.elements.iter().enumerate().rev() {
-                if token.ideas & element.ideas == 0 {
+                if token.ideas & element.ideas == Ideas::NONE {
                     continue;
                 }
                 let mut places = match rank.checked_sub(1) {
@@ -211,7 +216,7 @@ impl Rule {
     ) -> Option<(usize, usize)> {
         let first = self.elements.first()?;
         for (anchor, token) in tokens.iter().enumerate() {
-            if token.ideas & first.ideas == 0 {
+            if token.ideas & first.ideas == Ideas::NONE {
                 continue;
             }
             let mut places = [anchor; LONGEST];
@@ -224,7 +229,7 @@ impl Rule {
                 let meant = |at: &usize| {
                     tokens
                         .get(*at)
-                        .is_some_and(|token| token.ideas & ideas != 0)
+                        .is_some_and(|token| token.ideas & ideas != Ideas::NONE)
                 };
                 // Each idea needs a word of its own.
                 let near = ahead
@@ -252,14 +257,14 @@ impl Rule {
             return true;
         }
         if all & (brakes.guard | brakes.guards | brakes.threat | brakes.example | brakes.specimen)
-            == 0
+            == Ideas::NONE
         {
             return false;
         }
         let quoted = matched
             .iter()
             .any(|&at| tokens.get(at).is_some_and(|token| token.quoted));
-        if quoted && all & (brakes.guards | brakes.threat | brakes.example) != 0 {
+        if quoted && all & (brakes.guards | brakes.threat | brakes.example) != Ideas::NONE {
             return true;
         }
         let Some((at, first)) = matched
@@ -280,8 +285,8 @@ fn is_defence(before: &[Token], clause: u32, brakes: &Brakes) -> bool {
         .iter()
         .rev()
         .take_while(|token| token.clause == clause);
-    let said = clause.fold(0, |said, token| said | token.ideas);
-    said & (brakes.guards | brakes.threat) != 0
+    let said = clause.fold(Ideas::NONE, |said, token| said | token.ideas);
+    said & (brakes.guards | brakes.threat) != Ideas::NONE
 }
 
 /// Whether the clause before is a label, as in `expected output:`.
@@ -291,11 +296,11 @@ fn is_specimen(before: &[Token], clause: u32, brakes: &Brakes) -> bool {
         .rev()
         .skip_while(|token| token.clause == clause);
     let last = label.next();
-    let named = last.is_some_and(|token| token.ideas & brakes.utterance != 0);
+    let named = last.is_some_and(|token| token.ideas & brakes.utterance != Ideas::NONE);
     named
         && label
             .take(2)
-            .any(|token| token.ideas & brakes.specimen != 0)
+            .any(|token| token.ideas & brakes.specimen != Ideas::NONE)
 }
 
 /// Whether a word close before `at`, in the same clause, says no.
@@ -306,7 +311,7 @@ fn is_negated(tokens: &[Token], at: usize, not: Ideas) -> bool {
     let before = tokens.get(at.saturating_sub(3)..at).unwrap_or_default();
     before
         .iter()
-        .any(|other| other.clause == token.clause && other.ideas & not != 0)
+        .any(|other| other.clause == token.clause && other.ideas & not != Ideas::NONE)
 }
 
 fn is_within(places: &Places, rank: usize, at: usize, gap: usize) -> bool {

@@ -4,7 +4,8 @@ use std::ops::Range;
 
 use aho_corasick::AhoCorasick;
 
-use crate::hostile::lexicon::{Entry, Ideas, Lexicon, is_unspaced};
+use crate::hostile::ideas::Ideas;
+use crate::hostile::lexicon::{Entry, Lexicon, is_unspaced};
 
 /// One word, address, path or name.
 #[derive(Clone, Debug)]
@@ -26,6 +27,8 @@ pub(crate) struct Shapes {
     pub(crate) email: Ideas,
     pub(crate) path: Ideas,
     pub(crate) name: Ideas,
+    /// What the name of a variable means that holds a credential.
+    pub(crate) variable: Ideas,
 }
 
 /// Reads sentences; its buffers are used again for the next one.
@@ -86,6 +89,15 @@ impl<'a> Reader<'a> {
         } else if !self.whole(core, start) {
             self.pieces(core, start);
         }
+        let head = chunk.get(..head).unwrap_or_default();
+        if ['`', '\'', '"']
+            .iter()
+            .any(|mark| head.ends_with(*mark) && tail.starts_with(*mark))
+            && let Some(token) = self.tokens.last_mut()
+        {
+            // A single quoted word is somebody's name for something.
+            token.ideas |= self.shapes.name;
+        }
         self.punctuation(tail, false);
     }
 
@@ -106,10 +118,10 @@ impl<'a> Reader<'a> {
         if self.paths.is_match(&lower) {
             ideas |= self.shapes.path;
         }
-        if ideas != 0 {
+        if ideas != Ideas::NONE {
             self.push(&lower, start..start + core.len(), ideas);
         }
-        ideas != 0
+        ideas != Ideas::NONE
     }
 
     /// Reads the words of a chunk.
@@ -158,19 +170,22 @@ impl<'a> Reader<'a> {
         if piece.contains('_') || is_camel(piece) {
             ideas |= self.shapes.name;
         }
-        if ideas == 0 && lower.bytes().any(|byte| byte.is_ascii_digit()) {
+        if is_variable(piece) {
+            ideas |= self.shapes.variable;
+        }
+        if ideas == Ideas::NONE && lower.bytes().any(|byte| byte.is_ascii_digit()) {
             ideas = self.lexicon.ideas(&plain_letters(&lower));
         }
-        if ideas & !self.shapes.name == 0 && lower.contains(['_', '-']) {
+        if ideas & !self.shapes.name == Ideas::NONE && lower.contains(['_', '-']) {
             ideas |= self.lexicon.ideas(&lower.replace(['_', '-'], " "));
         }
-        if ideas == 0
+        if ideas == Ideas::NONE
             && let Some((_, rest)) = lower.split_once('\'')
         {
             // An article that French, Italian and Catalan write together with its noun.
             ideas = self.lexicon.ideas(rest);
         }
-        if ideas == 0 && lower.contains('-') {
+        if ideas == Ideas::NONE && lower.contains('-') {
             for part in piece.split('-').filter(|part| !part.is_empty()) {
                 let at = start + part.as_ptr().addr() - piece.as_ptr().addr();
                 let lower = part.to_lowercase();
@@ -195,7 +210,7 @@ impl<'a> Reader<'a> {
             let known = ends.iter().rev().find_map(|&end| {
                 let word = rest.get(..end)?;
                 let ideas = self.lexicon.ideas(word);
-                (ideas != 0).then_some((word, ideas))
+                (ideas != Ideas::NONE).then_some((word, ideas))
             });
             let length = match known {
                 Some((word, ideas)) => {
@@ -273,6 +288,22 @@ fn is_email(lower: &str) -> bool {
     lower
         .split_once('@')
         .is_some_and(|(name, host)| !name.is_empty() && host.contains('.'))
+}
+
+/// Whether a name is that of an environment variable that holds a credential.
+fn is_variable(word: &str) -> bool {
+    let upper = word
+        .bytes()
+        .all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_');
+    let ends = [
+        "_KEY",
+        "_TOKEN",
+        "_SECRET",
+        "_PASSWORD",
+        "_CREDENTIALS",
+        "_PAT",
+    ];
+    upper && ends.iter().any(|end| word.ends_with(end))
 }
 
 /// Whether a word is a host's name: letters, a dot, and an ending that hosts have.
