@@ -1,5 +1,9 @@
 //! Acts in many wordings and carriers, and honest texts that come close.
 
+mod paraphrased;
+
+use proptest::prelude::*;
+
 use super::*;
 use crate::verdict::verdict;
 
@@ -160,6 +164,22 @@ fn honest_descriptors_pass() {
     });
 }
 
+/// Four in five of the paraphrased orders are worth a look, and none of their honest neighbours is.
+#[test]
+fn most_paraphrases_are_worth_a_look() {
+    let hostile = Hostile::new(Audience::Descriptor).unwrap();
+    let unseen = |case: &&&str| judged(&hostile, case).0 == Level::Note;
+    let misses: Vec<_> = paraphrased::PARAPHRASED.iter().filter(unseen).collect();
+    assert!(
+        misses.len() * 5 <= paraphrased::PARAPHRASED.len(),
+        "{misses:#?}"
+    );
+    let plain = CARRIERS.get(..1).unwrap();
+    check(Audience::Descriptor, paraphrased::CLOSE, plain, |level| {
+        level == Level::Note
+    });
+}
+
 #[test]
 fn ordinary_data_passes() {
     check(
@@ -192,4 +212,52 @@ fn rules_that_cannot_be_read_name_their_place() {
         "x.y 1 1 : a ..z a",
         "rule `x.y` in hostile.acts: a gap is not a number",
     );
+}
+
+/// Text made of words that matter, of marks and of anything else.
+fn any_text() -> impl Strategy<Value = String> {
+    let piece = prop_oneof![
+        prop::sample::select(vec![
+            "ignore",
+            "previous",
+            "instructions",
+            "do not",
+            "tell",
+            "user",
+            "send",
+            "https://x.example/",
+            "a@b.example",
+            "~/.ssh/id_rsa",
+            "`",
+            "'",
+            "\"",
+            ". ",
+            "\n",
+            ", ",
+            "<system>",
+            "[INST]",
+            "。",
+            "忽略",
+            "игнорируй",
+            "\u{200b}",
+            "\u{430}",
+            "\u{ff49}",
+            "-",
+            "_",
+            "l'",
+        ])
+        .prop_map(str::to_owned),
+        any::<char>().prop_map(String::from),
+    ];
+    prop::collection::vec(piece, 0..40).prop_map(|pieces| pieces.concat())
+}
+
+proptest! {
+    #[test]
+    fn every_detection_lies_within_the_text(text in any_text()) {
+        let authored = Hostile::new(Audience::Descriptor).unwrap();
+        for hostile in [authored.for_audience(Audience::Result), authored] {
+            judged(&hostile, &text);
+        }
+    }
 }
