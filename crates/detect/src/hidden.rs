@@ -27,7 +27,7 @@ pub(crate) use escape::Effect;
 use markup::Trick;
 pub(crate) use markup::comments;
 pub(crate) use mixed::words as disguised_words;
-pub(crate) use walk::{Kind, walk};
+pub(crate) use walk::{Kind, Unseen, walk};
 
 /// The most detections of one kind in one text; beyond it the last one grows.
 const MOST: usize = 64;
@@ -50,32 +50,43 @@ impl Hidden {
 
 impl Scan for Hidden {
     fn scan(&self, text: &str, out: &mut Vec<Detection>) {
-        let first = out.len();
-        for unseen in walk(text) {
-            let sample = sample(text, &unseen.span, &unseen.kind);
-            let level = self.level(text, &unseen.span, &unseen.kind);
-            let (rule, reason) = describe(&unseen.kind);
-            out.push(detection(rule, reason, level, unseen.span, sample));
+        let mut tally = Tally::new(out);
+        for Unseen { span, kind } in walk(text) {
+            let level = self.level(text, &span, &kind);
+            let (rule, reason) = describe(&kind);
+            tally.add(rule, reason, level, span.clone(), || {
+                sample(text, &span, &kind)
+            });
         }
         for span in mixed::words(text) {
-            let level = self.authored(Level::Warn);
-            let sample = shown(text.get(span.clone()).unwrap_or_default());
             let reason = "a word mixes letters of several scripts so that it reads as another";
-            out.push(detection("homoglyph", reason, level, span, sample));
+            let word = text.get(span.clone()).unwrap_or_default();
+            tally.add(
+                "homoglyph",
+                reason,
+                self.authored(Level::Warn),
+                span,
+                || shown(word),
+            );
         }
         for place in markup::places(text) {
             let (rule, reason) = describe_trick(place.kind);
             let content = text.get(place.span.clone()).unwrap_or_default();
             let level = self.trick_level(place.kind, content);
-            out.push(detection(rule, reason, level, place.span, shown(content)));
+            tally.add(rule, reason, level, place.span, || shown(content));
         }
         for span in space::gaps(text) {
-            let sample = Masked::from_safe(format!("{} blanks, then text", span.len()));
             let reason = "blanks push the text behind them out of view";
-            let level = self.authored(Level::Warn);
-            out.push(detection("off_screen", reason, level, span, sample));
+            let length = span.len();
+            let sample = || Masked::from_safe(format!("{length} blanks, then text"));
+            tally.add(
+                "off_screen",
+                reason,
+                self.authored(Level::Warn),
+                span,
+                sample,
+            );
         }
-        thin(out, first);
     }
 }
 
@@ -303,22 +314,36 @@ fn detection(
     }
 }
 
-/// Keeps the first detections of each rule; the last one kept grows over the rest.
-fn thin(out: &mut Vec<Detection>, first: usize) {
-    if out.len() - first <= MOST {
-        return;
+/// Adds detections, at most so many of each rule: then the last one grows.
+struct Tally<'a> {
+    out: &'a mut Vec<Detection>,
+    /// How many there are of a rule, and where the last one stands.
+    counts: BTreeMap<&'static str, (usize, usize)>,
+}
+
+impl<'a> Tally<'a> {
+    fn new(out: &'a mut Vec<Detection>) -> Self {
+        let counts = BTreeMap::new();
+        Self { out, counts }
     }
-    let mut kept: BTreeMap<Cow<'static, str>, (usize, usize)> = BTreeMap::new();
-    let found = out.split_off(first);
-    for one in found {
-        let (count, last) = kept.entry(one.rule.clone()).or_insert((0, 0));
+
+    fn add(
+        &mut self,
+        rule: &'static str,
+        reason: &'static str,
+        level: Level,
+        span: Range<usize>,
+        sample: impl FnOnce() -> Masked,
+    ) {
+        let (count, last) = self.counts.entry(rule).or_insert((0, 0));
         *count += 1;
         if *count <= MOST {
-            *last = out.len();
-            out.push(one);
-        } else if let Some(last) = out.get_mut(*last) {
-            last.span.end = last.span.end.max(one.span.end);
-            last.level = last.level.max(one.level);
+            *last = self.out.len();
+            self.out
+                .push(detection(rule, reason, level, span, sample()));
+        } else if let Some(last) = self.out.get_mut(*last) {
+            last.span.end = last.span.end.max(span.end);
+            last.level = last.level.max(level);
         }
     }
 }
