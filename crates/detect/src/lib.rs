@@ -4,23 +4,38 @@
 //! A [`Detection`] says what was seen and where. What follows from it is decided by policy.
 
 pub mod allow;
+pub mod audience;
+pub mod confusable;
 mod custom;
 pub mod detection;
 mod detector;
 pub mod error;
 pub mod files;
+pub mod hidden;
+pub mod hostile;
 pub mod mask;
 mod merge;
+pub mod message;
 pub mod pii;
 pub mod report;
+pub mod sanitize;
 pub mod secrets;
 pub mod settings;
+mod shown;
+pub mod tool;
+pub mod verdict;
 
+pub use audience::Audience;
 pub use detection::{Category, Detection, Level, Scan};
 pub use detector::{Context, Detector, Direction};
 pub use error::DetectError;
 pub use files::Files;
+pub use hidden::Hidden;
+pub use hostile::Hostile;
 pub use pii::Pii;
 pub use report::{Coverage, Found, Reason, Report, Unread};
+pub use sanitize::{Sanitized, sanitize};
 pub use secrets::Secrets;
 pub use settings::Settings;
+pub use tool::{Peer, ToolScan};
+pub use verdict::verdict;

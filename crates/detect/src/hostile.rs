@@ -1,0 +1,335 @@
+//! Orders to the model in a text that it reads.
+//!
+//! Not phrases: an attack has to address the model, take something, send it somewhere, keep it from
+//! the user, or push another tool aside. Each act is a pattern over ideas; acts that stand near each
+//! other add up (see `verdict`). A person has to be able to write about attacks, so negations,
+//! quotations and descriptions of defences do not count.
+
+mod cue;
+mod fold;
+mod hash;
+mod ideas;
+mod lexicon;
+mod mark;
+mod rule;
+mod sentence;
+mod token;
+
+#[cfg(test)]
+mod tests;
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::Arc;
+
+use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
+use mcpproxy_core::{Masked, Severity};
+
+use crate::audience::Audience;
+use crate::detection::{Category, Detection, Level, Scan};
+use crate::error::DetectError;
+use crate::shown::shown;
+use crate::verdict::level_of;
+use cue::Cues;
+use ideas::Ideas;
+use lexicon::Lexicon;
+use mark::Marks;
+use rule::{Brakes, Rule};
+use token::{Reader, Shapes};
+
+/// Which of a rule's weights counts.
+const AUTHORED: usize = 0;
+const DATA: usize = 1;
+
+/// The most detections in one text; whoever needs more has seen enough.
+const MOST: usize = 128;
+
+/// The scanner for hostile text. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Hostile {
+    rules: Arc<Rules>,
+    audience: Audience,
+}
+
+#[derive(Debug)]
+struct Rules {
+    lexicon: Lexicon,
+    shapes: Shapes,
+    brakes: Brakes,
+    paths: AhoCorasick,
+    acts: Vec<Rule>,
+    marks: Marks,
+    /// The words of all cues and the heads of all marks: where in data to look closer.
+    cues: Cues,
+}
+
+/// One act in one sentence.
+struct Hit<'a> {
+    id: &'a str,
+    weight: u8,
+    span: Range<usize>,
+}
+
+impl Hostile {
+    /// Builds the scanner from the embedded rules. Build it once and clone it.
+    pub fn new(audience: Audience) -> Result<Self, DetectError> {
+        let rules = Rules::parse(
+            include_str!("../rules/hostile.words"),
+            include_str!("../rules/hostile.acts"),
+            include_str!("../rules/hostile.marks"),
+        )?;
+        Ok(Self {
+            rules: Arc::new(rules),
+            audience,
+        })
+    }
+
+    /// The same rules for texts of another audience.
+    #[must_use]
+    pub fn for_audience(&self, audience: Audience) -> Self {
+        Self {
+            rules: Arc::clone(&self.rules),
+            audience,
+        }
+    }
+}
+
+impl Scan for Hostile {
+    fn scan(&self, text: &str, out: &mut Vec<Detection>) {
+        let folded = fold::fold(text);
+        let hits = if self.audience.is_authored() {
+            self.rules.read_all(&folded.text)
+        } else {
+            self.rules.read_cued(&folded.text)
+        };
+        for hit in hits.into_iter().filter(|hit| hit.weight > 0).take(MOST) {
+            let span = folded.origin(hit.span.clone(), text);
+            let sample = shown(text.get(span.clone()).unwrap_or_default());
+            out.push(detection(&hit, span, sample));
+        }
+    }
+}
+
+impl Rules {
+    fn parse(words: &str, patterns: &str, voices: &str) -> Result<Self, DetectError> {
+        let lexicon = Lexicon::parse(words)?;
+        let idea = |name: &str| lexicon.idea(name).unwrap_or_default();
+        let brakes = Brakes {
+            not: idea("not"),
+            donot: idea("donot"),
+            without: idea("without"),
+            guard: idea("guard"),
+            guards: idea("guards"),
+            threat: idea("threat"),
+            example: idea("example"),
+            specimen: idea("specimen"),
+            utterance: idea("utterance"),
+        };
+        let shapes = Shapes {
+            url: idea("<url>"),
+            email: idea("<email>"),
+            path: idea("<path>"),
+            name: idea("<name>"),
+            variable: idea("cred"),
+        };
+        let paths = build(lexicon.words(shapes.path).map(str::to_owned))?;
+        let acts = rule::parse(patterns, &lexicon, &brakes)?;
+        let marks = Marks::parse(voices)?;
+        let ideas = acts.iter().fold(shapes.path, |all, rule| all | rule.cue);
+        let words: Vec<String> = lexicon.words(ideas).map(str::to_owned).collect();
+        let ignore = lexicon.words(lexicon.idea("ignore").unwrap_or_default());
+        let spelled = ignore
+            .filter(|word| (6..=9).contains(&word.len()))
+            .flat_map(with_digits);
+        let heads = marks.heads().map(str::to_owned);
+        let cues = Cues::new(heads.chain(words).chain(spelled))?;
+        Ok(Self {
+            lexicon,
+            shapes,
+            brakes,
+            paths,
+            acts,
+            marks,
+            cues,
+        })
+    }
+
+    /// The acts of a text that is short and read whole: every sentence counts.
+    fn read_all(&self, text: &str) -> Vec<Hit<'_>> {
+        let mut hits = Vec::new();
+        let mut reader = Reader::new(&self.lexicon, self.shapes, &self.paths);
+        self.marks.find(text, 0..text.len(), AUTHORED, &mut hits);
+        let mut at = 0;
+        while at < text.len() && hits.len() < MOST {
+            let sentence = sentence::around(text, at, at);
+            at = sentence.end.max(at + 1);
+            self.judge(text, &sentence, AUTHORED, &mut reader, &mut hits);
+        }
+        hits
+    }
+
+    /// The acts of those sentences that have a cue.
+    fn read_cued(&self, text: &str) -> Vec<Hit<'_>> {
+        let mut hits = Vec::new();
+        let mut reader = Reader::new(&self.lexicon, self.shapes, &self.paths);
+        let mut search = self.cues.search(text);
+        let mut read = 0;
+        while let Some(found) = search.next(read) {
+            let sentence = sentence::around(text, found.start, read);
+            read = sentence.end.max(found.end);
+            self.marks.find(text, sentence.start..read, DATA, &mut hits);
+            self.judge(text, &sentence, DATA, &mut reader, &mut hits);
+            if hits.len() > MOST {
+                break;
+            }
+        }
+        hits
+    }
+
+    /// Adds the acts of one sentence: for each act the heaviest way of doing it.
+    fn judge<'a>(
+        &'a self,
+        text: &str,
+        sentence: &Range<usize>,
+        side: usize,
+        reader: &mut Reader<'_>,
+        hits: &mut Vec<Hit<'a>>,
+    ) {
+        reader.read(text.get(sentence.clone()).unwrap_or_default());
+        let tokens = reader.tokens.as_slice();
+        let all = tokens
+            .iter()
+            .fold(Ideas::NONE, |all, token| all | token.ideas);
+        let mut best: BTreeMap<&str, Hit<'a>> = BTreeMap::new();
+        for rule in self.acts.iter().filter(|rule| rule.fits(all)) {
+            let weight = rule.weights.get(side).copied().unwrap_or(0);
+            if best
+                .get(rule.act.as_str())
+                .is_some_and(|hit| hit.weight >= weight)
+            {
+                continue;
+            }
+            let Some((first, last)) = rule.find(tokens, all, &self.brakes) else {
+                continue;
+            };
+            let start = tokens.get(first).map_or(0, |token| token.span.start);
+            let end = tokens.get(last).map_or(start, |token| token.span.end);
+            let span = sentence.start + start..sentence.start + end;
+            best.insert(
+                rule.act.as_str(),
+                Hit {
+                    id: &rule.id,
+                    weight,
+                    span,
+                },
+            );
+        }
+        hits.extend(best.into_values());
+    }
+}
+
+/// A word with digits for some of its letters, in every combination.
+fn with_digits(word: &str) -> Vec<String> {
+    let mut spellings = vec![word.to_owned()];
+    for (letter, digit) in [('o', "0"), ('i', "1"), ('e', "3"), ('a', "4")] {
+        let more: Vec<String> = spellings
+            .iter()
+            .filter(|spelling| spelling.is_ascii() && spelling.contains(letter))
+            .map(|spelling| spelling.replace(letter, digit))
+            .collect();
+        spellings.extend(more);
+    }
+    spellings
+}
+
+fn build(literals: impl Iterator<Item = String>) -> Result<AhoCorasick, DetectError> {
+    let builder = AhoCorasick::builder()
+        .ascii_case_insensitive(true)
+        .match_kind(MatchKind::LeftmostLongest)
+        .kind(Some(AhoCorasickKind::ContiguousNFA))
+        .build(literals);
+    builder.map_err(|fault| DetectError::Pattern {
+        rule: "hostile words".to_owned(),
+        reason: fault.to_string(),
+    })
+}
+
+fn detection(hit: &Hit<'_>, span: Range<usize>, sample: Masked) -> Detection {
+    let level = level_of(u32::from(hit.weight));
+    let severity = match level {
+        Level::Block => Severity::Critical,
+        Level::Warn => Severity::High,
+        Level::Note => Severity::Medium,
+    };
+    let act = hit.id.split('.').next().unwrap_or_default();
+    let (reason, tags) = describe(act);
+    Detection {
+        rule: Cow::Owned(hit.id.to_owned()),
+        kind: Cow::Owned(act.to_owned()),
+        category: Category::HostileText,
+        severity,
+        confidence: hit.weight.min(100),
+        level,
+        span,
+        via: Vec::new(),
+        reason: Masked::from_safe(reason),
+        sample,
+        tags,
+    }
+}
+
+/// Why an act counts, and its ids in public taxonomies.
+fn describe(act: &str) -> (&'static str, &'static [&'static str]) {
+    match act {
+        "override" => (
+            "tells the model to drop its instructions",
+            &["MCP06", "ASI01", "AML.T0080"],
+        ),
+        "secrecy" => (
+            "wants something kept from the user",
+            &["MCP03", "ASI09", "AML.T0110"],
+        ),
+        "crosstool" => (
+            "orders the use of other tools",
+            &["MCP03", "ASI02", "AML.T0053"],
+        ),
+        "smuggle" => (
+            "wants data passed that the tool has no use for",
+            &["MCP10", "ASI02", "AML.T0086"],
+        ),
+        "credential" => ("wants credentials read", &["MCP01", "ASI03", "AML.T0098"]),
+        "exfiltrate" => (
+            "wants data sent to an outside address",
+            &["MCP10", "ASI02", "AML.T0086"],
+        ),
+        "extract" => (
+            "wants the model's own instructions shown",
+            &["MCP10", "ASI01", "AML.T0080"],
+        ),
+        "roleplay" => (
+            "gives the model another role",
+            &["MCP06", "ASI01", "AML.T0080"],
+        ),
+        "pressure" => ("presses with authority or threats", &["MCP06", "ASI09"]),
+        "preference" => ("pushes other tools aside", &["MCP03", "ASI02", "AML.T0110"]),
+        "shadow" => (
+            "changes how another tool is used",
+            &["MCP03", "ASI02", "AML.T0110"],
+        ),
+        "destroy" => ("orders destruction", &["MCP03", "ASI02", "AML.T0101"]),
+        "command" => ("orders a command to be run", &["MCP05", "ASI05"]),
+        "bypass" => ("wants checks or confirmations skipped", &["MCP02", "ASI03"]),
+        "phish" => (
+            "wants the user asked for credentials",
+            &["MCP01", "ASI09", "AML.T0098"],
+        ),
+        "tamper" => (
+            "wants the agent's configuration or memory changed",
+            &["MCP06", "ASI06", "AML.T0081"],
+        ),
+        "address" => ("addresses the model", &["MCP06", "ASI01"]),
+        "marker" => ("puts on another voice", &["MCP06", "ASI01", "AML.T0080"]),
+        _ => ("orders the model about", &["MCP03", "ASI01"]),
+    }
+}

@@ -1,0 +1,92 @@
+//! Where a sentence begins and ends.
+
+use std::ops::Range;
+
+/// The most bytes that are read to either side of a cue.
+const REACH: usize = 320;
+
+/// The widest indent of a wrapped line.
+const MARGIN: usize = 24;
+
+/// The sentence around `at`, not before `from`.
+pub(crate) fn around(text: &str, at: usize, from: usize) -> Range<usize> {
+    let bytes = text.as_bytes();
+    let lowest = floor(text, at.saturating_sub(REACH)).max(from);
+    let highest = floor(text, (at + REACH).min(text.len()));
+    let start = (lowest..at)
+        .rev()
+        .find(|&end| ends(bytes, end))
+        .map_or(lowest, |end| end + 1);
+    let end = (at..highest)
+        .find(|&end| ends(bytes, end))
+        .map_or(highest, |end| end + 1);
+    floor(text, start)..ceil(text, end)
+}
+
+/// Whether the byte at `at` is the last of a sentence. A line break ends one if what follows looks
+/// like a new beginning, since texts are also wrapped.
+fn ends(bytes: &[u8], at: usize) -> bool {
+    let next = bytes.get(at + 1);
+    match bytes.get(at) {
+        Some(b'.' | b'!' | b'?') => {
+            next.is_none_or(|next| next.is_ascii_whitespace() || matches!(next, b'<' | b'[' | b'*'))
+        }
+        Some(b'\n') => {
+            let rest = bytes.get(at + 1..).unwrap_or_default();
+            let indent = rest
+                .iter()
+                .take(MARGIN)
+                .take_while(|byte| **byte == b' ')
+                .count();
+            let before = at.checked_sub(1).and_then(|before| bytes.get(before));
+            let closed = matches!(before, Some(b';' | b'{' | b'}' | b'|' | b'\n'));
+            closed || !rest.get(indent).is_some_and(|next| continues(*next))
+        }
+        // The last byte of a full stop, an exclamation or a question mark of Chinese and Japanese.
+        Some(0x82) => at >= 2 && bytes.get(at - 2..at) == Some(&[0xe3, 0x80]),
+        Some(0x81 | 0x9f) => at >= 2 && bytes.get(at - 2..at) == Some(&[0xef, 0xbc]),
+        _ => false,
+    }
+}
+
+/// Whether a line that begins so goes on from the line before.
+fn continues(next: u8) -> bool {
+    next.is_ascii_lowercase()
+        || next >= 0x80
+        || matches!(next, b'(' | b'"' | b'\'' | b'`' | b'~' | b'.' | b'/')
+}
+
+fn floor(text: &str, mut at: usize) -> usize {
+    while !text.is_char_boundary(at) {
+        at -= 1;
+    }
+    at
+}
+
+fn ceil(text: &str, mut at: usize) -> usize {
+    while !text.is_char_boundary(at) {
+        at += 1;
+    }
+    at
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sentences_end_where_a_reader_ends_them() {
+        let check = |text: &str, cue: &str, expect: &str| {
+            let at = text.find(cue).unwrap();
+            assert_eq!(text.get(around(text, at, 0)).unwrap().trim(), expect);
+        };
+        check("One. Two cue here. Three.", "cue", "Two cue here.");
+        check(
+            "see a.b.c cue\nwrapped on. Next",
+            "cue",
+            "see a.b.c cue\nwrapped on.",
+        );
+        check("- one cue\n- two", "cue", "- one cue");
+        check("第一。第二cue。第三", "cue", "第二cue。");
+    }
+}

@@ -1,0 +1,341 @@
+//! A sentence as tokens that carry ideas.
+
+use std::ops::Range;
+
+use aho_corasick::AhoCorasick;
+
+use crate::hostile::ideas::Ideas;
+use crate::hostile::lexicon::{Entry, Lexicon, is_unspaced};
+
+/// One word, address, path or name.
+#[derive(Clone, Debug)]
+pub(crate) struct Token {
+    /// Where it stands in the sentence.
+    pub(crate) span: Range<usize>,
+    /// What it means.
+    pub(crate) ideas: Ideas,
+    /// Which clause it is in; punctuation starts a new one.
+    pub(crate) clause: u32,
+    /// Whether it stands between quotes.
+    pub(crate) quoted: bool,
+}
+
+/// The bits of the shapes, looked up once.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shapes {
+    pub(crate) url: Ideas,
+    pub(crate) email: Ideas,
+    pub(crate) path: Ideas,
+    pub(crate) name: Ideas,
+    /// What the name of a variable means that holds a credential.
+    pub(crate) variable: Ideas,
+}
+
+/// Reads sentences; its buffers are used again for the next one.
+#[derive(Debug)]
+pub(crate) struct Reader<'a> {
+    lexicon: &'a Lexicon,
+    shapes: Shapes,
+    paths: &'a AhoCorasick,
+    pub(crate) tokens: Vec<Token>,
+    /// The words in lower case, one blank between, so that neighbours are one slice.
+    words: String,
+    places: Vec<(Range<usize>, usize)>,
+    clause: u32,
+    quoted: bool,
+    /// The lower-case form of the word at hand.
+    lower: String,
+}
+
+impl<'a> Reader<'a> {
+    pub(crate) fn new(lexicon: &'a Lexicon, shapes: Shapes, paths: &'a AhoCorasick) -> Self {
+        Self {
+            lexicon,
+            shapes,
+            paths,
+            tokens: Vec::new(),
+            words: String::new(),
+            places: Vec::new(),
+            clause: 0,
+            quoted: false,
+            lower: String::new(),
+        }
+    }
+
+    /// Reads `sentence` into `tokens`.
+    pub(crate) fn read(&mut self, sentence: &str) {
+        self.tokens.clear();
+        self.words.clear();
+        self.places.clear();
+        self.clause = 0;
+        self.quoted = false;
+        for chunk in sentence.split_whitespace() {
+            let start = chunk.as_ptr().addr() - sentence.as_ptr().addr();
+            self.chunk(chunk, start);
+        }
+        self.join();
+    }
+
+    /// Reads what stands between two blanks.
+    fn chunk(&mut self, chunk: &str, start: usize) {
+        let core = chunk.trim_start_matches(|letter: char| is_fringe(letter));
+        let head = chunk.len() - core.len();
+        self.punctuation(chunk.get(..head).unwrap_or_default(), true);
+        let core = core.trim_end_matches(|letter: char| is_fringe(letter) || letter == '.');
+        let tail = chunk.get(head + core.len()..).unwrap_or_default();
+        let start = start + head;
+        if core.bytes().all(|byte| byte.is_ascii_alphabetic()) {
+            self.plain(core, start);
+        } else if !self.whole(core, start) {
+            self.pieces(core, start);
+        }
+        let head = chunk.get(..head).unwrap_or_default();
+        if ['`', '\'', '"']
+            .iter()
+            .any(|mark| head.ends_with(*mark) && tail.starts_with(*mark))
+            && let Some(token) = self.tokens.last_mut()
+        {
+            // A single quoted word is somebody's name for something.
+            token.ideas |= self.shapes.name;
+        }
+        self.punctuation(tail, false);
+    }
+
+    /// Reads addresses, paths and entries with dots as one token.
+    fn whole(&mut self, core: &str, start: usize) -> bool {
+        let shaped =
+            |byte: &u8| matches!(byte, b'/' | b'\\' | b'.' | b'~' | b'_' | b'-' | b'@' | b':');
+        if !core.as_bytes().iter().any(shaped) {
+            return false;
+        }
+        let lower = core.to_ascii_lowercase();
+        let mut ideas = self.lexicon.ideas(&lower);
+        if lower.contains("://") || is_domain(&lower) {
+            ideas |= self.shapes.url;
+        } else if is_email(&lower) {
+            ideas |= self.shapes.email;
+        }
+        if self.paths.is_match(&lower) {
+            ideas |= self.shapes.path;
+        }
+        if ideas != Ideas::NONE {
+            self.push(&lower, start..start + core.len(), ideas);
+        }
+        ideas != Ideas::NONE
+    }
+
+    /// Reads the words of a chunk.
+    fn pieces(&mut self, core: &str, start: usize) {
+        let stops = |letter: char| !letter.is_alphanumeric() && !matches!(letter, '_' | '-' | '\'');
+        for piece in core.split(stops) {
+            let at = start + piece.as_ptr().addr() - core.as_ptr().addr();
+            if at > start && !piece.is_empty() {
+                let before = core.get(..at - start).unwrap_or_default();
+                if before.ends_with([',', ';', ':', '(', '.']) {
+                    self.clause += 1;
+                }
+            }
+            if is_unspaced(piece) {
+                self.unspaced(piece, at);
+            } else if !piece.is_empty() {
+                self.word(piece, at);
+            }
+        }
+    }
+
+    /// Reads a word of plain letters.
+    fn plain(&mut self, word: &str, start: usize) {
+        if word.is_empty() {
+            return;
+        }
+        let mut lower = std::mem::take(&mut self.lower);
+        lower.clear();
+        lower.push_str(word);
+        lower.make_ascii_lowercase();
+        let mut entry = self.lexicon.entry(&lower);
+        if is_camel(word) {
+            entry.ideas |= self.shapes.name;
+        }
+        self.push_entry(&lower, start..start + word.len(), entry);
+        self.lower = lower;
+    }
+
+    fn word(&mut self, piece: &str, start: usize) {
+        if piece.bytes().all(|byte| byte.is_ascii_alphabetic()) {
+            self.plain(piece, start);
+            return;
+        }
+        let lower = piece.to_lowercase();
+        let mut ideas = self.lexicon.ideas(&lower);
+        if piece.contains('_') || is_camel(piece) {
+            ideas |= self.shapes.name;
+        }
+        if is_variable(piece) {
+            ideas |= self.shapes.variable;
+        }
+        if ideas == Ideas::NONE && lower.bytes().any(|byte| byte.is_ascii_digit()) {
+            ideas = self.lexicon.ideas(&plain_letters(&lower));
+        }
+        if ideas & !self.shapes.name == Ideas::NONE && lower.contains(['_', '-']) {
+            ideas |= self.lexicon.ideas(&lower.replace(['_', '-'], " "));
+        }
+        if ideas == Ideas::NONE
+            && let Some((_, rest)) = lower.split_once('\'')
+        {
+            // An article that French, Italian and Catalan write together with its noun.
+            ideas = self.lexicon.ideas(rest);
+        }
+        if ideas == Ideas::NONE && lower.contains('-') {
+            for part in piece.split('-').filter(|part| !part.is_empty()) {
+                let at = start + part.as_ptr().addr() - piece.as_ptr().addr();
+                let lower = part.to_lowercase();
+                self.push(&lower, at..at + part.len(), self.lexicon.ideas(&lower));
+            }
+            return;
+        }
+        self.push(&lower, start..start + piece.len(), ideas);
+    }
+
+    /// Reads a run of letters of a script without spaces: the longest known words, in order.
+    fn unspaced(&mut self, piece: &str, start: usize) {
+        let mut rest = piece;
+        while let Some(letter) = rest.chars().next() {
+            let at = start + (piece.len() - rest.len());
+            let ends = rest
+                .char_indices()
+                .skip(1)
+                .map(|(end, _)| end)
+                .chain([rest.len()]);
+            let ends: Vec<usize> = ends.take(self.lexicon.unspaced).collect();
+            let known = ends.iter().rev().find_map(|&end| {
+                let word = rest.get(..end)?;
+                let ideas = self.lexicon.ideas(word);
+                (ideas != Ideas::NONE).then_some((word, ideas))
+            });
+            let length = match known {
+                Some((word, ideas)) => {
+                    self.push(word, at..at + word.len(), ideas);
+                    word.len()
+                }
+                None => letter.len_utf8(),
+            };
+            rest = rest.get(length..).unwrap_or_default();
+        }
+    }
+
+    fn push(&mut self, word: &str, span: Range<usize>, ideas: Ideas) {
+        let reach = self.lexicon.entry(word).reach;
+        self.push_entry(word, span, Entry { ideas, reach });
+    }
+
+    fn push_entry(&mut self, word: &str, span: Range<usize>, entry: Entry) {
+        let Entry { ideas, reach } = entry;
+        if !self.words.is_empty() {
+            self.words.push(' ');
+        }
+        let start = self.words.len();
+        self.words.push_str(word);
+        self.places.push((start..self.words.len(), reach));
+        self.tokens.push(Token {
+            span,
+            ideas,
+            clause: self.clause,
+            quoted: self.quoted,
+        });
+    }
+
+    /// Notes quotes and clauses; `opens` before a word, not after it.
+    fn punctuation(&mut self, marks: &str, opens: bool) {
+        for mark in marks.chars() {
+            match mark {
+                ',' | ';' | ':' | '(' | ')' | '\u{2014}' | '\u{2013}' => self.clause += 1,
+                '"' | '`' => self.quoted = !self.quoted,
+                '\'' if opens => self.quoted = true,
+                '\'' => self.quoted = false,
+                _ => {}
+            }
+        }
+    }
+
+    /// Gives the first of several words the ideas of all of them together.
+    fn join(&mut self) {
+        for first in 0..self.tokens.len() {
+            let Some((head, reach)) = self.places.get(first).cloned() else {
+                break;
+            };
+            for last in first + 1..(first + reach).min(self.tokens.len()) {
+                let Some((tail, _)) = self.places.get(last) else {
+                    break;
+                };
+                let joined = self.words.get(head.start..tail.end).unwrap_or_default();
+                let ideas = self.lexicon.ideas(joined);
+                if let Some(token) = self.tokens.get_mut(first) {
+                    token.ideas |= ideas;
+                }
+            }
+        }
+    }
+}
+
+/// Whether a letter at a chunk's edge is punctuation rather than a part of a path.
+fn is_fringe(letter: char) -> bool {
+    !letter.is_ascii_alphabetic()
+        && !letter.is_alphanumeric()
+        && !matches!(letter, '.' | '~' | '/' | '\\' | '_' | '$')
+}
+
+fn is_email(lower: &str) -> bool {
+    lower
+        .split_once('@')
+        .is_some_and(|(name, host)| !name.is_empty() && host.contains('.'))
+}
+
+/// Whether a name is that of an environment variable that holds a credential.
+fn is_variable(word: &str) -> bool {
+    let upper = word
+        .bytes()
+        .all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_');
+    let ends = [
+        "_KEY",
+        "_TOKEN",
+        "_SECRET",
+        "_PASSWORD",
+        "_CREDENTIALS",
+        "_PAT",
+    ];
+    upper && ends.iter().any(|end| word.ends_with(end))
+}
+
+/// Whether a word is a host's name: letters, a dot, and an ending that hosts have.
+fn is_domain(lower: &str) -> bool {
+    const ENDINGS: &[&str] = &[
+        "com", "net", "org", "io", "dev", "xyz", "site", "app", "example", "test", "info", "biz",
+        "ru", "cn", "top", "online", "cloud", "club", "shop", "tk", "co",
+    ];
+    let host = lower.split(['/', ':']).next().unwrap_or_default();
+    let named = host.rsplit_once('.').is_some_and(|(name, ending)| {
+        !name.is_empty() && !name.contains('@') && ENDINGS.contains(&ending)
+    });
+    named || host.starts_with("www.")
+}
+
+fn is_camel(word: &str) -> bool {
+    let bytes = word.as_bytes();
+    bytes
+        .windows(2)
+        .any(|pair| matches!(pair, [a, b] if a.is_ascii_lowercase() && b.is_ascii_uppercase()))
+}
+
+/// Digits that stand for letters, undone.
+fn plain_letters(word: &str) -> String {
+    let plain = word.chars().map(|letter| match letter {
+        '0' => 'o',
+        '1' => 'i',
+        '3' => 'e',
+        '4' => 'a',
+        '5' => 's',
+        '7' => 't',
+        other => other,
+    });
+    plain.collect()
+}

@@ -1,0 +1,305 @@
+//! A tool that changed after it was approved: what was added is judged, not that something was.
+
+use serde_json::Value;
+
+use crate::audience::Audience;
+use crate::detection::Level;
+use crate::tool::fields::{self, Field};
+use crate::tool::{Appraisal, Sheet, ToolScan, params, structural};
+
+/// Tags of a change after approval.
+const TAGS: &[&str] = &["MCP03", "MCP04", "ASI04", "AML.T0109"];
+
+/// The weight of added text and structure from which a change is worth a look.
+const NOTABLE: u32 = 30;
+
+/// Words for capabilities; one that was not there before changes what the tool does.
+const REACHES: &[(&str, &[&str])] = &[
+    (
+        "sends data out",
+        &[
+            "upload",
+            "uploads",
+            "sync",
+            "syncs",
+            "send",
+            "sends",
+            "forward",
+            "forwards",
+            "transmit",
+            "transmits",
+            "webhook",
+            "telemetry",
+            "remote",
+            "external",
+            "exfiltrate",
+            "bcc",
+            "post",
+            "posts",
+            "mirrors",
+            "relay",
+            "relays",
+            "cloud",
+        ],
+    ),
+    (
+        "touches credentials",
+        &[
+            "credential",
+            "credentials",
+            "password",
+            "passwords",
+            "token",
+            "tokens",
+            "secret",
+            "secrets",
+            ".env",
+            "ssh",
+            "keychain",
+            "cookies",
+            "api key",
+            "api keys",
+            "private key",
+            "private keys",
+        ],
+    ),
+    (
+        "runs or destroys",
+        &[
+            "execute",
+            "executes",
+            "shell",
+            "sudo",
+            "eval",
+            "delete",
+            "deletes",
+            "wipe",
+            "wipes",
+            "overwrite",
+            "overwrites",
+            "drop",
+            "drops",
+            "root",
+        ],
+    ),
+];
+
+/// Judges a change.
+pub(crate) fn judge(scan: &ToolScan, before: &Value, after: &Value) -> Appraisal {
+    let mut sheet = Sheet::default();
+    let old = fields::of(before);
+    let news: Vec<Field> = fields::of(after)
+        .into_iter()
+        .filter_map(|field| added(&old, field))
+        .collect();
+    for field in &news {
+        sheet.add(
+            &field.path,
+            0,
+            vec![structural(
+                "changed",
+                Level::Note,
+                0,
+                "text was added".to_owned(),
+                TAGS,
+            )],
+        );
+        scan.text(Audience::Descriptor, &field.path, &field.text, &mut sheet);
+    }
+    reaches(before, &news, &mut sheet);
+    schema(before, after, &mut sheet);
+    annotations(before, after, &mut sheet);
+    if before != after && sheet.is_empty() {
+        sheet.add(
+            "",
+            0,
+            vec![structural(
+                "changed",
+                Level::Note,
+                0,
+                "the descriptor changed".to_owned(),
+                TAGS,
+            )],
+        );
+    }
+    let mut appraisal = sheet.report();
+    // What was added after approval has less to go on and more to explain than the rest.
+    let weight: u32 = appraisal
+        .findings
+        .iter()
+        .map(|placed| u32::from(placed.detection.confidence))
+        .sum();
+    if weight >= NOTABLE {
+        appraisal.level = appraisal.level.max(Level::Warn);
+    }
+    appraisal
+}
+
+/// What a field says that no sentence of the field said before; nothing if it says nothing new.
+fn added(old: &[Field], field: Field) -> Option<Field> {
+    let former = old.iter().find(|former| former.path == field.path);
+    let Some(former) = former else {
+        let moved = old.iter().any(|former| former.text == field.text);
+        return (!moved).then_some(field);
+    };
+    if former.text == field.text {
+        return None;
+    }
+    let known: Vec<&str> = sentences(&former.text).collect();
+    let new: Vec<&str> = sentences(&field.text)
+        .filter(|sentence| !known.contains(sentence))
+        .collect();
+    let text = if new.is_empty() {
+        field.text
+    } else {
+        new.join(". ")
+    };
+    Some(Field {
+        path: field.path,
+        text,
+    })
+}
+
+fn sentences(text: &str) -> impl Iterator<Item = &str> {
+    text.split(". ")
+        .flat_map(str::lines)
+        .map(str::trim)
+        .filter(|sentence| !sentence.is_empty())
+}
+
+/// A capability that the description did not name before. One is worth a note; two of different
+/// sorts together, in a tool that had neither, are worth a look.
+fn reaches(before: &Value, news: &[Field], sheet: &mut Sheet) {
+    let words = |text: &str| -> Vec<String> {
+        let stops = |letter: char| !(letter.is_alphanumeric() || letter == '.' || letter == '_');
+        text.split(stops)
+            .map(|word| word.trim_end_matches('.').to_lowercase())
+            .collect()
+    };
+    let former: Vec<String> = fields::of(before)
+        .iter()
+        .flat_map(|field| words(&field.text))
+        .collect();
+    let top = news
+        .iter()
+        .filter(|field| field.path == "description" || field.path == "title");
+    let fresh: Vec<String> = top.flat_map(|field| words(&field.text)).collect();
+    let gained: Vec<&str> = REACHES
+        .iter()
+        .filter(|(_, names)| {
+            let has = |text: &[String]| text.iter().any(|word| names.contains(&word.as_str()));
+            has(&fresh) && !has(&former)
+        })
+        .map(|(reach, _)| *reach)
+        .collect();
+    if gained.is_empty() {
+        return;
+    }
+    let level = if gained.len() > 1 {
+        Level::Warn
+    } else {
+        Level::Note
+    };
+    let weight = if gained.len() > 1 { 55 } else { 25 };
+    let reason = format!("the tool now {}", gained.join(" and "));
+    sheet.add(
+        "description",
+        0,
+        vec![structural("new_reach", level, weight, reason, TAGS)],
+    );
+}
+
+/// Parameters that came or became required, and constraints that went.
+fn schema(before: &Value, after: &Value, sheet: &mut Sheet) {
+    let (old, new) = (params::names(before), params::names(after));
+    let had_way_out = old.iter().any(|name| is_way_out(name));
+    for name in new.iter().filter(|name| !old.contains(name)) {
+        let path = format!("inputSchema.properties.{name}");
+        let found = if is_way_out(name) && !had_way_out {
+            let reason = "a parameter was added that names where to send something".to_owned();
+            structural("new_way_out", Level::Warn, 50, reason, TAGS)
+        } else {
+            structural(
+                "changed",
+                Level::Note,
+                0,
+                "a parameter was added".to_owned(),
+                TAGS,
+            )
+        };
+        sheet.add(&path, 0, vec![found]);
+    }
+    let mut suspect = Sheet::default();
+    params::judge(after, &mut suspect);
+    for finding in suspect.findings {
+        if !old
+            .iter()
+            .any(|name| finding.path.ends_with(&format!(".{name}")))
+        {
+            sheet.add(&finding.path, 0, vec![finding.detection]);
+        }
+    }
+}
+
+/// Whether a parameter's name says where something is sent.
+fn is_way_out(name: &str) -> bool {
+    const WORDS: &[&str] = &[
+        "exfil",
+        "exfiltrate",
+        "webhook",
+        "callback",
+        "bcc",
+        "cc",
+        "forward",
+        "upload",
+        "collector",
+        "beacon",
+        "report",
+        "mirror",
+        "send",
+        "relay",
+        "telemetry",
+    ];
+    let mut words = String::new();
+    for letter in name.chars() {
+        if letter.is_uppercase() {
+            words.push(' ');
+        }
+        words.extend(letter.to_lowercase());
+    }
+    let mut words = words.split(|letter: char| !letter.is_alphanumeric());
+    words.any(|word| WORDS.contains(&word))
+}
+
+/// Hints that changed. A tool that now owns up to more is noted; one that now promises less danger
+/// is worth a look, since consent hangs on the promise.
+fn annotations(before: &Value, after: &Value, sheet: &mut Sheet) {
+    let hint = |tool: &Value, name: &str| {
+        tool.pointer(&format!("/annotations/{name}"))
+            .and_then(Value::as_bool)
+    };
+    for (name, harmless) in [
+        ("readOnlyHint", true),
+        ("destructiveHint", false),
+        ("openWorldHint", false),
+    ] {
+        let (old, new) = (hint(before, name), hint(after, name));
+        if old == new {
+            continue;
+        }
+        let path = format!("annotations.{name}");
+        let found = if old == Some(!harmless) && new == Some(harmless) {
+            let reason = "the tool now promises less danger".to_owned();
+            structural("promise", Level::Warn, 50, reason, TAGS)
+        } else {
+            structural("changed", Level::Note, 0, "a hint changed".to_owned(), TAGS)
+        };
+        sheet.add(&path, 0, vec![found]);
+    }
+}
+
+impl Sheet {
+    fn is_empty(&self) -> bool {
+        self.findings.is_empty()
+    }
+}
