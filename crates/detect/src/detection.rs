@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
 use mcpproxy_core::{Masked, Severity};
 
@@ -20,12 +20,14 @@ pub struct Detection {
     pub category: Category,
     /// How bad it is if true.
     pub severity: Severity,
-    /// How sure the rule is, in percent.
+    /// How sure the rule is, in percent; shown as a fraction of one.
+    #[serde(serialize_with = "fraction")]
     pub confidence: u8,
     /// What it amounts to when it stands alone.
     pub level: Level,
     /// Where it stands in the text that was given, in bytes: the whole encoded run if it was found
     /// in a decoded view.
+    #[serde(flatten)]
     pub span: Range<usize>,
     /// The decodings it was seen through, outermost first; empty for plain text.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -37,6 +39,14 @@ pub struct Detection {
     /// Ids in public taxonomies: OWASP MCP and ASI, MITRE ATLAS.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     pub tags: &'static [&'static str],
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde hands fields by reference"
+)]
+fn fraction<S: Serializer>(percent: &u8, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_f64(f64::from(*percent) / 100.0)
 }
 
 /// What a detection amounts to by itself.

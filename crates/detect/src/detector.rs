@@ -10,14 +10,20 @@ use std::ops::{ControlFlow, Range};
 
 use mcpproxy_core::{Masked, Severity};
 use mcpproxy_text::decode::{self, Budget, Coding, Limit, View};
-use mcpproxy_text::{Limits, check, visit};
+use mcpproxy_text::{LeafKind, Limits, check, visit};
 
 use crate::allow::{Allow, Case};
+use crate::audience::Audience;
 use crate::custom::Custom;
 use crate::detection::{Category, Detection, Level, Scan};
 use crate::error::DetectError;
+use crate::files::Files;
+use crate::hidden::Hidden;
+use crate::hostile::Hostile;
 use crate::merge::merge;
+use crate::pii::Pii;
 use crate::report::{Found, Reason, Report};
+use crate::secrets::Secrets;
 use crate::settings::Settings;
 
 /// Detections after which a message is bad enough to stop reading.
@@ -31,6 +37,7 @@ const SHORTEST_CODED: usize = 8;
 /// Looks through texts and messages with every scanner that is switched on.
 pub struct Detector {
     scanners: Vec<Box<dyn Scan>>,
+    hostile: Option<Hostile>,
     allow: Allow,
     settings: Settings,
     budget: Budget,
@@ -43,6 +50,8 @@ pub struct Context<'a> {
     pub tool: Option<&'a str>,
     /// Which way it goes.
     pub direction: Direction,
+    /// Where a model reads it, if one does: only then is it looked through for orders.
+    pub audience: Option<Audience>,
 }
 
 /// Which way a text goes.
@@ -68,6 +77,22 @@ impl fmt::Debug for Detector {
 }
 
 impl Detector {
+    /// Makes a detector with all scanners there are.
+    pub fn new(settings: &Settings) -> Result<Self, DetectError> {
+        let secrets = Secrets::new(settings.entropy_threshold)?;
+        let scanners: Vec<Box<dyn Scan>> = vec![
+            Box::new(secrets),
+            Box::new(Pii::new()),
+            Box::new(Files::new()?),
+        ];
+        let hostile = Some(Hostile::new(Audience::Result)?);
+        let detector = Self::with(scanners, settings)?;
+        Ok(Self {
+            hostile,
+            ..detector
+        })
+    }
+
     /// Puts scanners together with what the settings add and take away.
     pub fn with(
         mut scanners: Vec<Box<dyn Scan>>,
@@ -78,6 +103,7 @@ impl Detector {
         }
         Ok(Self {
             scanners,
+            hostile: None,
             allow: Allow::new(settings)?,
             settings: settings.clone(),
             budget: Budget::default(),
@@ -94,7 +120,7 @@ impl Detector {
         let mut pass = self.pass(context);
         if pass.is_on(text.len()) {
             // A text ends where its bound is, so there is nothing to break off.
-            pass.leaf(text, 0..text.len(), &"").is_break();
+            pass.leaf(text, 0..text.len(), &"", None).is_break();
         }
         pass.report
     }
@@ -107,9 +133,22 @@ impl Detector {
         }
         let mut pass = self.pass(context);
         if pass.is_on(raw.len()) {
-            visit(raw, |leaf| pass.leaf(&leaf.text, leaf.span, &leaf.path));
+            visit(raw, |leaf| {
+                let name = match leaf.kind {
+                    LeafKind::Text | LeafKind::Number => leaf.path.name(),
+                    LeafKind::Key => None,
+                };
+                pass.leaf(&leaf.text, leaf.span, &leaf.path, name.as_deref())
+            });
         }
         pass.report
+    }
+
+    /// Adds the orders to a model in a text that one reads.
+    fn orders(&self, text: &str, audience: Option<Audience>, out: &mut Vec<Detection>) {
+        if let (Some(hostile), Some(audience)) = (&self.hostile, audience) {
+            hostile.for_audience(audience).scan(text, out);
+        }
     }
 
     /// Drops what is switched off or allowed.
@@ -185,7 +224,13 @@ impl Pass<'_> {
     }
 
     /// Scans one leaf and what is encoded in it.
-    fn leaf(&mut self, text: &str, leaf: Range<usize>, path: &dyn fmt::Display) -> ControlFlow<()> {
+    fn leaf(
+        &mut self,
+        text: &str,
+        leaf: Range<usize>,
+        path: &dyn fmt::Display,
+        name: Option<&str>,
+    ) -> ControlFlow<()> {
         let end = text.floor_char_boundary(text.len().min(self.room));
         let (text, rest) = text.split_at_checked(end).unwrap_or((text, ""));
         self.room -= text.len().min(self.room);
@@ -198,7 +243,7 @@ impl Pass<'_> {
         if text.is_empty() {
             return ControlFlow::Continue(());
         }
-        self.plain(text, path);
+        self.plain(text, path, name);
         // A short word has nothing encoded in it.
         if text.len() >= SHORTEST_CODED {
             self.views(text, path);
@@ -210,10 +255,18 @@ impl Pass<'_> {
         self.keep(&leaf, path)
     }
 
-    fn plain(&mut self, text: &str, path: &dyn fmt::Display) {
+    fn plain(&mut self, text: &str, path: &dyn fmt::Display, name: Option<&str>) {
         for scanner in &self.detector.scanners {
             scanner.scan(text, &mut self.scratch);
+            if let Some(name) = name {
+                scanner.scan_keyed(name, text, &mut self.scratch);
+            }
         }
+        if let Some(audience) = self.context.audience {
+            Hidden::new(audience).scan(text, &mut self.scratch);
+        }
+        self.detector
+            .orders(text, self.context.audience, &mut self.scratch);
         self.detector
             .sift(&mut self.scratch, text, path, self.context.tool);
         merge(&mut self.scratch);
@@ -246,6 +299,8 @@ impl Pass<'_> {
         for scanner in &self.detector.scanners {
             scanner.scan(&view.text, &mut self.inner);
         }
+        let audience = self.context.audience;
+        self.detector.orders(&view.text, audience, &mut self.inner);
         if self.inner.is_empty() {
             return;
         }

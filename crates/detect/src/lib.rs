@@ -5,6 +5,7 @@
 
 pub mod allow;
 pub mod audience;
+pub mod case;
 pub mod confusable;
 mod custom;
 pub mod detection;
@@ -26,6 +27,7 @@ pub mod tool;
 pub mod verdict;
 
 pub use audience::Audience;
+pub use case::Judgement;
 pub use detection::{Category, Detection, Level, Scan};
 pub use detector::{Context, Detector, Direction};
 pub use error::DetectError;
@@ -37,5 +39,5 @@ pub use report::{Coverage, Found, Reason, Report, Unread};
 pub use sanitize::{Sanitized, sanitize};
 pub use secrets::Secrets;
 pub use settings::Settings;
-pub use tool::{Peer, ToolScan};
+pub use tool::{Inspector, Peer};
 pub use verdict::verdict;

@@ -5,9 +5,9 @@ use serde_json::Value;
 use crate::audience::Audience;
 use crate::detection::Level;
 use crate::tool::fields::{self, Field};
-use crate::tool::{Appraisal, Sheet, ToolScan, structural};
+use crate::tool::{Appraisal, Inspector, Sheet, structural};
 
-impl ToolScan {
+impl Inspector {
     /// Scans what an upstream says about itself.
     pub fn instructions(&self, text: &str) -> Appraisal {
         self.text_for(Audience::Instructions, "instructions", text)

@@ -11,25 +11,25 @@ mod peers;
 mod tests;
 
 use std::borrow::Cow;
-use std::ops::Range;
 
 use mcpproxy_core::{Masked, Severity};
 use serde::Serialize;
 use serde_json::Value;
 
 use crate::audience::Audience;
-use crate::detection::{Category, Detection, Level, Scan};
+use crate::detection::{Category, Detection, Level};
+use crate::detector::{Context, Detector, Direction};
 use crate::error::DetectError;
-use crate::hidden::{self, Hidden};
-use crate::hostile::Hostile;
 use crate::sanitize::sanitize;
+use crate::settings::Settings;
 use crate::verdict::verdict;
 pub use peers::Peer;
 
 /// A detection and the field it was made in.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Placed {
-    /// The field, as `inputSchema.properties.path.description`.
+    /// The field, as `inputSchema.properties.path.description`; empty for a bare text.
+    #[serde(rename = "field_path", skip_serializing_if = "String::is_empty")]
     pub path: String,
     /// What was seen there; its span is within the field's text.
     #[serde(flatten)]
@@ -45,17 +45,23 @@ pub struct Appraisal {
     pub findings: Vec<Placed>,
 }
 
-/// The scanner for descriptors and messages. Cheap to clone.
-#[derive(Clone, Debug)]
-pub struct ToolScan {
-    hostile: Hostile,
+/// The detector for whole things of the protocol: descriptors, changes of descriptors, results,
+/// instructions, messages.
+#[derive(Debug)]
+pub struct Inspector {
+    detector: Detector,
 }
 
-impl ToolScan {
-    /// Builds the scanner from the embedded rules.
-    pub fn new() -> Result<Self, DetectError> {
-        let hostile = Hostile::new(Audience::Descriptor)?;
-        Ok(Self { hostile })
+impl Inspector {
+    /// Puts the scanners together.
+    pub fn new(settings: &Settings) -> Result<Self, DetectError> {
+        let detector = Detector::new(settings)?;
+        Ok(Self { detector })
+    }
+
+    /// Returns the detector for texts that no model reads.
+    pub fn detector(&self) -> &Detector {
+        &self.detector
     }
 
     /// Scans a descriptor as `tools/list` gives it.
@@ -87,45 +93,45 @@ impl ToolScan {
         sheet.report()
     }
 
-    /// Adds what one text holds: as it stands, and as the texts hidden in it.
+    /// Adds what one text holds: as it stands, as what is encoded in it, and without the escapes
+    /// that tear its words apart.
     pub(crate) fn text(&self, audience: Audience, path: &str, text: &str, sheet: &mut Sheet) {
-        let hostile = self.hostile.for_audience(audience);
-        let mut found = Vec::new();
-        Hidden::new(audience).scan(text, &mut found);
-        hostile.scan(text, &mut found);
+        let context = Context {
+            audience: Some(audience),
+            ..Context::default()
+        };
+        let report = self.detector.text_in(text, context);
+        let mut found: Vec<_> = report
+            .detections
+            .into_iter()
+            .map(|one| one.detection)
+            .collect();
         if text.contains('\u{1b}') {
-            // Escapes between words hide nothing from `hostile`, escapes inside them do.
-            let clean = sanitize(text);
-            through(
-                "escapes",
-                &(0..text.len()),
-                &clean.text,
-                &hostile,
-                &mut found,
-            );
-        }
-        for view in hidden::views(text) {
-            through(&view.via, &view.span, &view.text, &hostile, &mut found);
+            let clean = self.detector.text_in(&sanitize(text).text, context);
+            found.extend(clean.detections.into_iter().map(|one| Detection {
+                span: 0..text.len(),
+                via: vec![Cow::Borrowed("escapes")],
+                ..one.detection
+            }));
         }
         sheet.add(path, text.len(), found);
     }
-}
 
-/// Adds what a hidden text says, at the place of what carries it.
-fn through(
-    via: &str,
-    span: &Range<usize>,
-    text: &str,
-    hostile: &Hostile,
-    out: &mut Vec<Detection>,
-) {
-    let mut found = Vec::new();
-    hostile.scan(text, &mut found);
-    out.extend(found.into_iter().map(|one| Detection {
-        span: span.clone(),
-        via: vec![Cow::Owned(via.to_owned())],
-        ..one
-    }));
+    /// Scans the arguments of a call.
+    pub fn arguments(&self, arguments: &Value) -> Appraisal {
+        let context = Context {
+            audience: Some(Audience::Arguments),
+            direction: Direction::Request,
+            ..Context::default()
+        };
+        let report = self.detector.json(&arguments.to_string(), context);
+        let mut sheet = Sheet::default();
+        for found in report.detections {
+            let length = found.leaf.len();
+            sheet.add(&found.path, length, vec![found.detection]);
+        }
+        sheet.report()
+    }
 }
 
 /// What was seen so far, field after field.
@@ -141,7 +147,11 @@ pub(crate) struct Sheet {
 impl Sheet {
     /// Adds the detections of a field that is `length` bytes long.
     pub(crate) fn add(&mut self, path: &str, length: usize, found: Vec<Detection>) {
-        for detection in found {
+        for mut detection in found {
+            // Whose data it is says nothing about what a text wants: it is told, not warned of.
+            if matches!(detection.category, Category::Pii | Category::CreditCard) {
+                detection.level = Level::Note;
+            }
             let span = self.length + detection.span.start..self.length + detection.span.end;
             self.joined.push(Detection {
                 span,

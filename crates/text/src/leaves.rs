@@ -59,6 +59,18 @@ enum Step {
     Object(Option<Range<usize>>),
 }
 
+impl<'a> Trail<'a, '_> {
+    /// Returns the name of the field that the leaf is the value of; elements of an array go by the
+    /// name of the array.
+    pub fn name(&self) -> Option<Cow<'a, str>> {
+        let named = self.steps.iter().rev().find_map(|step| match step {
+            Step::Object(key) => Some(key.clone()),
+            Step::Array(_) => None,
+        })?;
+        Some(unescape(self.text.get(named?)?))
+    }
+}
+
 impl fmt::Display for Trail<'_, '_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut first = true;

