@@ -3,13 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use mcpproxy_classify::Classification;
 use mcpproxy_core::{
     Askable, Call, CallId, Clock as _, Declared, Door, Durability, FlowScope, Id128, MessageKind,
     Outcome, Principal, SessionBasis, SessionKey, SinkFault, Status, ToolName, ToolRef, UpstreamId,
     Wire,
 };
 use mcpproxy_engine::{Before, Engine, EngineSettings};
-use mcpproxy_policy::settings::{Classification, FlowPolicy, FlowTracking};
+use mcpproxy_policy::settings::{FlowPolicy, FlowTracking};
 use mcpproxy_testkit::{FixedClock, HangingSink};
 use tokio::time::Instant;
 
