@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::header::{ACCEPT, ALLOW, CONTENT_TYPE};
+use http::header::{ACCEPT, ALLOW, CONTENT_ENCODING, CONTENT_TYPE};
 use http::{HeaderMap, HeaderValue, Method, Request, StatusCode};
 use http_body::Body;
 use mcpproxy_core::Principal;
@@ -106,16 +106,19 @@ where
     }
 }
 
+/// Tells whether a body is JSON as it stands: another coding or character set would be read in two
+/// ways.
 fn is_json(headers: &HeaderMap) -> bool {
+    let mut encodings = headers.get_all(CONTENT_ENCODING).iter();
+    let plain = encodings.all(|one| one.as_bytes().eq_ignore_ascii_case(b"identity"));
     let value = headers
         .get(CONTENT_TYPE)
         .and_then(|value| value.to_str().ok());
-    value.is_some_and(|value| {
-        value
-            .trim_start()
-            .to_ascii_lowercase()
-            .starts_with("application/json")
-    })
+    let value = value.unwrap_or_default().to_ascii_lowercase();
+    let mut parts = value.split(';').map(str::trim);
+    let json = parts.next() == Some("application/json");
+    let charset = parts.find_map(|part| part.strip_prefix("charset="));
+    plain && json && charset.is_none_or(|charset| charset.trim_matches('"') == "utf-8")
 }
 
 fn accepts(headers: &HeaderMap) -> bool {

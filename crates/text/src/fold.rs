@@ -14,8 +14,19 @@ pub fn fold(name: &str) -> Cow<'_, str> {
         }
         return Cow::Borrowed(name);
     }
-    let lower: String = name.nfkc().flat_map(char::to_lowercase).collect();
+    let seen = name.nfkc().filter(|char| !is_ignorable(*char));
+    let lower: String = seen.flat_map(char::to_lowercase).collect();
     Cow::Owned(lower.nfkc().collect())
+}
+
+/// Characters that are not seen and that a reader who folds case drops (Unicode,
+/// `Default_Ignorable_Code_Point`).
+fn is_ignorable(char: char) -> bool {
+    matches!(char,
+        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}'
+        | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
+        | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}'
+        | '\u{fff0}'..='\u{fff8}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
 }
 
 /// Finds two different names among `names` that fold to the same.
