@@ -5,7 +5,7 @@ mod streams;
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::net::Shutdown;
-use std::os::fd::AsFd as _;
+use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::thread;
@@ -14,11 +14,14 @@ use anyhow::Result;
 use mcpproxy_core::Principal;
 use mcpproxy_gateway::lines;
 use mcpproxy_gateway::settings::RoutingMode;
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::Errno;
 
 use crate::args::{Global, Mode, Stdio};
 use crate::commands::{client, serve};
 use crate::daemon::{Daemon, flags};
 use crate::exit::{Exit, failed};
+use crate::output;
 
 /// Bytes passed on in one go at most.
 const PIECE: usize = 64 * 1024;
@@ -78,7 +81,7 @@ fn bridge(global: &Global, mode: Option<Mode>) -> Result<Exit> {
     let input = File::from(io::stdin().as_fd().try_clone_to_owned()?);
     let mut output = File::from(io::stdout().as_fd().try_clone_to_owned()?);
     // It may wait for input for ever; the process ends without it.
-    thread::spawn(move || {
+    let sending = thread::spawn(move || {
         let passed = pass(input, &to);
         // The gateway answers what is in flight and closes; until then answers are passed on.
         drop(to.shutdown(Shutdown::Write));
@@ -90,6 +93,9 @@ fn bridge(global: &Global, mode: Option<Mode>) -> Result<Exit> {
         // it said was passed on by then.
         Err(fault) if fault.kind() == io::ErrorKind::ConnectionReset => {}
         passed => passed?,
+    }
+    if !sending.is_finished() {
+        output::note("the gateway ended the connection");
     }
     Ok(Exit::Fine)
 }
@@ -124,16 +130,39 @@ fn open(socket: &Path, path: &str) -> Result<(UnixStream, Vec<u8>)> {
     Ok((stream, early))
 }
 
-/// Passes bytes on as they come, until there are no more.
-fn pass(mut from: impl Read, mut to: impl Write) -> io::Result<()> {
+/// Passes bytes on as they come, until there are no more. Whoever started the bridge may have set
+/// its streams not to wait.
+fn pass(mut from: impl Read + AsFd, mut to: impl Write + AsFd) -> io::Result<()> {
     let mut piece = vec![0; PIECE];
     loop {
         let read = match from.read(&mut piece) {
             Ok(0) => return Ok(()),
             Ok(read) => read,
             Err(fault) if fault.kind() == io::ErrorKind::Interrupted => continue,
+            Err(fault) if fault.kind() == io::ErrorKind::WouldBlock => {
+                wait(&from, PollFlags::IN)?;
+                continue;
+            }
             Err(fault) => return Err(fault),
         };
-        to.write_all(piece.get(..read).unwrap_or_default())?;
+        let mut rest = piece.get(..read).unwrap_or_default();
+        while !rest.is_empty() {
+            match to.write(rest) {
+                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Ok(written) => rest = rest.get(written..).unwrap_or_default(),
+                Err(fault) if fault.kind() == io::ErrorKind::Interrupted => {}
+                Err(fault) if fault.kind() == io::ErrorKind::WouldBlock => {
+                    wait(&to, PollFlags::OUT)?;
+                }
+                Err(fault) => return Err(fault),
+            }
+        }
+    }
+}
+
+fn wait(stream: &impl AsFd, until: PollFlags) -> io::Result<()> {
+    match poll(&mut [PollFd::new(stream, until)], None) {
+        Ok(_) | Err(Errno::INTR) => Ok(()),
+        Err(fault) => Err(fault.into()),
     }
 }

@@ -29,11 +29,11 @@ pub(crate) fn run(global: &Global, command: Token) -> Result<Exit> {
             });
             let made = request(global, Method::POST, "/tokens", Some(&body))?;
             output::note("this is the only time that the token is shown");
-            output::line(
-                made.get("token")
-                    .and_then(Value::as_str)
-                    .unwrap_or_default(),
-            )?;
+            let token = made.get("token").and_then(Value::as_str);
+            match global.format() {
+                Format::Table => output::line(token.unwrap_or_default())?,
+                form => output::rows(form, &["name", "token"], std::slice::from_ref(&made))?,
+            }
         }
         Token::List => {
             let tokens = request(global, Method::GET, "/tokens", None)?;
