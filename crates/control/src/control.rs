@@ -102,6 +102,18 @@ impl Control {
         }
     }
 
+    /// Says whether who was let in would be let in again: tokens are revoked and end.
+    pub fn is_valid(&self, who: &Principal) -> bool {
+        match who.kind {
+            PrincipalKind::Owner | PrincipalKind::Local => true,
+            PrincipalKind::Agent => {
+                self.tokens.refresh(self.clock.tick());
+                let name = who.name.strip_prefix(TOKEN);
+                name.is_some_and(|name| self.tokens.find(name, self.clock.wall()).is_some())
+            }
+        }
+    }
+
     /// Returns what is wrong with the files behind keys, tokens and orders, for status and doctor.
     pub fn problems(&self) -> Vec<String> {
         self.tokens.refresh(self.clock.tick());

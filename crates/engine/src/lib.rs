@@ -8,4 +8,4 @@ pub mod fields;
 pub mod stops;
 
 pub use engine::{Before, Engine, EngineSettings};
-pub use stops::{StopScope, Stops};
+pub use stops::{StopScope, Stops, is_named};

@@ -101,8 +101,13 @@ fn covers(scope: &StopScope, call: &Call) -> bool {
         StopScope::All => true,
         StopScope::Upstream(name) => *name == call.tool.upstream,
         StopScope::Session(id) => *id == call.session.id.to_string(),
-        StopScope::Principal(name) => **name == *call.who.name,
+        StopScope::Principal(name) => is_named(&call.who.name, name),
     }
+}
+
+/// Tells whether a principal goes by a name: the whole, or that of its token alone.
+pub fn is_named(principal: &str, name: &str) -> bool {
+    principal == name || principal.strip_prefix("token:") == Some(name)
 }
 
 #[cfg(test)]
@@ -115,5 +120,17 @@ mod tests {
             assert_eq!(text.parse::<StopScope>().unwrap().to_string(), text);
         }
         assert!("everything".parse::<StopScope>().is_err());
+    }
+
+    #[test]
+    fn a_token_goes_by_its_own_name_too() {
+        let check = |principal: &str, name: &str, expect: bool| {
+            assert_eq!(is_named(principal, name), expect, "{principal} {name}");
+        };
+        check("token:ci", "token:ci", true);
+        check("token:ci", "ci", true);
+        check("token:ci", "c", false);
+        check("local", "local", true);
+        check("local", "token:local", false);
     }
 }

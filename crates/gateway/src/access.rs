@@ -100,7 +100,7 @@ impl Access {
         &self,
         who: &Principal,
         upstream: &UpstreamId,
-        operation: Option<Operation>,
+        operation: Operation,
     ) -> Result<(), Failure> {
         // Only agents have a scope; one whose token was revoked has one that covers nothing.
         let Some(scope) = self.control.scope_of(who) else {
@@ -110,8 +110,6 @@ impl Access {
             .upstreams
             .as_ref()
             .is_none_or(|allowed| allowed.iter().any(|name| name == upstream.as_str()));
-        // A call that declares nothing may do anything.
-        let operation = operation.unwrap_or(Operation::Destructive);
         let operation_fits = scope
             .operations
             .as_ref()
@@ -174,6 +172,8 @@ fn check_origin(settings: &Settings, headers: &HeaderMap) -> Result<(), Denial> 
         let host = origin
             .strip_prefix("http://")
             .or_else(|| origin.strip_prefix("https://"));
+        // What stands before an `@` is no host, whatever it looks like.
+        let host = host.filter(|host| !host.contains('@'));
         let fits = host.is_some_and(|host| is_loopback_name(name_of(host)))
             || settings
                 .allowed_origins
@@ -254,6 +254,7 @@ mod tests {
         check("https://app.example", true);
         check("https://evil.example", false);
         check("http://localhost.evil.example", false);
+        check("http://localhost:1@evil.example", false);
         check("null", false);
         assert!(check_origin(&settings, &headers(&[])).is_ok());
     }

@@ -108,7 +108,7 @@ async fn ask_modern(
     let result = input::ask(KEY, frame.method(), frame.params(), &state);
     origin
         .way
-        .finish(compose::result(&origin.id, &result), None)
+        .finish(compose::result(&origin.id, &result), None, None)
         .await;
     let resumed = tokio::time::timeout(patience, resumed)
         .await

@@ -11,6 +11,7 @@ use tokio::sync::{mpsc, watch};
 
 use crate::session::{Ear, Session};
 use crate::settings::RoutingMode;
+use crate::shed::Place;
 
 /// The sender of a message.
 #[derive(Clone, Debug)]
@@ -115,8 +116,9 @@ pub enum Reply {
         /// The delay to ask for, in milliseconds.
         retry: u64,
     },
-    /// The answer, with the code if it is an error.
-    Final(Bytes, Option<i64>),
+    /// The answer, with the code if it is an error, and the request's place among those at once,
+    /// which is given up when the door has passed the answer on: who does not read takes places.
+    Final(Bytes, Option<i64>, Option<Place>),
 }
 
 /// The way back to the sender of one request.
@@ -186,9 +188,9 @@ impl Way {
     }
 
     /// Sends the answer.
-    pub async fn finish(&self, message: Bytes, code: Option<i64>) {
+    pub async fn finish(&self, message: Bytes, code: Option<i64>, place: Option<Place>) {
         // The downstream may have gone; the answer was recorded all the same.
-        let last = Box::new(Reply::Final(message, code));
+        let last = Box::new(Reply::Final(message, code, place));
         drop(self.replies.send(last).await);
     }
 

@@ -87,6 +87,8 @@ pub struct Gateway {
     /// When the gateway was started.
     pub since: mcpproxy_core::Wall,
     stopping: watch::Sender<bool>,
+    /// Told when tokens may have become worthless.
+    expelled: watch::Sender<()>,
     tasks: Mutex<TaskOwners>,
     random: Mutex<u128>,
 }
@@ -128,6 +130,7 @@ impl Gateway {
             clock: parts.clock,
             reload_problem: ArcSwap::default(),
             stopping: watch::Sender::new(false),
+            expelled: watch::Sender::new(()),
             tasks: Mutex::default(),
             random: Mutex::new(u128::from_be_bytes(seed)),
         }))
@@ -139,6 +142,11 @@ impl Gateway {
         for session in self.sessions.all() {
             lock(&session.streams).detach(GENERAL);
         }
+    }
+
+    /// Tells whether the gateway stops.
+    pub fn is_stopping(&self) -> bool {
+        *self.stopping.borrow()
     }
 
     /// Resolves once the gateway stops.
@@ -241,6 +249,7 @@ impl Gateway {
         for session in self.sessions.sweep(limits.session_idle.into()) {
             self.forget_session(session.key.id);
         }
+        self.expel();
         self.parked.sweep(self.clock.tick());
         self.cache.sweep(self.clock.tick());
     }
@@ -259,6 +268,27 @@ impl Gateway {
             self.forget_session(evicted.key.id);
         }
         Ok((opened.session, opened.questions))
+    }
+
+    /// Ends what tokens that are no longer valid still have open.
+    pub fn expel(&self) {
+        let control = self.access.control();
+        for session in self.sessions.all() {
+            if !control.is_valid(&session.who) {
+                session.cancel_all("the token is no longer valid");
+                self.end_session(&session.id);
+            }
+        }
+        self.expelled.send_replace(());
+    }
+
+    /// Resolves once a caller would not be let in again.
+    pub async fn until_invalid(&self, who: &Principal) {
+        let mut expelled = self.expelled.subscribe();
+        while self.access.control().is_valid(who) {
+            // The sender lives as long as the gateway.
+            drop(expelled.changed().await);
+        }
     }
 
     /// Ends a session at once.

@@ -16,10 +16,10 @@ use crate::downstream::{Downstream, Reply, Way};
 use crate::gateway::Gateway;
 use crate::reply::{Answered, ReplyBody, bare};
 use crate::router;
-use crate::session::{Session, lock};
+use crate::session::{Session, follow, lock};
 use crate::settings::RoutingMode;
 use crate::streamable::read_frame;
-use crate::streams::GENERAL;
+use crate::streams::Item;
 
 /// Events that may wait for a slow downstream.
 const QUEUE: usize = 256;
@@ -194,6 +194,7 @@ where
         }
         return bare(StatusCode::ACCEPTED);
     };
+    session.touch(gateway.clock.tick());
     match frame.kind() {
         FrameKind::Request => run(gateway, &channel, &session, frame),
         FrameKind::Notification => {
@@ -218,17 +219,10 @@ async fn initialize(gateway: Arc<Gateway>, channel: Arc<Channel>, frame: Frame) 
                 gateway.end_session(&session.id);
                 return;
             }
-            let items = lock(&session.streams).attach(GENERAL, None);
-            if let Some(mut items) = items {
-                let queue = channel.queue.clone();
-                tokio::spawn(async move {
-                    while let Some(item) = items.recv().await {
-                        if queue.send(item.encode()).await.is_err() {
-                            return;
-                        }
-                    }
-                });
-            }
+            let queue = channel.queue.clone();
+            let form = |item: Item| Some(item.encode());
+            let following = follow(Arc::clone(&gateway), Arc::downgrade(&session), queue, form);
+            tokio::spawn(following);
             compose::result(id, &result)
         }
         Err(failure) => {
@@ -262,7 +256,7 @@ fn run(gateway: &Arc<Gateway>, channel: &Arc<Channel>, session: &Arc<Session>, f
     tokio::spawn(async move {
         while let Some(reply) = back.replies.recv().await {
             let last = matches!(reply, Reply::Final(..));
-            if let Reply::Message(message) | Reply::Final(message, _) = reply
+            if let Reply::Message(message) | Reply::Final(message, ..) = reply
                 && queue.send(sse::encode(&message, None)).await.is_err()
             {
                 return;

@@ -14,14 +14,14 @@ use mcpproxy_mcp::{Frame, FrameKind, Refusal, compose};
 use mcpproxy_text as text;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _};
 use tokio::sync::{mpsc, watch};
-use tokio::task::JoinHandle;
+use tokio::task::{AbortHandle, JoinHandle};
 
 use crate::downstream::{Downstream, Reply, Way};
 use crate::gateway::Gateway;
 use crate::router;
-use crate::session::{Session, lock};
+use crate::session::{Session, follow, lock};
 use crate::settings::RoutingMode;
-use crate::streams::{GENERAL, Item, Items};
+use crate::streams::Item;
 
 /// Messages that may wait for the other end to read them.
 const QUEUE: usize = 256;
@@ -113,6 +113,8 @@ struct Connection {
     queue: mpsc::Sender<Bytes>,
     key: SessionKey,
     session: Mutex<Option<Arc<Session>>>,
+    /// What passes on what belongs to no request.
+    following: Mutex<Option<AbortHandle>>,
     /// Modern requests in flight, which have no session to keep them.
     in_flight: Mutex<BTreeMap<String, Waiting>>,
 }
@@ -138,6 +140,7 @@ impl Connection {
             id,
         };
         let (session, in_flight) = (Mutex::default(), Mutex::default());
+        let following = Mutex::default();
         Self {
             gateway,
             who,
@@ -145,6 +148,7 @@ impl Connection {
             queue,
             key,
             session,
+            following,
             in_flight,
         }
     }
@@ -165,6 +169,9 @@ impl Connection {
     }
 
     async fn take(self: &Arc<Self>, line: Bytes) {
+        if let Some(session) = &*lock(&self.session) {
+            session.touch(self.gateway.clock.tick());
+        }
         let frame = match Frame::parse(line, self.gateway.limits()) {
             Ok(frame) => frame,
             Err(refusal) => return self.refuse(&refusal, None).await,
@@ -225,10 +232,9 @@ impl Connection {
         let id = frame.id().unwrap_or_default();
         match router::initialize(&self.gateway, self.who.clone(), self.mode, frame).await {
             Ok((session, result)) => {
-                let items = lock(&session.streams).attach(GENERAL, None);
-                if let Some(items) = items {
-                    tokio::spawn(relay(items, self.queue.clone()));
-                }
+                let (gateway, queue) = (Arc::clone(&self.gateway), self.queue.clone());
+                let following = follow(gateway, Arc::downgrade(&session), queue, in_a_line);
+                *lock(&self.following) = Some(tokio::spawn(following).abort_handle());
                 *lock(&self.session) = Some(session);
                 self.send(compose::result(id, &result)).await;
             }
@@ -274,9 +280,10 @@ impl Connection {
                 match reply {
                     Reply::Message(message) => connection.send(message).await,
                     Reply::Streaming | Reply::Polling { .. } => {}
-                    Reply::Final(message, _) => {
+                    Reply::Final(message, _, place) => {
                         lock(&connection.in_flight).remove(&id);
                         connection.send(message).await;
+                        drop(place);
                         break;
                     }
                 }
@@ -309,8 +316,8 @@ impl Connection {
             waiting.endless
         });
         let session = lock(&self.session).take();
-        if let Some(session) = &session {
-            lock(&session.streams).detach(GENERAL);
+        if let Some(following) = lock(&self.following).take() {
+            following.abort();
         }
         session
     }
@@ -322,12 +329,10 @@ impl Connection {
     }
 }
 
-async fn relay(mut items: Items, queue: mpsc::Sender<Bytes>) {
-    while let Some(item) = items.recv().await {
-        if let Item::Message { message, .. } = item
-            && queue.send(message).await.is_err()
-        {
-            return;
-        }
+/// A line needs no ids and no signs of life.
+fn in_a_line(item: Item) -> Option<Bytes> {
+    match item {
+        Item::Message { message, .. } => Some(message),
+        Item::Prime { .. } | Item::KeepAlive => None,
     }
 }

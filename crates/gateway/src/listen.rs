@@ -69,7 +69,10 @@ pub(crate) async fn listen(
         .tell(compose::notification(ACKNOWLEDGED, &params));
     let (id, way) = (origin.id.clone(), origin.way.clone());
     gateway.hub.subscribe(number, id, filter, way);
-    let _gone = origin.way.cancelled().await;
+    tokio::select! {
+        _gone = origin.way.cancelled() => {}
+        () = gateway.until_invalid(&downstream.who) => {}
+    }
     gateway.hub.unsubscribe(number);
     Ok(Answer::Result(end_of_subscription(&origin.id)))
 }
@@ -233,7 +236,7 @@ async fn admitted(
     check_length(uri)?;
     let upstream = listing::offering(known, uri)?;
     let access = &gateway.access;
-    access.permits(&downstream.who, upstream.name(), Some(Operation::Read))?;
+    access.permits(&downstream.who, upstream.name(), Operation::Read)?;
     let instance = upstream.own_instance().await?;
     let deadline = tokio::time::Instant::now() + gateway.call_timeout(upstream.settings());
     let caller = downstream.caller(upstream.name());

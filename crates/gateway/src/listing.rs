@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
-use mcpproxy_core::Principal;
+use mcpproxy_core::{Principal, UpstreamId};
 use mcpproxy_mcp::Frame;
 use mcpproxy_mcp::compose::quoted;
 use mcpproxy_mcp::era::Era;
@@ -34,8 +34,14 @@ pub async fn tools(
         return page(frame, "tools", &own, era);
     }
     let entries = collect(gateway, &downstream.who, |upstream, listed, found| {
+        let id = UpstreamId::new(upstream);
         for card in &listed.tools {
-            found.push(with_prefix(upstream, card.name.as_str(), card.text()));
+            let permitted = gateway
+                .access
+                .permits(&downstream.who, &id, toolbox::says(card));
+            if permitted.is_ok() {
+                found.push(with_prefix(upstream, card.name.as_str(), card.text()));
+            }
         }
     })
     .await;

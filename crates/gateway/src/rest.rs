@@ -12,7 +12,7 @@ use axum::{Extension, Json, Router};
 use http::{HeaderName, HeaderValue, StatusCode};
 use mcpproxy_control::{Kind, Refused, TokenScope};
 use mcpproxy_core::{Door, Principal, PrincipalKind};
-use mcpproxy_engine::StopScope;
+use mcpproxy_engine::{StopScope, is_named};
 use mcpproxy_mcp::era::{self, Era, LEGACY_LATEST};
 use mcpproxy_mcp::{Frame, compose};
 use mcpproxy_upstream::settings::Start;
@@ -407,7 +407,7 @@ async fn call_tool(AxumState(gateway): Shared, who: Who, Json(call): Json<ToolCa
     let (way, mut back) = Way::new();
     tokio::spawn(router::request(gateway, downstream, frame, way, None));
     while let Some(reply) = back.replies.recv().await {
-        if let Reply::Final(message, _) = reply {
+        if let Reply::Final(message, ..) = reply {
             let answer: Value = serde_json::from_slice(&message).unwrap_or_default();
             return match (answer.get("result"), answer.get("error")) {
                 (Some(result), _) => done(result.clone()),
@@ -461,10 +461,36 @@ struct StopOrder {
     scope: String,
 }
 
-fn parse_scope(scope: &str) -> Result<StopScope, Box<Response>> {
-    scope
-        .parse::<StopScope>()
-        .map_err(|message: String| Box::new(failed(StatusCode::BAD_REQUEST, &message, None)))
+/// Reads a scope. A session may be named as its client knows it; the log knows another name.
+fn parse_scope(gateway: &Gateway, scope: &str) -> Result<StopScope, Box<Response>> {
+    let refused = |message: String| Box::new(failed(StatusCode::BAD_REQUEST, &message, None));
+    let scope = scope.parse::<StopScope>().map_err(refused)?;
+    Ok(match scope {
+        StopScope::Session(id) => {
+            let key = gateway.sessions.key_of(&id);
+            StopScope::Session(key.map_or(id, |key| key.id.to_string()))
+        }
+        other => other,
+    })
+}
+
+/// Tells whether there is anything that a scope covers. A typing mistake in an order to stop is
+/// worse than anywhere else.
+fn covers_something(gateway: &Gateway, who: &Principal, scope: &StopScope) -> bool {
+    match scope {
+        StopScope::All => true,
+        StopScope::Upstream(name) => gateway.fleet.get(name.as_str()).is_ok(),
+        StopScope::Session(id) => {
+            let sessions = gateway.sessions.all();
+            sessions.iter().any(|one| one.key.id.to_string() == *id)
+        }
+        StopScope::Principal(name) => {
+            let tokens = gateway.access.control().list_tokens(who);
+            let known = |token: &str| is_named(&format!("token:{token}"), name);
+            ["local", "owner"].contains(&name.as_str())
+                || tokens.is_ok_and(|tokens| tokens.iter().any(|token| known(&token.name)))
+        }
+    }
 }
 
 async fn stop_calls(
@@ -472,18 +498,24 @@ async fn stop_calls(
     who: Who,
     Json(order): Json<StopOrder>,
 ) -> Response {
-    let scope = match parse_scope(&order.scope) {
+    let scope = match parse_scope(&gateway, &order.scope) {
         Ok(scope) => scope,
         Err(answer) => return *answer,
     };
     match gateway.access.control().stop_calls(&who, &scope) {
-        Ok(change) => done(json!({ "done": change.to_string() })),
+        Ok(change) => {
+            let nothing = "nothing that is known goes by this name; the order stands all the same";
+            let notice = (!covers_something(&gateway, &who, &scope)).then_some(nothing);
+            done(
+                json!({ "done": change.to_string(), "scope": scope.to_string(), "notice": notice }),
+            )
+        }
         Err(refusal) => refused(&refusal),
     }
 }
 
 async fn resume_calls(AxumState(gateway): Shared, who: Who, Path(scope): Path<String>) -> Response {
-    let scope = match parse_scope(&scope) {
+    let scope = match parse_scope(&gateway, &scope) {
         Ok(scope) => scope,
         Err(answer) => return *answer,
     };
@@ -518,7 +550,10 @@ async fn create_token(AxumState(gateway): Shared, who: Who, Json(new): Json<NewT
 
 async fn revoke_token(AxumState(gateway): Shared, who: Who, Path(name): Path<String>) -> Response {
     match gateway.access.control().revoke_token(&who, &name) {
-        Ok(change) => done(json!({ "done": change.to_string() })),
+        Ok(change) => {
+            gateway.expel();
+            done(json!({ "done": change.to_string() }))
+        }
         Err(refusal) => refused(&refusal),
     }
 }

@@ -10,7 +10,7 @@ mod subscriptions;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use mcpproxy_core::{Declared, PrincipalKind, ToolName};
+use mcpproxy_core::{Declared, Operation, PrincipalKind, ToolName};
 use mcpproxy_mcp::era::Era;
 use mcpproxy_mcp::{Frame, compose, header};
 use mcpproxy_text as text;
@@ -64,7 +64,10 @@ pub async fn request(
         frame: frame.clone(),
         way,
     };
-    let answer = if is_endless(&downstream, &frame) {
+    let room = room(&gateway, &downstream, &frame);
+    let answer = if room.is_none() {
+        Err(Failure::overloaded())
+    } else if is_endless(&downstream, &frame) {
         Box::pin(subscription(&gateway, &downstream, &frame, &mut origin)).await
     } else {
         dispatch(&gateway, &downstream, &frame, &mut origin).await
@@ -76,7 +79,7 @@ pub async fn request(
         Err(failure) => refusal(&failure, &frame, &origin.id, downstream.era),
     };
     drop(place);
-    origin.way.finish(message, code).await;
+    origin.way.finish(message, code, room).await;
 }
 
 fn refusal(failure: &Failure, frame: &Frame, id: &str, era: Era) -> (Bytes, Option<i64>) {
@@ -97,7 +100,6 @@ async fn dispatch(
     frame: &Frame,
     origin: &mut Origin,
 ) -> Result<Answer, Failure> {
-    let _place = place(gateway, downstream, frame).ok_or_else(Failure::overloaded)?;
     match downstream.era {
         Era::Legacy => match frame.method().as_ref() {
             "ping" => return Ok(Answer::Result("{}".to_owned())),
@@ -147,7 +149,7 @@ async fn subscription(
 
 /// Takes the request's place among those at once. A subscription is no call in flight: it does
 /// nothing but wait, and there may be one for every connection.
-fn place(gateway: &Gateway, downstream: &Downstream, frame: &Frame) -> Option<Place> {
+fn room(gateway: &Gateway, downstream: &Downstream, frame: &Frame) -> Option<Place> {
     // A token is one caller however many sessions it opens; callers without a credential are told
     // apart by their sessions, which is all there is.
     let caller = match downstream.who.kind {
@@ -288,9 +290,10 @@ pub(crate) async fn to_upstream(
     declared: Declared,
     origin: &mut Origin,
 ) -> Result<Answer, Failure> {
+    let operation = operation(&upstream, frame.method(), &tool, &declared);
     gateway
         .access
-        .permits(&downstream.who, upstream.name(), declared.operation)?;
+        .permits(&downstream.who, upstream.name(), operation)?;
     let calls_tool = &**frame.method() == "tools/call";
     if calls_tool && !upstream.settings().tools.admits(tool.as_str()) {
         return Err(Failure::params(format!(
@@ -309,6 +312,21 @@ pub(crate) async fn to_upstream(
         return Ok(Answer::Frame(Box::new(answer)));
     }
     Ok(Answer::Frame(Box::new(answer)))
+}
+
+/// What a request may do, as far as a token's scope is concerned: the worst of what the agent
+/// declares and what the tool says of itself. A tool that nobody has listed may do anything.
+fn operation(upstream: &Upstream, method: &str, tool: &ToolName, declared: &Declared) -> Operation {
+    let declared = declared.operation.unwrap_or(Operation::Read);
+    match method {
+        "tools/call" => {
+            let listed = upstream.listed();
+            let says = listed.tool(tool.as_str()).map(|card| toolbox::says(card));
+            declared.max(says.unwrap_or(Operation::Destructive))
+        }
+        "tasks/cancel" | "tasks/update" => declared.max(Operation::Write),
+        _ => declared,
+    }
 }
 
 /// Remembers where a long task runs, so that questions about it find their way.

@@ -262,6 +262,13 @@ impl Doors {
             "/mcp/all" => Some(RoutingMode::All),
             _ => None,
         };
+        // The socket makes its user the owner of the REST interface, where people act; an agent that
+        // comes the same way must not be able to act for them.
+        let is_rest = request.uri().path().starts_with("/api/");
+        let who = match peer {
+            Peer::Owner if !is_rest => Principal::local(),
+            Peer::Owner | Peer::Tcp { .. } => who,
+        };
         match (mode, request.uri().path()) {
             (Some(mode), _) if wants_lines(&request) => self.upgrade(who, mode, request, place),
             (Some(mode), _) => streamable::serve(&self.gateway, who, mode, request).await,
@@ -275,7 +282,7 @@ impl Doors {
                 ))
                 .await
             }
-            (None, path) if path.starts_with("/api/") => Box::pin(self.rest(who, request)).await,
+            (None, _) if is_rest => Box::pin(self.rest(who, request)).await,
             (None, _) => bare(StatusCode::NOT_FOUND),
         }
     }

@@ -18,8 +18,9 @@ use tokio::task::{AbortHandle, JoinSet};
 
 pub use self::table::{NewSession, Opened, Sessions};
 use crate::downstream::Way;
+use crate::gateway::Gateway;
 use crate::settings::RoutingMode;
-use crate::streams::{GENERAL, Streams};
+use crate::streams::{GENERAL, Item, Streams};
 
 /// Says that nobody waits for a request any more, and why.
 type Cancel = watch::Sender<Option<String>>;
@@ -67,6 +68,36 @@ pub struct Session {
     unasked: mpsc::Sender<Box<Question>>,
     used: AtomicU64,
     ended: AtomicBool,
+}
+
+/// Passes on what belongs to no request in the `form` of a door whose connection is the session's only
+/// one.
+///
+/// A burst that the connection could not keep up with closes the stream; it is resumed at once, so
+/// that what was kept of the burst and all that comes later still arrives.
+pub async fn follow(
+    gateway: Arc<Gateway>,
+    session: Weak<Session>,
+    queue: mpsc::Sender<Bytes>,
+    form: fn(Item) -> Option<Bytes>,
+) {
+    loop {
+        let Some(session) = session.upgrade() else {
+            return;
+        };
+        if session.is_ended() || gateway.is_stopping() {
+            return;
+        }
+        let items = lock(&session.streams).attach(GENERAL, None);
+        drop(session);
+        let Some(mut items) = items else { return };
+        while let Some(item) = items.recv().await {
+            let Some(message) = form(item) else { continue };
+            if queue.send(message).await.is_err() {
+                return;
+            }
+        }
+    }
 }
 
 impl Session {
@@ -186,7 +217,8 @@ impl Session {
         }
     }
 
-    fn touch(&self, now: Tick) {
+    /// Notes that the session is in use.
+    pub fn touch(&self, now: Tick) {
         let millis = u64::try_from(now.0.as_millis()).unwrap_or(u64::MAX);
         self.used.store(millis, Ordering::Relaxed);
     }

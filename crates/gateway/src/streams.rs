@@ -4,8 +4,8 @@
 mod kept;
 
 use std::collections::HashMap;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Weak};
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
@@ -63,6 +63,11 @@ pub struct Items {
 }
 
 impl Items {
+    /// Returns a sign by which the attachment is known as long as it lasts.
+    pub fn attachment(&self) -> Attachment {
+        Attachment(Arc::downgrade(&self.waiting))
+    }
+
     /// Waits for the next item; nothing comes once the stream has ended.
     pub async fn recv(&mut self) -> Option<Item> {
         std::future::poll_fn(|context| self.poll_recv(context)).await
@@ -77,6 +82,10 @@ impl Items {
         item
     }
 }
+
+/// One attachment of a connection to a stream.
+#[derive(Debug)]
+pub struct Attachment(Weak<AtomicUsize>);
 
 /// The near end of a connection that is attached to a stream.
 #[derive(Debug)]
@@ -152,7 +161,8 @@ impl Streams {
         self.next
     }
 
-    /// Attaches a live connection to a stream and hands it what came after `seen`, or what XX
+    /// Attaches a live connection to a stream and hands it what came after `seen`, or what no
+    /// connection was handed before. Nothing is returned for a stream that is gone.
     pub fn attach(&mut self, number: u64, seen: Option<u64>) -> Option<Items> {
         if number == GENERAL {
             self.open.entry(GENERAL).or_default();
@@ -229,6 +239,13 @@ impl Streams {
             .get(&number)
             .and_then(|stream| stream.live.as_ref());
         live.is_some_and(|live| live.items.try_send(Item::KeepAlive).is_ok())
+    }
+
+    /// Tells whether a connection is the one that is attached to a stream.
+    pub fn is_attached(&self, number: u64, attachment: &Attachment) -> bool {
+        let stream = self.open.get(&number);
+        let live = stream.and_then(|stream| stream.live.as_ref());
+        live.is_some_and(|live| std::ptr::eq(Arc::as_ptr(&live.waiting), attachment.0.as_ptr()))
     }
 
     /// Closes the connection to a stream that goes on.

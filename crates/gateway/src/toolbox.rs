@@ -6,7 +6,7 @@ mod retrieve;
 
 pub use cache::Cache;
 pub use descriptors::descriptors;
-pub(crate) use retrieve::describe_state;
+pub(crate) use retrieve::{describe_state, says};
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use mcpproxy_mcp::compose::{self, quoted};
 use mcpproxy_mcp::era::Era;
 use mcpproxy_mcp::{Frame, FrameKind};
 use mcpproxy_text::{self as text, Limits};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::downstream::Downstream;
 use crate::error::Failure;
@@ -35,9 +35,14 @@ pub async fn call(
     origin: &mut Origin,
 ) -> Result<Answer, Failure> {
     let tool = frame.parameter(&["name"]).unwrap_or_default().into_owned();
-    let arguments: Value = text::get(frame.params(), &["arguments"])
-        .and_then(|(raw, _)| serde_json::from_str(raw).ok())
-        .unwrap_or_else(|| json!({}));
+    let (raw, _) = text::get(frame.params(), &["arguments"]).unwrap_or(("{}", 0..0));
+    let arguments: Value = serde_json::from_str(raw)
+        .map_err(|fault| Failure::params(format!("`arguments` cannot be read: {fault}")))?;
+    let names: Vec<_> = text::members(raw).map(|member| member.key).collect();
+    if let Some((one, other)) = text::fold_twins(&names) {
+        let message = format!("`{one}` and `{other}` could be taken for each other");
+        return Err(Failure::params(message));
+    }
     let operation = match tool.as_str() {
         "call_tool_read" => Operation::Read,
         "call_tool_write" => Operation::Write,
@@ -235,7 +240,7 @@ async fn read_cache(
     let (from, page) =
         page.ok_or_else(|| Failure::params(format!("nothing is kept under `{key}`")))?;
     let upstream = gateway.fleet.get(from.upstream.as_str())?;
-    let read = Some(Operation::Read);
+    let read = Operation::Read;
     gateway
         .access
         .permits(&downstream.who, &from.upstream, read)?;
@@ -243,7 +248,7 @@ async fn read_cache(
         upstream,
         tool: from.tool,
         declared: Declared {
-            operation: read,
+            operation: Some(read),
             ..Declared::default()
         },
     };

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use http::Method;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::args::Global;
 use crate::commands::client::request;
@@ -11,12 +11,11 @@ use crate::output;
 
 /// Stops the calls of a scope at once.
 pub(crate) fn stop(global: &Global, scope: &str) -> Result<Exit> {
-    request(
-        global,
-        Method::POST,
-        "/stops",
-        Some(&json!({ "scope": scope })),
-    )?;
+    let order = json!({ "scope": scope });
+    let done = request(global, Method::POST, "/stops", Some(&order))?;
+    if let Some(notice) = done.get("notice").and_then(Value::as_str) {
+        output::note(&format!("notice: {notice}"));
+    }
     output::note(&format!(
         "stopped: {scope}; let calls pass again with `mcpproxy resume-calls {scope}`"
     ));

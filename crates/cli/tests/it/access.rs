@@ -9,7 +9,7 @@ use mcpproxy_testkit::{EraSupport, Sample};
 use serde_json::{Value, json};
 
 use crate::support::{
-    Gateway, Home, Http, Legacy, Modern, Over, Upstream, headers, speak, text_of,
+    Bridge, Gateway, Home, Http, Legacy, Modern, Over, Upstream, headers, speak, text_of, within,
 };
 
 async fn two() -> (Upstream, Upstream, Value) {
@@ -282,4 +282,68 @@ async fn a_session_is_named_known_and_its_opener_s_own() {
     assert_eq!(downstream.end().await, 200);
     check(gateway.http(), Some(&session), 404).await;
     assert_eq!(downstream.end().await, 404);
+}
+
+#[tokio::test]
+async fn an_agent_behind_the_bridge_does_not_administer() {
+    let gateway = Gateway::start(&json!({ "require_auth": true })).await;
+    let mut bridge = Bridge::start(&gateway.home, &[]);
+    bridge.open_legacy().await;
+    let add = json!({ "operation": "add", "name": "evil", "command": "sh" });
+    let params = json!({ "name": "upstream_servers", "arguments": add });
+    let id = bridge.request("tools/call", &params).await;
+    let answer = bridge.answer(id).await;
+    assert!(answer.to_string().contains("owner"), "{answer}");
+    assert_eq!(gateway.api("/servers").await, json!([]));
+}
+
+#[tokio::test]
+async fn a_token_for_reading_reads_and_does_nothing_else() {
+    let (one, _other, config) = two().await;
+    let gateway = Gateway::start(&config).await;
+    let body = json!({ "name": "reader", "upstreams": ["one"], "operations": ["read"] });
+    let (_, made) = gateway.owner().post("/api/v1/tokens", &body).await;
+    let bearer = format!("Bearer {}", made["data"]["token"].as_str().unwrap());
+    let agent = gateway.http().with("authorization", &bearer);
+    let all = Legacy::open_with(agent.clone().at("/mcp/all"), json!({})).await;
+    let told = all.ask("tools/list", json!({})).await.to_string();
+    assert!(
+        told.contains("one__echo") && !told.contains("one__crash"),
+        "{told}"
+    );
+    assert_eq!(
+        text_of(&all.call("one__echo", json!({ "text": "x" })).await),
+        "x"
+    );
+    all.ask("resources/read", json!({ "uri": "memo://1" }))
+        .await;
+    assert_eq!(all.call("one__crash", json!({})).await["isError"], true);
+    // Nor does it help to declare that the tool only reads.
+    let call = Legacy::open_with(agent.at("/mcp/call"), json!({})).await;
+    let lie = json!({ "name": "one:crash", "args": {} });
+    let denied = call.call("call_tool_read", lie).await;
+    assert!(text_of(&denied).contains("scope"), "{denied}");
+    assert_eq!(one.received_with("crash"), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn a_revoked_token_hears_nothing_more() {
+    let (_one, _other, config) = two().await;
+    let gateway = Gateway::start(&config).await;
+    let agent = gateway.token("bot", &Value::Null).await.at("/mcp");
+    let legacy = Legacy::open_with(agent.clone(), json!({})).await;
+    let mut general = legacy.listen(None).await;
+    let modern = Modern::with(agent, json!({}));
+    let wanted = json!({ "notifications": { "toolsListChanged": true } });
+    let mut subscription = modern.request("subscriptions/listen", wanted).await;
+    subscription
+        .notification("notifications/subscriptions/acknowledged")
+        .await;
+    assert_eq!(gateway.owner().delete("/api/v1/tokens/bot").await.0, 200);
+    within("the subscription to end", subscription.answer()).await;
+    within("the stream to end", async {
+        while general.next().await.is_some() {}
+    })
+    .await;
+    assert_eq!(gateway.api("/status").await["sessions"], 0);
 }

@@ -14,7 +14,7 @@ use tokio::sync::mpsc;
 
 use super::{Question, Session, lock};
 use crate::settings::RoutingMode;
-use crate::streams::{Budget, GENERAL, Kept, Streams};
+use crate::streams::{Budget, Kept, Streams};
 
 /// Requests of upstreams that may wait to be put to one client.
 const UNASKED: usize = 16;
@@ -147,6 +147,11 @@ impl Sessions {
         Some(session)
     }
 
+    /// Returns the key of the session that a client knows under this id.
+    pub fn key_of(&self, id: &str) -> Option<SessionKey> {
+        lock(&self.table).open.get(id).map(|session| session.key)
+    }
+
     /// Ends a session.
     pub fn end(&self, id: &str) -> Option<Arc<Session>> {
         let session = lock(&self.table).remove(id)?;
@@ -166,7 +171,7 @@ impl Sessions {
             .values()
             .filter(|session| {
                 let quiet = now.saturating_sub(session.used.load(Ordering::Relaxed)) > idle;
-                quiet && !lock(&session.streams).is_live(GENERAL)
+                quiet && session.is_idle()
             })
             .map(|session| session.id.clone())
             .collect();

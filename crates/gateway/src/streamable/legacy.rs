@@ -17,7 +17,7 @@ use crate::reply::{Answered, ReplyBody, bare, json, refused, stream};
 use crate::router;
 use crate::session::{Session, lock};
 use crate::settings::RoutingMode;
-use crate::streams::{GENERAL, parse_event_id};
+use crate::streams::{Attachment, GENERAL, parse_event_id};
 
 /// Answers a message of a legacy era.
 pub(super) async fn legacy(
@@ -120,7 +120,7 @@ async fn respond_legacy(
     tokio::spawn(router::request(gateway, downstream, frame, way, place));
     let mut replies = back.replies;
     match tokio::time::timeout(SILENCE, replies.recv()).await.ok() {
-        Some(Some(Reply::Final(message, _))) => json(StatusCode::OK, message),
+        Some(Some(Reply::Final(message, ..))) => json(StatusCode::OK, message),
         Some(None) => bare(StatusCode::INTERNAL_SERVER_ERROR),
         first => {
             let items = {
@@ -157,7 +157,7 @@ async fn pump_legacy(
             Some(Reply::Polling { .. }) if can_poll(&session.version) => {
                 lock(&session.streams).detach(number);
             }
-            Some(Reply::Final(message, _)) => {
+            Some(Reply::Final(message, ..)) => {
                 let mut streams = lock(&session.streams);
                 streams.write(number, &message);
                 streams.end(number);
@@ -223,7 +223,7 @@ pub(super) fn get(gateway: &Arc<Gateway>, who: &Principal, headers: &HeaderMap) 
     };
     if number == GENERAL {
         hear(gateway, &session);
-        tokio::spawn(keep_open(session));
+        tokio::spawn(keep_open(session, items.attachment()));
     }
     stream(ReplyBody::Items(items))
 }
@@ -238,8 +238,8 @@ fn hear(gateway: &Gateway, session: &Arc<Session>) {
     }
 }
 
-/// Gives the general stream signs of life until its connection is gone.
-async fn keep_open(session: Arc<Session>) {
+/// Gives the general stream signs of life until its connection is gone or another took its place.
+async fn keep_open(session: Arc<Session>, attachment: Attachment) {
     let session = {
         let weak = Arc::downgrade(&session);
         drop(session);
@@ -251,7 +251,8 @@ async fn keep_open(session: Arc<Session>) {
         let Some(session) = session.upgrade() else {
             return;
         };
-        if !lock(&session.streams).keep_alive(GENERAL) {
+        let mut streams = lock(&session.streams);
+        if !streams.is_attached(GENERAL, &attachment) || !streams.keep_alive(GENERAL) {
             return;
         }
     }

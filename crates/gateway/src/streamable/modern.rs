@@ -97,7 +97,7 @@ async fn respond_modern(back: WayBack) -> Answered {
     let mut guard = CancelOnDrop(Some(cancel));
     let first = tokio::time::timeout(SILENCE, replies.recv()).await.ok();
     match first {
-        Some(Some(Reply::Final(message, code))) => {
+        Some(Some(Reply::Final(message, code, _))) => {
             guard.disarm();
             let status = StatusCode::from_u16(code.map_or(200, http_status));
             json(status.unwrap_or(StatusCode::OK), message)
@@ -122,7 +122,7 @@ async fn pump_modern(
     loop {
         let piece = match next.take() {
             Some(Reply::Message(message)) => sse::encode(&message, None),
-            Some(Reply::Final(message, _)) => {
+            Some(Reply::Final(message, ..)) => {
                 guard.disarm();
                 drop(sender.send(sse::encode(&message, None)).await);
                 return;

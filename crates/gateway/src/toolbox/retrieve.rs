@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use mcpproxy_core::{Principal, UpstreamId};
+use mcpproxy_core::{Operation, Principal, UpstreamId};
 use mcpproxy_upstream::{State, ToolCard, Upstream};
 use serde_json::{Map, Value, json};
 
@@ -68,8 +68,11 @@ pub(super) async fn retrieve(
     let known = gateway.known_to(who);
     settle(&known).await;
     let card = |upstream: &str, name: &str| named(&known, upstream)?.listed().tool(name).cloned();
-    let admitted =
-        |upstream: &str, name: &str| card(upstream, name).is_some_and(|card| wanted.admits(&card));
+    let admitted = |upstream: &str, name: &str| {
+        let id = UpstreamId::new(upstream);
+        let may = |card: &ToolCard| gateway.access.permits(who, &id, says(card)).is_ok();
+        card(upstream, name).is_some_and(|card| wanted.admits(&card) && may(&card))
+    };
     let (tools, total, ignored) = gateway.hub.search(|index| {
         let found = index.search_where(wanted.query, wanted.limit, admitted);
         let entries: Vec<_> = found
@@ -184,14 +187,23 @@ fn entry(upstream: &str, card: &ToolCard, compact: bool) -> Map<String, Value> {
     entry
 }
 
-/// The variant to call a tool with, by what it says about itself.
+/// The variant to call a tool with.
 fn call_with(card: &ToolCard) -> &'static str {
+    match says(card) {
+        Operation::Read => "call_tool_read",
+        Operation::Write => "call_tool_write",
+        Operation::Destructive => "call_tool_destructive",
+    }
+}
+
+/// What a tool says about itself that it does.
+pub(crate) fn says(card: &ToolCard) -> Operation {
     if card.hint("readOnlyHint") == Some(true) {
-        "call_tool_read"
+        Operation::Read
     } else if card.hint("destructiveHint") == Some(true) {
-        "call_tool_destructive"
+        Operation::Destructive
     } else {
-        "call_tool_write"
+        Operation::Write
     }
 }
 

@@ -147,3 +147,28 @@ async fn what_was_kept_of_an_answer_is_stopped_too() {
     let stopped = downstream.call("read_cache", json!({ "key": key })).await;
     is_stopped(&stopped, "upstream:echo");
 }
+
+#[tokio::test]
+async fn a_token_is_stopped_by_its_name_and_a_mistyped_name_is_noticed() {
+    let (_one, _other, config) = two().await;
+    let gateway = Gateway::start(&config).await;
+    let agent = gateway.token("al", &Value::Null).await.at("/mcp");
+    let legacy = Legacy::open_with(agent, json!({})).await;
+    let said = json!({ "text": "x" });
+    legacy.call("one__echo", said.clone()).await;
+    run(&gateway, &["stop-calls", "principal:al"]).await;
+    is_stopped(
+        &legacy.call("one__echo", said.clone()).await,
+        "principal:al",
+    );
+    run(&gateway, &["resume-calls", "principal:al"]).await;
+    // A client's own name of its session does, too.
+    let local = Legacy::open(&gateway.url("/mcp"), json!({})).await;
+    let scope = format!("session:{}", local.session);
+    run(&gateway, &["stop-calls", &scope]).await;
+    assert_eq!(local.call("one__echo", said.clone()).await["isError"], true);
+    assert_eq!(text_of(&legacy.call("one__echo", said).await), "x");
+    let mistyped = gateway.home.run(&["stop-calls", "upstream:oen"]).await;
+    let said = String::from_utf8_lossy(&mistyped.stderr).into_owned();
+    assert!(said.contains("nothing that is known"), "{said}");
+}

@@ -7,7 +7,7 @@ use mcpproxy_testkit::{EraSupport, Sample};
 use serde_json::{Value, json};
 
 use super::measure::bounded;
-use crate::support::{Bridge, Gateway, Home, Over, Upstream, names_of, text_of};
+use crate::support::{Bridge, Gateway, Home, Over, Upstream, names_of, scripted, text_of};
 
 /// How long the process may live after its input has ended and everything is answered.
 const PROMPT: Duration = Duration::from_secs(1);
@@ -112,5 +112,26 @@ async fn a_call_that_hangs_does_not_outlive_the_agent_for_long() {
         setting.upstream.until_received("\"hang\"").await;
         bridge.close();
         bounded("an end", GRACE + PROMPT, bridge.gone()).await;
+    }
+}
+
+/// An agent that knows only stdio has one stream and cannot resume it: what follows a burst that was
+/// too much for it still comes.
+#[tokio::test]
+async fn a_burst_does_not_silence_what_comes_after_it() {
+    let burst = r#"say done; yes '{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"error","data":"burst"}}' | head -n 2000; echo '{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"error","data":"last"}}'"#;
+    let mut upstream = scripted(burst);
+    upstream["scope"] = json!("session");
+    let config = json!({ "routing_mode": "all", "mcpServers": { "up": upstream } });
+    let gateway = Gateway::start(&config).await;
+    let mut bridge = Bridge::start(&gateway.home, &[]);
+    bridge.open_legacy().await;
+    let params = json!({ "name": "up__do", "arguments": {} });
+    let id = bridge.request("tools/call", &params).await;
+    let (mut answered, mut last) = (false, false);
+    while !answered || !last {
+        let message = bridge.next().await.unwrap();
+        answered |= message["id"] == id;
+        last |= message["params"]["data"] == "last";
     }
 }
