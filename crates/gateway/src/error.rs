@@ -100,6 +100,15 @@ impl Failure {
         }
     }
 
+    /// The session ended before the request could be sent.
+    pub fn session_ended() -> Self {
+        Self::downstream(
+            era::INVALID_REQUEST,
+            "session_ended",
+            "the session has ended",
+        )
+    }
+
     /// The deadline passed.
     pub fn timed_out() -> Self {
         Self {

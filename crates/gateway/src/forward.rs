@@ -135,7 +135,14 @@ async fn conversation_of(
         let kind = MessageKind::Request(Arc::clone(greeting.method()));
         drop(judge(gateway, downstream, &target, deadline, (&greeting, kind, 0)).await?);
     }
-    Ok(upstream.instance(caller).await?)
+    let instance = upstream.instance(caller).await?;
+    let session = downstream.session.as_ref();
+    if session.is_some_and(|session| session.is_ended()) {
+        // Nobody else would: what the session had was let go of when it ended.
+        upstream.forget_session(caller.session);
+        return Err(Failure::session_ended());
+    }
+    Ok(instance)
 }
 
 /// Takes a page of an earlier answer through the engine: it leaves for the downstream now.
@@ -209,15 +216,17 @@ impl Passage<'_> {
             let answer = self
                 .converse(&cleared, &sent, token.as_deref(), origin)
                 .await;
+            let answer = self.recorded(&cleared, answer, started.elapsed()).await;
             let gone = answer.as_ref().is_err_and(is_session_gone);
-            if gone && !reopened && self.instance.era() == Era::Legacy {
+            if gone && !reopened && self.instance.is_forgotten() {
                 // The upstream forgot the session and did not act: once more in a new one.
                 reopened = true;
-                self.target.upstream.forget(&self.caller);
-                self.instance = self.target.upstream.instance(&self.caller).await?;
+                self.reopen().await?;
+                let era = self.instance.era();
+                outgoing = translate::outgoing(frame, self.downstream, era, limits)?;
                 continue;
             }
-            let answer = self.recorded(&cleared, answer, started.elapsed()).await?;
+            let answer = answer?;
             let wanted = match (self.instance.era(), self.downstream.era) {
                 (Era::Modern, Era::Legacy) => input::required(&answer),
                 _ => None,
@@ -241,6 +250,15 @@ impl Passage<'_> {
                 why = self.broken_off(cleared.value(), &origin.way) => return Err(why),
             };
         }
+    }
+
+    /// Opens the conversation anew, within the time that the call has left.
+    async fn reopen(&mut self) -> Result<(), Failure> {
+        let upstream = &self.target.upstream;
+        let opened = conversation_of(self.gateway, self.downstream, upstream, &self.caller);
+        let opened = timeout_at(self.deadline, opened).await;
+        self.instance = opened.map_err(|_| Failure::timed_out())??;
+        Ok(())
     }
 
     /// Takes a message through the engine.
@@ -411,8 +429,13 @@ impl Passage<'_> {
     /// Sends a cleared message that is not answered, and puts it on record.
     pub(crate) async fn deliver(&self, cleared: &Cleared<Call>) -> Result<(), Failure> {
         let started = Instant::now();
-        let sent = self.instance.send(cleared, Vec::new()).await;
-        let sent = sent.map_err(Failure::from);
+        let deadline = match self.downstream.era {
+            Era::Legacy => self.deadline,
+            // The call may have been parked for longer than its time.
+            Era::Modern => started + self.gateway.call_timeout(self.target.upstream.settings()),
+        };
+        let sent = timeout_at(deadline, self.instance.send(cleared, Vec::new())).await;
+        let sent = sent.map_or_else(|_| Err(Failure::timed_out()), |sent| Ok(sent?));
         let problem = sent.as_ref().err().map(|failure| failure.outside.clone());
         let outcome = Outcome {
             body: Bytes::new(),

@@ -25,6 +25,8 @@ use crate::streams::Item;
 
 /// Messages that may wait for the other end to read them.
 const QUEUE: usize = 256;
+/// Notifications that may wait for upstreams to take them.
+const NOTES: usize = 64;
 /// Bytes gathered for one write at most.
 const GATHER: usize = 256 * 1024;
 
@@ -42,7 +44,10 @@ pub async fn serve<R, W>(
     let (queue, messages) = mpsc::channel(QUEUE);
     let writer = tokio::spawn(write(output, messages));
     let limit = gateway.active().settings.limits.body_bytes.as_usize();
-    let connection = Arc::new(Connection::new(Arc::clone(&gateway), who, mode, queue));
+    let (notes, to_pass) = mpsc::channel(NOTES);
+    tokio::spawn(pass_on(Arc::clone(&gateway), to_pass));
+    let connection = Connection::new(Arc::clone(&gateway), who, mode, queue, notes);
+    let connection = Arc::new(connection);
     let mut lines = LineReader::new(input, limit);
     let stopped = gateway.stopped();
     tokio::pin!(stopped);
@@ -111,6 +116,7 @@ struct Connection {
     who: Principal,
     mode: RoutingMode,
     queue: mpsc::Sender<Bytes>,
+    notes: mpsc::Sender<(Arc<Session>, Frame)>,
     key: SessionKey,
     session: Mutex<Option<Arc<Session>>>,
     /// What passes on what belongs to no request.
@@ -132,6 +138,7 @@ impl Connection {
         who: Principal,
         mode: RoutingMode,
         queue: mpsc::Sender<Bytes>,
+        notes: mpsc::Sender<(Arc<Session>, Frame)>,
     ) -> Self {
         let random = mcpproxy_mcp::seal::random().unwrap_or_default();
         let id = mcpproxy_core::Id128::from_bytes(random);
@@ -146,6 +153,7 @@ impl Connection {
             who,
             mode,
             queue,
+            notes,
             key,
             session,
             following,
@@ -178,7 +186,7 @@ impl Connection {
         };
         match frame.kind() {
             FrameKind::Request => self.request(frame).await,
-            FrameKind::Notification => self.notification(&frame).await,
+            FrameKind::Notification => self.notification(frame),
             FrameKind::Result | FrameKind::Error => {
                 let session = lock(&self.session).clone();
                 if !session.is_some_and(|session| session.answered(frame)) {
@@ -294,16 +302,23 @@ impl Connection {
         tokio::spawn(async move { tokio::join!(request, relay) });
     }
 
-    async fn notification(self: &Arc<Self>, frame: &Frame) {
+    /// Takes a notification. Only cancelling is done here: upstreams may be slow to take the rest.
+    fn notification(&self, frame: Frame) {
         let session = lock(&self.session).clone();
-        if let Some(session) = session {
-            let downstream = Downstream::of_session(&session, Door::Mcp);
-            return router::notification(&self.gateway, &downstream, frame).await;
+        if &**frame.method() != "notifications/cancelled" {
+            if let Some(session) = session
+                && self.notes.try_send((session, frame)).is_err()
+            {
+                tracing::info!("dropped a notification for upstreams that do not keep up");
+            }
+            return;
         }
-        if &**frame.method() == "notifications/cancelled"
-            && let Some((id, _)) = text::get(frame.params(), &["requestId"])
-            && let Some(waiting) = lock(&self.in_flight).get(id)
-        {
+        let Some((id, _)) = text::get(frame.params(), &["requestId"]) else {
+            return;
+        };
+        if let Some(session) = session {
+            session.cancel(id, router::CANCELLED);
+        } else if let Some(waiting) = lock(&self.in_flight).get(id) {
             waiting
                 .cancel
                 .send_replace(Some(router::CANCELLED.to_owned()));
@@ -334,5 +349,13 @@ fn in_a_line(item: Item) -> Option<Bytes> {
     match item {
         Item::Message { message, .. } => Some(message),
         Item::Prime { .. } | Item::KeepAlive => None,
+    }
+}
+
+/// Passes notifications on, one after the other.
+async fn pass_on(gateway: Arc<Gateway>, mut notes: mpsc::Receiver<(Arc<Session>, Frame)>) {
+    while let Some((session, frame)) = notes.recv().await {
+        let downstream = Downstream::of_session(&session, Door::Mcp);
+        router::notification(&gateway, &downstream, &frame).await;
     }
 }

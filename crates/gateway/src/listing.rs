@@ -192,7 +192,11 @@ pub async fn owner_of(
         .or_else(|| frame.parameter(&["ref", "uri"]));
     let uri = named.ok_or_else(|| Failure::params("`uri` is missing"))?;
     let known = gateway.known_to(&downstream.who);
-    settle(&known).await;
+    // Who offers the very address already need not wait for others that are being started.
+    let exact = |one: &Arc<Upstream>| fixed(&one.listed(), &uri) == usize::MAX;
+    if !known.iter().any(exact) {
+        settle(&known).await;
+    }
     offering(&known, &uri)
 }
 

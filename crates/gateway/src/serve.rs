@@ -144,14 +144,18 @@ pub async fn serve(gateway: Arc<Gateway>, listening: Listening, stop: impl Futur
     }
     drop(tcp);
     gateway.stop();
-    let grace = settings.limits.shutdown_grace.into();
+    let grace: std::time::Duration = settings.limits.shutdown_grace.into();
+    let asked = tokio::time::Instant::now();
     if tokio::time::timeout(grace, doors.emptied(&settings))
         .await
         .is_err()
     {
         tracing::warn!("some connections did not end in time");
     }
-    gateway.fleet.retire();
+    gateway
+        .fleet
+        .retire(grace.saturating_sub(asked.elapsed()))
+        .await;
     if let Some(socket) = socket {
         drop(std::fs::remove_file(socket));
     }

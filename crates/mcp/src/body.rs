@@ -8,6 +8,9 @@ use http_body_util::BodyExt as _;
 
 use crate::Error;
 
+/// The longest body that is read only to be thrown away.
+const SHORT: usize = 16 * 1024;
+
 /// Reads a whole body of at most `limit` bytes within `patience`.
 pub async fn read_bounded<B>(body: B, limit: usize, patience: Duration) -> Result<Bytes, Error>
 where
@@ -21,6 +24,22 @@ where
     tokio::time::timeout(patience, read(body, limit))
         .await
         .map_err(|_| Error::TimedOut)?
+}
+
+/// Reads a short body that says nothing, so that its connection can be used again. One that may be
+/// long is not waited for, which closes its connection.
+pub async fn discard<B>(body: B, patience: Duration)
+where
+    B: Body<Data = Bytes> + Unpin,
+    B::Error: std::fmt::Display,
+{
+    let most = body
+        .size_hint()
+        .upper()
+        .and_then(|most| usize::try_from(most).ok());
+    if let Some(most) = most.filter(|most| *most <= SHORT) {
+        drop(read_bounded(body, most, patience).await);
+    }
 }
 
 async fn read<B>(mut body: B, limit: usize) -> Result<Bytes, Error>

@@ -73,7 +73,7 @@ impl Dialer {
             };
             match sender.try_send_request(request).await {
                 Ok(response) => {
-                    return Ok(response.map(|body| Received::new(body, &self.pool, origin, sender)));
+                    return Ok(Received::of(response, &self.pool, origin, sender));
                 }
                 Err(mut fault) => match fault.take_message() {
                     // The upstream closed the connection before any of it was sent, so that another

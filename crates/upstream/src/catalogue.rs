@@ -100,11 +100,12 @@ impl Listed {
             listed.by_name = names.map(|(at, card)| (card.name.clone(), at)).collect();
         }
         if instance.declares(&["prompts"]) {
-            listed.prompts = pages(instance, "prompts/list", "prompts", "name", problems).await?;
+            let found = pages(instance, "prompts/list", "prompts", "name", problems).await;
+            listed.prompts = unless_refused(found, problems)?;
         }
         if instance.declares(&["resources"]) {
-            listed.resources =
-                pages(instance, "resources/list", "resources", "uri", problems).await?;
+            let found = pages(instance, "resources/list", "resources", "uri", problems).await;
+            listed.resources = unless_refused(found, problems)?;
             let method = "resources/templates/list";
             let templates = pages(
                 instance,
@@ -118,6 +119,21 @@ impl Listed {
             listed.templates = templates.unwrap_or_default();
         }
         Ok(listed)
+    }
+}
+
+/// Takes a refusal for an empty list: an upstream that declares more than it has still has its
+/// tools.
+fn unless_refused(
+    found: Result<Vec<Entry>, crate::Error>,
+    problems: &mut Vec<String>,
+) -> Result<Vec<Entry>, crate::Error> {
+    match found {
+        Err(fault @ crate::Error::Refused { .. }) => {
+            problems.push(fault.to_string());
+            Ok(Vec::new())
+        }
+        found => found,
     }
 }
 

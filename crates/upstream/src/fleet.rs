@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use mcpproxy_core::{Id128, UpstreamId};
@@ -62,7 +63,7 @@ impl Fleet {
         self.upstreams.store(Arc::clone(&next));
         for (name, old) in current.iter() {
             if !next.get(name).is_some_and(|new| Arc::ptr_eq(new, old)) {
-                old.retire();
+                drop(old.retire());
             }
         }
     }
@@ -86,7 +87,7 @@ impl Fleet {
             upstreams.insert(old.name().clone(), Arc::clone(&new));
             upstreams
         });
-        old.retire();
+        drop(old.retire());
         Ok(())
     }
 
@@ -108,11 +109,20 @@ impl Fleet {
         }
     }
 
-    /// Lets go of all upstreams.
-    pub fn retire(&self) {
+    /// Lets go of all upstreams, waiting for at most `grace` until their conversations have ended.
+    pub async fn retire(&self, grace: Duration) {
         let all = self.upstreams.swap(Arc::default());
-        for upstream in all.values() {
-            upstream.retire();
+        let closing: Vec<_> = all
+            .values()
+            .flat_map(|upstream| upstream.retire())
+            .collect();
+        let closed = async {
+            for task in closing {
+                drop(task.await);
+            }
+        };
+        if tokio::time::timeout(grace, closed).await.is_err() {
+            tracing::debug!("some conversations with upstreams did not end in time");
         }
     }
 }

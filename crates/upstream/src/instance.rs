@@ -10,6 +10,7 @@ use mcpproxy_mcp::era::{self, Era, LEGACY_LATEST, META_SERVER_INFO, MODERN, UNSU
 use mcpproxy_mcp::{Frame, FrameKind, compose, header};
 use mcpproxy_text::{self as text, Limits};
 use tokio::sync::mpsc;
+use tokio::time::Instant;
 
 use crate::Error;
 use crate::link::{FromUpstream, Headers, Link};
@@ -22,6 +23,9 @@ const TELL_PATIENCE: Duration = Duration::from_secs(2);
 
 /// How often a conversation that is to be ended is looked at for calls under way.
 const HEAR_OUT: Duration = Duration::from_millis(50);
+
+/// How long calls under way may hold up the end of a conversation.
+const HEAR_OUT_MOST: Duration = Duration::from_mins(10);
 
 /// Draws the id under which a request is sent to an upstream.
 pub fn ticket() -> u64 {
@@ -192,6 +196,11 @@ impl Instance {
         self.link.ended()
     }
 
+    /// Tells whether the upstream is there and has only forgotten the conversation.
+    pub fn is_forgotten(&self) -> bool {
+        matches!(self.link, Link::Http(_)) && self.ended().is_some()
+    }
+
     /// Sends a cleared request and waits for its answer.
     pub async fn call(
         &self,
@@ -337,15 +346,15 @@ impl Instance {
         }
     }
 
-    /// Ends the conversation politely, once what is under way is answered; every call has a
-    /// deadline, so that this ends.
+    /// Ends the conversation politely where there is a way to, once what is under way is answered
+    /// or has taken too long. Others end when they are dropped.
     pub async fn close(&self) {
-        while self.in_flight() > 0 {
+        let Link::Http(link) = &self.link else { return };
+        let begun = Instant::now();
+        while self.in_flight() > 0 && begun.elapsed() < HEAR_OUT_MOST {
             tokio::time::sleep(HEAR_OUT).await;
         }
-        if let Link::Http(link) = &self.link {
-            link.close().await;
-        }
+        link.close().await;
     }
 }
 

@@ -12,8 +12,10 @@ use mcpproxy_core::{Id128, UpstreamId};
 use mcpproxy_mcp::era::Era;
 use mcpproxy_mcp::{Frame, FrameKind};
 use tokio::sync::{Notify, watch};
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, timeout_at};
 
-use self::slots::{Cell, Key, Most, Slots};
+use self::slots::{Key, Most, Place, Slots};
 use crate::Error;
 use crate::catalogue::{Catalogue, Listed};
 use crate::child::Ring;
@@ -174,13 +176,16 @@ impl Upstream {
     }
 
     /// Stops the keeper and lets go of all conversations; calls under way keep theirs until they
-    /// end.
-    pub fn retire(&self) {
+    /// end. Returns the tasks that end the conversations, which need not be waited for.
+    pub fn retire(&self) -> Vec<JoinHandle<()>> {
         self.retired.send_replace(true);
-        self.lock_slots().clear();
+        let open = self.lock_slots().drain();
         self.state.send_replace(State::Stopped {
             why: "removed or restarted".to_owned(),
         });
+        let closing = open.into_iter();
+        let closing = closing.map(|one| tokio::spawn(async move { one.close().await }));
+        closing.collect()
     }
 
     /// Returns the conversation that belongs to a caller, opening it where needed.
@@ -210,24 +215,13 @@ impl Upstream {
 
     /// Returns the gateway's own conversation if it is open.
     pub fn own_existing(&self) -> Option<Arc<Instance>> {
-        let slot = self.lock_slots().get(&Key::Own)?;
-        let open = slot.get().filter(|instance| instance.ended().is_none());
-        open.cloned()
+        self.lock_slots().get(&Key::Own)
     }
 
     /// Returns the conversation of a caller if it is open already.
     pub fn existing(&self, caller: &Caller) -> Option<Arc<Instance>> {
         let key = self.key(caller);
-        let slot = self.lock_slots().get(&key)?;
-        slot.get()
-            .filter(|instance| instance.ended().is_none())
-            .cloned()
-    }
-
-    /// Forgets the conversation of a caller, because it ended or is no longer wanted.
-    pub fn forget(&self, caller: &Caller) {
-        let key = self.key(caller);
-        self.lock_slots().remove(&key);
+        self.lock_slots().get(&key)
     }
 
     /// Forgets the conversation of a session that has ended, politely.
@@ -262,26 +256,29 @@ impl Upstream {
     /// The gateway's own conversation. While the upstream is down, callers are told why at once
     /// instead of queueing up behind the next try.
     pub async fn own_instance(&self) -> Result<Arc<Instance>, Error> {
-        let slot = self.lock_slots().own();
-        if let Some(instance) = slot.get().filter(|instance| instance.ended().is_none()) {
-            return Ok(Arc::clone(instance));
-        }
-        self.tried(self.settings.start_timeout.into()).await;
-        match self.state() {
-            State::Up { .. } => {
-                let slot = self.lock_slots().own();
-                let instance = slot.get().filter(|instance| instance.ended().is_none());
-                instance
-                    .cloned()
-                    .ok_or_else(|| self.down("it is being restarted"))
+        let patience = Instant::now() + Duration::from(self.settings.start_timeout);
+        let mut state = self.state.subscribe();
+        loop {
+            let now = state.borrow_and_update().clone();
+            if let Some(instance) = self.own_existing() {
+                return Ok(instance);
             }
-            State::Down { why, .. } | State::Stopped { why } => Err(self.down(&why)),
-            State::Idle | State::Starting => Err(self.down("it has not started yet")),
+            let late = match now {
+                // It has ended, and the keeper has yet to see it.
+                State::Up { .. } => {
+                    self.trouble();
+                    "it is being restarted"
+                }
+                State::Down { why, .. } | State::Stopped { why } => return Err(self.down(&why)),
+                State::Idle | State::Starting => "it has not started yet",
+            };
+            let changed = timeout_at(patience, state.changed()).await;
+            changed.map_or_else(|_| Err(self.down(late)), |_| Ok(()))?;
         }
     }
 
     async fn caller_instance(&self, key: Key, caller: &Caller) -> Result<Arc<Instance>, Error> {
-        let slot = self.claim(&key, caller)?;
+        let place = self.claim(&key, caller)?;
         let listener = match key {
             Key::Stateless | Key::Own => self.hub_listener(),
             Key::Principal(..) | Key::Session(_) => Arc::clone(&caller.listener),
@@ -295,7 +292,8 @@ impl Upstream {
             greeting
         };
         let order = [self.target(caller.era), other(self.target(caller.era))];
-        let opened = slot
+        let opened = place
+            .cell()
             .get_or_try_init(|| async {
                 let opened = self.open(greeting(), Arc::clone(&listener), order).await?;
                 listener.opened(&opened);
@@ -303,20 +301,20 @@ impl Upstream {
             })
             .await;
         match opened {
-            Ok(instance) => Ok(Arc::clone(instance)),
-            Err(fault) => {
-                self.lock_slots().remove(&key);
-                Err(match fault {
-                    // Nothing but the opening was sent, so that the call itself may be tried again.
-                    Error::Transport(fault) if fault.is_outage() => self.down(&fault.to_string()),
-                    other => other,
-                })
+            Ok(instance) if place.is_kept() => Ok(Arc::clone(instance)),
+            Ok(instance) => {
+                let instance = Arc::clone(instance);
+                tokio::spawn(async move { instance.close().await });
+                Err(self.down("the conversation was ended while it was opened"))
             }
+            // Nothing but the opening was sent, so that the call itself may be tried again.
+            Err(Error::Transport(fault)) if fault.is_outage() => Err(self.down(&fault.to_string())),
+            Err(fault) => Err(fault),
         }
     }
 
     /// Finds the place of a caller's conversation, if need be at the cost of one that is idle.
-    fn claim(&self, key: &Key, caller: &Caller) -> Result<Cell, Error> {
+    fn claim(&self, key: &Key, caller: &Caller) -> Result<Place<'_>, Error> {
         let limit = self.settings.max_instances;
         let most = Most {
             limit: usize::try_from(limit).unwrap_or(usize::MAX),
@@ -332,7 +330,7 @@ impl Upstream {
             tracing::info!("closed an idle conversation with `{}`", self.name);
             tokio::spawn(async move { evicted.close().await });
         }
-        Ok(claimed.cell)
+        Ok(Place::new(&self.slots, key, claimed.cell))
     }
 
     /// The era to try first for a downstream of `era`: its own, unless the configuration or what

@@ -63,7 +63,8 @@ async fn standalone(global: &Global, mode: Option<Mode>) -> Result<Exit> {
             served.await;
         }
     }
-    daemon.gateway.fleet.retire();
+    let grace = daemon.gateway.active().settings.limits.shutdown_grace;
+    daemon.gateway.fleet.retire(grace.into()).await;
     crate::daemon::finish(&daemon.gateway).await;
     Ok(Exit::Fine)
 }

@@ -37,20 +37,22 @@ pub async fn notification(gateway: &Arc<Gateway>, downstream: &Downstream, frame
     }
 }
 
-/// Passes a notification on to the conversations that the downstream already has. One that does
-/// not take it is none of the others' business.
+/// Passes a notification on to the conversations that the downstream already has, all at once. One
+/// that does not take it is none of the others' business.
 async fn pass_on(gateway: &Arc<Gateway>, downstream: &Downstream, frame: &Frame) {
-    for upstream in gateway.fleet.all().values() {
+    let all = gateway.fleet.all();
+    let told = all.values().filter_map(|upstream| {
         let own = upstream.settings().effective_scope() != Scope::Shared;
         let instance = upstream.existing(&downstream.caller(upstream.name()));
-        let Some(instance) = instance.filter(|one| own && one.era() == Era::Legacy) else {
-            continue;
-        };
-        if let Err(failure) = tell(gateway, downstream, frame, upstream, instance).await {
-            let (method, name) = (frame.method(), upstream.name());
-            tracing::info!("could not pass `{method}` on to `{name}`: {failure}");
-        }
-    }
+        let instance = instance.filter(|one| own && one.era() == Era::Legacy)?;
+        Some(async move {
+            if let Err(failure) = tell(gateway, downstream, frame, upstream, instance).await {
+                let (method, name) = (frame.method(), upstream.name());
+                tracing::info!("could not pass `{method}` on to `{name}`: {failure}");
+            }
+        })
+    });
+    futures_util::future::join_all(told).await;
 }
 
 async fn tell(

@@ -71,6 +71,10 @@ pub(super) async fn subscribe(
         drop(passage.clear(frame, 0).await?);
     }
     let mut subscriptions = lock(&session.subscriptions);
+    // The session ends its subscriptions under this lock, once.
+    if session.is_ended() {
+        return Err(Failure::session_ended());
+    }
     if let Some(task) = subscriptions.remove(uri.as_ref()) {
         task.abort();
     }

@@ -8,18 +8,21 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::Uri;
 use http::uri::{Authority, Scheme};
+use http::{HeaderMap, Response, Uri};
 use http_body::{Body, Frame, SizeHint};
 use http_body_util::Full;
 use hyper::body::Incoming;
 use hyper::client::conn::http1::SendRequest;
 use tokio::time::Instant;
 
-/// How long a connection may wait for its next request.
-const IDLE: Duration = Duration::from_secs(90);
+/// How long a connection may wait for its next request: upstreams close theirs after a while, and
+/// a request that crosses with that is lost.
+const IDLE: Duration = Duration::from_secs(15);
 /// How often connections that waited too long are looked for.
-const SWEEP: Duration = Duration::from_secs(30);
+const SWEEP: Duration = Duration::from_secs(5);
+/// How long before an upstream said it will close a connection it is not used any more.
+const MARGIN: Duration = Duration::from_secs(1);
 
 /// Where a connection leads.
 pub(super) type Origin = (Scheme, Authority);
@@ -33,6 +36,7 @@ pub(super) struct Pool(Mutex<Waiting>);
 
 #[derive(Debug, Default)]
 struct Waiting {
+    /// With the moment until which each may be used.
     idle: HashMap<Origin, Vec<(Instant, Sender)>>,
     swept: bool,
 }
@@ -43,18 +47,20 @@ impl Pool {
     pub(super) fn take(&self, origin: &Origin) -> Option<Sender> {
         let mut waiting = self.lock();
         let idle = waiting.idle.get_mut(origin)?;
+        let now = Instant::now();
+        idle.retain(|(until, sender)| !sender.is_closed() && now < *until);
         let at = idle.iter().rposition(|(_, sender)| sender.is_ready())?;
         Some(idle.remove(at).1)
     }
 
     /// Takes a connection back.
-    fn put(self: &Arc<Self>, origin: Origin, sender: Sender) {
+    fn put(self: &Arc<Self>, origin: Origin, sender: Sender, idle: Duration) {
         if sender.is_closed() {
             return;
         }
         let mut waiting = self.lock();
-        let idle = waiting.idle.entry(origin).or_default();
-        idle.push((Instant::now(), sender));
+        let others = waiting.idle.entry(origin).or_default();
+        others.push((Instant::now() + idle, sender));
         if !waiting.swept {
             waiting.swept = true;
             tokio::spawn(sweep(Arc::downgrade(self)));
@@ -65,9 +71,7 @@ impl Pool {
     fn prune(&self, now: Instant) -> bool {
         let mut waiting = self.lock();
         waiting.idle.retain(|_, idle| {
-            idle.retain(|(since, sender)| {
-                !sender.is_closed() && now.saturating_duration_since(*since) < IDLE
-            });
+            idle.retain(|(until, sender)| !sender.is_closed() && now < *until);
             !idle.is_empty()
         });
         waiting.swept = !waiting.idle.is_empty();
@@ -103,22 +107,28 @@ struct Lease {
     pool: Arc<Pool>,
     origin: Origin,
     sender: Sender,
+    idle: Duration,
 }
 
 impl Received {
-    pub(super) fn new(body: Incoming, pool: &Arc<Pool>, origin: Origin, sender: Sender) -> Self {
-        let pool = Arc::clone(pool);
+    pub(super) fn of(
+        response: Response<Incoming>,
+        pool: &Arc<Pool>,
+        origin: Origin,
+        sender: Sender,
+    ) -> Response<Self> {
         let lease = Some(Lease {
-            pool,
+            pool: Arc::clone(pool),
             origin,
             sender,
+            idle: idle(response.headers()),
         });
-        Self { body, lease }
+        response.map(|body| Self { body, lease })
     }
 
     fn give_back(&mut self) {
         if let Some(lease) = self.lease.take() {
-            lease.pool.put(lease.origin, lease.sender);
+            lease.pool.put(lease.origin, lease.sender, lease.idle);
         }
     }
 }
@@ -162,7 +172,23 @@ impl Body for Received {
     }
 }
 
+/// Returns for how long a connection may wait: `Keep-Alive: timeout=5` says when it is closed.
+fn idle(headers: &HeaderMap) -> Duration {
+    let said = headers
+        .get("keep-alive")
+        .and_then(|said| said.to_str().ok());
+    let timeout = said.and_then(|said| {
+        let mut words = said.split(',');
+        words.find_map(|word| word.trim().strip_prefix("timeout=")?.parse().ok())
+    });
+    let timeout = timeout.map(|seconds| Duration::from_secs(seconds).saturating_sub(MARGIN));
+    timeout.map_or(IDLE, |timeout| timeout.min(IDLE))
+}
+
 /// Returns where a connection for an address leads.
 pub(super) fn origin(uri: &Uri) -> Option<Origin> {
     Some((uri.scheme()?.clone(), uri.authority()?.clone()))
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,18 +1,19 @@
 //! A link over Streamable HTTP, both eras: a message is a POST, its answer JSON or a stream.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use bytes::Bytes;
 use http::header::{ACCEPT, CONTENT_TYPE, WWW_AUTHENTICATE};
 use http::{HeaderMap, HeaderValue, Method, Response, StatusCode, Uri};
 use http_body_util::BodyExt as _;
-use mcpproxy_mcp::body::read_bounded;
+use mcpproxy_mcp::body::{discard, read_bounded};
 use mcpproxy_mcp::dial::{Dialer, Received};
 use mcpproxy_mcp::sse::{Decoder, Event};
 use mcpproxy_mcp::{Error, Frame, FrameKind, header};
 use mcpproxy_text::Limits;
 use tokio::sync::mpsc;
+use tokio::time::timeout;
 
 use crate::link::{FromUpstream, Headers, Listener};
 use crate::switch::ask;
@@ -25,6 +26,9 @@ const LONGEST_RETRY: u64 = 5_000;
 const USUAL_RETRY: u64 = 500;
 /// How often a closed stream is polled for one call.
 const MOST_POLLS: u32 = 1_000;
+
+/// How long an upstream may take to hear what the gateway says for itself.
+pub(crate) const OWN_PATIENCE: Duration = Duration::from_secs(2);
 
 /// What every message over HTTP carries, and how much may come back.
 #[derive(Clone, Debug)]
@@ -118,11 +122,13 @@ impl HttpLink {
     /// Sends a message that is not answered.
     pub async fn send(&self, message: Bytes, headers: Headers) -> Result<(), Error> {
         let response = self.post(message, headers).await?;
-        if response.status().is_success() {
+        let said = if response.status().is_success() {
             Ok(())
         } else {
             Err(self.status(&response))
-        }
+        };
+        discard(response.into_body(), OWN_PATIENCE).await;
+        said
     }
 
     async fn post(&self, message: Bytes, extra: Headers) -> Result<Response<Received>, Error> {
@@ -180,7 +186,7 @@ impl HttpLink {
         let status = response.status();
         // Streamable HTTP, "Session management": 404 ends the session.
         if status == StatusCode::NOT_FOUND && self.lock().session.is_some() {
-            self.lock().ended = Some("the upstream ended the session".to_owned());
+            self.end("the upstream ended the session");
         }
         let authenticate = response.headers().get(WWW_AUTHENTICATE);
         let authenticate = authenticate
@@ -190,6 +196,18 @@ impl HttpLink {
             status: status.as_u16(),
             authenticate,
         }
+    }
+
+    /// Notes that the session is over. Returns whether it was not before.
+    fn end(&self, why: &str) -> bool {
+        let mut state = self.lock();
+        let first = state.ended.is_none();
+        if first {
+            state.ended = Some(why.to_owned());
+            drop(state);
+            self.listener.ended(why);
+        }
+        first
     }
 
     /// Reads streams until the answer comes, polling again where the upstream closes one early.
@@ -232,15 +250,20 @@ impl HttpLink {
     }
 
     async fn resume(&self, last: &str) -> Result<Stream, Error> {
+        let headers = self.resuming(last);
+        let response = get(&self.target, headers).await?;
+        self.resumed(response, last)
+    }
+
+    fn resuming(&self, last: &str) -> HeaderMap {
         let mut headers = self.headers("text/event-stream");
         if let Ok(last) = HeaderValue::from_str(last) {
             headers.insert(header::LAST_EVENT, last);
         }
-        let response = self
-            .target
-            .dialer
-            .send(Method::GET, &self.target.uri, headers, Bytes::new())
-            .await?;
+        headers
+    }
+
+    fn resumed(&self, response: Response<Received>, last: &str) -> Result<Stream, Error> {
         if !is(&response, "text/event-stream") {
             return Err(self.status(&response));
         }
@@ -261,29 +284,7 @@ impl HttpLink {
         {
             return;
         }
-        let this = Arc::downgrade(self);
-        let task = tokio::spawn(async move {
-            let mut last = String::new();
-            // The link is held only while one stream is opened, so that it can be dropped.
-            while let Some(link) = this.upgrade() {
-                let Ok(mut stream) = link.resume(&last).await else {
-                    return;
-                };
-                drop(link);
-                while let Ok(Some(event)) = stream.next().await {
-                    let Some(link) = this.upgrade() else { return };
-                    if !event.data.is_empty() {
-                        link.overheard(event.data).await;
-                    }
-                }
-                last = stream.last_id.take().unwrap_or_default();
-                let retry = stream
-                    .retry
-                    .unwrap_or(USUAL_RETRY)
-                    .clamp(100, LONGEST_RETRY);
-                tokio::time::sleep(Duration::from_millis(retry)).await;
-            }
-        });
+        let task = tokio::spawn(overhear(Arc::downgrade(self), self.target.clone()));
         state.listening = Some(task.abort_handle());
     }
 
@@ -300,28 +301,64 @@ impl HttpLink {
                 None
             }
         };
-        if let Some(reply) = reply
-            && let Err(fault) = self.send(reply, Headers::new()).await
-        {
-            tracing::debug!("could not answer a request of an upstream: {fault}");
+        let Some(reply) = reply else { return };
+        match timeout(OWN_PATIENCE, self.send(reply, Headers::new())).await {
+            Ok(Ok(())) => {}
+            Ok(Err(fault)) => tracing::debug!("could not answer an upstream: {fault}"),
+            Err(_) => tracing::debug!("an upstream did not take an answer to its request"),
         }
     }
 
     /// Ends the session at the upstream, if there is one.
     pub async fn close(&self) {
-        if self.lock().session.is_none() || self.ended().is_some() {
+        let headers = self.headers("application/json");
+        if self.lock().session.is_none() || !self.end("the session was ended") {
             return;
         }
-        let headers = self.headers("application/json");
-        let sent = self
-            .target
+        let target = &self.target;
+        let sent = target
             .dialer
-            .send(Method::DELETE, &self.target.uri, headers, Bytes::new())
-            .await;
-        if let Err(fault) = sent {
-            tracing::debug!("could not end a session at an upstream: {fault}");
+            .send(Method::DELETE, &target.uri, headers, Bytes::new());
+        match timeout(OWN_PATIENCE, sent).await {
+            Ok(Ok(_)) => {}
+            Ok(Err(fault)) => tracing::debug!("could not end a session at an upstream: {fault}"),
+            Err(_) => tracing::debug!("an upstream was silent about the end of a session"),
         }
     }
+}
+
+/// Hears what an upstream says outside any call. The link is not held while the upstream is waited
+/// for: this ends when the link is dropped.
+async fn overhear(link: Weak<HttpLink>, target: HttpTarget) {
+    let mut last = String::new();
+    loop {
+        let Some(headers) = link.upgrade().map(|link| link.resuming(&last)) else {
+            return;
+        };
+        let Ok(response) = get(&target, headers).await else {
+            return;
+        };
+        let resumed = link.upgrade().map(|link| link.resumed(response, &last));
+        let Some(Ok(mut stream)) = resumed else {
+            return;
+        };
+        while let Ok(Some(event)) = stream.next().await {
+            let Some(link) = link.upgrade() else { return };
+            if !event.data.is_empty() {
+                link.overheard(event.data).await;
+            }
+        }
+        last = stream.last_id.take().unwrap_or_default();
+        let retry = stream.retry.unwrap_or(USUAL_RETRY);
+        tokio::time::sleep(Duration::from_millis(retry.clamp(100, LONGEST_RETRY))).await;
+    }
+}
+
+async fn get(target: &HttpTarget, headers: HeaderMap) -> Result<Response<Received>, Error> {
+    let dialer = &target.dialer;
+    dialer
+        .send(Method::GET, &target.uri, headers, Bytes::new())
+        .await
 }
 
 /// Tells whether an answer is of a media type.

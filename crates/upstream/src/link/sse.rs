@@ -7,15 +7,20 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::header::{ACCEPT, CONTENT_TYPE};
 use http::{HeaderValue, Method, Uri};
+use mcpproxy_mcp::body::discard;
 use mcpproxy_mcp::{Error, Frame};
 use tokio::sync::mpsc;
+use tokio::time::timeout;
 
-use crate::link::http::{HttpTarget, Stream, is};
+use crate::link::http::{HttpTarget, OWN_PATIENCE, Stream, is};
 use crate::link::{FromUpstream, Listener};
 use crate::switch::Switch;
 
 /// How long the upstream may take to name the address for messages.
 const ENDPOINT_PATIENCE: Duration = Duration::from_secs(10);
+
+/// Answers of the gateway's own that may wait for the upstream to take them.
+const REPLIES: usize = 16;
 
 /// A link over HTTP+SSE. Dropping it closes the stream.
 #[derive(Debug)]
@@ -53,13 +58,10 @@ impl SseLink {
             .await
             .map_err(|_| Error::TimedOut)??;
         let switch = Arc::new(Switch::new(listener, target.limits));
-        let reader = tokio::spawn(read(
-            stream,
-            Arc::clone(&switch),
-            target.clone(),
-            endpoint.clone(),
-        ))
-        .abort_handle();
+        let (sender, replies) = mpsc::channel(REPLIES);
+        // Ends with the reader, which holds the only way to it.
+        tokio::spawn(reply(replies, target.clone(), endpoint.clone()));
+        let reader = tokio::spawn(read(stream, Arc::clone(&switch), sender)).abort_handle();
         Ok(Self {
             target,
             endpoint,
@@ -130,24 +132,37 @@ async fn post(target: &HttpTarget, endpoint: &Uri, message: Bytes) -> Result<(),
         .dialer
         .send(Method::POST, endpoint, headers, message)
         .await?;
-    if response.status().is_success() {
+    let status = response.status();
+    discard(response.into_body(), OWN_PATIENCE).await;
+    if status.is_success() {
         return Ok(());
     }
-    let status = response.status().as_u16();
     Err(Error::Status {
-        status,
+        status: status.as_u16(),
         authenticate: None,
     })
 }
 
-async fn read(mut stream: Stream, switch: Arc<Switch>, target: HttpTarget, endpoint: Uri) {
+/// Answers what the upstream asks the gateway itself, beside the stream: one that does not take
+/// the answers must still be heard.
+async fn reply(mut replies: mpsc::Receiver<Bytes>, target: HttpTarget, endpoint: Uri) {
+    while let Some(reply) = replies.recv().await {
+        match timeout(OWN_PATIENCE, post(&target, &endpoint, reply)).await {
+            Ok(Ok(())) => {}
+            Ok(Err(fault)) => tracing::debug!("could not answer an upstream: {fault}"),
+            Err(_) => tracing::debug!("an upstream did not take an answer to its request"),
+        }
+    }
+}
+
+async fn read(mut stream: Stream, switch: Arc<Switch>, replies: mpsc::Sender<Bytes>) {
     loop {
         match stream.next().await {
             Ok(Some(event)) if !event.data.is_empty() => {
                 if let Some(reply) = switch.sort(event.data)
-                    && let Err(fault) = post(&target, &endpoint, reply).await
+                    && replies.try_send(reply).is_err()
                 {
-                    tracing::debug!("could not answer a request of an upstream: {fault}");
+                    tracing::debug!("dropped an answer for an upstream that does not keep up");
                 }
             }
             Ok(Some(_)) => {}

@@ -47,7 +47,11 @@ pub(super) async fn keep(upstream: Weak<Upstream>) {
             upstream.state.send_replace(State::Starting);
         }
         let begun = Instant::now();
-        match upstream.up().await {
+        let up = tokio::select! {
+            up = upstream.up() => up,
+            () = upstream.until_retired() => return,
+        };
+        match up {
             Ok(()) => attempts = 0,
             Err(why) => {
                 // Failures are in a row only if it did not run well for a while in between.
@@ -64,7 +68,7 @@ pub(super) async fn keep(upstream: Weak<Upstream>) {
 }
 
 impl Upstream {
-    /// Brings the upstream up and stays until it fails or is retired.
+    /// Brings the upstream up and stays until it fails, or forgets the conversation.
     async fn up(&self) -> Result<(), String> {
         let slot = self.lock_slots().own();
         let greeting = Greeting::default();
@@ -95,7 +99,8 @@ impl Upstream {
         let (sender, mut changes) = mpsc::channel(16);
         let subscription = subscribe(Arc::clone(instance), sender);
         let _subscription = AbortOnDrop(tokio::spawn(subscription).abort_handle());
-        let mut read_at = Instant::now();
+        let opened = Instant::now();
+        let mut read_at = opened;
         loop {
             tokio::select! {
                 () = self.stir.notified() => {}
@@ -108,7 +113,12 @@ impl Upstream {
                         continue;
                     }
                 }
-                () = self.until_retired() => return Ok(()),
+            }
+            if instance.is_forgotten() {
+                self.state.send_replace(State::Starting);
+                // One that forgets as fast as it is greeted is greeted once in a while.
+                tokio::time::sleep_until(opened + REFRESH_PAUSE).await;
+                return Ok(());
             }
             if let Some(why) = instance.ended() {
                 return Err(why);

@@ -2,7 +2,7 @@
 //! goes when there are too many.
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use mcpproxy_core::{Id128, Room, Shares};
 use tokio::sync::OnceCell;
@@ -70,6 +70,42 @@ impl Slot {
     }
 }
 
+/// The place of a conversation, held while it is opened: whether that fails or is given up, the
+/// place is not left empty.
+#[derive(Debug)]
+pub(super) struct Place<'a> {
+    slots: &'a Mutex<Slots>,
+    key: Key,
+    cell: Cell,
+}
+
+impl<'a> Place<'a> {
+    pub(super) fn new(slots: &'a Mutex<Slots>, key: &Key, cell: Cell) -> Self {
+        let key = key.clone();
+        Self { slots, key, cell }
+    }
+
+    pub(super) fn cell(&self) -> &OnceCell<Arc<Instance>> {
+        &self.cell
+    }
+
+    /// Tells whether the conversation is still wanted.
+    pub(super) fn is_kept(&self) -> bool {
+        self.lock().holds(&self.key, &self.cell)
+    }
+
+    fn lock(&self) -> MutexGuard<'a, Slots> {
+        self.slots.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        let cell = std::mem::take(&mut self.cell);
+        self.lock().release(&self.key, cell);
+    }
+}
+
 /// A place that was found for a conversation.
 #[derive(Debug)]
 pub(super) struct Claimed {
@@ -79,9 +115,10 @@ pub(super) struct Claimed {
 }
 
 impl Slots {
-    /// Returns a conversation that is there.
-    pub(super) fn get(&self, key: &Key) -> Option<Cell> {
-        self.open.get(key).map(|slot| Arc::clone(&slot.cell))
+    /// Returns a conversation that is open.
+    pub(super) fn get(&self, key: &Key) -> Option<Arc<Instance>> {
+        let instance = self.open.get(key)?.cell.get();
+        instance.filter(|one| one.ended().is_none()).cloned()
     }
 
     /// Returns the gateway's own conversation.
@@ -94,9 +131,28 @@ impl Slots {
         self.open.remove(key).map(|slot| slot.cell)
     }
 
-    /// Forgets all conversations.
-    pub(super) fn clear(&mut self) {
-        self.open.clear();
+    /// Takes back a place. One in which nothing was opened, and in which nobody else is about to
+    /// open anything, is free again.
+    fn release(&mut self, key: &Key, cell: Cell) {
+        // Cells are cloned and dropped under the lock only: one here, one in the table.
+        let last = !cell.initialized() && Arc::strong_count(&cell) == 2;
+        if last && self.holds(key, &cell) {
+            self.open.remove(key);
+        }
+        drop(cell);
+    }
+
+    fn holds(&self, key: &Key, cell: &Cell) -> bool {
+        let slot = self.open.get(key);
+        slot.is_some_and(|slot| Arc::ptr_eq(&slot.cell, cell))
+    }
+
+    /// Forgets all conversations and returns those that are open.
+    pub(super) fn drain(&mut self) -> Vec<Arc<Instance>> {
+        let slots = self.open.drain();
+        slots
+            .filter_map(|(_, slot)| slot.cell.get().cloned())
+            .collect()
     }
 
     /// Returns how many conversations are open.
