@@ -44,8 +44,8 @@ pub async fn serve<R, W>(
     let (queue, messages) = mpsc::channel(QUEUE);
     let writer = tokio::spawn(write(output, messages));
     let limit = gateway.active().settings.limits.body_bytes.as_usize();
-    let (notes, to_pass) = mpsc::channel(NOTES);
-    tokio::spawn(pass_on(Arc::clone(&gateway), to_pass));
+    let (notes, passed) = mpsc::channel(NOTES);
+    tokio::spawn(pass_on(Arc::clone(&gateway), passed));
     let connection = Connection::new(Arc::clone(&gateway), who, mode, queue, notes);
     let connection = Arc::new(connection);
     let mut lines = LineReader::new(input, limit);

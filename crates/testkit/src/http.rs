@@ -12,6 +12,7 @@ mod sessions;
 use std::fmt;
 use std::io;
 use std::net::Ipv4Addr;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -57,6 +58,7 @@ struct Shared {
     sessions: Sessions,
     orders: Mutex<Orders>,
     received: watch::Sender<Vec<Received>>,
+    connections: AtomicUsize,
 }
 
 /// How answers are to go wrong.
@@ -65,6 +67,7 @@ struct Orders {
     delay: Duration,
     status: Option<u16>,
     broken: Option<(String, Broken)>,
+    hanging: Option<String>,
 }
 
 impl HttpUpstream {
@@ -77,6 +80,7 @@ impl HttpUpstream {
             sessions: Sessions::default(),
             orders: Mutex::default(),
             received: watch::Sender::default(),
+            connections: AtomicUsize::new(0),
         });
         let accepting = tokio::spawn(accept(listener, Arc::clone(&shared))).abort_handle();
         Ok(Self {
@@ -122,6 +126,16 @@ impl HttpUpstream {
         self.shared.sessions.forget();
     }
 
+    /// Returns how many connections are open.
+    pub fn connections(&self) -> usize {
+        self.shared.connections.load(Ordering::Relaxed)
+    }
+
+    /// Never answers what comes with an HTTP method or with a body that contains a text.
+    pub fn hang_on(&self, what: &str) {
+        lock(&self.shared.orders).hanging = Some(what.to_owned());
+    }
+
     /// Answers every request only after a while.
     pub fn delay(&self, delay: Duration) {
         lock(&self.shared.orders).delay = delay;
@@ -137,7 +151,7 @@ impl HttpUpstream {
         lock(&self.shared.orders).broken = Some((method.to_owned(), how));
     }
 
-    /// Takes back every order to delay, refuse or break answers.
+    /// Takes back every order to delay, hold back, refuse or break answers.
     pub fn mend(&self) {
         *lock(&self.shared.orders) = Orders::default();
     }
@@ -168,6 +182,9 @@ async fn accept(listener: TcpListener, shared: Arc<Shared>) {
             }
             Some(_) = connections.join_next() => {}
         }
+        shared
+            .connections
+            .store(connections.len(), Ordering::Relaxed);
     }
 }
 

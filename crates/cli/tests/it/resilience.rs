@@ -2,6 +2,7 @@
 //! downstreams that do the same. Every bound is a constant that stands beside its test.
 
 mod connections;
+mod conversations;
 mod floods;
 mod measure;
 mod orphans;

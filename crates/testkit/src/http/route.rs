@@ -35,6 +35,9 @@ pub(super) async fn answer(shared: Arc<Shared>, request: Request<Incoming>) -> A
     let body = read_bounded(body, MOST_BYTES, BODY_PATIENCE).await;
     let body = body.map_err(io::Error::other)?;
     shared.note(&parts, &body)?;
+    if shared.hangs_on(&parts.method, &body) {
+        std::future::pending::<()>().await;
+    }
     let status = lock(&shared.orders).status;
     if let Some(status) = status {
         return Ok(bare(status));
@@ -69,6 +72,13 @@ impl Shared {
         };
         self.received.send_modify(|all| all.push(received));
         Ok(())
+    }
+
+    fn hangs_on(&self, method: &Method, body: &Bytes) -> bool {
+        let orders = lock(&self.orders);
+        let body = String::from_utf8_lossy(body);
+        let hangs = |what: &String| method.as_str() == what || body.contains(what);
+        orders.hanging.as_ref().is_some_and(hangs)
     }
 
     /// Finds the session that a request names, or the status that tells what is wrong.

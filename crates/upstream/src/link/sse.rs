@@ -174,6 +174,9 @@ async fn read(mut stream: Stream, switch: Arc<Switch>, replies: mpsc::Sender<Byt
 
 #[cfg(test)]
 mod tests {
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    use tokio::net::{TcpListener, TcpStream};
+
     use super::*;
 
     #[test]
@@ -188,5 +191,79 @@ mod tests {
         check("http://other/m", None);
         check("https://host:1/m", None);
         check("//other/m", None);
+    }
+
+    #[derive(Debug)]
+    struct Nobody;
+
+    impl Listener for Nobody {
+        fn heard(&self, _: Frame) -> bool {
+            false
+        }
+
+        fn is_shared(&self) -> bool {
+            true
+        }
+
+        fn ended(&self, _: &str) {}
+    }
+
+    /// Answers a call with a ping and then with its result, and never takes an answer to the ping.
+    async fn upstream(listener: TcpListener) {
+        let (called, mut calls) = mpsc::channel::<()>(1);
+        let (mut stream, _) = listener.accept().await.unwrap();
+        let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n";
+        let hello = format!("{head}event: endpoint\ndata: /m\n\n");
+        stream.write_all(hello.as_bytes()).await.unwrap();
+        tokio::spawn(async move {
+            loop {
+                let (post, _) = listener.accept().await.unwrap();
+                tokio::spawn(take(post, called.clone()));
+            }
+        });
+        calls.recv().await.unwrap();
+        let events = r#"data: {"jsonrpc":"2.0","id":"p","method":"ping"}
+
+data: {"jsonrpc":"2.0","id":1,"result":{}}
+
+"#;
+        stream.write_all(events.as_bytes()).await.unwrap();
+        std::future::pending::<()>().await;
+    }
+
+    async fn take(mut post: TcpStream, called: mpsc::Sender<()>) {
+        let mut buffer = [0; 4096];
+        let mut said = String::new();
+        while !said.contains('}') {
+            let read = post.read(&mut buffer).await.unwrap();
+            said.push_str(&String::from_utf8_lossy(&buffer[..read]));
+        }
+        if !said.contains("tools/call") {
+            return std::future::pending().await;
+        }
+        let answer = "HTTP/1.1 202 Accepted\r\ncontent-length: 8\r\n\r\nAccepted";
+        post.write_all(answer.as_bytes()).await.unwrap();
+        called.send(()).await.unwrap();
+        std::future::pending::<()>().await;
+    }
+
+    #[tokio::test]
+    async fn an_upstream_that_takes_no_answer_to_its_ping_is_still_heard() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        tokio::spawn(upstream(listener));
+        let target = HttpTarget {
+            uri: format!("http://{address}/sse").parse().unwrap(),
+            headers: http::HeaderMap::new(),
+            dialer: mcpproxy_mcp::dial::Dialer::default(),
+            max_message: 1024,
+            limits: mcpproxy_text::Limits::default(),
+        };
+        let link = SseLink::open(target, Arc::new(Nobody)).await.unwrap();
+        let (events, _ignored) = mpsc::channel(1);
+        let message = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call"}"#;
+        let answer = link.call(1, message.into(), events);
+        let answer = timeout(OWN_PATIENCE / 2, answer).await;
+        assert_eq!(answer.unwrap().unwrap().payload(), "{}");
     }
 }

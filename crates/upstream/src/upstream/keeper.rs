@@ -84,8 +84,15 @@ impl Upstream {
                 return Err(fault.to_string());
             }
         };
+        let opened = Instant::now();
         let result = self.serve(&instance).await;
         self.lock_slots().remove(&Key::Own);
+        if instance.is_forgotten() && matches!(self.state(), State::Up { .. }) {
+            self.state.send_replace(State::Starting);
+            // One that forgets as fast as it is greeted is greeted once in a while.
+            tokio::time::sleep_until(opened + REFRESH_PAUSE).await;
+            return Ok(());
+        }
         result
     }
 
@@ -99,8 +106,7 @@ impl Upstream {
         let (sender, mut changes) = mpsc::channel(16);
         let subscription = subscribe(Arc::clone(instance), sender);
         let _subscription = AbortOnDrop(tokio::spawn(subscription).abort_handle());
-        let opened = Instant::now();
-        let mut read_at = opened;
+        let mut read_at = Instant::now();
         loop {
             tokio::select! {
                 () = self.stir.notified() => {}
@@ -113,12 +119,6 @@ impl Upstream {
                         continue;
                     }
                 }
-            }
-            if instance.is_forgotten() {
-                self.state.send_replace(State::Starting);
-                // One that forgets as fast as it is greeted is greeted once in a while.
-                tokio::time::sleep_until(opened + REFRESH_PAUSE).await;
-                return Ok(());
             }
             if let Some(why) = instance.ended() {
                 return Err(why);

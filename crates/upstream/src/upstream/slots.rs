@@ -217,3 +217,40 @@ impl Slots {
         self.remove(&oldest)?.get().cloned()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn claim<'a>(slots: &'a Mutex<Slots>, key: &Key) -> Place<'a> {
+        let most = Most {
+            limit: 1,
+            sessions: true,
+        };
+        let claimed = slots.lock().unwrap().claim(key, &"one".into(), most);
+        Place::new(slots, key, claimed.unwrap().cell)
+    }
+
+    #[test]
+    fn a_place_is_free_once_the_last_who_would_open_it_has_given_up() {
+        let slots = Mutex::<Slots>::default();
+        let key = Key::Session(Id128::from_bytes([1; 16]));
+        let (first, second) = (claim(&slots, &key), claim(&slots, &key));
+        drop(first);
+        assert!(second.is_kept(), "another failed");
+        drop(second);
+        assert!(slots.lock().unwrap().open.is_empty());
+    }
+
+    #[test]
+    fn who_fails_leaves_the_place_of_a_successor_alone() {
+        let slots = Mutex::<Slots>::default();
+        let key = Key::Session(Id128::from_bytes([1; 16]));
+        let failing = claim(&slots, &key);
+        drop(slots.lock().unwrap().remove(&key));
+        assert!(!failing.is_kept());
+        let successor = claim(&slots, &key);
+        drop(failing);
+        assert!(successor.is_kept());
+    }
+}
