@@ -94,6 +94,9 @@ pub(crate) enum Command {
     /// Check and show the configuration.
     #[command(subcommand)]
     Config(Config),
+    /// Judge JSON lines on standard input: texts, tools, results, arguments and messages.
+    #[command(after_help = DETECT_HELP)]
+    Detect,
     /// Start sample servers and show a call going through, with nothing installed.
     Demo,
     /// Print a completion script.
@@ -110,6 +113,17 @@ pub(crate) enum Command {
     #[command(hide = true)]
     Sample(Sample),
 }
+
+const DETECT_HELP: &str = "\
+Each line is an object with `id`, `kind` and what the kind needs:
+  text, result, instructions   `text`
+  args                         `args`, the arguments of a call
+  tool                         `tool`, a descriptor; `peers`, tools of other upstreams
+  tool_pair                    `before` and `after`, two descriptors
+  frame                        `frame`, a JSON-RPC message
+
+Each answer is a line {id, verdict: block|warn|clean, findings}, or {id, error}
+for a line that cannot be judged; then the exit code is 3.";
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Serve {

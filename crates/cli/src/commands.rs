@@ -5,6 +5,7 @@ mod call;
 mod client;
 mod config;
 mod demo;
+mod detect;
 mod doctor;
 mod init;
 mod serve;
@@ -37,6 +38,7 @@ pub(crate) fn run(args: Args) -> Result<Exit> {
         Command::ResumeCalls(stop) => stops::resume(&global, &stop.scope),
         Command::Token(command) => token::run(&global, command),
         Command::Config(command) => config::run(&global, &command),
+        Command::Detect => detect::run(&global),
         Command::Demo => demo::run(&global),
         Command::Completions { shell } => shell::completions(shell),
         Command::Man => shell::man(),
