@@ -8,6 +8,8 @@ mod demo;
 mod detect;
 mod doctor;
 mod init;
+mod rules;
+mod scan;
 mod serve;
 mod shell;
 mod status;
@@ -19,12 +21,16 @@ mod upstream;
 
 use anyhow::Result;
 
-use crate::args::{Args, Command, Sample};
+use crate::args::{Args, Command, Format, Sample};
 use crate::exit::{Exit, bad_input};
 
 /// Runs one command.
 pub(crate) fn run(args: Args) -> Result<Exit> {
     let global = args.global;
+    if global.format() == Format::Sarif && !matches!(args.command, Command::Scan(_)) {
+        let hint = Some("choose table, json, yaml or jsonl");
+        return Err(bad_input("only `scan` prints SARIF", hint));
+    }
     match args.command {
         Command::Serve(serve) => serve::run(&global, &serve),
         Command::Stdio(stdio) => bridge::run(&global, &stdio),
@@ -39,6 +45,8 @@ pub(crate) fn run(args: Args) -> Result<Exit> {
         Command::Token(command) => token::run(&global, command),
         Command::Config(command) => config::run(&global, &command),
         Command::Detect => detect::run(&global),
+        Command::Rules(command) => rules::run(&global, &command),
+        Command::Scan(scan) => scan::run(&global, &scan),
         Command::Demo => demo::run(&global),
         Command::Completions { shell } => shell::completions(shell),
         Command::Man => shell::man(),

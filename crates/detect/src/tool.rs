@@ -196,6 +196,37 @@ impl Sheet {
     }
 }
 
+/// The rules about a descriptor's shape, for the list of rules: id, severity at worst, and why.
+pub(crate) const RULES: &[(&str, Severity, &str)] = &[
+    (
+        "shadow",
+        Severity::High,
+        "stands in for a tool of another upstream, or gives orders about it",
+    ),
+    (
+        "parameter",
+        Severity::High,
+        "a parameter takes what is not part of the task",
+    ),
+    ("changed", Severity::Low, "the descriptor changed"),
+    (
+        "new_reach",
+        Severity::High,
+        "the tool now does more than it did",
+    ),
+    (
+        "new_way_out",
+        Severity::High,
+        "a parameter was added that names where to send something",
+    ),
+    (
+        "promise",
+        Severity::High,
+        "the tool now promises less danger",
+    ),
+    ("elicitation", Severity::Low, "asks the user directly"),
+];
+
 /// A detection about a descriptor's shape rather than its words.
 pub(crate) fn structural(
     rule: &'static str,

@@ -181,7 +181,7 @@ mod tests {
         );
         check(
             whole(&deep),
-            "3 recursion limit exceeded at line 1 column 155",
+            "3 recursion limit exceeded at line 1 column 156",
         );
     }
 }
