@@ -208,6 +208,78 @@ mod tests {
         check("nothing.at-all", None);
     }
 
+    #[test]
+    fn the_types_that_filters_know_have_rules_with_examples_of_both_kinds() {
+        let rules = Rules::new().unwrap();
+        let check = |category: Category, kinds: &[&str]| {
+            for kind in kinds {
+                let of_kind = |card: &&Card| card.category == category && card.kind == *kind;
+                let shown = |card: &Card| !card.positive.is_empty() && !card.negative.is_empty();
+                let mut cards = rules.cards().iter().filter(of_kind);
+                assert!(cards.any(shown), "{category:?} {kind}");
+            }
+        };
+        check(
+            Category::CloudCredentials,
+            &[
+                "aws_access_key",
+                "aws_secret_key",
+                "gcp_api_key",
+                "gcp_service_account",
+                "azure_client_secret",
+                "azure_connection_string",
+            ],
+        );
+        check(
+            Category::PrivateKey,
+            &["rsa", "ec", "dsa", "openssh", "pgp", "pkcs8", "encrypted"],
+        );
+        check(
+            Category::ApiToken,
+            &[
+                "github_pat",
+                "github_oauth",
+                "github_app",
+                "github_refresh",
+                "gitlab_pat",
+                "slack_token",
+                "stripe_key",
+                "openai_key",
+                "anthropic_key",
+                "google_ai_key",
+                "sendgrid_key",
+                "huggingface_token",
+            ],
+        );
+        check(Category::AuthToken, &["jwt_token", "bearer_token"]);
+        check(
+            Category::DatabaseCredential,
+            &[
+                "mysql_connection",
+                "postgres_connection",
+                "mongodb_connection",
+                "redis_connection",
+                "jdbc_connection",
+                "database_password",
+            ],
+        );
+        check(Category::Pii, &["email", "ssn", "phone", "iban"]);
+        check(
+            Category::SensitiveFile,
+            &[
+                "ssh_private_key",
+                "aws_credentials",
+                "kubeconfig",
+                "docker_config",
+                "env_file",
+                "git_credentials",
+                "linux_shadow",
+                "keychains",
+            ],
+        );
+        check(Category::CreditCard, &["credit_card"]);
+    }
+
     /// The values of examples that have a rule of their own are never shown whole.
     #[test]
     fn examples_of_secrets_are_masked() {
