@@ -281,6 +281,12 @@ pub(crate) enum Tools {
         /// Only those that match.
         query: Option<String>,
     },
+    /// Look for attacks in what upstreams offer; the same as `mcpproxy scan` with their names.
+    Scan {
+        /// Their names; the whole configuration if none is given.
+        #[arg(value_name = "UPSTREAM")]
+        upstreams: Vec<String>,
+    },
 }
 
 #[derive(Debug, Subcommand)]

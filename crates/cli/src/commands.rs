@@ -21,13 +21,13 @@ mod upstream;
 
 use anyhow::Result;
 
-use crate::args::{Args, Command, Format, Sample};
+use crate::args::{Args, Command, Format, Sample, Tools};
 use crate::exit::{Exit, bad_input};
 
 /// Runs one command.
 pub(crate) fn run(args: Args) -> Result<Exit> {
     let global = args.global;
-    if global.format() == Format::Sarif && !matches!(args.command, Command::Scan(_)) {
+    if global.format() == Format::Sarif && !scans(&args.command) {
         let hint = Some("choose table, json, yaml or jsonl");
         return Err(bad_input("only `scan` prints SARIF", hint));
     }
@@ -54,6 +54,13 @@ pub(crate) fn run(args: Args) -> Result<Exit> {
         Command::Supervise(_) => Ok(Exit::BadInput),
         Command::Sample(sample) => run_sample(sample),
     }
+}
+
+fn scans(command: &Command) -> bool {
+    matches!(
+        command,
+        Command::Scan(_) | Command::Tools(Tools::Scan { .. })
+    )
 }
 
 fn run_sample(sample: Sample) -> Result<Exit> {

@@ -169,7 +169,9 @@ fn show(format: Format, findings: &[Finding], whole: bool) -> Result<()> {
     let rows: Vec<Value> = findings.iter().map(Finding::row).collect();
     match format {
         Format::Table if rows.is_empty() => {
-            output::note("nothing was found");
+            if whole {
+                output::note("nothing was found");
+            }
             Ok(())
         }
         Format::Table => {

@@ -89,11 +89,19 @@ async fn a_program_that_waits_for_each_answer_gets_it() {
 #[tokio::test]
 async fn the_settings_of_the_configuration_count() {
     let own = json!({ "name": "project-name", "keywords": ["bluebird"], "severity": "high" });
-    let detector = json!({ "categories": { "pii": false }, "custom_patterns": [own] });
+    let badge = json!({ "name": "badge", "regex": "B-[0-9]{6}", "category": "api_token" });
+    let detector = json!({
+        "categories": { "pii": false },
+        "custom_patterns": [own, badge],
+        "sensitive_keywords": ["moonshot"],
+        "allowlist": [{ "value": "B-000000" }],
+    });
     let home = Home::new(&json!({ "security": { "detector": detector } }));
     let input = [
         json!({ "id": 1, "kind": "text", "text": "mail ines.roth@mail-corner.org" }),
         json!({ "id": 2, "kind": "text", "text": "about Bluebird" }),
+        json!({ "id": 3, "kind": "text", "text": "badges B-000000 and B-482913" }),
+        json!({ "id": 4, "kind": "text", "text": "about Moonshot" }),
     ];
     let input: Vec<u8> = input
         .iter()
@@ -102,7 +110,18 @@ async fn the_settings_of_the_configuration_count() {
     let (answers, code) = judged(&home, &input).await;
     assert_eq!(code, Some(0));
     assert_eq!(answers[0]["verdict"], "clean");
-    assert_eq!(answers[1]["findings"][0]["rule"], "project-name");
+    let first = &answers[1]["findings"][0];
+    assert_eq!(
+        (&first["rule"], &first["severity"]),
+        (&json!("custom.project-name"), &json!("high"))
+    );
+    let badges = answers[2]["findings"].as_array().unwrap();
+    assert_eq!(badges.len(), 1, "{badges:?}");
+    assert_eq!(
+        (&badges[0]["category"], &badges[0]["start"]),
+        (&json!("api_token"), &json!(20))
+    );
+    assert_eq!(answers[3]["findings"].as_array().unwrap().len(), 1);
 }
 
 #[tokio::test]

@@ -118,6 +118,9 @@ async fn upstreams_are_started_listed_and_ended() {
     assert_eq!((&found, code), (&json!({ "findings": [] }), Some(0)));
     let (found, code) = scan(&home, &["-o", "json", "github"]).await;
     assert_eq!((&found, code), (&json!({ "findings": [] }), Some(0)));
+    let output = home.run(&["tools", "scan", "github", "-o", "sarif"]).await;
+    let log: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(log["runs"][0]["results"], json!([]));
     let program = program();
     let given = [
         "-o",

@@ -108,9 +108,17 @@ impl Finding {
 
     /// Returns it for people.
     pub(super) fn line(&self) -> Value {
-        let place = match &self.file {
-            Some((file, Some(region))) => format!("{file}:{} {}", region.line, self.subject),
-            Some((file, None)) => format!("{file} {}", self.subject),
+        let file = self.file.as_ref().map(|(file, region)| match region {
+            Some(region) => format!("{file}:{}", region.line),
+            None => file.clone(),
+        });
+        let named = self
+            .file
+            .as_ref()
+            .is_some_and(|(file, _)| *file == self.subject);
+        let place = match file {
+            Some(file) if named => file,
+            Some(file) => format!("{file} {}", self.subject),
             None => self.subject.clone(),
         };
         json!({

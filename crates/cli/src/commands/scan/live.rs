@@ -7,7 +7,7 @@ use anyhow::Result;
 use mcpproxy_config::{Loaded, check_upstream};
 use mcpproxy_core::UpstreamId;
 use mcpproxy_mcp::Frame;
-use mcpproxy_upstream::settings::{RestartSettings, Scope, Start, UpstreamSettings};
+use mcpproxy_upstream::settings::{RestartSettings, Scope, Span, Start, UpstreamSettings};
 use mcpproxy_upstream::upstream::Hub;
 use mcpproxy_upstream::{Fleet, Instance, State, Upstream};
 use serde_json::{Map, Value, json};
@@ -19,8 +19,10 @@ use crate::exit::bad_input;
 
 /// The longest that an upstream may take to start and to list everything.
 const PATIENCE: Duration = Duration::from_mins(1);
-/// How long ended programs are waited for; they end with this process all the same.
-const END: Duration = Duration::from_millis(300);
+/// How long a program may take for each step of its end; nothing of it is under way any more.
+const GRACE: Span = Span::from_millis(150);
+/// How long programs that end are waited for: two steps, and what it takes to be told.
+const END: Duration = Duration::from_millis(400);
 
 /// An upstream that is to be reached.
 pub(super) struct Reach {
@@ -37,6 +39,7 @@ impl Reach {
             enabled: true,
             start: Start::Eager,
             scope: Some(Scope::Shared),
+            shutdown_grace: GRACE,
             restart: RestartSettings {
                 max_attempts: Some(1),
                 ..settings.restart.clone()
