@@ -240,15 +240,11 @@ mod tests {
         for (command, args) in [
             (
                 "npx",
-                vec![
-                    "-y",
-                    "@modelcontextprotocol/server-filesystem",
-                    "/home/ann/work",
-                ],
+                vec!["-y", "@modelcontextprotocol/server-filesystem", "/srv/work"],
             ),
             (
                 "uvx",
-                vec!["mcp-server-git", "--repository", "/home/ann/work/repo"],
+                vec!["mcp-server-git", "--repository", "/srv/work/repo"],
             ),
             (
                 "docker",
@@ -261,7 +257,7 @@ mod tests {
                     "ghcr.io/github/github-mcp-server",
                 ],
             ),
-            ("node", vec!["/home/ann/work/server/dist/index.js"]),
+            ("node", vec!["/srv/work/server/dist/index.js"]),
             ("python", vec!["-m", "my_server", "--port", "9000"]),
             ("npx", vec!["mcp-remote", "https://mcp.linear.app/sse"]),
             ("cmd", vec!["/c", "npx", "-y", "some-server"]),
