@@ -7,6 +7,7 @@
 
 mod agent;
 mod discover;
+mod document;
 mod endpoint;
 mod error;
 mod imported;
@@ -47,6 +48,7 @@ mod yaml;
 pub use agent::AgentKind;
 pub use apply::{Applied, MissingFolder, apply};
 pub use discover::{Found, blank, discover};
+pub use document::Document;
 pub use endpoint::{ENTRY_NAME, Endpoint, Launch};
 pub use error::Error;
 pub use imported::{Imported, Transport};

@@ -60,6 +60,8 @@ pub(crate) enum Format {
     Yaml,
     /// One JSON value a line.
     Jsonl,
+    /// SARIF 2.1.0, of `scan` only.
+    Sarif,
 }
 
 /// What to do.
@@ -94,6 +96,15 @@ pub(crate) enum Command {
     /// Check and show the configuration.
     #[command(subcommand)]
     Config(Config),
+    /// Judge JSON lines on standard input: texts, tools, results, arguments and messages.
+    #[command(after_help = DETECT_HELP)]
+    Detect,
+    /// Look at the rules of the detectors.
+    #[command(subcommand)]
+    Rules(RulesCommand),
+    /// Look for attacks and exposed secrets in tools, configurations and upstreams.
+    #[command(after_help = SCAN_HELP)]
+    Scan(Scan),
     /// Start sample servers and show a call going through, with nothing installed.
     Demo,
     /// Print a completion script.
@@ -109,6 +120,53 @@ pub(crate) enum Command {
     /// Run a sample MCP server on standard input and output.
     #[command(hide = true)]
     Sample(Sample),
+}
+
+const DETECT_HELP: &str = "\
+Each line is an object with `id`, `kind` and what the kind needs:
+  text, result, instructions   `text`
+  args                         `args`, the arguments of a call
+  tool                         `tool`, a descriptor; `peers`, tools of other upstreams
+  tool_pair                    `before` and `after`, two descriptors
+  frame                        `frame`, a JSON-RPC message
+
+Each answer is a line {id, verdict: block|warn|clean, findings}, or {id, error}
+for a line that cannot be judged; then the exit code is 3.";
+
+const SCAN_HELP: &str = "\
+Without a target the whole configuration is looked at: its files, and every upstream, which is
+started for it and ended afterwards. A file is never started from.
+
+Exit codes: 0 nothing to look at, 1 findings, 2 something could not be scanned, 3 bad input.";
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum RulesCommand {
+    /// List all rules.
+    List,
+    /// Show all that is known about a rule.
+    Show {
+        /// Its id.
+        id: String,
+    },
+    /// Run the examples of all rules.
+    Check,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Scan {
+    /// A saved `tools/list`, a configuration file of an agent or of mcpproxy, or the name of an
+    /// upstream.
+    #[arg(value_name = "TARGET")]
+    pub(crate) targets: Vec<String>,
+    /// The address of an upstream that already runs.
+    #[arg(long, conflicts_with = "command")]
+    pub(crate) url: Option<String>,
+    /// Also show what is only worth a note.
+    #[arg(long)]
+    pub(crate) notes: bool,
+    /// The program of an upstream and its arguments, after `--`.
+    #[arg(last = true, value_name = "PROGRAM")]
+    pub(crate) command: Vec<String>,
 }
 
 #[derive(Debug, clap::Args)]
@@ -222,6 +280,12 @@ pub(crate) enum Tools {
     List {
         /// Only those that match.
         query: Option<String>,
+    },
+    /// Look for attacks in what upstreams offer; the same as `mcpproxy scan` with their names.
+    Scan {
+        /// Their names; the whole configuration if none is given.
+        #[arg(value_name = "UPSTREAM")]
+        upstreams: Vec<String>,
     },
 }
 

@@ -5,8 +5,11 @@ mod call;
 mod client;
 mod config;
 mod demo;
+mod detect;
 mod doctor;
 mod init;
+mod rules;
+mod scan;
 mod serve;
 mod shell;
 mod status;
@@ -18,12 +21,16 @@ mod upstream;
 
 use anyhow::Result;
 
-use crate::args::{Args, Command, Sample};
+use crate::args::{Args, Command, Format, Sample, Tools};
 use crate::exit::{Exit, bad_input};
 
 /// Runs one command.
 pub(crate) fn run(args: Args) -> Result<Exit> {
     let global = args.global;
+    if global.format() == Format::Sarif && !scans(&args.command) {
+        let hint = Some("choose table, json, yaml or jsonl");
+        return Err(bad_input("only `scan` prints SARIF", hint));
+    }
     match args.command {
         Command::Serve(serve) => serve::run(&global, &serve),
         Command::Stdio(stdio) => bridge::run(&global, &stdio),
@@ -37,6 +44,9 @@ pub(crate) fn run(args: Args) -> Result<Exit> {
         Command::ResumeCalls(stop) => stops::resume(&global, &stop.scope),
         Command::Token(command) => token::run(&global, command),
         Command::Config(command) => config::run(&global, &command),
+        Command::Detect => detect::run(&global),
+        Command::Rules(command) => rules::run(&global, &command),
+        Command::Scan(scan) => scan::run(&global, &scan),
         Command::Demo => demo::run(&global),
         Command::Completions { shell } => shell::completions(shell),
         Command::Man => shell::man(),
@@ -44,6 +54,13 @@ pub(crate) fn run(args: Args) -> Result<Exit> {
         Command::Supervise(_) => Ok(Exit::BadInput),
         Command::Sample(sample) => run_sample(sample),
     }
+}
+
+fn scans(command: &Command) -> bool {
+    matches!(
+        command,
+        Command::Scan(_) | Command::Tools(Tools::Scan { .. })
+    )
 }
 
 fn run_sample(sample: Sample) -> Result<Exit> {

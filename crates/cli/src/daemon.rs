@@ -214,7 +214,8 @@ fn engine_settings(loaded: &Loaded) -> EngineSettings {
     }
 }
 
-fn fleet(loaded: &Loaded) -> Result<FleetSettings> {
+/// Returns what all upstreams share.
+pub(crate) fn fleet(loaded: &Loaded) -> Result<FleetSettings> {
     let limits = &loaded.config.gateway.limits;
     let program = std::env::current_exe().context("cannot tell where this program is")?;
     Ok(FleetSettings {

@@ -72,7 +72,7 @@ pub(crate) fn usage(fault: &clap::Error) -> ExitCode {
 pub(crate) fn rows(format: Format, columns: &[&str], rows: &[Value]) -> Result<()> {
     match format {
         Format::Table => table(columns, rows),
-        Format::Json => line(&serde_json::to_string_pretty(rows)?),
+        Format::Json | Format::Sarif => line(&serde_json::to_string_pretty(rows)?),
         Format::Jsonl => rows.iter().try_for_each(|row| line(&row.to_string())),
         Format::Yaml => rows
             .iter()
@@ -89,7 +89,9 @@ pub(crate) fn value(format: Format, value: &Value) -> Result<()> {
                 .iter()
                 .try_for_each(|(name, value)| line(&format!("{name:width$}  {}", cell(value))))
         }
-        (Format::Table | Format::Json, value) => line(&serde_json::to_string_pretty(value)?),
+        (Format::Table | Format::Json | Format::Sarif, value) => {
+            line(&serde_json::to_string_pretty(value)?)
+        }
         (Format::Jsonl, value) => line(&value.to_string()),
         (Format::Yaml, value) => raw(yaml(value, 0).as_bytes()),
     }

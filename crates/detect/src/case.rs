@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use crate::detection::Level;
 use crate::detector::Context;
+use crate::report::Unread;
 use crate::tool::{Appraisal, Inspector, Peer, Placed};
 
 /// What one case came to.
@@ -20,6 +21,9 @@ pub struct Judgement {
     pub verdict: Level,
     /// What was seen.
     pub findings: Vec<Placed>,
+    /// What was not read.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unread: Vec<Unread>,
 }
 
 /// What a note by itself amounts to is nothing.
@@ -47,6 +51,7 @@ impl Inspector {
             id,
             verdict: appraisal.level,
             findings: appraisal.findings,
+            unread: appraisal.unread,
         })
     }
 
@@ -79,6 +84,7 @@ impl Inspector {
         Appraisal {
             level,
             findings: findings.collect(),
+            unread: report.coverage.unread,
         }
     }
 }

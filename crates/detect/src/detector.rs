@@ -352,6 +352,13 @@ fn names(via: &[Coding]) -> Vec<Cow<'static, str>> {
         .collect()
 }
 
+/// What is reported of data that was not read, one of each, for the list of rules.
+pub(crate) fn rules() -> Vec<Detection> {
+    let limits = [Limit::Bytes, Limit::Depth, Limit::Views, Limit::Bomb];
+    let bounds = limits.map(|limit| bound(limit, 0..0, &[]).1);
+    bounds.into_iter().chain([opaque(0, 0..0, &[])]).collect()
+}
+
 /// Makes a detection of a bound that decoding met.
 fn bound(limit: Limit, span: Range<usize>, via: &[Coding]) -> (Reason, Detection) {
     let (reason, rule, severity, level, text) = match limit {

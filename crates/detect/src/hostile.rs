@@ -45,6 +45,13 @@ const DATA: usize = 1;
 /// The most detections in one text; whoever needs more has seen enough.
 const MOST: usize = 128;
 
+/// The ways of doing an act, over ideas and literally.
+const ACTS: &str = include_str!("../rules/hostile.acts");
+const MARKS: &str = include_str!("../rules/hostile.marks");
+
+/// What the list of rules says of an act: its name, why it counts, tags, and the ways of doing it.
+pub(crate) type Act = (String, &'static str, &'static [&'static str], Vec<String>);
+
 /// The scanner for hostile text. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Hostile {
@@ -74,15 +81,29 @@ struct Hit<'a> {
 impl Hostile {
     /// Builds the scanner from the embedded rules. Build it once and clone it.
     pub fn new(audience: Audience) -> Result<Self, DetectError> {
-        let rules = Rules::parse(
-            include_str!("../rules/hostile.words"),
-            include_str!("../rules/hostile.acts"),
-            include_str!("../rules/hostile.marks"),
-        )?;
+        let rules = Rules::parse(include_str!("../rules/hostile.words"), ACTS, MARKS)?;
         Ok(Self {
             rules: Arc::new(rules),
             audience,
         })
+    }
+
+    /// Lists the acts, each with the ways of doing it as they stand in the rule files.
+    pub(crate) fn acts() -> Vec<Act> {
+        let mut acts: Vec<Act> = Vec::new();
+        for line in ACTS.lines().chain(MARKS.lines()).map(str::trim) {
+            let Some((head, _)) = line.split_once(" : ").filter(|_| !line.starts_with('#')) else {
+                continue;
+            };
+            let act = head.split(['.', ' ']).next().unwrap_or_default();
+            if let Some((.., ways)) = acts.iter_mut().find(|(name, ..)| name == act) {
+                ways.push(line.to_owned());
+                continue;
+            }
+            let (reason, tags) = describe(act);
+            acts.push((act.to_owned(), reason, tags, vec![line.to_owned()]));
+        }
+        acts
     }
 
     /// The same rules for texts of another audience.

@@ -52,6 +52,7 @@ impl Appraisal {
     pub(crate) fn merge(&mut self, mut other: Self) {
         self.level = self.level.max(other.level);
         self.findings.append(&mut other.findings);
+        self.unread.append(&mut other.unread);
     }
 }
 
@@ -60,6 +61,7 @@ impl Default for Appraisal {
         Self {
             level: Level::Note,
             findings: Vec::new(),
+            unread: Vec::new(),
         }
     }
 }

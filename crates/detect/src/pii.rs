@@ -27,6 +27,8 @@ mod tests;
 mod view;
 mod wallet;
 
+use std::collections::BTreeSet;
+
 use mcpproxy_core::Severity;
 
 use crate::{Detection, Level, Scan};
@@ -34,6 +36,21 @@ use context::Vocabulary;
 use found::Found;
 use national::Kinds;
 use view::View;
+
+/// The name of the rule for a type.
+pub(crate) fn rule_of(kind: &str) -> String {
+    format!("pii-{}", kind.replace('_', "-"))
+}
+
+/// The types that states, banks and clinics number, each once: code, name, severity.
+pub(crate) fn kinds() -> impl Iterator<Item = (&'static str, &'static str, Severity)> {
+    let states = national::all().map(|kind| (kind.code, kind.name, kind.severity));
+    let labels = labelled::all().map(|label| (label.kind, label.name, label.severity));
+    let own = [("bic", "bank identifier", Severity::Low)];
+    let mut seen = BTreeSet::new();
+    let all = states.chain(labels).chain(own);
+    all.filter(move |(code, ..)| seen.insert(*code))
+}
 
 /// The scanner for personal data.
 #[derive(Debug)]

@@ -45,7 +45,8 @@ pub struct Coverage {
 /// Something that was not read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Unread {
-    /// The field.
+    /// The field; empty for plain text.
+    #[serde(rename = "field_path", skip_serializing_if = "String::is_empty")]
     pub path: String,
     /// Why not.
     pub reason: Reason,

@@ -20,6 +20,7 @@ use crate::audience::Audience;
 use crate::detection::{Category, Detection, Level};
 use crate::detector::{Context, Detector, Direction};
 use crate::error::DetectError;
+use crate::report::Unread;
 use crate::sanitize::sanitize;
 use crate::settings::Settings;
 use crate::verdict::verdict;
@@ -43,6 +44,9 @@ pub struct Appraisal {
     pub level: Level,
     /// What was seen, in the order of the fields.
     pub findings: Vec<Placed>,
+    /// What was not read, so that no one takes silence for a clean bill.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unread: Vec<Unread>,
 }
 
 /// The detector for whole things of the protocol: descriptors, changes of descriptors, results,
@@ -101,6 +105,7 @@ impl Inspector {
             ..Context::default()
         };
         let report = self.detector.text_in(text, context);
+        sheet.miss(path, report.coverage.unread);
         let mut found: Vec<_> = report
             .detections
             .into_iter()
@@ -126,6 +131,7 @@ impl Inspector {
         };
         let report = self.detector.json(&arguments.to_string(), context);
         let mut sheet = Sheet::default();
+        sheet.miss("", report.coverage.unread);
         for found in report.detections {
             let length = found.leaf.len();
             sheet.add(&found.path, length, vec![found.detection]);
@@ -142,9 +148,13 @@ pub(crate) struct Sheet {
     /// count as near.
     joined: Vec<Detection>,
     length: usize,
+    unread: Vec<Unread>,
 }
 
 impl Sheet {
+    /// Parts that were not read and are told apart; more than these say nothing new.
+    const UNREAD: usize = 32;
+
     /// Adds the detections of a field that is `length` bytes long.
     pub(crate) fn add(&mut self, path: &str, length: usize, found: Vec<Detection>) {
         for mut detection in found {
@@ -163,13 +173,55 @@ impl Sheet {
         self.length += length;
     }
 
+    /// Notes what was not read of a field.
+    pub(crate) fn miss(&mut self, field: &str, unread: Vec<Unread>) {
+        let room = Self::UNREAD.saturating_sub(self.unread.len());
+        self.unread
+            .extend(unread.into_iter().take(room).map(|part| {
+                let path = if part.path.is_empty() {
+                    field.to_owned()
+                } else {
+                    part.path
+                };
+                Unread { path, ..part }
+            }));
+    }
+
     pub(crate) fn report(self) -> Appraisal {
         Appraisal {
             level: verdict(&self.joined),
             findings: self.findings,
+            unread: self.unread,
         }
     }
 }
+
+/// The rules about a descriptor's shape, for the list of rules: id, severity at worst, and why.
+/// Not `shadow`, which is listed among the acts.
+pub(crate) const RULES: &[(&str, Severity, &str)] = &[
+    (
+        "parameter",
+        Severity::High,
+        "a parameter takes what is not part of the task",
+    ),
+    ("changed", Severity::Low, "the descriptor changed"),
+    (
+        "new_reach",
+        Severity::High,
+        "the tool now does more than it did",
+    ),
+    (
+        "new_way_out",
+        Severity::High,
+        "a parameter was added that names where to send something",
+    ),
+    (
+        "promise",
+        Severity::High,
+        "the tool now promises less danger",
+    ),
+    ("elicitation", Severity::Low, "asks the user directly"),
+];
 
 /// A detection about a descriptor's shape rather than its words.
 pub(crate) fn structural(

@@ -125,7 +125,9 @@ fn show(format: Format, checks: &[Check]) -> Result<()> {
     match format {
         Format::Table => {}
         Format::Jsonl => return output::rows(format, &[], &rows),
-        Format::Json | Format::Yaml => return output::value(format, &json!({ "checks": rows })),
+        Format::Json | Format::Yaml | Format::Sarif => {
+            return output::value(format, &json!({ "checks": rows }));
+        }
     }
     let mut area = "";
     for check in checks {

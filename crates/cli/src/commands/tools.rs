@@ -4,15 +4,31 @@ use anyhow::Result;
 use http::Method;
 use serde_json::Value;
 
-use crate::args::{Format, Global, Tools};
+use crate::args::{Format, Global, Scan, Tools};
 use crate::commands::client::request;
+use crate::commands::scan;
 use crate::exit::Exit;
 use crate::output;
 
-/// Lists tools, or those that match a query, best first.
+/// Lists or scans tools.
 pub(crate) fn run(global: &Global, command: Tools) -> Result<Exit> {
-    let Tools::List { query } = command;
-    let (path, columns): (_, &[&str]) = match &query {
+    match command {
+        Tools::List { query } => list(global, query.as_deref()),
+        Tools::Scan { upstreams } => {
+            let scan = Scan {
+                targets: upstreams,
+                url: None,
+                notes: false,
+                command: Vec::new(),
+            };
+            scan::run(global, &scan)
+        }
+    }
+}
+
+/// Lists tools, or those that match a query, best first.
+fn list(global: &Global, query: Option<&str>) -> Result<Exit> {
+    let (path, columns): (_, &[&str]) = match query {
         None => ("/tools".to_owned(), &["name", "description"]),
         Some(query) => (
             format!("/index/search?q={}", encoded(query)),

@@ -16,11 +16,13 @@ mod support;
 
 mod access;
 mod asks;
+mod detect;
 mod eras;
 mod ids;
 mod modes;
 mod peers;
 mod reload;
 mod resilience;
+mod scan;
 mod screens;
 mod spine;

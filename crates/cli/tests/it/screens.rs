@@ -75,6 +75,9 @@ async fn help_names_the_commands() {
       resume-calls  Let stopped calls pass again
       token         Manage the tokens that agents authenticate with
       config        Check and show the configuration
+      detect        Judge JSON lines on standard input: texts, tools, results, arguments and messages
+      rules         Look at the rules of the detectors
+      scan          Look for attacks and exposed secrets in tools, configurations and upstreams
       demo          Start sample servers and show a call going through, with nothing installed
       completions   Print a completion script
       man           Print the manual page
@@ -84,7 +87,7 @@ async fn help_names_the_commands() {
       -c, --config <FILE>      The only configuration file that is read
       -d, --data-dir <DIR>     Folder for state, socket and user configuration
       -o, --output <OUTPUT>    Form of the output [default: table] [possible values: table, json, yaml,
-                               jsonl]
+                               jsonl, sarif]
           --json               The same as `--output json`
           --log-level <LEVEL>  Least weight of an event that is logged: error, warn, info, debug or
                                trace

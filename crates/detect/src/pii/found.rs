@@ -28,7 +28,7 @@ impl Found {
     pub(super) fn into_detection(self, text: &str) -> Detection {
         let value = text.get(self.span.clone()).unwrap_or_default();
         Detection {
-            rule: Cow::Owned(format!("pii-{}", self.kind.replace('_', "-"))),
+            rule: Cow::Owned(super::rule_of(self.kind)),
             kind: Cow::Borrowed(self.kind),
             category: match self.kind {
                 "credit_card" => Category::CreditCard,

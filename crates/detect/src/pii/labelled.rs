@@ -83,6 +83,11 @@ const LABELS: &[Label] = &[
     ),
 ];
 
+/// All kinds that a label names.
+pub(super) fn all() -> impl Iterator<Item = &'static Label> {
+    LABELS.iter()
+}
+
 const fn label(
     kind: &'static str,
     name: &'static str,

@@ -82,7 +82,7 @@ impl Narrator {
         match self.format {
             Format::Table => Ok(()),
             Format::Jsonl => output::rows(self.format, &[], &self.steps),
-            Format::Json | Format::Yaml => {
+            Format::Json | Format::Yaml | Format::Sarif => {
                 output::value(self.format, &json!({ "steps": self.steps }))
             }
         }
