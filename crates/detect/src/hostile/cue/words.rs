@@ -27,8 +27,8 @@ pub(super) fn each<T>(
     let (blocks, rest) = bytes.get(from..)?.as_chunks::<BLOCK>();
     let mut last = [b' '; BLOCK];
     last.get_mut(..rest.len())?.copy_from_slice(rest);
-    // A block of blanks ends the last word.
-    let blocks = blocks.iter().chain([&last, &[b' '; BLOCK]]);
+    // What is left is less than a block, so a blank of this one ends the last word.
+    let blocks = blocks.iter().chain([&last]);
     let (mut base, mut start, mut open) = (from, 0, 0);
     for block in blocks {
         let letters = letters(block);
