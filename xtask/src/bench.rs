@@ -53,6 +53,11 @@ enum Bench {
         #[arg(long)]
         json: Option<PathBuf>,
     },
+    /// Texts through every detector, clean ones and those made to slow them down
+    Detect {
+        /// Only the texts whose name contains this
+        word: Option<String>,
+    },
     /// Calls over standard input and output: direct, through a bare relay and `mcpproxy stdio`
     Stdio {
         /// A few calls, to see that it works
@@ -88,11 +93,26 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
             };
             gateway(effort, json.as_deref())
         }
+        Bench::Detect { word } => detect(word.as_deref()),
         Bench::Stdio { quick, json } => {
             let calls = if *quick { 2_000 } else { 20_000 };
             stdio::run(&build()?, calls, json.as_deref())
         }
     }
+}
+
+/// Runs the bench of the crate itself: what is measured there is no process.
+fn detect(word: Option<&str>) -> Result<Outcome> {
+    let root = workspace::root()?;
+    let mut bench = workspace::cargo(&root);
+    bench.args(["bench", "--quiet", "--package", "mcpproxy-detect"]);
+    bench.args(["--bench", "detect", "--"]).args(word);
+    let status = bench.status().context("cannot run cargo bench")?;
+    Ok(if status.success() {
+        Outcome::Clean
+    } else {
+        Outcome::Failed
+    })
 }
 
 fn build() -> Result<Programs> {

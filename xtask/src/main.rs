@@ -7,6 +7,7 @@
 
 mod bench;
 mod conformance;
+mod eval;
 mod gateway;
 mod probe;
 mod process;
@@ -49,6 +50,8 @@ enum Chore {
     Conformance(conformance::Arguments),
     /// Measures the gateway beside what it can be compared with
     Bench(bench::Arguments),
+    /// Measures what the detectors find, and what they flag for nothing
+    Eval(eval::Arguments),
     /// Repeats a hard case many times
     Soak(soak::Arguments),
     #[command(hide = true)]
@@ -82,6 +85,7 @@ fn run(chore: Chore) -> Result<Outcome> {
         Chore::Test(arguments) => test::run(&arguments),
         Chore::Conformance(arguments) => conformance::run(&arguments),
         Chore::Bench(arguments) => bench::run(&arguments),
+        Chore::Eval(arguments) => eval::run(&arguments),
         Chore::Soak(arguments) => soak::run(&arguments),
         Chore::ConformanceClientShim(arguments) => conformance::shim::run(&arguments),
         Chore::EchoHttp(arguments) => bench::echo::run_http(&arguments),

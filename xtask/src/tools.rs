@@ -72,7 +72,8 @@ pub(crate) fn ready() -> Result<Tools> {
     })
 }
 
-fn folder() -> Result<PathBuf> {
+/// Returns the folder of the installed programs, which need not be there yet.
+pub(crate) fn folder() -> Result<PathBuf> {
     if let Some(folder) = env::var_os("MCPPROXY_TOOLS") {
         return Ok(folder.into());
     }

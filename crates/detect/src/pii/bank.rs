@@ -1,6 +1,9 @@
 //! Bank accounts by IBAN and banks by BIC.
 
 use std::ops::Range;
+use std::sync::LazyLock;
+
+use memchr::memmem::Finder;
 
 use super::checksum::mod97;
 use super::view::View;
@@ -145,10 +148,15 @@ pub(super) fn is_bic(code: &[u8]) -> bool {
     shape && (known || further.contains(&country))
 }
 
+/// What stands before a BIC; built once, since most texts are short.
+static LABELS: LazyLock<[Finder<'static>; 2]> =
+    LazyLock::new(|| [Finder::new("BIC"), Finder::new("SWIFT")]);
+
 /// The BIC that follows its label, for each label in the text.
 pub(super) fn bics(view: View<'_>, mut found: impl FnMut(Range<usize>)) {
-    for label in [b"BIC".as_slice(), b"SWIFT".as_slice()] {
-        for at in memchr::memmem::find_iter(view.bytes(), label) {
+    for finder in LABELS.iter() {
+        let label = finder.needle();
+        for at in finder.find_iter(view.bytes()) {
             let gap = view.run(at + label.len(), 24, |byte| {
                 !byte.is_ascii_uppercase() && byte != b'\n'
             });

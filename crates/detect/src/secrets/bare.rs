@@ -96,11 +96,12 @@ fn judge(bytes: &[u8], run: &Range<usize>, threshold: f64) -> Option<Look> {
     let shape = Shape::of(value);
     let varied = shape.lower > 3 && shape.upper > 3 && shape.digits > 1;
     let restless = shape.changes * 5 >= value.len() * 2;
-    if !varied || !restless || entropy(value) < threshold || is_hex(value) || is_uuid(value) {
+    if !varied || !restless || is_block(bytes, run) || entropy(value) < threshold {
         return None;
     }
     let text = std::str::from_utf8(value).ok()?;
-    if is_placeholder(text) || is_labelled(bytes, run.start) || is_block(bytes, run) {
+    let is_known = is_hex(value) || is_uuid(value) || is_labelled(bytes, run.start);
+    if is_known || is_placeholder(text) {
         return None;
     }
     let aws = value.len() == 40

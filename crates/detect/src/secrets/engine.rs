@@ -116,7 +116,7 @@ impl Engine {
             text,
             threshold,
             read: None,
-            done: vec![0; self.rules.len()],
+            done: Vec::new(),
             out,
         };
         self.words.find(text.as_bytes(), |hit, owners| {
@@ -314,6 +314,9 @@ impl Pass<'_> {
         }
         let input = Input::new(self.text).span(start..end).anchored(anchored);
         let (whole, secret) = self.engine.captured(index, &input)?;
+        if self.done.is_empty() {
+            self.done.resize(self.engine.rules.len(), 0);
+        }
         if let Some(done) = self.done.get_mut(index) {
             *done = whole.end;
         }

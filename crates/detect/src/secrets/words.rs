@@ -9,13 +9,29 @@ use std::ops::Range;
 /// The number of different signatures: three times five bits.
 const SIGNATURES: usize = 1 << 15;
 
+/// Bytes that are looked at together: one bit of a word for each.
+const BLOCK: usize = 64;
+
 /// The keywords, filed.
 #[derive(Debug)]
 pub(super) struct Words {
     bitmap: Box<[u64; SIGNATURES / 64]>,
-    /// For each signature the first of its entries.
-    first: Box<[u16]>,
+    /// For each signature its group, if it has one.
+    groups: Box<[u16]>,
+    about: Vec<Group>,
     entries: Vec<Entry>,
+}
+
+/// What the keywords of one signature have in common, so that most places where it stands in a text
+/// are known to hold none of them without a look at any.
+#[derive(Clone, Copy, Debug)]
+struct Group {
+    /// Its entries.
+    first: usize,
+    count: usize,
+    /// One bit for each character, five bits of it, that can stand before and behind the signature.
+    before: u32,
+    behind: u32,
 }
 
 #[derive(Debug)]
@@ -44,19 +60,27 @@ impl Words {
             .collect();
         entries.sort_by_key(|entry| entry.signature);
         let mut bitmap = Box::new([0_u64; SIGNATURES / 64]);
-        let mut first = vec![0_u16; SIGNATURES].into_boxed_slice();
-        for (index, entry) in entries.iter().enumerate().rev() {
-            let signature = usize::from(entry.signature);
+        let mut groups = vec![0_u16; SIGNATURES].into_boxed_slice();
+        let mut about = Vec::new();
+        let mut first = 0;
+        for entries in entries.chunk_by(|one, two| one.signature == two.signature) {
+            let signature = entries
+                .first()
+                .map_or(0, |entry| usize::from(entry.signature));
             if let Some(word) = bitmap.get_mut(signature / 64) {
                 *word |= 1 << (signature % 64);
             }
-            if let (Some(slot), Ok(index)) = (first.get_mut(signature), u16::try_from(index)) {
-                *slot = index;
+            if let (Some(slot), Ok(group)) = (groups.get_mut(signature), u16::try_from(about.len()))
+            {
+                *slot = group;
             }
+            about.push(Group::of(first, entries));
+            first += entries.len();
         }
         Self {
             bitmap,
-            first,
+            groups,
+            about,
             entries,
         }
     }
@@ -64,16 +88,37 @@ impl Words {
     /// Calls `found` with every keyword in a text and the rules it stands for.
     pub(super) fn find(&self, bytes: &[u8], mut found: impl FnMut(Range<usize>, &[usize])) {
         let mut signature = 0_u16;
-        for (at, byte) in bytes.iter().enumerate() {
-            signature = push(signature, *byte);
-            let word = self
-                .bitmap
-                .get(usize::from(signature / 64))
-                .copied()
-                .unwrap_or(0);
-            if word >> (signature % 64) & 1 == 1 {
-                self.confirm(bytes, at, signature, &mut found);
+        for (block, bytes_of_block) in bytes.chunks(BLOCK).enumerate() {
+            let mut hits = 0_u64;
+            let before = signature;
+            for (at, byte) in bytes_of_block.iter().enumerate() {
+                signature = push(signature, *byte);
+                let word = self.bitmap.get(usize::from(signature / 64));
+                hits |= (word.copied().unwrap_or(0) >> (signature % 64) & 1) << (at % BLOCK);
             }
+            if hits != 0 {
+                self.confirm_block(bytes, block * BLOCK, before, hits, &mut found);
+            }
+        }
+    }
+
+    /// Looks at the places of a block where a signature stands.
+    fn confirm_block(
+        &self,
+        bytes: &[u8],
+        base: usize,
+        before: u16,
+        mut hits: u64,
+        found: &mut impl FnMut(Range<usize>, &[usize]),
+    ) {
+        while hits != 0 {
+            let step = hits.trailing_zeros() as usize;
+            hits &= hits - 1;
+            let at = base + step;
+            let last = bytes.get(base..=at).unwrap_or_default();
+            let last = last.get(last.len().saturating_sub(3)..).unwrap_or_default();
+            let signature = last.iter().fold(before, |all, byte| push(all, *byte));
+            self.confirm(bytes, at, signature, found);
         }
     }
 
@@ -84,16 +129,13 @@ impl Words {
         signature: u16,
         found: &mut impl FnMut(Range<usize>, &[usize]),
     ) {
-        let first = self
-            .first
-            .get(usize::from(signature))
-            .copied()
-            .map_or(0, usize::from);
-        let entries = self.entries.get(first..).unwrap_or_default();
-        for entry in entries
-            .iter()
-            .take_while(|entry| entry.signature == signature)
-        {
+        let group = self.groups.get(usize::from(signature));
+        let group = group.and_then(|group| self.about.get(usize::from(*group)));
+        let Some(group) = group.filter(|group| group.can_stand(bytes, at)) else {
+            return;
+        };
+        let entries = self.entries.get(group.first..).unwrap_or_default();
+        for entry in entries.iter().take(group.count) {
             let Some(start) = at.checked_sub(entry.end) else {
                 continue;
             };
@@ -104,6 +146,40 @@ impl Words {
             }
         }
     }
+}
+
+impl Group {
+    fn of(first: usize, entries: &[Entry]) -> Self {
+        let mut group = Self {
+            first,
+            count: entries.len(),
+            before: 0,
+            behind: 0,
+        };
+        for entry in entries {
+            let keyword = entry.keyword.as_bytes();
+            let before = entry.end.checked_sub(3).and_then(|at| keyword.get(at));
+            // What a keyword does not say may be anything.
+            group.before |= before.map_or(u32::MAX, |byte| bit(*byte));
+            let behind = keyword.get(entry.end + 1);
+            group.behind |= behind.map_or(u32::MAX, |byte| bit(*byte));
+        }
+        group
+    }
+
+    /// Tells whether a keyword can stand where a signature ends.
+    fn can_stand(&self, bytes: &[u8], at: usize) -> bool {
+        let before = at.checked_sub(3).and_then(|at| bytes.get(at));
+        let behind = bytes.get(at + 1);
+        let fits = |mask: u32, byte: Option<&u8>| {
+            byte.map_or(mask == u32::MAX, |byte| mask & bit(*byte) != 0)
+        };
+        fits(self.before, before) && fits(self.behind, behind)
+    }
+}
+
+fn bit(byte: u8) -> u32 {
+    1 << (byte & 31)
 }
 
 fn push(signature: u16, byte: u8) -> u16 {

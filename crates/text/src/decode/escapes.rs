@@ -42,7 +42,9 @@ pub(super) fn find(text: &[u8], runs: &mut Vec<Run>) {
     }
     let mut quoted = Gather::new(Coding::QuotedPrintable, 3);
     for at in memchr_iter(b'=', text) {
-        if let Some((_, length)) = quoted_at(text.get(at..).unwrap_or_default()) {
+        if let Some((unit, length)) = quoted_at(text.get(at..).unwrap_or_default())
+            && !is_setting(text, at, &unit)
+        {
             quoted.add(text, at..at + length, runs);
         }
     }
@@ -356,6 +358,28 @@ fn quoted_at(rest: &[u8]) -> Option<(Unit, usize)> {
         }
         _ => None,
     }
+}
+
+/// Tells whether an escape is rather the value of a setting, as in `status=200 took=46ms`: a number
+/// behind a name that neither is next to another escape nor stands for what has to be escaped.
+fn is_setting(text: &[u8], at: usize, unit: &Unit) -> bool {
+    let Unit::Byte(byte) = unit else {
+        return false;
+    };
+    let next = text.get(at + 3);
+    let digit = |place: usize| text.get(place).is_some_and(u8::is_ascii_digit);
+    let named = at
+        .checked_sub(1)
+        .and_then(|before| text.get(before))
+        .is_some_and(|before| before.is_ascii_alphanumeric() || *before == b'_');
+    let behind = |before: usize| text.get(before) == Some(&b'=');
+    let alone = next != Some(&b'=') && !at.checked_sub(3).is_some_and(behind);
+    let needed = !byte.is_ascii_graphic() && !digit(at + 3) || *byte == b'=';
+    named
+        && alone
+        && !needed
+        && digit(at + 1)
+        && (digit(at + 2) || next.is_some_and(u8::is_ascii_hexdigit))
 }
 
 /// Undoes quoted-printable.

@@ -8,6 +8,8 @@ use super::Coding;
 const BOMB: usize = 100;
 /// What is kept of a bomb, to be looked at all the same.
 const KEPT: usize = 16 << 10;
+/// Fewest bytes of a stream without a header that are tried.
+const SHORTEST: usize = 16;
 /// Entries of an archive that are opened.
 const ENTRIES: usize = 64;
 
@@ -41,11 +43,32 @@ pub(super) fn inflate(coding: Coding, input: &[u8], room: usize) -> Inflated {
     let (skip, zlib) = match coding {
         Coding::Gzip => (gzip_header(input).unwrap_or(input.len()), false),
         Coding::Zlib => (0, true),
+        _ if !can_be_deflate(input) => {
+            return Inflated {
+                end: End::Broken,
+                ..Inflated::default()
+            };
+        }
         _ => (0, false),
     };
     let mut inflated = raw(input.get(skip..).unwrap_or_default(), zlib, room);
     inflated.used += skip;
     inflated
+}
+
+/// Tells whether bytes can begin a DEFLATE stream that is worth the state it takes to read one: long
+/// enough for a sentence, and with a first block of a kind there is (RFC 1951, 3.2.3 to 3.2.7).
+fn can_be_deflate(input: &[u8]) -> bool {
+    let &[first, second, third, fourth, fifth, ..] = input else {
+        return false;
+    };
+    let kind = match first >> 1 & 3 {
+        0 => u16::from_le_bytes([second, third]) == !u16::from_le_bytes([fourth, fifth]),
+        1 => true,
+        2 => first >> 3 <= 29 && second & 0x1F <= 29,
+        _ => false,
+    };
+    kind && input.len() >= SHORTEST
 }
 
 fn raw(input: &[u8], zlib: bool, room: usize) -> Inflated {

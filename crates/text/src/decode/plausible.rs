@@ -120,12 +120,20 @@ fn whole_characters(start: &[u8]) -> &[u8] {
 ///
 /// A random byte passes with less than a half, so a dozen of them do not.
 fn mostly_text(bytes: &[u8], odd_in: usize) -> bool {
-    let text = String::from_utf8_lossy(bytes);
     let odd = |char: &char| {
         matches!(char, '\0'..='\x08' | '\x0B' | '\x0C' | '\x0E'..='\x1F' | '\x7F'..='\u{9F}')
             || *char == char::REPLACEMENT_CHARACTER
     };
-    let odd = text.chars().filter(odd).count();
+    let few =
+        |odd: usize| odd == 0 || bytes.len() >= PEEK && odd.saturating_mul(odd_in) <= bytes.len();
+    let mut count = 0;
+    for chunk in bytes.utf8_chunks() {
+        count += chunk.valid().chars().filter(odd).count();
+        count += usize::from(!chunk.invalid().is_empty());
+        // Noise is known as such after a few bytes.
+        if !few(count) {
+            return false;
+        }
+    }
     !bytes.is_empty()
-        && (odd == 0 || bytes.len() >= PEEK && odd.saturating_mul(odd_in) <= bytes.len())
 }

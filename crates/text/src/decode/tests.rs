@@ -283,6 +283,24 @@ fn plain_text_has_no_views() {
 }
 
 #[test]
+fn a_text_that_is_turned_round_is_not_turned_back() {
+    let found = views(
+        "/// Intercepts any requests that the interceptor knows.",
+        &mut Budget::default(),
+    );
+    assert!(found.views.iter().all(|view| view.via.len() == 1));
+    assert_eq!(found.stops, []);
+}
+
+#[test]
+fn numbers_of_settings_are_no_escapes() {
+    let check = |text: &str, expect: usize| assert_eq!(seen(text).len(), expect, "{text}");
+    check("status=200 took=46ms size=2048 status=404 took=15ms", 0);
+    check("=49=67=6E=6F=72=65 this", 1);
+    check("Gr=C3=BC=C3=9Fe aus K=C3=B6ln", 1);
+}
+
+#[test]
 fn data_that_cannot_be_read_is_named() {
     let noise: Vec<u8> = (0_u32..96)
         .map(|n| u8::try_from((n * n * 37 + n * 101 + 155) >> 3 & 0xFF).unwrap())

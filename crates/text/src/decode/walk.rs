@@ -45,7 +45,12 @@ impl Walk<'_> {
                 ..opaque
             });
         }
-        for run in found.runs {
+        let back = |run: &Run| {
+            let mirrors = matches!(run.coding, Coding::Rot13 | Coding::Reversed);
+            mirrors && via.last() == Some(&run.coding)
+        };
+        // What was turned round is not turned back, to the text that was looked into before.
+        for run in found.runs.into_iter().filter(|run| !back(run)) {
             let span = outer.cloned().unwrap_or_else(|| run.span.clone());
             self.run(text, &run, span, via);
         }

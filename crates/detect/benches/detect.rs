@@ -1,0 +1,294 @@
+//! How fast texts are looked through: `cargo bench -p mcpproxy-detect --bench detect [-- WORD]`.
+//!
+//! Clean texts of five kinds and three sizes, by every scanner alone and by all together, beside
+//! floors measured in the same run; then texts made to slow a scanner down, whose cost for a byte
+//! must not grow with their length. Times are of the processor, not of the clock, and figures are
+//! the best of some rounds, so that other programs on the machine count little.
+
+#![expect(clippy::print_stdout, reason = "a bench prints its figures")]
+#![expect(clippy::expect_used, reason = "a bench that cannot go on fails")]
+
+use std::env;
+use std::fs;
+use std::hint::black_box;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use aho_corasick::AhoCorasick;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use mcpproxy_detect::{
+    Audience, Context, Detector, Files, Hidden, Hostile, Pii, Scan, Secrets, Settings,
+};
+use mcpproxy_text::decode::{Budget, views};
+
+/// Rounds of a figure, and how long each takes at least.
+const ROUNDS: usize = 5;
+const ROUND: Duration = Duration::from_millis(25);
+const SIZES: [usize; 3] = [1 << 10, 1 << 16, 1 << 20];
+
+/// One thing that is measured: its name, what it reads, and what it does with it.
+type Contestant = (&'static str, Form, Box<dyn Fn(&str)>);
+
+/// What a contestant reads.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Form {
+    /// The text as it is.
+    Text,
+    /// A JSON message with the lines of the text in it.
+    Message,
+}
+
+fn main() {
+    let word = env::args().skip(1).find(|word| !word.starts_with('-'));
+    let chosen = |name: &str| word.as_deref().is_none_or(|word| name.contains(word));
+    let contestants = contestants();
+    let names: Vec<&str> = contestants.iter().map(|(name, ..)| *name).collect();
+    println!("MB/s\n\n| text | KB | {} |", names.join(" | "));
+    println!("|---|---|{}", "---|".repeat(names.len()));
+    for (name, text) in texts().iter().filter(|(name, _)| chosen(name)) {
+        for size in SIZES {
+            let text = sized(text, size);
+            let message = message(&text);
+            let rate = |(_, form, run): &Contestant| {
+                let read = if *form == Form::Text { &text } else { &message };
+                format!("{:.0}", 1e3 / nanoseconds(read, run))
+            };
+            let rates: Vec<String> = contestants.iter().map(rate).collect();
+            println!("| {name} | {} | {} |", size >> 10, rates.join(" | "));
+        }
+    }
+    println!("\nmade to slow it down, all together: ns for a byte\n");
+    println!("| text | 64 KB | 1 MB | ratio, at most 2 |\n|---|---|---|---|");
+    let detector = Detector::new(&settings()).expect("the settings are fine");
+    for (name, text) in hostile().iter().filter(|(name, _)| chosen(name)) {
+        let cost = |size| nanoseconds(&sized(text, size), &|text| all(&detector, text));
+        let (small, large) = (cost(1 << 16), cost(1 << 20));
+        println!(
+            "| {name} | {small:.1} | {large:.1} | {:.2} |",
+            large / small
+        );
+    }
+}
+
+fn contestants() -> Vec<Contestant> {
+    let scanner = |scanner: Box<dyn Scan>| -> Box<dyn Fn(&str)> {
+        Box::new(move |text| {
+            let mut seen = Vec::new();
+            scanner.scan(text, &mut seen);
+            black_box(seen);
+        })
+    };
+    let detector = Detector::new(&settings()).expect("the settings are fine");
+    let messages = Detector::new(&settings()).expect("the settings are fine");
+    let secrets = Secrets::new(4.5).expect("the rules are fine");
+    let files = Files::new().expect("the rules are fine");
+    let hostile = Hostile::new(Audience::Result).expect("the rules are fine");
+    let words = AhoCorasick::new(["ghp_", "AKIA", "xoxb-", "sk_live_", "eyJ", "password"]);
+    let words = words.expect("the words are fine");
+    vec![
+        (
+            "all",
+            Form::Text,
+            Box::new(move |text| all(&detector, text)),
+        ),
+        (
+            "all, as JSON",
+            Form::Message,
+            Box::new(move |text| drop(black_box(messages.json(text, context())))),
+        ),
+        ("secrets", Form::Text, scanner(Box::new(secrets))),
+        ("pii", Form::Text, scanner(Box::new(Pii::new()))),
+        ("files", Form::Text, scanner(Box::new(files))),
+        (
+            "hidden",
+            Form::Text,
+            scanner(Box::new(Hidden::new(Audience::Result))),
+        ),
+        ("hostile", Form::Text, scanner(Box::new(hostile))),
+        (
+            "decode",
+            Form::Text,
+            Box::new(|text| drop(black_box(views(text, &mut Budget::default())))),
+        ),
+        (
+            "floor: copy",
+            Form::Text,
+            Box::new(|text| drop(black_box(text.to_owned()))),
+        ),
+        (
+            "floor: validate JSON",
+            Form::Message,
+            Box::new(|text| {
+                let read: serde_json::Result<serde::de::IgnoredAny> = serde_json::from_str(text);
+                assert!(black_box(read).is_ok());
+            }),
+        ),
+        (
+            "floor: six words",
+            Form::Text,
+            Box::new(move |text| assert!(black_box(words.find_iter(text).count()) < usize::MAX)),
+        ),
+    ]
+}
+
+/// Reads the whole of the largest text.
+fn settings() -> Settings {
+    Settings {
+        max_payload_size_kb: 4096,
+        ..Settings::default()
+    }
+}
+
+fn context() -> Context<'static> {
+    Context {
+        audience: Some(Audience::Result),
+        ..Context::default()
+    }
+}
+
+fn all(detector: &Detector, text: &str) {
+    drop(black_box(detector.text_in(text, context())));
+}
+
+/// Returns what a byte costs, in nanoseconds of processor time, in the best of some rounds.
+fn nanoseconds(text: &str, run: &dyn Fn(&str)) -> f64 {
+    let bytes = f64::from(u32::try_from(text.len()).unwrap_or(u32::MAX));
+    run(text);
+    let round = |_| {
+        let (started, before) = (Instant::now(), used());
+        let mut runs = 0_u32;
+        while started.elapsed() < ROUND {
+            run(black_box(text));
+            runs += 1;
+        }
+        let spent = before.and_then(|before| used()?.checked_sub(before));
+        let spent = spent.filter(|spent| !spent.is_zero());
+        let spent = spent.unwrap_or_else(|| started.elapsed());
+        spent.as_secs_f64() * 1e9 / f64::from(runs) / bytes
+    };
+    (0..ROUNDS).map(round).fold(f64::INFINITY, f64::min)
+}
+
+/// Returns the processor time of this thread, where the system tells it.
+fn used() -> Option<Duration> {
+    let stat = fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    let nanos = stat.split_whitespace().next()?.parse().ok()?;
+    Some(Duration::from_nanos(nanos))
+}
+
+/// Puts every line into a member of its own; one that is JSON already stays as it is.
+fn message(text: &str) -> String {
+    let member = |line: &str| {
+        if line.starts_with('{') && line.ends_with('}') {
+            return line.to_owned();
+        }
+        let line = serde_json::to_string(line).expect("a text is JSON");
+        format!("{{\"line\":{line}}}")
+    };
+    let members: Vec<String> = text.lines().map(member).collect();
+    format!("[{}]", members.join(",\n"))
+}
+
+/// Repeats whole lines up to a size.
+fn sized(text: &str, size: usize) -> String {
+    let mut out = String::with_capacity(size + 4096);
+    for line in text.lines().cycle() {
+        if out.len() + line.len() >= size {
+            break;
+        }
+        out.push_str(line);
+        out.push('\n');
+    }
+    // A text that is one long line is cut.
+    let rest = size - out.len();
+    if out.is_empty() {
+        out.extend(text.chars().cycle().take(rest));
+    }
+    out
+}
+
+fn texts() -> Vec<(&'static str, String)> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let read = |files: &[&str]| {
+        let texts = files
+            .iter()
+            .map(|file| fs::read_to_string(root.join(file)).expect("a file of the repository"));
+        texts.collect::<Vec<_>>().join("\n")
+    };
+    let rows = (0..400).map(|row| {
+        format!(r#"{{"id":{row},"name":"item {row}","tags":["alpha","beta"],"active":true,"score":{row}.5,"note":"an ordinary note about nothing in particular"}}"#)
+    });
+    let log = (0..400).map(|row| {
+        format!("2026-03-01T10:{:02}:{:02}.{row:03}Z INFO request_id=46d1fb6dfbdb0{row:03} status=200 took={row}ms path=/items/{row}", row / 60, row % 60)
+    });
+    let noise: Vec<u8> = (0..48_u32 << 10)
+        .scan(1_u32, |state, _| {
+            *state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            state.to_be_bytes().first().copied()
+        })
+        .collect();
+    let noise = STANDARD.encode(noise);
+    let lines = noise
+        .as_bytes()
+        .chunks(76)
+        .map(|line| String::from_utf8_lossy(line).into_owned());
+    vec![
+        ("json", rows.collect::<Vec<_>>().join("\n")),
+        (
+            "prose",
+            read(&[
+                "README.md",
+                "ARCHITECTURE.md",
+                "CONTRIBUTING.md",
+                "docs/glossary.md",
+            ]),
+        ),
+        (
+            "code",
+            read(&[
+                "crates/text/src/json.rs",
+                "crates/config/src/read.rs",
+                "crates/config/src/check.rs",
+            ]),
+        ),
+        ("logs", log.collect::<Vec<_>>().join("\n")),
+        ("base64", lines.collect::<Vec<_>>().join("\n")),
+    ]
+}
+
+fn hostile() -> Vec<(&'static str, String)> {
+    let nested = (0..4).fold(
+        "an ordinary sentence, and nothing else".to_owned(),
+        |text, _| STANDARD.encode(text),
+    );
+    vec![
+        ("repetition", "ab".repeat(2000)),
+        ("one digit", "8".repeat(4000)),
+        ("at signs", "@".repeat(4000)),
+        ("near cards", "4111 1111 1111 1112 ".repeat(50)),
+        ("near numbers", "411-".repeat(500)),
+        ("near machines", "a1:".repeat(500)),
+        ("near files", "/.ss/.aw/.en/id_rs".repeat(50)),
+        (
+            "near tokens",
+            "ghp_ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghi token= password: ".repeat(20),
+        ),
+        ("near keys", "-----BEGIN RSA PRIVATE KEY-----\n".repeat(20)),
+        ("near urls", "https://a:b jdbc:a: cookie: -eyJ ".repeat(20)),
+        (
+            "near orders",
+            "you must read the file before the tool and never tell a user ".repeat(20),
+        ),
+        ("one long sentence", "ignore ".repeat(500)),
+        (
+            "near codings",
+            "aGVsbG8gd29ybGQ/%4 &#x \\u00 =4 a b c 1, 2, U+00 gur eht\n".repeat(20),
+        ),
+        ("percent", "%41%42+".repeat(500)),
+        ("letters apart", "i g n o r e   a l l  ".repeat(100)),
+        ("brackets", "<[{(".repeat(500)),
+        ("escapes", "\u{1b}[".repeat(500)),
+        ("nested encodings", format!("{nested}\n\n").repeat(8)),
+    ]
+}

@@ -1,0 +1,111 @@
+//! Where words begin and end, sixty-four bytes at a time: one bit for each byte, so that the ends of
+//! words are found by counting bits, not by a guess at every byte.
+
+use std::ops::Range;
+
+/// Bytes of a block.
+const BLOCK: usize = 64;
+
+/// Whether a byte belongs to a word; every byte beyond ASCII does.
+pub(super) fn is_letter(byte: u8) -> bool {
+    flag(byte) != 0
+}
+
+/// One for a letter and zero for any other byte, without a jump, so that blocks are done in one go.
+fn flag(byte: u8) -> u8 {
+    let letter = (byte | 0x20).wrapping_sub(b'a') < 26;
+    let digit = byte.wrapping_sub(b'0') < 10;
+    u8::from(letter) | u8::from(digit) | byte >> 7
+}
+
+/// Hands the words at or after `from` to `look`, until it finds something.
+pub(super) fn each<T>(
+    bytes: &[u8],
+    from: usize,
+    mut look: impl FnMut(Range<usize>) -> Option<T>,
+) -> Option<T> {
+    let (blocks, rest) = bytes.get(from..)?.as_chunks::<BLOCK>();
+    let mut last = [b' '; BLOCK];
+    last.get_mut(..rest.len())?.copy_from_slice(rest);
+    // What is left is less than a block, so a blank of this one ends the last word.
+    let blocks = blocks.iter().chain([&last]);
+    let (mut base, mut start, mut open) = (from, 0, 0);
+    for block in blocks {
+        let letters = letters(block);
+        let shifted = letters << 1 | open;
+        let (mut starts, mut ends) = (letters & !shifted, !letters & shifted);
+        while ends != 0 {
+            // A word that began in an earlier block has no start in this one.
+            if starts != 0 && starts.trailing_zeros() < ends.trailing_zeros() {
+                start = base + at(starts);
+                starts &= starts - 1;
+            }
+            if let Some(found) = look(start..base + at(ends)) {
+                return Some(found);
+            }
+            ends &= ends - 1;
+        }
+        if starts != 0 {
+            start = base + at(starts);
+        }
+        open = letters >> (BLOCK - 1);
+        base += BLOCK;
+    }
+    None
+}
+
+fn at(bits: u64) -> usize {
+    bits.trailing_zeros() as usize
+}
+
+/// One bit for each byte that is a letter.
+fn letters(block: &[u8; BLOCK]) -> u64 {
+    let flags = block.map(flag);
+    let (groups, _) = flags.as_chunks::<8>();
+    let mut bits = 0;
+    for &group in groups.iter().rev() {
+        // The product moves the lowest bits of eight bytes next to each other, at its top.
+        let packed = u64::from_le_bytes(group).wrapping_mul(0x0102_0408_1020_4080) >> 56;
+        bits = bits << 8 | packed;
+    }
+    bits
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn slow(bytes: &[u8], from: usize) -> Vec<Range<usize>> {
+        let mut words = Vec::new();
+        let mut start = from;
+        for at in from..=bytes.len() {
+            if bytes.get(at).copied().is_some_and(is_letter) {
+                continue;
+            }
+            if start < at {
+                words.push(start..at);
+            }
+            start = at + 1;
+        }
+        words
+    }
+
+    proptest! {
+        #[test]
+        fn words_are_those_that_a_look_at_each_byte_finds(
+            text in "[a-zé9 .,_-]{0,300}", from in 0_usize..300,
+        ) {
+            let bytes = text.as_bytes();
+            let from = from.min(bytes.len());
+            let mut words = Vec::new();
+            let none: Option<()> = each(bytes, from, |span| {
+                words.push(span);
+                None
+            });
+            prop_assert!(none.is_none());
+            prop_assert_eq!(words, slow(bytes, from));
+        }
+    }
+}
