@@ -6,6 +6,7 @@ pub(crate) mod fields;
 mod pair;
 mod params;
 mod peers;
+mod purpose;
 
 #[cfg(test)]
 mod tests;
@@ -20,6 +21,7 @@ use crate::audience::Audience;
 use crate::detection::{Category, Detection, Level};
 use crate::detector::{Context, Detector, Direction};
 use crate::error::DetectError;
+use crate::hostile::About;
 use crate::sanitize::sanitize;
 use crate::settings::Settings;
 use crate::verdict::verdict;
@@ -71,7 +73,7 @@ impl Inspector {
 
     /// Scans a descriptor beside the tools of other upstreams.
     pub fn tool_among(&self, tool: &Value, peers: &[Peer<'_>]) -> Appraisal {
-        let mut sheet = Sheet::default();
+        let mut sheet = Sheet::new(purpose::of(tool, &self.detector));
         for field in fields::of(tool) {
             self.text(Audience::Descriptor, &field.path, &field.text, &mut sheet);
         }
@@ -98,6 +100,7 @@ impl Inspector {
     pub(crate) fn text(&self, audience: Audience, path: &str, text: &str, sheet: &mut Sheet) {
         let context = Context {
             audience: Some(audience),
+            about: sheet.about.at(path),
             ..Context::default()
         };
         let report = self.detector.text_in(text, context);
@@ -142,9 +145,18 @@ pub(crate) struct Sheet {
     /// count as near.
     joined: Vec<Detection>,
     length: usize,
+    /// What the tool is about, of which its texts may speak.
+    about: About,
 }
 
 impl Sheet {
+    pub(crate) fn new(about: About) -> Self {
+        Self {
+            about,
+            ..Self::default()
+        }
+    }
+
     /// Adds the detections of a field that is `length` bytes long.
     pub(crate) fn add(&mut self, path: &str, length: usize, found: Vec<Detection>) {
         for mut detection in found {

@@ -1,0 +1,346 @@
+//! What a sentence of a descriptor is made of, whatever its words: who is told, to do what, with
+//! whose data, where to, and whether anybody may know.
+//!
+//! Wordings are without end, but an attack needs several of these families in one sentence or in
+//! neighbouring ones, and an honest descriptor has little use for more than one. Reads
+//! `hostile.shape`. Data is not judged here: in results, orders to people are ordinary.
+
+mod judge;
+mod literal;
+
+use std::ops::Range;
+
+use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
+
+use crate::error::DetectError;
+use crate::hostile::{Hit, sentence};
+use judge::Sentence;
+
+/// The file the families are read from.
+const FILE: &str = "hostile.shape";
+
+/// The most sentences that are read; whoever needs more has been read long enough.
+const MOST: usize = 2000;
+
+/// How far, in bytes of folded text, a negation reaches.
+const NEGATED: usize = 24;
+
+/// One family of evidence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Family {
+    Mood,
+    Model,
+    You,
+    User,
+    Move,
+    Act,
+    Credential,
+    /// Credentials that no tool asks for by the way: key files, cookies, wallets.
+    Vault,
+    Talk,
+    Private,
+    Channel,
+    Quiet,
+    Tell,
+    Omit,
+    Consent,
+    Checks,
+    Off,
+    Rank,
+    Rival,
+    Worse,
+    Only,
+    Swap,
+    Target,
+    Edit,
+    Startup,
+    Command,
+    Threat,
+    Not,
+    /// A literal address outside: known by its shape.
+    Address,
+    /// A literal address that something goes to.
+    Toward,
+    /// A literal account, wallet or number to pay or call: known by its shape.
+    Account,
+    /// An address with a place for somebody's data: known by its shape.
+    Slot,
+}
+
+/// Where in a descriptor a text stands, which decides what counts as an order.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// A description of the whole.
+    #[default]
+    Whole,
+    /// What a parameter is said to take: by itself a request for it.
+    Parameter,
+    /// A value that is offered for a parameter, where nobody expects a sentence.
+    Value,
+}
+
+use Family as F;
+
+/// The families by their names in the file.
+const FAMILIES: &[(&str, Family)] = &[
+    ("mood", F::Mood),
+    ("model", F::Model),
+    ("you", F::You),
+    ("user", F::User),
+    ("move", F::Move),
+    ("act", F::Act),
+    ("credential", F::Credential),
+    ("vault", F::Vault),
+    ("talk", F::Talk),
+    ("private", F::Private),
+    ("channel", F::Channel),
+    ("quiet", F::Quiet),
+    ("tell", F::Tell),
+    ("omit", F::Omit),
+    ("consent", F::Consent),
+    ("checks", F::Checks),
+    ("off", F::Off),
+    ("rank", F::Rank),
+    ("rival", F::Rival),
+    ("worse", F::Worse),
+    ("only", F::Only),
+    ("swap", F::Swap),
+    ("target", F::Target),
+    ("edit", F::Edit),
+    ("startup", F::Startup),
+    ("command", F::Command),
+    ("threat", F::Threat),
+    ("not", F::Not),
+];
+
+/// Words by which a tool shows that something is its business, beyond the words of the family.
+const OWN: &[(&str, Family)] = &[
+    (" url", F::Address),
+    (" uri", F::Address),
+    (" http", F::Address),
+    (" web", F::Address),
+    (" email", F::Address),
+    (" mail", F::Address),
+    (" host", F::Address),
+    (" fetch", F::Address),
+    (" endpoint", F::Address),
+    (" site", F::Address),
+    (" page", F::Address),
+    (" link", F::Address),
+    (" browser", F::Address),
+    (" navigate", F::Address),
+    (" auth", F::Credential),
+    (" login", F::Credential),
+    (" secret", F::Credential),
+    (" key", F::Credential),
+    (" vault", F::Credential),
+    (" env", F::Credential),
+    (" ssh", F::Vault),
+    (" wallet", F::Vault),
+    (" cookie", F::Vault),
+    (" keychain", F::Vault),
+    (" oauth", F::Credential),
+    (" session", F::Talk),
+    (" chat", F::Talk),
+    (" message", F::Talk),
+    (" memory", F::Talk),
+    (" prompt", F::Talk),
+    (" thread", F::Talk),
+    (" phone", F::Account),
+    (" account", F::Account),
+    (" payment", F::Account),
+    (" channel", F::Channel),
+    (" message", F::Channel),
+    (" command", F::Command),
+    (" exec", F::Command),
+    (" shell", F::Command),
+    (" bash", F::Command),
+    (" cron", F::Startup),
+    (" config", F::Startup),
+    (" server", F::Startup),
+];
+
+/// A set of families.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Families(u64);
+
+impl Families {
+    pub(crate) fn has(self, family: Family) -> bool {
+        self.0 & (1 << family as u8) != 0
+    }
+
+    pub(crate) fn any(self, families: &[Family]) -> bool {
+        families.iter().any(|family| self.has(*family))
+    }
+
+    fn add(&mut self, family: Family) {
+        self.0 |= 1 << family as u8;
+    }
+
+    pub(crate) fn and(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+}
+
+/// The families and what finds their words.
+#[derive(Debug)]
+pub(crate) struct Shape {
+    finder: AhoCorasick,
+    /// The family of each literal.
+    meant: Vec<Family>,
+}
+
+/// A word of a family in a folded sentence.
+#[derive(Clone, Copy, Debug)]
+struct Seen {
+    family: Family,
+    at: usize,
+}
+
+impl Shape {
+    /// Reads the families.
+    pub(crate) fn parse(source: &str) -> Result<Self, DetectError> {
+        let fail = |rule: &str, reason: &str| DetectError::Rule {
+            file: FILE.to_owned(),
+            rule: rule.chars().take(40).collect(),
+            reason: reason.to_owned(),
+        };
+        let (mut literals, mut meant) = (Vec::new(), Vec::new());
+        let lines = source.lines().map(str::trim);
+        for line in lines.filter(|line| !line.is_empty() && !line.starts_with('#')) {
+            let (name, words) = line.split_once(':').ok_or_else(|| fail(line, "no colon"))?;
+            let known = FAMILIES.iter().find(|(known, _)| *known == name);
+            let (_, family) = known.ok_or_else(|| fail(name, "unknown family"))?;
+            for word in words.split_whitespace() {
+                literals.push(literal_of(word));
+                meant.push(*family);
+            }
+        }
+        let finder = AhoCorasick::builder()
+            .match_kind(MatchKind::Standard)
+            .kind(Some(AhoCorasickKind::ContiguousNFA))
+            .build(literals)
+            .map_err(|fault| fail("words", &fault.to_string()))?;
+        Ok(Self { finder, meant })
+    }
+
+    /// What a tool is about by its names, and by its first sentence if that gives no orders.
+    pub(crate) fn about(&self, names: &str, first: &str) -> Families {
+        let plain = self.topics(first);
+        let orders = plain.any(&[F::Mood, F::Model, F::You, F::Quiet, F::Consent]);
+        let plain = if orders { Families::default() } else { plain };
+        self.topics(names).and(plain)
+    }
+
+    fn topics(&self, text: &str) -> Families {
+        let mut topics = Families::default();
+        for seen in self.seen(&folded(text)) {
+            topics.add(seen.family);
+        }
+        literal::find(text, |family| topics.add(family));
+        for (word, family) in OWN {
+            if folded(text).contains(word) {
+                topics.add(*family);
+            }
+        }
+        topics
+    }
+
+    /// Adds what the sentences of a text amount to; `own` is what the tool is about by its name
+    /// and parameters.
+    pub(crate) fn find(
+        &self,
+        text: &str,
+        own: Families,
+        place: Place,
+        hits: &mut Vec<Hit<'static>>,
+    ) {
+        let mut before = Sentence::default();
+        let mut at = 0;
+        for _ in 0..MOST {
+            if at >= text.len() {
+                break;
+            }
+            let span = sentence::around(text, at, at);
+            at = span.end.max(at + 1);
+            let words = text.get(span.clone()).unwrap_or_default();
+            let aside = is_aside(text, &span);
+            let read = self.read(words, Sentence::new(own, place, aside));
+            judge::judge(&before, &read, &mut |id, weight| {
+                let span = span.clone();
+                hits.push(Hit { id, weight, span });
+            });
+            before = read;
+        }
+    }
+
+    fn read(&self, words: &str, mut read: Sentence) -> Sentence {
+        let folded = folded(words);
+        let seen = self.seen(&folded);
+        read.words = words.split_whitespace().count();
+        literal::find(words, |family| read.families.add(family));
+        for one in &seen {
+            let negated = seen.iter().any(|other| {
+                other.family == F::Not && other.at < one.at && one.at - other.at <= NEGATED
+            });
+            match (one.family, negated) {
+                (F::Tell, true) => read.families.add(F::Quiet),
+                (F::Tell, false) => {}
+                (F::Move | F::Act | F::Edit | F::Omit | F::Swap, true) => {}
+                (family, _) => read.families.add(family),
+            }
+        }
+        let orders = |one: &Seen| matches!(one.family, F::Move | F::Act | F::Edit | F::Swap);
+        read.leads = seen.iter().any(|one| one.at == 0 && orders(one));
+        read
+    }
+
+    fn seen(&self, folded: &str) -> Vec<Seen> {
+        let found = self.finder.find_overlapping_iter(folded);
+        let seen = found.filter_map(|found| {
+            let family = *self.meant.get(found.pattern().as_usize())?;
+            let at = found.start();
+            Some(Seen { family, at })
+        });
+        let mut seen: Vec<Seen> = seen.collect();
+        seen.sort_by_key(|one| one.at);
+        seen
+    }
+}
+
+/// Whether a sentence stands apart: in brackets that shout, or far below what came before.
+fn is_aside(text: &str, span: &Range<usize>) -> bool {
+    let head = text.get(..span.start).unwrap_or_default();
+    let blank = head.len() - head.trim_end().len();
+    let lines = head.bytes().rev().take(blank).filter(|byte| *byte == b'\n');
+    let own = text.get(span.clone()).unwrap_or_default();
+    lines.count() > 4 || ["[[", "<!--", "!!!", "<hint", "{{"].iter().any(|mark| own.contains(mark))
+}
+
+/// A literal as it stands in folded text.
+fn literal_of(word: &str) -> String {
+    match word.strip_suffix('*') {
+        Some(stem) => format!(" {}", stem.replace('+', " ")),
+        None => format!(" {} ", word.replace('+', " ")),
+    }
+}
+
+/// A text in lower case with single blanks between and around its words.
+fn folded(text: &str) -> String {
+    let mut folded = String::with_capacity(text.len() + 2);
+    folded.push(' ');
+    for letter in text.chars() {
+        if letter.is_alphanumeric() || letter == '\'' {
+            folded.extend(letter.to_lowercase());
+        } else if letter == '\u{2019}' {
+            folded.push('\'');
+        } else if !folded.ends_with(' ') {
+            folded.push(' ');
+        }
+    }
+    if !folded.ends_with(' ') {
+        folded.push(' ');
+    }
+    folded
+}

@@ -1,0 +1,160 @@
+//! What families in one sentence, beside those of the sentence before, amount to.
+
+use crate::hostile::shape::{Families, Family as F, Place};
+
+/// What a sentence is made of.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Sentence {
+    pub(crate) families: Families,
+    /// How many words it has.
+    pub(crate) words: usize,
+    /// Whether it begins with an order.
+    pub(crate) leads: bool,
+    /// What the tool is about anyway.
+    own: Families,
+    place: Place,
+    /// Whether it stands apart from the honest text.
+    aside: bool,
+}
+
+impl Sentence {
+    pub(crate) fn new(own: Families, place: Place, aside: bool) -> Self {
+        Self {
+            own,
+            place,
+            aside,
+            ..Self::default()
+        }
+    }
+
+    fn has(&self, family: F) -> bool {
+        self.families.has(family)
+    }
+
+    /// Whether the sentence speaks of something that the tool is not about.
+    fn foreign(&self, family: F) -> bool {
+        self.has(family) && !self.own.has(family)
+    }
+
+    /// Whether somebody is told to do something.
+    fn orders(&self) -> bool {
+        self.leads || self.families.any(&[F::Mood, F::You, F::Model, F::Quiet, F::Consent])
+    }
+
+    /// Whether it names where to, other than the tool's own business.
+    fn way_out(&self) -> bool {
+        self.toward() || self.foreign(F::Channel)
+    }
+
+    /// Whether something goes to somebody's address or account.
+    fn toward(&self) -> bool {
+        (self.has(F::Toward) && !self.own.has(F::Address)) || self.foreign(F::Account)
+    }
+}
+
+/// Names each act and its weight.
+pub(crate) fn judge(before: &Sentence, read: &Sentence, found: &mut impl FnMut(&'static str, u8)) {
+    if read.has(F::Threat) {
+        return;
+    }
+    let near = before.families.and(read.families);
+    taking(read, found);
+    offering(read, found);
+    hiding(read, near, found);
+    outranking(read, found);
+    changing(read, found);
+}
+
+/// Data that is not the tool's, taken or passed on.
+fn taking(read: &Sentence, found: &mut impl FnMut(&'static str, u8)) {
+    let asked = read.place == Place::Parameter;
+    let moved = read.has(F::Move);
+    let more = if read.aside { 20 } else { 0 } + if read.has(F::Model) { 15 } else { 0 };
+    let data = [
+        (F::Vault, "credential.vault", 60),
+        (F::Credential, "credential.foreign", 45),
+        (F::Talk, "smuggle.foreign", 50),
+        (F::Private, "credential.private", 40),
+    ];
+    let mut taken = false;
+    for (family, id, weight) in data {
+        // A tool's own key is asked for in a parameter of its own; that is no news.
+        let asked = asked && family == F::Talk;
+        let moved = asked || (read.has(F::Move) && read.orders());
+        if moved && read.foreign(family) {
+            found(id, weight + more);
+            taken = true;
+        }
+    }
+    if read.toward() && read.has(F::Move) && read.orders() {
+        found("exfiltrate.foreign", if taken { 45 } else { 30 } + more);
+    } else if read.foreign(F::Channel) && moved && taken {
+        found("exfiltrate.channel", 35 + more);
+    }
+    if read.has(F::Slot) {
+        found("exfiltrate.slot", 55 + more);
+    }
+}
+
+/// Sentences and commands where a value should stand.
+fn offering(read: &Sentence, found: &mut impl FnMut(&'static str, u8)) {
+    if read.place != Place::Value || read.words < 4 {
+        return;
+    }
+    let data = read.families.any(&[F::Vault, F::Credential, F::Talk, F::Private]);
+    let does = read.families.any(&[F::Move, F::Act]);
+    if does && (data || read.has(F::Command)) {
+        found("smuggle.value", 60);
+    } else if read.leads && read.has(F::Move) && read.has(F::Act) {
+        found("smuggle.value", 50);
+    }
+}
+
+/// Silence, and consent that nobody gave.
+fn hiding(read: &Sentence, near: Families, found: &mut impl FnMut(&'static str, u8)) {
+    let does = near.any(&[F::Move, F::Act, F::Edit]);
+    let told = read.families.any(&[F::User, F::You, F::Model]);
+    if read.has(F::Quiet) && does && told {
+        found("secrecy.shape", 45);
+    } else if read.has(F::Quiet) && does {
+        found("secrecy.shape", 35);
+    }
+    if read.has(F::Omit) && told && read.orders() {
+        found("secrecy.omit", 30);
+    }
+    if read.has(F::Consent) && does {
+        found("bypass.shape", 40);
+    }
+    if read.has(F::Checks) && read.has(F::Off) {
+        found("bypass.off", 50);
+    }
+}
+
+/// A text that puts itself above the user, or its tool above the others.
+fn outranking(read: &Sentence, found: &mut impl FnMut(&'static str, u8)) {
+    let told = read.families.any(&[F::User, F::You, F::Model]);
+    if read.has(F::Rank) && told {
+        found("override.rank_shape", 55);
+    }
+    let rival = read.has(F::Rival);
+    if rival && read.has(F::Worse) && read.has(F::Only) {
+        found("preference.shape", 55);
+    } else if rival && (read.has(F::Worse) || read.has(F::Only)) {
+        found("preference.shape", 35);
+    }
+}
+
+/// Values swapped, files planted, commands run.
+fn changing(read: &Sentence, found: &mut impl FnMut(&'static str, u8)) {
+    if read.has(F::Swap) && (read.foreign(F::Target) || read.foreign(F::Account)) && read.way_out() {
+        found("shadow.shape", 60);
+    } else if read.has(F::Swap) && read.foreign(F::Target) && read.families.any(&[F::Channel, F::Rival]) {
+        found("shadow.shape", 45);
+    }
+    if read.foreign(F::Startup) && read.families.any(&[F::Edit, F::Act]) && read.orders() {
+        found("tamper.shape", 55);
+    }
+    if read.foreign(F::Command) && read.families.any(&[F::Act, F::Edit]) && read.orders() {
+        found("command.shape", if read.foreign(F::Address) { 55 } else { 35 });
+    }
+}

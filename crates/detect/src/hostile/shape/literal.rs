@@ -1,0 +1,106 @@
+//! Addresses and accounts that are spelled out, known by their shape.
+
+use crate::hostile::shape::Family;
+
+/// Hosts that documentation uses for nobody's.
+const NOBODY: &[&str] = &["example.com", "example.org", "example.net", ".example", "localhost", "127.0.0.1"];
+
+/// Words before an address that something goes to.
+const TOWARD: &[&str] = &["to", "into", "via", "through", "towards", "by", "with", "endpoint", "host", "server", "address", "partner"];
+
+/// What a place in an address is filled with that carries the talk away.
+const SAID: &[&str] = &[
+    "conversation", "chat", "answer", "reply", "response", "history", "context", "secret", "prompt",
+    "message", "data", "token", "password", "email", "base64", "summary", "content", "env",
+];
+
+/// Names each kind of literal in a sentence.
+pub(crate) fn find(sentence: &str, mut found: impl FnMut(Family)) {
+    let mut digits = String::new();
+    let mut last = "";
+    for chunk in sentence.split_whitespace() {
+        let fringe = |letter: char| !letter.is_ascii_alphanumeric() && !matches!(letter, '+' | '#');
+        let core = chunk.trim_matches(fringe);
+        if is_address(core) {
+            found(Family::Address);
+            if TOWARD.contains(&last.to_ascii_lowercase().as_str()) {
+                found(Family::Toward);
+            }
+            if has_slot(chunk) {
+                found(Family::Slot);
+            }
+        }
+        if is_wallet(core) {
+            found(Family::Account);
+        }
+        if core.starts_with('#') && is_channel(core) {
+            found(Family::Channel);
+        }
+        let numeric = |byte: u8| byte.is_ascii_digit() || matches!(byte, b'+' | b'-' | b'(' | b')');
+        let country = digits.is_empty() && is_iban_head(core);
+        if !core.is_empty() && (core.bytes().all(numeric) || country) {
+            digits.extend(core.chars().filter(|letter| *letter == '+' || letter.is_ascii_alphanumeric()));
+        } else {
+            digits.clear();
+        }
+        let plus = digits.starts_with('+') && digits.len() > 9;
+        if plus || digits.len() >= 14 {
+            found(Family::Account);
+        }
+        last = core;
+    }
+}
+
+/// A URL, a mail address or an IPv4 address that somebody could own.
+fn is_address(core: &str) -> bool {
+    let lower = core.to_ascii_lowercase();
+    if NOBODY.iter().any(|host| lower.contains(host)) {
+        return false;
+    }
+    let mail = lower
+        .split_once('@')
+        .is_some_and(|(name, host)| !name.is_empty() && host.contains('.'));
+    let four = lower.split(['/', ':']).next().unwrap_or_default();
+    let parts: Vec<&str> = four.split('.').collect();
+    let ip = parts.len() == 4 && parts.iter().all(|part| part.parse::<u8>().is_ok());
+    mail || ip || lower.contains("://")
+}
+
+/// Whether the query of an address has a place for what was said: a word in capitals or brackets
+/// in an image, or one that names the talk anywhere.
+fn has_slot(chunk: &str) -> bool {
+    let Some((_, query)) = chunk.split_once(['?', '#']) else {
+        return false;
+    };
+    query.split('&').any(|pair| {
+        let value = pair.split_once('=').map_or("", |(_, value)| value);
+        let word = value.trim_matches(|letter: char| !letter.is_ascii_alphanumeric());
+        let open = value.starts_with(['{', '<', '[', '$', '%'])
+            || (word.len() > 2 && word.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_'));
+        let lower = value.to_ascii_lowercase();
+        let talk = SAID.iter().any(|said| lower.contains(said));
+        open && (talk || chunk.contains("]("))
+    })
+}
+
+/// A wallet: base58 or bech32 of the usual lengths, or a hexadecimal address.
+fn is_wallet(core: &str) -> bool {
+    let bytes = core.as_bytes();
+    let plain = bytes.iter().all(u8::is_ascii_alphanumeric);
+    let digits = bytes.iter().filter(|byte| byte.is_ascii_digit()).count();
+    let head = core.starts_with("bc1") || core.starts_with("0x") || core.starts_with(['1', '3', 'T']);
+    plain && head && digits > 3 && (26..=62).contains(&bytes.len())
+}
+
+/// A name of a chat's channel, as opposed to a heading or a number of an issue.
+fn is_channel(core: &str) -> bool {
+    let name = core.get(1..).unwrap_or_default();
+    let part = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-' || byte == b'_';
+    name.len() > 3 && name.bytes().all(part) && name.contains('-') && name.bytes().any(|byte| byte.is_ascii_lowercase())
+}
+
+fn is_iban_head(core: &str) -> bool {
+    let bytes = core.as_bytes();
+    matches!(bytes, [a, b, c, d, ..] if a.is_ascii_uppercase() && b.is_ascii_uppercase()
+        && c.is_ascii_digit() && d.is_ascii_digit())
+}
