@@ -230,7 +230,11 @@ impl Shape {
         let plain = self.topics(first);
         let orders = plain.any(&[F::Mood, F::Model, F::You, F::Quiet, F::Consent]);
         let plain = if orders { Families::default() } else { plain };
-        self.topics(names).and(plain)
+        let mut about = self.topics(names).and(plain);
+        if about.has(F::Credential) {
+            about.add(F::Vault);
+        }
+        about
     }
 
     fn topics(&self, text: &str) -> Families {
@@ -292,7 +296,10 @@ impl Shape {
             }
         }
         let orders = |one: &Seen| matches!(one.family, F::Move | F::Act | F::Edit | F::Swap);
-        read.leads = seen.iter().any(|one| one.at == 0 && orders(one));
+        // `Sends ...` says what the tool does, `Send ...` what somebody else should do.
+        let head = folded.split_whitespace().next().unwrap_or_default();
+        let describes = head.ends_with('s') && !head.ends_with("ss");
+        read.leads = !describes && seen.iter().any(|one| one.at == 0 && orders(one));
         read
     }
 

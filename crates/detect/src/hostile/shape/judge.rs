@@ -71,9 +71,9 @@ fn taking(read: &Sentence, found: &mut impl FnMut(&'static str, u8)) {
     let moved = read.has(F::Move);
     let more = if read.aside { 20 } else { 0 } + if read.has(F::Model) { 15 } else { 0 };
     let data = [
-        (F::Vault, "credential.vault", 60),
+        (F::Vault, "credential.vault", 70),
         (F::Credential, "credential.foreign", 45),
-        (F::Talk, "smuggle.foreign", 50),
+        (F::Talk, "smuggle.foreign", 60),
         (F::Private, "credential.private", 40),
     ];
     let mut taken = false;
@@ -87,7 +87,7 @@ fn taking(read: &Sentence, found: &mut impl FnMut(&'static str, u8)) {
         }
     }
     if read.toward() && read.has(F::Move) && read.orders() {
-        found("exfiltrate.foreign", if taken { 45 } else { 30 } + more);
+        found("exfiltrate.foreign", if taken { 50 } else { 35 } + more);
     } else if read.foreign(F::Channel) && moved && taken {
         found("exfiltrate.channel", 35 + more);
     }
@@ -115,15 +115,15 @@ fn hiding(read: &Sentence, near: Families, found: &mut impl FnMut(&'static str, 
     let does = near.any(&[F::Move, F::Act, F::Edit]);
     let told = read.families.any(&[F::User, F::You, F::Model]);
     if read.has(F::Quiet) && does && told {
-        found("secrecy.shape", 45);
+        found("secrecy.shape", 55);
     } else if read.has(F::Quiet) && does {
-        found("secrecy.shape", 35);
+        found("secrecy.shape", 40);
     }
     if read.has(F::Omit) && told && read.orders() {
-        found("secrecy.omit", 30);
+        found("secrecy.omit", 45);
     }
     if read.has(F::Consent) && does {
-        found("bypass.shape", 40);
+        found("bypass.shape", 50);
     }
     if read.has(F::Checks) && read.has(F::Off) {
         found("bypass.off", 50);
