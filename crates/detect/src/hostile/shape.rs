@@ -30,6 +30,8 @@ const NEGATED: usize = 24;
 #[repr(u8)]
 pub(crate) enum Family {
     Mood,
+    Strong,
+    Whole,
     Model,
     You,
     User,
@@ -43,6 +45,7 @@ pub(crate) enum Family {
     Channel,
     Quiet,
     Tell,
+    Reply,
     Omit,
     Consent,
     Checks,
@@ -85,6 +88,8 @@ use Family as F;
 /// The families by their names in the file.
 const FAMILIES: &[(&str, Family)] = &[
     ("mood", F::Mood),
+    ("strong", F::Strong),
+    ("whole", F::Whole),
     ("model", F::Model),
     ("you", F::You),
     ("user", F::User),
@@ -97,6 +102,7 @@ const FAMILIES: &[(&str, Family)] = &[
     ("channel", F::Channel),
     ("quiet", F::Quiet),
     ("tell", F::Tell),
+    ("reply", F::Reply),
     ("omit", F::Omit),
     ("consent", F::Consent),
     ("checks", F::Checks),
@@ -291,7 +297,7 @@ impl Shape {
             match (one.family, negated) {
                 (F::Tell, true) => read.families.add(F::Quiet),
                 (F::Tell, false) => {}
-                (F::Move | F::Act | F::Edit | F::Omit | F::Swap, true) => {}
+                (F::Move | F::Act | F::Edit | F::Omit | F::Swap | F::Consent, true) => {}
                 (family, _) => read.families.add(family),
             }
         }
@@ -333,12 +339,17 @@ fn literal_of(word: &str) -> String {
     }
 }
 
-/// A text in lower case with single blanks between and around its words.
+/// A text in lower case with single blanks between and around its words, without the `'s` of
+/// owners.
 fn folded(text: &str) -> String {
     let mut folded = String::with_capacity(text.len() + 2);
     folded.push(' ');
-    for letter in text.chars() {
-        if letter.is_alphanumeric() || letter == '\'' {
+    let mut letters = text.chars().peekable();
+    while let Some(letter) = letters.next() {
+        let owner = matches!(letter, '\'' | '\u{2019}') && letters.peek() == Some(&'s');
+        if owner {
+            letters.next();
+        } else if letter.is_alphanumeric() || letter == '\'' {
             folded.extend(letter.to_lowercase());
         } else if letter == '\u{2019}' {
             folded.push('\'');

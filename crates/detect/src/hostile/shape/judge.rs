@@ -67,32 +67,35 @@ pub(crate) fn judge(before: &Sentence, read: &Sentence, found: &mut impl FnMut(&
 
 /// Data that is not the tool's, taken or passed on.
 fn taking(read: &Sentence, found: &mut impl FnMut(&'static str, u8)) {
-    let asked = read.place == Place::Parameter;
     let moved = read.has(F::Move);
-    let more = if read.aside { 20 } else { 0 } + if read.has(F::Model) { 15 } else { 0 };
+    let told = if read.families.any(&[F::Strong, F::You, F::Model]) { 10 } else { 0 };
+    let more = if read.aside { 20 } else { 0 } + if read.has(F::Model) { 10 } else { 0 };
     let data = [
-        (F::Vault, "credential.vault", 70),
+        (F::Vault, "credential.vault", 80),
         (F::Credential, "credential.foreign", 45),
-        (F::Talk, "smuggle.foreign", 60),
-        (F::Private, "credential.private", 40),
+        (F::Talk, "smuggle.foreign", if read.has(F::Whole) { 80 } else { 60 }),
+        (F::Private, "credential.private", 50),
     ];
     let mut taken = false;
     for (family, id, weight) in data {
         // A tool's own key is asked for in a parameter of its own; that is no news.
-        let asked = asked && family == F::Talk;
-        let moved = asked || (read.has(F::Move) && read.orders());
-        if moved && read.foreign(family) {
-            found(id, weight + more);
+        let asked = match family {
+            F::Talk => read.place == Place::Parameter,
+            F::Vault => read.place == Place::Parameter && read.words == 1 && moved,
+            _ => false,
+        };
+        if (asked || (moved && read.orders())) && read.foreign(family) {
+            found(id, weight + more + told);
             taken = true;
         }
     }
-    if read.toward() && read.has(F::Move) && read.orders() {
-        found("exfiltrate.foreign", if taken { 50 } else { 35 } + more);
+    if read.toward() && moved && read.orders() {
+        found("exfiltrate.foreign", if taken { 50 } else { 35 } + more + told);
     } else if read.foreign(F::Channel) && moved && taken {
         found("exfiltrate.channel", 35 + more);
     }
     if read.has(F::Slot) {
-        found("exfiltrate.slot", 55 + more);
+        found("exfiltrate.slot", if moved && read.orders() { 90 } else { 60 });
     }
 }
 
@@ -104,7 +107,7 @@ fn offering(read: &Sentence, found: &mut impl FnMut(&'static str, u8)) {
     let data = read.families.any(&[F::Vault, F::Credential, F::Talk, F::Private]);
     let does = read.families.any(&[F::Move, F::Act]);
     if does && (data || read.has(F::Command)) {
-        found("smuggle.value", 60);
+        found("smuggle.value", 70);
     } else if read.leads && read.has(F::Move) && read.has(F::Act) {
         found("smuggle.value", 50);
     }
@@ -119,8 +122,8 @@ fn hiding(read: &Sentence, near: Families, found: &mut impl FnMut(&'static str, 
     } else if read.has(F::Quiet) && does {
         found("secrecy.shape", 40);
     }
-    if read.has(F::Omit) && told && read.orders() {
-        found("secrecy.omit", 45);
+    if read.has(F::Omit) && told && read.has(F::Reply) {
+        found("secrecy.omit", 55);
     }
     if read.has(F::Consent) && does {
         found("bypass.shape", 50);
@@ -147,12 +150,13 @@ fn outranking(read: &Sentence, found: &mut impl FnMut(&'static str, u8)) {
 /// Values swapped, files planted, commands run.
 fn changing(read: &Sentence, found: &mut impl FnMut(&'static str, u8)) {
     if read.has(F::Swap) && (read.foreign(F::Target) || read.foreign(F::Account)) && read.way_out() {
-        found("shadow.shape", 60);
+        found("shadow.shape", if read.toward() { 90 } else { 60 });
     } else if read.has(F::Swap) && read.foreign(F::Target) && read.families.any(&[F::Channel, F::Rival]) {
         found("shadow.shape", 45);
     }
     if read.foreign(F::Startup) && read.families.any(&[F::Edit, F::Act]) && read.orders() {
-        found("tamper.shape", 55);
+        let armed = read.families.any(&[F::Command, F::Address, F::Model, F::Consent, F::Quiet]);
+        found("tamper.shape", if armed { 90 } else { 55 });
     }
     if read.foreign(F::Command) && read.families.any(&[F::Act, F::Edit]) && read.orders() {
         found("command.shape", if read.foreign(F::Address) { 55 } else { 35 });
