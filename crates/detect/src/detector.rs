@@ -158,9 +158,9 @@ impl Detector {
     }
 
     /// What a tool is about, from its names and from the sentence that says what it is for.
-    pub(crate) fn about(&self, names: &str, first: &str) -> About {
+    pub(crate) fn about(&self, names: &str, params: &str, first: &str) -> About {
         let hostile = self.hostile.as_ref();
-        hostile.map_or_else(About::default, |hostile| hostile.about(names, first))
+        hostile.map_or_else(About::default, |hostile| hostile.about(names, params, first))
     }
 
     /// Drops what is switched off or allowed.

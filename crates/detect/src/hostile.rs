@@ -100,9 +100,9 @@ impl Hostile {
     }
 
     /// What a tool is about, from its names and from the sentence that says what it is for.
-    pub(crate) fn about(&self, names: &str, first: &str) -> About {
+    pub(crate) fn about(&self, names: &str, params: &str, first: &str) -> About {
         About {
-            families: self.rules.shape.about(names, first),
+            families: self.rules.shape.about(names, params, first),
             place: Place::Whole,
         }
     }
@@ -126,10 +126,12 @@ pub struct About {
 
 impl About {
     /// The same tool, for the text at a path of its descriptor.
-    pub(crate) fn at(self, path: &str) -> Self {
+    pub(crate) fn at(self, path: &str, text: &str) -> Self {
         let value = path.contains(".enum[") || path.ends_with(".default") || path.ends_with(".const");
         let place = if value || path.ends_with(".pattern") {
             Place::Value
+        } else if path.ends_with(text) {
+            Place::Name
         } else if path.starts_with("inputSchema.") {
             Place::Parameter
         } else {

@@ -100,7 +100,7 @@ impl Inspector {
     pub(crate) fn text(&self, audience: Audience, path: &str, text: &str, sheet: &mut Sheet) {
         let context = Context {
             audience: Some(audience),
-            about: sheet.about.at(path),
+            about: sheet.about.at(path, text),
             ..Context::default()
         };
         let report = self.detector.text_in(text, context);

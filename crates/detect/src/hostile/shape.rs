@@ -43,7 +43,10 @@ pub(crate) enum Family {
     Talk,
     Private,
     Channel,
+    /// Silence that is demanded in whatever way.
     Quiet,
+    Hush,
+    Until,
     Tell,
     Reply,
     Omit,
@@ -79,6 +82,8 @@ pub(crate) enum Place {
     Whole,
     /// What a parameter is said to take: by itself a request for it.
     Parameter,
+    /// The name of a parameter.
+    Name,
     /// A value that is offered for a parameter, where nobody expects a sentence.
     Value,
 }
@@ -100,7 +105,8 @@ const FAMILIES: &[(&str, Family)] = &[
     ("talk", F::Talk),
     ("private", F::Private),
     ("channel", F::Channel),
-    ("quiet", F::Quiet),
+    ("hush", F::Hush),
+    ("until", F::Until),
     ("tell", F::Tell),
     ("reply", F::Reply),
     ("omit", F::Omit),
@@ -231,12 +237,13 @@ impl Shape {
         Ok(Self { finder, meant })
     }
 
-    /// What a tool is about by its names, and by its first sentence if that gives no orders.
-    pub(crate) fn about(&self, names: &str, first: &str) -> Families {
+    /// What a tool is about by its names, its parameters, and by its first sentence if that gives
+    /// no orders.
+    pub(crate) fn about(&self, names: &str, params: &str, first: &str) -> Families {
         let plain = self.topics(first);
         let orders = plain.any(&[F::Mood, F::Model, F::You, F::Quiet, F::Consent]);
         let plain = if orders { Families::default() } else { plain };
-        let mut about = self.topics(names).and(plain);
+        let mut about = self.topics(names).and(self.topics(params)).and(plain);
         if about.has(F::Credential) {
             about.add(F::Vault);
         }
@@ -290,13 +297,18 @@ impl Shape {
         let seen = self.seen(&folded);
         read.words = words.split_whitespace().count();
         literal::find(words, |family| read.families.add(family));
+        let later = seen.iter().any(|one| one.family == F::Until);
         for one in &seen {
             let negated = seen.iter().any(|other| {
                 other.family == F::Not && other.at < one.at && one.at - other.at <= NEGATED
             });
             match (one.family, negated) {
-                (F::Tell, true) => read.families.add(F::Quiet),
-                (F::Tell, false) => {}
+                (F::Tell, true) if !later => read.families.add(F::Quiet),
+                (F::Tell, _) => {}
+                (F::Hush, _) => {
+                    read.families.add(F::Quiet);
+                    read.families.add(F::Hush);
+                }
                 (F::Move | F::Act | F::Edit | F::Omit | F::Swap | F::Consent, true) => {}
                 (family, _) => read.families.add(family),
             }

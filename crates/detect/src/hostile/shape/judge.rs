@@ -80,8 +80,8 @@ fn taking(read: &Sentence, found: &mut impl FnMut(&'static str, u8)) {
     for (family, id, weight) in data {
         // A tool's own key is asked for in a parameter of its own; that is no news.
         let asked = match family {
-            F::Talk => read.place == Place::Parameter,
-            F::Vault => read.place == Place::Parameter && read.words == 1 && moved,
+            F::Talk => read.place == Place::Parameter || (read.place == Place::Name && moved),
+            F::Vault => read.place == Place::Name && moved,
             _ => false,
         };
         if (asked || (moved && read.orders())) && read.foreign(family) {
@@ -99,13 +99,16 @@ fn taking(read: &Sentence, found: &mut impl FnMut(&'static str, u8)) {
     }
 }
 
-/// Sentences and commands where a value should stand.
+/// Sentences and commands where a name or a value should stand.
 fn offering(read: &Sentence, found: &mut impl FnMut(&'static str, u8)) {
+    let does = read.families.any(&[F::Move, F::Act]);
+    if read.place == Place::Name && read.words > 3 && does {
+        found("smuggle.name", 70);
+    }
     if read.place != Place::Value || read.words < 4 {
         return;
     }
     let data = read.families.any(&[F::Vault, F::Credential, F::Talk, F::Private]);
-    let does = read.families.any(&[F::Move, F::Act]);
     if does && (data || read.has(F::Command)) {
         found("smuggle.value", 70);
     } else if read.leads && read.has(F::Move) && read.has(F::Act) {
@@ -117,7 +120,8 @@ fn offering(read: &Sentence, found: &mut impl FnMut(&'static str, u8)) {
 fn hiding(read: &Sentence, near: Families, found: &mut impl FnMut(&'static str, u8)) {
     let does = near.any(&[F::Move, F::Act, F::Edit]);
     let told = read.families.any(&[F::User, F::You, F::Model]);
-    if read.has(F::Quiet) && does && told {
+    let hush = read.has(F::Hush) && read.families.any(&[F::Move, F::Act, F::Edit]);
+    if (read.has(F::Quiet) && does && told) || (hush && read.has(F::Whole)) {
         found("secrecy.shape", 55);
     } else if read.has(F::Quiet) && does {
         found("secrecy.shape", 40);

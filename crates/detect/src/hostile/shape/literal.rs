@@ -69,6 +69,12 @@ fn is_address(core: &str) -> bool {
 /// Whether the query of an address has a place for what was said: a word in capitals or brackets
 /// in an image, or one that names the talk anywhere.
 fn has_slot(chunk: &str) -> bool {
+    let path = chunk.split(['/', '?']).skip(3);
+    let mut words = path.map(|part| part.trim_matches(|letter: char| !letter.is_ascii_alphanumeric()));
+    let said = |word: &str| SAID.contains(&word.to_ascii_lowercase().as_str());
+    if words.any(|word| said(word) && word.bytes().all(|byte| byte.is_ascii_uppercase())) {
+        return true;
+    }
     let Some((_, query)) = chunk.split_once(['?', '#']) else {
         return false;
     };
