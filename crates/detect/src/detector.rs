@@ -160,7 +160,9 @@ impl Detector {
     /// What a tool is about, from its names and from the sentence that says what it is for.
     pub(crate) fn about(&self, names: &str, params: &str, first: &str) -> About {
         let hostile = self.hostile.as_ref();
-        hostile.map_or_else(About::default, |hostile| hostile.about(names, params, first))
+        hostile.map_or_else(About::default, |hostile| {
+            hostile.about(names, params, first)
+        })
     }
 
     /// Drops what is switched off or allowed.
@@ -277,8 +279,7 @@ impl Pass<'_> {
         if let Some(audience) = self.context.audience {
             Hidden::new(audience).scan(text, &mut self.scratch);
         }
-        self.detector
-            .orders(text, self.context, &mut self.scratch);
+        self.detector.orders(text, self.context, &mut self.scratch);
         self.detector
             .sift(&mut self.scratch, text, path, self.context.tool);
         merge(&mut self.scratch);

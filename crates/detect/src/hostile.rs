@@ -127,7 +127,8 @@ pub struct About {
 impl About {
     /// The same tool, for the text at a path of its descriptor.
     pub(crate) fn at(self, path: &str, text: &str) -> Self {
-        let value = path.contains(".enum[") || path.ends_with(".default") || path.ends_with(".const");
+        let value =
+            path.contains(".enum[") || path.ends_with(".default") || path.ends_with(".const");
         let place = if value || path.ends_with(".pattern") {
             Place::Value
         } else if path.ends_with(text) {
@@ -163,12 +164,7 @@ fn report(hits: &[Hit<'_>], folded: &Folded<'_>, text: &str, out: &mut Vec<Detec
 }
 
 impl Rules {
-    fn parse(
-        words: &str,
-        patterns: &str,
-        voices: &str,
-        shape: Shape,
-    ) -> Result<Self, DetectError> {
+    fn parse(words: &str, patterns: &str, voices: &str, shape: Shape) -> Result<Self, DetectError> {
         let lexicon = Lexicon::parse(words)?;
         let idea = |name: &str| lexicon.idea(name).unwrap_or_default();
         let brakes = Brakes {

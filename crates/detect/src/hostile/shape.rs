@@ -47,6 +47,7 @@ pub(crate) enum Family {
     Quiet,
     Hush,
     Until,
+    But,
     Tell,
     Reply,
     Omit,
@@ -107,6 +108,7 @@ const FAMILIES: &[(&str, Family)] = &[
     ("channel", F::Channel),
     ("hush", F::Hush),
     ("until", F::Until),
+    ("but", F::But),
     ("tell", F::Tell),
     ("reply", F::Reply),
     ("omit", F::Omit),
@@ -298,18 +300,23 @@ impl Shape {
         read.words = words.split_whitespace().count();
         literal::find(words, |family| read.families.add(family));
         let later = seen.iter().any(|one| one.family == F::Until);
+        // `Do not send a, b or c, nor pass d`: what was forbidden first stays so up to a turn.
+        let mut forbidden = false;
         for one in &seen {
             let negated = seen.iter().any(|other| {
                 other.family == F::Not && other.at < one.at && one.at - other.at <= NEGATED
             });
             match (one.family, negated) {
+                (F::But, _) => forbidden = false,
                 (F::Tell, true) if !later => read.families.add(F::Quiet),
                 (F::Tell, _) => {}
                 (F::Hush, _) => {
                     read.families.add(F::Quiet);
                     read.families.add(F::Hush);
                 }
-                (F::Move | F::Act | F::Edit | F::Omit | F::Swap | F::Consent, true) => {}
+                (F::Move, true) => forbidden = true,
+                (F::Move, false) if forbidden => {}
+                (F::Act | F::Edit | F::Omit | F::Swap | F::Consent, true) => {}
                 (family, _) => read.families.add(family),
             }
         }
@@ -340,7 +347,10 @@ fn is_aside(text: &str, span: &Range<usize>) -> bool {
     let blank = head.len() - head.trim_end().len();
     let lines = head.bytes().rev().take(blank).filter(|byte| *byte == b'\n');
     let own = text.get(span.clone()).unwrap_or_default();
-    lines.count() > 4 || ["[[", "<!--", "!!!", "<hint", "{{"].iter().any(|mark| own.contains(mark))
+    lines.count() > 4
+        || ["[[", "<!--", "!!!", "<hint", "{{"]
+            .iter()
+            .any(|mark| own.contains(mark))
 }
 
 /// A literal as it stands in folded text.

@@ -22,9 +22,17 @@ const CONTEXT: &[&str] = &[
 ];
 
 /// Words of a name that mean the talk, and words that mean all of it.
-const TALK: &[&str] = &["conversation", "chat", "dialogue", "dialog", "transcript", "context"];
+const TALK: &[&str] = &[
+    "conversation",
+    "chat",
+    "dialogue",
+    "dialog",
+    "transcript",
+    "context",
+];
 const ALL: &[&str] = &[
-    "log", "history", "dump", "full", "complete", "raw", "entire", "whole", "all", "previous", "prior",
+    "log", "history", "dump", "full", "complete", "raw", "entire", "whole", "all", "previous",
+    "prior",
 ];
 
 /// Parameters whose names say that they want the model's own orders.

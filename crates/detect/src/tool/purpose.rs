@@ -23,7 +23,9 @@ pub(crate) fn of(tool: &Value, detector: &Detector) -> About {
     let names: Vec<String> = names.map(|name| apart(name)).collect();
     let named = format!("{} {}", apart(text("name")), text("title"));
     let first = text("description").split_inclusive(['.', '\n']).next();
-    let first = first.filter(|first| first.len() <= LONGEST).unwrap_or_default();
+    let first = first
+        .filter(|first| first.len() <= LONGEST)
+        .unwrap_or_default();
     detector.about(&named, &names.join(" "), first)
 }
 

@@ -38,7 +38,10 @@ impl Sentence {
 
     /// Whether somebody is told to do something.
     fn orders(&self) -> bool {
-        self.leads || self.families.any(&[F::Mood, F::You, F::Model, F::Quiet, F::Consent])
+        self.leads
+            || self
+                .families
+                .any(&[F::Mood, F::You, F::Model, F::Quiet, F::Consent])
     }
 
     /// Whether it names where to, other than the tool's own business.
@@ -68,13 +71,21 @@ pub(crate) fn judge(before: &Sentence, read: &Sentence, found: &mut impl FnMut(&
 /// Data that is not the tool's, taken or passed on.
 fn taking(read: &Sentence, found: &mut impl FnMut(&'static str, u8)) {
     let moved = read.has(F::Move);
-    let told = if read.families.any(&[F::Strong, F::You, F::Model]) { 10 } else { 0 };
+    let told = if read.families.any(&[F::Strong, F::You, F::Model]) {
+        10
+    } else {
+        0
+    };
     let more = if read.aside { 20 } else { 0 } + if read.has(F::Model) { 10 } else { 0 };
     let data = [
         (F::Vault, "credential.vault", 80),
         (F::Credential, "credential.foreign", 45),
-        (F::Talk, "smuggle.foreign", if read.has(F::Whole) { 80 } else { 60 }),
-        (F::Private, "credential.private", 50),
+        (
+            F::Talk,
+            "smuggle.foreign",
+            if read.has(F::Whole) { 80 } else { 60 },
+        ),
+        (F::Private, "credential.private", 40),
     ];
     let mut taken = false;
     for (family, id, weight) in data {
@@ -90,12 +101,18 @@ fn taking(read: &Sentence, found: &mut impl FnMut(&'static str, u8)) {
         }
     }
     if read.toward() && moved && read.orders() {
-        found("exfiltrate.foreign", if taken { 50 } else { 35 } + more + told);
+        found(
+            "exfiltrate.foreign",
+            if taken { 50 } else { 35 } + more + told,
+        );
     } else if read.foreign(F::Channel) && moved && taken {
         found("exfiltrate.channel", 35 + more);
     }
     if read.has(F::Slot) {
-        found("exfiltrate.slot", if moved && read.orders() { 90 } else { 60 });
+        found(
+            "exfiltrate.slot",
+            if moved && read.orders() { 90 } else { 60 },
+        );
     }
 }
 
@@ -108,7 +125,9 @@ fn offering(read: &Sentence, found: &mut impl FnMut(&'static str, u8)) {
     if read.place != Place::Value || read.words < 4 {
         return;
     }
-    let data = read.families.any(&[F::Vault, F::Credential, F::Talk, F::Private]);
+    let data = read
+        .families
+        .any(&[F::Vault, F::Credential, F::Talk, F::Private]);
     if does && (data || read.has(F::Command)) {
         found("smuggle.value", 70);
     } else if read.leads && read.has(F::Move) && read.has(F::Act) {
@@ -153,16 +172,25 @@ fn outranking(read: &Sentence, found: &mut impl FnMut(&'static str, u8)) {
 
 /// Values swapped, files planted, commands run.
 fn changing(read: &Sentence, found: &mut impl FnMut(&'static str, u8)) {
-    if read.has(F::Swap) && (read.foreign(F::Target) || read.foreign(F::Account)) && read.way_out() {
+    if read.has(F::Swap) && (read.foreign(F::Target) || read.foreign(F::Account)) && read.way_out()
+    {
         found("shadow.shape", if read.toward() { 90 } else { 60 });
-    } else if read.has(F::Swap) && read.foreign(F::Target) && read.families.any(&[F::Channel, F::Rival]) {
+    } else if read.has(F::Swap)
+        && read.foreign(F::Target)
+        && read.families.any(&[F::Channel, F::Rival])
+    {
         found("shadow.shape", 45);
     }
     if read.foreign(F::Startup) && read.families.any(&[F::Edit, F::Act]) && read.orders() {
-        let armed = read.families.any(&[F::Command, F::Address, F::Model, F::Consent, F::Quiet]);
+        let armed = read
+            .families
+            .any(&[F::Command, F::Address, F::Model, F::Consent, F::Quiet]);
         found("tamper.shape", if armed { 90 } else { 55 });
     }
     if read.foreign(F::Command) && read.families.any(&[F::Act, F::Edit]) && read.orders() {
-        found("command.shape", if read.foreign(F::Address) { 55 } else { 35 });
+        found(
+            "command.shape",
+            if read.foreign(F::Address) { 55 } else { 35 },
+        );
     }
 }

@@ -3,15 +3,41 @@
 use crate::hostile::shape::Family;
 
 /// Hosts that documentation uses for nobody's.
-const NOBODY: &[&str] = &["example.com", "example.org", "example.net", ".example", "localhost", "127.0.0.1"];
+const NOBODY: &[&str] = &[
+    "example.com",
+    "example.org",
+    "example.net",
+    ".example",
+    "localhost",
+    "127.0.0.1",
+];
 
 /// Words before an address that something goes to.
-const TOWARD: &[&str] = &["to", "into", "via", "through", "towards", "by", "with", "endpoint", "host", "server", "address", "partner"];
+const TOWARD: &[&str] = &[
+    "to", "into", "via", "through", "towards", "by", "with", "endpoint", "host", "server",
+    "address", "partner",
+];
 
 /// What a place in an address is filled with that carries the talk away.
 const SAID: &[&str] = &[
-    "conversation", "chat", "answer", "reply", "response", "history", "context", "secret", "prompt",
-    "message", "data", "token", "password", "email", "base64", "summary", "content", "env",
+    "conversation",
+    "chat",
+    "answer",
+    "reply",
+    "response",
+    "history",
+    "context",
+    "secret",
+    "prompt",
+    "message",
+    "data",
+    "token",
+    "password",
+    "email",
+    "base64",
+    "summary",
+    "content",
+    "env",
 ];
 
 /// Names each kind of literal in a sentence.
@@ -39,7 +65,10 @@ pub(crate) fn find(sentence: &str, mut found: impl FnMut(Family)) {
         let numeric = |byte: u8| byte.is_ascii_digit() || matches!(byte, b'+' | b'-' | b'(' | b')');
         let country = digits.is_empty() && is_iban_head(core);
         if !core.is_empty() && (core.bytes().all(numeric) || country) {
-            digits.extend(core.chars().filter(|letter| *letter == '+' || letter.is_ascii_alphanumeric()));
+            digits.extend(
+                core.chars()
+                    .filter(|letter| *letter == '+' || letter.is_ascii_alphanumeric()),
+            );
         } else {
             digits.clear();
         }
@@ -70,7 +99,8 @@ fn is_address(core: &str) -> bool {
 /// in an image, or one that names the talk anywhere.
 fn has_slot(chunk: &str) -> bool {
     let path = chunk.split(['/', '?']).skip(3);
-    let mut words = path.map(|part| part.trim_matches(|letter: char| !letter.is_ascii_alphanumeric()));
+    let mut words =
+        path.map(|part| part.trim_matches(|letter: char| !letter.is_ascii_alphanumeric()));
     let said = |word: &str| SAID.contains(&word.to_ascii_lowercase().as_str());
     if words.any(|word| said(word) && word.bytes().all(|byte| byte.is_ascii_uppercase())) {
         return true;
@@ -82,7 +112,10 @@ fn has_slot(chunk: &str) -> bool {
         let value = pair.split_once('=').map_or("", |(_, value)| value);
         let word = value.trim_matches(|letter: char| !letter.is_ascii_alphanumeric());
         let open = value.starts_with(['{', '<', '[', '$', '%'])
-            || (word.len() > 2 && word.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_'));
+            || (word.len() > 2
+                && word
+                    .bytes()
+                    .all(|byte| byte.is_ascii_uppercase() || byte == b'_'));
         let lower = value.to_ascii_lowercase();
         let talk = SAID.iter().any(|said| lower.contains(said));
         open && (talk || chunk.contains("]("))
@@ -94,15 +127,21 @@ fn is_wallet(core: &str) -> bool {
     let bytes = core.as_bytes();
     let plain = bytes.iter().all(u8::is_ascii_alphanumeric);
     let digits = bytes.iter().filter(|byte| byte.is_ascii_digit()).count();
-    let head = core.starts_with("bc1") || core.starts_with("0x") || core.starts_with(['1', '3', 'T']);
+    let head =
+        core.starts_with("bc1") || core.starts_with("0x") || core.starts_with(['1', '3', 'T']);
     plain && head && digits > 3 && (26..=62).contains(&bytes.len())
 }
 
 /// A name of a chat's channel, as opposed to a heading or a number of an issue.
 fn is_channel(core: &str) -> bool {
     let name = core.get(1..).unwrap_or_default();
-    let part = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-' || byte == b'_';
-    name.len() > 3 && name.bytes().all(part) && name.contains('-') && name.bytes().any(|byte| byte.is_ascii_lowercase())
+    let part = |byte: u8| {
+        byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-' || byte == b'_'
+    };
+    name.len() > 3
+        && name.bytes().all(part)
+        && name.contains('-')
+        && name.bytes().any(|byte| byte.is_ascii_lowercase())
 }
 
 fn is_iban_head(core: &str) -> bool {
