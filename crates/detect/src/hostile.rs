@@ -127,9 +127,9 @@ pub struct About {
 impl About {
     /// The same tool, for the text at a path of its descriptor.
     pub(crate) fn at(self, path: &str, text: &str) -> Self {
-        let value =
-            path.contains(".enum[") || path.ends_with(".default") || path.ends_with(".const");
-        let place = if value || path.ends_with(".pattern") {
+        let last = path.rsplit('.').next().unwrap_or_default();
+        let value = matches!(last, "default" | "const" | "pattern");
+        let place = if value || last.starts_with("enum[") {
             Place::Value
         } else if path.ends_with(text) {
             Place::Name

@@ -27,6 +27,9 @@ use crate::settings::Settings;
 use crate::verdict::verdict;
 pub use peers::Peer;
 
+/// The weight from which an order that was encoded is stopped.
+const ENCODED: u8 = 40;
+
 /// A detection and the field it was made in.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Placed {
@@ -109,8 +112,8 @@ impl Inspector {
             .into_iter()
             .map(|one| one.detection)
             .collect();
-        if audience.is_authored() {
-            found.iter_mut().for_each(soften);
+        for detection in &mut found {
+            place(audience, detection);
         }
         if text.contains('\u{1b}') {
             let clean = self.detector.text_in(&sanitize(text).text, context);
@@ -140,11 +143,18 @@ impl Inspector {
     }
 }
 
-/// A descriptor may name a file that holds credentials; what it wants done with it is weighed with
-/// its orders.
-fn soften(detection: &mut Detection) {
+/// Weighs a detection by its place.
+///
+/// A text may name a file that holds credentials; what it wants done with it is weighed with its
+/// orders. Nobody encodes an order in a descriptor for an honest reason.
+fn place(audience: Audience, detection: &mut Detection) {
+    let decoded = !detection.via.is_empty() && detection.category == Category::HostileText;
     if detection.category == Category::SensitiveFile {
         detection.level = Level::Note;
+    } else if decoded && audience.is_authored() {
+        let strong = detection.confidence >= ENCODED;
+        let level = if strong { Level::Block } else { Level::Warn };
+        detection.level = detection.level.max(level);
     }
 }
 

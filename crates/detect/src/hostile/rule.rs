@@ -276,9 +276,9 @@ impl Rule {
         };
         let before = tokens.get(..at).unwrap_or_default();
         // `Checks whether a text tells ...` quotes without marks; data does not move by that.
-        let quotes = matches!(self.act.as_str(), "override" | "extract" | "roleplay");
+        let speaks = matches!(self.act.as_str(), "override" | "extract" | "roleplay");
         let checks = |token: &Token| token.ideas & brakes.guards != Ideas::NONE;
-        if quotes && before.first().is_some_and(checks) {
+        if speaks && before.first().is_some_and(checks) {
             return true;
         }
         is_defence(before, first.clause, brakes) || is_specimen(before, first.clause, brakes)

@@ -55,6 +55,16 @@ pub(crate) enum Family {
     Checks,
     Off,
     Rank,
+    Directive,
+    Obey,
+    Source,
+    Pose,
+    Lie,
+    Settled,
+    Excuse,
+    Sense,
+    Courtesy,
+    Choose,
     Rival,
     Worse,
     Only,
@@ -71,6 +81,10 @@ pub(crate) enum Family {
     Toward,
     /// A literal account, wallet or number to pay or call: known by its shape.
     Account,
+    /// An address by number, in the open.
+    Number,
+    /// A shell's grammar, whatever the program.
+    Pipeline,
     /// An address with a place for somebody's data: known by its shape.
     Slot,
 }
@@ -116,6 +130,16 @@ const FAMILIES: &[(&str, Family)] = &[
     ("checks", F::Checks),
     ("off", F::Off),
     ("rank", F::Rank),
+    ("directive", F::Directive),
+    ("obey", F::Obey),
+    ("source", F::Source),
+    ("pose", F::Pose),
+    ("lie", F::Lie),
+    ("settled", F::Settled),
+    ("excuse", F::Excuse),
+    ("sense", F::Sense),
+    ("courtesy", F::Courtesy),
+    ("choose", F::Choose),
     ("rival", F::Rival),
     ("worse", F::Worse),
     ("only", F::Only),
@@ -174,6 +198,9 @@ const OWN: &[(&str, Family)] = &[
     (" config", F::Startup),
     (" server", F::Startup),
 ];
+
+/// Families that a negation undoes.
+const UNDONE: &[Family] = &[F::Act, F::Edit, F::Omit, F::Swap, F::Consent, F::Talk];
 
 /// A set of families.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -303,28 +330,31 @@ impl Shape {
         // `Do not send a, b or c, nor pass d`: what was forbidden first stays so up to a turn.
         let mut forbidden = false;
         for one in &seen {
-            let negated = seen.iter().any(|other| {
-                other.family == F::Not && other.at < one.at && one.at - other.at <= NEGATED
-            });
-            match (one.family, negated) {
-                (F::But, _) => forbidden = false,
-                (F::Tell, true) if !later => read.families.add(F::Quiet),
-                (F::Tell, _) => {}
-                (F::Hush, _) => {
+            let close = |other: &Seen| other.at < one.at && one.at - other.at <= NEGATED;
+            let before = |family| {
+                seen.iter()
+                    .any(|other| other.family == family && close(other))
+            };
+            let negated = before(F::Not);
+            forbidden = match one.family {
+                F::But => false,
+                F::Move => forbidden || negated,
+                _ => forbidden,
+            };
+            match one.family {
+                F::Tell if negated && !later => read.families.add(F::Quiet),
+                F::Sense if negated && !later => read.families.add(F::Sense),
+                F::Hush if !before(F::But) => {
                     read.families.add(F::Quiet);
                     read.families.add(F::Hush);
                 }
-                (F::Move, true) => forbidden = true,
-                (F::Move, false) if forbidden => {}
-                (F::Act | F::Edit | F::Omit | F::Swap | F::Consent, true) => {}
-                (family, _) => read.families.add(family),
+                F::Tell | F::Sense | F::Hush => {}
+                F::Move if forbidden => {}
+                family if negated && UNDONE.contains(&family) => {}
+                family => read.families.add(family),
             }
         }
-        let orders = |one: &Seen| matches!(one.family, F::Move | F::Act | F::Edit | F::Swap);
-        // `Sends ...` says what the tool does, `Send ...` what somebody else should do.
-        let head = folded.split_whitespace().next().unwrap_or_default();
-        let describes = head.ends_with('s') && !head.ends_with("ss");
-        read.leads = !describes && seen.iter().any(|one| one.at == 0 && orders(one));
+        read.leads = seen.iter().any(|one| leads(&folded, one));
         read
     }
 
@@ -339,6 +369,19 @@ impl Shape {
         seen.sort_by_key(|one| one.at);
         seen
     }
+}
+
+/// Whether a word begins a clause as an order: `Send ...` is one, `Sends ...` says what a tool does.
+fn leads(folded: &str, one: &Seen) -> bool {
+    if !matches!(one.family, F::Move | F::Act | F::Edit | F::Swap) {
+        return false;
+    }
+    let (before, rest) = folded.split_at_checked(one.at).unwrap_or((folded, ""));
+    let word = rest.split_whitespace().next().unwrap_or_default();
+    let bare = !word.ends_with("ed") && !word.ends_with("ing");
+    let describes = word.ends_with('s') && !word.ends_with("ss");
+    let opens = before.trim_end().rsplit(' ').next().unwrap_or_default();
+    bare && !describes && matches!(opens, "" | ";" | "please" | "then" | "also")
 }
 
 /// Whether a sentence stands apart: in brackets that shout, or far below what came before.
@@ -362,7 +405,7 @@ fn literal_of(word: &str) -> String {
 }
 
 /// A text in lower case with single blanks between and around its words, without the `'s` of
-/// owners.
+/// owners, and with `;` where a clause ends.
 fn folded(text: &str) -> String {
     let mut folded = String::with_capacity(text.len() + 2);
     folded.push(' ');
@@ -375,6 +418,13 @@ fn folded(text: &str) -> String {
             folded.extend(letter.to_lowercase());
         } else if letter == '\u{2019}' {
             folded.push('\'');
+        } else if matches!(letter, ':' | ';' | ',' | '(' | ')' | '!' | '.')
+            && !folded.ends_with("; ")
+        {
+            if !folded.ends_with(' ') {
+                folded.push(' ');
+            }
+            folded.push_str("; ");
         } else if !folded.ends_with(' ') {
             folded.push(' ');
         }

@@ -21,12 +21,12 @@ pub(crate) fn of(tool: &Value, detector: &Detector) -> About {
     let names = params::names(tool);
     let names = names.iter().filter(|name| name.len() <= NAME);
     let names: Vec<String> = names.map(|name| apart(name)).collect();
-    let named = format!("{} {}", apart(text("name")), text("title"));
+    let title = format!("{} {}", apart(text("name")), text("title"));
     let first = text("description").split_inclusive(['.', '\n']).next();
     let first = first
         .filter(|first| first.len() <= LONGEST)
         .unwrap_or_default();
-    detector.about(&named, &names.join(" "), first)
+    detector.about(&title, &names.join(" "), first)
 }
 
 /// The words of a name in any of the usual spellings.

@@ -61,11 +61,56 @@ pub(crate) fn judge(before: &Sentence, read: &Sentence, found: &mut impl FnMut(&
         return;
     }
     let near = before.families.and(read.families);
-    taking(read, found);
-    offering(read, found);
-    hiding(read, near, found);
-    outranking(read, found);
-    changing(read, found);
+    let mut sum = 0;
+    let mut weigh = |id, weight: u8| {
+        sum += u32::from(weight);
+        found(id, weight);
+    };
+    if !read.has(F::Courtesy) {
+        taking(read, &mut weigh);
+    }
+    offering(read, &mut weigh);
+    hiding(read, near, &mut weigh);
+    outranking(read, &mut weigh);
+    changing(read, &mut weigh);
+    if sum >= SUSPECT && kinds(before, read) >= MANY {
+        found("pressure.together", 40);
+    }
+}
+
+/// The weight from which it is counted how many kinds of evidence stand together.
+const SUSPECT: u32 = 45;
+
+/// So many kinds of evidence at once are no accident.
+const MANY: usize = 4;
+
+/// How many kinds of evidence two neighbouring sentences have: who is told, what to do, with whose
+/// data, where to, how it is hidden, and what is given as the reason.
+fn kinds(before: &Sentence, read: &Sentence) -> usize {
+    let near = before.families.and(read.families);
+    let foreign = |family| before.foreign(family) || read.foreign(family);
+    let told = near.any(&[F::Model, F::You, F::Strong]) || before.leads || read.leads;
+    let does = near.any(&[F::Move, F::Act, F::Edit, F::Swap]);
+    let data = [
+        F::Vault,
+        F::Credential,
+        F::Talk,
+        F::Private,
+        F::Startup,
+        F::Target,
+    ];
+    let out = before.way_out() || read.way_out() || near.any(&[F::Slot, F::Pipeline]);
+    let hidden = near.any(&[F::Quiet, F::Sense, F::Omit, F::Consent, F::Lie]) || read.aside;
+    let excused = near.has(F::Excuse);
+    let kinds = [
+        told,
+        does,
+        data.into_iter().any(foreign),
+        out,
+        hidden,
+        excused,
+    ];
+    kinds.into_iter().filter(|kind| *kind).count()
 }
 
 /// Data that is not the tool's, taken or passed on.
@@ -122,6 +167,12 @@ fn offering(read: &Sentence, found: &mut impl FnMut(&'static str, u8)) {
     if read.place == Place::Name && read.words > 3 && does {
         found("smuggle.name", 70);
     }
+    if read.place == Place::Value && read.has(F::Number) {
+        found("exfiltrate.default", 55);
+    }
+    if read.place == Place::Value && read.words > 1 && read.has(F::Vault) {
+        found("smuggle.value", 70);
+    }
     if read.place != Place::Value || read.words < 4 {
         return;
     }
@@ -145,6 +196,9 @@ fn hiding(read: &Sentence, near: Families, found: &mut impl FnMut(&'static str, 
     } else if read.has(F::Quiet) && does {
         found("secrecy.shape", 40);
     }
+    if read.has(F::Sense) && read.has(F::User) && (does || read.orders()) {
+        found("secrecy.sense", 50);
+    }
     if read.has(F::Omit) && told && read.has(F::Reply) {
         found("secrecy.omit", 55);
     }
@@ -161,6 +215,15 @@ fn outranking(read: &Sentence, found: &mut impl FnMut(&'static str, u8)) {
     let told = read.families.any(&[F::User, F::You, F::Model]);
     if read.has(F::Rank) && told {
         found("override.rank_shape", 55);
+    }
+    if read.has(F::Directive) && read.has(F::Obey) && read.families.any(&[F::Source, F::Pose]) {
+        found("override.data", if read.has(F::Pose) { 60 } else { 40 });
+    }
+    if read.has(F::Lie) && read.has(F::Settled) {
+        found("preference.lie", 50);
+    }
+    if read.has(F::Model) && read.has(F::Choose) && read.families.any(&[F::Rival, F::Only]) {
+        found("preference.choose", 50);
     }
     let rival = read.has(F::Rival);
     if rival && read.has(F::Worse) && read.has(F::Only) {
@@ -187,7 +250,12 @@ fn changing(read: &Sentence, found: &mut impl FnMut(&'static str, u8)) {
             .any(&[F::Command, F::Address, F::Model, F::Consent, F::Quiet]);
         found("tamper.shape", if armed { 90 } else { 55 });
     }
-    if read.foreign(F::Command) && read.families.any(&[F::Act, F::Edit]) && read.orders() {
+    if read.has(F::Pipeline) && !read.own.has(F::Command) {
+        found("command.pipeline", 50);
+    }
+    if read.foreign(F::Command) && read.has(F::Number) {
+        found("command.number", 60);
+    } else if read.foreign(F::Command) && read.families.any(&[F::Act, F::Edit]) && read.orders() {
         found(
             "command.shape",
             if read.foreign(F::Address) { 55 } else { 35 },

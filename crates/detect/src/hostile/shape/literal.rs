@@ -12,6 +12,11 @@ const NOBODY: &[&str] = &[
     "127.0.0.1",
 ];
 
+/// What a pipe ends in that runs what comes out of it.
+const SHELLS: &[&str] = &[
+    "sh", "bash", "zsh", "python", "python3", "node", "bin/sh", "bin/bash",
+];
+
 /// Words before an address that something goes to.
 const TOWARD: &[&str] = &[
     "to", "into", "via", "through", "towards", "by", "with", "endpoint", "host", "server",
@@ -44,6 +49,7 @@ const SAID: &[&str] = &[
 pub(crate) fn find(sentence: &str, mut found: impl FnMut(Family)) {
     let mut digits = String::new();
     let mut last = "";
+    let mut piped = false;
     for chunk in sentence.split_whitespace() {
         let fringe = |letter: char| !letter.is_ascii_alphanumeric() && !matches!(letter, '+' | '#');
         let core = chunk.trim_matches(fringe);
@@ -55,6 +61,15 @@ pub(crate) fn find(sentence: &str, mut found: impl FnMut(Family)) {
             if has_slot(chunk) {
                 found(Family::Slot);
             }
+        }
+        if is_number(core) {
+            found(Family::Number);
+        }
+        if matches!(chunk, "&&" | "|" | "||") && !last.is_empty() {
+            piped = true;
+        }
+        if piped && SHELLS.contains(&core) || chunk.contains("&&") {
+            found(Family::Pipeline);
         }
         if is_wallet(core) {
             found(Family::Account);
@@ -89,10 +104,15 @@ fn is_address(core: &str) -> bool {
     let mail = lower
         .split_once('@')
         .is_some_and(|(name, host)| !name.is_empty() && host.contains('.'));
-    let four = lower.split(['/', ':']).next().unwrap_or_default();
-    let parts: Vec<&str> = four.split('.').collect();
-    let ip = parts.len() == 4 && parts.iter().all(|part| part.parse::<u8>().is_ok());
-    mail || ip || lower.contains("://")
+    mail || is_number(&lower) || lower.contains("://")
+}
+
+/// An IPv4 address in the open, by itself or as the host of a URL.
+fn is_number(core: &str) -> bool {
+    let host = core.split_once("://").map_or(core, |(_, host)| host);
+    let host = host.split(['/', ':']).next().unwrap_or_default();
+    let address = host.parse::<std::net::Ipv4Addr>();
+    address.is_ok_and(|ip| !ip.is_private() && !ip.is_loopback() && !ip.is_unspecified())
 }
 
 /// Whether the query of an address has a place for what was said: a word in capitals or brackets
