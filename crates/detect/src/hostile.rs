@@ -177,6 +177,7 @@ impl Rules {
             example: idea("example"),
             specimen: idea("specimen"),
             utterance: idea("utterance"),
+            passive: idea("passive"),
         };
         let shapes = Shapes {
             url: idea("<url>"),

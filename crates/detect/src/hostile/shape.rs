@@ -65,6 +65,7 @@ pub(crate) enum Family {
     Sense,
     Courtesy,
     Choose,
+    Example,
     Rival,
     Worse,
     Only,
@@ -140,6 +141,7 @@ const FAMILIES: &[(&str, Family)] = &[
     ("sense", F::Sense),
     ("courtesy", F::Courtesy),
     ("choose", F::Choose),
+    ("example", F::Example),
     ("rival", F::Rival),
     ("worse", F::Worse),
     ("only", F::Only),
@@ -200,7 +202,15 @@ const OWN: &[(&str, Family)] = &[
 ];
 
 /// Families that a negation undoes.
-const UNDONE: &[Family] = &[F::Act, F::Edit, F::Omit, F::Swap, F::Consent, F::Talk];
+const UNDONE: &[Family] = &[
+    F::Act,
+    F::Edit,
+    F::Omit,
+    F::Swap,
+    F::Consent,
+    F::Talk,
+    F::Obey,
+];
 
 /// A set of families.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

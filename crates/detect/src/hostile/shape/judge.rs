@@ -153,6 +153,9 @@ fn taking(read: &Sentence, found: &mut impl FnMut(&'static str, u8)) {
     } else if read.foreign(F::Channel) && moved && taken {
         found("exfiltrate.channel", 35 + more);
     }
+    if read.has(F::Account) && !read.has(F::Example) && read.place == Place::Whole {
+        found("exfiltrate.account", 50);
+    }
     if read.has(F::Slot) {
         found(
             "exfiltrate.slot",
@@ -219,6 +222,9 @@ fn outranking(read: &Sentence, found: &mut impl FnMut(&'static str, u8)) {
     if read.has(F::Directive) && read.has(F::Obey) && read.families.any(&[F::Source, F::Pose]) {
         found("override.data", if read.has(F::Pose) { 60 } else { 40 });
     }
+    if read.has(F::Obey) && read.has(F::Pose) && read.families.any(&[F::User, F::You]) {
+        found("override.pose", 55);
+    }
     if read.has(F::Lie) && read.has(F::Settled) {
         found("preference.lie", 50);
     }
@@ -229,7 +235,7 @@ fn outranking(read: &Sentence, found: &mut impl FnMut(&'static str, u8)) {
     if rival && read.has(F::Worse) && read.has(F::Only) {
         found("preference.shape", 55);
     } else if rival && (read.has(F::Worse) || read.has(F::Only)) {
-        found("preference.shape", 35);
+        found("preference.shape", if read.has(F::Worse) { 50 } else { 35 });
     }
 }
 

@@ -62,6 +62,9 @@ pub(crate) fn find(sentence: &str, mut found: impl FnMut(Family)) {
                 found(Family::Slot);
             }
         }
+        if is_variable(core) {
+            found(Family::Credential);
+        }
         if is_number(core) {
             found(Family::Number);
         }
@@ -107,6 +110,13 @@ fn is_address(core: &str) -> bool {
     mail || is_number(&lower) || lower.contains("://")
 }
 
+/// The name of an environment variable that holds a credential.
+fn is_variable(core: &str) -> bool {
+    let upper = |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_';
+    let ends = ["_KEY", "_TOKEN", "_SECRET", "_PASSWORD"];
+    core.bytes().all(upper) && ends.iter().any(|end| core.ends_with(end))
+}
+
 /// An IPv4 address in the open, by itself or as the host of a URL.
 fn is_number(core: &str) -> bool {
     let host = core.split_once("://").map_or(core, |(_, host)| host);
@@ -133,9 +143,9 @@ fn has_slot(chunk: &str) -> bool {
         let word = value.trim_matches(|letter: char| !letter.is_ascii_alphanumeric());
         let open = value.starts_with(['{', '<', '[', '$', '%'])
             || (word.len() > 2
-                && word
-                    .bytes()
-                    .all(|byte| byte.is_ascii_uppercase() || byte == b'_'));
+                && word.bytes().all(|byte| {
+                    byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_'
+                }));
         let lower = value.to_ascii_lowercase();
         let talk = SAID.iter().any(|said| lower.contains(said));
         open && (talk || chunk.contains("]("))
