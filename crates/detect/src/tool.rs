@@ -149,7 +149,7 @@ impl Inspector {
 /// orders. Nobody encodes an order in a descriptor for an honest reason.
 fn place(audience: Audience, detection: &mut Detection) {
     let decoded = !detection.via.is_empty() && detection.category == Category::HostileText;
-    if detection.category == Category::SensitiveFile {
+    if detection.category == Category::SensitiveFile && audience != Audience::Arguments {
         detection.level = Level::Note;
     } else if decoded && audience.is_authored() {
         let strong = detection.confidence >= ENCODED;

@@ -194,10 +194,16 @@ fn hiding(read: &Sentence, near: Families, found: &mut impl FnMut(&'static str, 
     let does = near.any(&[F::Move, F::Act, F::Edit]);
     let told = read.families.any(&[F::User, F::You, F::Model]);
     let hush = read.has(F::Hush) && read.families.any(&[F::Move, F::Act, F::Edit]);
+    // The same demand as the acts of these names, said in whatever way: it counts once.
+    let id = if read.has(F::Hush) {
+        "secrecy.covert"
+    } else {
+        "secrecy.tell"
+    };
     if (read.has(F::Quiet) && does && told) || (hush && read.has(F::Whole)) {
-        found("secrecy.shape", 55);
+        found(id, 55);
     } else if read.has(F::Quiet) && does {
-        found("secrecy.shape", 40);
+        found(id, 40);
     }
     if read.has(F::Sense) && read.has(F::User) && (does || read.orders()) {
         found("secrecy.sense", 50);
@@ -206,10 +212,10 @@ fn hiding(read: &Sentence, near: Families, found: &mut impl FnMut(&'static str, 
         found("secrecy.omit", 55);
     }
     if read.has(F::Consent) && does {
-        found("bypass.shape", 50);
+        found("bypass.without", 50);
     }
     if read.has(F::Checks) && read.has(F::Off) {
-        found("bypass.off", 50);
+        found("bypass.lifted", 50);
     }
 }
 
@@ -257,7 +263,7 @@ fn changing(read: &Sentence, found: &mut impl FnMut(&'static str, u8)) {
         found("tamper.shape", if armed { 90 } else { 55 });
     }
     if read.has(F::Pipeline) && !read.own.has(F::Command) {
-        found("command.pipeline", 50);
+        found("command.pipeline", if read.orders() { 50 } else { 40 });
     }
     if read.foreign(F::Command) && read.has(F::Number) {
         found("command.number", 60);
