@@ -111,8 +111,19 @@ impl Hostile {
     pub(crate) fn scan_shape(&self, text: &str, about: About, out: &mut Vec<Detection>) {
         let folded = fold::fold(text);
         let mut hits = Vec::new();
+        let files: Vec<Range<usize>> = out
+            .iter()
+            .filter(|one| one.category == Category::SensitiveFile)
+            .map(|one| one.span.clone())
+            .collect();
+        let names_file = |sentence: &Range<usize>| {
+            let sentence = folded.origin(sentence.clone(), text);
+            let within = |file: &Range<usize>| sentence.contains(&file.start);
+            files.iter().any(within)
+        };
+        let About { families, place } = about;
         let shape = &self.rules.shape;
-        shape.find(&folded.text, about.families, about.place, &mut hits);
+        shape.find(&folded.text, families, place, names_file, &mut hits);
         report(&hits, &folded, text, out);
     }
 }

@@ -25,6 +25,9 @@ const MOST: usize = 2000;
 /// How far, in bytes of folded text, a negation reaches.
 const NEGATED: usize = 24;
 
+/// How far a negation reaches to what somebody would notice.
+const FAR: usize = 32;
+
 /// One family of evidence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
@@ -64,6 +67,10 @@ pub(crate) enum Family {
     Excuse,
     Sense,
     Courtesy,
+    Quiz,
+    Every,
+    Turn,
+    Calls,
     Choose,
     Example,
     Rival,
@@ -140,6 +147,10 @@ const FAMILIES: &[(&str, Family)] = &[
     ("excuse", F::Excuse),
     ("sense", F::Sense),
     ("courtesy", F::Courtesy),
+    ("quiz", F::Quiz),
+    ("every", F::Every),
+    ("turn", F::Turn),
+    ("calls", F::Calls),
     ("choose", F::Choose),
     ("example", F::Example),
     ("rival", F::Rival),
@@ -198,7 +209,6 @@ const OWN: &[(&str, Family)] = &[
     (" bash", F::Command),
     (" cron", F::Startup),
     (" config", F::Startup),
-    (" server", F::Startup),
 ];
 
 /// Families that a negation undoes.
@@ -310,6 +320,7 @@ impl Shape {
         text: &str,
         own: Families,
         place: Place,
+        names_file: impl Fn(&Range<usize>) -> bool,
         hits: &mut Vec<Hit<'static>>,
     ) {
         let mut before = Sentence::default();
@@ -322,7 +333,11 @@ impl Shape {
             at = span.end.max(at + 1);
             let words = text.get(span.clone()).unwrap_or_default();
             let aside = is_aside(text, &span);
-            let read = self.read(words, Sentence::new(own, place, aside));
+            let mut read = Sentence::new(own, place, aside);
+            if names_file(&span) {
+                read.families.add(F::Vault);
+            }
+            let read = self.read(words, read);
             judge::judge(&before, &read, &mut |id, weight| {
                 let span = span.clone();
                 hits.push(Hit { id, weight, span });
@@ -345,7 +360,13 @@ impl Shape {
                 seen.iter()
                     .any(|other| other.family == family && close(other))
             };
-            let negated = before(F::Not);
+            let far = |other: &Seen| other.at < one.at && one.at - other.at <= FAR;
+            let negated = match one.family {
+                F::Sense => seen
+                    .iter()
+                    .any(|other| other.family == F::Not && far(other)),
+                _ => before(F::Not),
+            };
             forbidden = match one.family {
                 F::But => false,
                 F::Move => forbidden || negated,

@@ -71,7 +71,7 @@ pub(crate) fn judge(before: &Sentence, read: &Sentence, found: &mut impl FnMut(&
     }
     offering(read, &mut weigh);
     hiding(read, near, &mut weigh);
-    outranking(read, &mut weigh);
+    outranking(read, near, &mut weigh);
     changing(read, &mut weigh);
     if sum >= SUSPECT && kinds(before, read) >= MANY {
         found("pressure.together", 40);
@@ -205,6 +205,9 @@ fn hiding(read: &Sentence, near: Families, found: &mut impl FnMut(&'static str, 
     } else if read.has(F::Quiet) && does {
         found(id, 40);
     }
+    if read.has(F::Quiz) && (read.foreign(F::Credential) || read.foreign(F::Vault)) {
+        found("phish.shape", 55);
+    }
     if read.has(F::Sense) && read.has(F::User) && (does || read.orders()) {
         found("secrecy.sense", 50);
     }
@@ -214,14 +217,14 @@ fn hiding(read: &Sentence, near: Families, found: &mut impl FnMut(&'static str, 
     if read.has(F::Consent) && does {
         found("bypass.without", 50);
     }
-    if read.has(F::Checks) && read.has(F::Off) {
+    if read.has(F::Checks) && read.families.any(&[F::Off, F::Omit]) {
         found("bypass.lifted", 50);
     }
 }
 
 /// A text that puts itself above the user, or its tool above the others.
-fn outranking(read: &Sentence, found: &mut impl FnMut(&'static str, u8)) {
-    let told = read.families.any(&[F::User, F::You, F::Model]);
+fn outranking(read: &Sentence, near: Families, found: &mut impl FnMut(&'static str, u8)) {
+    let told = near.any(&[F::User, F::You, F::Model]);
     if read.has(F::Rank) && told {
         found("override.rank_shape", 55);
     }
@@ -233,6 +236,10 @@ fn outranking(read: &Sentence, found: &mut impl FnMut(&'static str, u8)) {
     }
     if read.has(F::Lie) && read.has(F::Settled) {
         found("preference.lie", 50);
+    }
+    let ever = read.has(F::Every) && read.has(F::Turn) && read.has(F::Calls);
+    if ever && read.families.any(&[F::Strong, F::Model]) {
+        found("crosstool.any", 45);
     }
     if read.has(F::Model) && read.has(F::Choose) && read.families.any(&[F::Rival, F::Only]) {
         found("preference.choose", 50);
@@ -263,7 +270,7 @@ fn changing(read: &Sentence, found: &mut impl FnMut(&'static str, u8)) {
         found("tamper.shape", if armed { 90 } else { 55 });
     }
     if read.has(F::Pipeline) && !read.own.has(F::Command) {
-        found("command.pipeline", if read.orders() { 50 } else { 40 });
+        found("command.pipe", if read.orders() { 50 } else { 40 });
     }
     if read.foreign(F::Command) && read.has(F::Number) {
         found("command.number", 60);

@@ -65,6 +65,12 @@ pub(crate) fn find(sentence: &str, mut found: impl FnMut(Family)) {
         if is_variable(core) {
             found(Family::Credential);
         }
+        if matches!(
+            chunk.trim_end_matches(['.', ',', ';', ')']),
+            "`env`" | "`printenv`" | "`set`"
+        ) {
+            found(Family::Vault);
+        }
         if is_number(core) {
             found(Family::Number);
         }
