@@ -239,6 +239,10 @@ impl Families {
         self.0 |= 1 << family as u8;
     }
 
+    fn drop(&mut self, family: Family) {
+        self.0 &= !(1 << family as u8);
+    }
+
     pub(crate) fn and(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
@@ -292,9 +296,15 @@ impl Shape {
         let plain = self.topics(first);
         let orders = plain.any(&[F::Mood, F::Model, F::You, F::Quiet, F::Consent]);
         let plain = if orders { Families::default() } else { plain };
-        let mut about = self.topics(names).and(self.topics(params)).and(plain);
+        let mut about = self.topics(names).and(plain);
         if about.has(F::Credential) {
             about.add(F::Vault);
+        }
+        // A parameter for a key file is no excuse for itself.
+        let vault = about.has(F::Vault);
+        about = about.and(self.topics(params));
+        if !vault {
+            about.drop(F::Vault);
         }
         about
     }
@@ -449,7 +459,8 @@ fn folded(text: &str) -> String {
             folded.extend(letter.to_lowercase());
         } else if letter == '\u{2019}' {
             folded.push('\'');
-        } else if matches!(letter, ':' | ';' | ',' | '(' | ')' | '!' | '.')
+        } else if (matches!(letter, ':' | ';' | ',' | '(' | ')' | '!')
+            || (letter == '.' && !letters.peek().is_some_and(|next| next.is_alphanumeric())))
             && !folded.ends_with("; ")
         {
             if !folded.ends_with(' ') {

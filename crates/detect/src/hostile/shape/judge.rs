@@ -122,22 +122,24 @@ fn taking(read: &Sentence, found: &mut impl FnMut(&'static str, u8)) {
         0
     };
     let more = if read.aside { 20 } else { 0 } + if read.has(F::Model) { 10 } else { 0 };
+    let talk = match (read.has(F::Whole), read.place) {
+        (true, _) => 80,
+        (false, Place::Parameter) => 50,
+        (false, _) => 45,
+    };
     let data = [
         (F::Vault, "credential.vault", 80),
         (F::Credential, "credential.foreign", 45),
-        (
-            F::Talk,
-            "smuggle.foreign",
-            if read.has(F::Whole) { 80 } else { 60 },
-        ),
+        (F::Talk, "smuggle.foreign", talk),
         (F::Private, "credential.private", 40),
     ];
     let mut taken = false;
     for (family, id, weight) in data {
         // A tool's own key is asked for in a parameter of its own; that is no news.
         let asked = match family {
-            F::Talk => read.place == Place::Parameter || (read.place == Place::Name && moved),
-            F::Vault => read.place == Place::Name && moved,
+            F::Talk | F::Vault => {
+                read.place == Place::Parameter || (read.place == Place::Name && moved)
+            }
             _ => false,
         };
         if (asked || (moved && read.orders())) && read.foreign(family) {
