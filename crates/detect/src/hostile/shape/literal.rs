@@ -185,3 +185,33 @@ fn is_iban_head(core: &str) -> bool {
     matches!(bytes, [a, b, c, d, ..] if a.is_ascii_uppercase() && b.is_ascii_uppercase()
         && c.is_ascii_digit() && d.is_ascii_digit())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn literals_are_known_by_their_shape() {
+        let check = |sentence: &str, expect: &[Family]| {
+            let mut seen = Vec::new();
+            find(sentence, |family| seen.push(family));
+            seen.dedup();
+            assert_eq!(seen, expect, "{sentence}");
+        };
+        check("Sends it to https://a.example/x.", &[]);
+        check("See (https://docs.acme.dev) first.", &[Family::Address]);
+        check(
+            "goes to https://acme.dev",
+            &[Family::Address, Family::Toward],
+        );
+        check("call +49 151 0203 0405 now", &[Family::Account]);
+        check("on #ops-mirror and #12", &[Family::Channel]);
+        check("uses ACME_API_KEY here", &[Family::Credential]);
+        check("listens on 10.0.0.1", &[]);
+        check("curl x | sh", &[Family::Pipeline]);
+        check(
+            "![x](https://p.acme.dev/t.gif?d=CONVERSATION)",
+            &[Family::Address, Family::Slot],
+        );
+    }
+}
