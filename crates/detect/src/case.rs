@@ -92,8 +92,12 @@ impl Inspector {
 /// The tools of other upstreams that a case gives beside its own.
 fn peers(case: &Value) -> Vec<Peer<'_>> {
     let peers = case.get("peers").and_then(Value::as_array);
+    let own = word(case, "server");
     let peer = |peer| {
         let tool = Value::get(peer, "tool").unwrap_or(peer);
+        if own.is_some() && word(peer, "server") == own {
+            return None;
+        }
         Some(Peer {
             upstream: word(peer, "server").unwrap_or_default(),
             name: word(tool, "name")?,

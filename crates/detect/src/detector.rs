@@ -19,7 +19,7 @@ use crate::detection::{Category, Detection, Level, Scan};
 use crate::error::DetectError;
 use crate::files::Files;
 use crate::hidden::Hidden;
-use crate::hostile::Hostile;
+use crate::hostile::{About, Hostile};
 use crate::merge::merge;
 use crate::pii::Pii;
 use crate::report::{Found, Reason, Report};
@@ -52,6 +52,8 @@ pub struct Context<'a> {
     pub direction: Direction,
     /// Where a model reads it, if one does: only then is it looked through for orders.
     pub audience: Option<Audience>,
+    /// What the tool is about that a descriptor describes.
+    pub about: About,
 }
 
 /// Which way a text goes.
@@ -145,10 +147,22 @@ impl Detector {
     }
 
     /// Adds the orders to a model in a text that one reads.
-    fn orders(&self, text: &str, audience: Option<Audience>, out: &mut Vec<Detection>) {
-        if let (Some(hostile), Some(audience)) = (&self.hostile, audience) {
-            hostile.for_audience(audience).scan(text, out);
+    fn orders(&self, text: &str, context: Context<'_>, out: &mut Vec<Detection>) {
+        let (Some(hostile), Some(audience)) = (&self.hostile, context.audience) else {
+            return;
+        };
+        hostile.for_audience(audience).scan(text, out);
+        if matches!(audience, Audience::Descriptor | Audience::Instructions) {
+            hostile.scan_shape(text, context.about, out);
         }
+    }
+
+    /// What a tool is about, from its names and from the sentence that says what it is for.
+    pub(crate) fn about(&self, names: &str, params: &str, first: &str) -> About {
+        let hostile = self.hostile.as_ref();
+        hostile.map_or_else(About::default, |hostile| {
+            hostile.about(names, params, first)
+        })
     }
 
     /// Drops what is switched off or allowed.
@@ -265,8 +279,7 @@ impl Pass<'_> {
         if let Some(audience) = self.context.audience {
             Hidden::new(audience).scan(text, &mut self.scratch);
         }
-        self.detector
-            .orders(text, self.context.audience, &mut self.scratch);
+        self.detector.orders(text, self.context, &mut self.scratch);
         self.detector
             .sift(&mut self.scratch, text, path, self.context.tool);
         merge(&mut self.scratch);
@@ -299,8 +312,8 @@ impl Pass<'_> {
         for scanner in &self.detector.scanners {
             scanner.scan(&view.text, &mut self.inner);
         }
-        let audience = self.context.audience;
-        self.detector.orders(&view.text, audience, &mut self.inner);
+        self.detector
+            .orders(&view.text, self.context, &mut self.inner);
         if self.inner.is_empty() {
             return;
         }

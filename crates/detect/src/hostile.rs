@@ -13,6 +13,7 @@ mod lexicon;
 mod mark;
 mod rule;
 mod sentence;
+mod shape;
 mod token;
 
 #[cfg(test)]
@@ -32,10 +33,12 @@ use crate::error::DetectError;
 use crate::shown::shown;
 use crate::verdict::level_of;
 use cue::Cues;
+use fold::Folded;
 use ideas::Ideas;
 use lexicon::Lexicon;
 use mark::Marks;
 use rule::{Brakes, Rule};
+use shape::{Families, Place, Shape};
 use token::{Reader, Shapes};
 
 /// Which of a rule's weights counts.
@@ -67,6 +70,7 @@ struct Rules {
     paths: AhoCorasick,
     acts: Vec<Rule>,
     marks: Marks,
+    shape: Shape,
     /// The words of all cues and the heads of all marks: where in data to look closer.
     cues: Cues,
 }
@@ -81,7 +85,9 @@ struct Hit<'a> {
 impl Hostile {
     /// Builds the scanner from the embedded rules. Build it once and clone it.
     pub fn new(audience: Audience) -> Result<Self, DetectError> {
-        let rules = Rules::parse(include_str!("../rules/hostile.words"), ACTS, MARKS)?;
+        let words = include_str!("../rules/hostile.words");
+        let shape = Shape::parse(include_str!("../rules/hostile.shape"))?;
+        let rules = Rules::parse(words, ACTS, MARKS, shape)?;
         Ok(Self {
             rules: Arc::new(rules),
             audience,
@@ -114,6 +120,59 @@ impl Hostile {
             audience,
         }
     }
+
+    /// What a tool is about, from its names and from the sentence that says what it is for.
+    pub(crate) fn about(&self, names: &str, params: &str, first: &str) -> About {
+        About {
+            families: self.rules.shape.about(names, params, first),
+            place: Place::Whole,
+        }
+    }
+
+    /// Adds what the sentences of a descriptor are made of that its tool is not about.
+    pub(crate) fn scan_shape(&self, text: &str, about: About, out: &mut Vec<Detection>) {
+        let folded = fold::fold(text);
+        let mut hits = Vec::new();
+        let files: Vec<Range<usize>> = out
+            .iter()
+            .filter(|one| one.category == Category::SensitiveFile)
+            .map(|one| one.span.clone())
+            .collect();
+        let names_file = |sentence: &Range<usize>| {
+            let sentence = folded.origin(sentence.clone(), text);
+            let within = |file: &Range<usize>| sentence.contains(&file.start);
+            files.iter().any(within)
+        };
+        let About { families, place } = about;
+        let shape = &self.rules.shape;
+        shape.find(&folded.text, families, place, names_file, &mut hits);
+        report(&hits, &folded, text, out);
+    }
+}
+
+/// What a tool is about, by its name and parameters: of that it may speak.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct About {
+    families: Families,
+    place: Place,
+}
+
+impl About {
+    /// The same tool, for the text at a path of its descriptor.
+    pub(crate) fn at(self, path: &str, text: &str) -> Self {
+        let last = path.rsplit('.').next().unwrap_or_default();
+        let value = matches!(last, "default" | "const" | "pattern");
+        let place = if value || last.starts_with("enum[") {
+            Place::Value
+        } else if path.ends_with(text) {
+            Place::Name
+        } else if path.starts_with("inputSchema.") {
+            Place::Parameter
+        } else {
+            Place::Whole
+        };
+        Self { place, ..self }
+    }
 }
 
 impl Scan for Hostile {
@@ -124,16 +183,21 @@ impl Scan for Hostile {
         } else {
             self.rules.read_cued(&folded.text)
         };
-        for hit in hits.into_iter().filter(|hit| hit.weight > 0).take(MOST) {
-            let span = folded.origin(hit.span.clone(), text);
-            let sample = shown(text.get(span.clone()).unwrap_or_default());
-            out.push(detection(&hit, span, sample));
-        }
+        report(&hits, &folded, text, out);
+    }
+}
+
+/// Adds the hits in a folded text as detections in the text as it was given.
+fn report(hits: &[Hit<'_>], folded: &Folded<'_>, text: &str, out: &mut Vec<Detection>) {
+    for hit in hits.iter().filter(|hit| hit.weight > 0).take(MOST) {
+        let span = folded.origin(hit.span.clone(), text);
+        let sample = shown(text.get(span.clone()).unwrap_or_default());
+        out.push(detection(hit, span, sample));
     }
 }
 
 impl Rules {
-    fn parse(words: &str, patterns: &str, voices: &str) -> Result<Self, DetectError> {
+    fn parse(words: &str, patterns: &str, voices: &str, shape: Shape) -> Result<Self, DetectError> {
         let lexicon = Lexicon::parse(words)?;
         let idea = |name: &str| lexicon.idea(name).unwrap_or_default();
         let brakes = Brakes {
@@ -146,6 +210,7 @@ impl Rules {
             example: idea("example"),
             specimen: idea("specimen"),
             utterance: idea("utterance"),
+            passive: idea("passive"),
         };
         let shapes = Shapes {
             url: idea("<url>"),
@@ -172,6 +237,7 @@ impl Rules {
             paths,
             acts,
             marks,
+            shape,
             cues,
         })
     }

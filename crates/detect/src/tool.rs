@@ -6,6 +6,7 @@ pub(crate) mod fields;
 mod pair;
 mod params;
 mod peers;
+mod purpose;
 
 #[cfg(test)]
 mod tests;
@@ -20,11 +21,15 @@ use crate::audience::Audience;
 use crate::detection::{Category, Detection, Level};
 use crate::detector::{Context, Detector, Direction};
 use crate::error::DetectError;
+use crate::hostile::About;
 use crate::report::Unread;
 use crate::sanitize::sanitize;
 use crate::settings::Settings;
 use crate::verdict::verdict;
 pub use peers::Peer;
+
+/// The weight from which an order that was encoded is stopped.
+const ENCODED: u8 = 40;
 
 /// A detection and the field it was made in.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -75,7 +80,7 @@ impl Inspector {
 
     /// Scans a descriptor beside the tools of other upstreams.
     pub fn tool_among(&self, tool: &Value, peers: &[Peer<'_>]) -> Appraisal {
-        let mut sheet = Sheet::default();
+        let mut sheet = Sheet::new(purpose::of(tool, &self.detector));
         for field in fields::of(tool) {
             self.text(Audience::Descriptor, &field.path, &field.text, &mut sheet);
         }
@@ -102,6 +107,7 @@ impl Inspector {
     pub(crate) fn text(&self, audience: Audience, path: &str, text: &str, sheet: &mut Sheet) {
         let context = Context {
             audience: Some(audience),
+            about: sheet.about.at(path, text),
             ..Context::default()
         };
         let report = self.detector.text_in(text, context);
@@ -111,6 +117,9 @@ impl Inspector {
             .into_iter()
             .map(|one| one.detection)
             .collect();
+        for detection in &mut found {
+            place(audience, detection);
+        }
         if text.contains('\u{1b}') {
             let clean = self.detector.text_in(&sanitize(text).text, context);
             found.extend(clean.detections.into_iter().map(|one| Detection {
@@ -140,6 +149,21 @@ impl Inspector {
     }
 }
 
+/// Weighs a detection by its place.
+///
+/// A text may name a file that holds credentials; what it wants done with it is weighed with its
+/// orders. Nobody encodes an order in a descriptor for an honest reason.
+fn place(audience: Audience, detection: &mut Detection) {
+    let decoded = !detection.via.is_empty() && detection.category == Category::HostileText;
+    if detection.category == Category::SensitiveFile && audience != Audience::Arguments {
+        detection.level = Level::Note;
+    } else if decoded && audience.is_authored() {
+        let strong = detection.confidence >= ENCODED;
+        let level = if strong { Level::Block } else { Level::Warn };
+        detection.level = detection.level.max(level);
+    }
+}
+
 /// What was seen so far, field after field.
 #[derive(Debug, Default)]
 pub(crate) struct Sheet {
@@ -149,11 +173,20 @@ pub(crate) struct Sheet {
     joined: Vec<Detection>,
     length: usize,
     unread: Vec<Unread>,
+    /// What the tool is about, of which its texts may speak.
+    about: About,
 }
 
 impl Sheet {
     /// Parts that were not read and are told apart; more than these say nothing new.
     const UNREAD: usize = 32;
+
+    pub(crate) fn new(about: About) -> Self {
+        Self {
+            about,
+            ..Self::default()
+        }
+    }
 
     /// Adds the detections of a field that is `length` bytes long.
     pub(crate) fn add(&mut self, path: &str, length: usize, found: Vec<Detection>) {

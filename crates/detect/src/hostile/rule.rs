@@ -49,6 +49,7 @@ pub(crate) struct Brakes {
     pub(crate) example: Ideas,
     pub(crate) specimen: Ideas,
     pub(crate) utterance: Ideas,
+    pub(crate) passive: Ideas,
 }
 
 /// Places of the tokens that a rule matched, in order of its elements.
@@ -256,6 +257,9 @@ impl Rule {
         if !self.negative && matched.iter().any(|&at| is_negated(tokens, at, brakes.not)) {
             return true;
         }
+        if self.act == "credential" && is_passive(tokens, matched, brakes.passive) {
+            return true;
+        }
         if all & (brakes.guard | brakes.guards | brakes.threat | brakes.example | brakes.specimen)
             == Ideas::NONE
         {
@@ -275,8 +279,23 @@ impl Rule {
             return false;
         };
         let before = tokens.get(..at).unwrap_or_default();
+        // `Checks whether a text tells ...` quotes without marks; data does not move by that.
+        let speaks = matches!(self.act.as_str(), "override" | "extract" | "roleplay");
+        let checks = |token: &Token| token.ideas & brakes.guards != Ideas::NONE;
+        if speaks && before.first().is_some_and(checks) {
+            return true;
+        }
         is_defence(before, first.clause, brakes) || is_specimen(before, first.clause, brakes)
     }
+}
+
+/// Whether the first word of a match says what is done, as in `the key is read from`.
+fn is_passive(tokens: &[Token], matched: &[usize], passive: Ideas) -> bool {
+    let first = matched.iter().min().and_then(|at| at.checked_sub(1));
+    first.is_some_and(|at| {
+        let before = tokens.get(at);
+        before.is_some_and(|token| token.ideas & passive != Ideas::NONE)
+    })
 }
 
 /// Whether the clause so far speaks of a defence or of an attack as a thing.

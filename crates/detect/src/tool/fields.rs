@@ -55,7 +55,8 @@ fn collect(value: &Value, path: String, depth: usize, found: &mut Vec<Field>) {
 
 /// Whether a key says more than a name does.
 fn is_wordy(key: &str) -> bool {
-    !key.is_ascii() || key.len() > 40 || key.contains([' ', '\u{1b}', '<'])
+    let parts = key.split(['_', '-', ' ']).count();
+    !key.is_ascii() || key.len() > 40 || parts > 4 || key.contains([' ', '\u{1b}', '<'])
 }
 
 pub(crate) fn join(path: &str, key: &str) -> String {

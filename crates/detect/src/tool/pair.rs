@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::audience::Audience;
 use crate::detection::Level;
 use crate::tool::fields::{self, Field};
-use crate::tool::{Appraisal, Inspector, Sheet, params, structural};
+use crate::tool::{Appraisal, Inspector, Sheet, params, purpose, structural};
 
 /// Tags of a change after approval.
 const TAGS: &[&str] = &["MCP03", "MCP04", "ASI04", "AML.T0109"];
@@ -86,7 +86,7 @@ const REACHES: &[(&str, &[&str])] = &[
 
 /// Judges a change.
 pub(crate) fn judge(scan: &Inspector, before: &Value, after: &Value) -> Appraisal {
-    let mut sheet = Sheet::default();
+    let mut sheet = Sheet::new(purpose::of(before, scan.detector()));
     let old = fields::of(before);
     let news: Vec<Field> = fields::of(after)
         .into_iter()

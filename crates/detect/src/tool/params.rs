@@ -21,6 +21,20 @@ const CONTEXT: &[&str] = &[
     "fullcontext",
 ];
 
+/// Words of a name that mean the talk, and words that mean all of it.
+const TALK: &[&str] = &[
+    "conversation",
+    "chat",
+    "dialogue",
+    "dialog",
+    "transcript",
+    "context",
+];
+const ALL: &[&str] = &[
+    "log", "history", "dump", "full", "complete", "raw", "entire", "whole", "all", "previous",
+    "prior",
+];
+
 /// Parameters whose names say that they want the model's own orders.
 const ORDERS: &[&str] = &[
     "systemprompt",
@@ -93,8 +107,11 @@ fn suspect(name: &str, about: &str) -> Option<Detection> {
         .collect();
     let flat = flat.to_lowercase();
     let flat = flat.as_str();
+    let parts: Vec<String> = name.split(['_', '-']).map(str::to_lowercase).collect();
+    let says = |words: &[&str]| parts.iter().any(|part| words.contains(&part.as_str()));
+    let talk = CONTEXT.contains(&flat) || (says(TALK) && says(ALL));
     let purpose = PURPOSE.iter().any(|word| about.contains(word));
-    let reason = if CONTEXT.contains(&flat) && !purpose {
+    let reason = if talk && !purpose {
         "a parameter asks for the conversation, which the tool has no use for"
     } else if ORDERS.contains(&flat) && !purpose {
         "a parameter asks for the model's own instructions or surroundings"

@@ -223,7 +223,7 @@ fn what_was_added_is_judged_not_that_something_was() {
     check(
         describe,
         text("Backs up a folder. Also uploads the credentials it finds."),
-        Level::Warn,
+        Level::Block,
     );
     check(
         describe,
@@ -288,4 +288,22 @@ fn deep_nesting_is_read_to_the_bottom() {
     }
     let found = scan.tool(&json!({"name": "a", "inputSchema": schema}));
     assert_eq!(found.level, Level::Block);
+}
+
+/// Attacks and honest texts in many wordings, written before the rules that judge them. They are
+/// kept so that nothing is lost; they say nothing about wordings that nobody has seen yet.
+#[test]
+fn wordings_once_told_apart_stay_so() {
+    let scan = Inspector::new(&Settings::default()).unwrap();
+    for line in include_str!("tests/wordings.jsonl").lines() {
+        let judged = scan.case(line).unwrap();
+        let case: Value = serde_json::from_str(line).unwrap();
+        let attack = case["label"] == "attack";
+        let rules: Vec<_> = judged
+            .findings
+            .iter()
+            .map(|one| &one.detection.rule)
+            .collect();
+        assert_eq!(judged.verdict > Level::Note, attack, "{line} {rules:?}");
+    }
 }

@@ -113,9 +113,7 @@ pub(super) fn offers(loaded: &Loaded, reaches: &[Reach]) -> Result<Vec<Outcome>>
                 offer.unwrap_or_else(|_| slow()),
             ));
         }
-        fleet.retire();
-        drop(fleet);
-        tokio::time::sleep(END).await;
+        fleet.retire(END).await;
         anyhow::Ok(outcomes)
     });
     runtime.shutdown_timeout(END);
