@@ -2,7 +2,7 @@
 //!
 //! How a class is found is in `upstreams`, `tools` and `agents`; what follows from it is policy.
 
-use mcpproxy_core::{Masked, Operation};
+use mcpproxy_core::{Masked, Operation, Sink};
 use schemars::JsonSchema;
 use serde::ser::SerializeStruct;
 use serde::{Deserialize, Serialize, Serializer};
@@ -85,18 +85,6 @@ pub struct Class {
     pub method: Method,
     /// Why, safe to show.
     pub reason: Masked,
-}
-
-/// What a destination counts as.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Sink {
-    /// Data stays inside.
-    Inside,
-    /// Data may leave.
-    Outside,
-    /// Nothing is known; treated as outside, at medium risk.
-    Assumed,
 }
 
 /// What is known about the world that a call reaches.

@@ -24,7 +24,7 @@ pub mod words;
 pub use agents::spelling::{Meaning, Names, meaning};
 pub use agents::{Role, role};
 pub use arguments::{Arguments, arguments};
-pub use class::{Class, Confidence, Kind, Method, Sink, World};
+pub use class::{Class, Confidence, Kind, Method, World};
 pub use operation::Does;
 pub use reach::{Endpoints, Sort, Suspicion};
 pub use settings::Classification;

@@ -6,11 +6,11 @@
 
 mod outward;
 
-use mcpproxy_core::{Masked, Operation};
+use mcpproxy_core::{Masked, Operation, Sink};
 use serde::Serialize;
 
 use self::outward::{Outward, outward};
-use crate::class::{Class, Confidence, Kind, Method, Sink, World};
+use crate::class::{Class, Confidence, Kind, Method, World};
 use crate::operation::{Does, operation};
 use crate::settings::Classification;
 use crate::signal::{Says, Signal, SignalSource};

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::flow::Match;
 use crate::secret::Masked;
 use crate::verdict::Action;
 
@@ -23,6 +24,12 @@ pub struct Finding {
     pub confidence: u8,
     /// The threat it belongs to.
     pub threat: Threat,
+    /// Where it was seen in the message, as a path.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub place: Option<Box<str>>,
+    /// The data that was recognized, where the finding is about data.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub evidence: Option<Box<Match>>,
     /// The reason, safe to show.
     pub reason: Masked,
 }
@@ -33,8 +40,14 @@ pub struct Finding {
 pub enum Source {
     /// Data-flow tracking.
     Flow,
+    /// Secrets and personal data in the message.
+    Pii,
     /// Static analysis of the message.
     Static,
+    /// Behaviour over time: thresholds, windows.
+    Behavioral,
+    /// What the agent says about itself.
+    AgentHint,
     /// The operator's own orders.
     Operator,
 }

@@ -8,7 +8,9 @@ pub mod activity;
 pub mod call;
 pub mod clearance;
 pub mod clock;
+pub mod facts;
 pub mod finding;
+pub mod flow;
 pub mod id;
 pub mod secret;
 pub mod share;
@@ -21,7 +23,12 @@ pub use call::{
 };
 pub use clearance::Cleared;
 pub use clock::{Clock, SystemClock, Tick, Wall};
+pub use facts::{Contradiction, Destination, Facts, History, Recent, Sensitive, Suspicious};
 pub use finding::{Finding, Severity, Source, Threat, Tier};
+pub use flow::{
+    DataOrigin, FlowEvidence, Label, Likeness, Match, Nature, Opaque, Reduced, Side, Sink, Taint,
+    Weight,
+};
 pub use id::{CallId, Id128, ToolName, UpstreamId};
 pub use secret::{Masked, Secret};
 pub use share::{Room, Shares};

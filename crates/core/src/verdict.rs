@@ -28,6 +28,8 @@ pub enum Enforcement {
     Enforced,
     /// There was nobody to ask, so `ask` became `warn`.
     Degraded,
+    /// Only written down: the call went on as if nothing had been found.
+    Shadow,
 }
 
 /// The direction in which data moved.
@@ -36,6 +38,15 @@ pub enum FlowType {
     /// No data known from elsewhere was seen.
     #[serde(rename = "none")]
     None,
+    /// Between internal places.
+    #[serde(rename = "internal→internal")]
+    InternalToInternal,
+    /// Between external places.
+    #[serde(rename = "external→external")]
+    ExternalToExternal,
+    /// From an external source to an internal destination.
+    #[serde(rename = "external→internal")]
+    ExternalToInternal,
     /// From an internal source to an external destination.
     #[serde(rename = "internal→external")]
     InternalToExternal,
@@ -71,6 +82,8 @@ pub struct Risk {
 pub struct Verdict {
     /// What to do.
     pub action: Action,
+    /// What was decided, before it was seen that nobody can be asked or nothing is enforced.
+    pub wanted: Action,
     /// Whether it was done as decided.
     pub enforced: Enforcement,
     /// The finding that decided, as an index into `findings`.

@@ -233,6 +233,8 @@ impl Engine {
             severity: Severity::High,
             confidence: 100,
             threat: Threat::DataExfiltration,
+            place: None,
+            evidence: None,
             reason: Masked::from_safe(reason),
         });
         FlowType::InternalToExternal

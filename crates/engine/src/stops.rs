@@ -91,6 +91,8 @@ impl Stops {
             severity: Severity::High,
             confidence: 100,
             threat: Threat::UnauthorizedAccess,
+            place: None,
+            evidence: None,
             reason: Masked::from_safe(format!("calls are stopped by the operator ({scope})")),
         })
     }

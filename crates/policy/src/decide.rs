@@ -25,6 +25,7 @@ pub fn decide(findings: Vec<Finding>, askable: Askable, flow: FlowType) -> Verdi
     };
     Verdict {
         action,
+        wanted,
         enforced,
         decided_by,
         findings: findings.into(),
@@ -79,7 +80,10 @@ fn level(findings: &[Finding], flow: FlowType) -> RiskLevel {
         .iter()
         .any(|finding| finding.tier == Tier::SensitiveFlow);
     match flow {
-        FlowType::None => RiskLevel::None,
+        FlowType::None
+        | FlowType::InternalToInternal
+        | FlowType::ExternalToExternal
+        | FlowType::ExternalToInternal => RiskLevel::None,
         FlowType::InternalToExternal if sensitive => RiskLevel::Critical,
         FlowType::InternalToExternal => RiskLevel::Medium,
     }
@@ -89,7 +93,10 @@ fn level(findings: &[Finding], flow: FlowType) -> RiskLevel {
 fn score(findings: &[Finding]) -> u8 {
     let weight = |source| match source {
         Source::Flow | Source::Operator => 100_u32,
+        Source::Pii => 80,
         Source::Static => 60,
+        Source::Behavioral => 50,
+        Source::AgentHint => 30,
     };
     let severity = |severity| match severity {
         Severity::Info => 0_u32,
@@ -124,6 +131,8 @@ mod tests {
             severity: Severity::Medium,
             confidence: 100,
             threat: Threat::DataExfiltration,
+            place: None,
+            evidence: None,
             reason: Masked::from_safe("because"),
         }
     }
