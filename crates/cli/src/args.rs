@@ -90,6 +90,12 @@ pub(crate) enum Command {
     StopCalls(Stop),
     /// Let stopped calls pass again.
     ResumeCalls(Stop),
+    /// Answer for calls that wait for a person.
+    #[command(subcommand)]
+    Approvals(Approvals),
+    /// Check, test and explain the policy.
+    #[command(subcommand)]
+    Policy(Policy),
     /// Manage the tokens that agents authenticate with.
     #[command(subcommand)]
     Token(Token),
@@ -120,6 +126,49 @@ pub(crate) enum Command {
     /// Run a sample MCP server on standard input and output.
     #[command(hide = true)]
     Sample(Sample),
+}
+
+/// What to do with calls that wait for a person.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Approvals {
+    /// Show what waits, oldest first.
+    List,
+    /// Let a call leave. Needs the API key, in MCPPROXY_API_KEY or typed.
+    Approve {
+        /// The question, as `approvals list` shows it.
+        id: String,
+    },
+    /// Do not let a call leave. Needs the API key, in MCPPROXY_API_KEY or typed.
+    Deny {
+        /// The question, as `approvals list` shows it.
+        id: String,
+    },
+}
+
+/// What to do with the policy.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Policy {
+    /// Check the policy in force and show it.
+    Check,
+    /// Run scenario files: calls with their results, and the verdicts that are expected.
+    Test {
+        /// The scenario files.
+        #[arg(required = true)]
+        files: Vec<PathBuf>,
+    },
+    /// Explain what would happen to a call, tier by tier and point by point.
+    Explain {
+        /// One call {server, tool, args}, or {calls: [...]} whose last call is explained; `-` reads
+        /// standard input.
+        file: PathBuf,
+    },
+    /// Take sessions that went by through the engine, without touching any server.
+    Replay {
+        /// Sessions {id, calls: [{server, tool, args, result}]}, one a line; `-` reads standard
+        /// input.
+        #[arg(long, value_name = "FILE")]
+        jsonl: PathBuf,
+    },
 }
 
 const DETECT_HELP: &str = "\
@@ -392,4 +441,7 @@ pub(crate) struct Sample {
     /// How many tools to list beside its own.
     #[arg(long, default_value = "0")]
     pub(crate) many: usize,
+    /// The file that `script` plays.
+    #[arg(long)]
+    pub(crate) script: Option<PathBuf>,
 }

@@ -199,7 +199,8 @@ fn active(loaded: &Loaded) -> Active {
     }
 }
 
-fn engine_settings(loaded: &Loaded) -> EngineSettings {
+/// Returns what the engine is told by a configuration.
+pub(crate) fn engine_settings(loaded: &Loaded) -> EngineSettings {
     let security = &loaded.config.security;
     let activity = &loaded.config.gateway.activity;
     EngineSettings {

@@ -2,6 +2,7 @@
 //!
 //! How it is recognized is for `flow` to know; what follows from it is for `policy`.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde::Serialize;
@@ -206,6 +207,25 @@ pub enum Reduced {
     Evicted,
     /// The common store was not there; only what this process saw was compared.
     LocalOnly,
+}
+
+/// What a session came to, written down when it ends.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct FlowSummary {
+    /// How long it lasted, in milliseconds.
+    pub duration_ms: u64,
+    /// Answers that were remembered, evicted ones included.
+    pub origins: u64,
+    /// Data seen on its way, whatever was decided about it.
+    pub edges: u64,
+    /// Edges by direction, as `internal→external`.
+    pub flow_types: BTreeMap<&'static str, u64>,
+    /// Edges by risk.
+    pub risk_levels: BTreeMap<&'static str, u64>,
+    /// Sessions of the protocol that were linked with it.
+    pub linked_sessions: Vec<String>,
+    /// Tools that were used, as `upstream:tool`; a bounded number.
+    pub tools: BTreeSet<String>,
 }
 
 pub(crate) fn as_text<S: serde::Serializer>(

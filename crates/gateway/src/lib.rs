@@ -6,6 +6,7 @@
 
 pub mod access;
 pub mod ask;
+mod clear;
 pub mod downstream;
 mod error;
 pub mod forward;

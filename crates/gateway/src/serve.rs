@@ -268,7 +268,8 @@ impl Doors {
         };
         // The socket makes its user the owner of the REST interface, where people act; an agent that
         // comes the same way must not be able to act for them.
-        let is_rest = request.uri().path().starts_with("/api/");
+        let path = request.uri().path();
+        let is_rest = path.starts_with("/api/") || path == "/events";
         let who = match peer {
             Peer::Owner if !is_rest => Principal::local(),
             Peer::Owner | Peer::Tcp { .. } => who,

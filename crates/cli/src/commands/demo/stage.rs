@@ -93,10 +93,6 @@ fn configuration(program: &str, received: &str) -> Value {
             "github": { "command": program, "args": ["sample", "github"] },
             "slack": { "command": program, "args": ["sample", "slack", "--record", received] },
         },
-        "security": {
-            "classification": { "server_overrides": { "github": "internal", "slack": "external" } },
-            "flow_policy": { "internal_to_external": "deny" },
-        },
     })
 }
 
