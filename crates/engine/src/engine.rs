@@ -8,12 +8,12 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use mcpproxy_classify::{Classification, Kind};
 use mcpproxy_core::{
-    Action, ActivitySink, Call, Cleared, Clock, Declared, Durability, Finding, FlowType, Masked,
-    MessageKind, Outcome, Record, Severity, SinkFault, Source, Status, Threat, Tier, UpstreamId,
-    Verdict,
+    Action, ActivitySink, Call, Cleared, Clock, DataOrigin, Declared, Destination, Durability,
+    Facts, Finding, Likeness, Masked, Match, MessageKind, Outcome, Record, Severity, Side, Sink,
+    SinkFault, Source, Status, Threat, Tier, UpstreamId, Verdict, Weight,
 };
-use mcpproxy_policy::decide;
 use mcpproxy_policy::settings::{FlowPolicy, FlowTracking};
+use mcpproxy_policy::{Policy, decide};
 
 use crate::fields::{FieldLimits, Fields};
 use crate::stops::Stops;
@@ -92,8 +92,12 @@ impl Engine {
         let settings = self.settings.load_full();
         let mut findings = Vec::new();
         findings.extend(self.stops.judge(&call));
-        let flow = self.flow(&call, &settings, &mut findings);
-        let verdict = Arc::new(decide(findings, call.askable, flow));
+        let facts = self.facts(&call, &settings, &mut findings);
+        let policy = Policy {
+            flow: settings.flow_policy.clone(),
+            ..Policy::default()
+        };
+        let verdict = Arc::new(decide(&policy, &call, &facts, findings));
         match verdict.action {
             Action::Allow | Action::Warn | Action::Ask => {
                 // Evidence before the act: what cannot be written down does not leave.
@@ -208,10 +212,19 @@ impl Engine {
     }
 
     /// Looks for data that was read inside in what is about to go outside.
-    fn flow(&self, call: &Call, settings: &EngineSettings, found: &mut Vec<Finding>) -> FlowType {
-        if !settings.flow_tracking.enabled || class(settings, &call.tool.upstream) != Kind::External
-        {
-            return FlowType::None;
+    fn facts(&self, call: &Call, settings: &EngineSettings, found: &mut Vec<Finding>) -> Facts {
+        let external = class(settings, &call.tool.upstream) == Kind::External;
+        let mut facts = Facts::bare(Destination {
+            sink: if external {
+                Sink::Outside
+            } else {
+                Sink::Inside
+            },
+            class: if external { "external" } else { "internal" },
+            name: call.tool.upstream.as_str().into(),
+        });
+        if !settings.flow_tracking.enabled || !external {
+            return facts;
         }
         // The whole message leaves, with members of the envelope that nobody knows.
         let body = std::str::from_utf8(&call.wire.raw).unwrap_or_default();
@@ -220,7 +233,7 @@ impl Engine {
             .fields
             .origin(call.session, body, limits, self.clock.tick())
         else {
-            return FlowType::None;
+            return facts;
         };
         let to = &call.tool.upstream;
         let reason =
@@ -237,7 +250,23 @@ impl Engine {
             evidence: None,
             reason: Masked::from_safe(reason),
         });
-        FlowType::InternalToExternal
+        facts.flow.matches.push(Match {
+            how: Likeness::Field,
+            via: Vec::new(),
+            origin: DataOrigin {
+                call: call.id,
+                upstream: origin,
+                tool: call.tool.tool.clone(),
+                at: call.at,
+                side: Side::Inside,
+            },
+            place: "".into(),
+            shared: 0,
+            weight: Weight::Notable,
+            label: None,
+            sample: Masked::from_safe(""),
+        });
+        facts
     }
 }
 
