@@ -26,7 +26,7 @@ pub struct Approval {
     /// The tool.
     pub tool_name: String,
     /// Who calls.
-    pub principal: Arc<str>,
+    pub principal: String,
     /// The conversation.
     pub session_id: String,
     /// When it was asked, RFC 3339.
@@ -182,17 +182,17 @@ impl Table {
 
 fn shown(asked: &Asked, now: Wall, patience: Duration) -> Approval {
     let call = &asked.call;
-    let reason = asked.verdict.reason().unwrap_or("policy asks first");
+    let reason = asked.verdict().reason().unwrap_or("policy asks first");
     Approval {
         id: call.id,
         server_name: call.tool.upstream.to_string(),
         tool_name: call.tool.tool.to_string(),
-        principal: Arc::clone(&call.who.name),
+        principal: call.who.name.to_string(),
         session_id: call.session.id.to_string(),
         requested_at: now.rfc3339(),
         expires_at: now.after(patience).rfc3339(),
         reason: Masked::from_safe(reason),
-        risk: asked.verdict.risk,
+        risk: asked.verdict().risk,
     }
 }
 

@@ -8,16 +8,16 @@ use arc_swap::ArcSwap;
 use mcpproxy_classify::{Classification, Kind};
 use mcpproxy_core::{
     Action, ActivitySink, Call, Cleared, Clock, DataOrigin, Durability, Facts, FlowType,
-    MessageKind, Outcome, Record, Side, SinkFault, Status, UpstreamId, Verdict, Wall,
+    MessageKind, Outcome, Record, Side, SinkFault, Status, Tick, UpstreamId, Verdict, Wall,
 };
 use mcpproxy_detect::{DetectError, Direction};
 use mcpproxy_flow::{Content, Tracker};
-use mcpproxy_policy::{decide, judge};
+use mcpproxy_policy::{Answer, answer, decide, judge};
 
 use crate::approvals::Approvals;
 use crate::classes::{Classes, Described, Profile};
 use crate::events::{Event, Events, FlowAlert};
-use crate::facts::{context, whose};
+use crate::facts::{Seen, context, whose};
 use crate::marks;
 use crate::ready::{EngineSettings, Ready};
 use crate::record::{Detected, record};
@@ -34,8 +34,8 @@ pub enum Before {
     Cleared(Box<Cleared<Call>>),
     /// Somebody must be asked; what they say goes to [`Engine::answered`].
     Asked(Box<Asked>),
-    /// The call may not leave; the verdict says why, and it is on record.
-    Denied(Arc<Verdict>),
+    /// The call may not leave, and that is on record.
+    Denied(Box<Denied>),
     /// The call may not leave because that it was denied could not be recorded.
     Unrecorded(SinkFault),
 }
@@ -45,8 +45,30 @@ pub enum Before {
 pub struct Asked {
     /// The call.
     pub call: Call,
-    /// Why one must ask.
+    judged: Judged,
+}
+
+impl Asked {
+    /// Returns why one must ask.
+    pub fn verdict(&self) -> &Arc<Verdict> {
+        &self.judged.verdict
+    }
+}
+
+/// A call that may not leave.
+#[derive(Debug)]
+pub struct Denied {
+    /// What was decided, and everything that was found.
     pub verdict: Arc<Verdict>,
+    /// What the agent is told; it may be less.
+    pub answer: Answer,
+}
+
+/// What `before` found out about a call.
+#[derive(Debug)]
+struct Judged {
+    verdict: Arc<Verdict>,
+    answer: Answer,
     detected: Detected,
 }
 
@@ -159,39 +181,57 @@ impl Engine {
     /// Judges a call before it leaves.
     pub async fn before(&self, call: Call) -> Before {
         let ready = self.ready.load_full();
-        let mut findings = Vec::new();
-        findings.extend(self.stops.judge(&call));
-        let policy = &ready.settings.policy;
-        let seen = self.facts(&call, &ready, self.clock.tick());
-        let mut detected = Detected::default();
-        detected.add(&seen.report);
-        if ready.settings.enabled {
-            findings.extend(judge(policy, &call, &seen.facts));
-        }
-        let verdict = Arc::new(decide(policy, &call, &seen.facts, findings));
-        self.alert(&call, &verdict, &seen.facts);
-        match verdict.action {
-            Action::Allow | Action::Warn => self.cleared(call, verdict, &ready, detected).await,
-            Action::Ask => Before::Asked(Box::new(Asked {
-                call,
-                verdict,
-                detected,
-            })),
-            Action::Deny => self.denied(&call, verdict, &ready, &detected).await,
+        let judged = self.judged(&call, &ready);
+        match judged.verdict.action {
+            Action::Allow | Action::Warn => self.cleared(call, judged, &ready).await,
+            Action::Ask => Before::Asked(Box::new(Asked { call, judged })),
+            Action::Deny => self.denied(&call, judged, &ready).await,
         }
     }
 
     /// Goes on with a call after somebody was asked about it.
     pub async fn answered(&self, asked: Asked, said: Said) -> Before {
         let ready = self.ready.load_full();
-        let Asked {
-            call,
+        let Asked { call, judged } = asked;
+        match said {
+            Said::Yes => self.cleared(call, judged, &ready).await,
+            Said::No | Said::Nothing => self.denied(&call, judged, &ready).await,
+        }
+    }
+
+    fn judged(&self, call: &Call, ready: &Ready) -> Judged {
+        let policy = &ready.settings.policy;
+        let now = self.clock.tick();
+        let Seen { facts, report } = self.facts(call, ready, now);
+        let mut findings: Vec<_> = self.stops.judge(call).into_iter().collect();
+        if ready.settings.enabled {
+            findings.extend(judge(policy, call, &facts));
+        }
+        let verdict = Arc::new(decide(policy, call, &facts, findings));
+        self.note(call, &facts, &verdict, now);
+        self.alert(call, &verdict, &facts);
+        let mut detected = Detected::default();
+        detected.add(&report);
+        Judged {
+            answer: answer(policy, call, &facts, &verdict),
             verdict,
             detected,
-        } = asked;
-        match said {
-            Said::Yes => self.cleared(call, verdict, &ready, detected).await,
-            Said::No | Said::Nothing => self.denied(&call, verdict, &ready, &detected).await,
+        }
+    }
+
+    /// Notes what a call's flow came to, for what follows in its session.
+    fn note(&self, call: &Call, facts: &Facts, verdict: &Verdict, now: Tick) {
+        if verdict.flow == FlowType::None {
+            return;
+        }
+        let (whose, to) = (whose(call), &facts.destination);
+        self.tracker
+            .note_flow(whose, verdict.flow, verdict.risk.level, now);
+        if verdict.flow == FlowType::InternalToExternal && verdict.wanted >= Action::Ask {
+            match call.declared.flow_justification {
+                Some(_) => self.tracker.note_justified(whose, to, now),
+                None => self.tracker.note_unjustified(whose, to, now),
+            }
         }
     }
 
@@ -207,6 +247,8 @@ impl Engine {
         let call = cleared.value();
         let ready = self.ready.load_full();
         self.tracker.settle(whose(call), call.id, true);
+        let tool = format!("{}:{}", call.tool.upstream, call.tool.tool);
+        self.tracker.note_tool(whose(call), tool, self.clock.tick());
         let mut detected = Detected::default();
         if ready.settings.enabled {
             self.remember(call, outcome, &ready, &mut detected);
@@ -265,33 +307,26 @@ impl Engine {
         }));
     }
 
-    async fn cleared(
-        &self,
-        call: Call,
-        verdict: Arc<Verdict>,
-        ready: &Ready,
-        detected: Detected,
-    ) -> Before {
+    async fn cleared(&self, call: Call, judged: Judged, ready: &Ready) -> Before {
         // Evidence before the act: what cannot be written down does not leave.
-        let kept = self.recordable(&call, &verdict, ready, &detected).await;
+        let kept = self.recordable(&call, &judged, ready).await;
         if let Err(fault) = kept {
             self.tracker.settle(whose(&call), call.id, false);
             return Before::Unrecorded(fault);
         }
         let until = call.deadline;
-        Before::Cleared(Box::new(Cleared::issue(call, verdict, until)))
+        Before::Cleared(Box::new(Cleared::issue(call, judged.verdict, until)))
     }
 
     /// Finds out whether a call can be written down, before it leaves.
     async fn recordable(
         &self,
         call: &Call,
-        verdict: &Verdict,
+        judged: &Judged,
         ready: &Ready,
-        detected: &Detected,
     ) -> Result<(), SinkFault> {
         match ready.settings.durability {
-            Durability::Strict => self.intent(call, verdict, detected).await,
+            Durability::Strict => self.intent(call, judged).await,
             Durability::Relaxed => match self.sink.problem() {
                 Some(why) if ready.settings.refuse_unrecorded => Err(SinkFault::Broken(why)),
                 Some(_) | None => Ok(()),
@@ -317,13 +352,9 @@ impl Engine {
     }
 
     /// Writes down, durably, that a call is about to leave.
-    async fn intent(
-        &self,
-        call: &Call,
-        verdict: &Verdict,
-        detected: &Detected,
-    ) -> Result<(), SinkFault> {
-        let mut record = record(call, verdict, &nothing(Status::Pending), None, detected);
+    async fn intent(&self, call: &Call, judged: &Judged) -> Result<(), SinkFault> {
+        let nothing = nothing(Status::Pending);
+        let mut record = record(call, &judged.verdict, &nothing, None, &judged.detected);
         record.kind = "intent";
         self.keep(call, record, Durability::Strict).await
     }
@@ -349,23 +380,22 @@ impl Engine {
         self.sink.problem().or(lost)
     }
 
-    async fn denied(
-        &self,
-        call: &Call,
-        verdict: Arc<Verdict>,
-        ready: &Ready,
-        detected: &Detected,
-    ) -> Before {
+    async fn denied(&self, call: &Call, judged: Judged, ready: &Ready) -> Before {
+        let Judged {
+            verdict,
+            answer,
+            detected,
+        } = judged;
         self.tracker.settle(whose(call), call.id, false);
         if verdict.flow == FlowType::InternalToExternal {
-            self.tracker.note_denied(whose(call));
+            self.tracker.note_denied(whose(call), self.clock.tick());
         }
         let nothing = nothing(Status::Blocked);
-        let mut record = record(call, &verdict, &nothing, verdict.reason(), detected);
+        let mut record = record(call, &verdict, &nothing, verdict.reason(), &detected);
         record.kind = "policy_decision";
         let kept = self.keep(call, record, ready.settings.durability).await;
         match self.settle(kept, &ready.settings) {
-            Ok(()) => Before::Denied(verdict),
+            Ok(()) => Before::Denied(Box::new(Denied { verdict, answer })),
             Err(fault) => Before::Unrecorded(fault),
         }
     }

@@ -65,7 +65,7 @@ impl Engine {
             }
             facts.flow = flow;
             facts.recent = self.tracker().recent(whose, now, ready.window());
-            facts.history = self.tracker().history(whose, &facts.destination.name);
+            facts.history = self.tracker().history(whose, &facts.destination);
         }
         Seen { facts, report }
     }

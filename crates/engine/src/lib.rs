@@ -16,7 +16,7 @@ pub mod stops;
 
 pub use approvals::{Approval, Approvals, Standing};
 pub use classes::{Described, Profile};
-pub use engine::{Asked, Before, Engine, Said};
+pub use engine::{Asked, Before, Denied, Engine, Said};
 pub use events::{Event, Events};
 pub use mcpproxy_detect::DetectError;
 pub use ready::EngineSettings;

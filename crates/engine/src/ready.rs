@@ -65,6 +65,7 @@ impl Ready {
 
     /// The window over which thresholds count.
     pub(crate) fn window(&self) -> Duration {
-        self.settings.policy.exfiltration.window()
+        let minutes = self.settings.policy.exfiltration.window_minutes;
+        Duration::from_secs(u64::from(minutes) * 60)
     }
 }

@@ -142,8 +142,8 @@ impl Replay {
                 self.engine.after(&cleared, &outcome, None).await?;
                 Ok(Arc::clone(cleared.verdict()))
             }
-            Before::Denied(verdict) => Ok(verdict),
-            Before::Asked(asked) => Ok(asked.verdict),
+            Before::Denied(denied) => Ok(denied.verdict),
+            Before::Asked(asked) => Ok(Arc::clone(asked.verdict())),
             Before::Unrecorded(fault) => Err(fault),
         }
     }

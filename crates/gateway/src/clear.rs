@@ -6,9 +6,9 @@
 use std::sync::Arc;
 
 use mcpproxy_core::{
-    Action, Askable, Call, Cleared, Finding, Likeness, Match, MessageKind, ToolRef, Verdict,
+    Action, Askable, Call, CallId, Cleared, Likeness, Match, MessageKind, ToolRef,
 };
-use mcpproxy_engine::{Asked, Before, Event, Said, Standing};
+use mcpproxy_engine::{Asked, Before, Denied, Event, Said, Standing};
 use mcpproxy_mcp::compose::quoted;
 use mcpproxy_mcp::era::{self, Era, declares};
 use mcpproxy_mcp::{Frame, FrameKind, compose};
@@ -87,7 +87,7 @@ pub(crate) async fn clear(
         Before::Cleared(cleared) => Ok(cleared),
         // Boxed: few calls raise a question.
         Before::Asked(asked) => Box::pin(ask(at, *asked, origin)).await,
-        Before::Denied(verdict) => Err(denied(&verdict, id)),
+        Before::Denied(why) => Err(denied(&why, id)),
         Before::Unrecorded(fault) => Err(Failure::unrecorded(&fault)),
     }
 }
@@ -124,7 +124,7 @@ async fn ask(
     };
     match at.gateway.engine.answered(asked, said).await {
         Before::Cleared(cleared) => Ok(cleared),
-        Before::Denied(verdict) => Err(refused(&verdict, id, said)),
+        Before::Denied(why) => Err(refused(&why, id, said)),
         Before::Unrecorded(fault) => Err(Failure::unrecorded(&fault)),
         Before::Asked(_) => Err(Failure::internal("a question raised another")),
     }
@@ -172,7 +172,7 @@ async fn queued(at: &At<'_>, asked: &Asked) -> Result<Said, Failure> {
 fn question(asked: &Asked) -> String {
     let ToolRef { upstream, tool } = &asked.call.tool;
     let tool: String = tool.as_str().chars().take(SHOWN).collect();
-    let reason = asked.verdict.reason().unwrap_or("policy asks first");
+    let reason = asked.verdict().reason().unwrap_or("policy asks first");
     let message = format!(
         "mcpproxy asks before this call leaves: {reason}\nUpstream `{upstream}`, tool `{tool}`. Allow it?"
     );
@@ -204,46 +204,46 @@ fn pending(id: &str) -> Failure {
     }
 }
 
-fn refused(verdict: &Verdict, id: mcpproxy_core::CallId, said: Said) -> Failure {
-    let failure = denied(verdict, id);
-    let why = match said {
+fn refused(why: &Denied, id: CallId, said: Said) -> Failure {
+    let failure = denied(why, id);
+    let end = match said {
         Said::No => "a person refused this call",
         Said::Yes | Said::Nothing => "a person was asked about this call and did not answer",
     };
     Failure {
-        outside: format!("{}; {why}", failure.outside),
+        outside: format!("{} ({end})", failure.outside),
         ..failure
     }
 }
 
-fn denied(verdict: &Verdict, id: mcpproxy_core::CallId) -> Failure {
-    let reason = verdict.reason().unwrap_or("denied by policy");
+fn denied(why: &Denied, id: CallId) -> Failure {
+    let outside = format!("denied by mcpproxy: {}", why.answer.reason);
     Failure {
-        data: Some(decided(verdict, id)),
-        ..Failure::downstream(
-            era::DENIED,
-            "denied",
-            format!("denied by mcpproxy: {reason}"),
-        )
+        data: Some(decided(why, id)),
+        ..Failure::downstream(era::DENIED, "denied", outside)
     }
 }
 
-/// What is told about a decision, beside its reason.
-fn decided(verdict: &Verdict, id: mcpproxy_core::CallId) -> Value {
+/// What is told about a decision beside its reason. An agent that was turned away often is told
+/// no more than that.
+fn decided(why: &Denied, id: CallId) -> Value {
+    let Denied { verdict, answer } = why;
+    let decision = match verdict.wanted {
+        Action::Ask => "ask",
+        Action::Allow | Action::Warn | Action::Deny => "deny",
+    };
+    let mut data = json!({ "decision": decision, "activity_id": id.to_string() });
+    let terse = verdict.reason() != Some(answer.reason.as_str());
     let deciding = verdict.decided_by.and_then(|at| verdict.findings.get(at));
-    let mut data = json!({
-        "decision": if verdict.wanted == Action::Ask { "ask" } else { "deny" },
-        "activity_id": id.to_string(),
-        "flow_type": verdict.flow,
-        "risk_level": verdict.risk.level,
-        "risk_score": verdict.risk.score,
-    });
-    if let (Some(finding), Some(data)) = (deciding, data.as_object_mut()) {
+    if let (Some(data), Some(finding), false) = (data.as_object_mut(), deciding, terse) {
         data.insert("rule".to_owned(), finding.rule.into());
+        data.insert("flow_type".to_owned(), json!(verdict.flow));
+        data.insert("risk_level".to_owned(), json!(verdict.risk.level));
+        data.insert("risk_score".to_owned(), verdict.risk.score.into());
+        data.insert("remedy".to_owned(), json!(answer.remedy));
         if let Some(matched) = &finding.evidence {
             data.insert("evidence".to_owned(), recognized(matched).into());
         }
-        data.insert("remedy".to_owned(), remedy(finding).into());
     }
     data
 }
@@ -263,21 +263,6 @@ fn recognized(matched: &Match) -> String {
         return how.to_owned();
     }
     format!("{how}({})", matched.via.join(", "))
-}
-
-/// What a person can do about a denial. It does not tell an agent how to get round it.
-fn remedy(finding: &Finding) -> &'static str {
-    use mcpproxy_core::Tier;
-    match finding.tier {
-        Tier::Endpoint => "the operator lists such hosts in `security.flow_policy.suspicious_endpoints`",
-        Tier::Quarantine => "the operator stopped such calls; `mcpproxy stop-calls --list` shows the orders",
-        Tier::Override => "the operator set this in `security.flow_policy.tool_overrides`",
-        Tier::Contradiction => "declare what the call does and where it goes as it is; the operator sets `tool_policy.contradiction`",
-        Tier::SensitiveFlow => "leave the sensitive data out; the operator sets `security.flow_policy.sensitive_data_external`",
-        Tier::Flow => "say why in `flow_justification`, or leave the private data out; the operator sets `security.flow_policy.internal_to_external`",
-        Tier::Operation => "the operator sets `tool_policy` for this kind of operation, or allows the tool in `tool_overrides`",
-        Tier::Guard | Tier::Hook | Tier::Access | Tier::Risk => "ask the operator; `mcpproxy activity show` has the record",
-    }
 }
 
 #[cfg(test)]

@@ -249,6 +249,12 @@ impl Passage<'_> {
         clear(&self.door(), message, Some(origin)).await
     }
 
+    /// Takes a request through the engine about which nobody can be asked.
+    pub(crate) async fn clear_request(&self, sent: &Frame) -> Result<Box<Cleared<Call>>, Failure> {
+        let kind = MessageKind::Request(Arc::clone(sent.method()));
+        self.clear_as(sent, kind).await
+    }
+
     /// Takes a message through the engine about which nobody can be asked.
     pub(crate) async fn clear_as(
         &self,

@@ -253,7 +253,7 @@ async fn admitted(
         instance: Arc::clone(&instance),
         deadline,
     };
-    drop(passage.clear_as(frame, MessageKind::Request(Arc::clone(frame.method()))).await?);
+    drop(passage.clear_request(frame).await?);
     Ok(instance)
 }
 

@@ -68,7 +68,7 @@ pub(super) async fn subscribe(
             instance,
             deadline,
         };
-        drop(passage.clear_as(frame, MessageKind::Request(Arc::clone(frame.method()))).await?);
+        drop(passage.clear_request(frame).await?);
     }
     let mut subscriptions = lock(&session.subscriptions);
     // The session ends its subscriptions under this lock, once.

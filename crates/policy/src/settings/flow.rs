@@ -17,22 +17,6 @@ const SUSPICIOUS_ENDPOINTS: [&str; 5] = [
     "beeceptor.com",
 ];
 
-/// How data is followed from where it was read to where it is sent.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct FlowTracking {
-    /// Whether data is followed at all.
-    pub enabled: bool,
-    /// Minutes without a call after which what a session read is forgotten.
-    pub session_timeout_minutes: u32,
-    /// Origins remembered for a session; the oldest go first.
-    pub max_origins_per_session: usize,
-    /// Shortest text of a field that is remembered, in characters.
-    pub hash_min_length: usize,
-    /// Bytes of an answer that are read for origins.
-    pub max_response_hash_bytes: usize,
-}
-
 /// What happens to data that flows from inside to outside.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -80,18 +64,6 @@ impl Trifecta {
             Self::Warn => Action::Warn,
             Self::Ask => Action::Ask,
             Self::Deny => Action::Deny,
-        }
-    }
-}
-
-impl Default for FlowTracking {
-    fn default() -> Self {
-        Self {
-            enabled: true,
-            session_timeout_minutes: 30,
-            max_origins_per_session: 10_000,
-            hash_min_length: 20,
-            max_response_hash_bytes: 65_536,
         }
     }
 }

@@ -59,10 +59,14 @@ pub(super) async fn tell(stage: &Stage, narrator: &mut Narrator) -> Result<()> {
     post(&mut agent, narrator).await?;
     let key = read.lines().find_map(|line| line.strip_prefix(NAME));
     let key = key.context("the file came without the key")?;
-    for disguise in DISGUISES {
-        leak(&mut agent, narrator, disguise, key).await?;
-    }
     agent.leave().await?;
+    narrator.say("\nEach attempt is made in a new session: what was read is remembered all the same.")?;
+    for disguise in DISGUISES {
+        let mut agent = Agent::connect(address).await?;
+        agent.greet().await?;
+        leak(&mut agent, narrator, disguise, key).await?;
+        agent.leave().await?;
+    }
     received(stage, narrator)?;
     recorded(stage, narrator)?;
     narrator.say("Next: `mcpproxy init` imports the servers of your agents, `mcpproxy serve` runs.")
