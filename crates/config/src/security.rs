@@ -12,7 +12,8 @@ use serde::{Deserialize, Serialize};
 use mcpproxy_classify::Classification;
 use mcpproxy_core::Secret;
 use mcpproxy_detect::Settings as Detector;
-use mcpproxy_policy::settings::{FlowPolicy, FlowTracking, ToolPolicy};
+use mcpproxy_flow::FlowTracking;
+use mcpproxy_policy::settings::{FlowPolicy, ToolPolicy};
 
 pub use self::hooks::{AgentHooks, FailureMode, HookKind, HookMethod, HookPhase, HookSettings};
 

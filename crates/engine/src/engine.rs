@@ -12,8 +12,9 @@ use mcpproxy_core::{
     MessageKind, Outcome, Record, Severity, SinkFault, Source, Status, Threat, Tier, UpstreamId,
     Verdict,
 };
+use mcpproxy_flow::FlowTracking;
 use mcpproxy_policy::decide;
-use mcpproxy_policy::settings::{FlowPolicy, FlowTracking};
+use mcpproxy_policy::settings::FlowPolicy;
 
 use crate::fields::{FieldLimits, Fields};
 use crate::stops::Stops;

@@ -1,4 +1,4 @@
-//! The configuration sections that policy reads: flow policy, tool policy, flow tracking.
+//! The configuration sections that policy reads: flow policy, tool policy.
 //!
 //! Keys and defaults are those of the specifications. What a section leads to is decided elsewhere.
 
@@ -17,22 +17,6 @@ const SUSPICIOUS_ENDPOINTS: [&str; 5] = [
     "hookbin.com",
     "beeceptor.com",
 ];
-
-/// How data is followed from where it was read to where it is sent.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct FlowTracking {
-    /// Whether data is followed at all.
-    pub enabled: bool,
-    /// Minutes without a call after which what a session read is forgotten.
-    pub session_timeout_minutes: u32,
-    /// Origins remembered for a session; the oldest go first.
-    pub max_origins_per_session: usize,
-    /// Shortest text of a field that is remembered, in characters.
-    pub hash_min_length: usize,
-    /// Bytes of an answer that are read for origins.
-    pub max_response_hash_bytes: usize,
-}
 
 /// What happens to data that flows from inside to outside.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
@@ -124,18 +108,6 @@ fn level<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Action, D::Error>
         ActionLevel::Ask => Action::Ask,
         ActionLevel::Deny => Action::Deny,
     })
-}
-
-impl Default for FlowTracking {
-    fn default() -> Self {
-        Self {
-            enabled: true,
-            session_timeout_minutes: 30,
-            max_origins_per_session: 10_000,
-            hash_min_length: 20,
-            max_response_hash_bytes: 65_536,
-        }
-    }
 }
 
 impl Default for FlowPolicy {
