@@ -10,7 +10,8 @@ use mcpproxy_core::{
     Wire,
 };
 use mcpproxy_engine::{Before, Engine, EngineSettings};
-use mcpproxy_policy::settings::{FlowPolicy, FlowTracking};
+use mcpproxy_flow::FlowTracking;
+use mcpproxy_policy::settings::FlowPolicy;
 use mcpproxy_testkit::{FixedClock, HangingSink};
 use tokio::time::Instant;
 

@@ -6,7 +6,8 @@ use std::time::Duration;
 use mcpproxy_classify::Classification;
 use mcpproxy_core::{ActivitySink, Durability, Later, Operation, Record, SinkFault, Tick, Wall};
 use mcpproxy_engine::EngineSettings;
-use mcpproxy_policy::settings::{FlowPolicy, FlowTracking};
+use mcpproxy_flow::FlowTracking;
+use mcpproxy_policy::settings::FlowPolicy;
 use serde_json::{Value, json};
 use tempfile::{TempDir, tempdir};
 
