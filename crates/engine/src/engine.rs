@@ -145,7 +145,7 @@ impl Engine {
 
     /// Returns how long a person may take to answer, if there is a queue.
     pub fn patience(&self) -> Option<Duration> {
-        self.ready.load().settings.approvals.patience()
+        self.ready.load().settings.approvals
     }
 
     /// Returns what follows the data.

@@ -7,7 +7,6 @@ use mcpproxy_core::Durability;
 use mcpproxy_detect::{DetectError, Detector, Settings as DetectorSettings};
 use mcpproxy_flow::settings::FlowTracking;
 use mcpproxy_policy::Policy;
-use mcpproxy_policy::settings::Approvals as ApprovalSettings;
 
 /// What the engine is told by the configuration.
 #[derive(Clone, Debug)]
@@ -22,8 +21,8 @@ pub struct EngineSettings {
     pub flow_tracking: FlowTracking,
     /// What is looked for in messages.
     pub detector: DetectorSettings,
-    /// Whom to ask when nobody waits for the answer.
-    pub approvals: ApprovalSettings,
+    /// How long a person may take to answer for a call, if there is a queue for them.
+    pub approvals: Option<Duration>,
     /// Whether a record must be on disk before the answer leaves.
     pub durability: Durability,
     /// Whether calls are refused while they cannot be recorded; strict durability always does.
@@ -38,7 +37,7 @@ impl Default for EngineSettings {
             policy: Policy::default(),
             flow_tracking: FlowTracking::default(),
             detector: DetectorSettings::default(),
-            approvals: ApprovalSettings::default(),
+            approvals: None,
             durability: Durability::Relaxed,
             refuse_unrecorded: false,
         }

@@ -3,7 +3,6 @@
 //!
 //! Keys and defaults are those of the specifications. What a section leads to is decided elsewhere.
 
-mod approvals;
 mod flow;
 mod risk;
 mod tools;
@@ -11,7 +10,6 @@ mod tools;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use self::approvals::{Approvals, Queueing};
 pub use self::flow::{FlowPolicy, Trifecta};
 pub use self::risk::{AlertSwitches, Alerts, Exfiltration, RiskAssessment};
 pub use self::tools::{DecisionLevel, ToolPolicy};

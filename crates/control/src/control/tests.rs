@@ -3,11 +3,8 @@
 use std::sync::Mutex;
 use std::time::Duration;
 
-use mcpproxy_classify::Classification;
 use mcpproxy_core::{ActivitySink, Durability, Later, Operation, Record, SinkFault, Tick, Wall};
 use mcpproxy_engine::EngineSettings;
-use mcpproxy_flow::FlowTracking;
-use mcpproxy_policy::settings::FlowPolicy;
 use serde_json::{Value, json};
 use tempfile::{TempDir, tempdir};
 
@@ -98,14 +95,9 @@ fn bench() -> Bench {
     let folder = tempdir().unwrap();
     let clock = Arc::new(Fixed(Mutex::new(1_000_000)));
     let asked = Arc::new(Asked::default());
-    let settings = EngineSettings {
-        classification: Classification::default(),
-        flow_policy: FlowPolicy::default(),
-        flow_tracking: FlowTracking::default(),
-        durability: Durability::Relaxed,
-        refuse_unrecorded: false,
-    };
-    let engine = Arc::new(Engine::new(settings, Arc::new(Forgetful), clock.clone()));
+    let settings = EngineSettings::default();
+    let engine = Engine::new(settings, Arc::new(Forgetful), clock.clone());
+    let engine = Arc::new(engine.unwrap());
     let control = Control::new(
         ApiKey::from_secret(Secret::new(KEY)).unwrap(),
         Tokens::open(folder.path()).unwrap(),
