@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
-use mcpproxy_config::{Fingerprint, Flags, Loaded, Sources, edit, load};
+use mcpproxy_config::{ApprovalMode, Fingerprint, Flags, Loaded, Sources, edit, load};
 use mcpproxy_control::{
     ApiKey, ChangeFault, Configurer, Control, Created, Orders, ReloadReport, Tokens,
     prepare_data_dir,
@@ -91,11 +91,8 @@ impl Daemon {
         } else {
             Arc::new(NoSink)
         };
-        let engine = Arc::new(Engine::new(
-            engine_settings(&loaded),
-            sink,
-            Arc::clone(&clock) as _,
-        ));
+        let engine = Engine::new(engine_settings(&loaded), sink, Arc::clone(&clock) as _);
+        let engine = Arc::new(engine?);
         let now = mcpproxy_core::Clock::wall(&*clock);
         let orders = Orders::open(folder, engine.stops(), now);
         let tokens = Tokens::open(folder).map_err(with_remedy)?;
@@ -204,8 +201,14 @@ pub(crate) fn engine_settings(loaded: &Loaded) -> EngineSettings {
     let security = &loaded.config.security;
     let activity = &loaded.config.gateway.activity;
     EngineSettings {
+        enabled: security.enabled,
         classification: security.classification.clone(),
-        flow_policy: security.flow_policy.clone(),
+        policy: security.policy(),
+        detector: security.detector.clone(),
+        approvals: match security.approvals.mode {
+            ApprovalMode::Off => None,
+            ApprovalMode::Queue => Some(security.approvals.timeout.into()),
+        },
         flow_tracking: security.flow_tracking.clone(),
         durability: match activity.durability {
             LogDurability::Relaxed => Durability::Relaxed,
@@ -355,7 +358,11 @@ impl Configurer for ConfigFiles {
             }
         };
         let report = compare(&gateway.active(), &loaded);
-        running.engine.reload(engine_settings(&loaded));
+        let reloaded = running.engine.reload(engine_settings(&loaded));
+        reloaded.map_err(|fault| ChangeFault::Invalid {
+            reason: fault.to_string(),
+            hint: None,
+        })?;
         gateway.reload(active(&loaded));
         if let Some(log) = self.log.get() {
             let level = loaded.config.gateway.log.level.as_str();

@@ -1,6 +1,7 @@
 //! What no single key can tell: keys that need or exclude each other, values within their range.
 
 mod security;
+mod tighten;
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -29,6 +30,25 @@ pub(crate) fn check(config: &Config, root: &Node, texts: &Texts, report: &mut Re
     }
     checker.routing(config);
     checker.security(&config.security);
+}
+
+/// Adds what a project's file made milder: `floor` is the configuration without it.
+pub(crate) fn check_tighter(
+    floor: &Config,
+    config: &Config,
+    root: &Node,
+    texts: &Texts,
+    report: &mut Report,
+) {
+    let brings =
+        |name: &str| config.upstreams.contains_key(name) && !floor.upstreams.contains_key(name);
+    Checker {
+        root,
+        base: Path::default(),
+        texts,
+        report,
+    }
+    .tighter(&floor.security, &config.security, &brings);
 }
 
 /// Adds what is wrong with one upstream that stands in no file.

@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::clock::Wall;
 use crate::finding::Severity;
@@ -91,7 +91,7 @@ pub enum Nature {
 }
 
 /// How data was recognized, surest first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Likeness {
     /// The whole content, or a labelled value, as it was.
@@ -235,6 +235,10 @@ pub(crate) fn as_text<S: serde::Serializer>(
     serializer.collect_str(name)
 }
 
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde hands over a reference"
+)]
 fn as_time<S: serde::Serializer>(at: &Wall, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(&at.rfc3339())
 }

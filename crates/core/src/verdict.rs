@@ -33,7 +33,7 @@ pub enum Enforcement {
 }
 
 /// The direction in which data moved.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 pub enum FlowType {
     /// No data known from elsewhere was seen.
     #[serde(rename = "none")]
@@ -53,7 +53,7 @@ pub enum FlowType {
 }
 
 /// How risky the flow is, by the spec's levels.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RiskLevel {
     /// No risk.

@@ -1,13 +1,14 @@
 //! Everything that a verdict depends on beside the call and what is known about it.
 
 use mcpproxy_core::{Action, Verdict};
+use serde::Serialize;
 
 use crate::settings::{
     AlertSwitches, DecisionLevel, Exfiltration, FlowPolicy, Mode, RiskAssessment, ToolPolicy,
 };
 
 /// The policy in force.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Policy {
     /// What happens to data on its way out.
     pub flow: FlowPolicy,

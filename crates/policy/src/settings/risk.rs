@@ -53,7 +53,7 @@ pub struct Alerts {
 }
 
 /// Which alarms are raised: what judging needs of [`Alerts`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct AlertSwitches {
     /// Whether data on its way outside raises an alert.
     pub exfiltration_detection: bool,
