@@ -24,40 +24,45 @@ use crate::session::{Question, Session};
 /// The key under which the one question of a translated request stands.
 const KEY: &str = "request";
 
-/// Puts a legacy upstream's request to the downstream and brings the answer back.
-pub(crate) async fn relay(
+/// Puts a legacy upstream's request to the downstream and returns what it says; nothing if the
+/// upstream is answered already.
+pub(crate) async fn put_to(
     passage: &Passage<'_>,
     frame: &Frame,
     origin: &mut Origin,
-) -> Result<(), Failure> {
+) -> Result<Option<Frame>, Failure> {
     let id = frame.id().unwrap_or_default();
     if &**frame.method() == "ping" {
         passage.instance.pong(id).await;
-        return Ok(());
+        return Ok(None);
     }
     if !declares(&passage.downstream.greeting.capabilities, frame.method()) {
         let message = "the downstream did not declare the capability for this request";
         passage.instance.refuse(id, METHOD_NOT_FOUND, message).await;
-        return Ok(());
+        return Ok(None);
     }
     let answered = match passage.downstream.era {
         Era::Legacy => ask_legacy(passage.downstream, passage.deadline, frame, origin).await,
         Era::Modern => ask_modern(passage.gateway, passage.downstream, frame, origin).await,
     };
     match answered {
-        Ok(reply) => answer(passage, frame, &reply).await,
+        Ok(reply) => Ok(Some(reply)),
         Err(failure) => {
             passage
                 .instance
                 .refuse(id, failure.code, &failure.outside)
                 .await;
-            Ok(())
+            Ok(None)
         }
     }
 }
 
 /// Clears an answer and sends it to the upstream under the id of the upstream's own request.
-async fn answer(passage: &Passage<'_>, asked: &Frame, reply: &Frame) -> Result<(), Failure> {
+pub(crate) async fn answer(
+    passage: &Passage<'_>,
+    asked: &Frame,
+    reply: &Frame,
+) -> Result<(), Failure> {
     let id = asked.id().unwrap_or_default();
     let sent = Frame::parse(reply.with_id(id), passage.gateway.limits())?;
     let kind = MessageKind::Answer(Arc::clone(asked.method()));

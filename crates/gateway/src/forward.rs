@@ -296,12 +296,17 @@ impl Passage<'_> {
                     let heard = self.heard(event, ticket, token, origin);
                     // A question may take long; the answer must be polled meanwhile. What was heard
                     // comes first: a notification is passed on before the answer that follows it.
-                    tokio::select! {
+                    let said = tokio::select! {
                         biased;
-                        done = heard => done?,
+                        said = heard => said?,
                         answer = &mut answer => return self.drained(answer?, &mut events, ticket, token, origin),
                         // What was heard has a bound of its own on its time.
                         why = self.broken_off(cleared.value(), &way) => break why,
+                    };
+                    // An answer to the upstream leaves whole, with its record: what comes from there
+                    // meanwhile waits.
+                    if let Some((asked, said)) = said {
+                        ask::answer(self, &asked, &said).await?;
                     }
                     // A call that was parked has not run meanwhile.
                     if self.downstream.era == Era::Modern {
@@ -362,25 +367,30 @@ impl Passage<'_> {
         Ok(answer)
     }
 
+    /// Takes what an upstream says during a call; returns a question of it with the downstream's
+    /// answer, which has yet to be sent.
     async fn heard(
         &self,
         event: FromUpstream,
         ticket: u64,
         token: Option<&str>,
         origin: &mut Origin,
-    ) -> Result<(), Failure> {
+    ) -> Result<Option<(Frame, Frame)>, Failure> {
         match event {
             FromUpstream::Streaming => origin.way.streaming(),
             FromUpstream::Polling { retry } => origin.way.polling(retry),
             FromUpstream::Message(frame) => match frame.kind() {
                 FrameKind::Notification => self.tell(&frame, ticket, token, origin)?,
-                FrameKind::Request => ask::relay(self, &frame, origin).await?,
+                FrameKind::Request => {
+                    let said = ask::put_to(self, &frame, origin).await?;
+                    return Ok(said.map(|said| (*frame, said)));
+                }
                 FrameKind::Result | FrameKind::Error => {
                     tracing::debug!("dropped an answer to another request");
                 }
             },
         }
-        Ok(())
+        Ok(None)
     }
 
     fn tell(

@@ -177,7 +177,11 @@ async fn shared() -> (Upstream, Gateway, Legacy) {
     let upstream = Upstream::start(Sample::Echo, EraSupport::LegacyOnly, Over::Shared).await;
     let restart = json!({ "backoff_min": "1ms", "backoff_max": "1ms" });
     let echo = upstream.with("restart", restart);
-    let config = json!({ "routing_mode": "all", "mcpServers": { "echo": echo } });
+    let config = json!({
+        "routing_mode": "all",
+        "mcpServers": { "echo": echo },
+        "tool_policy": { "destructive": "allow" },
+    });
     let gateway = Gateway::start(&config).await;
     let client = Legacy::open(&gateway.url("/mcp"), json!({})).await;
     (upstream, gateway, client)

@@ -113,6 +113,9 @@ async fn other_requests_and_members_of_the_envelope_are_judged_too() {
         let error = downstream.request(method, params).await.error().await;
         assert_eq!(error["code"], -31002, "{method}: {error}");
     }
+    // After three denied flows a session is told no reasons; this is about the first ones.
+    let downstream = scene.open().await;
+    self::secret(&downstream).await;
     let call = json!({ "name": "outside__echo", "arguments": { "text": "x" } });
     let mut beside = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call });
     beside["note"] = json!(secret);
