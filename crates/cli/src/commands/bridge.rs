@@ -30,6 +30,8 @@ use crate::output;
 const PIECE: usize = 64 * 1024;
 /// What is said when the gateway has gone before the agent.
 const GATEWAY_ENDED: &str = "the gateway ended the connection";
+/// What is said when the gateway does not let the agent in.
+const HUNG_UP: &str = "the gateway hung up";
 /// The longest head with which the gateway may answer.
 const LONGEST_HEAD: usize = 16 * 1024;
 
@@ -86,12 +88,17 @@ fn bridge(global: &Global, mode: Option<Mode>) -> Result<Exit> {
     } else {
         Offer::Lines
     };
-    let (mut stream, early, taken) = open(&client::socket(global), path, offer)?;
+    let (mut stream, mut early, taken) = open(&client::socket(global), path, offer)?;
     if let (Some((input, output)), Offer::Streams) = (own, taken) {
+        let hung_up = |_: io::Error| failed(HUNG_UP, None);
         let mut said = [0];
-        stream.read_exact(&mut said)?;
-        handover::send(stream.as_fd(), &[input.as_fd(), output.as_fd()])?;
-        stream.read_exact(&mut said)?;
+        // That it is ready may have come with the head.
+        if early.is_empty() {
+            stream.read_exact(&mut said).map_err(hung_up)?;
+        }
+        early.clear();
+        handover::send(stream.as_fd(), &[input.as_fd(), output.as_fd()]).map_err(hung_up)?;
+        stream.read_exact(&mut said).map_err(hung_up)?;
         if said == [handover::TAKEN] {
             return wait_for_end(stream);
         }
@@ -178,7 +185,7 @@ fn open(socket: &Path, path: &str, offer: Offer) -> Result<(UnixStream, Vec<u8>,
         let read = stream.read(&mut piece)?;
         answer.extend_from_slice(piece.get(..read).unwrap_or_default());
         if read == 0 || answer.len() > LONGEST_HEAD {
-            return Err(failed("the gateway hung up", None));
+            return Err(failed(HUNG_UP, None));
         }
     };
     let early = answer.split_off(end);

@@ -186,7 +186,11 @@ async fn in_relaxed_mode_the_configuration_says_what_a_full_disk_does() {
         let mut reply = downstream.request("tools/call", params).await;
         reply.result().await;
         let gap = &gateway.home.activity()[0];
-        assert_eq!(gap["lost_records"], if open { 2 } else { 1 }, "{mode}: {gap}");
+        assert_eq!(
+            gap["lost_records"],
+            if open { 2 } else { 1 },
+            "{mode}: {gap}"
+        );
     }
 }
 
