@@ -19,6 +19,7 @@ pub mod listing;
 pub mod management;
 pub mod parked;
 mod patience;
+mod renewed;
 pub mod reply;
 pub mod rest;
 pub mod router;

@@ -190,7 +190,7 @@ async fn an_answer_that_comes_after_a_cancel_reaches_nobody() {
 async fn a_task_is_its_upstream_s_and_its_caller_s() {
     let names = r#"answer "$id" '{"task":{"taskId":"t-1","status":"working"}}'"#;
     let script = |who: &str| {
-        let asked = format!(r#"{names} ;;\n *'"tasks/get"'*) answer "$id" '{{"who":"{who}"}}'"#);
+        let asked = format!(r#"{names} ;; *'"tasks/get"'*) answer "$id" '{{"who":"{who}"}}'"#);
         scripted(&asked)
     };
     let gateway =
