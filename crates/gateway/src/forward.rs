@@ -21,7 +21,7 @@ use crate::ask;
 use crate::clear::{At, DECISION, Message, clear};
 use crate::downstream::{Downstream, Way};
 use crate::error::{Failure, Fault};
-use crate::gateway::Gateway;
+use crate::gateway::{Gateway, INVALID_TOKEN};
 use crate::session::{is_log_message, reaches};
 use crate::translate;
 
@@ -342,6 +342,12 @@ impl Passage<'_> {
                     }
                 }
                 reason = way.cancelled() => {
+                    return Failure::downstream(era::INTERNAL_ERROR, "cancelled", reason);
+                }
+                // With a session, its end cancels what is under way in it.
+                () = self.gateway.until_invalid(&self.downstream.who),
+                        if self.downstream.session.is_none() => {
+                    let reason = INVALID_TOKEN.to_owned();
                     return Failure::downstream(era::INTERNAL_ERROR, "cancelled", reason);
                 }
             }

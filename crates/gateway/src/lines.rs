@@ -1,7 +1,9 @@
 //! The line door: one message a line, as agents that know only stdio speak. It serves the
-//! standard streams of `mcpproxy stdio --standalone` and upgraded connections of the bridge.
+//! standard streams of `mcpproxy stdio --standalone`, those that the bridge hands over, and
+//! upgraded connections of the bridge.
 
 use std::collections::BTreeMap;
+use std::future::{Future, pending};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -30,6 +32,18 @@ const NOTES: usize = 64;
 /// Bytes gathered for one write at most.
 const GATHER: usize = 256 * 1024;
 
+/// What ended a connection.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum End {
+    /// There is no more input.
+    Input,
+    /// The gateway stops, the other end does not read, or a line is too long.
+    Other,
+}
+
+/// What writes to the other end; when it ends by itself, it gives back what it did not write.
+type Writer = JoinHandle<mpsc::Receiver<Bytes>>;
+
 /// Serves one connection until its input ends.
 pub async fn serve<R, W>(
     gateway: Arc<Gateway>,
@@ -37,12 +51,30 @@ pub async fn serve<R, W>(
     mode: RoutingMode,
     input: R,
     output: W,
-) where
+) -> End
+where
+    R: AsyncRead + Unpin,
+    W: AsyncWrite + Unpin + Send + 'static,
+{
+    serve_until(gateway, who, mode, input, output, pending()).await
+}
+
+/// Serves one connection until its input ends or the other end is `gone`; then its output is
+/// closed at once.
+pub(crate) async fn serve_until<R, W>(
+    gateway: Arc<Gateway>,
+    who: Principal,
+    mode: RoutingMode,
+    input: R,
+    output: W,
+    gone: impl Future<Output = ()> + Send + 'static,
+) -> End
+where
     R: AsyncRead + Unpin,
     W: AsyncWrite + Unpin + Send + 'static,
 {
     let (queue, messages) = mpsc::channel(QUEUE);
-    let writer = tokio::spawn(write(output, messages));
+    let mut writer = tokio::spawn(write_until(output, messages, gone));
     let limit = gateway.active().settings.limits.body_bytes.as_usize();
     let (notes, passed) = mpsc::channel(NOTES);
     tokio::spawn(pass_on(Arc::clone(&gateway), passed));
@@ -51,33 +83,55 @@ pub async fn serve<R, W>(
     let mut lines = LineReader::new(input, limit);
     let stopped = gateway.stopped();
     tokio::pin!(stopped);
-    loop {
+    let (end, unwritten) = loop {
         let line = tokio::select! {
             line = lines.next() => line,
-            () = &mut stopped => break,
+            () = &mut stopped => break (End::Other, None),
+            // Nobody reads: what would be asked now could not be answered.
+            unwritten = &mut writer => break (End::Other, unwritten.ok()),
         };
         match line {
             Ok(Some(line)) => connection.take(line).await,
-            Ok(None) => break,
+            Ok(None) => break (End::Input, None),
             Err(fault) => {
                 let message = compose::error(None, era::INVALID_REQUEST, &fault.to_string(), None);
                 connection.send(message).await;
-                break;
+                break (End::Other, None);
             }
         }
+    };
+    drop(lines);
+    finish(&gateway, connection, &mut writer, unwritten).await;
+    writer.abort();
+    end
+}
+
+/// Waits until everything is written, or if it cannot be, until there is no more of it.
+async fn settled(writer: &mut Writer, unwritten: Option<mpsc::Receiver<Bytes>>) {
+    let unwritten = match unwritten {
+        None => writer.await.ok(),
+        some => some,
+    };
+    if let Some(mut messages) = unwritten {
+        while messages.recv().await.is_some() {}
     }
-    finish(&gateway, connection, writer).await;
 }
 
 /// Ends a connection. Answers to requests in flight are still written, but not for ever: whoever
 /// closed the input may be gone.
-async fn finish(gateway: &Gateway, connection: Arc<Connection>, mut writer: JoinHandle<()>) {
+async fn finish(
+    gateway: &Gateway,
+    connection: Arc<Connection>,
+    writer: &mut Writer,
+    unwritten: Option<mpsc::Receiver<Bytes>>,
+) {
     let session = connection.close();
     let left = Arc::downgrade(&connection);
     drop(connection);
     let grace: Duration = gateway.active().settings.limits.shutdown_grace.into();
-    // The writer ends with the last request, which held the last way to it.
-    if tokio::time::timeout(grace, &mut writer).await.is_err() {
+    // There is no more to write after the last request, which held the last way to the writer.
+    let settled = settled(writer, unwritten);
+    if tokio::time::timeout(grace, settled).await.is_err() {
         let reason = "the downstream closed the connection";
         if let Some(session) = &session {
             session.cancel_all(reason);
@@ -85,7 +139,6 @@ async fn finish(gateway: &Gateway, connection: Arc<Connection>, mut writer: Join
         if let Some(connection) = left.upgrade() {
             connection.cancel(reason, |_| true);
         }
-        writer.abort();
     }
     // Only now: what was under way may have needed what upstreams keep for the session.
     if let Some(session) = session {
@@ -93,8 +146,21 @@ async fn finish(gateway: &Gateway, connection: Arc<Connection>, mut writer: Join
     }
 }
 
+/// Writes messages until there are no more, or the other end takes none.
+async fn write_until<W: AsyncWrite + Unpin>(
+    output: W,
+    mut messages: mpsc::Receiver<Bytes>,
+    gone: impl Future<Output = ()>,
+) -> mpsc::Receiver<Bytes> {
+    tokio::select! {
+        () = write(output, &mut messages) => {}
+        () = gone => {}
+    }
+    messages
+}
+
 /// Writes messages as lines, gathering what is ready into one write.
-async fn write<W: AsyncWrite + Unpin>(mut output: W, mut messages: mpsc::Receiver<Bytes>) {
+async fn write<W: AsyncWrite + Unpin>(mut output: W, messages: &mut mpsc::Receiver<Bytes>) {
     let mut buffer = Vec::new();
     while let Some(message) = messages.recv().await {
         buffer.clear();

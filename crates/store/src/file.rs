@@ -1,15 +1,19 @@
 //! The activity log as a file of JSON lines, kept within a size by rotating once.
+//!
+//! A write that fails is never retried as success: its records are lost, and whoever waited for
+//! them was told. But the log is tried again, and says in a line of its own what is missing.
 
-use std::fs::{File, OpenOptions};
-use std::io::{self, Write as _};
-use std::path::{Path, PathBuf};
-use std::sync::mpsc::{self, Receiver, SyncSender, TrySendError};
-use std::sync::{Arc, OnceLock};
-use std::time::Duration;
+mod lines;
+
+use std::path::Path;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender, TrySendError};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use mcpproxy_core::{ActivitySink, Durability, Later, Record, SinkFault};
 use tokio::sync::oneshot;
 
+use self::lines::Lines;
 use crate::Error;
 
 /// Records that may wait for the writer; past that an append says that the queue is full.
@@ -18,6 +22,8 @@ const QUEUE: usize = 16_384;
 const GROUP: usize = 4096;
 /// How long relaxed records are gathered before they are written.
 const GATHER: Duration = Duration::from_millis(5);
+/// How long a log that cannot be written is left alone before it is tried again.
+const REST: Duration = Duration::from_secs(1);
 
 /// A record to be written, or nothing but the wish to know that all before is written.
 struct Entry {
@@ -25,14 +31,14 @@ struct Entry {
     durable: Option<oneshot::Sender<Result<(), SinkFault>>>,
 }
 
-/// Why the log cannot be trusted any more. A failed write or sync is never retried as success.
-type Broken = Arc<OnceLock<String>>;
+/// Why records are being lost, while they are.
+type Problem = Arc<Mutex<Option<String>>>;
 
 /// An activity log in a file.
 #[derive(Debug)]
 pub struct FileSink {
     queue: SyncSender<Entry>,
-    broken: Broken,
+    problem: Problem,
 }
 
 impl FileSink {
@@ -41,25 +47,22 @@ impl FileSink {
     /// Once the file has grown past `max_bytes` it is moved to `<name>.1`, replacing what was
     /// there, and a new one is begun: the log takes at most about twice that size.
     pub fn open(path: &Path, max_bytes: u64) -> Result<Self, Error> {
-        let file = append_to(path).map_err(|source| Error::Open {
+        let lines = Lines::open(path, max_bytes).map_err(|source| Error::Open {
             path: path.to_owned(),
             source,
         })?;
-        let written = file.metadata().map_or(0, |meta| meta.len());
         let (queue, entries) = mpsc::sync_channel(QUEUE);
-        let broken = Broken::default();
+        let problem = Problem::default();
         let writer = Writer {
-            file,
-            path: path.to_owned(),
-            written,
-            max_bytes,
-            broken: Arc::clone(&broken),
+            lines,
+            trouble: None,
+            problem: Arc::clone(&problem),
         };
         std::thread::Builder::new()
             .name("activity-log".into())
             .spawn(move || writer.run(&entries))
             .map_err(Error::Thread)?;
-        Ok(Self { queue, broken })
+        Ok(Self { queue, problem })
     }
 }
 
@@ -98,21 +101,29 @@ impl ActivitySink for FileSink {
     }
 
     fn problem(&self) -> Option<String> {
-        self.broken.get().cloned()
+        lock(&self.problem).clone()
     }
 }
 
 struct Writer {
-    file: File,
-    path: PathBuf,
-    written: u64,
-    max_bytes: u64,
-    broken: Broken,
+    lines: Lines,
+    trouble: Option<Trouble>,
+    /// INVARIANT: says something if and only if there is trouble.
+    problem: Problem,
+}
+
+/// A log that could not be written.
+struct Trouble {
+    why: String,
+    /// Records that were lost since it began.
+    lost: usize,
+    /// When it is tried again.
+    again: Instant,
 }
 
 impl Writer {
     fn run(mut self, entries: &Receiver<Entry>) {
-        while let Ok(first) = entries.recv() {
+        while let Some(first) = self.next(entries) {
             // Nobody waits for a relaxed record, so that more of them share one write and the
             // threads that answer calls need not wake this one for each.
             if first.durable.is_none() {
@@ -121,11 +132,6 @@ impl Writer {
             let mut group = vec![first];
             group.extend(entries.try_iter().take(GROUP - 1));
             let result = self.write(&group);
-            if let Err(fault) = &result
-                && self.broken.set(fault.clone()).is_ok()
-            {
-                tracing::error!("activity log `{}` is broken: {fault}", self.path.display());
-            }
             for durable in group.into_iter().filter_map(|entry| entry.durable) {
                 // The caller may have gone away; then nobody waits for the news.
                 drop(durable.send(result.clone().map_err(SinkFault::Broken)));
@@ -133,48 +139,74 @@ impl Writer {
         }
     }
 
-    fn write(&mut self, group: &[Entry]) -> Result<(), String> {
-        if let Some(why) = self.broken.get() {
-            return Err(why.clone());
+    /// Waits for an entry. A log in trouble is tried meanwhile: where calls are refused because of
+    /// it, no entry would come to try it with.
+    fn next(&mut self, entries: &Receiver<Entry>) -> Option<Entry> {
+        while let Some(trouble) = &self.trouble {
+            let rest = trouble.again.saturating_duration_since(Instant::now());
+            match entries.recv_timeout(rest) {
+                Ok(entry) => return Some(entry),
+                Err(RecvTimeoutError::Disconnected) => return None,
+                Err(RecvTimeoutError::Timeout) => {
+                    // What came of it is kept in `trouble`; nobody else waits for it.
+                    drop(self.write(&[]));
+                }
+            }
         }
-        let mut lines = Vec::with_capacity(group.len() * 512);
-        for record in group.iter().filter_map(|entry| entry.record.as_ref()) {
-            serde_json::to_writer(&mut lines, record).map_err(|fault| fault.to_string())?;
-            lines.push(b'\n');
-        }
-        // CRASH: a stop within this write leaves a torn last line; readers skip a line that does
-        // not parse, and strict callers were not told that it is durable.
-        self.file
-            .write_all(&lines)
-            .map_err(|fault| fault.to_string())?;
-        if group.iter().any(|entry| entry.durable.is_some()) {
-            self.file.sync_data().map_err(|fault| fault.to_string())?;
-        }
-        self.written += u64::try_from(lines.len()).unwrap_or(u64::MAX);
-        if self.written > self.max_bytes {
-            self.rotate().map_err(|fault| fault.to_string())?;
-        }
-        Ok(())
+        entries.recv().ok()
     }
 
-    fn rotate(&mut self) -> io::Result<()> {
-        self.file.sync_data()?;
-        let mut old = self.path.clone().into_os_string();
-        old.push(".1");
-        // CRASH: a stop after the rename leaves no current file; the next start makes one.
-        std::fs::rename(&self.path, old)?;
-        self.file = append_to(&self.path)?;
-        self.written = 0;
-        Ok(())
+    fn write(&mut self, group: &[Entry]) -> Result<(), String> {
+        let records = group.iter().filter_map(|entry| entry.record.as_ref());
+        let count = records.clone().count();
+        if let Some(trouble) = &mut self.trouble
+            && Instant::now() < trouble.again
+        {
+            trouble.lost += count;
+            return Err(trouble.why.clone());
+        }
+        let sync = group.iter().any(|entry| entry.durable.is_some());
+        let written = match &self.trouble {
+            None => self.lines.append(records, sync),
+            Some(trouble) => self.lines.resume(&trouble.why, trouble.lost, records),
+        };
+        let written = written.map_err(|fault| fault.to_string());
+        match &written {
+            Ok(()) => self.well(),
+            Err(why) => self.ill(why, count),
+        }
+        written
+    }
+
+    fn well(&mut self) {
+        if let Some(Trouble { lost, .. }) = self.trouble.take() {
+            *lock(&self.problem) = None;
+            let path = self.lines.path().display();
+            tracing::warn!("activity log `{path}` is written again; {lost} records were lost");
+        }
+    }
+
+    fn ill(&mut self, why: &str, count: usize) {
+        let lost = self.trouble.take().map_or_else(
+            || {
+                let path = self.lines.path().display();
+                tracing::error!("activity log `{path}` is broken: {why}");
+                0
+            },
+            |trouble| trouble.lost,
+        );
+        *lock(&self.problem) = Some(why.to_owned());
+        self.trouble = Some(Trouble {
+            why: why.to_owned(),
+            lost: lost + count,
+            again: Instant::now() + REST,
+        });
     }
 }
 
-fn append_to(path: &Path) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.create(true).append(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)
+/// A lock that a panic left behind guards plain data that is whole between statements.
+fn lock(problem: &Mutex<Option<String>>) -> std::sync::MutexGuard<'_, Option<String>> {
+    problem.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The sink of a gateway whose activity log is switched off.
@@ -186,3 +218,6 @@ impl ActivitySink for NoSink {
         Box::pin(std::future::ready(Ok(())))
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -175,6 +175,22 @@ async fn in_relaxed_mode_the_configuration_says_what_a_full_disk_does() {
         assert_eq!(answer.get("result").is_some(), open, "{mode}: {answer}");
         let reached = github.received_with("tools/call").len();
         assert_eq!(reached, if open { 2 } else { 1 }, "{mode}");
+        // Once there is room again, so is the log, and it says what it lacks.
+        std::fs::remove_file(gateway.home.data().join("activity.ndjson")).unwrap();
+        until("the log to mend", || async {
+            let problem = &gateway.api("/status").await["activity_problem"];
+            problem.is_null().then_some(())
+        })
+        .await;
+        let params = json!({ "name": "github__list_files", "arguments": {} });
+        let mut reply = downstream.request("tools/call", params).await;
+        reply.result().await;
+        let gap = &gateway.home.activity()[0];
+        assert_eq!(
+            gap["lost_records"],
+            if open { 2 } else { 1 },
+            "{mode}: {gap}"
+        );
     }
 }
 
