@@ -11,13 +11,13 @@ use mcpproxy_control::{
     ApiKey, ChangeFault, Configurer, Control, Created, Orders, ReloadReport, Tokens,
     prepare_data_dir,
 };
-use mcpproxy_core::{ActivitySink, Durability, SystemClock};
+use mcpproxy_core::{ActivityReader, ActivitySink, Durability, SystemClock};
 use mcpproxy_engine::{Engine, EngineSettings};
 use mcpproxy_gateway::access::Access;
-use mcpproxy_gateway::settings::{Durability as LogDurability, OnFailure};
+use mcpproxy_gateway::settings::{Durability as LogDurability, OnFailure, Settings};
 use mcpproxy_gateway::{Active, Gateway, GatewayParts};
 use mcpproxy_mcp::dial::Dialer;
-use mcpproxy_store::{FileSink, NoSink};
+use mcpproxy_store::{NoSink, Reader, SqliteSink};
 use mcpproxy_text::Limits;
 use mcpproxy_upstream::FleetSettings;
 use mcpproxy_upstream::child::Supervisor;
@@ -85,12 +85,7 @@ impl Daemon {
         };
         let key = key.map_err(with_remedy)?;
         let clock = Arc::new(SystemClock::start());
-        let sink: Arc<dyn ActivitySink> = if settings.activity.enabled {
-            let path = folder.join("activity.ndjson");
-            Arc::new(FileSink::open(&path, settings.activity.max_bytes.bytes())?)
-        } else {
-            Arc::new(NoSink)
-        };
+        let (sink, reader) = activity_log(settings)?;
         let engine = Arc::new(Engine::new(
             engine_settings(&loaded),
             sink,
@@ -104,14 +99,18 @@ impl Daemon {
             running: OnceLock::new(),
             log: OnceLock::new(),
         });
-        let control = Arc::new(Control::new(
+        let mut control = Control::new(
             key,
             tokens,
             orders,
             Arc::clone(&engine),
             Arc::clone(&files) as _,
             Arc::clone(&clock) as _,
-        ));
+        );
+        if let Some(reader) = reader {
+            control = control.with_activity(reader);
+        }
+        let control = Arc::new(control);
         for problem in control.problems() {
             output::note(&format!("warning: {problem}"));
         }
@@ -149,6 +148,27 @@ impl Daemon {
             reload_and_log(&files);
         }
     }
+}
+
+/// Opens the activity log, for writing and for reading, unless it is switched off.
+fn activity_log(
+    settings: &Settings,
+) -> Result<(Arc<dyn ActivitySink>, Option<Arc<dyn ActivityReader>>)> {
+    if !settings.activity.enabled {
+        return Ok((Arc::new(NoSink), None));
+    }
+    let path = settings.data_dir.join(mcpproxy_store::FILE);
+    let is_new = !path.exists();
+    let sink = SqliteSink::open(&path, settings.activity.max_bytes.bytes())?;
+    let old = settings.data_dir.join("activity.ndjson");
+    if is_new && old.exists() {
+        let (old, path) = (old.display(), path.display());
+        output::note(&format!(
+            "notice: records now go to `{path}`; `{old}` is left as it is"
+        ));
+    }
+    let reader = Reader::open(&path)?;
+    Ok((Arc::new(sink), Some(Arc::new(reader))))
 }
 
 /// Reads the files again and logs what came of it.

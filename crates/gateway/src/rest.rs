@@ -3,6 +3,8 @@
 //! Every answer is `{success, data | error, request_id}`. Who asks was verified by the door;
 //! whether they may is decided by `control`.
 
+mod activity;
+
 use std::sync::Arc;
 
 use axum::extract::{Path, Query, State as AxumState};
@@ -48,6 +50,8 @@ pub fn router(gateway: Arc<Gateway>) -> Router {
         .route("/tools/call", post(call_tool))
         .route("/index/search", get(search))
         .route("/sessions", get(sessions))
+        .route("/activity", get(activity::list))
+        .route("/activity/{id}", get(activity::show))
         .route("/stops", get(stops).post(stop_calls))
         .route("/stops/{scope}", axum::routing::delete(resume_calls))
         .route("/tokens", get(tokens).post(create_token))
