@@ -11,7 +11,9 @@
 
 use std::fs;
 use std::path::Path;
-use std::sync::mpsc;
+use std::pin::pin;
+use std::sync::{Arc, mpsc};
+use std::task::{Context, Poll, Wake};
 use std::time::{Duration, Instant};
 
 use mcpproxy_core::{
@@ -198,7 +200,9 @@ fn bare(path: &Path, time: Duration) -> Measured {
                 insert.execute([&body]).unwrap();
             }
             connection.execute_batch("COMMIT").unwrap();
-            group.iter().for_each(|done| done.send(()).unwrap());
+            for done in &group {
+                done.send(()).unwrap();
+            }
         }
     });
     let measured = measure(time, |_| {
@@ -214,14 +218,30 @@ fn bare(path: &Path, time: Duration) -> Measured {
 fn strict(path: &Path, time: Duration) -> Measured {
     let sink = SqliteSink::open(path, u64::MAX).unwrap();
     measure(time, |number| {
-        wait(sink.append(large(number), Durability::Strict)).unwrap()
+        wait(sink.append(large(number), Durability::Strict)).unwrap();
     })
+}
+
+/// Wakes the thread that waits for a future.
+struct Unpark(std::thread::Thread);
+
+impl Wake for Unpark {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
+    }
 }
 
 /// Waits for a future on this thread.
 fn wait<T>(future: impl Future<Output = T>) -> T {
-    let runtime = tokio::runtime::Builder::new_current_thread().build();
-    runtime.unwrap().block_on(future)
+    let mut future = pin!(future);
+    let waker = Arc::new(Unpark(std::thread::current())).into();
+    let mut context = Context::from_waker(&waker);
+    loop {
+        match future.as_mut().poll(&mut context) {
+            Poll::Ready(value) => return value,
+            Poll::Pending => std::thread::park(),
+        }
+    }
 }
 
 fn relaxed(path: &Path, what: &str, make: fn(u64) -> Record, many: u64) {
@@ -234,7 +254,7 @@ fn relaxed(path: &Path, what: &str, make: fn(u64) -> Record, many: u64) {
         let records: Vec<_> = (chunk * 1000..(chunk + 1) * 1000).map(make).collect();
         making += making_begun.elapsed();
         for record in records {
-            append(&sink, record);
+            append(&sink, &record);
         }
     }
     wait(sink.flush()).unwrap();
@@ -251,18 +271,9 @@ fn relaxed(path: &Path, what: &str, make: fn(u64) -> Record, many: u64) {
 }
 
 /// Appends, and waits where the queue is full: nothing is lost in a bench.
-fn append(sink: &SqliteSink, record: Record) {
-    while wait_free(sink.append(record.clone(), Durability::Relaxed)) == Err(SinkFault::Full) {
+fn append(sink: &SqliteSink, record: &Record) {
+    while wait(sink.append(record.clone(), Durability::Relaxed)) == Err(SinkFault::Full) {
         std::thread::sleep(Duration::from_millis(1));
-    }
-}
-
-/// Polls a future that is ready at once.
-fn wait_free<T>(mut future: std::pin::Pin<Box<dyn Future<Output = T> + Send + '_>>) -> T {
-    let mut context = std::task::Context::from_waker(std::task::Waker::noop());
-    match future.as_mut().poll(&mut context) {
-        std::task::Poll::Ready(value) => value,
-        std::task::Poll::Pending => wait(future),
     }
 }
 
@@ -295,14 +306,9 @@ fn pages(path: &Path, many: u64) {
     let sink = SqliteSink::open(path, u64::MAX).unwrap();
     for number in 0..many {
         // Two of them, among the oldest: the worst case for who begins with the newest.
-        append(
-            &sink,
-            if number == 10 || number == 1000 {
-                rare(number)
-            } else {
-                usual(number)
-            },
-        );
+        let is_rare = number == 10 || number == 1000;
+        let make = if is_rare { rare } else { usual };
+        append(&sink, &make(number));
     }
     wait(sink.flush()).unwrap();
     let connection = rusqlite::Connection::open(path).unwrap();
@@ -312,7 +318,7 @@ fn pages(path: &Path, many: u64) {
         if sealed >= i64::try_from(many / 2048).unwrap_or(0) {
             break;
         }
-        append(&sink, usual(many));
+        append(&sink, &usual(many));
         std::thread::sleep(Duration::from_millis(10));
     }
     let reader = Reader::open(path).unwrap();
@@ -362,7 +368,7 @@ fn page(reader: &Reader, what: &str, query: &ActivityQuery) {
         })
         .collect();
     times.sort_unstable();
-    let (median, found) = times[times.len() / 2];
+    let (median, found) = times.get(times.len() / 2).copied().unwrap_or_default();
     println!(
         "  {what:<36} {:.2} ms, {found} found",
         median.as_secs_f64() * 1000.0

@@ -128,9 +128,10 @@ impl Block {
             self.last_at = self.last_at.max(at);
         }
         for (field, (_, values)) in Field::ALL.into_iter().zip(&mut self.postings) {
-            row::values(row, field, |value| match values.get_mut(value) {
-                Some(bits) => bits.set(place),
-                None => {
+            row::values(row, field, |value| {
+                if let Some(bits) = values.get_mut(value) {
+                    bits.set(place);
+                } else {
                     let mut bits = Bits::NONE;
                     bits.set(place);
                     values.insert(value.to_owned(), bits);

@@ -261,7 +261,7 @@ fn is_meant(query: &ActivityQuery, row: &Row<'_>) -> rusqlite::Result<bool> {
     for (field, values) in &query.wanted {
         let mut found = false;
         row::values(row, *field, |value| {
-            found |= values.iter().any(|one| one == value)
+            found |= values.iter().any(|one| one == value);
         })?;
         if !found {
             return Ok(false);

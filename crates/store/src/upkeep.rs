@@ -31,7 +31,7 @@ pub(crate) struct Bell(SyncSender<()>);
 impl Bell {
     /// Rings; who is at it already will look again.
     pub(crate) fn ring(&self) {
-        drop(self.0.try_send(()));
+        self.0.try_send(()).unwrap_or_default();
     }
 }
 
@@ -88,13 +88,12 @@ impl Upkeep {
     }
 
     fn seal(&mut self, first: i64, open: i64) -> rusqlite::Result<()> {
-        let next = match self.next {
-            Some(next) => next,
-            None => {
-                let sql = "SELECT max(block) FROM block";
-                let sealed: Option<i64> = self.connection.query_row(sql, [], |row| row.get(0))?;
-                sealed.map_or(first, |sealed| sealed + 1)
-            }
+        let next = if let Some(next) = self.next {
+            next
+        } else {
+            let sql = "SELECT max(block) FROM block";
+            let sealed: Option<i64> = self.connection.query_row(sql, [], |row| row.get(0))?;
+            sealed.map_or(first, |sealed| sealed + 1)
         };
         let mut number = next.max(first);
         while number < open && self.queue.chores() < MOST_CHORES {

@@ -52,9 +52,26 @@ async fn records_are_read_over_rest_page_by_page() {
         .api("/activity?type=intent,tool_call&tool=echo")
         .await;
     assert_eq!(ids(&both).len(), 10);
+    let session = record["session_id"].as_str().unwrap();
+    for everything in [
+        &format!("session_id={session}"),
+        "flow_type=none",
+        "risk_level=none",
+        "sensitive_data=false",
+        "server=up",
+        "source=mcp",
+        "start_time=2026-01-01",
+    ] {
+        let page = gateway.api(&format!("{filter}&{everything}")).await;
+        assert_eq!(ids(&page), ids(&all), "{everything}");
+    }
     for nothing in [
         "server=other",
         "risk_level=medium",
+        "flow_type=internal_to_external",
+        "intent_type=destructive",
+        "detection_type=aws_secret_key",
+        "severity=critical",
         "sensitive_data=true",
         "start_time=2999-01-01",
         "end_time=2000-01-01T00:00:00Z",
@@ -133,6 +150,27 @@ async fn records_are_listed_and_shown_on_the_command_line() {
             .contains("server_name"),
         "{table}"
     );
+    let session = record["session_id"].as_str().unwrap();
+    for (flags, expect) in [
+        (&["--session-id", session, "--server", "up"][..], 10),
+        (&["--risk-level", "critical"], 0),
+        (&["--flow-type", "internal_to_external"], 0),
+        (&["--sensitive-data"], 0),
+        (
+            &["--severity", "high", "--detection-type", "aws_secret_key"],
+            0,
+        ),
+        (&["--start-time", "2999-01-01"], 0),
+        (&["--end-time", "2999-01-01", "--decision", "allow"], 10),
+    ] {
+        let whole = [
+            &["activity", "list", "--tool", "echo", "-o", "jsonl"],
+            flags,
+        ]
+        .concat();
+        let (code, said, _) = run(&whole).await;
+        assert_eq!((code, said.lines().count()), (Some(0), expect), "{flags:?}");
+    }
     let (code, _, said) = run(&["activity", "list", "--flow-type", "sideways"]).await;
     assert_eq!(code, Some(3));
     assert!(said.contains("known are none, internal→internal"), "{said}");
