@@ -219,7 +219,7 @@ mod tests {
 
     #[test]
     fn few_and_many_places_are_read_as_they_were_written() {
-        for count in [0, 1, 2, 127, 128, 129, 2048] {
+        for count in [0_u16, 1, 2, 127, 128, 129, 2048] {
             let mut bits = Bits::NONE;
             for place in 0..count {
                 bits.set(place.wrapping_mul(977) % 2048);

@@ -90,6 +90,11 @@ impl Queue {
         self.news.notify_one();
     }
 
+    /// Takes a chore back that could not be done.
+    pub(crate) fn put_back(&self, chore: Chore) {
+        self.state().chores.push_front(chore);
+    }
+
     /// Returns how many chores are not done.
     pub(crate) fn chores(&self) -> usize {
         self.state().chores.len()
@@ -135,8 +140,6 @@ impl Queue {
         let until = Instant::now() + pause;
         let mut state = self.state();
         loop {
-            // What upkeep saw may no longer be so.
-            state.chores.clear();
             state.urgent = false;
             for entry in state
                 .entries

@@ -9,7 +9,7 @@ use rusqlite::{Connection, OptionalExtension as _, Row, Statement};
 use crate::Error;
 use crate::block::{Bits, Postings, SIZE};
 use crate::row;
-use crate::schema;
+use crate::schema::{self, ends};
 
 /// Connections that are kept for the next question.
 const KEPT: usize = 4;
@@ -109,12 +109,6 @@ fn lost(connection: &Connection) -> rusqlite::Result<u64> {
     let sql = "SELECT coalesce(sum(lost), 0) FROM gap";
     let lost: i64 = connection.query_row(sql, [], |row| row.get(0))?;
     Ok(u64::try_from(lost).unwrap_or(0))
-}
-
-/// The first and the last place of the log.
-fn ends(connection: &Connection) -> rusqlite::Result<(i64, i64)> {
-    let sql = "SELECT coalesce(min(seq), 0), coalesce(max(seq), -1) FROM activity";
-    connection.query_row(sql, [], |row| Ok((row.get(0)?, row.get(1)?)))
 }
 
 /// Returns the blocks that may have a call of a time, newest first.

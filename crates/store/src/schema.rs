@@ -42,6 +42,16 @@ pub(crate) fn open_to_read(path: &Path) -> rusqlite::Result<Connection> {
     Ok(connection)
 }
 
+/// Returns the first and the last place of the log; the last is before the first where it is empty.
+pub(crate) fn ends(connection: &Connection) -> rusqlite::Result<(i64, i64)> {
+    // Asked for together, they would be looked for in all rows.
+    let sql = "SELECT (SELECT min(seq) FROM activity), (SELECT max(seq) FROM activity)";
+    connection.query_row(sql, [], |row| {
+        let (first, last): (Option<i64>, Option<i64>) = (row.get(0)?, row.get(1)?);
+        Ok((first.unwrap_or(0), last.unwrap_or(-1)))
+    })
+}
+
 /// SQLite gives its other files the mode of this one.
 fn make_private(path: &Path) -> std::io::Result<()> {
     let mut options = OpenOptions::new();

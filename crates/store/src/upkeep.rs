@@ -6,7 +6,8 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::mpsc::{self, Receiver, SyncSender};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender};
+use std::time::Duration;
 
 use rusqlite::Connection;
 
@@ -17,21 +18,32 @@ use crate::schema;
 
 /// Pages that the write-ahead log may have before the writer has to help: 64 MiB.
 const MOST_PAGES: i64 = 16_384;
-/// Rings after which the write-ahead log is moved.
-const RINGS: u32 = 8;
 /// Chores that may wait for the writer before more are prepared.
 const MOST_CHORES: usize = 64;
+/// How long the writer is given for them.
+const SOON: Duration = Duration::from_millis(20);
 /// Blocks at the end of the log that are never dropped.
 const KEPT: i64 = 2;
 
+/// What there may be to do.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct News {
+    /// A block was finished.
+    pub(crate) block: bool,
+    /// The write-ahead log has grown.
+    pub(crate) pages: bool,
+}
+
 /// What the writer rings when there may be something to do.
 #[derive(Debug)]
-pub(crate) struct Bell(SyncSender<()>);
+pub(crate) struct Bell(SyncSender<News>);
 
 impl Bell {
-    /// Rings; who is at it already will look again.
-    pub(crate) fn ring(&self) {
-        self.0.try_send(()).unwrap_or_default();
+    /// Tells the news, if there are any; who is too busy to listen is told the next time.
+    pub(crate) fn tell(&self, news: &mut News) {
+        if *news != News::default() && self.0.try_send(*news).is_ok() {
+            *news = News::default();
+        }
     }
 }
 
@@ -44,6 +56,8 @@ pub(crate) struct Upkeep {
     next: Option<i64>,
     /// The oldest block that was not asked to be dropped.
     oldest: Option<i64>,
+    /// More is to be done once the writer has done what it was asked.
+    is_behind: bool,
 }
 
 impl Upkeep {
@@ -55,19 +69,24 @@ impl Upkeep {
             max_bytes,
             next: None,
             oldest: None,
+            is_behind: false,
         };
-        let (bell, rings) = mpsc::sync_channel(1);
+        let (bell, news) = mpsc::sync_channel(1);
         let thread = std::thread::Builder::new().name("activity-upkeep".into());
-        let run = move || upkeep.run(&rings);
+        let run = move || upkeep.run(&news);
         thread.spawn(run).map_err(Error::Thread)?;
         Ok(Bell(bell))
     }
 
-    fn run(mut self, rings: &Receiver<()>) {
-        let mut count = 0_u32;
-        while rings.recv().is_ok() {
-            count = count.wrapping_add(1);
-            if let Err(fault) = self.attend(count.is_multiple_of(RINGS)) {
+    fn run(mut self, news: &Receiver<News>) {
+        loop {
+            let news = match news.recv_timeout(if self.is_behind { SOON } else { Duration::MAX }) {
+                Ok(news) => news,
+                Err(RecvTimeoutError::Timeout) => News::default(),
+                Err(RecvTimeoutError::Disconnected) => return,
+            };
+            self.is_behind = false;
+            if let Err(fault) = self.attend(news) {
                 // Nothing is lost by it; what was not done is done at a later ring.
                 tracing::warn!("upkeep of the activity log failed: {fault}");
                 (self.next, self.oldest) = (None, None);
@@ -75,13 +94,11 @@ impl Upkeep {
         }
     }
 
-    fn attend(&mut self, checkpoint: bool) -> rusqlite::Result<()> {
-        let sql = "SELECT coalesce(min(seq), 0), coalesce(max(seq), 0) FROM activity";
-        let ends = |row: &rusqlite::Row<'_>| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?));
-        let (first, last) = self.connection.query_row(sql, [], ends)?;
+    fn attend(&mut self, news: News) -> rusqlite::Result<()> {
+        let (first, last) = schema::ends(&self.connection)?;
         self.seal(first / block::SIZE, last / block::SIZE)?;
         self.prune(first / block::SIZE, last / block::SIZE)?;
-        if checkpoint {
+        if news.pages {
             self.checkpoint()?;
         }
         Ok(())
@@ -96,7 +113,7 @@ impl Upkeep {
             sealed.map_or(first, |sealed| sealed + 1)
         };
         let mut number = next.max(first);
-        while number < open && self.queue.chores() < MOST_CHORES {
+        while number < open && self.has_room() {
             if let Some(block) = Block::read(&self.connection, number)? {
                 self.queue.ask(Chore::Seal(block));
             }
@@ -104,6 +121,11 @@ impl Upkeep {
         }
         self.next = Some(number);
         Ok(())
+    }
+
+    fn has_room(&mut self) -> bool {
+        self.is_behind = self.queue.chores() >= MOST_CHORES;
+        !self.is_behind
     }
 
     /// Drops as many of the oldest blocks as the log has too many, if all are about as large.
@@ -125,7 +147,7 @@ impl Upkeep {
         let until = first.saturating_add(i64::try_from(many).unwrap_or(i64::MAX));
         // What was asked for already may still be there.
         let mut number = self.oldest.unwrap_or(first).max(first);
-        while number < until.min(open - KEPT) && self.queue.chores() < MOST_CHORES {
+        while number < until.min(open - KEPT) && self.has_room() {
             if let Some(block) = Block::read(&self.connection, number)? {
                 self.queue.ask(Chore::Drop(block));
             }

@@ -17,12 +17,12 @@ use crate::health::Health;
 use crate::queue::{Chore, Entry, Queue};
 use crate::row;
 use crate::schema;
-use crate::upkeep::Bell;
+use crate::upkeep::{Bell, News};
 
 /// The first and the longest pause before the database is opened again.
 const PAUSES: [Duration; 2] = [Duration::from_millis(50), Duration::from_secs(5)];
-/// Commits after which the write-ahead log is worth a look, however few records they had.
-const MANY_COMMITS: u32 = 2048;
+/// Pages of the write-ahead log, by a rough count, after which it is to be moved: 16 MiB.
+const MANY_PAGES: usize = 4096;
 
 /// The writer's state between two databases.
 pub(crate) struct Writer {
@@ -68,16 +68,17 @@ impl Writer {
     /// Writes until the queue is closed, or until a fault, which everybody concerned was told.
     fn write_all(&self, connection: &Connection) -> rusqlite::Result<()> {
         let mut log = Log::new(connection)?;
-        self.bell.ring();
         while let Some(batch) = self.queue.take() {
             let result = log.write(&batch.entries);
             self.tell(batch.entries, result.as_ref().err());
             result?;
-            if log.is_due() {
-                self.bell.ring();
-            }
-            if let Some(chore) = batch.chore {
-                log.attend(&chore)?;
+            self.bell.tell(&mut log.news);
+            if let Some(chore) = batch.chore
+                && let Err(fault) = log.attend(&chore)
+            {
+                self.queue.put_back(chore);
+                self.health.fail(&fault.to_string(), 0);
+                return Err(fault);
             }
         }
         Ok(())
@@ -151,9 +152,11 @@ struct Log<'a> {
     begin: Statement<'a>,
     commit: Statement<'a>,
     sync: Sync,
-    commits: u32,
+    /// The block that is being filled.
     block: i64,
-    due: bool,
+    /// Pages of the write-ahead log since it was last told to be moved, by a rough count.
+    pages: usize,
+    news: News,
 }
 
 impl<'a> Log<'a> {
@@ -164,9 +167,13 @@ impl<'a> Log<'a> {
             begin: connection.prepare("BEGIN IMMEDIATE")?,
             commit: connection.prepare("COMMIT")?,
             sync: Sync::Full,
-            commits: 0,
             block: 0,
-            due: false,
+            pages: 0,
+            // What an earlier process left is looked at, too.
+            news: News {
+                block: true,
+                pages: true,
+            },
         })
     }
 
@@ -189,7 +196,7 @@ impl<'a> Log<'a> {
         // CRASH: a stop before the end of this leaves nothing of the group, and nobody was told
         // that it is there.
         self.commit.execute([])?;
-        self.count();
+        self.count(entries.len());
         Ok(())
     }
 
@@ -204,17 +211,15 @@ impl<'a> Log<'a> {
         Ok(())
     }
 
-    fn count(&mut self) {
+    fn count(&mut self, records: usize) {
         let block = self.connection.last_insert_rowid() / block::SIZE;
-        self.commits += 1;
-        if block != self.block || self.commits >= MANY_COMMITS {
-            (self.block, self.commits, self.due) = (block, 0, true);
+        self.news.block |= block != self.block;
+        self.block = block;
+        // A commit writes a page or two, however little it has to say.
+        self.pages += 2 + records / 4;
+        if self.pages >= MANY_PAGES {
+            (self.pages, self.news.pages) = (0, true);
         }
-    }
-
-    /// Tells, once, that there may be something for upkeep to do.
-    fn is_due(&mut self) -> bool {
-        std::mem::take(&mut self.due)
     }
 
     /// Does a chore. None of them has to be durable: what a stop undoes is done again.

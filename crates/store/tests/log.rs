@@ -1,7 +1,12 @@
 //! The log as a whole: what is written is found again by every filter, in order, over restarts,
 //! past its bound, and after faults.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test that cannot go on fails"
+)]
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;

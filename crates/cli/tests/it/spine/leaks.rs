@@ -3,7 +3,7 @@
 use mcpproxy_testkit::{EraSupport, Sample};
 use serde_json::{Value, json};
 
-use crate::support::{Gateway, Legacy, Modern, Over, Upstream, text_of};
+use crate::support::{Gateway, Legacy, Modern, Over, Upstream, text_of, until};
 
 /// A private upstream, and an outside one that can do everything.
 struct Scene {
@@ -150,10 +150,14 @@ async fn an_answer_to_a_question_is_judged_and_recorded() {
     let told = json!({ "action": "accept", "content": { "answer": "none of yours" } });
     downstream.respond(&question, told).await;
     assert_eq!(text_of(&reply.result().await), "accept: none of yours");
-    let mut answers = scene.gateway.home.activity();
-    answers.retain(|one| one["method"] == "elicitation/create");
-    let statuses: Vec<_> = answers.iter().map(|one| &one["status"]).collect();
-    assert_eq!(statuses, ["blocked", "pending", "success"]);
+    // The upstream may have answered before the record of what it was told was written.
+    until("the record of the answer", || async {
+        let mut answers = scene.gateway.home.activity();
+        answers.retain(|one| one["method"] == "elicitation/create");
+        let statuses: Vec<_> = answers.iter().map(|one| &one["status"]).collect();
+        (statuses == ["blocked", "pending", "success"]).then_some(())
+    })
+    .await;
 }
 
 #[tokio::test]
