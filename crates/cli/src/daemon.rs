@@ -85,7 +85,7 @@ impl Daemon {
         };
         let key = key.map_err(with_remedy)?;
         let clock = Arc::new(SystemClock::start());
-        let (sink, reader) = activity_log(settings)?;
+        let ActivityLog { sink, reader } = ActivityLog::open(settings)?;
         let engine = Arc::new(Engine::new(
             engine_settings(&loaded),
             sink,
@@ -150,25 +150,35 @@ impl Daemon {
     }
 }
 
-/// Opens the activity log, for writing and for reading, unless it is switched off.
-fn activity_log(
-    settings: &Settings,
-) -> Result<(Arc<dyn ActivitySink>, Option<Arc<dyn ActivityReader>>)> {
-    if !settings.activity.enabled {
-        return Ok((Arc::new(NoSink), None));
+/// The activity log, to write and, unless it is switched off, to read.
+struct ActivityLog {
+    sink: Arc<dyn ActivitySink>,
+    reader: Option<Arc<dyn ActivityReader>>,
+}
+
+impl ActivityLog {
+    fn open(settings: &Settings) -> Result<Self> {
+        if !settings.activity.enabled {
+            return Ok(Self {
+                sink: Arc::new(NoSink),
+                reader: None,
+            });
+        }
+        let path = settings.data_dir.join(mcpproxy_store::FILE);
+        let is_new = !path.exists();
+        let sink = SqliteSink::open(&path, settings.activity.max_bytes.bytes())?;
+        let old = settings.data_dir.join("activity.ndjson");
+        if is_new && old.exists() {
+            let (old, path) = (old.display(), path.display());
+            output::note(&format!(
+                "notice: records now go to `{path}`; `{old}` is left as it is"
+            ));
+        }
+        Ok(Self {
+            sink: Arc::new(sink),
+            reader: Some(Arc::new(Reader::open(&path)?)),
+        })
     }
-    let path = settings.data_dir.join(mcpproxy_store::FILE);
-    let is_new = !path.exists();
-    let sink = SqliteSink::open(&path, settings.activity.max_bytes.bytes())?;
-    let old = settings.data_dir.join("activity.ndjson");
-    if is_new && old.exists() {
-        let (old, path) = (old.display(), path.display());
-        output::note(&format!(
-            "notice: records now go to `{path}`; `{old}` is left as it is"
-        ));
-    }
-    let reader = Reader::open(&path)?;
-    Ok((Arc::new(sink), Some(Arc::new(reader))))
 }
 
 /// Reads the files again and logs what came of it.
