@@ -83,6 +83,9 @@ pub(crate) enum Command {
     /// Look at tools.
     #[command(subcommand)]
     Tools(Tools),
+    /// Look at what is on record about calls.
+    #[command(subcommand)]
+    Activity(Activity),
     /// Call a tool through the running gateway.
     #[command(subcommand)]
     Call(Call),
@@ -336,6 +339,69 @@ pub(crate) enum Tools {
         #[arg(value_name = "UPSTREAM")]
         upstreams: Vec<String>,
     },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Activity {
+    /// List records, newest first.
+    List(Box<ActivityList>),
+    /// Show what was last recorded about a call.
+    Show {
+        /// The id of the call.
+        id: String,
+    },
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct ActivityList {
+    /// Only records of these types, as `tool_call,policy_decision`.
+    #[arg(long = "type", value_name = "TYPES")]
+    pub(crate) kind: Option<String>,
+    /// Only those of an upstream.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) server: Option<String>,
+    /// Only those of a tool, prompt or resource.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) tool: Option<String>,
+    /// Only calls that ended so: success, error, blocked, rejected or pending.
+    #[arg(long)]
+    pub(crate) status: Option<String>,
+    /// Only calls about which this was decided: allow, warn, ask or deny.
+    #[arg(long)]
+    pub(crate) decision: Option<String>,
+    /// Only those of a conversation.
+    #[arg(long, value_name = "ID")]
+    pub(crate) session_id: Option<String>,
+    /// Only those in which data moved so, as `internal_to_external`.
+    #[arg(long, value_name = "FLOW")]
+    pub(crate) flow_type: Option<String>,
+    /// Only those of this risk and above: none, medium, high or critical.
+    #[arg(long, value_name = "LEVEL")]
+    pub(crate) risk_level: Option<String>,
+    /// Only those in which sensitive data was found, or was not.
+    #[arg(
+        long,
+        value_name = "BOOL",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "true"
+    )]
+    pub(crate) sensitive_data: Option<String>,
+    /// Only those in which data of a type was found, as `aws_secret_key`.
+    #[arg(long, value_name = "TYPE")]
+    pub(crate) detection_type: Option<String>,
+    /// Only those whose heaviest finding weighs this: info, low, medium, high or critical.
+    #[arg(long)]
+    pub(crate) severity: Option<String>,
+    /// Not before this time, as `2026-01-31T12:00:00Z` or `2026-01-31`.
+    #[arg(long, value_name = "TIME")]
+    pub(crate) start_time: Option<String>,
+    /// Not after this time.
+    #[arg(long, value_name = "TIME")]
+    pub(crate) end_time: Option<String>,
+    /// How many at most.
+    #[arg(short = 'n', long, value_name = "COUNT", default_value = "50")]
+    pub(crate) number: usize,
 }
 
 #[derive(Debug, Subcommand)]

@@ -1,5 +1,6 @@
 //! The commands, one file each, run from one `match`.
 
+mod activity;
 mod approvals;
 mod bridge;
 mod call;
@@ -41,6 +42,7 @@ pub(crate) fn run(args: Args) -> Result<Exit> {
         Command::Status => status::run(&global),
         Command::Upstream(command) => upstream::run(&global, command),
         Command::Tools(command) => tools::run(&global, command),
+        Command::Activity(command) => activity::run(&global, &command),
         Command::Call(command) => call::run(&global, command),
         Command::StopCalls(stop) => stops::stop(&global, &stop.scope),
         Command::ResumeCalls(stop) => stops::resume(&global, &stop.scope),

@@ -11,13 +11,13 @@ use mcpproxy_control::{
     ApiKey, ChangeFault, Configurer, Control, Created, Orders, ReloadReport, Tokens,
     prepare_data_dir,
 };
-use mcpproxy_core::{ActivitySink, Durability, SystemClock};
+use mcpproxy_core::{ActivityReader, ActivitySink, Durability, SystemClock};
 use mcpproxy_engine::{Engine, EngineSettings};
 use mcpproxy_gateway::access::Access;
-use mcpproxy_gateway::settings::{Durability as LogDurability, OnFailure};
+use mcpproxy_gateway::settings::{Durability as LogDurability, OnFailure, Settings};
 use mcpproxy_gateway::{Active, Gateway, GatewayParts};
 use mcpproxy_mcp::dial::Dialer;
-use mcpproxy_store::{FileSink, NoSink};
+use mcpproxy_store::{NoSink, Reader, SqliteSink};
 use mcpproxy_text::Limits;
 use mcpproxy_upstream::FleetSettings;
 use mcpproxy_upstream::child::Supervisor;
@@ -85,12 +85,7 @@ impl Daemon {
         };
         let key = key.map_err(with_remedy)?;
         let clock = Arc::new(SystemClock::start());
-        let sink: Arc<dyn ActivitySink> = if settings.activity.enabled {
-            let path = folder.join("activity.ndjson");
-            Arc::new(FileSink::open(&path, settings.activity.max_bytes.bytes())?)
-        } else {
-            Arc::new(NoSink)
-        };
+        let ActivityLog { sink, reader } = ActivityLog::open(settings)?;
         let engine = Engine::new(engine_settings(&loaded), sink, Arc::clone(&clock) as _);
         let engine = Arc::new(engine?);
         let now = mcpproxy_core::Clock::wall(&*clock);
@@ -101,14 +96,18 @@ impl Daemon {
             running: OnceLock::new(),
             log: OnceLock::new(),
         });
-        let control = Arc::new(Control::new(
+        let mut control = Control::new(
             key,
             tokens,
             orders,
             Arc::clone(&engine),
             Arc::clone(&files) as _,
             Arc::clone(&clock) as _,
-        ));
+        );
+        if let Some(reader) = reader {
+            control = control.with_activity(reader);
+        }
+        let control = Arc::new(control);
         for problem in control.problems() {
             output::note(&format!("warning: {problem}"));
         }
@@ -145,6 +144,37 @@ impl Daemon {
             seen = now;
             reload_and_log(&files);
         }
+    }
+}
+
+/// The activity log, to write and, unless it is switched off, to read.
+struct ActivityLog {
+    sink: Arc<dyn ActivitySink>,
+    reader: Option<Arc<dyn ActivityReader>>,
+}
+
+impl ActivityLog {
+    fn open(settings: &Settings) -> Result<Self> {
+        if !settings.activity.enabled {
+            return Ok(Self {
+                sink: Arc::new(NoSink),
+                reader: None,
+            });
+        }
+        let path = settings.data_dir.join(mcpproxy_store::FILE);
+        let is_new = !path.exists();
+        let sink = SqliteSink::open(&path, settings.activity.max_bytes.bytes())?;
+        let old = settings.data_dir.join("activity.ndjson");
+        if is_new && old.exists() {
+            let (old, path) = (old.display(), path.display());
+            output::note(&format!(
+                "notice: records now go to `{path}`; `{old}` is left as it is"
+            ));
+        }
+        Ok(Self {
+            sink: Arc::new(sink),
+            reader: Some(Arc::new(Reader::open(&path)?)),
+        })
     }
 }
 

@@ -11,6 +11,7 @@ pub mod clock;
 pub mod facts;
 pub mod finding;
 pub mod flow;
+pub mod history;
 pub mod id;
 pub mod secret;
 pub mod share;
@@ -29,6 +30,7 @@ pub use flow::{
     DataOrigin, FlowEvidence, FlowSummary, Label, Likeness, Match, Nature, Opaque, Reduced, Side, Sink, Taint,
     Weight,
 };
+pub use history::{ActivityPage, ActivityQuery, ActivityReader, Field, ReadFault};
 pub use id::{CallId, Id128, ToolName, UpstreamId};
 pub use secret::{Masked, Secret};
 pub use share::{Room, Shares};

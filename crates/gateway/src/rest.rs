@@ -11,6 +11,7 @@ macro_rules! owner {
     };
 }
 
+mod activity;
 mod approvals;
 mod events;
 
@@ -59,6 +60,8 @@ pub fn router(gateway: Arc<Gateway>) -> Router {
         .route("/tools/call", post(call_tool))
         .route("/index/search", get(search))
         .route("/sessions", get(sessions))
+        .route("/activity", get(activity::list))
+        .route("/activity/{id}", get(activity::show))
         .route("/stops", get(stops).post(stop_calls))
         .route("/stops/{scope}", axum::routing::delete(resume_calls))
         .route("/tokens", get(tokens).post(create_token))

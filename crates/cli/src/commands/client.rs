@@ -126,3 +126,15 @@ async fn exchange(
     }
     .into())
 }
+
+/// Writes a text so that it can stand in a path or a query.
+pub(crate) fn encoded(text: &str) -> String {
+    text.bytes()
+        .map(|byte| match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' => {
+                char::from(byte).to_string()
+            }
+            other => format!("%{other:02X}"),
+        })
+        .collect()
+}

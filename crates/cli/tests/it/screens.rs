@@ -70,6 +70,7 @@ async fn help_names_the_commands() {
       status        Show how the running gateway is doing
       upstream      Manage upstream MCP servers
       tools         Look at tools
+      activity      Look at what is on record about calls
       call          Call a tool through the running gateway
       stop-calls    Stop calls at once: all of them, or those of one upstream, session or principal
       resume-calls  Let stopped calls pass again

@@ -3,7 +3,10 @@
 use std::sync::Mutex;
 use std::time::Duration;
 
-use mcpproxy_core::{ActivitySink, Durability, Later, Operation, Record, SinkFault, Tick, Wall};
+use mcpproxy_core::{
+    ActivityPage, ActivityQuery, ActivityReader, ActivitySink, CallId, Durability, Later,
+    Operation, ReadFault, Record, SinkFault, Tick, Wall,
+};
 use mcpproxy_engine::EngineSettings;
 use serde_json::{Value, json};
 use tempfile::{TempDir, tempdir};
@@ -27,6 +30,20 @@ impl Clock for Fixed {
 
 #[derive(Debug)]
 struct Forgetful;
+
+impl ActivityReader for Forgetful {
+    fn page(&self, _: &ActivityQuery) -> Result<ActivityPage, ReadFault> {
+        Ok(ActivityPage::default())
+    }
+
+    fn get(&self, id: CallId) -> Result<Option<String>, ReadFault> {
+        Ok((id.millis() == 1).then(String::new))
+    }
+
+    fn tail(&self, _: u64, _: usize) -> Result<ActivityPage, ReadFault> {
+        Ok(ActivityPage::default())
+    }
+}
 
 impl ActivitySink for Forgetful {
     fn append(&self, _: Record, _: Durability) -> Later<'_, Result<(), SinkFault>> {
@@ -105,7 +122,8 @@ fn bench() -> Bench {
         engine.clone(),
         asked.clone(),
         clock.clone(),
-    );
+    )
+    .with_activity(Arc::new(Forgetful));
     Bench {
         folder,
         clock,
@@ -163,6 +181,13 @@ fn operations() -> Vec<(Act, &'static str, Run)> {
         (Act::Reload, "", |c, who| {
             c.reload(who).map(|done| Some(done.change))
         }),
+        (Act::ReadActivity, "", |c, who| {
+            c.activity(who, &[]).map(|_| None)
+        }),
+        (Act::ReadActivity, "", |c, who| {
+            let id = "00000000010000000000000000";
+            c.activity_record(who, id).map(|_| None)
+        }),
     ]
 }
 
@@ -182,6 +207,15 @@ fn only_the_owner_may_change_anything() {
     assert!(bench.asked.0.lock().unwrap().is_empty());
     assert!(bench.engine.stops().list().is_empty());
     assert_eq!(std::fs::read_dir(bench.folder.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn a_record_that_is_not_there_is_unknown() {
+    let bench = bench();
+    for id in ["00000000020000000000000000", "no id"] {
+        let refused = bench.control.activity_record(&Principal::owner(), id);
+        assert_eq!(refused.unwrap_err().kind(), Kind::Unknown, "{id}");
+    }
 }
 
 #[test]
