@@ -21,8 +21,9 @@ use crate::upkeep::{Bell, News};
 
 /// The first and the longest pause before the database is opened again.
 const PAUSES: [Duration; 2] = [Duration::from_millis(50), Duration::from_secs(5)];
-/// Pages of the write-ahead log, by a rough count, after which it is to be moved: 16 MiB.
-const MANY_PAGES: usize = 4096;
+/// Pages of the write-ahead log, by a rough count, after which it is to be moved: 2 MiB, so that no
+/// commit waits long for a disk that is busy with it.
+const MANY_PAGES: usize = 512;
 
 /// The writer's state between two databases.
 pub(crate) struct Writer {
