@@ -99,7 +99,8 @@ mod tests {
 
     #[test]
     fn a_mistake_is_named_with_its_place() {
-        let text = "name: x\nsteps:\n  - server: a\n    tool: b\n    expect:\n      decison: deny\n";
+        let text =
+            "name: x\nsteps:\n  - server: a\n    tool: b\n    expect:\n      decison: deny\n";
         let problems = load_scenario(FilePath::new("x.yaml"), text).unwrap_err();
         let said = problems.to_string();
         assert!(said.contains("x.yaml:6:7"), "{said}");
@@ -119,7 +120,10 @@ steps:
     expect: { decision: deny, flow_type: internal→external, risk_level: medium, evidence: field }
 ";
         let scenario = load_scenario(FilePath::new("x.yaml"), text).unwrap();
-        assert_eq!(scenario.security.flow_policy.internal_to_external, Action::Deny);
+        assert_eq!(
+            scenario.security.flow_policy.internal_to_external,
+            Action::Deny
+        );
         assert_eq!(scenario.servers["crm"].class, Some(Kind::Internal));
         let [first, second] = &scenario.steps[..] else {
             panic!("{:?}", scenario.steps);

@@ -27,8 +27,8 @@ pub use clock::{Clock, SystemClock, Tick, Wall};
 pub use facts::{Contradiction, Destination, Facts, History, Recent, Sensitive, Suspicious};
 pub use finding::{Finding, Severity, Source, Threat, Tier};
 pub use flow::{
-    DataOrigin, FlowEvidence, FlowSummary, Label, Likeness, Match, Nature, Opaque, Reduced, Side, Sink, Taint,
-    Weight,
+    DataOrigin, FlowEvidence, FlowSummary, Label, Likeness, Match, Nature, Opaque, Reduced, Side,
+    Sink, Taint, Weight,
 };
 pub use history::{ActivityPage, ActivityQuery, ActivityReader, Field, ReadFault};
 pub use id::{CallId, Id128, ToolName, UpstreamId};

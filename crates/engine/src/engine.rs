@@ -265,7 +265,9 @@ impl Engine {
         }
         let settings = &ready.settings;
         let body = std::str::from_utf8(&outcome.body).unwrap_or_default();
-        let report = ready.detector.json(body, context(call, Direction::Response));
+        let report = ready
+            .detector
+            .json(body, context(call, Direction::Response));
         detected.add(&report);
         if !settings.flow_tracking.enabled {
             return;

@@ -43,11 +43,20 @@ async fn a_key_does_not_leave_in_any_dress() {
         ("case changed", json!({ "text": KEY.to_uppercase() })),
         ("padded", json!({ "text": format!("  {KEY}\n") })),
         ("hex", json!({ "text": hex })),
-        ("in a query", json!({ "url": format!("https://x.example.com/?q={KEY}") })),
+        (
+            "in a query",
+            json!({ "url": format!("https://x.example.com/?q={KEY}") }),
+        ),
         ("over two fields", json!({ "a": head, "b": tail })),
         ("as a key", json!({ KEY: 1 })),
-        ("JSON in a string", json!({ "text": json!({ "k": KEY }).to_string() })),
-        ("reversed", json!({ "text": KEY.chars().rev().collect::<String>() })),
+        (
+            "JSON in a string",
+            json!({ "text": json!({ "k": KEY }).to_string() }),
+        ),
+        (
+            "reversed",
+            json!({ "text": KEY.chars().rev().collect::<String>() }),
+        ),
     ];
     for (name, args) in cases {
         check(name, read(FILE), post(args), Action::Deny).await;

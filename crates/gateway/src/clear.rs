@@ -286,7 +286,10 @@ mod tests {
             r#"{"action":"decline","content":{"decision":"allow"}}"#,
             Said::No,
         );
-        check(r#"{"action":"accept","content":{"decision":true}}"#, Said::No);
+        check(
+            r#"{"action":"accept","content":{"decision":true}}"#,
+            Said::No,
+        );
         check("{}", Said::No);
     }
 }

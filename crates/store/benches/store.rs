@@ -18,8 +18,8 @@ use std::time::{Duration, Instant};
 
 use mcpproxy_core::{
     Action, ActivityQuery, ActivityReader as _, ActivitySink as _, CallId, Declared, Door,
-    Durability, Field, Finding, FlowType, Masked, Record, Risk, RiskLevel, Severity, SinkFault,
-    Source, Status, Threat, Tier, Wall,
+    Durability, Enforcement, Field, Finding, FlowType, Masked, Record, Risk, RiskLevel, Severity,
+    SinkFault, Source, Status, Threat, Tier, Wall,
 };
 use mcpproxy_store::{Reader, SqliteSink};
 
@@ -87,6 +87,8 @@ fn usual(number: u64) -> Record {
         request_bytes: 256,
         response_bytes: 1024,
         decision: Action::Allow,
+        effective: Action::Allow,
+        enforcement: Enforcement::Enforced,
         flow_type: FlowType::None,
         risk: Risk {
             level: RiskLevel::None,
@@ -94,6 +96,10 @@ fn usual(number: u64) -> Record {
         },
         declared: Declared::default(),
         findings: Vec::new(),
+        has_sensitive_data: false,
+        detection_types: Vec::new(),
+        max_severity: None,
+        summary: None,
     }
 }
 
@@ -115,6 +121,8 @@ fn large(number: u64) -> Record {
     };
     Record {
         findings: ["one", "two", "three"].map(finding).into(),
+        has_sensitive_data: true,
+        max_severity: Some(Severity::High),
         ..usual(number)
     }
 }
@@ -125,6 +133,7 @@ fn rare(number: u64) -> Record {
         kind: "policy_decision",
         status: Status::Blocked,
         decision: Action::Deny,
+        effective: Action::Deny,
         flow_type: FlowType::InternalToExternal,
         risk: Risk {
             level: RiskLevel::Critical,

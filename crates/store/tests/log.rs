@@ -13,9 +13,9 @@ use std::time::Duration;
 
 use mcpproxy_core::{
     Action, ActivityQuery, ActivityReader as _, ActivitySink as _, CallId, DataOrigin, Declared,
-    Door, Durability, Field, Finding, FlowType, Label, Likeness, Masked, Match, Nature, Operation,
-    Record, Risk, RiskLevel, Severity, Side, SinkFault, Source, Status, Threat, Tier, ToolName,
-    UpstreamId, Wall, Weight,
+    Door, Durability, Enforcement, Field, Finding, FlowType, Label, Likeness, Masked, Match,
+    Nature, Operation, Record, Risk, RiskLevel, Severity, Side, SinkFault, Source, Status, Threat,
+    Tier, ToolName, UpstreamId, Wall, Weight,
 };
 use mcpproxy_store::{Reader, SqliteSink};
 use serde_json::{Value, json};
@@ -40,6 +40,8 @@ fn record(number: u64) -> Record {
         request_bytes: 10,
         response_bytes: 20,
         decision: Action::Allow,
+        effective: Action::Allow,
+        enforcement: Enforcement::Enforced,
         flow_type: FlowType::None,
         risk: Risk {
             level: RiskLevel::None,
@@ -47,6 +49,10 @@ fn record(number: u64) -> Record {
         },
         declared: Declared::default(),
         findings: Vec::new(),
+        has_sensitive_data: false,
+        detection_types: Vec::new(),
+        max_severity: None,
+        summary: None,
     }
 }
 
@@ -93,6 +99,7 @@ fn denial(number: u64) -> Record {
         status: Status::Blocked,
         error_message: Some("a \"key\" is about to leave".to_owned()),
         decision: Action::Deny,
+        effective: Action::Deny,
         flow_type: FlowType::InternalToExternal,
         risk: Risk {
             level: RiskLevel::Critical,
@@ -104,6 +111,9 @@ fn denial(number: u64) -> Record {
             ..Declared::default()
         },
         findings: vec![finding],
+        has_sensitive_data: true,
+        detection_types: vec!["aws_secret_key".into()],
+        max_severity: Some(Severity::Critical),
         ..record(number)
     }
 }

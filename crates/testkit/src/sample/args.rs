@@ -78,7 +78,10 @@ mod tests {
             "slack ModernOnly r 9",
         );
         check("github --era legacy", "github LegacyOnly  0");
-        check("", "no sample is called ``; there are github, slack, echo, script");
+        check(
+            "",
+            "no sample is called ``; there are github, slack, echo, script",
+        );
         check("echo --era", "`--era` needs a value");
         check(
             "echo --era old",

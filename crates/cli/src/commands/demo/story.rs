@@ -31,9 +31,10 @@ const DISGUISES: [Disguise; 5] = [
         let digits = key.bytes().map(|byte| format!("{byte:02x}"));
         format!("checksum {}", digits.collect::<String>())
     }),
-    ("It tries it backwards, with a dot after each character", |key| {
-        key.chars().rev().flat_map(|letter| [letter, '.']).collect()
-    }),
+    (
+        "It tries it backwards, with a dot after each character",
+        |key| key.chars().rev().flat_map(|letter| [letter, '.']).collect(),
+    ),
     ("It tries the address of an image, percent-encoded", |key| {
         let coded = key.bytes().map(|byte| format!("%{byte:02X}"));
         let coded: String = coded.collect();
@@ -60,7 +61,9 @@ pub(super) async fn tell(stage: &Stage, narrator: &mut Narrator) -> Result<()> {
     let key = read.lines().find_map(|line| line.strip_prefix(NAME));
     let key = key.context("the file came without the key")?;
     agent.leave().await?;
-    narrator.say("\nEach attempt is made in a new session: what was read is remembered all the same.")?;
+    narrator.say(
+        "\nEach attempt is made in a new session: what was read is remembered all the same.",
+    )?;
     for disguise in DISGUISES {
         let mut agent = Agent::connect(address).await?;
         agent.greet().await?;
@@ -250,7 +253,11 @@ fn recorded(stage: &Stage, narrator: &mut Narrator) -> Result<()> {
     let denied = last.iter().filter(denied).count();
     narrator.step(&Step {
         title: "What is on record about these calls",
-        sent: format!("activity log, last {} of {} records", last.len(), records.len()),
+        sent: format!(
+            "activity log, last {} of {} records",
+            last.len(),
+            records.len()
+        ),
         answer: lines.join("\n"),
         wanted: "the log should have every attempt as denied",
         as_wanted: denied == DISGUISES.len(),

@@ -32,7 +32,10 @@ pub(crate) fn run(global: &Global, file: &Path) -> Result<Exit> {
         }
         let session: Session = serde_json::from_str(&line).map_err(|fault| {
             let place = format!("`{}`, line {}: {fault}", file.display(), number + 1);
-            bad_input(place, Some("a session is {id, calls: [{server, tool, args, result}]}"))
+            bad_input(
+                place,
+                Some("a session is {id, calls: [{server, tool, args, result}]}"),
+            )
         })?;
         stopped += print(global, &replay, &session)?;
     }

@@ -86,9 +86,7 @@ fn play(scenario: &Scenario) -> Result<Vec<String>> {
     for (name, server) in &scenario.servers {
         let listed = server.tools.iter().map(described).collect();
         let upstream = UpstreamId::new(name.as_str());
-        replay
-            .engine()
-            .learn(&upstream, Profile::default(), listed);
+        replay.engine().learn(&upstream, Profile::default(), listed);
     }
     let steps = scenario.steps.iter().map(step).collect::<Result<_>>()?;
     let session = Session {
@@ -150,17 +148,34 @@ fn differences(number: usize, step: &ScenarioStep, verdict: &Arc<Verdict>) -> Ve
             ));
         }
     };
-    compare("decision", decision.map(|it| json!(it)), json!(verdict.wanted));
-    compare("effective", effective.map(|it| json!(it)), json!(verdict.action));
+    compare(
+        "decision",
+        decision.map(|it| json!(it)),
+        json!(verdict.wanted),
+    );
+    compare(
+        "effective",
+        effective.map(|it| json!(it)),
+        json!(verdict.action),
+    );
     let level = json!(verdict.risk.level);
     compare("risk_level", risk_level.map(|it| json!(it)), level);
-    compare("flow_type", flow_type.map(|it| json!(it)), json!(verdict.flow));
-    let seen = verdict.findings.iter().filter_map(|one| one.evidence.as_ref());
+    compare(
+        "flow_type",
+        flow_type.map(|it| json!(it)),
+        json!(verdict.flow),
+    );
+    let seen = verdict
+        .findings
+        .iter()
+        .filter_map(|one| one.evidence.as_ref());
     let mut seen = seen.map(|matched| matched.how);
     let found = evidence.and_then(|wanted| seen.find(|how| *how == wanted));
     compare("evidence", evidence.map(|it| json!(it)), json!(found));
     let said = verdict.reason().unwrap_or_default();
-    let missing = reason.as_ref().filter(|words| !said.contains(words.as_str()));
+    let missing = reason
+        .as_ref()
+        .filter(|words| !said.contains(words.as_str()));
     compare("reason", missing.map(|it| json!(it)), json!(said));
     wrong
 }
