@@ -10,9 +10,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use mcpproxy_classify::Classification;
-use mcpproxy_core::Secret;
 use mcpproxy_detect::Settings as Detector;
-use mcpproxy_policy::settings::{FlowPolicy, FlowTracking, ToolPolicy};
+use mcpproxy_policy::Policy;
+use mcpproxy_policy::settings::{
+    Alerts, Exfiltration, FlowPolicy, FlowTracking, Mode, RiskAssessment, ToolPolicy,
+};
+use mcpproxy_upstream::settings::Span;
 
 pub use self::hooks::{AgentHooks, FailureMode, HookKind, HookMethod, HookPhase, HookSettings};
 
@@ -22,6 +25,8 @@ pub use self::hooks::{AgentHooks, FailureMode, HookKind, HookMethod, HookPhase, 
 pub struct SecuritySettings {
     /// Whether calls are checked at all.
     pub enabled: bool,
+    /// Whether verdicts are acted upon, or only written down.
+    pub mode: Mode,
     /// Header that carries the id under which a request is traced.
     pub correlation_id_header: String,
     /// How data is followed.
@@ -43,6 +48,10 @@ pub struct SecuritySettings {
     pub pii_detection: PiiDetection,
     /// What a risk score leads to.
     pub risk_assessment: RiskAssessment,
+    /// How much may go outside within a while.
+    pub exfiltration: Exfiltration,
+    /// Calls that wait for a person.
+    pub approvals: Approvals,
     /// Tools that wait for approval.
     pub tool_quarantine: ToolQuarantine,
     /// Who is told about findings.
@@ -111,22 +120,6 @@ pub enum PatternSeverity {
     Critical,
 }
 
-/// What a risk score from 0 to 100 leads to.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct RiskAssessment {
-    /// Whether calls are scored.
-    pub enabled: bool,
-    /// Score from which a call is flagged.
-    #[schemars(range(max = 100))]
-    pub auto_flag_threshold: u8,
-    /// Score from which a call needs approval.
-    #[schemars(range(max = 100))]
-    pub require_approval_threshold: u8,
-    /// Whether a critical score stops a call.
-    pub block_on_critical: bool,
-}
-
 /// Tools that wait for approval.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -139,17 +132,25 @@ pub struct ToolQuarantine {
     pub rug_pull_detection: bool,
 }
 
-/// Who is told about findings.
+/// Calls that wait for a person.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct Alerts {
-    /// Whether data on its way outside raises an alert.
-    pub exfiltration_detection: bool,
-    /// Whether personal data raises an alert.
-    pub pii_exposure: bool,
-    /// Address to which alerts are posted; it often is a credential by itself.
-    #[schemars(with = "Option<String>")]
-    pub webhook_url: Option<Secret>,
+pub struct Approvals {
+    /// Whether a call that is to be asked about waits where its caller cannot be asked.
+    pub mode: ApprovalMode,
+    /// How long it waits; then it is denied.
+    pub timeout: Span,
+}
+
+/// What happens to a question that the caller cannot be asked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum ApprovalMode {
+    /// It becomes a warning.
+    #[default]
+    Off,
+    /// The call waits in a queue for a person.
+    Queue,
 }
 
 /// Where decisions are copied to.
@@ -162,10 +163,25 @@ pub struct AuditLogging {
     pub destination: Option<String>,
 }
 
+impl SecuritySettings {
+    /// Returns the policy that these sections make.
+    pub fn policy(&self) -> Policy {
+        Policy {
+            flow: self.flow_policy.clone(),
+            tools: self.tool_policy.clone(),
+            risk: self.risk_assessment.clone(),
+            alerts: self.alerts.switches(),
+            exfiltration: self.exfiltration.clone(),
+            mode: self.mode,
+        }
+    }
+}
+
 impl Default for SecuritySettings {
     fn default() -> Self {
         Self {
             enabled: true,
+            mode: Mode::default(),
             correlation_id_header: "X-Correlation-ID".to_owned(),
             flow_tracking: FlowTracking::default(),
             classification: Classification::default(),
@@ -176,6 +192,8 @@ impl Default for SecuritySettings {
             detector: Detector::default(),
             pii_detection: PiiDetection::default(),
             risk_assessment: RiskAssessment::default(),
+            exfiltration: Exfiltration::default(),
+            approvals: Approvals::default(),
             tool_quarantine: ToolQuarantine::default(),
             alerts: Alerts::default(),
             audit_logging: AuditLogging::default(),
@@ -195,17 +213,6 @@ impl Default for PiiDetection {
     }
 }
 
-impl Default for RiskAssessment {
-    fn default() -> Self {
-        Self {
-            enabled: true,
-            auto_flag_threshold: 70,
-            require_approval_threshold: 85,
-            block_on_critical: false,
-        }
-    }
-}
-
 impl Default for ToolQuarantine {
     fn default() -> Self {
         Self {
@@ -216,12 +223,11 @@ impl Default for ToolQuarantine {
     }
 }
 
-impl Default for Alerts {
+impl Default for Approvals {
     fn default() -> Self {
         Self {
-            exfiltration_detection: true,
-            pii_exposure: true,
-            webhook_url: None,
+            mode: ApprovalMode::default(),
+            timeout: Span::from_secs(300),
         }
     }
 }

@@ -215,6 +215,10 @@ pub(crate) fn as_text<S: serde::Serializer>(
     serializer.collect_str(name)
 }
 
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde hands over a reference"
+)]
 fn as_time<S: serde::Serializer>(at: &Wall, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(&at.rfc3339())
 }

@@ -14,14 +14,16 @@ pub(crate) fn flow_type(case: &Case<'_>) -> FlowType {
     let outside = case.outside();
     let stands_in = exposure::assumed(case).is_some() || unread::assumed(case);
     if read(Side::Inside) || stands_in {
-        match outside {
-            true => FlowType::InternalToExternal,
-            false => FlowType::InternalToInternal,
+        if outside {
+            FlowType::InternalToExternal
+        } else {
+            FlowType::InternalToInternal
         }
     } else if read(Side::Outside) {
-        match outside {
-            true => FlowType::ExternalToExternal,
-            false => FlowType::ExternalToInternal,
+        if outside {
+            FlowType::ExternalToExternal
+        } else {
+            FlowType::ExternalToInternal
         }
     } else {
         FlowType::None

@@ -4,7 +4,7 @@
 mod table;
 
 use mcpproxy_core::{
-    Action, Call, Enforcement, Facts, Finding, FlowType, Masked, RiskLevel, Tier, Verdict,
+    Action, Call, Enforcement, Facts, Finding, FlowType, Masked, Match, RiskLevel, Tier, Verdict,
 };
 use serde::Serialize;
 
@@ -64,6 +64,9 @@ pub struct Spoke {
     pub wants: Action,
     /// Why.
     pub reason: Masked,
+    /// The data that was recognized.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub evidence: Option<Box<Match>>,
     /// Whether it decided.
     pub decided: bool,
     /// Whether an override leaves it without a say.
@@ -110,6 +113,7 @@ fn line(tier: Tier, verdict: &Verdict) -> TierLine {
         rule: finding.rule,
         wants: finding.wants,
         reason: finding.reason.clone(),
+        evidence: finding.evidence.clone(),
         decided: verdict.decided_by == Some(at),
         silenced: is_silenced(finding, &verdict.findings),
     };
@@ -143,3 +147,6 @@ fn why(decider: Option<&Finding>, verdict: &Verdict) -> String {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -114,3 +114,6 @@ fn confidence(how: Likeness) -> u8 {
         Likeness::Tokens => 60,
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,6 +1,6 @@
 //! The words for values of `core` in sentences and tables.
 
-use mcpproxy_core::{Action, FlowType, RiskLevel, Source, Tier};
+use mcpproxy_core::{Action, FlowType, Likeness, RiskLevel, Source, Tier};
 
 pub(crate) fn action(action: Action) -> &'static str {
     match action {
@@ -54,5 +54,17 @@ pub(crate) fn level(level: RiskLevel) -> &'static str {
         RiskLevel::Medium => "medium",
         RiskLevel::High => "high",
         RiskLevel::Critical => "critical",
+    }
+}
+
+pub(crate) fn likeness(likeness: Likeness) -> &'static str {
+    match likeness {
+        Likeness::Exact => "exact",
+        Likeness::Field => "field",
+        Likeness::Normalized => "normalized",
+        Likeness::Fragment => "fragment",
+        Likeness::Encoded => "encoded",
+        Likeness::Pieces => "pieces",
+        Likeness::Tokens => "tokens",
     }
 }

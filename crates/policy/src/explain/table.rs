@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use mcpproxy_core::Enforcement;
+use mcpproxy_core::{Enforcement, Match};
 
 use super::{Explanation, Spoke, TierLine};
 use crate::risk::{Band, Point};
@@ -59,8 +59,26 @@ fn tier(f: &mut fmt::Formatter<'_>, line: &TierLine) -> fmt::Result {
         };
         let wants = words::action(*wants);
         writeln!(f, "  {name:<21} {wants:<5} {rule}: {reason}{mark}")?;
+        if let Some(evidence) = &spoke.evidence {
+            writeln!(f, "  {:<27} {}", "", shown(evidence))?;
+        }
     }
     Ok(())
+}
+
+/// Returns how data was recognized: likeness, undone encodings, origin, place, length, sample.
+fn shown(evidence: &Match) -> String {
+    let how = words::likeness(evidence.how);
+    let via = match evidence.via.join(", ") {
+        none if none.is_empty() => none,
+        chain => format!(" ({chain})"),
+    };
+    let origin = &evidence.origin;
+    let (upstream, tool) = (&origin.upstream, &origin.tool);
+    format!(
+        "{how}{via} of {upstream}:{tool} at {}, {} characters, {}",
+        evidence.place, evidence.shared, evidence.sample
+    )
 }
 
 fn point(f: &mut fmt::Formatter<'_>, one: &Point) -> fmt::Result {
