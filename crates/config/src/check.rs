@@ -12,6 +12,7 @@ use crate::config::Config;
 use crate::node::{Node, Place};
 use crate::path::{Path, Segment};
 use crate::report::Report;
+use crate::security::SecuritySettings;
 use crate::source::Texts;
 
 /// Adds everything that is wrong with a configuration whose keys and types are right.
@@ -30,6 +31,22 @@ pub(crate) fn check(config: &Config, root: &Node, texts: &Texts, report: &mut Re
     }
     checker.routing(config);
     checker.security(&config.security);
+}
+
+/// Adds what is wrong with a `security` section that stands in no configuration.
+pub(crate) fn check_security(
+    settings: &SecuritySettings,
+    root: &Node,
+    texts: &Texts,
+    report: &mut Report,
+) {
+    Checker {
+        root,
+        base: Path::default(),
+        texts,
+        report,
+    }
+    .security(settings);
 }
 
 /// Adds what a project's file made milder: `floor` is the configuration without it.

@@ -38,7 +38,7 @@ pub use self::fingerprint::Fingerprint;
 pub use self::load::{Loaded, check_upstream, data_dir, load, load_text};
 pub use self::notice::Notice;
 pub use self::origin::{Origin, Origins, Position};
-pub use self::scenario::{Expectation, Scenario, ScenarioServer, ScenarioStep, load_scenario};
+pub use self::scenario::read_scenario;
 pub use self::security::{
     AgentHooks, ApprovalMode, Approvals, AuditLogging, CustomPattern, FailureMode, HookKind,
     HookMethod, HookPhase, HookSettings, PatternSeverity, PiiDetection, PiiPattern,

@@ -5,10 +5,9 @@ mod files;
 use std::path::{Path as FilePath, PathBuf};
 
 use mcpproxy_upstream::settings::UpstreamSettings;
-use serde::de::DeserializeOwned;
 
 use self::files::Files;
-pub(crate) use self::files::text_of;
+pub(crate) use self::files::{text_of, too_large};
 use crate::check;
 use crate::config::Config;
 use crate::decode::decode;
@@ -85,22 +84,6 @@ pub fn load_text(sources: &Sources<'_>, file: &FilePath, text: &str) -> Result<L
         floor: None,
     };
     finish(sources, files, found)
-}
-
-/// Reads a text that is no configuration into a type of its own, as strictly as one.
-pub(crate) fn read_text<T: DeserializeOwned + Default>(
-    file: &FilePath,
-    text: &str,
-) -> Result<T, Problems> {
-    let nothing = |_: &str| None;
-    let mut files = Files::new(&nothing);
-    let node = files.text(file, text.to_owned());
-    let Files {
-        texts, mut report, ..
-    } = files;
-    let mut node = node.unwrap_or_else(Node::empty_map);
-    let value = decode(&mut node, &Path::default(), &[], &texts, &mut report);
-    report.finish().map(|()| value)
 }
 
 /// The files that were found.

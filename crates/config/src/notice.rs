@@ -10,18 +10,18 @@ use crate::source::Texts;
 /// Keys under `security` that do something; every other key that is given gets a notice.
 ///
 /// A section listed here with keys of its own is active only in those.
-const ACTIVE: [(&str, &[&str]); 3] = [
-    ("classification", &["server_overrides"]),
-    ("flow_policy", &["internal_to_external"]),
-    (
-        "flow_tracking",
-        &[
-            "enabled",
-            "hash_min_length",
-            "session_timeout_minutes",
-            "max_origins_per_session",
-        ],
-    ),
+const ACTIVE: [(&str, Option<&[&str]>); 11] = [
+    ("enabled", None),
+    ("mode", None),
+    ("classification", None),
+    ("flow_tracking", None),
+    ("flow_policy", None),
+    ("tool_policy", None),
+    ("detector", None),
+    ("risk_assessment", None),
+    ("exfiltration", None),
+    ("approvals", None),
+    ("alerts", Some(&["exfiltration_detection", "pii_exposure"])),
 ];
 
 /// Something that was given and does nothing in this version.
@@ -64,7 +64,8 @@ pub(crate) fn notices(root: &Node, texts: &Texts) -> Vec<Notice> {
         }
         match ACTIVE.iter().find(|(key, _)| *key == entry.key) {
             None => add(&path),
-            Some((_, active)) => {
+            Some((_, None)) => {}
+            Some((_, Some(active))) => {
                 let inactive = |key: &str| !active.contains(&key);
                 let keys = entry.node.entries().iter().map(|inner| inner.key.as_str());
                 keys.filter(|key| inactive(key))

@@ -1,9 +1,7 @@
 //! What is known about a call before it is judged: computed here, once.
 
-use mcpproxy_classify::{self as classify, Kind, Method, Sort, ToolClass, shell};
-use mcpproxy_core::{
-    Call, Contradiction, Destination, Facts, Masked, Reduced, Sink, Suspicious, Tick,
-};
+use mcpproxy_classify::{self as classify, Kind, Sort, ToolClass, shell};
+use mcpproxy_core::{Call, Destination, Facts, Reduced, Suspicious, Tick};
 use mcpproxy_detect::{Context, Direction, Report};
 use mcpproxy_flow::{Content, Whose};
 use mcpproxy_text as text;
@@ -16,9 +14,6 @@ use crate::ready::Ready;
 const MOST_ADDRESSES: usize = 64;
 /// Arguments that hold a command for a shell.
 const COMMANDS: [&str; 6] = ["command", "cmd", "shell", "bash", "script", "code"];
-/// Severity of a destination that the agent names wrongly, on the scale of the matrix of
-/// contradictions.
-const WRONG_DESTINATION: u8 = 60;
 
 /// The domain in which the data of a call is followed.
 pub(crate) fn whose(call: &Call) -> Whose {
@@ -48,7 +43,6 @@ impl Engine {
         let report = ready.detector.json(raw, context(call, Direction::Request));
         let arguments = arguments(raw);
         facts.operation = class.does.operation;
-        facts.contradictions = contradictions(call, &class);
         facts.suspicious = suspicious(arguments, ready);
         facts.sensitive = marks::sensitive(&report);
         if settings.flow_tracking.enabled {
@@ -97,34 +91,6 @@ fn arguments(raw: &str) -> &str {
     let inner = text::get(raw, &["params", "arguments"]);
     let inner = inner.or_else(|| text::get(raw, &["params"]));
     inner.map_or("{}", |(inner, _)| inner)
-}
-
-/// A destination that the agent calls internal although it is known to be outside, or the other
-/// way round.
-fn contradictions(call: &Call, class: &ToolClass) -> Vec<Contradiction> {
-    let Some(said) = call.declared.flow_destination_type.as_deref() else {
-        return Vec::new();
-    };
-    let is = class.as_sink();
-    // What is only guessed contradicts nobody.
-    let sure = class.class.method == Method::Config || class.class.confidence.as_percent() >= 80;
-    let wrong = match said {
-        "internal" => is == Sink::Outside,
-        "external" => is == Sink::Inside,
-        _ => false,
-    };
-    if !wrong || !sure {
-        return Vec::new();
-    }
-    let kind = match is {
-        Sink::Inside => "internal",
-        Sink::Outside | Sink::Assumed => "external",
-    };
-    let reason = format!("the agent calls the destination {said}, but it is {kind}");
-    vec![Contradiction {
-        severity: WRONG_DESTINATION,
-        reason: Masked::from_safe(reason),
-    }]
 }
 
 fn suspicious(arguments: &str, ready: &Ready) -> Vec<Suspicious> {

@@ -51,6 +51,9 @@ pub struct Step {
     /// The operation that the agent declared.
     #[serde(default)]
     pub operation: Option<Operation>,
+    /// How sensitive the agent said the data is.
+    #[serde(default)]
+    pub sensitivity: Option<Box<str>>,
     /// Why the agent sent data outside.
     #[serde(default)]
     pub flow_justification: Option<Box<str>>,
@@ -177,6 +180,7 @@ impl Replay {
             },
             declared: Declared {
                 operation: step.operation,
+                sensitivity: step.sensitivity.clone(),
                 flow_justification: step.flow_justification.clone(),
                 flow_destination_type: step.flow_destination_type.clone(),
                 ..Declared::default()

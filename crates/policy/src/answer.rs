@@ -46,17 +46,17 @@ pub fn answer(policy: &Policy, call: &Call, facts: &Facts, verdict: &Verdict) ->
 
 fn remedy(rule: &str, case: &Case<'_>) -> Option<&'static str> {
     Some(match rule {
-        "internal-to-external" if case.lacks_justification() => {
+        "internal_to_external" if case.lacks_justification() => {
             "Repeat the call with `flow_justification` saying why this data has to leave, or leave it out."
         }
-        "internal-to-external" => "Leave out what was read from the internal source.",
-        "sensitive-data-external" | "secret-external" => {
+        "internal_to_external" => "Leave out what was read from the internal source.",
+        "sensitive_data_external" | "secret_to_external" => {
             "Leave the sensitive value out; name where it is kept instead."
         }
-        "unread-external" => "Send the content in a form that can be read.",
-        "suspicious-endpoint" => "Use another destination.",
+        "unread_to_external" => "Send the content in a form that can be read.",
+        "suspicious_endpoint" => "Use another destination.",
         "contradiction" => "Use the tool variant and the declarations that fit what the call does.",
-        "operation" => "Ask the user to do this, or to allow it in the configuration.",
+        "tool_policy" => "Ask the user to do this, or to allow it in the configuration.",
         _ => return None,
     })
 }

@@ -14,6 +14,7 @@ pub mod risk;
 mod rules;
 #[cfg(test)]
 mod samples;
+pub mod scenario;
 pub mod settings;
 mod words;
 

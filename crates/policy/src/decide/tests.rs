@@ -5,6 +5,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::precedence::TIERS;
+use crate::risk::Band;
 use crate::samples::{call, inside, outside, read};
 use crate::settings::RiskAssessment;
 use Action::{Allow, Ask, Deny, Warn};
@@ -97,13 +98,13 @@ fn a_milder_tier_does_not_shield_from_a_stricter_one() {
 
 #[test]
 fn what_is_done_about_what_is_wanted() {
+    use Askable::{AgentPrompt, Elicit, InputRequired, Nobody};
+    use Enforcement::{Degraded, Enforced, Shadow};
     let check = |wants, mode, askable, expect: (Action, Enforcement)| {
         let verdict = verdict(&[(Tier::Flow, wants)], mode, askable);
         assert_eq!((verdict.action, verdict.enforced), expect);
         assert_eq!(verdict.wanted, wants);
     };
-    use Askable::{AgentPrompt, Elicit, InputRequired, Nobody};
-    use Enforcement::{Degraded, Enforced, Shadow};
     for askable in [Elicit, InputRequired, AgentPrompt] {
         check(Ask, Mode::Enforce, askable, (Ask, Enforced));
     }
@@ -192,6 +193,19 @@ fn a_score_acts_at_its_thresholds() {
         ..default()
     };
     check(off, 100, (Allow, 0));
+}
+
+#[test]
+fn bands_label_the_score() {
+    let check = |scores: std::ops::RangeInclusive<u8>, band| {
+        for score in scores {
+            assert_eq!(Band::of(score), band, "{score}");
+        }
+    };
+    check(0..=29, Band::Low);
+    check(30..=49, Band::Medium);
+    check(50..=69, Band::High);
+    check(70..=100, Band::Critical);
 }
 
 #[test]

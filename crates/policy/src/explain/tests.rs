@@ -25,7 +25,7 @@ fn a_leak() {
     assert_snapshot!(explanation, @"
     call       slack:post_message
     decision   deny
-    decided by sensitive-data-external. `deny` is the strictest, and sensitive flow is the strongest tier that wants it.
+    decided by sensitive_data_external. `deny` is the strictest, and sensitive flow is the strongest tier that wants it.
     flow       internal→external, risk critical: sensitive data leaves
 
     tiers, strongest first
@@ -36,14 +36,14 @@ fn a_leak() {
       access policy         -
       tool overrides        -
       contradiction         -
-      sensitive flow        deny  sensitive-data-external: Sensitive data (api_token) flowing from internal source (github) to external destination (slack). <- decides
+      sensitive flow        deny  sensitive_data_external: Sensitive data (api_token) flowing from internal source (github) to external destination (slack). <- decides
                                   exact of github:get_file at /text, 40 characters, gh…
       flow                  -
-      tool policy           deny  operation: The call destroys, and the policy for that is `deny`.
-      thresholds and risk   ask   risk-score: The risk score is 100, and `require_approval_threshold` is set to act on that.
+      tool policy           deny  tool_policy: The call destroys, and the policy for that is `deny`.
+      thresholds and risk   ask   risk_score: The risk score is 100, and `require_approval_threshold` is set to act on that.
 
     risk score 100 (critical)
-      100  sensitive-data-external: confidence 100% x severity 100% x flow 100%
+      100  sensitive_data_external: confidence 100% x severity 100% x flow 100%
     ");
 }
 
@@ -58,7 +58,7 @@ fn an_override() {
     assert_snapshot!(explanation, @"
     call       slack:post_message
     decision   warn
-    decided by tool-override. An override settles contradictions, flows and operations; nothing stronger wants more than `warn`.
+    decided by tool_override. An override settles contradictions, flows and operations; nothing stronger wants more than `warn`.
     flow       internal→external, risk critical: sensitive data leaves
 
     tiers, strongest first
@@ -67,16 +67,16 @@ fn an_override() {
       guards                -
       external hooks        -
       access policy         -
-      tool overrides        warn  tool-override: An override for `slack:post_message` applies. <- decides
+      tool overrides        warn  tool_override: An override for `slack:post_message` applies. <- decides
       contradiction         -
-      sensitive flow        deny  sensitive-data-external: Sensitive data (api_token) flowing from internal source (github) to external destination (slack). (silenced by the override)
+      sensitive flow        deny  sensitive_data_external: Sensitive data (api_token) flowing from internal source (github) to external destination (slack). (silenced by the override)
                                   exact of github:get_file at /text, 40 characters, gh…
       flow                  -
       tool policy           -
       thresholds and risk   -
 
     risk score 0 (low)
-        0  sensitive-data-external: confidence 100% x severity 100% x flow 100% (silenced)
+        0  sensitive_data_external: confidence 100% x severity 100% x flow 100% (silenced)
     ");
 }
 
@@ -91,7 +91,7 @@ fn a_question_that_nobody_can_be_asked() {
     assert_snapshot!(explanation, @"
     call       slack:post_message
     decision   ask, done as warn: there is nobody to ask
-    decided by internal-to-external. `ask` is the strictest, and flow is the strongest tier that wants it.
+    decided by internal_to_external. `ask` is the strictest, and flow is the strongest tier that wants it.
     flow       internal→external, risk medium: private data leaves that is not known to be sensitive
 
     tiers, strongest first
@@ -103,15 +103,15 @@ fn a_question_that_nobody_can_be_asked() {
       tool overrides        -
       contradiction         -
       sensitive flow        -
-      flow                  ask   internal-to-external: Data flowing from internal source (github) to external destination (slack). <- decides
+      flow                  ask   internal_to_external: Data flowing from internal source (github) to external destination (slack). <- decides
                                   exact of github:get_file at /text, 40 characters, gh…
       tool policy           -
-      thresholds and risk   warn  external-calls-per-minute: 20 calls went outside within a minute, more than 10.
-                            warn  risk-score: The risk score is 75, and `auto_flag_threshold` is set to act on that.
+      thresholds and risk   warn  rapid_external_sends: 20 calls went outside within a minute, more than 10.
+                            ask   risk_score: The risk score is 87, and `require_approval_threshold` is set to act on that.
 
-    risk score 75 (critical)
-       50  internal-to-external: confidence 100% x severity 50% x flow 100%
-       25  external-calls-per-minute: confidence 100% x severity 50% x behavioral 50%
+    risk score 87 (critical)
+       50  internal_to_external: confidence 100% x severity 50% x flow 100%
+       37  rapid_external_sends: confidence 100% x severity 75% x behavioral 50%
     ");
 }
 
@@ -149,7 +149,7 @@ fn the_explanation_is_data_too() {
     });
     let value = serde_json::to_value(&explanation).unwrap();
     assert_eq!(value["decision"], "ask");
-    assert_eq!(value["decided_by"], "internal-to-external");
+    assert_eq!(value["decided_by"], "internal_to_external");
     assert_eq!(value["tiers"].as_array().unwrap().len(), 11);
     assert_eq!(value["tiers"][8]["tier"], "flow");
     assert_eq!(value["tiers"][8]["findings"][0]["decided"], true);

@@ -15,6 +15,6 @@ pub(super) fn judge(case: &Case<'_>) -> Vec<Finding> {
     vec![Finding {
         source: Source::Behavioral,
         threat: Threat::AnomalousBehavior,
-        ..finding("after-denials", Tier::Flow, Action::Ask, reason)
+        ..finding("after_denials", Tier::Flow, Action::Ask, reason)
     }]
 }

@@ -14,7 +14,7 @@ pub(super) fn judge(case: &Case<'_>) -> Vec<Finding> {
             let reason = format!("Data is sent to a suspicious endpoint ({host}).");
             Finding {
                 severity: Severity::Critical,
-                ..finding("suspicious-endpoint", Tier::Endpoint, Action::Deny, reason)
+                ..finding("suspicious_endpoint", Tier::Endpoint, Action::Deny, reason)
             }
         } else {
             // Nobody forbade it, so it may only tighten what comes out.
@@ -22,7 +22,7 @@ pub(super) fn judge(case: &Case<'_>) -> Vec<Finding> {
                 format!("Data is sent to an address that is known to collect it ({host}).");
             Finding {
                 confidence: 80,
-                ..finding("likely-collector", Tier::Risk, Action::Warn, reason)
+                ..finding("likely_collector", Tier::Risk, Action::Warn, reason)
             }
         };
         Finding {

@@ -41,7 +41,7 @@ fn secret(case: &Case<'_>) -> Option<Finding> {
         let warn = is_sure(one) || case.facts.flow.taint.private;
         (if warn { Action::Warn } else { Action::Allow }, reason)
     };
-    let start = finding("secret-external", Tier::SensitiveFlow, wants, reason);
+    let start = finding("secret_to_external", Tier::SensitiveFlow, wants, reason);
     Some(about(one, start))
 }
 
@@ -53,7 +53,7 @@ fn personal(case: &Case<'_>) -> Option<Finding> {
     let reason = format!("Personal data ({word}) is sent to {to}.");
     Some(about(
         one,
-        finding("pii-external", Tier::Risk, wants, reason),
+        finding("pii_to_external", Tier::Risk, wants, reason),
     ))
 }
 

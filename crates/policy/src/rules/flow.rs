@@ -37,6 +37,6 @@ pub(super) fn judge(case: &Case<'_>) -> Vec<Finding> {
         confidence: confidence(one.how),
         place: Some(one.place.clone()),
         evidence: Some(Box::new(one.clone())),
-        ..finding("internal-to-external", Tier::Flow, wants, reason)
+        ..finding("internal_to_external", Tier::Flow, wants, reason)
     }]
 }

@@ -27,6 +27,6 @@ pub(super) fn judge(case: &Case<'_>) -> Vec<Finding> {
         source: Source::Operator,
         severity: Severity::Info,
         threat: Threat::UnauthorizedAccess,
-        ..finding("operation", Tier::Operation, wants, reason)
+        ..finding("tool_policy", Tier::Operation, wants, reason)
     }]
 }

@@ -22,7 +22,7 @@ pub(super) fn judge(case: &Case<'_>) -> Vec<Finding> {
             source: Source::Operator,
             severity: Severity::Info,
             threat: Threat::UnauthorizedAccess,
-            ..finding("tool-override", Tier::Override, *action, reason)
+            ..finding("tool_override", Tier::Override, *action, reason)
         });
     }
     found

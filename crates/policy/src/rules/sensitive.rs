@@ -37,7 +37,7 @@ pub(super) fn judge(case: &Case<'_>) -> Vec<Finding> {
             place: Some(one.place.clone()),
             evidence: Some(Box::new(one.clone())),
             ..finding(
-                "sensitive-data-external",
+                "sensitive_data_external",
                 Tier::SensitiveFlow,
                 wants,
                 reason,

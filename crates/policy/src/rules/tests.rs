@@ -100,17 +100,17 @@ fn the_sentence_of_the_specification() {
 
 #[test]
 fn sensitive_data_external_is_heeded() {
-    check(&leak(), (Deny, "sensitive-data-external"));
+    check(&leak(), (Deny, "sensitive_data_external"));
     check(
         &leak().policy(|policy| policy.flow.sensitive_data_external = Ask),
-        (Ask, "sensitive-data-external"),
+        (Ask, "sensitive_data_external"),
     );
     // The score is critical whatever the policy for the flow says.
     let warned = leak().policy(|policy| policy.flow.sensitive_data_external = Warn);
-    check(&warned, (Ask, "risk-score"));
+    check(&warned, (Ask, "risk_score"));
     check(
         &warned.policy(|policy| policy.risk.enabled = false),
-        (Warn, "sensitive-data-external"),
+        (Warn, "sensitive_data_external"),
     );
     check(&flow(inside(), Weight::Sensitive), (Allow, ""));
 }
@@ -128,16 +128,16 @@ fn each_kind_of_sensitive_data_is_reported_once() {
     });
     let verdict = twice.verdict();
     let of_rule = |rule| verdict.findings.iter().filter(move |one| one.rule == rule);
-    assert_eq!(of_rule("sensitive-data-external").count(), 2);
+    assert_eq!(of_rule("sensitive_data_external").count(), 2);
 }
 
 #[test]
 fn internal_to_external_is_heeded() {
-    check(&summary(), (Ask, "internal-to-external"));
+    check(&summary(), (Ask, "internal_to_external"));
     for action in [Warn, Deny] {
         check(
             &summary().policy(|policy| policy.flow.internal_to_external = action),
-            (action, "internal-to-external"),
+            (action, "internal_to_external"),
         );
     }
     check(
@@ -183,10 +183,10 @@ fn every_flow_has_its_type_and_its_risk() {
 fn a_destination_that_nobody_knows_is_outside_at_medium_risk() {
     let to_unknown = |weight| flow(facts(Sink::Assumed, "unknown"), weight);
     let again = to_unknown(Weight::Notable).facts(|facts| facts.history.unjustified = true);
-    check(&again, (Ask, "internal-to-external"));
+    check(&again, (Ask, "internal_to_external"));
     check_risk(&again, (FlowType::InternalToExternal, RiskLevel::Medium));
     let leak = to_unknown(Weight::Sensitive);
-    check(&leak, (Deny, "sensitive-data-external"));
+    check(&leak, (Deny, "sensitive_data_external"));
     check_risk(&leak, (FlowType::InternalToExternal, RiskLevel::Critical));
     assert_eq!(
         leak.verdict().reason(),
@@ -230,16 +230,16 @@ fn suspicious_endpoints_are_denied_and_lookalikes_warned_of() {
             });
         })
     };
-    check(&named(true), (Deny, "suspicious-endpoint"));
-    check(&named(false), (Warn, "likely-collector"));
+    check(&named(true), (Deny, "suspicious_endpoint"));
+    check(&named(false), (Warn, "likely_collector"));
     let allowed = |listed| {
         named(listed).policy(|policy| {
             let overrides = &mut policy.flow.tool_overrides;
             overrides.insert("post_message".to_owned(), Allow);
         })
     };
-    check(&allowed(true), (Deny, "suspicious-endpoint"));
-    check(&allowed(false), (Warn, "likely-collector"));
+    check(&allowed(true), (Deny, "suspicious_endpoint"));
+    check(&allowed(false), (Warn, "likely_collector"));
 }
 
 #[test]
@@ -278,7 +278,7 @@ fn of_two_overrides_the_stricter_wins() {
         overrides.insert("post_message".to_owned(), Allow);
         overrides.insert("slack:post_message".to_owned(), Ask);
     });
-    check(&both, (Ask, "tool-override"));
+    check(&both, (Ask, "tool_override"));
 }
 
 fn contradicted(severity: u8) -> Scene {
@@ -342,21 +342,21 @@ fn a_secret_of_unknown_origin() {
     };
     let clean = Taint::default();
     let sure = |taint| typed(Nature::Secret, Severity::Critical, 95, taint);
-    check(&sure(PRIVATE), (Deny, "secret-external"));
+    check(&sure(PRIVATE), (Deny, "secret_to_external"));
     check_risk(
         &sure(PRIVATE),
         (FlowType::InternalToExternal, RiskLevel::Critical),
     );
-    check(&sure(clean), (Warn, "secret-external"));
+    check(&sure(clean), (Warn, "secret_to_external"));
     check_risk(&sure(clean), (FlowType::None, RiskLevel::None));
     let guess = |taint| typed(Nature::Secret, Severity::Medium, 40, taint);
-    check(&guess(PRIVATE), (Warn, "secret-external"));
+    check(&guess(PRIVATE), (Warn, "secret_to_external"));
     check(&guess(clean), (Allow, ""));
     let inside = sure(PRIVATE).facts(|facts| facts.destination = self::inside().destination);
     check(&inside, (Allow, ""));
     check(
         &sure(PRIVATE).policy(|policy| policy.flow.sensitive_data_external = Ask),
-        (Ask, "secret-external"),
+        (Ask, "secret_to_external"),
     );
     // What came from outside may go outside.
     let known = sure(PRIVATE).facts(|facts| {
@@ -375,7 +375,7 @@ fn personal_data_of_unknown_origin() {
             .facts(|facts| facts.sensitive.push(value(Nature::Personal, severity, 90)))
     };
     check(&sent(Severity::Medium), (Allow, ""));
-    check(&sent(Severity::Critical), (Warn, "pii-external"));
+    check(&sent(Severity::Critical), (Warn, "pii_to_external"));
     let quiet = |policy: &mut Policy| policy.alerts.pii_exposure = false;
     check(&sent(Severity::High).policy(quiet), (Allow, ""));
 }
@@ -391,7 +391,7 @@ fn what_cannot_be_read_is_asked_about() {
             });
         })
     };
-    check(&blob(PRIVATE), (Ask, "unread-external"));
+    check(&blob(PRIVATE), (Ask, "unread_to_external"));
     check_risk(
         &blob(PRIVATE),
         (FlowType::InternalToExternal, RiskLevel::Medium),
@@ -400,18 +400,21 @@ fn what_cannot_be_read_is_asked_about() {
     let policy = |action| move |policy: &mut Policy| policy.flow.internal_to_external = action;
     check(
         &blob(PRIVATE).policy(policy(Allow)),
-        (Ask, "unread-external"),
+        (Ask, "unread_to_external"),
     );
     check(
         &blob(PRIVATE).policy(policy(Deny)),
-        (Deny, "unread-external"),
+        (Deny, "unread_to_external"),
     );
     let reduced = |how, facts: Facts| Scene::new(facts).facts(|facts| facts.flow.reduced.push(how));
     check(
         &reduced(Reduced::Decoding, outside()),
-        (Ask, "unread-external"),
+        (Ask, "unread_to_external"),
     );
-    check(&reduced(Reduced::Size, outside()), (Ask, "unread-external"));
+    check(
+        &reduced(Reduced::Size, outside()),
+        (Ask, "unread_to_external"),
+    );
     check(&reduced(Reduced::Size, inside()), (Allow, ""));
     let evicted = reduced(Reduced::Evicted, outside());
     check(&evicted, (Allow, ""));
@@ -443,12 +446,12 @@ fn the_lethal_trifecta_is_spoken_of_at_its_moment() {
     ] {
         check(
             &at(outside(), two, read, wanted),
-            (action, "lethal-trifecta"),
+            (action, "lethal_trifecta"),
         );
     }
     let logged = at(outside(), two, read, Trifecta::Log);
     check(&logged, (Allow, ""));
-    assert_eq!(logged.verdict().findings[0].rule, "lethal-trifecta");
+    assert_eq!(logged.verdict().findings[0].rule, "lethal_trifecta");
     // The third leg may be the private data, or the way outside.
     let strange = Taint {
         private: false,
@@ -456,7 +459,7 @@ fn the_lethal_trifecta_is_spoken_of_at_its_moment() {
     };
     check(
         &at(inside(), strange, read, Trifecta::Ask),
-        (Ask, "lethal-trifecta"),
+        (Ask, "lethal_trifecta"),
     );
     let no_way_out = Taint {
         outside: false,
@@ -464,13 +467,13 @@ fn the_lethal_trifecta_is_spoken_of_at_its_moment() {
     };
     check(
         &at(outside(), no_way_out, Operation::Write, Trifecta::Ask),
-        (Ask, "lethal-trifecta"),
+        (Ask, "lethal_trifecta"),
     );
     // Once it was asked about, it is not asked about again; nothing leaves where it is denied.
     check(&at(outside(), all, read, Trifecta::Ask), (Allow, ""));
     check(
         &at(outside(), all, read, Trifecta::Deny),
-        (Deny, "lethal-trifecta"),
+        (Deny, "lethal_trifecta"),
     );
     check(&at(inside(), two, read, Trifecta::Deny), (Allow, ""));
 }
@@ -489,21 +492,21 @@ fn tool_policy_goes_by_the_worst_that_is_known() {
     );
     check(&of(read, None), (Allow, ""));
     check(&of(write, None), (Allow, ""));
-    check(&of(destroy, None), (Deny, "operation"));
-    check(&of(destroy, read), (Deny, "operation"));
-    check(&of(read, destroy), (Deny, "operation"));
+    check(&of(destroy, None), (Deny, "tool_policy"));
+    check(&of(destroy, read), (Deny, "tool_policy"));
+    check(&of(read, destroy), (Deny, "tool_policy"));
     let strict = |known: Option<Operation>, change: fn(&mut Policy)| of(known, None).policy(change);
     check(
         &strict(read, |policy| policy.tools.read = Warn),
-        (Warn, "operation"),
+        (Warn, "tool_policy"),
     );
     check(
         &strict(write, |policy| policy.tools.write = Ask),
-        (Ask, "operation"),
+        (Ask, "tool_policy"),
     );
     check(
         &strict(None, |policy| policy.tools.write = Ask),
-        (Ask, "operation"),
+        (Ask, "tool_policy"),
     );
     check(
         &strict(destroy, |policy| policy.tools.destructive = Allow),
@@ -520,9 +523,9 @@ fn thresholds_alarm_and_block_only_where_configured() {
     let calls = || busy(|facts| facts.recent.outside_calls = 11);
     let sends = || busy(|facts| facts.recent.personal_sends = 4);
     let bytes = || busy(|facts| facts.recent.outside_bytes = 1_048_577);
-    check(&calls(), (Warn, "external-calls-per-minute"));
-    check(&sends(), (Warn, "pii-external-sends"));
-    check(&bytes(), (Warn, "data-volume"));
+    check(&calls(), (Warn, "rapid_external_sends"));
+    check(&sends(), (Warn, "pii_external_sends"));
+    check(&bytes(), (Warn, "data_volume"));
     for scene in [
         busy(|facts| facts.recent.outside_calls = 10),
         busy(|facts| facts.recent.personal_sends = 3),
@@ -539,7 +542,7 @@ fn thresholds_alarm_and_block_only_where_configured() {
     }
     check(
         &calls().policy(|policy| policy.exfiltration.action = Deny),
-        (Deny, "external-calls-per-minute"),
+        (Deny, "rapid_external_sends"),
     );
     let window = bytes().policy(|policy| policy.exfiltration.window_minutes = 7);
     assert!(window.verdict().reason().unwrap().contains("7 minutes"));
@@ -550,7 +553,7 @@ fn denials_do_not_teach() {
     let after = |denials, scene: Scene| scene.facts(|facts| facts.history.denials = denials);
     let plain = |denials| after(denials, Scene::new(outside()));
     check(&plain(2), (Allow, ""));
-    check(&plain(3), (Ask, "after-denials"));
+    check(&plain(3), (Ask, "after_denials"));
     check(
         &plain(3).facts(|facts| facts.operation = Some(Operation::Read)),
         (Allow, ""),
@@ -578,11 +581,11 @@ fn denials_do_not_teach() {
 
 #[test]
 fn log_level_is_heeded() {
+    use DecisionLevel::{Debug, Error, Info, Warn};
     let check = |scene: Scene, level, expect| {
         let scene = scene.policy(|policy| policy.tools.log_level = level);
         assert_eq!(scene.policy.logged_at(&scene.verdict()), expect);
     };
-    use DecisionLevel::{Debug, Error, Info, Warn};
     check(leak(), Error, Some(Error));
     check(summary(), Error, None);
     check(summary(), Warn, Some(Warn));

@@ -1,7 +1,7 @@
 //! How much a session sends outside within a while. Past a threshold there is an alarm; a call is
 //! held up only where the configuration says so.
 
-use mcpproxy_core::{Action, Finding, Source, Threat, Tier};
+use mcpproxy_core::{Action, Finding, Severity, Source, Threat, Tier};
 
 use super::{Case, finding};
 
@@ -23,7 +23,7 @@ pub(super) fn judge(case: &Case<'_>) -> Vec<Finding> {
         );
         found.push(Finding {
             threat: Threat::RateLimitExceeded,
-            ..alarm("external-calls-per-minute", limits.action, reason)
+            ..alarm("rapid_external_sends", limits.action, reason)
         });
     }
     if alerts.pii_exposure && recent.personal_sends > limits.max_pii_external_sends {
@@ -31,14 +31,14 @@ pub(super) fn judge(case: &Case<'_>) -> Vec<Finding> {
             "{} calls took personal data outside within {minutes} minutes, more than {}.",
             recent.personal_sends, limits.max_pii_external_sends
         );
-        found.push(alarm("pii-external-sends", limits.action, reason));
+        found.push(alarm("pii_external_sends", limits.action, reason));
     }
     if alerts.exfiltration_detection && recent.outside_bytes > limits.max_data_volume_bytes {
         let reason = format!(
             "{} bytes went outside within {minutes} minutes, more than {}.",
             recent.outside_bytes, limits.max_data_volume_bytes
         );
-        found.push(alarm("data-volume", limits.action, reason));
+        found.push(alarm("data_volume", limits.action, reason));
     }
     found
 }
@@ -46,6 +46,7 @@ pub(super) fn judge(case: &Case<'_>) -> Vec<Finding> {
 fn alarm(rule: &'static str, wants: Action, reason: String) -> Finding {
     Finding {
         source: Source::Behavioral,
+        severity: Severity::High,
         ..finding(rule, Tier::Risk, wants, reason)
     }
 }

@@ -20,7 +20,7 @@ pub(super) fn judge(case: &Case<'_>) -> Vec<Finding> {
         source: Source::Behavioral,
         severity: Severity::Medium,
         threat: Threat::PromptInjection,
-        ..finding("lethal-trifecta", Tier::Flow, wants, reason)
+        ..finding("lethal_trifecta", Tier::Flow, wants, reason)
     }]
 }
 

@@ -31,7 +31,7 @@ fn opaque(case: &Case<'_>) -> Option<Finding> {
     Some(Finding {
         confidence: 60,
         place: Some(one.place.clone()),
-        ..finding("unread-external", Tier::Flow, at_least_ask(case), reason)
+        ..finding("unread_to_external", Tier::Flow, at_least_ask(case), reason)
     })
 }
 
@@ -46,7 +46,7 @@ fn skipped(case: &Case<'_>) -> Option<Finding> {
     let reason = format!("Data {what} flowing to {}.", case.destination());
     Some(Finding {
         confidence: 60,
-        ..finding("unread-external", Tier::Flow, at_least_ask(case), reason)
+        ..finding("unread_to_external", Tier::Flow, at_least_ask(case), reason)
     })
 }
 
@@ -62,7 +62,7 @@ fn weakened(case: &Case<'_>) -> Option<Finding> {
     Some(Finding {
         source: Source::Behavioral,
         severity: Severity::Info,
-        ..finding("reduced-look", Tier::Flow, Action::Allow, reason)
+        ..finding("reduced_look", Tier::Flow, Action::Allow, reason)
     })
 }
 

@@ -1,20 +1,23 @@
 //! `policy test`: scenario files, and whether the policy comes to the verdicts that they expect.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use anyhow::{Context as _, Result};
-use mcpproxy_config::{Expectation, Scenario, ScenarioStep, load_scenario};
-use mcpproxy_core::{Askable, ToolName, UpstreamId, Verdict};
+use mcpproxy_classify::Kind;
+use mcpproxy_config::{SecuritySettings, read_scenario};
+use mcpproxy_core::{Askable, ToolName, UpstreamId};
 use mcpproxy_engine::replay::{Replay, Session, Step};
 use mcpproxy_engine::{Described, EngineSettings, Profile};
+use mcpproxy_policy::scenario::{ClassName, Scenario, Step as ScenarioStep};
 use serde_json::value::RawValue;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::block_on;
 use crate::args::{Format, Global};
 use crate::exit::{Exit, bad_input};
 use crate::output;
+
+type Plan = Scenario<SecuritySettings>;
 
 /// Plays every scenario and prints what came out otherwise than expected.
 pub(crate) fn run(global: &Global, files: &[PathBuf]) -> Result<Exit> {
@@ -22,7 +25,7 @@ pub(crate) fn run(global: &Global, files: &[PathBuf]) -> Result<Exit> {
     let mut rows = Vec::new();
     for file in files {
         let text = super::read(file)?;
-        let scenario = load_scenario(file, &text);
+        let scenario = read_scenario(file, &text);
         let scenario = scenario.map_err(|problems| bad_input(problems.to_string(), None))?;
         let wrong = play(&scenario)?;
         played += 1;
@@ -43,7 +46,7 @@ pub(crate) fn run(global: &Global, files: &[PathBuf]) -> Result<Exit> {
     })
 }
 
-fn tell(file: &Path, scenario: &Scenario, wrong: &[String]) -> Result<()> {
+fn tell(file: &Path, scenario: &Plan, wrong: &[String]) -> Result<()> {
     let mark = if wrong.is_empty() { "ok" } else { "FAILED" };
     output::line(&format!("{mark:6}  {}  {}", file.display(), scenario.name))?;
     wrong
@@ -51,7 +54,7 @@ fn tell(file: &Path, scenario: &Scenario, wrong: &[String]) -> Result<()> {
         .try_for_each(|line| output::line(&format!("        {line}")))
 }
 
-fn shown(file: &Path, scenario: &Scenario, wrong: &[String]) -> Value {
+fn shown(file: &Path, scenario: &Plan, wrong: &[String]) -> Value {
     json!({
         "file": file.display().to_string(),
         "name": scenario.name,
@@ -60,51 +63,62 @@ fn shown(file: &Path, scenario: &Scenario, wrong: &[String]) -> Value {
     })
 }
 
-/// Plays a scenario and returns what came out otherwise than expected.
-fn play(scenario: &Scenario) -> Result<Vec<String>> {
-    let security = &scenario.security;
+/// Plays a scenario, as if nobody could be asked, and returns what came out otherwise than
+/// expected.
+fn play(scenario: &Plan) -> Result<Vec<String>> {
+    let replay = Replay::new(settings(scenario), Askable::Nobody);
+    let replay = replay.map_err(|fault| bad_input(fault.to_string(), None))?;
+    for upstream in &scenario.upstreams {
+        let listed = upstream.tools.iter().map(described).collect();
+        let name = UpstreamId::new(upstream.name.as_str());
+        replay.engine().learn(&name, Profile::default(), listed);
+    }
+    let calls = scenario.steps.iter().map(step).collect::<Result<_>>()?;
+    let session = Session {
+        id: scenario.name.clone(),
+        calls,
+    };
+    let verdicts = block_on(replay.run(&session))??;
+    let mut wrong = Vec::new();
+    for (at, (step, verdict)) in scenario.steps.iter().zip(&verdicts).enumerate() {
+        let differences = step.expect.compare(verdict);
+        let place = format!("step {} ({})", at + 1, step.call);
+        wrong.extend(differences.iter().map(|one| format!("{place}: {one}")));
+    }
+    Ok(wrong)
+}
+
+fn settings(scenario: &Plan) -> EngineSettings {
+    let security = &scenario.config;
     let mut classification = security.classification.clone();
-    for (name, server) in &scenario.servers {
-        if let Some(class) = server.class {
-            classification.server_overrides.insert(name.clone(), class);
+    for upstream in &scenario.upstreams {
+        if let Some(class) = upstream.class {
+            let kind = match class {
+                ClassName::Internal => Kind::Internal,
+                ClassName::External => Kind::External,
+                ClassName::Hybrid => Kind::Hybrid,
+                ClassName::Unknown => Kind::Unknown,
+            };
+            classification
+                .server_overrides
+                .insert(upstream.name.clone(), kind);
         }
     }
-    let settings = EngineSettings {
+    EngineSettings {
         enabled: security.enabled,
         classification,
         policy: security.policy(),
         detector: security.detector.clone(),
         flow_tracking: security.flow_tracking.clone(),
         ..EngineSettings::default()
-    };
-    let askable = match scenario.askable {
-        true => Askable::AgentPrompt,
-        false => Askable::Nobody,
-    };
-    let replay = Replay::new(settings, askable);
-    let replay = replay.map_err(|fault| bad_input(fault.to_string(), None))?;
-    for (name, server) in &scenario.servers {
-        let listed = server.tools.iter().map(described).collect();
-        let upstream = UpstreamId::new(name.as_str());
-        replay.engine().learn(&upstream, Profile::default(), listed);
     }
-    let steps = scenario.steps.iter().map(step).collect::<Result<_>>()?;
-    let session = Session {
-        id: scenario.name.clone(),
-        calls: steps,
-    };
-    let verdicts = block_on(replay.run(&session))??;
-    let judged = scenario.steps.iter().zip(&verdicts).enumerate();
-    Ok(judged
-        .flat_map(|(at, (step, verdict))| differences(at + 1, step, verdict))
-        .collect())
 }
 
-fn described(descriptor: &Value) -> Described {
+fn described(descriptor: &Map<String, Value>) -> Described {
     let name = descriptor.get("name").and_then(Value::as_str);
     Described {
         name: ToolName::new(name.unwrap_or_default()),
-        descriptor: descriptor.to_string().into(),
+        descriptor: Value::Object(descriptor.clone()).to_string().into(),
     }
 }
 
@@ -113,69 +127,23 @@ fn step(step: &ScenarioStep) -> Result<Step> {
         let raw = RawValue::from_string(value.to_string());
         raw.context("a value cannot be written as JSON")
     };
-    let args = match &step.args {
-        Value::Null => None,
-        args => Some(raw(args)?),
+    let call = step
+        .call
+        .split_once("__")
+        .filter(|_| !step.call.contains(':'));
+    let (server, tool) = match call {
+        Some((server, tool)) => (Some(server.to_owned()), tool.to_owned()),
+        None => (None, step.call.clone()),
     };
     Ok(Step {
-        server: Some(step.server.clone()),
-        tool: step.tool.clone(),
-        args,
-        result: Some(raw(&step.result)?),
-        operation: step.operation,
+        server,
+        tool,
+        args: Some(raw(&Value::Object(step.args.clone()))?),
+        result: step.result.as_ref().map(raw).transpose()?,
+        operation: step.operation.map(Into::into),
+        sensitivity: step.intent_data_sensitivity.as_deref().map(Into::into),
         flow_justification: step.flow_justification.as_deref().map(Into::into),
         flow_destination_type: step.flow_destination_type.as_deref().map(Into::into),
-        at_ms: step.at_ms,
+        at_ms: None,
     })
-}
-
-/// Says what a verdict has otherwise than expected.
-fn differences(number: usize, step: &ScenarioStep, verdict: &Arc<Verdict>) -> Vec<String> {
-    let Expectation {
-        decision,
-        effective,
-        risk_level,
-        flow_type,
-        evidence,
-        reason,
-    } = &step.expect;
-    let mut wrong = Vec::new();
-    let mut compare = |what: &str, wanted: Option<Value>, found: Value| {
-        if let Some(wanted) = wanted.filter(|wanted| *wanted != found) {
-            let (server, tool) = (&step.server, &step.tool);
-            wrong.push(format!(
-                "step {number} ({server}:{tool}): {what} is {found}, expected {wanted}"
-            ));
-        }
-    };
-    compare(
-        "decision",
-        decision.map(|it| json!(it)),
-        json!(verdict.wanted),
-    );
-    compare(
-        "effective",
-        effective.map(|it| json!(it)),
-        json!(verdict.action),
-    );
-    let level = json!(verdict.risk.level);
-    compare("risk_level", risk_level.map(|it| json!(it)), level);
-    compare(
-        "flow_type",
-        flow_type.map(|it| json!(it)),
-        json!(verdict.flow),
-    );
-    let seen = verdict
-        .findings
-        .iter()
-        .filter_map(|one| one.evidence.as_ref());
-    let mut seen = seen.map(|matched| matched.how);
-    let found = evidence.and_then(|wanted| seen.find(|how| *how == wanted));
-    compare("evidence", evidence.map(|it| json!(it)), json!(found));
-    let said = verdict.reason().unwrap_or_default();
-    let missing = reason
-        .as_ref()
-        .filter(|words| !said.contains(words.as_str()));
-    compare("reason", missing.map(|it| json!(it)), json!(said));
-    wrong
 }
