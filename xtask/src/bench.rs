@@ -64,6 +64,8 @@ enum Bench {
         #[arg(long)]
         quick: bool,
     },
+    /// Readings and sendings through the flow tracker, with few and many origins
+    Flow,
     /// Calls over standard input and output: direct, through a bare relay and `mcpproxy stdio`
     Stdio {
         /// A few calls, to see that it works
@@ -101,6 +103,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
         }
         Bench::Detect { word } => crate_bench("detect", word.as_deref()),
         Bench::Store { quick } => crate_bench("store", quick.then_some("--quick")),
+        Bench::Flow => crate_bench("flow", None),
         Bench::Stdio { quick, json } => {
             let calls = if *quick { 2_000 } else { 20_000 };
             stdio::run(&build()?, calls, json.as_deref())

@@ -41,6 +41,9 @@ impl fmt::Debug for Marked<'_> {
     }
 }
 
+/// Stands for no leaf but the content itself.
+pub(crate) const WHOLE: u32 = u32::MAX;
+
 /// How deep JSON inside strings of JSON is read.
 const NESTED: u32 = 3;
 

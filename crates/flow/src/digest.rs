@@ -6,7 +6,7 @@ use std::collections::{HashMap, VecDeque};
 use mcpproxy_core::{Id128, Likeness};
 use sha2::{Digest as _, Sha256};
 
-use crate::content::Part;
+use crate::content::{Part, WHOLE};
 
 /// Hashes that a scope holds; the oldest go first.
 const MOST: usize = 1 << 14;
@@ -54,7 +54,7 @@ pub(crate) fn digests(whole: &str, parts: &[Part<'_>], least: usize, bytes: usiz
     let long = |text: &str| text.len() >= least && text.chars().take(least).count() >= least;
     let single = matches!(parts, [part] if part.text == whole);
     if long(whole) && !single {
-        add(whole, Likeness::Exact, 0);
+        add(whole, Likeness::Exact, WHOLE);
     }
     for part in parts.iter().filter(|part| long(&part.text)) {
         let how = if single {

@@ -36,7 +36,15 @@ pub(crate) fn weigh(json: &str, hits: Hits, taint: Taint, cut: bool) -> FlowEvid
             matches.push(digest(hit));
         }
     }
-    matches.extend(hits.tokens.into_iter().map(tokens));
+    for (one, leaf) in hits.tokens.into_iter().map(tokens) {
+        // Tokens of text that is shared anyway say nothing more.
+        let known = |(other, _): &(Match, u32)| {
+            other.origin.call == one.origin.call && other.weight >= one.weight
+        };
+        if !matches.iter().any(known) {
+            matches.push((one, leaf));
+        }
+    }
     matches.sort_by_key(|(one, _)| {
         let outside = one.origin.side == Side::Outside;
         (

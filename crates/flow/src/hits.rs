@@ -1,11 +1,11 @@
 //! The comparison: what of a sending is known, and from which origin. What it weighs is for
 //! `evidence`.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use mcpproxy_core::{DataOrigin, Label, Likeness, Masked, SessionKey, Side};
 
-use crate::roll::roll;
+use crate::roll::{SPARE, roll};
 use crate::secret::{Bits, GRAM as SECRET, short};
 use crate::sending::Sending;
 use crate::state::{Errand, State, place_salt};
@@ -109,7 +109,8 @@ pub(crate) fn compare(
     };
     hits.cut = tails.cut;
     let streams = || sending.streams.iter().chain(&tails.streams);
-    texts(state, &salts, streams(), &mut hits);
+    let pointers = pointers(state, &salts, sending);
+    texts(state, &salts, &pointers, streams(), &mut hits);
     secrets(state, sending, streams(), &mut hits);
     digests(state, &salts, sending, &mut hits);
     tokens(state, errand, &salts, sending, &mut hits);
@@ -153,9 +154,25 @@ struct Best<'a> {
     end: u32,
 }
 
+/// Returns the windows of links and names that were read as such.
+fn pointers(state: &State, salts: &[u64], sending: &Sending) -> HashSet<u64> {
+    let alive = |seq| state.origins.is_alive(seq);
+    let mut tags = HashSet::new();
+    for (hash, symbols) in &sending.pointers {
+        let narrow = |salt: &u64| state.typed.get(hash ^ salt, alive).is_some();
+        if state.typed.get(*hash, alive).is_some() || salts.iter().any(narrow) {
+            roll::<GRAM>(symbols, |hash| {
+                tags.insert(hash >> SPARE);
+            });
+        }
+    }
+    tags
+}
+
 fn texts<'a>(
     state: &State,
     salts: &[u64],
+    pointers: &HashSet<u64>,
     streams: impl Iterator<Item = &'a Stream>,
     hits: &mut Hits,
 ) {
@@ -170,7 +187,7 @@ fn texts<'a>(
             let public = salts
                 .iter()
                 .find_map(|salt| state.outside.get(gram.tag ^ salt, alive));
-            if let Some(seen) = public.or(inside) {
+            if let Some(seen) = public.or(inside).filter(|_| !pointers.contains(&gram.tag)) {
                 extend(&mut covers, seen.seq, gram.at);
             }
         });
@@ -369,9 +386,14 @@ fn tokens(state: &State, errand: Errand<'_>, salts: &[u64], sending: &Sending, h
     let alive = |seq| state.origins.is_alive(seq);
     let place = place_salt(errand.to);
     let mut seen: HashMap<u32, TokenHits> = HashMap::new();
-    let mut known = std::collections::HashSet::new();
+    let mut known = HashSet::new();
     for (token, leaf) in &sending.tokens {
-        let Some(found) = state.typed.get(token.hash, alive) else {
+        let narrow = || {
+            salts
+                .iter()
+                .find_map(|salt| state.typed.get(token.hash ^ salt, alive))
+        };
+        let Some(found) = state.typed.get(token.hash, alive).or_else(narrow) else {
             continue;
         };
         let kind = Kind::of_note(found.note);

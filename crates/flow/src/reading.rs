@@ -44,7 +44,7 @@ impl Reading {
             settings.max_response_hash_bytes,
         );
         let mut found = Vec::new();
-        tokens(&parts, |token, _| {
+        tokens(&parts, |token, _, _| {
             if found.len() < TOKENS {
                 found.push(token);
             }

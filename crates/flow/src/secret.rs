@@ -320,7 +320,9 @@ mod tests {
     fn covered_symbols_and_runs_are_counted() {
         let check = |windows: &[usize], expect: (usize, usize)| {
             let mut bits = Bits::default();
-            windows.iter().for_each(|&at| bits.set(at));
+            for &at in windows {
+                bits.set(at);
+            }
             assert_eq!(bits.cover(), expect, "{windows:?}");
         };
         check(&[], (0, 0));

@@ -10,13 +10,15 @@ use crate::roll::whole;
 use crate::secret::GRAM as SECRET;
 use crate::settings::FlowTracking;
 use crate::stream::{Stream, streams};
-use crate::typed::{Token, of_text, tokens};
+use crate::typed::{Token, is_pointer, of_text, tokens};
 use crate::view::{Decoded, decode};
+use crate::winnow::GRAM;
 
 /// Tokens of one message that are compared.
 const TOKENS: usize = 8192;
-/// Fields of one message whose tail is kept for the next.
+/// Fields of one message whose tail is kept for the next, and links that are looked up.
 const TAILS: usize = 16;
+const POINTERS: usize = 256;
 /// Bytes of a tail.
 pub(crate) const TAIL: usize = 192;
 
@@ -36,6 +38,8 @@ pub(crate) struct Sending {
     pub(crate) streams: Vec<Stream>,
     pub(crate) digests: Vec<Digest>,
     pub(crate) tokens: Vec<(Token, u32)>,
+    /// Links and names that may be known as such, folded.
+    pub(crate) pointers: Vec<(u64, Vec<u8>)>,
     /// Whole words, for sensitive values that are too short for windows.
     pub(crate) words: Vec<(u64, u32)>,
     pub(crate) fields: Vec<Field>,
@@ -59,13 +63,17 @@ impl Sending {
         } = decode(&parts, content.json.len());
         all.extend(streams);
         let mut found = Vec::new();
-        tokens(&parts, |token, part| {
+        let mut pointers = Vec::new();
+        tokens(&parts, |token, symbols, part| {
             if found.len() < TOKENS {
                 found.push((token, part.leaf));
             }
+            if is_pointer(token, symbols) && symbols.len() >= GRAM && pointers.len() < POINTERS {
+                pointers.push((token.hash, symbols.to_vec()));
+            }
         });
         for (text, leaf) in &texts {
-            of_text(text, true, |token| {
+            of_text(text, true, |token, _| {
                 if found.len() < TOKENS {
                     found.push((token, *leaf));
                 }
@@ -83,6 +91,7 @@ impl Sending {
                 settings.max_response_hash_bytes,
             ),
             tokens: found,
+            pointers,
             words,
             fields: fields(&parts),
             opaque,

@@ -156,7 +156,8 @@ impl State {
             }
         }
         for token in &reading.tokens {
-            evicted |= self.add_typed(token.hash, token.kind, seq);
+            let own = if token.kind.is_wide() { 0 } else { salt };
+            evicted |= self.add_typed(token.hash ^ own, token.kind, seq);
         }
         evicted
     }

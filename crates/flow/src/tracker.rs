@@ -158,7 +158,13 @@ impl Tracker {
         }
         taint.outside |= to.sink.is_outside();
         if taint.private {
-            hits.opaque.extend_from_slice(&sending.opaque);
+            // What came from outside as it is hides nothing of ours.
+            let public = |leaf: u32| {
+                let mut texts = hits.texts.iter();
+                texts.any(|hit| hit.origin.side == Side::Outside && hit.leaf == leaf)
+            };
+            let opaque = sending.opaque.iter().filter(|(leaf, _)| !public(*leaf));
+            hits.opaque = opaque.copied().collect();
         }
         let evidence = weigh(content.json, hits, taint, sending.cut);
         self.note_sending(whose, call, to, &sending, &evidence, now);
@@ -495,3 +501,6 @@ fn taint_of(state: &State, sessions: &[SessionKey], taint: Taint) -> Taint {
     let of = |key: &SessionKey| state.sessions.get(key).map(|session| session.taint);
     sessions.iter().filter_map(of).fold(taint, joined)
 }
+
+#[cfg(test)]
+mod tests;

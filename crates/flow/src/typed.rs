@@ -39,6 +39,11 @@ impl Kind {
         }
     }
 
+    /// Tells whether it is recognized beyond its session.
+    pub(crate) fn is_wide(self) -> bool {
+        self == Self::Code
+    }
+
     /// Returns how much it adds to "several rare tokens of one origin".
     pub(crate) fn points(self) -> u32 {
         match self {
@@ -118,20 +123,35 @@ const CONTEXT: &[&str] = &[
 /// Longest token that is a value of its own.
 const LONGEST: usize = 200;
 
+/// Shortest name of something in code that is shared as a whole, like a link.
+const NAME: usize = 20;
+
+/// Tells whether a token is shared as a whole by people who share nothing else: a link, a name in
+/// code, a hash. Its text weighs no more than itself.
+pub(crate) fn is_pointer(token: Token, symbols: &[u8]) -> bool {
+    match token.kind {
+        Kind::Link => true,
+        Kind::Code => symbols.len() >= NAME && symbols.iter().all(u8::is_ascii_hexdigit),
+        Kind::Name | Kind::Number => false,
+    }
+}
+
 /// Hands the tokens of the parts to `each`, with the part they stand in.
-pub(crate) fn tokens(parts: &[Part<'_>], mut each: impl FnMut(Token, &Part<'_>)) {
+pub(crate) fn tokens(parts: &[Part<'_>], mut each: impl FnMut(Token, &[u8], &Part<'_>)) {
     let mut key = "";
     for part in parts {
         if part.is_key() {
             key = &part.text;
         }
         let named = !part.is_key() && is_context(key);
-        of_text(&part.text, named, |token| each(token, part));
+        of_text(&part.text, named, |token, symbols| {
+            each(token, symbols, part);
+        });
     }
 }
 
 /// Hands the tokens of one text to `each`; `named` if the field is called after a code.
-pub(crate) fn of_text(text: &str, named: bool, mut each: impl FnMut(Token)) {
+pub(crate) fn of_text(text: &str, named: bool, mut each: impl FnMut(Token, &[u8])) {
     let mut symbols = Vec::new();
     let mut near = 0_u8;
     let mut starts = true;
@@ -148,11 +168,12 @@ pub(crate) fn of_text(text: &str, named: bool, mut each: impl FnMut(Token)) {
             symbols.clear();
             fold(piece, &mut symbols);
             if let Some(kind) = kind(piece, &symbols, context, starts) {
-                each(Token {
+                let token = Token {
                     hash: whole(&symbols),
                     kind,
                     length: u32::try_from(symbols.len()).unwrap_or(u32::MAX),
-                });
+                };
+                each(token, &symbols);
             }
         }
         near = if is_context(bare) {
@@ -215,6 +236,9 @@ fn kind(word: &str, symbols: &[u8], context: bool, starts: bool) -> Option<Kind>
             _ => None,
         };
     }
+    if symbols.len() >= NAME && word.contains(['.', '_', '-', ':']) {
+        return Some(Kind::Link);
+    }
     let capital = word.chars().next().is_some_and(char::is_uppercase);
     (capital && !starts && symbols.len() >= 4).then_some(Kind::Name)
 }
@@ -232,7 +256,7 @@ mod tests {
     fn values_are_told_by_their_shape_and_their_neighbours() {
         let check = |text: &str, expect: &[Kind]| {
             let mut found = Vec::new();
-            of_text(text, false, |token| found.push(token.kind));
+            of_text(text, false, |token, _| found.push(token.kind));
             assert_eq!(found, expect, "{text}");
         };
         check("the meeting is at 3 pm", &[]);
