@@ -263,15 +263,9 @@ security:
         .iter()
         .map(|n| format!("{n} ({})\n", n.origin))
         .collect();
-    assert_snapshot!(world.plain(&notices.concat()), @"
-    `security.enabled` is accepted and checked but not active in this version (home/.mcpproxy/mcpproxy.yaml:3)
+    assert_snapshot!(world.plain(&notices.concat()), @r"
     `security.correlation_id_header` is accepted and checked but not active in this version (home/.mcpproxy/mcpproxy.yaml:4)
-    `security.flow_tracking.max_response_hash_bytes` is accepted and checked but not active in this version (home/.mcpproxy/mcpproxy.yaml:5)
-    `security.flow_policy.require_justification` is accepted and checked but not active in this version (home/.mcpproxy/mcpproxy.yaml:6)
-    `security.classification.default_unknown` is accepted and checked but not active in this version (home/.mcpproxy/mcpproxy.yaml:7)
     `security.tool_quarantine` is accepted and checked but not active in this version (home/.mcpproxy/mcpproxy.yaml:8)
-    `security.alerts` is accepted and checked but not active in this version (home/.mcpproxy/mcpproxy.yaml:10)
-    `security.tool_policy` is accepted and checked but not active in this version (home/.mcpproxy/mcpproxy.yaml:1)
     `security.agent_hooks` is accepted and checked but not active in this version (home/.mcpproxy/mcpproxy.yaml:9)
     ");
     let world = World::new().user("security: {tool_quarantine: {enabled: false}}\n");
