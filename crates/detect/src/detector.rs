@@ -182,7 +182,8 @@ impl Detector {
                 path: &path,
                 tool,
             };
-            self.settings.looks_for(detection.category) && !self.allow.covers(&case)
+            let wanted = self.settings.looks_for(detection.category, &detection.kind);
+            wanted && !self.allow.covers(&case)
         });
     }
 }

@@ -5,7 +5,6 @@
 
 mod assign;
 mod bare;
-mod check;
 mod engine;
 mod load;
 mod mask;
@@ -21,7 +20,6 @@ use std::sync::LazyLock;
 
 use mcpproxy_core::Masked;
 
-pub use self::check::{Failure, check};
 use self::engine::{Candidate, Engine};
 pub use self::rule::{Form, Rule};
 pub use self::validate::Validator;
