@@ -234,7 +234,7 @@ pub(crate) fn engine_settings(loaded: &Loaded) -> EngineSettings {
         enabled: security.enabled,
         classification: security.classification.clone(),
         policy: security.policy(),
-        detector: security.detector.clone(),
+        detector: security.detection(),
         approvals: match security.approvals.mode {
             ApprovalMode::Off => None,
             ApprovalMode::Queue => Some(security.approvals.timeout.into()),

@@ -5,6 +5,7 @@
 //! nothing.
 
 mod hooks;
+mod pii;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -19,6 +20,7 @@ use mcpproxy_policy::settings::{
 use mcpproxy_upstream::settings::Span;
 
 pub use self::hooks::{AgentHooks, FailureMode, HookKind, HookMethod, HookPhase, HookSettings};
+pub use self::pii::{CustomPattern, PatternSeverity, PiiDetection, PiiPattern};
 
 /// Everything under `security`.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
@@ -59,66 +61,6 @@ pub struct SecuritySettings {
     pub alerts: Alerts,
     /// Where decisions are copied to.
     pub audit_logging: AuditLogging,
-}
-
-/// Personal data in calls and answers.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct PiiDetection {
-    /// Whether it is looked for.
-    pub enabled: bool,
-    /// Kinds that are looked for.
-    pub patterns: Vec<PiiPattern>,
-    /// Kinds of one's own.
-    pub custom_patterns: Vec<CustomPattern>,
-    /// Days after which recorded values are blanked.
-    pub auto_redact_after_days: Option<u32>,
-}
-
-/// A kind of personal data.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum PiiPattern {
-    /// Addresses of electronic mail.
-    Email,
-    /// United States social security numbers.
-    Ssn,
-    /// Numbers of payment cards.
-    CreditCard,
-    /// Telephone numbers.
-    Phone,
-    /// Keys and tokens of services.
-    ApiKey,
-}
-
-/// A kind of personal data of one's own.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct CustomPattern {
-    /// Name under which it is reported.
-    pub name: String,
-    /// Regular expression that finds it.
-    pub regex: String,
-    /// How bad it is when it leaves.
-    #[serde(default)]
-    pub severity: PatternSeverity,
-}
-
-/// How bad it is when a value leaves.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum PatternSeverity {
-    /// Worth a line in the log.
-    Info,
-    /// Little harm.
-    Low,
-    /// Some harm.
-    #[default]
-    Medium,
-    /// Much harm.
-    High,
-    /// Must not happen.
-    Critical,
 }
 
 /// Tools that wait for approval.
@@ -198,18 +140,6 @@ impl Default for SecuritySettings {
             tool_quarantine: ToolQuarantine::default(),
             alerts: Alerts::default(),
             audit_logging: AuditLogging::default(),
-        }
-    }
-}
-
-impl Default for PiiDetection {
-    fn default() -> Self {
-        use PiiPattern::{ApiKey, CreditCard, Email, Phone, Ssn};
-        Self {
-            enabled: true,
-            patterns: vec![Email, Ssn, CreditCard, Phone, ApiKey],
-            custom_patterns: Vec::new(),
-            auto_redact_after_days: Some(30),
         }
     }
 }

@@ -9,6 +9,7 @@ mod cue;
 mod fold;
 mod hash;
 mod ideas;
+mod index;
 mod lexicon;
 mod mark;
 mod rule;
@@ -35,6 +36,7 @@ use crate::verdict::level_of;
 use cue::Cues;
 use fold::Folded;
 use ideas::Ideas;
+use index::Index;
 use lexicon::Lexicon;
 use mark::Marks;
 use rule::{Brakes, Rule};
@@ -69,6 +71,7 @@ struct Rules {
     brakes: Brakes,
     paths: AhoCorasick,
     acts: Vec<Rule>,
+    index: Index,
     marks: Marks,
     shape: Shape,
     /// The words of all cues and the heads of all marks: where in data to look closer.
@@ -119,6 +122,17 @@ impl Hostile {
             rules: Arc::clone(&self.rules),
             audience,
         }
+    }
+
+    /// Adds what is seen in a text of an audience, with the same rules.
+    pub(crate) fn scan_for(&self, audience: Audience, text: &str, out: &mut Vec<Detection>) {
+        let folded = fold::fold(text);
+        let hits = if audience.is_authored() {
+            self.rules.read_all(&folded.text)
+        } else {
+            self.rules.read_cued(&folded.text)
+        };
+        report(&hits, &folded, text, out);
     }
 
     /// What a tool is about, from its names and from the sentence that says what it is for.
@@ -177,13 +191,7 @@ impl About {
 
 impl Scan for Hostile {
     fn scan(&self, text: &str, out: &mut Vec<Detection>) {
-        let folded = fold::fold(text);
-        let hits = if self.audience.is_authored() {
-            self.rules.read_all(&folded.text)
-        } else {
-            self.rules.read_cued(&folded.text)
-        };
-        report(&hits, &folded, text, out);
+        self.scan_for(self.audience, text, out);
     }
 }
 
@@ -235,6 +243,7 @@ impl Rules {
             shapes,
             brakes,
             paths,
+            index: Index::new(&acts),
             acts,
             marks,
             shape,
@@ -289,7 +298,9 @@ impl Rules {
             .iter()
             .fold(Ideas::NONE, |all, token| all | token.ideas);
         let mut best: BTreeMap<&str, Hit<'a>> = BTreeMap::new();
-        for rule in self.acts.iter().filter(|rule| rule.fits(all)) {
+        let candidates = self.index.candidates(all);
+        let candidates = candidates.filter_map(|place| self.acts.get(place));
+        for rule in candidates.filter(|rule| rule.fits(all)) {
             let weight = rule.weights.get(side).copied().unwrap_or(0);
             if best
                 .get(rule.act.as_str())

@@ -242,7 +242,7 @@ async fn a_running_gateway_is_shown() {
     assert!(status.contains(&gateway.address), "{status}");
     let status = status.replace(&gateway.address, "[ADDRESS]");
     let status = hidden(&status, "flow_tracking_since  ", "[TIME]");
-    assert_snapshot!(hidden(&status, "\nsince                ", "[TIME]"), @r#"
+    assert_snapshot!(hidden(&status, "since                ", "[TIME]"), @r#"
     $ mcpproxy status
     --- stdout
     activity_problem     -

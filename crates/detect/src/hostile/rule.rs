@@ -148,6 +148,11 @@ fn fault(file: &str, rule: &str, reason: &str) -> DetectError {
 }
 
 impl Rule {
+    /// The ideas of each element.
+    pub(crate) fn elements(&self) -> impl Iterator<Item = Ideas> {
+        self.elements.iter().map(|element| element.ideas)
+    }
+
     /// Whether a sentence with these ideas can match at all.
     pub(crate) fn fits(&self, all: Ideas) -> bool {
         all & self.unless == Ideas::NONE

@@ -108,7 +108,7 @@ fn settings(scenario: &Plan) -> EngineSettings {
         enabled: security.enabled,
         classification,
         policy: security.policy(),
-        detector: security.detector.clone(),
+        detector: security.detection(),
         flow_tracking: security.flow_tracking.clone(),
         ..EngineSettings::default()
     }
