@@ -196,8 +196,9 @@ pub(crate) fn reload_and_log(files: &ConfigFiles) {
 /// How long the end may wait for the last records.
 const FLUSH: Duration = Duration::from_secs(5);
 
-/// Waits until what was recorded is on disk.
+/// Writes down what the sessions came to, and waits until everything is on disk.
 pub(crate) async fn finish(gateway: &Gateway) {
+    gateway.engine.finish().await;
     match tokio::time::timeout(FLUSH, gateway.engine.flush()).await {
         Ok(Ok(())) => {}
         Ok(Err(fault)) => tracing::error!("records were lost: {fault}"),

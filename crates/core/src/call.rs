@@ -68,6 +68,8 @@ pub enum Door {
     Api,
     /// An agent's hook.
     Hook,
+    /// None: the gateway itself.
+    Internal,
 }
 
 /// What kind of message a call is.

@@ -11,7 +11,7 @@ use mcpproxy_core::{
     MessageKind, Outcome, Record, Side, SinkFault, Status, Tick, UpstreamId, Verdict, Wall,
 };
 use mcpproxy_detect::{DetectError, Direction};
-use mcpproxy_flow::{Content, Tracker};
+use mcpproxy_flow::{Content, Summary, Tracker};
 use mcpproxy_policy::{Answer, answer, decide, judge};
 
 use crate::approvals::Approvals;
@@ -20,7 +20,7 @@ use crate::events::{Event, Events, FlowAlert};
 use crate::facts::{Seen, context, whose};
 use crate::marks;
 use crate::ready::{EngineSettings, Ready};
-use crate::record::{Detected, record};
+use crate::record::{Detected, closing, record};
 use crate::stops::Stops;
 
 /// The least time that a record is given to reach the disk: a call whose deadline has passed is
@@ -368,6 +368,28 @@ impl Engine {
         let kept = self.sink.append(record, how);
         let kept = tokio::time::timeout(left.max(LEAST), kept).await;
         kept.unwrap_or(Err(SinkFault::Late))
+    }
+
+    /// Ends the sessions that have rested too long, and writes down what they came to.
+    pub async fn sweep(&self) {
+        let ended = self.tracker.expire(self.clock.tick());
+        self.summarize(ended).await;
+    }
+
+    /// Ends every session: the process stops, and what was followed is not known afterwards.
+    pub async fn finish(&self) {
+        let ended = self.tracker.finish();
+        self.summarize(ended).await;
+    }
+
+    async fn summarize(&self, ended: Vec<Summary>) {
+        for summary in ended {
+            let record = closing(&summary, self.clock.wall());
+            let kept = self.sink.append(record, Durability::Relaxed).await;
+            if kept.is_err() {
+                self.lost.fetch_add(1, Ordering::Relaxed);
+            }
+        }
     }
 
     /// Resolves once everything that was recorded before is on disk.

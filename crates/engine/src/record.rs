@@ -3,8 +3,12 @@
 
 use std::collections::BTreeSet;
 
-use mcpproxy_core::{Call, Declared, MessageKind, Outcome, Record, Severity, Verdict};
+use mcpproxy_core::{
+    Action, Call, CallId, Declared, Door, Enforcement, FlowScope, FlowSummary, FlowType,
+    MessageKind, Outcome, Record, Risk, RiskLevel, Severity, Status, Verdict, Wall,
+};
 use mcpproxy_detect::{Category, Report};
+use mcpproxy_flow::Summary;
 
 /// The longest text of one field of a record, in characters.
 const RECORDED: usize = 256;
@@ -74,6 +78,63 @@ pub(crate) fn record(
         detection_types: detected.types.iter().cloned().collect(),
         max_severity: detected.worst,
         summary: None,
+    }
+}
+
+/// Composes the record that closes a session.
+pub(crate) fn closing(summary: &Summary, now: Wall) -> Record {
+    let flows = summary
+        .flows
+        .iter()
+        .map(|(flow, times)| (flow.name(), *times));
+    let risks = summary
+        .risks
+        .iter()
+        .map(|(risk, times)| (risk.name(), *times));
+    let worst = summary.risks.iter().map(|(risk, _)| *risk).max();
+    let FlowScope(scope) = summary.whose.scope;
+    let session = summary.whose.session.id;
+    Record {
+        id: CallId::new(now.0, scope.0 ^ session.0),
+        kind: "flow_summary",
+        source: Door::Internal,
+        server_name: String::new(),
+        tool_name: String::new(),
+        method: String::new(),
+        status: Status::Success,
+        error_message: None,
+        duration_ms: summary.duration.as_secs_f64() * 1000.0,
+        timestamp: now.rfc3339(),
+        session_id: session.to_string(),
+        principal: String::new(),
+        request_bytes: 0,
+        response_bytes: 0,
+        decision: Action::Allow,
+        effective: Action::Allow,
+        enforcement: Enforcement::Enforced,
+        flow_type: FlowType::None,
+        risk: Risk {
+            level: worst.unwrap_or(RiskLevel::None),
+            score: 0,
+        },
+        declared: Declared::default(),
+        findings: Vec::new(),
+        has_sensitive_data: worst == Some(RiskLevel::Critical),
+        detection_types: Vec::new(),
+        max_severity: None,
+        summary: Some(Box::new(FlowSummary {
+            duration_ms: u64::try_from(summary.duration.as_millis()).unwrap_or(u64::MAX),
+            origins: summary.origins,
+            edges: summary.edges,
+            flow_types: flows.collect(),
+            risk_levels: risks.collect(),
+            linked_sessions: summary
+                .linked
+                .iter()
+                .map(|key| key.id.to_string())
+                .collect(),
+            tools: summary.tools.iter().cloned().collect(),
+        })),
     }
 }
 

@@ -138,7 +138,10 @@ pub async fn serve(gateway: Arc<Gateway>, listening: Listening, stop: impl Futur
                 Ok(_) => tracing::warn!("refused a connection to the socket by another user"),
                 Err(fault) => pause(&fault).await,
             },
-            _ = sweep.tick() => gateway.sweep(),
+            _ = sweep.tick() => {
+                gateway.sweep();
+                gateway.engine.sweep().await;
+            }
             () = &mut stop => break,
         }
     }

@@ -212,13 +212,21 @@ impl Expect {
         };
         let word = |action: Option<Action>| action.map(words::action);
         let (wanted, action) = (words::action(verdict.wanted), words::action(verdict.action));
-        let (level, flow) = (words::level(verdict.risk.level), words::flow(verdict.flow));
+        let (level, flow) = (verdict.risk.level.name(), verdict.flow.name());
         let rule = decider.map_or("none", |finding| finding.rule);
         let found = [
             same("decision", word(self.decision), wanted),
             same("effective", word(self.effective), action),
-            same("risk", self.risk.map(|one| words::level(one.into())), level),
-            same("flow", self.flow.map(|one| words::flow(one.into())), flow),
+            same(
+                "risk",
+                self.risk.map(|one| RiskLevel::from(one).name()),
+                level,
+            ),
+            same(
+                "flow",
+                self.flow.map(|one| FlowType::from(one).name()),
+                flow,
+            ),
             self.compare_evidence(verdict),
             same("rule", self.rule.as_deref(), rule),
             self.compare_reason(verdict.reason().unwrap_or_default()),

@@ -1,6 +1,6 @@
 //! The words for values of `core` in sentences and tables.
 
-use mcpproxy_core::{Action, FlowType, Likeness, RiskLevel, Source, Tier};
+use mcpproxy_core::{Action, Likeness, Source, Tier};
 
 pub(crate) fn action(action: Action) -> &'static str {
     match action {
@@ -35,25 +35,6 @@ pub(crate) fn source(source: Source) -> &'static str {
         Source::Behavioral => "behavioral",
         Source::AgentHint => "agent_hint",
         Source::Operator => "operator",
-    }
-}
-
-pub(crate) fn flow(flow: FlowType) -> &'static str {
-    match flow {
-        FlowType::None => "none",
-        FlowType::InternalToInternal => "internal→internal",
-        FlowType::ExternalToExternal => "external→external",
-        FlowType::ExternalToInternal => "external→internal",
-        FlowType::InternalToExternal => "internal→external",
-    }
-}
-
-pub(crate) fn level(level: RiskLevel) -> &'static str {
-    match level {
-        RiskLevel::None => "none",
-        RiskLevel::Medium => "medium",
-        RiskLevel::High => "high",
-        RiskLevel::Critical => "critical",
     }
 }
 

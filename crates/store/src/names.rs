@@ -1,6 +1,6 @@
 //! The words that stand in columns for values of `core`: the same that its JSON has.
 
-use mcpproxy_core::{Action, Door, FlowType, Operation, RiskLevel, Severity, Status};
+use mcpproxy_core::{Action, Door, Operation, Severity, Status};
 
 pub(crate) fn door(door: Door) -> &'static str {
     match door {
@@ -8,6 +8,7 @@ pub(crate) fn door(door: Door) -> &'static str {
         Door::Cli => "cli",
         Door::Api => "api",
         Door::Hook => "hook",
+        Door::Internal => "internal",
     }
 }
 
@@ -27,25 +28,6 @@ pub(crate) fn action(action: Action) -> &'static str {
         Action::Warn => "warn",
         Action::Ask => "ask",
         Action::Deny => "deny",
-    }
-}
-
-pub(crate) fn flow_type(flow: FlowType) -> &'static str {
-    match flow {
-        FlowType::None => "none",
-        FlowType::InternalToInternal => "internal→internal",
-        FlowType::ExternalToExternal => "external→external",
-        FlowType::ExternalToInternal => "external→internal",
-        FlowType::InternalToExternal => "internal→external",
-    }
-}
-
-pub(crate) fn risk_level(level: RiskLevel) -> &'static str {
-    match level {
-        RiskLevel::None => "none",
-        RiskLevel::Medium => "medium",
-        RiskLevel::High => "high",
-        RiskLevel::Critical => "critical",
     }
 }
 
@@ -70,6 +52,7 @@ pub(crate) fn severity(severity: Severity) -> &'static str {
 #[cfg(test)]
 mod tests {
     use mcpproxy_core::Field;
+    use mcpproxy_core::{FlowType, RiskLevel};
     use serde::Serialize;
 
     use super::*;
@@ -102,14 +85,14 @@ mod tests {
             FlowType::ExternalToInternal,
             FlowType::InternalToExternal,
         ];
-        check(Field::FlowType, flow_type, &flows);
+        check(Field::FlowType, FlowType::name, &flows);
         let levels = [
             RiskLevel::None,
             RiskLevel::Medium,
             RiskLevel::High,
             RiskLevel::Critical,
         ];
-        check(Field::RiskLevel, risk_level, &levels);
+        check(Field::RiskLevel, RiskLevel::name, &levels);
         let operations = [Operation::Read, Operation::Write, Operation::Destructive];
         check(Field::Operation, operation, &operations);
         let severities = [

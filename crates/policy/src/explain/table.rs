@@ -29,7 +29,7 @@ impl fmt::Display for Explanation {
             Some(rule) => writeln!(f, "decided by {rule}. {}", self.why)?,
             None => writeln!(f, "decided by nothing. {}", self.why)?,
         }
-        let (flow, level) = (words::flow(self.flow_type), words::level(self.risk_level));
+        let (flow, level) = (self.flow_type.name(), self.risk_level.name());
         writeln!(f, "flow       {flow}, risk {level}: {}", self.risk_reason)?;
         writeln!(f, "\ntiers, strongest first")?;
         self.tiers.iter().try_for_each(|line| tier(f, line))?;
