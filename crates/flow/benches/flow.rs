@@ -176,7 +176,9 @@ fn message(size: usize, number: u64) -> String {
         let index = usize::try_from(state % 31).unwrap_or(0);
         match WORDS.get(index) {
             Some(word) => text.push_str(word),
-            None => text.push_str(&format!("{:x}", state % 99_991)),
+            None => {
+                let _always = write!(text, "{:x}", state % 99_991);
+            }
         }
         text.push(if state.is_multiple_of(11) { '.' } else { ' ' });
     }

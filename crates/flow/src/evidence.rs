@@ -14,7 +14,7 @@ const MATCHES: usize = 16;
 /// The windows of a shared run begin and end up to twelve symbols inside it.
 const NOTABLE: u32 = 36;
 /// Points of rare tokens of one origin from which a person is asked.
-const POINTS: u32 = 12;
+const POINTS: u32 = 9;
 /// Tokens of one origin from which a person is asked.
 const TOKENS: u32 = 3;
 

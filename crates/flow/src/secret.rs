@@ -23,6 +23,8 @@ const LONGEST: usize = 2048;
 /// Values that one principal's state holds, and the windows of all of them together.
 const ENTRIES: usize = 4096;
 const WINDOWS: usize = 1 << 16;
+/// Pieces of values on their way that are kept apart.
+const PENDING: usize = 1024;
 /// Bits of the filter in front of the windows.
 const FILTER_BITS: u32 = 19;
 
@@ -290,6 +292,12 @@ impl Vault {
 
     /// Notes that a call takes these windows along.
     pub(crate) fn reserve(&mut self, call: CallId, number: u16, bits: Bits) {
+        // Of what nobody settles it is not known that it stayed.
+        if self.pending.len() >= PENDING
+            && let Some(&(oldest, ..)) = self.pending.first()
+        {
+            self.settle(oldest, true);
+        }
         self.pending.push((call, number, bits));
     }
 

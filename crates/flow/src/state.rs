@@ -25,7 +25,11 @@ use crate::whose::salt;
 const TEXT: usize = 4 << 20;
 const OUTSIDE: usize = 1 << 19;
 const TYPED: usize = 1 << 19;
+const SUPPLIED: usize = 1 << 18;
 
+/// Origins of a scope, unless one session alone may have more, and what their numbers allow.
+const ORIGINS: usize = 1 << 14;
+const MOST_ORIGINS: usize = 1 << 20;
 /// Bytes that a session takes beside its origins, by estimate.
 const SESSION: usize = 4 << 10;
 
@@ -64,7 +68,7 @@ impl State {
             text: Pool::new(TEXT),
             outside: Pool::new(OUTSIDE),
             typed: Pool::new(TYPED),
-            supplied: Pool::new(TYPED),
+            supplied: Pool::new(SUPPLIED),
             digests: Digests::default(),
             vault: Vault::default(),
             tails: Tails::default(),
@@ -260,9 +264,15 @@ impl State {
         }
     }
 
-    /// Lets the oldest origins of a session go until it has no more than allowed.
+    /// Lets the oldest origins go until the session, and the scope, have no more than allowed.
     fn limit_origins(&mut self, key: SessionKey, most: usize) -> bool {
         let mut evicted = false;
+        while self.origins.len() > most.clamp(ORIGINS, MOST_ORIGINS)
+            && let Some(oldest) = self.origins.oldest()
+        {
+            self.kill(oldest);
+            evicted = true;
+        }
         while let Some(session) = self.sessions.get_mut(&key)
             && session.origins.len() > most.max(1)
             && let Some(oldest) = session.origins.pop_front()

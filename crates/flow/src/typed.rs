@@ -230,6 +230,9 @@ fn kind(word: &str, symbols: &[u8], context: bool, starts: bool) -> Option<Kind>
         return (enough && digits >= 2).then_some(Kind::Code);
     }
     if letters == 0 {
+        if is_date(word) {
+            return Some(Kind::Name);
+        }
         return match digits {
             6.. if context => Some(Kind::Code),
             5.. => Some(Kind::Number),
@@ -241,6 +244,18 @@ fn kind(word: &str, symbols: &[u8], context: bool, starts: bool) -> Option<Kind>
     }
     let capital = word.chars().next().is_some_and(char::is_uppercase);
     (capital && !starts && symbols.len() >= 4).then_some(Kind::Name)
+}
+
+/// Tells whether a word is a date: everybody shares those.
+fn is_date(word: &str) -> bool {
+    let mut groups = word.split(['-', '/', '.']);
+    let lengths: Vec<usize> = groups.by_ref().map(str::len).collect();
+    let first: u32 = word.get(..2).and_then(|two| two.parse().ok()).unwrap_or(0);
+    match lengths.as_slice() {
+        [4, 1..=2, 1..=2] | [1..=2, 1..=2, 2 | 4] => true,
+        [8] => first == 19 || first == 20,
+        _ => false,
+    }
 }
 
 #[cfg(test)]
@@ -262,6 +277,7 @@ mod tests {
         check("the meeting is at 3 pm", &[]);
         check("your code is 482913", &[Kind::Code]);
         check("we sold 482913 of them", &[Kind::Number]);
+        check("on 2026-03-04 again", &[Kind::Name]);
         check("booking X7K9Q2", &[Kind::Code]);
         check("take X7K9Q2", &[]);
         check("take sk-proj-abc123def456", &[Kind::Code]);
