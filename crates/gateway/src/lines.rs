@@ -127,9 +127,9 @@ async fn finish(gateway: &Gateway, connection: Arc<Connection>, mut writer: Join
     }
 }
 
-/// Writes messages until there are no more. When the other end takes none or is gone, the output is
-/// closed, which dropping `reads` tells, and what comes yet is thrown away: nobody who has something
-/// to say must wait for ever.
+/// Writes messages until there are no more. When the other end takes none or is gone, the output
+/// is closed, which dropping `reads` tells, and what comes yet is thrown away: nobody who has
+/// something to say must wait for ever.
 async fn write_until<W: AsyncWrite + Unpin>(
     output: W,
     mut messages: mpsc::Receiver<Bytes>,

@@ -1,5 +1,5 @@
-//! The file behind the log: whole lines only, moved aside when it has grown. When to write, and what
-//! a failure means to whom, is the writer's matter.
+//! The file behind the log: whole lines only, moved aside when it has grown. When to write, and
+//! what a failure means to whom, is the writer's matter.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
