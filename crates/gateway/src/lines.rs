@@ -15,7 +15,7 @@ use mcpproxy_mcp::line::{LineReader, push_line};
 use mcpproxy_mcp::{Frame, FrameKind, Refusal, compose};
 use mcpproxy_text as text;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _};
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::{AbortHandle, JoinHandle};
 
 use crate::downstream::{Downstream, Reply, Way};
@@ -40,9 +40,6 @@ pub enum End {
     /// The gateway stops, the other end does not read, or a line is too long.
     Other,
 }
-
-/// What writes to the other end; when it ends by itself, it gives back what it did not write.
-type Writer = JoinHandle<mpsc::Receiver<Bytes>>;
 
 /// Serves one connection until its input ends.
 pub async fn serve<R, W>(
@@ -74,7 +71,8 @@ where
     W: AsyncWrite + Unpin + Send + 'static,
 {
     let (queue, messages) = mpsc::channel(QUEUE);
-    let mut writer = tokio::spawn(write_until(output, messages, gone));
+    let (reads, mut deaf) = oneshot::channel();
+    let writer = tokio::spawn(write_until(output, messages, gone, reads));
     let limit = gateway.active().settings.limits.body_bytes.as_usize();
     let (notes, passed) = mpsc::channel(NOTES);
     tokio::spawn(pass_on(Arc::clone(&gateway), passed));
@@ -83,55 +81,37 @@ where
     let mut lines = LineReader::new(input, limit);
     let stopped = gateway.stopped();
     tokio::pin!(stopped);
-    let (end, unwritten) = loop {
+    let end = loop {
         let line = tokio::select! {
             line = lines.next() => line,
-            () = &mut stopped => break (End::Other, None),
+            () = &mut stopped => break End::Other,
             // Nobody reads: what would be asked now could not be answered.
-            unwritten = &mut writer => break (End::Other, unwritten.ok()),
+            _ = &mut deaf => break End::Other,
         };
         match line {
             Ok(Some(line)) => connection.take(line).await,
-            Ok(None) => break (End::Input, None),
+            Ok(None) => break End::Input,
             Err(fault) => {
                 let message = compose::error(None, era::INVALID_REQUEST, &fault.to_string(), None);
                 connection.send(message).await;
-                break (End::Other, None);
+                break End::Other;
             }
         }
     };
     drop(lines);
-    finish(&gateway, connection, &mut writer, unwritten).await;
-    writer.abort();
+    finish(&gateway, connection, writer).await;
     end
-}
-
-/// Waits until everything is written, or if it cannot be, until there is no more of it.
-async fn settled(writer: &mut Writer, unwritten: Option<mpsc::Receiver<Bytes>>) {
-    let unwritten = match unwritten {
-        None => writer.await.ok(),
-        some => some,
-    };
-    if let Some(mut messages) = unwritten {
-        while messages.recv().await.is_some() {}
-    }
 }
 
 /// Ends a connection. Answers to requests in flight are still written, but not for ever: whoever
 /// closed the input may be gone.
-async fn finish(
-    gateway: &Gateway,
-    connection: Arc<Connection>,
-    writer: &mut Writer,
-    unwritten: Option<mpsc::Receiver<Bytes>>,
-) {
+async fn finish(gateway: &Gateway, connection: Arc<Connection>, mut writer: JoinHandle<()>) {
     let session = connection.close();
     let left = Arc::downgrade(&connection);
     drop(connection);
     let grace: Duration = gateway.active().settings.limits.shutdown_grace.into();
-    // There is no more to write after the last request, which held the last way to the writer.
-    let settled = settled(writer, unwritten);
-    if tokio::time::timeout(grace, settled).await.is_err() {
+    // The writer ends with the last request, which held the last way to it.
+    if tokio::time::timeout(grace, &mut writer).await.is_err() {
         let reason = "the downstream closed the connection";
         if let Some(session) = &session {
             session.cancel_all(reason);
@@ -139,6 +119,7 @@ async fn finish(
         if let Some(connection) = left.upgrade() {
             connection.cancel(reason, |_| true);
         }
+        writer.abort();
     }
     // Only now: what was under way may have needed what upstreams keep for the session.
     if let Some(session) = session {
@@ -146,17 +127,21 @@ async fn finish(
     }
 }
 
-/// Writes messages until there are no more, or the other end takes none.
+/// Writes messages until there are no more. When the other end takes none or is gone, the output
+/// is closed, which dropping `reads` tells, and what comes yet is thrown away: nobody who has
+/// something to say must wait for ever.
 async fn write_until<W: AsyncWrite + Unpin>(
     output: W,
     mut messages: mpsc::Receiver<Bytes>,
     gone: impl Future<Output = ()>,
-) -> mpsc::Receiver<Bytes> {
+    reads: oneshot::Sender<()>,
+) {
     tokio::select! {
         () = write(output, &mut messages) => {}
         () = gone => {}
     }
-    messages
+    drop(reads);
+    while messages.recv().await.is_some() {}
 }
 
 /// Writes messages as lines, gathering what is ready into one write.

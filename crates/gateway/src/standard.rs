@@ -98,7 +98,7 @@ struct Socket(AsyncFd<OwnedFd>);
 impl Socket {
     #[expect(
         deprecated,
-        reason = "what replaces it is unsafe code, and an owned descriptor stays open as long as it must"
+        reason = "what replaces it is unsafe code; an owned descriptor stays open as it must"
     )]
     fn new(socket: OwnedFd, interest: Interest) -> io::Result<Self> {
         Ok(Self(AsyncFd::with_interest(socket, interest)?))

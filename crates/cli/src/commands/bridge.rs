@@ -146,7 +146,9 @@ fn relay(stream: &UnixStream, early: &[u8]) -> Result<Exit> {
         Err(fault) if fault.kind() == io::ErrorKind::ConnectionReset => {}
         passed => passed?,
     }
-    if !sending.is_finished() {
+    // What the agent says while the gateway goes cannot be passed on: that is no end of its input.
+    let input_ended = sending.is_finished() && matches!(sending.join(), Ok(Ok(())));
+    if !input_ended {
         output::note(GATEWAY_ENDED);
     }
     Ok(Exit::Fine)

@@ -200,6 +200,29 @@ async fn streams_close_with_the_bridge_that_handed_them_over() {
     }
 }
 
+/// What waits for an agent that does not read is let go when the agent is.
+#[tokio::test]
+async fn an_agent_that_never_read_leaves_nothing_behind() {
+    let mut setting = setting((false, Wiring::Pipes), Over::Shared).await;
+    let bridge = &mut setting.bridge;
+    bridge.open_legacy().await;
+    let gateway = setting.gateway.as_ref().unwrap().pid();
+    let input = std::fs::read_link(format!("/proc/{}/fd/0", bridge.pid())).unwrap();
+    // Each is answered with an error, until there is no more room for answers.
+    let line = "x".repeat(4000);
+    let stalled = Duration::from_millis(500);
+    while tokio::time::timeout(stalled, bridge.send(line.as_bytes()))
+        .await
+        .is_ok()
+    {}
+    assert!(held_by(gateway).contains(&input));
+    bridge.kill().await;
+    until("the streams to be let go", || async {
+        (!held_by(gateway).contains(&input)).then_some(())
+    })
+    .await;
+}
+
 /// An agent that reads no more will not be answered any more: the conversation ends.
 #[tokio::test]
 async fn an_agent_that_closes_only_its_reading_end_ends_the_conversation() {
