@@ -162,7 +162,7 @@ impl Shape {
             }
             let mut read = self.read(words, read);
             read.look(&before);
-            if let Some((id, weight)) = self.weights.weigh(read.signs) {
+            if let Some((id, weight)) = self.weights.weigh(read.signs, later) {
                 hits.push(Hit { id, weight, span });
             }
             before = read;

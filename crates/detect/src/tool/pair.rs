@@ -105,7 +105,9 @@ fn schema(before: &Value, after: &Value, sheet: &mut Sheet) {
     let needed = required(after);
     for name in new.iter().filter(|name| !old.contains(name)) {
         let path = format!("inputSchema.properties.{name}");
-        let found = if has_word(name, SECRETS) && needed.contains(&name.as_str()) && !had_secret {
+        let secret =
+            has_word(name, SECRETS) || (has_word(name, &["key"]) && has_word(name, OF_KEYS));
+        let found = if secret && needed.contains(&name.as_str()) && !had_secret {
             let reason = "a credential is asked for that was not needed before".to_owned();
             structural("new_demand", Level::Warn, 50, reason, TAGS)
         } else if has_word(name, WAYS_OUT) && !had_way_out {
@@ -174,11 +176,17 @@ const SECRETS: &[&str] = &[
     "credential",
     "credentials",
     "apikey",
-    "key",
+    "apikeys",
+    "passwd",
     "cookie",
     "cookies",
     "otp",
     "pin",
+];
+
+/// Words beside `key` that make it a credential.
+const OF_KEYS: &[&str] = &[
+    "api", "secret", "access", "private", "auth", "ssh", "service",
 ];
 
 /// Whether a name has one of these words in it.

@@ -245,10 +245,6 @@ impl Families {
         self.0 |= 1 << family as u8;
     }
 
-    pub(crate) fn drop(&mut self, family: Family) {
-        self.0 &= !(1 << family as u8);
-    }
-
     pub(crate) fn and(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }

@@ -34,20 +34,12 @@ const CHECKS: &[&str] = &[
     "analyses",
 ];
 
-/// Words of labels before what is only shown.
+/// Words of labels before what is only shown: what it is, and of what.
 const SPECIMENS: &[&str] = &[
-    "expected",
-    "mock",
-    "sample",
-    "example",
-    "examples",
-    "dummy",
-    "fixture",
-    "canned",
-    "shows",
-    "fake",
-    "placeholder",
-    "test",
+    "expected", "mock", "sample", "example", "dummy", "fixture", "canned", "readme", "fake",
+];
+const UTTERANCES: &[&str] = &[
+    "response", "output", "answer", "reply", "text", "prompt", "input", "payload", "shows",
 ];
 
 /// Families that a negation undoes.
@@ -111,7 +103,8 @@ impl Shape {
             }
         }
         read.describes = describes(&folded);
-        read.mentions = mentions(&folded, words);
+        read.checks = checks(&folded);
+        read.is_specimen = is_specimen(words);
         read.leads = seen.iter().any(|one| leads(&folded, one, read.opens));
         read
     }
@@ -158,14 +151,18 @@ fn describes(folded: &str) -> bool {
     first.is_some_and(|word| word.len() > 3 && word.ends_with('s') && !word.ends_with("ss"))
 }
 
-/// Whether a sentence speaks of what others say: it begins by checking, or by naming a specimen.
-fn mentions(folded: &str, words: &str) -> bool {
+/// Whether a sentence begins by checking what others wrote.
+fn checks(folded: &str) -> bool {
     let first = folded.split_whitespace().find(|word| *word != ";");
-    let checks = first.is_some_and(|word| CHECKS.contains(&word));
+    first.is_some_and(|word| CHECKS.contains(&word))
+}
+
+/// Whether a sentence stands behind a label, as in `expected output:`.
+fn is_specimen(words: &str) -> bool {
     let label = words.split_once(':').map_or("", |(label, _)| label);
-    let mut label = label.split_whitespace();
-    let specimen = |word: &str| SPECIMENS.contains(&word.to_lowercase().as_str());
-    checks || (label.clone().count() <= 4 && label.any(specimen))
+    let label: Vec<String> = label.split_whitespace().map(str::to_lowercase).collect();
+    let has = |known: &[&str]| label.iter().any(|word| known.contains(&word.as_str()));
+    label.len() <= 4 && has(SPECIMENS) && has(UTTERANCES)
 }
 
 /// Whether a word stands close behind a turn, as in `instead of silently failing`.

@@ -147,8 +147,10 @@ pub(crate) struct Sentence {
     pub(crate) leads: bool,
     /// Whether it says what something does.
     pub(crate) describes: bool,
-    /// Whether it speaks of what others say, so that what is said is no order.
-    pub(crate) mentions: bool,
+    /// Whether it checks what others say, so that what is said is no order.
+    pub(crate) checks: bool,
+    /// Whether it only shows what something looks like.
+    pub(crate) is_specimen: bool,
     /// Whether it opens a description, where the tool's own work is told in the form of an order.
     pub(crate) opens: bool,
     pub(crate) signs: Signs,
@@ -212,7 +214,7 @@ impl Sentence {
 
     /// Looks for all signs, beside those of the sentence before.
     pub(crate) fn look(&mut self, before: &Self) {
-        if self.words > LONGEST || self.clauses > LISTED {
+        if self.is_specimen || self.words > LONGEST || self.clauses > LISTED {
             return;
         }
         let mut signs = Signs::default();
@@ -225,7 +227,7 @@ impl Sentence {
         self.who(&mut signs);
         self.data(&mut signs);
         self.ways_out(&mut signs);
-        if !self.mentions {
+        if !self.checks {
             self.hiding(&mut signs);
             self.ranking(&mut signs);
         }
@@ -365,7 +367,7 @@ impl Sentence {
         signs.add(Sign::ActPath, path);
         let destroys = self.foreign(F::Destroy) && self.orders();
         signs.add(Sign::DestroyTold, destroys);
-        signs.add(Sign::Pipe, self.foreign(F::Pipeline) && !self.mentions);
+        signs.add(Sign::Pipe, self.foreign(F::Pipeline) && !self.checks);
         let number = self.has(F::Number) && (self.acts() || self.moves());
         signs.add(Sign::Number, number && !self.own.has(F::Address));
         let does = self.moves() || self.acts();

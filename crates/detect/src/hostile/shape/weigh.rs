@@ -9,6 +9,10 @@ const FILE: &str = "hostile.signs";
 /// From so many points a sentence counts by itself.
 const WHOLE: i32 = 50;
 
+/// From so many points a sentence counts that was added to a tool that is known: it has less to go
+/// on and more to explain.
+const ADDED: i32 = 35;
+
 /// What a sentence with fewer points lacks: beside others it counts for little, so that a long
 /// honest text does not add up to an attack.
 const LACK: i32 = 30;
@@ -53,14 +57,14 @@ impl Weights {
     }
 
     /// The act that a sentence with these signs is, and its weight; nothing if it is not worth it.
-    pub(crate) fn weigh(&self, signs: Signs) -> Option<(&'static str, u8)> {
+    pub(crate) fn weigh(&self, signs: Signs, later: bool) -> Option<(&'static str, u8)> {
         let there = || self.0.iter().filter(|weight| signs.has(weight.sign));
         let sum: i32 = there().map(|weight| weight.points).sum();
         let heaviest = there().max_by_key(|weight| weight.points)?;
-        let counted = if sum < WHOLE {
-            sum - LACK
-        } else {
-            sum.min(100)
+        let counted = match sum {
+            WHOLE.. => sum.min(100),
+            ADDED.. if later => WHOLE,
+            _ => sum - LACK,
         };
         let counted = u8::try_from(counted).ok().filter(|counted| *counted > 0)?;
         Some((heaviest.id, counted))
