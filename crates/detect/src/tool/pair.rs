@@ -60,6 +60,10 @@ pub(crate) fn judge(scan: &Inspector, before: &Value, after: &Value) -> Appraisa
     if weight >= NOTABLE {
         appraisal.level = appraisal.level.max(Level::Warn);
     }
+    // A change is stopped for what the tool now says, not for being a change.
+    if appraisal.level == Level::Block && scan.tool(after).level == Level::Note {
+        appraisal.level = Level::Warn;
+    }
     appraisal
 }
 
