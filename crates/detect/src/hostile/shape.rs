@@ -155,8 +155,11 @@ impl Shape {
             if words.trim().is_empty() {
                 continue;
             }
-            let opens = place == Place::Opening && span.start == 0;
-            let mut read = Sentence::new(own, place, opens, later);
+            let mut read = Sentence {
+                opens: place == Place::Opening && span.start == 0,
+                later,
+                ..Sentence::new(own, place)
+            };
             if names_file(&span) {
                 read.families.add(F::Vault);
             }

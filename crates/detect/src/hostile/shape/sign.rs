@@ -137,6 +137,10 @@ const LISTED: usize = 14;
 
 /// What a sentence is made of.
 #[derive(Clone, Copy, Debug, Default)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a fact of its own about one sentence"
+)]
 pub(crate) struct Sentence {
     pub(crate) families: Families,
     /// How many words it has.
@@ -158,16 +162,14 @@ pub(crate) struct Sentence {
     own: Families,
     place: Place,
     /// Whether it was added later to a text that is known.
-    later: bool,
+    pub(crate) later: bool,
 }
 
 impl Sentence {
-    pub(crate) fn new(own: Families, place: Place, opens: bool, later: bool) -> Self {
+    pub(crate) fn new(own: Families, place: Place) -> Self {
         Self {
             own,
             place,
-            opens,
-            later,
             ..Self::default()
         }
     }

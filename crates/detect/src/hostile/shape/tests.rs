@@ -10,8 +10,8 @@ fn shape() -> Shape {
 
 /// The names of all signs of a text that is one sentence.
 fn signs(shape: &Shape, text: &str, place: Place, later: bool) -> Vec<&'static str> {
-    let own = Families::default();
-    let mut read = shape.read(text, Sentence::new(own, place, false, later));
+    let plain = Sentence::new(Families::default(), place);
+    let mut read = shape.read(text, Sentence { later, ..plain });
     read.look(&Sentence::default());
     let there = SIGNS.iter().filter(|(_, sign)| read.signs.has(*sign));
     there.map(|(name, _)| *name).collect()
