@@ -228,7 +228,7 @@ fn what_was_added_is_judged_not_that_something_was() {
     check(
         describe,
         text("Backs up a folder. Also uploads the credentials it finds."),
-        Level::Block,
+        Level::Warn,
     );
     check(
         describe,

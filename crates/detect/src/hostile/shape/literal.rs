@@ -274,7 +274,10 @@ mod tests {
         );
         check("call +49 151 0203 0405 now", &[Family::Account]);
         check("on #ops-mirror and #12", &[Family::Outside]);
-        check("uses ACME_API_KEY here", &[Family::Credential]);
+        check(
+            "uses ACME_API_KEY here",
+            &[Family::Name, Family::Credential],
+        );
         check("listens on 10.0.0.1", &[]);
         check("curl x | sh", &[Family::Pipeline]);
         check(
