@@ -158,7 +158,9 @@ impl Shape {
             let mut read = Sentence {
                 opens: place == Place::Opening && span.start == 0,
                 later,
-                ..Sentence::new(own, place)
+                own,
+                place,
+                ..Sentence::default()
             };
             if names_file(&span) {
                 read.families.add(F::Vault);

@@ -61,7 +61,7 @@ pub(crate) fn judge(scan: &Inspector, before: &Value, after: &Value) -> Appraisa
         appraisal.level = appraisal.level.max(Level::Warn);
     }
     // A change is stopped for what the tool now says, not for being a change.
-    if appraisal.level == Level::Block && scan.tool(after).level == Level::Note {
+    if appraisal.level == Level::Block && scan.tool(after).level < Level::Block {
         appraisal.level = Level::Warn;
     }
     appraisal

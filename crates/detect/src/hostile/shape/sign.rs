@@ -159,21 +159,14 @@ pub(crate) struct Sentence {
     pub(crate) opens: bool,
     pub(crate) signs: Signs,
     /// What the tool is about anyway.
-    own: Families,
-    place: Place,
+    pub(crate) own: Families,
+    /// Where it stands.
+    pub(crate) place: Place,
     /// Whether it was added later to a text that is known.
     pub(crate) later: bool,
 }
 
 impl Sentence {
-    pub(crate) fn new(own: Families, place: Place) -> Self {
-        Self {
-            own,
-            place,
-            ..Self::default()
-        }
-    }
-
     fn has(&self, family: F) -> bool {
         self.families.has(family)
     }

@@ -10,8 +10,12 @@ fn shape() -> Shape {
 
 /// The names of all signs of a text that is one sentence.
 fn signs(shape: &Shape, text: &str, place: Place, later: bool) -> Vec<&'static str> {
-    let plain = Sentence::new(Families::default(), place);
-    let mut read = shape.read(text, Sentence { later, ..plain });
+    let bare = Sentence {
+        place,
+        later,
+        ..Sentence::default()
+    };
+    let mut read = shape.read(text, bare);
     read.look(&Sentence::default());
     let there = SIGNS.iter().filter(|(_, sign)| read.signs.has(*sign));
     there.map(|(name, _)| *name).collect()
