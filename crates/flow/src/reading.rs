@@ -4,16 +4,71 @@
 use mcpproxy_core::Id128;
 
 use crate::common;
-use crate::content::{Content, parts};
+use crate::content::{Content, Part, parts};
 use crate::digest::digests;
+use crate::fold::fold;
 use crate::secret::SecretPrint;
 use crate::settings::FlowTracking;
 use crate::stream::streams;
 use crate::typed::{Token, tokens};
-use crate::winnow::winnow;
+use crate::winnow::{RUN, winnow};
 
 /// Tokens of one content that are remembered.
 const TOKENS: usize = 4096;
+
+/// Bytes of a content up to which all of it is folded at once.
+const LARGE: usize = 1 << 20;
+/// Bytes of a larger one that are folded at a time.
+const PIECE: usize = 1 << 17;
+/// Windows that are kept of one content: a scope holds no more. The first ones stay.
+const GRAMS: usize = 1 << 19;
+
+/// Keeps the windows of folded text that are not common.
+fn keep(symbols: &[u8], grams: &mut Vec<u64>) {
+    winnow(symbols, |gram| {
+        if grams.len() < GRAMS && !common::has(gram.tag) {
+            grams.push(gram.tag);
+        }
+    });
+}
+
+/// Keeps the windows of a large content in document order, in bounded memory: what was folded
+/// overlaps by a run, so that none across the border is missed.
+fn in_order(parts: &[Part<'_>], grams: &mut Vec<u64>) {
+    let mut symbols = Vec::new();
+    for part in parts {
+        let mut rest = &*part.text;
+        while !rest.is_empty() {
+            let end = rest.ceil_char_boundary(PIECE);
+            let (piece, after) = rest.split_at_checked(end).unwrap_or((rest, ""));
+            rest = after;
+            fold(piece, &mut symbols);
+            if symbols.len() >= PIECE {
+                keep(&symbols, grams);
+                symbols.drain(..symbols.len() - RUN);
+            }
+        }
+    }
+    keep(&symbols, grams);
+}
+
+/// Keeps what bridges fields of a large content, group by group; groups are not bridged.
+fn across(parts: &[Part<'_>], grams: &mut Vec<u64>) {
+    let mut rest = parts;
+    while let [first, ..] = rest {
+        let mut bytes = first.text.len();
+        let more = rest.iter().skip(1).take_while(|part| {
+            bytes += part.text.len();
+            bytes <= PIECE
+        });
+        let (group, after) = rest.split_at(1 + more.count());
+        rest = after;
+        if group.len() > 2 {
+            let bridges = streams(group, false).into_iter().skip(1);
+            bridges.for_each(|stream| keep(&stream.symbols, grams));
+        }
+    }
+}
 
 /// What is remembered of a reading.
 #[derive(Clone, Debug, Default)]
@@ -29,13 +84,14 @@ impl Reading {
     /// Fingerprints what a call read.
     pub(crate) fn of(content: &Content<'_>, settings: &FlowTracking) -> Self {
         let parts = parts(content.json);
-        let mut grams = Vec::with_capacity(content.json.len() / 6);
-        for stream in streams(&parts, false) {
-            winnow(&stream.symbols, |gram| {
-                if !common::has(gram.tag) {
-                    grams.push(gram.tag);
-                }
-            });
+        let mut grams = Vec::new();
+        if content.json.len() <= LARGE {
+            for stream in streams(&parts, false) {
+                keep(&stream.symbols, &mut grams);
+            }
+        } else {
+            in_order(&parts, &mut grams);
+            across(&parts, &mut grams);
         }
         let hashes = digests(
             content.json,
@@ -55,5 +111,32 @@ impl Reading {
             secrets: content.marked.iter().filter_map(SecretPrint::of).collect(),
             tokens: found,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_large_content_shows_what_a_small_one_does() {
+        let words = (0..60_000_u64).map(|number| {
+            let mixed = number.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 20;
+            format!("w{mixed:x} ")
+        });
+        let text: String = words.collect();
+        assert!(text.len() < LARGE);
+        let folded = |text: &str| {
+            let content = Content {
+                json: text,
+                marked: &[],
+            };
+            Reading::of(&content, &FlowTracking::default()).grams
+        };
+        let small = folded(&text);
+        // The same text twice is large, and nothing of it is lost at any border.
+        let large: std::collections::BTreeSet<_> = folded(&text.repeat(3)).into_iter().collect();
+        let missing = small.iter().filter(|gram| !large.contains(gram)).count();
+        assert_eq!(missing, 0, "of {}", small.len());
     }
 }

@@ -195,7 +195,7 @@ mod tests {
             0o600,
             &[(Status::Fail, "variable `UNSET` is not set")],
         );
-        let later = "mcpServers: {a: {command: sh}}\nsecurity: {pii_detection: {enabled: true}}";
+        let later = "mcpServers: {a: {command: sh}}\nsecurity: {audit_logging: {enabled: true}}";
         check(
             later,
             0o600,
