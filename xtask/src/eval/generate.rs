@@ -6,8 +6,8 @@ mod data;
 mod hidden;
 mod honest;
 mod orders;
-mod pii;
-mod secrets;
+pub(super) mod pii;
+pub(super) mod secrets;
 
 use super::case::Case;
 
