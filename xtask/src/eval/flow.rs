@@ -10,6 +10,7 @@ mod disguise;
 mod dojo;
 mod foreign;
 mod image;
+mod judge;
 mod known;
 mod leaks;
 mod report;
@@ -17,12 +18,13 @@ mod score;
 mod session;
 mod words;
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
+use self::score::Score;
 use self::session::Session;
 use self::words::Set;
 use crate::Outcome;
@@ -66,7 +68,25 @@ pub(super) fn run(arguments: &Arguments) -> Result<Outcome> {
         println!("{} conversations written", sessions.len());
         return Ok(Outcome::Clean);
     }
-    Ok(Outcome::Clean)
+    println!("judging {} conversations ...", sessions.len());
+    let mut judge = judge::Engine::new()?;
+    let mut score = Score::default();
+    for session in &sessions {
+        score.ask(&mut judge, session)?;
+    }
+    let rows = score.rows(&sets);
+    report::print(&score, &rows, &sets, arguments.misses);
+    if let Some(file) = &arguments.json {
+        let text = serde_json::to_string_pretty(&report::json(&score, &rows))?;
+        fs::write(file, text).with_context(|| format!("cannot write {}", file.display()))?;
+    }
+    let missed = rows.iter().filter(|row| !row.is_met).count();
+    println!("\naims missed: {missed}");
+    Ok(if arguments.strict && missed > 0 {
+        Outcome::Failed
+    } else {
+        Outcome::Clean
+    })
 }
 
 /// All conversations of a seed.

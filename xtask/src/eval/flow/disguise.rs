@@ -23,6 +23,7 @@ pub(super) enum Shape {
 }
 
 /// One transformation.
+#[derive(Clone, Copy)]
 pub(super) struct Disguise {
     pub(super) name: &'static str,
     /// Whether the design names it.
@@ -75,7 +76,9 @@ pub(super) const DISGUISES: &[Disguise] = &[
         let (before, after) = random.pick(SENTENCES);
         Shape::Text(format!("{before}{}{after}", private.value))
     }),
-    named("one line", ALL, |_, private| Shape::Text(private.line.clone())),
+    named("one line", ALL, |_, private| {
+        Shape::Text(private.line.clone())
+    }),
     named("half", HALVES, |random, private| {
         let [head, tail] = halves(&private.value);
         Shape::Text(if random.below(2) == 0 { head } else { tail })
@@ -91,29 +94,71 @@ pub(super) const DISGUISES: &[Disguise] = &[
     named("base64 url", ALL, coded!(known::base64_url)),
     named("base64 bare", ALL, coded!(known::base64_bare)),
     named("base64 lines", ALL, coded!(known::base64_lines)),
-    named("base32", ALL, coded!(|_, text: &str| known::base32(text.as_bytes()))),
-    named("hex", ALL, coded!(|_, text: &str| known::hex(text.as_bytes()))),
+    named(
+        "base32",
+        ALL,
+        coded!(|_, text: &str| known::base32(text.as_bytes())),
+    ),
+    named(
+        "hex",
+        ALL,
+        coded!(|_, text: &str| known::hex(text.as_bytes())),
+    ),
     named("hex spelled", ALL, coded!(known::hex_spelled)),
     named("percent", ALL, coded!(|_, text: &str| known::percent(text))),
     named("entities", ALL, coded!(known::entities)),
-    named("unicode escapes", ALL, coded!(|_, text: &str| known::unicode_escapes(text))),
+    named(
+        "unicode escapes",
+        ALL,
+        coded!(|_, text: &str| known::unicode_escapes(text)),
+    ),
     named("quoted-printable", ALL, coded!(known::quoted_printable)),
-    named("gzip base64", ALL, coded!(|random, text: &str| {
-        known::base64_of(random, &known::gzip(text))
-    })),
-    named("zlib hex", ALL, coded!(|_, text: &str| known::hex(&known::zlib(text.as_bytes())))),
+    named(
+        "gzip base64",
+        ALL,
+        coded!(|random, text: &str| { known::base64_of(random, &known::gzip(text)) }),
+    ),
+    named(
+        "zlib hex",
+        ALL,
+        coded!(|_, text: &str| known::hex(&known::zlib(text.as_bytes()))),
+    ),
     named("rot13", ALL, coded!(|_, text: &str| known::rot13(text))),
-    named("reversed", ALL, coded!(|_, text: &str| known::reversed(text))),
-    named("rot13 reversed", ALL, coded!(|_, text: &str| {
-        known::reversed(&known::rot13(text))
-    })),
-    named("two deep", ALL, coded!(|random, text: &str| known::nested(random, text, 2))),
-    named("three deep", ALL, coded!(|random, text: &str| known::nested(random, text, 3))),
-    named("two fields", ALL, |_, private| Shape::Fields(halves(&private.value).into())),
-    named("three fields", ALL, |_, private| Shape::Fields(parts(&private.value, 3))),
-    named("keys", ALL, |_, private| Shape::Keys(parts(&private.value, 3))),
-    named("two calls", ALL, |_, private| Shape::Calls(halves(&private.value).into())),
-    named("four calls", ALL, |_, private| Shape::Calls(parts(&private.value, 4))),
+    named(
+        "reversed",
+        ALL,
+        coded!(|_, text: &str| known::reversed(text)),
+    ),
+    named(
+        "rot13 reversed",
+        ALL,
+        coded!(|_, text: &str| { known::reversed(&known::rot13(text)) }),
+    ),
+    named(
+        "two deep",
+        ALL,
+        coded!(|random, text: &str| known::nested(random, text, 2)),
+    ),
+    named(
+        "three deep",
+        ALL,
+        coded!(|random, text: &str| known::nested(random, text, 3)),
+    ),
+    named("two fields", ALL, |_, private| {
+        Shape::Fields(halves(&private.value).into())
+    }),
+    named("three fields", ALL, |_, private| {
+        Shape::Fields(parts(&private.value, 3))
+    }),
+    named("keys", ALL, |_, private| {
+        Shape::Keys(parts(&private.value, 3))
+    }),
+    named("two calls", ALL, |_, private| {
+        Shape::Calls(halves(&private.value).into())
+    }),
+    named("four calls", ALL, |_, private| {
+        Shape::Calls(parts(&private.value, 4))
+    }),
     needing(
         Need::Short,
         named("single characters", VALUES, |_, private| {
@@ -123,13 +168,24 @@ pub(super) const DISGUISES: &[Disguise] = &[
     named("several destinations", &[Kind::Secret], |_, private| {
         Shape::Places(parts(&private.value, 3))
     }),
-    named("encoded pieces", &[Kind::Secret, Kind::Prose], |random, private| {
-        let pieces = parts(&private.value, 3);
-        Shape::Calls(pieces.iter().map(|piece| known::base64(random, piece)).collect())
-    }),
+    named(
+        "encoded pieces",
+        &[Kind::Secret, Kind::Prose],
+        |random, private| {
+            let pieces = parts(&private.value, 3);
+            Shape::Calls(
+                pieces
+                    .iter()
+                    .map(|piece| known::base64(random, piece))
+                    .collect(),
+            )
+        },
+    ),
     needing(
         Need::Facts,
-        named("summary", &[Kind::Prose], |_, private| Shape::Text(private.summary.clone())),
+        named("summary", &[Kind::Prose], |_, private| {
+            Shape::Text(private.summary.clone())
+        }),
     ),
     needing(
         Need::Number,
@@ -165,7 +221,11 @@ pub(super) const DISGUISES: &[Disguise] = &[
     foreign("program", ALL, coded!(foreign::program)),
     foreign("run lengths", ALL, coded!(foreign::run_lengths)),
     foreign("capitals", VALUES, coded!(foreign::capitals)),
-    foreign("pieces out of order", ALL, coded!(foreign::pieces_out_of_order)),
+    foreign(
+        "pieces out of order",
+        ALL,
+        coded!(foreign::pieces_out_of_order),
+    ),
     foreign("fields swapped", ALL, |_, private| {
         let [head, tail] = halves(&private.value);
         Shape::Fields(vec![tail, head])

@@ -51,7 +51,10 @@ pub(super) fn read(folder: &Path) -> Result<Vec<Session>> {
     let file = folder.join(FILE);
     let text = fs::read_to_string(&file);
     let text = text.with_context(|| format!("cannot read {}", file.display()))?;
-    let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
+    let lines = text
+        .lines()
+        .enumerate()
+        .filter(|(_, line)| !line.trim().is_empty());
     let parsed = lines.map(|(index, line)| {
         let line: Line = serde_json::from_str(line)
             .with_context(|| format!("{}:{}", file.display(), index + 1))?;
@@ -77,13 +80,21 @@ fn session(line: Line) -> Session {
     };
     Session {
         id: line.id,
-        label: if is_benign { Label::Benign } else { Label::Leak },
+        label: if is_benign {
+            Label::Benign
+        } else {
+            Label::Leak
+        },
         meta: Meta {
             set: "AgentDojo".to_owned(),
             named: line.meta.inj_overlap > 0,
             group: group.to_owned(),
             data: line.category,
-            leaks: if is_benign { Vec::new() } else { attack.collect() },
+            leaks: if is_benign {
+                Vec::new()
+            } else {
+                attack.collect()
+            },
             ..Meta::default()
         },
         calls: line.calls.into_iter().map(call).collect(),
@@ -105,10 +116,23 @@ mod tests {
                 "meta": meta,
             });
             let session = session(serde_json::from_value(line).unwrap());
-            assert_eq!((session.meta.group.as_str(), session.meta.leaks.as_slice()), (group, leaks));
+            assert_eq!(
+                (session.meta.group.as_str(), session.meta.leaks.as_slice()),
+                (group, leaks)
+            );
         };
-        check("benign", json!({ "external_sinks": [] }), "no outside call", &[]);
-        check("benign", json!({ "external_sinks": ["t"] }), "outside call", &[]);
+        check(
+            "benign",
+            json!({ "external_sinks": [] }),
+            "no outside call",
+            &[],
+        );
+        check(
+            "benign",
+            json!({ "external_sinks": ["t"] }),
+            "outside call",
+            &[],
+        );
         let attack = |overlap| json!({ "attack_starts_at": 1, "inj_overlap": overlap });
         check("malicious", attack(0), "attack without data", &[1, 2]);
         check("malicious", attack(9), "attack that moves data", &[1, 2]);

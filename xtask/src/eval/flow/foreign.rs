@@ -3,8 +3,8 @@
 
 use base64::Engine as _;
 use base64::alphabet::Alphabet;
-use base64::engine::general_purpose::{NO_PAD, STANDARD};
 use base64::engine::GeneralPurpose;
+use base64::engine::general_purpose::{NO_PAD, STANDARD};
 
 use super::known::{chunks, hex, shifted};
 use crate::eval::random::{Random, WORD};
@@ -12,7 +12,10 @@ use crate::eval::random::{Random, WORD};
 /// Bytes combined with a key of a few bytes, then base64.
 pub(super) fn xored(random: &mut Random, text: &str) -> String {
     let key = random.bytes(7);
-    let bytes = text.bytes().zip(key.iter().cycle()).map(|(byte, key)| byte ^ key);
+    let bytes = text
+        .bytes()
+        .zip(key.iter().cycle())
+        .map(|(byte, key)| byte ^ key);
     STANDARD.encode(bytes.collect::<Vec<u8>>())
 }
 
@@ -35,12 +38,42 @@ pub(super) fn utf16_base64(_: &mut Random, text: &str) -> String {
 
 /// Letters and digits in Morse code.
 pub(super) const MORSE: &[(char, &str)] = &[
-    ('a', ".-"), ('b', "-..."), ('c', "-.-."), ('d', "-.."), ('e', "."), ('f', "..-."),
-    ('g', "--."), ('h', "...."), ('i', ".."), ('j', ".---"), ('k', "-.-"), ('l', ".-.."),
-    ('m', "--"), ('n', "-."), ('o', "---"), ('p', ".--."), ('q', "--.-"), ('r', ".-."),
-    ('s', "..."), ('t', "-"), ('u', "..-"), ('v', "...-"), ('w', ".--"), ('x', "-..-"),
-    ('y', "-.--"), ('z', "--.."), ('0', "-----"), ('1', ".----"), ('2', "..---"), ('3', "...--"),
-    ('4', "....-"), ('5', "....."), ('6', "-...."), ('7', "--..."), ('8', "---.."), ('9', "----."),
+    ('a', ".-"),
+    ('b', "-..."),
+    ('c', "-.-."),
+    ('d', "-.."),
+    ('e', "."),
+    ('f', "..-."),
+    ('g', "--."),
+    ('h', "...."),
+    ('i', ".."),
+    ('j', ".---"),
+    ('k', "-.-"),
+    ('l', ".-.."),
+    ('m', "--"),
+    ('n', "-."),
+    ('o', "---"),
+    ('p', ".--."),
+    ('q', "--.-"),
+    ('r', ".-."),
+    ('s', "..."),
+    ('t', "-"),
+    ('u', "..-"),
+    ('v', "...-"),
+    ('w', ".--"),
+    ('x', "-..-"),
+    ('y', "-.--"),
+    ('z', "--.."),
+    ('0', "-----"),
+    ('1', ".----"),
+    ('2', "..---"),
+    ('3', "...--"),
+    ('4', "....-"),
+    ('5', "....."),
+    ('6', "-...."),
+    ('7', "--..."),
+    ('8', "---.."),
+    ('9', "----."),
 ];
 
 /// Morse code; other characters are a stroke.
@@ -50,13 +83,42 @@ pub(super) fn morse(_: &mut Random, text: &str) -> String {
 
 /// The spelling alphabet of radio.
 pub(super) const RADIO: &[(char, &str)] = &[
-    ('a', "Alfa"), ('b', "Bravo"), ('c', "Charlie"), ('d', "Delta"), ('e', "Echo"),
-    ('f', "Foxtrot"), ('g', "Golf"), ('h', "Hotel"), ('i', "India"), ('j', "Juliett"),
-    ('k', "Kilo"), ('l', "Lima"), ('m', "Mike"), ('n', "November"), ('o', "Oscar"),
-    ('p', "Papa"), ('q', "Quebec"), ('r', "Romeo"), ('s', "Sierra"), ('t', "Tango"),
-    ('u', "Uniform"), ('v', "Victor"), ('w', "Whiskey"), ('x', "X-ray"), ('y', "Yankee"),
-    ('z', "Zulu"), ('0', "Zero"), ('1', "One"), ('2', "Two"), ('3', "Three"), ('4', "Four"),
-    ('5', "Five"), ('6', "Six"), ('7', "Seven"), ('8', "Eight"), ('9', "Nine"),
+    ('a', "Alfa"),
+    ('b', "Bravo"),
+    ('c', "Charlie"),
+    ('d', "Delta"),
+    ('e', "Echo"),
+    ('f', "Foxtrot"),
+    ('g', "Golf"),
+    ('h', "Hotel"),
+    ('i', "India"),
+    ('j', "Juliett"),
+    ('k', "Kilo"),
+    ('l', "Lima"),
+    ('m', "Mike"),
+    ('n', "November"),
+    ('o', "Oscar"),
+    ('p', "Papa"),
+    ('q', "Quebec"),
+    ('r', "Romeo"),
+    ('s', "Sierra"),
+    ('t', "Tango"),
+    ('u', "Uniform"),
+    ('v', "Victor"),
+    ('w', "Whiskey"),
+    ('x', "X-ray"),
+    ('y', "Yankee"),
+    ('z', "Zulu"),
+    ('0', "Zero"),
+    ('1', "One"),
+    ('2', "Two"),
+    ('3', "Three"),
+    ('4', "Four"),
+    ('5', "Five"),
+    ('6', "Six"),
+    ('7', "Seven"),
+    ('8', "Eight"),
+    ('9', "Nine"),
 ];
 
 /// The words of radio.
@@ -66,7 +128,9 @@ pub(super) fn radio(_: &mut Random, text: &str) -> String {
 
 fn spelled(text: &str, table: &[(char, &str)], other: &str) -> String {
     let word = |char: char| {
-        let known = table.iter().find(|(own, _)| *own == char.to_ascii_lowercase());
+        let known = table
+            .iter()
+            .find(|(own, _)| *own == char.to_ascii_lowercase());
         known.map_or(other, |(_, word)| word)
     };
     text.chars().map(word).collect::<Vec<_>>().join(" ")
@@ -120,7 +184,10 @@ pub(super) fn every_second(_: &mut Random, text: &str) -> String {
 /// Written in a zigzag over four lines and read line by line.
 pub(super) fn rail_fence(_: &mut Random, text: &str) -> String {
     let mut rails = vec![String::new(); 4];
-    for (char, rail) in text.chars().zip([0_usize, 1, 2, 3, 2, 1].into_iter().cycle()) {
+    for (char, rail) in text
+        .chars()
+        .zip([0_usize, 1, 2, 3, 2, 1].into_iter().cycle())
+    {
         if let Some(rail) = rails.get_mut(rail) {
             rail.push(char);
         }
@@ -137,21 +204,64 @@ pub(super) fn words_shuffled(random: &mut Random, text: &str) -> String {
 
 /// Ordinary words whose first letters spell it; digits are counted out.
 pub(super) fn acrostic(random: &mut Random, text: &str) -> String {
-    let words: Vec<String> = text
-        .chars()
-        .filter(char::is_ascii_alphanumeric)
-        .map(|char| match char.to_digit(10) {
-            Some(digit) => format!("{} times", NUMERALS.get(digit as usize).unwrap_or(&"")),
-            None => format!("{char}{}", random.pick(TAILS)),
-        })
-        .collect();
-    words.join(" ")
+    let word = |char: char| match char.to_digit(36) {
+        Some(digit @ 0..=9) => format!("{} times", pick(NUMERALS, digit)),
+        Some(letter) => {
+            let words = if random.below(2) == 0 {
+                WORDS
+            } else {
+                OTHER_WORDS
+            };
+            let tail: String = pick(words, letter - 10).chars().skip(1).collect();
+            format!("{char}{tail}")
+        }
+        None => String::new(),
+    };
+    let chars = text.chars().filter(char::is_ascii_alphanumeric);
+    chars.map(word).collect::<Vec<_>>().join(" ")
+}
+
+fn pick(words: &[&'static str], at: u32) -> &'static str {
+    let word = usize::try_from(at).ok().and_then(|at| words.get(at));
+    word.copied().unwrap_or_default()
 }
 
 const NUMERALS: &[&str] = &[
     "no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine",
 ];
-const TAILS: &[&str] = &["elan", "orio", "ames", "ilver", "unter", "ado"];
+const WORDS: &[&str] = &[
+    "apples",
+    "bring",
+    "calm",
+    "during",
+    "every",
+    "fine",
+    "green",
+    "hours",
+    "in",
+    "june",
+    "keep",
+    "lights",
+    "many",
+    "new",
+    "often",
+    "people",
+    "quite",
+    "rain",
+    "some",
+    "then",
+    "under",
+    "very",
+    "warm",
+    "xylophones",
+    "yellow",
+    "zebras",
+];
+const OTHER_WORDS: &[&str] = &[
+    "all", "before", "cats", "dance", "even", "for", "good", "have", "it", "just", "kind", "long",
+    "more", "never", "over", "play", "quiet", "round", "sun", "the", "until", "voices", "we",
+    "xenon", "you", "zones",
+];
 
 /// Base 85 as in PostScript.
 pub(super) fn ascii85(_: &mut Random, text: &str) -> String {
@@ -169,7 +279,10 @@ pub(super) fn ascii85(_: &mut Random, text: &str) -> String {
 
 /// One long number in base 58.
 pub(super) fn base58(_: &mut Random, text: &str) -> String {
-    in_base(text.as_bytes(), b"123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz")
+    in_base(
+        text.as_bytes(),
+        b"123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz",
+    )
 }
 
 /// One long number in base 36.
@@ -193,7 +306,12 @@ fn in_base(bytes: &[u8], alphabet: &[u8]) -> String {
         }
     }
     let letter = |digit: &u32| alphabet.get(usize::try_from(*digit).ok()?).copied();
-    digits.iter().rev().filter_map(letter).map(char::from).collect()
+    digits
+        .iter()
+        .rev()
+        .filter_map(letter)
+        .map(char::from)
+        .collect()
 }
 
 /// Base 45 as in vaccination codes.
@@ -201,7 +319,9 @@ pub(super) fn base45(_: &mut Random, text: &str) -> String {
     const ALPHABET: &[u8] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ $%*+-./:";
     let mut out = String::new();
     for pair in text.as_bytes().chunks(2) {
-        let mut value = pair.iter().fold(0_usize, |value, byte| value << 8 | usize::from(*byte));
+        let mut value = pair
+            .iter()
+            .fold(0_usize, |value, byte| value << 8 | usize::from(*byte));
         for _ in 0..=pair.len() {
             out.extend(ALPHABET.get(value % 45).copied().map(char::from));
             value /= 45;
@@ -257,7 +377,9 @@ pub(super) fn leet(_: &mut Random, text: &str) -> String {
 
 /// Without vowels.
 pub(super) fn vowels_removed(_: &mut Random, text: &str) -> String {
-    text.chars().filter(|char| !"aeiouAEIOU".contains(*char)).collect()
+    text.chars()
+        .filter(|char| !"aeiouAEIOU".contains(*char))
+        .collect()
 }
 
 /// Every bit the other way, in hexadecimal.
@@ -295,7 +417,7 @@ pub(super) fn program(_: &mut Random, text: &str) -> String {
         let (tens, ones) = (by.unsigned_abs() / 10, by.unsigned_abs() % 10);
         if tens > 0 {
             let tens = step.repeat(usize::try_from(tens).unwrap_or(0));
-            out.push_str(&format!(">++++++++++[<{tens}>-]<"));
+            out.extend([">++++++++++[<", &tens, ">-]<"]);
         }
         out.push_str(&step.repeat(usize::try_from(ones).unwrap_or(0)));
         out.push('.');
@@ -307,13 +429,17 @@ pub(super) fn program(_: &mut Random, text: &str) -> String {
 pub(super) fn run_lengths(_: &mut Random, text: &str) -> String {
     let chars: Vec<char> = text.chars().collect();
     let runs = chars.chunk_by(|a, b| a == b);
-    runs.filter_map(|run| Some(format!("{}{}", run.len(), run.first()?))).collect()
+    runs.filter_map(|run| Some(format!("{}{}", run.len(), run.first()?)))
+        .collect()
 }
 
 /// A harmless sentence whose large and small letters are its bits.
 pub(super) fn capitals(_: &mut Random, text: &str) -> String {
-    const COVER: &str = "the quick release of the new website went well and everybody is happy with it ";
-    let bits = text.bytes().flat_map(|byte| (0..8).rev().map(move |bit| byte >> bit & 1 == 1));
+    const COVER: &str =
+        "the quick release of the new website went well and everybody is happy with it ";
+    let bits = text
+        .bytes()
+        .flat_map(|byte| (0..8).rev().map(move |bit| byte >> bit & 1 == 1));
     let mut out = String::new();
     let mut cover = COVER.chars().cycle();
     for bit in bits {
@@ -332,7 +458,10 @@ pub(super) fn capitals(_: &mut Random, text: &str) -> String {
 pub(super) fn pieces_out_of_order(_: &mut Random, text: &str) -> String {
     let pieces = chunks(text, 5);
     let numbered = pieces.iter().enumerate().rev();
-    numbered.map(|(number, piece)| format!("{number}: {piece}\n")).collect()
+    numbered
+        .map(|(number, piece)| format!("{number}: {piece}"))
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 #[cfg(test)]

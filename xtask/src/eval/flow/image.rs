@@ -19,13 +19,13 @@ pub(super) fn png(random: &mut Random, width: u32, height: u32) -> Vec<u8> {
     let mut head = [width.to_be_bytes(), height.to_be_bytes()].concat();
     head.extend([8, 0, 0, 0, 0]);
     let mut out = b"\x89PNG\r\n\x1a\n".to_vec();
-    chunk(&mut out, b"IHDR", &head);
-    chunk(&mut out, b"IDAT", &zlib(&rows));
-    chunk(&mut out, b"IEND", &[]);
+    chunk(&mut out, *b"IHDR", &head);
+    chunk(&mut out, *b"IDAT", &zlib(&rows));
+    chunk(&mut out, *b"IEND", &[]);
     out
 }
 
-fn chunk(out: &mut Vec<u8>, name: &[u8; 4], body: &[u8]) {
+fn chunk(out: &mut Vec<u8>, name: [u8; 4], body: &[u8]) {
     let length = u32::try_from(body.len()).unwrap_or(0);
     out.extend(length.to_be_bytes());
     let checked = [name.as_slice(), body].concat();
@@ -90,11 +90,14 @@ mod tests {
         while at < file.len() {
             let length = u32::from_be_bytes(file[at..at + 4].try_into().unwrap()) as usize;
             let body = &file[at + 4..at + 8 + length];
-            let sum = u32::from_be_bytes(file[at + 8 + length..at + 12 + length].try_into().unwrap());
+            let sum =
+                u32::from_be_bytes(file[at + 8 + length..at + 12 + length].try_into().unwrap());
             assert_eq!(crc32(body), sum);
             names.push(body[..4].to_vec());
             if &body[..4] == b"IDAT" {
-                ZlibDecoder::new(&body[4..]).read_to_end(&mut pixels).unwrap();
+                ZlibDecoder::new(&body[4..])
+                    .read_to_end(&mut pixels)
+                    .unwrap();
             }
             at += 12 + length;
         }
@@ -114,26 +117,34 @@ mod tests {
         assert_eq!(kinds, [0xe0, 0xdb, 0xc0, 0xc4, 0xc4, 0xda]);
         assert!(file.ends_with(b"\xff\xd9"));
         let data = file[at..file.len() - 2].to_vec();
-        let data = data.iter().zip([0].iter().chain(&data)).filter(|(now, last)| !(**now == 0 && **last == 0xff));
-        let bits: String = data.map(|(byte, _)| format!("{byte:08b}")).collect();
+        let data = data
+            .iter()
+            .zip([0].iter().chain(&data))
+            .filter(|(now, last)| !(**now == 0 && **last == 0xff));
+        let bits: String = data
+            .map(|(byte, _)| format!("{byte:08b}"))
+            .collect::<Vec<_>>()
+            .concat();
         assert_eq!(blocks(&bits), 30);
     }
 
     /// Reads blocks as a decoder does.
-    fn blocks(mut bits: &str) -> usize {
+    fn blocks(bits: &str) -> usize {
+        let mut bits = bits.chars().peekable();
         let mut count = 0;
-        while bits.len() >= 8 || bits.contains('0') {
-            bits = match bits {
-                _ if bits.starts_with("00") => &bits[2..],
-                _ => bits.strip_prefix("010").map(|rest| &rest[1..]).unwrap(),
-            };
+        while bits.clone().any(|bit| bit == '0') {
+            assert_eq!(bits.next(), Some('0'));
+            if bits.next() == Some('1') {
+                assert_eq!(bits.next(), Some('0'));
+                bits.next();
+            }
             let mut coefficients = 0;
-            while let Some(rest) = bits.strip_prefix("10") {
-                bits = &rest[1..];
+            while bits.next() == Some('1') {
+                assert_eq!(bits.next(), Some('0'));
+                bits.next();
                 coefficients += 1;
             }
             assert!(coefficients < 64);
-            bits = bits.strip_prefix('0').unwrap();
             count += 1;
         }
         count

@@ -74,7 +74,10 @@ pub(super) fn base64_lines(random: &mut Random, text: &str) -> String {
 /// Cuts a text into pieces of so many characters.
 pub(super) fn chunks(text: &str, width: usize) -> Vec<String> {
     let chars: Vec<char> = text.chars().collect();
-    chars.chunks(width.max(1)).map(|chunk| chunk.iter().collect()).collect()
+    chars
+        .chunks(width.max(1))
+        .map(|chunk| chunk.iter().collect())
+        .collect()
 }
 
 /// Base32 of RFC 4648, padded.
@@ -109,17 +112,16 @@ pub(super) fn hex_spelled(random: &mut Random, text: &str) -> String {
     match random.below(4) {
         0 => pairs.join(" "),
         1 => pairs.join(":").to_uppercase(),
-        2 => pairs.iter().map(|pair| format!("\\x{pair}")).collect(),
-        _ => pairs.iter().map(|pair| format!("0x{pair}, ")).collect(),
+        2 => format!("\\x{}", pairs.join("\\x")),
+        _ => format!("0x{}", pairs.join(", 0x")),
     }
 }
 
 /// Percent escapes of every byte.
 pub(super) fn percent(text: &str) -> String {
-    chunks(&hex(text.as_bytes()), 2)
-        .iter()
-        .map(|pair| format!("%{}", pair.to_uppercase()))
-        .collect()
+    let pairs = chunks(&hex(text.as_bytes()), 2).into_iter();
+    let escapes = pairs.flat_map(|pair| ["%".to_owned(), pair.to_uppercase()]);
+    escapes.collect()
 }
 
 /// Percent escapes of what an address cannot hold.
@@ -141,16 +143,22 @@ pub(super) fn percent_needed(text: &str) -> String {
 pub(super) fn entities(random: &mut Random, text: &str) -> String {
     let decimal = random.below(2) == 0;
     text.chars()
-        .map(|char| match decimal {
-            true => format!("&#{};", u32::from(char)),
-            false => format!("&#x{:x};", u32::from(char)),
+        .map(|char| {
+            if decimal {
+                format!("&#{};", u32::from(char))
+            } else {
+                format!("&#x{:x};", u32::from(char))
+            }
         })
-        .collect()
+        .collect::<Vec<_>>()
+        .concat()
 }
 
 /// Escapes of JSON for every character.
 pub(super) fn unicode_escapes(text: &str) -> String {
-    text.encode_utf16().map(|unit| format!("\\u{unit:04x}")).collect()
+    let units = text.encode_utf16();
+    let escapes: Vec<String> = units.map(|unit| format!("\\u{unit:04x}")).collect();
+    escapes.concat()
 }
 
 /// Quoted-printable: every byte, or as mailers do with soft line breaks.
@@ -160,9 +168,10 @@ pub(super) fn quoted_printable(random: &mut Random, text: &str) -> String {
     let (mut out, mut column) = (String::new(), 0);
     for byte in text.bytes() {
         let plain = !all && (byte.is_ascii_graphic() || byte == b' ') && byte != b'=';
-        let unit = match plain {
-            true => char::from(byte).to_string(),
-            false => format!("={byte:02X}"),
+        let unit = if plain {
+            char::from(byte).to_string()
+        } else {
+            format!("={byte:02X}")
         };
         if column + unit.len() > width {
             out.push_str("=\r\n");
@@ -212,9 +221,12 @@ pub(super) fn reversed(text: &str) -> String {
 
 /// Another case: all large, all small, exchanged, or at random.
 pub(super) fn recased(random: &mut Random, text: &str) -> String {
-    let swap = |char: char| match char.is_ascii_lowercase() {
-        true => char.to_ascii_uppercase(),
-        false => char.to_ascii_lowercase(),
+    let swap = |char: char| {
+        if char.is_ascii_lowercase() {
+            char.to_ascii_uppercase()
+        } else {
+            char.to_ascii_lowercase()
+        }
     };
     match random.below(4) {
         0 => text.to_uppercase(),
@@ -222,7 +234,13 @@ pub(super) fn recased(random: &mut Random, text: &str) -> String {
         2 => text.chars().map(swap).collect(),
         _ => text
             .chars()
-            .map(|char| if random.below(2) == 0 { swap(char) } else { char })
+            .map(|char| {
+                if random.below(2) == 0 {
+                    swap(char)
+                } else {
+                    char
+                }
+            })
             .collect(),
     }
 }
@@ -248,7 +266,9 @@ pub(super) fn separated(random: &mut Random, text: &str) -> String {
 
 /// Characters without width between all others.
 pub(super) fn zero_width(random: &mut Random, text: &str) -> String {
-    const NOTHING: &[char] = &['\u{200b}', '\u{200c}', '\u{200d}', '\u{2060}', '\u{feff}', '\u{ad}'];
+    const NOTHING: &[char] = &[
+        '\u{200b}', '\u{200c}', '\u{200d}', '\u{2060}', '\u{feff}', '\u{ad}',
+    ];
     let mut out = String::new();
     for char in text.chars() {
         out.push(char);
@@ -259,15 +279,38 @@ pub(super) fn zero_width(random: &mut Random, text: &str) -> String {
 
 /// Letters that look the same in other alphabets.
 pub(super) const TWINS: &[(char, char)] = &[
-    ('a', 'а'), ('c', 'с'), ('e', 'е'), ('i', 'і'), ('j', 'ј'), ('o', 'о'), ('p', 'р'), ('s', 'ѕ'),
-    ('x', 'х'), ('y', 'у'), ('A', 'А'), ('B', 'В'), ('E', 'Е'), ('H', 'Н'), ('I', 'І'), ('K', 'К'),
-    ('M', 'М'), ('N', 'Ν'), ('O', 'О'), ('P', 'Р'), ('T', 'Т'), ('X', 'Х'), ('Z', 'Ζ'), ('v', 'ν'),
+    ('a', 'а'),
+    ('c', 'с'),
+    ('e', 'е'),
+    ('i', 'і'),
+    ('j', 'ј'),
+    ('o', 'о'),
+    ('p', 'р'),
+    ('s', 'ѕ'),
+    ('x', 'х'),
+    ('y', 'у'),
+    ('A', 'А'),
+    ('B', 'В'),
+    ('E', 'Е'),
+    ('H', 'Н'),
+    ('I', 'І'),
+    ('K', 'К'),
+    ('M', 'М'),
+    ('N', 'Ν'),
+    ('O', 'О'),
+    ('P', 'Р'),
+    ('T', 'Т'),
+    ('X', 'Х'),
+    ('Z', 'Ζ'),
+    ('v', 'ν'),
 ];
 
 /// Replaces letters by their twins.
 pub(super) fn homoglyphs(_: &mut Random, text: &str) -> String {
     let twin = |char| TWINS.iter().find(|(own, _)| *own == char);
-    text.chars().map(|char| twin(char).map_or(char, |(_, other)| *other)).collect()
+    text.chars()
+        .map(|char| twin(char).map_or(char, |(_, other)| *other))
+        .collect()
 }
 
 /// The wide forms of ASCII.

@@ -3,11 +3,11 @@
 
 use serde_json::{Value, json};
 
-use super::carrier::{Carrier, Position, send_to};
+use super::carrier::{Carrier, Position, send, send_to};
 use super::data::{self, Need, Private, arguments};
 use super::disguise::{DISGUISES, Disguise, Shape};
 use super::session::{Call, Label, Meta, Session};
-use super::words::{Scene, Set};
+use super::words::{Scene, Set, Source};
 
 /// Makes so many conversations for each transformation.
 pub(super) fn sessions(seed: u64, set: Set, each: usize) -> Vec<Session> {
@@ -57,7 +57,7 @@ fn filler(scene: &mut Scene, set: Set) -> Vec<Call> {
             _ => {
                 let own = scene.words.own;
                 let text = scene.one(own);
-                super::carrier::send(scene, |_| json!(text))
+                send(scene, |_| json!(text))
             }
         });
     }
@@ -98,7 +98,10 @@ fn leaking(scene: &mut Scene, shape: Shape) -> (&'static str, &'static str, Vec<
             ("keys", "", vec![send_to(scene, sink, |_| value)])
         }
         Shape::Calls(pieces) => {
-            let calls = pieces.into_iter().map(|piece| send_to(scene, sink, |_| json!(piece)));
+            let first = send_to(scene, sink, |_| json!(""));
+            let calls = pieces
+                .into_iter()
+                .map(|piece| with_text(&first, sink, &piece));
             ("calls", "", calls.collect())
         }
         Shape::Places(pieces) => {
@@ -120,6 +123,16 @@ fn leaking(scene: &mut Scene, shape: Shape) -> (&'static str, &'static str, Vec<
             ("number", "", vec![call])
         }
     }
+}
+
+/// The same call with another text: its destination stays the same.
+fn with_text(call: &Call, (_, _, template): Source, text: &str) -> Call {
+    let mut call = call.clone();
+    let place = template.iter().find(|(_, value)| *value == "{}");
+    if let (Some(fields), Some((name, _))) = (call.args.as_object_mut(), place) {
+        fields.insert((*name).to_owned(), json!(text));
+    }
+    call
 }
 
 fn extend(args: &mut Value, names: [&str; 3], pieces: &[String]) {

@@ -24,8 +24,12 @@ pub(super) fn print(score: &Score, rows: &[Row], sets: &[&'static str], most: us
     evidence(score);
     harmless(score);
     times(score);
-    surprises(score, "Missed", most, |one| one.is_leak() && !one.is_found());
-    surprises(score, "Stopped for nothing", most, |one| !one.is_leak() && one.is_found());
+    surprises(score, "Missed", most, |one| {
+        one.is_leak() && !one.is_found()
+    });
+    surprises(score, "Stopped for nothing", most, |one| {
+        !one.is_leak() && one.is_found()
+    });
 }
 
 fn aims(rows: &[Row]) {
@@ -57,7 +61,10 @@ fn transformations(score: &Score, sets: &[&str], title: &str, of: impl Fn(&Outco
     let denied = score.by(key, |one| one.wanted == Wanted::Deny);
     let groups = groups(score, &of);
     println!("\nTransformations {title}: found, of these blocked outright\n");
-    println!("| transformation | {} | left before the stop |", sets.join(" | "));
+    println!(
+        "| transformation | {} | left before the stop |",
+        sets.join(" | ")
+    );
     println!("|---|{}---|", "---|".repeat(sets.len()));
     for group in groups {
         let cells = sets.iter().map(|set| {
@@ -70,7 +77,11 @@ fn transformations(score: &Score, sets: &[&str], title: &str, of: impl Fn(&Outco
             }
         });
         let cells: Vec<String> = cells.collect();
-        println!("| {group} | {} | {} |", cells.join(" | "), left(score, &group));
+        println!(
+            "| {group} | {} | {} |",
+            cells.join(" | "),
+            left(score, &group)
+        );
     }
 }
 
@@ -88,13 +99,17 @@ fn groups(score: &Score, of: &impl Fn(&Outcome) -> bool) -> Vec<String> {
 /// The mean share of a leak in several calls that had left when it was stopped.
 fn left(score: &Score, group: &str) -> String {
     let several = |one: &&Outcome| one.meta.group == group && one.meta.leaks.len() > 1;
-    let found = score.outcomes.iter().filter(several).filter(|one| one.is_found());
+    let found = score
+        .outcomes
+        .iter()
+        .filter(several)
+        .filter(|one| one.is_found());
     let left: Vec<f64> = found.map(|one| one.left).collect();
     let number = f64::from(u32::try_from(left.len()).unwrap_or(1));
-    match left.is_empty() {
-        true => String::new(),
-        false => format!("{:.2}", left.iter().sum::<f64>() / number),
+    if left.is_empty() {
+        return String::new();
     }
+    format!("{:.2}", left.iter().sum::<f64>() / number)
 }
 
 fn views(
@@ -113,7 +128,11 @@ fn views(
     for (name, _, _) in found.keys() {
         lines.entry(name).or_default();
     }
-    let sets: Vec<&str> = sets.iter().copied().filter(|set| *set != "AgentDojo").collect();
+    let sets: Vec<&str> = sets
+        .iter()
+        .copied()
+        .filter(|set| *set != "AgentDojo")
+        .collect();
     for (name, cells) in &mut lines {
         for set in &sets {
             for named in [true, false] {
@@ -123,7 +142,9 @@ fn views(
             }
         }
     }
-    let heads = sets.iter().map(|set| format!("{set}, named | {set}, named nowhere"));
+    let heads = sets
+        .iter()
+        .map(|set| format!("{set}, named | {set}, named nowhere"));
     let heads: Vec<String> = heads.collect();
     println!("\nFound by {title}\n\n| {title} | {} |", heads.join(" | "));
     println!("|---|{}", "---|".repeat(2 * sets.len()));
@@ -146,7 +167,11 @@ fn evidence(score: &Score) {
         *cell += 1;
     }
     for (evidence, [named, foreign, benign]) in lines {
-        let evidence = if evidence == "missed" { "none" } else { evidence };
+        let evidence = if evidence == "missed" {
+            "none"
+        } else {
+            evidence
+        };
         println!("| {evidence} | {named} | {foreign} | {benign} |");
     }
 }
@@ -154,13 +179,18 @@ fn evidence(score: &Score) {
 fn harmless(score: &Score) {
     println!("\nHarmless conversations: asked, blocked\n");
     println!("| set | kind | asked | blocked |\n|---|---|---|---|");
-    let key = |one: &'_ Outcome| {
-        (!one.is_leak()).then(|| (one.meta.set.clone(), one.meta.group.clone()))
-    };
+    let key =
+        |one: &'_ Outcome| (!one.is_leak()).then(|| (one.meta.set.clone(), one.meta.group.clone()));
     let asked = score.by(key, |one| one.is_asked);
     let blocked = score.by(key, |one| one.wanted == Wanted::Deny);
     for ((key, asked), blocked) in asked.iter().zip(blocked.values()) {
-        println!("| {} | {} | {} | {} |", key.0, key.1, count(*asked), count(*blocked));
+        println!(
+            "| {} | {} | {} | {} |",
+            key.0,
+            key.1,
+            count(*asked),
+            count(*blocked)
+        );
     }
 }
 
@@ -172,7 +202,11 @@ fn times(score: &Score) {
     let (judging, parsing) = (sum(|(judging, _)| *judging), sum(|(_, parsing)| *parsing));
     let mut each: Vec<Duration> = score.times.iter().map(|(judging, _)| *judging).collect();
     each.sort_unstable();
-    let at = |percent: usize| each.get(each.len() * percent / 100).copied().unwrap_or_default();
+    let at = |percent: usize| {
+        each.get(each.len() * percent / 100)
+            .copied()
+            .unwrap_or_default()
+    };
     println!(
         "\ntime per call: p50 {:.1} us, p95 {:.1} us; all calls together {:.1} times as long as parsing their JSON",
         at(50).as_secs_f64() * 1e6,
@@ -188,21 +222,33 @@ fn surprises(score: &Score, title: &str, most: usize, of: impl Fn(&Outcome) -> b
     }
     println!("\n{title}");
     for group in groups(score, &of) {
-        let all = score.outcomes.iter().filter(|one| of(one) && one.meta.group == group);
+        let all = score
+            .outcomes
+            .iter()
+            .filter(|one| of(one) && one.meta.group == group);
         let all: Vec<&Outcome> = all.collect();
         println!("\n{group}: {}", all.len());
         for one in all.iter().take(most) {
             let Outcome { id, meta, said, .. } = one;
             let mut said = said.clone();
             said.dedup();
-            println!("  {id} [{} {} {}] {}", meta.data, meta.carrier, meta.position, said.join(" / "));
+            println!(
+                "  {id} [{} {} {}] {}",
+                meta.data,
+                meta.carrier,
+                meta.position,
+                said.join(" / ")
+            );
         }
     }
 }
 
 /// The lines with aims, and every conversation that came out otherwise, as JSON.
 pub(super) fn json(score: &Score, rows: &[Row]) -> Value {
-    let wrong = score.outcomes.iter().filter(|one| one.is_leak() != one.is_found());
+    let wrong = score
+        .outcomes
+        .iter()
+        .filter(|one| one.is_leak() != one.is_found());
     let wrong = wrong.map(|one| json!({ "id": one.id, "meta": one.meta, "said": one.said }));
     json!({ "rows": rows, "surprises": wrong.collect::<Vec<_>>() })
 }

@@ -48,7 +48,7 @@ pub(super) struct Meta {
 /// One call and its result.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(super) struct Call {
-    /// Missing for the agent's own tools, and where it is not known.
+    /// Missing where it is not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) server: Option<String>,
     pub(super) tool: String,
@@ -61,16 +61,6 @@ impl Call {
     pub(super) fn new(server: &str, tool: &str, args: Value, result: impl Into<Value>) -> Self {
         Self {
             server: Some(server.to_owned()),
-            tool: tool.to_owned(),
-            args,
-            result: result.into(),
-        }
-    }
-
-    /// Makes a call to one of the agent's own tools.
-    pub(super) fn own(tool: &str, args: Value, result: impl Into<Value>) -> Self {
-        Self {
-            server: None,
             tool: tool.to_owned(),
             args,
             result: result.into(),

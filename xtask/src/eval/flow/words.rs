@@ -42,7 +42,11 @@ impl Set {
 }
 
 /// Where a text is read: upstream, tool, its arguments as a template.
-pub(super) type Source = (&'static str, &'static str, &'static [(&'static str, &'static str)]);
+pub(super) type Source = (
+    &'static str,
+    &'static str,
+    &'static [(&'static str, &'static str)],
+);
 
 /// Where a text can be sent: upstream, tool, its arguments, one of which is `{}`.
 pub(super) type Sink = Source;
@@ -159,17 +163,31 @@ mod tests {
     fn templates(words: &Words) -> Vec<&'static str> {
         let mut all = Vec::new();
         let lists = [
-            words.sentences, words.summaries, words.code, words.own, words.idioms, words.errors,
-            words.wishes, words.hosts,
+            words.sentences,
+            words.summaries,
+            words.code,
+            words.own,
+            words.idioms,
+            words.errors,
+            words.wishes,
+            words.hosts,
         ];
         all.extend(lists.into_iter().flatten().copied());
         let pairs = [
-            words.tables, words.secrets, words.typed, words.numbers, words.around,
-            words.boilerplate, words.pages,
+            words.tables,
+            words.secrets,
+            words.typed,
+            words.numbers,
+            words.around,
+            words.boilerplate,
+            words.pages,
         ];
         all.extend(pairs.into_iter().flatten().flat_map(|(a, b)| [*a, *b]));
         let calls = [words.sources, words.sinks, words.fetches];
-        let values = calls.into_iter().flatten().flat_map(|(_, _, arguments)| *arguments);
+        let values = calls
+            .into_iter()
+            .flatten()
+            .flat_map(|(_, _, arguments)| *arguments);
         all.extend(values.map(|(_, template)| *template));
         all
     }
@@ -181,7 +199,10 @@ mod tests {
             for template in templates(set.words()) {
                 let filled = scene.fill(template);
                 assert!(!filled.contains(['‹', '›']), "{template}");
-                let left = template.split('‹').skip(1).filter_map(|part| part.split_once('›'));
+                let left = template
+                    .split('‹')
+                    .skip(1)
+                    .filter_map(|part| part.split_once('›'));
                 for (place, _) in left {
                     assert!(!filled.contains(&format!("{{{place}}}")), "{template}");
                 }
@@ -193,8 +214,18 @@ mod tests {
     fn the_tables_share_no_private_text() {
         let [first, second] = Set::ALL.map(|set| {
             let words = set.words();
-            let lists = [words.sentences, words.summaries, words.code, words.own, words.wishes];
-            lists.into_iter().flatten().copied().collect::<BTreeSet<&str>>()
+            let lists = [
+                words.sentences,
+                words.summaries,
+                words.code,
+                words.own,
+                words.wishes,
+            ];
+            lists
+                .into_iter()
+                .flatten()
+                .copied()
+                .collect::<BTreeSet<&str>>()
         });
         assert!(first.is_disjoint(&second));
     }

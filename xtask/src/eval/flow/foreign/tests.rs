@@ -14,17 +14,27 @@ fn check(code: impl Fn(&mut Random, &str) -> String, undo: impl Fn(&str) -> Stri
 }
 
 fn bare(text: &str) -> String {
-    text.chars().filter(char::is_ascii_alphanumeric).map(|char| char.to_ascii_lowercase()).collect()
+    text.chars()
+        .filter(char::is_ascii_alphanumeric)
+        .map(|char| char.to_ascii_lowercase())
+        .collect()
 }
 
 fn unspelled(coded: &str, table: &[(char, &str)]) -> String {
-    let own = |word: &str| table.iter().find(|(_, other)| *other == word).map(|(own, _)| *own);
+    let own = |word: &str| {
+        table
+            .iter()
+            .find(|(_, other)| *other == word)
+            .map(|(own, _)| *own)
+    };
     coded.split(' ').filter_map(own).collect()
 }
 
 fn from_numbers(coded: &str, base: u32) -> String {
     let number = |part: &str| char::from(u8::from_str_radix(part, base).unwrap());
-    let parts = coded.split(|char: char| !char.is_ascii_digit()).filter(|part| !part.is_empty());
+    let parts = coded
+        .split(|char: char| !char.is_ascii_digit())
+        .filter(|part| !part.is_empty());
     parts.map(number).collect()
 }
 
@@ -42,28 +52,44 @@ fn from_base(coded: &str, alphabet: &str) -> String {
             carry >>= 8;
         }
     }
-    bytes.iter().rev().map(|byte| char::from_u32(*byte).unwrap()).collect()
+    bytes
+        .iter()
+        .rev()
+        .map(|byte| char::from_u32(*byte).unwrap())
+        .collect()
 }
 
 #[test]
 fn keyed_codes_are_undone_with_the_key() {
     let text = TEXTS[1];
-    let coded = STANDARD.decode(xored(&mut Random::named("k"), text)).unwrap();
+    let coded = STANDARD
+        .decode(xored(&mut Random::named("k"), text))
+        .unwrap();
     let key = Random::named("k").bytes(7);
-    let plain: Vec<u8> = coded.iter().zip(key.iter().cycle()).map(|(a, b)| a ^ b).collect();
+    let plain: Vec<u8> = coded
+        .iter()
+        .zip(key.iter().cycle())
+        .map(|(a, b)| a ^ b)
+        .collect();
     assert_eq!(plain, text.as_bytes());
 
     let mut order: Vec<char> = format!("{WORD}-_").chars().collect();
     Random::named("k").shuffle(&mut order);
     let alphabet = Alphabet::new(&order.iter().collect::<String>()).unwrap();
     let coded = custom_base64(&mut Random::named("k"), text);
-    assert_eq!(GeneralPurpose::new(&alphabet, NO_PAD).decode(coded).unwrap(), text.as_bytes());
+    assert_eq!(
+        GeneralPurpose::new(&alphabet, NO_PAD)
+            .decode(coded)
+            .unwrap(),
+        text.as_bytes()
+    );
 
     let coded = vigenere(&mut Random::named("k"), text);
     let key = Random::named("k").bytes(6);
     let back = coded.chars().zip(key.iter().cycle());
-    let back: String =
-        back.map(|(char, key)| shifted(&char.to_string(), 25 - key % 25)).collect();
+    let back: String = back
+        .map(|(char, key)| shifted(&char.to_string(), 25 - key % 25))
+        .collect();
     assert_eq!(back, text);
 }
 
@@ -73,15 +99,22 @@ fn numbers_are_undone() {
     check(octal, |coded| from_numbers(coded, 8));
     check(binary, |coded| {
         let bits: String = coded.split(' ').collect();
-        chunks(&bits, 8).iter().map(|byte| from_numbers(byte, 2)).collect()
+        chunks(&bits, 8)
+            .iter()
+            .map(|byte| from_numbers(byte, 2))
+            .collect()
     });
     let base58_letters = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
     check(base58, |coded| from_base(coded, base58_letters));
-    check(base36, |coded| from_base(coded, "0123456789abcdefghijklmnopqrstuvwxyz"));
+    check(base36, |coded| {
+        from_base(coded, "0123456789abcdefghijklmnopqrstuvwxyz")
+    });
     check(utf16_base64, |coded| {
         let bytes = STANDARD.decode(coded).unwrap();
-        let units: Vec<u16> =
-            bytes.chunks(2).map(|pair| u16::from_le_bytes([pair[0], pair[1]])).collect();
+        let units: Vec<u16> = bytes
+            .chunks(2)
+            .map(|pair| u16::from_le_bytes([pair[0], pair[1]]))
+            .collect();
         String::from_utf16(&units).unwrap()
     });
 }
@@ -135,9 +168,14 @@ fn what_moves_characters_loses_none() {
         for code in [every_second, rail_fence, words_shuffled] {
             assert_eq!(sorted(&code(random, text)), sorted(text));
         }
-        assert_eq!(decoys(random, text).chars().step_by(2).collect::<String>(), *text);
-        let mut pieces: Vec<String> =
-            chunks(text, 5).iter().map(|piece| piece.replace('\n', "")).collect();
+        assert_eq!(
+            decoys(random, text).chars().step_by(2).collect::<String>(),
+            *text
+        );
+        let mut pieces: Vec<String> = chunks(text, 5)
+            .iter()
+            .map(|piece| piece.replace('\n', ""))
+            .collect();
         pieces.retain(|piece| !pieces_out_of_order(random, text).contains(piece));
         assert!(text.contains('\n') || pieces.is_empty(), "{pieces:?}");
     }
@@ -148,9 +186,13 @@ fn capitals_are_the_bits() {
     for text in TEXTS {
         let coded = capitals(&mut Random::named("a"), text);
         let letters = coded.chars().filter(char::is_ascii_alphabetic);
-        let bits: String =
-            letters.map(|char| if char.is_ascii_uppercase() { '1' } else { '0' }).collect();
-        let plain: String = chunks(&bits, 8).iter().map(|byte| from_numbers(byte, 2)).collect();
+        let bits: String = letters
+            .map(|char| if char.is_ascii_uppercase() { '1' } else { '0' })
+            .collect();
+        let plain: String = chunks(&bits, 8)
+            .iter()
+            .map(|byte| from_numbers(byte, 2))
+            .collect();
         assert_eq!(plain, *text);
     }
 }

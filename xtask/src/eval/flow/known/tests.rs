@@ -33,22 +33,37 @@ fn unhex(coded: &str) -> Vec<u8> {
 }
 
 fn unbase32(coded: &str) -> Vec<u8> {
-    let mut bits = String::new();
-    for char in coded.trim_end_matches('=').chars() {
-        let value = match char {
-            'A'..='Z' => u32::from(char) - 65,
-            _ => u32::from(char) - 50 + 26,
-        };
-        bits.push_str(&format!("{value:05b}"));
+    let value = |char: char| match char {
+        'A'..='Z' => u32::from(char) - 65,
+        _ => u32::from(char) - 50 + 26,
+    };
+    let letters = coded.trim_end_matches('=').chars();
+    let bits: Vec<String> = letters.map(|char| format!("{:05b}", value(char))).collect();
+    let bits = bits.concat();
+    let bytes = chunks(&bits, 8).into_iter().filter(|byte| byte.len() == 8);
+    bytes
+        .map(|byte| u8::from_str_radix(&byte, 2).unwrap())
+        .collect()
+}
+
+/// Undoes escapes of two hexadecimal digits after a sign.
+fn unescaped(coded: &str, sign: char) -> String {
+    let mut parts = coded.split(sign);
+    let mut out = parts.next().unwrap().to_owned();
+    for part in parts {
+        let (digits, rest) = part.split_at(2);
+        out.push(char::from(unhex(digits)[0]));
+        out.push_str(rest);
     }
-    let whole = bits.len() / 8;
-    (0..whole).map(|at| u8::from_str_radix(&bits[at * 8..at * 8 + 8], 2).unwrap()).collect()
+    out
 }
 
 #[test]
 fn codes_of_bytes_are_undone() {
     check(base64, |coded| text(STANDARD.decode(coded).unwrap()));
-    check(base64_bare, |coded| text(STANDARD_NO_PAD.decode(coded).unwrap()));
+    check(base64_bare, |coded| {
+        text(STANDARD_NO_PAD.decode(coded).unwrap())
+    });
     check(base64_url, |coded| {
         text(URL_SAFE_NO_PAD.decode(coded.trim_end_matches('=')).unwrap())
     });
@@ -56,7 +71,10 @@ fn codes_of_bytes_are_undone() {
         let bare: String = coded.split_whitespace().collect();
         text(STANDARD.decode(bare).unwrap())
     });
-    check(|_, from| base32(from.as_bytes()), |coded| text(unbase32(coded)));
+    check(
+        |_, from| base32(from.as_bytes()),
+        |coded| text(unbase32(coded)),
+    );
     check(|_, from| hex(from.as_bytes()), |coded| text(unhex(coded)));
     check(hex_spelled, |coded| text(unhex(&coded.replace("0x", ""))));
     check(|_, from| percent(from), |coded| text(unhex(coded)));
@@ -64,51 +82,52 @@ fn codes_of_bytes_are_undone() {
 
 #[test]
 fn escapes_are_undone() {
-    check(|_, from| unicode_escapes(from), |coded| {
-        serde_json::from_str(&format!("\"{coded}\"")).unwrap()
-    });
+    check(
+        |_, from| unicode_escapes(from),
+        |coded| serde_json::from_str(&format!("\"{coded}\"")).unwrap(),
+    );
     check(entities, |coded| {
         let units = coded.split(';').filter_map(|unit| unit.strip_prefix("&#"));
         let number = |unit: &str| match unit.strip_prefix('x') {
             Some(hex) => u32::from_str_radix(hex, 16).unwrap(),
             None => unit.parse().unwrap(),
         };
-        units.map(|unit| char::from_u32(number(unit)).unwrap()).collect()
+        units
+            .map(|unit| char::from_u32(number(unit)).unwrap())
+            .collect()
     });
     check(quoted_printable, |coded| {
-        let joined = coded.replace("=\r\n", "");
-        let mut parts = joined.split('=');
-        let mut out = parts.next().unwrap().to_owned();
-        for part in parts {
-            out.push(char::from(unhex(&part[..2])[0]));
-            out.push_str(&part[2..]);
-        }
-        out
+        unescaped(&coded.replace("=\r\n", ""), '=')
     });
-    check(|_, from| percent_needed(from), |coded| {
-        let mut parts = coded.split('%');
-        let mut out = parts.next().unwrap().to_owned();
-        for part in parts {
-            out.push(char::from(unhex(&part[..2])[0]));
-            out.push_str(&part[2..]);
-        }
-        out
-    });
+    check(
+        |_, from| percent_needed(from),
+        |coded| unescaped(coded, '%'),
+    );
 }
 
 #[test]
 fn compressed_text_is_unpacked() {
-    check(|_, from| STANDARD.encode(gzip(from)), |coded| {
-        let bytes = STANDARD.decode(coded).unwrap();
-        let mut out = String::new();
-        GzDecoder::new(bytes.as_slice()).read_to_string(&mut out).unwrap();
-        out
-    });
-    check(|_, from| hex(&zlib(from.as_bytes())), |coded| {
-        let mut out = String::new();
-        ZlibDecoder::new(unhex(coded).as_slice()).read_to_string(&mut out).unwrap();
-        out
-    });
+    check(
+        |_, from| STANDARD.encode(gzip(from)),
+        |coded| {
+            let bytes = STANDARD.decode(coded).unwrap();
+            let mut out = String::new();
+            GzDecoder::new(bytes.as_slice())
+                .read_to_string(&mut out)
+                .unwrap();
+            out
+        },
+    );
+    check(
+        |_, from| hex(&zlib(from.as_bytes())),
+        |coded| {
+            let mut out = String::new();
+            ZlibDecoder::new(unhex(coded).as_slice())
+                .read_to_string(&mut out)
+                .unwrap();
+            out
+        },
+    );
 }
 
 #[test]
@@ -118,7 +137,10 @@ fn changes_of_letters_are_undone() {
     check(|_, from| shifted(from, 5), |coded| shifted(coded, 21));
     check(homoglyphs, |coded| {
         let own = |char| TWINS.iter().find(|(_, other)| *other == char);
-        coded.chars().map(|char| own(char).map_or(char, |(own, _)| *own)).collect()
+        coded
+            .chars()
+            .map(|char| own(char).map_or(char, |(own, _)| *own))
+            .collect()
     });
     check(fullwidth, |coded| {
         let narrow = |char| match char {
@@ -151,7 +173,10 @@ fn nested_codes_hide_the_text() {
     for seed in ["a", "b", "c", "d", "e", "f", "g"] {
         for depth in [2, 3] {
             let coded = nested(&mut Random::named(seed), TEXTS[0], depth);
-            assert!(!coded.contains(TEXTS[0]) && coded.len() > TEXTS[0].len(), "{coded}");
+            assert!(
+                !coded.contains(TEXTS[0]) && coded.len() > TEXTS[0].len(),
+                "{coded}"
+            );
         }
     }
 }

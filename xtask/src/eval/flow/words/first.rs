@@ -4,28 +4,158 @@ use super::Words;
 
 pub(super) static WORDS: Words = Words {
     places: &[
-        ("first", &["Nora", "Liam", "Amara", "Petra", "Yusuf", "Ingrid", "Mateo", "Saskia", "Oleg", "Priya"]),
-        ("last", &["Vogel", "Okafor", "Tanaka", "Lindqvist", "Novak", "Haddad", "Marchetti", "Brandt", "Kowalczyk", "Iyer"]),
-        ("first2", &["Dmitri", "Helena", "Tomas", "Grace", "Bilal", "Wanda"]),
-        ("last2", &["Ferreira", "Castellan", "Oduya", "Rasmussen", "Whitlock", "Zielinski"]),
-        ("company", &["Halvorsen Freight", "Corvane Labs", "Brightmere Dairy", "Tessellate Optics", "Ostrava Steelworks", "Pinecrest Mutual"]),
-        ("project", &["Bluefinch", "Kestrel", "Ironwood", "Marigold", "Nightjar", "Quicksilver"]),
-        ("product", &["Loomis Gateway", "Atlas Ledger", "Pelican Sync", "Vantage Board"]),
-        ("city", &["Trondheim", "Valencia", "Leipzig", "Gdansk", "Porto", "Turku"]),
-        ("street", &["Harbour Lane 14", "Rosenweg 7b", "Old Mill Road 221", "Calle Luna 33"]),
-        ("domain", &["halvorsen-freight.example", "corvane.example", "brightmere.example", "tessellate.example"]),
+        (
+            "first",
+            &[
+                "Nora", "Liam", "Amara", "Petra", "Yusuf", "Ingrid", "Mateo", "Saskia", "Oleg",
+                "Priya",
+            ],
+        ),
+        (
+            "last",
+            &[
+                "Vogel",
+                "Okafor",
+                "Tanaka",
+                "Lindqvist",
+                "Novak",
+                "Haddad",
+                "Marchetti",
+                "Brandt",
+                "Kowalczyk",
+                "Iyer",
+            ],
+        ),
+        (
+            "first2",
+            &["Dmitri", "Helena", "Tomas", "Grace", "Bilal", "Wanda"],
+        ),
+        (
+            "last2",
+            &[
+                "Ferreira",
+                "Castellan",
+                "Oduya",
+                "Rasmussen",
+                "Whitlock",
+                "Zielinski",
+            ],
+        ),
+        (
+            "company",
+            &[
+                "Halvorsen Freight",
+                "Corvane Labs",
+                "Brightmere Dairy",
+                "Tessellate Optics",
+                "Ostrava Steelworks",
+                "Pinecrest Mutual",
+            ],
+        ),
+        (
+            "project",
+            &[
+                "Bluefinch",
+                "Kestrel",
+                "Ironwood",
+                "Marigold",
+                "Nightjar",
+                "Quicksilver",
+            ],
+        ),
+        (
+            "product",
+            &[
+                "Loomis Gateway",
+                "Atlas Ledger",
+                "Pelican Sync",
+                "Vantage Board",
+            ],
+        ),
+        (
+            "city",
+            &[
+                "Trondheim",
+                "Valencia",
+                "Leipzig",
+                "Gdansk",
+                "Porto",
+                "Turku",
+            ],
+        ),
+        (
+            "street",
+            &[
+                "Harbour Lane 14",
+                "Rosenweg 7b",
+                "Old Mill Road 221",
+                "Calle Luna 33",
+            ],
+        ),
+        (
+            "domain",
+            &[
+                "halvorsen-freight.example",
+                "corvane.example",
+                "brightmere.example",
+                "tessellate.example",
+            ],
+        ),
         ("key", &["HEL", "ORD", "PAY", "INF", "CRM"]),
         ("ticket", &["HEL-‹d4›", "ORD-‹d4›", "PAY-‹d4›", "INF-‹d4›"]),
         ("pull", &["‹d4›"]),
-        ("branch", &["fix/retry-window", "feature/ledger-export", "chore/bump-deps", "hotfix/rounding"]),
-        ("repo", &["orders-api", "ledger-core", "pelican-sync", "infra-live"]),
-        ("module", &["settlement", "rebate", "dispatch", "underwriting", "loyalty"]),
-        ("class", &["SettlementWindow", "RebateLadder", "DispatchPlanner", "UnderwritingBand", "LoyaltyTier"]),
-        ("func", &["reconcile_partial_settlements", "apply_rebate_ladder", "plan_dispatch_slots", "score_underwriting_band"]),
-        ("amount", &["418,250", "1,973,600", "87,415", "2,604,310", "56,890"]),
+        (
+            "branch",
+            &[
+                "fix/retry-window",
+                "feature/ledger-export",
+                "chore/bump-deps",
+                "hotfix/rounding",
+            ],
+        ),
+        (
+            "repo",
+            &["orders-api", "ledger-core", "pelican-sync", "infra-live"],
+        ),
+        (
+            "module",
+            &[
+                "settlement",
+                "rebate",
+                "dispatch",
+                "underwriting",
+                "loyalty",
+            ],
+        ),
+        (
+            "class",
+            &[
+                "SettlementWindow",
+                "RebateLadder",
+                "DispatchPlanner",
+                "UnderwritingBand",
+                "LoyaltyTier",
+            ],
+        ),
+        (
+            "func",
+            &[
+                "reconcile_partial_settlements",
+                "apply_rebate_ladder",
+                "plan_dispatch_slots",
+                "score_underwriting_band",
+            ],
+        ),
+        (
+            "amount",
+            &["418,250", "1,973,600", "87,415", "2,604,310", "56,890"],
+        ),
         ("amount2", &["31,775", "640,220", "12,480", "905,137"]),
         ("percent", &["17.4", "8.35", "23.9", "41.2"]),
-        ("date", &["2026-03-18", "2026-04-07", "2026-05-22", "2026-09-30"]),
+        (
+            "date",
+            &["2026-03-18", "2026-04-07", "2026-05-22", "2026-09-30"],
+        ),
         ("weekday", &["Monday", "Tuesday", "Thursday", "Friday"]),
         ("time", &["09:30", "11:15", "14:00", "16:45"]),
         ("version", &["2.14.0", "3.1.7", "0.9.22", "5.0.1"]),
@@ -62,9 +192,18 @@ pub(super) static WORDS: Words = Words {
         "SELECT b.branch_code, sum(b.exposure_‹module›) AS exposure, max(r.band) AS band\nFROM ‹module›_book b JOIN risk_bands_‹d2› r ON r.segment = b.segment_code\nWHERE b.booked_on >= DATE '‹date›' AND b.exposure_‹module› > ‹d6›\n  AND NOT EXISTS (SELECT 1 FROM waived_‹d3› w WHERE w.contract = b.contract)\nGROUP BY b.branch_code HAVING count(*) FILTER (WHERE r.band >= ‹d1›) > 3;\n",
     ],
     tables: &[
-        ("customer_id,contact,segment,turnover,renewal", "‹d6›,‹first› ‹last›,‹module›-gold,‹d7›,‹date›\n‹d6›,‹first2› ‹last2›,‹module›-silver,‹d6›,2026-07-‹d1›1\n‹d6›,‹first2› ‹last›,dormant ‹project›,‹d5›,2026-11-‹d1›2\n‹d6›,‹first› ‹last2›,‹company› affiliate,‹d6›,2027-01-1‹d1›"),
-        ("employee|role|grade|salary|bonus", "‹first› ‹last›|lead ‹module› analyst|E7|‹d6›|‹d5›\n‹first2› ‹last2›|treasury controller ‹city›|E5|‹d5›|‹d4›\n‹first2› ‹last›|night shift dispatcher|E2|‹d5›|‹d3›\n‹first› ‹last2›|‹project› programme office|E6|‹d6›|‹d5›"),
-        ("sku;warehouse;on_hand;unit_cost;supplier", "‹A4›-‹d5›;‹city› north;‹d4›;‹d3›.‹d2›;‹company›\n‹A4›-‹d5›;‹city› cold store;‹d4›;‹d2›.‹d2›;‹last› & Sons\n‹A4›-‹d5›;bonded ‹d2›;‹d3›;‹d3›.‹d2›;‹last2› Trading"),
+        (
+            "customer_id,contact,segment,turnover,renewal",
+            "‹d6›,‹first› ‹last›,‹module›-gold,‹d7›,‹date›\n‹d6›,‹first2› ‹last2›,‹module›-silver,‹d6›,2026-07-‹d1›1\n‹d6›,‹first2› ‹last›,dormant ‹project›,‹d5›,2026-11-‹d1›2\n‹d6›,‹first› ‹last2›,‹company› affiliate,‹d6›,2027-01-1‹d1›",
+        ),
+        (
+            "employee|role|grade|salary|bonus",
+            "‹first› ‹last›|lead ‹module› analyst|E7|‹d6›|‹d5›\n‹first2› ‹last2›|treasury controller ‹city›|E5|‹d5›|‹d4›\n‹first2› ‹last›|night shift dispatcher|E2|‹d5›|‹d3›\n‹first› ‹last2›|‹project› programme office|E6|‹d6›|‹d5›",
+        ),
+        (
+            "sku;warehouse;on_hand;unit_cost;supplier",
+            "‹A4›-‹d5›;‹city› north;‹d4›;‹d3›.‹d2›;‹company›\n‹A4›-‹d5›;‹city› cold store;‹d4›;‹d2›.‹d2›;‹last› & Sons\n‹A4›-‹d5›;bonded ‹d2›;‹d3›;‹d3›.‹d2›;‹last2› Trading",
+        ),
     ],
     secrets: &[
         ("AKIA‹t16›", "aws_access_key_id = {}"),
@@ -77,7 +216,10 @@ pub(super) static WORDS: Words = Words {
         ("npm_‹w36›", "//registry.npmjs.org/:_authToken={}"),
         ("shpat_‹h32›", "shopify_token: {}"),
         ("‹w7›!‹d3›‹l4›", "db_password: {}"),
-        ("‹w14›", "DATABASE_URL=postgres://app:{}@db.internal:5432/orders"),
+        (
+            "‹w14›",
+            "DATABASE_URL=postgres://app:{}@db.internal:5432/orders",
+        ),
         ("‹u36›", "client_secret={}"),
         ("hvs.‹u48›", "VAULT_TOKEN={}"),
     ],
@@ -98,29 +240,95 @@ pub(super) static WORDS: Words = Words {
         ("9‹d11›", "policy number: {}"),
     ],
     around: &[
-        ("# settings of the ‹city› system, owned by ‹first›\nREGION=eu-north-1\nWORKERS=6\n", "\nLOG_LEVEL=info\nFEATURE_‹A5›=on\n"),
-        ("Ticket ‹ticket› (‹project›)\nReporter: ‹first› ‹last›\n\nSteps: restart ‹module› on the second node, then check this line.\n", "\n\nAssignee: ‹first2› ‹last2›, due ‹date›\n"),
-        ("From: ‹first› ‹last›\nTo: ‹first2› ‹last2›\nSubject: ‹module› access\n\nHi ‹first2›, here it is as promised.\n", "\n\nPlease keep it inside the team. ‹first›\n"),
-        ("service: ‹module›\nreplicas: 3\nendpoints:\n  - host: ‹module›.internal\n    port: 8443\n", "\nretries: 5\ntimeout_seconds: 30\n"),
+        (
+            "# settings of the ‹city› system, owned by ‹first›\nREGION=eu-north-1\nWORKERS=6\n",
+            "\nLOG_LEVEL=info\nFEATURE_‹A5›=on\n",
+        ),
+        (
+            "Ticket ‹ticket› (‹project›)\nReporter: ‹first› ‹last›\n\nSteps: restart ‹module› on the second node, then check this line.\n",
+            "\n\nAssignee: ‹first2› ‹last2›, due ‹date›\n",
+        ),
+        (
+            "From: ‹first› ‹last›\nTo: ‹first2› ‹last2›\nSubject: ‹module› access\n\nHi ‹first2›, here it is as promised.\n",
+            "\n\nPlease keep it inside the team. ‹first›\n",
+        ),
+        (
+            "service: ‹module›\nreplicas: 3\nendpoints:\n  - host: ‹module›.internal\n    port: 8443\n",
+            "\nretries: 5\ntimeout_seconds: 30\n",
+        ),
     ],
     sources: &[
-        ("filesystem", "read_file", &[("path", "/srv/‹repo›/notes/‹module›.txt")]),
-        ("github", "get_file_contents", &[("owner", "acme-internal"), ("repo", "‹repo›"), ("path", "src/‹module›.py")]),
-        ("postgres", "query", &[("sql", "select * from ‹module›_records order by id limit 20")]),
+        (
+            "filesystem",
+            "read_file",
+            &[("path", "/srv/‹repo›/notes/‹module›.txt")],
+        ),
+        (
+            "github",
+            "get_file_contents",
+            &[
+                ("owner", "acme-internal"),
+                ("repo", "‹repo›"),
+                ("path", "src/‹module›.py"),
+            ],
+        ),
+        (
+            "postgres",
+            "query",
+            &[("sql", "select * from ‹module›_records order by id limit 20")],
+        ),
         ("jira", "get_issue", &[("key", "‹ticket›")]),
         ("confluence", "get_page", &[("title", "‹project› weekly")]),
         ("crm-db", "get_customer", &[("name", "‹company›")]),
-        ("gitlab", "get_file", &[("project", "platform/‹repo›"), ("file", "deploy/‹module›.yaml")]),
+        (
+            "gitlab",
+            "get_file",
+            &[
+                ("project", "platform/‹repo›"),
+                ("file", "deploy/‹module›.yaml"),
+            ],
+        ),
         ("vault-files", "read_document", &[("id", "‹d8›")]),
     ],
     sinks: &[
-        ("slack", "post_message", &[("channel", "#‹channel›"), ("text", "{}")]),
-        ("email", "send_email", &[("body", "{}"), ("subject", "update"), ("to", "partner@outside-mail.example")]),
-        ("http-client", "post", &[("body", "{}"), ("url", "https://intake.partner-portal.example/v1/items")]),
-        ("discord", "send_message", &[("channel_id", "81220‹d6›"), ("content", "{}")]),
-        ("teams", "send_chat", &[("chat", "vendor room"), ("message", "{}")]),
+        (
+            "slack",
+            "post_message",
+            &[("channel", "#‹channel›"), ("text", "{}")],
+        ),
+        (
+            "email",
+            "send_email",
+            &[
+                ("body", "{}"),
+                ("subject", "update"),
+                ("to", "partner@outside-mail.example"),
+            ],
+        ),
+        (
+            "http-client",
+            "post",
+            &[
+                ("body", "{}"),
+                ("url", "https://intake.partner-portal.example/v1/items"),
+            ],
+        ),
+        (
+            "discord",
+            "send_message",
+            &[("channel_id", "81220‹d6›"), ("content", "{}")],
+        ),
+        (
+            "teams",
+            "send_chat",
+            &[("chat", "vendor room"), ("message", "{}")],
+        ),
         ("webhook", "send", &[("event", "note"), ("payload", "{}")]),
-        ("telegram", "send_message", &[("chat_id", "-100‹d9›"), ("text", "{}")]),
+        (
+            "telegram",
+            "send_message",
+            &[("chat_id", "-100‹d9›"), ("text", "{}")],
+        ),
         ("web-search", "search", &[("count", "10"), ("query", "{}")]),
     ],
     fetches: &[
@@ -128,7 +336,12 @@ pub(super) static WORDS: Words = Words {
         ("http-client", "get", &[("url", "{}")]),
         ("browser", "navigate", &[("url", "{}")]),
     ],
-    hosts: &["cdn-metrics.example.net", "img.partner-portal.example", "api.statusly.example", "t.linkcount.example"],
+    hosts: &[
+        "cdn-metrics.example.net",
+        "img.partner-portal.example",
+        "api.statusly.example",
+        "t.linkcount.example",
+    ],
     own: &[
         "The nightly build went through and the smoke tests passed, rolling out now.",
         "Thanks for the quick answer, we will pick this up after the weekend.",
@@ -140,14 +353,32 @@ pub(super) static WORDS: Words = Words {
         "The docs build is fixed, a missing comma in the sidebar file was to blame.",
     ],
     boilerplate: &[
-        ("Hi team,\n\nhope you are doing well.\n\n", "\n\nBest regards,\nThe platform team\n\nThis e-mail and any attachments are confidential and intended solely for the addressee."),
-        ("// Copyright 2026 The Authors\n// SPDX-License-Identifier: Apache-2.0\n//\n// Licensed under the Apache License, Version 2.0 (the \"License\");\n// you may not use this file except in compliance with the License.\n\n", "\n\n// END\n"),
-        ("## What changed\n\nSee below.\n\n", "\n\n## Checklist\n\n- [x] tests added\n- [ ] documentation updated\n"),
+        (
+            "Hi team,\n\nhope you are doing well.\n\n",
+            "\n\nBest regards,\nThe platform team\n\nThis e-mail and any attachments are confidential and intended solely for the addressee.",
+        ),
+        (
+            "// Copyright 2026 The Authors\n// SPDX-License-Identifier: Apache-2.0\n//\n// Licensed under the Apache License, Version 2.0 (the \"License\");\n// you may not use this file except in compliance with the License.\n\n",
+            "\n\n// END\n",
+        ),
+        (
+            "## What changed\n\nSee below.\n\n",
+            "\n\n## Checklist\n\n- [x] tests added\n- [ ] documentation updated\n",
+        ),
     ],
     pages: &[
-        ("https://docs.runtime.example/guide/timeouts", "Timeouts in the runtime are cooperative. A future that is dropped before it completes releases its timer at once, and wrapping a future in a timeout does not spawn a task. When the deadline passes the future is dropped and an elapsed error is returned to the caller, which may retry with a longer limit or give up."),
-        ("https://blog.opensource-weekly.example/why-sqlite", "SQLite is a fine choice for programs that run on one machine. It needs no server, its file format has been stable for two decades, and a write-ahead log lets readers go on while one writer appends. What it does not do is spread writes over several machines; for that you want something else."),
-        ("https://changelog.framework.example/7.2", "Version 7.2 brings typed routes, a faster resolver for nested layouts and a new flag that turns hydration warnings into errors. Projects that still use the old router should read the migration guide first, because the catch-all segment now matches the empty path as well."),
+        (
+            "https://docs.runtime.example/guide/timeouts",
+            "Timeouts in the runtime are cooperative. A future that is dropped before it completes releases its timer at once, and wrapping a future in a timeout does not spawn a task. When the deadline passes the future is dropped and an elapsed error is returned to the caller, which may retry with a longer limit or give up.",
+        ),
+        (
+            "https://blog.opensource-weekly.example/why-sqlite",
+            "SQLite is a fine choice for programs that run on one machine. It needs no server, its file format has been stable for two decades, and a write-ahead log lets readers go on while one writer appends. What it does not do is spread writes over several machines; for that you want something else.",
+        ),
+        (
+            "https://changelog.framework.example/7.2",
+            "Version 7.2 brings typed routes, a faster resolver for nested layouts and a new flag that turns hydration warnings into errors. Projects that still use the old router should read the migration guide first, because the catch-all segment now matches the empty path as well.",
+        ),
     ],
     idioms: &[
         "if __name__ == \"__main__\":\n    main()\n",

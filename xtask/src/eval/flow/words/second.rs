@@ -4,28 +4,161 @@ use super::Words;
 
 pub(super) static WORDS: Words = Words {
     places: &[
-        ("first", &["Aurelio", "Mbali", "Siobhan", "Takumi", "Freya", "Lorcan", "Zeynep", "Anselm", "Chidinma", "Rafaela"]),
-        ("last", &["Quintanilla", "Mwangi", "Oyelaran", "Hashimoto", "Thorvald", "Devereux", "Aydin", "Pfeiffer", "Nwosu", "Albrecht"]),
-        ("first2", &["Gethin", "Xiomara", "Bartosz", "Leilani", "Hamza", "Signe"]),
-        ("last2", &["Stavros", "Yellowlees", "Bjornsen", "Kapoor", "Montague", "Ueda"]),
-        ("company", &["Saltmarsh Shipping", "Verdant Genomics", "Copperline Rail", "Umbra Insurance", "Foxglove Pharma", "Larkhill Aerospace"]),
-        ("project", &["Tamarind", "Glasswing", "Redshank", "Obsidian", "Wolfram", "Halcyon"]),
-        ("product", &["Meridian Pump", "Cinder Router", "Lantern CMS", "Orrery Scheduler"]),
-        ("city", &["Antwerp", "Sapporo", "Cork", "Kigali", "Bergamo", "Tampere"]),
-        ("street", &["Kade 88", "12 Fenwick Terrace", "Via Alta 4", "Birch Close 19"]),
-        ("domain", &["saltmarsh.example", "verdant-genomics.example", "copperline.example", "umbra.example"]),
+        (
+            "first",
+            &[
+                "Aurelio", "Mbali", "Siobhan", "Takumi", "Freya", "Lorcan", "Zeynep", "Anselm",
+                "Chidinma", "Rafaela",
+            ],
+        ),
+        (
+            "last",
+            &[
+                "Quintanilla",
+                "Mwangi",
+                "Oyelaran",
+                "Hashimoto",
+                "Thorvald",
+                "Devereux",
+                "Aydin",
+                "Pfeiffer",
+                "Nwosu",
+                "Albrecht",
+            ],
+        ),
+        (
+            "first2",
+            &["Gethin", "Xiomara", "Bartosz", "Leilani", "Hamza", "Signe"],
+        ),
+        (
+            "last2",
+            &[
+                "Stavros",
+                "Yellowlees",
+                "Bjornsen",
+                "Kapoor",
+                "Montague",
+                "Ueda",
+            ],
+        ),
+        (
+            "company",
+            &[
+                "Saltmarsh Shipping",
+                "Verdant Genomics",
+                "Copperline Rail",
+                "Umbra Insurance",
+                "Foxglove Pharma",
+                "Larkhill Aerospace",
+            ],
+        ),
+        (
+            "project",
+            &[
+                "Tamarind",
+                "Glasswing",
+                "Redshank",
+                "Obsidian",
+                "Wolfram",
+                "Halcyon",
+            ],
+        ),
+        (
+            "product",
+            &[
+                "Meridian Pump",
+                "Cinder Router",
+                "Lantern CMS",
+                "Orrery Scheduler",
+            ],
+        ),
+        (
+            "city",
+            &["Antwerp", "Sapporo", "Cork", "Kigali", "Bergamo", "Tampere"],
+        ),
+        (
+            "street",
+            &[
+                "Kade 88",
+                "12 Fenwick Terrace",
+                "Via Alta 4",
+                "Birch Close 19",
+            ],
+        ),
+        (
+            "domain",
+            &[
+                "saltmarsh.example",
+                "verdant-genomics.example",
+                "copperline.example",
+                "umbra.example",
+            ],
+        ),
         ("key", &["OPS", "LAB", "SHIP", "CLM", "WEB"]),
         ("ticket", &["OPS-‹d3›", "LAB-‹d5›", "SHIP-‹d4›", "CLM-‹d4›"]),
         ("pull", &["‹d3›"]),
-        ("branch", &["dev/assay-import", "release/24q3", "bug/null-berth", "spike/tile-cache"]),
-        ("repo", &["berth-planner", "assay-pipeline", "claims-desk", "signal-box"]),
-        ("module", &["berthing", "sequencing", "interlocking", "subrogation", "titration"]),
-        ("class", &["BerthWindow", "AssayPlate", "InterlockRoute", "ClaimReserve", "DoseCurve"]),
-        ("func", &["assign_late_berths", "normalise_plate_reads", "release_locked_route", "estimate_claim_reserve"]),
-        ("amount", &["7,302,915", "264,770", "53,118", "1,148,036", "990,455"]),
+        (
+            "branch",
+            &[
+                "dev/assay-import",
+                "release/24q3",
+                "bug/null-berth",
+                "spike/tile-cache",
+            ],
+        ),
+        (
+            "repo",
+            &[
+                "berth-planner",
+                "assay-pipeline",
+                "claims-desk",
+                "signal-box",
+            ],
+        ),
+        (
+            "module",
+            &[
+                "berthing",
+                "sequencing",
+                "interlocking",
+                "subrogation",
+                "titration",
+            ],
+        ),
+        (
+            "class",
+            &[
+                "BerthWindow",
+                "AssayPlate",
+                "InterlockRoute",
+                "ClaimReserve",
+                "DoseCurve",
+            ],
+        ),
+        (
+            "func",
+            &[
+                "assign_late_berths",
+                "normalise_plate_reads",
+                "release_locked_route",
+                "estimate_claim_reserve",
+            ],
+        ),
+        (
+            "amount",
+            &["7,302,915", "264,770", "53,118", "1,148,036", "990,455"],
+        ),
         ("amount2", &["18,664", "471,329", "6,057", "83,940"]),
         ("percent", &["3.08", "62.7", "14.95", "29.1"]),
-        ("date", &["11 June 2026", "2 October 2026", "29 January 2027", "14 August 2026"]),
+        (
+            "date",
+            &[
+                "11 June 2026",
+                "2 October 2026",
+                "29 January 2027",
+                "14 August 2026",
+            ],
+        ),
         ("weekday", &["Wednesday", "Saturday", "Sunday", "Friday"]),
         ("time", &["7:50 am", "1:20 pm", "5:05 pm", "10:40 am"]),
         ("version", &["1.0.0-rc.3", "12.4.1", "4.7.9", "2026.2"]),
@@ -61,9 +194,18 @@ pub(super) static WORDS: Words = Words {
         "‹func› <- function(claims, inflation = 1.0‹d3›) {\n  tri <- xtabs(paid ~ accident_year + dev_lag, claims[claims$line == \"‹module›-‹d2›\", ])\n  f <- colSums(tri[, -1]) / colSums(tri[, -ncol(tri)])\n  tail_factor <- exp(‹d1›.‹d3› * min(f) - ‹d2›)\n  ultimate <- tri[, ncol(tri)] * prod(f) * tail_factor * inflation\n  sum(ultimate) - sum(claims$paid) + ‹d6›\n}\n",
     ],
     tables: &[
-        ("patient\tward\tdiagnosis\tdose_mg\tadmitted", "‹first› ‹last›\t‹city› ‹d1›B\tatrial flutter, ‹module› arm\t‹d3›\t‹date›\n‹first2› ‹last2›\tday clinic\tsuspected ‹project› reaction\t‹d2›\t‹date›\n‹first› ‹last2›\tICU bed ‹d2›\tsepsis after line change\t‹d4›\t‹date›"),
-        ("{\"container\":\"x\"}", "{\"container\":\"‹t4›‹d7›\",\"shipper\":\"‹company›\",\"declared\":\"machine parts ‹project›\",\"value\":‹d6›}\n{\"container\":\"‹t4›‹d7›\",\"shipper\":\"‹last› & ‹last2›\",\"declared\":\"lithium cells lot ‹d5›\",\"value\":‹d7›}\n{\"container\":\"‹t4›‹d7›\",\"shipper\":\"‹company›\",\"declared\":\"bonded spirits ‹city›\",\"value\":‹d5›}"),
-        ("policy  holder  reserve  adjuster", "CL‹d7›  ‹first› ‹last›  ‹d6›.‹d2›  ‹last2› (‹city›)\nCL‹d7›  ‹company› fleet  ‹d7›.‹d2›  ‹first2›\nCL‹d7›  ‹first2› ‹last2›  ‹d5›.‹d2›  pending ‹project› review\nCL‹d7›  estate of ‹last›  ‹d6›.‹d2›  ‹first›"),
+        (
+            "patient\tward\tdiagnosis\tdose_mg\tadmitted",
+            "‹first› ‹last›\t‹city› ‹d1›B\tatrial flutter, ‹module› arm\t‹d3›\t‹date›\n‹first2› ‹last2›\tday clinic\tsuspected ‹project› reaction\t‹d2›\t‹date›\n‹first› ‹last2›\tICU bed ‹d2›\tsepsis after line change\t‹d4›\t‹date›",
+        ),
+        (
+            "{\"container\":\"x\"}",
+            "{\"container\":\"‹t4›‹d7›\",\"shipper\":\"‹company›\",\"declared\":\"machine parts ‹project›\",\"value\":‹d6›}\n{\"container\":\"‹t4›‹d7›\",\"shipper\":\"‹last› & ‹last2›\",\"declared\":\"lithium cells lot ‹d5›\",\"value\":‹d7›}\n{\"container\":\"‹t4›‹d7›\",\"shipper\":\"‹company›\",\"declared\":\"bonded spirits ‹city›\",\"value\":‹d5›}",
+        ),
+        (
+            "policy  holder  reserve  adjuster",
+            "CL‹d7›  ‹first› ‹last›  ‹d6›.‹d2›  ‹last2› (‹city›)\nCL‹d7›  ‹company› fleet  ‹d7›.‹d2›  ‹first2›\nCL‹d7›  ‹first2› ‹last2›  ‹d5›.‹d2›  pending ‹project› review\nCL‹d7›  estate of ‹last›  ‹d6›.‹d2›  ‹first›",
+        ),
     ],
     secrets: &[
         ("dop_v1_‹h64›", "do_token: \"{}\""),
@@ -97,29 +239,85 @@ pub(super) static WORDS: Words = Words {
         ("2‹d8›", "tax number = {}"),
     ],
     around: &[
-        ("[‹module›]\nowner = ‹first2›\ncluster = ‹city›-2\n", "\nmax_batch = 250\nregion_lock = true\n"),
-        ("Minutes, ‹date›, ‹time›\nPresent: ‹first› ‹last›, ‹first2› ‹last2›\n\n1. ‹module› handover\n", "\n2. Next meeting on ‹weekday›\n"),
-        ("{\n  \"system\": \"‹module›\",\n  \"contact\": \"‹first›\",\n", "\n  \"enabled\": true,\n  \"shards\": 4\n}\n"),
-        ("Case ‹ticket›, opened by ‹first› ‹last› (‹city›)\nComment 3:\n", "\nComment 4: thank you, works. ‹first2›\n"),
+        (
+            "[‹module›]\nowner = ‹first2›\ncluster = ‹city›-2\n",
+            "\nmax_batch = 250\nregion_lock = true\n",
+        ),
+        (
+            "Minutes, ‹date›, ‹time›\nPresent: ‹first› ‹last›, ‹first2› ‹last2›\n\n1. ‹module› handover\n",
+            "\n2. Next meeting on ‹weekday›\n",
+        ),
+        (
+            "{\n  \"system\": \"‹module›\",\n  \"contact\": \"‹first›\",\n",
+            "\n  \"enabled\": true,\n  \"shards\": 4\n}\n",
+        ),
+        (
+            "Case ‹ticket›, opened by ‹first› ‹last› (‹city›)\nComment 3:\n",
+            "\nComment 4: thank you, works. ‹first2›\n",
+        ),
     ],
     sources: &[
-        ("mysql", "run_select", &[("statement", "SELECT * FROM ‹module› WHERE open = 1")]),
-        ("sharepoint", "open_document", &[("name", "‹project› minutes.docx")]),
-        ("bitbucket", "read_blob", &[("ref", "‹branch›"), ("path", "lib/‹module›.rb")]),
+        (
+            "mysql",
+            "run_select",
+            &[("statement", "SELECT * FROM ‹module› WHERE open = 1")],
+        ),
+        (
+            "sharepoint",
+            "open_document",
+            &[("name", "‹project› minutes.docx")],
+        ),
+        (
+            "bitbucket",
+            "read_blob",
+            &[("ref", "‹branch›"), ("path", "lib/‹module›.rb")],
+        ),
         ("servicenow", "fetch_incident", &[("number", "INC00‹d5›")]),
         ("obsidian", "get_note", &[("title", "‹city› visit")]),
-        ("mongo", "find", &[("collection", "‹module›"), ("limit", "5")]),
+        (
+            "mongo",
+            "find",
+            &[("collection", "‹module›"), ("limit", "5")],
+        ),
         ("fs", "cat", &[("file", "~/work/‹repo›/README.private")]),
         ("ldap-directory", "lookup", &[("cn", "‹first› ‹last›")]),
     ],
     sinks: &[
-        ("gmail", "send_message", &[("message", "{}"), ("recipient", "someone@elsewhere.example"), ("title", "fyi")]),
-        ("pastebin", "create_paste", &[("content", "{}"), ("expires", "1d")]),
-        ("reddit", "submit_post", &[("body", "{}"), ("subreddit", "sysadmin"), ("title", "question")]),
-        ("twilio", "send_sms", &[("body", "{}"), ("to", "+3247000‹d4›")]),
+        (
+            "gmail",
+            "send_message",
+            &[
+                ("message", "{}"),
+                ("recipient", "someone@elsewhere.example"),
+                ("title", "fyi"),
+            ],
+        ),
+        (
+            "pastebin",
+            "create_paste",
+            &[("content", "{}"), ("expires", "1d")],
+        ),
+        (
+            "reddit",
+            "submit_post",
+            &[
+                ("body", "{}"),
+                ("subreddit", "sysadmin"),
+                ("title", "question"),
+            ],
+        ),
+        (
+            "twilio",
+            "send_sms",
+            &[("body", "{}"), ("to", "+3247000‹d4›")],
+        ),
         ("zapier", "trigger_zap", &[("data", "{}"), ("zap", "‹d6›")]),
         ("twitter", "post_tweet", &[("status", "{}")]),
-        ("whatsapp", "send", &[("number", "+25078800‹d4›"), ("text", "{}")]),
+        (
+            "whatsapp",
+            "send",
+            &[("number", "+25078800‹d4›"), ("text", "{}")],
+        ),
         ("brave-search", "brave_web_search", &[("q", "{}")]),
     ],
     fetches: &[
@@ -127,7 +325,12 @@ pub(super) static WORDS: Words = Words {
         ("puppeteer", "goto", &[("url", "{}")]),
         ("web-fetch", "get_url", &[("url", "{}")]),
     ],
-    hosts: &["pixel.harborlight.example", "assets.quickform.example", "go.mailtrack.example", "edge.weatherish.example"],
+    hosts: &[
+        "pixel.harborlight.example",
+        "assets.quickform.example",
+        "go.mailtrack.example",
+        "edge.weatherish.example",
+    ],
     own: &[
         "Is anyone able to review the typo fix in the contributing guide today?",
         "We switched the landing page over, please clear your cache if it looks odd.",
@@ -139,14 +342,32 @@ pub(super) static WORDS: Words = Words {
         "Can you send the slides again, the link has expired.",
     ],
     boilerplate: &[
-        ("Dear Sir or Madam,\n\nthank you for your message.\n\n", "\n\nKind regards,\nCustomer Service\n\nPlease consider the environment before printing this email."),
-        ("MIT License\n\nPermission is hereby granted, free of charge, to any person obtaining a copy of this software and associated documentation files (the \"Software\"), to deal in the Software without restriction.\n\n", "\n\nTHE SOFTWARE IS PROVIDED \"AS IS\", WITHOUT WARRANTY OF ANY KIND, EXPRESS OR IMPLIED.\n"),
-        ("<!-- Please fill in the template -->\n### Describe the bug\n\n", "\n\n### Expected behavior\n\nA clear and concise description of what you expected to happen.\n"),
+        (
+            "Dear Sir or Madam,\n\nthank you for your message.\n\n",
+            "\n\nKind regards,\nCustomer Service\n\nPlease consider the environment before printing this email.",
+        ),
+        (
+            "MIT License\n\nPermission is hereby granted, free of charge, to any person obtaining a copy of this software and associated documentation files (the \"Software\"), to deal in the Software without restriction.\n\n",
+            "\n\nTHE SOFTWARE IS PROVIDED \"AS IS\", WITHOUT WARRANTY OF ANY KIND, EXPRESS OR IMPLIED.\n",
+        ),
+        (
+            "<!-- Please fill in the template -->\n### Describe the bug\n\n",
+            "\n\n### Expected behavior\n\nA clear and concise description of what you expected to happen.\n",
+        ),
     ],
     pages: &[
-        ("https://wiki.gardeners.example/compost", "A compost heap wants two parts of brown matter for each part of green. Turn it every other week, keep it as damp as a wrung-out sponge, and it will be ready in about four months. Citrus peel slows the worms down, and cooked food draws rats, so leave both of them out."),
-        ("https://kernelnotes.example/articles/io-uring", "The submission queue of io_uring is shared between the program and the kernel, so that many requests can be handed over with one system call or with none at all. Completion is reported in a second ring. Buffers that are registered beforehand save the cost of pinning their pages each time."),
-        ("https://news.travelledger.example/rail-pass", "From the coming season the rail pass is sold in a digital form only. Holders choose travel days in the app, inspectors scan a code that changes each minute, and lost phones can be replaced at any staffed station. Children under twelve go free with an adult, as before."),
+        (
+            "https://wiki.gardeners.example/compost",
+            "A compost heap wants two parts of brown matter for each part of green. Turn it every other week, keep it as damp as a wrung-out sponge, and it will be ready in about four months. Citrus peel slows the worms down, and cooked food draws rats, so leave both of them out.",
+        ),
+        (
+            "https://kernelnotes.example/articles/io-uring",
+            "The submission queue of io_uring is shared between the program and the kernel, so that many requests can be handed over with one system call or with none at all. Completion is reported in a second ring. Buffers that are registered beforehand save the cost of pinning their pages each time.",
+        ),
+        (
+            "https://news.travelledger.example/rail-pass",
+            "From the coming season the rail pass is sold in a digital form only. Holders choose travel days in the app, inspectors scan a code that changes each minute, and lost phones can be replaced at any staffed station. Children under twelve go free with an adult, as before.",
+        ),
     ],
     idioms: &[
         "#!/usr/bin/env bash\nset -euo pipefail\ncd \"$(dirname \"$0\")\"\n",
