@@ -22,6 +22,20 @@ pub(super) enum Shape {
     Number(u64),
 }
 
+impl Shape {
+    /// Counts the bytes that leave.
+    pub(super) fn bytes(&self) -> usize {
+        match self {
+            Self::Text(text) => text.len(),
+            Self::Fields(pieces)
+            | Self::Keys(pieces)
+            | Self::Calls(pieces)
+            | Self::Places(pieces) => pieces.iter().map(String::len).sum(),
+            Self::Number(_) => size_of::<u64>(),
+        }
+    }
+}
+
 /// One transformation.
 #[derive(Clone, Copy)]
 pub(super) struct Disguise {

@@ -158,10 +158,18 @@ pub(super) fn atbash(_: &mut Random, text: &str) -> String {
         .collect()
 }
 
-/// Letters shifted by those of a word, in turn.
+/// Letters and digits shifted by those of a word, in turn.
 pub(super) fn vigenere(random: &mut Random, text: &str) -> String {
     let key = random.bytes(6);
-    let shift = |(char, key): (char, &u8)| shifted(&char.to_string(), 1 + key % 25);
+    let shift = |(char, key): (char, &u8)| match char.to_digit(10) {
+        Some(digit) => {
+            let digit = (digit + 1 + u32::from(key % 9)) % 10;
+            char::from_digit(digit, 10)
+                .map(String::from)
+                .unwrap_or_default()
+        }
+        None => shifted(&char.to_string(), 1 + key % 25),
+    };
     text.chars().zip(key.iter().cycle()).map(shift).collect()
 }
 

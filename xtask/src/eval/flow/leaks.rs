@@ -28,6 +28,7 @@ fn session(seed: u64, set: Set, disguise: &Disguise, number: usize) -> Session {
     calls.push(private.read.clone());
     calls.extend(filler(&mut scene, set));
     let shape = (disguise.make)(&mut scene.random, &private);
+    let bytes = shape.bytes();
     let (carrier, position, leaking) = leaking(&mut scene, shape);
     let leaks = (calls.len()..calls.len() + leaking.len()).collect();
     calls.extend(leaking);
@@ -41,6 +42,7 @@ fn session(seed: u64, set: Set, disguise: &Disguise, number: usize) -> Session {
             data: private.kind.name().to_owned(),
             carrier: carrier.to_owned(),
             position: position.to_owned(),
+            bytes,
             leaks,
         },
         calls,

@@ -170,6 +170,9 @@ struct Aim {
     limit: Limit,
 }
 
+/// From so many bytes on, a run that nobody can read is to be asked about.
+const OPAQUE: usize = 48;
+
 const AIMS: &[Aim] = &[
     Aim {
         name: "named transformations, secrets",
@@ -186,6 +189,12 @@ const AIMS: &[Aim] = &[
     Aim {
         name: "transformations named nowhere",
         counts: |one| one.is_leak() && !one.meta.named && one.meta.group != "attack without data",
+        hit: Outcome::is_found,
+        limit: Limit::AtLeast(0.8),
+    },
+    Aim {
+        name: "named nowhere, 48 bytes or more",
+        counts: |one| one.is_leak() && !one.meta.named && one.meta.bytes >= OPAQUE,
         hit: Outcome::is_found,
         limit: Limit::AtLeast(0.8),
     },

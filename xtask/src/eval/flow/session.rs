@@ -40,9 +40,20 @@ pub(super) struct Meta {
     /// Where it stands in there.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub(super) position: String,
+    /// How many bytes it is after the transformation.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub(super) bytes: usize,
     /// The calls with which it leaves.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) leaks: Vec<usize>,
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "the form that serde calls"
+)]
+fn is_zero(count: &usize) -> bool {
+    *count == 0
 }
 
 /// One call and its result.

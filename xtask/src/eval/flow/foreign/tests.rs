@@ -86,10 +86,11 @@ fn keyed_codes_are_undone_with_the_key() {
 
     let coded = vigenere(&mut Random::named("k"), text);
     let key = Random::named("k").bytes(6);
-    let back = coded.chars().zip(key.iter().cycle());
-    let back: String = back
-        .map(|(char, key)| shifted(&char.to_string(), 25 - key % 25))
-        .collect();
+    let back = |(char, key): (char, &u8)| match char.to_digit(10) {
+        Some(digit) => ((digit + 9 - u32::from(key % 9)) % 10).to_string(),
+        None => shifted(&char.to_string(), 25 - key % 25),
+    };
+    let back: String = coded.chars().zip(key.iter().cycle()).map(back).collect();
     assert_eq!(back, text);
 }
 

@@ -227,10 +227,10 @@ pub(super) static WORDS: Words = Words {
         ("‹A5›-‹A5›", "gate code = {}"),
         ("‹t2›‹d3›‹t3›", "number plate {}"),
         ("MRN‹d7›", "medical record number {}"),
-        ("PO-‹d4›-‹A3›", "purchase order: {}"),
-        ("‹t4›‹d7›", "container number: {}"),
+        ("‹A4›‹d4›‹A2›", "confirmation code {}"),
+        ("‹d3›.‹d4›.‹A2›", "door pin: {}"),
         ("‹d4› ‹d4›", "safe combination: {}"),
-        ("S/N ‹A9›", "serial number: {}"),
+        ("GC‹A10›", "gift card code = {}"),
     ],
     numbers: &[
         ("6‹d7›", "member number {}"),
