@@ -180,7 +180,9 @@ pub(super) const DISGUISES: &[Disguise] = &[
         }),
     ),
     named("several destinations", &[Kind::Secret], |_, private| {
-        Shape::Places(parts(&private.value, 3))
+        // Pieces of less than seven characters are no longer pieces of anything.
+        let count = if private.value.len() < 24 { 2 } else { 3 };
+        Shape::Places(parts(&private.value, count))
     }),
     named(
         "encoded pieces",
