@@ -58,6 +58,14 @@ enum Bench {
         /// Only the texts whose name contains this
         word: Option<String>,
     },
+    /// The activity log: appends relaxed and strict, beside a bare SQLite group commit, and pages
+    Store {
+        /// Fewer records, to see that it works
+        #[arg(long)]
+        quick: bool,
+    },
+    /// Readings and sendings through the flow tracker, with few and many origins
+    Flow,
     /// Calls over standard input and output: direct, through a bare relay and `mcpproxy stdio`
     Stdio {
         /// A few calls, to see that it works
@@ -93,7 +101,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
             };
             gateway(effort, json.as_deref())
         }
-        Bench::Detect { word } => detect(word.as_deref()),
+        Bench::Detect { word } => crate_bench("detect", word.as_deref()),
+        Bench::Store { quick } => crate_bench("store", quick.then_some("--quick")),
+        Bench::Flow => crate_bench("flow", None),
         Bench::Stdio { quick, json } => {
             let calls = if *quick { 2_000 } else { 20_000 };
             stdio::run(&build()?, calls, json.as_deref())
@@ -101,12 +111,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     }
 }
 
-/// Runs the bench of the crate itself: what is measured there is no process.
-fn detect(word: Option<&str>) -> Result<Outcome> {
+/// Runs the bench of a crate itself: what is measured there is no process.
+fn crate_bench(name: &str, word: Option<&str>) -> Result<Outcome> {
     let root = workspace::root()?;
     let mut bench = workspace::cargo(&root);
-    bench.args(["bench", "--quiet", "--package", "mcpproxy-detect"]);
-    bench.args(["--bench", "detect", "--"]).args(word);
+    bench.args(["bench", "--quiet", "--package"]);
+    bench.arg(format!("mcpproxy-{name}"));
+    bench.args(["--bench", name, "--"]).args(word);
     let status = bench.status().context("cannot run cargo bench")?;
     Ok(if status.success() {
         Outcome::Clean

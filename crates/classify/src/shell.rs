@@ -55,10 +55,10 @@ pub const MAX_LENGTH: usize = 128 * 1024;
 /// How deep constructs may nest; a deeper one is [`Reason::TooDeep`].
 pub const MAX_DEPTH: usize = 32;
 /// How many commands are walked before the rest is given up with [`UnknownKind::Limit`].
-pub const MAX_STEPS: usize = 20_000;
+pub const MAX_STEPS: usize = 6_000;
 
 /// How many bytes of words and values are handled before the rest is given up.
-const MAX_WORK: usize = 8 << 20;
+const MAX_WORK: usize = 2 << 20;
 /// How many words one command may have.
 const MAX_WORDS: usize = 4096;
 

@@ -83,6 +83,9 @@ pub(crate) enum Command {
     /// Look at tools.
     #[command(subcommand)]
     Tools(Tools),
+    /// Look at what is on record about calls.
+    #[command(subcommand)]
+    Activity(Activity),
     /// Call a tool through the running gateway.
     #[command(subcommand)]
     Call(Call),
@@ -90,6 +93,12 @@ pub(crate) enum Command {
     StopCalls(Stop),
     /// Let stopped calls pass again.
     ResumeCalls(Stop),
+    /// Answer for calls that wait for a person.
+    #[command(subcommand)]
+    Approvals(Approvals),
+    /// Check, test and explain the policy.
+    #[command(subcommand)]
+    Policy(Policy),
     /// Manage the tokens that agents authenticate with.
     #[command(subcommand)]
     Token(Token),
@@ -120,6 +129,49 @@ pub(crate) enum Command {
     /// Run a sample MCP server on standard input and output.
     #[command(hide = true)]
     Sample(Sample),
+}
+
+/// What to do with calls that wait for a person.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Approvals {
+    /// Show what waits, oldest first.
+    List,
+    /// Let a call leave. Needs the API key, in MCPPROXY_API_KEY or typed.
+    Approve {
+        /// The question, as `approvals list` shows it.
+        id: String,
+    },
+    /// Do not let a call leave. Needs the API key, in MCPPROXY_API_KEY or typed.
+    Deny {
+        /// The question, as `approvals list` shows it.
+        id: String,
+    },
+}
+
+/// What to do with the policy.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Policy {
+    /// Check the policy in force and show it.
+    Check,
+    /// Run scenario files: calls with their results, and the verdicts that are expected.
+    Test {
+        /// The scenario files.
+        #[arg(required = true)]
+        files: Vec<PathBuf>,
+    },
+    /// Explain what would happen to a call, tier by tier and point by point.
+    Explain {
+        /// One call {server, tool, args}, or {calls: [...]} whose last call is explained; `-` reads
+        /// standard input.
+        file: PathBuf,
+    },
+    /// Take sessions that went by through the engine, without touching any server.
+    Replay {
+        /// Sessions {id, calls: [{server, tool, args, result}]}, one a line; `-` reads standard
+        /// input.
+        #[arg(long, value_name = "FILE")]
+        jsonl: PathBuf,
+    },
 }
 
 const DETECT_HELP: &str = "\
@@ -290,6 +342,69 @@ pub(crate) enum Tools {
 }
 
 #[derive(Debug, Subcommand)]
+pub(crate) enum Activity {
+    /// List records, newest first.
+    List(Box<ActivityList>),
+    /// Show what was last recorded about a call.
+    Show {
+        /// The id of the call.
+        id: String,
+    },
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct ActivityList {
+    /// Only records of these types, as `tool_call,policy_decision`.
+    #[arg(long = "type", value_name = "TYPES")]
+    pub(crate) kind: Option<String>,
+    /// Only those of an upstream.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) server: Option<String>,
+    /// Only those of a tool, prompt or resource.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) tool: Option<String>,
+    /// Only calls that ended so: success, error, blocked, rejected or pending.
+    #[arg(long)]
+    pub(crate) status: Option<String>,
+    /// Only calls about which this was decided: allow, warn, ask or deny.
+    #[arg(long)]
+    pub(crate) decision: Option<String>,
+    /// Only those of a conversation.
+    #[arg(long, value_name = "ID")]
+    pub(crate) session_id: Option<String>,
+    /// Only those in which data moved so, as `internal_to_external`.
+    #[arg(long, value_name = "FLOW")]
+    pub(crate) flow_type: Option<String>,
+    /// Only those of this risk and above: none, medium, high or critical.
+    #[arg(long, value_name = "LEVEL")]
+    pub(crate) risk_level: Option<String>,
+    /// Only those in which sensitive data was found, or was not.
+    #[arg(
+        long,
+        value_name = "BOOL",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "true"
+    )]
+    pub(crate) sensitive_data: Option<String>,
+    /// Only those in which data of a type was found, as `aws_secret_key`.
+    #[arg(long, value_name = "TYPE")]
+    pub(crate) detection_type: Option<String>,
+    /// Only those whose heaviest finding weighs this: info, low, medium, high or critical.
+    #[arg(long)]
+    pub(crate) severity: Option<String>,
+    /// Not before this time, as `2026-01-31T12:00:00Z` or `2026-01-31`.
+    #[arg(long, value_name = "TIME")]
+    pub(crate) start_time: Option<String>,
+    /// Not after this time.
+    #[arg(long, value_name = "TIME")]
+    pub(crate) end_time: Option<String>,
+    /// How many at most.
+    #[arg(short = 'n', long, value_name = "COUNT", default_value = "50")]
+    pub(crate) number: usize,
+}
+
+#[derive(Debug, Subcommand)]
 #[expect(
     clippy::enum_variant_names,
     reason = "the variants are the names of the subcommands"
@@ -392,4 +507,7 @@ pub(crate) struct Sample {
     /// How many tools to list beside its own.
     #[arg(long, default_value = "0")]
     pub(crate) many: usize,
+    /// The file that `script` plays.
+    #[arg(long)]
+    pub(crate) script: Option<PathBuf>,
 }

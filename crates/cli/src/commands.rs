@@ -1,5 +1,7 @@
 //! The commands, one file each, run from one `match`.
 
+mod activity;
+mod approvals;
 mod bridge;
 mod call;
 mod client;
@@ -8,6 +10,7 @@ mod demo;
 mod detect;
 mod doctor;
 mod init;
+mod policy;
 mod rules;
 mod scan;
 mod serve;
@@ -39,9 +42,12 @@ pub(crate) fn run(args: Args) -> Result<Exit> {
         Command::Status => status::run(&global),
         Command::Upstream(command) => upstream::run(&global, command),
         Command::Tools(command) => tools::run(&global, command),
+        Command::Activity(command) => activity::run(&global, &command),
         Command::Call(command) => call::run(&global, command),
         Command::StopCalls(stop) => stops::stop(&global, &stop.scope),
         Command::ResumeCalls(stop) => stops::resume(&global, &stop.scope),
+        Command::Approvals(command) => approvals::run(&global, command),
+        Command::Policy(command) => policy::run(&global, &command),
         Command::Token(command) => token::run(&global, command),
         Command::Config(command) => config::run(&global, &command),
         Command::Detect => detect::run(&global),
@@ -77,6 +83,7 @@ fn run_sample(sample: Sample) -> Result<Exit> {
         era,
         record: sample.record,
         many: sample.many,
+        script: sample.script,
     };
     mcpproxy_testkit::sample::run(kind, options)?;
     Ok(Exit::Fine)

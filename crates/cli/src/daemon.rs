@@ -6,18 +6,18 @@ use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
-use mcpproxy_config::{Fingerprint, Flags, Loaded, Sources, edit, load};
+use mcpproxy_config::{ApprovalMode, Fingerprint, Flags, Loaded, Sources, edit, load};
 use mcpproxy_control::{
     ApiKey, ChangeFault, Configurer, Control, Created, Orders, ReloadReport, Tokens,
     prepare_data_dir,
 };
-use mcpproxy_core::{ActivitySink, Durability, SystemClock};
+use mcpproxy_core::{ActivityReader, ActivitySink, Durability, SystemClock};
 use mcpproxy_engine::{Engine, EngineSettings};
 use mcpproxy_gateway::access::Access;
-use mcpproxy_gateway::settings::{Durability as LogDurability, OnFailure};
+use mcpproxy_gateway::settings::{Durability as LogDurability, OnFailure, Settings};
 use mcpproxy_gateway::{Active, Gateway, GatewayParts};
 use mcpproxy_mcp::dial::Dialer;
-use mcpproxy_store::{FileSink, NoSink};
+use mcpproxy_store::{NoSink, Reader, SqliteSink};
 use mcpproxy_text::Limits;
 use mcpproxy_upstream::FleetSettings;
 use mcpproxy_upstream::child::Supervisor;
@@ -85,17 +85,9 @@ impl Daemon {
         };
         let key = key.map_err(with_remedy)?;
         let clock = Arc::new(SystemClock::start());
-        let sink: Arc<dyn ActivitySink> = if settings.activity.enabled {
-            let path = folder.join("activity.ndjson");
-            Arc::new(FileSink::open(&path, settings.activity.max_bytes.bytes())?)
-        } else {
-            Arc::new(NoSink)
-        };
-        let engine = Arc::new(Engine::new(
-            engine_settings(&loaded),
-            sink,
-            Arc::clone(&clock) as _,
-        ));
+        let ActivityLog { sink, reader } = ActivityLog::open(settings)?;
+        let engine = Engine::new(engine_settings(&loaded), sink, Arc::clone(&clock) as _);
+        let engine = Arc::new(engine?);
         let now = mcpproxy_core::Clock::wall(&*clock);
         let orders = Orders::open(folder, engine.stops(), now);
         let tokens = Tokens::open(folder).map_err(with_remedy)?;
@@ -104,14 +96,18 @@ impl Daemon {
             running: OnceLock::new(),
             log: OnceLock::new(),
         });
-        let control = Arc::new(Control::new(
+        let mut control = Control::new(
             key,
             tokens,
             orders,
             Arc::clone(&engine),
             Arc::clone(&files) as _,
             Arc::clone(&clock) as _,
-        ));
+        );
+        if let Some(reader) = reader {
+            control = control.with_activity(reader);
+        }
+        let control = Arc::new(control);
         for problem in control.problems() {
             output::note(&format!("warning: {problem}"));
         }
@@ -151,6 +147,37 @@ impl Daemon {
     }
 }
 
+/// The activity log, to write and, unless it is switched off, to read.
+struct ActivityLog {
+    sink: Arc<dyn ActivitySink>,
+    reader: Option<Arc<dyn ActivityReader>>,
+}
+
+impl ActivityLog {
+    fn open(settings: &Settings) -> Result<Self> {
+        if !settings.activity.enabled {
+            return Ok(Self {
+                sink: Arc::new(NoSink),
+                reader: None,
+            });
+        }
+        let path = settings.data_dir.join(mcpproxy_store::FILE);
+        let is_new = !path.exists();
+        let sink = SqliteSink::open(&path, settings.activity.max_bytes.bytes())?;
+        let old = settings.data_dir.join("activity.ndjson");
+        if is_new && old.exists() {
+            let (old, path) = (old.display(), path.display());
+            output::note(&format!(
+                "notice: records now go to `{path}`; `{old}` is left as it is"
+            ));
+        }
+        Ok(Self {
+            sink: Arc::new(sink),
+            reader: Some(Arc::new(Reader::open(&path)?)),
+        })
+    }
+}
+
 /// Reads the files again and logs what came of it.
 pub(crate) fn reload_and_log(files: &ConfigFiles) {
     match files.reload() {
@@ -169,8 +196,9 @@ pub(crate) fn reload_and_log(files: &ConfigFiles) {
 /// How long the end may wait for the last records.
 const FLUSH: Duration = Duration::from_secs(5);
 
-/// Waits until what was recorded is on disk.
+/// Writes down what the sessions came to, and waits until everything is on disk.
 pub(crate) async fn finish(gateway: &Gateway) {
+    gateway.engine.finish().await;
     match tokio::time::timeout(FLUSH, gateway.engine.flush()).await {
         Ok(Ok(())) => {}
         Ok(Err(fault)) => tracing::error!("records were lost: {fault}"),
@@ -199,12 +227,19 @@ fn active(loaded: &Loaded) -> Active {
     }
 }
 
-fn engine_settings(loaded: &Loaded) -> EngineSettings {
+/// Returns what the engine is told by a configuration.
+pub(crate) fn engine_settings(loaded: &Loaded) -> EngineSettings {
     let security = &loaded.config.security;
     let activity = &loaded.config.gateway.activity;
     EngineSettings {
+        enabled: security.enabled,
         classification: security.classification.clone(),
-        flow_policy: security.flow_policy.clone(),
+        policy: security.policy(),
+        detector: security.detection(),
+        approvals: match security.approvals.mode {
+            ApprovalMode::Off => None,
+            ApprovalMode::Queue => Some(security.approvals.timeout.into()),
+        },
         flow_tracking: security.flow_tracking.clone(),
         durability: match activity.durability {
             LogDurability::Relaxed => Durability::Relaxed,
@@ -354,7 +389,11 @@ impl Configurer for ConfigFiles {
             }
         };
         let report = compare(&gateway.active(), &loaded);
-        running.engine.reload(engine_settings(&loaded));
+        let reloaded = running.engine.reload(engine_settings(&loaded));
+        reloaded.map_err(|fault| ChangeFault::Invalid {
+            reason: fault.to_string(),
+            hint: None,
+        })?;
         gateway.reload(active(&loaded));
         if let Some(log) = self.log.get() {
             let level = loaded.config.gateway.log.level.as_str();

@@ -1,6 +1,7 @@
 //! What no single key can tell: keys that need or exclude each other, values within their range.
 
 mod security;
+mod tighten;
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -11,6 +12,7 @@ use crate::config::Config;
 use crate::node::{Node, Place};
 use crate::path::{Path, Segment};
 use crate::report::Report;
+use crate::security::SecuritySettings;
 use crate::source::Texts;
 
 /// Adds everything that is wrong with a configuration whose keys and types are right.
@@ -29,6 +31,41 @@ pub(crate) fn check(config: &Config, root: &Node, texts: &Texts, report: &mut Re
     }
     checker.routing(config);
     checker.security(&config.security);
+}
+
+/// Adds what is wrong with a `security` section that stands in no configuration.
+pub(crate) fn check_security(
+    settings: &SecuritySettings,
+    root: &Node,
+    texts: &Texts,
+    report: &mut Report,
+) {
+    Checker {
+        root,
+        base: Path::default(),
+        texts,
+        report,
+    }
+    .security(settings);
+}
+
+/// Adds what a project's file made milder: `floor` is the configuration without it.
+pub(crate) fn check_tighter(
+    floor: &Config,
+    config: &Config,
+    root: &Node,
+    texts: &Texts,
+    report: &mut Report,
+) {
+    let brings =
+        |name: &str| config.upstreams.contains_key(name) && !floor.upstreams.contains_key(name);
+    Checker {
+        root,
+        base: Path::default(),
+        texts,
+        report,
+    }
+    .tighter(&floor.security, &config.security, &brings);
 }
 
 /// Adds what is wrong with one upstream that stands in no file.

@@ -23,6 +23,7 @@ mod path;
 mod read;
 mod report;
 mod scalar;
+mod scenario;
 mod security;
 mod shape;
 mod show;
@@ -37,10 +38,11 @@ pub use self::fingerprint::Fingerprint;
 pub use self::load::{Loaded, check_upstream, data_dir, load, load_text};
 pub use self::notice::Notice;
 pub use self::origin::{Origin, Origins, Position};
+pub use self::scenario::read_scenario;
 pub use self::security::{
-    AgentHooks, Alerts, AuditLogging, CustomPattern, FailureMode, HookKind, HookMethod, HookPhase,
-    HookSettings, PatternSeverity, PiiDetection, PiiPattern, RiskAssessment, SecuritySettings,
-    ToolQuarantine,
+    AgentHooks, ApprovalMode, Approvals, AuditLogging, CustomPattern, FailureMode, HookKind,
+    HookMethod, HookPhase, HookSettings, PatternSeverity, PiiDetection, PiiPattern,
+    SecuritySettings, ToolQuarantine,
 };
 pub use self::show::{Row, show};
 pub use self::sources::{Flags, Sources};

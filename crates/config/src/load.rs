@@ -7,7 +7,7 @@ use std::path::{Path as FilePath, PathBuf};
 use mcpproxy_upstream::settings::UpstreamSettings;
 
 use self::files::Files;
-pub(crate) use self::files::text_of;
+pub(crate) use self::files::{text_of, too_large};
 use crate::check;
 use crate::config::Config;
 use crate::decode::decode;
@@ -60,15 +60,15 @@ impl Loaded {
 /// Loads and checks a configuration; every mistake that can be found is in the error.
 pub fn load(sources: &Sources<'_>) -> Result<Loaded, Problems> {
     let mut files = Files::new(sources.environment);
-    let (layers, target) = find(sources, &mut files);
-    finish(sources, files, layers, target)
+    let found = find(sources, &mut files);
+    finish(sources, files, found)
 }
 
 /// Returns the data folder, also of a configuration that is wrong elsewhere: a gateway that runs
 /// with the last good one is found there.
 pub fn data_dir(sources: &Sources<'_>) -> PathBuf {
     let mut files = Files::new(sources.environment);
-    let (mut layers, _) = find(sources, &mut files);
+    let mut layers = find(sources, &mut files).layers;
     layers.push(sources.layers());
     let root = layers.into_iter().fold(Node::empty_map(), merge);
     folder_in(sources, root.get("data_dir"))
@@ -78,16 +78,31 @@ pub fn data_dir(sources: &Sources<'_>) -> PathBuf {
 pub fn load_text(sources: &Sources<'_>, file: &FilePath, text: &str) -> Result<Loaded, Problems> {
     let mut files = Files::new(sources.environment);
     let layer = files.text(file, text.to_owned());
-    finish(sources, files, layer.into_iter().collect(), file.to_owned())
+    let found = Found {
+        layers: layer.into_iter().collect(),
+        target: file.to_owned(),
+        floor: None,
+    };
+    finish(sources, files, found)
+}
+
+/// The files that were found.
+struct Found {
+    /// Their trees, the weakest first.
+    layers: Vec<Node>,
+    /// The file in which something new is written.
+    target: PathBuf,
+    /// What the user's own file says, where a project's file lies over it, which can only tighten.
+    floor: Option<Node>,
 }
 
 /// Lays the layers over each other and checks the result.
-fn finish(
-    sources: &Sources<'_>,
-    files: Files<'_>,
-    mut layers: Vec<Node>,
-    target: PathBuf,
-) -> Result<Loaded, Problems> {
+fn finish(sources: &Sources<'_>, files: Files<'_>, found: Found) -> Result<Loaded, Problems> {
+    let Found {
+        mut layers,
+        target,
+        floor,
+    } = found;
     let Files {
         texts,
         mut report,
@@ -103,12 +118,19 @@ fn finish(
         assemble(&mut layer.clone(), &texts, &mut report);
     }
     let mut root = layers.into_iter().fold(Node::empty_map(), merge);
+    let floor = floor.map(|mut floor| assemble(&mut floor, &texts, &mut Report::default()));
+    if let Some(floor) = &floor {
+        grow(&mut root, &floor.security.flow_policy.suspicious_endpoints);
+    }
     let notices = notices(&root, &texts);
     let origins = origins(&root, &texts);
     let mut config = assemble(&mut root, &texts, &mut Report::default());
     // With a part missing from the picture, what seems to be wrong may be right.
     if !broken && !report.is_full() {
         check::check(&config, &root, &texts, &mut report);
+        if let Some(floor) = &floor {
+            check::check_tighter(floor, &config, &root, &texts, &mut report);
+        }
     }
     expand(&mut config, sources, &root, &texts, &mut report);
     report.finish()?;
@@ -141,20 +163,79 @@ pub fn check_upstream(
 
 /// Reads the files, the weakest first: either the one that was named, or the user's and the
 /// project's.
-fn find(sources: &Sources<'_>, files: &mut Files<'_>) -> (Vec<Node>, PathBuf) {
+fn find(sources: &Sources<'_>, files: &mut Files<'_>) -> Found {
     if let Some(file) = sources.explicit() {
-        return (files.required(&file).into_iter().collect(), file);
+        return Found {
+            layers: files.required(&file).into_iter().collect(),
+            target: file,
+            floor: None,
+        };
     }
     let (project, project_file) = files.folder(&sources.project_dir);
     let folder = user_folder(sources, project.as_ref());
     let (user, user_file) = files.folder(&folder);
+    let floor = project
+        .as_ref()
+        .and_then(|_| floor(sources, &folder, user.as_ref()));
     // Something new goes where the reader of the configuration would look first.
     let target = if project.is_some() {
         project_file
     } else {
         user_file
     };
-    (user.into_iter().chain(project).collect(), target)
+    Found {
+        layers: user.into_iter().chain(project).collect(),
+        target,
+        floor,
+    }
+}
+
+/// Returns what the user's own file says; nothing where the project's file is the user's.
+///
+/// A project that names another data folder does not thereby replace the user's file: the one there
+/// is the project's too.
+fn floor(sources: &Sources<'_>, folder: &FilePath, user: Option<&Node>) -> Option<Node> {
+    let own = user_folder(sources, None);
+    let same = |one: &FilePath, other: &FilePath| match (one.canonicalize(), other.canonicalize()) {
+        (Ok(one), Ok(other)) => one == other,
+        _ => one == other,
+    };
+    let project = if sources.project_dir.as_os_str().is_empty() {
+        FilePath::new(".")
+    } else {
+        &sources.project_dir
+    };
+    if same(project, &own) {
+        return None;
+    }
+    let below = if same(folder, &own) {
+        user.cloned()
+    } else {
+        Files::new(sources.environment).folder(&own).0
+    };
+    Some(below.unwrap_or_else(Node::empty_map))
+}
+
+/// Adds what a list has without the project's file.
+fn grow(root: &mut Node, below: &[String]) {
+    let path = Path::of(["security", "flow_policy", "suspicious_endpoints"]);
+    let Some(node) = root.at_mut(path.segments()) else {
+        return;
+    };
+    if matches!(node.value, Value::Null) {
+        node.value = Value::List(Vec::new());
+    }
+    if let Value::List(items) = &mut node.value {
+        let is_there = |items: &[Node], text: &str| {
+            let mut items = items.iter();
+            items.any(|item| matches!(&item.value, Value::Text(given) if given == text))
+        };
+        for host in below {
+            if !is_there(items, host) {
+                items.push(Node::text(host, Place::Nowhere));
+            }
+        }
+    }
 }
 
 /// Returns the folder of the user's file, which is the data folder as far as it is known by then.

@@ -10,18 +10,22 @@ use crate::source::Texts;
 /// Keys under `security` that do something; every other key that is given gets a notice.
 ///
 /// A section listed here with keys of its own is active only in those.
-const ACTIVE: [(&str, &[&str]); 3] = [
-    ("classification", &["server_overrides"]),
-    ("flow_policy", &["internal_to_external"]),
+const ACTIVE: [(&str, Option<&[&str]>); 12] = [
+    ("enabled", None),
+    ("mode", None),
+    ("classification", None),
+    ("flow_tracking", None),
+    ("flow_policy", None),
+    ("tool_policy", None),
+    ("detector", None),
     (
-        "flow_tracking",
-        &[
-            "enabled",
-            "hash_min_length",
-            "session_timeout_minutes",
-            "max_origins_per_session",
-        ],
+        "pii_detection",
+        Some(&["enabled", "patterns", "custom_patterns"]),
     ),
+    ("risk_assessment", None),
+    ("exfiltration", None),
+    ("approvals", None),
+    ("alerts", Some(&["exfiltration_detection", "pii_exposure"])),
 ];
 
 /// Something that was given and does nothing in this version.
@@ -64,7 +68,8 @@ pub(crate) fn notices(root: &Node, texts: &Texts) -> Vec<Notice> {
         }
         match ACTIVE.iter().find(|(key, _)| *key == entry.key) {
             None => add(&path),
-            Some((_, active)) => {
+            Some((_, None)) => {}
+            Some((_, Some(active))) => {
                 let inactive = |key: &str| !active.contains(&key);
                 let keys = entry.node.entries().iter().map(|inner| inner.key.as_str());
                 keys.filter(|key| inactive(key))

@@ -5,16 +5,22 @@
 //! nothing.
 
 mod hooks;
+mod pii;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use mcpproxy_classify::Classification;
-use mcpproxy_core::Secret;
 use mcpproxy_detect::Settings as Detector;
-use mcpproxy_policy::settings::{FlowPolicy, FlowTracking, ToolPolicy};
+use mcpproxy_flow::FlowTracking;
+use mcpproxy_policy::Policy;
+use mcpproxy_policy::settings::{
+    Alerts, Exfiltration, FlowPolicy, Mode, RiskAssessment, ToolPolicy,
+};
+use mcpproxy_upstream::settings::Span;
 
 pub use self::hooks::{AgentHooks, FailureMode, HookKind, HookMethod, HookPhase, HookSettings};
+pub use self::pii::{CustomPattern, PatternSeverity, PiiDetection, PiiPattern};
 
 /// Everything under `security`.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
@@ -22,6 +28,8 @@ pub use self::hooks::{AgentHooks, FailureMode, HookKind, HookMethod, HookPhase, 
 pub struct SecuritySettings {
     /// Whether calls are checked at all.
     pub enabled: bool,
+    /// Whether verdicts are acted upon, or only written down.
+    pub mode: Mode,
     /// Header that carries the id under which a request is traced.
     pub correlation_id_header: String,
     /// How data is followed.
@@ -43,88 +51,16 @@ pub struct SecuritySettings {
     pub pii_detection: PiiDetection,
     /// What a risk score leads to.
     pub risk_assessment: RiskAssessment,
+    /// How much may go outside within a while.
+    pub exfiltration: Exfiltration,
+    /// Calls that wait for a person.
+    pub approvals: Approvals,
     /// Tools that wait for approval.
     pub tool_quarantine: ToolQuarantine,
     /// Who is told about findings.
     pub alerts: Alerts,
     /// Where decisions are copied to.
     pub audit_logging: AuditLogging,
-}
-
-/// Personal data in calls and answers.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct PiiDetection {
-    /// Whether it is looked for.
-    pub enabled: bool,
-    /// Kinds that are looked for.
-    pub patterns: Vec<PiiPattern>,
-    /// Kinds of one's own.
-    pub custom_patterns: Vec<CustomPattern>,
-    /// Days after which recorded values are blanked.
-    pub auto_redact_after_days: Option<u32>,
-}
-
-/// A kind of personal data.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum PiiPattern {
-    /// Addresses of electronic mail.
-    Email,
-    /// United States social security numbers.
-    Ssn,
-    /// Numbers of payment cards.
-    CreditCard,
-    /// Telephone numbers.
-    Phone,
-    /// Keys and tokens of services.
-    ApiKey,
-}
-
-/// A kind of personal data of one's own.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct CustomPattern {
-    /// Name under which it is reported.
-    pub name: String,
-    /// Regular expression that finds it.
-    pub regex: String,
-    /// How bad it is when it leaves.
-    #[serde(default)]
-    pub severity: PatternSeverity,
-}
-
-/// How bad it is when a value leaves.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum PatternSeverity {
-    /// Worth a line in the log.
-    Info,
-    /// Little harm.
-    Low,
-    /// Some harm.
-    #[default]
-    Medium,
-    /// Much harm.
-    High,
-    /// Must not happen.
-    Critical,
-}
-
-/// What a risk score from 0 to 100 leads to.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct RiskAssessment {
-    /// Whether calls are scored.
-    pub enabled: bool,
-    /// Score from which a call is flagged.
-    #[schemars(range(max = 100))]
-    pub auto_flag_threshold: u8,
-    /// Score from which a call needs approval.
-    #[schemars(range(max = 100))]
-    pub require_approval_threshold: u8,
-    /// Whether a critical score stops a call.
-    pub block_on_critical: bool,
 }
 
 /// Tools that wait for approval.
@@ -139,17 +75,25 @@ pub struct ToolQuarantine {
     pub rug_pull_detection: bool,
 }
 
-/// Who is told about findings.
+/// Calls that wait for a person.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct Alerts {
-    /// Whether data on its way outside raises an alert.
-    pub exfiltration_detection: bool,
-    /// Whether personal data raises an alert.
-    pub pii_exposure: bool,
-    /// Address to which alerts are posted; it often is a credential by itself.
-    #[schemars(with = "Option<String>")]
-    pub webhook_url: Option<Secret>,
+pub struct Approvals {
+    /// Whether a call that is to be asked about waits where its caller cannot be asked.
+    pub mode: ApprovalMode,
+    /// How long it waits; then it is denied.
+    pub timeout: Span,
+}
+
+/// What happens to a question that the caller cannot be asked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum ApprovalMode {
+    /// It becomes a warning.
+    #[default]
+    Off,
+    /// The call waits in a queue for a person.
+    Queue,
 }
 
 /// Where decisions are copied to.
@@ -162,10 +106,25 @@ pub struct AuditLogging {
     pub destination: Option<String>,
 }
 
+impl SecuritySettings {
+    /// Returns the policy that these sections make.
+    pub fn policy(&self) -> Policy {
+        Policy {
+            flow: self.flow_policy.clone(),
+            tools: self.tool_policy.clone(),
+            risk: self.risk_assessment.clone(),
+            alerts: self.alerts.switches(),
+            exfiltration: self.exfiltration.clone(),
+            mode: self.mode,
+        }
+    }
+}
+
 impl Default for SecuritySettings {
     fn default() -> Self {
         Self {
             enabled: true,
+            mode: Mode::default(),
             correlation_id_header: "X-Correlation-ID".to_owned(),
             flow_tracking: FlowTracking::default(),
             classification: Classification::default(),
@@ -176,32 +135,11 @@ impl Default for SecuritySettings {
             detector: Detector::default(),
             pii_detection: PiiDetection::default(),
             risk_assessment: RiskAssessment::default(),
+            exfiltration: Exfiltration::default(),
+            approvals: Approvals::default(),
             tool_quarantine: ToolQuarantine::default(),
             alerts: Alerts::default(),
             audit_logging: AuditLogging::default(),
-        }
-    }
-}
-
-impl Default for PiiDetection {
-    fn default() -> Self {
-        use PiiPattern::{ApiKey, CreditCard, Email, Phone, Ssn};
-        Self {
-            enabled: true,
-            patterns: vec![Email, Ssn, CreditCard, Phone, ApiKey],
-            custom_patterns: Vec::new(),
-            auto_redact_after_days: Some(30),
-        }
-    }
-}
-
-impl Default for RiskAssessment {
-    fn default() -> Self {
-        Self {
-            enabled: true,
-            auto_flag_threshold: 70,
-            require_approval_threshold: 85,
-            block_on_critical: false,
         }
     }
 }
@@ -216,12 +154,11 @@ impl Default for ToolQuarantine {
     }
 }
 
-impl Default for Alerts {
+impl Default for Approvals {
     fn default() -> Self {
         Self {
-            exfiltration_detection: true,
-            pii_exposure: true,
-            webhook_url: None,
+            mode: ApprovalMode::default(),
+            timeout: Span::from_secs(300),
         }
     }
 }

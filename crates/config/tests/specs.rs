@@ -54,13 +54,7 @@ fn data_flow_security() {
     security.flow_tracking.max_response_hash_bytes = 65536
     security.flow_tracking.session_timeout_minutes = 30
     ");
-    assert_snapshot!(notices(&loaded), @"
-    `security.flow_tracking.max_response_hash_bytes` is accepted and checked but not active in this version
-    `security.classification.default_unknown` is accepted and checked but not active in this version
-    `security.flow_policy.sensitive_data_external` is accepted and checked but not active in this version
-    `security.flow_policy.require_justification` is accepted and checked but not active in this version
-    `security.flow_policy.suspicious_endpoints` is accepted and checked but not active in this version
-    `security.flow_policy.tool_overrides` is accepted and checked but not active in this version
+    assert_snapshot!(notices(&loaded), @r"
     `security.agent_hooks` is accepted and checked but not active in this version
     ");
     // The block prints the defaults.
@@ -92,12 +86,10 @@ fn attack_detection() {
     security.tool_quarantine.enabled = true
     security.tool_quarantine.rug_pull_detection = true
     ");
-    assert_snapshot!(notices(&loaded), @"
+    assert_snapshot!(notices(&loaded), @r"
     `security.pii_detection` is accepted and checked but not active in this version
-    `security.risk_assessment` is accepted and checked but not active in this version
     `security.tool_quarantine` is accepted and checked but not active in this version
-    `security.tool_policy` is accepted and checked but not active in this version
-    `security.alerts` is accepted and checked but not active in this version
+    `security.alerts.webhook_url` is accepted and checked but not active in this version
     ");
 }
 
@@ -111,7 +103,7 @@ fn attack_detection_tool_policy() {
     security.tool_policy.read = allow
     security.tool_policy.write = allow
     ");
-    assert_snapshot!(notices(&loaded), @"`security.tool_policy` is accepted and checked but not active in this version");
+    assert_snapshot!(notices(&loaded), @r"");
 }
 
 #[test]
@@ -184,8 +176,7 @@ fn security_hooks() {
     security.hooks[6].type = webhook
     security.hooks[6].url = https://ml-service.internal/analyze
     ");
-    assert_snapshot!(notices(&loaded), @"
-    `security.enabled` is accepted and checked but not active in this version
+    assert_snapshot!(notices(&loaded), @r"
     `security.correlation_id_header` is accepted and checked but not active in this version
     `security.audit_logging` is accepted and checked but not active in this version
     `security.hooks` is accepted and checked but not active in this version

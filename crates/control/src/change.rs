@@ -35,6 +35,8 @@ pub enum Act {
     DisableUpstream,
     /// Reads the configuration again.
     Reload,
+    /// Reads the activity log.
+    ReadActivity,
 }
 
 impl fmt::Display for Act {
@@ -51,6 +53,7 @@ impl fmt::Display for Act {
             Self::EnableUpstream => "enable an upstream",
             Self::DisableUpstream => "disable an upstream",
             Self::Reload => "reload the configuration",
+            Self::ReadActivity => "read the activity log",
         })
     }
 }

@@ -8,13 +8,13 @@ mod tests;
 
 use std::sync::Arc;
 
-use mcpproxy_core::{Clock, Principal, PrincipalKind, Secret};
+use mcpproxy_core::{ActivityReader, Clock, Principal, PrincipalKind, Secret};
 use mcpproxy_engine::{Engine, StopScope};
 use serde::Serialize;
 
 use crate::change::{Act, Change, Effect, Mandate};
 use crate::configurer::{Configurer, ReloadReport};
-use crate::error::Refused;
+use crate::error::{Error, Refused};
 use crate::keys::ApiKey;
 use crate::orders::{Order, Orders};
 use crate::tokens::{TokenInfo, TokenScope, Tokens};
@@ -31,6 +31,7 @@ pub struct Control {
     engine: Arc<Engine>,
     configurer: Arc<dyn Configurer>,
     clock: Arc<dyn Clock>,
+    activity: Option<Arc<dyn ActivityReader>>,
 }
 
 /// A token that was made. It cannot be shown again.
@@ -70,7 +71,19 @@ impl Control {
             engine,
             configurer,
             clock,
+            activity: None,
         }
+    }
+
+    /// Gives it the activity log to read.
+    #[must_use]
+    pub fn with_activity(mut self, activity: Arc<dyn ActivityReader>) -> Self {
+        self.activity = Some(activity);
+        self
+    }
+
+    pub(crate) fn log(&self) -> Result<&dyn ActivityReader, Error> {
+        self.activity.as_deref().ok_or(Error::NoActivity)
     }
 
     /// Returns who presents a key or a token, if it is a good one.

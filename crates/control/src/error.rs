@@ -5,6 +5,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use mcpproxy_core::ReadFault;
+
 use crate::change::Act;
 use crate::configurer::ChangeFault;
 use crate::keys::SHORTEST_KEY;
@@ -138,6 +140,24 @@ pub enum Error {
         /// The scope, made printable.
         scope: String,
     },
+    /// What was asked of the activity log makes no sense.
+    #[error("{reason}")]
+    Filter {
+        /// Why.
+        reason: String,
+    },
+    /// No record has the id.
+    #[error("there is no record `{id}`")]
+    RecordUnknown {
+        /// The id, made printable.
+        id: String,
+    },
+    /// Nothing is recorded.
+    #[error("the activity log is switched off")]
+    NoActivity,
+    /// The activity log cannot be read.
+    #[error(transparent)]
+    Unreadable(ReadFault),
     /// The order is in force, but a restart would forget it.
     #[error("calls of `{scope}` are stopped, but a restart would forget it: {cause}")]
     NotKept {
@@ -227,6 +247,7 @@ impl Error {
             Self::TooManyOrders { .. } => {
                 "stop `all`, or resume what need not be stopped".to_owned()
             }
+            Self::NoActivity => "set `activity.enabled: true` and start again".to_owned(),
             Self::NotKept { cause, .. } => return cause.remedy(),
             Self::Io { .. }
             | Self::Random(_)
@@ -235,7 +256,10 @@ impl Error {
             | Self::TokenUnknown { .. }
             | Self::TokenScope { .. }
             | Self::OrderScope { .. }
-            | Self::OrderUnknown { .. } => return None,
+            | Self::OrderUnknown { .. }
+            | Self::Filter { .. }
+            | Self::RecordUnknown { .. }
+            | Self::Unreadable(_) => return None,
         })
     }
 
@@ -249,7 +273,10 @@ impl Error {
 
     fn kind(&self) -> Kind {
         match self {
-            Self::TokenUnknown { .. } | Self::OrderUnknown { .. } => Kind::Unknown,
+            Self::TokenUnknown { .. }
+            | Self::OrderUnknown { .. }
+            | Self::RecordUnknown { .. }
+            | Self::NoActivity => Kind::Unknown,
             Self::TokenTaken { .. }
             | Self::TooManyTokens { .. }
             | Self::TooManyOrders { .. }
@@ -258,7 +285,8 @@ impl Error {
             | Self::OddKey
             | Self::TokenName { .. }
             | Self::TokenScope { .. }
-            | Self::OrderScope { .. } => Kind::Invalid,
+            | Self::OrderScope { .. }
+            | Self::Filter { .. } => Kind::Invalid,
             Self::Busy { .. } => Kind::Busy,
             Self::Io { .. }
             | Self::Exposed { .. }
@@ -267,6 +295,7 @@ impl Error {
             | Self::Misplaced { .. }
             | Self::Broken { .. }
             | Self::Random(_)
+            | Self::Unreadable(_)
             | Self::NotKept { .. } => Kind::Failed,
         }
     }

@@ -5,6 +5,7 @@
 //! [`Configurer`]. Operations that write wait for the disk, so an asynchronous caller runs them
 //! where blocking is allowed.
 
+pub mod activity;
 pub mod change;
 pub mod configurer;
 pub mod control;

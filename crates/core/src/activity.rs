@@ -6,9 +6,10 @@ use std::pin::Pin;
 use serde::Serialize;
 
 use crate::call::{Declared, Door, Status};
-use crate::finding::Finding;
+use crate::finding::{Finding, Severity};
+use crate::flow::FlowSummary;
 use crate::id::CallId;
-use crate::verdict::{Action, FlowType, Risk};
+use crate::verdict::{Action, Enforcement, FlowType, Risk};
 
 /// A future behind `dyn`, from std alone.
 pub type Later<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -48,6 +49,11 @@ pub struct Record {
     pub response_bytes: usize,
     /// What was decided.
     pub decision: Action,
+    /// What was done: a question that nobody can be asked becomes a warning, and in shadow mode
+    /// everything passes.
+    pub effective: Action,
+    /// Whether it was done as decided.
+    pub enforcement: Enforcement,
     /// The direction in which data moved.
     pub flow_type: FlowType,
     /// The risk.
@@ -57,6 +63,16 @@ pub struct Record {
     pub declared: Declared,
     /// What was found.
     pub findings: Vec<Finding>,
+    /// Whether a secret or personal data was seen, on the way out or back.
+    pub has_sensitive_data: bool,
+    /// The types of what was seen, each once.
+    pub detection_types: Vec<Box<str>>,
+    /// How bad the worst of it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_severity: Option<Severity>,
+    /// What a session came to, in the record that closes it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub summary: Option<Box<FlowSummary>>,
 }
 
 /// How long an append waits.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::clock::{Tick, Wall};
 use crate::id::{CallId, ToolName, UpstreamId};
@@ -68,6 +68,8 @@ pub enum Door {
     Api,
     /// An agent's hook.
     Hook,
+    /// None: the gateway itself.
+    Internal,
 }
 
 /// What kind of message a call is.
@@ -115,7 +117,7 @@ pub struct Declared {
 }
 
 /// What an operation does to the world.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Operation {
     /// Only looks.
@@ -135,6 +137,8 @@ pub enum Askable {
     InputRequired,
     /// The agent prompts its user.
     AgentPrompt,
+    /// A person looks at the queue.
+    Queue,
     /// Nobody.
     Nobody,
 }

@@ -47,6 +47,103 @@ impl Wall {
     }
 }
 
+impl Wall {
+    /// Reads a time as RFC 3339 has it, or a date alone, which stands for its first moment in UTC.
+    /// What is finer than a millisecond is cut.
+    pub fn from_rfc3339(text: &str) -> Option<Self> {
+        let mut digits = Digits(text.as_bytes());
+        let (year, month, day) = (digits.take(4)?, digits.after(b'-')?, digits.after(b'-')?);
+        let days = days_of(year, month, day)?;
+        if digits.0.is_empty() {
+            return Some(Self(days * 86_400_000));
+        }
+        digits.one_of(b"Tt ")?;
+        let (hour, minute) = (digits.take(2)?, digits.after(b':')?);
+        let second = digits.after(b':').unwrap_or(0);
+        let millis = digits.fraction()?;
+        let (ahead, offset) = digits.zone()?;
+        if hour > 23 || minute > 59 || second > 60 || !digits.0.is_empty() {
+            return None;
+        }
+        let local = days * 86_400_000 + ((hour * 60 + minute) * 60 + second) * 1000 + millis;
+        Some(Self(if ahead {
+            local.checked_sub(offset)?
+        } else {
+            local + offset
+        }))
+    }
+}
+
+/// What is left to read of a time.
+struct Digits<'a>(&'a [u8]);
+
+impl Digits<'_> {
+    fn one_of(&mut self, marks: &[u8]) -> Option<u8> {
+        let (first, rest) = self.0.split_first()?;
+        if !marks.contains(first) {
+            return None;
+        }
+        self.0 = rest;
+        Some(*first)
+    }
+
+    fn take(&mut self, count: usize) -> Option<u64> {
+        let (digits, rest) = self.0.split_at_checked(count)?;
+        let mut number = 0;
+        for digit in digits {
+            let digit = digit.is_ascii_digit().then(|| digit - b'0')?;
+            number = number * 10 + u64::from(digit);
+        }
+        self.0 = rest;
+        Some(number)
+    }
+
+    /// Reads a mark and two digits.
+    fn after(&mut self, mark: u8) -> Option<u64> {
+        self.one_of(&[mark])?;
+        self.take(2)
+    }
+
+    fn fraction(&mut self) -> Option<u64> {
+        if self.one_of(b".").is_none() {
+            return Some(0);
+        }
+        let (mut millis, mut weight) = (self.take(1)? * 100, 10);
+        while let Some(digit) = self.take(1) {
+            millis += digit * weight;
+            weight /= 10;
+        }
+        Some(millis)
+    }
+
+    /// Reads how far a time is from UTC: whether ahead, and by how many milliseconds.
+    fn zone(&mut self) -> Option<(bool, u64)> {
+        match self.one_of(b"Zz+-")? {
+            b'Z' | b'z' => Some((true, 0)),
+            sign => {
+                let (hours, minutes) = (self.take(2)?, self.after(b':')?);
+                let sound = hours < 24 && minutes < 60;
+                sound.then_some((sign == b'+', (hours * 60 + minutes) * 60_000))
+            }
+        }
+    }
+}
+
+/// Turns a civil date from 1970 on into days since then.
+fn days_of(year: u64, month: u64, day: u64) -> Option<u64> {
+    if year < 1970 || !(1..=12).contains(&month) || !(1..=31).contains(&day) {
+        return None;
+    }
+    let year = if month <= 2 { year - 1 } else { year };
+    let (era, year_of_era) = (year / 400, year % 400);
+    let month_from_march = (month + 9) % 12;
+    let day_of_year = (153 * month_from_march + 2) / 5 + day - 1;
+    let day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
+    let days = era * 146_097 + day_of_era - 719_468;
+    // A day that the month does not have would become one of the next.
+    (civil(days).2 == day).then_some(days)
+}
+
 /// Turns days since 1970 into a civil date, by eras of 400 years that begin in March.
 fn civil(days: u64) -> (u64, u64, u64) {
     let shifted = days + 719_468;
@@ -112,6 +209,45 @@ mod tests {
         check(951_782_400_000, "2000-02-29T00:00:00.000Z");
         check(1_772_323_199_999, "2026-02-28T23:59:59.999Z");
         check(4_107_542_400_000, "2100-03-01T00:00:00.000Z");
+    }
+
+    #[test]
+    fn a_time_is_read_as_people_write_it() {
+        let check = |text: &str, expect: Option<&str>| {
+            let read = Wall::from_rfc3339(text).map(Wall::rfc3339);
+            assert_eq!(read.as_deref(), expect, "{text}");
+        };
+        for same in ["1970-01-01T00:00:00.000Z", "2026-02-28T23:59:59.999Z"] {
+            check(same, Some(same));
+        }
+        check("2000-02-29", Some("2000-02-29T00:00:00.000Z"));
+        check("2026-01-01t02:03z", Some("2026-01-01T02:03:00.000Z"));
+        check(
+            "2026-01-01 02:03:04.5678Z",
+            Some("2026-01-01T02:03:04.567Z"),
+        );
+        check(
+            "2026-01-01T00:30:00+01:30",
+            Some("2025-12-31T23:00:00.000Z"),
+        );
+        check(
+            "2026-01-01T00:30:00-01:00",
+            Some("2026-01-01T01:30:00.000Z"),
+        );
+        for wrong in [
+            "",
+            "yesterday",
+            "2026-13-01",
+            "2026-02-29",
+            "1969-12-31",
+            "2026-01-01T",
+            "2026-01-01T24:00Z",
+            "2026-01-01T00:00",
+            "2026-01-01T00:00:00Zx",
+            "2026-01-01T00:00:00.Z",
+        ] {
+            check(wrong, None);
+        }
     }
 
     #[test]

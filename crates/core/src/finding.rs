@@ -53,7 +53,8 @@ pub enum Source {
 }
 
 /// Tiers of precedence, strongest first: the first tier with an opinion wins.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Tier {
     /// A suspicious endpoint.
     Endpoint,

@@ -2,9 +2,10 @@
 //!
 //! How it is recognized is for `flow` to know; what follows from it is for `policy`.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::clock::Wall;
 use crate::finding::Severity;
@@ -90,7 +91,7 @@ pub enum Nature {
 }
 
 /// How data was recognized, surest first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Likeness {
     /// The whole content, or a labelled value, as it was.
@@ -208,6 +209,25 @@ pub enum Reduced {
     LocalOnly,
 }
 
+/// What a session came to, written down when it ends.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct FlowSummary {
+    /// How long it lasted, in milliseconds.
+    pub duration_ms: u64,
+    /// Answers that were remembered, evicted ones included.
+    pub origins: u64,
+    /// Data seen on its way, whatever was decided about it.
+    pub edges: u64,
+    /// Edges by direction, as `internal→external`.
+    pub flow_types: BTreeMap<&'static str, u64>,
+    /// Edges by risk.
+    pub risk_levels: BTreeMap<&'static str, u64>,
+    /// Sessions of the protocol that were linked with it.
+    pub linked_sessions: Vec<String>,
+    /// Tools that were used, as `upstream:tool`; a bounded number.
+    pub tools: BTreeSet<String>,
+}
+
 pub(crate) fn as_text<S: serde::Serializer>(
     name: &impl std::fmt::Display,
     serializer: S,
@@ -215,6 +235,10 @@ pub(crate) fn as_text<S: serde::Serializer>(
     serializer.collect_str(name)
 }
 
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde hands over a reference"
+)]
 fn as_time<S: serde::Serializer>(at: &Wall, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(&at.rfc3339())
 }

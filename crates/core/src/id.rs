@@ -43,6 +43,36 @@ impl CallId {
         let random = random & ((1 << 80) - 1);
         Self((u128::from(millis & 0xFFFF_FFFF_FFFF) << 80) | random)
     }
+
+    /// Reads an id as it is printed; small letters pass.
+    pub fn parse(text: &str) -> Option<Self> {
+        if text.len() != 26 {
+            return None;
+        }
+        let mut bits = 0_u128;
+        for digit in text.bytes() {
+            let digit = digit.to_ascii_uppercase();
+            let value = ULID_DIGITS.iter().position(|one| *one == digit)?;
+            // The first digit has only three bits to give.
+            bits = bits.checked_mul(32)? | u128::try_from(value).ok()?;
+        }
+        Some(Self(bits))
+    }
+
+    /// Returns the wall-clock milliseconds it was made with.
+    pub fn millis(self) -> u64 {
+        u64::try_from(self.0 >> 80).unwrap_or(u64::MAX)
+    }
+
+    /// Returns the id as bytes that sort as it does.
+    pub fn to_bytes(self) -> [u8; 16] {
+        self.0.to_be_bytes()
+    }
+
+    /// Reads what [`CallId::to_bytes`] gave.
+    pub fn from_bytes(bytes: [u8; 16]) -> Self {
+        Self(u128::from_be_bytes(bytes))
+    }
 }
 
 impl fmt::Display for CallId {
@@ -131,5 +161,22 @@ mod tests {
         );
         assert_eq!(Id128(255).to_string(), "000000000000000000000000000000ff");
         assert!(CallId::new(2, 0) > CallId::new(1, u128::MAX));
+    }
+
+    #[test]
+    fn an_id_is_read_as_it_is_printed() {
+        let id = CallId::new(1_772_323_199_999, 0x1234_5678_9ABC_DEF0_1234);
+        assert_eq!(CallId::parse(&id.to_string()), Some(id));
+        assert_eq!(CallId::parse(&id.to_string().to_lowercase()), Some(id));
+        assert_eq!(CallId::from_bytes(id.to_bytes()), id);
+        assert_eq!(id.millis(), 1_772_323_199_999);
+        for wrong in [
+            "",
+            "0",
+            "8ZZZZZZZZZZZZZZZZZZZZZZZZZ",
+            "0000000000000000000000000U",
+        ] {
+            assert_eq!(CallId::parse(wrong), None, "{wrong}");
+        }
     }
 }

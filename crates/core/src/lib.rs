@@ -11,6 +11,7 @@ pub mod clock;
 pub mod facts;
 pub mod finding;
 pub mod flow;
+pub mod history;
 pub mod id;
 pub mod secret;
 pub mod share;
@@ -26,9 +27,10 @@ pub use clock::{Clock, SystemClock, Tick, Wall};
 pub use facts::{Contradiction, Destination, Facts, History, Recent, Sensitive, Suspicious};
 pub use finding::{Finding, Severity, Source, Threat, Tier};
 pub use flow::{
-    DataOrigin, FlowEvidence, Label, Likeness, Match, Nature, Opaque, Reduced, Side, Sink, Taint,
-    Weight,
+    DataOrigin, FlowEvidence, FlowSummary, Label, Likeness, Match, Nature, Opaque, Reduced, Side,
+    Sink, Taint, Weight,
 };
+pub use history::{ActivityPage, ActivityQuery, ActivityReader, Field, ReadFault};
 pub use id::{CallId, Id128, ToolName, UpstreamId};
 pub use secret::{Masked, Secret};
 pub use share::{Room, Shares};

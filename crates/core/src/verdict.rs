@@ -33,7 +33,7 @@ pub enum Enforcement {
 }
 
 /// The direction in which data moved.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 pub enum FlowType {
     /// No data known from elsewhere was seen.
     #[serde(rename = "none")]
@@ -52,8 +52,21 @@ pub enum FlowType {
     InternalToExternal,
 }
 
+impl FlowType {
+    /// Returns the name under which records have it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::InternalToInternal => "internal→internal",
+            Self::ExternalToExternal => "external→external",
+            Self::ExternalToInternal => "external→internal",
+            Self::InternalToExternal => "internal→external",
+        }
+    }
+}
+
 /// How risky the flow is, by the spec's levels.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RiskLevel {
     /// No risk.
@@ -64,6 +77,18 @@ pub enum RiskLevel {
     High,
     /// Sensitive data moves out.
     Critical,
+}
+
+impl RiskLevel {
+    /// Returns the name under which records have it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Medium => "medium",
+            Self::High => "high",
+            Self::Critical => "critical",
+        }
+    }
 }
 
 /// The two measures of risk; they are separate on purpose.

@@ -8,6 +8,8 @@ use serde::{Deserialize, Serialize, Serializer};
 
 use mcpproxy_core::{Masked, Severity};
 
+use crate::makeup::Makeup;
+
 /// One thing seen in one text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Detection {
@@ -102,6 +104,16 @@ pub enum Category {
 pub trait Scan: Send + Sync {
     /// Adds what is seen in `text` to `out`, spans in bytes of `text`, in any order.
     fn scan(&self, text: &str, out: &mut Vec<Detection>);
+
+    /// Tells whether `scan` can see anything in a text of this makeup; to say no saves its start.
+    fn may_see(&self, _makeup: Makeup) -> bool {
+        true
+    }
+
+    /// Tells whether `scan_keyed` can see anything in a value under this name.
+    fn heeds(&self, _key: &str) -> bool {
+        false
+    }
 
     /// Adds what the name of a field says about its value, beyond what `scan` sees in the value:
     /// spans are in bytes of `value`. Most scanners do not care for names.

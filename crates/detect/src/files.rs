@@ -13,7 +13,7 @@ use std::borrow::Cow;
 use mcpproxy_core::{Masked, Severity};
 use serde::{Deserialize, Serialize};
 
-use crate::{Category, DetectError, Detection, Level, Scan};
+use crate::{Category, DetectError, Detection, Level, Makeup, Scan};
 use matcher::Matcher;
 
 /// The rules that come with the program.
@@ -119,6 +119,10 @@ impl Files {
 }
 
 impl Scan for Files {
+    fn may_see(&self, makeup: Makeup) -> bool {
+        makeup.has(Makeup::JOINT)
+    }
+
     fn scan(&self, text: &str, out: &mut Vec<Detection>) {
         self.matcher.scan(text, |hit| {
             let Some(rule) = self.rules.get(hit.rule) else {

@@ -22,6 +22,7 @@ use mcpproxy_core::{Masked, Severity};
 
 use crate::audience::Audience;
 use crate::detection::{Category, Detection, Level, Scan};
+use crate::makeup::Makeup;
 use crate::shown::{escaped, shown};
 pub(crate) use escape::Effect;
 use markup::Trick;
@@ -49,6 +50,10 @@ impl Hidden {
 }
 
 impl Scan for Hidden {
+    fn may_see(&self, makeup: Makeup) -> bool {
+        makeup.has(Makeup::ODD | Makeup::MARKUP) || makeup.length() > space::STRIDE
+    }
+
     fn scan(&self, text: &str, out: &mut Vec<Detection>) {
         let mut tally = Tally::new(out);
         for Unseen { span, kind } in walk(text) {

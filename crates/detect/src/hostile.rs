@@ -9,6 +9,7 @@ mod cue;
 mod fold;
 mod hash;
 mod ideas;
+mod index;
 mod lexicon;
 mod mark;
 mod rule;
@@ -35,6 +36,7 @@ use crate::verdict::level_of;
 use cue::Cues;
 use fold::Folded;
 use ideas::Ideas;
+use index::Index;
 use lexicon::Lexicon;
 use mark::Marks;
 use rule::{Brakes, Rule};
@@ -51,6 +53,7 @@ const MOST: usize = 128;
 /// The ways of doing an act, over ideas and literally.
 const ACTS: &str = include_str!("../rules/hostile.acts");
 const MARKS: &str = include_str!("../rules/hostile.marks");
+const SIGNS: &str = include_str!("../rules/hostile.signs");
 
 /// What the list of rules says of an act: its name, why it counts, tags, and the ways of doing it.
 pub(crate) type Act = (String, &'static str, &'static [&'static str], Vec<String>);
@@ -69,6 +72,7 @@ struct Rules {
     brakes: Brakes,
     paths: AhoCorasick,
     acts: Vec<Rule>,
+    index: Index,
     marks: Marks,
     shape: Shape,
     /// The words of all cues and the heads of all marks: where in data to look closer.
@@ -86,7 +90,7 @@ impl Hostile {
     /// Builds the scanner from the embedded rules. Build it once and clone it.
     pub fn new(audience: Audience) -> Result<Self, DetectError> {
         let words = include_str!("../rules/hostile.words");
-        let shape = Shape::parse(include_str!("../rules/hostile.shape"))?;
+        let shape = Shape::parse(include_str!("../rules/hostile.shape"), SIGNS)?;
         let rules = Rules::parse(words, ACTS, MARKS, shape)?;
         Ok(Self {
             rules: Arc::new(rules),
@@ -97,11 +101,15 @@ impl Hostile {
     /// Lists the acts, each with the ways of doing it as they stand in the rule files.
     pub(crate) fn acts() -> Vec<Act> {
         let mut acts: Vec<Act> = Vec::new();
-        for line in ACTS.lines().chain(MARKS.lines()).map(str::trim) {
-            let Some((head, _)) = line.split_once(" : ").filter(|_| !line.starts_with('#')) else {
+        let lines = ACTS.lines().chain(MARKS.lines()).chain(SIGNS.lines());
+        for line in lines.map(str::trim).filter(|line| !line.starts_with('#')) {
+            let act = match line.split_once(" : ") {
+                Some((head, _)) => head.split(['.', ' ']).next(),
+                None => line.split_whitespace().nth(2),
+            };
+            let Some(act) = act else {
                 continue;
             };
-            let act = head.split(['.', ' ']).next().unwrap_or_default();
             if let Some((.., ways)) = acts.iter_mut().find(|(name, ..)| name == act) {
                 ways.push(line.to_owned());
                 continue;
@@ -121,11 +129,23 @@ impl Hostile {
         }
     }
 
+    /// Adds what is seen in a text of an audience, with the same rules.
+    pub(crate) fn scan_for(&self, audience: Audience, text: &str, out: &mut Vec<Detection>) {
+        let folded = fold::fold(text);
+        let hits = if audience.is_authored() {
+            self.rules.read_all(&folded.text)
+        } else {
+            self.rules.read_cued(&folded.text)
+        };
+        report(&hits, &folded, text, out);
+    }
+
     /// What a tool is about, from its names and from the sentence that says what it is for.
     pub(crate) fn about(&self, names: &str, params: &str, first: &str) -> About {
         About {
             families: self.rules.shape.about(names, params, first),
             place: Place::Whole,
+            later: false,
         }
     }
 
@@ -143,9 +163,14 @@ impl Hostile {
             let within = |file: &Range<usize>| sentence.contains(&file.start);
             files.iter().any(within)
         };
-        let About { families, place } = about;
+        let About {
+            families,
+            place,
+            later,
+        } = about;
         let shape = &self.rules.shape;
-        shape.find(&folded.text, families, place, names_file, &mut hits);
+        let about = (families, place, later);
+        shape.find(&folded.text, about, names_file, &mut hits);
         report(&hits, &folded, text, out);
     }
 }
@@ -155,19 +180,32 @@ impl Hostile {
 pub struct About {
     families: Families,
     place: Place,
+    /// Whether what is read was added later, so that it does not open with what the tool is for.
+    later: bool,
 }
 
 impl About {
+    /// The same tool, for texts that were added to its descriptor.
+    pub(crate) fn later(self) -> Self {
+        Self {
+            later: true,
+            ..self
+        }
+    }
+
     /// The same tool, for the text at a path of its descriptor.
     pub(crate) fn at(self, path: &str, text: &str) -> Self {
         let last = path.rsplit('.').next().unwrap_or_default();
         let value = matches!(last, "default" | "const" | "pattern");
-        let place = if value || last.starts_with("enum[") {
+        let listed = last.starts_with("enum[") || last.starts_with("examples[");
+        let place = if value || listed {
             Place::Value
         } else if path.ends_with(text) {
             Place::Name
         } else if path.starts_with("inputSchema.") {
             Place::Parameter
+        } else if path == "description" && !self.later {
+            Place::Opening
         } else {
             Place::Whole
         };
@@ -177,13 +215,7 @@ impl About {
 
 impl Scan for Hostile {
     fn scan(&self, text: &str, out: &mut Vec<Detection>) {
-        let folded = fold::fold(text);
-        let hits = if self.audience.is_authored() {
-            self.rules.read_all(&folded.text)
-        } else {
-            self.rules.read_cued(&folded.text)
-        };
-        report(&hits, &folded, text, out);
+        self.scan_for(self.audience, text, out);
     }
 }
 
@@ -235,6 +267,7 @@ impl Rules {
             shapes,
             brakes,
             paths,
+            index: Index::new(&acts),
             acts,
             marks,
             shape,
@@ -289,7 +322,9 @@ impl Rules {
             .iter()
             .fold(Ideas::NONE, |all, token| all | token.ideas);
         let mut best: BTreeMap<&str, Hit<'a>> = BTreeMap::new();
-        for rule in self.acts.iter().filter(|rule| rule.fits(all)) {
+        let candidates = self.index.candidates(all);
+        let candidates = candidates.filter_map(|place| self.acts.get(place));
+        for rule in candidates.filter(|rule| rule.fits(all)) {
             let weight = rule.weights.get(side).copied().unwrap_or(0);
             if best
                 .get(rule.act.as_str())

@@ -31,7 +31,7 @@ use std::collections::BTreeSet;
 
 use mcpproxy_core::Severity;
 
-use crate::{Detection, Level, Scan};
+use crate::{Detection, Level, Makeup, Scan};
 use context::Vocabulary;
 use found::Found;
 use national::Kinds;
@@ -99,6 +99,16 @@ impl Scan for Pii {
     fn scan(&self, text: &str, out: &mut Vec<Detection>) {
         let found = self.find(text);
         out.extend(found.into_iter().map(|found| found.into_detection(text)));
+    }
+
+    fn may_see(&self, makeup: Makeup) -> bool {
+        // Of what has no digit, an address of mail has its sign and a bank identifier capitals.
+        let named = makeup.has(Makeup::CAPITAL) && makeup.length() >= bank::SHORTEST_NAMED;
+        named || makeup.has(Makeup::DIGIT | Makeup::AT)
+    }
+
+    fn heeds(&self, key: &str) -> bool {
+        self.vocabulary.of_key(key).any()
     }
 
     fn scan_keyed(&self, key: &str, value: &str, out: &mut Vec<Detection>) {

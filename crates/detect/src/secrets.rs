@@ -5,7 +5,6 @@
 
 mod assign;
 mod bare;
-mod check;
 mod engine;
 mod load;
 mod mask;
@@ -21,11 +20,10 @@ use std::sync::LazyLock;
 
 use mcpproxy_core::Masked;
 
-pub use self::check::{Failure, check};
 use self::engine::{Candidate, Engine};
 pub use self::rule::{Form, Rule};
 pub use self::validate::Validator;
-use crate::{DetectError, Detection, Level, Scan};
+use crate::{DetectError, Detection, Level, Makeup, Scan};
 
 /// A longer value of a field is a document, and its name says little about it.
 const LONGEST_VALUE: usize = 4096;
@@ -116,6 +114,14 @@ impl Scan for Secrets {
             kept.into_iter()
                 .filter_map(|candidate| self.detection(candidate, text)),
         );
+    }
+
+    fn may_see(&self, makeup: Makeup) -> bool {
+        makeup.length() >= words::SHORTEST
+    }
+
+    fn heeds(&self, key: &str) -> bool {
+        self.engine.heeds(key)
     }
 
     fn scan_keyed(&self, key: &str, value: &str, out: &mut Vec<Detection>) {

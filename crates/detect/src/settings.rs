@@ -36,6 +36,9 @@ pub struct Settings {
     pub sensitive_keywords: Vec<String>,
     /// What never alarms.
     pub allowlist: Vec<AllowEntry>,
+    /// Types that are not looked for; other sections name them.
+    #[serde(skip)]
+    pub silent: BTreeSet<&'static str>,
 }
 
 /// A pattern of one's own: a regular expression, or words.
@@ -114,6 +117,7 @@ impl Default for Settings {
             custom_patterns: Vec::new(),
             sensitive_keywords: Vec::new(),
             allowlist: Vec::new(),
+            silent: BTreeSet::new(),
         }
     }
 }
@@ -139,9 +143,10 @@ pub enum Step {
 }
 
 impl Settings {
-    /// Tells whether a family is looked for.
-    pub fn looks_for(&self, category: Category) -> bool {
-        self.categories.get(&category).copied().unwrap_or(true)
+    /// Tells whether a type of a family is looked for.
+    pub fn looks_for(&self, category: Category, kind: &str) -> bool {
+        let family = self.categories.get(&category).copied().unwrap_or(true);
+        family && !self.silent.contains(kind)
     }
 
     /// Returns everything that is wrong and that no single key can tell.

@@ -241,7 +241,12 @@ pub(crate) const RULES: &[(&str, Severity, &str)] = &[
     (
         "new_reach",
         Severity::High,
-        "the tool now does more than it did",
+        "the tool now does more than it promised",
+    ),
+    (
+        "new_demand",
+        Severity::High,
+        "a credential is asked for that was not needed before",
     ),
     (
         "new_way_out",

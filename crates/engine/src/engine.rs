@@ -1,6 +1,5 @@
 //! `before` and `after`: what happens to every call on its way out and on its way back.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -8,54 +7,94 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use mcpproxy_classify::{Classification, Kind};
 use mcpproxy_core::{
-    Action, ActivitySink, Call, Cleared, Clock, Declared, Durability, Finding, FlowType, Masked,
-    MessageKind, Outcome, Record, Severity, SinkFault, Source, Status, Threat, Tier, UpstreamId,
-    Verdict,
+    Action, ActivitySink, Call, Cleared, Clock, DataOrigin, Durability, Facts, FlowType,
+    MessageKind, Outcome, Record, Side, SinkFault, Status, Tick, UpstreamId, Verdict, Wall,
 };
-use mcpproxy_policy::decide;
-use mcpproxy_policy::settings::{FlowPolicy, FlowTracking};
+use mcpproxy_detect::{DetectError, Direction};
+use mcpproxy_flow::{Content, Summary, Tracker};
+use mcpproxy_policy::{Answer, answer, decide, judge};
 
-use crate::fields::{FieldLimits, Fields};
+use crate::approvals::Approvals;
+use crate::classes::{Classes, Described, Profile};
+use crate::events::{Event, Events, FlowAlert};
+use crate::facts::{Seen, context, whose};
+use crate::marks;
+use crate::ready::{EngineSettings, Ready};
+use crate::record::{Detected, closing, record};
 use crate::stops::Stops;
 
 /// The least time that a record is given to reach the disk: a call whose deadline has passed is
 /// put on record too.
 const LEAST: Duration = Duration::from_secs(5);
 
-/// What the engine is told by the configuration.
-#[derive(Clone, Debug)]
-pub struct EngineSettings {
-    /// Which upstreams are inside and which outside.
-    pub classification: Classification,
-    /// What happens to data on its way out.
-    pub flow_policy: FlowPolicy,
-    /// How data is followed.
-    pub flow_tracking: FlowTracking,
-    /// Whether a record must be on disk before the answer leaves.
-    pub durability: Durability,
-    /// Whether calls are refused while they cannot be recorded; strict durability always does.
-    pub refuse_unrecorded: bool,
-}
-
 /// What `before` came to.
 #[derive(Debug)]
 pub enum Before {
     /// The call may leave.
     Cleared(Box<Cleared<Call>>),
-    /// The call may not leave; the verdict says why, and it is on record.
-    Denied(Arc<Verdict>),
+    /// Somebody must be asked; what they say goes to [`Engine::answered`].
+    Asked(Box<Asked>),
+    /// The call may not leave, and that is on record.
+    Denied(Box<Denied>),
     /// The call may not leave because that it was denied could not be recorded.
     Unrecorded(SinkFault),
+}
+
+/// A call about which somebody must be asked.
+#[derive(Debug)]
+pub struct Asked {
+    /// The call.
+    pub call: Call,
+    judged: Judged,
+}
+
+impl Asked {
+    /// Returns why one must ask.
+    pub fn verdict(&self) -> &Arc<Verdict> {
+        &self.judged.verdict
+    }
+}
+
+/// A call that may not leave.
+#[derive(Debug)]
+pub struct Denied {
+    /// What was decided, and everything that was found.
+    pub verdict: Arc<Verdict>,
+    /// What the agent is told; it may be less.
+    pub answer: Answer,
+}
+
+/// What `before` found out about a call.
+#[derive(Debug)]
+struct Judged {
+    verdict: Arc<Verdict>,
+    answer: Answer,
+    detected: Detected,
+}
+
+/// What came of a question.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Said {
+    /// The call may leave.
+    Yes,
+    /// It may not.
+    No,
+    /// Nobody answered in time.
+    Nothing,
 }
 
 /// The engine.
 #[derive(Debug)]
 pub struct Engine {
-    settings: ArcSwap<EngineSettings>,
-    fields: Fields,
+    ready: ArcSwap<Ready>,
+    tracker: Tracker,
+    classes: Classes,
+    approvals: Approvals,
     stops: Stops,
+    events: Events,
     sink: Arc<dyn ActivitySink>,
     lost: AtomicU64,
+    since: Wall,
     clock: Arc<dyn Clock>,
 }
 
@@ -65,21 +104,28 @@ impl Engine {
         settings: EngineSettings,
         sink: Arc<dyn ActivitySink>,
         clock: Arc<dyn Clock>,
-    ) -> Self {
-        let settings = ArcSwap::from_pointee(settings);
-        Self {
-            settings,
-            fields: Fields::default(),
+    ) -> Result<Self, DetectError> {
+        Ok(Self {
+            tracker: Tracker::new(&settings.flow_tracking),
+            ready: ArcSwap::from_pointee(Ready::new(settings)?),
+            classes: Classes::default(),
+            approvals: Approvals::default(),
             stops: Stops::default(),
+            events: Events::default(),
             sink,
             lost: AtomicU64::new(0),
+            since: clock.wall(),
             clock,
-        }
+        })
     }
 
     /// Puts new settings in force; calls under way end under those they began with.
-    pub fn reload(&self, settings: EngineSettings) {
-        self.settings.store(Arc::new(settings));
+    pub fn reload(&self, settings: EngineSettings) -> Result<(), DetectError> {
+        let ready = Ready::new(settings)?;
+        self.tracker.reload(&ready.settings.flow_tracking);
+        self.classes.reload(&ready.settings.classification);
+        self.ready.store(Arc::new(ready));
+        Ok(())
     }
 
     /// Returns the kill switch.
@@ -87,23 +133,105 @@ impl Engine {
         &self.stops
     }
 
+    /// Returns what is told to those who watch.
+    pub fn events(&self) -> &Events {
+        &self.events
+    }
+
+    /// Returns the calls that wait for a person.
+    pub fn approvals(&self) -> &Approvals {
+        &self.approvals
+    }
+
+    /// Returns how long a person may take to answer, if there is a queue.
+    pub fn patience(&self) -> Option<Duration> {
+        self.ready.load().settings.approvals
+    }
+
+    /// Returns what follows the data.
+    pub fn tracker(&self) -> &Tracker {
+        &self.tracker
+    }
+
+    pub(crate) fn ready(&self) -> Arc<Ready> {
+        self.ready.load_full()
+    }
+
+    pub(crate) fn classes(&self) -> &Classes {
+        &self.classes
+    }
+
+    /// Returns since when data is followed: what was read before is not known.
+    pub fn since(&self) -> Wall {
+        self.since
+    }
+
+    /// Takes a new listing of an upstream.
+    pub fn learn(&self, upstream: &UpstreamId, profile: Profile, listed: Vec<Described>) {
+        let ready = self.ready.load();
+        let settings: &Classification = &ready.settings.classification;
+        self.classes.learn(upstream, profile, listed, settings);
+    }
+
+    /// Forgets an upstream that is gone.
+    pub fn forget(&self, upstream: &UpstreamId) {
+        self.classes.forget(upstream);
+    }
+
     /// Judges a call before it leaves.
     pub async fn before(&self, call: Call) -> Before {
-        let settings = self.settings.load_full();
-        let mut findings = Vec::new();
-        findings.extend(self.stops.judge(&call));
-        let flow = self.flow(&call, &settings, &mut findings);
-        let verdict = Arc::new(decide(findings, call.askable, flow));
-        match verdict.action {
-            Action::Allow | Action::Warn | Action::Ask => {
-                // Evidence before the act: what cannot be written down does not leave.
-                if let Err(fault) = self.recordable(&call, &verdict, &settings).await {
-                    return Before::Unrecorded(fault);
-                }
-                let until = call.deadline;
-                Before::Cleared(Box::new(Cleared::issue(call, verdict, until)))
+        let ready = self.ready.load_full();
+        let judged = self.judged(&call, &ready);
+        match judged.verdict.action {
+            Action::Allow | Action::Warn => self.cleared(call, judged, &ready).await,
+            Action::Ask => Before::Asked(Box::new(Asked { call, judged })),
+            Action::Deny => self.denied(&call, judged, &ready).await,
+        }
+    }
+
+    /// Goes on with a call after somebody was asked about it.
+    pub async fn answered(&self, asked: Asked, said: Said) -> Before {
+        let ready = self.ready.load_full();
+        let Asked { call, judged } = asked;
+        match said {
+            Said::Yes => self.cleared(call, judged, &ready).await,
+            Said::No | Said::Nothing => self.denied(&call, judged, &ready).await,
+        }
+    }
+
+    fn judged(&self, call: &Call, ready: &Ready) -> Judged {
+        let policy = &ready.settings.policy;
+        let now = self.clock.tick();
+        let Seen { facts, report } = self.facts(call, ready, now);
+        let mut findings: Vec<_> = self.stops.judge(call).into_iter().collect();
+        if ready.settings.enabled {
+            findings.extend(judge(policy, call, &facts));
+        }
+        let verdict = Arc::new(decide(policy, call, &facts, findings));
+        self.note(call, &facts, &verdict, now);
+        self.alert(call, &verdict, &facts);
+        let mut detected = Detected::default();
+        detected.add(&report);
+        Judged {
+            answer: answer(policy, call, &facts, &verdict),
+            verdict,
+            detected,
+        }
+    }
+
+    /// Notes what a call's flow came to, for what follows in its session.
+    fn note(&self, call: &Call, facts: &Facts, verdict: &Verdict, now: Tick) {
+        if verdict.flow == FlowType::None {
+            return;
+        }
+        let (whose, to) = (whose(call), &facts.destination);
+        self.tracker
+            .note_flow(whose, verdict.flow, verdict.risk.level, now);
+        if verdict.flow == FlowType::InternalToExternal && verdict.wanted >= Action::Ask {
+            match call.declared.flow_justification {
+                Some(_) => self.tracker.note_justified(whose, to, now),
+                None => self.tracker.note_unjustified(whose, to, now),
             }
-            Action::Deny => self.denied(&call, verdict, &settings).await,
         }
     }
 
@@ -117,31 +245,92 @@ impl Engine {
         problem: Option<&str>,
     ) -> Result<(), SinkFault> {
         let call = cleared.value();
-        let settings = self.settings.load_full();
-        if settings.flow_tracking.enabled && class(&settings, &call.tool.upstream) == Kind::Internal
-        {
-            let body = std::str::from_utf8(&outcome.body).unwrap_or_default();
-            let limits = field_limits(&settings);
-            let now = self.clock.tick();
-            self.fields
-                .record(call.session, &call.tool.upstream, body, limits, now);
+        let ready = self.ready.load_full();
+        self.tracker.settle(whose(call), call.id, true);
+        let tool = format!("{}:{}", call.tool.upstream, call.tool.tool);
+        self.tracker.note_tool(whose(call), tool, self.clock.tick());
+        let mut detected = Detected::default();
+        if ready.settings.enabled {
+            self.remember(call, outcome, &ready, &mut detected);
         }
-        let record = record(call, cleared.verdict(), outcome, problem);
-        let kept = self.keep(call, record, settings.durability).await;
-        self.settle(kept, &settings)
+        let record = record(call, cleared.verdict(), outcome, problem, &detected);
+        let kept = self.keep(call, record, ready.settings.durability).await;
+        self.settle(kept, &ready.settings)
+    }
+
+    /// Remembers what a call read, as data of the side that its tool is on.
+    fn remember(&self, call: &Call, outcome: &Outcome, ready: &Ready, detected: &mut Detected) {
+        if !brings_data(&call.kind) {
+            return;
+        }
+        let settings = &ready.settings;
+        let body = std::str::from_utf8(&outcome.body).unwrap_or_default();
+        let report = ready
+            .detector
+            .json(body, context(call, Direction::Response));
+        detected.add(&report);
+        if !settings.flow_tracking.enabled {
+            return;
+        }
+        let class = self.classes.of(&call.tool, &settings.classification);
+        let kind = class.as_source(settings.classification.default_unknown);
+        let origin = DataOrigin {
+            call: call.id,
+            upstream: call.tool.upstream.clone(),
+            tool: call.tool.tool.clone(),
+            at: call.at,
+            side: match kind {
+                Kind::External => Side::Outside,
+                Kind::Internal | Kind::Hybrid | Kind::Unknown => Side::Inside,
+            },
+        };
+        let marked = marks::marked(body, &report);
+        let content = Content {
+            json: body,
+            marked: &marked,
+        };
+        let now = self.clock.tick();
+        self.tracker.record(whose(call), origin, &content, now);
+    }
+
+    /// Tells those who watch about data on its way outside.
+    fn alert(&self, call: &Call, verdict: &Verdict, facts: &Facts) {
+        if verdict.flow != FlowType::InternalToExternal || verdict.wanted == Action::Allow {
+            return;
+        }
+        self.events.tell(Event::FlowAlert(FlowAlert {
+            activity_id: call.id,
+            session_id: call.session.id.to_string(),
+            flow_type: verdict.flow,
+            risk_level: verdict.risk.level,
+            tool_name: format!("{}:{}", call.tool.upstream, call.tool.tool),
+            has_sensitive_data: facts.flow.matches.iter().any(|one| one.label.is_some()),
+            decision: verdict.wanted,
+        }));
+    }
+
+    async fn cleared(&self, call: Call, judged: Judged, ready: &Ready) -> Before {
+        // Evidence before the act: what cannot be written down does not leave.
+        let kept = self.recordable(&call, &judged, ready).await;
+        if let Err(fault) = kept {
+            self.tracker.settle(whose(&call), call.id, false);
+            return Before::Unrecorded(fault);
+        }
+        let until = call.deadline;
+        Before::Cleared(Box::new(Cleared::issue(call, judged.verdict, until)))
     }
 
     /// Finds out whether a call can be written down, before it leaves.
     async fn recordable(
         &self,
         call: &Call,
-        verdict: &Verdict,
-        settings: &EngineSettings,
+        judged: &Judged,
+        ready: &Ready,
     ) -> Result<(), SinkFault> {
-        match settings.durability {
-            Durability::Strict => self.intent(call, verdict).await,
+        match ready.settings.durability {
+            Durability::Strict => self.intent(call, judged).await,
             Durability::Relaxed => match self.sink.problem() {
-                Some(why) if settings.refuse_unrecorded => Err(SinkFault::Broken(why)),
+                Some(why) if ready.settings.refuse_unrecorded => Err(SinkFault::Broken(why)),
                 Some(_) | None => Ok(()),
             },
         }
@@ -165,8 +354,9 @@ impl Engine {
     }
 
     /// Writes down, durably, that a call is about to leave.
-    async fn intent(&self, call: &Call, verdict: &Verdict) -> Result<(), SinkFault> {
-        let mut record = record(call, verdict, &nothing(Status::Pending), None);
+    async fn intent(&self, call: &Call, judged: &Judged) -> Result<(), SinkFault> {
+        let nothing = nothing(Status::Pending);
+        let mut record = record(call, &judged.verdict, &nothing, None, &judged.detected);
         record.kind = "intent";
         self.keep(call, record, Durability::Strict).await
     }
@@ -178,6 +368,28 @@ impl Engine {
         let kept = self.sink.append(record, how);
         let kept = tokio::time::timeout(left.max(LEAST), kept).await;
         kept.unwrap_or(Err(SinkFault::Late))
+    }
+
+    /// Ends the sessions that have rested too long, and writes down what they came to.
+    pub async fn sweep(&self) {
+        let ended = self.tracker.expire(self.clock.tick());
+        self.summarize(ended).await;
+    }
+
+    /// Ends every session: the process stops, and what was followed is not known afterwards.
+    pub async fn finish(&self) {
+        let ended = self.tracker.finish();
+        self.summarize(ended).await;
+    }
+
+    async fn summarize(&self, ended: Vec<Summary>) {
+        for summary in ended {
+            let record = closing(&summary, self.clock.wall());
+            let kept = self.sink.append(record, Durability::Relaxed).await;
+            if kept.is_err() {
+                self.lost.fetch_add(1, Ordering::Relaxed);
+            }
+        }
     }
 
     /// Resolves once everything that was recorded before is on disk.
@@ -192,53 +404,41 @@ impl Engine {
         self.sink.problem().or(lost)
     }
 
-    async fn denied(
-        &self,
-        call: &Call,
-        verdict: Arc<Verdict>,
-        settings: &EngineSettings,
-    ) -> Before {
-        let mut record = record(call, &verdict, &nothing(Status::Blocked), verdict.reason());
+    async fn denied(&self, call: &Call, judged: Judged, ready: &Ready) -> Before {
+        let Judged {
+            verdict,
+            answer,
+            detected,
+        } = judged;
+        self.tracker.settle(whose(call), call.id, false);
+        if verdict.flow == FlowType::InternalToExternal {
+            self.tracker.note_denied(whose(call), self.clock.tick());
+        }
+        let nothing = nothing(Status::Blocked);
+        let mut record = record(call, &verdict, &nothing, verdict.reason(), &detected);
         record.kind = "policy_decision";
-        let kept = self.keep(call, record, settings.durability).await;
-        match self.settle(kept, settings) {
-            Ok(()) => Before::Denied(verdict),
+        let kept = self.keep(call, record, ready.settings.durability).await;
+        match self.settle(kept, &ready.settings) {
+            Ok(()) => Before::Denied(Box::new(Denied { verdict, answer })),
             Err(fault) => Before::Unrecorded(fault),
         }
     }
+}
 
-    /// Looks for data that was read inside in what is about to go outside.
-    fn flow(&self, call: &Call, settings: &EngineSettings, found: &mut Vec<Finding>) -> FlowType {
-        if !settings.flow_tracking.enabled || class(settings, &call.tool.upstream) != Kind::External
-        {
-            return FlowType::None;
-        }
-        // The whole message leaves, with members of the envelope that nobody knows.
-        let body = std::str::from_utf8(&call.wire.raw).unwrap_or_default();
-        let limits = field_limits(settings);
-        let Some(origin) = self
-            .fields
-            .origin(call.session, body, limits, self.clock.tick())
-        else {
-            return FlowType::None;
-        };
-        let to = &call.tool.upstream;
-        let reason =
-            format!("data flowing from internal source ({origin}) to external destination ({to})");
-        found.push(Finding {
-            rule: "whole-field-flow",
-            source: Source::Flow,
-            tier: Tier::Flow,
-            wants: settings.flow_policy.internal_to_external,
-            severity: Severity::High,
-            confidence: 100,
-            threat: Threat::DataExfiltration,
-            place: None,
-            evidence: None,
-            reason: Masked::from_safe(reason),
-        });
-        FlowType::InternalToExternal
-    }
+/// Tells whether the answer to a message is data, and no list or confirmation of the protocol.
+fn brings_data(kind: &MessageKind) -> bool {
+    let MessageKind::Request(method) = kind else {
+        return false;
+    };
+    let bringing = [
+        "tools/call",
+        "resources/read",
+        "prompts/get",
+        "completion/complete",
+        "tasks/result",
+        "tasks/get",
+    ];
+    bringing.contains(&&**method)
 }
 
 fn nothing(status: Status) -> Outcome {
@@ -246,79 +446,5 @@ fn nothing(status: Status) -> Outcome {
         body: bytes::Bytes::new(),
         status,
         took: Duration::ZERO,
-    }
-}
-
-/// The longest text of one field of a record, in characters. Names and addresses are whatever the
-/// agent wrote: without a bound, a few calls would push everything else out of the log.
-const RECORDED: usize = 256;
-
-/// What an agent declares, with its own words cut like any text of a record.
-fn shortened(declared: &Declared) -> Declared {
-    let cut = |text: &Option<Box<str>>| text.as_deref().map(|text| short(text).into());
-    Declared {
-        operation: declared.operation,
-        sensitivity: cut(&declared.sensitivity),
-        reason: cut(&declared.reason),
-        flow_justification: cut(&declared.flow_justification),
-        flow_destination_type: cut(&declared.flow_destination_type),
-    }
-}
-
-fn short(text: &str) -> String {
-    if text.len() <= RECORDED {
-        return text.to_owned();
-    }
-    let mut shown: String = text.chars().take(RECORDED).collect();
-    if shown.len() < text.len() {
-        shown.extend(["… (", &text.len().to_string(), " bytes)"]);
-    }
-    shown
-}
-
-fn class(settings: &EngineSettings, upstream: &UpstreamId) -> Kind {
-    let overrides: &BTreeMap<_, _> = &settings.classification.server_overrides;
-    overrides
-        .get(upstream.as_str())
-        .copied()
-        .unwrap_or(Kind::Unknown)
-}
-
-fn field_limits(settings: &EngineSettings) -> FieldLimits {
-    let tracking = &settings.flow_tracking;
-    FieldLimits {
-        min_length: tracking.hash_min_length,
-        per_session: tracking.max_origins_per_session,
-        idle: Duration::from_secs(u64::from(tracking.session_timeout_minutes) * 60),
-    }
-}
-
-fn record(call: &Call, verdict: &Verdict, outcome: &Outcome, problem: Option<&str>) -> Record {
-    let kind = match &call.kind {
-        MessageKind::Request(method) if &**method == "tools/call" => "tool_call",
-        MessageKind::Request(_) | MessageKind::Notification(_) | MessageKind::Answer(_) => {
-            "message"
-        }
-    };
-    Record {
-        id: call.id,
-        kind,
-        source: call.door,
-        server_name: call.tool.upstream.to_string(),
-        tool_name: short(call.tool.tool.as_str()),
-        method: short(call.kind.method()),
-        status: outcome.status,
-        error_message: problem.map(short),
-        duration_ms: outcome.took.as_secs_f64() * 1000.0,
-        timestamp: call.at.rfc3339(),
-        session_id: call.session.id.to_string(),
-        principal: call.who.name.to_string(),
-        request_bytes: call.wire.raw.len(),
-        response_bytes: outcome.body.len(),
-        decision: verdict.action,
-        flow_type: verdict.flow,
-        risk: verdict.risk,
-        declared: shortened(&call.declared),
-        findings: verdict.findings.to_vec(),
     }
 }

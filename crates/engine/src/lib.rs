@@ -3,9 +3,21 @@
 //!
 //! A door translates; it never decides. Only this crate issues `Cleared`.
 
+pub mod approvals;
+pub mod classes;
 pub mod engine;
-pub mod fields;
+pub mod events;
+mod facts;
+mod marks;
+mod ready;
+mod record;
+pub mod replay;
 pub mod stops;
 
-pub use engine::{Before, Engine, EngineSettings};
+pub use approvals::{Approval, Approvals, Standing};
+pub use classes::{Described, Profile};
+pub use engine::{Asked, Before, Denied, Engine, Said};
+pub use events::{Event, Events};
+pub use mcpproxy_detect::DetectError;
+pub use ready::EngineSettings;
 pub use stops::{StopScope, Stops, is_named};

@@ -3,24 +3,19 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use mcpproxy_classify::Classification;
 use mcpproxy_core::{
     Askable, Call, CallId, Clock as _, Declared, Door, Durability, FlowScope, Id128, MessageKind,
     Outcome, Principal, SessionBasis, SessionKey, SinkFault, Status, ToolName, ToolRef, UpstreamId,
     Wire,
 };
 use mcpproxy_engine::{Before, Engine, EngineSettings};
-use mcpproxy_policy::settings::{FlowPolicy, FlowTracking};
 use mcpproxy_testkit::{FixedClock, HangingSink};
 use tokio::time::Instant;
 
 fn settings(durability: Durability) -> EngineSettings {
     EngineSettings {
-        classification: Classification::default(),
-        flow_policy: FlowPolicy::default(),
-        flow_tracking: FlowTracking::default(),
         durability,
-        refuse_unrecorded: false,
+        ..EngineSettings::default()
     }
 }
 
@@ -58,7 +53,8 @@ async fn an_intent_that_does_not_reach_the_disk_is_given_up_at_the_deadline() {
         settings(Durability::Strict),
         Arc::new(HangingSink),
         Arc::clone(&clock) as _,
-    );
+    )
+    .unwrap();
     let check = async |patience: u64, expect: u64| {
         let begun = Instant::now();
         let before = engine.before(call(&clock, Duration::from_secs(patience)));
@@ -81,12 +77,13 @@ async fn an_answer_whose_record_does_not_reach_the_disk_is_withheld_at_the_deadl
         settings(Durability::Relaxed),
         Arc::new(HangingSink),
         Arc::clone(&clock) as _,
-    );
+    )
+    .unwrap();
     let before = engine.before(call(&clock, Duration::from_mins(1))).await;
     let Before::Cleared(cleared) = before else {
         panic!("relaxed records do not wait: {before:?}");
     };
-    engine.reload(settings(Durability::Strict));
+    engine.reload(settings(Durability::Strict)).unwrap();
     let outcome = Outcome {
         body: "{}".into(),
         status: Status::Success,

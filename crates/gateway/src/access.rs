@@ -122,7 +122,8 @@ impl Access {
     }
 }
 
-fn credential(headers: &HeaderMap) -> Result<Option<&str>, Denial> {
+/// Returns the key or token that a request presents.
+pub(crate) fn credential(headers: &HeaderMap) -> Result<Option<&str>, Denial> {
     let unreadable = denial(StatusCode::UNAUTHORIZED, "the credential is not readable");
     if let Some(key) = headers.get("x-api-key") {
         return key.to_str().map(Some).map_err(|_| unreadable);

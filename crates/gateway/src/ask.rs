@@ -24,44 +24,49 @@ use crate::session::{Question, Session};
 /// The key under which the one question of a translated request stands.
 const KEY: &str = "request";
 
-/// Puts a legacy upstream's request to the downstream and brings the answer back.
-pub(crate) async fn relay(
+/// Puts a legacy upstream's request to the downstream and returns what it says; nothing if the
+/// upstream is answered already.
+pub(crate) async fn put_to(
     passage: &Passage<'_>,
     frame: &Frame,
     origin: &mut Origin,
-) -> Result<(), Failure> {
+) -> Result<Option<Frame>, Failure> {
     let id = frame.id().unwrap_or_default();
     if &**frame.method() == "ping" {
         passage.instance.pong(id).await;
-        return Ok(());
+        return Ok(None);
     }
     if !declares(&passage.downstream.greeting.capabilities, frame.method()) {
         let message = "the downstream did not declare the capability for this request";
         passage.instance.refuse(id, METHOD_NOT_FOUND, message).await;
-        return Ok(());
+        return Ok(None);
     }
     let answered = match passage.downstream.era {
-        Era::Legacy => ask_legacy(passage, frame, origin).await,
-        Era::Modern => ask_modern(passage, frame, origin).await,
+        Era::Legacy => ask_legacy(passage.downstream, passage.deadline, frame, origin).await,
+        Era::Modern => ask_modern(passage.gateway, passage.downstream, frame, origin).await,
     };
     match answered {
-        Ok(reply) => answer(passage, frame, &reply).await,
+        Ok(reply) => Ok(Some(reply)),
         Err(failure) => {
             passage
                 .instance
                 .refuse(id, failure.code, &failure.outside)
                 .await;
-            Ok(())
+            Ok(None)
         }
     }
 }
 
 /// Clears an answer and sends it to the upstream under the id of the upstream's own request.
-async fn answer(passage: &Passage<'_>, asked: &Frame, reply: &Frame) -> Result<(), Failure> {
+pub(crate) async fn answer(
+    passage: &Passage<'_>,
+    asked: &Frame,
+    reply: &Frame,
+) -> Result<(), Failure> {
     let id = asked.id().unwrap_or_default();
     let sent = Frame::parse(reply.with_id(id), passage.gateway.limits())?;
     let kind = MessageKind::Answer(Arc::clone(asked.method()));
-    match passage.clear_as(&sent, kind, 0).await {
+    match passage.clear_as(&sent, kind).await {
         Ok(cleared) => passage.deliver(&cleared).await,
         Err(failure) => {
             passage
@@ -74,34 +79,35 @@ async fn answer(passage: &Passage<'_>, asked: &Frame, reply: &Frame) -> Result<(
 }
 
 /// Sends a request to a legacy downstream, along with the answer it belongs to, and waits.
-async fn ask_legacy(
-    passage: &Passage<'_>,
+pub(crate) async fn ask_legacy(
+    downstream: &Downstream,
+    deadline: Instant,
     frame: &Frame,
     origin: &Origin,
 ) -> Result<Frame, Failure> {
-    let session = passage.downstream.session.as_ref();
+    let session = downstream.session.as_ref();
     let session = session.ok_or_else(|| Failure::internal("a legacy downstream has no session"))?;
     let number = ticket();
     let answered = session.expect(number);
     if !origin.way.tell(frame.with_id(&number.to_string())) {
         return Err(Failure::overloaded());
     }
-    let answered = timeout_at(passage.deadline, answered)
+    let answered = timeout_at(deadline, answered)
         .await
         .map_err(|_| Failure::timed_out())?;
     answered.map_err(|_| Failure::timed_out())
 }
 
 /// Gives a stateless downstream the question as a result and waits until it comes back.
-async fn ask_modern(
-    passage: &Passage<'_>,
+pub(crate) async fn ask_modern(
+    gateway: &Gateway,
+    downstream: &Downstream,
     frame: &Frame,
     origin: &mut Origin,
 ) -> Result<Frame, Failure> {
-    let gateway = passage.gateway;
     let patience = gateway.active().settings.limits.pending_input.into();
     let now = (gateway.clock.tick(), gateway.clock.wall());
-    let principal = &passage.downstream.who.name;
+    let principal = &downstream.who.name;
     let (state, resumed) = gateway
         .parked
         .park(principal, origin.frame.params(), now, patience)?;
@@ -143,7 +149,7 @@ pub(crate) async fn gather(
         }
         let raw = compose::request("0", &request.method, &request.params);
         let question = Frame::parse(raw, limits)?;
-        let reply = ask_legacy(passage, &question, origin).await?;
+        let reply = ask_legacy(passage.downstream, passage.deadline, &question, origin).await?;
         if reply.kind() != FrameKind::Result {
             return Err(Failure::params(format!(
                 "`{}` was answered with an error",

@@ -6,10 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use mcpproxy_core::{
-    Askable, Call, Cleared, Declared, MessageKind, Outcome, Status, ToolName, ToolRef, Verdict,
-};
-use mcpproxy_engine::Before;
+use mcpproxy_core::{Call, Cleared, Declared, MessageKind, Outcome, Status, ToolName};
 use mcpproxy_mcp::era::{self, Era, META_LOG_LEVEL};
 use mcpproxy_mcp::{Frame, FrameKind, compose, header, input};
 use mcpproxy_text as text;
@@ -21,9 +18,10 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout_at};
 
 use crate::ask;
+use crate::clear::{At, DECISION, Message, clear};
 use crate::downstream::{Downstream, Way};
 use crate::error::{Failure, Fault};
-use crate::gateway::Gateway;
+use crate::gateway::{Gateway, INVALID_TOKEN};
 use crate::session::{is_log_message, reaches};
 use crate::translate;
 
@@ -133,7 +131,13 @@ async fn conversation_of(
         };
         let deadline = Instant::now() + gateway.call_timeout(upstream.settings());
         let kind = MessageKind::Request(Arc::clone(greeting.method()));
-        drop(judge(gateway, downstream, &target, deadline, (&greeting, kind, 0)).await?);
+        let at = At {
+            gateway,
+            downstream,
+            target: &target,
+            deadline,
+        };
+        drop(clear(&at, Message::new(&greeting, kind), None).await?);
     }
     let instance = upstream.instance(caller).await?;
     let session = downstream.session.as_ref();
@@ -147,7 +151,7 @@ async fn conversation_of(
 
 /// Takes a page of an earlier answer through the engine: it leaves for the downstream now.
 pub(crate) async fn reread(
-    gateway: &Gateway,
+    gateway: &Arc<Gateway>,
     downstream: &Downstream,
     frame: &Frame,
     target: &Target,
@@ -156,7 +160,13 @@ pub(crate) async fn reread(
     let started = Instant::now();
     let deadline = started + gateway.call_timeout(target.upstream.settings());
     let kind = MessageKind::Request(Arc::clone(frame.method()));
-    let cleared = judge(gateway, downstream, target, deadline, (frame, kind, 0)).await?;
+    let at = At {
+        gateway,
+        downstream,
+        target,
+        deadline,
+    };
+    let cleared = clear(&at, Message::new(frame, kind), None).await?;
     let outcome = Outcome {
         body: page.to_string().into(),
         status: Status::Success,
@@ -164,40 +174,6 @@ pub(crate) async fn reread(
     };
     let kept = gateway.engine.after(&cleared, &outcome, None).await;
     kept.map_err(|fault| Failure::internal(fault.to_string()))
-}
-
-/// Takes a message through the engine.
-async fn judge(
-    gateway: &Gateway,
-    downstream: &Downstream,
-    target: &Target,
-    deadline: Instant,
-    (sent, kind, leg): (&Frame, MessageKind, u8),
-) -> Result<Box<Cleared<Call>>, Failure> {
-    let left = deadline.saturating_duration_since(Instant::now());
-    let call = Call {
-        id: gateway.call_id(),
-        leg,
-        at: gateway.clock.wall(),
-        deadline: gateway.clock.tick().after(left),
-        door: downstream.door,
-        who: downstream.who.clone(),
-        scope: Gateway::flow_scope(&downstream.who),
-        session: downstream.key,
-        kind,
-        tool: ToolRef {
-            upstream: target.upstream.name().clone(),
-            tool: target.tool.clone(),
-        },
-        declared: target.declared.clone(),
-        askable: Askable::Nobody,
-        wire: sent.wire(),
-    };
-    match gateway.engine.before(call).await {
-        Before::Cleared(cleared) => Ok(cleared),
-        Before::Denied(verdict) => Err(denied(&verdict)),
-        Before::Unrecorded(fault) => Err(Failure::unrecorded(&fault)),
-    }
 }
 
 impl Passage<'_> {
@@ -211,7 +187,7 @@ impl Passage<'_> {
         loop {
             let (sent, token) = translate::numbered(&outgoing, ticket(), limits)?;
             self.refuse_twins(&sent)?;
-            let cleared = self.clear(&sent, leg).await?;
+            let cleared = self.clear(&sent, leg, origin).await?;
             let started = Instant::now();
             let answer = self
                 .converse(&cleared, &sent, token.as_deref(), origin)
@@ -261,27 +237,40 @@ impl Passage<'_> {
         Ok(())
     }
 
-    /// Takes a message through the engine.
-    pub(crate) async fn clear(&self, sent: &Frame, leg: u8) -> Result<Box<Cleared<Call>>, Failure> {
+    /// Takes a request through the engine; whoever waits for its answer may be asked about it.
+    async fn clear(
+        &self,
+        sent: &Frame,
+        leg: u8,
+        origin: &mut Origin,
+    ) -> Result<Box<Cleared<Call>>, Failure> {
         let kind = MessageKind::Request(Arc::clone(sent.method()));
-        self.clear_as(sent, kind, leg).await
+        let message = Message::new(sent, kind).of_leg(leg);
+        clear(&self.door(), message, Some(origin)).await
     }
 
+    /// Takes a request through the engine about which nobody can be asked.
+    pub(crate) async fn clear_request(&self, sent: &Frame) -> Result<Box<Cleared<Call>>, Failure> {
+        let kind = MessageKind::Request(Arc::clone(sent.method()));
+        self.clear_as(sent, kind).await
+    }
+
+    /// Takes a message through the engine about which nobody can be asked.
     pub(crate) async fn clear_as(
         &self,
         sent: &Frame,
         kind: MessageKind,
-        leg: u8,
     ) -> Result<Box<Cleared<Call>>, Failure> {
-        let (gateway, downstream) = (self.gateway, self.downstream);
-        judge(
-            gateway,
-            downstream,
-            self.target,
-            self.deadline,
-            (sent, kind, leg),
-        )
-        .await
+        clear(&self.door(), Message::new(sent, kind), None).await
+    }
+
+    fn door(&self) -> At<'_> {
+        At {
+            gateway: self.gateway,
+            downstream: self.downstream,
+            target: self.target,
+            deadline: self.deadline,
+        }
     }
 
     /// Sends a cleared request and hears the upstream out, until the answer, the deadline, a
@@ -307,12 +296,17 @@ impl Passage<'_> {
                     let heard = self.heard(event, ticket, token, origin);
                     // A question may take long; the answer must be polled meanwhile. What was heard
                     // comes first: a notification is passed on before the answer that follows it.
-                    tokio::select! {
+                    let said = tokio::select! {
                         biased;
-                        done = heard => done?,
+                        said = heard => said?,
                         answer = &mut answer => return self.drained(answer?, &mut events, ticket, token, origin),
                         // What was heard has a bound of its own on its time.
                         why = self.broken_off(cleared.value(), &way) => break why,
+                    };
+                    // An answer to the upstream leaves whole, with its record: what comes from there
+                    // meanwhile waits.
+                    if let Some((asked, said)) = said {
+                        ask::answer(self, &asked, &said).await?;
                     }
                     // A call that was parked has not run meanwhile.
                     if self.downstream.era == Era::Modern {
@@ -350,6 +344,12 @@ impl Passage<'_> {
                 reason = way.cancelled() => {
                     return Failure::downstream(era::INTERNAL_ERROR, "cancelled", reason);
                 }
+                // With a session, its end cancels what is under way in it.
+                () = self.gateway.until_invalid(&self.downstream.who),
+                        if self.downstream.session.is_none() => {
+                    let reason = INVALID_TOKEN.to_owned();
+                    return Failure::downstream(era::INTERNAL_ERROR, "cancelled", reason);
+                }
             }
         }
     }
@@ -373,25 +373,30 @@ impl Passage<'_> {
         Ok(answer)
     }
 
+    /// Takes what an upstream says during a call; returns a question of it with the downstream's
+    /// answer, which has yet to be sent.
     async fn heard(
         &self,
         event: FromUpstream,
         ticket: u64,
         token: Option<&str>,
         origin: &mut Origin,
-    ) -> Result<(), Failure> {
+    ) -> Result<Option<(Frame, Frame)>, Failure> {
         match event {
             FromUpstream::Streaming => origin.way.streaming(),
             FromUpstream::Polling { retry } => origin.way.polling(retry),
             FromUpstream::Message(frame) => match frame.kind() {
                 FrameKind::Notification => self.tell(&frame, ticket, token, origin)?,
-                FrameKind::Request => ask::relay(self, &frame, origin).await?,
+                FrameKind::Request => {
+                    let said = ask::put_to(self, &frame, origin).await?;
+                    return Ok(said.map(|said| (*frame, said)));
+                }
                 FrameKind::Result | FrameKind::Error => {
                     tracing::debug!("dropped an answer to another request");
                 }
             },
         }
-        Ok(())
+        Ok(None)
     }
 
     fn tell(
@@ -533,21 +538,16 @@ fn status(frame: &Frame) -> Status {
     }
 }
 
-fn denied(verdict: &Verdict) -> Failure {
-    let reason = verdict.reason().unwrap_or("denied by policy");
-    Failure::downstream(
-        era::DENIED,
-        "denied",
-        format!("denied by mcpproxy: {reason}"),
-    )
-}
-
 /// Answers a denied tool call as the tool would: an agent reads results, not protocol errors.
 pub fn as_tool_result(failure: &Failure, id: &str, to: Era) -> Bytes {
-    let result = compose::tool_error(&failure.outside);
-    let result = match to {
-        Era::Legacy => result,
-        Era::Modern => result.replacen('{', r#"{"resultType":"complete","#, 1),
+    let mut members = match to {
+        Era::Legacy => String::new(),
+        Era::Modern => r#""resultType":"complete","#.to_owned(),
     };
+    if let Some(data) = &failure.data {
+        members.extend([r#""_meta":{"#, &compose::quoted(DECISION), ":"]);
+        members.extend([&data.to_string(), "},"]);
+    }
+    let result = compose::tool_error(&failure.outside).replacen('{', &format!("{{{members}"), 1);
     compose::result(id, &result)
 }

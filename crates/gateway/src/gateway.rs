@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use mcpproxy_core::{
-    CallId, Clock, FlowScope, Id128, Principal, SessionBasis, SessionKey, UpstreamId,
+    CallId, Clock, FlowScope, Id128, Principal, PrincipalKind, SessionBasis, SessionKey, UpstreamId,
 };
 use mcpproxy_engine::Engine;
 use mcpproxy_mcp::seal::{self, Sealer};
@@ -102,6 +102,8 @@ struct TaskOwners {
 
 /// The deepest nesting that any configuration gets: walkers of schemas recurse.
 const DEEPEST: usize = 1024;
+/// Why what a token had under way is ended.
+pub(crate) const INVALID_TOKEN: &str = "the token is no longer valid";
 /// Long tasks remembered at most.
 const TASKS: usize = 10_000;
 
@@ -111,7 +113,10 @@ impl Gateway {
         let seed: [u8; 16] = seal::random().map_err(|fault| Error::Random(fault.to_string()))?;
         let sealer = Sealer::ephemeral().map_err(|fault| Error::Random(fault.to_string()))?;
         let sessions = Arc::new(Sessions::new(Arc::clone(&parts.clock)));
-        let hub = Arc::new(GatewayHub::new(Arc::clone(&sessions)));
+        let hub = Arc::new(GatewayHub::new(
+            Arc::clone(&parts.engine),
+            Arc::clone(&sessions),
+        ));
         let fleet = Fleet::new(parts.fleet, Arc::clone(&hub) as _);
         fleet.apply(&parts.active.upstreams);
         Ok(Arc::new(Self {
@@ -275,7 +280,7 @@ impl Gateway {
         let control = self.access.control();
         for session in self.sessions.all() {
             if !control.is_valid(&session.who) {
-                session.cancel_all("the token is no longer valid");
+                session.cancel_all(INVALID_TOKEN);
                 self.end_session(&session.id);
             }
         }
@@ -284,6 +289,10 @@ impl Gateway {
 
     /// Resolves once a caller would not be let in again.
     pub async fn until_invalid(&self, who: &Principal) {
+        // Only tokens end; a call of anybody else need not listen for it.
+        if who.kind != PrincipalKind::Agent {
+            return std::future::pending().await;
+        }
         let mut expelled = self.expelled.subscribe();
         while self.access.control().is_valid(who) {
             // The sender lives as long as the gateway.

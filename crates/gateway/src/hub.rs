@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, RwLock};
 
 use mcpproxy_core::{Id128, UpstreamId};
+use mcpproxy_engine::{Described, Engine, Profile};
 use mcpproxy_mcp::compose::{self, quoted};
 use mcpproxy_mcp::era::{Era, META_SUBSCRIPTION};
 use mcpproxy_mcp::{Frame, FrameKind};
@@ -40,6 +41,7 @@ struct Subscriber {
 /// The gateway's ear for shared upstreams, and the search index over what they offer.
 #[derive(Debug)]
 pub struct GatewayHub {
+    engine: Arc<Engine>,
     sessions: Arc<Sessions>,
     subscribers: Mutex<BTreeMap<u64, Subscriber>>,
     /// Who subscribed to which resource.
@@ -49,9 +51,10 @@ pub struct GatewayHub {
 }
 
 impl GatewayHub {
-    /// Makes a hub that tells these sessions.
-    pub fn new(sessions: Arc<Sessions>) -> Self {
+    /// Makes a hub that tells the engine and these sessions.
+    pub fn new(engine: Arc<Engine>, sessions: Arc<Sessions>) -> Self {
         Self {
+            engine,
             sessions,
             subscribers: Mutex::default(),
             watches: Arc::default(),
@@ -83,6 +86,7 @@ impl GatewayHub {
     /// Forgets an upstream that is no longer there, and tells that what it offered is gone.
     pub fn forget(&self, upstream: &UpstreamId) {
         self.watches.forget_upstream(upstream);
+        self.engine.forget(upstream);
         if lock(&self.seen).remove(upstream).is_none() {
             return;
         }
@@ -152,9 +156,28 @@ impl GatewayHub {
     }
 }
 
+fn profile(upstream: &Upstream) -> Profile {
+    let settings = upstream.settings();
+    Profile {
+        command: settings.command.clone(),
+        args: settings.args.clone(),
+        url: settings.url.clone(),
+    }
+}
+
+fn described(listed: &Listed) -> Vec<Described> {
+    let tools = listed.tools.iter().map(|card| Described {
+        name: card.name.clone(),
+        descriptor: card.raw.clone(),
+    });
+    tools.collect()
+}
+
 impl Hub for GatewayHub {
     fn listed(&self, upstream: &Upstream) {
         let listed = upstream.listed();
+        self.engine
+            .learn(upstream.name(), profile(upstream), described(&listed));
         let now = fingerprints(&listed);
         let before = lock(&self.seen).insert(upstream.name().clone(), now);
         if before.is_none_or(|before| before[0] != now[0]) {

@@ -6,10 +6,12 @@
 
 pub mod access;
 pub mod ask;
+mod clear;
 pub mod downstream;
 mod error;
 pub mod forward;
 pub mod gateway;
+pub mod handover;
 pub mod hub;
 pub mod legacy_sse;
 pub mod lines;
@@ -18,6 +20,7 @@ pub mod listing;
 pub mod management;
 pub mod parked;
 mod patience;
+mod renewed;
 pub mod reply;
 pub mod rest;
 pub mod router;
@@ -25,6 +28,7 @@ pub mod serve;
 pub mod session;
 pub mod settings;
 pub mod shed;
+pub mod standard;
 pub mod streamable;
 pub mod streams;
 pub mod toolbox;

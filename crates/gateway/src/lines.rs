@@ -1,7 +1,9 @@
 //! The line door: one message a line, as agents that know only stdio speak. It serves the
-//! standard streams of `mcpproxy stdio --standalone` and upgraded connections of the bridge.
+//! standard streams of `mcpproxy stdio --standalone`, those that the bridge hands over, and
+//! upgraded connections of the bridge.
 
 use std::collections::BTreeMap;
+use std::future::{Future, pending};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -13,7 +15,7 @@ use mcpproxy_mcp::line::{LineReader, push_line};
 use mcpproxy_mcp::{Frame, FrameKind, Refusal, compose};
 use mcpproxy_text as text;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _};
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::{AbortHandle, JoinHandle};
 
 use crate::downstream::{Downstream, Reply, Way};
@@ -30,6 +32,15 @@ const NOTES: usize = 64;
 /// Bytes gathered for one write at most.
 const GATHER: usize = 256 * 1024;
 
+/// What ended a connection.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum End {
+    /// There is no more input.
+    Input,
+    /// The gateway stops, the other end does not read, or a line is too long.
+    Other,
+}
+
 /// Serves one connection until its input ends.
 pub async fn serve<R, W>(
     gateway: Arc<Gateway>,
@@ -37,12 +48,31 @@ pub async fn serve<R, W>(
     mode: RoutingMode,
     input: R,
     output: W,
-) where
+) -> End
+where
+    R: AsyncRead + Unpin,
+    W: AsyncWrite + Unpin + Send + 'static,
+{
+    serve_until(gateway, who, mode, input, output, pending()).await
+}
+
+/// Serves one connection until its input ends or the other end is `gone`; then its output is
+/// closed at once.
+pub(crate) async fn serve_until<R, W>(
+    gateway: Arc<Gateway>,
+    who: Principal,
+    mode: RoutingMode,
+    input: R,
+    output: W,
+    gone: impl Future<Output = ()> + Send + 'static,
+) -> End
+where
     R: AsyncRead + Unpin,
     W: AsyncWrite + Unpin + Send + 'static,
 {
     let (queue, messages) = mpsc::channel(QUEUE);
-    let writer = tokio::spawn(write(output, messages));
+    let (reads, mut deaf) = oneshot::channel();
+    let writer = tokio::spawn(write_until(output, messages, gone, reads));
     let limit = gateway.active().settings.limits.body_bytes.as_usize();
     let (notes, passed) = mpsc::channel(NOTES);
     tokio::spawn(pass_on(Arc::clone(&gateway), passed));
@@ -51,22 +81,26 @@ pub async fn serve<R, W>(
     let mut lines = LineReader::new(input, limit);
     let stopped = gateway.stopped();
     tokio::pin!(stopped);
-    loop {
+    let end = loop {
         let line = tokio::select! {
             line = lines.next() => line,
-            () = &mut stopped => break,
+            () = &mut stopped => break End::Other,
+            // Nobody reads: what would be asked now could not be answered.
+            _ = &mut deaf => break End::Other,
         };
         match line {
             Ok(Some(line)) => connection.take(line).await,
-            Ok(None) => break,
+            Ok(None) => break End::Input,
             Err(fault) => {
                 let message = compose::error(None, era::INVALID_REQUEST, &fault.to_string(), None);
                 connection.send(message).await;
-                break;
+                break End::Other;
             }
         }
-    }
+    };
+    drop(lines);
     finish(&gateway, connection, writer).await;
+    end
 }
 
 /// Ends a connection. Answers to requests in flight are still written, but not for ever: whoever
@@ -93,8 +127,25 @@ async fn finish(gateway: &Gateway, connection: Arc<Connection>, mut writer: Join
     }
 }
 
+/// Writes messages until there are no more. When the other end takes none or is gone, the output
+/// is closed, which dropping `reads` tells, and what comes yet is thrown away: nobody who has
+/// something to say must wait for ever.
+async fn write_until<W: AsyncWrite + Unpin>(
+    output: W,
+    mut messages: mpsc::Receiver<Bytes>,
+    gone: impl Future<Output = ()>,
+    reads: oneshot::Sender<()>,
+) {
+    tokio::select! {
+        () = write(output, &mut messages) => {}
+        () = gone => {}
+    }
+    drop(reads);
+    while messages.recv().await.is_some() {}
+}
+
 /// Writes messages as lines, gathering what is ready into one write.
-async fn write<W: AsyncWrite + Unpin>(mut output: W, mut messages: mpsc::Receiver<Bytes>) {
+async fn write<W: AsyncWrite + Unpin>(mut output: W, messages: &mut mpsc::Receiver<Bytes>) {
     let mut buffer = Vec::new();
     while let Some(message) = messages.recv().await {
         buffer.clear();

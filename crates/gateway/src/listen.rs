@@ -14,9 +14,9 @@ use mcpproxy_mcp::compose::{self, quoted};
 use mcpproxy_mcp::era::{Era, META_SUBSCRIPTION};
 use mcpproxy_text as text;
 use mcpproxy_upstream::instance::ticket;
-use mcpproxy_upstream::{FromUpstream, Instance, Upstream};
+use mcpproxy_upstream::{Instance, Upstream};
 use serde_json::{Map, Value};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::oneshot;
 use tokio::task::AbortHandle;
 
 use crate::downstream::{Downstream, Way};
@@ -25,6 +25,7 @@ use crate::forward::{Origin, Passage, Target};
 use crate::gateway::Gateway;
 use crate::hub::Filter;
 use crate::listing;
+use crate::renewed::{self, ACKNOWLEDGED, Again};
 use crate::router::Answer;
 use crate::watches::{Watcher, Watches, check_length};
 
@@ -36,7 +37,6 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const SUBSCRIBE: &str = "resources/subscribe";
 const UNSUBSCRIBE: &str = "resources/unsubscribe";
 const UPDATED: &str = "notifications/resources/updated";
-const ACKNOWLEDGED: &str = "notifications/subscriptions/acknowledged";
 
 /// Serves a stateless downstream's subscription until it goes away.
 pub(crate) async fn listen(
@@ -162,7 +162,7 @@ impl Watching {
             }
         }
         for (instance, uris) in modern.into_values() {
-            if let Some(task) = opened(instance, &uris, origin).await {
+            if let Some(task) = opened(gateway, instance, &uris, origin).await {
                 watching.uris.extend(uris);
                 watching.modern.push(task);
             }
@@ -253,7 +253,7 @@ async fn admitted(
         instance: Arc::clone(&instance),
         deadline,
     };
-    drop(passage.clear(frame, 0).await?);
+    drop(passage.clear_request(frame).await?);
     Ok(instance)
 }
 
@@ -265,16 +265,23 @@ async fn subscribed(instance: &Instance, method: &'static str, uri: &str) -> boo
 }
 
 /// Opens a subscription at a modern upstream and waits until it is confirmed.
-async fn opened(instance: Arc<Instance>, uris: &[String], origin: &Origin) -> Option<AbortHandle> {
+async fn opened(
+    gateway: &Arc<Gateway>,
+    instance: Arc<Instance>,
+    uris: &[String],
+    origin: &Origin,
+) -> Option<AbortHandle> {
     let uris = Value::from(uris.to_vec());
     let params = format!(r#"{{"notifications":{{"resourceSubscriptions":{uris}}}}}"#);
     let (confirm, confirmed) = oneshot::channel();
     let (id, way) = (origin.id.clone(), origin.way.clone());
+    let gateway = Arc::clone(gateway);
     let task = tokio::spawn(async move {
-        let (sender, events) = mpsc::channel(64);
-        let told = pass_updates(events, &id, &way, confirm);
-        let asked = instance.own_call("subscriptions/listen", &params, sender);
-        drop(tokio::join!(told, asked));
+        let upstream = instance.upstream().clone();
+        let mut confirm = Some(confirm);
+        let heard = |frame: &Frame| told(frame, &mut confirm, (&id, &way));
+        let again = || place(&gateway, &upstream);
+        renewed::listen(instance, &params, heard, again).await;
     });
     let task = task.abort_handle();
     if let Ok(Ok(())) = tokio::time::timeout(PATIENCE, confirmed).await {
@@ -284,27 +291,28 @@ async fn opened(instance: Arc<Instance>, uris: &[String], origin: &Origin) -> Op
     None
 }
 
-async fn pass_updates(
-    mut events: mpsc::Receiver<FromUpstream>,
-    id: &str,
-    way: &Way,
-    confirm: oneshot::Sender<()>,
-) {
-    let mut confirm = Some(confirm);
-    while let Some(event) = events.recv().await {
-        let FromUpstream::Message(frame) = event else {
-            continue;
-        };
-        if &**frame.method() == ACKNOWLEDGED {
-            let late = |confirm: oneshot::Sender<()>| confirm.send(()).is_err();
-            if confirm.take().is_some_and(late) {
-                return;
-            }
-        }
-        if &**frame.method() == UPDATED {
-            let uri = quoted(&frame.parameter(&["uri"]).unwrap_or_default());
-            let params = format!(r#"{{"uri":{uri},"_meta":{}}}"#, meta(id));
-            way.tell(compose::notification(UPDATED, &params));
-        }
+/// Finds the gateway's own conversation with an upstream, where there is one.
+async fn place(gateway: &Gateway, upstream: &UpstreamId) -> Again {
+    let Ok(upstream) = gateway.fleet.get(upstream.as_str()) else {
+        return Again::Never;
+    };
+    match upstream.own_instance().await {
+        Ok(instance) => Again::Here(instance),
+        Err(_) => Again::Later,
+    }
+}
+
+/// Passes an update on under the downstream's own id, and that the subscription is confirmed.
+fn told(frame: &Frame, confirm: &mut Option<oneshot::Sender<()>>, (id, way): (&str, &Way)) {
+    if &**frame.method() == ACKNOWLEDGED
+        && let Some(confirm) = confirm.take()
+    {
+        // Whoever waited for it has given up otherwise, and ends this task.
+        confirm.send(()).unwrap_or_default();
+    }
+    if &**frame.method() == UPDATED {
+        let uri = quoted(&frame.parameter(&["uri"]).unwrap_or_default());
+        let params = format!(r#"{{"uri":{uri},"_meta":{}}}"#, meta(id));
+        way.tell(compose::notification(UPDATED, &params));
     }
 }

@@ -29,6 +29,11 @@ impl<S> Patient<S> {
         }
     }
 
+    /// Gives the connection back.
+    pub(crate) fn into_inner(self) -> S {
+        self.stream
+    }
+
     /// Passes on what a write came to, or that it came to nothing for too long.
     fn bounded<T>(
         &mut self,

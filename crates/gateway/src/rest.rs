@@ -3,6 +3,18 @@
 //! Every answer is `{success, data | error, request_id}`. Who asks was verified by the door;
 //! whether they may is decided by `control`.
 
+macro_rules! owner {
+    ($who:expr) => {
+        if let Err(refused) = only_owner(&$who) {
+            return *refused;
+        }
+    };
+}
+
+mod activity;
+mod approvals;
+mod events;
+
 use std::sync::Arc;
 
 use axum::extract::{Path, Query, State as AxumState};
@@ -48,13 +60,18 @@ pub fn router(gateway: Arc<Gateway>) -> Router {
         .route("/tools/call", post(call_tool))
         .route("/index/search", get(search))
         .route("/sessions", get(sessions))
+        .route("/activity", get(activity::list))
+        .route("/activity/{id}", get(activity::show))
         .route("/stops", get(stops).post(stop_calls))
         .route("/stops/{scope}", axum::routing::delete(resume_calls))
         .route("/tokens", get(tokens).post(create_token))
         .route("/tokens/{name}", axum::routing::delete(revoke_token))
+        .route("/approvals", get(approvals::list))
+        .route("/approvals/{id}", post(approvals::answer))
         .route("/config/reload", post(reload));
     Router::new()
         .nest("/api/v1", routes)
+        .route("/events", get(events::listen))
         .fallback(|| async { failed(StatusCode::NOT_FOUND, "no such resource", None) })
         .layer(axum::extract::DefaultBodyLimit::max(1024 * 1024))
         .with_state(gateway)
@@ -117,14 +134,6 @@ fn only_owner(who: &Principal) -> Result<(), Box<Response>> {
     }
 }
 
-macro_rules! owner {
-    ($who:expr) => {
-        if let Err(refused) = only_owner(&$who) {
-            return *refused;
-        }
-    };
-}
-
 /// Tells whether the gateway can serve: each enabled upstream was tried.
 pub fn ready(gateway: &Gateway) -> Answered {
     let untried = |upstream: &Arc<Upstream>| match upstream.state() {
@@ -173,6 +182,9 @@ async fn status(AxumState(gateway): Shared, who: Who) -> Response {
         "stopped": stopped,
         "config_problem": gateway.reload_problem.load_full().as_ref().clone(),
         "activity_problem": gateway.engine.record_problem(),
+        "approvals": gateway.engine.approvals().list(gateway.clock.tick()).len(),
+        // What was read before is not known: a restart starts afresh.
+        "flow_tracking_since": gateway.engine.since().rfc3339(),
         "security_coverage": "proxy_only",
         "hooks_active": false,
     }))

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use http::{Request, StatusCode};
 use hyper::body::Incoming;
 use hyper::service::service_fn;
+use hyper::upgrade::Upgraded;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use mcpproxy_core::Principal;
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -18,6 +19,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use crate::Error;
 use crate::access::Peer;
 use crate::gateway::Gateway;
+use crate::handover::{self, LINES, STREAMS};
 use crate::legacy_sse::{self, Channels};
 use crate::lines;
 use crate::patience::Patient;
@@ -28,8 +30,6 @@ use crate::streamable;
 
 /// How often what was left alone is looked for.
 const SWEEP: std::time::Duration = std::time::Duration::from_secs(30);
-/// The name under which a connection is turned into the line door.
-const UPGRADE: &str = "mcp-lines";
 
 /// Bound addresses, ready to serve.
 #[derive(Debug)]
@@ -138,7 +138,10 @@ pub async fn serve(gateway: Arc<Gateway>, listening: Listening, stop: impl Futur
                 Ok(_) => tracing::warn!("refused a connection to the socket by another user"),
                 Err(fault) => pause(&fault).await,
             },
-            _ = sweep.tick() => gateway.sweep(),
+            _ = sweep.tick() => {
+                gateway.sweep();
+                gateway.engine.sweep().await;
+            }
             () = &mut stop => break,
         }
     }
@@ -268,13 +271,20 @@ impl Doors {
         };
         // The socket makes its user the owner of the REST interface, where people act; an agent that
         // comes the same way must not be able to act for them.
-        let is_rest = request.uri().path().starts_with("/api/");
+        let path = request.uri().path();
+        let is_rest = path.starts_with("/api/") || path == "/events";
         let who = match peer {
             Peer::Owner if !is_rest => Principal::local(),
             Peer::Owner | Peer::Tcp { .. } => who,
         };
         match (mode, request.uri().path()) {
-            (Some(mode), _) if wants_lines(&request) => self.upgrade(who, mode, request, place),
+            (Some(mode), _) if wants(&request, LINES) => {
+                let to = match peer {
+                    Peer::Owner if wants(&request, STREAMS) => STREAMS,
+                    Peer::Owner | Peer::Tcp { .. } => LINES,
+                };
+                self.upgrade(who, mode, request, to, place)
+            }
             (Some(mode), _) => streamable::serve(&self.gateway, who, mode, request).await,
             (None, "/sse") => Box::pin(legacy_sse::open(&self.channels, &self.gateway, who)).await,
             (None, "/messages") => {
@@ -307,11 +317,17 @@ impl Doors {
         who: Principal,
         mode: RoutingMode,
         request: Request<Incoming>,
+        to: &'static str,
         place: Place,
     ) -> Answered {
         let gateway = Arc::clone(&self.gateway);
         tokio::spawn(async move {
             match hyper::upgrade::on(request).await {
+                Ok(upgraded) if to == STREAMS => {
+                    if let Some(socket) = taken_back(upgraded) {
+                        handover::serve(gateway, who, mode, socket).await;
+                    }
+                }
                 Ok(upgraded) => {
                     let (input, output) = tokio::io::split(TokioIo::new(upgraded));
                     lines::serve(gateway, who, mode, input, output).await;
@@ -326,17 +342,23 @@ impl Doors {
             http::header::CONNECTION,
             http::HeaderValue::from_static("upgrade"),
         );
-        headers.insert(
-            http::header::UPGRADE,
-            http::HeaderValue::from_static(UPGRADE),
-        );
+        headers.insert(http::header::UPGRADE, http::HeaderValue::from_static(to));
         response
     }
 }
 
-fn wants_lines(request: &Request<Incoming>) -> bool {
-    let upgrade = request.headers().get(http::header::UPGRADE);
-    upgrade.is_some_and(|upgrade| upgrade.as_bytes().eq_ignore_ascii_case(UPGRADE.as_bytes()))
+/// Takes the Unix socket out of a connection, unless the other end spoke before it was asked.
+fn taken_back(upgraded: Upgraded) -> Option<UnixStream> {
+    let parts = upgraded.downcast::<TokioIo<Patient<UnixStream>>>().ok()?;
+    let socket = parts.io.into_inner().into_inner();
+    parts.read_buf.is_empty().then_some(socket)
+}
+
+/// Tells whether a connection may be turned into what has this name.
+fn wants(request: &Request<Incoming>, name: &str) -> bool {
+    let offered = request.headers().get_all(http::header::UPGRADE);
+    let mut offered = offered.iter().map(http::HeaderValue::as_bytes);
+    offered.any(|offered| offered.eq_ignore_ascii_case(name.as_bytes()))
 }
 
 fn denied(denial: &crate::access::Denial) -> Answered {

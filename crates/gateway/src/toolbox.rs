@@ -219,7 +219,7 @@ fn cut(gateway: &Gateway, downstream: &Downstream, from: ToolRef, answer: Answer
 /// Reads on in an answer that was cut. A page leaves like an answer, so it is judged and recorded
 /// like one.
 async fn read_cache(
-    gateway: &Gateway,
+    gateway: &Arc<Gateway>,
     downstream: &Downstream,
     frame: &Frame,
     arguments: &Value,

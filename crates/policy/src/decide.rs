@@ -1,27 +1,35 @@
 //! The sole place where findings become a verdict.
 
 use mcpproxy_core::{
-    Action, Askable, Enforcement, Finding, FlowType, Risk, RiskLevel, Severity, Source, Tier,
-    Verdict,
+    Action, Askable, Call, Enforcement, Facts, Finding, Masked, Risk, Severity, Source, Threat,
+    Tier, Verdict,
 };
+
+use crate::policy::Policy;
+use crate::precedence::deciding;
+use crate::risk;
+use crate::rules::Case;
+use crate::settings::Mode;
+use crate::{direction, explain};
 
 /// Decides about a call.
 ///
-/// The first tier with an opinion wins, and within it the most restrictive finding. Hooks and risk
-/// thresholds may only tighten what comes out. A question that nobody can be asked becomes a
-/// warning, and the verdict says so.
-pub fn decide(findings: Vec<Finding>, askable: Askable, flow: FlowType) -> Verdict {
+/// The strictest finding that has a say wins, in the order that `precedence` has. A question that
+/// nobody can be asked becomes a warning; in shadow mode every call passes. Either way the verdict
+/// keeps what was wanted.
+pub fn decide(policy: &Policy, call: &Call, facts: &Facts, findings: Vec<Finding>) -> Verdict {
+    let mut findings = findings;
+    let score = risk::score(&policy.risk, &findings);
+    findings.extend(over_threshold(policy, score));
     let decided_by = deciding(&findings);
-    let wanted = decided_by
-        .and_then(|at| findings.get(at))
-        .map_or(Action::Allow, |finding| finding.wants);
-    let (action, enforced) = match (wanted, askable) {
-        (Action::Ask, Askable::Nobody) => (Action::Warn, Enforcement::Degraded),
-        (wanted, _) => (wanted, Enforcement::Enforced),
-    };
-    let risk = Risk {
-        level: level(&findings, flow),
-        score: score(&findings),
+    let decider = decided_by.and_then(|at| findings.get(at));
+    let wanted = decider.map_or(Action::Allow, |finding| finding.wants);
+    let ordered = decider.is_some_and(is_order);
+    let (action, enforced) = enforce(policy.mode, call.askable, wanted, ordered);
+    let case = Case {
+        policy,
+        call,
+        facts,
     };
     Verdict {
         action,
@@ -29,196 +37,47 @@ pub fn decide(findings: Vec<Finding>, askable: Askable, flow: FlowType) -> Verdi
         enforced,
         decided_by,
         findings: findings.into(),
-        risk,
-        flow,
+        risk: Risk {
+            level: direction::level(&case),
+            score,
+        },
+        flow: direction::flow_type(&case),
     }
 }
 
-fn deciding(findings: &[Finding]) -> Option<usize> {
-    let strictest = |tier: Tier| {
-        let of_tier = findings
-            .iter()
-            .enumerate()
-            .filter(move |(_, finding)| finding.tier == tier);
-        // The first of equally strict findings is named, so that the answer is stable.
-        of_tier
-            .rev()
-            .max_by_key(|(_, finding)| finding.wants)
-            .map(|(at, _)| at)
-    };
-    let tiers = findings.iter().map(|finding| finding.tier);
-    let first = tiers
-        .filter(|tier| !only_tightens(*tier))
-        .min()
-        .and_then(strictest);
-    let tightening = findings
-        .iter()
-        .enumerate()
-        .filter(|(_, finding)| only_tightens(finding.tier));
-    let action = |at: &usize| {
-        findings
-            .get(*at)
-            .map_or(Action::Allow, |finding| finding.wants)
-    };
-    let tighter = tightening
-        .rev()
-        .max_by_key(|(_, finding)| finding.wants)
-        .map(|(at, _)| at);
-    match (first, tighter) {
-        (Some(first), Some(tighter)) if action(&tighter) > action(&first) => Some(tighter),
-        (None, tighter) => tighter,
-        (first, _) => first,
+/// Returns what is done about what is wanted. An operator's order is carried out in shadow mode
+/// too: who pulls the plug does not ask for a rehearsal.
+fn enforce(mode: Mode, askable: Askable, wanted: Action, ordered: bool) -> (Action, Enforcement) {
+    match (mode, wanted, askable) {
+        (Mode::Shadow, Action::Warn | Action::Ask | Action::Deny, _) if !ordered => {
+            (Action::Allow, Enforcement::Shadow)
+        }
+        (_, Action::Ask, Askable::Nobody) => (Action::Warn, Enforcement::Degraded),
+        (_, wanted, _) => (wanted, Enforcement::Enforced),
     }
 }
 
-fn only_tightens(tier: Tier) -> bool {
-    matches!(tier, Tier::Hook | Tier::Risk)
+fn is_order(finding: &Finding) -> bool {
+    finding.tier == Tier::Quarantine && finding.source == Source::Operator
 }
 
-fn level(findings: &[Finding], flow: FlowType) -> RiskLevel {
-    let sensitive = findings
-        .iter()
-        .any(|finding| finding.tier == Tier::SensitiveFlow);
-    match flow {
-        FlowType::None
-        | FlowType::InternalToInternal
-        | FlowType::ExternalToExternal
-        | FlowType::ExternalToInternal => RiskLevel::None,
-        FlowType::InternalToExternal if sensitive => RiskLevel::Critical,
-        FlowType::InternalToExternal => RiskLevel::Medium,
-    }
-}
-
-/// Adds up confidence times severity times the weight of the source, to at most 100.
-fn score(findings: &[Finding]) -> u8 {
-    let weight = |source| match source {
-        Source::Flow | Source::Operator => 100_u32,
-        Source::Pii => 80,
-        Source::Static => 60,
-        Source::Behavioral => 50,
-        Source::AgentHint => 30,
-    };
-    let severity = |severity| match severity {
-        Severity::Info => 0_u32,
-        Severity::Low => 20,
-        Severity::Medium => 50,
-        Severity::High => 75,
-        Severity::Critical => 100,
-    };
-    let sum: u32 = findings
-        .iter()
-        .map(|finding| {
-            u32::from(finding.confidence) * severity(finding.severity) * weight(finding.source)
-                / 10_000
-        })
-        .sum();
-    u8::try_from(sum.min(100)).unwrap_or(100)
+/// Returns a finding if the score reaches a threshold.
+fn over_threshold(policy: &Policy, score: u8) -> Option<Finding> {
+    let (wants, why) = risk::outcome(&policy.risk, score)?;
+    Some(Finding {
+        rule: "risk_score",
+        source: Source::Operator,
+        tier: Tier::Risk,
+        wants,
+        // It is made of the points of others and adds none.
+        severity: Severity::Info,
+        confidence: 100,
+        threat: Threat::AnomalousBehavior,
+        place: None,
+        evidence: None,
+        reason: Masked::from_safe(explain::score_reason(score, why)),
+    })
 }
 
 #[cfg(test)]
-mod tests {
-    use mcpproxy_core::{Masked, Threat};
-    use proptest::prelude::*;
-
-    use super::*;
-
-    fn finding(tier: Tier, wants: Action) -> Finding {
-        Finding {
-            rule: "test",
-            source: Source::Flow,
-            tier,
-            wants,
-            severity: Severity::Medium,
-            confidence: 100,
-            threat: Threat::DataExfiltration,
-            place: None,
-            evidence: None,
-            reason: Masked::from_safe("because"),
-        }
-    }
-
-    fn check(findings: &[(Tier, Action)], askable: Askable, expect: (Action, Option<usize>)) {
-        let findings = findings
-            .iter()
-            .map(|&(tier, wants)| finding(tier, wants))
-            .collect();
-        let verdict = decide(findings, askable, FlowType::None);
-        assert_eq!((verdict.action, verdict.decided_by), expect);
-    }
-
-    #[test]
-    fn the_first_tier_with_an_opinion_wins() {
-        use Action::{Allow, Ask, Deny, Warn};
-        let nobody = Askable::Nobody;
-        check(&[], nobody, (Allow, None));
-        check(
-            &[(Tier::Flow, Deny), (Tier::Override, Allow)],
-            nobody,
-            (Allow, Some(1)),
-        );
-        check(
-            &[(Tier::Flow, Warn), (Tier::Flow, Deny), (Tier::Flow, Deny)],
-            nobody,
-            (Deny, Some(1)),
-        );
-        check(
-            &[(Tier::Quarantine, Deny), (Tier::Override, Allow)],
-            nobody,
-            (Deny, Some(0)),
-        );
-        check(&[(Tier::Flow, Ask)], nobody, (Warn, Some(0)));
-        check(&[(Tier::Flow, Ask)], Askable::Elicit, (Ask, Some(0)));
-    }
-
-    #[test]
-    fn hooks_and_risk_only_tighten() {
-        use Action::{Allow, Deny, Warn};
-        let nobody = Askable::Nobody;
-        check(
-            &[(Tier::Hook, Allow), (Tier::Flow, Deny)],
-            nobody,
-            (Deny, Some(1)),
-        );
-        check(
-            &[(Tier::Hook, Deny), (Tier::Override, Allow)],
-            nobody,
-            (Deny, Some(0)),
-        );
-        check(&[(Tier::Risk, Warn)], nobody, (Warn, Some(0)));
-    }
-
-    fn tier() -> impl Strategy<Value = Tier> {
-        prop::sample::select(vec![
-            Tier::Endpoint,
-            Tier::Quarantine,
-            Tier::Guard,
-            Tier::Hook,
-            Tier::Access,
-            Tier::Override,
-            Tier::Contradiction,
-            Tier::SensitiveFlow,
-            Tier::Flow,
-            Tier::Operation,
-            Tier::Risk,
-        ])
-    }
-
-    fn action() -> impl Strategy<Value = Action> {
-        prop::sample::select(vec![Action::Allow, Action::Warn, Action::Ask, Action::Deny])
-    }
-
-    proptest! {
-        #[test]
-        fn the_order_of_findings_does_not_matter(
-            findings in prop::collection::vec((tier(), action()), 0..6),
-        ) {
-            let make = |list: &[(Tier, Action)]| {
-                let list = list.iter().map(|&(tier, wants)| finding(tier, wants)).collect();
-                decide(list, Askable::Elicit, FlowType::None).action
-            };
-            let mut reversed = findings.clone();
-            reversed.reverse();
-            prop_assert_eq!(make(&findings), make(&reversed));
-        }
-    }
-}
+mod tests;

@@ -1,98 +1,31 @@
-//! The configuration sections that policy reads: flow policy, tool policy, flow tracking.
+//! The configuration sections that policy reads: flow policy, tool policy, flow tracking, risk,
+//! alerts, thresholds, and whether anything is enforced.
 //!
 //! Keys and defaults are those of the specifications. What a section leads to is decided elsewhere.
 
-use std::collections::BTreeMap;
+mod flow;
+mod risk;
+mod tools;
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 
-use mcpproxy_core::Action;
+pub use self::flow::{FlowPolicy, Trifecta};
+pub use self::risk::{AlertSwitches, Alerts, Exfiltration, RiskAssessment};
+pub use self::tools::{DecisionLevel, ToolPolicy};
 
-/// Hosts that collect what is sent to them and serve no other purpose.
-const SUSPICIOUS_ENDPOINTS: [&str; 5] = [
-    "webhook.site",
-    "requestbin.com",
-    "pipedream.net",
-    "hookbin.com",
-    "beeceptor.com",
-];
-
-/// How data is followed from where it was read to where it is sent.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct FlowTracking {
-    /// Whether data is followed at all.
-    pub enabled: bool,
-    /// Minutes without a call after which what a session read is forgotten.
-    pub session_timeout_minutes: u32,
-    /// Origins remembered for a session; the oldest go first.
-    pub max_origins_per_session: usize,
-    /// Shortest text of a field that is remembered, in characters.
-    pub hash_min_length: usize,
-    /// Bytes of an answer that are read for origins.
-    pub max_response_hash_bytes: usize,
-}
-
-/// What happens to data that flows from inside to outside.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct FlowPolicy {
-    /// For a flow without sensitive data.
-    #[schemars(with = "ActionName")]
-    pub internal_to_external: Action,
-    /// For a flow with sensitive data.
-    #[schemars(with = "ActionName")]
-    pub sensitive_data_external: Action,
-    /// Whether a call that carries data out must say why.
-    pub require_justification: bool,
-    /// Hosts to which nothing is sent.
-    pub suspicious_endpoints: Vec<String>,
-    /// Action by name of the tool, before the flow is considered.
-    #[schemars(with = "BTreeMap<String, ActionName>")]
-    pub tool_overrides: BTreeMap<String, Action>,
-}
-
-/// What happens to a call by the kind of its operation.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct ToolPolicy {
-    /// For calls that read.
-    #[serde(deserialize_with = "level")]
-    #[schemars(with = "ActionLevel")]
-    pub read: Action,
-    /// For calls that write.
-    #[serde(deserialize_with = "level")]
-    #[schemars(with = "ActionLevel")]
-    pub write: Action,
-    /// For calls that destroy.
-    #[serde(deserialize_with = "level")]
-    #[schemars(with = "ActionLevel")]
-    pub destructive: Action,
-    /// For calls whose declared, listed and apparent operations disagree.
-    #[serde(deserialize_with = "level")]
-    #[schemars(with = "ActionLevel")]
-    pub contradiction: Action,
-    /// Weight with which a decision is logged.
-    pub log_level: DecisionLevel,
-}
-
-/// Weight with which a decision is logged.
+/// Whether verdicts are acted upon.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum DecisionLevel {
-    /// What failed.
-    Error,
-    /// What looks wrong and went on.
+pub enum Mode {
+    /// What is decided is done.
     #[default]
-    Warn,
-    /// What an operator wants to know.
-    Info,
-    /// What helps to find a mistake.
-    Debug,
+    Enforce,
+    /// What is decided is written down, and every call passes.
+    Shadow,
 }
 
-/// The names of [`Action`] for the schema; `core` knows no schemas.
+/// The names of [`mcpproxy_core::Action`] for the schema; `core` knows no schemas.
 #[derive(JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[expect(
@@ -104,60 +37,4 @@ enum ActionName {
     Warn,
     Ask,
     Deny,
-}
-
-/// The actions of a tool policy, which also calls asking `approve`.
-#[derive(Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-enum ActionLevel {
-    Allow,
-    Warn,
-    #[serde(alias = "approve")]
-    Ask,
-    Deny,
-}
-
-fn level<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Action, D::Error> {
-    Ok(match ActionLevel::deserialize(deserializer)? {
-        ActionLevel::Allow => Action::Allow,
-        ActionLevel::Warn => Action::Warn,
-        ActionLevel::Ask => Action::Ask,
-        ActionLevel::Deny => Action::Deny,
-    })
-}
-
-impl Default for FlowTracking {
-    fn default() -> Self {
-        Self {
-            enabled: true,
-            session_timeout_minutes: 30,
-            max_origins_per_session: 10_000,
-            hash_min_length: 20,
-            max_response_hash_bytes: 65_536,
-        }
-    }
-}
-
-impl Default for FlowPolicy {
-    fn default() -> Self {
-        Self {
-            internal_to_external: Action::Ask,
-            sensitive_data_external: Action::Deny,
-            require_justification: true,
-            suspicious_endpoints: SUSPICIOUS_ENDPOINTS.map(str::to_owned).to_vec(),
-            tool_overrides: BTreeMap::new(),
-        }
-    }
-}
-
-impl Default for ToolPolicy {
-    fn default() -> Self {
-        Self {
-            read: Action::Allow,
-            write: Action::Allow,
-            destructive: Action::Deny,
-            contradiction: Action::Deny,
-            log_level: DecisionLevel::default(),
-        }
-    }
 }

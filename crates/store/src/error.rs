@@ -1,19 +1,47 @@
 //! What can go wrong when the log is opened.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// A failure to open the log.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The file cannot be opened for appending.
+    /// The file cannot be made.
     #[error("cannot open activity log `{}`: {source}", path.display())]
-    Open {
+    Create {
         /// The file.
         path: PathBuf,
         /// Why.
         source: std::io::Error,
     },
-    /// The writer thread cannot be started.
+    /// The database cannot be used.
+    #[error("cannot open activity log `{}`: {source}", path.display())]
+    Open {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: rusqlite::Error,
+    },
+    /// A later version wrote the database.
+    #[error("activity log `{}` has form {found}, and this version knows forms up to {known}", path.display())]
+    Newer {
+        /// The file.
+        path: PathBuf,
+        /// Its form.
+        found: i64,
+        /// The newest form that is known here.
+        known: i64,
+    },
+    /// A thread of the log cannot be started.
     #[error("cannot start the activity log's writer: {0}")]
     Thread(std::io::Error),
+}
+
+impl Error {
+    /// Makes a closure that wraps what SQLite said.
+    pub(crate) fn open(path: &Path) -> impl Fn(rusqlite::Error) -> Self {
+        move |source| Self::Open {
+            path: path.to_owned(),
+            source,
+        }
+    }
 }

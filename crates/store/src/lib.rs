@@ -1,10 +1,28 @@
-//! Where activity records are kept: for now one file, a JSON object a line.
+//! Where activity records are kept: a SQLite database in the data folder.
 //!
-//! One writer thread takes records from a bounded queue and writes them in groups, so that the
-//! commit in progress does the batching. Queries are for a later version.
+//! One thread writes ([`SqliteSink`]): it takes records from a bounded queue in groups, so that the
+//! commit in progress does the batching. Another keeps house beside it: it makes old records easy
+//! to find, moves the write-ahead log into the database, and drops the oldest records at the
+//! bound. Readers ([`Reader`]) have connections of their own and never hold the writer up.
+//!
+//! Deliberately absent: indexes on the records. Each would cost every call; instead a finished
+//! block of records gets one bitmap for each value that occurs in it.
 
+mod block;
 mod error;
-pub mod file;
+mod health;
+mod names;
+mod queue;
+mod reader;
+mod row;
+mod schema;
+mod sink;
+mod upkeep;
+mod writer;
 
 pub use error::Error;
-pub use file::{FileSink, NoSink};
+pub use reader::Reader;
+pub use sink::{NoSink, SqliteSink};
+
+/// The name of the database in the data folder.
+pub const FILE: &str = "activity.db";

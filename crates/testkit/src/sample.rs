@@ -12,6 +12,7 @@ mod exchange;
 mod github;
 mod listeners;
 mod outlet;
+mod script;
 mod service;
 mod slack;
 mod tool;
@@ -45,11 +46,13 @@ pub enum Sample {
     Slack,
     /// Everything that the protocol can do, one tool each.
     Echo,
+    /// What a file says.
+    Script,
 }
 
 impl Sample {
     /// Every sample.
-    pub const ALL: [Self; 3] = [Self::Github, Self::Slack, Self::Echo];
+    pub const ALL: [Self; 4] = [Self::Github, Self::Slack, Self::Echo, Self::Script];
 
     /// Returns the name under which it is asked for.
     pub fn name(self) -> &'static str {
@@ -57,6 +60,7 @@ impl Sample {
             Self::Github => "github",
             Self::Slack => "slack",
             Self::Echo => "echo",
+            Self::Script => "script",
         }
     }
 
@@ -87,6 +91,8 @@ pub struct Options {
     pub record: Option<PathBuf>,
     /// How many tools [`Sample::Echo`] lists beside its own, for tests of size.
     pub many: usize,
+    /// The file that [`Sample::Script`] plays.
+    pub script: Option<PathBuf>,
 }
 
 /// How a conversation over lines ended.

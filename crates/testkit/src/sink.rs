@@ -75,7 +75,9 @@ impl ActivitySink for HangingSink {
 
 #[cfg(test)]
 mod tests {
-    use mcpproxy_core::{Action, CallId, Declared, Door, FlowType, Risk, RiskLevel, Status};
+    use mcpproxy_core::{
+        Action, CallId, Declared, Door, Enforcement, FlowType, Risk, RiskLevel, Status,
+    };
 
     use super::*;
 
@@ -96,6 +98,8 @@ mod tests {
             request_bytes: 0,
             response_bytes: 0,
             decision: Action::Allow,
+            effective: Action::Allow,
+            enforcement: Enforcement::Enforced,
             flow_type: FlowType::None,
             risk: Risk {
                 level: RiskLevel::None,
@@ -103,6 +107,10 @@ mod tests {
             },
             declared: Declared::default(),
             findings: Vec::new(),
+            has_sensitive_data: false,
+            detection_types: Vec::new(),
+            max_severity: None,
+            summary: None,
         }
     }
 

@@ -58,6 +58,7 @@ mod tests {
         check(&["name", "arguments"], None);
         check(&["name", "Name"], Some(("Name", "name")));
         check(&["name", "ｎａｍｅ"], Some(("name", "ｎａｍｅ")));
+        check(&["name", "na\u{200d}me"], Some(("name", "na\u{200d}me")));
         check(&["straße", "strasse"], None);
         check(&["K", "\u{212A}"], Some(("K", "\u{212A}")));
     }

@@ -8,6 +8,7 @@ mod honest;
 mod orders;
 pub(super) mod pii;
 pub(super) mod secrets;
+mod told;
 
 use super::case::Case;
 
@@ -20,6 +21,7 @@ pub(super) fn cases() -> Vec<Case> {
     cases.extend(data::cases());
     cases.extend(secrets::cases());
     cases.extend(pii::cases());
+    cases.extend(told::cases());
     cases
 }
 

@@ -1,4 +1,7 @@
 //! `stdio`: connects an agent that knows only stdio to the running gateway, or runs one of its own.
+//!
+//! To a running gateway, the bridge hands its standard streams over and only waits; where that
+//! cannot be, it passes bytes on.
 
 mod streams;
 
@@ -12,9 +15,9 @@ use std::thread;
 
 use anyhow::Result;
 use mcpproxy_core::Principal;
-use mcpproxy_gateway::lines;
 use mcpproxy_gateway::settings::RoutingMode;
-use rustix::event::{PollFd, PollFlags, poll};
+use mcpproxy_gateway::{handover, lines};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 
 use crate::args::{Global, Mode, Stdio};
@@ -25,6 +28,10 @@ use crate::output;
 
 /// Bytes passed on in one go at most.
 const PIECE: usize = 64 * 1024;
+/// What is said when the gateway has gone before the agent.
+const GATEWAY_ENDED: &str = "the gateway ended the connection";
+/// What is said when the gateway does not let the agent in.
+const HUNG_UP: &str = "the gateway hung up";
 /// The longest head with which the gateway may answer.
 const LONGEST_HEAD: usize = 16 * 1024;
 
@@ -57,7 +64,7 @@ async fn standalone(global: &Global, mode: Option<Mode>) -> Result<Exit> {
     let served = lines::serve(gateway, who, mode, streams::input(), streams::output());
     tokio::pin!(served);
     tokio::select! {
-        () = &mut served => {}
+        _ended = &mut served => {}
         () = serve::until_told()? => {
             daemon.gateway.stop();
             served.await;
@@ -69,15 +76,59 @@ async fn standalone(global: &Global, mode: Option<Mode>) -> Result<Exit> {
     Ok(Exit::Fine)
 }
 
-/// Copies bytes between the standard streams and the gateway's line door, one thread for each
-/// direction: a call passes here twice, and a runtime would hand it to other threads each time.
 fn bridge(global: &Global, mode: Option<Mode>) -> Result<Exit> {
     let path = match mode {
         None => "/mcp",
         Some(Mode::Call) => "/mcp/call",
         Some(Mode::All) => "/mcp/all",
     };
-    let (stream, early) = open(&client::socket(global), path)?;
+    let own = streams::own();
+    let offer = if own.is_some() {
+        Offer::Streams
+    } else {
+        Offer::Lines
+    };
+    let (mut stream, mut early, taken) = open(&client::socket(global), path, offer)?;
+    if let (Some((input, output)), Offer::Streams) = (own, taken) {
+        let hung_up = |_: io::Error| failed(HUNG_UP, None);
+        let mut said = [0];
+        // That it is ready may have come with the head.
+        if early.is_empty() {
+            stream.read_exact(&mut said).map_err(hung_up)?;
+        }
+        early.clear();
+        handover::send(stream.as_fd(), &[input.as_fd(), output.as_fd()]).map_err(hung_up)?;
+        stream.read_exact(&mut said).map_err(hung_up)?;
+        if said == [handover::TAKEN] {
+            return wait_for_end(stream);
+        }
+    }
+    relay(&stream, &early)
+}
+
+/// Waits until the gateway is done with the agent's streams. They stay open here, too: should the
+/// gateway die, this process says so before the agent finds them closed.
+fn wait_for_end(mut stream: UnixStream) -> Result<Exit> {
+    if stream.read_exact(&mut [0]).is_ok() {
+        return Ok(Exit::Fine);
+    }
+    let stdout = io::stdout();
+    let mut output = [PollFd::new(&stdout, PollFlags::empty())];
+    let gone = PollFlags::ERR | PollFlags::HUP;
+    poll(&mut output, Some(&Timespec::default()))?;
+    if output
+        .iter()
+        .any(|output| output.revents().intersects(gone))
+    {
+        return Err(io::Error::from(io::ErrorKind::BrokenPipe).into());
+    }
+    output::note(GATEWAY_ENDED);
+    Ok(Exit::Fine)
+}
+
+/// Copies bytes between the standard streams and the gateway's line door, one thread for each
+/// direction: a call passes here twice, and a runtime would hand it to other threads each time.
+fn relay(stream: &UnixStream, early: &[u8]) -> Result<Exit> {
     let to = stream.try_clone()?;
     let input = File::from(io::stdin().as_fd().try_clone_to_owned()?);
     let mut output = File::from(io::stdout().as_fd().try_clone_to_owned()?);
@@ -88,25 +139,43 @@ fn bridge(global: &Global, mode: Option<Mode>) -> Result<Exit> {
         drop(to.shutdown(Shutdown::Write));
         passed
     });
-    output.write_all(&early)?;
-    match pass(&stream, output) {
+    output.write_all(early)?;
+    match pass(stream, output) {
         // What the gateway had not read yet when it stopped resets the connection; everything that
         // it said was passed on by then.
         Err(fault) if fault.kind() == io::ErrorKind::ConnectionReset => {}
         passed => passed?,
     }
-    if !sending.is_finished() {
-        output::note("the gateway ended the connection");
+    // What the agent says while the gateway goes cannot be passed on: that is no end of its input.
+    let input_ended = sending.is_finished() && matches!(sending.join(), Ok(Ok(())));
+    if !input_ended {
+        output::note(GATEWAY_ENDED);
     }
     Ok(Exit::Fine)
 }
 
-/// Connects to the line door. Returns the connection and what came with the answer's head.
-fn open(socket: &Path, path: &str) -> Result<(UnixStream, Vec<u8>)> {
+/// What the line door is asked to work with.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Offer {
+    /// The agent's own streams.
+    Streams,
+    /// Lines on the connection.
+    Lines,
+}
+
+/// Connects to the line door. Returns the connection, what came with the answer's head, and what
+/// the gateway chose.
+fn open(socket: &Path, path: &str, offer: Offer) -> Result<(UnixStream, Vec<u8>, Offer)> {
     let mut stream =
         UnixStream::connect(socket).map_err(|fault| client::no_gateway(socket, &fault))?;
+    let streams = match offer {
+        // A gateway that knows only lines looks at the first upgrade and takes that.
+        Offer::Streams => format!("upgrade: {}\r\n", handover::STREAMS),
+        Offer::Lines => String::new(),
+    };
     let head = format!(
-        "GET {path} HTTP/1.1\r\nhost: localhost\r\nconnection: upgrade\r\nupgrade: mcp-lines\r\n\r\n"
+        "GET {path} HTTP/1.1\r\nhost: localhost\r\nconnection: upgrade\r\nupgrade: {}\r\n{streams}\r\n",
+        handover::LINES,
     );
     stream.write_all(head.as_bytes())?;
     let mut answer = Vec::new();
@@ -118,7 +187,7 @@ fn open(socket: &Path, path: &str) -> Result<(UnixStream, Vec<u8>)> {
         let read = stream.read(&mut piece)?;
         answer.extend_from_slice(piece.get(..read).unwrap_or_default());
         if read == 0 || answer.len() > LONGEST_HEAD {
-            return Err(failed("the gateway hung up", None));
+            return Err(failed(HUNG_UP, None));
         }
     };
     let early = answer.split_off(end);
@@ -128,7 +197,13 @@ fn open(socket: &Path, path: &str) -> Result<(UnixStream, Vec<u8>)> {
         let message = format!("the gateway answered `{status}`");
         return Err(failed(message, Some("is it of the same version?")));
     }
-    Ok((stream, early))
+    let chosen = format!("upgrade: {}", handover::STREAMS);
+    let taken = if head.lines().any(|line| line.eq_ignore_ascii_case(&chosen)) {
+        Offer::Streams
+    } else {
+        Offer::Lines
+    };
+    Ok((stream, early, taken))
 }
 
 /// Passes bytes on as they come, until there are no more. Whoever started the bridge may have set

@@ -48,10 +48,27 @@ pub(crate) fn request(
     body: Option<&Value>,
 ) -> Result<Value> {
     let socket = socket(global);
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()?;
-    runtime.block_on(ask(&socket, method, path, body))
+    runtime()?.block_on(ask(&socket, method, path, body))
+}
+
+/// Makes one request that shows the API key, for what the socket alone does not allow.
+pub(crate) fn request_with_key(
+    global: &Global,
+    method: Method,
+    path: &str,
+    body: &Value,
+    key: &str,
+) -> Result<Value> {
+    let socket = socket(global);
+    runtime()?.block_on(async {
+        let stream = connect(&socket).await?;
+        exchange(stream, method, path, Some(body), Some(key)).await
+    })
+}
+
+fn runtime() -> Result<tokio::runtime::Runtime> {
+    let mut runtime = tokio::runtime::Builder::new_current_thread();
+    Ok(runtime.enable_all().build()?)
 }
 
 /// Makes one request to the gateway at a socket.
@@ -62,7 +79,7 @@ pub(crate) async fn ask(
     body: Option<&Value>,
 ) -> Result<Value> {
     let stream = connect(socket).await?;
-    exchange(stream, method, path, body).await
+    exchange(stream, method, path, body, None).await
 }
 
 async fn exchange(
@@ -70,6 +87,7 @@ async fn exchange(
     method: Method,
     path: &str,
     body: Option<&Value>,
+    key: Option<&str>,
 ) -> Result<Value> {
     let (mut sender, connection) =
         hyper::client::conn::http1::handshake(TokioIo::new(stream)).await?;
@@ -77,12 +95,15 @@ async fn exchange(
     let body = body
         .map(|body| Bytes::from(body.to_string()))
         .unwrap_or_default();
-    let request = Request::builder()
+    let mut request = Request::builder()
         .method(method)
         .uri(format!("/api/v1{path}"))
         .header("host", "localhost")
-        .header("content-type", "application/json")
-        .body(Full::new(body))?;
+        .header("content-type", "application/json");
+    if let Some(key) = key {
+        request = request.header("x-api-key", key);
+    }
+    let request = request.body(Full::new(body))?;
     let response = sender.send_request(request).await?;
     let status = response.status();
     let bytes = read_bounded(response.into_body(), MOST, PATIENCE).await?;
@@ -104,4 +125,16 @@ async fn exchange(
         hint: text("hint"),
     }
     .into())
+}
+
+/// Writes a text so that it can stand in a path or a query.
+pub(crate) fn encoded(text: &str) -> String {
+    text.bytes()
+        .map(|byte| match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' => {
+                char::from(byte).to_string()
+            }
+            other => format!("%{other:02X}"),
+        })
+        .collect()
 }

@@ -23,7 +23,7 @@ const CHUNK: usize = 256 * 1024;
 /// Judges the cases on standard input; ends with code 3 where one could not be judged.
 pub(crate) fn run(global: &Global) -> Result<Exit> {
     let loaded = configuration(&flags(global, None))?;
-    let inspector = Inspector::new(&loaded.config.security.detector)?;
+    let inspector = Inspector::new(&loaded.config.security.detection())?;
     let mut tally = Tally::default();
     match answer(&inspector, &mut tally) {
         // A reader that has gone away has seen enough.

@@ -30,7 +30,7 @@ use crate::output;
 /// Scans the targets, or the whole configuration.
 pub(crate) fn run(global: &Global, scan: &Scan) -> Result<Exit> {
     let loaded = configuration(&flags(global, None))?;
-    let mut settings = loaded.config.security.detector.clone();
+    let mut settings = loaded.config.security.detection();
     // Whoever scans wants to know, whatever is done with live traffic.
     settings.enabled = true;
     let work = plan(scan, &loaded)?;

@@ -5,7 +5,7 @@ use http::Method;
 use serde_json::Value;
 
 use crate::args::{Format, Global, Scan, Tools};
-use crate::commands::client::request;
+use crate::commands::client::{encoded, request};
 use crate::commands::scan;
 use crate::exit::Exit;
 use crate::output;
@@ -55,16 +55,4 @@ fn round_score(tool: &mut Value) {
     {
         *score = Value::from(format!("{exact:.2}"));
     }
-}
-
-/// Writes a text so that it can stand in a query.
-fn encoded(text: &str) -> String {
-    text.bytes()
-        .map(|byte| match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' => {
-                char::from(byte).to_string()
-            }
-            other => format!("%{other:02X}"),
-        })
-        .collect()
 }

@@ -347,3 +347,28 @@ async fn a_revoked_token_hears_nothing_more() {
     .await;
     assert_eq!(gateway.api("/status").await["sessions"], 0);
 }
+
+/// What a token has under way ends with it, whether or not it has a session to end.
+#[tokio::test]
+async fn calls_in_flight_end_with_their_token() {
+    for modern in [false, true] {
+        let (one, _other, config) = two().await;
+        let gateway = Gateway::start(&config).await;
+        let agent = gateway.token("bot", &Value::Null).await.at("/mcp");
+        let hanging = tokio::spawn(async move {
+            let params = json!({ "name": "one__hang", "arguments": {} });
+            if modern {
+                let modern = Modern::with(agent, json!({}));
+                return modern.request("tools/call", params).await.answer().await;
+            }
+            let legacy = Legacy::open_with(agent, json!({})).await;
+            legacy.request("tools/call", params).await.answer().await
+        });
+        one.until_received("\"hang\"").await;
+        assert_eq!(gateway.owner().delete("/api/v1/tokens/bot").await.0, 200);
+        one.until_received("notifications/cancelled").await;
+        let answer = within("an answer", hanging).await.unwrap();
+        let said = &answer["error"]["message"];
+        assert_eq!(said, "the token is no longer valid", "{answer}");
+    }
+}

@@ -184,3 +184,27 @@ async fn an_answer_that_comes_after_a_cancel_reaches_nobody() {
     let mut second = downstream.raw("1", "tools/call", params).await;
     assert_eq!(text_of(&second.result().await), "fresh");
 }
+
+/// Two upstreams that name the same task, and two principals: each is asked about its own.
+#[tokio::test]
+async fn a_task_is_its_upstream_s_and_its_caller_s() {
+    let names = r#"answer "$id" '{"task":{"taskId":"t-1","status":"working"}}'"#;
+    let script = |who: &str| {
+        let asked = format!(r#"{names} ;; *'"tasks/get"'*) answer "$id" '{{"who":"{who}"}}'"#);
+        scripted(&asked)
+    };
+    let gateway =
+        Gateway::start(&all_mode(&[("one", script("one")), ("two", script("two"))])).await;
+    let bot = gateway.token("bot", &Value::Null).await.at("/mcp");
+    let bot = Legacy::open_with(bot, json!({})).await;
+    let other = Legacy::open(&gateway.url("/mcp"), json!({})).await;
+    let task = json!({ "taskId": "t-1" });
+    for upstream in ["one__do", "two__do"] {
+        let params = json!({ "name": upstream, "arguments": {} });
+        bot.request("tools/call", params).await.result().await;
+    }
+    let mut asked = bot.request("tasks/get", task.clone()).await;
+    assert_eq!(asked.result().await["who"], "one");
+    let unknown = other.request("tasks/get", task).await.error().await;
+    assert_eq!(unknown["code"], -32602, "{unknown}");
+}

@@ -15,6 +15,7 @@
 mod support;
 
 mod access;
+mod activity;
 mod asks;
 mod detect;
 mod eras;

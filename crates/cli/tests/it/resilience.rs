@@ -4,6 +4,7 @@
 mod connections;
 mod conversations;
 mod floods;
+mod handover;
 mod measure;
 mod orphans;
 mod overload;

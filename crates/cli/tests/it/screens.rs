@@ -70,9 +70,12 @@ async fn help_names_the_commands() {
       status        Show how the running gateway is doing
       upstream      Manage upstream MCP servers
       tools         Look at tools
+      activity      Look at what is on record about calls
       call          Call a tool through the running gateway
       stop-calls    Stop calls at once: all of them, or those of one upstream, session or principal
       resume-calls  Let stopped calls pass again
+      approvals     Answer for calls that wait for a person
+      policy        Check, test and explain the policy
       token         Manage the tokens that agents authenticate with
       config        Check and show the configuration
       detect        Judge JSON lines on standard input: texts, tools, results, arguments and messages
@@ -238,21 +241,24 @@ async fn a_running_gateway_is_shown() {
     let status = screen(home, &["status"]).await;
     assert!(status.contains(&gateway.address), "{status}");
     let status = status.replace(&gateway.address, "[ADDRESS]");
-    assert_snapshot!(hidden(&status, "since              ", "[TIME]"), @r#"
+    let status = hidden(&status, "flow_tracking_since  ", "[TIME]");
+    assert_snapshot!(hidden(&status, "since                ", "[TIME]"), @r#"
     $ mcpproxy status
     --- stdout
-    activity_problem   -
-    calls_in_flight    0
-    config_problem     -
-    hooks_active       false
-    listen             [ADDRESS]
-    routing_mode       call
-    security_coverage  proxy_only
-    sessions           0
-    since              [TIME]
-    stopped            []
-    upstreams          {"total":1,"up":1}
-    version            0.1.0
+    activity_problem     -
+    approvals            0
+    calls_in_flight      0
+    config_problem       -
+    flow_tracking_since  [TIME]
+    hooks_active         false
+    listen               [ADDRESS]
+    routing_mode         call
+    security_coverage    proxy_only
+    sessions             0
+    since                [TIME]
+    stopped              []
+    upstreams            {"total":1,"up":1}
+    version              0.1.0
     --- exit 0
     "#);
     assert_snapshot!(screen(home, &["upstream", "list"]).await, @r"
@@ -357,7 +363,7 @@ async fn a_running_gateway_is_found_although_its_file_became_wrong() {
     gateway.until_logged("configuration not reloaded").await;
     let status = screen(home, &["status"]).await;
     let problem = status.lines().find(|line| line.contains("config_problem"));
-    assert_snapshot!(problem.unwrap(), @r"config_problem     [HOME]/mcpproxy.yaml:1:1: listne: unknown key   hint: did you mean `listen`?");
+    assert_snapshot!(problem.unwrap(), @r"config_problem       [HOME]/mcpproxy.yaml:1:1: listne: unknown key   hint: did you mean `listen`?");
     assert_snapshot!(screen(home, &["stop-calls"]).await, @r"
     $ mcpproxy stop-calls
     --- stderr
@@ -434,11 +440,12 @@ async fn data_comes_in_the_form_that_is_asked_for() {
 async fn every_variant_calls_and_the_log_of_an_upstream_is_shown() {
     let (gateway, _github) = running().await;
     let home = &gateway.home;
-    for variant in ["tool-read", "tool-write", "tool-destructive"] {
+    // What declares itself destructive is denied unless the policy says otherwise.
+    for (variant, code) in [("tool-read", 0), ("tool-write", 0), ("tool-destructive", 1)] {
         let output = home
             .run(&["call", variant, "github:list_files", "{}"])
             .await;
-        assert_eq!(output.status.code(), Some(0), "{variant}");
+        assert_eq!(output.status.code(), Some(code), "{variant}");
     }
     for command in [
         &["upstream", "restart", "github"],

@@ -3,6 +3,9 @@
 
 mod leaks;
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use mcpproxy_testkit::{EraSupport, Sample};
 use serde_json::{Value, json};
 
@@ -64,7 +67,7 @@ async fn a_whole_field_read_inside_is_not_sent_outside() {
     assert_eq!(record["server_name"], "slack");
     assert_eq!(record["tool_name"], "post_message");
     assert_eq!(record["flow_type"], "internal→external");
-    assert!(!record.to_string().contains("wJalrXUtnFEMI"), "{record}");
+    assert!(!record.to_string().contains("q8Zr1vTnB0xL"), "{record}");
 }
 
 #[tokio::test]
@@ -121,20 +124,17 @@ async fn in_strict_mode_every_record_is_on_disk_before_its_answer() {
 async fn a_log_that_cannot_be_opened_keeps_the_gateway_from_starting() {
     let (github, slack) = upstreams().await;
     let home = Home::new(&config(&github, &slack, "relaxed"));
-    std::fs::create_dir_all(home.data().join("activity.ndjson")).unwrap();
+    std::fs::create_dir_all(home.log()).unwrap();
     let refused = Gateway::launch(home, &[]).await.err().unwrap();
     assert_eq!(refused.code, Some(2));
-    assert!(refused.said.contains("activity.ndjson"), "{}", refused.said);
+    assert!(refused.said.contains("activity.db"), "{}", refused.said);
 }
 
 #[tokio::test]
-async fn in_strict_mode_a_full_disk_refuses_calls() {
+async fn in_strict_mode_calls_are_refused_while_the_log_cannot_be_written() {
     let (github, slack) = upstreams().await;
-    let home = Home::new(&config(&github, &slack, "strict"));
-    std::fs::create_dir_all(home.data()).unwrap();
-    // Every write to this device fails as on a full disk.
-    std::os::unix::fs::symlink("/dev/full", home.data().join("activity.ndjson")).unwrap();
-    let gateway = Gateway::start_in(home).await;
+    let gateway = Gateway::start(&config(&github, &slack, "strict")).await;
+    let lock = locked(&gateway.home);
     let downstream = Legacy::open(&gateway.url("/mcp"), json!({})).await;
     let params = json!({ "name": "github__get_file", "arguments": { "path": PRIVATE } });
     for _ in 0..2 {
@@ -146,18 +146,32 @@ async fn in_strict_mode_a_full_disk_refuses_calls() {
     }
     gateway.until_logged("activity log").await;
     assert_eq!(github.received_with("tools/call"), Vec::<String>::new());
+    // Once it can be written, it is, without a restart.
+    drop(lock);
+    until("the log to be written again", || async {
+        let problem = &gateway.api("/status").await["activity_problem"];
+        problem.is_null().then_some(())
+    })
+    .await;
+    assert!(read_private(&downstream).await.contains("AWS"));
+    assert_eq!(gateway.api("/activity").await["lost"], 2);
+}
+
+/// Keeps the log from being written for as long as what is returned lives.
+fn locked(home: &Home) -> rusqlite::Connection {
+    let lock = rusqlite::Connection::open(home.log()).unwrap();
+    lock.execute_batch("BEGIN IMMEDIATE").unwrap();
+    lock
 }
 
 #[tokio::test]
-async fn in_relaxed_mode_the_configuration_says_what_a_full_disk_does() {
+async fn in_relaxed_mode_the_configuration_says_what_a_broken_log_does() {
     for (mode, open) in [("open", true), ("closed", false)] {
         let (github, slack) = upstreams().await;
         let mut config = config(&github, &slack, "relaxed");
         config["activity"]["on_failure"] = json!(mode);
-        let home = Home::new(&config);
-        std::fs::create_dir_all(home.data()).unwrap();
-        std::os::unix::fs::symlink("/dev/full", home.data().join("activity.ndjson")).unwrap();
-        let gateway = Gateway::start_in(home).await;
+        let gateway = Gateway::start(&config).await;
+        let lock = locked(&gateway.home);
         let downstream = Legacy::open(&gateway.url("/mcp"), json!({})).await;
         let params = json!({ "name": "github__list_files", "arguments": {} });
         // The first call is what the log breaks at.
@@ -175,7 +189,47 @@ async fn in_relaxed_mode_the_configuration_says_what_a_full_disk_does() {
         assert_eq!(answer.get("result").is_some(), open, "{mode}: {answer}");
         let reached = github.received_with("tools/call").len();
         assert_eq!(reached, if open { 2 } else { 1 }, "{mode}");
+        drop(lock);
     }
+}
+
+/// Answers that were released when the gateway was killed are all on record.
+#[tokio::test]
+async fn in_strict_mode_a_kill_loses_no_record_of_an_answered_call() {
+    let upstream = Upstream::start(Sample::Echo, EraSupport::LegacyOnly, Over::Shared).await;
+    let config = json!({
+        "routing_mode": "all",
+        "activity": { "durability": "strict" },
+        "mcpServers": { "echo": upstream.settings },
+    });
+    let gateway = Gateway::start(&config).await;
+    let answered = Arc::new(AtomicUsize::new(0));
+    let mut callers = Vec::new();
+    for _ in 0..4 {
+        let downstream = Legacy::open(&gateway.url("/mcp"), json!({})).await;
+        let answered = Arc::clone(&answered);
+        callers.push(tokio::spawn(async move {
+            loop {
+                downstream.call("echo__echo", json!({ "text": "x" })).await;
+                answered.fetch_add(1, Ordering::SeqCst);
+            }
+        }));
+    }
+    until("some answers", || async {
+        (answered.load(Ordering::SeqCst) >= 200).then_some(())
+    })
+    .await;
+    let home = gateway.kill().await;
+    callers.iter().for_each(tokio::task::JoinHandle::abort);
+    let answered = answered.load(Ordering::SeqCst);
+    let records = home.activity();
+    let kept = |kind: &str| records.iter().filter(|one| one["type"] == kind).count();
+    assert!(
+        kept("tool_call") >= answered,
+        "{} of {answered}",
+        kept("tool_call")
+    );
+    assert!(kept("intent") >= kept("tool_call"));
 }
 
 #[tokio::test]

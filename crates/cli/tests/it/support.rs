@@ -16,7 +16,7 @@ use std::time::Duration;
 use serde_json::Value;
 use tokio::time::{Instant, sleep, timeout};
 
-pub(crate) use self::bridge::Bridge;
+pub(crate) use self::bridge::{Bridge, Wiring};
 pub(crate) use self::daemon::{Gateway, Home};
 pub(crate) use self::legacy::Legacy;
 pub(crate) use self::modern::Modern;

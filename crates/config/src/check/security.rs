@@ -3,11 +3,12 @@
 use std::collections::BTreeSet;
 
 use mcpproxy_detect::settings::{Settings as Detector, Step};
+use mcpproxy_policy::settings::RiskAssessment;
 use mcpproxy_upstream::settings::Span;
 
 use super::Checker;
 use crate::path::{Path, Segment};
-use crate::security::{HookKind, HookSettings, PiiDetection, RiskAssessment, SecuritySettings};
+use crate::security::{HookKind, HookSettings, PiiDetection, SecuritySettings};
 
 impl Checker<'_> {
     pub(super) fn security(&mut self, settings: &SecuritySettings) {
@@ -57,14 +58,27 @@ impl Checker<'_> {
             let path = Path::of(["security", "flow_tracking", key]);
             self.wrong(&path, "must be greater than zero", None);
         }
+        if settings.exfiltration.window_minutes == 0 {
+            let path = Path::of(["security", "exfiltration", "window_minutes"]);
+            self.wrong(&path, "must be greater than zero", None);
+        }
+        if settings.approvals.timeout.is_zero() {
+            let path = Path::of(["security", "approvals", "timeout"]);
+            self.wrong(&path, "must be greater than zero", None);
+        }
+        let overrides = Path::of(["security", "flow_policy", "tool_overrides"]);
+        for name in settings.flow_policy.tool_overrides.keys() {
+            if name.is_empty() || name.contains(char::is_whitespace) {
+                let hint = Some("for example `WebSearch` or `slack:post_message`");
+                let message = format!("`{name}` is no name of a tool");
+                self.wrong(&overrides.key(name), message, hint);
+            }
+        }
         let hosts = Path::of(["security", "flow_policy", "suspicious_endpoints"]);
         for (index, host) in self.complete(&hosts, &settings.flow_policy.suspicious_endpoints) {
-            if host.is_empty() || host.contains(|c: char| c == '/' || c.is_whitespace()) {
-                self.wrong(
-                    &hosts.index(index),
-                    format!("`{host}` is no host name"),
-                    None,
-                );
+            if !is_endpoint(host) {
+                let message = format!("`{host}` is no host name or address");
+                self.wrong(&hosts.index(index), message, None);
             }
         }
     }
@@ -176,6 +190,14 @@ impl Checker<'_> {
             Some(_) => {}
         }
     }
+}
+
+/// A host, `*.host`, or a whole address; how it is spelled does not matter.
+fn is_endpoint(text: &str) -> bool {
+    let text = text.trim();
+    let bare = text.split_once("://").map_or(text, |(_, rest)| rest);
+    let host = bare.split(['/', '?', '#']).next().unwrap_or_default();
+    host.contains(char::is_alphanumeric) && !host.contains(char::is_whitespace)
 }
 
 fn has_scheme(address: &str, schemes: &[&str]) -> bool {

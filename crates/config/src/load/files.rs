@@ -115,7 +115,7 @@ impl<'a> Files<'a> {
     }
 }
 
-fn too_large(file: &FilePath) -> Problem {
+pub(crate) fn too_large(file: &FilePath) -> Problem {
     about(
         file,
         format!("the file is larger than {} bytes", read::LARGEST_FILE),

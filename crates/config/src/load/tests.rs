@@ -2,6 +2,8 @@
 
 mod problems;
 mod random;
+mod scenarios;
+mod tighten;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -255,30 +257,24 @@ security:
   hooks: {enabled: true}
   alerts: {}
 ";
-    let world = World::new().project(text);
+    let world = World::new().user(text);
     let notices = world.load().unwrap().notices;
     let notices: Vec<_> = notices
         .iter()
         .map(|n| format!("{n} ({})\n", n.origin))
         .collect();
-    assert_snapshot!(world.plain(&notices.concat()), @"
-    `security.enabled` is accepted and checked but not active in this version (project/mcpproxy.yaml:3)
-    `security.correlation_id_header` is accepted and checked but not active in this version (project/mcpproxy.yaml:4)
-    `security.flow_tracking.max_response_hash_bytes` is accepted and checked but not active in this version (project/mcpproxy.yaml:5)
-    `security.flow_policy.require_justification` is accepted and checked but not active in this version (project/mcpproxy.yaml:6)
-    `security.classification.default_unknown` is accepted and checked but not active in this version (project/mcpproxy.yaml:7)
-    `security.tool_quarantine` is accepted and checked but not active in this version (project/mcpproxy.yaml:8)
-    `security.alerts` is accepted and checked but not active in this version (project/mcpproxy.yaml:10)
-    `security.tool_policy` is accepted and checked but not active in this version (project/mcpproxy.yaml:1)
-    `security.agent_hooks` is accepted and checked but not active in this version (project/mcpproxy.yaml:9)
+    assert_snapshot!(world.plain(&notices.concat()), @r"
+    `security.correlation_id_header` is accepted and checked but not active in this version (home/.mcpproxy/mcpproxy.yaml:4)
+    `security.tool_quarantine` is accepted and checked but not active in this version (home/.mcpproxy/mcpproxy.yaml:8)
+    `security.agent_hooks` is accepted and checked but not active in this version (home/.mcpproxy/mcpproxy.yaml:9)
     ");
-    let world = World::new().project("security: {tool_quarantine: {enabled: false}}\n");
+    let world = World::new().user("security: {tool_quarantine: {enabled: false}}\n");
     assert_eq!(world.load().unwrap().notices, []);
 }
 
 #[test]
 fn asking_has_another_name_in_a_tool_policy() {
-    let world = World::new().project("tool_policy: {destructive: approve, write: warn}\n");
+    let world = World::new().user("tool_policy: {destructive: approve, write: warn}\n");
     let policy = world.load().unwrap().config.security.tool_policy;
     assert_eq!(policy.destructive, mcpproxy_core::Action::Ask);
     assert_eq!(policy.write, mcpproxy_core::Action::Warn);

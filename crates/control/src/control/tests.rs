@@ -3,10 +3,11 @@
 use std::sync::Mutex;
 use std::time::Duration;
 
-use mcpproxy_classify::Classification;
-use mcpproxy_core::{ActivitySink, Durability, Later, Operation, Record, SinkFault, Tick, Wall};
+use mcpproxy_core::{
+    ActivityPage, ActivityQuery, ActivityReader, ActivitySink, CallId, Durability, Later,
+    Operation, ReadFault, Record, SinkFault, Tick, Wall,
+};
 use mcpproxy_engine::EngineSettings;
-use mcpproxy_policy::settings::{FlowPolicy, FlowTracking};
 use serde_json::{Value, json};
 use tempfile::{TempDir, tempdir};
 
@@ -29,6 +30,20 @@ impl Clock for Fixed {
 
 #[derive(Debug)]
 struct Forgetful;
+
+impl ActivityReader for Forgetful {
+    fn page(&self, _: &ActivityQuery) -> Result<ActivityPage, ReadFault> {
+        Ok(ActivityPage::default())
+    }
+
+    fn get(&self, id: CallId) -> Result<Option<String>, ReadFault> {
+        Ok((id.millis() == 1).then(String::new))
+    }
+
+    fn tail(&self, _: u64, _: usize) -> Result<ActivityPage, ReadFault> {
+        Ok(ActivityPage::default())
+    }
+}
 
 impl ActivitySink for Forgetful {
     fn append(&self, _: Record, _: Durability) -> Later<'_, Result<(), SinkFault>> {
@@ -97,14 +112,9 @@ fn bench() -> Bench {
     let folder = tempdir().unwrap();
     let clock = Arc::new(Fixed(Mutex::new(1_000_000)));
     let asked = Arc::new(Asked::default());
-    let settings = EngineSettings {
-        classification: Classification::default(),
-        flow_policy: FlowPolicy::default(),
-        flow_tracking: FlowTracking::default(),
-        durability: Durability::Relaxed,
-        refuse_unrecorded: false,
-    };
-    let engine = Arc::new(Engine::new(settings, Arc::new(Forgetful), clock.clone()));
+    let settings = EngineSettings::default();
+    let engine = Engine::new(settings, Arc::new(Forgetful), clock.clone());
+    let engine = Arc::new(engine.unwrap());
     let control = Control::new(
         ApiKey::from_secret(Secret::new(KEY)).unwrap(),
         Tokens::open(folder.path()).unwrap(),
@@ -112,7 +122,8 @@ fn bench() -> Bench {
         engine.clone(),
         asked.clone(),
         clock.clone(),
-    );
+    )
+    .with_activity(Arc::new(Forgetful));
     Bench {
         folder,
         clock,
@@ -170,6 +181,13 @@ fn operations() -> Vec<(Act, &'static str, Run)> {
         (Act::Reload, "", |c, who| {
             c.reload(who).map(|done| Some(done.change))
         }),
+        (Act::ReadActivity, "", |c, who| {
+            c.activity(who, &[]).map(|_| None)
+        }),
+        (Act::ReadActivity, "", |c, who| {
+            let id = "00000000010000000000000000";
+            c.activity_record(who, id).map(|_| None)
+        }),
     ]
 }
 
@@ -189,6 +207,15 @@ fn only_the_owner_may_change_anything() {
     assert!(bench.asked.0.lock().unwrap().is_empty());
     assert!(bench.engine.stops().list().is_empty());
     assert_eq!(std::fs::read_dir(bench.folder.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn a_record_that_is_not_there_is_unknown() {
+    let bench = bench();
+    for id in ["00000000020000000000000000", "no id"] {
+        let refused = bench.control.activity_record(&Principal::owner(), id);
+        assert_eq!(refused.unwrap_err().kind(), Kind::Unknown, "{id}");
+    }
 }
 
 #[test]

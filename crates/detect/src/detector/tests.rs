@@ -1,9 +1,16 @@
 //! Leaves, views, switches and bounds, with a scanner that looks for one made-up key.
 
+use std::borrow::Cow;
+use std::ops::Range;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use mcpproxy_core::{Masked, Severity};
 
+use super::pass::MOST;
 use super::*;
+use crate::detection::{Category, Level};
+use crate::report::Reason;
 
 /// Finds `KEY-` and eight digits, and calls any longer run of letters and digits random.
 struct Keys;

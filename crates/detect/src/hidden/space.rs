@@ -11,7 +11,7 @@ const WIDE: usize = 160;
 const TALL: usize = 24;
 
 /// A run that counts is at least this long, so looking at every such byte misses none.
-const STRIDE: usize = 24;
+pub(super) const STRIDE: usize = 24;
 
 /// Finds the runs of blanks with text behind them.
 pub(crate) fn gaps(text: &str) -> Vec<Range<usize>> {

@@ -21,6 +21,20 @@ impl Ideas {
             Self([0, 1 << (number % 128)])
         }
     }
+
+    /// The numbers of the ideas, in order.
+    pub(crate) fn numbers(self) -> impl Iterator<Item = usize> {
+        let Self([low, high]) = self;
+        [(low, 0), (high, 128)]
+            .into_iter()
+            .flat_map(|(mut half, base)| {
+                std::iter::from_fn(move || {
+                    let number = (half != 0).then(|| base + half.trailing_zeros() as usize)?;
+                    half &= half - 1;
+                    Some(number)
+                })
+            })
+    }
 }
 
 impl BitAnd for Ideas {

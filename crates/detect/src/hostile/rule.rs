@@ -11,6 +11,9 @@ const FILE: &str = "hostile.acts";
 /// The most elements of a pattern.
 const LONGEST: usize = 6;
 
+/// How many words a negation reaches to a `without`.
+const TWICE: usize = 5;
+
 /// One way of doing one act.
 #[derive(Debug)]
 pub(crate) struct Rule {
@@ -148,6 +151,11 @@ fn fault(file: &str, rule: &str, reason: &str) -> DetectError {
 }
 
 impl Rule {
+    /// The ideas of each element.
+    pub(crate) fn elements(&self) -> impl Iterator<Item = Ideas> {
+        self.elements.iter().map(|element| element.ideas)
+    }
+
     /// Whether a sentence with these ideas can match at all.
     pub(crate) fn fits(&self, all: Ideas) -> bool {
         all & self.unless == Ideas::NONE
@@ -257,6 +265,9 @@ impl Rule {
         if !self.negative && matched.iter().any(|&at| is_negated(tokens, at, brakes.not)) {
             return true;
         }
+        if self.negative && is_twice_negated(tokens, matched, brakes) {
+            return true;
+        }
         if self.act == "credential" && is_passive(tokens, matched, brakes.passive) {
             return true;
         }
@@ -320,6 +331,21 @@ fn is_specimen(before: &[Token], clause: u32, brakes: &Brakes) -> bool {
         && label
             .take(2)
             .any(|token| token.ideas & brakes.specimen != Ideas::NONE)
+}
+
+/// Whether what is done without somebody is forbidden: `never send without approval`.
+fn is_twice_negated(tokens: &[Token], matched: &[usize], brakes: &Brakes) -> bool {
+    let without = |at: &&usize| {
+        let token = tokens.get(**at);
+        token.is_some_and(|token| token.ideas & brakes.without != Ideas::NONE)
+    };
+    matched.iter().find(without).is_some_and(|&at| {
+        let before = tokens.get(at.saturating_sub(TWICE)..at).unwrap_or_default();
+        let clause = tokens.get(at).map(|token| token.clause);
+        before.iter().any(|token| {
+            token.ideas & (brakes.not | brakes.donot) != Ideas::NONE && Some(token.clause) == clause
+        })
+    })
 }
 
 /// Whether a word close before `at`, in the same clause, says no.

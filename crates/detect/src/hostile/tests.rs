@@ -193,7 +193,7 @@ fn ordinary_data_passes() {
 #[test]
 fn rules_that_cannot_be_read_name_their_place() {
     let check = |words: &str, acts: &str, expect: &str| {
-        let fault = Rules::parse(words, acts, "", Shape::parse("").unwrap()).unwrap_err();
+        let fault = Rules::parse(words, acts, "", Shape::parse("", "").unwrap()).unwrap_err();
         assert_eq!(fault.to_string(), expect);
     };
     check("a b", "", "rule `a b` in hostile.words: no colon");

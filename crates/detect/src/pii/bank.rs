@@ -148,6 +148,9 @@ pub(super) fn is_bic(code: &[u8]) -> bool {
     shape && (known || further.contains(&country))
 }
 
+/// The shortest text of a label, a gap and a BIC.
+pub(super) const SHORTEST_NAMED: usize = 12;
+
 /// What stands before a BIC; built once, since most texts are short.
 static LABELS: LazyLock<[Finder<'static>; 2]> =
     LazyLock::new(|| [Finder::new("BIC"), Finder::new("SWIFT")]);

@@ -110,6 +110,21 @@ const fn label(
 
 /// What the nearest label makes of the value in `span`.
 pub(super) fn find(view: View<'_>, span: Range<usize>, near: &Near) -> Option<&'static Label> {
+    if !near.any() {
+        return None;
+    }
+    fitting(view, span)
+        .filter(|label| near.has(label.topic))
+        .max_by_key(|label| near.to(label.topic))
+}
+
+/// Whether any label at all could name the value in `span`.
+pub(super) fn may_name(view: View<'_>, span: Range<usize>) -> bool {
+    fitting(view, span).next().is_some()
+}
+
+/// The labels for values like the one in `span`.
+fn fitting(view: View<'_>, span: Range<usize>) -> impl Iterator<Item = &'static Label> {
     let value = view.slice(span);
     let digits = value.iter().filter(|byte| byte.is_ascii_digit()).count();
     let letters = value
@@ -117,19 +132,14 @@ pub(super) fn find(view: View<'_>, span: Range<usize>, near: &Near) -> Option<&'
         .filter(|byte| byte.is_ascii_alphabetic())
         .count();
     let only_digits = digits == value.len();
-    if uniform(value) || only_digits && counting(value) && value.len() > 9 {
-        return None;
-    }
-    LABELS
-        .iter()
-        .filter(|label| {
-            label.length.contains(&(digits + letters))
-                && digits >= label.digits
-                && letters <= label.letters
-                && (label.kind != "vin" || is_vin(value))
-                && near.has(label.topic)
-        })
-        .max_by_key(|label| near.to(label.topic))
+    let labels = LABELS.iter().filter(move |label| {
+        label.length.contains(&(digits + letters))
+            && digits >= label.digits
+            && letters <= label.letters
+            && (label.kind != "vin" || is_vin(value))
+    });
+    let regular = move || uniform(value) || only_digits && counting(value) && value.len() > 9;
+    labels.filter(move |_| !regular())
 }
 
 /// The end of the dashed groups that the word up to `end` begins, as some licences have them.

@@ -401,9 +401,11 @@ impl Candidate<'_> {
         if span.len() < 5 || literal || !self.view.closes(end) {
             return None;
         }
-        let label = labelled::find(self.view, span.clone(), &self.near).or_else(|| {
-            let near = (!self.plain && self.digits >= FEWEST).then(|| self.around(end))?;
-            labelled::find(self.view, span.clone(), &near)
+        let named = |near: &Near| labelled::find(self.view, span.clone(), near);
+        let label = named(&self.near).or_else(|| {
+            let worth =
+                !self.plain && self.digits >= FEWEST && labelled::may_name(self.view, span.clone());
+            named(&worth.then(|| self.around(end))?)
         })?;
         Some(Found {
             kind: label.kind,

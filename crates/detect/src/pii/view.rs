@@ -127,7 +127,12 @@ impl<'a> View<'a> {
 /// Whole blocks without a digit are passed over with a loop that the compiler can widen.
 pub(super) fn next_digit(bytes: &[u8], from: usize) -> Option<usize> {
     const BLOCK: usize = 32;
+    // Where there are digits at all there are many.
+    const NEAR: usize = 8;
     let rest = bytes.get(from..)?;
+    if let Some(near) = rest.get(..NEAR).and_then(first_digit) {
+        return Some(from + near);
+    }
     let mut base = from;
     let mut blocks = rest.chunks_exact(BLOCK);
     for block in blocks.by_ref() {

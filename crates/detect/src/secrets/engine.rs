@@ -143,6 +143,17 @@ impl Engine {
         });
     }
 
+    /// Tells whether a rule for assignments has a keyword in the name of a field.
+    pub(super) fn heeds(&self, key: &str) -> bool {
+        let mut heeded = false;
+        self.words.find(key.as_bytes(), |_, owners| {
+            let mut rules = owners.iter().filter_map(|index| self.rules.get(*index));
+            heeded |=
+                rules.any(|rule| matches!(rule.form, Form::Keyed | Form::Password | Form::Secret));
+        });
+        heeded
+    }
+
     /// Adds what the value of a field is by the field's name.
     pub(super) fn scan_keyed(
         &self,

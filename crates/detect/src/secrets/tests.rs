@@ -32,12 +32,6 @@ fn keyed(key: &str, value: &str) -> Vec<String> {
 }
 
 #[test]
-fn every_example_does_what_its_rule_promises() {
-    let failures = check(&secrets());
-    assert!(failures.is_empty(), "{failures:#?}");
-}
-
-#[test]
 fn every_rule_is_whole() {
     let mut ids = BTreeSet::new();
     for (index, rule) in rules().iter().enumerate() {

@@ -1,5 +1,9 @@
 //! What a value looks like by itself: a placeholder, a password, a random string. No context here.
 
+use std::sync::LazyLock;
+
+use aho_corasick::AhoCorasick;
+
 /// Words that stand where a secret will be filled in, and passwords that are none.
 const PLACEHOLDERS: &[&str] = &[
     "example",
@@ -53,10 +57,25 @@ const PLACEHOLDERS: &[&str] = &[
     "ghijkl",
 ];
 
-/// Characters that begin or make up a reference to a value held elsewhere.
-const REFERENCES: &[&str] = &[
-    "${", "{{", "}}", "$(", "<%", "%(", "#{", "%s", "%d", "{0", "{}", "[[", "@{",
-];
+/// Tells whether two characters begin or make up a reference to a value held elsewhere.
+fn is_reference_mark(pair: &[u8]) -> bool {
+    matches!(
+        pair,
+        b"${"
+            | b"{{"
+            | b"}}"
+            | b"$("
+            | b"<%"
+            | b"%("
+            | b"#{"
+            | b"%s"
+            | b"%d"
+            | b"{0"
+            | b"{}"
+            | b"[["
+            | b"@{"
+    )
+}
 
 /// Tells whether a value only marks the place of a secret.
 pub(super) fn is_placeholder(value: &str) -> bool {
@@ -67,9 +86,7 @@ pub(super) fn is_placeholder(value: &str) -> bool {
     if matches!(first, b'$' | b'<' | b'{' | b'%' | b'[' | b'(') && opens_reference(bytes) {
         return true;
     }
-    REFERENCES.iter().any(|mark| value.contains(mark))
-        || has_placeholder_word(value)
-        || is_monotonous(bytes)
+    bytes.windows(2).any(is_reference_mark) || has_placeholder_word(value) || is_monotonous(bytes)
 }
 
 /// Tells whether a value, its first character being special, is a variable and not a password.
@@ -88,9 +105,17 @@ fn has_placeholder_word(value: &str) -> bool {
     if value.len() > 256 {
         return false;
     }
-    let lower = value.to_ascii_lowercase();
-    PLACEHOLDERS.iter().any(|word| lower.contains(word))
+    let words = PLACEHOLDER_WORDS.as_ref();
+    words.is_some_and(|words| words.is_match(value))
 }
+
+/// The words in one automaton; building it fails only for far more words than there are.
+static PLACEHOLDER_WORDS: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
+    let builder = AhoCorasick::builder()
+        .ascii_case_insensitive(true)
+        .build(PLACEHOLDERS);
+    builder.ok()
+});
 
 /// Tells whether a value repeats or counts instead of being random.
 fn is_monotonous(bytes: &[u8]) -> bool {
@@ -141,12 +166,22 @@ pub(super) fn entropy(bytes: &[u8]) -> f64 {
         }
     }
     let total = f64::from(u32::try_from(bytes.len()).unwrap_or(u32::MAX).max(1));
-    counts
-        .iter()
-        .filter(|count| **count > 0)
-        .map(|count| f64::from(*count) / total)
-        .map(|share| -share * share.log2())
-        .sum()
+    let term = |count: u32| {
+        let share = f64::from(count) / total;
+        -share * share.log2()
+    };
+    // Most characters of a random value occur equally often, and logarithms are slow.
+    let mut terms = [None; 8];
+    let known = counts.iter().filter(|count| **count > 0).map(|count| {
+        match usize::try_from(*count)
+            .ok()
+            .and_then(|at| terms.get_mut(at))
+        {
+            Some(known) => *known.get_or_insert_with(|| term(*count)),
+            None => term(*count),
+        }
+    });
+    known.sum()
 }
 
 /// How many characters of each class a value has, and how often the class changes.
@@ -163,21 +198,25 @@ pub(super) struct Shape {
 
 impl Shape {
     pub(super) fn of(bytes: &[u8]) -> Self {
-        let mut shape = Self::default();
-        let mut last = 0_u8;
+        let mut counts = [0; 5];
+        let (mut last, mut changes) = (None, 0);
         for byte in bytes {
-            let (class, count) = match byte {
-                b'a'..=b'z' => (1, &mut shape.lower),
-                b'A'..=b'Z' => (2, &mut shape.upper),
-                b'0'..=b'9' => (3, &mut shape.digits),
-                b'_' | b'-' | b'.' | b'/' | b':' => (4, &mut shape.joints),
-                _ => (5, &mut shape.symbols),
-            };
-            *count += 1;
-            shape.changes += usize::from(last != 0 && last != class);
-            last = class;
+            let class = CLASSES.get(usize::from(*byte)).copied().unwrap_or(SYMBOL);
+            if let Some(count) = counts.get_mut(usize::from(class)) {
+                *count += 1;
+            }
+            changes += usize::from(last.is_some_and(|last| last != class));
+            last = Some(class);
         }
-        shape
+        let [lower, upper, digits, joints, symbols] = counts;
+        Self {
+            lower,
+            upper,
+            digits,
+            symbols,
+            changes,
+            joints,
+        }
     }
 
     /// Returns how many kinds of characters there are, joints left out.
@@ -196,6 +235,32 @@ impl Shape {
         let restless = cased && len >= 20 && self.changes * 5 >= len * 2;
         letters > 1 && (self.digits > 1 && self.changes * 5 >= len || restless)
     }
+}
+
+/// The number of the class of symbols, which is what nothing else is.
+const SYMBOL: u8 = 4;
+
+/// The class of each byte. A table, since jumps are guessed wrong in random text.
+const CLASSES: [u8; 256] = classes();
+
+#[expect(
+    clippy::indexing_slicing,
+    reason = "evaluated when compiled; a wrong index does not build"
+)]
+const fn classes() -> [u8; 256] {
+    let mut table = [SYMBOL; 256];
+    let mut byte = 0_u8;
+    while byte < 128 {
+        table[byte as usize] = match byte {
+            b'a'..=b'z' => 0,
+            b'A'..=b'Z' => 1,
+            b'0'..=b'9' => 2,
+            b'_' | b'-' | b'.' | b'/' | b':' => 3,
+            _ => SYMBOL,
+        };
+        byte += 1;
+    }
+    table
 }
 
 /// Tells whether a value looks like one that a generator made.

@@ -6,6 +6,9 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+/// The fewest characters of a keyword.
+pub(super) const SHORTEST: usize = 3;
+
 /// The number of different signatures: three times five bits.
 const SIGNATURES: usize = 1 << 15;
 

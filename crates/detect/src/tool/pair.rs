@@ -13,80 +13,9 @@ const TAGS: &[&str] = &["MCP03", "MCP04", "ASI04", "AML.T0109"];
 /// The weight of added text and structure from which a change is worth a look.
 const NOTABLE: u32 = 30;
 
-/// Words for capabilities; one that was not there before changes what the tool does.
-const REACHES: &[(&str, &[&str])] = &[
-    (
-        "sends data out",
-        &[
-            "upload",
-            "uploads",
-            "sync",
-            "syncs",
-            "send",
-            "sends",
-            "forward",
-            "forwards",
-            "transmit",
-            "transmits",
-            "webhook",
-            "telemetry",
-            "remote",
-            "external",
-            "exfiltrate",
-            "bcc",
-            "post",
-            "posts",
-            "mirrors",
-            "relay",
-            "relays",
-            "cloud",
-        ],
-    ),
-    (
-        "touches credentials",
-        &[
-            "credential",
-            "credentials",
-            "password",
-            "passwords",
-            "token",
-            "tokens",
-            "secret",
-            "secrets",
-            ".env",
-            "ssh",
-            "keychain",
-            "cookies",
-            "api key",
-            "api keys",
-            "private key",
-            "private keys",
-        ],
-    ),
-    (
-        "runs or destroys",
-        &[
-            "execute",
-            "executes",
-            "shell",
-            "sudo",
-            "eval",
-            "delete",
-            "deletes",
-            "wipe",
-            "wipes",
-            "overwrite",
-            "overwrites",
-            "drop",
-            "drops",
-            "root",
-        ],
-    ),
-];
-
 /// Judges a change.
 pub(crate) fn judge(scan: &Inspector, before: &Value, after: &Value) -> Appraisal {
-    let mut sheet = Sheet::new(purpose::of(before, scan.detector()));
+    let mut sheet = Sheet::new(purpose::so_far(before, scan.detector()));
     let old = fields::of(before);
     let news: Vec<Field> = fields::of(after)
         .into_iter()
@@ -106,7 +35,6 @@ pub(crate) fn judge(scan: &Inspector, before: &Value, after: &Value) -> Appraisa
         );
         scan.text(Audience::Descriptor, &field.path, &field.text, &mut sheet);
     }
-    reaches(before, &news, &mut sheet);
     schema(before, after, &mut sheet);
     annotations(before, after, &mut sheet);
     if before != after && sheet.is_empty() {
@@ -131,6 +59,10 @@ pub(crate) fn judge(scan: &Inspector, before: &Value, after: &Value) -> Appraisa
         .sum();
     if weight >= NOTABLE {
         appraisal.level = appraisal.level.max(Level::Warn);
+    }
+    // A change is stopped for what the tool now says, not for being a change.
+    if appraisal.level == Level::Block && scan.tool(after).level < Level::Block {
+        appraisal.level = Level::Warn;
     }
     appraisal
 }
@@ -167,55 +99,22 @@ fn sentences(text: &str) -> impl Iterator<Item = &str> {
         .filter(|sentence| !sentence.is_empty())
 }
 
-/// A capability that the description did not name before. One is worth a note; two of different
-/// sorts together, in a tool that had neither, are worth a look.
-fn reaches(before: &Value, news: &[Field], sheet: &mut Sheet) {
-    let words = |text: &str| -> Vec<String> {
-        let stops = |letter: char| !(letter.is_alphanumeric() || letter == '.' || letter == '_');
-        text.split(stops)
-            .map(|word| word.trim_end_matches('.').to_lowercase())
-            .collect()
-    };
-    let former: Vec<String> = fields::of(before)
-        .iter()
-        .flat_map(|field| words(&field.text))
-        .collect();
-    let top = news
-        .iter()
-        .filter(|field| field.path == "description" || field.path == "title");
-    let fresh: Vec<String> = top.flat_map(|field| words(&field.text)).collect();
-    let gained: Vec<&str> = REACHES
-        .iter()
-        .filter(|(_, names)| {
-            let has = |text: &[String]| text.iter().any(|word| names.contains(&word.as_str()));
-            has(&fresh) && !has(&former)
-        })
-        .map(|(reach, _)| *reach)
-        .collect();
-    if gained.is_empty() {
-        return;
-    }
-    let level = if gained.len() > 1 {
-        Level::Warn
-    } else {
-        Level::Note
-    };
-    let weight = if gained.len() > 1 { 55 } else { 25 };
-    let reason = format!("the tool now {}", gained.join(" and "));
-    sheet.add(
-        "description",
-        0,
-        vec![structural("new_reach", level, weight, reason, TAGS)],
-    );
-}
-
 /// Parameters that came or became required, and constraints that went.
 fn schema(before: &Value, after: &Value, sheet: &mut Sheet) {
     let (old, new) = (params::names(before), params::names(after));
-    let had_way_out = old.iter().any(|name| is_way_out(name));
+    let had_way_out = old
+        .iter()
+        .any(|name| has_word(name, WAYS_OUT) || has_word(name, GOES));
+    let had_secret = old.iter().any(|name| has_word(name, SECRETS));
+    let needed = required(after);
     for name in new.iter().filter(|name| !old.contains(name)) {
         let path = format!("inputSchema.properties.{name}");
-        let found = if is_way_out(name) && !had_way_out {
+        let secret =
+            has_word(name, SECRETS) || (has_word(name, &["key"]) && has_word(name, OF_KEYS));
+        let found = if secret && needed.contains(&name.as_str()) && !had_secret {
+            let reason = "a credential is asked for that was not needed before".to_owned();
+            structural("new_demand", Level::Warn, 50, reason, TAGS)
+        } else if has_word(name, WAYS_OUT) && !had_way_out {
             let reason = "a parameter was added that names where to send something".to_owned();
             structural("new_way_out", Level::Warn, 50, reason, TAGS)
         } else {
@@ -241,25 +140,61 @@ fn schema(before: &Value, after: &Value, sheet: &mut Sheet) {
     }
 }
 
-/// Whether a parameter's name says where something is sent.
-fn is_way_out(name: &str) -> bool {
-    const WORDS: &[&str] = &[
-        "exfil",
-        "exfiltrate",
-        "webhook",
-        "callback",
-        "bcc",
-        "cc",
-        "forward",
-        "upload",
-        "collector",
-        "beacon",
-        "report",
-        "mirror",
-        "send",
-        "relay",
-        "telemetry",
-    ];
+/// The parameters that a call needs.
+fn required(tool: &Value) -> Vec<&str> {
+    let names = tool
+        .pointer("/inputSchema/required")
+        .and_then(Value::as_array);
+    let names = names.into_iter().flatten();
+    names.filter_map(Value::as_str).collect()
+}
+
+/// Words of names that say where a copy of something is sent.
+const WAYS_OUT: &[&str] = &[
+    "exfil",
+    "exfiltrate",
+    "webhook",
+    "callback",
+    "bcc",
+    "cc",
+    "forward",
+    "upload",
+    "collector",
+    "beacon",
+    "report",
+    "mirror",
+    "send",
+    "relay",
+    "telemetry",
+];
+
+/// Words of names that say where what the tool does goes anyway.
+const GOES: &[&str] = &["to", "recipient", "recipients", "url", "channel"];
+
+/// Words of names that ask for a credential.
+const SECRETS: &[&str] = &[
+    "password",
+    "passphrase",
+    "token",
+    "secret",
+    "credential",
+    "credentials",
+    "apikey",
+    "apikeys",
+    "passwd",
+    "cookie",
+    "cookies",
+    "otp",
+    "pin",
+];
+
+/// Words beside `key` that make it a credential.
+const OF_KEYS: &[&str] = &[
+    "api", "secret", "access", "private", "auth", "ssh", "service",
+];
+
+/// Whether a name has one of these words in it.
+fn has_word(name: &str, known: &[&str]) -> bool {
     let mut words = String::new();
     for letter in name.chars() {
         if letter.is_uppercase() {
@@ -268,11 +203,11 @@ fn is_way_out(name: &str) -> bool {
         words.extend(letter.to_lowercase());
     }
     let mut words = words.split(|letter: char| !letter.is_alphanumeric());
-    words.any(|word| WORDS.contains(&word))
+    words.any(|word| known.contains(&word))
 }
 
-/// Hints that changed. A tool that now owns up to more is noted; one that now promises less danger
-/// is worth a look, since consent hangs on the promise.
+/// Hints that changed. A hint that came is noted; one that was turned round is worth a look either
+/// way: consent was given for what it said before.
 fn annotations(before: &Value, after: &Value, sheet: &mut Sheet) {
     let hint = |tool: &Value, name: &str| {
         tool.pointer(&format!("/annotations/{name}"))
@@ -291,6 +226,9 @@ fn annotations(before: &Value, after: &Value, sheet: &mut Sheet) {
         let found = if old == Some(!harmless) && new == Some(harmless) {
             let reason = "the tool now promises less danger".to_owned();
             structural("promise", Level::Warn, 50, reason, TAGS)
+        } else if old == Some(harmless) && new == Some(!harmless) {
+            let reason = "the tool now does more than it promised".to_owned();
+            structural("new_reach", Level::Warn, 50, reason, TAGS)
         } else {
             structural("changed", Level::Note, 0, "a hint changed".to_owned(), TAGS)
         };

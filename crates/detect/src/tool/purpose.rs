@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::detector::Detector;
 use crate::hostile::About;
-use crate::tool::params;
+use crate::tool::{fields, params};
 
 /// The longest first sentence that says what a tool is for.
 const LONGEST: usize = 160;
@@ -27,6 +27,18 @@ pub(crate) fn of(tool: &Value, detector: &Detector) -> About {
         .filter(|first| first.len() <= LONGEST)
         .unwrap_or_default();
     detector.about(&title, &names.join(" "), first)
+}
+
+/// Returns what a descriptor has spoken of so far, in whatever place.
+pub(crate) fn so_far(tool: &Value, detector: &Detector) -> About {
+    let texts: Vec<String> = fields::of(tool)
+        .into_iter()
+        .map(|field| field.text)
+        .collect();
+    let names: Vec<String> = params::names(tool).iter().map(|name| apart(name)).collect();
+    let name = tool.get("name").and_then(Value::as_str).unwrap_or_default();
+    let all = format!("{} {} {}", apart(name), names.join(" "), texts.join(" "));
+    detector.about(&all, "", "").later()
 }
 
 /// The words of a name in any of the usual spellings.

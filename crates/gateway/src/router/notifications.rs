@@ -77,7 +77,7 @@ async fn tell(
         deadline,
     };
     let kind = MessageKind::Notification(Arc::clone(frame.method()));
-    let cleared = passage.clear_as(frame, kind, 0).await?;
+    let cleared = passage.clear_as(frame, kind).await?;
     passage.deliver(&cleared).await
 }
 

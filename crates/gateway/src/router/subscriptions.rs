@@ -2,13 +2,12 @@
 
 use std::sync::{Arc, Weak};
 
-use mcpproxy_core::{Declared, Operation, ToolName};
+use mcpproxy_core::{Declared, Door, Operation, ToolName, UpstreamId};
 use mcpproxy_mcp::compose::{self, quoted};
 use mcpproxy_mcp::era::Era;
 use mcpproxy_mcp::{Frame, FrameKind};
 use mcpproxy_upstream::settings::Scope;
-use mcpproxy_upstream::{FromUpstream, Instance, Upstream};
-use tokio::sync::mpsc;
+use mcpproxy_upstream::{Instance, Upstream};
 
 use super::{Answer, pass};
 use crate::downstream::Downstream;
@@ -16,6 +15,7 @@ use crate::error::Failure;
 use crate::forward::{Origin, Passage, Target, conversation};
 use crate::gateway::Gateway;
 use crate::listen::resubscribe;
+use crate::renewed::{self, Again};
 use crate::session::{Session, lock};
 use crate::watches::{EACH, Left, Watcher, check_length};
 
@@ -68,7 +68,7 @@ pub(super) async fn subscribe(
             instance,
             deadline,
         };
-        drop(passage.clear(frame, 0).await?);
+        drop(passage.clear_request(frame).await?);
     }
     let mut subscriptions = lock(&session.subscriptions);
     // The session ends its subscriptions under this lock, once.
@@ -82,16 +82,15 @@ pub(super) async fn subscribe(
         return Err(Failure::params("too many resource subscriptions"));
     }
     if wanted {
-        let listener = Arc::downgrade(&session);
+        let (gateway, listener) = (Arc::clone(gateway), Arc::downgrade(&session));
         let params = format!(
             r#"{{"notifications":{{"resourceSubscriptions":[{}]}}}}"#,
             quoted(&uri)
         );
         let task = tokio::spawn(async move {
-            let (sender, events) = mpsc::channel(16);
-            let told = pass_updates(events, listener);
-            let asked = instance.own_call("subscriptions/listen", &params, sender);
-            drop(tokio::join!(told, asked));
+            let heard = |frame: &Frame| told(frame, &listener);
+            let again = || place(&gateway, &listener, upstream.name());
+            renewed::listen(instance, &params, heard, again).await;
         });
         subscriptions.insert(uri.into_owned(), task.abort_handle());
     }
@@ -144,17 +143,26 @@ async fn unwatch(
     answer
 }
 
-async fn pass_updates(mut events: mpsc::Receiver<FromUpstream>, session: Weak<Session>) {
-    while let Some(event) = events.recv().await {
-        let Some(session) = session.upgrade() else {
-            return;
-        };
-        if let FromUpstream::Message(frame) = event
-            && &**frame.method() == "notifications/resources/updated"
-        {
-            let uri = quoted(&frame.parameter(&["uri"]).unwrap_or_default());
-            let params = format!(r#"{{"uri":{uri}}}"#);
-            session.push(&compose::notification(frame.method(), &params));
-        }
+/// Finds the session's conversation with an upstream, or opens it anew.
+async fn place(gateway: &Arc<Gateway>, session: &Weak<Session>, upstream: &UpstreamId) -> Again {
+    let (Some(session), Ok(upstream)) = (session.upgrade(), gateway.fleet.get(upstream.as_str()))
+    else {
+        return Again::Never;
+    };
+    let downstream = Downstream::of_session(&session, Door::Mcp);
+    match conversation(gateway, &downstream, &upstream).await {
+        Ok(instance) => Again::Here(instance),
+        Err(_) => Again::Later,
+    }
+}
+
+/// Passes an update of a resource on to the session.
+fn told(frame: &Frame, session: &Weak<Session>) {
+    if &**frame.method() == "notifications/resources/updated"
+        && let Some(session) = session.upgrade()
+    {
+        let uri = quoted(&frame.parameter(&["uri"]).unwrap_or_default());
+        let params = format!(r#"{{"uri":{uri}}}"#);
+        session.push(&compose::notification(frame.method(), &params));
     }
 }

@@ -4,7 +4,7 @@ use std::io;
 
 use super::{EraSupport, Options, Sample};
 
-/// Reads `<sample> [--era both|legacy|modern] [--record FILE] [--many N]`.
+/// Reads `<sample> [--era both|legacy|modern] [--record FILE] [--many N] [--script FILE]`.
 pub fn parse_arguments(
     arguments: impl IntoIterator<Item = String>,
 ) -> io::Result<(Sample, Options)> {
@@ -24,6 +24,7 @@ pub fn parse_arguments(
         match flag.as_str() {
             "--era" => options.era = era(&value)?,
             "--record" => options.record = Some(value.into()),
+            "--script" => options.script = Some(value.into()),
             "--many" => {
                 options.many = value
                     .parse()
@@ -77,7 +78,10 @@ mod tests {
             "slack ModernOnly r 9",
         );
         check("github --era legacy", "github LegacyOnly  0");
-        check("", "no sample is called ``; there are github, slack, echo");
+        check(
+            "",
+            "no sample is called ``; there are github, slack, echo, script",
+        );
         check("echo --era", "`--era` needs a value");
         check(
             "echo --era old",

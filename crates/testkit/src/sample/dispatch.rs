@@ -40,7 +40,7 @@ pub(crate) fn answer(exchange: &Exchange) -> Outcome {
 /// Answers what only the sample with everything knows.
 fn more(exchange: &Exchange) -> Option<Answer> {
     match exchange.conversation.service.sample {
-        Sample::Github | Sample::Slack => None,
+        Sample::Github | Sample::Slack | Sample::Script => None,
         Sample::Echo => echo::library::answer(exchange),
     }
 }
@@ -50,6 +50,10 @@ fn call(exchange: &Exchange, name: &str) -> Outcome {
         Sample::Github => github::call(exchange, name).map(Into::into),
         Sample::Slack => slack::call(exchange, name).map(Into::into),
         Sample::Echo => echo::call(exchange, name),
+        Sample::Script => {
+            let played = exchange.conversation.service.script.call(name);
+            played.map(|result| Ok(result).into())
+        }
     };
     found.unwrap_or_else(|| Err(Fault::params(format!("unknown tool `{name}`"))).into())
 }
@@ -98,6 +102,7 @@ fn instructions(sample: Sample) -> &'static str {
         Sample::Github => "Files and issues of the private repository acme/billing.",
         Sample::Slack => "Posts to channels that people outside the company read.",
         Sample::Echo => "One tool for each thing that the protocol can do.",
+        Sample::Script => "Plays a script.",
     }
 }
 
@@ -105,7 +110,7 @@ fn instructions(sample: Sample) -> &'static str {
 pub(crate) fn cacheable(exchange: &Exchange, mut result: Value) -> Value {
     if let (Era::Modern, Some(members)) = (exchange.era, result.as_object_mut()) {
         let scope = match exchange.conversation.service.sample {
-            Sample::Github => "private",
+            Sample::Github | Sample::Script => "private",
             Sample::Slack | Sample::Echo => "public",
         };
         members.insert("ttlMs".to_owned(), TTL.into());

@@ -11,6 +11,7 @@ use mcpproxy_text as text;
 use serde_json::{Value, json};
 
 use super::listeners::Listeners;
+use super::script::Script;
 use super::tool::Card;
 use super::{EraSupport, Options, Sample, echo, github, slack};
 use crate::lock;
@@ -23,6 +24,7 @@ pub(crate) struct Service {
     pub(crate) sample: Sample,
     pub(crate) options: Options,
     pub(crate) listeners: Listeners,
+    pub(crate) script: Script,
     recording: Option<Mutex<File>>,
     added: AtomicUsize,
     numbers: AtomicU64,
@@ -33,10 +35,12 @@ impl Service {
     pub(crate) fn start(sample: Sample, options: Options) -> io::Result<Self> {
         let open = |path| File::options().append(true).create(true).open(path);
         let recording = options.record.as_ref().map(open).transpose()?;
+        let script = options.script.as_deref().map(Script::read).transpose()?;
         Ok(Self {
             sample,
             options,
             listeners: Listeners::default(),
+            script: script.unwrap_or_default(),
             recording: recording.map(Mutex::new),
             added: AtomicUsize::new(0),
             numbers: AtomicU64::new(1),
@@ -78,6 +82,7 @@ impl Service {
             Sample::Github => (github::tools(), 0),
             Sample::Slack => (slack::tools(), 0),
             Sample::Echo => (echo::tools(), self.options.many),
+            Sample::Script => (self.script.tools(), 0),
         };
         let added = (1..=self.added()).map(|number| Card::Plain("extra", number));
         let ordered = (1..=many).map(|number| Card::Plain("many", number));
@@ -87,7 +92,7 @@ impl Service {
     /// Returns the capabilities that the sample declares.
     pub(crate) fn capabilities(&self) -> Value {
         match self.sample {
-            Sample::Github | Sample::Slack => json!({ "tools": {} }),
+            Sample::Github | Sample::Slack | Sample::Script => json!({ "tools": {} }),
             Sample::Echo => json!({
                 "completions": {},
                 "logging": {},

@@ -65,10 +65,28 @@ fn can_be_deflate(input: &[u8]) -> bool {
     let kind = match first >> 1 & 3 {
         0 => u16::from_le_bytes([second, third]) == !u16::from_le_bytes([fourth, fifth]),
         1 => true,
-        2 => first >> 3 <= 29 && second & 0x1F <= 29,
+        2 => first >> 3 <= 29 && second & 0x1F <= 29 && has_whole_code(input),
         _ => false,
     };
     kind && input.len() >= SHORTEST
+}
+
+/// Tells whether the code for the lengths of the codes, with which a dynamic block begins, is whole:
+/// each of its words is taken (RFC 1951, 3.2.7). A random one hardly ever is.
+fn has_whole_code(input: &[u8]) -> bool {
+    let bits = |at: usize, count: usize| {
+        let byte = |index: usize| input.get(index).copied().map_or(0, u16::from);
+        (byte(at / 8) | byte(at / 8 + 1) << 8) >> (at % 8) & ((1 << count) - 1)
+    };
+    let lengths = usize::from(bits(13, 4)) + 4;
+    let lengths = (0..lengths).map(|index| bits(17 + 3 * index, 3));
+    let (mut used, mut taken) = (0, 0);
+    for length in lengths.filter(|length| *length > 0) {
+        used += 1;
+        taken += 128 >> length;
+    }
+    // One word alone may be a code of its own.
+    used <= 1 || taken == 128
 }
 
 fn raw(input: &[u8], zlib: bool, room: usize) -> Inflated {

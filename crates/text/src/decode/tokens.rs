@@ -135,11 +135,11 @@ fn next_line(text: &[u8], end: usize, width: usize) -> Option<Range<usize>> {
         .take_while(|&&byte| matches!(byte, b' ' | b'\t'))
         .count();
     let start = end + first + indent;
-    let mut stop = start;
     // INVARIANT: no line is looked at beyond the width, so that wrapping stays linear.
-    while stop - start <= width && is_token(text, stop) {
-        stop += 1;
-    }
+    let line = text.get(start..).unwrap_or_default();
+    let line = line.get(..=width).unwrap_or(line);
+    let length = line.iter().position(|&byte| class(byte) == 0);
+    let stop = start + length.unwrap_or(line.len());
     let closes = !matches!(text.get(stop), Some(b' ' | b'.' | b':' | b','));
     (stop > start && stop - start <= width && closes).then_some(start..stop)
 }
@@ -184,11 +184,15 @@ fn judge(text: &[u8], bare: Range<usize>, padding: usize, found: &mut Found) {
     let span = bare.start..bare.end + padding;
     let padded = padding > 0;
     let shape = Shape::of(bytes);
-    let digits = bytes
+    let prefixed = bytes
         .strip_prefix(b"0x")
         .or_else(|| bytes.strip_prefix(b"0X"));
-    let digits = digits.unwrap_or(bytes);
-    if Shape::of(digits).lacks(NOT_HEX | STANDARD | URL) {
+    let plain = match prefixed {
+        Some(digits) => Shape::of(digits).lacks(NOT_HEX | STANDARD | URL),
+        None => shape.lacks(NOT_HEX | STANDARD | URL),
+    };
+    if plain {
+        let digits = prefixed.unwrap_or(bytes);
         return known(span, digits, Coding::Hex, true, found);
     }
     let one_case = !shape.has(LOWER | UPPER);

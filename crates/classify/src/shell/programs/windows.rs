@@ -1,5 +1,8 @@
 //! What Windows brings: the interpreters themselves, cmdlets, and programs that fetch.
 
+mod blocks;
+mod web;
+
 use super::super::decode;
 use super::super::effects::Connection;
 use super::super::facts::{Dialect, Origin, Transfer};
@@ -269,7 +272,7 @@ fn cmdlet(interp: &mut Interp, name: &str, args: &[Value], stdin: &Value) -> Opt
     let native = interp.dialect != Dialect::Posix;
     match name {
         "invoke-webrequest" | "iwr" | "invoke-restmethod" | "irm" | "start-bitstransfer" => {
-            Some(web(interp, name, args, stdin))
+            Some(web::web(interp, name, args, stdin))
         }
         "curl" | "wget"
             if interp.dialect == Dialect::PowerShell
@@ -277,7 +280,7 @@ fn cmdlet(interp: &mut Interp, name: &str, args: &[Value], stdin: &Value) -> Opt
                     .iter()
                     .any(|arg| arg.text.starts_with("-U") || arg.text.starts_with("-Body")) =>
         {
-            Some(web(interp, name, args, stdin))
+            Some(web::web(interp, name, args, stdin))
         }
         "get-content" | "import-csv" | "import-clixml" | "select-string" | "gc" | "sls"
         | "get-filehash" => Some(content(interp, name, args, stdin)),
@@ -314,7 +317,7 @@ fn cmdlet(interp: &mut Interp, name: &str, args: &[Value], stdin: &Value) -> Opt
             Some(interp.run_as(Dialect::PowerShell, &code, stdin))
         }
         "foreach-object" | "%" | "where-object" | "?" | "invoke-command" | "icm" | "start-job"
-        | "measure-command" => Some(blocks(interp, name, args, stdin)),
+        | "measure-command" => Some(blocks::blocks(interp, name, args, stdin)),
         "start-process" | "saps" | "start" if native => {
             let words: Vec<Value> = args
                 .iter()
@@ -370,7 +373,7 @@ fn native_command(interp: &mut Interp, name: &str, args: &[Value], stdin: &Value
             let taint = interp.origin(Origin::Environment("*".to_owned()));
             Some(Value::unknown("", taint))
         }
-        "if" | "for" if interp.dialect == Dialect::Cmd => Some(loops(interp, args, stdin)),
+        "if" | "for" if interp.dialect == Dialect::Cmd => Some(blocks::loops(interp, args, stdin)),
         _ => plain_cmdlet(interp, name, args, stdin),
     }
 }
@@ -425,7 +428,7 @@ fn plain_cmdlet(interp: &mut Interp, name: &str, args: &[Value], stdin: &Value) 
         }
         "send-mailmessage" | "test-netconnection" | "tnc" | "test-connection"
         | "resolve-dnsname" | "enter-pssession" | "new-pssession" => {
-            Some(contacts(interp, name, args, stdin))
+            Some(web::contacts(interp, name, args, stdin))
         }
         "new-object" | "add-type" => {
             let text = builtins::join(args);
@@ -436,187 +439,12 @@ fn plain_cmdlet(interp: &mut Interp, name: &str, args: &[Value], stdin: &Value) 
     }
 }
 
-fn web(interp: &mut Interp, name: &str, args: &[Value], stdin: &Value) -> Value {
-    let (url, mut carries) = (
-        argument(args, &["-Uri", "-Source", "-Url"], 0).cloned(),
-        Taint::default(),
-    );
-    let mut uploads = name == "start-bitstransfer"
-        && args
-            .iter()
-            .any(|arg| arg.text.eq_ignore_ascii_case("upload"));
-    for pair in args.windows(2) {
-        let [option, value] = pair else {
-            continue;
-        };
-        match option.text.to_ascii_lowercase().as_str() {
-            "-body" | "-form" => {
-                uploads = true;
-                carries.join(value.taint);
-            }
-            "-headers" => carries.join(value.taint),
-            "-infile" => {
-                uploads = true;
-                carries.join(interp.read(value, name, stdin).taint);
-            }
-            "-method" => {
-                uploads |= matches!(
-                    value.text.to_ascii_lowercase().as_str(),
-                    "post" | "put" | "patch" | "delete"
-                );
-            }
-            _ => {}
-        }
-    }
-    for arg in args {
-        carries.join(arg.taint);
-        // `-Body @{a=..}` and other blocks hold what is sent.
-        if arg.text.starts_with('{') {
-            carries.join(
-                interp
-                    .run_as(
-                        Dialect::PowerShell,
-                        &arg.derive(arg.text.trim_matches(['{', '}'])),
-                        stdin,
-                    )
-                    .taint,
-            );
-        }
-    }
-    let destination = argument(args, &["-OutFile", "-Destination"], usize::MAX).cloned();
-    let (address, local) = match (&url, &destination) {
-        // Upwards the source is the file.
-        (Some(source), Some(destination)) if uploads && name == "start-bitstransfer" => {
-            (Some(destination.clone()), Some(source.clone()))
-        }
-        _ => (url, None),
-    };
-    if let Some(local) = local {
-        carries.join(interp.read(&local, name, stdin).taint);
-    }
-    if uploads {
-        carries.join(stdin.taint);
-    }
-    let host = address
-        .as_ref()
-        .and_then(|address| host::host_of(&address.text));
-    let transfer = if uploads {
-        Transfer::Upload
-    } else {
-        Transfer::Fetch
-    };
-    let value = interp.connect(&Connection {
-        program: name,
-        address: address.as_ref(),
-        host,
-        transfer,
-        carries,
-        certain: true,
-    });
-    if let Some(path) = destination.filter(|_| !uploads) {
-        interp.write(&path, &value, name);
-    }
-    value
-}
-
 fn content(interp: &mut Interp, name: &str, args: &[Value], stdin: &Value) -> Value {
     let at = usize::from(matches!(name, "select-string" | "sls"));
     match argument(args, &["-Path", "-LiteralPath"], at) {
         Some(path) => interp.read(path, name, stdin),
         None => stdin.clone(),
     }
-}
-
-/// Runs the blocks that a command was given, with what comes in as `$_`.
-fn blocks(interp: &mut Interp, name: &str, args: &[Value], stdin: &Value) -> Value {
-    let mut out = Value::unknown("", stdin.taint);
-    for item in ["_", "psitem", "input"] {
-        interp.assign(
-            item,
-            vec![Value {
-                text: "$()".to_owned(),
-                known: false,
-                taint: stdin.taint,
-            }],
-            false,
-        );
-    }
-    if let Some(computer) = args.windows(2).find_map(|pair| match pair {
-        [option, value] if option.text.eq_ignore_ascii_case("-ComputerName") => Some(value),
-        _ => None,
-    }) {
-        let host = host::host_of(&computer.text);
-        interp.connect(&Connection {
-            program: name,
-            address: Some(computer),
-            host,
-            transfer: Transfer::Session,
-            carries: stdin.taint,
-            certain: true,
-        });
-    }
-    for block in args.iter().filter(|arg| arg.text.starts_with('{')) {
-        let inner = block
-            .text
-            .strip_prefix('{')
-            .and_then(|text| text.strip_suffix('}'))
-            .unwrap_or_default();
-        let value = interp.run_as(Dialect::PowerShell, &block.derive(inner), stdin);
-        out.push(&value);
-    }
-    out
-}
-
-/// Follows `for /f %i in ('command') do ..` and `if .. command`.
-fn loops(interp: &mut Interp, args: &[Value], stdin: &Value) -> Value {
-    let mut out = Value::unknown("", Taint::default());
-    for literal in args
-        .iter()
-        .flat_map(|arg| code::literals(&arg.text))
-        .take(4)
-    {
-        let value = interp.run_as(Dialect::Cmd, &Value::text(literal), stdin);
-        out.push(&value);
-    }
-    let command = args
-        .iter()
-        .position(|arg| super::super::table::find(&arg.text, &[]).is_some() || arg.text == "curl");
-    if let Some(at) = command {
-        let words = args.get(at..).unwrap_or_default().to_vec();
-        let value = interp.nested(|interp| interp.program(words, stdin));
-        out.push(&value);
-    }
-    out
-}
-
-fn contacts(interp: &mut Interp, name: &str, args: &[Value], stdin: &Value) -> Value {
-    let address = argument(args, &["-SmtpServer", "-ComputerName", "-Name"], 0).cloned();
-    let mut carries = stdin.taint;
-    for arg in args {
-        carries.join(arg.taint);
-    }
-    if let Some(file) = args.windows(2).find_map(|pair| match pair {
-        [option, value] if option.text.to_ascii_lowercase().starts_with("-attach") => Some(value),
-        _ => None,
-    }) {
-        carries.join(interp.read(file, name, stdin).taint);
-    }
-    let host = address
-        .as_ref()
-        .and_then(|address| host::host_of(&address.text));
-    let transfer = match name {
-        "send-mailmessage" => Transfer::Upload,
-        "enter-pssession" | "new-pssession" => Transfer::Session,
-        _ => Transfer::Lookup,
-    };
-    interp.connect(&Connection {
-        program: name,
-        address: address.as_ref(),
-        host,
-        transfer,
-        carries,
-        certain: true,
-    })
 }
 
 /// Says whether one pair of brackets holds the whole text.

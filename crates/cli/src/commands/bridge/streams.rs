@@ -1,61 +1,37 @@
-//! The standard streams, in a form that the runtime can wait for.
+//! The standard streams of this process: for the gateway to take over, and in a form that a runtime
+//! can wait for.
 //!
 //! Tokio's own hand every read and every write to another thread, which takes longer than a call
 //! does in the gateway; they serve here where nothing better fits, as for terminals and files.
 
-use std::fs::File;
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
+use std::os::fd::{AsFd as _, OwnedFd};
 
-use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::UnixStream;
-use tokio::net::unix::pipe;
+use mcpproxy_gateway::standard::{self, Flow, Input, Output};
 
-/// Standard input.
-pub(super) type Input = Box<dyn AsyncRead + Send + Unpin>;
-/// Standard output.
-pub(super) type Output = Box<dyn AsyncWrite + Send + Unpin>;
+/// Returns standard input and output as the gateway can use them, if it can use both.
+///
+/// Elsewhere than on Linux, what is sent to another process cannot be kept from the programs that
+/// it starts at that moment.
+pub(super) fn own() -> Option<(OwnedFd, OwnedFd)> {
+    if !cfg!(target_os = "linux") {
+        return None;
+    }
+    let input = standard::fresh(io::stdin().as_fd(), Flow::In).ok()?;
+    let output = standard::fresh(io::stdout().as_fd(), Flow::Out).ok()?;
+    Some((input, output))
+}
 
 /// Returns standard input.
 pub(super) fn input() -> Input {
-    // A pipe that is opened anew does not wait, and who shares the old one notices nothing.
-    if let Ok(pipe) = pipe::OpenOptions::new().open_receiver("/proc/self/fd/0") {
-        return Box::new(pipe);
-    }
-    match socket(io::stdin().as_fd()) {
-        Ok(socket) => Box::new(socket),
-        Err(_) => Box::new(tokio::io::stdin()),
-    }
+    standard::fresh(io::stdin().as_fd(), Flow::In)
+        .and_then(standard::input)
+        .unwrap_or_else(|_| Box::new(tokio::io::stdin()))
 }
 
 /// Returns standard output.
 pub(super) fn output() -> Output {
-    if let Ok(pipe) = pipe::OpenOptions::new().open_sender("/proc/self/fd/1") {
-        return Box::new(pipe);
-    }
-    match socket(io::stdout().as_fd()) {
-        Ok(socket) => Box::new(socket),
-        Err(_) => Box::new(tokio::io::stdout()),
-    }
-}
-
-/// Takes a stream as a socket, which is what agents written in Node give their children.
-fn socket(stream: BorrowedFd<'_>) -> io::Result<UnixStream> {
-    let (stream, meta) = looked_at(stream)?;
-    let (_, errors) = looked_at(io::stderr().as_fd())?;
-    // A socket cannot be opened anew: whoever shares it does not wait any more either, and the log
-    // must be able to.
-    if !meta.file_type().is_socket() || (meta.dev(), meta.ino()) == (errors.dev(), errors.ino()) {
-        return Err(io::ErrorKind::Unsupported.into());
-    }
-    let socket = std::os::unix::net::UnixStream::from(stream);
-    socket.set_nonblocking(true)?;
-    UnixStream::from_std(socket)
-}
-
-fn looked_at(stream: BorrowedFd<'_>) -> io::Result<(OwnedFd, std::fs::Metadata)> {
-    let file = File::from(stream.try_clone_to_owned()?);
-    let meta = file.metadata()?;
-    Ok((file.into(), meta))
+    standard::fresh(io::stdout().as_fd(), Flow::Out)
+        .and_then(standard::output)
+        .unwrap_or_else(|_| Box::new(tokio::io::stdout()))
 }

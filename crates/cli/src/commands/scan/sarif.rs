@@ -137,14 +137,4 @@ fn score(severity: Severity) -> &'static str {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn files_are_addresses() {
-        let check = |file: &str, expect: &str| assert_eq!(uri(file), expect);
-        check("tools.json", "tools.json");
-        check("a dir/é.json", "a%20dir/%C3%A9.json");
-        check("/etc/mcp.json", "file:///etc/mcp.json");
-    }
-}
+mod tests;

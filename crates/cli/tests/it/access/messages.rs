@@ -52,6 +52,8 @@ async fn what_two_readers_could_read_differently_is_refused_with_the_reason() {
     check(twins.into(), 400, -32600, "ethod").await;
     let twins = br#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo__echo","NAME":"x"}}"#;
     check(twins.to_vec(), 400, -32600, "NAME").await;
+    let unseen = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"echo__echo\",\"na\u{200d}me\":\"x\"}}";
+    check(unseen.into(), 400, -32600, "name").await;
     let meta = br#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo__echo","_meta":[]}}"#;
     check(meta.to_vec(), 400, -32600, "_meta").await;
     // A key of the tool's own schema has no twin either; what nobody declares may.
@@ -107,7 +109,17 @@ async fn what_is_not_a_message_is_refused_by_its_status() {
     };
     let json = ("content-type", "application/json");
     check(Method::POST, &[], 415).await;
-    check(Method::POST, &[("content-type", "text/plain")], 415).await;
+    // What another reader would decode first is read in two ways.
+    for (kind, coding, expect) in [
+        ("text/plain", "identity", 415),
+        ("application/json-seq", "identity", 415),
+        ("application/json", "gzip", 415),
+        ("application/json; charset=utf-16", "identity", 415),
+        ("Application/JSON; charset=\"UTF-8\"", "identity", 400),
+    ] {
+        let pairs = [("content-type", kind), ("content-encoding", coding)];
+        check(Method::POST, &pairs, expect).await;
+    }
     check(Method::POST, &[json, ("accept", "text/html")], 406).await;
     check(Method::GET, &[("accept", "application/json")], 406).await;
     check(Method::PUT, &[json], 405).await;

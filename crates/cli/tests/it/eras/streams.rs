@@ -174,10 +174,18 @@ async fn a_shared_subscription_lasts_until_nobody_wants_it() {
 }
 
 async fn shared() -> (Upstream, Gateway, Legacy) {
-    let upstream = Upstream::start(Sample::Echo, EraSupport::LegacyOnly, Over::Shared).await;
+    in_front_of(EraSupport::LegacyOnly).await
+}
+
+async fn in_front_of(era: EraSupport) -> (Upstream, Gateway, Legacy) {
+    let upstream = Upstream::start(Sample::Echo, era, Over::Shared).await;
     let restart = json!({ "backoff_min": "1ms", "backoff_max": "1ms" });
     let echo = upstream.with("restart", restart);
-    let config = json!({ "routing_mode": "all", "mcpServers": { "echo": echo } });
+    let config = json!({
+        "routing_mode": "all",
+        "mcpServers": { "echo": echo },
+        "tool_policy": { "destructive": "allow" },
+    });
     let gateway = Gateway::start(&config).await;
     let client = Legacy::open(&gateway.url("/mcp"), json!({})).await;
     (upstream, gateway, client)
@@ -230,6 +238,33 @@ async fn a_shared_subscription_outlives_a_restart_of_its_upstream() {
     .await;
     let told = stream.notification("notifications/resources/updated").await;
     assert_eq!(told["params"]["uri"], "memo://1");
+}
+
+/// At a modern upstream a subscription is a request that stays open, and ends with the upstream.
+#[tokio::test]
+async fn a_subscription_at_a_modern_upstream_outlives_its_restart() {
+    let (upstream, gateway, legacy) = in_front_of(EraSupport::ModernOnly).await;
+    let memo = json!({ "uri": "memo://1" });
+    let mut general = legacy.listen(None).await;
+    legacy.ask("resources/subscribe", memo.clone()).await;
+    let modern = Client::Modern(Modern::new(&gateway.url("/mcp"), json!({})));
+    let mut own = hear(&modern, json!({ "resourceSubscriptions": ["memo://1"] })).await;
+    let asked = async |times: usize| {
+        until("subscriptions", || async {
+            let asked = upstream.received_with("\"resourceSubscriptions\":[\"memo://1\"]");
+            (asked.len() == times).then_some(())
+        })
+        .await;
+    };
+    asked(2).await;
+    let params = json!({ "name": "echo__crash", "arguments": {} });
+    legacy.request("tools/call", params).await.error().await;
+    asked(4).await;
+    modern.call("echo__touch", memo).await;
+    for stream in [&mut general, &mut own] {
+        let told = stream.notification("notifications/resources/updated").await;
+        assert_eq!(told["params"]["uri"], "memo://1");
+    }
 }
 
 #[tokio::test]

@@ -38,7 +38,9 @@ async fn a_crashed_upstream_comes_back_with_its_tools() {
     let restart = json!({ "backoff_min": "1ms", "backoff_max": "1ms", "max_attempts": 3 });
     let crashing = crashing.with("restart", restart);
     let upstreams = json!({ "good": good.settings, "bad": crashing });
-    let gateway = Gateway::start(&json!({ "mcpServers": upstreams })).await;
+    let policy = json!({ "destructive": "allow" });
+    let config = json!({ "mcpServers": upstreams, "tool_policy": policy });
+    let gateway = Gateway::start(&config).await;
     let downstream = Modern::new(&gateway.url("/mcp/all"), json!({}));
     for _ in 0..4 {
         let params = json!({ "name": "bad__crash", "arguments": {} });

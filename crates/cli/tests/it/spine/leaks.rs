@@ -3,7 +3,7 @@
 use mcpproxy_testkit::{EraSupport, Sample};
 use serde_json::{Value, json};
 
-use crate::support::{Gateway, Legacy, Modern, Over, Upstream, text_of};
+use crate::support::{Gateway, Legacy, Modern, Over, Upstream, text_of, until};
 
 /// A private upstream, and an outside one that can do everything.
 struct Scene {
@@ -113,6 +113,9 @@ async fn other_requests_and_members_of_the_envelope_are_judged_too() {
         let error = downstream.request(method, params).await.error().await;
         assert_eq!(error["code"], -31002, "{method}: {error}");
     }
+    // After three denied flows a session is told no reasons; this is about the first ones.
+    let downstream = scene.open().await;
+    self::secret(&downstream).await;
     let call = json!({ "name": "outside__echo", "arguments": { "text": "x" } });
     let mut beside = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call });
     beside["note"] = json!(secret);
@@ -150,10 +153,14 @@ async fn an_answer_to_a_question_is_judged_and_recorded() {
     let told = json!({ "action": "accept", "content": { "answer": "none of yours" } });
     downstream.respond(&question, told).await;
     assert_eq!(text_of(&reply.result().await), "accept: none of yours");
-    let mut answers = scene.gateway.home.activity();
-    answers.retain(|one| one["method"] == "elicitation/create");
-    let statuses: Vec<_> = answers.iter().map(|one| &one["status"]).collect();
-    assert_eq!(statuses, ["blocked", "pending", "success"]);
+    // The upstream may have answered before the record of what it was told was written.
+    until("the record of the answer", || async {
+        let mut answers = scene.gateway.home.activity();
+        answers.retain(|one| one["method"] == "elicitation/create");
+        let statuses: Vec<_> = answers.iter().map(|one| &one["status"]).collect();
+        (statuses == ["blocked", "pending", "success"]).then_some(())
+    })
+    .await;
 }
 
 #[tokio::test]
@@ -194,9 +201,9 @@ async fn a_name_without_end_takes_little_of_the_log() {
     let name = format!("outside__{}", "n".repeat(100_000));
     let params = json!({ "name": name, "arguments": {} });
     downstream.request("tools/call", params).await.error().await;
-    let log = std::fs::read(scene.gateway.home.data().join("activity.ndjson")).unwrap();
-    assert!(log.len() < 10_000, "{} bytes", log.len());
     let records = scene.gateway.home.activity();
+    let bytes: usize = records.iter().map(|one| one.to_string().len()).sum();
+    assert!(bytes < 10_000, "{bytes} bytes");
     let tool = records.last().unwrap()["tool_name"].as_str().unwrap();
     assert!(tool.ends_with("(100000 bytes)"), "{tool}");
 }

@@ -4,6 +4,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};
 use std::sync::Arc;
 
+use mcpproxy_core::ActivityReader as _;
+use mcpproxy_store::Reader;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::io::{AsyncBufReadExt as _, BufReader};
@@ -52,12 +54,20 @@ impl Home {
         key.trim().to_owned()
     }
 
-    /// The records of the activity log so far.
+    /// The activity log.
+    pub(crate) fn log(&self) -> PathBuf {
+        self.data().join(mcpproxy_store::FILE)
+    }
+
+    /// The records of the activity log so far, oldest first.
     pub(crate) fn activity(&self) -> Vec<Value> {
-        let log = std::fs::read_to_string(self.data().join("activity.ndjson"));
-        let log = log.unwrap_or_default();
-        log.lines()
-            .map(|line| serde_json::from_str(line).unwrap())
+        let Ok(reader) = Reader::open(&self.log()) else {
+            return Vec::new();
+        };
+        let page = reader.tail(0, usize::MAX).unwrap();
+        let records = page.records.iter();
+        records
+            .map(|record| serde_json::from_str(record).unwrap())
             .collect()
     }
 

@@ -83,6 +83,7 @@ impl Upstream {
             era,
             record: Some(record),
             many,
+            script: None,
         };
         let http = HttpUpstream::start(sample, options).await.unwrap();
         let settings = match over {

@@ -3,19 +3,38 @@
 use crate::hostile::shape::Family;
 
 /// Hosts that documentation uses for nobody's.
-const NOBODY: &[&str] = &[
-    "example.com",
-    "example.org",
-    "example.net",
-    ".example",
-    "localhost",
-    "127.0.0.1",
-];
+const NOBODY: &[&str] = &["example.com", "example.org", "example.net", ".example"];
 
 /// What a pipe ends in that runs what comes out of it.
 const SHELLS: &[&str] = &[
     "sh", "bash", "zsh", "python", "python3", "node", "bin/sh", "bin/bash",
 ];
+
+/// Parts of paths where settings, keys or hidden things lie.
+const PLACES: &[&str] = &[
+    "~/.",
+    "$HOME/.",
+    "/tmp/.",
+    "/etc/",
+    "/root/",
+    "/opt/.",
+    ".bashrc",
+    ".zshrc",
+    ".ssh",
+    ".aws/",
+    ".env",
+    "%APPDATA%",
+    "/var/tmp/.",
+];
+
+/// Endings of hosts' names that are not endings of files.
+const ENDINGS: &[&str] = &[
+    "com", "net", "org", "io", "dev", "xyz", "site", "app", "example", "test", "info", "biz", "cc",
+    "ru", "cn", "top", "online", "cloud", "club", "shop", "tk", "co", "ai", "me",
+];
+
+/// Brackets and signs that make a text stand apart.
+const ASIDES: &[&str] = &["[[", "<!--", "!!!", "{{", "<<"];
 
 /// Words before an address that something goes to.
 const TOWARD: &[&str] = &[
@@ -53,9 +72,19 @@ pub(crate) fn find(sentence: &str, mut found: impl FnMut(Family)) {
     for chunk in sentence.split_whitespace() {
         let fringe = |letter: char| !letter.is_ascii_alphanumeric() && !matches!(letter, '+' | '#');
         let core = chunk.trim_matches(fringe);
-        if is_address(core) {
+        if is_name(chunk, core) {
+            found(Family::Name);
+        }
+        if PLACES.iter().any(|place| chunk.contains(place)) {
+            found(Family::Path);
+        }
+        if ASIDES.iter().any(|mark| chunk.contains(mark)) {
+            found(Family::Aside);
+        }
+        let toward = TOWARD.contains(&last.to_ascii_lowercase().as_str());
+        if is_address(core) && (toward || !is_nobody(core)) {
             found(Family::Address);
-            if TOWARD.contains(&last.to_ascii_lowercase().as_str()) {
+            if toward {
                 found(Family::Toward);
             }
             if has_slot(chunk) {
@@ -84,7 +113,7 @@ pub(crate) fn find(sentence: &str, mut found: impl FnMut(Family)) {
             found(Family::Account);
         }
         if core.starts_with('#') && is_channel(core) {
-            found(Family::Channel);
+            found(Family::Outside);
         }
         let numeric = |byte: u8| byte.is_ascii_digit() || matches!(byte, b'+' | b'-' | b'(' | b')');
         let country = digits.is_empty() && is_iban_head(core);
@@ -104,16 +133,40 @@ pub(crate) fn find(sentence: &str, mut found: impl FnMut(Family)) {
     }
 }
 
+/// A host that documentation uses for nobody's.
+fn is_nobody(core: &str) -> bool {
+    let lower = core.to_ascii_lowercase();
+    NOBODY.iter().any(|host| lower.contains(host))
+}
+
 /// A URL, a mail address or an IPv4 address that somebody could own.
 fn is_address(core: &str) -> bool {
     let lower = core.to_ascii_lowercase();
-    if NOBODY.iter().any(|host| lower.contains(host)) {
+    if ["localhost", "127.0.0.1"]
+        .iter()
+        .any(|host| lower.contains(host))
+    {
         return false;
     }
     let mail = lower
         .split_once('@')
         .is_some_and(|(name, host)| !name.is_empty() && host.contains('.'));
-    mail || is_number(&lower) || lower.contains("://")
+    mail || is_number(&lower) || lower.contains("://") || is_host(&lower)
+}
+
+/// The name of a host with a port, a path, or three parts.
+fn is_host(lower: &str) -> bool {
+    let (host, more) = lower.split_at(lower.find(['/', ':']).unwrap_or(lower.len()));
+    let part = |part: &str| {
+        !part.is_empty()
+            && part
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+    };
+    let parts = host.split('.').count();
+    let ending = host.rsplit('.').next().unwrap_or_default();
+    let known = ENDINGS.contains(&ending);
+    known && (2..6).contains(&parts) && (parts > 2 || more.len() > 1) && host.split('.').all(part)
 }
 
 /// The name of an environment variable that holds a credential.
@@ -121,6 +174,14 @@ fn is_variable(core: &str) -> bool {
     let upper = |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_';
     let ends = ["_KEY", "_TOKEN", "_SECRET", "_PASSWORD"];
     core.bytes().all(upper) && ends.iter().any(|end| core.ends_with(end))
+}
+
+/// An identifier, by its marks or by its underscores.
+fn is_name(chunk: &str, core: &str) -> bool {
+    let part = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-');
+    let quoted = chunk.contains('`') && core.len() > 1 && core.bytes().all(part);
+    let joined = core.contains('_') && core.bytes().all(part);
+    quoted || joined
 }
 
 /// An IPv4 address in the open, by itself or as the host of a URL.
@@ -198,15 +259,25 @@ mod tests {
             seen.dedup();
             assert_eq!(seen, expect, "{sentence}");
         };
-        check("Sends it to https://a.example/x.", &[]);
+        check("For example https://a.example/x.", &[]);
+        check(
+            "Sends it to https://a.example/x.",
+            &[Family::Address, Family::Toward],
+        );
+        check("at in.acme.dev:80", &[Family::Address]);
+        check("in main.rs or a.b.c", &[]);
+        check("the `memo` field of ~/.x", &[Family::Name, Family::Path]);
         check("See (https://docs.acme.dev) first.", &[Family::Address]);
         check(
             "goes to https://acme.dev",
             &[Family::Address, Family::Toward],
         );
         check("call +49 151 0203 0405 now", &[Family::Account]);
-        check("on #ops-mirror and #12", &[Family::Channel]);
-        check("uses ACME_API_KEY here", &[Family::Credential]);
+        check("on #ops-mirror and #12", &[Family::Outside]);
+        check(
+            "uses ACME_API_KEY here",
+            &[Family::Name, Family::Credential],
+        );
         check("listens on 10.0.0.1", &[]);
         check("curl x | sh", &[Family::Pipeline]);
         check(

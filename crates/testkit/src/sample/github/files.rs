@@ -23,8 +23,8 @@ deploys on a Friday afternoon.
 const PRODUCTION_ENV: &str = "\
 # Read by the service at start. Rotate with `ops rotate billing`.
 AWS_REGION=eu-central-1
-AWS_ACCESS_KEY_ID=AKIAIOSFODNN7EXAMPLE
-AWS_SECRET_ACCESS_KEY=wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY
+AWS_ACCESS_KEY_ID=AKIAQ3EGRTLZ7VHWN2KM
+AWS_SECRET_ACCESS_KEY=q8Zr1vTnB0xLw4YhKd7sEoGu2mPfJc5RiVaXt9Ny
 DATABASE_URL=postgres://billing:tr0ub4dor-and-3@db.internal.example:5432/billing
 SMTP_HOST=mail.internal.example
 SMTP_PASSWORD=plum-Lantern-92-orbit

@@ -71,8 +71,8 @@ fn the_credentials_of_the_code_host_are_there_to_be_found() {
     );
     let content = answer["result"]["content"][0]["text"].as_str().unwrap();
     for secret in [
-        "AKIAIOSFODNN7EXAMPLE",
-        "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
+        "AKIAQ3EGRTLZ7VHWN2KM",
+        "q8Zr1vTnB0xLw4YhKd7sEoGu2mPfJc5RiVaXt9Ny",
         "postgres://billing:tr0ub4dor-and-3@db.internal.example:5432/billing",
     ] {
         assert!(content.contains(secret), "{secret}");

@@ -1,0 +1,104 @@
+//! `policy`: what the policy in force is, what it would do, and why.
+//!
+//! Nothing here talks to a gateway or an upstream: calls go through an engine of their own.
+
+mod replay;
+mod test;
+
+use std::path::Path;
+
+use anyhow::{Context as _, Result};
+use mcpproxy_core::Askable;
+use mcpproxy_engine::replay::{Replay, Session, Step};
+use mcpproxy_engine::{DetectError, EngineSettings};
+use serde_json::Value;
+
+use crate::args::{Global, Policy};
+use crate::daemon::{configuration, engine_settings, flags};
+use crate::exit::{Exit, bad_input};
+use crate::output;
+
+/// Runs one of the commands.
+pub(crate) fn run(global: &Global, command: &Policy) -> Result<Exit> {
+    match command {
+        Policy::Check => check(global),
+        Policy::Test { files } => test::run(global, files),
+        Policy::Explain { file } => explain(global, file),
+        Policy::Replay { jsonl } => replay::run(global, jsonl),
+    }
+}
+
+fn settings(global: &Global) -> Result<EngineSettings> {
+    let loaded = configuration(&flags(global, None))?;
+    Ok(engine_settings(&loaded))
+}
+
+/// Puts an engine together that touches nothing.
+fn engine(settings: EngineSettings) -> Result<Replay> {
+    let made = Replay::new(settings, Askable::AgentPrompt);
+    made.map_err(|fault: DetectError| bad_input(fault.to_string(), None))
+}
+
+fn block_on<T>(work: impl Future<Output = T>) -> Result<T> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .build()?;
+    Ok(runtime.block_on(work))
+}
+
+fn check(global: &Global) -> Result<Exit> {
+    let settings = settings(global)?;
+    let policy = serde_json::to_value(&settings.policy)?;
+    drop(engine(settings)?);
+    match (&policy, global.format()) {
+        (Value::Object(sections), crate::args::Format::Table) => {
+            for (name, section) in sections {
+                output::line(&format!("{name}:"))?;
+                output::value(global.format(), section)?;
+                output::line("")?;
+            }
+        }
+        (policy, format) => output::value(format, policy)?,
+    }
+    output::note("the policy is valid");
+    Ok(Exit::Fine)
+}
+
+/// Reads a file, or standard input for `-`.
+fn read(path: &Path) -> Result<String> {
+    if path == Path::new("-") {
+        return Ok(std::io::read_to_string(std::io::stdin())?);
+    }
+    std::fs::read_to_string(path).with_context(|| format!("cannot read `{}`", path.display()))
+}
+
+fn explain(global: &Global, file: &Path) -> Result<Exit> {
+    let text = read(file)?;
+    let session = session(&text).map_err(|fault| {
+        let hint = "give one call {server, tool, args}, or {calls: [...]}, whose last is explained";
+        bad_input(format!("`{}`: {fault}", file.display()), Some(hint))
+    })?;
+    let replay = engine(settings(global)?)?;
+    let explained = block_on(replay.explain(&session))??;
+    let Some(explained) = explained else {
+        return Err(bad_input("there is no call to explain", None));
+    };
+    match global.format() {
+        crate::args::Format::Table => output::line(&explained.to_string())?,
+        format => output::value(format, &serde_json::to_value(&explained)?)?,
+    }
+    Ok(Exit::Fine)
+}
+
+/// Reads one call, or a session of several.
+fn session(text: &str) -> serde_json::Result<Session> {
+    let value: Value = serde_json::from_str(text)?;
+    if value.get("calls").is_some() {
+        return serde_json::from_str(text);
+    }
+    let step: Step = serde_json::from_str(text)?;
+    Ok(Session {
+        id: String::new(),
+        calls: vec![step],
+    })
+}

@@ -1,0 +1,189 @@
+//! Under `security` a project's file can only tighten.
+
+use std::fs;
+
+use super::World;
+
+/// Keys under `security`: a milder value, and one that is as strict as the defaults or stricter.
+const KEYS: [(&str, &str, &str); 48] = [
+    ("enabled", "false", "true"),
+    ("mode", "shadow", "enforce"),
+    ("flow_tracking.enabled", "false", "true"),
+    ("flow_tracking.session_timeout_minutes", "29", "31"),
+    ("flow_tracking.max_origins_per_session", "9999", "10001"),
+    ("flow_tracking.hash_min_length", "21", "19"),
+    ("flow_tracking.max_response_hash_bytes", "65535", "65537"),
+    ("flow_policy.internal_to_external", "warn", "deny"),
+    ("flow_policy.internal_to_external", "allow", "ask"),
+    ("flow_policy.sensitive_data_external", "ask", "deny"),
+    ("flow_policy.require_justification", "false", "true"),
+    ("flow_policy.tool_overrides", "{a: allow}", "{a: deny}"),
+    ("flow_policy.tool_overrides", "{a: ask}", "{}"),
+    ("tool_policy.destructive", "approve", "deny"),
+    ("tool_policy.contradiction", "warn", "deny"),
+    ("tool_policy.log_level", "error", "debug"),
+    ("risk_assessment.enabled", "false", "true"),
+    ("risk_assessment.auto_flag_threshold", "71", "10"),
+    ("risk_assessment.require_approval_threshold", "86", "84"),
+    ("exfiltration.max_external_calls_per_minute", "11", "9"),
+    ("exfiltration.max_pii_external_sends", "4", "0"),
+    ("exfiltration.max_data_volume_bytes", "1048577", "1"),
+    ("exfiltration.window_minutes", "4", "6"),
+    ("exfiltration.action", "allow", "deny"),
+    ("alerts.exfiltration_detection", "false", "true"),
+    ("alerts.pii_exposure", "false", "true"),
+    ("alerts.webhook_url", "https://example.com", ""),
+    ("tool_quarantine.enabled", "false", "true"),
+    ("tool_quarantine.auto_quarantine_new_tools", "false", "true"),
+    ("tool_quarantine.rug_pull_detection", "false", "true"),
+    ("detector.enabled", "false", "true"),
+    ("detector.scan_requests", "false", "true"),
+    ("detector.scan_responses", "false", "true"),
+    ("detector.max_payload_size_kb", "1023", "1025"),
+    ("detector.entropy_threshold", "4.6", "4.4"),
+    ("detector.allowlist", "[{value: abc}]", "[]"),
+    ("detector.categories", "{pii: false}", "{pii: true}"),
+    ("pii_detection.enabled", "false", "true"),
+    (
+        "pii_detection.patterns",
+        "[email]",
+        "[email, ssn, credit_card, phone, api_key]",
+    ),
+    ("pii_detection.auto_redact_after_days", "31", "29"),
+    ("agent_hooks.enabled", "false", "true"),
+    ("audit_logging.destination", "https://example.com", ""),
+    ("classification.default_unknown", "external", "internal"),
+    ("classification.server_overrides", "{slack: internal}", "{}"),
+    (
+        "classification.server_overrides",
+        "{github: external}",
+        "{own: internal}",
+    ),
+    (
+        "classification.tool_overrides",
+        "{'github:get': external}",
+        "{'own:get': external}",
+    ),
+    (
+        "hooks",
+        "[{id: a, type: webhook, url: 'https://example.com'}]",
+        "[{id: a, type: native}]",
+    ),
+    ("approvals.timeout", "0", "1m"),
+];
+
+/// Stricter than the defaults, so that the way back to them is milder.
+const STRICT: [(&str, &str, &str); 11] = [
+    ("flow_policy.lethal_trifecta", "deny", "ask"),
+    ("flow_policy.tool_overrides", "{a: ask}", "{a: warn}"),
+    ("tool_policy.read", "ask", "allow"),
+    ("tool_policy.write", "deny", "ask"),
+    ("risk_assessment.block_on_critical", "true", "false"),
+    ("agent_hooks.fail_open", "false", "true"),
+    ("approvals.mode", "queue", "off"),
+    ("audit_logging.enabled", "true", "false"),
+    ("detector.sensitive_keywords", "[bluebird]", "[redbird]"),
+    (
+        "pii_detection.custom_patterns",
+        "[{name: a, regex: b}]",
+        "[]",
+    ),
+    ("hooks", "[{id: a, type: native}]", "[]"),
+];
+
+fn section(key: &str, value: &str) -> String {
+    let key = key
+        .split('.')
+        .fold(String::new(), |text, key| format!("{text}{{{key}: "));
+    let closing = "}".repeat(key.matches('{').count());
+    format!("security: {key}{value}{closing}\nmcpServers: {{own: {{command: x}}}}\n")
+}
+
+#[test]
+fn every_key_can_be_tightened_and_none_loosened() {
+    for (key, milder, strict) in KEYS {
+        let world = World::new().project(&section(key, milder));
+        let problems = world.problems();
+        assert!(
+            problems.contains(key.split('.').next().unwrap()),
+            "{key}: {problems}"
+        );
+        let world = World::new().project(&section(key, strict));
+        assert!(
+            world.load().is_ok(),
+            "{key}: {strict}: {}",
+            world.problems()
+        );
+        // In the user's own file anything goes.
+        if key != "approvals.timeout" {
+            let world = World::new().user(&section(key, milder));
+            assert!(
+                world.load().is_ok(),
+                "{key}: {milder}: {}",
+                world.problems()
+            );
+        }
+    }
+}
+
+#[test]
+fn the_user_s_file_is_the_floor() {
+    for (key, strict, milder) in STRICT {
+        let user = || World::new().user(&section(key, strict));
+        let problems = user().project(&section(key, milder)).problems();
+        assert!(problems.contains("can only tighten"), "{key}: {problems}");
+        let same = user().project(&section(key, strict));
+        assert!(same.load().is_ok(), "{key}: {}", same.problems());
+    }
+    // What the user made milder, a project may take up as it is.
+    let mild = section("tool_policy.destructive", "allow");
+    assert!(World::new().user(&mild).project(&mild).load().is_ok());
+}
+
+#[test]
+fn suspicious_endpoints_only_grow() {
+    let hosts = |world: &World| {
+        let flow_policy = world.load().unwrap().config.security.flow_policy;
+        flow_policy.suspicious_endpoints
+    };
+    let own = section(
+        "flow_policy.suspicious_endpoints",
+        "[one.example, 'https://two.example/']",
+    );
+    let grown = hosts(&World::new().project(&own));
+    assert_eq!(grown.len(), 7);
+    assert!(grown.contains(&"webhook.site".to_owned()));
+    let empty = section("flow_policy.suspicious_endpoints", "[]");
+    assert_eq!(hosts(&World::new().user(&own).project(&empty)).len(), 2);
+    assert_eq!(hosts(&World::new().user(&own)).len(), 2);
+}
+
+/// A folder of the project's choice is the project's too.
+#[test]
+fn another_data_folder_is_no_way_round() {
+    let mild = "security: {tool_policy: {destructive: allow}}\n";
+    let strict = "security: {tool_policy: {read: ask}}\n";
+    let moved = |world: &World| {
+        let folder = world.folder.path().join("project/data");
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(folder.join("mcpproxy.yaml"), mild).unwrap();
+        let text = format!("data_dir: {}\n", folder.display());
+        fs::write(world.folder.path().join("project/mcpproxy.yaml"), text).unwrap();
+    };
+    let world = World::new().user(strict);
+    moved(&world);
+    let problems = world.problems();
+    assert!(problems.contains("tool_policy.destructive"), "{problems}");
+    assert!(problems.contains("tool_policy.read"), "{problems}");
+}
+
+#[test]
+fn a_named_file_and_the_user_s_own_folder_are_no_project() {
+    let mild = "security: {mode: shadow}\n";
+    let mut world = World::new().project(mild);
+    world.flags.config = Some(world.folder.path().join("project/mcpproxy.yaml"));
+    assert!(world.load().is_ok());
+    let mut world = World::new().project(mild);
+    world.flags.data_dir = Some(world.folder.path().join("project"));
+    assert!(world.load().is_ok());
+}

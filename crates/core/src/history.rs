@@ -1,0 +1,172 @@
+//! What can be asked of the activity log, and the port behind which its readers stand.
+//!
+//! How a question is answered is for `store` to know, who may ask for `control`.
+
+use std::fmt;
+
+use crate::clock::Wall;
+use crate::id::CallId;
+
+/// A property of records by which they can be picked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Field {
+    /// The type of the record.
+    Kind,
+    /// The door.
+    Source,
+    /// The upstream.
+    Upstream,
+    /// The tool, prompt or resource.
+    Tool,
+    /// The conversation.
+    Session,
+    /// The verified caller.
+    Principal,
+    /// How the call ended.
+    Status,
+    /// What was decided.
+    Decision,
+    /// The direction in which data moved.
+    FlowType,
+    /// The risk of the flow.
+    RiskLevel,
+    /// The operation that the agent declared.
+    Operation,
+    /// Whether sensitive data was found.
+    Sensitive,
+    /// The weight of the heaviest finding.
+    Severity,
+    /// The types of sensitive data that were found.
+    Detection,
+}
+
+impl Field {
+    /// All of them.
+    pub const ALL: [Self; 14] = [
+        Self::Kind,
+        Self::Source,
+        Self::Upstream,
+        Self::Tool,
+        Self::Session,
+        Self::Principal,
+        Self::Status,
+        Self::Decision,
+        Self::FlowType,
+        Self::RiskLevel,
+        Self::Operation,
+        Self::Sensitive,
+        Self::Severity,
+        Self::Detection,
+    ];
+
+    /// Returns the name under which it is asked for.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Kind => "type",
+            Self::Source => "source",
+            Self::Upstream => "server",
+            Self::Tool => "tool",
+            Self::Session => "session_id",
+            Self::Principal => "principal",
+            Self::Status => "status",
+            Self::Decision => "decision",
+            Self::FlowType => "flow_type",
+            Self::RiskLevel => "risk_level",
+            Self::Operation => "intent_type",
+            Self::Sensitive => "sensitive_data",
+            Self::Severity => "severity",
+            Self::Detection => "detection_type",
+        }
+    }
+
+    /// Returns the values that it can have, mildest first; nothing where any text can stand.
+    pub fn known(self) -> Option<&'static [&'static str]> {
+        Some(match self {
+            Self::Kind => &[
+                "tool_call",
+                "message",
+                "intent",
+                "policy_decision",
+                "quarantine_change",
+                "tool_quarantine_change",
+                "server_change",
+                "system_start",
+                "system_stop",
+                "config_change",
+                "hook_evaluation",
+                "flow_summary",
+                "approval",
+                "auditor_finding",
+            ],
+            Self::Source => &["mcp", "cli", "api", "hook", "internal"],
+            Self::Status => &["success", "error", "blocked", "rejected", "pending"],
+            Self::Decision => &["allow", "warn", "ask", "deny"],
+            Self::FlowType => &[
+                "none",
+                "internal→internal",
+                "external→external",
+                "external→internal",
+                "internal→external",
+            ],
+            Self::RiskLevel => &["none", "medium", "high", "critical"],
+            Self::Operation => &["read", "write", "destructive"],
+            Self::Sensitive => &["false", "true"],
+            Self::Severity => &["info", "low", "medium", "high", "critical"],
+            Self::Upstream | Self::Tool | Self::Session | Self::Principal | Self::Detection => {
+                return None;
+            }
+        })
+    }
+}
+
+/// A question to the log: records that have one of the values in every field that is named.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ActivityQuery {
+    /// The fields, each with the values that it may have.
+    pub wanted: Vec<(Field, Vec<String>)>,
+    /// Not before this time.
+    pub from: Option<Wall>,
+    /// Not after this time.
+    pub to: Option<Wall>,
+    /// Only records that were written before the one at this place.
+    pub before: Option<u64>,
+    /// How many of the newest are left out.
+    pub skip: usize,
+    /// How many are wanted at most.
+    pub limit: usize,
+}
+
+/// Some records of the log.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ActivityPage {
+    /// The records, each as a JSON object.
+    pub records: Vec<String>,
+    /// The place from which to go on; nothing where there are no more.
+    pub next: Option<u64>,
+    /// How many records are known to have been lost, ever.
+    pub lost: u64,
+}
+
+/// Why the log could not be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReadFault(pub String);
+
+impl fmt::Display for ReadFault {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "cannot read the activity log: {}", self.0)
+    }
+}
+
+impl std::error::Error for ReadFault {}
+
+/// Where activity records are read. Every method waits for the disk.
+pub trait ActivityReader: Send + Sync + fmt::Debug {
+    /// Returns the newest records that a question is about, newest first.
+    fn page(&self, query: &ActivityQuery) -> Result<ActivityPage, ReadFault>;
+
+    /// Returns what was last written about a call.
+    fn get(&self, id: CallId) -> Result<Option<String>, ReadFault>;
+
+    /// Returns the records that were written after the one at a place, oldest first.
+    fn tail(&self, after: u64, limit: usize) -> Result<ActivityPage, ReadFault>;
+}

@@ -1,0 +1,246 @@
+//! One message on its way through the scanners: leaf by leaf, and what is encoded in each, within
+//! the bounds of the settings.
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+use std::fmt;
+use std::ops::{ControlFlow, Range};
+
+use mcpproxy_text::decode::{self, Budget, View, Views};
+use mcpproxy_text::{LeafKind, Visit, visit};
+
+use super::memo::Memo;
+use super::unread::{bound, names, opaque};
+use super::{Context, Detector, Direction};
+use crate::detection::{Detection, Scan};
+use crate::hidden::Hidden;
+use crate::makeup::Makeup;
+use crate::merge::merge;
+use crate::report::{Found, Reason, Report};
+
+/// Detections after which a message is bad enough to stop reading.
+pub(super) const MOST: usize = 10_000;
+/// Smallest unreadable blob that is worth a note, in bytes.
+const BLOB: usize = 48;
+
+/// Shortest text that can have something encoded in it.
+const SHORTEST_CODED: usize = 8;
+
+/// One message on its way through the scanners.
+pub(super) struct Pass<'a> {
+    detector: &'a Detector,
+    context: Context<'a>,
+    /// Bytes that may still be scanned.
+    room: usize,
+    budget: Budget,
+    /// What was seen in the leaf so far, and in the view that is scanned.
+    scratch: Vec<Detection>,
+    inner: Vec<Detection>,
+    pub(super) report: Report,
+}
+
+impl<'a> Pass<'a> {
+    pub(super) fn new(detector: &'a Detector, context: Context<'a>) -> Self {
+        let kilobytes = detector.settings.max_payload_size_kb;
+        let kilobytes = usize::try_from(kilobytes).unwrap_or(usize::MAX);
+        Self {
+            detector,
+            context,
+            room: kilobytes.saturating_mul(1024),
+            budget: detector.budget,
+            scratch: Vec::new(),
+            inner: Vec::new(),
+            report: Report::default(),
+        }
+    }
+
+    /// Tells whether this direction is scanned, and notes it if not.
+    pub(super) fn is_on(&mut self, bytes: usize) -> bool {
+        let settings = &self.detector.settings;
+        let on = settings.enabled
+            && match self.context.direction {
+                Direction::Request => settings.scan_requests,
+                Direction::Response => settings.scan_responses,
+                Direction::Still => true,
+            };
+        if !on {
+            self.report.coverage.unscanned = bytes;
+            self.report.coverage.miss(String::new, Reason::Off);
+        }
+        on
+    }
+
+    /// Scans every leaf of a message that is strict JSON.
+    pub(super) fn message(&mut self, raw: &str) {
+        let mut memo = Memo::new();
+        visit(raw, |leaf| self.visited(leaf, &mut memo));
+    }
+
+    /// Scans one leaf, unless the same text was clean before.
+    fn visited(&mut self, leaf: Visit<'_, '_>, memo: &mut Memo) -> ControlFlow<()> {
+        let name = match leaf.kind {
+            LeafKind::Text | LeafKind::Number => leaf.path.name().unwrap_or_default(),
+            LeafKind::Key => Cow::Borrowed(""),
+        };
+        let (name, text) = (&*name, &*leaf.text);
+        let heeds = || {
+            let mut scanners = self.detector.scanners.iter();
+            scanners.any(|scanner| scanner.heeds(name))
+        };
+        let Some(known) = Memo::of(name, text) else {
+            let name = heeds().then_some(name);
+            return self.leaf(text, leaf.span, &leaf.path, name);
+        };
+        if text.len() <= self.room && memo.is_clean(known) {
+            self.room -= text.len();
+            self.report.coverage.scanned += text.len();
+            return ControlFlow::Continue(());
+        }
+        let name = memo.heeds(known, heeds).then_some(name);
+        let (unscanned, budget) = (self.report.coverage.unscanned, self.budget);
+        let seen = self.report.detections.len();
+        let flow = self.leaf(text, leaf.span, &leaf.path, name);
+        // An allow list looks at places too, so what it let pass here says nothing of elsewhere.
+        let clean = seen == self.report.detections.len() && self.detector.allow.is_empty();
+        if clean && unscanned == self.report.coverage.unscanned && budget == self.budget {
+            memo.keep_clean(known);
+        }
+        flow
+    }
+
+    /// Scans one leaf and what is encoded in it; `name` is that of its field, if it is heeded.
+    pub(super) fn leaf(
+        &mut self,
+        text: &str,
+        leaf: Range<usize>,
+        path: &dyn fmt::Display,
+        name: Option<&str>,
+    ) -> ControlFlow<()> {
+        let end = text.floor_char_boundary(text.len().min(self.room));
+        let (text, rest) = text.split_at_checked(end).unwrap_or((text, ""));
+        self.room -= text.len().min(self.room);
+        let coverage = &mut self.report.coverage;
+        coverage.scanned += text.len();
+        coverage.unscanned += rest.len();
+        if !rest.is_empty() {
+            coverage.miss(|| path.to_string(), Reason::PayloadSize);
+        }
+        if text.is_empty() {
+            return ControlFlow::Continue(());
+        }
+        self.plain(text, path, name);
+        // A short word has nothing encoded in it.
+        if text.len() >= SHORTEST_CODED {
+            self.views(text, path);
+        }
+        if self.scratch.is_empty() {
+            return ControlFlow::Continue(());
+        }
+        merge(&mut self.scratch);
+        self.keep(&leaf, path)
+    }
+
+    fn plain(&mut self, text: &str, path: &dyn fmt::Display, name: Option<&str>) {
+        let makeup = Makeup::of(text);
+        for scanner in &self.detector.scanners {
+            if scanner.may_see(makeup) {
+                scanner.scan(text, &mut self.scratch);
+            }
+            if let Some(name) = name {
+                scanner.scan_keyed(name, text, &mut self.scratch);
+            }
+        }
+        if let Some(hidden) = self.context.audience.map(Hidden::new)
+            && hidden.may_see(makeup)
+        {
+            hidden.scan(text, &mut self.scratch);
+        }
+        self.detector
+            .orders(text, makeup, self.context, &mut self.scratch);
+        if self.scratch.is_empty() {
+            return;
+        }
+        self.detector
+            .sift(&mut self.scratch, text, path, self.context.tool);
+        merge(&mut self.scratch);
+    }
+
+    fn views(&mut self, text: &str, path: &dyn fmt::Display) {
+        let plain = self.scratch.len();
+        let found = decode::views(text, &mut self.budget);
+        if found == Views::default() {
+            return;
+        }
+        self.report.coverage.views += found.views.len();
+        for view in found.views {
+            self.view(&view, plain, path);
+        }
+        for stop in found.stops {
+            let (reason, detection) = bound(stop.limit, stop.span, &stop.via);
+            self.report.coverage.miss(|| path.to_string(), reason);
+            self.inner.push(detection);
+        }
+        let blobs = found.opaque.into_iter();
+        let blobs = blobs.filter(|blob| blob.bytes >= BLOB && blob.media.is_none());
+        let blobs = blobs.map(|blob| opaque(blob.bytes, blob.span, &blob.via));
+        self.inner.extend(blobs);
+        self.detector
+            .sift(&mut self.inner, text, path, self.context.tool);
+        self.scratch.append(&mut self.inner);
+    }
+
+    /// Scans a view; what is seen in it stands where the view stands, unless it is one of the first
+    /// `plain` detections, which were seen there without decoding.
+    fn view(&mut self, view: &View, plain: usize, path: &dyn fmt::Display) {
+        let makeup = Makeup::of(&view.text);
+        for scanner in &self.detector.scanners {
+            if scanner.may_see(makeup) {
+                scanner.scan(&view.text, &mut self.inner);
+            }
+        }
+        self.detector
+            .orders(&view.text, makeup, self.context, &mut self.inner);
+        if self.inner.is_empty() {
+            return;
+        }
+        self.detector
+            .sift(&mut self.inner, &view.text, path, self.context.tool);
+        merge(&mut self.inner);
+        let known = self.scratch.get(..plain).unwrap_or_default();
+        let known = within(known, &view.span).iter();
+        let known: BTreeSet<_> = known.map(|d| (&d.kind, d.sample.as_str())).collect();
+        self.inner
+            .retain(|detection| !known.contains(&(&detection.kind, detection.sample.as_str())));
+        for detection in &mut self.inner {
+            detection.span = view.span.clone();
+            detection.via = names(&view.via);
+        }
+        self.scratch.append(&mut self.inner);
+    }
+
+    /// Moves the detections of a leaf into the report, up to the bound.
+    fn keep(&mut self, leaf: &Range<usize>, path: &dyn fmt::Display) -> ControlFlow<()> {
+        let detections = &mut self.report.detections;
+        let room = MOST.saturating_sub(detections.len());
+        let full = self.scratch.len() > room;
+        detections.extend(self.scratch.drain(..).take(room).map(|detection| Found {
+            path: path.to_string(),
+            leaf: leaf.clone(),
+            detection,
+        }));
+        if !full {
+            return ControlFlow::Continue(());
+        }
+        self.report
+            .coverage
+            .miss(|| path.to_string(), Reason::Detections);
+        ControlFlow::Break(())
+    }
+}
+
+/// Returns the detections, which are sorted by place, that start within a span.
+fn within<'a>(sorted: &'a [Detection], span: &Range<usize>) -> &'a [Detection] {
+    let from = sorted.partition_point(|detection| detection.span.start < span.start);
+    let to = sorted.partition_point(|detection| detection.span.start < span.end);
+    sorted.get(from..to).unwrap_or_default()
+}

@@ -1,0 +1,237 @@
+//! From the words of a sentence to the families they belong to.
+//!
+//! A negation undoes what stands close behind it, and what is quoted as an attack is not read.
+
+use std::borrow::Cow;
+
+use crate::hostile::shape::sign::Sentence;
+use crate::hostile::shape::{Families, Family as F, Seen, Shape, literal};
+
+/// How far, in bytes of folded text, a negation reaches.
+const NEGATED: usize = 24;
+
+/// How far apart words may stand that mean something together.
+const NEAR: usize = 48;
+
+/// Verbs with which a tool says that it looks at what others wrote.
+const CHECKS: &[&str] = &[
+    "checks",
+    "detects",
+    "flags",
+    "scans",
+    "identifies",
+    "finds",
+    "classifies",
+    "blocks",
+    "rates",
+    "scores",
+    "warns",
+    "explains",
+    "tests",
+    "recognizes",
+    "recognises",
+    "analyzes",
+    "analyses",
+];
+
+/// Words of labels before what is only shown: what it is, and of what.
+const SPECIMENS: &[&str] = &[
+    "expected", "mock", "sample", "example", "dummy", "fixture", "canned", "readme", "fake",
+];
+const UTTERANCES: &[&str] = &[
+    "response", "output", "answer", "reply", "text", "prompt", "input", "payload", "shows",
+];
+
+/// Families that a negation undoes.
+const UNDONE: &[F] = &[
+    F::Take,
+    F::Give,
+    F::Send,
+    F::Run,
+    F::Edit,
+    F::Destroy,
+    F::Obey,
+    F::Consent,
+    F::Only,
+    F::Persona,
+    F::Rank,
+    F::Quiet,
+    F::Lie,
+    F::Quiz,
+];
+
+/// Families of doing something.
+const DOING: &[F] = &[
+    F::Take,
+    F::Give,
+    F::Send,
+    F::Run,
+    F::Edit,
+    F::Destroy,
+    F::Obey,
+    F::Off,
+];
+
+impl Shape {
+    /// Reads one sentence; `read` says where it stands.
+    pub(super) fn read(&self, words: &str, mut read: Sentence) -> Sentence {
+        let folded = folded(&unquoted(words, |text| self.quotes(text)));
+        let seen = self.seen(&folded);
+        read.words = words.split_whitespace().count();
+        read.clauses = folded.matches(';').count();
+        literal::find(words, |family| read.families.add(family));
+        // `Do not send a, b or c, nor pass d`: what was forbidden first stays so up to a turn.
+        let mut forbidden = folded.starts_with(" no ");
+        for (at, one) in seen.iter().enumerate() {
+            let negated = is_negated(&folded, seen.get(..at).unwrap_or_default(), one);
+            match one.family {
+                F::But => forbidden = false,
+                F::Take | F::Give | F::Send if forbidden || negated => {
+                    forbidden = true;
+                    read.families.add(F::Forbidden);
+                }
+                F::Quiet if follows(seen.get(..at).unwrap_or_default(), one) => {}
+                F::Tell if negated => read.families.add(F::Untold),
+                F::Tell | F::Not => {}
+                family if negated && UNDONE.contains(&family) => read.families.add(F::Forbidden),
+                family => read.families.add(family),
+            }
+        }
+        for (family, pair) in [(F::Guard, F::GuardOff), (F::Rules, F::RulesOff)] {
+            if are_near(&seen, family, F::Off) {
+                read.families.add(pair);
+            }
+        }
+        read.describes = describes(&folded);
+        read.checks = checks(&folded);
+        read.is_specimen = is_specimen(words);
+        read.leads = seen.iter().any(|one| leads(&folded, one, read.opens));
+        read
+    }
+
+    /// Whether a text speaks of what attacks look like.
+    fn quotes(&self, text: &str) -> bool {
+        let seen = self.seen(&folded(text));
+        seen.iter().any(|one| one.family == F::Threat)
+    }
+
+    /// The families that a name or a plain sentence has words of.
+    pub(super) fn topics(&self, text: &str) -> Families {
+        let mut topics = Families::default();
+        for seen in self.seen(&folded(text)) {
+            topics.add(seen.family);
+        }
+        literal::find(text, |family| topics.add(family));
+        topics
+    }
+}
+
+/// Whether a word close before, in the same clause, says no.
+fn is_negated(folded: &str, before: &[Seen], one: &Seen) -> bool {
+    let close = |other: &&Seen| other.family == F::Not && one.at - other.at <= NEGATED;
+    let not = before
+        .iter()
+        .rev()
+        .find(|other| close(other) && other.at < one.at);
+    not.is_some_and(|not| {
+        let between = folded.get(not.at..one.at).unwrap_or_default();
+        !between.contains(';')
+    })
+}
+
+/// Whether words of two families stand close together.
+fn are_near(seen: &[Seen], one: F, other: F) -> bool {
+    let at = |family| seen.iter().filter(move |seen| seen.family == family);
+    at(one).any(|one| at(other).any(|other| one.at.abs_diff(other.at) <= NEAR))
+}
+
+/// Whether a sentence says what something does, by its first word: `Detects ...`, `Returns ...`.
+fn describes(folded: &str) -> bool {
+    let first = folded.split_whitespace().find(|word| *word != ";");
+    first.is_some_and(|word| word.len() > 3 && word.ends_with('s') && !word.ends_with("ss"))
+}
+
+/// Whether a sentence begins by checking what others wrote.
+fn checks(folded: &str) -> bool {
+    let first = folded.split_whitespace().find(|word| *word != ";");
+    first.is_some_and(|word| CHECKS.contains(&word))
+}
+
+/// Whether a sentence stands behind a label, as in `expected output:`.
+fn is_specimen(words: &str) -> bool {
+    let label = words.split_once(':').map_or("", |(label, _)| label);
+    let label: Vec<String> = label.split_whitespace().map(str::to_lowercase).collect();
+    let has = |known: &[&str]| label.iter().any(|word| known.contains(&word.as_str()));
+    label.len() <= 4 && has(SPECIMENS) && has(UTTERANCES)
+}
+
+/// Whether a word stands close behind a turn, as in `instead of silently failing`.
+fn follows(before: &[Seen], one: &Seen) -> bool {
+    let turn = |other: &&Seen| other.family == F::But && one.at - other.at <= NEGATED;
+    before.iter().rev().any(|other| turn(&other))
+}
+
+/// A text without what stands between double quotes, if it speaks of attacks.
+fn unquoted(words: &str, quotes: impl Fn(&str) -> bool) -> Cow<'_, str> {
+    if words.bytes().filter(|byte| *byte == b'"').count() < 2 || !quotes(words) {
+        return Cow::Borrowed(words);
+    }
+    Cow::Owned(words.split('"').step_by(2).collect())
+}
+
+/// Whether a word begins a clause as an order: `Send ...` is one, `Sends ...` says what a tool does.
+/// The first words of a description say what the tool is for in the same form.
+fn leads(folded: &str, one: &Seen, opens: bool) -> bool {
+    if !DOING.contains(&one.family) {
+        return false;
+    }
+    let (before, rest) = folded.split_at_checked(one.at).unwrap_or((folded, ""));
+    let word = rest.split_whitespace().next().unwrap_or_default();
+    let bare = !word.ends_with("ed") && !word.ends_with("ing");
+    let describes = word.ends_with('s') && !word.ends_with("ss");
+    let lead = before.trim_end().rsplit(' ').next().unwrap_or_default();
+    let clause = match lead {
+        "" => !opens,
+        ";" | "please" | "then" | "also" | "and" => true,
+        adverb => adverb.ends_with("ly"),
+    };
+    bare && !describes && clause
+}
+
+/// A text in lower case with single blanks between and around its words, without the `'s` of
+/// owners, and with `;` where a clause ends. Letters of scripts without blanks stand alone.
+pub(super) fn folded(text: &str) -> String {
+    let mut folded = String::with_capacity(text.len() + 2);
+    folded.push(' ');
+    let mut letters = text.chars().peekable();
+    while let Some(letter) = letters.next() {
+        let owner = matches!(letter, '\'' | '\u{2019}') && letters.peek() == Some(&'s');
+        if owner {
+            letters.next();
+        } else if matches!(letter, '\u{3040}'..='\u{9fff}') {
+            blank(&mut folded);
+            folded.push(letter);
+            folded.push(' ');
+        } else if letter.is_alphanumeric() || letter == '\'' {
+            folded.extend(letter.to_lowercase());
+        } else if letter == '\u{2019}' {
+            folded.push('\'');
+        } else if (matches!(letter, ':' | ';' | ',' | '(' | ')' | '!')
+            || (letter == '.' && !letters.peek().is_some_and(|next| next.is_alphanumeric())))
+            && !folded.ends_with("; ")
+        {
+            blank(&mut folded);
+            folded.push_str("; ");
+        } else {
+            blank(&mut folded);
+        }
+    }
+    blank(&mut folded);
+    folded
+}
+
+fn blank(folded: &mut String) {
+    if !folded.ends_with(' ') {
+        folded.push(' ');
+    }
+}

@@ -1,0 +1,218 @@
+//! Calls that wait for a person. An answer is bound to who calls, what is called and with which
+//! arguments; it counts once and for a time.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use mcpproxy_core::{Call, CallId, Masked, Risk, Room, Shares, Tick, ToolRef, Wall};
+use mcpproxy_text as text;
+use serde::Serialize;
+use sha2::{Digest as _, Sha256};
+use tokio::sync::oneshot;
+
+use crate::engine::{Asked, Said};
+
+/// Calls that may wait at once; past that an equal share of them is kept for every principal.
+const MOST: usize = 1024;
+
+/// What is asked, safe to show.
+#[derive(Clone, Debug, Serialize)]
+pub struct Approval {
+    /// The call, and the name of the question.
+    pub id: CallId,
+    /// The upstream.
+    pub server_name: String,
+    /// The tool.
+    pub tool_name: String,
+    /// Who calls.
+    pub principal: String,
+    /// The conversation.
+    pub session_id: String,
+    /// When it was asked, RFC 3339.
+    pub requested_at: String,
+    /// When it lapses, RFC 3339.
+    pub expires_at: String,
+    /// Why one must ask.
+    pub reason: Masked,
+    /// The risk.
+    #[serde(flatten)]
+    pub risk: Risk,
+}
+
+/// What an answer is good for.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Key {
+    principal: Arc<str>,
+    tool: [u8; 32],
+}
+
+#[derive(Debug)]
+struct Waiting {
+    shown: Approval,
+    key: Key,
+    until: Tick,
+    answer: oneshot::Sender<Said>,
+}
+
+#[derive(Debug)]
+struct Granted {
+    said: Said,
+    until: Tick,
+}
+
+#[derive(Debug, Default)]
+struct Table {
+    /// By id, which sorts by time.
+    waiting: BTreeMap<CallId, Waiting>,
+    by_key: HashMap<Key, CallId>,
+    granted: HashMap<Key, Granted>,
+    shares: Shares,
+}
+
+/// The queue.
+#[derive(Debug, Default)]
+pub struct Approvals(Mutex<Table>);
+
+/// Where a question stands.
+#[derive(Debug)]
+pub enum Standing {
+    /// It was answered before.
+    Said(Said),
+    /// It waits; the answer comes here.
+    Waits(CallId, oneshot::Receiver<Said>),
+    /// It was put before and still waits.
+    Pending(CallId),
+    /// Too many wait.
+    Full,
+}
+
+impl Approvals {
+    /// Puts a question, unless the same call was put or answered before.
+    pub fn put(&self, asked: &Asked, now: (Tick, Wall), patience: Duration) -> Standing {
+        let key = key(&asked.call);
+        let mut table = self.table();
+        table.sweep(now.0);
+        if let Some(granted) = table.granted.remove(&key) {
+            return Standing::Said(granted.said);
+        }
+        if let Some(id) = table.by_key.get(&key) {
+            return Standing::Pending(*id);
+        }
+        if !table.make_room(&key.principal) {
+            return Standing::Full;
+        }
+        let (answer, answered) = oneshot::channel();
+        let id = asked.call.id;
+        let waiting = Waiting {
+            shown: shown(asked, now.1, patience),
+            key: key.clone(),
+            until: now.0.after(patience),
+            answer,
+        };
+        table.shares.add(&key.principal);
+        table.by_key.insert(key, id);
+        table.waiting.insert(id, waiting);
+        Standing::Waits(id, answered)
+    }
+
+    /// Lists what waits, oldest first.
+    pub fn list(&self, now: Tick) -> Vec<Approval> {
+        let mut table = self.table();
+        table.sweep(now);
+        table
+            .waiting
+            .values()
+            .map(|one| one.shown.clone())
+            .collect()
+    }
+
+    /// Answers a question; says what it was about, or nothing if it does not wait.
+    ///
+    /// Whoever waits is told at once. If nobody does any more, the answer is kept for the same call
+    /// made again, for as long as the question would have waited.
+    pub fn answer(&self, id: &str, said: Said, now: Tick, patience: Duration) -> Option<Approval> {
+        let mut table = self.table();
+        table.sweep(now);
+        let id = table.waiting.keys().find(|one| one.to_string() == id);
+        let id = *id?;
+        let waiting = table.remove(id)?;
+        if waiting.answer.send(said).is_err() {
+            let until = now.after(patience);
+            table.granted.insert(waiting.key, Granted { said, until });
+        }
+        Some(waiting.shown)
+    }
+
+    fn table(&self) -> MutexGuard<'_, Table> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Table {
+    fn remove(&mut self, id: CallId) -> Option<Waiting> {
+        let waiting = self.waiting.remove(&id)?;
+        self.by_key.remove(&waiting.key);
+        self.shares.remove(&waiting.key.principal);
+        Some(waiting)
+    }
+
+    fn sweep(&mut self, now: Tick) {
+        let stale = self.waiting.iter().filter(|(_, one)| one.until <= now);
+        let stale: Vec<_> = stale.map(|(id, _)| *id).collect();
+        for id in stale {
+            self.remove(id);
+        }
+        self.granted.retain(|_, granted| granted.until > now);
+    }
+
+    fn make_room(&mut self, principal: &Arc<str>) -> bool {
+        match self.shares.room(principal, MOST) {
+            Room::Free => true,
+            Room::Of(who) if who == *principal => false,
+            Room::Of(who) => {
+                let mut own = self.waiting.iter();
+                let oldest = own.find(|(_, one)| one.key.principal == who);
+                let oldest = oldest.map(|(id, _)| *id);
+                oldest.is_some_and(|id| self.remove(id).is_some())
+            }
+        }
+    }
+}
+
+fn shown(asked: &Asked, now: Wall, patience: Duration) -> Approval {
+    let call = &asked.call;
+    let reason = asked.verdict().reason().unwrap_or("policy asks first");
+    Approval {
+        id: call.id,
+        server_name: call.tool.upstream.to_string(),
+        tool_name: call.tool.tool.to_string(),
+        principal: call.who.name.to_string(),
+        session_id: call.session.id.to_string(),
+        requested_at: now.rfc3339(),
+        expires_at: now.after(patience).rfc3339(),
+        reason: Masked::from_safe(reason),
+        risk: asked.verdict().risk,
+    }
+}
+
+fn key(call: &Call) -> Key {
+    let ToolRef { upstream, tool } = &call.tool;
+    let raw = std::str::from_utf8(&call.wire.raw).unwrap_or_default();
+    let params = text::get(raw, &["params"]).map_or("", |(params, _)| params);
+    let mut hash = Sha256::new();
+    let mut add = |part: &str| {
+        hash.update(part.len().to_be_bytes());
+        hash.update(part);
+    };
+    add(upstream.as_str());
+    add(tool.as_str());
+    add(call.kind.method());
+    for name in ["name", "uri", "arguments"] {
+        add(text::get(params, &[name]).map_or("", |(raw, _)| raw));
+    }
+    Key {
+        principal: Arc::clone(&call.who.name),
+        tool: hash.finalize().into(),
+    }
+}

@@ -1,0 +1,125 @@
+//! What is known about a call before it is judged: computed here, once.
+
+use mcpproxy_classify::{self as classify, Kind, Sort, ToolClass, shell};
+use mcpproxy_core::{Call, Destination, Facts, Reduced, Suspicious, Tick};
+use mcpproxy_detect::{Context, Direction, Report};
+use mcpproxy_flow::{Content, Whose};
+use mcpproxy_text as text;
+
+use crate::engine::Engine;
+use crate::marks;
+use crate::ready::Ready;
+
+/// Addresses and commands of one call that are looked at.
+const MOST_ADDRESSES: usize = 64;
+/// Arguments that hold a command for a shell.
+const COMMANDS: [&str; 6] = ["command", "cmd", "shell", "bash", "script", "code"];
+
+/// The domain in which the data of a call is followed.
+pub(crate) fn whose(call: &Call) -> Whose {
+    Whose {
+        scope: call.scope,
+        session: call.session,
+    }
+}
+
+/// What was found out about a call, and what the record says of it.
+pub(crate) struct Seen {
+    pub(crate) facts: Facts,
+    pub(crate) report: Report,
+}
+
+impl Engine {
+    /// Finds out everything that checks read about a call.
+    pub(crate) fn facts(&self, call: &Call, ready: &Ready, now: Tick) -> Seen {
+        let settings = &ready.settings;
+        let class = self.classes().of(&call.tool, &settings.classification);
+        let mut facts = Facts::bare(destination(call, &class));
+        if !settings.enabled {
+            let report = Report::default();
+            return Seen { facts, report };
+        }
+        let raw = std::str::from_utf8(&call.wire.raw).unwrap_or_default();
+        let report = ready.detector.json(raw, context(call, Direction::Request));
+        let arguments = arguments(raw);
+        facts.operation = class.does.operation;
+        facts.suspicious = suspicious(arguments, ready);
+        facts.sensitive = marks::sensitive(&report);
+        if settings.flow_tracking.enabled {
+            let marked = marks::marked(raw, &report);
+            let content = Content {
+                json: raw,
+                marked: &marked,
+            };
+            let to = &facts.destination;
+            let whose = whose(call);
+            let mut flow = self.tracker().check(whose, call.id, to, &content, now);
+            if !report.coverage.is_complete() && settings.detector.enabled {
+                flow.reduced.push(Reduced::Size);
+            }
+            facts.flow = flow;
+            facts.recent = self.tracker().recent(whose, now, ready.window());
+            facts.history = self.tracker().history(whose, &facts.destination);
+        }
+        Seen { facts, report }
+    }
+}
+
+/// What the detector is told about a message of a call.
+pub(crate) fn context(_call: &Call, direction: Direction) -> Context<'static> {
+    Context {
+        direction,
+        ..Context::default()
+    }
+}
+
+fn destination(call: &Call, class: &ToolClass) -> Destination {
+    Destination {
+        sink: class.as_sink(),
+        class: match class.class.kind {
+            Kind::Internal => "internal",
+            Kind::External => "external",
+            Kind::Hybrid => "hybrid",
+            Kind::Unknown => "unknown",
+        },
+        name: call.tool.upstream.as_str().into(),
+    }
+}
+
+/// Where the arguments of a call are in its message: everything else is the gateway's own.
+fn arguments(raw: &str) -> &str {
+    let inner = text::get(raw, &["params", "arguments"]);
+    let inner = inner.or_else(|| text::get(raw, &["params"]));
+    inner.map_or("{}", |(inner, _)| inner)
+}
+
+fn suspicious(arguments: &str, ready: &Ready) -> Vec<Suspicious> {
+    let seen = classify::arguments(arguments);
+    let named = seen.external.iter();
+    let named = named.map(|address| (address.host.clone(), address.path.clone()));
+    let sent = commands(arguments).into_iter();
+    let mut found = Vec::new();
+    for (host, place) in named.chain(sent).take(MOST_ADDRESSES) {
+        if let Some(suspicion) = ready.endpoints.judge(&host) {
+            found.push(Suspicious {
+                host: suspicion.entry.into(),
+                listed: suspicion.sort == Sort::Listed,
+                place: place.into(),
+            });
+        }
+    }
+    found
+}
+
+/// Returns the addresses to which commands in the arguments connect, and where the commands are.
+fn commands(arguments: &str) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    for name in COMMANDS {
+        let command = text::get(arguments, &[name]).and_then(|(raw, _)| text::string(raw));
+        let Some(command) = command else { continue };
+        let sends = shell::read(&command).sends.into_iter();
+        let hosts = sends.filter_map(|send| send.host);
+        found.extend(hosts.map(|host| (host, name.to_owned())));
+    }
+    found
+}

@@ -1,0 +1,135 @@
+//! From detections to labelled values: what the tracker remembers of an answer and looks for in a
+//! call, and what policy reads of a call by itself.
+//!
+//! A value is taken from the message again, since detections carry none.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use mcpproxy_core::{Label, Nature, Sensitive, Severity};
+use mcpproxy_detect::{Category, Detection, Found, Report};
+use mcpproxy_flow::Marked;
+use mcpproxy_text::{decode, unescape};
+
+/// Confidence from which a value is taken for real: a checksum or a structure was seen.
+const VALIDATED: u8 = 90;
+/// The longest decoded text that counts as one value.
+const LONGEST: usize = 4096;
+/// Values of one message that are followed; the rest is seen as text.
+const MOST: usize = 1024;
+
+/// Returns the labelled values of a message, in plain.
+pub(crate) fn marked<'a>(raw: &'a str, report: &'a Report) -> Vec<Marked<'a>> {
+    let mut marks = Vec::new();
+    for found in &report.detections {
+        let Some(label) = label(&found.detection) else {
+            continue;
+        };
+        let text = leaf(raw, found);
+        let Some(value) = text.get(found.detection.span.clone()) else {
+            continue;
+        };
+        let mut mark = |value: &str| {
+            marks.push(Marked {
+                value: Cow::Owned(value.to_owned()),
+                label: label.clone(),
+                place: Cow::Borrowed(found.path.as_str()),
+            });
+        };
+        mark(value);
+        if !found.detection.via.is_empty() {
+            let views = decode::views(value, &mut decode::Budget::default());
+            let texts = views.views.iter().map(|view| view.text.trim());
+            texts
+                .filter(|text| text.len() <= LONGEST)
+                .for_each(&mut mark);
+        }
+        if marks.len() >= MOST {
+            marks.truncate(MOST);
+            break;
+        }
+    }
+    marks
+}
+
+/// Returns what is sensitive in a message, safe to show.
+pub(crate) fn sensitive(report: &Report) -> Vec<Sensitive> {
+    let seen = report.detections.iter().filter_map(|found| {
+        Some(Sensitive {
+            label: label(&found.detection)?,
+            confidence: found.detection.confidence,
+            place: found.path.as_str().into(),
+            sample: found.detection.sample.clone(),
+        })
+    });
+    seen.take(MOST).collect()
+}
+
+fn leaf<'a>(raw: &'a str, found: &Found) -> Cow<'a, str> {
+    let text = raw.get(found.leaf.clone()).unwrap_or_default();
+    let inner = text
+        .strip_prefix('"')
+        .and_then(|rest| rest.strip_suffix('"'));
+    inner.map_or(Cow::Borrowed(text), unescape)
+}
+
+/// Returns the label of a value, if it is one that should not leave.
+fn label(detection: &Detection) -> Option<Label> {
+    let (word, nature) = match detection.category {
+        Category::CloudCredentials | Category::ApiToken => ("api_token", Nature::Secret),
+        Category::PrivateKey => ("private_key", Nature::Secret),
+        Category::AuthToken => ("auth_token", Nature::Secret),
+        Category::DatabaseCredential => ("database_credential", Nature::Secret),
+        Category::HighEntropy => ("high_entropy", Nature::Secret),
+        Category::CreditCard => ("credit_card", Nature::Personal),
+        Category::Pii => ("pii", personal(detection.severity)),
+        Category::Custom => ("custom", Nature::Secret),
+        Category::SensitiveFile
+        | Category::HiddenText
+        | Category::HostileText
+        | Category::Opaque => return None,
+    };
+    Some(Label {
+        kind: Arc::from(&*detection.kind),
+        word,
+        severity: detection.severity,
+        validated: detection.confidence >= VALIDATED,
+        nature,
+    })
+}
+
+/// A mail address or a telephone number alone says little: it is also how one reaches somebody.
+fn personal(severity: Severity) -> Nature {
+    match severity {
+        Severity::Critical | Severity::High => Nature::Personal,
+        Severity::Medium | Severity::Low | Severity::Info => Nature::Typed,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use mcpproxy_detect::{Context, Detector, Settings};
+
+    use super::*;
+
+    fn check(raw: &str, expect: &[(&str, &str)]) {
+        let detector = Detector::new(&Settings::default()).unwrap();
+        let report = detector.json(raw, Context::default());
+        let marks = marked(raw, &report);
+        let found: Vec<_> = marks
+            .iter()
+            .map(|mark| (mark.label.word, &*mark.value))
+            .collect();
+        assert_eq!(found, expect, "{raw}");
+    }
+
+    #[test]
+    fn values_are_taken_in_plain() {
+        let key = "AKIAQ3EGRTLZ7VHWN2KM";
+        check(
+            &format!(r#"{{"note":"the key\n is {key}, keep it"}}"#),
+            &[("api_token", key)],
+        );
+        check(r#"{"note":"nothing to see"}"#, &[]);
+    }
+}

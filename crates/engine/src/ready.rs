@@ -1,0 +1,70 @@
+//! The settings of the engine, and what is made of them before the first call.
+
+use std::time::Duration;
+
+use mcpproxy_classify::{Classification, Endpoints};
+use mcpproxy_core::Durability;
+use mcpproxy_detect::{DetectError, Detector, Settings as DetectorSettings};
+use mcpproxy_flow::settings::FlowTracking;
+use mcpproxy_policy::Policy;
+
+/// What the engine is told by the configuration.
+#[derive(Clone, Debug)]
+pub struct EngineSettings {
+    /// Whether calls are checked at all; orders of the operator always hold.
+    pub enabled: bool,
+    /// Which upstreams are inside and which outside.
+    pub classification: Classification,
+    /// What findings lead to.
+    pub policy: Policy,
+    /// How data is followed.
+    pub flow_tracking: FlowTracking,
+    /// What is looked for in messages.
+    pub detector: DetectorSettings,
+    /// How long a person may take to answer for a call, if there is a queue for them.
+    pub approvals: Option<Duration>,
+    /// Whether a record must be on disk before the answer leaves.
+    pub durability: Durability,
+    /// Whether calls are refused while they cannot be recorded; strict durability always does.
+    pub refuse_unrecorded: bool,
+}
+
+impl Default for EngineSettings {
+    fn default() -> Self {
+        Self {
+            enabled: true,
+            classification: Classification::default(),
+            policy: Policy::default(),
+            flow_tracking: FlowTracking::default(),
+            detector: DetectorSettings::default(),
+            approvals: None,
+            durability: Durability::Relaxed,
+            refuse_unrecorded: false,
+        }
+    }
+}
+
+/// Settings, and what is made of them once.
+#[derive(Debug)]
+pub(crate) struct Ready {
+    pub(crate) settings: EngineSettings,
+    pub(crate) detector: Detector,
+    pub(crate) endpoints: Endpoints,
+}
+
+impl Ready {
+    pub(crate) fn new(settings: EngineSettings) -> Result<Self, DetectError> {
+        let listed = &settings.policy.flow.suspicious_endpoints;
+        Ok(Self {
+            detector: Detector::new(&settings.detector)?,
+            endpoints: Endpoints::new(listed.iter().map(String::as_str)),
+            settings,
+        })
+    }
+
+    /// The window over which thresholds count.
+    pub(crate) fn window(&self) -> Duration {
+        let minutes = self.settings.policy.exfiltration.window_minutes;
+        Duration::from_secs(u64::from(minutes) * 60)
+    }
+}

@@ -1,0 +1,162 @@
+//! What is written down about a call. Names and words of agents are cut, so that a few calls cannot
+//! push everything else out of the log.
+
+use std::collections::BTreeSet;
+
+use mcpproxy_core::{
+    Action, Call, CallId, Declared, Door, Enforcement, FlowScope, FlowSummary, FlowType,
+    MessageKind, Outcome, Record, Risk, RiskLevel, Severity, Status, Verdict, Wall,
+};
+use mcpproxy_detect::{Category, Report};
+use mcpproxy_flow::Summary;
+
+/// The longest text of one field of a record, in characters.
+const RECORDED: usize = 256;
+/// Types of detections that one record lists.
+const MOST_TYPES: usize = 32;
+
+/// What was detected in the messages of a call, as a record says it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Detected {
+    types: BTreeSet<Box<str>>,
+    worst: Option<Severity>,
+}
+
+impl Detected {
+    /// Adds what was detected in one message.
+    pub(crate) fn add(&mut self, report: &Report) {
+        for found in &report.detections {
+            let detection = &found.detection;
+            if matches!(detection.category, Category::Opaque) {
+                continue;
+            }
+            self.worst = self.worst.max(Some(detection.severity));
+            if self.types.len() < MOST_TYPES {
+                self.types.insert(detection.kind.as_ref().into());
+            }
+        }
+    }
+}
+
+/// Composes the record of a call.
+pub(crate) fn record(
+    call: &Call,
+    verdict: &Verdict,
+    outcome: &Outcome,
+    problem: Option<&str>,
+    detected: &Detected,
+) -> Record {
+    let kind = match &call.kind {
+        MessageKind::Request(method) if &**method == "tools/call" => "tool_call",
+        MessageKind::Request(_) | MessageKind::Notification(_) | MessageKind::Answer(_) => {
+            "message"
+        }
+    };
+    Record {
+        id: call.id,
+        kind,
+        source: call.door,
+        server_name: call.tool.upstream.to_string(),
+        tool_name: short(call.tool.tool.as_str()),
+        method: short(call.kind.method()),
+        status: outcome.status,
+        error_message: problem.map(short),
+        duration_ms: outcome.took.as_secs_f64() * 1000.0,
+        timestamp: call.at.rfc3339(),
+        session_id: call.session.id.to_string(),
+        principal: call.who.name.to_string(),
+        request_bytes: call.wire.raw.len(),
+        response_bytes: outcome.body.len(),
+        decision: verdict.wanted,
+        effective: verdict.action,
+        enforcement: verdict.enforced,
+        flow_type: verdict.flow,
+        risk: verdict.risk,
+        declared: shortened(&call.declared),
+        findings: verdict.findings.to_vec(),
+        has_sensitive_data: detected.worst.is_some(),
+        detection_types: detected.types.iter().cloned().collect(),
+        max_severity: detected.worst,
+        summary: None,
+    }
+}
+
+/// Composes the record that closes a session.
+pub(crate) fn closing(summary: &Summary, now: Wall) -> Record {
+    let flows = summary
+        .flows
+        .iter()
+        .map(|(flow, times)| (flow.name(), *times));
+    let risks = summary
+        .risks
+        .iter()
+        .map(|(risk, times)| (risk.name(), *times));
+    let worst = summary.risks.iter().map(|(risk, _)| *risk).max();
+    let FlowScope(scope) = summary.whose.scope;
+    let session = summary.whose.session.id;
+    Record {
+        id: CallId::new(now.0, scope.0 ^ session.0),
+        kind: "flow_summary",
+        source: Door::Internal,
+        server_name: String::new(),
+        tool_name: String::new(),
+        method: String::new(),
+        status: Status::Success,
+        error_message: None,
+        duration_ms: summary.duration.as_secs_f64() * 1000.0,
+        timestamp: now.rfc3339(),
+        session_id: session.to_string(),
+        principal: String::new(),
+        request_bytes: 0,
+        response_bytes: 0,
+        decision: Action::Allow,
+        effective: Action::Allow,
+        enforcement: Enforcement::Enforced,
+        flow_type: FlowType::None,
+        risk: Risk {
+            level: worst.unwrap_or(RiskLevel::None),
+            score: 0,
+        },
+        declared: Declared::default(),
+        findings: Vec::new(),
+        has_sensitive_data: worst == Some(RiskLevel::Critical),
+        detection_types: Vec::new(),
+        max_severity: None,
+        summary: Some(Box::new(FlowSummary {
+            duration_ms: u64::try_from(summary.duration.as_millis()).unwrap_or(u64::MAX),
+            origins: summary.origins,
+            edges: summary.edges,
+            flow_types: flows.collect(),
+            risk_levels: risks.collect(),
+            linked_sessions: summary
+                .linked
+                .iter()
+                .map(|key| key.id.to_string())
+                .collect(),
+            tools: summary.tools.iter().cloned().collect(),
+        })),
+    }
+}
+
+/// What an agent declares, with its own words cut like any text of a record.
+fn shortened(declared: &Declared) -> Declared {
+    let cut = |text: &Option<Box<str>>| text.as_deref().map(|text| short(text).into());
+    Declared {
+        operation: declared.operation,
+        sensitivity: cut(&declared.sensitivity),
+        reason: cut(&declared.reason),
+        flow_justification: cut(&declared.flow_justification),
+        flow_destination_type: cut(&declared.flow_destination_type),
+    }
+}
+
+fn short(text: &str) -> String {
+    if text.len() <= RECORDED {
+        return text.to_owned();
+    }
+    let mut shown: String = text.chars().take(RECORDED).collect();
+    if shown.len() < text.len() {
+        shown.extend(["… (", &text.len().to_string(), " bytes)"]);
+    }
+    shown
+}

@@ -1,0 +1,253 @@
+//! Sessions that went by, taken through the real engine again without touching any upstream: for
+//! trying a policy, for scenarios and for measuring.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use bytes::Bytes;
+use mcpproxy_core::{
+    ActivitySink, Askable, Call, CallId, Clock, Declared, Door, Durability, FlowScope, Id128,
+    Later, MessageKind, Operation, Outcome, Principal, Record, SessionBasis, SessionKey, SinkFault,
+    Status, Tick, ToolName, ToolRef, UpstreamId, Verdict, Wall, Wire,
+};
+use mcpproxy_policy::{Explanation, decide, explain, judge};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use sha2::{Digest as _, Sha256};
+
+use crate::DetectError;
+use crate::engine::{Before, Engine, Said};
+use crate::ready::EngineSettings;
+
+/// Time between two calls that do not say when they were made.
+const PACE: Duration = Duration::from_secs(10);
+
+/// A session that went by.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Session {
+    /// Its name.
+    #[serde(default)]
+    pub id: String,
+    /// Its calls in order.
+    pub calls: Vec<Step>,
+}
+
+/// One call of it.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Step {
+    /// The upstream; without it the tool may be named `server:tool`.
+    #[serde(default)]
+    pub server: Option<String>,
+    /// The tool.
+    pub tool: String,
+    /// What was sent.
+    #[serde(default)]
+    pub args: Option<Box<RawValue>>,
+    /// What came back: a text, or a value.
+    #[serde(default)]
+    pub result: Option<Box<RawValue>>,
+    /// The operation that the agent declared.
+    #[serde(default)]
+    pub operation: Option<Operation>,
+    /// How sensitive the agent said the data is.
+    #[serde(default)]
+    pub sensitivity: Option<Box<str>>,
+    /// Why the agent sent data outside.
+    #[serde(default)]
+    pub flow_justification: Option<Box<str>>,
+    /// What kind of destination the agent called it.
+    #[serde(default)]
+    pub flow_destination_type: Option<Box<str>>,
+    /// When it was made, in milliseconds from the start of the session.
+    #[serde(default)]
+    pub at_ms: Option<u64>,
+}
+
+/// The engine on its own, with a clock of its own.
+#[derive(Debug)]
+pub struct Replay {
+    engine: Engine,
+    clock: Arc<StepClock>,
+    askable: Askable,
+    calls: AtomicU64,
+}
+
+/// A step of a session, ready to be judged.
+struct Prepared {
+    call: Call,
+    result: Bytes,
+}
+
+impl Replay {
+    /// Makes an engine for replays; `askable` is whom questions could be put to.
+    pub fn new(settings: EngineSettings, askable: Askable) -> Result<Self, DetectError> {
+        let clock = Arc::new(StepClock::default());
+        let sink = Arc::new(Nowhere);
+        let engine = Engine::new(settings, sink, Arc::clone(&clock) as _)?;
+        Ok(Self {
+            engine,
+            clock,
+            askable,
+            calls: AtomicU64::new(1),
+        })
+    }
+
+    /// Returns the engine, to teach it about upstreams.
+    pub fn engine(&self) -> &Engine {
+        &self.engine
+    }
+
+    /// Judges every call of a session. A call that is denied brings nothing back; one about which
+    /// somebody is asked is taken to be allowed.
+    pub async fn run(&self, session: &Session) -> Result<Vec<Arc<Verdict>>, SinkFault> {
+        let mut verdicts = Vec::with_capacity(session.calls.len());
+        for (at, step) in session.calls.iter().enumerate() {
+            let Prepared { call, result } = self.prepare(session, at, step);
+            verdicts.push(self.step(call, result).await?);
+        }
+        Ok(verdicts)
+    }
+
+    /// Explains the last call of a session, after the others were judged.
+    ///
+    /// A session without calls explains nothing.
+    pub async fn explain(&self, session: &Session) -> Result<Option<Explanation>, SinkFault> {
+        let Some((last, before)) = session.calls.split_last() else {
+            return Ok(None);
+        };
+        for (at, step) in before.iter().enumerate() {
+            let Prepared { call, result } = self.prepare(session, at, step);
+            self.step(call, result).await?;
+        }
+        let call = self.prepare(session, before.len(), last).call;
+        let ready = self.engine.ready();
+        let policy = &ready.settings.policy;
+        let facts = self.engine.facts(&call, &ready, self.clock.tick()).facts;
+        let findings = judge(policy, &call, &facts);
+        let verdict = decide(policy, &call, &facts, findings);
+        Ok(Some(explain(policy, &call, &facts, &verdict)))
+    }
+
+    async fn step(&self, call: Call, result: Bytes) -> Result<Arc<Verdict>, SinkFault> {
+        let mut before = self.engine.before(call).await;
+        if let Before::Asked(asked) = before {
+            before = self.engine.answered(*asked, Said::Yes).await;
+        }
+        match before {
+            Before::Cleared(cleared) => {
+                let outcome = Outcome {
+                    body: result,
+                    status: Status::Success,
+                    took: Duration::ZERO,
+                };
+                self.engine.after(&cleared, &outcome, None).await?;
+                Ok(Arc::clone(cleared.verdict()))
+            }
+            Before::Denied(denied) => Ok(denied.verdict),
+            Before::Asked(asked) => Ok(Arc::clone(asked.verdict())),
+            Before::Unrecorded(fault) => Err(fault),
+        }
+    }
+
+    fn prepare(&self, session: &Session, at: usize, step: &Step) -> Prepared {
+        let default = PACE.saturating_mul(u32::try_from(at).unwrap_or(u32::MAX));
+        let since = step.at_ms.map_or(default, Duration::from_millis);
+        self.clock.set(since);
+        let number = self.calls.fetch_add(1, Ordering::Relaxed);
+        let domain = domain(&session.id);
+        let (upstream, tool) = names(step);
+        let args = step.args.as_deref().map_or("{}", RawValue::get);
+        let name = serde_json::Value::from(tool);
+        let raw = format!(r#"{{"params":{{"name":{name},"arguments":{args}}}}}"#);
+        let call = Call {
+            id: CallId::new(self.clock.wall().0, u128::from(number)),
+            leg: 0,
+            at: self.clock.wall(),
+            deadline: self.clock.tick().after(PACE),
+            door: Door::Cli,
+            who: Principal::local(),
+            scope: FlowScope(domain),
+            session: SessionKey {
+                basis: SessionBasis::McpSession,
+                id: domain,
+            },
+            kind: MessageKind::Request("tools/call".into()),
+            tool: ToolRef {
+                upstream: UpstreamId::new(&*upstream),
+                tool: ToolName::new(tool),
+            },
+            declared: Declared {
+                operation: step.operation,
+                sensitivity: step.sensitivity.clone(),
+                flow_justification: step.flow_justification.clone(),
+                flow_destination_type: step.flow_destination_type.clone(),
+                ..Declared::default()
+            },
+            askable: self.askable,
+            wire: Wire {
+                raw: raw.into(),
+                ticket: None,
+            },
+        };
+        let result = step.result.as_deref().map_or("null", RawValue::get);
+        Prepared {
+            call,
+            result: answer(result).into(),
+        }
+    }
+}
+
+/// A result as an upstream would have sent it.
+fn answer(result: &str) -> String {
+    if result.trim_start().starts_with('"') {
+        return format!(r#"{{"content":[{{"type":"text","text":{result}}}]}}"#);
+    }
+    format!(r#"{{"content":[],"structuredContent":{result}}}"#)
+}
+
+fn names(step: &Step) -> (Cow<'_, str>, &str) {
+    match (&step.server, step.tool.split_once(':')) {
+        (Some(server), _) => (Cow::Borrowed(server), &step.tool),
+        (None, Some((server, tool))) => (Cow::Borrowed(server), tool),
+        (None, None) => (Cow::Borrowed(""), &step.tool),
+    }
+}
+
+fn domain(id: &str) -> Id128 {
+    let digest: [u8; 32] = Sha256::digest(id).into();
+    let (first, _) = digest.split_first_chunk().unwrap_or((&[0; 16], &[]));
+    Id128::from_bytes(*first)
+}
+
+/// A clock that stands where it was set.
+#[derive(Debug, Default)]
+struct StepClock(AtomicU64);
+
+impl StepClock {
+    fn set(&self, since: Duration) {
+        let millis = u64::try_from(since.as_millis()).unwrap_or(u64::MAX);
+        self.0.store(millis, Ordering::Relaxed);
+    }
+}
+
+impl Clock for StepClock {
+    fn tick(&self) -> Tick {
+        Tick(Duration::from_millis(self.0.load(Ordering::Relaxed)))
+    }
+
+    fn wall(&self) -> Wall {
+        Wall(self.0.load(Ordering::Relaxed))
+    }
+}
+
+/// Keeps nothing: a replay is no activity.
+#[derive(Debug)]
+struct Nowhere;
+
+impl ActivitySink for Nowhere {
+    fn append(&self, _: Record, _: Durability) -> Later<'_, Result<(), SinkFault>> {
+        Box::pin(std::future::ready(Ok(())))
+    }
+}

@@ -1,0 +1,99 @@
+//! What the public attempt at these specifications let through, and what must pass: each line is a
+//! session of two or three calls through the real engine.
+
+use mcpproxy_core::{Action, Askable, FlowType, RiskLevel};
+use mcpproxy_engine::EngineSettings;
+use mcpproxy_engine::replay::{Replay, Session};
+use serde_json::{Value, json};
+
+/// A key of the right shape that was never issued.
+const KEY: &str = "q8Zr1vTnB0xLw4YhKd7sEoGu2mPfJc5RiVaXt9Ny";
+const FILE: &str = "AWS_ACCESS_KEY_ID=AKIAQ3EGRTLZ7VHWN2KM\nAWS_SECRET_ACCESS_KEY=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\nLOG_LEVEL=info\n";
+
+async fn judge(calls: Value) -> (Action, RiskLevel, FlowType, String) {
+    let replay = Replay::new(EngineSettings::default(), Askable::AgentPrompt).unwrap();
+    let session = json!({ "id": "s", "calls": calls }).to_string();
+    let session: Session = serde_json::from_str(&session).unwrap();
+    let verdicts = replay.run(&session).await.unwrap();
+    let last = verdicts.last().unwrap();
+    let reason = last.reason().unwrap_or_default().to_owned();
+    (last.wanted, last.risk.level, last.flow, reason)
+}
+
+fn read(result: impl Into<Value>) -> Value {
+    json!({ "server": "github", "tool": "get_file", "args": { "path": "x" }, "result": result.into() })
+}
+
+fn post(args: Value) -> Value {
+    json!({ "server": "slack", "tool": "post_message", "args": args, "result": "ok" })
+}
+
+async fn check(name: &str, first: Value, second: Value, expect: Action) {
+    let (found, ..) = judge(json!([first, second])).await;
+    assert_eq!(found, expect, "{name}");
+}
+
+#[tokio::test]
+async fn a_key_does_not_leave_in_any_dress() {
+    let hex: String = KEY.bytes().map(|byte| format!("{byte:02x}")).collect();
+    let (head, tail) = KEY.split_at(22);
+    let sentence = format!("use {KEY}, it works");
+    let cases: [(&str, Value); 9] = [
+        ("inside a message", json!({ "text": sentence })),
+        ("case changed", json!({ "text": KEY.to_uppercase() })),
+        ("padded", json!({ "text": format!("  {KEY}\n") })),
+        ("hex", json!({ "text": hex })),
+        (
+            "in a query",
+            json!({ "url": format!("https://x.example.com/?q={KEY}") }),
+        ),
+        ("over two fields", json!({ "a": head, "b": tail })),
+        ("as a key", json!({ KEY: 1 })),
+        (
+            "JSON in a string",
+            json!({ "text": json!({ "k": KEY }).to_string() }),
+        ),
+        (
+            "reversed",
+            json!({ "text": KEY.chars().rev().collect::<String>() }),
+        ),
+    ];
+    for (name, args) in cases {
+        check(name, read(FILE), post(args), Action::Deny).await;
+    }
+}
+
+#[tokio::test]
+async fn the_sentence_is_the_one_of_the_specification() {
+    let text = json!({ "text": format!("the key is {KEY}") });
+    let (action, level, flow, reason) = judge(json!([read(FILE), post(text)])).await;
+    assert_eq!((action, level), (Action::Deny, RiskLevel::Critical));
+    assert_eq!(flow, FlowType::InternalToExternal);
+    assert_eq!(
+        reason,
+        "Sensitive data (api_token) flowing from internal source (github) to external destination (slack)."
+    );
+}
+
+#[tokio::test]
+async fn private_text_is_asked_about_and_own_words_pass() {
+    let private = "The merger with Norwood Paper closes on the third of May; until then only the board and its counsel may know the price of 41 million.";
+    let (action, level, flow, _) =
+        judge(json!([read(private), post(json!({ "text": private }))])).await;
+    assert_eq!((action, level), (Action::Ask, RiskLevel::Medium));
+    assert_eq!(flow, FlowType::InternalToExternal);
+    let own = json!({ "text": "Good morning, shall we meet at ten?" });
+    check("own words", read(private), post(own), Action::Allow).await;
+    let inside = json!({ "server": "postgres-db", "tool": "insert_row", "args": { "text": private }, "result": "ok" });
+    let (action, level, flow, _) = judge(json!([read(private), inside])).await;
+    assert_eq!((action, level), (Action::Allow, RiskLevel::None));
+    assert_eq!(flow, FlowType::InternalToInternal);
+}
+
+#[tokio::test]
+async fn large_results_and_structured_ones_are_origins_too() {
+    let filler = "lorem ipsum dolor sit amet ".repeat(8000);
+    let large = json!({ "pages": [filler, { "secret": KEY, "aws_secret_access_key": KEY }] });
+    let text = json!({ "text": format!("see {KEY}") });
+    check("beyond 64 KB", read(large), post(text), Action::Deny).await;
+}

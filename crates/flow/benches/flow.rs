@@ -1,0 +1,187 @@
+//! What recording and checking cost: `cargo bench -p mcpproxy-flow --bench flow`.
+//!
+//! Contents of three sizes with no, a thousand and ten thousand origins before them; then the
+//! memory of a session that is full. Each figure is the best of some rounds, beside the aim.
+
+#![expect(clippy::print_stdout, reason = "a bench prints its figures")]
+
+use std::fmt::Write as _;
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+use mcpproxy_core::{
+    CallId, DataOrigin, Destination, FlowScope, Id128, SessionBasis, SessionKey, Side, Sink, Tick,
+    ToolName, UpstreamId, Wall,
+};
+use mcpproxy_flow::{Content, FlowTracking, Tracker, Whose};
+
+const ROUNDS: usize = 7;
+const ROUND: Duration = Duration::from_millis(30);
+const SIZES: [usize; 3] = [1 << 10, 1 << 16, 1 << 20];
+const ORIGINS: [u64; 3] = [0, 1_000, 10_000];
+/// Aims: nanoseconds for a record of 64 KB, and for a check of 1 KB.
+const RECORD: f64 = 500_000.0;
+const CHECK: f64 = 30_000.0;
+/// Aim: bytes of a full scope.
+const MEMORY: f64 = 6e6;
+
+const WORDS: [&str; 24] = [
+    "the",
+    "account",
+    "of",
+    "quarterly",
+    "delivery",
+    "was",
+    "moved",
+    "before",
+    "a",
+    "customer",
+    "asked",
+    "for",
+    "Warehouse",
+    "and",
+    "shift",
+    "plan",
+    "in",
+    "northern",
+    "region",
+    "with",
+    "overdue",
+    "invoice",
+    "number",
+    "street",
+];
+
+fn main() {
+    println!("| what | KB | origins | us | of the aim |\n|---|---|---|---|---|");
+    for origins in ORIGINS {
+        let tracker = filled(origins);
+        for size in SIZES {
+            let text = message(size, 77);
+            let taken = best(|n| record(&tracker, &text, n));
+            row(
+                "record",
+                size,
+                origins,
+                taken,
+                (size == 1 << 16).then_some(RECORD),
+            );
+        }
+        let tracker = filled(origins);
+        for size in SIZES {
+            let text = message(size, 99);
+            let taken = best(|n| check(&tracker, &text, n));
+            row(
+                "check",
+                size,
+                origins,
+                taken,
+                (size == 1 << 10).then_some(CHECK),
+            );
+        }
+    }
+    let tracker = filled(0);
+    for n in 0..12_000 {
+        record(&tracker, &message(2_000, n), n);
+    }
+    let usage = tracker.usage();
+    let bytes = f64::from(u32::try_from(usage.bytes).unwrap_or(u32::MAX));
+    println!(
+        "\nfull session: {} origins, {} fingerprints, {} bytes, {:.2} of the aim",
+        usage.origins,
+        usage.fingerprints,
+        usage.bytes,
+        bytes / MEMORY
+    );
+}
+
+fn row(what: &str, size: usize, origins: u64, nanoseconds: f64, aim: Option<f64>) {
+    let ratio = aim.map_or(String::new(), |aim| format!("{:.2}", nanoseconds / aim));
+    let micros = nanoseconds / 1e3;
+    println!(
+        "| {what} | {} | {origins} | {micros:.1} | {ratio} |",
+        size >> 10
+    );
+}
+
+/// Returns the nanoseconds of one run, in the best round.
+fn best(mut run: impl FnMut(u64)) -> f64 {
+    let mut least = f64::MAX;
+    let mut number = 1 << 40;
+    for _ in 0..ROUNDS {
+        let start = Instant::now();
+        let mut runs = 0_u32;
+        while start.elapsed() < ROUND {
+            number += 1;
+            runs += 1;
+            run(number);
+        }
+        let nanoseconds = start.elapsed().as_secs_f64() * 1e9;
+        least = least.min(nanoseconds / f64::from(runs));
+    }
+    least
+}
+
+/// Makes a tracker that has seen so many origins.
+fn filled(origins: u64) -> Tracker {
+    let tracker = Tracker::new(&FlowTracking::default());
+    for n in 0..origins {
+        record(&tracker, &message(400, n), n);
+    }
+    tracker
+}
+
+fn whose() -> Whose {
+    Whose {
+        scope: FlowScope(Id128(1)),
+        session: SessionKey {
+            basis: SessionBasis::McpSession,
+            id: Id128(1),
+        },
+    }
+}
+
+fn record(tracker: &Tracker, json: &str, number: u64) {
+    let origin = DataOrigin {
+        call: CallId::new(number, 0),
+        upstream: UpstreamId::new("files"),
+        tool: ToolName::new("read"),
+        at: Wall(number),
+        side: Side::Inside,
+    };
+    let content = Content { json, marked: &[] };
+    black_box(tracker.record(whose(), origin, &content, Tick(Duration::ZERO)));
+}
+
+fn check(tracker: &Tracker, json: &str, number: u64) {
+    let call = CallId::new(number, 1);
+    let to = Destination {
+        sink: Sink::Outside,
+        class: "external",
+        name: "slack".into(),
+    };
+    let content = Content { json, marked: &[] };
+    black_box(tracker.check(whose(), call, &to, &content, Tick(Duration::ZERO)));
+    tracker.settle(whose(), call, true);
+}
+
+/// Makes a message of ordinary text that no other number makes.
+fn message(size: usize, number: u64) -> String {
+    let mut text = String::from("{\"channel\":\"general\",\"text\":\"");
+    let mut state = number.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
+    while text.len() < size {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        let index = usize::try_from(state % 31).unwrap_or(0);
+        match WORDS.get(index) {
+            Some(word) => text.push_str(word),
+            None => {
+                let _always = write!(text, "{:x}", state % 99_991);
+            }
+        }
+        text.push(if state.is_multiple_of(11) { '.' } else { ' ' });
+    }
+    let _always = write!(text, "\"}}");
+    text
+}

@@ -1,0 +1,153 @@
+//! What a call reads or sends, as its parts: keys, strings and numbers in document order, also
+//! those of JSON that stands inside a string.
+
+use std::borrow::Cow;
+use std::fmt::{self, Write as _};
+use std::ops::ControlFlow;
+
+use mcpproxy_core::Label;
+use mcpproxy_text::{LeafKind, Limits, check, visit};
+
+use crate::roll::{scramble, whole};
+
+/// What a call reads or is about to send.
+#[derive(Clone, Copy, Debug)]
+pub struct Content<'a> {
+    /// A JSON value or message, or plain text.
+    pub json: &'a str,
+    /// The sensitive values in it, as they were detected.
+    pub marked: &'a [Marked<'a>],
+}
+
+/// A sensitive value in plain.
+#[derive(Clone)]
+pub struct Marked<'a> {
+    /// The value itself, encodings undone.
+    pub value: Cow<'a, str>,
+    /// What it is.
+    pub label: Label,
+    /// Where it stands, as a path.
+    pub place: Cow<'a, str>,
+}
+
+/// Shows what it is and where, never the value.
+impl fmt::Debug for Marked<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Marked")
+            .field("label", &self.label)
+            .field("place", &self.place)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Stands for no leaf but the content itself.
+pub(crate) const WHOLE: u32 = u32::MAX;
+
+/// How deep JSON inside strings of JSON is read.
+const NESTED: u32 = 3;
+
+/// One key, string or number.
+#[derive(Clone, Debug)]
+pub(crate) struct Part<'a> {
+    /// The number of the leaf of the outermost text, from which its path can be spelled.
+    pub(crate) leaf: u32,
+    pub(crate) kind: LeafKind,
+    pub(crate) text: Cow<'a, str>,
+    /// Stands for the path.
+    pub(crate) path: u64,
+    /// Stands for the name of the field; elements of an array go by the name of the array.
+    pub(crate) name: u64,
+}
+
+impl Part<'_> {
+    pub(crate) fn is_key(&self) -> bool {
+        self.kind == LeafKind::Key
+    }
+}
+
+/// Returns the parts of a content.
+pub(crate) fn parts(text: &str) -> Vec<Part<'_>> {
+    if !is_json(text) {
+        return vec![Part {
+            leaf: 0,
+            kind: LeafKind::Text,
+            text: Cow::Borrowed(text),
+            path: 0,
+            name: 0,
+        }];
+    }
+    let mut found = Vec::new();
+    let mut leaf = 0;
+    visit(text, |one| {
+        let mut path = Spread(0);
+        // Spelling into a number cannot fail.
+        let _always = write!(path, "{}", one.path);
+        let part = Part {
+            leaf,
+            kind: one.kind,
+            path: path.0,
+            name: one.path.name().map_or(0, |name| whole(name.as_bytes())),
+            text: one.text,
+        };
+        leaf += 1;
+        push(part, NESTED, &mut found);
+        ControlFlow::Continue(())
+    });
+    found
+}
+
+/// Adds a part, or the parts of the JSON that it is.
+fn push<'a>(part: Part<'a>, depth: u32, found: &mut Vec<Part<'a>>) {
+    let inner = depth > 0 && part.kind == LeafKind::Text && is_json(&part.text);
+    if !inner {
+        found.push(part);
+        return;
+    }
+    visit(&part.text, |one| {
+        let inner = Part {
+            leaf: part.leaf,
+            kind: one.kind,
+            path: part.path,
+            name: one.path.name().map_or(0, |name| whole(name.as_bytes())),
+            text: Cow::Owned(one.text.into_owned()),
+        };
+        push(inner, depth - 1, found);
+        ControlFlow::Continue(())
+    });
+}
+
+fn is_json(text: &str) -> bool {
+    let text = text.trim_start();
+    text.starts_with(['{', '[', '"']) && check(text.as_bytes(), Limits::default()).is_ok()
+}
+
+/// Spells the path of the leaf with this number.
+pub(crate) fn place(text: &str, leaf: u32) -> Box<str> {
+    let mut place = String::new();
+    if is_json(text) {
+        let mut count = 0;
+        visit(text, |one| {
+            if count == leaf {
+                place = one.path.to_string();
+                return ControlFlow::Break(());
+            }
+            count += 1;
+            ControlFlow::Continue(())
+        });
+    }
+    place.into()
+}
+
+/// Hashes what is written to it.
+struct Spread(u64);
+
+impl fmt::Write for Spread {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        for byte in text.bytes() {
+            self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x0100_0000_01B3);
+        }
+        self.0 = scramble(self.0);
+        Ok(())
+    }
+}

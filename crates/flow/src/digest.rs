@@ -1,0 +1,133 @@
+//! The specification's hashes: SHA-256 cut to 128 bits, of the whole content and of every field,
+//! as it stands and without case and outer space.
+
+use std::collections::{HashMap, VecDeque};
+
+use mcpproxy_core::{Id128, Likeness};
+use sha2::{Digest as _, Sha256};
+
+use crate::content::{Part, WHOLE};
+
+/// Hashes that a scope holds; the oldest go first.
+const MOST: usize = 1 << 14;
+
+/// Hashes a text as the specification does.
+pub fn digest(text: &str) -> Id128 {
+    let hash: [u8; 32] = Sha256::digest(text.as_bytes()).into();
+    let mut half = [0; 16];
+    for (to, from) in half.iter_mut().zip(hash) {
+        *to = from;
+    }
+    Id128::from_bytes(half)
+}
+
+/// Brings a text into its normalized form.
+pub fn normalized(text: &str) -> String {
+    text.trim().to_lowercase()
+}
+
+/// One hash of a content, and what it would show if it were found.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Digest {
+    pub(crate) hash: Id128,
+    pub(crate) how: Likeness,
+    /// The leaf it was taken of.
+    pub(crate) leaf: u32,
+    /// Characters that are shared if it is found.
+    pub(crate) length: u32,
+}
+
+/// Returns the hashes of a content and of its fields.
+///
+/// The hash of the whole covers its first `bytes`; a field that is longer is cut there, too.
+pub(crate) fn digests(whole: &str, parts: &[Part<'_>], least: usize, bytes: usize) -> Vec<Digest> {
+    let mut found = Vec::new();
+    let mut add = |text: &str, how, leaf| {
+        let text = text.get(..text.floor_char_boundary(bytes)).unwrap_or(text);
+        found.push(Digest {
+            hash: digest(text),
+            how,
+            leaf,
+            length: u32::try_from(text.chars().count()).unwrap_or(u32::MAX),
+        });
+    };
+    let long = |text: &str| text.len() >= least && text.chars().take(least).count() >= least;
+    let single = matches!(parts, [part] if part.text == whole);
+    if long(whole) && !single {
+        add(whole, Likeness::Exact, WHOLE);
+    }
+    for part in parts.iter().filter(|part| long(&part.text)) {
+        let how = if single {
+            Likeness::Exact
+        } else {
+            Likeness::Field
+        };
+        add(&part.text, how, part.leaf);
+        let cut = part.text.floor_char_boundary(bytes);
+        let plain = normalized(part.text.get(..cut).unwrap_or_default());
+        if long(&plain) {
+            add(&plain, Likeness::Normalized, part.leaf);
+        }
+    }
+    found
+}
+
+/// The hashes of a scope, each with its origin.
+#[derive(Debug, Default)]
+pub(crate) struct Digests {
+    seen: HashMap<u128, u32>,
+    order: VecDeque<u128>,
+}
+
+impl Digests {
+    pub(crate) fn bytes(&self) -> usize {
+        self.seen.capacity() * 40 + self.order.capacity() * 16
+    }
+
+    pub(crate) fn get(&self, hash: Id128, salt: u64) -> Option<u32> {
+        self.seen.get(&(hash.0 ^ u128::from(salt))).copied()
+    }
+
+    /// Remembers a hash for an origin.
+    pub(crate) fn add(&mut self, hash: Id128, salt: u64, seq: u32) {
+        let key = hash.0 ^ u128::from(salt);
+        if self.seen.insert(key, seq).is_none() {
+            self.order.push_back(key);
+        }
+        if self.order.len() > MOST
+            && let Some(oldest) = self.order.pop_front()
+        {
+            self.seen.remove(&oldest);
+        }
+    }
+
+    pub(crate) fn clear(&mut self) {
+        *self = Self::default();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hashes_are_those_of_the_specification() {
+        assert_eq!(
+            digest("test").to_string(),
+            "9f86d081884c7d659a2feaa0c55ad015"
+        );
+        assert_eq!(normalized("  TeSt\n"), "test");
+    }
+
+    #[test]
+    fn fields_from_the_least_length_on_get_hashes() {
+        let check = |json: &str, expect: usize| {
+            let parts = crate::content::parts(json);
+            assert_eq!(digests(json, &parts, 20, 1 << 16).len(), expect, "{json}");
+        };
+        check("short", 0);
+        check(r#"{"a":"nineteen characters"}"#, 1);
+        check(r#"{"a":"exactly twenty chars"}"#, 3);
+        check("a text that is no field of anything", 2);
+    }
+}

@@ -1,0 +1,162 @@
+//! From hits to evidence: what each amounts to, heaviest first.
+
+use mcpproxy_core::{
+    DataOrigin, FlowEvidence, Likeness, Masked, Match, Opaque, Reduced, Side, Taint, Weight,
+};
+
+use crate::content::place;
+use crate::hits::{DigestHit, Hits, SecretHit, TextHit, TokenHits};
+
+/// Matches of one sending that are reported.
+const MATCHES: usize = 16;
+/// Shared symbols of private text, as windows cover them, from which a person is asked.
+///
+/// The windows of a shared run begin and end up to twelve symbols inside it.
+const NOTABLE: u32 = 36;
+/// Points of rare tokens of one origin from which a person is asked.
+const POINTS: u32 = 9;
+/// Tokens of one origin from which a person is asked.
+const TOKENS: u32 = 3;
+
+/// Weighs what was found in the message `json`.
+pub(crate) fn weigh(json: &str, hits: Hits, taint: Taint, cut: bool) -> FlowEvidence {
+    let mut matches: Vec<(Match, u32)> = Vec::new();
+    matches.extend(hits.secrets.into_iter().filter_map(secret));
+    for hit in hits.texts {
+        let digest = hits
+            .digests
+            .iter()
+            .find(|one| one.origin.call == hit.origin.call);
+        matches.push(text(hit, digest));
+    }
+    for hit in &hits.digests {
+        let known =
+            |(one, _): &(Match, u32)| one.origin.call == hit.origin.call && one.label.is_none();
+        if !matches.iter().any(known) {
+            matches.push(digest(hit));
+        }
+    }
+    for (one, leaf) in hits.tokens.into_iter().map(tokens) {
+        // Tokens of text that is shared anyway say nothing more.
+        let known = |(other, _): &(Match, u32)| {
+            other.origin.call == one.origin.call && other.weight >= one.weight
+        };
+        if !matches.iter().any(known) {
+            matches.push((one, leaf));
+        }
+    }
+    matches.sort_by_key(|(one, _)| {
+        let outside = one.origin.side == Side::Outside;
+        (
+            std::cmp::Reverse(one.weight),
+            outside,
+            one.how,
+            std::cmp::Reverse(one.shared),
+        )
+    });
+    matches.truncate(MATCHES);
+    let mut reduced = Vec::new();
+    if cut || hits.cut {
+        reduced.push(Reduced::Decoding);
+    }
+    if hits.evicted {
+        reduced.push(Reduced::Evicted);
+    }
+    let opaque = hits
+        .opaque
+        .iter()
+        .take(MATCHES)
+        .map(|&(leaf, bytes)| Opaque {
+            place: place(json, leaf),
+            bytes,
+        });
+    FlowEvidence {
+        opaque: opaque.collect(),
+        matches: matches
+            .into_iter()
+            .map(|(mut one, leaf)| {
+                one.place = place(json, leaf);
+                one
+            })
+            .collect(),
+        taint,
+        reduced,
+    }
+}
+
+/// Weighs a sensitive value; a small part of one is no evidence of anything.
+fn secret(hit: SecretHit) -> Option<(Match, u32)> {
+    let found = Match {
+        how: hit.how,
+        via: hit.via,
+        origin: hit.origin,
+        place: Box::default(),
+        shared: hit.covered,
+        weight: Weight::Sensitive,
+        label: Some(hit.label),
+        sample: hit.sample,
+    };
+    hit.enough.then_some((found, hit.leaf))
+}
+
+fn text(hit: TextHit, digest: Option<&DigestHit>) -> (Match, u32) {
+    let covered = hit.covered;
+    let shared = digest.map_or(covered, |digest| digest.length.max(covered));
+    let found = Match {
+        how: digest.map_or(hit.how, |digest| digest.how),
+        via: if digest.is_some() {
+            Vec::new()
+        } else {
+            hit.via
+        },
+        weight: weight(&hit.origin, shared),
+        origin: hit.origin,
+        place: Box::default(),
+        shared,
+        label: None,
+        sample: hit.sample,
+    };
+    (found, digest.map_or(hit.leaf, |digest| digest.leaf))
+}
+
+fn digest(hit: &DigestHit) -> (Match, u32) {
+    let found = Match {
+        how: hit.how,
+        via: Vec::new(),
+        origin: hit.origin.clone(),
+        place: Box::default(),
+        shared: hit.length,
+        // Text that is long enough to weigh more has windows.
+        weight: Weight::Trace,
+        label: None,
+        sample: Masked::from_safe("…"),
+    };
+    (found, hit.leaf)
+}
+
+fn tokens(hit: TokenHits) -> (Match, u32) {
+    let notable = hit.rare && hit.count >= TOKENS && hit.points >= POINTS;
+    let found = Match {
+        how: Likeness::Tokens,
+        via: Vec::new(),
+        origin: hit.origin,
+        place: Box::default(),
+        shared: hit.length,
+        weight: if notable {
+            Weight::Notable
+        } else {
+            Weight::Trace
+        },
+        label: None,
+        sample: Masked::from_safe(format!("{} values", hit.count)),
+    };
+    (found, hit.leaf)
+}
+
+/// Weighs shared text by its length; what is public weighs nothing.
+fn weight(origin: &DataOrigin, shared: u32) -> Weight {
+    match origin.side {
+        Side::Inside if shared >= NOTABLE => Weight::Notable,
+        Side::Inside | Side::Outside => Weight::Trace,
+    }
+}

@@ -1,0 +1,429 @@
+//! The comparison: what of a sending is known, and from which origin. What it weighs is for
+//! `evidence`.
+
+use std::collections::{HashMap, HashSet};
+
+use mcpproxy_core::{DataOrigin, Label, Likeness, Masked, SessionKey, Side};
+
+use crate::roll::{SPARE, roll};
+use crate::secret::{Bits, GRAM as SECRET, short};
+use crate::sending::Sending;
+use crate::state::{Errand, State, place_salt};
+use crate::stream::{Family, Stream};
+use crate::typed::Kind;
+use crate::view::{Decoded, budget, one};
+use crate::whose::salt;
+use crate::winnow::{GRAM, WINDOW, winnow};
+
+/// Origins of which matches are handed on.
+const ORIGINS: usize = 32;
+
+/// Everything of a sending that is known.
+#[derive(Debug, Default)]
+pub(crate) struct Hits {
+    pub(crate) texts: Vec<TextHit>,
+    pub(crate) digests: Vec<DigestHit>,
+    pub(crate) secrets: Vec<SecretHit>,
+    pub(crate) tokens: Vec<TokenHits>,
+    /// Whether decoding what several calls sent met a bound.
+    pub(crate) cut: bool,
+    /// Whether fingerprints had to go that could have been found.
+    pub(crate) evicted: bool,
+    pub(crate) opaque: Vec<(u32, u32)>,
+}
+
+impl Hits {
+    /// Adds what another scope of the same conversation knows.
+    pub(crate) fn join(&mut self, other: Self) {
+        self.texts.extend(other.texts);
+        self.digests.extend(other.digests);
+        self.secrets.extend(other.secrets);
+        self.tokens.extend(other.tokens);
+        self.cut |= other.cut;
+        self.evicted |= other.evicted;
+    }
+}
+
+/// Text of one origin.
+#[derive(Clone, Debug)]
+pub(crate) struct TextHit {
+    pub(crate) origin: DataOrigin,
+    /// Symbols that are shared.
+    pub(crate) covered: u32,
+    pub(crate) leaf: u32,
+    pub(crate) how: Likeness,
+    pub(crate) via: Vec<&'static str>,
+    pub(crate) sample: Masked,
+}
+
+/// A whole field or content.
+#[derive(Clone, Debug)]
+pub(crate) struct DigestHit {
+    pub(crate) origin: DataOrigin,
+    pub(crate) how: Likeness,
+    pub(crate) leaf: u32,
+    pub(crate) length: u32,
+}
+
+/// A sensitive value, or a part of it.
+#[derive(Clone, Debug)]
+pub(crate) struct SecretHit {
+    pub(crate) number: u16,
+    pub(crate) own: Bits,
+    pub(crate) origin: DataOrigin,
+    pub(crate) label: Label,
+    pub(crate) covered: u32,
+    pub(crate) enough: bool,
+    pub(crate) leaf: u32,
+    pub(crate) how: Likeness,
+    pub(crate) via: Vec<&'static str>,
+    pub(crate) sample: Masked,
+}
+
+/// The tokens of one origin.
+#[derive(Clone, Debug)]
+pub(crate) struct TokenHits {
+    pub(crate) origin: DataOrigin,
+    pub(crate) leaf: u32,
+    pub(crate) points: u32,
+    pub(crate) count: u32,
+    pub(crate) length: u32,
+    /// Whether there is more than links among them.
+    pub(crate) rare: bool,
+}
+
+/// Compares a sending with all that is remembered.
+pub(crate) fn compare(
+    state: &State,
+    errand: Errand<'_>,
+    sessions: &[SessionKey],
+    sending: &Sending,
+) -> Hits {
+    let mut hits = Hits::default();
+    let salts: Vec<u64> = sessions.iter().copied().map(salt).collect();
+    let outside = errand.sink.is_outside();
+    let tails = if outside {
+        tails(state, errand, sending)
+    } else {
+        Decoded::default()
+    };
+    hits.cut = tails.cut;
+    let streams = || sending.streams.iter().chain(&tails.streams);
+    let pointers = pointers(state, &salts, sending);
+    texts(state, &salts, &pointers, streams(), &mut hits);
+    secrets(state, sending, streams(), &mut hits);
+    digests(state, &salts, sending, &mut hits);
+    tokens(state, errand, &salts, sending, &mut hits);
+    let of = |key: &SessionKey| state.sessions.get(key);
+    hits.evicted = sessions.iter().filter_map(of).any(|one| one.evicted) || state.vault.is_full();
+    hits
+}
+
+/// Puts what was sent before in front of what comes now.
+fn tails(state: &State, errand: Errand<'_>, sending: &Sending) -> Decoded {
+    let mut decoded = Decoded::default();
+    for field in &sending.fields {
+        let mut text = state.tails.before(errand.to, field.path);
+        if text.is_empty() {
+            continue;
+        }
+        text.push_str(&field.head);
+        let mut budget = budget(0);
+        let stream = Stream::of(Family::Tail, &text, field.leaf, Vec::new());
+        decoded.streams.push(stream);
+        one(&text, field.leaf, Family::Tail, &mut budget, &mut decoded);
+    }
+    decoded
+}
+
+/// What one origin shares with one stream.
+#[derive(Clone, Copy, Debug)]
+struct Cover {
+    covered: u32,
+    start: u32,
+    end: u32,
+}
+
+/// The best that any family of streams shows for an origin.
+struct Best<'a> {
+    families: HashMap<Family, u32>,
+    covered: u32,
+    widest: u32,
+    stream: &'a Stream,
+    start: u32,
+    end: u32,
+}
+
+/// Returns the windows of links and names that were read as such.
+fn pointers(state: &State, salts: &[u64], sending: &Sending) -> HashSet<u64> {
+    let alive = |seq| state.origins.is_alive(seq);
+    let mut tags = HashSet::new();
+    for (hash, symbols) in &sending.pointers {
+        let narrow = |salt: &u64| state.typed.get(hash ^ salt, alive).is_some();
+        if state.typed.get(*hash, alive).is_some() || salts.iter().any(narrow) {
+            roll::<GRAM>(symbols, |hash| {
+                tags.insert(hash >> SPARE);
+            });
+        }
+    }
+    tags
+}
+
+fn texts<'a>(
+    state: &State,
+    salts: &[u64],
+    pointers: &HashSet<u64>,
+    streams: impl Iterator<Item = &'a Stream>,
+    hits: &mut Hits,
+) {
+    let alive = |seq| state.origins.is_alive(seq);
+    let mut best: HashMap<u32, Best<'a>> = HashMap::new();
+    for stream in streams {
+        let mut covers: HashMap<u32, Cover> = HashMap::new();
+        winnow(&stream.symbols, |gram| {
+            let inside = salts
+                .iter()
+                .find_map(|salt| state.text.get(gram.tag ^ salt, alive));
+            let public = salts
+                .iter()
+                .find_map(|salt| state.outside.get(gram.tag ^ salt, alive));
+            if let Some(seen) = public.or(inside).filter(|_| !pointers.contains(&gram.tag)) {
+                extend(&mut covers, seen.seq, gram.at);
+            }
+        });
+        let mut covers: Vec<(u32, Cover)> = covers.into_iter().collect();
+        covers.sort_unstable_by_key(|(seq, cover)| (cover.start, *seq));
+        for (seq, cover) in covers {
+            raise(&mut best, seq, cover, stream);
+        }
+    }
+    let mut best: Vec<(u32, Best<'a>)> = best.into_iter().collect();
+    best.sort_unstable_by_key(|(seq, best)| (u32::MAX - best.covered, *seq));
+    for (seq, best) in best.into_iter().take(ORIGINS) {
+        if let Some(origin) = state.origins.get(seq) {
+            hits.texts.push(TextHit {
+                origin: origin.data.clone(),
+                covered: best.covered,
+                leaf: best.stream.leaf(best.start),
+                how: likeness(best.stream, best.start..best.end),
+                via: best.stream.via.clone(),
+                sample: sample(best.stream, best.start),
+            });
+        }
+    }
+}
+
+/// Adds a window to what an origin shares with a stream.
+fn extend(covers: &mut HashMap<u32, Cover>, seq: u32, at: u32) {
+    let width = u32::try_from(GRAM).unwrap_or(0);
+    let gap = u32::try_from(WINDOW).unwrap_or(0);
+    let cover = covers.entry(seq).or_insert(Cover {
+        covered: 0,
+        start: at,
+        end: at,
+    });
+    // Windows of one shared run are kept at most so far apart; what lies between is shared, too.
+    let from = if at <= cover.end.saturating_add(gap) {
+        cover.end
+    } else {
+        at
+    };
+    let end = (at + width).max(cover.end);
+    cover.covered += end - from;
+    cover.end = end;
+}
+
+fn raise<'a>(best: &mut HashMap<u32, Best<'a>>, seq: u32, cover: Cover, stream: &'a Stream) {
+    let one = best.entry(seq).or_insert_with(|| Best {
+        families: HashMap::new(),
+        covered: 0,
+        widest: 0,
+        stream,
+        start: cover.start,
+        end: cover.end,
+    });
+    let family = one.families.entry(stream.family).or_insert(0);
+    *family += cover.covered;
+    one.covered = one.covered.max(*family);
+    if cover.covered > one.widest {
+        one.widest = cover.covered;
+        one.stream = stream;
+        (one.start, one.end) = (cover.start, cover.end);
+    }
+}
+
+fn likeness(stream: &Stream, span: std::ops::Range<u32>) -> Likeness {
+    match stream.family {
+        Family::Decoded => Likeness::Encoded,
+        Family::Tail => Likeness::Pieces,
+        Family::Whole | Family::Values | Family::Keys | Family::Named => {
+            if stream.crosses(&span) {
+                Likeness::Pieces
+            } else {
+                Likeness::Fragment
+            }
+        }
+    }
+}
+
+/// Shows four symbols of shared text.
+fn sample(stream: &Stream, start: u32) -> Masked {
+    let from = usize::try_from(start).unwrap_or(0);
+    let symbols = stream.symbols.iter().skip(from).take(4);
+    let shown: String = symbols
+        .map(|&symbol| {
+            if symbol.is_ascii() {
+                char::from(symbol)
+            } else {
+                '·'
+            }
+        })
+        .collect();
+    Masked::from_safe(format!("{shown}…"))
+}
+
+fn secrets<'a>(
+    state: &State,
+    sending: &Sending,
+    streams: impl Iterator<Item = &'a Stream>,
+    hits: &mut Hits,
+) {
+    if state.vault.is_empty() {
+        return;
+    }
+    let mut seen: HashMap<u16, (Bits, &'a Stream, u32, u32)> = HashMap::new();
+    for stream in streams {
+        let mut at = 0;
+        roll::<SECRET>(&stream.symbols, |hash| {
+            state.vault.find(short(hash), |number, position| {
+                let one = seen
+                    .entry(number)
+                    .or_insert_with(|| (Bits::default(), stream, at, at));
+                one.0.set(position);
+                one.3 = at;
+            });
+            at += 1;
+        });
+    }
+    let mut found: Vec<_> = seen.into_iter().collect();
+    found.sort_unstable_by_key(|(number, _)| *number);
+    for (number, (own, stream, start, end)) in found {
+        let Some(entry) = state.vault.entry(number) else {
+            continue;
+        };
+        let (alone, enough_alone) = entry.weigh(&own);
+        let mut all = state.vault.gone(number);
+        all.join(&own);
+        let (together, enough) = entry.weigh(&all);
+        let how = match () {
+            () if !enough_alone && enough => Likeness::Pieces,
+            () if alone >= entry.length && stream.family == Family::Whole => Likeness::Exact,
+            () => likeness(stream, start..end + 1),
+        };
+        hits.secrets.push(SecretHit {
+            number,
+            own,
+            origin: entry.origin.clone(),
+            label: entry.label.clone(),
+            covered: u32::try_from(together).unwrap_or(u32::MAX),
+            enough,
+            leaf: stream.leaf(start),
+            how,
+            via: stream.via.clone(),
+            sample: entry.sample.clone(),
+        });
+    }
+    short_secrets(state, sending, hits);
+}
+
+/// Finds values that are too short to have windows, as whole tokens.
+fn short_secrets(state: &State, sending: &Sending, hits: &mut Hits) {
+    for (token, leaf) in &sending.words {
+        let Some(number) = state.vault.find_whole(*token) else {
+            continue;
+        };
+        let known = hits
+            .secrets
+            .iter()
+            .any(|hit| hit.number == number && hit.enough);
+        let Some(entry) = state.vault.entry(number).filter(|_| !known) else {
+            continue;
+        };
+        hits.secrets.push(SecretHit {
+            number,
+            own: Bits::default(),
+            origin: entry.origin.clone(),
+            label: entry.label.clone(),
+            covered: u32::try_from(entry.length).unwrap_or(u32::MAX),
+            enough: true,
+            leaf: *leaf,
+            how: Likeness::Exact,
+            via: Vec::new(),
+            sample: entry.sample.clone(),
+        });
+    }
+}
+
+fn digests(state: &State, salts: &[u64], sending: &Sending, hits: &mut Hits) {
+    for digest in &sending.digests {
+        let seq = salts
+            .iter()
+            .find_map(|&salt| state.digests.get(digest.hash, salt));
+        if let Some(origin) = seq.and_then(|seq| state.origins.get(seq))
+            && hits.digests.len() < ORIGINS
+        {
+            hits.digests.push(DigestHit {
+                origin: origin.data.clone(),
+                how: digest.how,
+                leaf: digest.leaf,
+                length: digest.length,
+            });
+        }
+    }
+}
+
+fn tokens(state: &State, errand: Errand<'_>, salts: &[u64], sending: &Sending, hits: &mut Hits) {
+    let alive = |seq| state.origins.is_alive(seq);
+    let place = place_salt(errand.to);
+    let mut seen: HashMap<u32, TokenHits> = HashMap::new();
+    let mut known = HashSet::new();
+    for (token, leaf) in &sending.tokens {
+        let narrow = || {
+            salts
+                .iter()
+                .find_map(|salt| state.typed.get(token.hash ^ salt, alive))
+        };
+        let Some(found) = state.typed.get(token.hash, alive).or_else(narrow) else {
+            continue;
+        };
+        let kind = Kind::of_note(found.note);
+        let loose = matches!(kind, Kind::Link | Kind::Name);
+        let supplied = state.supplied.get(token.hash ^ place, alive).is_some()
+            || loose
+                && salts
+                    .iter()
+                    .any(|salt| state.supplied.get(token.hash ^ salt, alive).is_some());
+        let Some(origin) = state.origins.get(found.seq) else {
+            continue;
+        };
+        if supplied || origin.data.side != Side::Inside || !known.insert(token.hash) {
+            continue;
+        }
+        let one = seen.entry(found.seq).or_insert_with(|| TokenHits {
+            origin: origin.data.clone(),
+            leaf: *leaf,
+            points: 0,
+            count: 0,
+            length: 0,
+            rare: false,
+        });
+        one.points += kind.points();
+        one.count += 1;
+        one.length += token.length;
+        one.rare |= !loose;
+    }
+    let mut found: Vec<(u32, TokenHits)> = seen.into_iter().collect();
+    found.sort_unstable_by_key(|(seq, one)| (u32::MAX - one.points, *seq));
+    hits.tokens
+        .extend(found.into_iter().take(ORIGINS).map(|(_, one)| one));
+}

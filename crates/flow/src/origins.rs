@@ -1,0 +1,84 @@
+//! The origins of a scope, numbered in the order they came, and the death of the oldest.
+
+use std::collections::VecDeque;
+
+use mcpproxy_core::{DataOrigin, SessionKey};
+
+use crate::pool::SEQ_MASK;
+
+/// One origin, and how much each pool holds of it.
+#[derive(Clone, Debug)]
+pub(crate) struct Origin {
+    pub(crate) data: DataOrigin,
+    pub(crate) session: SessionKey,
+    pub(crate) text: usize,
+    pub(crate) typed: usize,
+}
+
+/// The origins of a scope.
+#[derive(Debug, Default)]
+pub(crate) struct Origins {
+    base: u32,
+    list: VecDeque<Option<Origin>>,
+    living: usize,
+}
+
+impl Origins {
+    pub(crate) fn len(&self) -> usize {
+        self.living
+    }
+
+    pub(crate) fn bytes(&self) -> usize {
+        self.list.capacity() * size_of::<Option<Origin>>()
+    }
+
+    /// Adds an origin and returns its number.
+    pub(crate) fn add(&mut self, origin: Origin) -> u32 {
+        let offset = u32::try_from(self.list.len()).unwrap_or(SEQ_MASK);
+        self.list.push_back(Some(origin));
+        self.living += 1;
+        self.base.wrapping_add(offset) & SEQ_MASK
+    }
+
+    fn index(&self, seq: u32) -> usize {
+        usize::try_from(seq.wrapping_sub(self.base) & SEQ_MASK).unwrap_or(usize::MAX)
+    }
+
+    pub(crate) fn get(&self, seq: u32) -> Option<&Origin> {
+        self.list.get(self.index(seq))?.as_ref()
+    }
+
+    pub(crate) fn get_mut(&mut self, seq: u32) -> Option<&mut Origin> {
+        let index = self.index(seq);
+        self.list.get_mut(index)?.as_mut()
+    }
+
+    pub(crate) fn is_alive(&self, seq: u32) -> bool {
+        self.get(seq).is_some()
+    }
+
+    /// Takes note that the text of all of them is gone.
+    pub(crate) fn strip(&mut self) {
+        for origin in self.list.iter_mut().flatten() {
+            origin.text = 0;
+        }
+    }
+
+    /// Returns the number of the oldest that lives.
+    pub(crate) fn oldest(&self) -> Option<u32> {
+        (!self.list.is_empty()).then_some(self.base)
+    }
+
+    /// Lets an origin die.
+    pub(crate) fn kill(&mut self, seq: u32) -> Option<Origin> {
+        let index = self.index(seq);
+        let dead = self.list.get_mut(index)?.take()?;
+        self.living -= 1;
+        // INVARIANT: the first of the list lives, so that finding the oldest is one step.
+        while let Some(None) = self.list.front() {
+            self.list.pop_front();
+            self.base = self.base.wrapping_add(1) & SEQ_MASK;
+        }
+        Some(dead)
+    }
+}

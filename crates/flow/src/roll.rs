@@ -1,0 +1,137 @@
+//! Rolling hashes of folded text: one number for every window of `K` symbols, the same whether
+//! the window is written forwards, backwards, moved by thirteen letters, or both.
+//!
+//! The hash is a cyclic polynomial over classes of symbols. A letter and the one thirteen places
+//! on are one class, and so are the digits and letters that stand for each other in leetspeak;
+//! twenty symbols of a text keep far more than enough of what makes them rare. The two directions
+//! are added, which no order changes.
+
+/// Width of a tag: the bits of a hash that are kept.
+pub(crate) const TAG_BITS: u32 = 40;
+/// Bits below the tag, in which a position can travel.
+pub(crate) const SPARE: u32 = 64 - TAG_BITS;
+
+const TABLE: [u64; 256] = table();
+
+#[expect(
+    clippy::indexing_slicing,
+    reason = "evaluated when compiled; a wrong index does not build"
+)]
+const fn table() -> [u64; 256] {
+    let mut table = [0; 256];
+    let mut symbol = 0_u8;
+    loop {
+        table[symbol as usize] = scramble(class(symbol) as u64 + 1);
+        if symbol == u8::MAX {
+            return table;
+        }
+        symbol += 1;
+    }
+}
+
+/// Returns the class of a symbol: its leetspeak letter, moved into the first half of the alphabet.
+const fn class(symbol: u8) -> u8 {
+    let letter = match symbol {
+        b'0' => b'o',
+        b'1' | b'l' => b'i',
+        b'3' => b'e',
+        b'4' => b'a',
+        b'5' => b's',
+        b'7' => b't',
+        // Keeps `1`, `i` and `l` together when they were moved.
+        b'y' => b'v',
+        other => other,
+    };
+    match letter {
+        b'n'..=b'z' => letter - 13,
+        other => other,
+    }
+}
+
+/// Spreads the bits of a number over all of them.
+pub(crate) const fn scramble(number: u64) -> u64 {
+    let number = number.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    let number = (number ^ (number >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    let number = (number ^ (number >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    number ^ (number >> 31)
+}
+
+fn value(symbol: u8) -> u64 {
+    TABLE.get(usize::from(symbol)).copied().unwrap_or(0)
+}
+
+/// Hands the hash of every window of `K` symbols to `each`, in order.
+pub(crate) fn roll<const K: usize>(symbols: &[u8], mut each: impl FnMut(u64)) {
+    let (Some(first), Some(rest)) = (symbols.get(..K), symbols.get(K..)) else {
+        return;
+    };
+    let width = u32::try_from(K).unwrap_or(0);
+    let (mut forward, mut backward) = (0_u64, 0_u64);
+    for (at, &symbol) in (0_u32..).zip(first) {
+        forward = forward.rotate_left(1) ^ value(symbol);
+        backward ^= value(symbol).rotate_left(at);
+    }
+    each(combine(forward, backward));
+    for (&gone, &new) in symbols.iter().zip(rest) {
+        let (gone, new) = (value(gone), value(new));
+        forward = forward.rotate_left(1) ^ gone.rotate_left(width) ^ new;
+        backward = (backward ^ gone).rotate_right(1) ^ new.rotate_left(width - 1);
+        each(combine(forward, backward));
+    }
+}
+
+fn combine(forward: u64, backward: u64) -> u64 {
+    // The product spreads the sum upwards, where tags are taken from.
+    forward
+        .wrapping_add(backward)
+        .wrapping_mul(0xD6E8_FEB8_6659_FD93)
+}
+
+/// Hashes a whole short text, exactly as it stands.
+pub(crate) fn whole(symbols: &[u8]) -> u64 {
+    let mut state = 0x51_7C_C1_B7_27_22_0A_95_u64;
+    for chunk in symbols.chunks(8) {
+        let mut word = [0; 8];
+        for (to, &from) in word.iter_mut().zip(chunk) {
+            *to = from;
+        }
+        state = scramble(state.rotate_left(23) ^ u64::from_le_bytes(word));
+    }
+    scramble(state ^ u64::try_from(symbols.len()).unwrap_or(u64::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hashes(text: &str) -> Vec<u64> {
+        let mut found = Vec::new();
+        roll::<6>(text.as_bytes(), |hash| found.push(hash));
+        found
+    }
+
+    #[test]
+    fn direction_and_rot13_do_not_change_a_hash() {
+        let check = |one: &str, other: &str, same: bool| {
+            let mut other = hashes(other);
+            other.sort_unstable();
+            let mut one = hashes(one);
+            one.sort_unstable();
+            assert_eq!(one == other, same);
+        };
+        check("abcdefghij", "jihgfedcba", true);
+        check("secretkey9", "frpergxrl9", true);
+        check("secretkey9", "9lrxgreprf", true);
+        check("secretkey", "53cr37k3y", true);
+        check("secretkey9", "secretkez9", false);
+        check("abcdefghij", "bacdefghij", false);
+    }
+
+    #[test]
+    fn windows_hash_alike_wherever_they_stand() {
+        let all = hashes("thequickbrownfox");
+        assert_eq!(all.len(), 11);
+        assert_eq!(hashes("quickb"), [all[3]]);
+        assert!(hashes("short").is_empty());
+    }
+}

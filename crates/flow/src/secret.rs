@@ -1,0 +1,355 @@
+//! The sensitive values that were read: every six symbols of each, and how much of each has left.
+//!
+//! A value is kept as hashes of its windows, never as text. What left is added up over all
+//! outside destinations and calls, so that pieces count as one; a call that is still on its way
+//! counts until it is known that it did not leave.
+
+use std::collections::HashMap;
+
+use mcpproxy_core::{CallId, DataOrigin, Label, Masked, Nature};
+
+use crate::content::Marked;
+use crate::fold::folded;
+use crate::roll::{roll, whole};
+
+/// Symbols in a window of a secret.
+pub(crate) const GRAM: usize = 6;
+/// A run of a secret that is as good as the secret.
+const RUN: usize = 16;
+/// Less than this of a secret is an accident, unless it is all of it.
+const LEAST: usize = 8;
+/// Windows of one value that are kept: the beginning of a longer one gives it away.
+const LONGEST: usize = 2048;
+/// Values that one principal's state holds, and the windows of all of them together.
+const ENTRIES: usize = 4096;
+const WINDOWS: usize = 1 << 16;
+/// Pieces of values on their way that are kept apart.
+const PENDING: usize = 1024;
+/// Bits of the filter in front of the windows.
+const FILTER_BITS: u32 = 19;
+
+/// The windows of one sensitive value; made before any lock is taken.
+#[derive(Clone, Debug)]
+pub(crate) struct SecretPrint {
+    pub(crate) label: Label,
+    pub(crate) whole: u64,
+    pub(crate) length: usize,
+    pub(crate) sample: Masked,
+    windows: Vec<u32>,
+}
+
+impl SecretPrint {
+    /// Takes the windows of a marked value; nothing if it has no letters or digits.
+    pub(crate) fn of(marked: &Marked<'_>) -> Option<Self> {
+        let value = core_of(&marked.value);
+        let symbols = folded(&value);
+        if symbols.is_empty() {
+            return None;
+        }
+        let mut windows = Vec::new();
+        roll::<GRAM>(&symbols, |hash| {
+            if windows.len() < LONGEST {
+                windows.push(short(hash));
+            }
+        });
+        Some(Self {
+            label: marked.label.clone(),
+            whole: whole(&symbols),
+            length: symbols.len(),
+            sample: mask(&value),
+            windows,
+        })
+    }
+}
+
+/// Returns the part of a value that is secret: the lines between the borders of a PEM block, the
+/// password of a URL.
+fn core_of(value: &str) -> String {
+    if value.contains("-----BEGIN") {
+        let lines = value.lines().filter(|line| !line.contains("-----"));
+        let body: String = lines.collect();
+        if !body.is_empty() {
+            return body;
+        }
+    }
+    let password = value.split_once("://").and_then(|(_, rest)| {
+        let (userinfo, _) = rest.split_once('@')?;
+        let (_, password) = userinfo.split_once(':')?;
+        (password.len() >= GRAM).then_some(password)
+    });
+    password.unwrap_or(value).to_owned()
+}
+
+/// Shows four characters of a long value, and none of a short one.
+pub(crate) fn mask(value: &str) -> Masked {
+    let count = value.chars().count();
+    if count < 12 {
+        return Masked::from_safe("***");
+    }
+    let first: String = value.chars().take(2).collect();
+    let last: String = value.chars().skip(count - 2).collect();
+    Masked::from_safe(format!("{first}…{last}"))
+}
+
+/// Cuts a hash to what the table of windows keeps.
+pub(crate) fn short(hash: u64) -> u32 {
+    u32::try_from(hash >> 32).unwrap_or(0)
+}
+
+/// Which windows of a value were seen.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Bits(Vec<u64>);
+
+impl Bits {
+    pub(crate) fn set(&mut self, at: usize) {
+        if self.0.len() <= at / 64 {
+            self.0.resize(at / 64 + 1, 0);
+        }
+        if let Some(word) = self.0.get_mut(at / 64) {
+            *word |= 1 << (at % 64);
+        }
+    }
+
+    pub(crate) fn join(&mut self, other: &Self) {
+        if self.0.len() < other.0.len() {
+            self.0.resize(other.0.len(), 0);
+        }
+        for (to, from) in self.0.iter_mut().zip(&other.0) {
+            *to |= from;
+        }
+    }
+
+    fn has(&self, at: usize) -> bool {
+        let word = self.0.get(at / 64).copied().unwrap_or(0);
+        word >> (at % 64) & 1 == 1
+    }
+
+    /// Returns the symbols that the windows cover, and the longest run of them.
+    fn cover(&self) -> (usize, usize) {
+        let (mut covered, mut longest, mut run) = (0, 0, 0_usize);
+        for at in 0..self.0.len() * 64 + GRAM {
+            let inside = (at.saturating_sub(GRAM - 1)..=at).any(|start| self.has(start));
+            let goes_on = at > 0 && self.has(at - 1) && self.has(at);
+            if !inside {
+                run = 0;
+                continue;
+            }
+            covered += 1;
+            // A run is a chain of windows that overlap in all but one symbol.
+            if self.has(at) {
+                run = if goes_on { run + 1 } else { GRAM };
+                longest = longest.max(run);
+            }
+        }
+        (covered, longest)
+    }
+}
+
+/// One sensitive value.
+#[derive(Debug)]
+pub(crate) struct Entry {
+    pub(crate) label: Label,
+    pub(crate) origin: DataOrigin,
+    pub(crate) length: usize,
+    pub(crate) sample: Masked,
+    left: Bits,
+}
+
+impl Entry {
+    /// Tells how much of the value the windows amount to: the symbols, and whether it is enough.
+    pub(crate) fn weigh(&self, bits: &Bits) -> (usize, bool) {
+        let (covered, run) = bits.cover();
+        let covered = covered.min(self.length);
+        let enough = match self.label.nature {
+            Nature::Secret => {
+                let half = self.length.div_ceil(2).max(LEAST.min(self.length));
+                covered >= half || run >= RUN.min(self.length)
+            }
+            // Half an address is somebody else's; a telephone number may lack its country.
+            Nature::Personal | Nature::Typed => {
+                let most = (self.length * 5).div_ceil(6).max(LEAST.min(self.length));
+                run >= most
+            }
+        };
+        (covered, enough)
+    }
+}
+
+/// All sensitive values of a scope.
+#[derive(Debug, Default)]
+pub(crate) struct Vault {
+    entries: Vec<Entry>,
+    by_whole: HashMap<u64, u16>,
+    /// Window, number of the entry and position, packed and sorted.
+    windows: Vec<u64>,
+    filter: Vec<u64>,
+    /// What calls that are on their way take along.
+    pending: Vec<(CallId, u16, Bits)>,
+    full: bool,
+}
+
+impl Vault {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// Tells whether a value had to be left out.
+    pub(crate) fn is_full(&self) -> bool {
+        self.full
+    }
+
+    pub(crate) fn bytes(&self) -> usize {
+        (self.windows.capacity() + self.filter.capacity()) * 8 + self.entries.len() * 320
+    }
+
+    pub(crate) fn entry(&self, number: u16) -> Option<&Entry> {
+        self.entries.get(usize::from(number))
+    }
+
+    /// Remembers values that were read.
+    pub(crate) fn add(&mut self, prints: &[SecretPrint], origin: &DataOrigin) {
+        let before = self.windows.len();
+        for print in prints {
+            if let Some(&known) = self.by_whole.get(&print.whole) {
+                if let Some(entry) = self.entries.get_mut(usize::from(known)) {
+                    entry.origin = origin.clone();
+                    if print.label.nature > entry.label.nature {
+                        entry.label = print.label.clone();
+                    }
+                }
+                continue;
+            }
+            let number = u16::try_from(self.entries.len()).unwrap_or(u16::MAX);
+            let room = WINDOWS.saturating_sub(self.windows.len());
+            if self.entries.len() >= ENTRIES || print.windows.len() > room {
+                self.full = true;
+                continue;
+            }
+            self.by_whole.insert(print.whole, number);
+            for (at, &window) in (0_u64..).zip(&print.windows) {
+                self.windows
+                    .push(u64::from(window) << 32 | u64::from(number) << 16 | at);
+                self.mark(window);
+            }
+            self.entries.push(Entry {
+                label: print.label.clone(),
+                origin: origin.clone(),
+                length: print.length,
+                sample: print.sample.clone(),
+                left: Bits::default(),
+            });
+        }
+        if self.windows.len() > before {
+            self.windows.sort_unstable();
+        }
+    }
+
+    fn mark(&mut self, window: u32) {
+        if self.filter.is_empty() {
+            self.filter = vec![0; 1 << (FILTER_BITS - 6)];
+        }
+        let (word, bit) = filter_place(window);
+        if let Some(word) = self.filter.get_mut(word) {
+            *word |= bit;
+        }
+    }
+
+    /// Hands the entry and position of every value with this window to `each`.
+    pub(crate) fn find(&self, window: u32, mut each: impl FnMut(u16, usize)) {
+        let (word, bit) = filter_place(window);
+        if self.filter.get(word).is_none_or(|word| word & bit == 0) {
+            return;
+        }
+        let low = u64::from(window) << 32;
+        let first = self.windows.partition_point(|&packed| packed < low);
+        let rest = self.windows.get(first..).unwrap_or_default();
+        for &packed in rest
+            .iter()
+            .take_while(|&&packed| packed >> 32 == u64::from(window))
+        {
+            let number = u16::try_from(packed >> 16 & 0xFFFF).unwrap_or(0);
+            each(number, usize::try_from(packed & 0xFFFF).unwrap_or(0));
+        }
+    }
+
+    /// Finds the value that is exactly this token, for values too short to have windows.
+    pub(crate) fn find_whole(&self, token: u64) -> Option<u16> {
+        self.by_whole.get(&token).copied()
+    }
+
+    /// Returns all that has left or may be leaving of a value.
+    pub(crate) fn gone(&self, number: u16) -> Bits {
+        let mut bits = self
+            .entry(number)
+            .map_or_else(Bits::default, |entry| entry.left.clone());
+        for (_, other, taken) in &self.pending {
+            if *other == number {
+                bits.join(taken);
+            }
+        }
+        bits
+    }
+
+    /// Notes that a call takes these windows along.
+    pub(crate) fn reserve(&mut self, call: CallId, number: u16, bits: Bits) {
+        // Of what nobody settles it is not known that it stayed.
+        if self.pending.len() >= PENDING
+            && let Some(&(oldest, ..)) = self.pending.first()
+        {
+            self.settle(oldest, true);
+        }
+        self.pending.push((call, number, bits));
+    }
+
+    /// Settles what a call took along.
+    pub(crate) fn settle(&mut self, call: CallId, left: bool) {
+        let pending = std::mem::take(&mut self.pending);
+        for (other, number, bits) in pending {
+            if other != call {
+                self.pending.push((other, number, bits));
+            } else if let (true, Some(entry)) = (left, self.entries.get_mut(usize::from(number))) {
+                entry.left.join(&bits);
+            }
+        }
+    }
+}
+
+fn filter_place(window: u32) -> (usize, u64) {
+    let bit = window >> (32 - FILTER_BITS);
+    let word = usize::try_from(bit / 64).unwrap_or(0);
+    (word, 1 << (bit % 64))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn covered_symbols_and_runs_are_counted() {
+        let check = |windows: &[usize], expect: (usize, usize)| {
+            let mut bits = Bits::default();
+            for &at in windows {
+                bits.set(at);
+            }
+            assert_eq!(bits.cover(), expect, "{windows:?}");
+        };
+        check(&[], (0, 0));
+        check(&[0], (6, 6));
+        check(&[3, 4, 5], (8, 8));
+        check(&[0, 10], (12, 6));
+        check(&[0, 6], (12, 6));
+        check(&[62, 63, 64, 65], (9, 9));
+    }
+
+    #[test]
+    fn only_the_secret_part_of_a_value_is_kept() {
+        let check = |value: &str, expect: &str| assert_eq!(core_of(value), expect);
+        check("plain", "plain");
+        check(
+            "-----BEGIN X KEY-----\nabc\ndef\n-----END X KEY-----",
+            "abcdef",
+        );
+        check("postgres://app:s3cretpw@db.local/main", "s3cretpw");
+        check("https://example.com/a@b", "https://example.com/a@b");
+    }
+}

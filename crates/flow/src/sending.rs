@@ -1,0 +1,137 @@
+//! The event of a sending: everything that is compared of what is about to leave, fingerprinted
+//! before any lock is taken.
+
+use mcpproxy_core::Nature;
+
+use crate::content::{Content, Part, parts};
+use crate::digest::{Digest, digests};
+use crate::fold::fold;
+use crate::roll::whole;
+use crate::secret::GRAM as SECRET;
+use crate::settings::FlowTracking;
+use crate::stream::{Stream, streams};
+use crate::typed::{Token, is_pointer, of_text, tokens};
+use crate::view::{Decoded, decode};
+use crate::winnow::GRAM;
+
+/// Tokens of one message that are compared.
+const TOKENS: usize = 8192;
+/// Fields of one message whose tail is kept for the next, and links that are looked up.
+const TAILS: usize = 16;
+const POINTERS: usize = 256;
+/// Bytes of a tail.
+pub(crate) const TAIL: usize = 192;
+
+/// The end of a field, kept so that the next call to the same place can be read on from it.
+#[derive(Clone, Debug)]
+pub(crate) struct Field {
+    pub(crate) path: u64,
+    pub(crate) leaf: u32,
+    /// The beginning, to be put behind the tail of the call before.
+    pub(crate) head: String,
+    pub(crate) tail: String,
+}
+
+/// What is compared of a message.
+#[derive(Debug)]
+pub(crate) struct Sending {
+    pub(crate) streams: Vec<Stream>,
+    pub(crate) digests: Vec<Digest>,
+    pub(crate) tokens: Vec<(Token, u32)>,
+    /// Links and names that may be known as such, folded.
+    pub(crate) pointers: Vec<(u64, Vec<u8>)>,
+    /// Whole words, for sensitive values that are too short for windows.
+    pub(crate) words: Vec<(u64, u32)>,
+    pub(crate) fields: Vec<Field>,
+    pub(crate) opaque: Vec<(u32, u32)>,
+    pub(crate) bytes: u64,
+    pub(crate) personal: bool,
+    /// Whether a bound of decoding was met.
+    pub(crate) cut: bool,
+}
+
+impl Sending {
+    /// Fingerprints what is about to leave.
+    pub(crate) fn of(content: &Content<'_>, settings: &FlowTracking) -> Self {
+        let parts = parts(content.json);
+        let mut all = streams(&parts, true);
+        let Decoded {
+            streams,
+            texts,
+            opaque,
+            cut,
+        } = decode(&parts, content.json.len());
+        all.extend(streams);
+        let mut found = Vec::new();
+        let mut pointers = Vec::new();
+        tokens(&parts, |token, symbols, part| {
+            if found.len() < TOKENS {
+                found.push((token, part.leaf));
+            }
+            if is_pointer(token, symbols) && symbols.len() >= GRAM && pointers.len() < POINTERS {
+                pointers.push((token.hash, symbols.to_vec()));
+            }
+        });
+        for (text, leaf) in &texts {
+            of_text(text, true, |token, _| {
+                if found.len() < TOKENS {
+                    found.push((token, *leaf));
+                }
+            });
+        }
+        let words = short_words(&parts);
+        let personal =
+            |marked: &crate::content::Marked<'_>| marked.label.nature == Nature::Personal;
+        Self {
+            streams: all,
+            digests: digests(
+                content.json,
+                &parts,
+                settings.hash_min_length,
+                settings.max_response_hash_bytes,
+            ),
+            tokens: found,
+            pointers,
+            words,
+            fields: fields(&parts),
+            opaque,
+            bytes: u64::try_from(content.json.len()).unwrap_or(u64::MAX),
+            personal: content.marked.iter().any(personal),
+            cut,
+        }
+    }
+}
+
+/// Returns the words that are shorter than a window of a secret.
+fn short_words(parts: &[Part<'_>]) -> Vec<(u64, u32)> {
+    let mut found = Vec::new();
+    let mut symbols = Vec::new();
+    for part in parts {
+        for word in part.text.split(|char: char| !char.is_alphanumeric()) {
+            symbols.clear();
+            if (1..SECRET).contains(&word.len()) && found.len() < TOKENS {
+                fold(word, &mut symbols);
+                found.push((whole(&symbols), part.leaf));
+            }
+        }
+    }
+    found
+}
+
+fn fields(parts: &[Part<'_>]) -> Vec<Field> {
+    let values = parts
+        .iter()
+        .filter(|part| !part.is_key() && !part.text.is_empty());
+    let field = |part: &Part<'_>| {
+        let text = &*part.text;
+        let head = text.get(..text.floor_char_boundary(TAIL));
+        let tail = text.get(text.ceil_char_boundary(text.len().saturating_sub(TAIL))..);
+        Field {
+            path: part.path,
+            leaf: part.leaf,
+            head: head.unwrap_or_default().to_owned(),
+            tail: tail.unwrap_or_default().to_owned(),
+        }
+    };
+    values.take(TAILS).map(field).collect()
+}

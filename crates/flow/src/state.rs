@@ -1,0 +1,358 @@
+//! What is remembered for one scope, and the fold of events into it: a reading adds origins, a
+//! sending is compared and reserved, an outcome settles it.
+//!
+//! Nothing is fingerprinted here. A store that several processes share folds the same events in
+//! the same order.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use mcpproxy_core::{CallId, DataOrigin, SessionKey, Side, Sink, Tick};
+
+use crate::digest::Digests;
+use crate::hits::{Hits, compare};
+use crate::origins::{Origin, Origins};
+use crate::pool::{Added, Pool, Seen};
+use crate::reading::Reading;
+use crate::secret::Vault;
+use crate::sending::Sending;
+use crate::session::Session;
+use crate::tail::Tails;
+use crate::typed::Kind;
+use crate::whose::salt;
+
+/// Bytes of the pools of a scope.
+const TEXT: usize = 4 << 20;
+const OUTSIDE: usize = 1 << 19;
+const TYPED: usize = 1 << 19;
+const SUPPLIED: usize = 1 << 18;
+
+/// Origins of a scope, unless one session alone may have more, and what their numbers allow.
+const ORIGINS: usize = 1 << 14;
+const MOST_ORIGINS: usize = 1 << 20;
+/// Bytes that a session takes beside its origins, by estimate.
+const SESSION: usize = 4 << 10;
+
+/// What is remembered for one scope.
+#[derive(Debug)]
+pub(crate) struct State {
+    pub(crate) sessions: HashMap<SessionKey, Session>,
+    pub(crate) origins: Origins,
+    pub(crate) text: Pool,
+    pub(crate) outside: Pool,
+    pub(crate) typed: Pool,
+    /// What outside places supplied themselves.
+    pub(crate) supplied: Pool,
+    pub(crate) digests: Digests,
+    pub(crate) vault: Vault,
+    pub(crate) tails: Tails,
+    pub(crate) last: Tick,
+    /// The bytes with which the process counts it.
+    pub(crate) counted: usize,
+}
+
+/// What is compared with what.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Errand<'a> {
+    pub(crate) session: SessionKey,
+    pub(crate) call: CallId,
+    pub(crate) to: &'a Arc<str>,
+    pub(crate) sink: Sink,
+}
+
+impl State {
+    pub(crate) fn new(now: Tick) -> Self {
+        Self {
+            sessions: HashMap::new(),
+            origins: Origins::default(),
+            text: Pool::new(TEXT),
+            outside: Pool::new(OUTSIDE),
+            typed: Pool::new(TYPED),
+            supplied: Pool::new(SUPPLIED),
+            digests: Digests::default(),
+            vault: Vault::default(),
+            tails: Tails::default(),
+            last: now,
+            counted: 0,
+        }
+    }
+
+    pub(crate) fn session(&mut self, key: SessionKey, now: Tick) -> &mut Session {
+        self.last = now;
+        let session = self
+            .sessions
+            .entry(key)
+            .or_insert_with(|| Session::start(now));
+        session.last = now;
+        session
+    }
+
+    pub(crate) fn bytes(&self) -> usize {
+        let pools = [&self.text, &self.outside, &self.typed, &self.supplied];
+        pools.iter().map(|pool| pool.bytes()).sum::<usize>()
+            + self.digests.bytes()
+            + self.vault.bytes()
+            + self.tails.bytes()
+            + self.origins.bytes()
+            + self.sessions.len() * SESSION
+    }
+
+    /// Folds a reading in; returns whether older ones had to make room.
+    pub(crate) fn read(
+        &mut self,
+        key: SessionKey,
+        origin: DataOrigin,
+        reading: &Reading,
+        most: usize,
+        now: Tick,
+    ) -> bool {
+        let side = origin.side;
+        let session = self.session(key, now);
+        match side {
+            Side::Inside => session.taint.private = true,
+            Side::Outside => session.taint.untrusted = true,
+        }
+        session.origin_count += 1;
+        session.use_tool(format!("{}:{}", origin.upstream, origin.tool));
+        if side == Side::Inside {
+            self.vault.add(&reading.secrets, &origin);
+        }
+        let from = Arc::<str>::from(origin.upstream.as_str());
+        let seq = self.origins.add(Origin {
+            data: origin,
+            session: key,
+            text: 0,
+            typed: 0,
+        });
+        self.session(key, now).origins.push_back(seq);
+        let mut evicted = self.limit_origins(key, most);
+        evicted |= match side {
+            Side::Inside => self.read_inside(key, seq, reading),
+            Side::Outside => self.read_outside(key, seq, &from, reading),
+        };
+        if evicted && let Some(session) = self.sessions.get_mut(&key) {
+            session.evicted = true;
+        }
+        evicted
+    }
+
+    fn read_inside(&mut self, key: SessionKey, seq: u32, reading: &Reading) -> bool {
+        let salt = salt(key);
+        let mut evicted = false;
+        for &digest in &reading.digests {
+            let first = self.digests.get(digest, salt);
+            let public = first.and_then(|seq| self.origins.get(seq));
+            if public.is_none_or(|origin| origin.data.side == Side::Inside) {
+                self.digests.add(digest, salt, seq);
+            }
+        }
+        let most = self.text.room() / 2;
+        evicted |= reading.grams.len() > most;
+        for &tag in reading.grams.iter().take(most) {
+            let tag = tag ^ salt;
+            // What came from outside first is no secret of ours.
+            if self
+                .outside
+                .get(tag, |seq| self.origins.is_alive(seq))
+                .is_none()
+            {
+                evicted |= self.add_text(tag, seq);
+            }
+        }
+        for token in &reading.tokens {
+            let own = if token.kind.is_wide() { 0 } else { salt };
+            evicted |= self.add_typed(token.hash ^ own, token.kind, seq);
+        }
+        evicted
+    }
+
+    fn read_outside(
+        &mut self,
+        key: SessionKey,
+        seq: u32,
+        from: &Arc<str>,
+        reading: &Reading,
+    ) -> bool {
+        let salt = salt(key);
+        for &digest in &reading.digests {
+            if self.digests.get(digest, salt).is_none() {
+                self.digests.add(digest, salt, seq);
+            }
+        }
+        let most = self.outside.room() / 2;
+        let seen = Seen { seq, note: 0 };
+        for &tag in reading.grams.iter().take(most) {
+            let tag = tag ^ salt;
+            if self
+                .text
+                .get(tag, |seq| self.origins.is_alive(seq))
+                .is_none()
+            {
+                let origins = &self.origins;
+                self.outside.add(tag, seen, &|seq| origins.is_alive(seq));
+            }
+        }
+        for token in &reading.tokens {
+            let origins = &self.origins;
+            let alive = |seq| origins.is_alive(seq);
+            self.supplied
+                .add(token.hash ^ place_salt(from), seen, &alive);
+            if matches!(token.kind, Kind::Link | Kind::Name) {
+                self.supplied.add(token.hash ^ salt, seen, &alive);
+            }
+        }
+        false
+    }
+
+    fn add_text(&mut self, tag: u64, seq: u32) -> bool {
+        let mut evicted = false;
+        while self.text.is_full()
+            && let Some(oldest) = self.origins.oldest().filter(|oldest| *oldest != seq)
+        {
+            self.kill(oldest);
+            evicted = true;
+        }
+        let origins = &self.origins;
+        let added = self
+            .text
+            .add(tag, Seen { seq, note: 0 }, &|seq| origins.is_alive(seq));
+        if let Some(origin) = self.origins.get_mut(seq) {
+            origin.text += 1;
+        }
+        match added {
+            Added::New => evicted,
+            Added::Renewed(old) => {
+                if let Some(origin) = self.origins.get_mut(old) {
+                    origin.text = origin.text.saturating_sub(1);
+                }
+                evicted
+            }
+            Added::Displaced(old) => {
+                if let Some(origin) = self.origins.get_mut(old) {
+                    origin.text = origin.text.saturating_sub(1);
+                }
+                true
+            }
+        }
+    }
+
+    fn add_typed(&mut self, hash: u64, kind: Kind, seq: u32) -> bool {
+        let mut evicted = false;
+        while self.typed.is_full()
+            && let Some(oldest) = self.origins.oldest().filter(|oldest| *oldest != seq)
+        {
+            self.kill(oldest);
+            evicted = true;
+        }
+        let origins = &self.origins;
+        let seen = Seen {
+            seq,
+            note: kind.note(),
+        };
+        let added = self.typed.add(hash, seen, &|seq| origins.is_alive(seq));
+        if let Some(origin) = self.origins.get_mut(seq) {
+            origin.typed += 1;
+        }
+        match added {
+            Added::New => evicted,
+            Added::Renewed(old) | Added::Displaced(old) => {
+                if let Some(origin) = self.origins.get_mut(old) {
+                    origin.typed = origin.typed.saturating_sub(1);
+                }
+                evicted || matches!(added, Added::Displaced(_))
+            }
+        }
+    }
+
+    /// Lets the oldest origins go until the session, and the scope, have no more than allowed.
+    fn limit_origins(&mut self, key: SessionKey, most: usize) -> bool {
+        let mut evicted = false;
+        while self.origins.len() > most.clamp(ORIGINS, MOST_ORIGINS)
+            && let Some(oldest) = self.origins.oldest()
+        {
+            self.kill(oldest);
+            evicted = true;
+        }
+        while let Some(session) = self.sessions.get_mut(&key)
+            && session.origins.len() > most.max(1)
+            && let Some(oldest) = session.origins.pop_front()
+        {
+            self.bury(oldest);
+            evicted = true;
+        }
+        evicted
+    }
+
+    /// Lets an origin die that its session still lists.
+    fn kill(&mut self, seq: u32) {
+        let session = self.origins.get(seq).map(|origin| origin.session);
+        if let Some(session) = session.and_then(|key| self.sessions.get_mut(&key)) {
+            // Origins of a session are in order, so the oldest of all is its first.
+            if session.origins.front() == Some(&seq) {
+                session.origins.pop_front();
+            }
+            session.evicted = true;
+        }
+        self.bury(seq);
+    }
+
+    fn bury(&mut self, seq: u32) {
+        if let Some(dead) = self.origins.kill(seq) {
+            self.text.forget(dead.text);
+            self.typed.forget(dead.typed);
+        }
+    }
+
+    /// Compares what is about to leave, and reserves it if it goes outside.
+    pub(crate) fn send(
+        &mut self,
+        errand: Errand<'_>,
+        sessions: &[SessionKey],
+        sending: &Sending,
+        now: Tick,
+    ) -> Hits {
+        self.session(errand.session, now);
+        let hits = compare(self, errand, sessions, sending);
+        if errand.sink.is_outside() {
+            for hit in &hits.secrets {
+                self.vault.reserve(errand.call, hit.number, hit.own.clone());
+            }
+            self.tails.reserve(errand.call, errand.to, &sending.fields);
+        }
+        hits
+    }
+
+    /// Settles what a sending reserved.
+    pub(crate) fn settle(&mut self, session: SessionKey, call: CallId, left: bool) {
+        self.vault.settle(call, left);
+        self.tails.settle(call, left);
+        if !left && let Some(session) = self.sessions.get_mut(&session) {
+            session.unsend(call);
+        }
+    }
+
+    /// Ends a session and lets its origins die.
+    pub(crate) fn end(&mut self, key: SessionKey) -> Option<Session> {
+        let session = self.sessions.remove(&key)?;
+        for &seq in &session.origins {
+            self.bury(seq);
+        }
+        Some(session)
+    }
+
+    /// Drops the text of all sessions, not the secrets.
+    pub(crate) fn shed(&mut self) {
+        self.sessions
+            .values_mut()
+            .for_each(|session| session.evicted = true);
+        self.origins.strip();
+        self.text.clear();
+        self.outside.clear();
+        self.digests.clear();
+    }
+}
+
+/// Returns the number that keeps apart what each place supplied.
+pub(crate) fn place_salt(place: &str) -> u64 {
+    crate::roll::whole(place.as_bytes())
+}

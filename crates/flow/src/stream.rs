@@ -1,0 +1,143 @@
+//! Folded text as it is compared: the parts of a content, put together in the ways in which a
+//! sender could have taken them apart.
+//!
+//! The first stream has everything in document order. The others only bridge what keys or other
+//! fields keep apart there: values beside values, keys beside keys, fields of one name. A part
+//! that is longer than two runs is left out in the middle, since the first stream has it.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use crate::content::Part;
+use crate::fold::fold;
+use crate::winnow::RUN;
+
+/// How a stream was put together; what one family shows, another may show again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum Family {
+    /// Everything in document order.
+    Whole,
+    /// Values beside values.
+    Values,
+    /// Keys beside keys.
+    Keys,
+    /// Fields of one name.
+    Named,
+    /// What encodings hid.
+    Decoded,
+    /// What was sent before, and what comes now.
+    Tail,
+}
+
+/// Folded text with the places it came from.
+#[derive(Clone, Debug)]
+pub(crate) struct Stream {
+    pub(crate) family: Family,
+    pub(crate) symbols: Vec<u8>,
+    /// Where each leaf begins, and its number.
+    marks: Vec<(u32, u32)>,
+    /// The encodings that were undone.
+    pub(crate) via: Vec<&'static str>,
+}
+
+impl Stream {
+    pub(crate) fn new(family: Family) -> Self {
+        Self {
+            family,
+            symbols: Vec::new(),
+            marks: Vec::new(),
+            via: Vec::new(),
+        }
+    }
+
+    /// Makes a stream of one text.
+    pub(crate) fn of(family: Family, text: &str, leaf: u32, via: Vec<&'static str>) -> Self {
+        let mut stream = Self::new(family);
+        stream.mark(leaf);
+        fold(text, &mut stream.symbols);
+        stream.via = via;
+        stream
+    }
+
+    fn mark(&mut self, leaf: u32) {
+        let at = u32::try_from(self.symbols.len()).unwrap_or(u32::MAX);
+        self.marks.push((at, leaf));
+    }
+
+    /// Returns the number of the leaf at a place.
+    pub(crate) fn leaf(&self, at: u32) -> u32 {
+        let behind = self.marks.partition_point(|&(start, _)| start <= at);
+        let mark = behind
+            .checked_sub(1)
+            .and_then(|index| self.marks.get(index));
+        mark.map_or(0, |&(_, leaf)| leaf)
+    }
+
+    /// Tells whether a stretch lies in more than one leaf.
+    pub(crate) fn crosses(&self, span: &Range<u32>) -> bool {
+        self.leaf(span.start) != self.leaf(span.end.saturating_sub(1))
+    }
+}
+
+/// Folds the parts and puts them together; `keys` if keys beside keys are wanted, too.
+pub(crate) fn streams(parts: &[Part<'_>], keys: bool) -> Vec<Stream> {
+    let mut all = Stream::new(Family::Whole);
+    let mut spans = Vec::with_capacity(parts.len());
+    for part in parts {
+        let start = all.symbols.len();
+        all.mark(part.leaf);
+        fold(&part.text, &mut all.symbols);
+        spans.push(start..all.symbols.len());
+    }
+    let mut found = Vec::new();
+    let has_keys = parts.iter().any(Part::is_key);
+    if has_keys && parts.len() > 2 {
+        let of_kind = |is_key: bool| {
+            parts
+                .iter()
+                .zip(&spans)
+                .filter(move |(p, _)| p.is_key() == is_key)
+        };
+        bridge(Family::Values, of_kind(false), &all, &mut found);
+        if keys {
+            bridge(Family::Keys, of_kind(true), &all, &mut found);
+        }
+        let mut names: BTreeMap<u64, Vec<(&Part<'_>, &Range<usize>)>> = BTreeMap::new();
+        for (part, span) in of_kind(false) {
+            names.entry(part.name).or_default().push((part, span));
+        }
+        for group in names.into_values().filter(|group| group.len() > 1) {
+            bridge(Family::Named, group.into_iter(), &all, &mut found);
+        }
+    }
+    found.insert(0, all);
+    found
+}
+
+/// Puts parts beside each other that stand apart in `all`.
+fn bridge<'a>(
+    family: Family,
+    parts: impl Iterator<Item = (&'a Part<'a>, &'a Range<usize>)>,
+    all: &Stream,
+    found: &mut Vec<Stream>,
+) {
+    const REACH: usize = RUN - 1;
+    let mut open = Stream::new(family);
+    for (part, span) in parts {
+        let symbols = all.symbols.get(span.clone()).unwrap_or_default();
+        open.mark(part.leaf);
+        if symbols.len() <= 2 * REACH {
+            open.symbols.extend_from_slice(symbols);
+            continue;
+        }
+        open.symbols.extend(symbols.iter().take(REACH));
+        let mut next = Stream::new(family);
+        next.mark(part.leaf);
+        next.symbols
+            .extend(symbols.iter().skip(symbols.len() - REACH));
+        found.push(std::mem::replace(&mut open, next));
+    }
+    found.push(open);
+    // What lies in one leaf, or is too short for a window of a secret, shows nothing new.
+    found.retain(|one| one.family != family || one.marks.len() > 1);
+}

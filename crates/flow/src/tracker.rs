@@ -1,0 +1,506 @@
+//! The tracker: finds the state of a scope, holds its lock no longer than an event takes, and
+//! keeps the memory of the whole process bounded.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::time::Duration;
+
+use mcpproxy_core::{
+    CallId, DataOrigin, Destination, FlowEvidence, FlowScope, FlowType, History, Recent, Reduced,
+    RiskLevel, SessionKey, Side, Taint, Tick,
+};
+
+use crate::content::Content;
+use crate::directory::Directory;
+use crate::evidence::weigh;
+use crate::hits::Hits;
+use crate::reading::Reading;
+use crate::sending::Sending;
+use crate::session::{Edge, Session};
+use crate::settings::{FlowTracking, Scope};
+use crate::state::{Errand, State};
+use crate::summary::{SessionView, Summary, Usage};
+use crate::whose::Whose;
+
+/// Locks over which the scopes are spread.
+const SHARDS: usize = 16;
+/// Bytes that all scopes together may take; beyond, the text of the one that rested longest goes.
+const PROCESS: usize = 256 << 20;
+/// Origins of a session that are shown.
+const SHOWN: usize = 256;
+
+type Shard = Mutex<HashMap<FlowScope, Arc<Mutex<State>>>>;
+
+/// Follows data from where it was read to where it is about to be sent.
+#[derive(Debug)]
+pub struct Tracker {
+    settings: RwLock<Arc<FlowTracking>>,
+    shards: [Shard; SHARDS],
+    directory: Mutex<Directory>,
+    bytes: AtomicUsize,
+    most: usize,
+}
+
+/// What became of a reading.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Recorded {
+    /// Fingerprints of text that were taken.
+    pub fingerprints: usize,
+    /// Sensitive values that were remembered.
+    pub sensitive: usize,
+    /// Whether something could not be remembered, or something older had to go.
+    pub reduced: Vec<Reduced>,
+}
+
+impl Tracker {
+    /// Makes a tracker that remembers nothing yet.
+    pub fn new(settings: &FlowTracking) -> Self {
+        Self::bounded(settings, PROCESS)
+    }
+
+    /// Makes a tracker that takes no more than `bytes` of memory for text.
+    pub fn bounded(settings: &FlowTracking, bytes: usize) -> Self {
+        Self {
+            settings: RwLock::new(Arc::new(settings.clone())),
+            shards: Default::default(),
+            directory: Mutex::default(),
+            bytes: AtomicUsize::new(0),
+            most: bytes,
+        }
+    }
+
+    /// Takes new settings for what comes; what is remembered stays.
+    pub fn reload(&self, settings: &FlowTracking) {
+        let mut current = self
+            .settings
+            .write()
+            .unwrap_or_else(PoisonError::into_inner);
+        *current = Arc::new(settings.clone());
+    }
+
+    fn settings(&self) -> Arc<FlowTracking> {
+        let current = self.settings.read().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(&current)
+    }
+
+    /// Remembers what a call read. Everything is fingerprinted before the lock is taken.
+    pub fn record(
+        &self,
+        whose: Whose,
+        origin: DataOrigin,
+        content: &Content<'_>,
+        now: Tick,
+    ) -> Recorded {
+        let settings = self.settings();
+        if !settings.enabled {
+            return Recorded::default();
+        }
+        let whose = narrowed(whose, &settings);
+        let reading = Reading::of(content, &settings);
+        let sensitive = match origin.side {
+            Side::Inside => reading.secrets.len(),
+            Side::Outside => 0,
+        };
+        let evicted = self.with(whose, now, |state| {
+            let most = settings.max_origins_per_session;
+            state.read(whose.session, origin, &reading, most, now)
+        });
+        self.limit(whose.scope);
+        Recorded {
+            fingerprints: reading.grams.len(),
+            sensitive,
+            reduced: if evicted {
+                vec![Reduced::Evicted]
+            } else {
+                Vec::new()
+            },
+        }
+    }
+
+    /// Compares what is about to leave, and reserves it, so that parallel calls cannot race.
+    pub fn check(
+        &self,
+        whose: Whose,
+        call: CallId,
+        to: &Destination,
+        content: &Content<'_>,
+        now: Tick,
+    ) -> FlowEvidence {
+        let settings = self.settings();
+        if !settings.enabled {
+            return FlowEvidence::default();
+        }
+        let whose = narrowed(whose, &settings);
+        let sending = Sending::of(content, &settings);
+        let reach = self.reach(whose);
+        let mut hits = Hits::default();
+        let mut taint = Taint::default();
+        for (scope, sessions) in &reach {
+            let errand = Errand {
+                session: whose.session,
+                call,
+                to: &to.name,
+                sink: to.sink,
+            };
+            let here = Whose {
+                scope: *scope,
+                session: *sessions.first().unwrap_or(&whose.session),
+            };
+            self.with(here, now, |state| {
+                let errand = Errand {
+                    session: here.session,
+                    ..errand
+                };
+                hits.join(state.send(errand, sessions, &sending, now));
+                taint = taint_of(state, sessions, taint);
+            });
+        }
+        taint.outside |= to.sink.is_outside();
+        if taint.private {
+            // What came from outside as it is hides nothing of ours.
+            let public = |leaf: u32| {
+                let mut texts = hits.texts.iter();
+                texts.any(|hit| hit.origin.side == Side::Outside && hit.leaf == leaf)
+            };
+            let opaque = sending.opaque.iter().filter(|(leaf, _)| !public(*leaf));
+            hits.opaque = opaque.copied().collect();
+        }
+        let evidence = weigh(content.json, hits, taint, sending.cut);
+        self.note_sending(whose, call, to, &sending, &evidence, now);
+        evidence
+    }
+
+    /// Notes the edges of a sending, and that it may leave.
+    fn note_sending(
+        &self,
+        whose: Whose,
+        call: CallId,
+        to: &Destination,
+        sending: &Sending,
+        evidence: &FlowEvidence,
+        now: Tick,
+    ) {
+        let personal = |one: &mcpproxy_core::Match| {
+            let nature = one.label.as_ref().map(|label| label.nature);
+            nature == Some(mcpproxy_core::Nature::Personal)
+        };
+        let personal = sending.personal || evidence.matches.iter().any(personal);
+        self.with(whose, now, |state| {
+            let session = state.session(whose.session, now);
+            if to.sink.is_outside() {
+                session.taint.outside = true;
+                session.send(call, now, sending.bytes, personal);
+            }
+            for one in &evidence.matches {
+                session.add_edge(Edge {
+                    call,
+                    origin: one.origin.clone(),
+                    to: Arc::clone(&to.name),
+                    how: one.how,
+                    weight: one.weight,
+                    shared: one.shared,
+                });
+            }
+        });
+    }
+
+    /// Settles what a check reserved: it left, or it did not.
+    pub fn settle(&self, whose: Whose, call: CallId, left: bool) {
+        let whose = narrowed(whose, &self.settings());
+        for (scope, _) in self.reach(whose) {
+            self.peek(scope, |state| state.settle(whose.session, call, left));
+        }
+    }
+
+    /// Returns the legs of the lethal trifecta that a conversation stands on.
+    pub fn taint(&self, whose: Whose) -> Taint {
+        let whose = narrowed(whose, &self.settings());
+        let mut taint = Taint::default();
+        for (scope, sessions) in self.reach(whose) {
+            self.peek(scope, |state| taint = taint_of(state, &sessions, taint));
+        }
+        taint
+    }
+
+    /// Puts a session on further legs, as when it can reach something outside.
+    pub fn mark(&self, whose: Whose, legs: Taint, now: Tick) {
+        let whose = narrowed(whose, &self.settings());
+        self.with(whose, now, |state| {
+            let session = state.session(whose.session, now);
+            session.taint = joined(session.taint, legs);
+        });
+    }
+
+    /// Returns what a conversation sent lately; what is on its way counts.
+    pub fn recent(&self, whose: Whose, now: Tick, window: Duration) -> Recent {
+        let mut sum = Recent::default();
+        self.each_session(whose, |session| {
+            let one = session.recent(now, window);
+            sum.outside_calls = sum.outside_calls.saturating_add(one.outside_calls);
+            sum.personal_sends = sum.personal_sends.saturating_add(one.personal_sends);
+            sum.outside_bytes = sum.outside_bytes.saturating_add(one.outside_bytes);
+        });
+        sum
+    }
+
+    /// Returns what happened in a conversation before, with respect to a destination.
+    pub fn history(&self, whose: Whose, to: &Destination) -> History {
+        let mut all = History::default();
+        self.each_session(whose, |session| {
+            let one = session.history(&to.name);
+            all.denials = all.denials.saturating_add(one.denials);
+            all.unjustified |= one.unjustified;
+        });
+        all
+    }
+
+    /// Notes that a flow was denied.
+    pub fn note_denied(&self, whose: Whose, now: Tick) {
+        self.with_session(whose, now, Session::deny);
+    }
+
+    /// Notes that a justification was asked for at a destination, and none came.
+    pub fn note_unjustified(&self, whose: Whose, to: &Destination, now: Tick) {
+        self.with_session(whose, now, |session| session.unjustify(&to.name));
+    }
+
+    /// Notes that a justification came.
+    pub fn note_justified(&self, whose: Whose, to: &Destination, now: Tick) {
+        self.with_session(whose, now, |session| session.justify(&to.name));
+    }
+
+    /// Notes what a call's flow was found to be, for the summary.
+    pub fn note_flow(&self, whose: Whose, flow: FlowType, risk: RiskLevel, now: Tick) {
+        self.with_session(whose, now, |session| session.count_flow(flow, risk));
+    }
+
+    /// Notes that a tool was used, for the summary.
+    pub fn note_tool(&self, whose: Whose, name: String, now: Tick) {
+        self.with_session(whose, now, |session| session.use_tool(name));
+    }
+
+    /// Makes two sessions one conversation.
+    pub fn link(&self, a: SessionKey, b: SessionKey) {
+        self.directory().link(a, b);
+    }
+
+    /// Ends the sessions that have rested too long.
+    pub fn expire(&self, now: Tick) -> Vec<Summary> {
+        let minutes = u64::from(self.settings().session_timeout_minutes);
+        let longest = Duration::from_secs(minutes * 60);
+        self.end(|session| now.0.saturating_sub(session.last.0) >= longest)
+    }
+
+    /// Ends every session.
+    pub fn finish(&self) -> Vec<Summary> {
+        self.end(|_| true)
+    }
+
+    fn end(&self, over: impl Fn(&Session) -> bool) -> Vec<Summary> {
+        let mut summaries = Vec::new();
+        for shard in &self.shards {
+            let scopes: Vec<_> = held(shard)
+                .iter()
+                .map(|(scope, state)| (*scope, Arc::clone(state)))
+                .collect();
+            for (scope, state) in scopes {
+                let before = summaries.len();
+                let mut state = held(&state);
+                let keys = state.sessions.iter().filter(|(_, session)| over(session));
+                let keys: Vec<SessionKey> = keys.map(|(key, _)| *key).collect();
+                for key in keys {
+                    if let Some(session) = state.end(key) {
+                        let whose = Whose {
+                            scope,
+                            session: key,
+                        };
+                        let linked = self.directory().linked(key).to_vec();
+                        summaries.push(Summary::of(whose, &session, linked));
+                    }
+                }
+                if state.sessions.is_empty() && summaries.len() > before {
+                    // INVARIANT: whoever still holds this state finds it empty, and adds to a dead
+                    // copy at worst what nobody will ask for again.
+                    held(shard).remove(&scope);
+                    self.bytes.fetch_sub(state.counted, Ordering::Relaxed);
+                }
+            }
+        }
+        let mut directory = self.directory();
+        for summary in &summaries {
+            directory.leave(summary.whose.session);
+        }
+        summaries.sort_by_key(|summary| (summary.whose.scope.0, summary.whose.session.id));
+        summaries
+    }
+
+    /// Returns what is known of a session that lasts.
+    pub fn session(&self, key: SessionKey) -> Option<SessionView> {
+        let (scope, linked) = {
+            let directory = self.directory();
+            (directory.home(key)?, directory.linked(key).to_vec())
+        };
+        let whose = Whose {
+            scope,
+            session: key,
+        };
+        let mut view = None;
+        self.peek(scope, |state| {
+            view = state.sessions.get(&key).map(|session| {
+                let skip = session.origins.len().saturating_sub(SHOWN);
+                let shown = session.origins.iter().skip(skip);
+                let origins = shown.filter_map(|&seq| state.origins.get(seq));
+                SessionView {
+                    whose,
+                    summary: Summary::of(whose, session, linked.clone()),
+                    origins: origins.map(|origin| origin.data.clone()).collect(),
+                    edges: session.edges.iter().cloned().collect(),
+                }
+            });
+        });
+        view
+    }
+
+    /// Returns how much is remembered.
+    pub fn usage(&self) -> Usage {
+        let mut usage = Usage::default();
+        for shard in &self.shards {
+            let states: Vec<_> = held(shard).values().map(Arc::clone).collect();
+            for state in states {
+                let state = held(&state);
+                usage.bytes += state.bytes();
+                usage.fingerprints += state.text.live();
+                usage.origins += state.origins.len();
+                usage.sessions += state.sessions.len();
+                usage.scopes += 1;
+            }
+        }
+        usage
+    }
+
+    fn directory(&self) -> MutexGuard<'_, Directory> {
+        held(&self.directory)
+    }
+
+    fn reach(&self, whose: Whose) -> Vec<(FlowScope, Vec<SessionKey>)> {
+        self.directory().reach(whose)
+    }
+
+    fn shard(&self, scope: FlowScope) -> &Shard {
+        let [first, ..] = &self.shards;
+        let index = usize::try_from(scope.0.0 & 15).unwrap_or(0);
+        self.shards.get(index).unwrap_or(first)
+    }
+
+    /// Runs `act` on the state of a scope, which is made if there is none.
+    fn with<T>(&self, whose: Whose, now: Tick, act: impl FnOnce(&mut State) -> T) -> T {
+        self.directory().settle_in(whose);
+        let state = {
+            let mut scopes = held(self.shard(whose.scope));
+            let new = || Arc::new(Mutex::new(State::new(now)));
+            Arc::clone(scopes.entry(whose.scope).or_insert_with(new))
+        };
+        let mut state = held(&state);
+        let done = act(&mut state);
+        self.recount(&mut state);
+        done
+    }
+
+    /// Runs `act` on the state of a scope, if there is one.
+    fn peek(&self, scope: FlowScope, act: impl FnOnce(&mut State)) {
+        let state = held(self.shard(scope)).get(&scope).map(Arc::clone);
+        if let Some(state) = state {
+            act(&mut held(&state));
+        }
+    }
+
+    fn with_session(&self, whose: Whose, now: Tick, act: impl FnOnce(&mut Session)) {
+        let whose = narrowed(whose, &self.settings());
+        self.with(whose, now, |state| act(state.session(whose.session, now)));
+    }
+
+    fn each_session(&self, whose: Whose, mut act: impl FnMut(&Session)) {
+        let whose = narrowed(whose, &self.settings());
+        for (scope, sessions) in self.reach(whose) {
+            self.peek(scope, |state| {
+                for session in sessions.iter().filter_map(|key| state.sessions.get(key)) {
+                    act(session);
+                }
+            });
+        }
+    }
+
+    fn recount(&self, state: &mut State) {
+        let bytes = state.bytes();
+        if bytes >= state.counted {
+            self.bytes
+                .fetch_add(bytes - state.counted, Ordering::Relaxed);
+        } else {
+            self.bytes
+                .fetch_sub(state.counted - bytes, Ordering::Relaxed);
+        }
+        state.counted = bytes;
+    }
+
+    /// Lets the text of the scopes that rested longest go until all fit the bound.
+    fn limit(&self, current: FlowScope) {
+        while self.bytes.load(Ordering::Relaxed) > self.most {
+            let mut oldest: Option<(Tick, Arc<Mutex<State>>)> = None;
+            for shard in &self.shards {
+                let states: Vec<_> = held(shard)
+                    .iter()
+                    .filter(|(scope, _)| **scope != current)
+                    .map(|(_, state)| Arc::clone(state))
+                    .collect();
+                for state in states {
+                    let (last, holds) = {
+                        let state = held(&state);
+                        (state.last, state.text.bytes() > 0)
+                    };
+                    if holds && oldest.as_ref().is_none_or(|(least, _)| last < *least) {
+                        oldest = Some((last, state));
+                    }
+                }
+            }
+            let Some((_, state)) = oldest else {
+                return;
+            };
+            let mut state = held(&state);
+            state.shed();
+            self.recount(&mut state);
+        }
+    }
+}
+
+/// Takes a lock; what a thread that panicked left behind is whole, since folding cannot panic.
+fn held<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
+    lock.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Returns whose data it is under the configured scope.
+fn narrowed(whose: Whose, settings: &FlowTracking) -> Whose {
+    match settings.scope {
+        Scope::Principal => whose,
+        Scope::Session => Whose {
+            scope: FlowScope(whose.session.id),
+            ..whose
+        },
+    }
+}
+
+fn joined(one: Taint, other: Taint) -> Taint {
+    Taint {
+        private: one.private || other.private,
+        untrusted: one.untrusted || other.untrusted,
+        outside: one.outside || other.outside,
+    }
+}
+
+fn taint_of(state: &State, sessions: &[SessionKey], taint: Taint) -> Taint {
+    let of = |key: &SessionKey| state.sessions.get(key).map(|session| session.taint);
+    sessions.iter().filter_map(of).fold(taint, joined)
+}
+
+#[cfg(test)]
+mod tests;

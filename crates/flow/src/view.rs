@@ -1,0 +1,186 @@
+//! What is about to leave, with encodings undone: every view of every part, as streams of their
+//! own.
+//!
+//! `text::decode` knows the codings that readers undo by themselves. Beside them stand those that
+//! only somebody who wants to hide something uses, and pieces of encoded text that begin in the
+//! middle; what they give is looked into again. All of it is taken off one budget.
+
+mod cipher;
+mod natural;
+mod order;
+mod piece;
+mod radix;
+mod spoken;
+
+use mcpproxy_text::decode::{Budget, Coding, views};
+
+use crate::content::Part;
+use crate::stream::{Family, Stream};
+
+/// Encodings inside each other that are undone.
+const DEPTH: usize = 4;
+/// Views of a small message; a larger one may have more.
+const VIEWS: usize = 32;
+/// Decoded bytes of a small message; a larger one may have four times its own.
+const BYTES: usize = 1 << 16;
+/// Shortest run of bytes that is called opaque.
+const OPAQUE: usize = 48;
+/// Shortest text that is looked into.
+const SHORTEST: usize = 8;
+/// Longest text that is tried with codings nobody uses by accident.
+const LONGEST: usize = 1 << 16;
+
+/// A text that came out of another, and the codings that were undone.
+pub(crate) struct Made {
+    text: String,
+    via: &'static str,
+}
+
+impl Made {
+    fn new(via: &'static str, text: String) -> Self {
+        Self { text, via }
+    }
+}
+
+/// What decoding a message gave.
+#[derive(Debug, Default)]
+pub(crate) struct Decoded {
+    pub(crate) streams: Vec<Stream>,
+    /// The decoded texts, for tokens.
+    pub(crate) texts: Vec<(String, u32)>,
+    /// Leaf and size of what nobody can read.
+    pub(crate) opaque: Vec<(u32, u32)>,
+    /// Whether a bound was met.
+    pub(crate) cut: bool,
+}
+
+/// Returns the budget for a message of this size.
+pub(crate) fn budget(bytes: usize) -> Budget {
+    Budget {
+        bytes: bytes.saturating_mul(4).max(BYTES),
+        depth: DEPTH,
+        views: VIEWS.max(bytes / 128),
+    }
+}
+
+/// Undoes the encodings of all parts, and of those that only make sense together.
+pub(crate) fn decode(parts: &[Part<'_>], bytes: usize) -> Decoded {
+    let mut decoded = Decoded::default();
+    let mut budget = budget(bytes);
+    for part in parts {
+        one(
+            &part.text,
+            part.leaf,
+            Family::Decoded,
+            &mut budget,
+            &mut decoded,
+        );
+    }
+    let opaque = std::mem::take(&mut decoded.opaque);
+    for (joined, leaf) in piece::joined(parts) {
+        one(&joined, leaf, Family::Decoded, &mut budget, &mut decoded);
+    }
+    // What was opaque by itself is not reported again for being part of something longer.
+    decoded.opaque = opaque;
+    decoded
+}
+
+/// Undoes the encodings of one text.
+pub(crate) fn one(text: &str, leaf: u32, family: Family, budget: &mut Budget, out: &mut Decoded) {
+    let mut walk = Walk {
+        leaf,
+        family,
+        budget,
+        out,
+    };
+    walk.text(text, &[], 2);
+}
+
+struct Walk<'a> {
+    leaf: u32,
+    family: Family,
+    budget: &'a mut Budget,
+    out: &'a mut Decoded,
+}
+
+impl Walk<'_> {
+    /// Looks into a text, and `rounds` more times into what only a few codings give.
+    fn text(&mut self, text: &str, via: &[&'static str], rounds: u32) {
+        if text.len() < SHORTEST {
+            return;
+        }
+        let found = views(text, self.budget);
+        self.out.cut |= !found.stops.is_empty();
+        let spelled =
+            |coding| matches!(coding, Some(Coding::Base64 | Coding::Base32 | Coding::Hex));
+        let read = found
+            .views
+            .iter()
+            .filter(|view| spelled(view.via.first().copied()));
+        let read: Vec<_> = read.map(|view| view.span.clone()).collect();
+        for view in found.views {
+            let codings = view.via.iter().copied().map(Coding::name);
+            let via: Vec<&'static str> = via.iter().copied().chain(codings).collect();
+            if rounds > 0 {
+                self.odd(&view.text, &[], &via, rounds - 1);
+            }
+            self.keep(view.text, via);
+        }
+        if via.is_empty() || rounds > 0 {
+            self.odd(text, &read, via, rounds.saturating_sub(1));
+        }
+        for opaque in found.opaque {
+            if opaque.bytes >= OPAQUE && opaque.media.is_none() && via.is_empty() {
+                let bytes = u32::try_from(opaque.bytes).unwrap_or(u32::MAX);
+                self.out.opaque.push((self.leaf, bytes));
+            }
+        }
+    }
+
+    /// Tries the codings that nobody uses by accident; what `read` spans was decoded already.
+    fn odd(
+        &mut self,
+        text: &str,
+        read: &[std::ops::Range<usize>],
+        via: &[&'static str],
+        rounds: u32,
+    ) {
+        if text.len() > LONGEST {
+            return;
+        }
+        let natural = natural::is_natural(text);
+        let mut made = Vec::new();
+        if !natural {
+            cipher::find(text, &mut made);
+            order::apart(text, &mut made);
+        }
+        spoken::find(text, &mut made);
+        radix::find(text, read, &mut made);
+        order::turned(text, &mut made);
+        for one in made {
+            if self.budget.views == 0 || self.budget.bytes < one.text.len() {
+                self.out.cut = true;
+                return;
+            }
+            self.budget.views -= 1;
+            self.budget.bytes -= one.text.len();
+            let via: Vec<&'static str> = via.iter().copied().chain([one.via]).collect();
+            // The same characters in another order hold no coding that was not there before.
+            if order::is_order(one.via) {
+                let stream = Stream::of(self.family, &one.text, self.leaf, via);
+                self.out.streams.push(stream);
+                continue;
+            }
+            if rounds > 0 {
+                self.text(&one.text, &via, rounds - 1);
+            }
+            self.keep(one.text, via);
+        }
+    }
+
+    fn keep(&mut self, text: String, via: Vec<&'static str>) {
+        let stream = Stream::of(self.family, &text, self.leaf, via);
+        self.out.streams.push(stream);
+        self.out.texts.push((text, self.leaf));
+    }
+}

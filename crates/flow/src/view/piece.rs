@@ -1,0 +1,54 @@
+//! Pieces of encoded text that stand in different fields, or in the labels and segments of a URL.
+
+use mcpproxy_text::url::urls;
+
+use crate::content::Part;
+
+/// Shortest piece that is put together with others.
+const PIECE: usize = 4;
+/// Longest text that is put together.
+const LONGEST: usize = 1 << 16;
+
+/// Returns the texts that pieces make together, with the leaf of the first.
+pub(super) fn joined(parts: &[Part<'_>]) -> Vec<(String, u32)> {
+    let mut found = Vec::new();
+    for keys in [false, true] {
+        let pieces = parts
+            .iter()
+            .filter(|part| part.is_key() == keys && is_piece(&part.text));
+        found.extend(together(pieces.map(|part| (&*part.text, part.leaf))));
+    }
+    for part in parts.iter().filter(|part| part.text.contains(":/")) {
+        for url in urls(&part.text) {
+            let labels = url.host.below().unwrap_or_default();
+            let query = url.query.unwrap_or_default().split('&');
+            let query = query.map(|pair| pair.split_once('=').map_or(pair, |(_, value)| value));
+            found.extend(together(labels.split('.').map(|piece| (piece, part.leaf))));
+            let path = url.path.split('/').filter(|segment| is_piece(segment));
+            found.extend(together(path.map(|piece| (piece, part.leaf))));
+            found.extend(together(query.map(|piece| (piece, part.leaf))));
+        }
+    }
+    found
+}
+
+/// Tells whether a text can be a piece of encoded text: one token.
+fn is_piece(text: &str) -> bool {
+    let fits =
+        |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=' | b'-' | b'_');
+    text.len() >= PIECE && text.bytes().all(fits)
+}
+
+fn together<'a>(pieces: impl Iterator<Item = (&'a str, u32)>) -> Option<(String, u32)> {
+    let mut text = String::new();
+    let mut first = None;
+    let mut count = 0;
+    for (piece, leaf) in pieces {
+        if text.len() + piece.len() <= LONGEST {
+            text.push_str(piece);
+            first.get_or_insert(leaf);
+            count += usize::from(!piece.is_empty());
+        }
+    }
+    first.filter(|_| count > 1).map(|leaf| (text, leaf))
+}

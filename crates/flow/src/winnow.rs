@@ -1,0 +1,144 @@
+//! Winnowing: keeps so few windows of a text that remembering them is cheap, and so many that no
+//! shared run of [`RUN`] symbols is missed.
+//!
+//! Of every [`WINDOW`] windows in a row the one with the smallest hash is kept (Schleimer, Wilkerson
+//! and Aiken, 2003). Both sides keep the same one where their texts agree. Minima are taken over
+//! blocks, forwards and backwards, which needs no queue.
+
+use crate::roll::{SPARE, roll};
+
+/// Symbols in a window of text.
+pub(crate) const GRAM: usize = 20;
+/// Windows in a row of which one is kept.
+pub(crate) const WINDOW: usize = 13;
+/// Shared symbols that are always found.
+pub const RUN: usize = GRAM + WINDOW - 1;
+
+/// A window that was kept: its tag, and where it starts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Gram {
+    pub(crate) tag: u64,
+    pub(crate) at: u32,
+}
+
+/// Longest text that is winnowed at once; positions have to fit below the tag.
+const CHUNK: usize = 1 << SPARE;
+
+/// Hands the windows of `symbols` that are kept to `each`, in order.
+///
+/// A text with fewer windows than one choice needs keeps its smallest.
+pub(crate) fn winnow(symbols: &[u8], mut each: impl FnMut(Gram)) {
+    let mut start = 0;
+    while let Some(rest) = symbols.get(start..) {
+        let chunk = rest.get(..rest.len().min(CHUNK)).unwrap_or_default();
+        one(chunk, start, &mut each);
+        if chunk.len() == rest.len() {
+            return;
+        }
+        // The next chunk overlaps, so that a run across the border lies in one of them.
+        start += CHUNK - RUN;
+    }
+}
+
+fn one(symbols: &[u8], start: usize, each: &mut impl FnMut(Gram)) {
+    let mut packed = Vec::with_capacity(symbols.len());
+    let mut at = 0_u64;
+    // Tag above, position below: the smallest number is the smallest tag, the first of equals.
+    roll::<GRAM>(symbols, |hash| {
+        packed.push(hash >> SPARE << SPARE | at);
+        at += 1;
+    });
+    let mut kept = u64::MAX;
+    let mut keep = |least: u64| {
+        if least != kept {
+            kept = least;
+            let within = usize::try_from(least & ((1 << SPARE) - 1)).unwrap_or(0);
+            each(Gram {
+                tag: least >> SPARE,
+                at: u32::try_from(start + within).unwrap_or(u32::MAX),
+            });
+        }
+    };
+    if packed.len() <= WINDOW {
+        packed.iter().min().copied().into_iter().for_each(keep);
+        return;
+    }
+    let mut tails = [u64::MAX; WINDOW];
+    let mut blocks = packed.chunks(WINDOW);
+    let mut block = blocks.next().unwrap_or_default();
+    for next in blocks {
+        let mut least = u64::MAX;
+        for (tail, &one) in tails.iter_mut().zip(block).rev() {
+            least = least.min(one);
+            *tail = least;
+        }
+        // The window that starts with symbol `n` of this block ends before symbol `n` of the next.
+        let mut head = u64::MAX;
+        for (index, &tail) in tails.iter().enumerate() {
+            keep(tail.min(head));
+            let Some(&new) = next.get(index) else {
+                return;
+            };
+            head = head.min(new);
+        }
+        block = next;
+    }
+    keep(block.iter().copied().min().unwrap_or(u64::MAX));
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn kept(symbols: &[u8]) -> Vec<Gram> {
+        let mut found = Vec::new();
+        winnow(symbols, |gram| found.push(gram));
+        found
+    }
+
+    fn naive(symbols: &[u8]) -> Vec<Gram> {
+        let mut all = Vec::new();
+        roll::<GRAM>(symbols, |hash| all.push(hash >> SPARE));
+        let mut found: Vec<Gram> = Vec::new();
+        for (start, window) in all.windows(WINDOW).enumerate() {
+            let least = (0..WINDOW).min_by_key(|&at| window[at]).unwrap();
+            let gram = Gram {
+                tag: window[least],
+                at: u32::try_from(start + least).unwrap(),
+            };
+            if found.last() != Some(&gram) {
+                found.push(gram);
+            }
+        }
+        found
+    }
+
+    proptest! {
+        #[test]
+        fn block_minima_are_the_minima(text in "[a-d]{32,400}") {
+            prop_assert_eq!(kept(text.as_bytes()), naive(text.as_bytes()));
+        }
+
+        #[test]
+        fn a_shared_run_shares_a_window(
+            run in "[a-z0-9]{32}", a in "[a-z]{0,60}", b in "[a-z]{0,60}", c in "[a-z]{0,60}",
+        ) {
+            let one = kept(format!("{a}{run}{b}").as_bytes());
+            let other = kept(format!("{c}{run}{a}").as_bytes());
+            prop_assert!(one.iter().any(|x| other.iter().any(|y| x.tag == y.tag)));
+        }
+    }
+
+    #[test]
+    fn about_one_window_in_seven_is_kept() {
+        let text: String = (0..20_000_u64)
+            .map(|n| char::from(b'a' + u8::try_from(crate::roll::scramble(n) % 26).unwrap()))
+            .collect();
+        let share = text.len() / kept(text.as_bytes()).len();
+        assert!((6..=7).contains(&share), "{share}");
+        assert!(kept(b"short").is_empty());
+        assert_eq!(kept(b"exactlytwentysymbols").len(), 1);
+    }
+}

@@ -1,0 +1,94 @@
+//! Signals that do not go together: somebody is wrong, or lying.
+
+use mcpproxy_core::{
+    Action, Contradiction, Finding, FlowType, Masked, Nature, Severity, Sink, Source, Threat, Tier,
+};
+
+use super::{Case, finding};
+use crate::direction;
+
+/// Severity from which the specification's matrix blocks; below it asks.
+const BLOCKS: u8 = 70;
+
+/// Severity below which nobody is asked: what is said is worse than what is done.
+const ASKS: u8 = 40;
+
+/// Reports what the facts hold against each other, and what the agent declared against them.
+pub(super) fn judge(case: &Case<'_>) -> Vec<Finding> {
+    let known = case.facts.contradictions.iter().cloned();
+    let all = known.chain(declared(case).into_iter().map(|one| raised(one, case)));
+    let judged = all.map(|one| {
+        let policy = case.policy.tools.contradiction;
+        let wants = match one.severity {
+            BLOCKS.. => policy,
+            ASKS..BLOCKS => policy.min(Action::Ask),
+            0..ASKS => policy.min(Action::Warn),
+        };
+        Finding {
+            source: Source::Static,
+            severity: severity(one.severity),
+            threat: Threat::AnomalousBehavior,
+            reason: one.reason,
+            ..finding("contradiction", Tier::Contradiction, wants, "")
+        }
+    });
+    judged.collect()
+}
+
+/// Returns what the agent declared that the facts contradict.
+pub(crate) fn declared(case: &Case<'_>) -> Vec<Contradiction> {
+    let declared = &case.call.declared;
+    let says = |text: &Option<Box<str>>, words: &[&str]| {
+        let text = text.as_deref().unwrap_or_default().trim();
+        words.iter().any(|word| text.eq_ignore_ascii_case(word))
+    };
+    let mut found = Vec::new();
+    let known = case.facts.destination.sink == Sink::Outside;
+    if known && says(&declared.flow_destination_type, &["internal", "private"]) {
+        let to = case.destination();
+        let reason = format!("The agent declares an internal destination; this is an {to}.");
+        found.push((50, reason));
+    }
+    let inside = case.facts.destination.sink == Sink::Inside;
+    if inside && says(&declared.flow_destination_type, &["external", "public"]) {
+        let to = case.destination();
+        let reason = format!("The agent declares an external destination; this is an {to}.");
+        found.push((30, reason));
+    }
+    let mut sensitive = case.facts.sensitive.iter();
+    let sensitive = sensitive.find(|one| one.label.nature != Nature::Typed);
+    if let Some(one) = sensitive.filter(|_| says(&declared.sensitivity, &["public"])) {
+        let what = one.label.word;
+        let reason = format!("The agent declares public data; the arguments hold {what}.");
+        found.push((50, reason));
+    }
+    let made = found.into_iter().map(|(severity, reason)| Contradiction {
+        severity,
+        reason: Masked::from_safe(reason),
+    });
+    made.collect()
+}
+
+/// A false declaration about data that really goes out is no slip: it is what an agent would say
+/// that was told to.
+fn raised(one: Contradiction, case: &Case<'_>) -> Contradiction {
+    match direction::flow_type(case) {
+        FlowType::InternalToExternal => Contradiction {
+            severity: one.severity.max(75),
+            ..one
+        },
+        FlowType::None
+        | FlowType::InternalToInternal
+        | FlowType::ExternalToExternal
+        | FlowType::ExternalToInternal => one,
+    }
+}
+
+fn severity(of_hundred: u8) -> Severity {
+    match of_hundred {
+        85.. => Severity::Critical,
+        BLOCKS..85 => Severity::High,
+        ASKS..BLOCKS => Severity::Medium,
+        0..ASKS => Severity::Low,
+    }
+}

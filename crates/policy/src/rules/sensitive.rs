@@ -1,0 +1,56 @@
+//! Sensitive data that was read inside, on its way out.
+
+use mcpproxy_core::{Finding, Match, Severity, Side, Tier, Weight};
+
+use super::{Case, confidence, finding};
+
+/// How many kinds of sensitive data one call is reported for.
+const KINDS: usize = 8;
+
+/// Reports each kind of sensitive data and each source once.
+pub(super) fn judge(case: &Case<'_>) -> Vec<Finding> {
+    if !case.outside() {
+        return Vec::new();
+    }
+    let wants = case.policy.flow.sensitive_data_external;
+    let mut told: Vec<(&str, &str)> = Vec::new();
+    let mut found = Vec::new();
+    for one in case
+        .facts
+        .flow
+        .matches
+        .iter()
+        .filter(|one| is_sensitive(one))
+    {
+        let kind = (word(one), one.origin.upstream.as_str());
+        if told.contains(&kind) || told.len() == KINDS {
+            continue;
+        }
+        told.push(kind);
+        let (word, from) = kind;
+        let to = case.destination();
+        let reason =
+            format!("Sensitive data ({word}) flowing from internal source ({from}) to {to}.");
+        found.push(Finding {
+            severity: Severity::Critical,
+            confidence: confidence(one.how),
+            place: Some(one.place.clone()),
+            evidence: Some(Box::new(one.clone())),
+            ..finding(
+                "sensitive_data_external",
+                Tier::SensitiveFlow,
+                wants,
+                reason,
+            )
+        });
+    }
+    found
+}
+
+fn is_sensitive(one: &Match) -> bool {
+    one.origin.side == Side::Inside && one.weight == Weight::Sensitive
+}
+
+fn word(one: &Match) -> &'static str {
+    one.label.as_ref().map_or("sensitive", |label| label.word)
+}

@@ -1,0 +1,391 @@
+//! `cargo xtask bench store`: appends with and without waiting for the disk, beside a bare SQLite
+//! group commit in the same run, what a record costs the processor, and pages at a million records.
+//!
+//! Times are printed beside their aims, never asserted: the machine is never quiet.
+
+#![expect(
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "a bench's product is what it prints, and one that cannot go on stops"
+)]
+
+use std::fs;
+use std::path::Path;
+use std::pin::pin;
+use std::sync::{Arc, mpsc};
+use std::task::{Context, Poll, Wake};
+use std::time::{Duration, Instant};
+
+use mcpproxy_core::{
+    Action, ActivityQuery, ActivityReader as _, ActivitySink as _, CallId, Declared, Door,
+    Durability, Enforcement, Field, Finding, FlowType, Masked, Record, Risk, RiskLevel, Severity,
+    SinkFault, Source, Status, Threat, Tier, Wall,
+};
+use mcpproxy_store::{Reader, SqliteSink};
+
+const NOON: u64 = 1_780_000_000_000;
+/// Callers that wait for their record at the same time.
+const CALLERS: u64 = 16;
+const STRICT: Duration = Duration::from_secs(8);
+const ROUNDS: u32 = 8;
+const MILLION: u64 = 1_000_000;
+
+fn main() {
+    let folder = tempfile::tempdir().unwrap();
+    let quick = std::env::args().any(|arg| arg == "--quick");
+    let (time, many) = if quick {
+        (STRICT / 8, MILLION / 20)
+    } else {
+        (STRICT, MILLION)
+    };
+    // In turns, since the disk is never as fast as it was a moment ago.
+    let (mut floor, mut ours) = (Measured::default(), Measured::default());
+    for round in 0..ROUNDS {
+        floor.add(bare(
+            &folder.path().join(format!("bare{round}.db")),
+            time / ROUNDS,
+        ));
+        ours.add(strict(
+            &folder.path().join(format!("strict{round}.db")),
+            time / ROUNDS,
+        ));
+    }
+    println!("records of 1 KB, {CALLERS} callers that wait for the disk");
+    println!("  bare SQLite, FULL   {floor}");
+    println!("  mcpproxy, strict    {ours}");
+    let ratio = ours.rate() / floor.rate();
+    println!("  ratio {ratio:.2} (aim: 0.70 or more; p99 at most 5 ms)");
+    for (what, make) in [
+        ("usual records", usual as fn(u64) -> Record),
+        ("records of 1 KB", large),
+    ] {
+        relaxed(
+            &folder.path().join(format!("{}.db", what.len())),
+            what,
+            make,
+            many / 2,
+        );
+    }
+    pages(&folder.path().join("pages.db"), many);
+}
+
+/// The record of an ordinary call.
+fn usual(number: u64) -> Record {
+    Record {
+        id: CallId::new(NOON + number / 20, u128::from(number)),
+        kind: "tool_call",
+        source: Door::Mcp,
+        server_name: format!("server{}", number % 20),
+        tool_name: format!("tool_{}", number % 200),
+        method: "tools/call".to_owned(),
+        status: Status::Success,
+        error_message: None,
+        duration_ms: 1.25,
+        timestamp: Wall(NOON + number / 20).rfc3339(),
+        session_id: format!("{:032x}", number / 500),
+        principal: "token:agent".to_owned(),
+        request_bytes: 256,
+        response_bytes: 1024,
+        decision: Action::Allow,
+        effective: Action::Allow,
+        enforcement: Enforcement::Enforced,
+        flow_type: FlowType::None,
+        risk: Risk {
+            level: RiskLevel::None,
+            score: 0,
+        },
+        declared: Declared::default(),
+        findings: Vec::new(),
+        has_sensitive_data: false,
+        detection_types: Vec::new(),
+        max_severity: None,
+        summary: None,
+    }
+}
+
+/// A record with findings, about a kilobyte of them.
+fn large(number: u64) -> Record {
+    let finding = |rule| Finding {
+        rule,
+        source: Source::Flow,
+        tier: Tier::Flow,
+        wants: Action::Warn,
+        severity: Severity::High,
+        confidence: 90,
+        threat: Threat::DataExfiltration,
+        place: Some("/arguments/text".into()),
+        evidence: None,
+        reason: Masked::from_safe(
+            "data flowing from internal source to external destination ".repeat(2),
+        ),
+    };
+    Record {
+        findings: ["one", "two", "three"].map(finding).into(),
+        has_sensitive_data: true,
+        max_severity: Some(Severity::High),
+        ..usual(number)
+    }
+}
+
+/// What a rare record says.
+fn rare(number: u64) -> Record {
+    Record {
+        kind: "policy_decision",
+        status: Status::Blocked,
+        decision: Action::Deny,
+        effective: Action::Deny,
+        flow_type: FlowType::InternalToExternal,
+        risk: Risk {
+            level: RiskLevel::Critical,
+            score: 90,
+        },
+        server_name: "seldom".to_owned(),
+        tool_name: "seldom".to_owned(),
+        ..large(number)
+    }
+}
+
+/// Appends that were waited for.
+#[derive(Default)]
+struct Measured {
+    took: Duration,
+    latencies: Vec<Duration>,
+}
+
+impl Measured {
+    fn add(&mut self, more: Self) {
+        self.took += more.took;
+        self.latencies.extend(more.latencies);
+        self.latencies.sort_unstable();
+    }
+
+    fn rate(&self) -> f64 {
+        let count = u32::try_from(self.latencies.len()).unwrap_or(u32::MAX);
+        f64::from(count) / self.took.as_secs_f64()
+    }
+
+    fn quantile(&self, percent: usize) -> f64 {
+        let place = self.latencies.len() * percent / 100;
+        self.latencies.get(place).map_or(0.0, Duration::as_secs_f64) * 1000.0
+    }
+}
+
+impl std::fmt::Display for Measured {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (rate, p50, p99) = (self.rate(), self.quantile(50), self.quantile(99));
+        write!(formatter, "{rate:>8.0}/s  p50 {p50:.2} ms  p99 {p99:.2} ms")
+    }
+}
+
+/// Lets callers append one record after the other for a time.
+fn measure(time: Duration, append: impl Fn(u64) + Sync) -> Measured {
+    let begun = Instant::now();
+    let caller = |first: u64| {
+        let mut latencies = Vec::new();
+        let mut number = first;
+        while begun.elapsed() < time {
+            let sent = Instant::now();
+            append(number);
+            latencies.push(sent.elapsed());
+            number += CALLERS;
+        }
+        latencies
+    };
+    let latencies: Vec<_> = std::thread::scope(|scope| {
+        let callers: Vec<_> = (0..CALLERS)
+            .map(|first| scope.spawn(move || caller(first)))
+            .collect();
+        callers
+            .into_iter()
+            .flat_map(|one| one.join().unwrap())
+            .collect()
+    });
+    let took = begun.elapsed();
+    Measured { took, latencies }
+}
+
+/// The floor: one table, one column of a kilobyte, one thread that commits what has come.
+fn bare(path: &Path, time: Duration) -> Measured {
+    let connection = rusqlite::Connection::open(path).unwrap();
+    connection
+        .execute_batch(
+            "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
+             CREATE TABLE log (seq INTEGER PRIMARY KEY, body TEXT NOT NULL);",
+        )
+        .unwrap();
+    let (queue, entries) = mpsc::sync_channel::<mpsc::SyncSender<()>>(1024);
+    let writer = std::thread::spawn(move || {
+        let body = "x".repeat(1024);
+        let mut insert = connection
+            .prepare("INSERT INTO log (body) VALUES (?)")
+            .unwrap();
+        while let Ok(first) = entries.recv() {
+            let group: Vec<_> = std::iter::once(first).chain(entries.try_iter()).collect();
+            connection.execute_batch("BEGIN IMMEDIATE").unwrap();
+            for _ in &group {
+                insert.execute([&body]).unwrap();
+            }
+            connection.execute_batch("COMMIT").unwrap();
+            for done in &group {
+                done.send(()).unwrap();
+            }
+        }
+    });
+    let measured = measure(time, |_| {
+        let (done, is_done) = mpsc::sync_channel(1);
+        queue.send(done).unwrap();
+        is_done.recv().unwrap();
+    });
+    drop(queue);
+    writer.join().unwrap();
+    measured
+}
+
+fn strict(path: &Path, time: Duration) -> Measured {
+    let sink = SqliteSink::open(path, u64::MAX).unwrap();
+    measure(time, |number| {
+        wait(sink.append(large(number), Durability::Strict)).unwrap();
+    })
+}
+
+/// Wakes the thread that waits for a future.
+struct Unpark(std::thread::Thread);
+
+impl Wake for Unpark {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
+    }
+}
+
+/// Waits for a future on this thread.
+fn wait<T>(future: impl Future<Output = T>) -> T {
+    let mut future = pin!(future);
+    let waker = Arc::new(Unpark(std::thread::current())).into();
+    let mut context = Context::from_waker(&waker);
+    loop {
+        match future.as_mut().poll(&mut context) {
+            Poll::Ready(value) => return value,
+            Poll::Pending => std::thread::park(),
+        }
+    }
+}
+
+fn relaxed(path: &Path, what: &str, make: fn(u64) -> Record, many: u64) {
+    let sink = SqliteSink::open(path, u64::MAX).unwrap();
+    let begun = Instant::now();
+    (0..many).for_each(|number| append(&sink, &make(number)));
+    wait(sink.flush()).unwrap();
+    let took = begun.elapsed();
+    let count = f64::from(u32::try_from(many).unwrap_or(u32::MAX));
+    let rate = count / took.as_secs_f64();
+    println!("relaxed, {what}, making them included: {rate:.0}/s (aim: 80,000 or more)");
+    for (name, time) in processor() {
+        let each = time.as_secs_f64() * 1e6 / count;
+        println!("  {name:<16} {each:.2} us of processor a record");
+    }
+}
+
+/// Appends, and waits where the queue is full: nothing is lost in a bench.
+fn append(sink: &SqliteSink, record: &Record) {
+    while wait(sink.append(record.clone(), Durability::Relaxed)) == Err(SinkFault::Full) {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// The processor time of the log's threads so far: of those that were started last.
+fn processor() -> [(&'static str, Duration); 2] {
+    ["activity-log", "activity-upkeep"].map(|name| {
+        let mut newest = (0, Duration::ZERO);
+        for task in fs::read_dir("/proc/self/task")
+            .into_iter()
+            .flatten()
+            .flatten()
+        {
+            let read = |file: &str| fs::read_to_string(task.path().join(file)).unwrap_or_default();
+            // The system keeps fifteen characters of a name.
+            let comm = read("comm");
+            let number = task.file_name().to_string_lossy().parse().unwrap_or(0_u64);
+            if name.starts_with(comm.trim_end()) && !comm.trim().is_empty() && number > newest.0 {
+                let nanos = read("schedstat")
+                    .split(' ')
+                    .next()
+                    .and_then(|text| text.parse().ok());
+                newest = (number, Duration::from_nanos(nanos.unwrap_or(0)));
+            }
+        }
+        (name, newest.1)
+    })
+}
+
+fn pages(path: &Path, many: u64) {
+    let sink = SqliteSink::open(path, u64::MAX).unwrap();
+    for number in 0..many {
+        // Two of them, among the oldest: the worst case for who begins with the newest.
+        let is_rare = number == 10 || number == 1000;
+        let make = if is_rare { rare } else { usual };
+        append(&sink, &make(number));
+    }
+    wait(sink.flush()).unwrap();
+    let connection = rusqlite::Connection::open(path).unwrap();
+    for _ in 0..1000 {
+        let sql = "SELECT count(*) FROM block";
+        let sealed: i64 = connection.query_row(sql, [], |row| row.get(0)).unwrap();
+        if sealed >= i64::try_from(many / 2048).unwrap_or(0) {
+            break;
+        }
+        append(&sink, &usual(many));
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let reader = Reader::open(path).unwrap();
+    println!("pages of 50 at {many} records (aim: each at most 10 ms)");
+    let session = format!("{:032x}", 7);
+    for (field, value) in [
+        (Field::Kind, "policy_decision"),
+        (Field::Upstream, "seldom"),
+        (Field::Upstream, "server7"),
+        (Field::Upstream, "absent"),
+        (Field::Tool, "tool_77"),
+        (Field::Session, &session),
+        (Field::Status, "success"),
+        (Field::Status, "blocked"),
+        (Field::Decision, "deny"),
+        (Field::FlowType, "internal→external"),
+        (Field::RiskLevel, "critical"),
+        (Field::Severity, "high"),
+    ] {
+        let query = ActivityQuery {
+            wanted: vec![(field, vec![value.to_owned()])],
+            limit: 50,
+            ..ActivityQuery::default()
+        };
+        page(&reader, &format!("{}={value}", field.name()), &query);
+    }
+    let early = ActivityQuery {
+        to: Some(Wall(NOON + 5)),
+        limit: 50,
+        ..ActivityQuery::default()
+    };
+    page(&reader, "end_time, the oldest", &early);
+    let begun = Instant::now();
+    let found = reader.get(usual(many / 2).id).unwrap().is_some();
+    println!(
+        "  one by its id: {:.2} ms ({found})",
+        begun.elapsed().as_secs_f64() * 1000.0
+    );
+}
+
+fn page(reader: &Reader, what: &str, query: &ActivityQuery) {
+    let mut times: Vec<_> = (0..9)
+        .map(|_| {
+            let begun = Instant::now();
+            let page = reader.page(query).unwrap();
+            (begun.elapsed(), page.records.len())
+        })
+        .collect();
+    times.sort_unstable();
+    let (median, found) = times.get(times.len() / 2).copied().unwrap_or_default();
+    println!(
+        "  {what:<36} {:.2} ms, {found} found",
+        median.as_secs_f64() * 1000.0
+    );
+}

@@ -1,0 +1,250 @@
+//! Blocks of records, and which of a block's records have a value: what stands in for indexes.
+
+use std::collections::BTreeMap;
+
+use mcpproxy_core::{CallId, Field};
+use rusqlite::{Connection, Statement};
+
+use crate::row;
+
+/// Records of a block. A place in the log is a block and a place within it.
+pub(crate) const SIZE: i64 = 2048;
+const WORDS: usize = 32;
+/// The length of a bitmap on disk; what is shorter is a list.
+const WHOLE: usize = WORDS * 8;
+
+/// Some records of a block.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Bits([u64; WORDS]);
+
+impl Bits {
+    /// None.
+    pub(crate) const NONE: Self = Self([0; WORDS]);
+    /// All.
+    pub(crate) const ALL: Self = Self([u64::MAX; WORDS]);
+
+    fn set(&mut self, place: u16) {
+        if let Some(word) = self.0.get_mut(usize::from(place >> 6)) {
+            *word |= 1 << (place & 63);
+        }
+    }
+
+    /// Takes in what another has.
+    pub(crate) fn or(&mut self, other: &Self) {
+        for (word, other) in self.0.iter_mut().zip(other.0) {
+            *word |= other;
+        }
+    }
+
+    /// Leaves out what another has not.
+    pub(crate) fn and(&mut self, other: &Self) {
+        for (word, other) in self.0.iter_mut().zip(other.0) {
+            *word &= other;
+        }
+    }
+
+    /// Tells whether there is none.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.iter().all(|word| *word == 0)
+    }
+
+    /// Returns the places, last first.
+    pub(crate) fn descending(&self) -> impl Iterator<Item = i64> {
+        let has = |place: &i64| {
+            let word = usize::try_from(place >> 6)
+                .ok()
+                .and_then(|index| self.0.get(index));
+            word.is_some_and(|word| word >> (place & 63) & 1 == 1)
+        };
+        (0..SIZE).rev().filter(has)
+    }
+
+    /// Returns the places as a list if there are few, else as a bitmap.
+    fn to_bytes(&self) -> Vec<u8> {
+        let count: u32 = self.0.iter().map(|word| word.count_ones()).sum();
+        if usize::try_from(count).is_ok_and(|count| count * 2 < WHOLE) {
+            let mut places: Vec<_> = self.descending().collect();
+            places.reverse();
+            let places = places
+                .into_iter()
+                .filter_map(|place| u16::try_from(place).ok());
+            return places.flat_map(u16::to_le_bytes).collect();
+        }
+        self.0.iter().flat_map(|word| word.to_le_bytes()).collect()
+    }
+
+    /// Reads what [`Bits::to_bytes`] wrote.
+    pub(crate) fn from_bytes(bytes: &[u8]) -> Self {
+        let mut bits = Self::NONE;
+        if bytes.len() == WHOLE {
+            for (word, bytes) in bits.0.iter_mut().zip(bytes.as_chunks().0) {
+                *word = u64::from_le_bytes(*bytes);
+            }
+        } else {
+            for place in bytes.as_chunks().0 {
+                bits.set(u16::from_le_bytes(*place));
+            }
+        }
+        bits
+    }
+}
+
+/// A finished block: the time it covers, and which of its records have which value.
+#[derive(Debug)]
+pub(crate) struct Block {
+    number: i64,
+    first_at: i64,
+    last_at: i64,
+    postings: Vec<(i64, BTreeMap<String, Bits>)>,
+}
+
+impl Block {
+    /// Reads a block; nothing where it has no records.
+    pub(crate) fn read(connection: &Connection, number: i64) -> rusqlite::Result<Option<Self>> {
+        let columns = row::COLUMNS;
+        let sql = format!("SELECT {columns} FROM activity WHERE seq >= ? AND seq < ?");
+        let mut statement = connection.prepare(&sql)?;
+        let mut rows = statement.query([number * SIZE, (number + 1) * SIZE])?;
+        let mut block = Self {
+            number,
+            first_at: i64::MAX,
+            last_at: i64::MIN,
+            postings: Field::ALL
+                .map(|field| (code(field), BTreeMap::new()))
+                .into(),
+        };
+        while let Some(row) = rows.next()? {
+            block.add(row)?;
+        }
+        Ok((block.first_at <= block.last_at).then_some(block))
+    }
+
+    fn add(&mut self, row: &rusqlite::Row<'_>) -> rusqlite::Result<()> {
+        let place = u16::try_from(row.get::<_, i64>(0)? - self.number * SIZE).unwrap_or(u16::MAX);
+        // A call is looked for by the time in its id, which was read apart.
+        let id = CallId::from_bytes(row.get(2)?).millis();
+        for at in [row.get(1)?, i64::try_from(id).unwrap_or(i64::MAX)] {
+            self.first_at = self.first_at.min(at);
+            self.last_at = self.last_at.max(at);
+        }
+        for (field, (_, values)) in Field::ALL.into_iter().zip(&mut self.postings) {
+            row::values(row, field, |value| {
+                if let Some(bits) = values.get_mut(value) {
+                    bits.set(place);
+                } else {
+                    let mut bits = Bits::NONE;
+                    bits.set(place);
+                    values.insert(value.to_owned(), bits);
+                }
+            })?;
+        }
+        Ok(())
+    }
+
+    fn postings(&self) -> impl Iterator<Item = (i64, &str, &Bits)> {
+        self.postings.iter().flat_map(|(field, values)| {
+            let values = values.iter();
+            values.map(|(value, bits)| (*field, value.as_str(), bits))
+        })
+    }
+
+    /// Keeps how the records are found. Another process may have done it; then it is the same.
+    pub(crate) fn seal(&self, connection: &Connection) -> rusqlite::Result<()> {
+        let mut keep = connection.prepare("INSERT OR REPLACE INTO posting VALUES (?, ?, ?, ?)")?;
+        for (field, value, bits) in self.postings() {
+            keep.execute((field, value, self.number, bits.to_bytes()))?;
+        }
+        let span = (self.number, self.first_at, self.last_at);
+        connection.execute("INSERT OR REPLACE INTO block VALUES (?, ?, ?)", span)?;
+        Ok(())
+    }
+
+    /// Drops the records and what was kept about them.
+    pub(crate) fn drop_from(&self, connection: &Connection) -> rusqlite::Result<()> {
+        let sql = "DELETE FROM posting WHERE field = ? AND value = ? AND block = ?";
+        let mut forget = connection.prepare(sql)?;
+        for (field, value, _) in self.postings() {
+            forget.execute((field, value, self.number))?;
+        }
+        connection.execute("DELETE FROM block WHERE block = ?", [self.number])?;
+        let span = [self.number * SIZE, (self.number + 1) * SIZE];
+        connection.execute("DELETE FROM activity WHERE seq >= ? AND seq < ?", span)?;
+        Ok(())
+    }
+}
+
+/// Finds which records of a finished block have a value.
+#[derive(Debug)]
+pub(crate) struct Postings<'a>(Statement<'a>);
+
+impl<'a> Postings<'a> {
+    /// Prepares to look.
+    pub(crate) fn new(connection: &'a Connection) -> rusqlite::Result<Self> {
+        let sql = "SELECT records FROM posting WHERE field = ? AND value = ? AND block = ?";
+        connection.prepare(sql).map(Self)
+    }
+
+    /// Looks.
+    pub(crate) fn find(&mut self, field: Field, value: &str, block: i64) -> rusqlite::Result<Bits> {
+        let mut rows = self.0.query((code(field), value, block))?;
+        let found = rows.next()?;
+        let bits = found.map(|row| Ok(Bits::from_bytes(row.get_ref(0)?.as_blob()?)));
+        bits.unwrap_or(Ok(Bits::NONE))
+    }
+}
+
+/// The number of a field in the database; it stays.
+fn code(field: Field) -> i64 {
+    match field {
+        Field::Kind => 1,
+        Field::Source => 2,
+        Field::Upstream => 3,
+        Field::Tool => 4,
+        Field::Session => 5,
+        Field::Principal => 6,
+        Field::Status => 7,
+        Field::Decision => 8,
+        Field::FlowType => 9,
+        Field::RiskLevel => 10,
+        Field::Operation => 11,
+        Field::Sensitive => 12,
+        Field::Severity => 13,
+        Field::Detection => 14,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn few_and_many_places_are_read_as_they_were_written() {
+        for count in [0_u16, 1, 2, 127, 128, 129, 2048] {
+            let mut bits = Bits::NONE;
+            for place in 0..count {
+                bits.set(place.wrapping_mul(977) % 2048);
+            }
+            let bytes = bits.to_bytes();
+            assert!(bytes.len() <= WHOLE, "{count}");
+            assert_eq!(Bits::from_bytes(&bytes), bits, "{count}");
+            assert_eq!(bits.descending().count(), usize::from(count));
+            assert!(bits.descending().is_sorted_by(|a, b| a > b));
+        }
+        assert_eq!(Bits::from_bytes(&[0xFF, 0xFF, 1]), Bits::NONE);
+    }
+
+    #[test]
+    fn sets_are_joined_and_cut() {
+        let (mut one, two) = (
+            Bits::from_bytes(&[1, 0, 7, 0]),
+            Bits::from_bytes(&[7, 0, 0, 4]),
+        );
+        let mut both = one.clone();
+        both.or(&two);
+        assert_eq!(both.descending().collect::<Vec<_>>(), [1024, 7, 1]);
+        one.and(&two);
+        assert_eq!(one.descending().collect::<Vec<_>>(), [7]);
+        one.and(&Bits::NONE);
+        assert!(one.is_empty());
+    }
+}

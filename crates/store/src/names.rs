@@ -1,0 +1,107 @@
+//! The words that stand in columns for values of `core`: the same that its JSON has.
+
+use mcpproxy_core::{Action, Door, Operation, Severity, Status};
+
+pub(crate) fn door(door: Door) -> &'static str {
+    match door {
+        Door::Mcp => "mcp",
+        Door::Cli => "cli",
+        Door::Api => "api",
+        Door::Hook => "hook",
+        Door::Internal => "internal",
+    }
+}
+
+pub(crate) fn status(status: Status) -> &'static str {
+    match status {
+        Status::Success => "success",
+        Status::Error => "error",
+        Status::Blocked => "blocked",
+        Status::Rejected => "rejected",
+        Status::Pending => "pending",
+    }
+}
+
+pub(crate) fn action(action: Action) -> &'static str {
+    match action {
+        Action::Allow => "allow",
+        Action::Warn => "warn",
+        Action::Ask => "ask",
+        Action::Deny => "deny",
+    }
+}
+
+pub(crate) fn operation(operation: Operation) -> &'static str {
+    match operation {
+        Operation::Read => "read",
+        Operation::Write => "write",
+        Operation::Destructive => "destructive",
+    }
+}
+
+pub(crate) fn severity(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Info => "info",
+        Severity::Low => "low",
+        Severity::Medium => "medium",
+        Severity::High => "high",
+        Severity::Critical => "critical",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use mcpproxy_core::Field;
+    use mcpproxy_core::{FlowType, RiskLevel};
+    use serde::Serialize;
+
+    use super::*;
+
+    #[test]
+    fn columns_json_and_filters_use_the_same_words() {
+        fn check<T: Serialize + Copy>(field: Field, name: fn(T) -> &'static str, all: &[T]) {
+            for one in all {
+                let json = serde_json::to_value(one).unwrap();
+                assert_eq!(json, name(*one));
+                assert!(field.known().unwrap().contains(&name(*one)), "{json}");
+            }
+        }
+        let doors = [Door::Mcp, Door::Cli, Door::Api, Door::Hook];
+        check(Field::Source, door, &doors);
+        let statuses = [
+            Status::Success,
+            Status::Error,
+            Status::Blocked,
+            Status::Rejected,
+            Status::Pending,
+        ];
+        check(Field::Status, status, &statuses);
+        let actions = [Action::Allow, Action::Warn, Action::Ask, Action::Deny];
+        check(Field::Decision, action, &actions);
+        let flows = [
+            FlowType::None,
+            FlowType::InternalToInternal,
+            FlowType::ExternalToExternal,
+            FlowType::ExternalToInternal,
+            FlowType::InternalToExternal,
+        ];
+        check(Field::FlowType, FlowType::name, &flows);
+        let levels = [
+            RiskLevel::None,
+            RiskLevel::Medium,
+            RiskLevel::High,
+            RiskLevel::Critical,
+        ];
+        check(Field::RiskLevel, RiskLevel::name, &levels);
+        let operations = [Operation::Read, Operation::Write, Operation::Destructive];
+        check(Field::Operation, operation, &operations);
+        let severities = [
+            Severity::Info,
+            Severity::Low,
+            Severity::Medium,
+            Severity::High,
+            Severity::Critical,
+        ];
+        check(Field::Severity, severity, &severities);
+    }
+}

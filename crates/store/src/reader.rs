@@ -1,0 +1,265 @@
+//! Questions to the log, on connections that can only read.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use mcpproxy_core::{ActivityPage, ActivityQuery, ActivityReader, CallId, ReadFault};
+use rusqlite::{Connection, OptionalExtension as _, Row, Statement};
+
+use crate::Error;
+use crate::block::{Bits, Postings, SIZE};
+use crate::row;
+use crate::schema::{self, ends};
+
+/// Connections that are kept for the next question.
+const KEPT: usize = 4;
+
+/// A reader of the log. It never holds the writer up.
+#[derive(Debug)]
+pub struct Reader {
+    path: PathBuf,
+    idle: Mutex<Vec<Connection>>,
+}
+
+impl Reader {
+    /// Opens a log that is there.
+    pub fn open(path: &Path) -> Result<Self, Error> {
+        let connection = schema::open_to_read(path).map_err(Error::open(path))?;
+        Ok(Self {
+            path: path.to_owned(),
+            idle: Mutex::new(vec![connection]),
+        })
+    }
+
+    /// Answers a question from one state of the log, whatever is written meanwhile.
+    fn ask<T>(
+        &self,
+        question: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+    ) -> Result<T, ReadFault> {
+        let idle = || self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept = idle().pop();
+        let answer = || {
+            let connection = kept.map_or_else(|| schema::open_to_read(&self.path), Ok)?;
+            let state = connection.unchecked_transaction()?;
+            let answer = question(&state)?;
+            state.finish()?;
+            let mut idle = idle();
+            if idle.len() < KEPT {
+                idle.push(connection);
+            }
+            Ok(answer)
+        };
+        answer().map_err(|fault: rusqlite::Error| ReadFault(fault.to_string()))
+    }
+}
+
+impl ActivityReader for Reader {
+    fn page(&self, query: &ActivityQuery) -> Result<ActivityPage, ReadFault> {
+        self.ask(|connection| Search::new(connection, query)?.run())
+    }
+
+    fn get(&self, id: CallId) -> Result<Option<String>, ReadFault> {
+        self.ask(|connection| {
+            let millis = i64::try_from(id.millis()).unwrap_or(i64::MAX);
+            // Unfinished blocks have no span yet; they are few.
+            let sql = format!(
+                "SELECT {} FROM activity WHERE id = ?1 AND seq >= ?2 AND seq < ?2 + ?3 \
+                 ORDER BY seq DESC LIMIT 1",
+                row::COLUMNS
+            );
+            let mut records = connection.prepare(&sql)?;
+            for block in blocks_of(connection, millis)? {
+                let found = records.query_row((id.to_bytes(), block * SIZE, SIZE), row::show);
+                if let Some(found) = found.optional()? {
+                    return Ok(Some(found));
+                }
+            }
+            Ok(None)
+        })
+    }
+
+    fn tail(&self, after: u64, limit: usize) -> Result<ActivityPage, ReadFault> {
+        self.ask(|connection| {
+            let columns = row::COLUMNS;
+            let sql = format!("SELECT {columns} FROM activity WHERE seq > ? ORDER BY seq LIMIT ?");
+            let mut statement = connection.prepare(&sql)?;
+            let mut rows = statement.query((signed(after), signed(limit)))?;
+            let mut page = ActivityPage {
+                lost: lost(connection)?,
+                ..ActivityPage::default()
+            };
+            while let Some(row) = rows.next()? {
+                page.records.push(row::show(row)?);
+                page.next = Some(place(row)?);
+            }
+            Ok(page)
+        })
+    }
+}
+
+fn signed(number: impl TryInto<i64>) -> i64 {
+    number.try_into().unwrap_or(i64::MAX)
+}
+
+fn place(row: &Row<'_>) -> rusqlite::Result<u64> {
+    Ok(u64::try_from(row.get::<_, i64>(0)?).unwrap_or(0))
+}
+
+fn lost(connection: &Connection) -> rusqlite::Result<u64> {
+    let sql = "SELECT coalesce(sum(lost), 0) FROM gap";
+    let lost: i64 = connection.query_row(sql, [], |row| row.get(0))?;
+    Ok(u64::try_from(lost).unwrap_or(0))
+}
+
+/// Returns the blocks that may have a call of a time, newest first.
+fn blocks_of(connection: &Connection, millis: i64) -> rusqlite::Result<Vec<i64>> {
+    let (first, last) = ends(connection)?;
+    let mut spans = Spans::new(connection)?;
+    let mut blocks = Vec::new();
+    for block in (first / SIZE..=last / SIZE).rev() {
+        match spans.find(block)? {
+            Some((from, to)) if millis < from || millis > to => {}
+            Some(_) | None => blocks.push(block),
+        }
+    }
+    Ok(blocks)
+}
+
+/// The spans of time of finished blocks.
+struct Spans<'a>(Statement<'a>);
+
+impl<'a> Spans<'a> {
+    fn new(connection: &'a Connection) -> rusqlite::Result<Self> {
+        let sql = "SELECT first_at, last_at FROM block WHERE block = ?";
+        connection.prepare(sql).map(Self)
+    }
+
+    fn find(&mut self, block: i64) -> rusqlite::Result<Option<(i64, i64)>> {
+        let found = self
+            .0
+            .query_row([block], |row| Ok((row.get(0)?, row.get(1)?)));
+        found.optional()
+    }
+}
+
+/// A question being answered: block by block, newest first, and within a block only the records
+/// that have what is wanted in every field.
+struct Search<'a> {
+    connection: &'a Connection,
+    query: &'a ActivityQuery,
+    spans: Spans<'a>,
+    postings: Postings<'a>,
+    record: Statement<'a>,
+    skipped: usize,
+    last: Option<u64>,
+    page: ActivityPage,
+}
+
+/// Whether to look further.
+#[derive(PartialEq, Eq)]
+enum Further {
+    Yes,
+    No,
+}
+
+impl<'a> Search<'a> {
+    fn new(connection: &'a Connection, query: &'a ActivityQuery) -> rusqlite::Result<Self> {
+        let sql = format!("SELECT {} FROM activity WHERE seq = ?", row::COLUMNS);
+        Ok(Self {
+            connection,
+            query,
+            spans: Spans::new(connection)?,
+            postings: Postings::new(connection)?,
+            record: connection.prepare(&sql)?,
+            skipped: 0,
+            last: None,
+            page: ActivityPage::default(),
+        })
+    }
+
+    fn run(mut self) -> rusqlite::Result<ActivityPage> {
+        self.page.lost = lost(self.connection)?;
+        let (first, last) = ends(self.connection)?;
+        let last = last.min(
+            self.query
+                .before
+                .map_or(i64::MAX, |before| signed(before) - 1),
+        );
+        for block in (first / SIZE..=last / SIZE).rev() {
+            let candidates = self.candidates(block)?;
+            if candidates.is_empty() {
+                continue;
+            }
+            for seq in candidates.descending().map(|place| block * SIZE + place) {
+                if (first..=last).contains(&seq) && self.look(seq)? == Further::No {
+                    return Ok(self.page);
+                }
+            }
+        }
+        Ok(self.page)
+    }
+
+    /// Returns the records of a block that may be meant: all of an unfinished one.
+    fn candidates(&mut self, block: i64) -> rusqlite::Result<Bits> {
+        let mut candidates = Bits::ALL;
+        let Some((first, last)) = self.spans.find(block)? else {
+            return Ok(candidates);
+        };
+        let late = self.query.from.is_some_and(|from| last < signed(from.0));
+        let early = self.query.to.is_some_and(|to| first > signed(to.0));
+        if late || early {
+            return Ok(Bits::NONE);
+        }
+        for (field, values) in &self.query.wanted {
+            let mut any = Bits::NONE;
+            for value in values {
+                any.or(&self.postings.find(*field, value, block)?);
+            }
+            candidates.and(&any);
+            if candidates.is_empty() {
+                break;
+            }
+        }
+        Ok(candidates)
+    }
+
+    fn look(&mut self, seq: i64) -> rusqlite::Result<Further> {
+        let mut rows = self.record.query([seq])?;
+        let Some(row) = rows.next()? else {
+            return Ok(Further::Yes);
+        };
+        if !is_meant(self.query, row)? {
+            return Ok(Further::Yes);
+        }
+        if self.skipped < self.query.skip {
+            self.skipped += 1;
+            return Ok(Further::Yes);
+        }
+        if self.page.records.len() >= self.query.limit {
+            // There is more: the next page begins after the last of this one.
+            self.page.next = self.last;
+            return Ok(Further::No);
+        }
+        self.last = Some(place(row)?);
+        self.page.records.push(row::show(row)?);
+        Ok(Further::Yes)
+    }
+}
+
+/// Tells whether a record is what a question is about.
+fn is_meant(query: &ActivityQuery, row: &Row<'_>) -> rusqlite::Result<bool> {
+    let at = row::at(row)?;
+    if query.from.is_some_and(|from| at < from) || query.to.is_some_and(|to| at > to) {
+        return Ok(false);
+    }
+    for (field, values) in &query.wanted {
+        let mut found = false;
+        row::values(row, *field, |value| {
+            found |= values.iter().any(|one| one == value);
+        })?;
+        if !found {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}

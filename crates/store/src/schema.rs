@@ -1,0 +1,133 @@
+//! The form of the database, and connections to it.
+
+use std::fs::OpenOptions;
+use std::path::Path;
+use std::time::Duration;
+
+use rusqlite::{Connection, OpenFlags};
+
+use crate::Error;
+
+/// The steps from an empty database to the present form. A step is never changed once it was
+/// released: a new one is added.
+const STEPS: [&str; 1] = [include_str!("schema/1.sql")];
+/// How long a connection waits for another process that writes.
+const BUSY: Duration = Duration::from_secs(2);
+
+/// Opens the database for writing, makes it with mode 0600 if it is new, and brings it to the
+/// present form.
+pub(crate) fn open(path: &Path) -> Result<Connection, Error> {
+    make_private(path).map_err(|source| Error::Create {
+        path: path.to_owned(),
+        source,
+    })?;
+    let mut connection = connect(path).map_err(Error::open(path))?;
+    let known = i64::try_from(STEPS.len()).unwrap_or(i64::MAX);
+    let found = migrate(&mut connection).map_err(Error::open(path))?;
+    if found > known {
+        return Err(Error::Newer {
+            path: path.to_owned(),
+            found,
+            known,
+        });
+    }
+    Ok(connection)
+}
+
+/// Opens the database for reading only.
+pub(crate) fn open_to_read(path: &Path) -> rusqlite::Result<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(path, flags)?;
+    connection.busy_timeout(BUSY)?;
+    Ok(connection)
+}
+
+/// Returns the first and the last place of the log; the last is before the first where it is empty.
+pub(crate) fn ends(connection: &Connection) -> rusqlite::Result<(i64, i64)> {
+    // Asked for together, they would be looked for in all rows.
+    let sql = "SELECT (SELECT min(seq) FROM activity), (SELECT max(seq) FROM activity)";
+    connection.query_row(sql, [], |row| {
+        let (first, last): (Option<i64>, Option<i64>) = (row.get(0)?, row.get(1)?);
+        Ok((first.unwrap_or(0), last.unwrap_or(-1)))
+    })
+}
+
+/// SQLite gives its other files the mode of this one.
+fn make_private(path: &Path) -> std::io::Result<()> {
+    let mut options = OpenOptions::new();
+    options.create(true).append(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path).map(drop)
+}
+
+fn connect(path: &Path) -> rusqlite::Result<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(path, flags)?;
+    connection.busy_timeout(BUSY)?;
+    // Checkpoints are upkeep's; the write-ahead log shrinks to this size when it starts anew.
+    connection.execute_batch(
+        "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 0;
+         PRAGMA journal_size_limit = 67108864;",
+    )?;
+    Ok(connection)
+}
+
+/// Takes the steps that are missing and returns the form that the database then has.
+fn migrate(connection: &mut Connection) -> rusqlite::Result<i64> {
+    let form = |connection: &Connection| {
+        connection.query_row("PRAGMA user_version", [], |row| row.get::<_, i64>(0))
+    };
+    let current = |found: i64| usize::try_from(found).is_ok_and(|found| found >= STEPS.len());
+    let found = form(connection)?;
+    if current(found) {
+        return Ok(found);
+    }
+    // CRASH: a stop within leaves the database as it was. Another process may have been faster.
+    let step = connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
+    let found = usize::try_from(form(&step)?).unwrap_or(0);
+    for sql in STEPS.iter().skip(found) {
+        step.execute_batch(sql)?;
+    }
+    step.execute_batch(&format!("PRAGMA user_version = {}", STEPS.len().max(found)))?;
+    step.commit()?;
+    form(connection)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use super::*;
+
+    #[test]
+    fn a_database_is_private_and_opens_again_but_not_if_it_is_from_the_future() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("activity.db");
+        let connection = open(&path).unwrap();
+        connection.execute_batch("PRAGMA user_version = 1").unwrap();
+        for ending in ["", "-wal", "-shm"] {
+            let file = folder.path().join(format!("activity.db{ending}"));
+            let mode = std::fs::metadata(&file).unwrap().permissions().mode();
+            assert_eq!(mode & 0o777, 0o600, "{}", file.display());
+        }
+        drop(connection);
+        let connection = open(&path).unwrap();
+        connection
+            .execute_batch("PRAGMA user_version = 99")
+            .unwrap();
+        let refused = open(&path).unwrap_err().to_string();
+        assert!(refused.contains("has form 99"), "{refused}");
+    }
+
+    #[test]
+    fn what_is_no_database_is_refused_and_left_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("activity.db");
+        let text = "a letter, and nothing that was ever a database".repeat(100);
+        std::fs::write(&path, &text).unwrap();
+        let refused = open(&path).unwrap_err().to_string();
+        assert!(refused.contains("activity.db"), "{refused}");
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
+    }
+}

@@ -1,0 +1,68 @@
+//! Flow tracking: no panic on any input, a bounded report, and a shared run is always found.
+
+#![no_main]
+
+use std::borrow::Cow;
+use std::time::Duration;
+
+use libfuzzer_sys::fuzz_target;
+use mcpproxy_core::{
+    CallId, DataOrigin, Destination, FlowScope, Id128, Label, Nature, SessionBasis, SessionKey,
+    Severity, Side, Sink, Tick, ToolName, UpstreamId, Wall,
+};
+use mcpproxy_flow::{Content, FlowTracking, Marked, RUN, Tracker, Whose, folded};
+
+fuzz_target!(|texts: (&str, &str, &str)| {
+    let (read, secret, sent) = texts;
+    let tracker = Tracker::new(&FlowTracking::default());
+    let whose = Whose {
+        scope: FlowScope(Id128(1)),
+        session: SessionKey {
+            basis: SessionBasis::Connection,
+            id: Id128(1),
+        },
+    };
+    let origin = DataOrigin {
+        call: CallId::new(1, 1),
+        upstream: UpstreamId::new("files"),
+        tool: ToolName::new("read"),
+        at: Wall(0),
+        side: Side::Inside,
+    };
+    let marked = [Marked {
+        value: Cow::Borrowed(secret),
+        label: Label {
+            kind: "fuzzed".into(),
+            word: "secret",
+            severity: Severity::High,
+            validated: false,
+            nature: Nature::Secret,
+        },
+        place: Cow::Borrowed(""),
+    }];
+    let now = Tick(Duration::ZERO);
+    let content = Content {
+        json: read,
+        marked: &marked,
+    };
+    tracker.record(whose, origin, &content, now);
+    let to = Destination {
+        sink: Sink::Outside,
+        class: "external",
+        name: "out".into(),
+    };
+    for call in 0..2 {
+        let content = Content {
+            json: sent,
+            marked: &[],
+        };
+        let found = tracker.check(whose, CallId::new(call, 2), &to, &content, now);
+        assert!(found.matches.len() <= 16, "an unbounded report");
+        if read == sent && read.is_ascii() && folded(read).len() >= RUN {
+            // Only what is common to everybody may go unnoticed.
+            let rare = read.contains("zqj");
+            assert!(!rare || found.heaviest().is_some(), "a shared run was missed");
+        }
+        tracker.settle(whose, CallId::new(call, 2), call == 0);
+    }
+});
