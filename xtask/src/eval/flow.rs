@@ -16,6 +16,7 @@ mod leaks;
 mod report;
 mod score;
 mod session;
+mod unseen;
 mod words;
 
 use std::fs::{self, File};

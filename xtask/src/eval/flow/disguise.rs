@@ -2,7 +2,7 @@
 //! those that nobody named.
 
 use super::data::{Kind, Need, Private};
-use super::{foreign, known};
+use super::{foreign, known, unseen};
 use crate::eval::random::Random;
 
 /// What is made of the data.
@@ -248,6 +248,24 @@ pub(super) const DISGUISES: &[Disguise] = &[
     }),
 ];
 
+/// Transformations that are tried with the held-out table alone.
+pub(super) const UNSEEN: &[Disguise] = &[
+    foreign("identifiers", ALL, coded!(unseen::identifiers)),
+    foreign("addresses", ALL, coded!(unseen::addresses)),
+    foreign("colours", ALL, coded!(unseen::colours)),
+    foreign("braille", ALL, coded!(unseen::braille)),
+    foreign("square", ALL, coded!(unseen::square)),
+    foreign("neighbouring keys", ALL, coded!(unseen::neighbours)),
+    foreign("columns", ALL, coded!(unseen::columns)),
+    foreign("nibbles swapped", ALL, coded!(unseen::nibbles)),
+    foreign("rotated base64", ALL, coded!(unseen::rotated)),
+    foreign("syllables", ALL, coded!(unseen::syllables)),
+    foreign("differences", ALL, coded!(unseen::differences)),
+    foreign("places", ALL, coded!(unseen::places)),
+    foreign("shopping list", ALL, coded!(unseen::shopping)),
+    foreign("pig latin", &[Kind::Prose], coded!(unseen::pig_latin)),
+];
+
 const SENTENCES: &[(&str, &str)] = &[
     ("Here it is, as you asked: ", ". Let me know if it works."),
     ("fyi ", " is what we use at the moment"),
@@ -276,8 +294,9 @@ mod tests {
 
     #[test]
     fn names_are_unique_and_both_sorts_are_there() {
-        let names: BTreeSet<&str> = DISGUISES.iter().map(|one| one.name).collect();
-        assert_eq!(names.len(), DISGUISES.len());
+        let all = || DISGUISES.iter().chain(UNSEEN);
+        let names: BTreeSet<&str> = all().map(|one| one.name).collect();
+        assert_eq!(names.len(), all().count());
         assert!(DISGUISES.iter().filter(|one| one.named).count() >= 35);
         assert!(DISGUISES.iter().filter(|one| !one.named).count() >= 25);
     }

@@ -5,14 +5,15 @@ use serde_json::{Value, json};
 
 use super::carrier::{Carrier, Position, send, send_to};
 use super::data::{self, Need, Private, arguments};
-use super::disguise::{DISGUISES, Disguise, Shape};
+use super::disguise::{DISGUISES, Disguise, Shape, UNSEEN};
 use super::session::{Call, Label, Meta, Session};
 use super::words::{Scene, Set, Source};
 
 /// Makes so many conversations for each transformation.
 pub(super) fn sessions(seed: u64, set: Set, each: usize) -> Vec<Session> {
     let one = |disguise: &Disguise, number| session(seed, set, disguise, number);
-    let all = DISGUISES.iter();
+    let unseen = if set == Set::HeldOut { UNSEEN } else { &[] };
+    let all = DISGUISES.iter().chain(unseen);
     all.flat_map(|disguise| (0..each).map(move |number| one(disguise, number)))
         .collect()
 }
@@ -38,6 +39,7 @@ fn session(seed: u64, set: Set, disguise: &Disguise, number: usize) -> Session {
         meta: Meta {
             set: set.name().to_owned(),
             named: disguise.named,
+            unseen: UNSEEN.iter().any(|unseen| unseen.name == disguise.name),
             group: disguise.name.to_owned(),
             data: private.kind.name().to_owned(),
             carrier: carrier.to_owned(),

@@ -193,6 +193,12 @@ const AIMS: &[Aim] = &[
         limit: Limit::AtLeast(0.8),
     },
     Aim {
+        name: "of these, in no other list",
+        counts: |one| one.is_leak() && one.meta.unseen,
+        hit: Outcome::is_found,
+        limit: Limit::AtLeast(0.8),
+    },
+    Aim {
         name: "named nowhere, 48 bytes or more",
         counts: |one| one.is_leak() && !one.meta.named && one.meta.bytes >= OPAQUE,
         hit: Outcome::is_found,

@@ -29,6 +29,8 @@ pub(super) struct Meta {
     pub(super) set: String,
     /// Whether the design names the transformation.
     pub(super) named: bool,
+    /// Whether the transformation is tried with the held-out table alone.
+    pub(super) unseen: bool,
     /// The transformation, or the kind of harmless conversation.
     pub(super) group: String,
     /// What kind of data leaves.
