@@ -6,6 +6,7 @@
 mod case;
 mod corpus;
 mod door;
+mod flow;
 mod generate;
 mod machine;
 mod random;
@@ -34,6 +35,8 @@ pub(crate) struct Arguments {
 enum Eval {
     /// Recall, precision and false alarms of every detector, beside the aims
     Detect(Detect),
+    /// Leaks that are found in conversations, and conversations that are stopped for nothing
+    Flow(flow::Arguments),
 }
 
 #[derive(clap::Args, Debug)]
@@ -60,8 +63,10 @@ struct Detect {
 
 /// Runs the chosen evaluation.
 pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
-    let Eval::Detect(arguments) = &arguments.eval;
-    detect(arguments)
+    match &arguments.eval {
+        Eval::Detect(arguments) => detect(arguments),
+        Eval::Flow(arguments) => flow::run(arguments),
+    }
 }
 
 fn detect(arguments: &Detect) -> Result<Outcome> {

@@ -6,8 +6,8 @@ mod data;
 mod hidden;
 mod honest;
 mod orders;
-mod pii;
-mod secrets;
+pub(super) mod pii;
+pub(super) mod secrets;
 mod told;
 
 use super::case::Case;

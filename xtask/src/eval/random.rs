@@ -39,6 +39,13 @@ impl Random {
             .unwrap_or_default()
     }
 
+    /// Puts things into another order.
+    pub(crate) fn shuffle<T>(&mut self, things: &mut [T]) {
+        for last in (1..things.len()).rev() {
+            things.swap(last, self.below(last + 1));
+        }
+    }
+
     /// Returns characters of an alphabet in ASCII.
     pub(crate) fn string(&mut self, alphabet: &str, length: usize) -> String {
         let bytes = alphabet.as_bytes();

@@ -55,14 +55,16 @@ fn table(rows: &[&Row]) {
     }
 }
 
-fn count(share: Share) -> String {
+/// Returns a share as numbers.
+pub(super) fn count(share: Share) -> String {
     if share.of == 0 {
         return String::new();
     }
     format!("{} of {}", share.hits, share.of)
 }
 
-fn with_interval(share: Share, interval: Option<(f64, f64)>, digits: usize) -> String {
+/// Returns a share as a fraction with its interval.
+pub(super) fn with_interval(share: Share, interval: Option<(f64, f64)>, digits: usize) -> String {
     match (share.rate(), interval) {
         (Some(rate), Some((low, high))) => {
             format!("{rate:.digits$} ({low:.digits$}-{high:.digits$})")

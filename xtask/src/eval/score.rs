@@ -17,12 +17,14 @@ pub(super) struct Share {
 }
 
 impl Share {
-    fn count(&mut self, hit: bool) {
+    /// Counts one more.
+    pub(super) fn count(&mut self, hit: bool) {
         self.of += 1;
         self.hits += u32::from(hit);
     }
 
-    fn add(&mut self, other: Self) {
+    /// Adds another share.
+    pub(super) fn add(&mut self, other: Self) {
         self.hits += other.hits;
         self.of += other.of;
     }

@@ -60,7 +60,7 @@ const EDGES: &[(&str, Allowed)] = &[
     ),
     ("cli", All),
     ("testkit", Only(&["core", "text", "mcp"])),
-    ("xtask", Only(&[])),
+    ("xtask", Only(&["engine", "core"])),
 ];
 
 /// Returns the dependencies of `package` that the table does not have.

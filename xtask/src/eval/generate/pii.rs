@@ -103,6 +103,13 @@ pub(super) fn cases() -> Vec<Case> {
     cases
 }
 
+/// Makes one of a type; returns the word that stands by it and the value.
+pub(in crate::eval) fn draw(random: &mut Random, name: &str) -> Option<(&'static str, String)> {
+    let mut types = TYPES.iter().chain(PHONES);
+    let (_, label, make) = types.find(|(own, _, _)| *own == name)?;
+    Some((label, make(random)))
+}
+
 fn case(detector: Detector, id: String, text: &str, value: &str) -> Case {
     let place = text.rfind(value).map(|at| at..at + value.len());
     Case {

@@ -224,7 +224,8 @@ fn checked(random: &mut Random, prefix: &str) -> String {
     format!("{prefix}{body}{tail}")
 }
 
-fn crc32(bytes: &[u8]) -> u32 {
+/// The usual checksum of 32 bits.
+pub(in crate::eval) fn crc32(bytes: &[u8]) -> u32 {
     let step = |crc: u32, byte: &u8| {
         (0..8).fold(crc ^ u32::from(*byte), |crc, _| {
             (crc >> 1) ^ (0xedb8_8320 & (crc & 1).wrapping_neg())
