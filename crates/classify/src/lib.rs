@@ -31,5 +31,5 @@ pub use settings::Classification;
 pub use signal::{Says, Signal, SignalSource};
 pub use tool::{Annotations, Parameter, Tool};
 pub use tools::{ToolClass, tool};
-pub use upstreams::{Upstream, upstream};
+pub use upstreams::{Upstream, is_browser, upstream};
 pub use words::Words;

@@ -60,6 +60,16 @@ const FILLER: &str = "mcp server servers the my our tool tools client proxy remo
     modelcontextprotocol model context protocol v company work personal team main default \
     local simple reference";
 
+/// What the table of names calls a browser.
+const BROWSER: &str = "a browser that is driven";
+
+/// Tells whether an upstream is a browser: it carries data out like any hybrid, but what is read
+/// through it are pages that others wrote.
+pub fn is_browser(name: &str) -> bool {
+    let hits = hits(&Words::of(name));
+    hits.iter().any(|hit| hit.known.what == BROWSER)
+}
+
 /// Classifies an upstream.
 pub fn upstream(about: &Upstream<'_>, settings: &Classification) -> Class {
     match settings.server_overrides.get(about.name) {

@@ -3,7 +3,7 @@
 //!
 //! A listing is classified when it comes in, so that a call only looks its tool up.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use bytes::Bytes;
@@ -64,7 +64,12 @@ impl Classes {
 
     /// Classifies everything anew, under other settings.
     pub fn reload(&self, settings: &Classification) {
-        for (upstream, known) in self.write().iter_mut() {
+        let mut all = self.write();
+        let names: BTreeSet<_> = all.keys().cloned().collect();
+        for upstream in &names {
+            let Some(known) = all.get_mut(upstream) else {
+                continue;
+            };
             let profile = std::mem::take(&mut known.profile);
             let listed = std::mem::take(&mut known.listed);
             *known = Known::read(upstream, profile, listed, settings);

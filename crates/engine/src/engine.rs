@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
-use mcpproxy_classify::{Classification, Kind};
+use mcpproxy_classify::{Classification, Kind, is_browser};
 use mcpproxy_core::{
     Action, ActivitySink, Call, Cleared, Clock, DataOrigin, Durability, Facts, FlowType,
     MessageKind, Outcome, Record, Side, SinkFault, Status, Tick, UpstreamId, Verdict, Wall,
@@ -274,6 +274,7 @@ impl Engine {
         }
         let class = self.classes.of(&call.tool, &settings.classification);
         let kind = class.as_source(settings.classification.default_unknown);
+        let page = kind == Kind::Hybrid && is_browser(call.tool.upstream.as_str());
         let origin = DataOrigin {
             call: call.id,
             upstream: call.tool.upstream.clone(),
@@ -281,6 +282,7 @@ impl Engine {
             at: call.at,
             side: match kind {
                 Kind::External => Side::Outside,
+                Kind::Hybrid if page => Side::Outside,
                 Kind::Internal | Kind::Hybrid | Kind::Unknown => Side::Inside,
             },
         };

@@ -13,6 +13,8 @@ use mcpproxy_text::{decode, unescape};
 
 /// Confidence from which a value is taken for real: a checksum or a structure was seen.
 const VALIDATED: u8 = 90;
+/// Confidence below which a value is no evidence: it only looks random, or like a number.
+const GUESSED: u8 = 50;
 /// The longest decoded text that counts as one value.
 const LONGEST: usize = 4096;
 /// Values of one message that are followed; the rest is seen as text.
@@ -22,7 +24,7 @@ const MOST: usize = 1024;
 pub(crate) fn marked<'a>(raw: &'a str, report: &'a Report) -> Vec<Marked<'a>> {
     let mut marks = Vec::new();
     for found in &report.detections {
-        let Some(label) = label(&found.detection) else {
+        let Some(label) = label(&found.detection).filter(is_guarded) else {
             continue;
         };
         let text = leaf(raw, found);
@@ -73,8 +75,16 @@ fn leaf<'a>(raw: &'a str, found: &Found) -> Cow<'a, str> {
     inner.map_or(Cow::Borrowed(text), unescape)
 }
 
+/// Tells whether a value is followed by itself: others are seen as the text or token that they are.
+fn is_guarded(label: &Label) -> bool {
+    label.nature >= Nature::Personal
+}
+
 /// Returns the label of a value, if it is one that should not leave.
 fn label(detection: &Detection) -> Option<Label> {
+    if detection.confidence < GUESSED {
+        return None;
+    }
     let (word, nature) = match detection.category {
         Category::CloudCredentials | Category::ApiToken => ("api_token", Nature::Secret),
         Category::PrivateKey => ("private_key", Nature::Secret),

@@ -204,6 +204,9 @@ fn answer(result: &str) -> String {
     if result.trim_start().starts_with('"') {
         return format!(r#"{{"content":[{{"type":"text","text":{result}}}]}}"#);
     }
+    if mcpproxy_text::get(result, &["content"]).is_some() {
+        return result.to_owned();
+    }
     format!(r#"{{"content":[],"structuredContent":{result}}}"#)
 }
 

@@ -282,3 +282,13 @@ proptest! {
         prop_assert!(found.confidence.as_percent() <= 98);
     }
 }
+
+#[test]
+fn a_browser_is_told_by_its_name() {
+    for name in ["playwright", "my-browser", "chrome-devtools-mcp"] {
+        assert!(super::is_browser(name), "{name}");
+    }
+    for name in ["gmail", "computer-use", "github"] {
+        assert!(!super::is_browser(name), "{name}");
+    }
+}
