@@ -93,9 +93,14 @@ impl Pool {
             return None;
         }
         let key = key(tag);
-        let slots = self.places(key).into_iter().flat_map(|at| self.bucket(at));
-        let seen = slots.filter(|slot| slot >> TAG_SHIFT == key).map(seen);
-        seen.into_iter().find(|seen| alive(seen.seq))
+        for at in self.places(key) {
+            for &slot in self.buckets.get(at)? {
+                if slot >> TAG_SHIFT == key && alive(seen_seq(slot)) {
+                    return Some(seen(slot));
+                }
+            }
+        }
+        None
     }
 
     /// Remembers a tag for an origin.
@@ -105,8 +110,7 @@ impl Pool {
         }
         let key = key(tag);
         let slot = pack(key, seen);
-        let known = self.slots(key).position(|old| old >> TAG_SHIFT == key);
-        if let Some(known) = known {
+        if let Some(known) = self.find(key) {
             let old = self.replace(key, known, slot).map_or(0, self::seen_seq);
             if alive(old) {
                 return Added::Renewed(old);
@@ -128,19 +132,34 @@ impl Pool {
         Added::Displaced(seen_seq(old))
     }
 
-    /// Returns a slot among the sixteen of a key, in the emptier bucket, and how many are free there.
-    fn emptier(&self, key: u64, alive: &impl Fn(u32) -> bool) -> (usize, usize) {
-        let [one, other] = self.places(key).map(|at| self.free(at, alive));
-        if one.1 >= other.1 {
-            one
-        } else {
-            (other.0 + SLOTS, other.1)
+    /// Returns where a key is among its sixteen slots.
+    fn find(&self, key: u64) -> Option<usize> {
+        for (half, at) in self.places(key).into_iter().enumerate() {
+            for (index, &slot) in self.buckets.get(at)?.iter().enumerate() {
+                if slot >> TAG_SHIFT == key {
+                    return Some(half * SLOTS + index);
+                }
+            }
         }
+        None
+    }
+
+    /// Returns a slot among the sixteen of a key, in the emptier bucket, and how many are free there.
+    ///
+    /// What belongs to the dead is looked at only where nothing is empty.
+    fn emptier(&self, key: u64, alive: &impl Fn(u32) -> bool) -> (usize, usize) {
+        let places = self.places(key);
+        let [one, other] = places.map(|at| self.free(at, |slot| slot == 0));
+        if one.1.max(other.1) > 0 {
+            return first_or_second(one, other);
+        }
+        let [one, other] = places.map(|at| self.free(at, |slot| !alive(seen_seq(slot))));
+        first_or_second(one, other)
     }
 
     /// Moves one tag out of the full buckets of a key to its other bucket; returns its old slot.
     fn make_room(&mut self, key: u64, alive: &impl Fn(u32) -> bool) -> Option<usize> {
-        let slots: Vec<u64> = self.slots(key).collect();
+        let slots = self.slots(key);
         let moves = slots.iter().enumerate().find_map(|(index, &slot)| {
             let other = slot >> TAG_SHIFT;
             let (to, free) = self.emptier(other, alive);
@@ -152,26 +171,21 @@ impl Pool {
         Some(index)
     }
 
-    /// Returns the first slot of a bucket that can be taken, or its first, and how many can.
-    fn free(&self, at: usize, alive: &impl Fn(u32) -> bool) -> (usize, usize) {
-        let free = |slot: &u64| *slot == 0 || !alive(seen_seq(*slot));
-        let mut first = None;
-        let mut count = 0;
-        for (index, slot) in self.bucket(at).enumerate() {
-            if free(&slot) {
-                first.get_or_insert(index);
+    /// Returns the first slot of a bucket that is free, or its first, and how many are.
+    fn free(&self, at: usize, free: impl Fn(u64) -> bool) -> (usize, usize) {
+        let (mut first, mut count) = (0, 0);
+        for (index, &slot) in self.buckets.get(at).into_iter().flatten().enumerate() {
+            if free(slot) {
+                first = if count == 0 { index } else { first };
                 count += 1;
             }
         }
-        (first.unwrap_or(0), count)
+        (first, count)
     }
 
-    fn bucket(&self, at: usize) -> impl Iterator<Item = u64> {
-        self.buckets.get(at).into_iter().flatten().copied()
-    }
-
-    fn slots(&self, key: u64) -> impl Iterator<Item = u64> {
-        self.places(key).into_iter().flat_map(|at| self.bucket(at))
+    fn slots(&self, key: u64) -> Vec<u64> {
+        let buckets = self.places(key).map(|at| self.buckets.get(at));
+        buckets.into_iter().flatten().flatten().copied().collect()
     }
 
     /// Replaces the slot with this index among the sixteen of a key; returns the old one.
@@ -198,6 +212,15 @@ impl Pool {
                 self.replace(key, index, slot);
             }
         }
+    }
+}
+
+/// Chooses the slot of the bucket with more room.
+fn first_or_second(one: (usize, usize), other: (usize, usize)) -> (usize, usize) {
+    if one.1 >= other.1 {
+        one
+    } else {
+        (other.0 + SLOTS, other.1)
     }
 }
 

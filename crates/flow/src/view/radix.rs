@@ -5,6 +5,7 @@
 //! is kept.
 
 use std::ops::Range;
+use std::sync::LazyLock;
 
 use super::Made;
 use super::cipher::unmixed;
@@ -143,8 +144,8 @@ fn squeezed(text: &str) -> Option<String> {
 
 fn token(word: &[u8], made: &mut Vec<Made>) {
     let before = made.len();
-    for alphabet in &ALPHABETS {
-        in_bits(word, alphabet, made);
+    for (alphabet, values) in ALPHABETS.iter().zip(VALUES.iter()) {
+        in_bits(word, alphabet, values, made);
     }
     if made.len() > before {
         return;
@@ -166,27 +167,41 @@ fn token(word: &[u8], made: &mut Vec<Made>) {
     }
 }
 
-fn value(alphabet: &Alphabet, byte: u8) -> Option<u32> {
-    let byte = if alphabet.any_case {
-        byte.to_ascii_uppercase()
-    } else {
-        byte
-    };
-    let at = alphabet.digits.iter().position(|&digit| digit == byte)?;
-    u32::try_from(at).ok()
+/// What each byte is worth in each alphabet.
+static VALUES: LazyLock<Vec<[u8; 256]>> =
+    LazyLock::new(|| ALPHABETS.iter().map(Alphabet::values).collect());
+const NONE: u8 = u8::MAX;
+
+impl Alphabet {
+    fn values(&self) -> [u8; 256] {
+        let mut values = [NONE; 256];
+        for (digit, &byte) in (0_u8..).zip(self.digits) {
+            let other = if self.any_case {
+                byte.to_ascii_lowercase()
+            } else {
+                byte
+            };
+            for spelled in [byte, other] {
+                if let Some(value) = values.get_mut(usize::from(spelled)) {
+                    *value = digit;
+                }
+            }
+        }
+        values
+    }
 }
 
 /// Reads a token from each digit at which a byte could begin.
-fn in_bits(word: &[u8], alphabet: &Alphabet, made: &mut Vec<Made>) {
+fn in_bits(word: &[u8], alphabet: &Alphabet, values: &[u8; 256], made: &mut Vec<Made>) {
     let end = word
         .iter()
         .rposition(|&byte| byte != b'=')
         .map_or(0, |last| last + 1);
-    let digits: Option<Vec<u32>> = word
-        .iter()
-        .take(end)
-        .map(|&byte| value(alphabet, byte))
-        .collect();
+    let value = |&byte: &u8| {
+        let value = values.get(usize::from(byte)).copied();
+        value.filter(|&value| value != NONE).map(u32::from)
+    };
+    let digits: Option<Vec<u32>> = word.iter().take(end).map(value).collect();
     let Some(digits) = digits else {
         return;
     };
