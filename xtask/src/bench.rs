@@ -59,7 +59,10 @@ enum Bench {
         word: Option<String>,
     },
     /// Readings and sendings through the flow tracker, with few and many origins
-    Flow,
+    Flow {
+        /// Only `record`, `check` or `memory`
+        word: Option<String>,
+    },
     /// Calls over standard input and output: direct, through a bare relay and `mcpproxy stdio`
     Stdio {
         /// A few calls, to see that it works
@@ -96,7 +99,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
             gateway(effort, json.as_deref())
         }
         Bench::Detect { word } => of_crate("detect", word.as_deref()),
-        Bench::Flow => of_crate("flow", None),
+        Bench::Flow { word } => of_crate("flow", word.as_deref()),
         Bench::Stdio { quick, json } => {
             let calls = if *quick { 2_000 } else { 20_000 };
             stdio::run(&build()?, calls, json.as_deref())

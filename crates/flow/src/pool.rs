@@ -88,6 +88,7 @@ impl Pool {
     }
 
     /// Returns what is remembered of a tag.
+    #[inline]
     pub(crate) fn get(&self, tag: u64, alive: impl Fn(u32) -> bool) -> Option<Seen> {
         if self.buckets.is_empty() {
             return None;
@@ -110,7 +111,8 @@ impl Pool {
         }
         let key = key(tag);
         let slot = pack(key, seen);
-        if let Some(known) = self.find(key) {
+        let (known, empty) = self.find(key);
+        if let Some(known) = known {
             let old = self.replace(key, known, slot).map_or(0, self::seen_seq);
             if alive(old) {
                 return Added::Renewed(old);
@@ -118,12 +120,7 @@ impl Pool {
             self.live += 1;
             return Added::New;
         }
-        let (index, free) = self.emptier(key, alive);
-        let index = if free == 0 {
-            self.make_room(key, alive).unwrap_or(index)
-        } else {
-            index
-        };
+        let index = empty.unwrap_or_else(|| self.vacant(key, alive));
         let old = self.replace(key, index, slot).unwrap_or(0);
         if old == 0 || !alive(seen_seq(old)) {
             self.live += 1;
@@ -132,16 +129,38 @@ impl Pool {
         Added::Displaced(seen_seq(old))
     }
 
-    /// Returns where a key is among its sixteen slots.
-    fn find(&self, key: u64) -> Option<usize> {
+    /// Returns where a key is among its sixteen slots, and an empty one of the emptier bucket.
+    fn find(&self, key: u64) -> (Option<usize>, Option<usize>) {
+        let mut most = 0;
+        let mut empty = None;
         for (half, at) in self.places(key).into_iter().enumerate() {
-            for (index, &slot) in self.buckets.get(at)?.iter().enumerate() {
+            let (mut first, mut count) = (0, 0);
+            let bucket = self.buckets.get(at).into_iter().flatten();
+            for (index, &slot) in bucket.enumerate() {
                 if slot >> TAG_SHIFT == key {
-                    return Some(half * SLOTS + index);
+                    return (Some(half * SLOTS + index), None);
+                }
+                if slot == 0 {
+                    first = if count == 0 { index } else { first };
+                    count += 1;
                 }
             }
+            if count > most {
+                most = count;
+                empty = Some(half * SLOTS + first);
+            }
         }
-        None
+        (None, empty)
+    }
+
+    /// Returns a slot among the sixteen of a key where none is empty.
+    fn vacant(&mut self, key: u64, alive: &impl Fn(u32) -> bool) -> usize {
+        let (index, free) = self.emptier(key, alive);
+        if free == 0 {
+            self.make_room(key, alive).unwrap_or(index)
+        } else {
+            index
+        }
     }
 
     /// Returns a slot among the sixteen of a key, in the emptier bucket, and how many are free there.
@@ -198,8 +217,9 @@ impl Pool {
     /// Returns the two buckets of a key.
     fn places(&self, key: u64) -> [usize; 2] {
         let mask = self.buckets.len().saturating_sub(1);
-        let spread = key.wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        [key, spread >> 32].map(|bits| usize::try_from(bits & 0xFFFF_FFFF).unwrap_or(0) & mask)
+        let spread = key.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32;
+        let place = |bits: u64| usize::try_from(bits & 0xFFFF_FFFF).unwrap_or(0) & mask;
+        [place(key), place(spread)]
     }
 
     fn grow(&mut self, alive: &impl Fn(u32) -> bool) {

@@ -199,25 +199,35 @@ pub(crate) fn of_text(text: &str, named: bool, mut each: impl FnMut(Token, &[u8]
 
 /// Tells whether a word is small letters with signs behind them, as most are, and no token.
 fn is_plain(word: &str) -> bool {
-    let letters = word.bytes().take_while(u8::is_ascii_lowercase).count();
-    let behind = word.bytes().skip(letters);
-    word.len() < NAME && behind.into_iter().all(|byte| byte.is_ascii_punctuation())
+    let mut signs = false;
+    for byte in word.bytes() {
+        match byte {
+            b'a'..=b'z' if !signs => {}
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | 0x80.. => return false,
+            _ => signs = true,
+        }
+    }
+    word.len() < NAME
 }
 
 /// Returns the word itself, and what stands between its signs of assignment and lists.
 fn pieces(word: &str) -> impl Iterator<Item = &str> {
-    let split = word.split(['=', ':', ',', ';', '&', '|', '"', '\'', '(', ')', '<', '>']);
+    let splits = |char: char| {
+        matches!(
+            char,
+            '=' | ':' | ',' | ';' | '&' | '|' | '"' | '\'' | '(' | ')' | '<' | '>'
+        )
+    };
     let whole = std::iter::once(word).filter(|word| word.contains("://") || word.contains('@'));
     whole
-        .chain(split)
+        .chain(word.split(splits))
         .map(|piece| piece.trim_matches(|char: char| !char.is_alphanumeric()))
 }
 
 /// Tells whether a word with an assignment in it names what it assigns.
 fn inner_context(word: &str) -> bool {
-    word.split(['=', ':', '#'])
-        .next()
-        .is_some_and(|name| name.len() < word.len() && is_context(name))
+    let name = word.split_once(|char: char| matches!(char, '=' | ':' | '#'));
+    name.is_some_and(|(name, _)| is_context(name))
 }
 
 /// Tells whether a name says that a code or number follows, by one of the words it is made of.
@@ -254,7 +264,14 @@ fn is_context_word(word: &str) -> bool {
     let letter = first.map_or(usize::MAX, |byte| usize::from(byte.wrapping_sub(b'a')));
     let lengths = LENGTHS.get(letter).copied().unwrap_or(0);
     let fits = word.len() < 32 && lengths >> word.len() & 1 == 1;
-    fits && CONTEXT.iter().any(|known| known.eq_ignore_ascii_case(word))
+    if !fits {
+        return false;
+    }
+    let first = first.unwrap_or(0);
+    let start = CONTEXT.partition_point(|known| known.bytes().next() < Some(first));
+    let same = CONTEXT.iter().skip(start);
+    let mut same = same.take_while(|known| known.bytes().next() == Some(first));
+    same.any(|known| known.eq_ignore_ascii_case(word))
 }
 
 fn kind(word: &str, symbols: &[u8], context: bool, starts: bool) -> Option<Kind> {

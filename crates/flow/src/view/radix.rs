@@ -9,11 +9,14 @@ use std::sync::LazyLock;
 
 use super::Made;
 use super::cipher::unmixed;
+use super::natural::is_natural;
 
 /// Shortest token that is tried.
 const TOKEN: usize = 16;
 /// Tokens of a text that are tried.
 const TOKENS: usize = 32;
+/// Longest text that is put together from groups.
+const SQUEEZED: usize = 8 << 10;
 /// Readable bytes in a row that are no accident.
 const READABLE: usize = 10;
 /// Longest number in base 58 or 62; reading one is quadratic.
@@ -101,15 +104,29 @@ pub(super) fn find(text: &str, read: &[Range<usize>], made: &mut Vec<Made>) {
             char.is_ascii_whitespace() || matches!(char, '"' | '\'' | ',')
         });
         let inside = |one: &Range<usize>| one.start <= span.start + 2 && span.end <= one.end + 4;
-        if word.len() < TOKEN || tried >= TOKENS || read.iter().any(inside) || !is_dense(word) {
+        if word.len() < TOKEN
+            || tried >= TOKENS
+            || reads_like_words(word)
+            || read.iter().any(inside)
+            || !is_dense(word)
+        {
             continue;
         }
         tried += 1;
         token(word.as_bytes(), made);
     }
-    if let Some(squeezed) = squeezed(text) {
+    if text.len() <= SQUEEZED
+        && !is_natural(text)
+        && let Some(squeezed) = squeezed(text)
+    {
         token(squeezed.as_bytes(), made);
     }
+}
+
+/// Tells whether a token is a name or words: few digits, and pairs of letters of a language.
+fn reads_like_words(word: &str) -> bool {
+    let digits = word.bytes().filter(u8::is_ascii_digit).count();
+    digits * 8 < word.len() && is_natural(word)
 }
 
 /// Tells whether a token can spell bytes: it has more than letters of one case, or is long.
