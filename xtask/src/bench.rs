@@ -65,7 +65,10 @@ enum Bench {
         quick: bool,
     },
     /// Readings and sendings through the flow tracker, with few and many origins
-    Flow,
+    Flow {
+        /// Only `record`, `check` or `memory`
+        word: Option<String>,
+    },
     /// Calls over standard input and output: direct, through a bare relay and `mcpproxy stdio`
     Stdio {
         /// A few calls, to see that it works
@@ -103,7 +106,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
         }
         Bench::Detect { word } => crate_bench("detect", word.as_deref()),
         Bench::Store { quick } => crate_bench("store", quick.then_some("--quick")),
-        Bench::Flow => crate_bench("flow", None),
+        Bench::Flow { word } => crate_bench("flow", word.as_deref()),
         Bench::Stdio { quick, json } => {
             let calls = if *quick { 2_000 } else { 20_000 };
             stdio::run(&build()?, calls, json.as_deref())

@@ -1,4 +1,4 @@
-//! What recording and checking cost: `cargo bench -p mcpproxy-flow --bench flow`.
+//! What recording and checking cost: `cargo bench -p mcpproxy-flow --bench flow [-- WORD]`.
 //!
 //! Contents of three sizes with no, a thousand and ten thousand origins before them; then the
 //! memory of a session that is full. Each figure is the best of some rounds, beside the aim.
@@ -53,10 +53,12 @@ const WORDS: [&str; 24] = [
 ];
 
 fn main() {
+    let word = std::env::args().skip(1).find(|word| !word.starts_with('-'));
+    let chosen = |name: &str| word.as_deref().is_none_or(|word| name.contains(word));
     println!("| what | KB | origins | us | of the aim |\n|---|---|---|---|---|");
     for origins in ORIGINS {
         let tracker = filled(origins);
-        for size in SIZES {
+        for size in SIZES.into_iter().filter(|_| chosen("record")) {
             let text = message(size, 77);
             let taken = best(|n| record(&tracker, &text, n));
             row(
@@ -68,7 +70,7 @@ fn main() {
             );
         }
         let tracker = filled(origins);
-        for size in SIZES {
+        for size in SIZES.into_iter().filter(|_| chosen("check")) {
             let text = message(size, 99);
             let taken = best(|n| check(&tracker, &text, n));
             row(
@@ -79,6 +81,9 @@ fn main() {
                 (size == 1 << 10).then_some(CHECK),
             );
         }
+    }
+    if !chosen("memory") {
+        return;
     }
     let tracker = filled(0);
     for n in 0..12_000 {
@@ -180,7 +185,7 @@ fn message(size: usize, number: u64) -> String {
                 let _always = write!(text, "{:x}", state % 99_991);
             }
         }
-        text.push(if state.is_multiple_of(11) { '.' } else { ' ' });
+        text.push_str(if state.is_multiple_of(11) { ". " } else { " " });
     }
     let _always = write!(text, "\"}}");
     text

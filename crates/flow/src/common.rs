@@ -32,11 +32,15 @@ static TAGS: LazyLock<Vec<u64>> = LazyLock::new(|| {
 /// Returns the first slot that is empty or has the tag.
 fn free(table: &[u64], tag: u64) -> Option<usize> {
     let mask = table.len() - 1;
-    let first = usize::try_from(tag).unwrap_or(0);
-    let slots = (0..table.len()).map(|step| first.wrapping_add(step) & mask);
-    slots
-        .into_iter()
-        .find(|&at| table.get(at).is_some_and(|slot| *slot == 0 || *slot == tag))
+    let mut at = usize::try_from(tag).unwrap_or(0) & mask;
+    // INVARIANT: three slots of four are empty, so that one is near.
+    while let Some(&slot) = table.get(at) {
+        if slot == 0 || slot == tag {
+            return Some(at);
+        }
+        at = (at + 1) & mask;
+    }
+    None
 }
 
 /// Tells whether a window is one of common text.

@@ -1,7 +1,7 @@
 //! From hits to evidence: what each amounts to, heaviest first.
 
 use mcpproxy_core::{
-    DataOrigin, FlowEvidence, Likeness, Masked, Match, Opaque, Reduced, Side, Taint, Weight,
+    DataOrigin, FlowEvidence, Likeness, Masked, Match, Nature, Opaque, Reduced, Side, Taint, Weight,
 };
 
 use crate::content::place;
@@ -92,7 +92,10 @@ fn secret(hit: SecretHit) -> Option<(Match, u32)> {
         origin: hit.origin,
         place: Box::default(),
         shared: hit.covered,
-        weight: Weight::Sensitive,
+        weight: match hit.label.nature {
+            Nature::Secret | Nature::Personal => Weight::Sensitive,
+            Nature::Typed => Weight::Notable,
+        },
         label: Some(hit.label),
         sample: hit.sample,
     };

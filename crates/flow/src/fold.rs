@@ -117,21 +117,30 @@ const fn ascii() -> [u8; 128] {
 
 /// Adds the folded symbols of `text` to `out`.
 pub(crate) fn fold(text: &str, out: &mut Vec<u8>) {
-    out.reserve(text.len());
     let mut rest = text;
     while !rest.is_empty() {
         let plain = rest.bytes().position(|byte| !byte.is_ascii());
         let (ascii, behind) = rest.split_at(plain.unwrap_or(rest.len()));
-        let symbols = ascii.bytes().map(|byte| {
-            let symbol = ASCII.get(usize::from(byte));
-            symbol.copied().unwrap_or(0)
-        });
-        out.extend(symbols.filter(|&symbol| symbol != 0));
+        fold_ascii(ascii.as_bytes(), out);
         let other = behind.bytes().position(|byte| byte.is_ascii());
         let (odd, behind) = behind.split_at(other.unwrap_or(behind.len()));
         fold_odd(odd, out);
         rest = behind;
     }
+}
+
+/// Folds ASCII without a branch: every byte writes, and only symbols move on.
+fn fold_ascii(bytes: &[u8], out: &mut Vec<u8>) {
+    let mut end = out.len();
+    out.resize(end + bytes.len(), 0);
+    for &byte in bytes {
+        let symbol = ASCII.get(usize::from(byte)).copied().unwrap_or(0);
+        if let Some(slot) = out.get_mut(end) {
+            *slot = symbol;
+        }
+        end += usize::from(symbol != 0);
+    }
+    out.truncate(end);
 }
 
 /// Returns the folded symbols of `text`.

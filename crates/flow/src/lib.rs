@@ -16,6 +16,7 @@ mod winnow;
 mod common;
 pub mod content;
 mod digest;
+mod guarded;
 mod secret;
 mod stream;
 mod typed;

@@ -88,14 +88,20 @@ impl Pool {
     }
 
     /// Returns what is remembered of a tag.
+    #[inline]
     pub(crate) fn get(&self, tag: u64, alive: impl Fn(u32) -> bool) -> Option<Seen> {
         if self.buckets.is_empty() {
             return None;
         }
         let key = key(tag);
-        let slots = self.places(key).into_iter().flat_map(|at| self.bucket(at));
-        let seen = slots.filter(|slot| slot >> TAG_SHIFT == key).map(seen);
-        seen.into_iter().find(|seen| alive(seen.seq))
+        for at in self.places(key) {
+            for &slot in self.buckets.get(at)? {
+                if slot >> TAG_SHIFT == key && alive(seen_seq(slot)) {
+                    return Some(seen(slot));
+                }
+            }
+        }
+        None
     }
 
     /// Remembers a tag for an origin.
@@ -105,7 +111,7 @@ impl Pool {
         }
         let key = key(tag);
         let slot = pack(key, seen);
-        let known = self.slots(key).position(|old| old >> TAG_SHIFT == key);
+        let (known, empty) = self.find(key);
         if let Some(known) = known {
             let old = self.replace(key, known, slot).map_or(0, self::seen_seq);
             if alive(old) {
@@ -114,12 +120,7 @@ impl Pool {
             self.live += 1;
             return Added::New;
         }
-        let (index, free) = self.emptier(key, alive);
-        let index = if free == 0 {
-            self.make_room(key, alive).unwrap_or(index)
-        } else {
-            index
-        };
+        let index = empty.unwrap_or_else(|| self.vacant(key, alive));
         let old = self.replace(key, index, slot).unwrap_or(0);
         if old == 0 || !alive(seen_seq(old)) {
             self.live += 1;
@@ -128,19 +129,56 @@ impl Pool {
         Added::Displaced(seen_seq(old))
     }
 
-    /// Returns a slot among the sixteen of a key, in the emptier bucket, and how many are free there.
-    fn emptier(&self, key: u64, alive: &impl Fn(u32) -> bool) -> (usize, usize) {
-        let [one, other] = self.places(key).map(|at| self.free(at, alive));
-        if one.1 >= other.1 {
-            one
-        } else {
-            (other.0 + SLOTS, other.1)
+    /// Returns where a key is among its sixteen slots, and an empty one of the emptier bucket.
+    fn find(&self, key: u64) -> (Option<usize>, Option<usize>) {
+        let mut most = 0;
+        let mut empty = None;
+        for (half, at) in self.places(key).into_iter().enumerate() {
+            let (mut first, mut count) = (0, 0);
+            let bucket = self.buckets.get(at).into_iter().flatten();
+            for (index, &slot) in bucket.enumerate() {
+                if slot >> TAG_SHIFT == key {
+                    return (Some(half * SLOTS + index), None);
+                }
+                if slot == 0 {
+                    first = if count == 0 { index } else { first };
+                    count += 1;
+                }
+            }
+            if count > most {
+                most = count;
+                empty = Some(half * SLOTS + first);
+            }
         }
+        (None, empty)
+    }
+
+    /// Returns a slot among the sixteen of a key where none is empty.
+    fn vacant(&mut self, key: u64, alive: &impl Fn(u32) -> bool) -> usize {
+        let (index, free) = self.emptier(key, alive);
+        if free == 0 {
+            self.make_room(key, alive).unwrap_or(index)
+        } else {
+            index
+        }
+    }
+
+    /// Returns a slot among the sixteen of a key, in the emptier bucket, and how many are free there.
+    ///
+    /// What belongs to the dead is looked at only where nothing is empty.
+    fn emptier(&self, key: u64, alive: &impl Fn(u32) -> bool) -> (usize, usize) {
+        let places = self.places(key);
+        let [one, other] = places.map(|at| self.free(at, |slot| slot == 0));
+        if one.1.max(other.1) > 0 {
+            return first_or_second(one, other);
+        }
+        let [one, other] = places.map(|at| self.free(at, |slot| !alive(seen_seq(slot))));
+        first_or_second(one, other)
     }
 
     /// Moves one tag out of the full buckets of a key to its other bucket; returns its old slot.
     fn make_room(&mut self, key: u64, alive: &impl Fn(u32) -> bool) -> Option<usize> {
-        let slots: Vec<u64> = self.slots(key).collect();
+        let slots = self.slots(key);
         let moves = slots.iter().enumerate().find_map(|(index, &slot)| {
             let other = slot >> TAG_SHIFT;
             let (to, free) = self.emptier(other, alive);
@@ -152,26 +190,21 @@ impl Pool {
         Some(index)
     }
 
-    /// Returns the first slot of a bucket that can be taken, or its first, and how many can.
-    fn free(&self, at: usize, alive: &impl Fn(u32) -> bool) -> (usize, usize) {
-        let free = |slot: &u64| *slot == 0 || !alive(seen_seq(*slot));
-        let mut first = None;
-        let mut count = 0;
-        for (index, slot) in self.bucket(at).enumerate() {
-            if free(&slot) {
-                first.get_or_insert(index);
+    /// Returns the first slot of a bucket that is free, or its first, and how many are.
+    fn free(&self, at: usize, free: impl Fn(u64) -> bool) -> (usize, usize) {
+        let (mut first, mut count) = (0, 0);
+        for (index, &slot) in self.buckets.get(at).into_iter().flatten().enumerate() {
+            if free(slot) {
+                first = if count == 0 { index } else { first };
                 count += 1;
             }
         }
-        (first.unwrap_or(0), count)
+        (first, count)
     }
 
-    fn bucket(&self, at: usize) -> impl Iterator<Item = u64> {
-        self.buckets.get(at).into_iter().flatten().copied()
-    }
-
-    fn slots(&self, key: u64) -> impl Iterator<Item = u64> {
-        self.places(key).into_iter().flat_map(|at| self.bucket(at))
+    fn slots(&self, key: u64) -> Vec<u64> {
+        let buckets = self.places(key).map(|at| self.buckets.get(at));
+        buckets.into_iter().flatten().flatten().copied().collect()
     }
 
     /// Replaces the slot with this index among the sixteen of a key; returns the old one.
@@ -184,8 +217,9 @@ impl Pool {
     /// Returns the two buckets of a key.
     fn places(&self, key: u64) -> [usize; 2] {
         let mask = self.buckets.len().saturating_sub(1);
-        let spread = key.wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        [key, spread >> 32].map(|bits| usize::try_from(bits & 0xFFFF_FFFF).unwrap_or(0) & mask)
+        let spread = key.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32;
+        let place = |bits: u64| usize::try_from(bits & 0xFFFF_FFFF).unwrap_or(0) & mask;
+        [place(key), place(spread)]
     }
 
     fn grow(&mut self, alive: &impl Fn(u32) -> bool) {
@@ -198,6 +232,15 @@ impl Pool {
                 self.replace(key, index, slot);
             }
         }
+    }
+}
+
+/// Chooses the slot of the bucket with more room.
+fn first_or_second(one: (usize, usize), other: (usize, usize)) -> (usize, usize) {
+    if one.1 >= other.1 {
+        one
+    } else {
+        (other.0 + SLOTS, other.1)
     }
 }
 

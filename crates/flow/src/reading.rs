@@ -7,6 +7,7 @@ use crate::common;
 use crate::content::{Content, Part, parts};
 use crate::digest::digests;
 use crate::fold::fold;
+use crate::guarded::guarded;
 use crate::secret::SecretPrint;
 use crate::settings::FlowTracking;
 use crate::stream::streams;
@@ -99,6 +100,8 @@ impl Reading {
             settings.hash_min_length,
             settings.max_response_hash_bytes,
         );
+        let guarded = guarded(&parts);
+        let marked = content.marked.iter().chain(&guarded);
         let mut found = Vec::new();
         tokens(&parts, |token, _, _| {
             if found.len() < TOKENS {
@@ -108,7 +111,7 @@ impl Reading {
         Self {
             grams,
             digests: hashes.into_iter().map(|one| one.hash).collect(),
-            secrets: content.marked.iter().filter_map(SecretPrint::of).collect(),
+            secrets: marked.filter_map(SecretPrint::of).collect(),
             tokens: found,
         }
     }

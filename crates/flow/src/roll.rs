@@ -56,11 +56,13 @@ pub(crate) const fn scramble(number: u64) -> u64 {
     number ^ (number >> 31)
 }
 
+#[inline]
 fn value(symbol: u8) -> u64 {
     TABLE.get(usize::from(symbol)).copied().unwrap_or(0)
 }
 
 /// Hands the hash of every window of `K` symbols to `each`, in order.
+#[inline]
 pub(crate) fn roll<const K: usize>(symbols: &[u8], mut each: impl FnMut(u64)) {
     let (Some(first), Some(rest)) = (symbols.get(..K), symbols.get(K..)) else {
         return;

@@ -120,6 +120,8 @@ const CONTEXT: &[&str] = &[
     "voucher",
 ];
 
+/// Words behind one of context that it still reaches.
+const REACH: u8 = 4;
 /// Longest token that is a value of its own.
 const LONGEST: usize = 200;
 
@@ -150,15 +152,25 @@ pub(crate) fn tokens(parts: &[Part<'_>], mut each: impl FnMut(Token, &[u8], &Par
     }
 }
 
-/// Hands the tokens of one text to `each`; `named` if the field is called after a code.
+/// Hands the tokens of one text to `each`, with their symbols; `named` if the field is called after
+/// a code.
 pub(crate) fn of_text(text: &str, named: bool, mut each: impl FnMut(Token, &[u8])) {
     let mut symbols = Vec::new();
+    // Words that the last word of context still reaches.
     let mut near = 0_u8;
     let mut starts = true;
-    for word in text
-        .split(char::is_whitespace)
-        .filter(|word| !word.is_empty())
-    {
+    for word in text.split_ascii_whitespace() {
+        let is_last = word.ends_with(['.', '!', '?', ':']);
+        if is_plain(word) {
+            let bare = word.trim_end_matches(|char: char| char.is_ascii_punctuation());
+            near = if is_context_word(bare) {
+                REACH
+            } else {
+                near.saturating_sub(1)
+            };
+            starts = is_last;
+            continue;
+        }
         let bare = word.trim_matches(|char: char| !char.is_alphanumeric());
         if bare.is_empty() || bare.len() > LONGEST * 4 {
             continue;
@@ -177,40 +189,89 @@ pub(crate) fn of_text(text: &str, named: bool, mut each: impl FnMut(Token, &[u8]
             }
         }
         near = if is_context(bare) {
-            4
+            REACH
         } else {
             near.saturating_sub(1)
         };
-        starts = word.ends_with(['.', '!', '?', ':']);
+        starts = is_last;
     }
+}
+
+/// Tells whether a word is small letters with signs behind them, as most are, and no token.
+fn is_plain(word: &str) -> bool {
+    let mut signs = false;
+    for byte in word.bytes() {
+        match byte {
+            b'a'..=b'z' if !signs => {}
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | 0x80.. => return false,
+            _ => signs = true,
+        }
+    }
+    word.len() < NAME
 }
 
 /// Returns the word itself, and what stands between its signs of assignment and lists.
 fn pieces(word: &str) -> impl Iterator<Item = &str> {
-    let split = word.split(['=', ':', ',', ';', '&', '|', '"', '\'', '(', ')', '<', '>']);
+    let splits = |char: char| {
+        matches!(
+            char,
+            '=' | ':' | ',' | ';' | '&' | '|' | '"' | '\'' | '(' | ')' | '<' | '>'
+        )
+    };
     let whole = std::iter::once(word).filter(|word| word.contains("://") || word.contains('@'));
     whole
-        .chain(split)
+        .chain(word.split(splits))
         .map(|piece| piece.trim_matches(|char: char| !char.is_alphanumeric()))
 }
 
 /// Tells whether a word with an assignment in it names what it assigns.
 fn inner_context(word: &str) -> bool {
-    word.split(['=', ':', '#'])
-        .next()
-        .is_some_and(|name| name.len() < word.len() && is_context(name))
+    let name = word.split_once(|char: char| matches!(char, '=' | ':' | '#'));
+    name.is_some_and(|(name, _)| is_context(name))
 }
 
-/// Tells whether a name or word says that a code or number follows.
+/// Tells whether a name says that a code or number follows, by one of the words it is made of.
 fn is_context(name: &str) -> bool {
-    let mut words = name.split(|char: char| !char.is_ascii_alphabetic());
-    words.any(|word| {
-        let lower = word.to_ascii_lowercase();
-        CONTEXT.binary_search(&lower.as_str()).is_ok()
-            || CONTEXT
-                .iter()
-                .any(|known| known.len() >= 4 && lower.len() > 5 && lower.ends_with(known))
-    })
+    name.split(|char: char| !char.is_ascii_alphabetic())
+        .any(|word| {
+            let hump = |pair: &[u8]| matches!(pair, [a, b] if a.is_ascii_lowercase() && b.is_ascii_uppercase());
+            let last = word.as_bytes().windows(2).rposition(hump);
+            let tail = last.and_then(|at| word.get(at + 1..));
+            is_context_word(word) || tail.is_some_and(is_context_word)
+        })
+}
+
+/// Lengths of the words of context that begin with each letter, as bits.
+const LENGTHS: [u32; 26] = lengths();
+
+#[expect(
+    clippy::indexing_slicing,
+    reason = "evaluated when compiled; a wrong index does not build"
+)]
+const fn lengths() -> [u32; 26] {
+    let mut table = [0; 26];
+    let mut at = 0;
+    while at < CONTEXT.len() {
+        let word = CONTEXT[at].as_bytes();
+        table[(word[0] - b'a') as usize] |= 1 << word.len();
+        at += 1;
+    }
+    table
+}
+
+fn is_context_word(word: &str) -> bool {
+    let first = word.bytes().next().map(|byte| byte.to_ascii_lowercase());
+    let letter = first.map_or(usize::MAX, |byte| usize::from(byte.wrapping_sub(b'a')));
+    let lengths = LENGTHS.get(letter).copied().unwrap_or(0);
+    let fits = word.len() < 32 && lengths >> word.len() & 1 == 1;
+    if !fits {
+        return false;
+    }
+    let first = first.unwrap_or(0);
+    let start = CONTEXT.partition_point(|known| known.bytes().next() < Some(first));
+    let same = CONTEXT.iter().skip(start);
+    let mut same = same.take_while(|known| known.bytes().next() == Some(first));
+    same.any(|known| known.eq_ignore_ascii_case(word))
 }
 
 fn kind(word: &str, symbols: &[u8], context: bool, starts: bool) -> Option<Kind> {

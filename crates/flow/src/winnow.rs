@@ -41,13 +41,7 @@ pub(crate) fn winnow(symbols: &[u8], mut each: impl FnMut(Gram)) {
 }
 
 fn one(symbols: &[u8], start: usize, each: &mut impl FnMut(Gram)) {
-    let mut packed = Vec::with_capacity(symbols.len());
-    let mut at = 0_u64;
-    // Tag above, position below: the smallest number is the smallest tag, the first of equals.
-    roll::<GRAM>(symbols, |hash| {
-        packed.push(hash >> SPARE << SPARE | at);
-        at += 1;
-    });
+    let mut blocks = Blocks::new();
     let mut kept = u64::MAX;
     let mut keep = |least: u64| {
         if least != kept {
@@ -59,31 +53,80 @@ fn one(symbols: &[u8], start: usize, each: &mut impl FnMut(Gram)) {
             });
         }
     };
-    if packed.len() <= WINDOW {
-        packed.iter().min().copied().into_iter().for_each(keep);
-        return;
+    let mut at = 0_u64;
+    // Tag above, position below: the smallest number is the smallest tag, the first of equals.
+    roll::<GRAM>(symbols, |hash| {
+        if let Some(least) = blocks.push(hash >> SPARE << SPARE | at) {
+            keep(least);
+        }
+        at += 1;
+    });
+    let windows = usize::try_from(at).unwrap_or(0);
+    let last = blocks.last(windows < WINDOW);
+    if let Some(least) = last.filter(|_| windows > 0) {
+        keep(least);
     }
-    let mut tails = [u64::MAX; WINDOW];
-    let mut blocks = packed.chunks(WINDOW);
-    let mut block = blocks.next().unwrap_or_default();
-    for next in blocks {
+}
+
+/// The minima of the last windows, by blocks.
+struct Blocks {
+    /// Minima of the block before, from each place to its end.
+    tails: [u64; WINDOW],
+    block: [u64; WINDOW],
+    filled: usize,
+    /// Smallest of the block that is being filled.
+    head: u64,
+    is_first: bool,
+}
+
+impl Blocks {
+    fn new() -> Self {
+        Self {
+            tails: [u64::MAX; WINDOW],
+            block: [u64::MAX; WINDOW],
+            filled: 0,
+            head: u64::MAX,
+            is_first: true,
+        }
+    }
+
+    /// Takes one more; returns the smallest of the whole window that ended before it.
+    #[inline]
+    fn push(&mut self, new: u64) -> Option<u64> {
+        let tail = self.tails.get(self.filled).copied().unwrap_or(u64::MAX);
+        let before = tail.min(self.head);
+        let whole = !self.is_first;
+        if let Some(slot) = self.block.get_mut(self.filled) {
+            *slot = new;
+        }
+        self.head = self.head.min(new);
+        self.filled += 1;
+        if self.filled == WINDOW {
+            self.turn();
+        }
+        whole.then_some(before)
+    }
+
+    /// Begins the next block.
+    fn turn(&mut self) {
         let mut least = u64::MAX;
-        for (tail, &one) in tails.iter_mut().zip(block).rev() {
+        for (tail, &one) in self.tails.iter_mut().zip(&self.block).rev() {
             least = least.min(one);
             *tail = least;
         }
-        // The window that starts with symbol `n` of this block ends before symbol `n` of the next.
-        let mut head = u64::MAX;
-        for (index, &tail) in tails.iter().enumerate() {
-            keep(tail.min(head));
-            let Some(&new) = next.get(index) else {
-                return;
-            };
-            head = head.min(new);
-        }
-        block = next;
+        self.filled = 0;
+        self.head = u64::MAX;
+        self.is_first = false;
     }
-    keep(block.iter().copied().min().unwrap_or(u64::MAX));
+
+    /// Returns the smallest of the last window, or of all if there are fewer.
+    fn last(&self, few: bool) -> Option<u64> {
+        if few {
+            return Some(self.head);
+        }
+        let tail = self.tails.get(self.filled).copied().unwrap_or(u64::MAX);
+        Some(tail.min(self.head))
+    }
 }
 
 #[cfg(test)]

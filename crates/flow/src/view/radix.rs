@@ -5,14 +5,18 @@
 //! is kept.
 
 use std::ops::Range;
+use std::sync::LazyLock;
 
 use super::Made;
 use super::cipher::unmixed;
+use super::natural::is_natural;
 
 /// Shortest token that is tried.
 const TOKEN: usize = 16;
 /// Tokens of a text that are tried.
 const TOKENS: usize = 32;
+/// Longest text that is put together from groups.
+const SQUEEZED: usize = 8 << 10;
 /// Readable bytes in a row that are no accident.
 const READABLE: usize = 10;
 /// Longest number in base 58 or 62; reading one is quadratic.
@@ -100,15 +104,29 @@ pub(super) fn find(text: &str, read: &[Range<usize>], made: &mut Vec<Made>) {
             char.is_ascii_whitespace() || matches!(char, '"' | '\'' | ',')
         });
         let inside = |one: &Range<usize>| one.start <= span.start + 2 && span.end <= one.end + 4;
-        if word.len() < TOKEN || tried >= TOKENS || read.iter().any(inside) || !is_dense(word) {
+        if word.len() < TOKEN
+            || tried >= TOKENS
+            || reads_like_words(word)
+            || read.iter().any(inside)
+            || !is_dense(word)
+        {
             continue;
         }
         tried += 1;
         token(word.as_bytes(), made);
     }
-    if let Some(squeezed) = squeezed(text) {
+    if text.len() <= SQUEEZED
+        && !is_natural(text)
+        && let Some(squeezed) = squeezed(text)
+    {
         token(squeezed.as_bytes(), made);
     }
+}
+
+/// Tells whether a token is a name or words: few digits, and pairs of letters of a language.
+fn reads_like_words(word: &str) -> bool {
+    let digits = word.bytes().filter(u8::is_ascii_digit).count();
+    digits * 8 < word.len() && is_natural(word)
 }
 
 /// Tells whether a token can spell bytes: it has more than letters of one case, or is long.
@@ -143,8 +161,8 @@ fn squeezed(text: &str) -> Option<String> {
 
 fn token(word: &[u8], made: &mut Vec<Made>) {
     let before = made.len();
-    for alphabet in &ALPHABETS {
-        in_bits(word, alphabet, made);
+    for (alphabet, values) in ALPHABETS.iter().zip(VALUES.iter()) {
+        in_bits(word, alphabet, values, made);
     }
     if made.len() > before {
         return;
@@ -166,27 +184,41 @@ fn token(word: &[u8], made: &mut Vec<Made>) {
     }
 }
 
-fn value(alphabet: &Alphabet, byte: u8) -> Option<u32> {
-    let byte = if alphabet.any_case {
-        byte.to_ascii_uppercase()
-    } else {
-        byte
-    };
-    let at = alphabet.digits.iter().position(|&digit| digit == byte)?;
-    u32::try_from(at).ok()
+/// What each byte is worth in each alphabet.
+static VALUES: LazyLock<Vec<[u8; 256]>> =
+    LazyLock::new(|| ALPHABETS.iter().map(Alphabet::values).collect());
+const NONE: u8 = u8::MAX;
+
+impl Alphabet {
+    fn values(&self) -> [u8; 256] {
+        let mut values = [NONE; 256];
+        for (digit, &byte) in (0_u8..).zip(self.digits) {
+            let other = if self.any_case {
+                byte.to_ascii_lowercase()
+            } else {
+                byte
+            };
+            for spelled in [byte, other] {
+                if let Some(value) = values.get_mut(usize::from(spelled)) {
+                    *value = digit;
+                }
+            }
+        }
+        values
+    }
 }
 
 /// Reads a token from each digit at which a byte could begin.
-fn in_bits(word: &[u8], alphabet: &Alphabet, made: &mut Vec<Made>) {
+fn in_bits(word: &[u8], alphabet: &Alphabet, values: &[u8; 256], made: &mut Vec<Made>) {
     let end = word
         .iter()
         .rposition(|&byte| byte != b'=')
         .map_or(0, |last| last + 1);
-    let digits: Option<Vec<u32>> = word
-        .iter()
-        .take(end)
-        .map(|&byte| value(alphabet, byte))
-        .collect();
+    let value = |&byte: &u8| {
+        let value = values.get(usize::from(byte)).copied();
+        value.filter(|&value| value != NONE).map(u32::from)
+    };
+    let digits: Option<Vec<u32>> = word.iter().take(end).map(value).collect();
     let Some(digits) = digits else {
         return;
     };

@@ -104,7 +104,7 @@ fn radio(text: &str) -> Option<Made> {
         if word.is_empty() {
             continue;
         }
-        match spelled(&word.to_ascii_lowercase()) {
+        match spelled(word) {
             Some(letter) => run.push(letter),
             // Marks of case stand between the letters.
             None if word.len() > 1 && ["capital", "upper", "lower", "dash"].contains(&word) => {}
@@ -119,28 +119,31 @@ fn spelled(word: &str) -> Option<char> {
     if let [single @ b'0'..=b'9'] = word.as_bytes() {
         return Some(char::from(*single));
     }
-    let letter = RADIO.iter().find(|known| **known == word);
-    let letter = letter.and_then(|known| known.chars().next());
-    let digit = || {
-        DIGITS
-            .iter()
-            .zip('0'..='9')
-            .find(|(known, _)| **known == word)
-    };
-    let other = || SPELLINGS.iter().find(|(known, _)| *known == word);
-    letter
-        .or_else(|| digit().map(|(_, digit)| digit))
+    if !(3..=8).contains(&word.len()) {
+        return None;
+    }
+    let first = word.bytes().next()?.to_ascii_lowercase();
+    let letter = RADIO.get(usize::from(first.wrapping_sub(b'a')))?;
+    if letter.eq_ignore_ascii_case(word) {
+        return Some(char::from(first));
+    }
+    let same = |known: &str| known.eq_ignore_ascii_case(word);
+    let digit = DIGITS.iter().zip('0'..='9').find(|(known, _)| same(known));
+    let other = || SPELLINGS.iter().find(|(known, _)| same(known));
+    digit
+        .map(|(_, digit)| digit)
         .or_else(|| other().map(|&(_, char)| char))
 }
 
 /// Reads groups of eight bits, or seven.
 fn bits(text: &str) -> Option<Made> {
     let bit = |byte: &u8| matches!(byte, b'0' | b'1');
-    let bits: Vec<u8> = text.bytes().filter(bit).collect();
-    let others = text.bytes().filter(u8::is_ascii_alphanumeric).count() - bits.len();
-    if bits.len() < 48 || others * 8 > bits.len() {
+    let count = text.bytes().filter(bit).count();
+    let others = text.bytes().filter(u8::is_ascii_alphanumeric).count() - count;
+    if count < 48 || others * 8 > count {
         return None;
     }
+    let bits: Vec<u8> = text.bytes().filter(bit).collect();
     [8, 7].iter().find_map(|&width| {
         let value = |chunk: &[u8]| chunk.iter().fold(0, |sum, bit| sum << 1 | (bit & 1));
         let bytes: Vec<u8> = bits.chunks_exact(width).map(value).collect();
@@ -167,6 +170,11 @@ fn numbers(text: &str, made: &mut Vec<Made>) {
     };
     for word in text.split([' ', ',', ';', '-', '.', '|', '/', '_', '\n', '\t', ':']) {
         if word.is_empty() {
+            continue;
+        }
+        let begins = |byte: u8| byte.is_ascii_digit() || matches!(byte, b'\\' | b'o' | b'#' | b'&');
+        if !word.bytes().next().is_some_and(begins) {
+            end(&mut list);
             continue;
         }
         let digits = word.trim_start_matches(['\\', '0', 'o', '#', '&']);

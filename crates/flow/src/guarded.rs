@@ -1,0 +1,224 @@
+//! Short values that open something or stand for somebody: a booking, a badge, a door. Their source
+//! calls them by such a name; then one of them alone is worth a question, however it is dressed.
+//!
+//! What is passed around all day, as a ticket or an order, is a token of `typed` and no more.
+
+use std::borrow::Cow;
+
+use mcpproxy_core::{Label, Nature, Severity};
+
+use crate::content::{Marked, Part};
+use crate::fold::folded;
+
+/// Values of one content that are guarded.
+const MOST: usize = 256;
+/// Folded symbols that a value has.
+const SHORTEST: usize = 5;
+const LONGEST: usize = 40;
+/// Words between a name and its value, as in `the code for the gate is`.
+const REACH: usize = 5;
+/// Words that one value may fall into, as plates and numbers do.
+const WORDS: usize = 5;
+
+/// Names of what is guarded.
+const NAMES: &[&str] = &[
+    "access",
+    "account",
+    "badge",
+    "booking",
+    "code",
+    "confirmation",
+    "coupon",
+    "customer",
+    "employee",
+    "imei",
+    "insurance",
+    "licence",
+    "license",
+    "locator",
+    "member",
+    "membership",
+    "mrn",
+    "otp",
+    "passcode",
+    "passport",
+    "patient",
+    "permit",
+    "pin",
+    "plate",
+    "pnr",
+    "registration",
+    "reservation",
+    "routing",
+    "staff",
+    "student",
+    "taxpayer",
+    "verification",
+    "vin",
+    "visa",
+    "voucher",
+];
+
+/// Words that make a name mean something that everybody shares.
+const SHARED: &[&str] = &[
+    "area", "build", "commit", "country", "currency", "error", "exit", "http", "language", "line",
+    "order", "postal", "product", "region", "response", "return", "sku", "source", "state",
+    "status", "ticket", "version", "zip",
+];
+
+/// Returns the guarded values of a content.
+pub(crate) fn guarded<'a>(parts: &[Part<'a>]) -> Vec<Marked<'a>> {
+    let mut found = Vec::new();
+    let mut key = "";
+    for part in parts {
+        if part.is_key() {
+            key = &part.text;
+            continue;
+        }
+        if found.len() >= MOST {
+            break;
+        }
+        if is_name(key) && part.text.split_ascii_whitespace().count() <= WORDS {
+            add(&part.text, &mut found);
+        } else if part.text.len() >= SHORTEST {
+            in_text(&part.text, &mut found);
+        }
+    }
+    found.truncate(MOST);
+    found
+}
+
+/// Finds names in a text, and the value that follows each.
+fn in_text(text: &str, found: &mut Vec<Marked<'_>>) {
+    let mut reach = 0_usize;
+    let mut shared = false;
+    let mut words = text.split_ascii_whitespace().peekable();
+    while let Some(word) = words.next() {
+        let bare = word.trim_matches(|char: char| !char.is_alphanumeric());
+        let assigned = bare.split_once(['=', ':', '#']);
+        if let Some((name, value)) = assigned.filter(|(name, _)| is_name(name)) {
+            add(value, found);
+            reach = 0;
+            continue;
+        }
+        if reach > 0 && is_coded(bare) {
+            let mut value = bare.to_owned();
+            let mut count = 1;
+            while count < WORDS
+                && is_capital(bare)
+                && let Some(next) = words.next_if(|next| is_capital(trimmed(next)))
+            {
+                value.push(' ');
+                value.push_str(trimmed(next));
+                count += 1;
+            }
+            add(&value, found);
+            reach = 0;
+            continue;
+        }
+        reach = reach.saturating_sub(1);
+        let is_shared = SHARED.iter().any(|one| one.eq_ignore_ascii_case(bare));
+        if is_name(bare) && !shared {
+            reach = REACH;
+        }
+        if word.ends_with(['.', '!', '?']) {
+            reach = 0;
+        }
+        shared = is_shared;
+    }
+}
+
+fn trimmed(word: &str) -> &str {
+    word.trim_matches(|char: char| !char.is_alphanumeric())
+}
+
+/// Tells whether a name, by one of the words it is made of, is that of something guarded.
+fn is_name(name: &str) -> bool {
+    if name.len() < 3 || name.len() > 48 {
+        return false;
+    }
+    let mut guards = false;
+    for word in name.split(|char: char| !char.is_ascii_alphabetic()) {
+        let hump = |pair: &[u8]| matches!(pair, [a, b] if a.is_ascii_lowercase() && b.is_ascii_uppercase());
+        let cut = word.as_bytes().windows(2).rposition(hump).map(|at| at + 1);
+        let halves = word.split_at_checked(cut.unwrap_or(word.len()));
+        let (first, last) = halves.unwrap_or((word, ""));
+        for part in [first, last] {
+            let lower = part.to_ascii_lowercase();
+            if SHARED.binary_search(&lower.as_str()).is_ok() {
+                return false;
+            }
+            guards |= NAMES.binary_search(&lower.as_str()).is_ok();
+        }
+    }
+    guards
+}
+
+/// Tells whether a word can be a code: digits, or letters and digits mixed.
+fn is_coded(word: &str) -> bool {
+    let digits = word.bytes().filter(u8::is_ascii_digit).count();
+    let plain = word
+        .bytes()
+        .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'/' | b'.'));
+    plain && digits >= 1 && word.len() >= 2
+}
+
+fn is_capital(word: &str) -> bool {
+    !word.is_empty()
+        && word
+            .bytes()
+            .all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'-')
+}
+
+fn add(value: &str, found: &mut Vec<Marked<'_>>) {
+    let symbols = folded(value);
+    let digits = symbols.iter().filter(|one| one.is_ascii_digit()).count();
+    let fits = (SHORTEST..=LONGEST).contains(&symbols.len());
+    // Five digits are a year and a bit; six can be a code.
+    let rare = digits >= 2 && digits < symbols.len() || digits >= 6;
+    if fits && rare && found.len() < MOST {
+        found.push(Marked {
+            value: Cow::Owned(value.to_owned()),
+            label: Label {
+                kind: "typed_value".into(),
+                word: "identifier",
+                severity: Severity::Medium,
+                validated: false,
+                nature: Nature::Typed,
+            },
+            place: Cow::Borrowed(""),
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::content::parts;
+
+    #[test]
+    fn names_are_sorted() {
+        assert!(NAMES.is_sorted());
+        assert!(SHARED.is_sorted());
+    }
+
+    #[test]
+    fn values_that_their_source_calls_by_a_name_are_guarded() {
+        let check = |text: &str, expect: &[&str]| {
+            let parts = parts(text);
+            let marks = guarded(&parts);
+            let found: Vec<_> = marks.iter().map(|one| &*one.value).collect();
+            assert_eq!(found, expect, "{text}");
+        };
+        check("Your booking reference is X7K9Q2, see you", &["X7K9Q2"]);
+        check("the gate code for the garage is 482913#", &["482913"]);
+        check("We sold 482913 of them", &[]);
+        check("error code 482913 was returned", &[]);
+        check("ticket ABC-12345 is open, order 99812345 too", &[]);
+        check("plate KX21 ZPT parked", &["KX21 ZPT"]);
+        check(r#"{"employeeId":"E-20417","name":"x"}"#, &["E-20417"]);
+        check(r#"{"status_code":"200417","zip_code":"904170"}"#, &[]);
+        check("voucher=SPRING2026X", &["SPRING2026X"]);
+        check("members: 12", &[]);
+    }
+}
