@@ -17,7 +17,7 @@ use mcpproxy_policy::{Answer, answer, decide, judge};
 use crate::approvals::Approvals;
 use crate::classes::{Classes, Described, Profile};
 use crate::events::{Event, Events, FlowAlert};
-use crate::facts::{Seen, context, whose};
+use crate::facts::{Seen, arguments, context, whose};
 use crate::marks;
 use crate::ready::{EngineSettings, Ready};
 use crate::record::{Detected, closing, record};
@@ -251,11 +251,33 @@ impl Engine {
         self.tracker.note_tool(whose(call), tool, self.clock.tick());
         let mut detected = Detected::default();
         if ready.settings.enabled {
+            self.said(call, &ready);
             self.remember(call, outcome, &ready, &mut detected);
         }
         let record = record(call, cleared.verdict(), outcome, problem, &detected);
         let kept = self.keep(call, record, ready.settings.durability).await;
         self.settle(kept, &ready.settings)
+    }
+
+    /// Remembers the agent's own words, so that reading them back makes no secret of them.
+    fn said(&self, call: &Call, ready: &Ready) {
+        if !brings_data(&call.kind) || !ready.settings.flow_tracking.enabled {
+            return;
+        }
+        let raw = std::str::from_utf8(&call.wire.raw).unwrap_or_default();
+        let origin = DataOrigin {
+            call: call.id,
+            upstream: call.tool.upstream.clone(),
+            tool: call.tool.tool.clone(),
+            at: call.at,
+            side: Side::Outside,
+        };
+        let content = Content {
+            json: arguments(raw),
+            marked: &[],
+        };
+        let now = self.clock.tick();
+        self.tracker.said(whose(call), origin, &content, now);
     }
 
     /// Remembers what a call read, as data of the side that its tool is on.

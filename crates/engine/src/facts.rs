@@ -87,7 +87,7 @@ fn destination(call: &Call, class: &ToolClass) -> Destination {
 }
 
 /// Where the arguments of a call are in its message: everything else is the gateway's own.
-fn arguments(raw: &str) -> &str {
+pub(crate) fn arguments(raw: &str) -> &str {
     let inner = text::get(raw, &["params", "arguments"]);
     let inner = inner.or_else(|| text::get(raw, &["params"]));
     inner.map_or("{}", |(inner, _)| inner)

@@ -97,3 +97,24 @@ async fn large_results_and_structured_ones_are_origins_too() {
     let text = json!({ "text": format!("see {KEY}") });
     check("beyond 64 KB", read(large), post(text), Action::Deny).await;
 }
+
+#[tokio::test]
+async fn what_the_agent_wrote_itself_is_no_secret_when_it_is_read_back() {
+    let words = "Release notes for the spring edition: faster search, fewer clicks, and a dark theme for the night shift.";
+    let file = json!({ "server": "github", "tool": "create_issue", "args": { "body": words }, "result": "created" });
+    let back = read(format!("Issue 7\n{words}"));
+    let (action, ..) = judge(json!([file, back, post(json!({ "text": words }))])).await;
+    assert_eq!(action, Action::Allow);
+    let first = read(format!("Issue 7\n{words}"));
+    let (action, ..) = judge(json!([first, file, post(json!({ "text": words }))])).await;
+    assert_eq!(action, Action::Ask, "it was read before it was written");
+}
+
+#[tokio::test]
+async fn a_code_that_its_source_calls_one_is_asked_about() {
+    let mail = read("Dear guest, your booking reference is X7K9Q2. Check-in from two.");
+    let told = post(json!({ "text": "my friend, use x7k9q2 at the desk" }));
+    check("a code", mail.clone(), told, Action::Ask).await;
+    let other = post(json!({ "text": "see you at the desk at two" }));
+    check("no code", mail, other, Action::Allow).await;
+}

@@ -3,12 +3,12 @@
 
 use std::collections::{HashMap, HashSet};
 
-use mcpproxy_core::{DataOrigin, Label, Likeness, Masked, SessionKey, Side};
+use mcpproxy_core::{DataOrigin, Label, Likeness, Masked, Nature, SessionKey, Side};
 
 use crate::roll::{SPARE, roll};
 use crate::secret::{Bits, GRAM as SECRET, short};
 use crate::sending::Sending;
-use crate::state::{Errand, State, place_salt};
+use crate::state::{Errand, State, place_salt, said_salt};
 use crate::stream::{Family, Stream};
 use crate::typed::Kind;
 use crate::view::{Decoded, budget, one};
@@ -111,7 +111,7 @@ pub(crate) fn compare(
     let streams = || sending.streams.iter().chain(&tails.streams);
     let pointers = pointers(state, &salts, sending);
     texts(state, &salts, &pointers, streams(), &mut hits);
-    secrets(state, sending, streams(), &mut hits);
+    secrets(state, errand, &salts, sending, streams(), &mut hits);
     digests(state, &salts, sending, &mut hits);
     tokens(state, errand, &salts, sending, &mut hits);
     let of = |key: &SessionKey| state.sessions.get(key);
@@ -284,6 +284,8 @@ fn sample(stream: &Stream, start: u32) -> Masked {
 
 fn secrets<'a>(
     state: &State,
+    errand: Errand<'_>,
+    salts: &[u64],
     sending: &Sending,
     streams: impl Iterator<Item = &'a Stream>,
     hits: &mut Hits,
@@ -311,6 +313,9 @@ fn secrets<'a>(
         let Some(entry) = state.vault.entry(number) else {
             continue;
         };
+        if entry.label.nature == Nature::Typed && is_supplied(state, errand, salts, entry.whole) {
+            continue;
+        }
         let (alone, enough_alone) = entry.weigh(&own);
         let mut all = state.vault.gone(number);
         all.join(&own);
@@ -333,11 +338,24 @@ fn secrets<'a>(
             sample: entry.sample.clone(),
         });
     }
-    short_secrets(state, sending, hits);
+    short_secrets(state, errand, salts, sending, hits);
+}
+
+/// Tells whether a token came from the very place that it goes to, or from the user.
+fn is_supplied(state: &State, errand: Errand<'_>, salts: &[u64], token: u64) -> bool {
+    let alive = |seq| state.origins.is_alive(seq);
+    let has = |tag| state.supplied.get(tag, alive).is_some();
+    has(token ^ place_salt(errand.to)) || salts.iter().any(|salt| has(token ^ said_salt(*salt)))
 }
 
 /// Finds values that are too short to have windows, as whole tokens.
-fn short_secrets(state: &State, sending: &Sending, hits: &mut Hits) {
+fn short_secrets(
+    state: &State,
+    errand: Errand<'_>,
+    salts: &[u64],
+    sending: &Sending,
+    hits: &mut Hits,
+) {
     for (token, leaf) in &sending.words {
         let Some(number) = state.vault.find_whole(*token) else {
             continue;
@@ -349,6 +367,9 @@ fn short_secrets(state: &State, sending: &Sending, hits: &mut Hits) {
         let Some(entry) = state.vault.entry(number).filter(|_| !known) else {
             continue;
         };
+        if entry.label.nature == Nature::Typed && is_supplied(state, errand, salts, entry.whole) {
+            continue;
+        }
         hits.secrets.push(SecretHit {
             number,
             own: Bits::default(),
@@ -384,7 +405,6 @@ fn digests(state: &State, salts: &[u64], sending: &Sending, hits: &mut Hits) {
 
 fn tokens(state: &State, errand: Errand<'_>, salts: &[u64], sending: &Sending, hits: &mut Hits) {
     let alive = |seq| state.origins.is_alive(seq);
-    let place = place_salt(errand.to);
     let mut seen: HashMap<u32, TokenHits> = HashMap::new();
     let mut known = HashSet::new();
     for (token, leaf) in &sending.tokens {
@@ -398,7 +418,7 @@ fn tokens(state: &State, errand: Errand<'_>, salts: &[u64], sending: &Sending, h
         };
         let kind = Kind::of_note(found.note);
         let loose = matches!(kind, Kind::Link | Kind::Name);
-        let supplied = state.supplied.get(token.hash ^ place, alive).is_some()
+        let supplied = is_supplied(state, errand, salts, token.hash)
             || loose
                 && salts
                     .iter()

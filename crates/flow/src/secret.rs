@@ -149,6 +149,7 @@ impl Bits {
 #[derive(Debug)]
 pub(crate) struct Entry {
     pub(crate) label: Label,
+    pub(crate) whole: u64,
     pub(crate) origin: DataOrigin,
     pub(crate) length: usize,
     pub(crate) sample: Masked,
@@ -233,6 +234,7 @@ impl Vault {
             }
             self.entries.push(Entry {
                 label: print.label.clone(),
+                whole: print.whole,
                 origin: origin.clone(),
                 length: print.length,
                 sample: print.sample.clone(),

@@ -204,6 +204,49 @@ impl State {
         false
     }
 
+    /// Remembers what the agent said by itself: what is read back later is no secret of ours.
+    ///
+    /// What was read inside before stays private, and so does every sensitive value.
+    pub(crate) fn said(
+        &mut self,
+        key: SessionKey,
+        origin: DataOrigin,
+        reading: &Reading,
+        most: usize,
+        now: Tick,
+    ) {
+        self.session(key, now);
+        let seq = self.origins.add(Origin {
+            data: origin,
+            session: key,
+            text: 0,
+            typed: 0,
+        });
+        self.session(key, now).origins.push_back(seq);
+        self.limit_origins(key, most);
+        let salt = salt(key);
+        let seen = Seen { seq, note: 0 };
+        for &tag in reading.grams.iter().take(self.outside.room() / 2) {
+            let tag = tag ^ salt;
+            let origins = &self.origins;
+            let alive = |seq| origins.is_alive(seq);
+            if self.text.get(tag, alive).is_none() {
+                self.outside.add(tag, seen, &alive);
+            }
+        }
+        for token in &reading.tokens {
+            let origins = &self.origins;
+            let alive = |seq| origins.is_alive(seq);
+            let own = if token.kind.is_wide() { 0 } else { salt };
+            let known = self.typed.get(token.hash ^ own, alive).is_some()
+                || self.vault.find_whole(token.hash).is_some();
+            if !known {
+                self.supplied
+                    .add(token.hash ^ said_salt(salt), seen, &alive);
+            }
+        }
+    }
+
     fn add_text(&mut self, tag: u64, seq: u32) -> bool {
         let mut evicted = false;
         while self.text.is_full()
@@ -350,6 +393,11 @@ impl State {
         self.outside.clear();
         self.digests.clear();
     }
+}
+
+/// Stands for what the agent of a session said by itself.
+pub(crate) fn said_salt(salt: u64) -> u64 {
+    salt.rotate_left(17) ^ 0x5341_4944
 }
 
 /// Returns the number that keeps apart what each place supplied.

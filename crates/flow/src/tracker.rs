@@ -118,6 +118,23 @@ impl Tracker {
         }
     }
 
+    /// Remembers what an agent said by itself, to an inside or an outside place.
+    ///
+    /// To be called when it has left: until then nobody could read it back.
+    pub fn said(&self, whose: Whose, origin: DataOrigin, content: &Content<'_>, now: Tick) {
+        let settings = self.settings();
+        if !settings.enabled {
+            return;
+        }
+        let whose = narrowed(whose, &settings);
+        let reading = Reading::of(content, &settings);
+        self.with(whose, now, |state| {
+            let most = settings.max_origins_per_session;
+            state.said(whose.session, origin, &reading, most, now);
+        });
+        self.limit(whose.scope);
+    }
+
     /// Compares what is about to leave, and reserves it, so that parallel calls cannot race.
     pub fn check(
         &self,
