@@ -121,7 +121,7 @@ const CONTEXT: &[&str] = &[
 ];
 
 /// Words behind one of context that it still reaches.
-const REACH: u8 = 4;
+const REACH: usize = 4;
 /// Longest token that is a value of its own.
 const LONGEST: usize = 200;
 
@@ -156,44 +156,31 @@ pub(crate) fn tokens(parts: &[Part<'_>], mut each: impl FnMut(Token, &[u8], &Par
 /// a code.
 pub(crate) fn of_text(text: &str, named: bool, mut each: impl FnMut(Token, &[u8])) {
     let mut symbols = Vec::new();
-    // Words that the last word of context still reaches.
-    let mut near = 0_u8;
+    // The last words; whether one of them is of context matters only where a number comes.
+    let mut before = [""; REACH];
     let mut starts = true;
     for word in text.split_ascii_whitespace() {
-        let is_last = word.ends_with(['.', '!', '?', ':']);
-        if is_plain(word) {
-            let bare = word.trim_end_matches(|char: char| char.is_ascii_punctuation());
-            near = if is_context_word(bare) {
-                REACH
-            } else {
-                near.saturating_sub(1)
-            };
-            starts = is_last;
-            continue;
-        }
-        let bare = word.trim_matches(|char: char| !char.is_alphanumeric());
-        if bare.is_empty() || bare.len() > LONGEST * 4 {
-            continue;
-        }
-        let context = named || near > 0 || inner_context(bare);
-        for piece in pieces(bare) {
-            symbols.clear();
-            fold(piece, &mut symbols);
-            if let Some(kind) = kind(piece, &symbols, context, starts) {
-                let token = Token {
-                    hash: whole(&symbols),
-                    kind,
-                    length: u32::try_from(symbols.len()).unwrap_or(u32::MAX),
-                };
-                each(token, &symbols);
+        if !is_plain(word) {
+            let bare = word.trim_matches(|char: char| !char.is_alphanumeric());
+            let context =
+                || named || before.iter().any(|word| is_context(word)) || inner_context(bare);
+            for piece in pieces(bare).filter(|piece| piece.len() <= LONGEST * 4) {
+                symbols.clear();
+                fold(piece, &mut symbols);
+                if let Some(kind) = kind(piece, &symbols, context, starts) {
+                    let token = Token {
+                        hash: whole(&symbols),
+                        kind,
+                        length: u32::try_from(symbols.len()).unwrap_or(u32::MAX),
+                    };
+                    each(token, &symbols);
+                }
             }
         }
-        near = if is_context(bare) {
-            REACH
-        } else {
-            near.saturating_sub(1)
-        };
-        starts = is_last;
+        before.rotate_left(1);
+        let [.., last] = &mut before;
+        *last = word;
+        starts = word.ends_with(['.', '!', '?', ':']);
     }
 }
 
@@ -226,7 +213,7 @@ fn pieces(word: &str) -> impl Iterator<Item = &str> {
 
 /// Tells whether a word with an assignment in it names what it assigns.
 fn inner_context(word: &str) -> bool {
-    let name = word.split_once(|char: char| matches!(char, '=' | ':' | '#'));
+    let name = word.split_once(['=', ':', '#']);
     name.is_some_and(|(name, _)| is_context(name))
 }
 
@@ -274,7 +261,7 @@ fn is_context_word(word: &str) -> bool {
     same.any(|known| known.eq_ignore_ascii_case(word))
 }
 
-fn kind(word: &str, symbols: &[u8], context: bool, starts: bool) -> Option<Kind> {
+fn kind(word: &str, symbols: &[u8], context: impl Fn() -> bool, starts: bool) -> Option<Kind> {
     let digits = symbols
         .iter()
         .filter(|symbol| symbol.is_ascii_digit())
@@ -287,15 +274,15 @@ fn kind(word: &str, symbols: &[u8], context: bool, starts: bool) -> Option<Kind>
         return (symbols.len() >= 8).then_some(Kind::Link);
     }
     if digits > 0 && letters > 0 {
-        let enough = symbols.len() >= 7 || context && symbols.len() >= 5;
-        return (enough && digits >= 2).then_some(Kind::Code);
+        let enough = digits >= 2 && (symbols.len() >= 7 || symbols.len() >= 5 && context());
+        return enough.then_some(Kind::Code);
     }
     if letters == 0 {
         if is_date(word) {
             return Some(Kind::Name);
         }
         return match digits {
-            6.. if context => Some(Kind::Code),
+            6.. if context() => Some(Kind::Code),
             5.. => Some(Kind::Number),
             _ => None,
         };
