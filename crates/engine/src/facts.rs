@@ -12,6 +12,25 @@ use crate::ready::Ready;
 
 /// Addresses and commands of one call that are looked at.
 const MOST_ADDRESSES: usize = 64;
+/// Arguments that say whom or where a message is for.
+const ADDRESSING: [&str; 16] = [
+    "to",
+    "cc",
+    "bcc",
+    "recipient",
+    "recipients",
+    "email",
+    "address",
+    "attendees",
+    "participants",
+    "invitees",
+    "user",
+    "username",
+    "assignee",
+    "phone",
+    "number",
+    "host",
+];
 /// Arguments that hold a command for a shell.
 const COMMANDS: [&str; 6] = ["command", "cmd", "shell", "bash", "script", "code"];
 
@@ -54,6 +73,7 @@ impl Engine {
             let to = &facts.destination;
             let whose = whose(call);
             let mut flow = self.tracker().check(whose, call.id, to, &content, now);
+            flow.matches.retain(|one| !is_addressee(one));
             if !report.coverage.is_complete() && settings.detector.enabled {
                 flow.reduced.push(Reduced::Size);
             }
@@ -63,6 +83,17 @@ impl Engine {
         }
         Seen { facts, report }
     }
+}
+
+/// Tells whether a match is the address of whom a message is for: one writes to people by it.
+fn is_addressee(one: &Match) -> bool {
+    let typed = one.label.as_ref().map(|label| label.nature) == Some(Nature::Typed);
+    let name = one.place.rsplit('.').next().unwrap_or_default();
+    let name = name.trim_end_matches(|char: char| !char.is_ascii_alphabetic());
+    typed
+        && ADDRESSING
+            .iter()
+            .any(|known| known.eq_ignore_ascii_case(name))
 }
 
 /// What the detector is told about a message of a call.

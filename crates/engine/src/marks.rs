@@ -24,7 +24,7 @@ const MOST: usize = 1024;
 pub(crate) fn marked<'a>(raw: &'a str, report: &'a Report) -> Vec<Marked<'a>> {
     let mut marks = Vec::new();
     for found in &report.detections {
-        let Some(label) = label(&found.detection).filter(is_guarded) else {
+        let Some(label) = label(&found.detection) else {
             continue;
         };
         let text = leaf(raw, found);
@@ -73,11 +73,6 @@ fn leaf<'a>(raw: &'a str, found: &Found) -> Cow<'a, str> {
         .strip_prefix('"')
         .and_then(|rest| rest.strip_suffix('"'));
     inner.map_or(Cow::Borrowed(text), unescape)
-}
-
-/// Tells whether a value is followed by itself: others are seen as the text or token that they are.
-fn is_guarded(label: &Label) -> bool {
-    label.nature >= Nature::Personal
 }
 
 /// Returns the label of a value, if it is one that should not leave.

@@ -12,7 +12,7 @@ const MATCHES: usize = 16;
 /// Shared symbols of private text, as windows cover them, from which a person is asked.
 ///
 /// The windows of a shared run begin and end up to twelve symbols inside it.
-const NOTABLE: u32 = 36;
+const NOTABLE: u32 = 48;
 /// Points of rare tokens of one origin from which a person is asked.
 const POINTS: u32 = 9;
 /// Tokens of one origin from which a person is asked.

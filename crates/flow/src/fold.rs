@@ -117,6 +117,9 @@ const fn ascii() -> [u8; 128] {
 
 /// Adds the folded symbols of `text` to `out`.
 pub(crate) fn fold(text: &str, out: &mut Vec<u8>) {
+    if text.is_ascii() {
+        return fold_ascii(text.as_bytes(), out);
+    }
     let mut rest = text;
     while !rest.is_empty() {
         let plain = rest.bytes().position(|byte| !byte.is_ascii());

@@ -96,7 +96,7 @@ fn in_text(text: &str, found: &mut Vec<Marked<'_>>) {
     while let Some(word) = words.next() {
         let bare = word.trim_matches(|char: char| !char.is_alphanumeric());
         let assigned = bare.split_once(['=', ':', '#']);
-        if let Some((name, value)) = assigned.filter(|(name, _)| is_name(name)) {
+        if let Some((_, value)) = assigned.filter(|(name, _)| is_name(name)) {
             add(value, found);
             reach = 0;
             continue;

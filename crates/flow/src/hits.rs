@@ -97,7 +97,7 @@ pub(crate) fn compare(
     state: &State,
     errand: Errand<'_>,
     sessions: &[SessionKey],
-    sending: &Sending,
+    sending: &Sending<'_>,
 ) -> Hits {
     let mut hits = Hits::default();
     let salts: Vec<u64> = sessions.iter().copied().map(salt).collect();
@@ -120,7 +120,7 @@ pub(crate) fn compare(
 }
 
 /// Puts what was sent before in front of what comes now.
-fn tails(state: &State, errand: Errand<'_>, sending: &Sending) -> Decoded {
+fn tails(state: &State, errand: Errand<'_>, sending: &Sending<'_>) -> Decoded {
     let mut decoded = Decoded::default();
     for field in &sending.fields {
         let mut text = state.tails.before(errand.to, field.path);
@@ -155,7 +155,7 @@ struct Best<'a> {
 }
 
 /// Returns the windows of links and names that were read as such.
-fn pointers(state: &State, salts: &[u64], sending: &Sending) -> HashSet<u64> {
+fn pointers(state: &State, salts: &[u64], sending: &Sending<'_>) -> HashSet<u64> {
     let alive = |seq| state.origins.is_alive(seq);
     let mut tags = HashSet::new();
     for (hash, symbols) in &sending.pointers {
@@ -286,7 +286,7 @@ fn secrets<'a>(
     state: &State,
     errand: Errand<'_>,
     salts: &[u64],
-    sending: &Sending,
+    sending: &Sending<'_>,
     streams: impl Iterator<Item = &'a Stream>,
     hits: &mut Hits,
 ) {
@@ -348,27 +348,30 @@ fn is_supplied(state: &State, errand: Errand<'_>, salts: &[u64], token: u64) -> 
     has(token ^ place_salt(errand.to)) || salts.iter().any(|salt| has(token ^ said_salt(*salt)))
 }
 
-/// Finds values that are too short to have windows, as whole tokens.
+/// Finds values that are too short to have windows, as whole words.
 fn short_secrets(
     state: &State,
     errand: Errand<'_>,
     salts: &[u64],
-    sending: &Sending,
+    sending: &Sending<'_>,
     hits: &mut Hits,
 ) {
-    for (token, leaf) in &sending.words {
-        let Some(number) = state.vault.find_whole(*token) else {
-            continue;
+    if !state.vault.has_short() {
+        return;
+    }
+    sending.short_words(|word, leaf| {
+        let Some(number) = state.vault.find_whole(word) else {
+            return;
         };
         let known = hits
             .secrets
             .iter()
             .any(|hit| hit.number == number && hit.enough);
         let Some(entry) = state.vault.entry(number).filter(|_| !known) else {
-            continue;
+            return;
         };
         if entry.label.nature == Nature::Typed && is_supplied(state, errand, salts, entry.whole) {
-            continue;
+            return;
         }
         hits.secrets.push(SecretHit {
             number,
@@ -377,15 +380,15 @@ fn short_secrets(
             label: entry.label.clone(),
             covered: u32::try_from(entry.length).unwrap_or(u32::MAX),
             enough: true,
-            leaf: *leaf,
+            leaf,
             how: Likeness::Exact,
             via: Vec::new(),
             sample: entry.sample.clone(),
         });
-    }
+    });
 }
 
-fn digests(state: &State, salts: &[u64], sending: &Sending, hits: &mut Hits) {
+fn digests(state: &State, salts: &[u64], sending: &Sending<'_>, hits: &mut Hits) {
     for digest in &sending.digests {
         let seq = salts
             .iter()
@@ -403,7 +406,13 @@ fn digests(state: &State, salts: &[u64], sending: &Sending, hits: &mut Hits) {
     }
 }
 
-fn tokens(state: &State, errand: Errand<'_>, salts: &[u64], sending: &Sending, hits: &mut Hits) {
+fn tokens(
+    state: &State,
+    errand: Errand<'_>,
+    salts: &[u64],
+    sending: &Sending<'_>,
+    hits: &mut Hits,
+) {
     let alive = |seq| state.origins.is_alive(seq);
     let mut seen: HashMap<u32, TokenHits> = HashMap::new();
     let mut known = HashSet::new();

@@ -187,6 +187,7 @@ pub(crate) struct Vault {
     /// What calls that are on their way take along.
     pending: Vec<(CallId, u16, Bits)>,
     full: bool,
+    short: bool,
 }
 
 impl Vault {
@@ -197,6 +198,11 @@ impl Vault {
     /// Tells whether a value had to be left out.
     pub(crate) fn is_full(&self) -> bool {
         self.full
+    }
+
+    /// Tells whether there is a value that is shorter than a window.
+    pub(crate) fn has_short(&self) -> bool {
+        self.short
     }
 
     pub(crate) fn bytes(&self) -> usize {
@@ -226,6 +232,7 @@ impl Vault {
                 self.full = true;
                 continue;
             }
+            self.short |= print.length < GRAM;
             self.by_whole.insert(print.whole, number);
             for (at, &window) in (0_u64..).zip(&print.windows) {
                 self.windows

@@ -34,14 +34,13 @@ pub(crate) struct Field {
 
 /// What is compared of a message.
 #[derive(Debug)]
-pub(crate) struct Sending {
+pub(crate) struct Sending<'a> {
+    pub(crate) parts: Vec<Part<'a>>,
     pub(crate) streams: Vec<Stream>,
     pub(crate) digests: Vec<Digest>,
     pub(crate) tokens: Vec<(Token, u32)>,
     /// Links and names that may be known as such, folded.
     pub(crate) pointers: Vec<(u64, Vec<u8>)>,
-    /// Whole words, for sensitive values that are too short for windows.
-    pub(crate) words: Vec<(u64, u32)>,
     pub(crate) fields: Vec<Field>,
     pub(crate) opaque: Vec<(u32, u32)>,
     pub(crate) bytes: u64,
@@ -50,9 +49,23 @@ pub(crate) struct Sending {
     pub(crate) cut: bool,
 }
 
-impl Sending {
+impl<'a> Sending<'a> {
+    /// Hands the hashes of words that are shorter than a window of a secret to `each`.
+    pub(crate) fn short_words(&self, mut each: impl FnMut(u64, u32)) {
+        let mut symbols = Vec::new();
+        for part in &self.parts {
+            for word in part.text.split(|char: char| !char.is_alphanumeric()) {
+                symbols.clear();
+                if (1..SECRET * 4).contains(&word.len()) {
+                    fold(word, &mut symbols);
+                    each(whole(&symbols), part.leaf);
+                }
+            }
+        }
+    }
+
     /// Fingerprints what is about to leave.
-    pub(crate) fn of(content: &Content<'_>, settings: &FlowTracking) -> Self {
+    pub(crate) fn of(content: &Content<'a>, settings: &FlowTracking) -> Self {
         let parts = parts(content.json);
         let mut all = streams(&parts, true);
         let Decoded {
@@ -79,7 +92,6 @@ impl Sending {
                 }
             });
         }
-        let words = short_words(&parts);
         let personal =
             |marked: &crate::content::Marked<'_>| marked.label.nature == Nature::Personal;
         Self {
@@ -92,30 +104,14 @@ impl Sending {
             ),
             tokens: found,
             pointers,
-            words,
             fields: fields(&parts),
+            parts,
             opaque,
             bytes: u64::try_from(content.json.len()).unwrap_or(u64::MAX),
             personal: content.marked.iter().any(personal),
             cut,
         }
     }
-}
-
-/// Returns the words that are shorter than a window of a secret.
-fn short_words(parts: &[Part<'_>]) -> Vec<(u64, u32)> {
-    let mut found = Vec::new();
-    let mut symbols = Vec::new();
-    for part in parts {
-        for word in part.text.split(|char: char| !char.is_alphanumeric()) {
-            symbols.clear();
-            if (1..SECRET).contains(&word.len()) && found.len() < TOKENS {
-                fold(word, &mut symbols);
-                found.push((whole(&symbols), part.leaf));
-            }
-        }
-    }
-    found
 }
 
 fn fields(parts: &[Part<'_>]) -> Vec<Field> {

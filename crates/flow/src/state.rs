@@ -30,6 +30,8 @@ const SUPPLIED: usize = 1 << 18;
 /// Origins of a scope, unless one session alone may have more, and what their numbers allow.
 const ORIGINS: usize = 1 << 14;
 const MOST_ORIGINS: usize = 1 << 20;
+/// Tags whose memory is read at once.
+const BATCH: usize = 32;
 /// Bytes that a session takes beside its origins, by estimate.
 const SESSION: usize = 4 << 10;
 
@@ -148,15 +150,15 @@ impl State {
         }
         let most = self.text.room() / 2;
         evicted |= reading.grams.len() > most;
-        for &tag in reading.grams.iter().take(most) {
-            let tag = tag ^ salt;
-            // What came from outside first is no secret of ours.
-            if self
-                .outside
-                .get(tag, |seq| self.origins.is_alive(seq))
-                .is_none()
-            {
-                evicted |= self.add_text(tag, seq);
+        let grams = reading.grams.get(..most).unwrap_or(&reading.grams);
+        for batch in grams.chunks(BATCH) {
+            self.text.warm(batch.iter().map(|tag| tag ^ salt));
+            for tag in batch.iter().map(|tag| tag ^ salt) {
+                // What came from outside first is no secret of ours.
+                let alive = |seq| self.origins.is_alive(seq);
+                if self.outside.get(tag, alive).is_none() {
+                    evicted |= self.add_text(tag, seq);
+                }
             }
         }
         for token in &reading.tokens {
@@ -351,7 +353,7 @@ impl State {
         &mut self,
         errand: Errand<'_>,
         sessions: &[SessionKey],
-        sending: &Sending,
+        sending: &Sending<'_>,
         now: Tick,
     ) -> Hits {
         self.session(errand.session, now);

@@ -194,7 +194,7 @@ impl Tracker {
         whose: Whose,
         call: CallId,
         to: &Destination,
-        sending: &Sending,
+        sending: &Sending<'_>,
         evidence: &FlowEvidence,
         now: Tick,
     ) {

@@ -3,6 +3,8 @@
 //! They are too short for windows of text and are compared whole, folded. What one of them weighs
 //! is said here; a number needs a word beside it at its source that says what it is.
 
+use std::ops::Range;
+
 use crate::content::Part;
 use crate::fold::fold;
 use crate::roll::whole;
@@ -121,7 +123,7 @@ const CONTEXT: &[&str] = &[
 ];
 
 /// Words behind one of context that it still reaches.
-const REACH: u8 = 4;
+const REACH: usize = 4;
 /// Longest token that is a value of its own.
 const LONGEST: usize = 200;
 
@@ -154,60 +156,82 @@ pub(crate) fn tokens(parts: &[Part<'_>], mut each: impl FnMut(Token, &[u8], &Par
 
 /// Hands the tokens of one text to `each`, with their symbols; `named` if the field is called after
 /// a code.
+///
+/// Most words are small letters and no token; they cost one look at each byte.
 pub(crate) fn of_text(text: &str, named: bool, mut each: impl FnMut(Token, &[u8])) {
     let mut symbols = Vec::new();
-    // Words that the last word of context still reaches.
-    let mut near = 0_u8;
-    let mut starts = true;
-    for word in text.split_ascii_whitespace() {
-        let is_last = word.ends_with(['.', '!', '?', ':']);
-        if is_plain(word) {
-            let bare = word.trim_end_matches(|char: char| char.is_ascii_punctuation());
-            near = if is_context_word(bare) {
-                REACH
-            } else {
-                near.saturating_sub(1)
-            };
-            starts = is_last;
+    let (mut start, mut kinds) = (0, 0);
+    let ends = text.bytes().map(class).chain([SPACE]).enumerate();
+    for (at, kind) in ends {
+        if kind != SPACE {
+            kinds |= kind;
             continue;
         }
-        let bare = word.trim_matches(|char: char| !char.is_alphanumeric());
-        if bare.is_empty() || bare.len() > LONGEST * 4 {
-            continue;
+        if kinds & ODD != 0 || at - start >= NAME {
+            word(text, start..at, named, &mut symbols, &mut each);
         }
-        let context = named || near > 0 || inner_context(bare);
-        for piece in pieces(bare) {
-            symbols.clear();
-            fold(piece, &mut symbols);
-            if let Some(kind) = kind(piece, &symbols, context, starts) {
-                let token = Token {
-                    hash: whole(&symbols),
-                    kind,
-                    length: u32::try_from(symbols.len()).unwrap_or(u32::MAX),
-                };
-                each(token, &symbols);
-            }
-        }
-        near = if is_context(bare) {
-            REACH
-        } else {
-            near.saturating_sub(1)
-        };
-        starts = is_last;
+        (start, kinds) = (at + 1, 0);
     }
 }
 
-/// Tells whether a word is small letters with signs behind them, as most are, and no token.
-fn is_plain(word: &str) -> bool {
-    let mut signs = false;
-    for byte in word.bytes() {
-        match byte {
-            b'a'..=b'z' if !signs => {}
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | 0x80.. => return false,
-            _ => signs = true,
+/// Hands on the tokens of one word.
+fn word(
+    text: &str,
+    span: Range<usize>,
+    named: bool,
+    symbols: &mut Vec<u8>,
+    each: &mut impl FnMut(Token, &[u8]),
+) {
+    let word = text.get(span.clone()).unwrap_or_default();
+    let before = text.get(..span.start).unwrap_or_default();
+    let bare = word.trim_matches(|char: char| !char.is_alphanumeric());
+    let context = || {
+        let mut last = before.rsplit(|char: char| char.is_ascii_whitespace());
+        named || last.by_ref().take(REACH + 1).any(is_context) || inner_context(bare)
+    };
+    let starts = before.trim_ascii_end().ends_with(['.', '!', '?', ':']) || span.start == 0;
+    for piece in pieces(bare).filter(|piece| piece.len() <= LONGEST * 4) {
+        symbols.clear();
+        fold(piece, symbols);
+        if let Some(kind) = kind(piece, symbols, context, starts) {
+            let token = Token {
+                hash: whole(symbols),
+                kind,
+                length: u32::try_from(symbols.len()).unwrap_or(u32::MAX),
+            };
+            each(token, symbols);
         }
     }
-    word.len() < NAME
+}
+
+const SPACE: u8 = 1;
+const ODD: u8 = 2;
+
+/// Tells apart blanks, what makes a word worth a look, and the rest.
+const CLASS: [u8; 256] = classes();
+
+#[expect(
+    clippy::indexing_slicing,
+    reason = "evaluated when compiled; a wrong index does not build"
+)]
+const fn classes() -> [u8; 256] {
+    let mut table = [0; 256];
+    let mut byte = 0_u8;
+    loop {
+        table[byte as usize] = match byte {
+            b' ' | b'\t' | b'\n' | b'\r' | b'\x0C' => SPACE,
+            b'0'..=b'9' | b'A'..=b'Z' | b'/' | b'@' | 0x80.. => ODD,
+            _ => 0,
+        };
+        if byte == u8::MAX {
+            return table;
+        }
+        byte += 1;
+    }
+}
+
+fn class(byte: u8) -> u8 {
+    CLASS.get(usize::from(byte)).copied().unwrap_or(0)
 }
 
 /// Returns the word itself, and what stands between its signs of assignment and lists.
@@ -226,7 +250,7 @@ fn pieces(word: &str) -> impl Iterator<Item = &str> {
 
 /// Tells whether a word with an assignment in it names what it assigns.
 fn inner_context(word: &str) -> bool {
-    let name = word.split_once(|char: char| matches!(char, '=' | ':' | '#'));
+    let name = word.split_once(['=', ':', '#']);
     name.is_some_and(|(name, _)| is_context(name))
 }
 
@@ -274,7 +298,7 @@ fn is_context_word(word: &str) -> bool {
     same.any(|known| known.eq_ignore_ascii_case(word))
 }
 
-fn kind(word: &str, symbols: &[u8], context: bool, starts: bool) -> Option<Kind> {
+fn kind(word: &str, symbols: &[u8], context: impl Fn() -> bool, starts: bool) -> Option<Kind> {
     let digits = symbols
         .iter()
         .filter(|symbol| symbol.is_ascii_digit())
@@ -287,15 +311,15 @@ fn kind(word: &str, symbols: &[u8], context: bool, starts: bool) -> Option<Kind>
         return (symbols.len() >= 8).then_some(Kind::Link);
     }
     if digits > 0 && letters > 0 {
-        let enough = symbols.len() >= 7 || context && symbols.len() >= 5;
-        return (enough && digits >= 2).then_some(Kind::Code);
+        let enough = digits >= 2 && (symbols.len() >= 7 || symbols.len() >= 5 && context());
+        return enough.then_some(Kind::Code);
     }
     if letters == 0 {
         if is_date(word) {
             return Some(Kind::Name);
         }
         return match digits {
-            6.. if context => Some(Kind::Code),
+            6.. if context() => Some(Kind::Code),
             5.. => Some(Kind::Number),
             _ => None,
         };

@@ -14,6 +14,7 @@ mod spoken;
 
 use mcpproxy_text::decode::{Budget, Coding, views};
 
+use self::natural::Look;
 use crate::content::Part;
 use crate::stream::{Family, Stream};
 
@@ -148,14 +149,14 @@ impl Walk<'_> {
         if text.len() > LONGEST {
             return;
         }
-        let natural = natural::is_natural(text);
+        let look = Look::at(text);
         let mut made = Vec::new();
-        if !natural {
+        if !look.is_natural() {
             cipher::find(text, &mut made);
             order::apart(text, &mut made);
         }
-        spoken::find(text, &mut made);
-        radix::find(text, read, &mut made);
+        spoken::find(text, look, &mut made);
+        radix::find(text, look, read, &mut made);
         order::turned(text, &mut made);
         for one in made {
             if self.budget.views == 0 || self.budget.bytes < one.text.len() {

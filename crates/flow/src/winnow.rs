@@ -62,9 +62,8 @@ fn one(symbols: &[u8], start: usize, each: &mut impl FnMut(Gram)) {
         at += 1;
     });
     let windows = usize::try_from(at).unwrap_or(0);
-    let last = blocks.last(windows < WINDOW);
-    if let Some(least) = last.filter(|_| windows > 0) {
-        keep(least);
+    if windows > 0 {
+        keep(blocks.last(windows < WINDOW));
     }
 }
 
@@ -120,12 +119,12 @@ impl Blocks {
     }
 
     /// Returns the smallest of the last window, or of all if there are fewer.
-    fn last(&self, few: bool) -> Option<u64> {
+    fn last(&self, few: bool) -> u64 {
         if few {
-            return Some(self.head);
+            return self.head;
         }
         let tail = self.tails.get(self.filled).copied().unwrap_or(u64::MAX);
-        Some(tail.min(self.head))
+        tail.min(self.head)
     }
 }
 

@@ -24,22 +24,49 @@ const fn table() -> [u32; 26] {
     table
 }
 
-/// Tells whether a text reads like a language: one pair of letters in six is a frequent one, which
-/// by chance only one in eighteen is.
-pub(super) fn is_natural(text: &str) -> bool {
-    let (mut pairs, mut frequent) = (0_u32, 0_u32);
-    let mut before = None;
-    for byte in text.bytes() {
-        let letter = byte.to_ascii_lowercase().wrapping_sub(b'a');
-        let letter = (letter < 26).then_some(letter);
-        if let (Some(one), Some(two)) = (before, letter) {
-            let row = TABLE.get(usize::from(one)).copied().unwrap_or(0);
-            pairs += 1;
-            frequent += row >> two & 1;
+/// What a text is made of.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Look {
+    pub(super) letters: usize,
+    pub(super) digits: usize,
+    /// Everything printable that is neither.
+    pub(super) signs: usize,
+    pairs: usize,
+    frequent: usize,
+}
+
+impl Look {
+    /// Looks at every byte once.
+    pub(super) fn at(text: &str) -> Self {
+        let mut look = Self::default();
+        let mut row = 0;
+        for byte in text.bytes() {
+            let letter = byte.to_ascii_lowercase().wrapping_sub(b'a');
+            if letter < 26 {
+                look.letters += 1;
+                look.pairs += usize::from(row != 0);
+                look.frequent += usize::from(row >> letter & 1 == 1);
+                // The highest bit tells a letter that begins no pair from no letter.
+                row = TABLE.get(usize::from(letter)).copied().unwrap_or(0) | 1 << 31;
+            } else {
+                look.digits += usize::from(byte.is_ascii_digit());
+                look.signs += usize::from(byte.is_ascii_punctuation());
+                row = 0;
+            }
         }
-        before = letter;
+        look
     }
-    pairs >= 8 && frequent * 6 >= pairs
+
+    /// Tells whether a text reads like a language: one pair of letters in six is a frequent one,
+    /// which by chance only one in eighteen is.
+    pub(super) fn is_natural(self) -> bool {
+        self.pairs >= 8 && self.frequent * 6 >= self.pairs
+    }
+}
+
+/// Tells whether a text reads like a language.
+pub(super) fn is_natural(text: &str) -> bool {
+    Look::at(text).is_natural()
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 
 use super::Made;
 use super::cipher::unmixed;
-use super::natural::is_natural;
+use super::natural::{Look, is_natural};
 
 /// Shortest token that is tried.
 const TOKEN: usize = 16;
@@ -92,7 +92,7 @@ const Z85: &[u8] =
 const BASE45: &[u8] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ $%*+-./:";
 
 /// Adds what the tokens of `text` spell, but for those in `read`.
-pub(super) fn find(text: &str, read: &[Range<usize>], made: &mut Vec<Made>) {
+pub(super) fn find(text: &str, look: Look, read: &[Range<usize>], made: &mut Vec<Made>) {
     let mut tried = 0;
     let mut at = 0;
     for word in text.split_inclusive(|char: char| {
@@ -116,7 +116,7 @@ pub(super) fn find(text: &str, read: &[Range<usize>], made: &mut Vec<Made>) {
         token(word.as_bytes(), made);
     }
     if text.len() <= SQUEEZED
-        && !is_natural(text)
+        && !look.is_natural()
         && let Some(squeezed) = squeezed(text)
     {
         token(squeezed.as_bytes(), made);
@@ -352,7 +352,7 @@ mod tests {
     fn tokens_are_read_from_any_digit() {
         let check = |word: &str, via: &str, expect: &str| {
             let mut made = Vec::new();
-            find(word, &[], &mut made);
+            find(word, Look::at(word), &[], &mut made);
             let found: Vec<_> = made.iter().map(|one| (one.via, one.text.trim())).collect();
             assert!(found.contains(&(via, expect)), "{word} {found:?}");
         };

@@ -1,6 +1,7 @@
 //! Letters spelled as words, dots and dashes, bits or numbers.
 
 use super::Made;
+use super::natural::Look;
 
 /// Letters and digits in Morse's code.
 const MORSE: [(&str, char); 36] = [
@@ -65,21 +66,24 @@ const DIGITS: [&str; 10] = [
 const LEAST: usize = 6;
 
 /// Adds what `text` may spell.
-pub(super) fn find(text: &str, made: &mut Vec<Made>) {
-    made.extend(morse(text));
-    made.extend(radio(text));
-    made.extend(bits(text));
-    numbers(text, made);
+pub(super) fn find(text: &str, look: Look, made: &mut Vec<Made>) {
+    if look.signs * 2 >= text.len() {
+        made.extend(morse(text));
+    }
+    if look.letters >= 24 {
+        made.extend(radio(text));
+    }
+    if look.digits >= 48 && look.letters * 8 <= look.digits {
+        made.extend(bits(text));
+    }
+    if look.digits >= 12 && look.letters <= look.digits * 4 {
+        numbers(text, made);
+    }
     made.extend(unseen(text));
 }
 
 /// Reads dots and dashes.
 fn morse(text: &str) -> Option<Made> {
-    let dot = |byte: u8| matches!(byte, b'.' | b'-' | b'_' | b'*');
-    let count = text.bytes().filter(|&byte| dot(byte)).count();
-    if count * 2 < text.len() {
-        return None;
-    }
     let mut plain = String::new();
     for letter in text.split([' ', '/', '|', '\n', '\t']) {
         let letter = letter.replace('_', "-").replace('*', ".");
@@ -168,7 +172,10 @@ fn numbers(text: &str, made: &mut Vec<Made>) {
         }
         list.clear();
     };
-    for word in text.split([' ', ',', ';', '-', '.', '|', '/', '_', '\n', '\t', ':']) {
+    let splits = |char: char| {
+        char.is_ascii_whitespace() || matches!(char, ',' | ';' | '-' | '.' | '|' | '/' | '_' | ':')
+    };
+    for word in text.split(splits) {
         if word.is_empty() {
             continue;
         }
