@@ -1,7 +1,9 @@
 //! What is known about a call before it is judged: computed here, once.
 
+use std::borrow::Cow;
+
 use mcpproxy_classify::{self as classify, Kind, Sort, ToolClass, shell};
-use mcpproxy_core::{Call, Destination, Facts, Reduced, Suspicious, Tick};
+use mcpproxy_core::{Call, Destination, Facts, Match, Nature, Reduced, Suspicious, Tick};
 use mcpproxy_detect::{Context, Direction, Report};
 use mcpproxy_flow::{Content, Whose};
 use mcpproxy_text as text;
@@ -13,22 +15,28 @@ use crate::ready::Ready;
 /// Addresses and commands of one call that are looked at.
 const MOST_ADDRESSES: usize = 64;
 /// Arguments that say whom or where a message is for.
-const ADDRESSING: [&str; 16] = [
+const ADDRESSING: [&str; 22] = [
     "to",
     "cc",
     "bcc",
     "recipient",
     "recipients",
     "email",
+    "emails",
+    "mail",
     "address",
     "attendees",
     "participants",
     "invitees",
+    "guests",
     "user",
     "username",
     "assignee",
     "phone",
+    "tel",
     "number",
+    "contact",
+    "receiver",
     "host",
 ];
 /// Arguments that hold a command for a shell.
@@ -73,7 +81,9 @@ impl Engine {
             let to = &facts.destination;
             let whose = whose(call);
             let mut flow = self.tracker().check(whose, call.id, to, &content, now);
-            flow.matches.retain(|one| !is_addressee(one));
+            let known = addressees(raw, &report);
+            flow.matches
+                .retain(|one| !is_addressee(one, raw, &report, &known));
             if !report.coverage.is_complete() && settings.detector.enabled {
                 flow.reduced.push(Reduced::Size);
             }
@@ -85,15 +95,34 @@ impl Engine {
     }
 }
 
-/// Tells whether a match is the address of whom a message is for: one writes to people by it.
-fn is_addressee(one: &Match) -> bool {
-    let typed = one.label.as_ref().map(|label| label.nature) == Some(Nature::Typed);
-    let name = one.place.rsplit('.').next().unwrap_or_default();
-    let name = name.trim_end_matches(|char: char| !char.is_ascii_alphabetic());
-    typed
-        && ADDRESSING
-            .iter()
-            .any(|known| known.eq_ignore_ascii_case(name))
+/// Tells whether a place in a message, by its name, says whom or where the message is for.
+fn is_addressing(place: &str) -> bool {
+    let name = place.rsplit('.').next().unwrap_or_default();
+    let mut words = name.split(|char: char| !char.is_ascii_alphabetic());
+    words.any(|word| {
+        let known = |known: &&str| known.eq_ignore_ascii_case(word);
+        ADDRESSING.iter().any(|one| known(one))
+    })
+}
+
+/// The values that say whom a message is for, as they were detected.
+fn addressees<'a>(raw: &'a str, report: &'a Report) -> Vec<Cow<'a, str>> {
+    let found = report.detections.iter();
+    let found = found.filter(|found| is_addressing(&found.path));
+    found.filter_map(|found| marks::value(raw, found)).collect()
+}
+
+/// Tells whether a match is the address of whom the message is for: one writes to people by it.
+fn is_addressee(one: &Match, raw: &str, report: &Report, known: &[Cow<'_, str>]) -> bool {
+    if one.label.as_ref().map(|label| label.nature) != Some(Nature::Typed) {
+        return false;
+    }
+    let here = report
+        .detections
+        .iter()
+        .filter(|found| *found.path == *one.place);
+    let mut values = here.filter_map(|found| marks::value(raw, found));
+    is_addressing(&one.place) || values.any(|value| known.contains(&value))
 }
 
 /// What the detector is told about a message of a call.

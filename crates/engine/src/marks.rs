@@ -27,8 +27,7 @@ pub(crate) fn marked<'a>(raw: &'a str, report: &'a Report) -> Vec<Marked<'a>> {
         let Some(label) = label(&found.detection) else {
             continue;
         };
-        let text = leaf(raw, found);
-        let Some(value) = text.get(found.detection.span.clone()) else {
+        let Some(value) = value(raw, found) else {
             continue;
         };
         let mut mark = |value: &str| {
@@ -38,9 +37,9 @@ pub(crate) fn marked<'a>(raw: &'a str, report: &'a Report) -> Vec<Marked<'a>> {
                 place: Cow::Borrowed(found.path.as_str()),
             });
         };
-        mark(value);
+        mark(&value);
         if !found.detection.via.is_empty() {
-            let views = decode::views(value, &mut decode::Budget::default());
+            let views = decode::views(&value, &mut decode::Budget::default());
             let texts = views.views.iter().map(|view| view.text.trim());
             texts
                 .filter(|text| text.len() <= LONGEST)
@@ -65,6 +64,15 @@ pub(crate) fn sensitive(report: &Report) -> Vec<Sensitive> {
         })
     });
     seen.take(MOST).collect()
+}
+
+/// Returns what was detected, as it stands in the message but for its escapes.
+pub(crate) fn value<'a>(raw: &'a str, found: &Found) -> Option<Cow<'a, str>> {
+    let span = found.detection.span.clone();
+    match leaf(raw, found) {
+        Cow::Borrowed(text) => text.get(span).map(Cow::Borrowed),
+        Cow::Owned(text) => text.get(span).map(|part| Cow::Owned(part.to_owned())),
+    }
 }
 
 fn leaf<'a>(raw: &'a str, found: &Found) -> Cow<'a, str> {

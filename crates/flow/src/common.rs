@@ -1,5 +1,5 @@
 //! Text that says nothing about where it is from: greetings, licences, boilerplate, imports, names
-//! of fields. Windows of it are neither remembered nor compared.
+//! of fields, what programs complain about. Windows of it are neither remembered nor compared.
 
 use std::sync::LazyLock;
 
@@ -8,10 +8,11 @@ use crate::roll::{SPARE, roll};
 use crate::winnow::GRAM;
 
 /// Paragraphs of common text, one language or kind a file.
-const TEXTS: [&str; 3] = [
+const TEXTS: [&str; 4] = [
     include_str!("common/prose.txt"),
     include_str!("common/licence.txt"),
     include_str!("common/code.txt"),
+    include_str!("common/errors.txt"),
 ];
 
 /// Tags in open addressing; zero is empty.

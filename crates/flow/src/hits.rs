@@ -282,6 +282,54 @@ fn sample(stream: &Stream, start: u32) -> Masked {
     Masked::from_safe(format!("{shown}…"))
 }
 
+/// Where windows of one value were seen.
+struct Trail<'a> {
+    own: Bits,
+    stream: &'a Stream,
+    start: u32,
+    end: u32,
+    /// The run that goes on, and the longest: windows one behind the other.
+    last: (usize, u32),
+    run: u32,
+    run_at: u32,
+    best: u32,
+    best_at: u32,
+}
+
+impl<'a> Trail<'a> {
+    fn new(stream: &'a Stream, at: u32) -> Self {
+        Self {
+            own: Bits::default(),
+            stream,
+            start: at,
+            end: at,
+            last: (usize::MAX, at),
+            run: 0,
+            run_at: at,
+            best: 0,
+            best_at: at,
+        }
+    }
+
+    fn step(&mut self, stream: &Stream, position: usize, at: u32) {
+        self.own.set(position);
+        if !std::ptr::eq(stream, self.stream) {
+            return;
+        }
+        self.end = at;
+        let (before, last_at) = self.last;
+        if position.checked_sub(1) == Some(before) && at == last_at + 1 {
+            self.run += 1;
+        } else {
+            (self.run, self.run_at) = (1, at);
+        }
+        if self.run > self.best {
+            (self.best, self.best_at) = (self.run, self.run_at);
+        }
+        self.last = (position, at);
+    }
+}
+
 fn secrets<'a>(
     state: &State,
     errand: Errand<'_>,
@@ -293,23 +341,28 @@ fn secrets<'a>(
     if state.vault.is_empty() {
         return;
     }
-    let mut seen: HashMap<u16, (Bits, &'a Stream, u32, u32)> = HashMap::new();
+    let mut seen: HashMap<u16, Trail<'a>> = HashMap::new();
     for stream in streams {
         let mut at = 0;
         roll::<SECRET>(&stream.symbols, |hash| {
             state.vault.find(short(hash), |number, position| {
-                let one = seen
-                    .entry(number)
-                    .or_insert_with(|| (Bits::default(), stream, at, at));
-                one.0.set(position);
-                one.3 = at;
+                let one = seen.entry(number).or_insert_with(|| Trail::new(stream, at));
+                one.step(stream, position, at);
             });
             at += 1;
         });
     }
     let mut found: Vec<_> = seen.into_iter().collect();
     found.sort_unstable_by_key(|(number, _)| *number);
-    for (number, (own, stream, start, end)) in found {
+    for (number, trail) in found {
+        let Trail {
+            own,
+            stream,
+            start,
+            end,
+            best_at,
+            ..
+        } = trail;
         let Some(entry) = state.vault.entry(number) else {
             continue;
         };
@@ -332,7 +385,7 @@ fn secrets<'a>(
             label: entry.label.clone(),
             covered: u32::try_from(together).unwrap_or(u32::MAX),
             enough,
-            leaf: stream.leaf(start),
+            leaf: stream.leaf(best_at),
             how,
             via: stream.via.clone(),
             sample: entry.sample.clone(),
