@@ -178,15 +178,29 @@ fn message(size: usize, number: u64) -> String {
         state ^= state << 13;
         state ^= state >> 7;
         state ^= state << 17;
-        let index = usize::try_from(state % 31).unwrap_or(0);
-        match WORDS.get(index) {
+        match WORDS.get(usize::try_from(state % 40).unwrap_or(0)) {
             Some(word) => text.push_str(word),
-            None => {
+            None if state % 40 > 37 => {
                 let _always = write!(text, "{:x}", state % 99_991);
             }
+            None => syllables(state, &mut text),
         }
         text.push_str(if state.is_multiple_of(11) { ". " } else { " " });
     }
     let _always = write!(text, "\"}}");
     text
+}
+
+/// Adds a word that is rarely made twice.
+fn syllables(mut state: u64, text: &mut String) {
+    for _ in 0..3 {
+        let pick = |letters: &'static str, state: u64| {
+            let at = usize::try_from(state % 5).unwrap_or(0);
+            letters.chars().nth(at)
+        };
+        text.extend(pick("ktmsr", state));
+        text.extend(pick("aeiou", state / 5));
+        text.extend(pick("nlrst", state / 25));
+        state /= 125;
+    }
 }

@@ -2,6 +2,7 @@
 //! those of JSON that stands inside a string.
 
 use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Write as _};
 use std::ops::ControlFlow;
 
@@ -122,21 +123,25 @@ fn is_json(text: &str) -> bool {
     text.starts_with(['{', '[', '"']) && check(text.as_bytes(), Limits::default()).is_ok()
 }
 
-/// Spells the path of the leaf with this number.
-pub(crate) fn place(text: &str, leaf: u32) -> Box<str> {
-    let mut place = String::new();
-    if is_json(text) {
+/// Spells the paths of the leaves with these numbers.
+pub(crate) fn places(text: &str, leaves: &BTreeSet<u32>) -> BTreeMap<u32, Box<str>> {
+    let mut places = BTreeMap::new();
+    let last = leaves.iter().rfind(|leaf| **leaf != WHOLE);
+    if let Some(&last) = last.filter(|_| is_json(text)) {
         let mut count = 0;
         visit(text, |one| {
-            if count == leaf {
-                place = one.path.to_string();
-                return ControlFlow::Break(());
+            if leaves.contains(&count) {
+                places.insert(count, one.path.to_string().into());
             }
             count += 1;
-            ControlFlow::Continue(())
+            if count > last {
+                ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(())
+            }
         });
     }
-    place.into()
+    places
 }
 
 /// Hashes what is written to it.

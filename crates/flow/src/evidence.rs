@@ -4,7 +4,7 @@ use mcpproxy_core::{
     DataOrigin, FlowEvidence, Likeness, Masked, Match, Nature, Opaque, Reduced, Side, Taint, Weight,
 };
 
-use crate::content::place;
+use crate::content::places;
 use crate::hits::{DigestHit, Hits, SecretHit, TextHit, TokenHits};
 
 /// Matches of one sending that are reported.
@@ -19,7 +19,7 @@ const POINTS: u32 = 9;
 const TOKENS: u32 = 3;
 
 /// Weighs what was found in the message `json`.
-pub(crate) fn weigh(json: &str, hits: Hits, taint: Taint, cut: bool) -> FlowEvidence {
+pub(crate) fn weigh(json: &str, mut hits: Hits, taint: Taint, cut: bool) -> FlowEvidence {
     let mut matches: Vec<(Match, u32)> = Vec::new();
     matches.extend(hits.secrets.into_iter().filter_map(secret));
     for hit in hits.texts {
@@ -62,23 +62,24 @@ pub(crate) fn weigh(json: &str, hits: Hits, taint: Taint, cut: bool) -> FlowEvid
     if hits.evicted {
         reduced.push(Reduced::Evicted);
     }
-    let opaque = hits
-        .opaque
-        .iter()
-        .take(MATCHES)
-        .map(|&(leaf, bytes)| Opaque {
-            place: place(json, leaf),
-            bytes,
-        });
+    hits.opaque.truncate(MATCHES);
+    let leaves = matches.iter().map(|(_, leaf)| *leaf);
+    let leaves = leaves
+        .chain(hits.opaque.iter().map(|&(leaf, _)| leaf))
+        .collect();
+    let places = places(json, &leaves);
+    let place = |leaf: u32| places.get(&leaf).cloned().unwrap_or_default();
+    let matches = matches.into_iter().map(|(one, leaf)| Match {
+        place: place(leaf),
+        ..one
+    });
+    let opaque = hits.opaque.iter().map(|&(leaf, bytes)| Opaque {
+        place: place(leaf),
+        bytes,
+    });
     FlowEvidence {
+        matches: matches.collect(),
         opaque: opaque.collect(),
-        matches: matches
-            .into_iter()
-            .map(|(mut one, leaf)| {
-                one.place = place(json, leaf);
-                one
-            })
-            .collect(),
         taint,
         reduced,
     }

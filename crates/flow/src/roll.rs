@@ -6,6 +6,9 @@
 //! twenty symbols of a text keep far more than enough of what makes them rare. The two directions
 //! are added, which no order changes.
 
+use std::iter::Zip;
+use std::slice::Iter;
+
 /// Width of a tag: the bits of a hash that are kept.
 pub(crate) const TAG_BITS: u32 = 40;
 /// Bits below the tag, in which a position can travel.
@@ -61,25 +64,57 @@ fn value(symbol: u8) -> u64 {
     TABLE.get(usize::from(symbol)).copied().unwrap_or(0)
 }
 
+/// The hashes of every window of `K` symbols, in order.
+#[derive(Debug)]
+pub(crate) struct Roll<'a, const K: usize> {
+    forward: u64,
+    backward: u64,
+    /// Symbols that leave the window, and those that enter it.
+    steps: Zip<Iter<'a, u8>, Iter<'a, u8>>,
+    first: bool,
+}
+
+impl<'a, const K: usize> Roll<'a, K> {
+    /// Starts at the first window; there is none if the text is shorter.
+    pub(crate) fn new(symbols: &'a [u8]) -> Self {
+        let start = symbols.get(..K);
+        let rest = symbols.get(K..).unwrap_or_default();
+        let (mut forward, mut backward) = (0_u64, 0_u64);
+        for (at, &symbol) in (0_u32..).zip(start.unwrap_or_default()) {
+            forward = forward.rotate_left(1) ^ value(symbol);
+            backward ^= value(symbol).rotate_left(at);
+        }
+        Self {
+            forward,
+            backward,
+            steps: symbols.iter().zip(rest),
+            first: start.is_some(),
+        }
+    }
+}
+
+impl<const K: usize> Iterator for Roll<'_, K> {
+    type Item = u64;
+
+    #[inline]
+    fn next(&mut self) -> Option<u64> {
+        if self.first {
+            self.first = false;
+        } else {
+            let (&gone, &new) = self.steps.next()?;
+            let (gone, new) = (value(gone), value(new));
+            let width = u32::try_from(K).unwrap_or(0);
+            self.forward = self.forward.rotate_left(1) ^ gone.rotate_left(width) ^ new;
+            self.backward = (self.backward ^ gone).rotate_right(1) ^ new.rotate_left(width - 1);
+        }
+        Some(combine(self.forward, self.backward))
+    }
+}
+
 /// Hands the hash of every window of `K` symbols to `each`, in order.
 #[inline]
-pub(crate) fn roll<const K: usize>(symbols: &[u8], mut each: impl FnMut(u64)) {
-    let (Some(first), Some(rest)) = (symbols.get(..K), symbols.get(K..)) else {
-        return;
-    };
-    let width = u32::try_from(K).unwrap_or(0);
-    let (mut forward, mut backward) = (0_u64, 0_u64);
-    for (at, &symbol) in (0_u32..).zip(first) {
-        forward = forward.rotate_left(1) ^ value(symbol);
-        backward ^= value(symbol).rotate_left(at);
-    }
-    each(combine(forward, backward));
-    for (&gone, &new) in symbols.iter().zip(rest) {
-        let (gone, new) = (value(gone), value(new));
-        forward = forward.rotate_left(1) ^ gone.rotate_left(width) ^ new;
-        backward = (backward ^ gone).rotate_right(1) ^ new.rotate_left(width - 1);
-        each(combine(forward, backward));
-    }
+pub(crate) fn roll<const K: usize>(symbols: &[u8], each: impl FnMut(u64)) {
+    Roll::<K>::new(symbols).for_each(each);
 }
 
 fn combine(forward: u64, backward: u64) -> u64 {

@@ -5,7 +5,7 @@
 //! and Aiken, 2003). Both sides keep the same one where their texts agree. Minima are taken over
 //! blocks, forwards and backwards, which needs no queue.
 
-use crate::roll::{SPARE, roll};
+use crate::roll::{Roll, SPARE};
 
 /// Symbols in a window of text.
 pub(crate) const GRAM: usize = 20;
@@ -41,7 +41,6 @@ pub(crate) fn winnow(symbols: &[u8], mut each: impl FnMut(Gram)) {
 }
 
 fn one(symbols: &[u8], start: usize, each: &mut impl FnMut(Gram)) {
-    let mut blocks = Blocks::new();
     let mut kept = u64::MAX;
     let mut keep = |least: u64| {
         if least != kept {
@@ -53,79 +52,52 @@ fn one(symbols: &[u8], start: usize, each: &mut impl FnMut(Gram)) {
             });
         }
     };
-    let mut at = 0_u64;
     // Tag above, position below: the smallest number is the smallest tag, the first of equals.
-    roll::<GRAM>(symbols, |hash| {
-        if let Some(least) = blocks.push(hash >> SPARE << SPARE | at) {
-            keep(least);
+    let pack = |(hash, at): (u64, u64)| hash >> SPARE << SPARE | at;
+    let mut packed = Roll::<GRAM>::new(symbols).zip(0_u64..).map(pack);
+    let mut block = [u64::MAX; WINDOW];
+    let filled = fill(&mut block, &mut packed);
+    if filled < WINDOW {
+        let few = block.iter().take(filled);
+        return few.min().copied().into_iter().for_each(keep);
+    }
+    loop {
+        let tails = tails(&block);
+        let filled = fill(&mut block, &mut packed);
+        // The window that starts with symbol `n` of a block ends before symbol `n` of the next.
+        let mut head = u64::MAX;
+        for (&tail, &new) in tails.iter().zip(&block).take(filled) {
+            keep(tail.min(head));
+            head = head.min(new);
         }
-        at += 1;
-    });
-    let windows = usize::try_from(at).unwrap_or(0);
-    if windows > 0 {
-        keep(blocks.last(windows < WINDOW));
+        if let Some(&tail) = tails.get(filled) {
+            return keep(tail.min(head));
+        }
     }
 }
 
-/// The minima of the last windows, by blocks.
-struct Blocks {
-    /// Minima of the block before, from each place to its end.
-    tails: [u64; WINDOW],
-    block: [u64; WINDOW],
-    filled: usize,
-    /// Smallest of the block that is being filled.
-    head: u64,
-    is_first: bool,
+/// Fills a block; returns how much of it there was.
+fn fill(block: &mut [u64; WINDOW], packed: &mut impl Iterator<Item = u64>) -> usize {
+    let mut filled = 0;
+    for slot in block {
+        let Some(one) = packed.next() else {
+            break;
+        };
+        *slot = one;
+        filled += 1;
+    }
+    filled
 }
 
-impl Blocks {
-    fn new() -> Self {
-        Self {
-            tails: [u64::MAX; WINDOW],
-            block: [u64::MAX; WINDOW],
-            filled: 0,
-            head: u64::MAX,
-            is_first: true,
-        }
+/// Returns the minima of a block from each place to its end.
+fn tails(block: &[u64; WINDOW]) -> [u64; WINDOW] {
+    let mut tails = *block;
+    let mut least = u64::MAX;
+    for tail in tails.iter_mut().rev() {
+        least = least.min(*tail);
+        *tail = least;
     }
-
-    /// Takes one more; returns the smallest of the whole window that ended before it.
-    #[inline]
-    fn push(&mut self, new: u64) -> Option<u64> {
-        let tail = self.tails.get(self.filled).copied().unwrap_or(u64::MAX);
-        let before = tail.min(self.head);
-        let whole = !self.is_first;
-        if let Some(slot) = self.block.get_mut(self.filled) {
-            *slot = new;
-        }
-        self.head = self.head.min(new);
-        self.filled += 1;
-        if self.filled == WINDOW {
-            self.turn();
-        }
-        whole.then_some(before)
-    }
-
-    /// Begins the next block.
-    fn turn(&mut self) {
-        let mut least = u64::MAX;
-        for (tail, &one) in self.tails.iter_mut().zip(&self.block).rev() {
-            least = least.min(one);
-            *tail = least;
-        }
-        self.filled = 0;
-        self.head = u64::MAX;
-        self.is_first = false;
-    }
-
-    /// Returns the smallest of the last window, or of all if there are fewer.
-    fn last(&self, few: bool) -> u64 {
-        if few {
-            return self.head;
-        }
-        let tail = self.tails.get(self.filled).copied().unwrap_or(u64::MAX);
-        tail.min(self.head)
-    }
+    tails
 }
 
 #[cfg(test)]
@@ -133,6 +105,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::roll::roll;
 
     fn kept(symbols: &[u8]) -> Vec<Gram> {
         let mut found = Vec::new();
