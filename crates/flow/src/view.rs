@@ -31,6 +31,10 @@ const SHORTEST: usize = 8;
 /// Longest text that is tried with codings nobody uses by accident.
 const LONGEST: usize = 1 << 16;
 
+/// Shortest segment of an address that is looked into by itself, and how many are.
+const SEGMENT: usize = 12;
+const SEGMENTS: usize = 16;
+
 /// A text that came out of another, and the codings that were undone.
 pub(crate) struct Made {
     text: String,
@@ -76,6 +80,10 @@ pub(crate) fn decode(parts: &[Part<'_>], bytes: usize) -> Decoded {
             &mut budget,
             &mut decoded,
         );
+        for segment in segments(&part.text) {
+            let leaf = part.leaf;
+            one(segment, leaf, Family::Decoded, &mut budget, &mut decoded);
+        }
     }
     let opaque = std::mem::take(&mut decoded.opaque);
     for (joined, leaf) in piece::joined(parts) {
@@ -84,6 +92,16 @@ pub(crate) fn decode(parts: &[Part<'_>], bytes: usize) -> Decoded {
     // What was opaque by itself is not reported again for being part of something longer.
     decoded.opaque = opaque;
     decoded
+}
+
+/// Returns the segments of addresses that could hold something encoded: a slash divides them, and
+/// is a digit of base64 as well.
+fn segments(text: &str) -> impl Iterator<Item = &str> {
+    let is_address = text.len() <= LONGEST && text.contains("://");
+    let split = text.split(['/', '?', '&', '=', '#', '"', '(', ')', '<', '>', ' ', '\n']);
+    split
+        .filter(move |segment| is_address && (SEGMENT..LONGEST).contains(&segment.len()))
+        .take(SEGMENTS)
 }
 
 /// Undoes the encodings of one text.
