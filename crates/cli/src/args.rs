@@ -136,12 +136,12 @@ pub(crate) enum Command {
 pub(crate) enum Approvals {
     /// Show what waits, oldest first.
     List,
-    /// Let a call leave. Needs the API key, in MCPPROXY_API_KEY or typed.
+    /// Let a call leave. Needs the API key, in `MCPPROXY_API_KEY` or typed.
     Approve {
         /// The question, as `approvals list` shows it.
         id: String,
     },
-    /// Do not let a call leave. Needs the API key, in MCPPROXY_API_KEY or typed.
+    /// Do not let a call leave. Needs the API key, in `MCPPROXY_API_KEY` or typed.
     Deny {
         /// The question, as `approvals list` shows it.
         id: String,

@@ -100,8 +100,8 @@ fn is_addressing(place: &str) -> bool {
     let name = place.rsplit('.').next().unwrap_or_default();
     let mut words = name.split(|char: char| !char.is_ascii_alphabetic());
     words.any(|word| {
-        let known = |known: &&str| known.eq_ignore_ascii_case(word);
-        ADDRESSING.iter().any(|one| known(one))
+        let mut known = ADDRESSING.iter();
+        known.any(|known| known.eq_ignore_ascii_case(word))
     })
 }
 

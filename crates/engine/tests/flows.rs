@@ -1,5 +1,6 @@
 //! What the public attempt at these specifications let through, and what must pass: each line is a
 //! session of two or three calls through the real engine.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use mcpproxy_core::{Action, Askable, FlowType, RiskLevel};
 use mcpproxy_engine::EngineSettings;
@@ -24,6 +25,10 @@ fn read(result: impl Into<Value>) -> Value {
     json!({ "server": "github", "tool": "get_file", "args": { "path": "x" }, "result": result.into() })
 }
 
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "it is given what `json!` makes"
+)]
 fn post(args: Value) -> Value {
     json!({ "server": "slack", "tool": "post_message", "args": args, "result": "ok" })
 }
@@ -35,7 +40,11 @@ async fn check(name: &str, first: Value, second: Value, expect: Action) {
 
 #[tokio::test]
 async fn a_key_does_not_leave_in_any_dress() {
-    let hex: String = KEY.bytes().map(|byte| format!("{byte:02x}")).collect();
+    let hex = KEY.bytes().flat_map(|byte| {
+        let digit = |nibble: u8| char::from_digit(u32::from(nibble), 16);
+        [digit(byte >> 4), digit(byte & 15)]
+    });
+    let hex: String = hex.flatten().collect();
     let (head, tail) = KEY.split_at(22);
     let sentence = format!("use {KEY}, it works");
     let cases: [(&str, Value); 9] = [

@@ -53,25 +53,22 @@ fn print(global: &Global, replay: &Replay, session: &Session) -> Result<usize> {
     let stopped = verdicts.iter().filter(|one| one.wanted >= Action::Ask);
     let stopped = stopped.count();
     let calls = session.calls.iter().zip(&verdicts);
-    match global.format() {
-        Format::Table => {
-            output::line(&format!("session {}", session.id))?;
-            for (step, verdict) in calls {
-                let server = step.server.as_deref().unwrap_or("");
-                let tool = [server, ":", &step.tool].concat();
-                let decision = format!("{:?}", verdict.wanted).to_lowercase();
-                let reason = verdict.reason().unwrap_or("");
-                output::line(&format!("  {decision:5}  {tool:32}  {reason}"))?;
-            }
+    if global.format() == Format::Table {
+        output::line(&format!("session {}", session.id))?;
+        for (step, verdict) in calls {
+            let server = step.server.as_deref().unwrap_or("");
+            let tool = [server, ":", &step.tool].concat();
+            let decision = format!("{:?}", verdict.wanted).to_lowercase();
+            let reason = verdict.reason().unwrap_or("");
+            output::line(&format!("  {decision:5}  {tool:32}  {reason}"))?;
         }
-        _ => {
-            let calls: Vec<_> = calls
-                .map(|(step, verdict)| judged(step.server.as_deref(), &step.tool, verdict))
-                .collect();
-            let session = json!({ "id": session.id, "calls": calls });
-            output::line(&session.to_string())?;
-        }
+        return Ok(stopped);
     }
+    let calls: Vec<_> = calls
+        .map(|(step, verdict)| judged(step.server.as_deref(), &step.tool, verdict))
+        .collect();
+    let session = json!({ "id": session.id, "calls": calls });
+    output::line(&session.to_string())?;
     Ok(stopped)
 }
 
