@@ -92,6 +92,13 @@ impl Classes {
         Arc::new(classify::tool(&tool, upstream, &class, settings))
     }
 
+    /// Returns the class of an upstream; one that was never listed is judged by its name.
+    pub fn of_upstream(&self, upstream: &UpstreamId, settings: &Classification) -> Class {
+        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
+        let known = known.get(upstream).map(|known| known.class.clone());
+        known.unwrap_or_else(|| class(upstream, &Profile::default(), settings))
+    }
+
     fn write(&self) -> std::sync::RwLockWriteGuard<'_, HashMap<UpstreamId, Known>> {
         self.known.write().unwrap_or_else(PoisonError::into_inner)
     }

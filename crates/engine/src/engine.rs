@@ -5,14 +5,16 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
-use mcpproxy_classify::{Classification, Kind, is_browser};
+use mcpproxy_classify::{Class, Classification, Kind, is_browser};
 use mcpproxy_core::{
-    Action, ActivitySink, Call, Cleared, Clock, DataOrigin, Durability, Facts, FlowType,
-    MessageKind, Outcome, Record, Side, SinkFault, Status, Tick, UpstreamId, Verdict, Wall,
+    Action, ActivitySink, Call, Cleared, Clock, DataOrigin, Durability, Facts, FlowScope, FlowType,
+    MessageKind, Outcome, Record, SessionKey, Side, SinkFault, Status, Taint, Tick, UpstreamId,
+    Verdict, Wall,
 };
 use mcpproxy_detect::{DetectError, Direction};
-use mcpproxy_flow::{Content, Summary, Tracker};
-use mcpproxy_policy::{Answer, answer, decide, judge};
+use mcpproxy_flow::{Content, SessionView, Summary, Tracker, Whose};
+use mcpproxy_policy::settings::DecisionLevel;
+use mcpproxy_policy::{Answer, Policy, answer, decide, judge};
 
 use crate::approvals::Approvals;
 use crate::classes::{Classes, Described, Profile};
@@ -148,9 +150,25 @@ impl Engine {
         self.ready.load().settings.approvals
     }
 
-    /// Returns what follows the data.
-    pub fn tracker(&self) -> &Tracker {
+    pub(crate) fn tracker(&self) -> &Tracker {
         &self.tracker
+    }
+
+    /// Returns what a session has seen so far.
+    pub fn taint(&self, scope: FlowScope, session: SessionKey) -> Taint {
+        self.tracker.taint(Whose { scope, session })
+    }
+
+    /// Returns what a session read and where it went.
+    pub fn session(&self, key: SessionKey) -> Option<SessionView> {
+        self.tracker.session(key)
+    }
+
+    /// Returns what an upstream is taken for.
+    pub fn class(&self, upstream: &UpstreamId) -> Class {
+        let ready = self.ready.load();
+        self.classes
+            .of_upstream(upstream, &ready.settings.classification)
     }
 
     pub(crate) fn ready(&self) -> Arc<Ready> {
@@ -208,6 +226,7 @@ impl Engine {
             findings.extend(judge(policy, call, &facts));
         }
         let verdict = Arc::new(decide(policy, call, &facts, findings));
+        log(policy, call, &verdict);
         self.note(call, &facts, &verdict, now);
         self.alert(call, &verdict, &facts);
         let mut detected = Detected::default();
@@ -446,6 +465,22 @@ impl Engine {
             Ok(()) => Before::Denied(Box::new(Denied { verdict, answer })),
             Err(fault) => Before::Unrecorded(fault),
         }
+    }
+}
+
+/// Puts a decision into the log of the process, where the policy wants it there.
+fn log(policy: &Policy, call: &Call, verdict: &Verdict) {
+    let Some(level) = policy.logged_at(verdict) else {
+        return;
+    };
+    let (tool, decision) = (&call.tool, verdict.wanted);
+    let reason = verdict.reason().unwrap_or("nothing was found");
+    let line = format!("{decision:?} {}:{}: {reason}", tool.upstream, tool.tool);
+    match level {
+        DecisionLevel::Error => tracing::error!("{line}"),
+        DecisionLevel::Warn => tracing::warn!("{line}"),
+        DecisionLevel::Info => tracing::info!("{line}"),
+        DecisionLevel::Debug => tracing::debug!("{line}"),
     }
 }
 

@@ -95,11 +95,14 @@ fn settings(arguments: &Value) -> Result<Value, Failure> {
 /// Describes the upstreams that a caller may know of, without their secrets.
 pub fn list(gateway: &Gateway, who: &Principal) -> Vec<Value> {
     let known = gateway.known_to(who);
-    known.iter().map(|upstream| describe(upstream)).collect()
+    known
+        .iter()
+        .map(|upstream| describe(gateway, upstream))
+        .collect()
 }
 
 /// Describes one upstream, without its secrets.
-pub fn describe(upstream: &Upstream) -> Value {
+pub fn describe(gateway: &Gateway, upstream: &Upstream) -> Value {
     let settings = upstream.settings();
     let listed = upstream.listed();
     let version = match upstream.state() {
@@ -112,6 +115,7 @@ pub fn describe(upstream: &Upstream) -> Value {
         "transport": settings.effective_transport(),
         "scope": settings.effective_scope(),
         "command": settings.command,
+        "class": gateway.engine.class(upstream.name()),
         "status": describe_state(upstream),
         "protocol_version": version,
         "tools": listed.tools.len(),

@@ -23,7 +23,7 @@ use axum::routing::{get, post};
 use axum::{Extension, Json, Router};
 use http::{HeaderName, HeaderValue, StatusCode};
 use mcpproxy_control::{Kind, Refused, TokenScope};
-use mcpproxy_core::{Door, Principal, PrincipalKind};
+use mcpproxy_core::{Door, Id128, Principal, PrincipalKind, SessionBasis, SessionKey};
 use mcpproxy_engine::{StopScope, is_named};
 use mcpproxy_mcp::era::{self, Era, LEGACY_LATEST};
 use mcpproxy_mcp::{Frame, compose};
@@ -60,6 +60,7 @@ pub fn router(gateway: Arc<Gateway>) -> Router {
         .route("/tools/call", post(call_tool))
         .route("/index/search", get(search))
         .route("/sessions", get(sessions))
+        .route("/sessions/{id}/flow", get(session_flow))
         .route("/activity", get(activity::list))
         .route("/activity/{id}", get(activity::show))
         .route("/stops", get(stops).post(stop_calls))
@@ -248,7 +249,7 @@ async fn change_server(
 async fn server(AxumState(gateway): Shared, who: Who, Path(name): Path<String>) -> Response {
     owner!(who);
     match gateway.fleet.get(&name) {
-        Ok(upstream) => done(management::describe(&upstream)),
+        Ok(upstream) => done(management::describe(&gateway, &upstream)),
         Err(fault) => failed(StatusCode::NOT_FOUND, &fault.to_string(), None),
     }
 }
@@ -433,6 +434,44 @@ async fn call_tool(AxumState(gateway): Shared, who: Who, Json(call): Json<ToolCa
         }
     }
     failed(StatusCode::INTERNAL_SERVER_ERROR, "the call was lost", None)
+}
+
+/// Shows what a session read and where data of it went.
+async fn session_flow(AxumState(gateway): Shared, who: Who, Path(id): Path<String>) -> Response {
+    owner!(who);
+    let id = u128::from_str_radix(&id, 16).ok().map(Id128);
+    let bases = [
+        SessionBasis::Hook,
+        SessionBasis::McpSession,
+        SessionBasis::Credential,
+        SessionBasis::Connection,
+    ];
+    let mut keys = id.into_iter().flat_map(|id| {
+        let key = move |basis| SessionKey { basis, id };
+        bases.map(key)
+    });
+    let Some(view) = keys.find_map(|key| gateway.engine.session(key)) else {
+        let hint = "`GET /api/v1/activity` has the ids of sessions that have ended";
+        return failed(StatusCode::NOT_FOUND, "no such session", Some(hint));
+    };
+    let summary = &view.summary;
+    let edges = view.edges.iter().map(|edge| {
+        json!({
+            "activity_id": edge.call,
+            "from": edge.origin,
+            "to": &*edge.to,
+            "evidence": edge.how,
+            "weight": edge.weight,
+            "shared": edge.shared,
+        })
+    });
+    done(json!({
+        "origins": view.origins,
+        "edges": edges.collect::<Vec<_>>(),
+        "origins_total": summary.origins,
+        "edges_total": summary.edges,
+        "seen": summary.taint,
+    }))
 }
 
 async fn sessions(AxumState(gateway): Shared, who: Who) -> Response {

