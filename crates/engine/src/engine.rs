@@ -19,7 +19,7 @@ use mcpproxy_policy::{Answer, Policy, answer, decide, judge};
 use crate::approvals::Approvals;
 use crate::classes::{Classes, Described, Profile};
 use crate::events::{Event, Events, FlowAlert};
-use crate::facts::{Seen, arguments, context, whose};
+use crate::facts::{Seen, arguments, context, tool_name, whose};
 use crate::marks;
 use crate::ready::{EngineSettings, Ready};
 use crate::record::{Detected, closing, record};
@@ -266,8 +266,8 @@ impl Engine {
         let call = cleared.value();
         let ready = self.ready.load_full();
         self.tracker.settle(whose(call), call.id, true);
-        let tool = format!("{}:{}", call.tool.upstream, call.tool.tool);
-        self.tracker.note_tool(whose(call), tool, self.clock.tick());
+        self.tracker
+            .note_tool(whose(call), tool_name(call), self.clock.tick());
         let mut detected = Detected::default();
         if ready.settings.enabled {
             self.said(call, &ready);
@@ -306,9 +306,10 @@ impl Engine {
         }
         let settings = &ready.settings;
         let body = std::str::from_utf8(&outcome.body).unwrap_or_default();
+        let tool = tool_name(call);
         let report = ready
             .detector
-            .json(body, context(call, Direction::Response));
+            .json(body, context(&tool, Direction::Response));
         detected.add(&report);
         if !settings.flow_tracking.enabled {
             return;
@@ -346,7 +347,7 @@ impl Engine {
             session_id: call.session.id.to_string(),
             flow_type: verdict.flow,
             risk_level: verdict.risk.level,
-            tool_name: format!("{}:{}", call.tool.upstream, call.tool.tool),
+            tool_name: tool_name(call),
             has_sensitive_data: facts.flow.matches.iter().any(|one| one.label.is_some()),
             decision: verdict.wanted,
         }));

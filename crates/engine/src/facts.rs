@@ -67,7 +67,8 @@ impl Engine {
             return Seen { facts, report };
         }
         let raw = std::str::from_utf8(&call.wire.raw).unwrap_or_default();
-        let report = ready.detector.json(raw, context(call, Direction::Request));
+        let tool = tool_name(call);
+        let report = ready.detector.json(raw, context(&tool, Direction::Request));
         let arguments = arguments(raw);
         facts.operation = class.does.operation;
         facts.suspicious = suspicious(arguments, ready);
@@ -126,11 +127,17 @@ fn is_addressee(one: &Match, raw: &str, report: &Report, known: &[Cow<'_, str>])
 }
 
 /// What the detector is told about a message of a call.
-pub(crate) fn context(_call: &Call, direction: Direction) -> Context<'static> {
+pub(crate) fn context(tool: &str, direction: Direction) -> Context<'_> {
     Context {
+        tool: Some(tool),
         direction,
         ..Context::default()
     }
+}
+
+/// The tool of a call, as allow lists name it.
+pub(crate) fn tool_name(call: &Call) -> String {
+    [call.tool.upstream.as_str(), ":", call.tool.tool.as_str()].concat()
 }
 
 fn destination(call: &Call, class: &ToolClass) -> Destination {

@@ -127,3 +127,12 @@ async fn a_code_that_its_source_calls_one_is_asked_about() {
     let other = post(json!({ "text": "see you at the desk at two" }));
     check("no code", mail, other, Action::Allow).await;
 }
+
+#[tokio::test]
+async fn what_left_before_is_no_news_for_the_next_message() {
+    let private = "The merger with Norwood Paper closes on the third of May; until then only the board and its counsel may know the price of 41 million.";
+    let told = post(json!({ "channel": "a", "text": private }));
+    let hello = post(json!({ "channel": "a", "text": "hello" }));
+    let (action, level, ..) = judge(json!([read(private), told, hello])).await;
+    assert_eq!((action, level), (Action::Allow, RiskLevel::None));
+}

@@ -123,16 +123,31 @@ pub(crate) fn compare(
 fn tails(state: &State, errand: Errand<'_>, sending: &Sending<'_>) -> Decoded {
     let mut decoded = Decoded::default();
     for field in &sending.fields {
-        let mut text = state.tails.before(errand.to, field.path);
-        if text.is_empty() {
+        let before = state.tails.before(errand.to, field.path);
+        if before.is_empty() {
             continue;
         }
-        text.push_str(&field.head);
-        let mut budget = budget(0);
-        let stream = Stream::of(Family::Tail, &text, field.leaf, Vec::new());
-        decoded.streams.push(stream);
-        one(&text, field.leaf, Family::Tail, &mut budget, &mut decoded);
+        let old = read_on(&before, field.leaf);
+        let mut new = read_on(&[&*before, &field.head].concat(), field.leaf);
+        for stream in &mut new.streams {
+            let known = old.streams.iter();
+            let known = known.filter(|known| stream.symbols.starts_with(&known.symbols));
+            let gone = known.map(|known| known.symbols.len()).max().unwrap_or(0);
+            stream.gone = u32::try_from(gone).unwrap_or(u32::MAX);
+        }
+        decoded.streams.append(&mut new.streams);
+        decoded.cut |= new.cut;
     }
+    decoded
+}
+
+/// Reads a text that was put together, as it is and with its encodings undone.
+fn read_on(text: &str, leaf: u32) -> Decoded {
+    let mut decoded = Decoded::default();
+    let stream = Stream::of(Family::Tail, text, leaf, Vec::new());
+    decoded.streams.push(stream);
+    let mut budget = budget(0);
+    one(text, leaf, Family::Tail, &mut budget, &mut decoded);
     decoded
 }
 
@@ -192,6 +207,7 @@ fn texts<'a>(
             }
         });
         let mut covers: Vec<(u32, Cover)> = covers.into_iter().collect();
+        covers.retain(|(_, cover)| cover.end > stream.gone);
         covers.sort_unstable_by_key(|(seq, cover)| (cover.start, *seq));
         for (seq, cover) in covers {
             raise(&mut best, seq, cover, stream);
@@ -366,6 +382,10 @@ fn secrets<'a>(
         let Some(entry) = state.vault.entry(number) else {
             continue;
         };
+        let width = u32::try_from(SECRET).unwrap_or(0);
+        if end + width <= stream.gone {
+            continue;
+        }
         if entry.label.nature == Nature::Typed && is_supplied(state, errand, salts, entry.whole) {
             continue;
         }

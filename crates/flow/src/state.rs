@@ -27,6 +27,8 @@ const OUTSIDE: usize = 1 << 19;
 const TYPED: usize = 1 << 19;
 const SUPPLIED: usize = 1 << 18;
 
+/// Sessions of one principal that are followed at once; the one that rested longest goes.
+const SESSIONS: usize = 4096;
 /// Origins of a scope, unless one session alone may have more, and what their numbers allow.
 const ORIGINS: usize = 1 << 14;
 const MOST_ORIGINS: usize = 1 << 20;
@@ -51,6 +53,8 @@ pub(crate) struct State {
     pub(crate) last: Tick,
     /// The bytes with which the process counts it.
     pub(crate) counted: usize,
+    /// Sessions that had to make room, until their summaries are taken.
+    pub(crate) ended: Vec<(SessionKey, Session)>,
 }
 
 /// What is compared with what.
@@ -75,12 +79,16 @@ impl State {
             vault: Vault::default(),
             tails: Tails::default(),
             last: now,
+            ended: Vec::new(),
             counted: 0,
         }
     }
 
     pub(crate) fn session(&mut self, key: SessionKey, now: Tick) -> &mut Session {
         self.last = now;
+        if self.sessions.len() >= SESSIONS && !self.sessions.contains_key(&key) {
+            self.end_oldest();
+        }
         let session = self
             .sessions
             .entry(key)
@@ -373,6 +381,17 @@ impl State {
         self.tails.settle(call, left);
         if !left && let Some(session) = self.sessions.get_mut(&session) {
             session.unsend(call);
+        }
+    }
+
+    /// Ends the session that rested longest, to make room for another.
+    fn end_oldest(&mut self) {
+        let oldest = self.sessions.iter().min_by_key(|(_, one)| one.last);
+        if let Some(key) = oldest.map(|(key, _)| *key)
+            && let Some(session) = self.end(key)
+            && self.ended.len() < SESSIONS
+        {
+            self.ended.push((key, session));
         }
     }
 

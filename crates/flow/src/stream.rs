@@ -38,6 +38,8 @@ pub(crate) struct Stream {
     marks: Vec<(u32, u32)>,
     /// The encodings that were undone.
     pub(crate) via: Vec<&'static str>,
+    /// Symbols at its beginning that have left already: what lies in them alone is no news.
+    pub(crate) gone: u32,
 }
 
 impl Stream {
@@ -47,6 +49,7 @@ impl Stream {
             symbols: Vec::new(),
             marks: Vec::new(),
             via: Vec::new(),
+            gone: 0,
         }
     }
 

@@ -326,15 +326,18 @@ impl Tracker {
                 let mut state = held(&state);
                 let keys = state.sessions.iter().filter(|(_, session)| over(session));
                 let keys: Vec<SessionKey> = keys.map(|(key, _)| *key).collect();
-                for key in keys {
-                    if let Some(session) = state.end(key) {
-                        let whose = Whose {
-                            scope,
-                            session: key,
-                        };
-                        let linked = self.directory().linked(key).to_vec();
-                        summaries.push(Summary::of(whose, &session, linked));
-                    }
+                let mut ended = std::mem::take(&mut state.ended);
+                ended.extend(
+                    keys.into_iter()
+                        .filter_map(|key| Some((key, state.end(key)?))),
+                );
+                for (key, session) in ended {
+                    let whose = Whose {
+                        scope,
+                        session: key,
+                    };
+                    let linked = self.directory().linked(key).to_vec();
+                    summaries.push(Summary::of(whose, &session, linked));
                 }
                 if state.sessions.is_empty() && summaries.len() > before {
                     // INVARIANT: whoever still holds this state finds it empty, and adds to a dead
