@@ -892,3 +892,21 @@ proptest! {
         prop_assert!(evidence.matches.len() <= 16);
     }
 }
+
+#[test]
+fn sessions_of_a_principal_are_bounded_and_none_ends_unsaid() {
+    let tracker = Tracker::new(&FlowTracking::default());
+    for number in 0..5000_u64 {
+        let whose = whose(1, u128::from(number));
+        let content = Content {
+            json: "a short answer",
+            marked: &[],
+        };
+        let origin = origin(number, Side::Inside, "github");
+        tracker.record(whose, origin, &content, Tick(Duration::from_millis(number)));
+    }
+    assert_eq!(tracker.usage().sessions, 4096);
+    assert!(tracker.session(session(0)).is_none(), "the oldest went");
+    assert!(tracker.session(session(4999)).is_some());
+    assert_eq!(tracker.finish().len(), 5000);
+}
