@@ -199,7 +199,6 @@ fn shown(asked: &Asked, now: Wall, patience: Duration) -> Approval {
 fn key(call: &Call) -> Key {
     let ToolRef { upstream, tool } = &call.tool;
     let raw = std::str::from_utf8(&call.wire.raw).unwrap_or_default();
-    let params = text::get(raw, &["params"]).map_or("", |(params, _)| params);
     let mut hash = Sha256::new();
     let mut add = |part: &str| {
         hash.update(part.len().to_be_bytes());
@@ -208,8 +207,26 @@ fn key(call: &Call) -> Key {
     add(upstream.as_str());
     add(tool.as_str());
     add(call.kind.method());
-    for name in ["name", "uri", "arguments"] {
-        add(text::get(params, &[name]).map_or("", |(raw, _)| raw));
+    // Everything that leaves, but for what changes from try to try: the id and where to report.
+    for member in text::members(raw).filter(|member| member.key != "id") {
+        let value = raw.get(member.value).unwrap_or_default();
+        add(&member.key);
+        for inner in text::members(value) {
+            let within = value.get(inner.value).unwrap_or_default();
+            add(&inner.key);
+            if inner.key == "_meta" {
+                let kept = text::members(within).filter(|one| one.key != "progressToken");
+                for one in kept {
+                    add(&one.key);
+                    add(within.get(one.value).unwrap_or_default());
+                }
+            } else {
+                add(within);
+            }
+        }
+        if !value.starts_with('{') {
+            add(value);
+        }
     }
     Key {
         principal: Arc::clone(&call.who.name),

@@ -83,6 +83,8 @@ pub enum Said {
     No,
     /// Nobody answered in time.
     Nothing,
+    /// Somebody may still answer, but the call does not wait any longer.
+    Later,
 }
 
 /// The engine.
@@ -214,6 +216,7 @@ impl Engine {
         match said {
             Said::Yes => self.cleared(call, judged, &ready).await,
             Said::No | Said::Nothing => self.denied(&call, judged, &ready).await,
+            Said::Later => self.stopped(&call, judged, &ready).await,
         }
     }
 
@@ -271,7 +274,10 @@ impl Engine {
         let mut detected = Detected::default();
         if ready.settings.enabled {
             self.said(call, &ready);
-            self.remember(call, outcome, &ready, &mut detected);
+            if brings_data(&call.kind) {
+                let body = std::str::from_utf8(&outcome.body).unwrap_or_default();
+                self.remember(call, body, &ready, &mut detected);
+            }
         }
         let record = record(call, cleared.verdict(), outcome, problem, &detected);
         let kept = self.keep(call, record, ready.settings.durability).await;
@@ -299,13 +305,18 @@ impl Engine {
         self.tracker.said(whose(call), origin, &content, now);
     }
 
-    /// Remembers what a call read, as data of the side that its tool is on.
-    fn remember(&self, call: &Call, outcome: &Outcome, ready: &Ready, detected: &mut Detected) {
-        if !brings_data(&call.kind) {
-            return;
+    /// Remembers what an upstream said during a call: a question, news of its progress. It reaches
+    /// the agent before the answer does.
+    pub fn heard(&self, call: &Call, message: &str) {
+        let ready = self.ready.load_full();
+        if ready.settings.enabled {
+            self.remember(call, message, &ready, &mut Detected::default());
         }
+    }
+
+    /// Remembers what a call read, as data of the side that its tool is on.
+    fn remember(&self, call: &Call, body: &str, ready: &Ready, detected: &mut Detected) {
         let settings = &ready.settings;
-        let body = std::str::from_utf8(&outcome.body).unwrap_or_default();
         let tool = tool_name(call);
         let report = ready
             .detector
@@ -328,12 +339,17 @@ impl Engine {
                 Kind::Internal | Kind::Hybrid | Kind::Unknown => Side::Inside,
             },
         };
-        let marked = marks::marked(body, &report);
+        let now = self.clock.tick();
+        if origin.side == Side::Inside && report.coverage.unscanned > 0 && settings.detector.enabled
+        {
+            // Whether a secret stands in the rest is not known: from now on somebody is asked.
+            self.tracker.note_unread(whose(call), now);
+        }
+        let marked = marks::marked(&ready.detector, body, &report);
         let content = Content {
             json: body,
             marked: &marked,
         };
-        let now = self.clock.tick();
         self.tracker.record(whose(call), origin, &content, now);
     }
 
@@ -449,15 +465,20 @@ impl Engine {
     }
 
     async fn denied(&self, call: &Call, judged: Judged, ready: &Ready) -> Before {
+        if judged.verdict.flow == FlowType::InternalToExternal {
+            self.tracker.note_denied(whose(call), self.clock.tick());
+        }
+        self.stopped(call, judged, ready).await
+    }
+
+    /// Puts on record that a call did not leave.
+    async fn stopped(&self, call: &Call, judged: Judged, ready: &Ready) -> Before {
         let Judged {
             verdict,
             answer,
             detected,
         } = judged;
         self.tracker.settle(whose(call), call.id, false);
-        if verdict.flow == FlowType::InternalToExternal {
-            self.tracker.note_denied(whose(call), self.clock.tick());
-        }
         let nothing = nothing(Status::Blocked);
         let mut record = record(call, &verdict, &nothing, verdict.reason(), &detected);
         record.kind = "policy_decision";

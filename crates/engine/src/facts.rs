@@ -12,6 +12,8 @@ use crate::engine::Engine;
 use crate::marks;
 use crate::ready::Ready;
 
+/// Matches of one call that are judged and shown.
+const MOST_MATCHES: usize = 16;
 /// Addresses and commands of one call that are looked at.
 const MOST_ADDRESSES: usize = 64;
 /// Arguments that say whom or where a message is for.
@@ -74,7 +76,7 @@ impl Engine {
         facts.suspicious = suspicious(arguments, ready);
         facts.sensitive = marks::sensitive(&report);
         if settings.flow_tracking.enabled {
-            let marked = marks::marked(raw, &report);
+            let marked = marks::marked(&ready.detector, raw, &report);
             let content = Content {
                 json: raw,
                 marked: &marked,
@@ -85,6 +87,7 @@ impl Engine {
             let known = addressees(raw, &report);
             flow.matches
                 .retain(|one| !is_addressee(one, raw, &report, &known));
+            flow.matches.truncate(MOST_MATCHES);
             if !report.coverage.is_complete() && settings.detector.enabled {
                 flow.reduced.push(Reduced::Size);
             }
@@ -96,11 +99,13 @@ impl Engine {
     }
 }
 
-/// Tells whether a place in a message, by its name, says whom or where the message is for.
+/// Tells whether a place in a message, by its whole name, says whom or where the message is for.
 fn is_addressing(place: &str) -> bool {
     let name = place.rsplit('.').next().unwrap_or_default();
-    let mut words = name.split(|char: char| !char.is_ascii_alphabetic());
-    words.any(|word| {
+    let mut words = name
+        .split(|char: char| !char.is_ascii_alphabetic())
+        .filter(|word| !word.is_empty());
+    words.all(|word| {
         let mut known = ADDRESSING.iter();
         known.any(|known| known.eq_ignore_ascii_case(word))
     })
@@ -122,8 +127,9 @@ fn is_addressee(one: &Match, raw: &str, report: &Report, known: &[Cow<'_, str>])
         .detections
         .iter()
         .filter(|found| *found.path == *one.place);
-    let mut values = here.filter_map(|found| marks::value(raw, found));
-    is_addressing(&one.place) || values.any(|value| known.contains(&value))
+    let mut values = here.filter_map(|found| marks::value(raw, found)).peekable();
+    let named = values.peek().is_some() && values.all(|value| known.contains(&value));
+    is_addressing(&one.place) || named
 }
 
 /// What the detector is told about a message of a call.

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use mcpproxy_core::{Label, Nature, Sensitive, Severity};
-use mcpproxy_detect::{Category, Detection, Found, Report};
+use mcpproxy_detect::{Category, Detection, Detector, Found, Report};
 use mcpproxy_flow::Marked;
 use mcpproxy_text::{decode, unescape};
 
@@ -15,13 +15,12 @@ use mcpproxy_text::{decode, unescape};
 const VALIDATED: u8 = 90;
 /// Confidence below which a value is no evidence: it only looks random, or like a number.
 const GUESSED: u8 = 50;
-/// The longest decoded text that counts as one value.
-const LONGEST: usize = 4096;
 /// Values of one message that are followed; the rest is seen as text.
 const MOST: usize = 1024;
 
-/// Returns the labelled values of a message, in plain.
-pub(crate) fn marked<'a>(raw: &'a str, report: &'a Report) -> Vec<Marked<'a>> {
+/// Returns the labelled values of a message, in plain; those that weigh most come first, so that
+/// many of the others cannot push them out.
+pub(crate) fn marked<'a>(detector: &Detector, raw: &'a str, report: &'a Report) -> Vec<Marked<'a>> {
     let mut marks = Vec::new();
     for found in &report.detections {
         let Some(label) = label(&found.detection) else {
@@ -30,27 +29,36 @@ pub(crate) fn marked<'a>(raw: &'a str, report: &'a Report) -> Vec<Marked<'a>> {
         let Some(value) = value(raw, found) else {
             continue;
         };
-        let mut mark = |value: &str| {
-            marks.push(Marked {
-                value: Cow::Owned(value.to_owned()),
-                label: label.clone(),
-                place: Cow::Borrowed(found.path.as_str()),
-            });
-        };
-        mark(&value);
         if !found.detection.via.is_empty() {
-            let views = decode::views(&value, &mut decode::Budget::default());
-            let texts = views.views.iter().map(|view| view.text.trim());
-            texts
-                .filter(|text| text.len() <= LONGEST)
-                .for_each(&mut mark);
+            inner(detector, &value, &found.path, &mut marks);
         }
-        if marks.len() >= MOST {
-            marks.truncate(MOST);
-            break;
+        marks.push(Marked {
+            value,
+            label,
+            place: Cow::Borrowed(found.path.as_str()),
+        });
+    }
+    marks.sort_by_key(|mark| std::cmp::Reverse(mark.label.nature));
+    marks.truncate(MOST);
+    marks
+}
+
+/// Adds the values that stand encoded in a text.
+fn inner<'a>(detector: &Detector, text: &str, place: &'a str, marks: &mut Vec<Marked<'a>>) {
+    for view in decode::views(text, &mut decode::Budget::default()).views {
+        for found in detector.text(&view.text).detections {
+            let plain = found.detection.via.is_empty();
+            let value = view.text.get(found.detection.span.clone());
+            let label = label(&found.detection).filter(|_| plain);
+            if let (Some(value), Some(label)) = (value, label) {
+                marks.push(Marked {
+                    value: Cow::Owned(value.to_owned()),
+                    label,
+                    place: Cow::Borrowed(place),
+                });
+            }
         }
     }
-    marks
 }
 
 /// Returns what is sensitive in a message, safe to show.
@@ -121,14 +129,14 @@ fn personal(severity: Severity) -> Nature {
 
 #[cfg(test)]
 mod tests {
-    use mcpproxy_detect::{Context, Detector, Settings};
+    use mcpproxy_detect::{Context, Settings};
 
     use super::*;
 
     fn check(raw: &str, expect: &[(&str, &str)]) {
         let detector = Detector::new(&Settings::default()).unwrap();
         let report = detector.json(raw, Context::default());
-        let marks = marked(raw, &report);
+        let marks = marked(&detector, raw, &report);
         let found: Vec<_> = marks
             .iter()
             .map(|mark| (mark.label.word, &*mark.value))
@@ -144,5 +152,11 @@ mod tests {
             &[("api_token", key)],
         );
         check(r#"{"note":"nothing to see"}"#, &[]);
+        // A file that came encoded is no secret for the one that stands in it.
+        let coded = "IyBob3cgdG8gYnVpbGQKbnBtIGluc3RhbGwgd2lkZ2V0LXBhcnNlcgpBV1NfS0VZPUFLSUFRM0VHUlRMWjdWSFdOMktNCg==";
+        check(
+            &format!(r#"{{"content":"{coded}"}}"#),
+            &[("api_token", key), ("api_token", coded)],
+        );
     }
 }

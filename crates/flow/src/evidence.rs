@@ -7,8 +7,8 @@ use mcpproxy_core::{
 use crate::content::places;
 use crate::hits::{DigestHit, Hits, SecretHit, TextHit, TokenHits};
 
-/// Matches of one sending that are reported.
-const MATCHES: usize = 16;
+/// Matches of one sending that are handed on; whoever shows them may show fewer.
+const MATCHES: usize = 256;
 /// Shared symbols of private text, as windows cover them, from which a person is asked.
 ///
 /// The windows of a shared run begin and end up to twelve symbols inside it.

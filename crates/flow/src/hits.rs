@@ -214,7 +214,12 @@ fn texts<'a>(
         }
     }
     let mut best: Vec<(u32, Best<'a>)> = best.into_iter().collect();
-    best.sort_unstable_by_key(|(seq, best)| (u32::MAX - best.covered, *seq));
+    // What is public never takes the place of what is private.
+    let side = |seq: u32| state.origins.get(seq).map(|origin| origin.data.side);
+    best.sort_unstable_by_key(|(seq, best)| {
+        let public = side(*seq) == Some(Side::Outside);
+        (public, u32::MAX - best.covered, *seq)
+    });
     for (seq, best) in best.into_iter().take(ORIGINS) {
         if let Some(origin) = state.origins.get(seq) {
             hits.texts.push(TextHit {
@@ -298,14 +303,16 @@ fn sample(stream: &Stream, start: u32) -> Masked {
     Masked::from_safe(format!("{shown}…"))
 }
 
-/// Where windows of one value were seen.
+/// Where windows of one value were seen. One window alone is an accident in any long message: two
+/// that follow each other, in either direction, are counted.
 struct Trail<'a> {
     own: Bits,
+    /// The stream with the longest run.
     stream: &'a Stream,
     start: u32,
     end: u32,
-    /// The run that goes on, and the longest: windows one behind the other.
-    last: (usize, u32),
+    /// Where the run is that goes on: stream, position in the value, place in the stream.
+    last: (&'a Stream, usize, u32),
     run: u32,
     run_at: u32,
     best: u32,
@@ -319,7 +326,7 @@ impl<'a> Trail<'a> {
             stream,
             start: at,
             end: at,
-            last: (usize::MAX, at),
+            last: (stream, usize::MAX, at),
             run: 0,
             run_at: at,
             best: 0,
@@ -327,22 +334,27 @@ impl<'a> Trail<'a> {
         }
     }
 
-    fn step(&mut self, stream: &Stream, position: usize, at: u32) {
-        self.own.set(position);
-        if !std::ptr::eq(stream, self.stream) {
-            return;
-        }
-        self.end = at;
-        let (before, last_at) = self.last;
-        if position.checked_sub(1) == Some(before) && at == last_at + 1 {
+    /// Takes a window; `lone` if the value has no other.
+    fn step(&mut self, stream: &'a Stream, position: usize, at: u32, lone: bool) {
+        let (last_stream, before, last_at) = self.last;
+        let follows = std::ptr::eq(stream, last_stream)
+            && at == last_at + 1
+            && (position.checked_sub(1) == Some(before) || before.checked_sub(1) == Some(position));
+        if follows {
             self.run += 1;
+            self.own.set(before);
+            self.own.set(position);
         } else {
             (self.run, self.run_at) = (1, at);
+            if lone {
+                self.own.set(position);
+            }
         }
         if self.run > self.best {
             (self.best, self.best_at) = (self.run, self.run_at);
+            (self.stream, self.start, self.end) = (stream, self.run_at, at);
         }
-        self.last = (position, at);
+        self.last = (stream, position, at);
     }
 }
 
@@ -363,7 +375,11 @@ fn secrets<'a>(
         roll::<SECRET>(&stream.symbols, |hash| {
             state.vault.find(short(hash), |number, position| {
                 let one = seen.entry(number).or_insert_with(|| Trail::new(stream, at));
-                one.step(stream, position, at);
+                let lone = state
+                    .vault
+                    .entry(number)
+                    .is_some_and(|entry| entry.length <= SECRET);
+                one.step(stream, position, at, lone);
             });
             at += 1;
         });

@@ -2,6 +2,7 @@
 //! before any lock is taken. Folding it into the state is for `state`.
 
 use mcpproxy_core::Id128;
+use mcpproxy_text::decode::views;
 
 use crate::common;
 use crate::content::{Content, Part, parts};
@@ -12,6 +13,7 @@ use crate::secret::SecretPrint;
 use crate::settings::FlowTracking;
 use crate::stream::streams;
 use crate::typed::{Token, tokens};
+use crate::view::budget;
 use crate::winnow::{RUN, winnow};
 
 /// Tokens of one content that are remembered.
@@ -51,6 +53,19 @@ fn in_order(parts: &[Part<'_>], grams: &mut Vec<u64>) {
         }
     }
     keep(&symbols, grams);
+}
+
+/// Keeps the windows of what stands encoded in a content: a file may come as base64.
+fn decoded(parts: &[Part<'_>], bytes: usize, grams: &mut Vec<u64>) {
+    let mut budget = budget(bytes);
+    let mut symbols = Vec::new();
+    for part in parts {
+        for view in views(&part.text, &mut budget).views {
+            symbols.clear();
+            fold(&view.text, &mut symbols);
+            keep(&symbols, grams);
+        }
+    }
 }
 
 /// Keeps what bridges fields of a large content, group by group; groups are not bridged.
@@ -94,6 +109,7 @@ impl Reading {
             in_order(&parts, &mut grams);
             across(&parts, &mut grams);
         }
+        decoded(&parts, content.json.len(), &mut grams);
         let hashes = digests(
             content.json,
             &parts,

@@ -58,6 +58,8 @@ pub(crate) struct Session {
     pub(crate) tools: BTreeSet<String>,
     /// Whether origins had to go before the session ended.
     pub(crate) evicted: bool,
+    /// Whether something was read that nobody looked through to its end.
+    pub(crate) unread: bool,
     sent: VecDeque<Sent>,
     denials: u32,
     unjustified: Vec<Arc<str>>,
@@ -77,6 +79,7 @@ impl Session {
             risks: Vec::new(),
             tools: BTreeSet::new(),
             evicted: false,
+            unread: false,
             sent: VecDeque::new(),
             denials: 0,
             unjustified: Vec::new(),

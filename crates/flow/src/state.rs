@@ -236,6 +236,11 @@ impl State {
         self.limit_origins(key, most);
         let salt = salt(key);
         let seen = Seen { seq, note: 0 };
+        for &digest in &reading.digests {
+            if self.digests.get(digest, salt).is_none() {
+                self.digests.add(digest, salt, seq);
+            }
+        }
         for &tag in reading.grams.iter().take(self.outside.room() / 2) {
             let tag = tag ^ salt;
             let origins = &self.origins;

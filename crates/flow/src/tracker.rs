@@ -118,6 +118,11 @@ impl Tracker {
         }
     }
 
+    /// Notes that a conversation read something that was not looked through to its end.
+    pub fn note_unread(&self, whose: Whose, now: Tick) {
+        self.with_session(whose, now, |session| session.unread = true);
+    }
+
     /// Remembers what an agent said by itself, to an inside or an outside place.
     ///
     /// To be called when it has left: until then nobody could read it back.
@@ -183,7 +188,12 @@ impl Tracker {
             let opaque = sending.opaque.iter().filter(|(leaf, _)| !public(*leaf));
             hits.opaque = opaque.copied().collect();
         }
-        let evidence = weigh(content.json, hits, taint, sending.cut);
+        let mut evidence = weigh(content.json, hits, taint, sending.cut);
+        let mut unread = false;
+        self.each_session(whose, |session| unread |= session.unread);
+        if unread && to.sink.is_outside() {
+            evidence.reduced.push(Reduced::Size);
+        }
         self.note_sending(whose, call, to, &sending, &evidence, now);
         evidence
     }

@@ -118,7 +118,16 @@ async fn ask(
         (Askable::Elicit | Askable::InputRequired, Some(origin)) => {
             elicited(at, &asked, origin).await
         }
-        (Askable::Queue, _) => queued(at, &asked).await?,
+        (Askable::Queue, _) => match queued(at, &asked).await {
+            Ok(said) => said,
+            Err(waits) => {
+                let stopped = at.gateway.engine.answered(asked, Said::Later).await;
+                return Err(match stopped {
+                    Before::Unrecorded(fault) => Failure::unrecorded(&fault),
+                    Before::Cleared(_) | Before::Asked(_) | Before::Denied(_) => waits,
+                });
+            }
+        },
         (Askable::Elicit | Askable::InputRequired, None)
         | (Askable::AgentPrompt | Askable::Nobody, _) => Said::Nothing,
     };
@@ -208,7 +217,9 @@ fn refused(why: &Denied, id: CallId, said: Said) -> Failure {
     let failure = denied(why, id);
     let end = match said {
         Said::No => "a person refused this call",
-        Said::Yes | Said::Nothing => "a person was asked about this call and did not answer",
+        Said::Yes | Said::Nothing | Said::Later => {
+            "a person was asked about this call and did not answer"
+        }
     };
     Failure {
         outside: format!("{} ({end})", failure.outside),

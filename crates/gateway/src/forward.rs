@@ -293,13 +293,14 @@ impl Passage<'_> {
                 biased;
                 Some(event) = events.recv() => {
                     let began = Instant::now();
+                    self.note(cleared.value(), &event);
                     let heard = self.heard(event, ticket, token, origin);
                     // A question may take long; the answer must be polled meanwhile. What was heard
                     // comes first: a notification is passed on before the answer that follows it.
                     let said = tokio::select! {
                         biased;
                         said = heard => said?,
-                        answer = &mut answer => return self.drained(answer?, &mut events, ticket, token, origin),
+                        answer = &mut answer => return self.drained(cleared.value(), answer?, &mut events, (ticket, token), origin),
                         // What was heard has a bound of its own on its time.
                         why = self.broken_off(cleared.value(), &way) => break why,
                     };
@@ -313,7 +314,7 @@ impl Passage<'_> {
                         deadline += began.elapsed();
                     }
                 }
-                answer = &mut answer => return self.drained(answer?, &mut events, ticket, token, origin),
+                answer = &mut answer => return self.drained(cleared.value(), answer?, &mut events, (ticket, token), origin),
                 why = self.broken_off(cleared.value(), &way) => break why,
                 () = tokio::time::sleep_until(deadline) => break Failure::timed_out(),
             }
@@ -354,16 +355,24 @@ impl Passage<'_> {
         }
     }
 
+    /// Has the engine remember what an upstream says, before anybody hears it.
+    fn note(&self, call: &Call, event: &FromUpstream) {
+        if let FromUpstream::Message(frame) = event {
+            self.gateway.engine.heard(call, frame.params());
+        }
+    }
+
     /// Passes on what came ahead of the answer and was not yet looked at.
     fn drained(
         &self,
+        call: &Call,
         answer: Frame,
         events: &mut mpsc::Receiver<FromUpstream>,
-        ticket: u64,
-        token: Option<&str>,
+        (ticket, token): (u64, Option<&str>),
         origin: &Origin,
     ) -> Result<Frame, Failure> {
         while let Ok(event) = events.try_recv() {
+            self.note(call, &event);
             if let FromUpstream::Message(frame) = event
                 && frame.kind() == FrameKind::Notification
             {
