@@ -25,5 +25,6 @@ mod peers;
 mod reload;
 mod resilience;
 mod scan;
+mod scenarios;
 mod screens;
 mod spine;
