@@ -16,9 +16,11 @@ mod support;
 
 mod access;
 mod activity;
+mod asking;
 mod asks;
 mod detect;
 mod eras;
+mod events;
 mod ids;
 mod modes;
 mod peers;

@@ -67,7 +67,7 @@ impl Files {
 
 /// A key at the end of an answer of more than 64 KiB.
 fn long_answer() -> Value {
-    let rows: Vec<_> = (0..1200)
+    let rows: Vec<_> = (0..2000)
         .map(|row| json!({ "row": row, "remark": format!("crate {row} stands on pier {}", row % 7) }))
         .collect();
     let secret = "glpat-n3Wq8mZt2VcK7xRb5LpY";
@@ -105,7 +105,9 @@ impl Stage {
                 (name, Upstream::play(&script))
             })
             .collect();
-        let settings = upstreams.iter().map(|(name, one)| (name.clone(), one.settings.clone()));
+        let settings = upstreams
+            .iter()
+            .map(|(name, one)| (name.clone(), one.settings.clone()));
         let config = json!({
             "routing_mode": if declares(&plan) { "call" } else { "all" },
             "activity": { "durability": "strict" },
@@ -157,7 +159,7 @@ impl Stage {
 
     fn compare_records(&self) {
         let mut records = self.gateway.home.activity();
-        records.retain(|one| one["type"] == "tool_call");
+        records.retain(|one| one["type"] == "tool_call" || one["type"] == "policy_decision");
         assert_eq!(records.len(), self.plan.steps.len(), "{}", self.file);
         for (step, record) in self.plan.steps.iter().zip(&records) {
             let expect = &step.expect;
@@ -172,8 +174,14 @@ impl Stage {
             check("tool_name", Some(json!(tool)));
             check("decision", expect.decision.map(|one| json!(one)));
             check("effective", expect.effective.map(|one| json!(one)));
-            check("risk_level", expect.risk.map(|one| json!(RiskLevel::from(one))));
-            check("flow_type", expect.flow.map(|one| json!(FlowType::from(one))));
+            check(
+                "risk_level",
+                expect.risk.map(|one| json!(RiskLevel::from(one))),
+            );
+            check(
+                "flow_type",
+                expect.flow.map(|one| json!(FlowType::from(one))),
+            );
             if let Some(rule) = &expect.rule {
                 let findings = record["findings"].as_array().unwrap();
                 let found = findings.iter().any(|one| one["rule"] == rule.as_str());
@@ -233,7 +241,10 @@ fn script(plan: &Plan, upstream: &str, defended: bool) -> Value {
         if at != upstream {
             continue;
         }
-        tools.insert(tool, json!({ "name": tool, "inputSchema": { "type": "object" } }));
+        tools.insert(
+            tool,
+            json!({ "name": tool, "inputSchema": { "type": "object" } }),
+        );
         let results = results.entry(tool).or_default();
         if arrives(step, defended) {
             results.push(step.result.clone().unwrap_or_else(|| json!("done")));

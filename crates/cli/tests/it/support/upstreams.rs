@@ -113,7 +113,8 @@ impl Upstream {
     /// The tools that were called and their arguments, in order.
     pub(crate) fn called(&self) -> Vec<(String, Value)> {
         let calls = self.received_with("\"tools/call\"").into_iter();
-        let params = calls.map(|line| serde_json::from_str::<Value>(&line).unwrap()["params"].take());
+        let params =
+            calls.map(|line| serde_json::from_str::<Value>(&line).unwrap()["params"].take());
         let called = params.map(|mut params| {
             let tool = params["name"].as_str().unwrap().to_owned();
             (tool, params["arguments"].take())

@@ -78,6 +78,8 @@ impl Http {
             body: Some(body),
             raw: Vec::new(),
             events: Vec::new(),
+            named: String::new(),
+            retry: None,
         }
     }
 
@@ -111,6 +113,10 @@ pub(crate) struct Reply {
     pub(crate) raw: Vec<String>,
     /// The ids of the events read so far.
     pub(crate) events: Vec<String>,
+    /// The name of the last event.
+    pub(crate) named: String,
+    /// How long to wait before a reconnect, in milliseconds, as last said.
+    pub(crate) retry: Option<u64>,
     decoder: Option<Decoder>,
     body: Option<Received>,
 }
@@ -154,6 +160,8 @@ impl Reply {
         loop {
             while let Some(event) = decoder.next_event() {
                 self.events.extend(event.id);
+                self.retry = event.retry.or(self.retry);
+                self.named = event.name;
                 if !event.data.is_empty() {
                     return Some(String::from_utf8_lossy(&event.data).into_owned());
                 }
@@ -163,6 +171,12 @@ impl Reply {
                 decoder.push(&data).unwrap();
             }
         }
+    }
+
+    /// Returns the next event with its name.
+    pub(crate) async fn next_named(&mut self) -> (String, Value) {
+        let value = self.next().await.expect("the stream ended");
+        (self.named.clone(), value)
     }
 
     /// Reads on until a message for which `look` says true, and returns it.

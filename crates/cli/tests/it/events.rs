@@ -1,0 +1,102 @@
+//! What is told live at `/events`, what a session came to, and shadow mode, in which nothing is
+//! stopped and everything is told.
+
+use http::Method;
+use serde_json::{Value, json};
+
+use crate::support::{Http, KEY, Reply, Scene, WORDS, headers, text_of};
+
+async fn listen(http: &Http) -> Reply {
+    http.send(Method::GET, "/events", headers(&[]), "").await
+}
+
+#[tokio::test]
+async fn a_flow_alert_is_told_live_and_to_the_owner_alone() {
+    let scene = Scene::start(json!({})).await;
+    let gateway = &scene.gateway;
+    assert_eq!(listen(&gateway.http()).await.status, 403);
+    let agent = gateway.token("ci", &json!(["outside"])).await;
+    assert_eq!(listen(&agent).await.status, 403);
+
+    let mut events = listen(&gateway.owner()).await;
+    assert_eq!(events.status, 200);
+    let (name, hello) = events.next_named().await;
+    assert_eq!(name, "status");
+    assert!(hello["timestamp"].is_string() && hello["payload"]["since"].is_string());
+    assert!(events.retry.is_some(), "says when to come back");
+
+    let agent = scene.informed(json!({})).await;
+    let denied = agent.ask("tools/call", Scene::post(KEY)).await;
+    let decision = &denied["_meta"]["io.mcpproxy/decision"];
+    let (name, alert) = events.next_named().await;
+    assert_eq!(name, "flow.alert");
+    let record = scene.records().pop().unwrap();
+    let expect = json!({
+        "activity_id": decision["activity_id"],
+        "session_id": record["session_id"],
+        "flow_type": "internal→external",
+        "risk_level": "critical",
+        "tool_name": "outside:post",
+        "has_sensitive_data": true,
+        "decision": "deny",
+    });
+    assert_eq!(alert["payload"], expect);
+    assert_eq!(record["id"], decision["activity_id"]);
+    assert!(alert["timestamp"].is_string());
+    assert!(!alert.to_string().contains(KEY));
+
+    // A flow that is only warned about is told, too.
+    agent.ask("tools/call", Scene::post(WORDS)).await;
+    let (name, alert) = events.next_named().await;
+    assert_eq!(name, "flow.alert");
+    assert_eq!(alert["payload"]["decision"], "ask");
+}
+
+#[tokio::test]
+async fn what_a_session_came_to_is_recorded_at_a_graceful_stop() {
+    let scene = Scene::start(json!({})).await;
+    let since = scene.gateway.api("/status").await["flow_tracking_since"].clone();
+    assert!(
+        since.as_str().is_some_and(|since| since.starts_with("20")),
+        "{since}"
+    );
+    let agent = scene.informed(json!({})).await;
+    for text in ["nothing of that", KEY, WORDS] {
+        agent.ask("tools/call", Scene::post(text)).await;
+    }
+    let session = scene.records()[0]["session_id"].clone();
+    let mut records = scene.gateway.stop().await.activity();
+    records.retain(|one| one["type"] == "flow_summary");
+    let [record] = records.as_slice() else {
+        panic!("one summary, not {records:?}");
+    };
+    assert_eq!(record["session_id"], session);
+    assert_eq!(record["risk_level"], "critical");
+    let summary = &record["summary"];
+    assert_eq!(summary["edges"], 2, "{summary}");
+    assert_eq!(summary["flow_types"]["internal→external"], 2, "{summary}");
+    assert_eq!(summary["risk_levels"]["critical"], 1, "{summary}");
+    assert!(summary["origins"].as_u64().unwrap() > 0, "{summary}");
+    let tools: Vec<Value> = summary["tools"].as_array().unwrap().clone();
+    assert_eq!(tools, ["inside:read", "outside:post"]);
+}
+
+#[tokio::test]
+async fn in_shadow_mode_everything_passes_and_a_deny_stays_a_deny() {
+    let scene = Scene::start(json!({ "mode": "shadow" })).await;
+    let agent = scene.informed(json!({ "elicitation": {} })).await;
+    for (text, decision, risk) in [(WORDS, "ask", "medium"), (KEY, "deny", "critical")] {
+        let result = agent.ask("tools/call", Scene::post(text)).await;
+        assert_eq!(text_of(&result), "posted", "{result}");
+        let record = scene.records().pop().unwrap();
+        let decided = [
+            &record["decision"],
+            &record["effective"],
+            &record["enforcement"],
+        ];
+        assert_eq!(decided, [decision, "allow", "shadow"], "{record}");
+        assert_eq!(record["risk_level"], risk);
+        assert_eq!(record["status"], "success");
+    }
+    assert_eq!(scene.arrived(), [WORDS, KEY]);
+}
