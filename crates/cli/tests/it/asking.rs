@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::UnixStream;
 
-use crate::support::{Gateway, Legacy, Modern, Scene, WORDS, text_of, until, within};
+use crate::support::{Gateway, Home, Legacy, Modern, Scene, WORDS, text_of, until, within};
 
 fn can_be_asked() -> Value {
     json!({ "elicitation": {} })
@@ -230,30 +230,35 @@ async fn an_approval_after_the_deadline_counts_once_and_for_that_call_alone() {
     assert_eq!(scene.arrived(), [WORDS]);
 }
 
+/// Runs a command that finds a key in its environment, and returns its code.
+async fn with_key(home: &Home, key: &str, args: &[&str]) -> Option<i32> {
+    let mut command = home.command(args);
+    let done = command.env("MCPPROXY_API_KEY", key).output();
+    within("a command", done).await.unwrap().status.code()
+}
+
 #[tokio::test]
 async fn the_queue_is_read_and_answered_on_the_command_line() {
     let scene = Scene::start(queue()).await;
     let home = &scene.gateway.home;
-    let agent = scene.informed(json!({})).await;
-    let answered = async {
-        waiting(&scene.gateway).await;
-        let listed = home.run(&["approvals", "list", "--json"]).await;
-        let listed: Value = serde_json::from_slice(&listed.stdout).unwrap();
-        let id = listed[0]["id"].as_str().unwrap();
-        let keyless = home.run(&["approvals", "approve", id]).await;
-        assert_eq!(keyless.status.code(), Some(4));
-        let with_key = async |key: &str, args: &[&str]| {
-            let mut command = home.command(args);
-            let done = command.env("MCPPROXY_API_KEY", key).output();
-            within("a command", done).await.unwrap().status.code()
+    for (word, arrives) in [("deny", 0), ("approve", 1)] {
+        let agent = scene.informed(json!({})).await;
+        let answered = async {
+            waiting(&scene.gateway).await;
+            let listed = home.run(&["approvals", "list", "--json"]).await;
+            let listed: Value = serde_json::from_slice(&listed.stdout).unwrap();
+            let args = ["approvals", word, listed[0]["id"].as_str().unwrap()];
+            assert_eq!(
+                home.run(&args).await.status.code(),
+                Some(4),
+                "without a key"
+            );
+            assert_ne!(with_key(home, "wrong", &args).await, Some(0));
+            assert_eq!(scene.arrived().len(), 0, "before the answer");
+            assert_eq!(with_key(home, &home.key(), &args).await, Some(0));
         };
-        let wrong = with_key("wrong", &["approvals", "approve", id]).await;
-        assert!(wrong != Some(0), "{wrong:?}");
-        assert_eq!(scene.arrived().len(), 0, "before the answer");
-        let right = with_key(&home.key(), &["approvals", "approve", id]).await;
-        assert_eq!(right, Some(0));
-    };
-    let (result, ()) = tokio::join!(post(&agent, WORDS), answered);
-    assert_eq!(text_of(&result), "posted");
-    assert_eq!(scene.arrived(), [WORDS]);
+        let (result, ()) = tokio::join!(post(&agent, WORDS), answered);
+        assert_eq!(result["isError"] == true, arrives == 0, "{result}");
+        assert_eq!(scene.arrived().len(), arrives, "{word}");
+    }
 }

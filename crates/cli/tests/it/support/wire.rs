@@ -79,7 +79,6 @@ impl Http {
             raw: Vec::new(),
             events: Vec::new(),
             named: String::new(),
-            retry: None,
         }
     }
 
@@ -115,8 +114,6 @@ pub(crate) struct Reply {
     pub(crate) events: Vec<String>,
     /// The name of the last event.
     pub(crate) named: String,
-    /// How long to wait before a reconnect, in milliseconds, as last said.
-    pub(crate) retry: Option<u64>,
     decoder: Option<Decoder>,
     body: Option<Received>,
 }
@@ -160,7 +157,6 @@ impl Reply {
         loop {
             while let Some(event) = decoder.next_event() {
                 self.events.extend(event.id);
-                self.retry = event.retry.or(self.retry);
                 self.named = event.name;
                 if !event.data.is_empty() {
                     return Some(String::from_utf8_lossy(&event.data).into_owned());
