@@ -127,3 +127,41 @@ async fn in_shadow_mode_everything_passes_and_a_deny_stays_a_deny() {
     }
     assert_eq!(scene.arrived(), [WORDS, KEY]);
 }
+
+#[tokio::test]
+async fn a_question_in_the_queue_and_its_end_are_told_live() {
+    let scene = Scene::start(json!({ "approvals": { "mode": "queue" } })).await;
+    let agent = scene.informed(json!({})).await;
+    let mut events = listen(&scene.gateway.owner()).await;
+    let watched = async {
+        let mut names = Vec::new();
+        let mut asked = Value::Null;
+        while names.last().is_none_or(|name| name != "approval.resolved") {
+            let (name, mut event) = events.next_named().await;
+            if name == "approval.requested" {
+                asked = event["payload"].take();
+                assert_eq!(asked["tool_name"], "outside:post");
+                let id = asked["approval_id"].as_str().unwrap();
+                let path = format!("/api/v1/approvals/{id}");
+                let body = json!({ "decision": "deny" });
+                let (status, _) = scene.gateway.owner().post(&path, &body).await;
+                assert_eq!(status, 200);
+            } else if name == "approval.resolved" {
+                assert_eq!(event["payload"]["approval_id"], asked["approval_id"]);
+                assert_eq!(event["payload"]["outcome"], "denied");
+            }
+            names.push(name);
+        }
+        names
+    };
+    let call = agent.ask("tools/call", Scene::post(WORDS));
+    let (denied, names) = tokio::join!(call, watched);
+    assert_eq!(denied["isError"], true);
+    let expect = [
+        "status",
+        "flow.alert",
+        "approval.requested",
+        "approval.resolved",
+    ];
+    assert_eq!(names, expect);
+}
