@@ -5,15 +5,17 @@ use std::collections::{HashMap, HashSet};
 
 use mcpproxy_core::{DataOrigin, Label, Likeness, Masked, Nature, SessionKey, Side};
 
+use crate::fold::folded;
 use crate::roll::{SPARE, roll};
 use crate::secret::{Bits, GRAM as SECRET, short};
 use crate::sending::Sending;
 use crate::state::{Errand, State, place_salt, said_salt};
 use crate::stream::{Family, Stream};
+use crate::tail::Tail;
 use crate::typed::Kind;
 use crate::view::{Decoded, budget, one};
 use crate::whose::salt;
-use crate::winnow::{GRAM, WINDOW, winnow};
+use crate::winnow::{GRAM, RUN, WINDOW, winnow};
 
 /// Origins of which matches are handed on.
 const ORIGINS: usize = 32;
@@ -123,12 +125,20 @@ pub(crate) fn compare(
 fn tails(state: &State, errand: Errand<'_>, sending: &Sending<'_>) -> Decoded {
     let mut decoded = Decoded::default();
     for field in &sending.fields {
-        let before = state.tails.before(errand.to, field.path);
-        if before.is_empty() {
+        let Tail { text, last } = state.tails.before(errand.to, field.path);
+        if text.is_empty() {
             continue;
         }
-        let old = read_on(&before, field.leaf);
-        let mut new = read_on(&[&*before, &field.head].concat(), field.leaf);
+        // A piece that is shorter than a run could not be judged when it came: it counts again.
+        let (older, piece) = text
+            .split_at_checked(text.len() - last)
+            .unwrap_or((&text, ""));
+        let judged = match folded(piece).len() < RUN {
+            true => older,
+            false => &text,
+        };
+        let old = read_on(judged, field.leaf);
+        let mut new = read_on(&[&*text, &field.head].concat(), field.leaf);
         for stream in &mut new.streams {
             let known = old.streams.iter();
             let known = known.filter(|known| stream.symbols.starts_with(&known.symbols));

@@ -17,9 +17,27 @@ const PENDING: usize = 256;
 /// The tails of a scope.
 #[derive(Debug, Default)]
 pub(crate) struct Tails {
-    places: BTreeMap<Arc<str>, BTreeMap<u64, String>>,
+    places: BTreeMap<Arc<str>, BTreeMap<u64, Tail>>,
     order: VecDeque<Arc<str>>,
     pending: VecDeque<Pending>,
+}
+
+/// The end of what was sent in one field, and how many bytes of it came with the last call.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Tail {
+    pub(crate) text: String,
+    pub(crate) last: usize,
+}
+
+impl Tail {
+    fn push(&mut self, piece: &str) {
+        self.text.push_str(piece);
+        let start = self
+            .text
+            .ceil_char_boundary(self.text.len().saturating_sub(TAIL));
+        self.text.drain(..start);
+        self.last = piece.len().min(self.text.len());
+    }
 }
 
 /// A call that is on its way, where to, and its pieces by field.
@@ -32,8 +50,8 @@ impl Tails {
     }
 
     /// Returns what stands before a field at a destination, calls on their way included.
-    pub(crate) fn before(&self, to: &str, path: u64) -> String {
-        let mut text = self
+    pub(crate) fn before(&self, to: &str, path: u64) -> Tail {
+        let mut tail = self
             .places
             .get(to)
             .and_then(|fields| fields.get(&path))
@@ -41,13 +59,11 @@ impl Tails {
         for (_, place, fields) in &self.pending {
             if **place == *to {
                 for (_, piece) in fields.iter().filter(|(other, _)| *other == path) {
-                    let text = text.get_or_insert_default();
-                    text.push_str(piece);
-                    cut(text);
+                    tail.get_or_insert_default().push(piece);
                 }
             }
         }
-        text.unwrap_or_default()
+        tail.unwrap_or_default()
     }
 
     /// Notes what a call takes along.
@@ -79,9 +95,7 @@ impl Tails {
         let fields = self.places.entry(to).or_default();
         for (path, piece) in pieces {
             if fields.len() < FIELDS || fields.contains_key(&path) {
-                let text = fields.entry(path).or_default();
-                text.push_str(&piece);
-                cut(text);
+                fields.entry(path).or_default().push(&piece);
             }
         }
         if self.order.len() > PLACES
@@ -90,10 +104,4 @@ impl Tails {
             self.places.remove(&oldest);
         }
     }
-}
-
-/// Keeps the end of a text.
-fn cut(text: &mut String) {
-    let start = text.ceil_char_boundary(text.len().saturating_sub(TAIL));
-    text.drain(..start);
 }

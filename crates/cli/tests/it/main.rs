@@ -16,14 +16,17 @@ mod support;
 
 mod access;
 mod activity;
+mod asking;
 mod asks;
 mod detect;
 mod eras;
+mod events;
 mod ids;
 mod modes;
 mod peers;
 mod reload;
 mod resilience;
 mod scan;
+mod scenarios;
 mod screens;
 mod spine;

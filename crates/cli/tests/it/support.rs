@@ -7,6 +7,7 @@ mod bridge;
 mod daemon;
 mod legacy;
 mod modern;
+mod scene;
 mod upstreams;
 mod wire;
 
@@ -20,6 +21,7 @@ pub(crate) use self::bridge::{Bridge, Wiring};
 pub(crate) use self::daemon::{Gateway, Home};
 pub(crate) use self::legacy::Legacy;
 pub(crate) use self::modern::Modern;
+pub(crate) use self::scene::{KEY, Scene, WORDS};
 pub(crate) use self::upstreams::{Over, Upstream, program, scripted};
 pub(crate) use self::wire::{Http, Reply, headers, speak};
 

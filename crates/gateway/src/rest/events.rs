@@ -47,7 +47,8 @@ async fn tell(
 ) {
     let clock = Arc::clone(&gateway.clock);
     let hello = json!({ "version": env!("CARGO_PKG_VERSION"), "since": gateway.since.rfc3339() });
-    let hello = sent("status", hello, &*clock).retry(RETRY);
+    // The delay comes first: a listener that loses the stream within its first event knows it.
+    let hello = fill(Sent::default().retry(RETRY), "status", hello, &*clock);
     if sender.send(hello).await.is_err() {
         return;
     }
@@ -73,11 +74,15 @@ async fn tell(
     }
 }
 
+fn sent(name: &str, payload: Value, clock: &dyn Clock) -> Sent {
+    fill(Sent::default(), name, payload, clock)
+}
+
 #[expect(
     clippy::needless_pass_by_value,
     reason = "a payload is made to be sent"
 )]
-fn sent(name: &str, payload: Value, clock: &dyn Clock) -> Sent {
+fn fill(event: Sent, name: &str, payload: Value, clock: &dyn Clock) -> Sent {
     let data = json!({ "payload": payload, "timestamp": clock.wall().rfc3339() });
-    Sent::default().event(name).data(data.to_string())
+    event.event(name).data(data.to_string())
 }

@@ -97,6 +97,31 @@ impl Upstream {
         }
     }
 
+    /// Makes a script available: tools, and the answers of each in order. The gateway starts it.
+    pub(crate) fn play(script: &Value) -> Self {
+        let folder = TempDir::new().unwrap();
+        let (file, record) = (folder.path().join("script"), folder.path().join("received"));
+        std::fs::write(&file, script.to_string()).unwrap();
+        let args = json!(["sample", "script", "--script", file, "--record", record]);
+        Self {
+            settings: json!({ "command": program(), "args": args, "scope": "shared" }),
+            http: None,
+            folder,
+        }
+    }
+
+    /// The tools that were called and their arguments, in order.
+    pub(crate) fn called(&self) -> Vec<(String, Value)> {
+        let calls = self.received_with("\"tools/call\"").into_iter();
+        let params =
+            calls.map(|line| serde_json::from_str::<Value>(&line).unwrap()["params"].take());
+        let called = params.map(|mut params| {
+            let tool = params["name"].as_str().unwrap().to_owned();
+            (tool, params["arguments"].take())
+        });
+        called.collect()
+    }
+
     /// The same settings with one more key.
     pub(crate) fn with(&self, key: &str, value: Value) -> Value {
         let mut settings = self.settings.clone();

@@ -78,6 +78,7 @@ impl Http {
             body: Some(body),
             raw: Vec::new(),
             events: Vec::new(),
+            named: String::new(),
         }
     }
 
@@ -111,6 +112,8 @@ pub(crate) struct Reply {
     pub(crate) raw: Vec<String>,
     /// The ids of the events read so far.
     pub(crate) events: Vec<String>,
+    /// The name of the last event.
+    pub(crate) named: String,
     decoder: Option<Decoder>,
     body: Option<Received>,
 }
@@ -154,6 +157,7 @@ impl Reply {
         loop {
             while let Some(event) = decoder.next_event() {
                 self.events.extend(event.id);
+                self.named = event.name;
                 if !event.data.is_empty() {
                     return Some(String::from_utf8_lossy(&event.data).into_owned());
                 }
@@ -163,6 +167,12 @@ impl Reply {
                 decoder.push(&data).unwrap();
             }
         }
+    }
+
+    /// Returns the next event with its name.
+    pub(crate) async fn next_named(&mut self) -> (String, Value) {
+        let value = self.next().await.expect("the stream ended");
+        (self.named.clone(), value)
     }
 
     /// Reads on until a message for which `look` says true, and returns it.

@@ -1,0 +1,264 @@
+//! Questions of the policy: put to whoever can be asked, to a person who looks at the queue, or to
+//! nobody. Each time what counts is what arrives outside.
+
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::UnixStream;
+
+use crate::support::{Gateway, Home, Legacy, Modern, Scene, WORDS, text_of, until, within};
+
+fn can_be_asked() -> Value {
+    json!({ "elicitation": {} })
+}
+
+/// Answers to a question, and whether the call arrives then.
+fn answers() -> [(Value, bool); 5] {
+    let accept = |content: Value| json!({ "action": "accept", "content": content });
+    [
+        (accept(json!({ "decision": "allow" })), true),
+        (accept(json!({ "decision": "deny" })), false),
+        (json!({ "action": "decline" }), false),
+        (json!({ "action": "cancel" }), false),
+        (accept(json!({})), false),
+    ]
+}
+
+fn is_the_question(question: &Value) {
+    let params = &question["params"];
+    assert_eq!(question["method"], "elicitation/create");
+    let message = params["message"].as_str().unwrap();
+    let reason = "Data flowing from internal source (inside) to external destination (outside).";
+    assert!(message.contains(reason), "{message}");
+    assert!(!message.contains(WORDS), "{message}");
+    let schema = &params["requestedSchema"];
+    assert_eq!(
+        schema["properties"]["decision"]["enum"],
+        json!(["deny", "allow"])
+    );
+    assert_eq!(schema["properties"]["decision"].get("default"), None);
+    assert_eq!(schema["required"], json!(["decision"]));
+}
+
+/// Compares what came of an answer, at the agent, outside and in the log.
+fn check(scene: &Scene, result: &Value, allowed: bool, before: usize, answer: &Value) {
+    let record = scene.records().pop().unwrap();
+    assert_eq!(record["decision"], "ask", "{answer}");
+    if allowed {
+        assert_eq!(text_of(result), "posted", "{answer}");
+        assert_eq!(scene.arrived().split_off(before), [WORDS]);
+        assert_eq!(record["status"], "success");
+    } else {
+        assert_eq!(result["isError"], true, "{answer}");
+        let said = text_of(result);
+        assert!(said.contains("a person refused this call"), "{said}");
+        assert_eq!(scene.arrived().len(), before, "{answer}");
+        assert_eq!(record["status"], "blocked");
+    }
+}
+
+#[tokio::test]
+async fn a_legacy_downstream_is_asked_and_only_allow_lets_the_call_leave() {
+    let scene = Scene::start(json!({})).await;
+    for (answer, allowed) in answers() {
+        let before = scene.arrived().len();
+        let agent = scene.informed(can_be_asked()).await;
+        let mut reply = agent.request("tools/call", Scene::post(WORDS)).await;
+        let question = reply.notification("elicitation/create").await;
+        is_the_question(&question);
+        assert_eq!(scene.arrived().len(), before, "before the answer");
+        agent.respond(&question, answer.clone()).await;
+        check(&scene, &reply.result().await, allowed, before, &answer);
+    }
+}
+
+#[tokio::test]
+async fn a_modern_downstream_is_asked_and_only_allow_lets_the_call_leave() {
+    for (answer, allowed) in answers() {
+        let scene = Scene::start(json!({})).await;
+        let agent = Modern::new(&scene.gateway.url("/mcp"), can_be_asked());
+        agent.call("inside__read", json!({})).await;
+        let mut params = Scene::post(WORDS);
+        let asked = agent.ask("tools/call", params.clone()).await;
+        assert_eq!(asked["resultType"], "input_required", "{asked}");
+        let (key, question) = asked["inputRequests"]
+            .as_object()
+            .unwrap()
+            .iter()
+            .next()
+            .unwrap();
+        is_the_question(question);
+        assert_eq!(scene.arrived().len(), 0, "before the answer");
+        params["inputResponses"] = json!({ key: answer });
+        params["requestState"] = asked["requestState"].clone();
+        let result = agent.ask("tools/call", params).await;
+        check(&scene, &result, allowed, 0, &answer);
+    }
+}
+
+#[tokio::test]
+async fn where_nobody_can_be_asked_the_call_leaves_with_a_warning() {
+    let scene = Scene::start(json!({})).await;
+    let agent = scene.informed(json!({})).await;
+    let result = agent.ask("tools/call", Scene::post(WORDS)).await;
+    assert_eq!(text_of(&result), "posted");
+    assert_eq!(scene.arrived(), [WORDS]);
+    let record = scene.records().pop().unwrap();
+    let decided = [
+        &record["decision"],
+        &record["effective"],
+        &record["enforcement"],
+    ];
+    assert_eq!(decided, ["ask", "warn", "degraded"]);
+}
+
+fn queue() -> Value {
+    json!({ "approvals": { "mode": "queue", "timeout": "1m" } })
+}
+
+/// Waits until something waits for a person, and returns it.
+async fn waiting(gateway: &Gateway) -> Value {
+    until("a question in the queue", || async {
+        let listed = gateway.api("/approvals").await;
+        listed["approvals"].as_array().unwrap().first().cloned()
+    })
+    .await
+}
+
+async fn answer(gateway: &Gateway, id: &str, decision: &str) -> Value {
+    let body = json!({ "decision": decision });
+    let path = format!("/api/v1/approvals/{id}");
+    let (status, answer) = gateway.owner().post(&path, &body).await;
+    assert_eq!(status, 200, "{answer}");
+    answer["data"].clone()
+}
+
+/// Posts an answer over the socket without a key, and returns the status line.
+async fn over_the_socket(gateway: &Gateway, id: &str) -> String {
+    let socket = gateway.home.data().join("mcpproxy.sock");
+    let mut stream = UnixStream::connect(socket).await.unwrap();
+    let body = json!({ "decision": "approve" }).to_string();
+    let length = body.len();
+    let request = format!(
+        "POST /api/v1/approvals/{id} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\
+         content-type: application/json\r\ncontent-length: {length}\r\n\r\n{body}"
+    );
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let mut said = String::new();
+    within("an answer", stream.read_to_string(&mut said))
+        .await
+        .unwrap();
+    said.lines().next().unwrap().to_owned()
+}
+
+async fn post(agent: &Legacy, text: &str) -> Value {
+    agent.ask("tools/call", Scene::post(text)).await
+}
+
+#[tokio::test]
+async fn a_call_waits_in_the_queue_for_whoever_holds_the_key() {
+    let scene = Scene::start(queue()).await;
+    let gateway = &scene.gateway;
+    for (decision, outcome, arrives) in [("deny", "denied", 0), ("approve", "approved", 1)] {
+        let agent = scene.informed(json!({})).await;
+        let decided = async {
+            let question = waiting(gateway).await;
+            assert_eq!(question["server_name"], "outside");
+            assert_eq!(question["tool_name"], "post");
+            assert_eq!(question["risk_level"], "medium");
+            assert!(!question.to_string().contains(WORDS), "{question}");
+            let id = question["id"].as_str().unwrap();
+            assert_eq!(over_the_socket(gateway, id).await, "HTTP/1.1 403 Forbidden");
+            let path = format!("/api/v1/approvals/{id}");
+            let stranger = gateway.token("ci", &json!(["outside"])).await;
+            let (status, _) = stranger
+                .post(&path, &json!({ "decision": "approve" }))
+                .await;
+            assert_eq!(status, 403);
+            assert_eq!(gateway.api("/status").await["approvals"], 1);
+            assert_eq!(scene.arrived().len(), 0, "before the answer");
+            assert_eq!(answer(gateway, id, decision).await["outcome"], outcome);
+            let (status, _) = gateway.owner().delete("/api/v1/tokens/ci").await;
+            assert_eq!(status, 200);
+        };
+        let (result, ()) = tokio::join!(post(&agent, WORDS), decided);
+        assert_eq!(result["isError"] == true, arrives == 0, "{result}");
+        assert_eq!(scene.arrived().len(), arrives);
+        assert_eq!(gateway.api("/approvals").await["approvals"], json!([]));
+    }
+}
+
+#[tokio::test]
+async fn an_approval_after_the_deadline_counts_once_and_for_that_call_alone() {
+    let scene = Scene::start_with(queue(), "1s").await;
+    let gateway = &scene.gateway;
+    let agent = scene.informed(json!({})).await;
+    let is_pending = |result: &Value, id: &str| {
+        assert_eq!(result["isError"], true, "{result}");
+        let expect = format!("approval {id} is pending");
+        assert!(text_of(result).contains(&expect), "{result}");
+    };
+    let (result, question) = tokio::join!(post(&agent, WORDS), waiting(gateway));
+    let id = question["id"].as_str().unwrap();
+    is_pending(&result, id);
+    // Asking again does not ask twice, and is answered at once.
+    is_pending(&post(&agent, WORDS).await, id);
+    assert_eq!(
+        gateway.api("/approvals").await["approvals"]
+            .as_array()
+            .unwrap()
+            .len(),
+        1
+    );
+    answer(gateway, id, "approve").await;
+
+    let other = format!("{WORDS} And soon.");
+    let (result, question) = tokio::join!(post(&agent, &other), waiting(gateway));
+    let id = question["id"].as_str().unwrap();
+    is_pending(&result, id);
+    answer(gateway, id, "deny").await;
+    assert_eq!(scene.arrived(), Vec::<String>::new());
+
+    assert_eq!(text_of(&post(&agent, WORDS).await), "posted");
+    assert_eq!(scene.arrived(), [WORDS]);
+    let (result, question) = tokio::join!(post(&agent, WORDS), waiting(gateway));
+    is_pending(&result, question["id"].as_str().unwrap());
+    let refused = post(&agent, &other).await;
+    assert!(
+        text_of(&refused).contains("a person refused this call"),
+        "{refused}"
+    );
+    assert_eq!(scene.arrived(), [WORDS]);
+}
+
+/// Runs a command that finds a key in its environment, and returns its code.
+async fn with_key(home: &Home, key: &str, args: &[&str]) -> Option<i32> {
+    let mut command = home.command(args);
+    let done = command.env("MCPPROXY_API_KEY", key).output();
+    within("a command", done).await.unwrap().status.code()
+}
+
+#[tokio::test]
+async fn the_queue_is_read_and_answered_on_the_command_line() {
+    let scene = Scene::start(queue()).await;
+    let home = &scene.gateway.home;
+    for (word, arrives) in [("deny", 0), ("approve", 1)] {
+        let agent = scene.informed(json!({})).await;
+        let answered = async {
+            waiting(&scene.gateway).await;
+            let listed = home.run(&["approvals", "list", "--json"]).await;
+            let listed: Value = serde_json::from_slice(&listed.stdout).unwrap();
+            let args = ["approvals", word, listed[0]["id"].as_str().unwrap()];
+            assert_eq!(
+                home.run(&args).await.status.code(),
+                Some(4),
+                "without a key"
+            );
+            assert_ne!(with_key(home, "wrong", &args).await, Some(0));
+            assert_eq!(scene.arrived().len(), 0, "before the answer");
+            assert_eq!(with_key(home, &home.key(), &args).await, Some(0));
+        };
+        let (result, ()) = tokio::join!(post(&agent, WORDS), answered);
+        assert_eq!(result["isError"] == true, arrives == 0, "{result}");
+        assert_eq!(scene.arrived().len(), arrives, "{word}");
+    }
+}
