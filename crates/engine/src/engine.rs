@@ -11,7 +11,7 @@ use mcpproxy_core::{
     MessageKind, Outcome, Record, SessionKey, Side, SinkFault, Status, Taint, Tick, UpstreamId,
     Verdict, Wall,
 };
-use mcpproxy_detect::{DetectError, Direction};
+use mcpproxy_detect::{DetectError, Detector, Direction};
 use mcpproxy_flow::{Content, SessionView, Summary, Tracker, Whose};
 use mcpproxy_policy::settings::DecisionLevel;
 use mcpproxy_policy::{Answer, Policy, answer, decide, judge};
@@ -279,7 +279,15 @@ impl Engine {
                 self.remember(call, body, &ready, &mut detected);
             }
         }
-        let record = record(call, cleared.verdict(), outcome, problem, &detected);
+        let detector = &ready.detector;
+        let record = record(
+            detector,
+            call,
+            cleared.verdict(),
+            outcome,
+            problem,
+            &detected,
+        );
         let kept = self.keep(call, record, ready.settings.durability).await;
         self.settle(kept, &ready.settings)
     }
@@ -388,7 +396,7 @@ impl Engine {
         ready: &Ready,
     ) -> Result<(), SinkFault> {
         match ready.settings.durability {
-            Durability::Strict => self.intent(call, judged).await,
+            Durability::Strict => self.intent(&ready.detector, call, judged).await,
             Durability::Relaxed => match self.sink.problem() {
                 Some(why) if ready.settings.refuse_unrecorded => Err(SinkFault::Broken(why)),
                 Some(_) | None => Ok(()),
@@ -414,9 +422,15 @@ impl Engine {
     }
 
     /// Writes down, durably, that a call is about to leave.
-    async fn intent(&self, call: &Call, judged: &Judged) -> Result<(), SinkFault> {
+    async fn intent(
+        &self,
+        detector: &Detector,
+        call: &Call,
+        judged: &Judged,
+    ) -> Result<(), SinkFault> {
         let nothing = nothing(Status::Pending);
-        let mut record = record(call, &judged.verdict, &nothing, None, &judged.detected);
+        let verdict = &judged.verdict;
+        let mut record = record(detector, call, verdict, &nothing, None, &judged.detected);
         record.kind = "intent";
         self.keep(call, record, Durability::Strict).await
     }
@@ -480,7 +494,8 @@ impl Engine {
         } = judged;
         self.tracker.settle(whose(call), call.id, false);
         let nothing = nothing(Status::Blocked);
-        let mut record = record(call, &verdict, &nothing, verdict.reason(), &detected);
+        let (detector, reason) = (&ready.detector, verdict.reason());
+        let mut record = record(detector, call, &verdict, &nothing, reason, &detected);
         record.kind = "policy_decision";
         let kept = self.keep(call, record, ready.settings.durability).await;
         match self.settle(kept, &ready.settings) {

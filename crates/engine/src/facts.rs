@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use mcpproxy_classify::{self as classify, Kind, Sort, ToolClass, shell};
 use mcpproxy_core::{Call, Destination, Facts, Match, Nature, Reduced, Suspicious, Tick};
-use mcpproxy_detect::{Context, Direction, Report};
+use mcpproxy_detect::{Context, Detector, Direction, Report};
 use mcpproxy_flow::{Content, Whose};
 use mcpproxy_text as text;
 
@@ -75,6 +75,9 @@ impl Engine {
         facts.operation = class.does.operation;
         facts.suspicious = suspicious(arguments, ready);
         facts.sensitive = marks::sensitive(&report);
+        for one in &mut facts.sensitive {
+            hide(&ready.detector, &mut one.place);
+        }
         if settings.flow_tracking.enabled {
             let marked = marks::marked(&ready.detector, raw, &report);
             let content = Content {
@@ -88,6 +91,9 @@ impl Engine {
             flow.matches
                 .retain(|one| !is_addressee(one, raw, &report, &known));
             flow.matches.truncate(MOST_MATCHES);
+            for one in &mut flow.matches {
+                hide(&ready.detector, &mut one.place);
+            }
             if !report.coverage.is_complete() && settings.detector.enabled {
                 flow.reduced.push(Reduced::Size);
             }
@@ -96,6 +102,13 @@ impl Engine {
             facts.history = self.tracker().history(whose, &facts.destination);
         }
         Seen { facts, report }
+    }
+}
+
+/// Hides a place that is a secret by itself: an agent names the keys of its objects.
+fn hide(detector: &Detector, place: &mut Box<str>) {
+    if marks::has_secret(detector, place) {
+        *place = "[a key that is a secret]".into();
     }
 }
 

@@ -61,6 +61,18 @@ fn inner<'a>(detector: &Detector, text: &str, place: &'a str, marks: &mut Vec<Ma
     }
 }
 
+/// Tells whether a text holds a secret.
+pub(crate) fn has_secret(detector: &Detector, text: &str) -> bool {
+    let report = detector.text(text);
+    let labels = report
+        .detections
+        .iter()
+        .filter_map(|found| label(&found.detection));
+    labels
+        .into_iter()
+        .any(|label| label.nature == Nature::Secret)
+}
+
 /// Returns what is sensitive in a message, safe to show.
 pub(crate) fn sensitive(report: &Report) -> Vec<Sensitive> {
     let seen = report.detections.iter().filter_map(|found| {

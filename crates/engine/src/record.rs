@@ -7,8 +7,10 @@ use mcpproxy_core::{
     Action, Call, CallId, Declared, Door, Enforcement, FlowScope, FlowSummary, FlowType,
     MessageKind, Outcome, Record, Risk, RiskLevel, Severity, Status, Verdict, Wall,
 };
-use mcpproxy_detect::{Category, Report};
+use mcpproxy_detect::{Category, Detector, Report};
 use mcpproxy_flow::Summary;
+
+use crate::marks::has_secret;
 
 /// The longest text of one field of a record, in characters.
 const RECORDED: usize = 256;
@@ -38,8 +40,9 @@ impl Detected {
     }
 }
 
-/// Composes the record of a call.
+/// Composes the record of a call. What an agent wrote about it is left out if it holds a secret.
 pub(crate) fn record(
+    detector: &Detector,
     call: &Call,
     verdict: &Verdict,
     outcome: &Outcome,
@@ -72,7 +75,7 @@ pub(crate) fn record(
         enforcement: verdict.enforced,
         flow_type: verdict.flow,
         risk: verdict.risk,
-        declared: shortened(&call.declared),
+        declared: shortened(detector, &call.declared),
         findings: verdict.findings.to_vec(),
         has_sensitive_data: detected.worst.is_some(),
         detection_types: detected.types.iter().cloned().collect(),
@@ -139,8 +142,14 @@ pub(crate) fn closing(summary: &Summary, now: Wall) -> Record {
 }
 
 /// What an agent declares, with its own words cut like any text of a record.
-fn shortened(declared: &Declared) -> Declared {
-    let cut = |text: &Option<Box<str>>| text.as_deref().map(|text| short(text).into());
+fn shortened(detector: &Detector, declared: &Declared) -> Declared {
+    let cut = |text: &Option<Box<str>>| {
+        let text = text.as_deref()?;
+        Some(match has_secret(detector, text) {
+            true => "[withheld: it holds a secret]".into(),
+            false => short(text).into(),
+        })
+    };
     Declared {
         operation: declared.operation,
         sensitivity: cut(&declared.sensitivity),

@@ -136,3 +136,17 @@ async fn what_left_before_is_no_news_for_the_next_message() {
     let (action, level, ..) = judge(json!([read(private), told, hello])).await;
     assert_eq!((action, level), (Action::Allow, RiskLevel::None));
 }
+
+#[tokio::test]
+async fn a_secret_that_is_a_key_of_an_object_is_not_shown_as_a_place() {
+    let replay = Replay::new(EngineSettings::default(), Askable::AgentPrompt).unwrap();
+    let key = "AKIAQ3EGRTLZ7VHWN2KM";
+    let calls = json!([read(FILE), post(json!({ key: 1 }))]);
+    let session = json!({ "id": "s", "calls": calls }).to_string();
+    let session: Session = serde_json::from_str(&session).unwrap();
+    let verdicts = replay.run(&session).await.unwrap();
+    let last = verdicts.last().unwrap();
+    assert_eq!(last.wanted, Action::Deny);
+    let shown = serde_json::to_string(&last.findings.to_vec()).unwrap();
+    assert!(!shown.contains(key), "{shown}");
+}
