@@ -145,9 +145,10 @@ pub(crate) fn closing(summary: &Summary, now: Wall) -> Record {
 fn shortened(detector: &Detector, declared: &Declared) -> Declared {
     let cut = |text: &Option<Box<str>>| {
         let text = text.as_deref()?;
-        Some(match has_secret(detector, text) {
-            true => "[withheld: it holds a secret]".into(),
-            false => short(text).into(),
+        Some(if has_secret(detector, text) {
+            "[withheld: it holds a secret]".into()
+        } else {
+            short(text).into()
         })
     };
     Declared {

@@ -133,9 +133,10 @@ fn tails(state: &State, errand: Errand<'_>, sending: &Sending<'_>) -> Decoded {
         let (older, piece) = text
             .split_at_checked(text.len() - last)
             .unwrap_or((&text, ""));
-        let judged = match folded(piece).len() < RUN {
-            true => older,
-            false => &text,
+        let judged = if folded(piece).len() < RUN {
+            older
+        } else {
+            &text
         };
         let old = read_on(judged, field.leaf);
         let mut new = read_on(&[&*text, &field.head].concat(), field.leaf);
