@@ -64,8 +64,9 @@ impl<'a> Sending<'a> {
         }
     }
 
-    /// Fingerprints what is about to leave.
-    pub(crate) fn of(content: &Content<'a>, settings: &FlowTracking) -> Self {
+    /// Fingerprints what is about to leave; encodings are undone only if `undo` says so, since that
+    /// is what takes longest.
+    pub(crate) fn of(content: &Content<'a>, settings: &FlowTracking, undo: bool) -> Self {
         let parts = parts(content.json);
         let mut all = streams(&parts, true);
         let Decoded {
@@ -73,7 +74,11 @@ impl<'a> Sending<'a> {
             texts,
             opaque,
             cut,
-        } = decode(&parts, content.json.len());
+        } = if undo {
+            decode(&parts, content.json.len())
+        } else {
+            Decoded::default()
+        };
         all.extend(streams);
         let mut found = Vec::new();
         let mut pointers = Vec::new();

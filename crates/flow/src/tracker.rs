@@ -154,8 +154,17 @@ impl Tracker {
             return FlowEvidence::default();
         }
         let whose = narrowed(whose, &settings);
-        let sending = Sending::of(content, &settings);
         let reach = self.reach(whose);
+        // Where nothing private was read, and where nothing leaves, nobody hides anything.
+        let mut private = false;
+        for (scope, sessions) in &reach {
+            self.peek(*scope, |state| {
+                let mut own = sessions.iter().filter_map(|key| state.sessions.get(key));
+                private |= !state.vault.is_empty() || own.any(|one| one.taint.private);
+            });
+        }
+        let undo = private && to.sink.is_outside();
+        let sending = Sending::of(content, &settings, undo);
         let mut hits = Hits::default();
         let mut taint = Taint::default();
         for (scope, sessions) in &reach {

@@ -870,6 +870,10 @@ proptest! {
             let evidence = Desk::new().read(&read).send(&sent);
             prop_assert!(evidence.heaviest().is_some(), "{}", sent);
         }
+        // Over two calls, if a window lies in both with room to choose: what left with the first
+        // is no news with the second.
+        let at = run.char_indices().nth(cut.clamp(13, 19)).unwrap().0;
+        let (one, two) = run.split_at(at);
         let desk = Desk::new();
         desk.read(&read).send(&message(&format!("{left}{one}")));
         let evidence = desk.send(&message(&format!("{two}{right}")));
@@ -889,7 +893,7 @@ proptest! {
     #[test]
     fn any_text_is_survived(read in any::<String>(), sent in any::<String>()) {
         let evidence = Desk::new().read_secret(&read, &sent, Nature::Secret).send(&sent);
-        prop_assert!(evidence.matches.len() <= 16);
+        prop_assert!(evidence.matches.len() <= 256);
     }
 }
 

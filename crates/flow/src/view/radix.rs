@@ -13,6 +13,8 @@ use super::natural::{Look, is_natural};
 
 /// Shortest token that is tried.
 const TOKEN: usize = 16;
+/// Longest token that is read in alphabets nobody uses; longer ones are opaque.
+const LONGEST: usize = 4096;
 /// Tokens of a text that are tried.
 const TOKENS: usize = 32;
 /// Longest text that is put together from groups.
@@ -104,7 +106,7 @@ pub(super) fn find(text: &str, look: Look, read: &[Range<usize>], made: &mut Vec
             char.is_ascii_whitespace() || matches!(char, '"' | '\'' | ',')
         });
         let inside = |one: &Range<usize>| one.start <= span.start + 2 && span.end <= one.end + 4;
-        if word.len() < TOKEN
+        if !(TOKEN..=LONGEST).contains(&word.len())
             || tried >= TOKENS
             || reads_like_words(word)
             || read.iter().any(inside)
@@ -325,22 +327,27 @@ fn base45(word: &[u8]) -> Option<Made> {
 
 /// Reads one large number.
 fn number(word: &[u8], digits: &[u8], name: &'static str) -> Option<Made> {
-    let radix = u32::try_from(digits.len()).ok()?;
-    let mut bytes: Vec<u8> = Vec::new();
-    for byte in word {
-        let digit = digits.iter().position(|digit| digit == byte)?;
-        let mut carry = u32::try_from(digit).ok()?;
-        for byte in &mut bytes {
-            let sum = u32::from(*byte) * radix + carry;
-            *byte = u8::try_from(sum & 0xFF).unwrap_or(0);
-            carry = sum >> 8;
+    let radix = u64::try_from(digits.len()).ok()?;
+    // Limbs of 32 bits, the lowest first; five digits at a time, which fit in one.
+    let mut limbs: Vec<u32> = Vec::with_capacity(word.len() / 5 + 1);
+    for five in word.chunks(5) {
+        let (mut factor, mut carry) = (1_u64, 0_u64);
+        for byte in five {
+            let digit = digits.iter().position(|digit| digit == byte)?;
+            carry = carry * radix + u64::try_from(digit).ok()?;
+            factor *= radix;
         }
-        while carry > 0 {
-            bytes.push(u8::try_from(carry & 0xFF).unwrap_or(0));
-            carry >>= 8;
+        for limb in &mut limbs {
+            let sum = u64::from(*limb) * factor + carry;
+            *limb = u32::try_from(sum & 0xFFFF_FFFF).unwrap_or(0);
+            carry = sum >> 32;
+        }
+        if carry > 0 {
+            limbs.push(u32::try_from(carry).unwrap_or(0));
         }
     }
-    bytes.reverse();
+    let bytes = limbs.iter().rev().flat_map(|limb| limb.to_be_bytes());
+    let bytes: Vec<u8> = bytes.skip_while(|&byte| byte == 0).collect();
     readable(&bytes).map(|plain| Made::new(name, plain))
 }
 
