@@ -233,3 +233,69 @@ fn key(call: &Call) -> Key {
         tool: hash.finalize().into(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use mcpproxy_core::{
+        Askable, Declared, FlowScope, Id128, MessageKind, Principal, SessionBasis, SessionKey,
+        ToolName, UpstreamId, Wire,
+    };
+
+    use super::*;
+
+    fn call(raw: &'static str) -> Call {
+        Call {
+            id: CallId::new(1, 1),
+            leg: 0,
+            at: Wall(0),
+            deadline: Tick(Duration::ZERO),
+            door: mcpproxy_core::Door::Mcp,
+            who: Principal::local(),
+            scope: FlowScope(Id128(1)),
+            session: SessionKey {
+                basis: SessionBasis::McpSession,
+                id: Id128(1),
+            },
+            kind: MessageKind::Request("tools/call".into()),
+            tool: ToolRef {
+                upstream: UpstreamId::new("slack"),
+                tool: ToolName::new("post"),
+            },
+            declared: Declared::default(),
+            askable: Askable::Queue,
+            wire: Wire {
+                raw: raw.into(),
+                ticket: None,
+            },
+        }
+    }
+
+    #[test]
+    fn an_approval_covers_everything_that_leaves_and_nothing_else() {
+        let one = r#"{"id":1,"method":"tools/call","params":{"name":"post","arguments":{"a":1}}}"#;
+        let check = |other: &'static str, same: bool| {
+            assert_eq!(key(&call(one)) == key(&call(other)), same, "{other}");
+        };
+        check(
+            r#"{"id":2,"method":"tools/call","params":{"name":"post","arguments":{"a":1}}}"#,
+            true,
+        );
+        check(
+            r#"{"id":2,"method":"tools/call","params":{"name":"post","arguments":{"a":2}}}"#,
+            false,
+        );
+        check(
+            r#"{"id":1,"method":"tools/call","params":{"name":"post","arguments":{"a":1},"x":"y"}}"#,
+            false,
+        );
+        check(
+            r#"{"id":1,"method":"tools/call","note":"y","params":{"name":"post","arguments":{"a":1}}}"#,
+            false,
+        );
+        let meta = r#"{"id":1,"params":{"_meta":{"progressToken":7}}}"#;
+        let again = r#"{"id":1,"params":{"_meta":{"progressToken":8}}}"#;
+        let more = r#"{"id":1,"params":{"_meta":{"progressToken":7,"trace":"y"}}}"#;
+        assert_eq!(key(&call(meta)), key(&call(again)));
+        assert_ne!(key(&call(meta)), key(&call(more)));
+    }
+}

@@ -171,4 +171,18 @@ mod tests {
             &[("api_token", key), ("api_token", coded)],
         );
     }
+
+    #[test]
+    fn many_addresses_do_not_push_a_secret_out() {
+        let detector = Detector::new(&Settings::default()).unwrap();
+        let people: String = (0..1200)
+            .map(|number| ["person", &number.to_string(), "@corvane-freight.com "].concat())
+            .collect();
+        let raw = format!(r#"{{"text":"{people}and AKIAQ3EGRTLZ7VHWN2KM"}}"#);
+        let report = detector.json(&raw, Context::default());
+        assert!(report.detections.len() > MOST);
+        let marks = marked(&detector, &raw, &report);
+        assert_eq!(marks.len(), MOST);
+        assert_eq!(marks[0].label.nature, Nature::Secret);
+    }
 }
