@@ -4,6 +4,7 @@
 //! What is passed around all day, as a ticket or an order, is a token of `typed` and no more.
 
 use std::borrow::Cow;
+use std::collections::VecDeque;
 
 use mcpproxy_core::{Label, Nature, Severity};
 
@@ -78,7 +79,8 @@ pub(crate) fn guarded<'a>(parts: &[Part<'a>]) -> Vec<Marked<'a>> {
         if found.len() >= MOST {
             break;
         }
-        if is_name(key) && part.text.split_ascii_whitespace().count() <= WORDS {
+        let short = part.text.len() <= 4 * LONGEST;
+        if short && is_name(key) && part.text.split_ascii_whitespace().count() <= WORDS {
             add(&part.text, &mut found);
         } else if part.text.len() >= SHORTEST {
             in_text(&part.text, &mut found);
@@ -88,20 +90,26 @@ pub(crate) fn guarded<'a>(parts: &[Part<'a>]) -> Vec<Marked<'a>> {
     found
 }
 
-/// Finds names in a text, and the value that follows each.
+/// Finds values in a text, and looks for a name in front of each: few words have a digit, and only
+/// those can be values.
 fn in_text(text: &str, found: &mut Vec<Marked<'_>>) {
-    let mut reach = 0_usize;
-    let mut shared = false;
+    let mut before: VecDeque<&str> = VecDeque::with_capacity(REACH);
     let mut words = text.split_ascii_whitespace().peekable();
     while let Some(word) = words.next() {
-        let bare = word.trim_matches(|char: char| !char.is_alphanumeric());
+        if !word.bytes().any(|byte| byte.is_ascii_digit()) {
+            if word.ends_with(['.', '!', '?']) {
+                before.clear();
+            } else {
+                pass(word, &mut before);
+            }
+            continue;
+        }
+        let bare = trimmed(word);
         let assigned = bare.split_once(['=', ':', '#']);
         if let Some((_, value)) = assigned.filter(|(name, _)| is_name(name)) {
             add(value, found);
-            reach = 0;
-            continue;
-        }
-        if reach > 0 && is_coded(bare) {
+            before.clear();
+        } else if is_coded(bare) && is_named(&before) {
             let mut value = bare.to_owned();
             let mut count = 1;
             while count < WORDS
@@ -113,19 +121,30 @@ fn in_text(text: &str, found: &mut Vec<Marked<'_>>) {
                 count += 1;
             }
             add(&value, found);
-            reach = 0;
-            continue;
+            before.clear();
+        } else {
+            pass(word, &mut before);
         }
-        reach = reach.saturating_sub(1);
-        let is_shared = SHARED.iter().any(|one| one.eq_ignore_ascii_case(bare));
-        if is_name(bare) && !shared {
-            reach = REACH;
-        }
-        if word.ends_with(['.', '!', '?']) {
-            reach = 0;
-        }
-        shared = is_shared;
     }
+}
+
+/// Leaves a word behind; only the last few are remembered.
+fn pass<'a>(word: &'a str, before: &mut VecDeque<&'a str>) {
+    if before.len() == REACH {
+        before.pop_front();
+    }
+    before.push_back(word);
+}
+
+/// Tells whether one of the words in front of a value is a name, and none of what all share.
+fn is_named(before: &VecDeque<&str>) -> bool {
+    let shared = |word: &str| SHARED.iter().any(|one| one.eq_ignore_ascii_case(word));
+    let mut last = "";
+    before.iter().map(|word| trimmed(word)).any(|word| {
+        let named = is_name(word) && !shared(last);
+        last = word;
+        named
+    })
 }
 
 fn trimmed(word: &str) -> &str {
@@ -212,6 +231,7 @@ mod tests {
         };
         check("Your booking reference is X7K9Q2, see you", &["X7K9Q2"]);
         check("the gate code for the garage is 482913#", &["482913"]);
+        check("the code for gate 4 is 482913", &["482913"]);
         check("We sold 482913 of them", &[]);
         check("error code 482913 was returned", &[]);
         check("ticket ABC-12345 is open, order 99812345 too", &[]);
