@@ -7,7 +7,7 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use mcpproxy_classify::{Class, Classification, Kind, is_browser};
 use mcpproxy_core::{
-    Action, ActivitySink, Call, Cleared, Clock, DataOrigin, Durability, Facts, FlowScope, FlowType,
+    Action, ActivitySink, Call, Cleared, Clock, Durability, Facts, FlowScope, FlowType,
     MessageKind, Outcome, Record, SessionKey, Side, SinkFault, Status, Taint, Tick, UpstreamId,
     Verdict, Wall,
 };
@@ -19,7 +19,7 @@ use mcpproxy_policy::{Answer, Policy, answer, decide, judge};
 use crate::approvals::Approvals;
 use crate::classes::{Classes, Described, Profile};
 use crate::events::{Event, Events, FlowAlert};
-use crate::facts::{Seen, arguments, context, tool_name, whose};
+use crate::facts::{Seen, context, origin, tool_name, whose};
 use crate::marks;
 use crate::ready::{EngineSettings, Ready};
 use crate::record::{Detected, closing, record};
@@ -268,16 +268,12 @@ impl Engine {
     ) -> Result<(), SinkFault> {
         let call = cleared.value();
         let ready = self.ready.load_full();
-        self.tracker.settle(whose(call), call.id, true);
-        self.tracker
-            .note_tool(whose(call), tool_name(call), self.clock.tick());
+        let now = self.clock.tick();
+        self.tracker.settle(whose(call), call.id, true, now);
         let mut detected = Detected::default();
-        if ready.settings.enabled {
-            self.said(call, &ready);
-            if brings_data(&call.kind) {
-                let body = std::str::from_utf8(&outcome.body).unwrap_or_default();
-                self.remember(call, body, &ready, &mut detected);
-            }
+        if ready.settings.enabled && brings_data(&call.kind) {
+            let body = std::str::from_utf8(&outcome.body).unwrap_or_default();
+            self.remember(call, body, &ready, &mut detected);
         }
         let detector = &ready.detector;
         let record = record(
@@ -290,27 +286,6 @@ impl Engine {
         );
         let kept = self.keep(call, record, ready.settings.durability).await;
         self.settle(kept, &ready.settings)
-    }
-
-    /// Remembers the agent's own words, so that reading them back makes no secret of them.
-    fn said(&self, call: &Call, ready: &Ready) {
-        if !brings_data(&call.kind) || !ready.settings.flow_tracking.enabled {
-            return;
-        }
-        let raw = std::str::from_utf8(&call.wire.raw).unwrap_or_default();
-        let origin = DataOrigin {
-            call: call.id,
-            upstream: call.tool.upstream.clone(),
-            tool: call.tool.tool.clone(),
-            at: call.at,
-            side: Side::Outside,
-        };
-        let content = Content {
-            json: arguments(raw),
-            marked: &[],
-        };
-        let now = self.clock.tick();
-        self.tracker.said(whose(call), origin, &content, now);
     }
 
     /// Remembers what an upstream said during a call: a question, news of its progress. It reaches
@@ -336,20 +311,13 @@ impl Engine {
         let class = self.classes.of(&call.tool, &settings.classification);
         let kind = class.as_source(settings.classification.default_unknown);
         let page = kind == Kind::Hybrid && is_browser(call.tool.upstream.as_str());
-        let origin = DataOrigin {
-            call: call.id,
-            upstream: call.tool.upstream.clone(),
-            tool: call.tool.tool.clone(),
-            at: call.at,
-            side: match kind {
-                Kind::External => Side::Outside,
-                Kind::Hybrid if page => Side::Outside,
-                Kind::Internal | Kind::Hybrid | Kind::Unknown => Side::Inside,
-            },
+        let side = match kind {
+            Kind::External => Side::Outside,
+            Kind::Hybrid if page => Side::Outside,
+            Kind::Internal | Kind::Hybrid | Kind::Unknown => Side::Inside,
         };
         let now = self.clock.tick();
-        if origin.side == Side::Inside && report.coverage.unscanned > 0 && settings.detector.enabled
-        {
+        if side == Side::Inside && report.coverage.unscanned > 0 && settings.detector.enabled {
             // Whether a secret stands in the rest is not known: from now on somebody is asked.
             self.tracker.note_unread(whose(call), now);
         }
@@ -358,7 +326,8 @@ impl Engine {
             json: body,
             marked: &marked,
         };
-        self.tracker.record(whose(call), origin, &content, now);
+        self.tracker
+            .record(whose(call), origin(call, side), &content, now);
     }
 
     /// Tells those who watch about data on its way outside.
@@ -381,7 +350,7 @@ impl Engine {
         // Evidence before the act: what cannot be written down does not leave.
         let kept = self.recordable(&call, &judged, ready).await;
         if let Err(fault) = kept {
-            self.tracker.settle(whose(&call), call.id, false);
+            self.unsent(&call);
             return Before::Unrecorded(fault);
         }
         let until = call.deadline;
@@ -485,6 +454,12 @@ impl Engine {
         self.stopped(call, judged, ready).await
     }
 
+    /// Takes note that a call did not leave.
+    fn unsent(&self, call: &Call) {
+        let now = self.clock.tick();
+        self.tracker.settle(whose(call), call.id, false, now);
+    }
+
     /// Puts on record that a call did not leave.
     async fn stopped(&self, call: &Call, judged: Judged, ready: &Ready) -> Before {
         let Judged {
@@ -492,7 +467,7 @@ impl Engine {
             answer,
             detected,
         } = judged;
-        self.tracker.settle(whose(call), call.id, false);
+        self.unsent(call);
         let nothing = nothing(Status::Blocked);
         let (detector, reason) = (&ready.detector, verdict.reason());
         let mut record = record(detector, call, &verdict, &nothing, reason, &detected);

@@ -3,9 +3,11 @@
 use std::borrow::Cow;
 
 use mcpproxy_classify::{self as classify, Kind, Sort, ToolClass, shell};
-use mcpproxy_core::{Call, Destination, Facts, Match, Nature, Reduced, Suspicious, Tick};
+use mcpproxy_core::{
+    Call, DataOrigin, Destination, Facts, Match, Nature, Reduced, Side, Suspicious, Tick,
+};
 use mcpproxy_detect::{Context, Detector, Direction, Report};
-use mcpproxy_flow::{Content, Whose};
+use mcpproxy_flow::{Content, Leaving, Whose};
 use mcpproxy_text as text;
 
 use crate::engine::Engine;
@@ -52,6 +54,17 @@ pub(crate) fn whose(call: &Call) -> Whose {
     }
 }
 
+/// A call as the origin of what is read or said with it.
+pub(crate) fn origin(call: &Call, side: Side) -> DataOrigin {
+    DataOrigin {
+        call: call.id,
+        upstream: call.tool.upstream.clone(),
+        tool: call.tool.tool.clone(),
+        at: call.at,
+        side,
+    }
+}
+
 /// What was found out about a call, and what the record says of it.
 pub(crate) struct Seen {
     pub(crate) facts: Facts,
@@ -84,9 +97,14 @@ impl Engine {
                 json: raw,
                 marked: &marked,
             };
-            let to = &facts.destination;
-            let whose = whose(call);
-            let mut flow = self.tracker().check(whose, call.id, to, &content, now);
+            let leaving = Leaving {
+                by: &origin(call, Side::Outside),
+                to: &facts.destination,
+                content: &content,
+            };
+            let window = ready.window();
+            let checked = self.tracker().check(whose(call), leaving, window, now);
+            let mut flow = checked.evidence;
             let known = addressees(raw, &report);
             flow.matches
                 .retain(|one| !is_addressee(one, raw, &report, &known));
@@ -98,8 +116,8 @@ impl Engine {
                 flow.reduced.push(Reduced::Size);
             }
             facts.flow = flow;
-            facts.recent = self.tracker().recent(whose, now, ready.window());
-            facts.history = self.tracker().history(whose, &facts.destination);
+            facts.recent = checked.recent;
+            facts.history = checked.history;
         }
         Seen { facts, report }
     }

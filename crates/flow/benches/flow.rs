@@ -13,7 +13,7 @@ use mcpproxy_core::{
     CallId, DataOrigin, Destination, FlowScope, Id128, SessionBasis, SessionKey, Side, Sink, Tick,
     ToolName, UpstreamId, Wall,
 };
-use mcpproxy_flow::{Content, FlowTracking, Tracker, Whose};
+use mcpproxy_flow::{Content, FlowTracking, Leaving, Tracker, Whose};
 
 const ROUNDS: usize = 7;
 const ROUND: Duration = Duration::from_millis(30);
@@ -146,14 +146,18 @@ fn whose() -> Whose {
     }
 }
 
-fn record(tracker: &Tracker, json: &str, number: u64) {
-    let origin = DataOrigin {
-        call: CallId::new(number, 0),
-        upstream: UpstreamId::new("files"),
+fn origin(call: CallId, upstream: &str, side: Side) -> DataOrigin {
+    DataOrigin {
+        call,
+        upstream: UpstreamId::new(upstream),
         tool: ToolName::new("read"),
-        at: Wall(number),
-        side: Side::Inside,
-    };
+        at: Wall(0),
+        side,
+    }
+}
+
+fn record(tracker: &Tracker, json: &str, number: u64) {
+    let origin = origin(CallId::new(number, 0), "files", Side::Inside);
     let content = Content { json, marked: &[] };
     black_box(tracker.record(whose(), origin, &content, Tick(Duration::ZERO)));
 }
@@ -165,9 +169,14 @@ fn check(tracker: &Tracker, json: &str, number: u64) {
         class: "external",
         name: "slack".into(),
     };
-    let content = Content { json, marked: &[] };
-    black_box(tracker.check(whose(), call, &to, &content, Tick(Duration::ZERO)));
-    tracker.settle(whose(), call, true);
+    let leaving = Leaving {
+        by: &origin(call, "slack", Side::Outside),
+        to: &to,
+        content: &Content { json, marked: &[] },
+    };
+    let now = Tick(Duration::ZERO);
+    black_box(tracker.check(whose(), leaving, Duration::from_mins(5), now));
+    tracker.settle(whose(), call, true, now);
 }
 
 /// Makes a message of ordinary text that no other number makes.

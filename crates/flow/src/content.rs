@@ -3,11 +3,11 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::{self, Write as _};
+use std::fmt;
 use std::ops::ControlFlow;
 
 use mcpproxy_core::Label;
-use mcpproxy_text::{LeafKind, Limits, check, visit};
+use mcpproxy_text::{LeafKind, Limits, Segment, check, visit};
 
 use crate::roll::{scramble, whole};
 
@@ -81,13 +81,10 @@ pub(crate) fn parts(text: &str) -> Vec<Part<'_>> {
     let mut found = Vec::new();
     let mut leaf = 0;
     visit(text, |one| {
-        let mut path = Spread(0);
-        // Spelling into a number cannot fail.
-        let _always = write!(path, "{}", one.path);
         let part = Part {
             leaf,
             kind: one.kind,
-            path: path.0,
+            path: one.path.segments().fold(0, onward),
             name: one.path.name().map_or(0, |name| whole(name.as_bytes())),
             text: one.text,
         };
@@ -144,15 +141,11 @@ pub(crate) fn places(text: &str, leaves: &BTreeSet<u32>) -> BTreeMap<u32, Box<st
     places
 }
 
-/// Hashes what is written to it.
-struct Spread(u64);
-
-impl fmt::Write for Spread {
-    fn write_str(&mut self, text: &str) -> fmt::Result {
-        for byte in text.bytes() {
-            self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x0100_0000_01B3);
-        }
-        self.0 = scramble(self.0);
-        Ok(())
-    }
+/// Adds a step to the number that stands for a path.
+fn onward(path: u64, step: Segment<'_>) -> u64 {
+    let step = match step {
+        Segment::Key(key) => whole(key.as_bytes()),
+        Segment::Index(index) => u64::try_from(index).unwrap_or(u64::MAX).wrapping_add(1),
+    };
+    scramble(path.rotate_left(1) ^ step)
 }

@@ -39,11 +39,11 @@ pub(crate) struct Digest {
 
 /// Returns the hashes of a content and of its fields.
 ///
-/// The hash of the whole covers its first `bytes`; a field that is longer is cut there, too.
+/// The hash of the whole covers its first `bytes`; a field that is longer is cut there, too. A
+/// field that is in its normalized form already has one hash for both.
 pub(crate) fn digests(whole: &str, parts: &[Part<'_>], least: usize, bytes: usize) -> Vec<Digest> {
     let mut found = Vec::new();
     let mut add = |text: &str, how, leaf| {
-        let text = text.get(..text.floor_char_boundary(bytes)).unwrap_or(text);
         found.push(Digest {
             hash: digest(text),
             how,
@@ -51,25 +51,35 @@ pub(crate) fn digests(whole: &str, parts: &[Part<'_>], least: usize, bytes: usiz
             length: u32::try_from(text.chars().count()).unwrap_or(u32::MAX),
         });
     };
+    let cut = |text: &'_ str| text.floor_char_boundary(bytes);
     let long = |text: &str| text.len() >= least && text.chars().take(least).count() >= least;
     let single = matches!(parts, [part] if part.text == whole);
     if long(whole) && !single {
-        add(whole, Likeness::Exact, WHOLE);
+        let start = whole.get(..cut(whole)).unwrap_or(whole);
+        add(start, Likeness::Exact, WHOLE);
     }
+    let how = if single {
+        Likeness::Exact
+    } else {
+        Likeness::Field
+    };
     for part in parts.iter().filter(|part| long(&part.text)) {
-        let how = if single {
-            Likeness::Exact
-        } else {
-            Likeness::Field
-        };
-        add(&part.text, how, part.leaf);
-        let cut = part.text.floor_char_boundary(bytes);
-        let plain = normalized(part.text.get(..cut).unwrap_or_default());
-        if long(&plain) {
-            add(&plain, Likeness::Normalized, part.leaf);
+        let text = part.text.get(..cut(&part.text)).unwrap_or(&part.text);
+        add(text, how, part.leaf);
+        if !is_normalized(text) {
+            let plain = normalized(text);
+            if long(&plain) {
+                add(&plain, Likeness::Normalized, part.leaf);
+            }
         }
     }
     found
+}
+
+/// Tells, for plain text, whether normalizing would change nothing.
+fn is_normalized(text: &str) -> bool {
+    let plain = |byte: u8| byte.is_ascii() && !byte.is_ascii_uppercase();
+    text.bytes().all(plain) && text.trim().len() == text.len()
 }
 
 /// The hashes of a scope, each with its origin.
@@ -127,7 +137,9 @@ mod tests {
         };
         check("short", 0);
         check(r#"{"a":"nineteen characters"}"#, 1);
-        check(r#"{"a":"exactly twenty chars"}"#, 3);
-        check("a text that is no field of anything", 2);
+        check(r#"{"a":"exactly twenty chars"}"#, 2);
+        check(r#"{"a":"Exactly twenty chars"}"#, 3);
+        check("a text that is no field of anything", 1);
+        check("a text that is no field of anything ", 2);
     }
 }

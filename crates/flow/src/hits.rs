@@ -15,7 +15,7 @@ use crate::tail::Tail;
 use crate::typed::Kind;
 use crate::view::{Decoded, budget, one};
 use crate::whose::salt;
-use crate::winnow::{GRAM, RUN, WINDOW, winnow};
+use crate::winnow::{GRAM, RUN, WINDOW};
 
 /// Origins of which matches are handed on.
 const ORIGINS: usize = 32;
@@ -43,6 +43,12 @@ impl Hits {
         self.tokens.extend(other.tokens);
         self.cut |= other.cut;
         self.evicted |= other.evicted;
+    }
+
+    /// Tells whether personal data is among what is known.
+    pub(crate) fn has_personal(&self) -> bool {
+        let mut found = self.secrets.iter().filter(|hit| hit.enough);
+        found.any(|hit| hit.label.nature == Nature::Personal)
     }
 }
 
@@ -141,6 +147,7 @@ fn tails(state: &State, errand: Errand<'_>, sending: &Sending<'_>) -> Decoded {
         let old = read_on(judged, field.leaf);
         let mut new = read_on(&[&*text, &field.head].concat(), field.leaf);
         for stream in &mut new.streams {
+            stream.choose();
             let known = old.streams.iter();
             let known = known.filter(|known| stream.symbols.starts_with(&known.symbols));
             let gone = known.map(|known| known.symbols.len()).max().unwrap_or(0);
@@ -206,7 +213,7 @@ fn texts<'a>(
     let mut best: HashMap<u32, Best<'a>> = HashMap::new();
     for stream in streams {
         let mut covers: HashMap<u32, Cover> = HashMap::new();
-        winnow(&stream.symbols, |gram| {
+        for gram in &stream.grams {
             let inside = salts
                 .iter()
                 .find_map(|salt| state.text.get(gram.tag ^ salt, alive));
@@ -216,7 +223,7 @@ fn texts<'a>(
             if let Some(seen) = public.or(inside).filter(|_| !pointers.contains(&gram.tag)) {
                 extend(&mut covers, seen.seq, gram.at);
             }
-        });
+        }
         let mut covers: Vec<(u32, Cover)> = covers.into_iter().collect();
         covers.retain(|(_, cover)| cover.end > stream.gone);
         covers.sort_unstable_by_key(|(seq, cover)| (cover.start, *seq));

@@ -25,6 +25,7 @@ mod view;
 mod reading;
 mod sending;
 
+mod going;
 mod hits;
 mod origins;
 mod pool;
@@ -43,6 +44,6 @@ pub use fold::folded;
 pub use session::Edge;
 pub use settings::{FlowTracking, Scope};
 pub use summary::{SessionView, Summary, Usage};
-pub use tracker::{Recorded, Tracker};
+pub use tracker::{Checked, Leaving, Recorded, Tracker};
 pub use whose::Whose;
 pub use winnow::RUN;

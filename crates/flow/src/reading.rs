@@ -17,7 +17,7 @@ use crate::view::budget;
 use crate::winnow::{RUN, winnow};
 
 /// Tokens of one content that are remembered.
-const TOKENS: usize = 4096;
+pub(crate) const TOKENS: usize = 4096;
 
 /// Bytes of a content up to which all of it is folded at once.
 const LARGE: usize = 1 << 20;

@@ -3,13 +3,15 @@
 
 use mcpproxy_core::Nature;
 
+use crate::common;
 use crate::content::{Content, Part, parts};
 use crate::digest::{Digest, digests};
 use crate::fold::fold;
+use crate::reading::{self, Reading};
 use crate::roll::whole;
 use crate::secret::GRAM as SECRET;
 use crate::settings::FlowTracking;
-use crate::stream::{Stream, streams};
+use crate::stream::{Family, Stream, streams};
 use crate::typed::{Token, is_pointer, of_text, tokens};
 use crate::view::{Decoded, decode};
 use crate::winnow::GRAM;
@@ -19,6 +21,8 @@ const TOKENS: usize = 8192;
 /// Fields of one message whose tail is kept for the next, and links that are looked up.
 const TAILS: usize = 16;
 const POINTERS: usize = 256;
+/// Windows that are kept of what one call says.
+const SAID: usize = 1 << 14;
 /// Bytes of a tail.
 pub(crate) const TAIL: usize = 192;
 
@@ -50,6 +54,21 @@ pub(crate) struct Sending<'a> {
 }
 
 impl<'a> Sending<'a> {
+    /// Returns what the agent says by itself with it, to be remembered once it has left. Nothing is
+    /// decoded for that: what the agent reads back, it reads as it wrote it.
+    pub(crate) fn said(&self) -> Reading {
+        let plain = |stream: &&Stream| stream.family != Family::Decoded;
+        let grams = self.streams.iter().filter(plain);
+        let tags = grams.flat_map(|stream| stream.grams.iter().map(|gram| gram.tag));
+        let tokens = self.tokens.iter().map(|(token, _)| *token);
+        Reading {
+            grams: tags.filter(|tag| !common::has(*tag)).take(SAID).collect(),
+            digests: self.digests.iter().map(|one| one.hash).collect(),
+            secrets: Vec::new(),
+            tokens: tokens.take(reading::TOKENS).collect(),
+        }
+    }
+
     /// Hands the hashes of words that are shorter than a window of a secret to `each`.
     pub(crate) fn short_words(&self, mut each: impl FnMut(u64, u32)) {
         let mut symbols = Vec::new();
@@ -80,6 +99,7 @@ impl<'a> Sending<'a> {
             Decoded::default()
         };
         all.extend(streams);
+        all.iter_mut().for_each(Stream::choose);
         let mut found = Vec::new();
         let mut pointers = Vec::new();
         tokens(&parts, |token, symbols, part| {

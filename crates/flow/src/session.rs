@@ -23,6 +23,19 @@ struct Sent {
     at: Tick,
     bytes: u64,
     personal: bool,
+    /// Bytes and personal values of all before it, so that a stretch is summed by one difference.
+    before: (u64, u32),
+}
+
+impl Sent {
+    /// Returns the sums up to and with this call.
+    fn sums(&self) -> (u64, u32) {
+        let (bytes, personal) = self.before;
+        (
+            bytes.saturating_add(self.bytes),
+            personal.saturating_add(u32::from(self.personal)),
+        )
+    }
 }
 
 /// Data that moved, or wanted to.
@@ -86,9 +99,9 @@ impl Session {
         }
     }
 
-    pub(crate) fn use_tool(&mut self, name: String) {
-        if self.tools.len() < NAMES {
-            self.tools.insert(name);
+    pub(crate) fn use_tool(&mut self, name: &str) {
+        if self.tools.len() < NAMES && !self.tools.contains(name) {
+            self.tools.insert(name.to_owned());
         }
     }
 
@@ -104,29 +117,47 @@ impl Session {
         if self.sent.len() >= SENT {
             self.sent.pop_front();
         }
+        let last = self.sent.back();
+        // INVARIANT: times do not fall, also where calls overtook each other on their way here.
+        let at = last.map_or(at, |last| last.at.max(at));
+        let before = last.map_or((0, 0), Sent::sums);
         self.sent.push_back(Sent {
             call,
             at,
             bytes,
             personal,
+            before,
         });
     }
 
     /// Takes back a call that did not leave.
     pub(crate) fn unsend(&mut self, call: CallId) {
-        self.sent.retain(|sent| sent.call != call);
+        let Some(index) = self.sent.iter().rposition(|sent| sent.call == call) else {
+            return;
+        };
+        let Some(mut before) = self.sent.remove(index).map(|sent| sent.before) else {
+            return;
+        };
+        for later in self.sent.iter_mut().skip(index) {
+            later.before = before;
+            before = later.sums();
+        }
     }
 
+    /// Sums up what was sent lately; the cost does not grow with what was sent.
     pub(crate) fn recent(&self, now: Tick, window: Duration) -> Recent {
-        let within = |span| {
-            let late = move |sent: &&Sent| now.0.saturating_sub(sent.at.0) <= span;
-            self.sent.iter().filter(late)
+        let first = |span| {
+            let over = |sent: &Sent| now.0.saturating_sub(sent.at.0) > span;
+            self.sent.partition_point(over)
         };
-        let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
+        let calls = self.sent.len() - first(MINUTE);
+        let (bytes, personal) = self.sent.back().map_or((0, 0), Sent::sums);
+        let since = self.sent.get(first(window));
+        let (gone_bytes, gone_personal) = since.map_or((bytes, personal), |sent| sent.before);
         Recent {
-            outside_calls: count(within(MINUTE).count()),
-            personal_sends: count(within(window).filter(|sent| sent.personal).count()),
-            outside_bytes: within(window).map(|sent| sent.bytes).sum(),
+            outside_calls: u32::try_from(calls).unwrap_or(u32::MAX),
+            personal_sends: personal - gone_personal,
+            outside_bytes: bytes - gone_bytes,
         }
     }
 
@@ -161,5 +192,39 @@ fn count<T: PartialEq>(counts: &mut Vec<(T, u64)>, what: T) {
     match counts.iter_mut().find(|(known, _)| *known == what) {
         Some((_, number)) => *number += 1,
         None => counts.push((what, 1)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_sent_lately_is_summed_up() {
+        let mut session = Session::start(Tick(Duration::ZERO));
+        let mut sent: Vec<(CallId, u64, u64, bool)> = Vec::new();
+        for number in 0..2 * u64::try_from(SENT).unwrap() {
+            let call = CallId::new(number, 7);
+            let (at, bytes, personal) = (number / 3, number % 11, number % 5 == 0);
+            session.send(call, Tick(Duration::from_secs(at)), bytes, personal);
+            sent.push((call, at, bytes, personal));
+            if number % 7 == 0 {
+                session.unsend(call);
+                sent.pop();
+            }
+            if number % 31 == 0 && sent.len() > 10 {
+                let (older, ..) = sent.remove(sent.len() - 9);
+                session.unsend(older);
+            }
+            let kept = sent.len().saturating_sub(SENT);
+            let late = |span| sent[kept..].iter().filter(move |one| at - one.1 <= span);
+            let expect = Recent {
+                outside_calls: u32::try_from(late(60).count()).unwrap(),
+                personal_sends: u32::try_from(late(90).filter(|one| one.3).count()).unwrap(),
+                outside_bytes: late(90).map(|one| one.2).sum(),
+            };
+            let now = Tick(Duration::from_secs(at));
+            assert_eq!(session.recent(now, Duration::from_secs(90)), expect);
+        }
     }
 }

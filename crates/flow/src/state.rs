@@ -10,6 +10,7 @@ use std::sync::Arc;
 use mcpproxy_core::{CallId, DataOrigin, SessionKey, Side, Sink, Tick};
 
 use crate::digest::Digests;
+use crate::going::Going;
 use crate::hits::{Hits, compare};
 use crate::origins::{Origin, Origins};
 use crate::pool::{Added, Pool, Seen};
@@ -50,6 +51,8 @@ pub(crate) struct State {
     pub(crate) digests: Digests,
     pub(crate) vault: Vault,
     pub(crate) tails: Tails,
+    /// What calls on their way say.
+    pub(crate) going: Going,
     pub(crate) last: Tick,
     /// The bytes with which the process counts it.
     pub(crate) counted: usize,
@@ -78,6 +81,7 @@ impl State {
             digests: Digests::default(),
             vault: Vault::default(),
             tails: Tails::default(),
+            going: Going::default(),
             last: now,
             ended: Vec::new(),
             counted: 0,
@@ -103,6 +107,7 @@ impl State {
             + self.digests.bytes()
             + self.vault.bytes()
             + self.tails.bytes()
+            + self.going.bytes()
             + self.origins.bytes()
             + self.sessions.len() * SESSION
     }
@@ -123,7 +128,7 @@ impl State {
             Side::Outside => session.taint.untrusted = true,
         }
         session.origin_count += 1;
-        session.use_tool(format!("{}:{}", origin.upstream, origin.tool));
+        session.use_tool(&[origin.upstream.as_str(), ":", origin.tool.as_str()].concat());
         if side == Side::Inside {
             self.vault.add(&reading.secrets, &origin);
         }
@@ -217,7 +222,7 @@ impl State {
     /// Remembers what the agent said by itself: what is read back later is no secret of ours.
     ///
     /// What was read inside before stays private, and so does every sensitive value.
-    pub(crate) fn said(
+    fn said(
         &mut self,
         key: SessionKey,
         origin: DataOrigin,
@@ -225,7 +230,8 @@ impl State {
         most: usize,
         now: Tick,
     ) {
-        self.session(key, now);
+        let session = self.session(key, now);
+        session.use_tool(&[origin.upstream.as_str(), ":", origin.tool.as_str()].concat());
         let seq = self.origins.add(Origin {
             data: origin,
             session: key,
@@ -381,9 +387,22 @@ impl State {
     }
 
     /// Settles what a sending reserved.
-    pub(crate) fn settle(&mut self, session: SessionKey, call: CallId, left: bool) {
+    pub(crate) fn settle(
+        &mut self,
+        session: SessionKey,
+        call: CallId,
+        left: bool,
+        most: usize,
+        now: Tick,
+    ) {
         self.vault.settle(call, left);
         self.tails.settle(call, left);
+        let said = self.going.end(call);
+        // A session may have ended while somebody was asked.
+        let lasts = self.sessions.contains_key(&session);
+        if let Some((origin, reading)) = said.filter(|_| left && lasts) {
+            self.said(session, origin, &reading, most, now);
+        }
         if !left && let Some(session) = self.sessions.get_mut(&session) {
             session.unsend(call);
         }

@@ -10,7 +10,7 @@ use std::ops::Range;
 
 use crate::content::Part;
 use crate::fold::fold;
-use crate::winnow::RUN;
+use crate::winnow::{Gram, RUN, winnow};
 
 /// How a stream was put together; what one family shows, another may show again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -38,6 +38,8 @@ pub(crate) struct Stream {
     marks: Vec<(u32, u32)>,
     /// The encodings that were undone.
     pub(crate) via: Vec<&'static str>,
+    /// The windows that are compared, once they were chosen.
+    pub(crate) grams: Vec<Gram>,
     /// Symbols at its beginning that have left already: what lies in them alone is no news.
     pub(crate) gone: u32,
 }
@@ -49,8 +51,15 @@ impl Stream {
             symbols: Vec::new(),
             marks: Vec::new(),
             via: Vec::new(),
+            grams: Vec::new(),
             gone: 0,
         }
+    }
+
+    /// Chooses the windows that are compared.
+    pub(crate) fn choose(&mut self) {
+        self.grams.reserve(self.symbols.len() / 6);
+        winnow(&self.symbols, |gram| self.grams.push(gram));
     }
 
     /// Makes a stream of one text.

@@ -2,7 +2,7 @@
 //! keeps the memory of the whole process bounded.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Duration;
 
@@ -38,6 +38,8 @@ pub struct Tracker {
     settings: RwLock<Arc<FlowTracking>>,
     shards: [Shard; SHARDS],
     directory: Mutex<Directory>,
+    /// Whether any sessions were ever linked: most processes never ask the directory.
+    linked: AtomicBool,
     bytes: AtomicUsize,
     most: usize,
 }
@@ -53,6 +55,28 @@ pub struct Recorded {
     pub reduced: Vec<Reduced>,
 }
 
+/// What is known of a call that is about to leave.
+#[derive(Debug, Default)]
+pub struct Checked {
+    /// What of it was read before.
+    pub evidence: FlowEvidence,
+    /// What its conversation sent lately; what is on its way counts, and so does this call.
+    pub recent: Recent,
+    /// What happened in its conversation before, with respect to its destination.
+    pub history: History,
+}
+
+/// What is about to leave, and where to.
+#[derive(Clone, Copy, Debug)]
+pub struct Leaving<'a> {
+    /// The call, as the origin of what it says.
+    pub by: &'a DataOrigin,
+    /// Where it goes.
+    pub to: &'a Destination,
+    /// What it takes along.
+    pub content: &'a Content<'a>,
+}
+
 impl Tracker {
     /// Makes a tracker that remembers nothing yet.
     pub fn new(settings: &FlowTracking) -> Self {
@@ -65,6 +89,7 @@ impl Tracker {
             settings: RwLock::new(Arc::new(settings.clone())),
             shards: Default::default(),
             directory: Mutex::default(),
+            linked: AtomicBool::new(false),
             bytes: AtomicUsize::new(0),
             most: bytes,
         }
@@ -123,71 +148,63 @@ impl Tracker {
         self.with_session(whose, now, |session| session.unread = true);
     }
 
-    /// Remembers what an agent said by itself, to an inside or an outside place.
-    ///
-    /// To be called when it has left: until then nobody could read it back.
-    pub fn said(&self, whose: Whose, origin: DataOrigin, content: &Content<'_>, now: Tick) {
-        let settings = self.settings();
-        if !settings.enabled {
-            return;
-        }
-        let whose = narrowed(whose, &settings);
-        let reading = Reading::of(content, &settings);
-        self.with(whose, now, |state| {
-            let most = settings.max_origins_per_session;
-            state.said(whose.session, origin, &reading, most, now);
-        });
-        self.limit(whose.scope);
-    }
-
     /// Compares what is about to leave, and reserves it, so that parallel calls cannot race.
+    ///
+    /// Sums over what was sent lately reach back by `window`.
     pub fn check(
         &self,
         whose: Whose,
-        call: CallId,
-        to: &Destination,
-        content: &Content<'_>,
+        leaving: Leaving<'_>,
+        window: Duration,
         now: Tick,
-    ) -> FlowEvidence {
+    ) -> Checked {
         let settings = self.settings();
         if !settings.enabled {
-            return FlowEvidence::default();
+            return Checked::default();
         }
         let whose = narrowed(whose, &settings);
+        let Leaving { by, to, content } = leaving;
+        let outside = to.sink.is_outside();
         let reach = self.reach(whose);
         // Where nothing private was read, and where nothing leaves, nobody hides anything.
-        let mut private = false;
-        for (scope, sessions) in &reach {
-            self.peek(*scope, |state| {
-                let mut own = sessions.iter().filter_map(|key| state.sessions.get(key));
-                private |= !state.vault.is_empty() || own.any(|one| one.taint.private);
-            });
-        }
-        let undo = private && to.sink.is_outside();
+        let undo = outside && self.is_private(&reach);
         let sending = Sending::of(content, &settings, undo);
+        let mut said = Some(sending.said());
         let mut hits = Hits::default();
         let mut taint = Taint::default();
-        for (scope, sessions) in &reach {
-            let errand = Errand {
-                session: whose.session,
-                call,
-                to: &to.name,
-                sink: to.sink,
-            };
+        let mut checked = Checked::default();
+        let mut unread = false;
+        // The own scope comes last: what the others know is counted there.
+        for (scope, sessions) in reach.iter().rev() {
             let here = Whose {
                 scope: *scope,
                 session: *sessions.first().unwrap_or(&whose.session),
             };
+            let errand = Errand {
+                session: here.session,
+                call: by.call,
+                to: &to.name,
+                sink: to.sink,
+            };
             self.with(here, now, |state| {
-                let errand = Errand {
-                    session: here.session,
-                    ..errand
-                };
                 hits.join(state.send(errand, sessions, &sending, now));
-                taint = taint_of(state, sessions, taint);
+                if here == whose {
+                    let session = state.session(whose.session, now);
+                    if outside {
+                        session.taint.outside = true;
+                        let personal = sending.personal || hits.has_personal();
+                        session.send(by.call, now, sending.bytes, personal);
+                    }
+                    state.going.start(by, said.take());
+                }
+                for session in sessions.iter().filter_map(|key| state.sessions.get(key)) {
+                    taint = joined(taint, session.taint);
+                    unread |= session.unread;
+                    add(&mut checked, session, to, now, window);
+                }
             });
         }
-        taint.outside |= to.sink.is_outside();
+        taint.outside |= outside;
         if taint.private {
             // What came from outside as it is hides nothing of ours.
             let public = |leaf: u32| {
@@ -198,36 +215,39 @@ impl Tracker {
             hits.opaque = opaque.copied().collect();
         }
         let mut evidence = weigh(content.json, hits, taint, sending.cut);
-        let mut unread = false;
-        self.each_session(whose, |session| unread |= session.unread);
-        if unread && to.sink.is_outside() {
+        if unread && outside {
             evidence.reduced.push(Reduced::Size);
         }
-        self.note_sending(whose, call, to, &sending, &evidence, now);
-        evidence
+        self.note_edges(whose, by.call, to, &evidence, now);
+        checked.evidence = evidence;
+        checked
     }
 
-    /// Notes the edges of a sending, and that it may leave.
-    fn note_sending(
+    /// Tells whether a conversation has read anything that it could give away.
+    fn is_private(&self, reach: &[(FlowScope, Vec<SessionKey>)]) -> bool {
+        reach.iter().any(|(scope, sessions)| {
+            let mut private = false;
+            self.peek(*scope, |state| {
+                let mut own = sessions.iter().filter_map(|key| state.sessions.get(key));
+                private = !state.vault.is_empty() || own.any(|one| one.taint.private);
+            });
+            private
+        })
+    }
+
+    fn note_edges(
         &self,
         whose: Whose,
         call: CallId,
         to: &Destination,
-        sending: &Sending<'_>,
         evidence: &FlowEvidence,
         now: Tick,
     ) {
-        let personal = |one: &mcpproxy_core::Match| {
-            let nature = one.label.as_ref().map(|label| label.nature);
-            nature == Some(mcpproxy_core::Nature::Personal)
-        };
-        let personal = sending.personal || evidence.matches.iter().any(personal);
+        if evidence.matches.is_empty() {
+            return;
+        }
         self.with(whose, now, |state| {
             let session = state.session(whose.session, now);
-            if to.sink.is_outside() {
-                session.taint.outside = true;
-                session.send(call, now, sending.bytes, personal);
-            }
             for one in &evidence.matches {
                 session.add_edge(Edge {
                     call,
@@ -242,11 +262,20 @@ impl Tracker {
     }
 
     /// Settles what a check reserved: it left, or it did not.
-    pub fn settle(&self, whose: Whose, call: CallId, left: bool) {
-        let whose = narrowed(whose, &self.settings());
+    ///
+    /// What an agent said by itself is remembered when it has left: until then nobody could read it
+    /// back, and afterwards that makes no secret of it.
+    pub fn settle(&self, whose: Whose, call: CallId, left: bool, now: Tick) {
+        let settings = self.settings();
+        let whose = narrowed(whose, &settings);
         for (scope, _) in self.reach(whose) {
-            self.peek(scope, |state| state.settle(whose.session, call, left));
+            self.peek(scope, |state| {
+                let most = settings.max_origins_per_session;
+                state.settle(whose.session, call, left, most, now);
+                self.recount(state);
+            });
         }
+        self.limit(whose.scope);
     }
 
     /// Returns the legs of the lethal trifecta that a conversation stands on.
@@ -266,29 +295,6 @@ impl Tracker {
             let session = state.session(whose.session, now);
             session.taint = joined(session.taint, legs);
         });
-    }
-
-    /// Returns what a conversation sent lately; what is on its way counts.
-    pub fn recent(&self, whose: Whose, now: Tick, window: Duration) -> Recent {
-        let mut sum = Recent::default();
-        self.each_session(whose, |session| {
-            let one = session.recent(now, window);
-            sum.outside_calls = sum.outside_calls.saturating_add(one.outside_calls);
-            sum.personal_sends = sum.personal_sends.saturating_add(one.personal_sends);
-            sum.outside_bytes = sum.outside_bytes.saturating_add(one.outside_bytes);
-        });
-        sum
-    }
-
-    /// Returns what happened in a conversation before, with respect to a destination.
-    pub fn history(&self, whose: Whose, to: &Destination) -> History {
-        let mut all = History::default();
-        self.each_session(whose, |session| {
-            let one = session.history(&to.name);
-            all.denials = all.denials.saturating_add(one.denials);
-            all.unjustified |= one.unjustified;
-        });
-        all
     }
 
     /// Notes that a flow was denied.
@@ -311,14 +317,10 @@ impl Tracker {
         self.with_session(whose, now, |session| session.count_flow(flow, risk));
     }
 
-    /// Notes that a tool was used, for the summary.
-    pub fn note_tool(&self, whose: Whose, name: String, now: Tick) {
-        self.with_session(whose, now, |session| session.use_tool(name));
-    }
-
     /// Makes two sessions one conversation.
     pub fn link(&self, a: SessionKey, b: SessionKey) {
         self.directory().link(a, b);
+        self.linked.store(true, Ordering::Release);
     }
 
     /// Ends the sessions that have rested too long.
@@ -423,7 +425,11 @@ impl Tracker {
     }
 
     fn reach(&self, whose: Whose) -> Vec<(FlowScope, Vec<SessionKey>)> {
-        self.directory().reach(whose)
+        if self.linked.load(Ordering::Acquire) {
+            self.directory().reach(whose)
+        } else {
+            vec![(whose.scope, vec![whose.session])]
+        }
     }
 
     fn shard(&self, scope: FlowScope) -> &Shard {
@@ -434,13 +440,15 @@ impl Tracker {
 
     /// Runs `act` on the state of a scope, which is made if there is none.
     fn with<T>(&self, whose: Whose, now: Tick, act: impl FnOnce(&mut State) -> T) -> T {
-        self.directory().settle_in(whose);
         let state = {
             let mut scopes = held(self.shard(whose.scope));
             let new = || Arc::new(Mutex::new(State::new(now)));
             Arc::clone(scopes.entry(whose.scope).or_insert_with(new))
         };
         let mut state = held(&state);
+        if !state.sessions.contains_key(&whose.session) {
+            self.directory().settle_in(whose);
+        }
         let done = act(&mut state);
         self.recount(&mut state);
         done
@@ -457,17 +465,6 @@ impl Tracker {
     fn with_session(&self, whose: Whose, now: Tick, act: impl FnOnce(&mut Session)) {
         let whose = narrowed(whose, &self.settings());
         self.with(whose, now, |state| act(state.session(whose.session, now)));
-    }
-
-    fn each_session(&self, whose: Whose, mut act: impl FnMut(&Session)) {
-        let whose = narrowed(whose, &self.settings());
-        for (scope, sessions) in self.reach(whose) {
-            self.peek(scope, |state| {
-                for session in sessions.iter().filter_map(|key| state.sessions.get(key)) {
-                    act(session);
-                }
-            });
-        }
     }
 
     fn recount(&self, state: &mut State) {
@@ -534,6 +531,17 @@ fn joined(one: Taint, other: Taint) -> Taint {
         untrusted: one.untrusted || other.untrusted,
         outside: one.outside || other.outside,
     }
+}
+
+/// Adds what one session of a conversation sent lately, and what happened in it.
+fn add(checked: &mut Checked, session: &Session, to: &Destination, now: Tick, window: Duration) {
+    let (sum, one) = (&mut checked.recent, session.recent(now, window));
+    sum.outside_calls = sum.outside_calls.saturating_add(one.outside_calls);
+    sum.personal_sends = sum.personal_sends.saturating_add(one.personal_sends);
+    sum.outside_bytes = sum.outside_bytes.saturating_add(one.outside_bytes);
+    let (all, one) = (&mut checked.history, session.history(&to.name));
+    all.denials = all.denials.saturating_add(one.denials);
+    all.unjustified |= one.unjustified;
 }
 
 fn taint_of(state: &State, sessions: &[SessionKey], taint: Taint) -> Taint {

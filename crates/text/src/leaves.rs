@@ -59,7 +59,27 @@ enum Step {
     Object(Option<Range<usize>>),
 }
 
+/// One step of the way to a leaf.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Segment<'a> {
+    /// An object's key, as it is spelled.
+    Key(&'a str),
+    /// The number of an element.
+    Index(usize),
+}
+
 impl<'a> Trail<'a, '_> {
+    /// Returns the steps of the way, from the outermost.
+    pub fn segments(&self) -> impl Iterator<Item = Segment<'a>> {
+        self.steps.iter().map(|step| match step {
+            Step::Array(index) => Segment::Index(*index),
+            Step::Object(key) => {
+                let key = key.clone().and_then(|span| self.text.get(span));
+                Segment::Key(key.unwrap_or_default())
+            }
+        })
+    }
+
     /// Returns the name of the field that the leaf is the value of; elements of an array go by the
     /// name of the array.
     pub fn name(&self) -> Option<Cow<'a, str>> {

@@ -15,6 +15,6 @@ pub mod url;
 
 pub use fold::{fold, fold_twins};
 pub use json::{Fault, FaultKind, Limits, check, unescape};
-pub use leaves::{Leaf, LeafKind, Trail, Visit, leaves, visit};
+pub use leaves::{Leaf, LeafKind, Segment, Trail, Visit, leaves, visit};
 pub use members::{Member, elements, get, member, members, string};
 pub use splice::Splice;

@@ -18,7 +18,7 @@ use mcpproxy_core::{
 use proptest::prelude::*;
 use serde_json::json;
 
-use super::Tracker;
+use super::{Checked, Leaving, Tracker};
 use crate::content::{Content, Marked};
 use crate::settings::{FlowTracking, Scope};
 use crate::whose::Whose;
@@ -129,13 +129,29 @@ impl Desk {
     }
 
     fn send_as(&self, whose: Whose, name: &str, json: &str, left: bool) -> FlowEvidence {
-        let call = CallId::new(self.call(), 0);
-        let content = Content { json, marked: &[] };
-        let place = to(name, Sink::Outside);
-        let evidence = self.tracker.check(whose, call, &place, &content, NOW);
-        self.tracker.settle(whose, call, left);
-        evidence
+        let call = self.call();
+        let checked = check(&self.tracker, whose, call, name, json, NOW);
+        let call = CallId::new(call, 0);
+        self.tracker.settle(whose, call, left, NOW);
+        checked.evidence
     }
+
+    /// Asks what is known of a session with respect to a place, by a call that does not leave.
+    fn asked(&self, name: &str, now: Tick) -> Checked {
+        let (me, call) = (whose(ME, ME), self.call());
+        let checked = check(&self.tracker, me, call, name, "", now);
+        self.tracker.settle(me, CallId::new(call, 0), false, now);
+        checked
+    }
+}
+
+fn check(tracker: &Tracker, whose: Whose, call: u64, name: &str, json: &str, now: Tick) -> Checked {
+    let leaving = Leaving {
+        by: &origin(call, Side::Outside, name),
+        to: &to(name, Sink::Outside),
+        content: &Content { json, marked: &[] },
+    };
+    tracker.check(whose, leaving, Duration::from_mins(5), now)
 }
 
 fn weight(evidence: &FlowEvidence) -> Option<Weight> {
@@ -524,28 +540,25 @@ fn pieces_in_several_calls_add_up() {
 fn calls_on_their_way_count_until_they_are_settled() {
     let desk = Desk::new();
     desk.read_secret(&env_file(), KEY, Nature::Secret);
-    let place = to("slack", Sink::Outside);
     let check = |call: u64, piece: &str| {
-        let json = message(piece);
-        let content = Content {
-            json: &json,
-            marked: &[],
-        };
-        let call = CallId::new(call, 9);
-        weight(
-            &desk
-                .tracker
-                .check(whose(ME, ME), call, &place, &content, NOW),
-        )
+        let checked = check(
+            &desk.tracker,
+            whose(ME, ME),
+            call,
+            "slack",
+            &message(piece),
+            NOW,
+        );
+        weight(&checked.evidence)
     };
     let (one, two) = KEY.split_at(12);
     let two = two.get(..10).unwrap();
     assert_eq!(check(100, one), None);
     assert_eq!(check(101, two), Some(Weight::Sensitive));
-    desk.tracker
-        .settle(whose(ME, ME), CallId::new(101, 9), false);
-    desk.tracker
-        .settle(whose(ME, ME), CallId::new(100, 9), false);
+    for call in [101, 100] {
+        let call = CallId::new(call, 0);
+        desk.tracker.settle(whose(ME, ME), call, false, NOW);
+    }
     assert_eq!(check(102, two), None);
 }
 
@@ -718,7 +731,8 @@ fn sessions_end_and_are_summed_up() {
     let desk = Desk::new();
     desk.read(PROSE).send(&message(PROSE));
     let view = desk.tracker.session(session(ME)).unwrap();
-    assert_eq!((view.origins.len(), view.edges.len()), (1, 1));
+    // What was read, and what the agent said.
+    assert_eq!((view.origins.len(), view.edges.len()), (2, 1));
     assert_eq!(&*view.edges[0].to, "slack");
     assert!(
         desk.tracker
@@ -730,7 +744,7 @@ fn sessions_end_and_are_summed_up() {
         panic!("{ended:?}");
     };
     assert_eq!((summary.origins, summary.edges), (1, 1));
-    assert_eq!(summary.tools, ["files:read"]);
+    assert_eq!(summary.tools, ["files:read", "slack:read"]);
     assert!(summary.taint.is_lethal() == summary.taint.untrusted);
     assert!(desk.tracker.session(session(ME)).is_none());
     assert_eq!(desk.tracker.usage().scopes, 0);
@@ -756,24 +770,19 @@ fn legs_sends_and_denials_are_counted() {
     assert!(desk.tracker.taint(me).is_lethal());
     desk.send_as(me, "slack", "left", true);
     desk.send_as(me, "slack", "denied", false);
-    let recent = desk.tracker.recent(me, NOW, Duration::from_mins(5));
+    // The call that asks counts, too.
+    let recent = desk.asked("slack", NOW).recent;
+    assert_eq!((recent.outside_calls, recent.outside_bytes), (2, 4));
+    let recent = desk.asked("slack", Tick(Duration::from_mins(2))).recent;
     assert_eq!((recent.outside_calls, recent.outside_bytes), (1, 4));
-    let later = Tick(Duration::from_mins(2));
-    let recent = desk.tracker.recent(me, later, Duration::from_mins(5));
-    assert_eq!((recent.outside_calls, recent.outside_bytes), (0, 4));
     let slack = to("slack", Sink::Outside);
     desk.tracker.note_denied(me, NOW);
     desk.tracker.note_unjustified(me, &slack, NOW);
-    let history = desk.tracker.history(me, &slack);
+    let history = desk.asked("slack", NOW).history;
     assert!(history.denials == 1 && history.unjustified);
-    assert!(
-        !desk
-            .tracker
-            .history(me, &to("other", Sink::Outside))
-            .unjustified
-    );
+    assert!(!desk.asked("other", NOW).history.unjustified);
     desk.tracker.note_justified(me, &slack, NOW);
-    assert!(!desk.tracker.history(me, &slack).unjustified);
+    assert!(!desk.asked("slack", NOW).history.unjustified);
 }
 
 #[test]
@@ -831,11 +840,10 @@ fn many_threads_share_a_tracker() {
                         marked: &[],
                     };
                     tracker.record(me, origin(call, Side::Inside, "files"), &content, NOW);
-                    let id = CallId::new(call, u128::from(n));
-                    let place = to("slack", Sink::Outside);
-                    let evidence = tracker.check(me, id, &place, &content, NOW);
+                    let number = 1000 * n + call;
+                    let evidence = check(&tracker, me, number, "slack", &json, NOW).evidence;
                     assert_eq!(weight(&evidence), Some(Weight::Notable));
-                    tracker.settle(me, id, true);
+                    tracker.settle(me, CallId::new(number, 0), true, NOW);
                 }
             });
         }
