@@ -18,6 +18,8 @@ use crate::ready::Ready;
 const MOST_MATCHES: usize = 16;
 /// Addresses and commands of one call that are looked at.
 const MOST_ADDRESSES: usize = 64;
+/// Length from which a key of an object is looked at as a secret.
+const SHORTEST_SECRET: usize = 12;
 /// Arguments that say whom or where a message is for.
 const ADDRESSING: [&str; 22] = [
     "to",
@@ -125,7 +127,9 @@ impl Engine {
 
 /// Hides a place that is a secret by itself: an agent names the keys of its objects.
 fn hide(detector: &Detector, place: &mut Box<str>) {
-    if marks::has_secret(detector, place) {
+    // No secret is as short as the names of fields are.
+    let mut names = place.split(['.', '[', ']']);
+    if names.any(|name| name.len() >= SHORTEST_SECRET) && marks::has_secret(detector, place) {
         *place = "[a key that is a secret]".into();
     }
 }

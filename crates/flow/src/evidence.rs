@@ -63,8 +63,11 @@ pub(crate) fn weigh(json: &str, mut hits: Hits, taint: Taint, cut: bool) -> Flow
         reduced.push(Reduced::Evicted);
     }
     hits.opaque.truncate(MATCHES);
-    let leaves = matches.iter().map(|(_, leaf)| *leaf);
-    let leaves = leaves
+    // Nobody asks where in a message something public is.
+    let inside = |(one, _): &&(Match, u32)| one.origin.side == Side::Inside;
+    let shown = matches.iter().filter(inside);
+    let leaves = shown
+        .map(|(_, leaf)| *leaf)
         .chain(hits.opaque.iter().map(|&(leaf, _)| leaf))
         .collect();
     let places = places(json, &leaves);
