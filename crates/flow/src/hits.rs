@@ -325,55 +325,85 @@ fn sample(stream: &Stream, start: u32) -> Masked {
 /// that follow each other, in either direction, are counted.
 struct Trail<'a> {
     own: Bits,
-    /// The stream with the longest run.
+    /// The stream with the longest run, the first and the last window of it there.
     stream: &'a Stream,
     start: u32,
     end: u32,
-    /// Where the run is that goes on: stream, position in the value, place in the stream.
-    last: (&'a Stream, usize, u32),
-    run: u32,
-    run_at: u32,
-    best: u32,
-    best_at: u32,
+    best: usize,
+    /// The stream that was looked at last, and up to which window the value was followed there.
+    last: &'a Stream,
+    until: usize,
 }
 
 impl<'a> Trail<'a> {
-    fn new(stream: &'a Stream, at: u32) -> Self {
+    fn new(stream: &'a Stream) -> Self {
         Self {
             own: Bits::default(),
             stream,
-            start: at,
-            end: at,
-            last: (stream, usize::MAX, at),
-            run: 0,
-            run_at: at,
+            start: 0,
+            end: 0,
             best: 0,
-            best_at: at,
+            last: stream,
+            until: 0,
         }
     }
 
-    /// Takes a window; `lone` if the value has no other.
-    fn step(&mut self, stream: &'a Stream, position: usize, at: u32, lone: bool) {
-        let (last_stream, before, last_at) = self.last;
-        let follows = std::ptr::eq(stream, last_stream)
-            && at == last_at + 1
-            && (position.checked_sub(1) == Some(before) || before.checked_sub(1) == Some(position));
-        if follows {
-            self.run += 1;
-            self.own.set(before);
-            self.own.set(position);
-        } else {
-            (self.run, self.run_at) = (1, at);
-            if lone {
-                self.own.set(position);
-            }
+    /// Follows a value from where a window led to it, forwards and backwards in the text, and in
+    /// either direction in the value.
+    fn follow(&mut self, stream: &'a Stream, text: &[u32], value: &[u32], lead: Lead) {
+        if !std::ptr::eq(self.last, stream) {
+            (self.last, self.until) = (stream, 0);
         }
-        if self.run > self.best {
-            (self.best, self.best_at) = (self.run, self.run_at);
-            (self.stream, self.start, self.end) = (stream, self.run_at, at);
+        if lead.at < self.until {
+            return;
         }
-        self.last = (stream, position, at);
+        let (before, after) = text.split_at_checked(lead.at).unwrap_or_default();
+        let unseen = before.get(self.until..).unwrap_or_default();
+        let (left, right) = value.split_at_checked(lead.position).unwrap_or_default();
+        let this = value.get(..=lead.position).unwrap_or_default();
+        let next = right.get(1..).unwrap_or_default();
+        // As it stands, and mirrored.
+        let plain = (
+            alike(unseen.iter().rev(), left.iter().rev()),
+            alike(after.iter(), right.iter()),
+        );
+        let turned = (
+            alike(unseen.iter().rev(), next.iter()),
+            alike(after.iter(), this.iter().rev()),
+        );
+        let is_plain = plain.0 + plain.1 >= turned.0 + turned.1;
+        let (back, on) = if is_plain { plain } else { turned };
+        let (start, run) = (lead.at - back, back + on);
+        self.until = start + run;
+        if run >= 2 || value.len() == 1 {
+            let first = if is_plain {
+                lead.position - back
+            } else {
+                lead.position + 1 - on
+            };
+            (first..first + run).for_each(|position| self.own.set(position));
+        }
+        if run > self.best {
+            self.best = run;
+            self.stream = stream;
+            self.start = u32::try_from(start).unwrap_or(u32::MAX);
+            self.end = u32::try_from(start + run - 1).unwrap_or(u32::MAX);
+        }
     }
+}
+
+/// A window of a text that led to a value: where it is in either.
+#[derive(Clone, Copy, Debug)]
+struct Lead {
+    at: usize,
+    position: usize,
+}
+
+/// Returns how far two rows of windows are alike.
+fn alike<'w>(one: impl Iterator<Item = &'w u32>, other: impl Iterator<Item = &'w u32>) -> usize {
+    one.zip(other)
+        .take_while(|(one, other)| one == other)
+        .count()
 }
 
 fn secrets<'a>(
@@ -388,19 +418,19 @@ fn secrets<'a>(
         return;
     }
     let mut seen: HashMap<u16, Trail<'a>> = HashMap::new();
+    let mut text = Vec::new();
     for stream in streams {
-        let mut at = 0;
-        roll::<SECRET>(&stream.symbols, |hash| {
-            state.vault.find(short(hash), |number, position| {
-                let one = seen.entry(number).or_insert_with(|| Trail::new(stream, at));
-                let lone = state
-                    .vault
-                    .entry(number)
-                    .is_some_and(|entry| entry.length <= SECRET);
-                one.step(stream, position, at, lone);
+        text.clear();
+        roll::<SECRET>(&stream.symbols, |hash| text.push(short(hash)));
+        for (at, &window) in text.iter().enumerate() {
+            state.vault.find(window, |number, position| {
+                let Some(entry) = state.vault.entry(number) else {
+                    return;
+                };
+                let trail = seen.entry(number).or_insert_with(|| Trail::new(stream));
+                trail.follow(stream, &text, &entry.windows, Lead { at, position });
             });
-            at += 1;
-        });
+        }
     }
     let mut found: Vec<_> = seen.into_iter().collect();
     found.sort_unstable_by_key(|(number, _)| *number);
@@ -410,7 +440,6 @@ fn secrets<'a>(
             stream,
             start,
             end,
-            best_at,
             ..
         } = trail;
         let Some(entry) = state.vault.entry(number) else {
@@ -439,7 +468,7 @@ fn secrets<'a>(
             label: entry.label.clone(),
             covered: u32::try_from(together).unwrap_or(u32::MAX),
             enough,
-            leaf: stream.leaf(best_at),
+            leaf: stream.leaf(start),
             how,
             via: stream.via.clone(),
             sample: entry.sample.clone(),

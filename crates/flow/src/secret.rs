@@ -23,6 +23,11 @@ const LONGEST: usize = 2048;
 /// Values that one principal's state holds, and the windows of all of them together.
 const ENTRIES: usize = 4096;
 const WINDOWS: usize = 1 << 16;
+/// Values that a window leads to: one that many share, as of a domain or a prefix, leads to none of
+/// them in particular. Their other windows do, and from there a value is followed as far as it goes.
+const SHARED: usize = 8;
+/// Windows that wait to be put in order with the others.
+const FRESH: usize = 1024;
 /// Pieces of values on their way that are kept apart.
 const PENDING: usize = 1024;
 /// Bits of the filter in front of the windows.
@@ -153,6 +158,8 @@ pub(crate) struct Entry {
     pub(crate) origin: DataOrigin,
     pub(crate) length: usize,
     pub(crate) sample: Masked,
+    /// The windows of the value, in order.
+    pub(crate) windows: Box<[u32]>,
     left: Bits,
 }
 
@@ -181,8 +188,12 @@ impl Entry {
 pub(crate) struct Vault {
     entries: Vec<Entry>,
     by_whole: HashMap<u64, u16>,
-    /// Window, number of the entry and position, packed and sorted.
+    /// Window, number of the entry and position, packed and sorted; the fresh ones apart, so that a
+    /// value comes in without moving all others.
     windows: Vec<u64>,
+    fresh: Vec<u64>,
+    /// Windows of all values together.
+    held: usize,
     filter: Vec<u64>,
     /// What calls that are on their way take along.
     pending: Vec<(CallId, u16, Bits)>,
@@ -200,13 +211,14 @@ impl Vault {
         self.full
     }
 
-    /// Tells whether there is a value that is shorter than a window.
+    /// Tells whether there is a value that no window leads to.
     pub(crate) fn has_short(&self) -> bool {
         self.short
     }
 
     pub(crate) fn bytes(&self) -> usize {
-        (self.windows.capacity() + self.filter.capacity()) * 8 + self.entries.len() * 320
+        let index = self.windows.capacity() + self.fresh.capacity() + self.filter.capacity();
+        index * 8 + self.held * 4 + self.entries.len() * 320
     }
 
     pub(crate) fn entry(&self, number: u16) -> Option<&Entry> {
@@ -215,7 +227,6 @@ impl Vault {
 
     /// Remembers values that were read.
     pub(crate) fn add(&mut self, prints: &[SecretPrint], origin: &DataOrigin) {
-        let before = self.windows.len();
         for print in prints {
             if let Some(&known) = self.by_whole.get(&print.whole) {
                 if let Some(entry) = self.entries.get_mut(usize::from(known)) {
@@ -227,30 +238,51 @@ impl Vault {
                 continue;
             }
             let number = u16::try_from(self.entries.len()).unwrap_or(u16::MAX);
-            let room = WINDOWS.saturating_sub(self.windows.len());
-            if self.entries.len() >= ENTRIES || print.windows.len() > room {
+            if self.entries.len() >= ENTRIES || self.held + print.windows.len() > WINDOWS {
                 self.full = true;
                 continue;
             }
-            self.short |= print.length < GRAM;
             self.by_whole.insert(print.whole, number);
-            for (at, &window) in (0_u64..).zip(&print.windows) {
-                self.windows
-                    .push(u64::from(window) << 32 | u64::from(number) << 16 | at);
-                self.mark(window);
-            }
+            self.held += print.windows.len();
+            // What no window leads to is found as a whole word only.
+            self.short |= !self.index(number, &print.windows);
             self.entries.push(Entry {
                 label: print.label.clone(),
                 whole: print.whole,
                 origin: origin.clone(),
                 length: print.length,
                 sample: print.sample.clone(),
+                windows: print.windows.as_slice().into(),
                 left: Bits::default(),
             });
         }
-        if self.windows.len() > before {
-            self.windows.sort_unstable();
+    }
+
+    /// Lets windows lead to a value; tells whether any does.
+    fn index(&mut self, number: u16, windows: &[u32]) -> bool {
+        let mut led = false;
+        for (at, &window) in (0_u64..).zip(windows) {
+            let mut count = 0;
+            let mut own = false;
+            self.find(window, |other, _| {
+                count += 1;
+                own |= other == number;
+            });
+            led |= own;
+            if own || count >= SHARED {
+                continue;
+            }
+            led = true;
+            let packed = u64::from(window) << 32 | u64::from(number) << 16 | at;
+            let place = self.fresh.partition_point(|&other| other < packed);
+            self.fresh.insert(place, packed);
+            self.mark(window);
+            if self.fresh.len() >= FRESH {
+                self.windows.append(&mut self.fresh);
+                self.windows.sort_unstable();
+            }
         }
+        led
     }
 
     fn mark(&mut self, window: u32) {
@@ -263,21 +295,20 @@ impl Vault {
         }
     }
 
-    /// Hands the entry and position of every value with this window to `each`.
+    /// Hands the entry and position of each value that a window leads to, of which there are few.
     pub(crate) fn find(&self, window: u32, mut each: impl FnMut(u16, usize)) {
         let (word, bit) = filter_place(window);
         if self.filter.get(word).is_none_or(|word| word & bit == 0) {
             return;
         }
         let low = u64::from(window) << 32;
-        let first = self.windows.partition_point(|&packed| packed < low);
-        let rest = self.windows.get(first..).unwrap_or_default();
-        for &packed in rest
-            .iter()
-            .take_while(|&&packed| packed >> 32 == u64::from(window))
-        {
-            let number = u16::try_from(packed >> 16 & 0xFFFF).unwrap_or(0);
-            each(number, usize::try_from(packed & 0xFFFF).unwrap_or(0));
+        for list in [&self.windows, &self.fresh] {
+            let first = list.partition_point(|&packed| packed < low);
+            let rest = list.get(first..).unwrap_or_default().iter();
+            for &packed in rest.take_while(|&&packed| packed >> 32 == u64::from(window)) {
+                let number = u16::try_from(packed >> 16 & 0xFFFF).unwrap_or(0);
+                each(number, usize::try_from(packed & 0xFFFF).unwrap_or(0));
+            }
         }
     }
 
@@ -348,6 +379,48 @@ mod tests {
         check(&[0, 10], (12, 6));
         check(&[0, 6], (12, 6));
         check(&[62, 63, 64, 65], (9, 9));
+    }
+
+    #[test]
+    fn a_window_that_many_values_share_leads_to_few() {
+        let origin = DataOrigin {
+            call: CallId::new(1, 0),
+            upstream: mcpproxy_core::UpstreamId::new("crm"),
+            tool: mcpproxy_core::ToolName::new("people"),
+            at: mcpproxy_core::Wall(0),
+            side: mcpproxy_core::Side::Inside,
+        };
+        let mut vault = Vault::default();
+        let print = |number: u32| {
+            let value = format!("someone{number}@corvane-freight.com");
+            SecretPrint::of(&Marked {
+                value: value.into(),
+                label: Label {
+                    kind: "email".into(),
+                    word: "pii",
+                    severity: mcpproxy_core::Severity::Medium,
+                    validated: true,
+                    nature: Nature::Typed,
+                },
+                place: "".into(),
+            })
+            .unwrap()
+        };
+        let prints: Vec<_> = (1000..3000).map(print).collect();
+        vault.add(&prints, &origin);
+        assert!(!vault.is_full());
+        for (number, print) in prints.iter().enumerate() {
+            let mut own = false;
+            for &window in &print.windows {
+                let mut count = 0;
+                vault.find(window, |found, _| {
+                    count += 1;
+                    own |= usize::from(found) == number;
+                });
+                assert!(count <= SHARED);
+            }
+            assert!(own, "nothing leads to {number}");
+        }
     }
 
     #[test]

@@ -826,6 +826,30 @@ fn nothing_is_followed_where_that_is_switched_off() {
 }
 
 #[test]
+fn one_of_many_values_that_look_alike_is_found() {
+    let desk = Desk::new();
+    let name = |number: u32| format!("someone{number}@corvane-freight.com");
+    let all: Vec<String> = (1000..3000).map(name).collect();
+    let marked: Vec<Marked<'_>> = all
+        .iter()
+        .map(|value| Marked {
+            value: Cow::Borrowed(value),
+            label: label(Nature::Typed),
+            place: Cow::Borrowed(""),
+        })
+        .collect();
+    let json = json!({ "people": all }).to_string();
+    desk.read_as(whose(ME, ME), Side::Inside, "crm", &json, &marked);
+    let labelled = |text: &str| {
+        let found = desk.send(&message(text)).matches;
+        found.iter().filter(|one| one.label.is_some()).count()
+    };
+    assert_eq!(labelled("write to our mail corvane-freight.com, please"), 0);
+    assert_eq!(labelled("write to someone2999@corvane-freight.com"), 1);
+    assert_eq!(labelled("moc.thgierf-enavroc@7271enoemos"), 1);
+}
+
+#[test]
 fn many_threads_share_a_tracker() {
     let desk = Arc::new(Tracker::new(&FlowTracking::default()));
     std::thread::scope(|scope| {
