@@ -753,6 +753,18 @@ fn sessions_end_and_are_summed_up() {
 }
 
 #[test]
+fn a_session_that_ended_before_its_question_was_answered_stays_ended() {
+    let desk = Desk::new();
+    let me = whose(ME, ME);
+    let later = Tick(Duration::from_mins(40));
+    check(&desk.tracker, me, 7, "slack", &message(PROSE), NOW);
+    assert_eq!(desk.tracker.expire(later).len(), 1);
+    desk.tracker.settle(me, CallId::new(7, 0), true, later);
+    assert!(desk.tracker.session(session(ME)).is_none());
+    assert_eq!(desk.tracker.usage().sessions, 0);
+}
+
+#[test]
 fn legs_sends_and_denials_are_counted() {
     let desk = Desk::new();
     let me = whose(ME, ME);
