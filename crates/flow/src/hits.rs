@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use mcpproxy_core::{DataOrigin, Label, Likeness, Masked, Nature, SessionKey, Side};
 
+use crate::blob::Blob;
 use crate::fold::folded;
 use crate::roll::{SPARE, roll};
 use crate::secret::{Bits, GRAM as SECRET, short};
@@ -32,6 +33,8 @@ pub(crate) struct Hits {
     /// Whether fingerprints had to go that could have been found.
     pub(crate) evicted: bool,
     pub(crate) opaque: Vec<(u32, u32)>,
+    /// Which of the runs that nobody can read are known as they stand.
+    pub(crate) known: Vec<bool>,
 }
 
 impl Hits {
@@ -41,6 +44,11 @@ impl Hits {
         self.digests.extend(other.digests);
         self.secrets.extend(other.secrets);
         self.tokens.extend(other.tokens);
+        self.known
+            .resize(self.known.len().max(other.known.len()), false);
+        for (known, other) in self.known.iter_mut().zip(other.known) {
+            *known |= other;
+        }
         self.cut |= other.cut;
         self.evicted |= other.evicted;
     }
@@ -122,6 +130,8 @@ pub(crate) fn compare(
     secrets(state, errand, &salts, sending, streams(), &mut hits);
     digests(state, &salts, sending, &mut hits);
     tokens(state, errand, &salts, sending, &mut hits);
+    let known = |blob: &Blob| blob.is_known(state, errand, &salts);
+    hits.known = sending.opaque.iter().map(known).collect();
     let of = |key: &SessionKey| state.sessions.get(key);
     hits.evicted = sessions.iter().filter_map(of).any(|one| one.evicted) || state.vault.is_full();
     hits
@@ -478,7 +488,7 @@ fn secrets<'a>(
 }
 
 /// Tells whether a token came from the very place that it goes to, or from the user.
-fn is_supplied(state: &State, errand: Errand<'_>, salts: &[u64], token: u64) -> bool {
+pub(crate) fn is_supplied(state: &State, errand: Errand<'_>, salts: &[u64], token: u64) -> bool {
     let alive = |seq| state.origins.is_alive(seq);
     let has = |tag| state.supplied.get(tag, alive).is_some();
     has(token ^ place_salt(errand.to)) || salts.iter().any(|salt| has(token ^ said_salt(*salt)))

@@ -13,6 +13,7 @@ mod fold;
 mod roll;
 mod winnow;
 
+mod blob;
 mod common;
 pub mod content;
 mod digest;

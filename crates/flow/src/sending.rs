@@ -3,6 +3,7 @@
 
 use mcpproxy_core::Nature;
 
+use crate::blob::Blob;
 use crate::common;
 use crate::content::{Content, Part, parts};
 use crate::digest::{Digest, digests};
@@ -46,7 +47,7 @@ pub(crate) struct Sending<'a> {
     /// Links and names that may be known as such, folded.
     pub(crate) pointers: Vec<(u64, Vec<u8>)>,
     pub(crate) fields: Vec<Field>,
-    pub(crate) opaque: Vec<(u32, u32)>,
+    pub(crate) opaque: Vec<Blob>,
     pub(crate) bytes: u64,
     pub(crate) personal: bool,
     /// Whether a bound of decoding was met.

@@ -212,9 +212,7 @@ impl State {
             let alive = |seq| origins.is_alive(seq);
             self.supplied
                 .add(token.hash ^ place_salt(from), seen, &alive);
-            if matches!(token.kind, Kind::Link | Kind::Name) {
-                self.supplied.add(token.hash ^ salt, seen, &alive);
-            }
+            self.supplied.add(token.hash ^ salt, seen, &alive);
         }
         false
     }

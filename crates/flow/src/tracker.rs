@@ -206,13 +206,10 @@ impl Tracker {
         }
         taint.outside |= outside;
         if taint.private {
-            // What came from outside as it is hides nothing of ours.
-            let public = |leaf: u32| {
-                let mut texts = hits.texts.iter();
-                texts.any(|hit| hit.origin.side == Side::Outside && hit.leaf == leaf)
-            };
-            let opaque = sending.opaque.iter().filter(|(leaf, _)| !public(*leaf));
-            hits.opaque = opaque.copied().collect();
+            let unknown = sending.opaque.iter().zip(&hits.known);
+            let unknown = unknown.filter(|(_, known)| !**known);
+            let opaque = unknown.map(|(blob, _)| (blob.leaf, blob.bytes));
+            hits.opaque = opaque.collect();
         }
         let mut evidence = weigh(content.json, hits, taint, sending.cut);
         if unread && outside {

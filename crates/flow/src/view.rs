@@ -11,10 +11,15 @@ mod order;
 mod piece;
 mod radix;
 mod spoken;
+mod strange;
 
-use mcpproxy_text::decode::{Budget, Coding, views};
+use std::collections::HashSet;
+use std::ops::Range;
+
+use mcpproxy_text::decode::{Budget, Coding, View, find, views};
 
 use self::natural::Look;
+use crate::blob::Blob;
 use crate::content::Part;
 use crate::stream::{Family, Stream};
 
@@ -53,8 +58,8 @@ pub(crate) struct Decoded {
     pub(crate) streams: Vec<Stream>,
     /// The decoded texts, for tokens.
     pub(crate) texts: Vec<(String, u32)>,
-    /// Leaf and size of what nobody can read.
-    pub(crate) opaque: Vec<(u32, u32)>,
+    /// What nobody can read.
+    pub(crate) opaque: Vec<Blob>,
     /// Whether a bound was met.
     pub(crate) cut: bool,
 }
@@ -73,13 +78,14 @@ pub(crate) fn decode(parts: &[Part<'_>], bytes: usize) -> Decoded {
     let mut decoded = Decoded::default();
     let mut budget = budget(bytes);
     for part in parts {
-        one(
-            &part.text,
-            part.leaf,
-            Family::Decoded,
-            &mut budget,
-            &mut decoded,
-        );
+        let mut walk = Walk {
+            leaf: part.leaf,
+            family: Family::Decoded,
+            judges: true,
+            budget: &mut budget,
+            out: &mut decoded,
+        };
+        walk.text(&part.text, &[], 2);
         for segment in segments(&part.text) {
             let leaf = part.leaf;
             one(segment, leaf, Family::Decoded, &mut budget, &mut decoded);
@@ -109,15 +115,43 @@ pub(crate) fn one(text: &str, leaf: u32, family: Family, budget: &mut Budget, ou
     let mut walk = Walk {
         leaf,
         family,
+        judges: false,
         budget,
         out,
     };
     walk.text(text, &[], 2);
 }
 
+/// Tells whether a coding spells text in another alphabet, so that it looks strange as it stands.
+fn is_spelled(coding: Coding) -> bool {
+    match coding {
+        Coding::Base64
+        | Coding::Base32
+        | Coding::Hex
+        | Coding::CharCodes
+        | Coding::Percent
+        | Coding::Html
+        | Coding::Escapes
+        | Coding::QuotedPrintable
+        | Coding::Utf16
+        | Coding::Gzip
+        | Coding::Zlib
+        | Coding::Deflate
+        | Coding::Zip => true,
+        Coding::Separated
+        | Coding::Invisible
+        | Coding::Tags
+        | Coding::VariationSelectors
+        | Coding::Rot13
+        | Coding::Reversed => false,
+    }
+}
+
 struct Walk<'a> {
     leaf: u32,
     family: Family,
+    /// Whether it is told what looks like nothing that anybody writes.
+    judges: bool,
     budget: &'a mut Budget,
     out: &'a mut Decoded,
 }
@@ -130,6 +164,12 @@ impl Walk<'_> {
         }
         let found = views(text, self.budget);
         self.out.cut |= !found.stops.is_empty();
+        if self.judges && via.is_empty() {
+            // Media is not meant to be read, and what is large enough is opaque anyway.
+            let told = found.opaque.iter();
+            let told = told.filter(|one| one.media.is_some() || one.bytes >= OPAQUE);
+            self.judge(text, &found.views, told.map(|one| one.span.clone()));
+        }
         let spelled =
             |coding| matches!(coding, Some(Coding::Base64 | Coding::Base32 | Coding::Hex));
         let read = found
@@ -150,9 +190,41 @@ impl Walk<'_> {
         }
         for opaque in found.opaque {
             if opaque.bytes >= OPAQUE && opaque.media.is_none() && via.is_empty() {
-                let bytes = u32::try_from(opaque.bytes).unwrap_or(u32::MAX);
-                self.out.opaque.push((self.leaf, bytes));
+                let blob = Blob::of(text, opaque.span, opaque.bytes, self.leaf);
+                self.out.opaque.push(blob);
             }
+        }
+    }
+
+    /// Looks for runs that nobody can read, in a text and in what its codings hid.
+    fn judge(&mut self, text: &str, views: &[View], told: impl Iterator<Item = Range<usize>>) {
+        let spelled = |view: &&View| view.via.iter().copied().all(is_spelled);
+        let views: Vec<&View> = views.iter().filter(spelled).collect();
+        let spans = views.iter().map(|view| view.span.clone());
+        self.strange(text, &spans.chain(told).collect::<Vec<_>>());
+        let within = views.iter().filter_map(|view| {
+            let (_, outer) = view.via.split_last()?;
+            Some((view.span.start, outer))
+        });
+        let within: HashSet<(usize, &[Coding])> = within.collect();
+        for view in views {
+            // What was read further is judged as it was read.
+            let further = within.contains(&(view.span.start, view.via.as_slice()));
+            let runs = if further {
+                find(&view.text).runs
+            } else {
+                Vec::new()
+            };
+            let spans = runs.into_iter().filter(|run| is_spelled(run.coding));
+            self.strange(&view.text, &spans.map(|run| run.span).collect::<Vec<_>>());
+        }
+    }
+
+    fn strange(&mut self, text: &str, read: &[Range<usize>]) {
+        for run in strange::find(text, read) {
+            let bytes = run.len();
+            let blob = Blob::of(text, run, bytes, self.leaf);
+            self.out.opaque.push(blob);
         }
     }
 

@@ -1,0 +1,307 @@
+//! Runs that look like nothing that people or programs write: a coding that nobody knows by name
+//! still has to look unlike language, code and data.
+//!
+//! How unusual a character is after another was counted over sources, documents and manuals in
+//! twenty languages. Two bars are kept: a short run has to be very unusual, a long one less so.
+//! What repeats itself is no news, and hashes are the one kind of chance that everybody sends.
+
+use std::ops::Range;
+use std::sync::LazyLock;
+
+/// Classes are blanks, the printable characters of ASCII, other letters, other signs, all else.
+const ROW: usize = 128;
+const LETTER: u8 = 95;
+const SIGN: u8 = 96;
+const OTHER: u8 = 97;
+
+/// The classes of capital letters, and how far the small ones lie beyond.
+const CAPITALS: Range<usize> = 33..59;
+const SMALL: usize = 32;
+/// What a word in capitals says more than in small letters.
+const SHOUTED: u8 = 3;
+
+/// Quarters of a bit that each character says after each other, row by row.
+const PAIRS: &str = include_str!("pairs.txt");
+/// What stands for no bits in there.
+const ZERO: u8 = b'0';
+
+/// The same as a table with rows of a round length.
+static BITS: LazyLock<Vec<u8>> = LazyLock::new(|| {
+    let mut bits = vec![0; ROW * ROW];
+    for (before, line) in PAIRS.lines().enumerate() {
+        for (class, digit) in line.bytes().enumerate() {
+            let shouted = CAPITALS.contains(&before) && CAPITALS.contains(&class);
+            let small = PAIRS.lines().nth(before + SMALL);
+            let small = small.and_then(|line| line.as_bytes().get(class + SMALL).copied());
+            let digit = match small.filter(|_| shouted) {
+                Some(small) => digit.min(small + SHOUTED),
+                None => digit,
+            };
+            if let Some(to) = bits.get_mut(before * ROW + class) {
+                *to = digit.saturating_sub(ZERO);
+            }
+        }
+    }
+    bits
+});
+
+/// Quarters of a bit that a character may say at no charge, and what all of a run has to say
+/// beyond that.
+struct Bar {
+    free: i32,
+    enough: i32,
+}
+
+const BARS: [Bar; 2] = [
+    Bar {
+        free: 23,
+        enough: 80,
+    },
+    Bar {
+        free: 20,
+        enough: 152,
+    },
+];
+
+/// A run is over when so much was said that is usual.
+const OVER: i32 = 160;
+/// Quarters of a bit of what stood there just before.
+const KNOWN: u8 = 16;
+/// Runs of one text that are told apart.
+const RUNS: usize = 32;
+/// Groups of four characters that are remembered, as a power of two.
+const RECENT: usize = 1 << 10;
+
+/// Returns the strange runs of a text, but for what lies in `read`.
+pub(super) fn find(text: &str, read: &[Range<usize>]) -> Vec<Range<usize>> {
+    if text.is_ascii() && !may_be(text.as_bytes()) {
+        return Vec::new();
+    }
+    let mut meters = BARS.map(Meter::new);
+    let mut found = Vec::new();
+    let mut read = read.to_vec();
+    read.sort_unstable_by_key(|span| span.start);
+    let mut read = read.into_iter().peekable();
+    let mut recent = Recent::default();
+    let bits: &[u8] = &BITS;
+    let (mut last, mut before, mut until) = (0_u8, '\0', 0);
+    for (at, char) in text.char_indices() {
+        if char == before || at < until || is_joiner(char) {
+            continue;
+        }
+        if char.is_ascii_alphanumeric() && !before.is_ascii_alphanumeric() {
+            until = usual(text, at);
+        }
+        while let Some(span) = read.next_if(|span| span.start <= at) {
+            until = until.max(span.end);
+        }
+        before = char;
+        let class = if at < until { 0 } else { class(char) };
+        let index = usize::from(last) * ROW + usize::from(class);
+        let mut bits = bits.get(index).copied().unwrap_or(0);
+        if class == 0 && last == 0 {
+            continue;
+        }
+        last = class;
+        recent.push(char);
+        if bits > KNOWN && recent.is_known() {
+            bits = KNOWN;
+        }
+        for meter in &mut meters {
+            meter.step(at, char, bits, &mut found);
+        }
+    }
+    for meter in &mut meters {
+        meter.end(&mut found);
+    }
+    found
+}
+
+/// Tells whether there may be a strange run in ASCII: most text is told from it at a glance.
+fn may_be(text: &[u8]) -> bool {
+    let table: &[u8] = &BITS;
+    let (mut last, mut before) = (0, 0);
+    let mut sums = BARS.map(|_| 0);
+    let mut most = BARS.map(|_| 0);
+    for &byte in text {
+        let class = if byte.is_ascii_graphic() {
+            byte - b' '
+        } else {
+            0
+        };
+        let index = usize::from(last) * ROW + usize::from(class);
+        let bits = table.get(index).copied().map_or(0, i32::from);
+        let again = byte == before || last == 0 && class == 0;
+        for ((sum, most), bar) in sums.iter_mut().zip(&mut most).zip(&BARS) {
+            let more = if again { 0 } else { bits - bar.free };
+            *sum = (*sum + more).max(0);
+            *most = (*most).max(*sum);
+        }
+        (last, before) = (class, byte);
+    }
+    most.iter()
+        .zip(&BARS)
+        .any(|(most, bar)| *most >= bar.enough)
+}
+
+/// Tells whether a character only holds pictures together.
+fn is_joiner(char: char) -> bool {
+    matches!(char, '\u{200d}' | '\u{fe0f}')
+}
+
+/// The last characters, and groups of them that were unusual before.
+#[derive(Default)]
+struct Recent {
+    group: u64,
+    groups: Vec<u64>,
+}
+
+impl Recent {
+    fn push(&mut self, char: char) {
+        self.group = self.group << 16 | u64::from(u32::from(char)) & 0xFFFF;
+    }
+
+    /// Tells whether the last four characters stood there just before, and remembers them.
+    fn is_known(&mut self) -> bool {
+        self.groups.resize(RECENT, 0);
+        let spread = self.group.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (64 - RECENT.ilog2());
+        let slot = usize::try_from(spread).ok();
+        let slot = slot.and_then(|at| self.groups.get_mut(at));
+        slot.is_some_and(|old| std::mem::replace(old, self.group) == self.group)
+    }
+}
+
+/// Adds up what a run says.
+struct Meter {
+    bar: Bar,
+    sum: i32,
+    most: i32,
+    start: usize,
+    end: usize,
+}
+
+impl Meter {
+    fn new(bar: Bar) -> Self {
+        Self {
+            bar,
+            sum: 0,
+            most: 0,
+            start: 0,
+            end: 0,
+        }
+    }
+
+    fn step(&mut self, at: usize, char: char, bits: u8, found: &mut Vec<Range<usize>>) {
+        if self.sum == 0 {
+            if i32::from(bits) <= self.bar.free {
+                return;
+            }
+            self.start = at;
+        }
+        self.sum += i32::from(bits) - self.bar.free;
+        if self.sum > self.most {
+            (self.most, self.end) = (self.sum, at + char.len_utf8());
+        }
+        if self.sum <= 0 || self.sum + OVER < self.most {
+            self.end(found);
+        }
+    }
+
+    fn end(&mut self, found: &mut Vec<Range<usize>>) {
+        let run = self.start..self.end;
+        let known = |one: &Range<usize>| one.start <= run.start && run.end <= one.end;
+        if self.most >= self.bar.enough && found.len() < RUNS && !found.iter().any(known) {
+            found.push(run);
+        }
+        (self.sum, self.most) = (0, 0);
+    }
+}
+
+/// Returns the class of a character.
+fn class(char: char) -> u8 {
+    match char {
+        '!'..='~' => u8::try_from(char).map_or(OTHER, |byte| byte - b' '),
+        '\0'..='\x7f' => 0,
+        '\u{a1}'..='\u{bf}'
+        | '×'
+        | '÷'
+        | '\u{2010}'..='\u{205e}'
+        | '\u{20a0}'..='\u{20bf}'
+        | '\u{2100}'..='\u{25ff}' => SIGN,
+        // Latin to Cyrillic, Hebrew and Arabic, the scripts of India and Thailand, those of East
+        // Asia with their signs: what people write to each other.
+        'À'..='\u{24f}'
+        | '\u{300}'..='\u{6ff}'
+        | '\u{900}'..='\u{e7f}'
+        | '\u{10a0}'..='\u{10ff}'
+        | '\u{1e00}'..='\u{1eff}'
+        | '\u{3000}'..='\u{30ff}'
+        | '\u{3400}'..='\u{4dbf}'
+        | '\u{4e00}'..='\u{9fff}'
+        | '\u{ac00}'..='\u{d7af}'
+        | '\u{ff00}'..='\u{ffef}' => LETTER,
+        _ if char.is_whitespace() => 0,
+        _ => OTHER,
+    }
+}
+
+/// Returns where a hash, a unique number or a time ends that begins here, or `at` if none does.
+fn usual(text: &str, at: usize) -> usize {
+    let rest = text.as_bytes().get(at..).unwrap_or_default();
+    let digits = rest.iter().take_while(|byte| byte.is_ascii_hexdigit());
+    let count = digits.count();
+    if rest.get(count).is_some_and(u8::is_ascii_alphanumeric) {
+        return at;
+    }
+    let word = rest.get(..count).unwrap_or_default();
+    match count {
+        4 => at + time(rest),
+        8 => unique(rest).map_or(at + count, |length| at + length),
+        // A commit is named by its first digits, a build or a span by sixteen.
+        7..=12 | 16 => at + count,
+        32 | 40 | 56 | 64 | 96 | 128 if is_chance(word) => at + count,
+        _ => at,
+    }
+}
+
+/// Returns the length of a time such as `2026-03-04T09:15:22.5Z`, or zero.
+fn time(bytes: &[u8]) -> usize {
+    const FORM: &[u8] = b"0000-00-00T00:00";
+    let fits = |(form, byte): (&u8, &u8)| match form {
+        b'0' => byte.is_ascii_digit(),
+        _ => byte == form,
+    };
+    if bytes.len() < FORM.len() || !FORM.iter().zip(bytes).all(fits) {
+        return 0;
+    }
+    let rest = bytes.iter().skip(FORM.len()).take(FORM.len());
+    let more = rest.take_while(|byte| byte.is_ascii_digit() || b":.,+-Z".contains(byte));
+    FORM.len() + more.count()
+}
+
+/// Returns the length of a number such as `8-4-4-4-12` digits.
+fn unique(bytes: &[u8]) -> Option<usize> {
+    const LENGTH: usize = 36;
+    let fits = |(at, byte): (usize, &u8)| match at {
+        8 | 13 | 18 | 23 => matches!(byte, b'-' | b'_'),
+        _ => byte.is_ascii_hexdigit(),
+    };
+    let whole = bytes.get(..LENGTH)?;
+    let over = bytes.get(LENGTH).is_some_and(u8::is_ascii_alphanumeric);
+    (!over && whole.iter().enumerate().all(fits)).then_some(LENGTH)
+}
+
+/// Tells whether digits can be those of a hash: every bit is set in some bytes and not in others.
+fn is_chance(digits: &[u8]) -> bool {
+    let (mut all, mut any) = (u32::MAX, 0);
+    for pair in digits.chunks(2) {
+        let value = |sum: u32, digit: &u8| sum << 4 | char::from(*digit).to_digit(16).unwrap_or(0);
+        let byte = pair.iter().fold(0, value);
+        all &= byte;
+        any |= byte;
+    }
+    all == 0 && any == 0xFF
+}
+
+#[cfg(test)]
+mod tests;
