@@ -13,10 +13,15 @@ const MATCHES: usize = 256;
 ///
 /// The windows of a shared run begin and end up to twelve symbols inside it.
 const NOTABLE: u32 = 48;
-/// Points of rare tokens of one origin from which a person is asked.
-const POINTS: u32 = 9;
-/// Tokens of one origin from which a person is asked.
+/// Points of rare tokens from which a person is asked.
+const POINTS: u32 = 8;
+/// Tokens from which a person is asked.
 const TOKENS: u32 = 3;
+/// Points that names add at most: an address is full of them.
+const NAMES: u32 = 4;
+/// Shared symbols of private text that weigh as much as one point, beside a code or a sum.
+const POINT: u32 = 10;
+const CODE: u32 = 4;
 
 /// Weighs what was found in the message `json`.
 pub(crate) fn weigh(json: &str, mut hits: Hits, taint: Taint, cut: bool) -> FlowEvidence {
@@ -36,7 +41,9 @@ pub(crate) fn weigh(json: &str, mut hits: Hits, taint: Taint, cut: bool) -> Flow
             matches.push(digest(hit));
         }
     }
-    for (one, leaf) in hits.tokens.into_iter().map(tokens) {
+    let notable = is_notable(&hits.tokens, &matches);
+    for (index, hit) in hits.tokens.into_iter().enumerate() {
+        let (one, leaf) = tokens(hit, notable && index == 0);
         // Tokens of text that is shared anyway say nothing more.
         let known = |(other, _): &(Match, u32)| {
             other.origin.call == one.origin.call && other.weight >= one.weight
@@ -141,8 +148,20 @@ fn digest(hit: &DigestHit) -> (Match, u32) {
     (found, hit.leaf)
 }
 
-fn tokens(hit: TokenHits) -> (Match, u32) {
-    let notable = hit.rare && hit.count >= TOKENS && hit.points >= POINTS;
+/// Tells whether the tokens of a message are facts enough: those of all origins together, since
+/// several documents speak of the same matter, and with them the text that is shared.
+fn is_notable(hits: &[TokenHits], matches: &[(Match, u32)]) -> bool {
+    let text = matches.iter().map(|(one, _)| one);
+    let text = text.filter(|one| one.origin.side == Side::Inside && one.label.is_none());
+    let longest = text.map(|one| one.shared).max().unwrap_or(0);
+    let sum = |of: fn(&TokenHits) -> u32| hits.iter().map(of).sum::<u32>();
+    let (names, count) = (sum(|hit| hit.names), sum(|hit| hit.count));
+    let rare = sum(|hit| hit.points) - names;
+    let text = if rare >= CODE { longest / POINT } else { 0 };
+    rare > 0 && count >= TOKENS && rare + names.min(NAMES) + text >= POINTS
+}
+
+fn tokens(hit: TokenHits, notable: bool) -> (Match, u32) {
     let found = Match {
         how: Likeness::Tokens,
         via: Vec::new(),

@@ -10,12 +10,15 @@ use mcpproxy_core::{Label, Nature, Severity};
 
 use crate::content::{Marked, Part};
 use crate::fold::folded;
+use crate::view::is_chance;
 
 /// Values of one content that are guarded.
 const MOST: usize = 256;
 /// Folded symbols that a value has.
 const SHORTEST: usize = 5;
 const LONGEST: usize = 40;
+/// Folded symbols of a value that has one digit, or none.
+const CODED: usize = 6;
 /// Words between a name and its value, as in `the code for the gate is`.
 const REACH: usize = 5;
 /// Words that one value may fall into, as plates and numbers do.
@@ -81,7 +84,7 @@ pub(crate) fn guarded<'a>(parts: &[Part<'a>]) -> Vec<Marked<'a>> {
         }
         let short = part.text.len() <= 4 * LONGEST;
         if short && is_name(key) && part.text.split_ascii_whitespace().count() <= WORDS {
-            add(&part.text, &mut found);
+            add(&part.text, true, &mut found);
         } else if part.text.len() >= SHORTEST {
             in_text(&part.text, &mut found);
         }
@@ -97,6 +100,10 @@ fn in_text(text: &str, found: &mut Vec<Marked<'_>>) {
     let mut words = text.split_ascii_whitespace().peekable();
     while let Some(word) = words.next() {
         if !word.bytes().any(|byte| byte.is_ascii_digit()) {
+            let told = before.back().is_some_and(|last| last.ends_with([':', '=']));
+            if told && is_capital(trimmed(word)) && is_named(&before) {
+                add(trimmed(word), true, found);
+            }
             if word.ends_with(['.', '!', '?']) {
                 before.clear();
             } else {
@@ -107,9 +114,10 @@ fn in_text(text: &str, found: &mut Vec<Marked<'_>>) {
         let bare = trimmed(word);
         let assigned = bare.split_once(['=', ':', '#']);
         if let Some((_, value)) = assigned.filter(|(name, _)| is_name(name)) {
-            add(value, found);
+            add(value, true, found);
             before.clear();
         } else if is_coded(bare) && is_named(&before) {
+            let told = before.back().is_some_and(|last| last.ends_with([':', '=']));
             let mut value = bare.to_owned();
             let mut count = 1;
             while count < WORDS
@@ -120,7 +128,7 @@ fn in_text(text: &str, found: &mut Vec<Marked<'_>>) {
                 value.push_str(trimmed(next));
                 count += 1;
             }
-            add(&value, found);
+            add(&value, told, found);
             before.clear();
         } else {
             pass(word, &mut before);
@@ -189,12 +197,15 @@ fn is_capital(word: &str) -> bool {
             .all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'-')
 }
 
-fn add(value: &str, found: &mut Vec<Marked<'_>>) {
+/// Adds a value that could be one; where its source has just `told` its name, it may have less of
+/// a code, if it is no word.
+fn add(value: &str, told: bool, found: &mut Vec<Marked<'_>>) {
     let symbols = folded(value);
     let digits = symbols.iter().filter(|one| one.is_ascii_digit()).count();
     let fits = (SHORTEST..=LONGEST).contains(&symbols.len());
     // Five digits are a year and a bit; six can be a code.
     let rare = digits >= 2 && digits < symbols.len() || digits >= 6;
+    let rare = rare || told && digits < 2 && symbols.len() >= CODED && is_chance(value);
     if fits && rare && found.len() < MOST {
         found.push(Marked {
             value: Cow::Owned(value.to_owned()),
@@ -240,5 +251,10 @@ mod tests {
         check(r#"{"status_code":"200417","zip_code":"904170"}"#, &[]);
         check("voucher=SPRING2026X", &["SPRING2026X"]);
         check("members: 12", &[]);
+        check("Booking reference: KXWQZJ\n", &["KXWQZJ"]);
+        check("Membership: PREMIUM", &[]);
+        check("Your access was DENIED", &[]);
+        check("recovery code: xkt4w-qzvbn", &["xkt4w-qzvbn"]);
+        check(r#"{"account":"checking","voucher":"QXVKTZ"}"#, &["QXVKTZ"]);
     }
 }

@@ -102,10 +102,10 @@ pub(crate) struct TokenHits {
     pub(crate) origin: DataOrigin,
     pub(crate) leaf: u32,
     pub(crate) points: u32,
+    /// The points that are those of names.
+    pub(crate) names: u32,
     pub(crate) count: u32,
     pub(crate) length: u32,
-    /// Whether there is more than links among them.
-    pub(crate) rare: bool,
 }
 
 /// Compares a sending with all that is remembered.
@@ -588,14 +588,14 @@ fn tokens(
             origin: origin.data.clone(),
             leaf: *leaf,
             points: 0,
+            names: 0,
             count: 0,
             length: 0,
-            rare: false,
         });
-        one.points += kind.points();
+        one.points += kind.points(*token);
+        one.names += u32::from(kind == Kind::Name);
         one.count += 1;
         one.length += token.length;
-        one.rare |= !loose;
     }
     let mut found: Vec<(u32, TokenHits)> = seen.into_iter().collect();
     found.sort_unstable_by_key(|(seq, one)| (u32::MAX - one.points, *seq));

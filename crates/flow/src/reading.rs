@@ -120,7 +120,7 @@ impl Reading {
         let marked = content.marked.iter().chain(&guarded);
         let mut found = Vec::new();
         tokens(&parts, |token, _, _| {
-            if found.len() < TOKENS {
+            if found.len() < TOKENS && !token.first {
                 found.push(token);
             }
         });

@@ -18,6 +18,8 @@ pub(crate) enum Kind {
     Name,
     /// A number of some length.
     Number,
+    /// A number in groups of three digits, as sums are written; remembered as a number.
+    Figure,
     /// A code or identifier: letters and digits mixed, or a number that is called one.
     Code,
 }
@@ -27,7 +29,7 @@ impl Kind {
         match self {
             Self::Link => 0,
             Self::Name => 1,
-            Self::Number => 2,
+            Self::Number | Self::Figure => 2,
             Self::Code => 3,
         }
     }
@@ -46,12 +48,16 @@ impl Kind {
         self == Self::Code
     }
 
-    /// Returns how much it adds to "several rare tokens of one origin".
-    pub(crate) fn points(self) -> u32 {
+    /// Returns how much a token of this kind adds to "several rare tokens"; what it was read as is
+    /// one thing, how it is written now may say more.
+    pub(crate) fn points(self, token: Token) -> u32 {
         match self {
             Self::Link => 0,
             Self::Name => 1,
-            Self::Number => 3,
+            Self::Number | Self::Figure if token.kind == Self::Figure => 4,
+            // Five digits are a house in a town.
+            Self::Number | Self::Figure if token.length <= 5 => 2,
+            Self::Number | Self::Figure => 3,
             Self::Code => 4,
         }
     }
@@ -63,6 +69,8 @@ pub(crate) struct Token {
     pub(crate) hash: u64,
     pub(crate) kind: Kind,
     pub(crate) length: u32,
+    /// Whether it is a name only if it is known as one: a sentence begins with any word.
+    pub(crate) first: bool,
 }
 
 /// Words that say what the number or code beside them is.
@@ -136,7 +144,7 @@ pub(crate) fn is_pointer(token: Token, symbols: &[u8]) -> bool {
     match token.kind {
         Kind::Link => true,
         Kind::Code => symbols.len() >= NAME && symbols.iter().all(u8::is_ascii_hexdigit),
-        Kind::Name | Kind::Number => false,
+        Kind::Name | Kind::Number | Kind::Figure => false,
     }
 }
 
@@ -193,11 +201,12 @@ fn word(
     for piece in pieces(bare).filter(|piece| piece.len() <= LONGEST * 4) {
         symbols.clear();
         fold(piece, symbols);
-        if let Some(kind) = kind(piece, symbols, context, starts) {
+        if let Some(kind) = kind(piece, symbols, context) {
             let token = Token {
                 hash: whole(symbols),
                 kind,
                 length: u32::try_from(symbols.len()).unwrap_or(u32::MAX),
+                first: starts && kind == Kind::Name && piece.starts_with(char::is_alphabetic),
             };
             each(token, symbols);
         }
@@ -242,10 +251,24 @@ fn pieces(word: &str) -> impl Iterator<Item = &str> {
             '=' | ':' | ',' | ';' | '&' | '|' | '"' | '\'' | '(' | ')' | '<' | '>'
         )
     };
-    let whole = std::iter::once(word).filter(|word| word.contains("://") || word.contains('@'));
+    let one = is_grouped(word);
+    let whole =
+        std::iter::once(word).filter(move |word| one || word.contains("://") || word.contains('@'));
     whole
-        .chain(word.split(splits))
+        .chain(word.split(splits).filter(move |_| !one))
         .map(|piece| piece.trim_matches(|char: char| !char.is_alphanumeric()))
+}
+
+/// Tells whether a word is one number in groups of three digits, as in `1,973,600`.
+fn is_grouped(word: &str) -> bool {
+    let mut groups = word.split([',', '.', '\'']);
+    let digits = |group: &str| group.bytes().all(|byte| byte.is_ascii_digit());
+    let first = groups.next().unwrap_or_default();
+    let mut rest = groups.peekable();
+    (1..=3).contains(&first.len())
+        && digits(first)
+        && rest.peek().is_some()
+        && rest.all(|group| group.len() == 3 && digits(group))
 }
 
 /// Tells whether a word with an assignment in it names what it assigns.
@@ -298,7 +321,7 @@ fn is_context_word(word: &str) -> bool {
     same.any(|known| known.eq_ignore_ascii_case(word))
 }
 
-fn kind(word: &str, symbols: &[u8], context: impl Fn() -> bool, starts: bool) -> Option<Kind> {
+fn kind(word: &str, symbols: &[u8], context: impl Fn() -> bool) -> Option<Kind> {
     let digits = symbols
         .iter()
         .filter(|symbol| symbol.is_ascii_digit())
@@ -320,6 +343,7 @@ fn kind(word: &str, symbols: &[u8], context: impl Fn() -> bool, starts: bool) ->
         }
         return match digits {
             6.. if context() => Some(Kind::Code),
+            5.. if is_grouped(word) => Some(Kind::Figure),
             5.. => Some(Kind::Number),
             _ => None,
         };
@@ -328,7 +352,7 @@ fn kind(word: &str, symbols: &[u8], context: impl Fn() -> bool, starts: bool) ->
         return Some(Kind::Link);
     }
     let capital = word.chars().next().is_some_and(char::is_uppercase);
-    (capital && !starts && symbols.len() >= 4).then_some(Kind::Name)
+    (capital && symbols.len() >= 4).then_some(Kind::Name)
 }
 
 /// Tells whether a word is a date: everybody shares those.
@@ -356,18 +380,25 @@ mod tests {
     fn values_are_told_by_their_shape_and_their_neighbours() {
         let check = |text: &str, expect: &[Kind]| {
             let mut found = Vec::new();
-            of_text(text, false, |token, _| found.push(token.kind));
+            of_text(text, false, |token, _| {
+                if !token.first {
+                    found.push(token.kind);
+                }
+            });
             assert_eq!(found, expect, "{text}");
         };
         check("the meeting is at 3 pm", &[]);
         check("your code is 482913", &[Kind::Code]);
         check("we sold 482913 of them", &[Kind::Number]);
+        check("we sold 482,913 of them", &[Kind::Figure]);
+        check("we sold 482,91 of them", &[]);
         check("on 2026-03-04 again", &[Kind::Name]);
         check("booking X7K9Q2", &[Kind::Code]);
         check("take X7K9Q2", &[]);
         check("take sk-proj-abc123def456", &[Kind::Code]);
         check("see https://example.com/a/b", &[Kind::Link, Kind::Link]);
         check("ask Katarina about it", &[Kind::Name]);
+        check("Katarina knows. Everybody else asks", &[]);
         check("API_TOKEN=ab12cd", &[Kind::Code]);
     }
 }

@@ -19,6 +19,7 @@ use std::ops::Range;
 use mcpproxy_text::decode::{Budget, Coding, View, find, views};
 
 use self::natural::Look;
+pub(crate) use self::strange::is_chance;
 use crate::blob::Blob;
 use crate::content::Part;
 use crate::stream::{Family, Stream};
@@ -95,6 +96,7 @@ pub(crate) fn decode(parts: &[Part<'_>], bytes: usize) -> Decoded {
     for (joined, leaf) in piece::joined(parts) {
         one(&joined, leaf, Family::Decoded, &mut budget, &mut decoded);
     }
+    decoded.streams.extend(piece::backwards(parts));
     // What was opaque by itself is not reported again for being part of something longer.
     decoded.opaque = opaque;
     decoded
@@ -248,6 +250,7 @@ impl Walk<'_> {
         spoken::find(text, look, &mut made);
         radix::find(text, look, read, &mut made);
         order::turned(text, &mut made);
+        order::numbered(text, &mut made);
         for one in made {
             if self.budget.views == 0 || self.budget.bytes < one.text.len() {
                 self.out.cut = true;

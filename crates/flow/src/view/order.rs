@@ -4,6 +4,10 @@ use super::Made;
 
 const TURNED: &str = "word_order";
 const APART: &str = "interleaved";
+const NUMBERED: &str = "numbered";
+/// Numbered pieces that are put in order, and the longest of them.
+const PIECES: usize = 512;
+const PIECE: usize = 64;
 /// Words in a row that are turned round.
 const WORDS: usize = 4;
 /// Longest text that is read with gaps, and the shortest.
@@ -12,7 +16,7 @@ const SHORTEST: usize = 16;
 
 /// Tells whether a view is the same text in another order.
 pub(super) fn is_order(via: &str) -> bool {
-    via == TURNED || via == APART
+    via == TURNED || via == APART || via == NUMBERED
 }
 
 /// Adds `text` with its words the other way round.
@@ -33,5 +37,45 @@ pub(super) fn apart(text: &str, made: &mut Vec<Made>) {
     for (step, from) in [(2, 0), (2, 1), (3, 0), (3, 1), (3, 2)] {
         let kept: String = text.chars().skip(from).step_by(step).collect();
         made.push(Made::new(APART, kept));
+    }
+}
+
+/// Adds pieces that say themselves in which order they belong: a number in front of each line.
+pub(super) fn numbered(text: &str, made: &mut Vec<Made>) {
+    let mut pieces: Vec<(u32, &str)> = text.split('\n').filter_map(piece).take(PIECES).collect();
+    if pieces.len() < 2 || pieces.is_sorted_by_key(|(number, _)| *number) {
+        return;
+    }
+    pieces.sort_by_key(|(number, _)| *number);
+    let plain: String = pieces.into_iter().map(|(_, piece)| piece).collect();
+    made.push(Made::new(NUMBERED, plain));
+}
+
+/// Returns the number and the text of a numbered line.
+fn piece(line: &str) -> Option<(u32, &str)> {
+    let line = line.trim_start_matches([' ', '\t', '[', '(', '#', '>', '"', '\'']);
+    let digits = line.bytes().take_while(u8::is_ascii_digit).count();
+    let (number, rest) = line.split_at_checked(digits)?;
+    let number: u32 = number.parse().ok()?;
+    let rest = rest.strip_prefix([':', '.', ')', ']', '=', '-', '|', '/'])?;
+    let rest = rest.strip_prefix(' ').unwrap_or(rest);
+    (rest.len() <= PIECE).then(|| (number, rest.trim_end_matches('\r')))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbered_pieces_are_put_in_order() {
+        let check = |text: &str, expect: Option<&str>| {
+            let mut made = Vec::new();
+            numbered(text, &mut made);
+            assert_eq!(made.first().map(|one| &*one.text), expect, "{text}");
+        };
+        check("2: ght\n1: e ni\n0: th", Some("the night"));
+        check("see:\n2) ght\n1) ni\nbye", Some("night"));
+        check("1. one\n2. two", None);
+        check("nothing", None);
     }
 }

@@ -3,11 +3,15 @@
 use mcpproxy_text::url::urls;
 
 use crate::content::Part;
+use crate::stream::{Family, Stream};
+use crate::winnow::RUN;
 
 /// Shortest piece that is put together with others.
 const PIECE: usize = 4;
 /// Longest text that is put together.
 const LONGEST: usize = 1 << 16;
+/// Values that are read from the last to the first.
+const FIELDS: usize = 64;
 
 /// Returns the texts that pieces make together, with the leaf of the first.
 pub(super) fn joined(parts: &[Part<'_>]) -> Vec<(String, u32)> {
@@ -30,6 +34,32 @@ pub(super) fn joined(parts: &[Part<'_>]) -> Vec<(String, u32)> {
         }
     }
     found
+}
+
+/// Returns the values with the last first, as somebody would put them who swaps two halves; of a
+/// long one the ends are enough.
+pub(super) fn backwards(parts: &[Part<'_>]) -> Option<Stream> {
+    let mut text = String::new();
+    let values = parts.iter().filter(|part| !part.is_key());
+    for value in values.rev().take(FIELDS) {
+        let ends = [
+            0..2 * RUN,
+            value.text.len().saturating_sub(2 * RUN)..value.text.len(),
+        ];
+        if value.text.len() <= 4 * RUN {
+            text.push_str(&value.text);
+        } else {
+            for end in ends {
+                let start = value.text.floor_char_boundary(end.start);
+                let end = value.text.floor_char_boundary(end.end);
+                text.push_str(value.text.get(start..end).unwrap_or_default());
+                text.push(' ');
+            }
+        }
+    }
+    let leaf = parts.first().map_or(0, |part| part.leaf);
+    let several = parts.iter().filter(|part| !part.is_key()).count() > 1;
+    several.then(|| Stream::of(Family::Decoded, &text, leaf, vec!["fields_swapped"]))
 }
 
 /// Tells whether a text can be a piece of encoded text: one token.

@@ -64,16 +64,20 @@ const DIGITS: [&str; 10] = [
 ];
 /// Letters spelled in a row that are no accident.
 const LEAST: usize = 6;
+/// Bits in a row that are no accident.
+const BITS: usize = 48;
+/// Other words in a row that may stand between those of the radio alphabet.
+const BETWEEN: usize = 2;
 
 /// Adds what `text` may spell.
 pub(super) fn find(text: &str, look: Look, made: &mut Vec<Made>) {
-    if look.signs * 2 >= text.len() {
+    if look.signs >= LEAST * 2 {
         made.extend(morse(text));
     }
     if look.letters >= 24 {
         made.extend(radio(text));
     }
-    if look.digits >= 48 && look.letters * 8 <= look.digits {
+    if look.digits >= BITS {
         made.extend(bits(text));
     }
     if look.digits >= 12 && look.letters <= look.digits * 4 {
@@ -82,21 +86,32 @@ pub(super) fn find(text: &str, look: Look, made: &mut Vec<Made>) {
     made.extend(unseen(text));
 }
 
-/// Reads dots and dashes.
+/// Reads dots and dashes, wherever the signs of six or more letters stand together.
 fn morse(text: &str) -> Option<Made> {
     let mut plain = String::new();
-    for letter in text.split([' ', '/', '|', '\n', '\t']) {
-        let letter = letter.replace('_', "-").replace('*', ".");
-        let known = MORSE.iter().find(|(code, _)| *code == letter);
-        plain.extend(known.map(|&(_, char)| char));
+    let mut run = String::new();
+    let splits = |char: char| char.is_whitespace() || matches!(char, '/' | '|' | '+' | ',');
+    for word in text.split(splits).chain(["end"]) {
+        let letter = word.replace('_', "-").replace('*', ".");
+        match MORSE.iter().find(|(code, _)| *code == letter) {
+            Some(&(_, char)) => run.push(char),
+            None if word.is_empty() => {}
+            None => {
+                if run.len() >= LEAST {
+                    plain.push_str(&run);
+                }
+                run.clear();
+            }
+        }
     }
-    (plain.len() >= LEAST).then(|| Made::new("morse", plain))
+    (!plain.is_empty()).then(|| Made::new("morse", plain))
 }
 
 /// Reads the words of the radio alphabet, wherever six or more stand together.
 fn radio(text: &str) -> Option<Made> {
     let mut plain = String::new();
     let mut run = String::new();
+    let mut between = 0;
     let mut end = |run: &mut String| {
         if run.len() >= LEAST {
             plain.push_str(run);
@@ -109,9 +124,12 @@ fn radio(text: &str) -> Option<Made> {
             continue;
         }
         match spelled(word) {
-            Some(letter) => run.push(letter),
-            // Marks of case stand between the letters.
-            None if word.len() > 1 && ["capital", "upper", "lower", "dash"].contains(&word) => {}
+            Some(letter) => {
+                run.push(letter);
+                between = 0;
+            }
+            // What is said for signs and capitals stands between the letters.
+            None if between < BETWEEN => between += 1,
             None => end(&mut run),
         }
     }
@@ -139,18 +157,27 @@ fn spelled(word: &str) -> Option<char> {
         .or_else(|| other().map(|&(_, char)| char))
 }
 
-/// Reads groups of eight bits, or seven.
+/// Reads bits in groups of eight, or seven, wherever many stand together.
 fn bits(text: &str) -> Option<Made> {
-    let bit = |byte: &u8| matches!(byte, b'0' | b'1');
-    let count = text.bytes().filter(bit).count();
-    let others = text.bytes().filter(u8::is_ascii_alphanumeric).count() - count;
-    if count < 48 || others * 8 > count {
+    let mut longest: Vec<u8> = Vec::new();
+    let mut run = Vec::new();
+    let stands = |byte: u8| byte.is_ascii_whitespace() || matches!(byte, b',' | b'-' | b'_');
+    for byte in text.bytes().chain([b'x']) {
+        if matches!(byte, b'0' | b'1') {
+            run.push(byte);
+        } else if !stands(byte) {
+            if run.len() > longest.len() {
+                longest.clone_from(&run);
+            }
+            run.clear();
+        }
+    }
+    if longest.len() < BITS {
         return None;
     }
-    let bits: Vec<u8> = text.bytes().filter(bit).collect();
     [8, 7].iter().find_map(|&width| {
         let value = |chunk: &[u8]| chunk.iter().fold(0, |sum, bit| sum << 1 | (bit & 1));
-        let bytes: Vec<u8> = bits.chunks_exact(width).map(value).collect();
+        let bytes: Vec<u8> = longest.chunks_exact(width).map(value).collect();
         let plain = String::from_utf8(bytes).ok()?;
         let fair = plain
             .bytes()
@@ -164,16 +191,18 @@ fn numbers(text: &str, made: &mut Vec<Made>) {
     let mut list: Vec<&str> = Vec::new();
     let mut end = |list: &mut Vec<&str>| {
         if list.len() >= LEAST * 2 {
-            made.extend(list_of(list, 10, "char_codes", |code| {
-                (32..127).contains(&code)
-            }));
-            made.extend(list_of(list, 8, "octal", |code| (32..127).contains(&code)));
+            made.extend(list_of(list, 10, "char_codes"));
+            made.extend(list_of(list, 8, "octal"));
             made.extend(alphabet(list));
         }
         list.clear();
     };
     let splits = |char: char| {
-        char.is_ascii_whitespace() || matches!(char, ',' | ';' | '-' | '.' | '|' | '/' | '_' | ':')
+        char.is_ascii_whitespace()
+            || matches!(
+                char,
+                ',' | ';' | '-' | '.' | '|' | '/' | '_' | ':' | '\\' | '\'' | '"'
+            )
     };
     for word in text.split(splits) {
         if word.is_empty() {
@@ -185,7 +214,9 @@ fn numbers(text: &str, made: &mut Vec<Made>) {
             continue;
         }
         let digits = word.trim_start_matches(['\\', '0', 'o', '#', '&']);
-        if digits.bytes().all(|byte| byte.is_ascii_digit()) && digits.len() <= 3 {
+        if digits.is_empty() {
+            end(&mut list);
+        } else if digits.bytes().all(|byte| byte.is_ascii_digit()) && digits.len() <= 3 {
             list.push(digits);
         } else {
             end(&mut list);
@@ -194,15 +225,11 @@ fn numbers(text: &str, made: &mut Vec<Made>) {
     end(&mut list);
 }
 
-fn list_of(
-    list: &[&str],
-    radix: u32,
-    via: &'static str,
-    fits: impl Fn(u32) -> bool,
-) -> Option<Made> {
+fn list_of(list: &[&str], radix: u32, via: &'static str) -> Option<Made> {
     let char = |digits: &&str| {
-        let code = u32::from_str_radix(digits, radix).ok()?;
-        char::from_u32(code).filter(|_| fits(code))
+        let code = u8::from_str_radix(digits, radix).ok()?;
+        let fair = matches!(code, b' '..=b'~' | b'\t' | b'\n' | b'\r');
+        fair.then(|| char::from(code))
     };
     let plain: Option<String> = list.iter().map(char).collect();
     plain.map(|plain| Made::new(via, plain))
@@ -244,4 +271,40 @@ fn unseen(text: &str) -> Option<Made> {
             .all(|byte| byte.is_ascii_graphic() || byte.is_ascii_whitespace());
         fair.then(|| Made::new("unseen_bits", plain))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_spelled_among_other_text_is_read() {
+        let check = |text: &str, via: &str, expect: &str| {
+            let mut made = Vec::new();
+            find(text, Look::at(text), &mut made);
+            let found: Vec<_> = made.iter().map(|one| (one.via, one.text.trim())).collect();
+            assert!(found.contains(&(via, expect)), "{text} {found:?}");
+        };
+        check("see: -- --- .-. ... . ... okay?", "morse", "morses");
+        check(
+            "note Mike stop Oscar Romeo stop stop Sierra Echo Nine, bye for now then",
+            "radio_alphabet",
+            "morse9",
+        );
+        check(
+            "It is 01101110 01101001 01100111 01101000 01110100 01110011, as I said",
+            "bits",
+            "nights",
+        );
+        check(
+            "## New\n\n110 105 103 104 116 10 115 104 105 102 116 115\n\n## Old",
+            "char_codes",
+            "night\nshifts",
+        );
+        check(
+            "\\156\\151\\147\\150\\164\\040\\163\\150\\151\\146\\164\\163",
+            "octal",
+            "night shifts",
+        );
+    }
 }

@@ -171,6 +171,20 @@ impl Recent {
     }
 }
 
+/// Tells whether a word is letters by chance: each says so much after the one before it.
+pub(crate) fn is_chance(word: &str) -> bool {
+    const EACH: u32 = 19;
+    let (mut sum, mut count, mut last) = (0, 0, 0_u8);
+    for byte in word.bytes().filter(u8::is_ascii_alphanumeric) {
+        let class = byte.to_ascii_lowercase() - b' ';
+        let index = usize::from(last) * ROW + usize::from(class);
+        sum += BITS.get(index).copied().map_or(0, u32::from);
+        count += 1;
+        last = class;
+    }
+    count > 0 && sum >= EACH * count
+}
+
 /// Adds up what a run says.
 struct Meter {
     bar: Bar,
@@ -259,7 +273,7 @@ fn usual(text: &str, at: usize) -> usize {
         8 => unique(rest).map_or(at + count, |length| at + length),
         // A commit is named by its first digits, a build or a span by sixteen.
         7..=12 | 16 => at + count,
-        32 | 40 | 56 | 64 | 96 | 128 if is_chance(word) => at + count,
+        32 | 40 | 56 | 64 | 96 | 128 if is_even(word) => at + count,
         _ => at,
     }
 }
@@ -292,7 +306,7 @@ fn unique(bytes: &[u8]) -> Option<usize> {
 }
 
 /// Tells whether digits can be those of a hash: every bit is set in some bytes and not in others.
-fn is_chance(digits: &[u8]) -> bool {
+fn is_even(digits: &[u8]) -> bool {
     let (mut all, mut any) = (u32::MAX, 0);
     for pair in digits.chunks(2) {
         let value = |sum: u32, digit: &u8| sum << 4 | char::from(*digit).to_digit(16).unwrap_or(0);
