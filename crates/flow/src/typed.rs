@@ -342,8 +342,8 @@ fn kind(word: &str, symbols: &[u8], context: impl Fn() -> bool) -> Option<Kind> 
             return Some(Kind::Name);
         }
         return match digits {
-            6.. if context() => Some(Kind::Code),
             5.. if is_grouped(word) => Some(Kind::Figure),
+            6.. if context() => Some(Kind::Code),
             5.. => Some(Kind::Number),
             _ => None,
         };

@@ -6,12 +6,15 @@
 //! middle; what they give is looked into again. All of it is taken off one budget.
 
 mod cipher;
+mod figures;
+mod meter;
 mod natural;
 mod order;
 mod piece;
 mod radix;
 mod spoken;
 mod strange;
+mod usual;
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -203,7 +206,7 @@ impl Walk<'_> {
         let spelled = |view: &&View| view.via.iter().copied().all(is_spelled);
         let views: Vec<&View> = views.iter().filter(spelled).collect();
         let spans = views.iter().map(|view| view.span.clone());
-        self.strange(text, &spans.chain(told).collect::<Vec<_>>());
+        self.strange(text, &mut spans.chain(told).collect::<Vec<_>>());
         let within = views.iter().filter_map(|view| {
             let (_, outer) = view.via.split_last()?;
             Some((view.span.start, outer))
@@ -218,12 +221,17 @@ impl Walk<'_> {
                 Vec::new()
             };
             let spans = runs.into_iter().filter(|run| is_spelled(run.coding));
-            self.strange(&view.text, &spans.map(|run| run.span).collect::<Vec<_>>());
+            self.strange(
+                &view.text,
+                &mut spans.map(|run| run.span).collect::<Vec<_>>(),
+            );
         }
     }
 
-    fn strange(&mut self, text: &str, read: &[Range<usize>]) {
-        for run in strange::find(text, read) {
+    fn strange(&mut self, text: &str, read: &mut [Range<usize>]) {
+        read.sort_unstable_by_key(|span| span.start);
+        let runs = strange::find(text, read).into_iter();
+        for run in runs.chain(figures::find(text, read)) {
             let bytes = run.len();
             let blob = Blob::of(text, run, bytes, self.leaf);
             self.out.opaque.push(blob);

@@ -8,6 +8,9 @@
 use std::ops::Range;
 use std::sync::LazyLock;
 
+use super::meter::Meter;
+use super::usual::{Read, usual};
+
 /// Classes are blanks, the printable characters of ASCII, other letters, other signs, all else.
 const ROW: usize = 128;
 const LETTER: u8 = 95;
@@ -67,21 +70,17 @@ const BARS: [Bar; 2] = [
 const OVER: i32 = 160;
 /// Quarters of a bit of what stood there just before.
 const KNOWN: u8 = 16;
-/// Runs of one text that are told apart.
-const RUNS: usize = 32;
 /// Groups of four characters that are remembered, as a power of two.
 const RECENT: usize = 1 << 10;
 
-/// Returns the strange runs of a text, but for what lies in `read`.
+/// Returns the strange runs of a text, but for what lies in `read`, which is sorted.
 pub(super) fn find(text: &str, read: &[Range<usize>]) -> Vec<Range<usize>> {
     if text.is_ascii() && !may_be(text.as_bytes()) {
         return Vec::new();
     }
-    let mut meters = BARS.map(Meter::new);
+    let mut meters = BARS.map(|bar| (Meter::new(bar.enough, OVER), bar.free));
     let mut found = Vec::new();
-    let mut read = read.to_vec();
-    read.sort_unstable_by_key(|span| span.start);
-    let mut read = read.into_iter().peekable();
+    let mut read = Read::new(read);
     let mut recent = Recent::default();
     let bits: &[u8] = &BITS;
     let (mut last, mut before, mut until) = (0_u8, '\0', 0);
@@ -92,9 +91,7 @@ pub(super) fn find(text: &str, read: &[Range<usize>]) -> Vec<Range<usize>> {
         if char.is_ascii_alphanumeric() && !before.is_ascii_alphanumeric() {
             until = usual(text, at);
         }
-        while let Some(span) = read.next_if(|span| span.start <= at) {
-            until = until.max(span.end);
-        }
+        until = until.max(read.until(at));
         before = char;
         let class = if at < until { 0 } else { class(char) };
         let index = usize::from(last) * ROW + usize::from(class);
@@ -107,11 +104,12 @@ pub(super) fn find(text: &str, read: &[Range<usize>]) -> Vec<Range<usize>> {
         if bits > KNOWN && recent.is_known() {
             bits = KNOWN;
         }
-        for meter in &mut meters {
-            meter.step(at, char, bits, &mut found);
+        for (meter, free) in &mut meters {
+            let more = i32::from(bits) - *free;
+            meter.add(at..at + char.len_utf8(), more, &mut found);
         }
     }
-    for meter in &mut meters {
+    for (meter, _) in &mut meters {
         meter.end(&mut found);
     }
     found
@@ -185,52 +183,6 @@ pub(crate) fn is_chance(word: &str) -> bool {
     count > 0 && sum >= EACH * count
 }
 
-/// Adds up what a run says.
-struct Meter {
-    bar: Bar,
-    sum: i32,
-    most: i32,
-    start: usize,
-    end: usize,
-}
-
-impl Meter {
-    fn new(bar: Bar) -> Self {
-        Self {
-            bar,
-            sum: 0,
-            most: 0,
-            start: 0,
-            end: 0,
-        }
-    }
-
-    fn step(&mut self, at: usize, char: char, bits: u8, found: &mut Vec<Range<usize>>) {
-        if self.sum == 0 {
-            if i32::from(bits) <= self.bar.free {
-                return;
-            }
-            self.start = at;
-        }
-        self.sum += i32::from(bits) - self.bar.free;
-        if self.sum > self.most {
-            (self.most, self.end) = (self.sum, at + char.len_utf8());
-        }
-        if self.sum <= 0 || self.sum + OVER < self.most {
-            self.end(found);
-        }
-    }
-
-    fn end(&mut self, found: &mut Vec<Range<usize>>) {
-        let run = self.start..self.end;
-        let known = |one: &Range<usize>| one.start <= run.start && run.end <= one.end;
-        if self.most >= self.bar.enough && found.len() < RUNS && !found.iter().any(known) {
-            found.push(run);
-        }
-        (self.sum, self.most) = (0, 0);
-    }
-}
-
 /// Returns the class of a character.
 fn class(char: char) -> u8 {
     match char {
@@ -257,64 +209,6 @@ fn class(char: char) -> u8 {
         _ if char.is_whitespace() => 0,
         _ => OTHER,
     }
-}
-
-/// Returns where a hash, a unique number or a time ends that begins here, or `at` if none does.
-fn usual(text: &str, at: usize) -> usize {
-    let rest = text.as_bytes().get(at..).unwrap_or_default();
-    let digits = rest.iter().take_while(|byte| byte.is_ascii_hexdigit());
-    let count = digits.count();
-    if rest.get(count).is_some_and(u8::is_ascii_alphanumeric) {
-        return at;
-    }
-    let word = rest.get(..count).unwrap_or_default();
-    match count {
-        4 => at + time(rest),
-        8 => unique(rest).map_or(at + count, |length| at + length),
-        // A commit is named by its first digits, a build or a span by sixteen.
-        7..=12 | 16 => at + count,
-        32 | 40 | 56 | 64 | 96 | 128 if is_even(word) => at + count,
-        _ => at,
-    }
-}
-
-/// Returns the length of a time such as `2026-03-04T09:15:22.5Z`, or zero.
-fn time(bytes: &[u8]) -> usize {
-    const FORM: &[u8] = b"0000-00-00T00:00";
-    let fits = |(form, byte): (&u8, &u8)| match form {
-        b'0' => byte.is_ascii_digit(),
-        _ => byte == form,
-    };
-    if bytes.len() < FORM.len() || !FORM.iter().zip(bytes).all(fits) {
-        return 0;
-    }
-    let rest = bytes.iter().skip(FORM.len()).take(FORM.len());
-    let more = rest.take_while(|byte| byte.is_ascii_digit() || b":.,+-Z".contains(byte));
-    FORM.len() + more.count()
-}
-
-/// Returns the length of a number such as `8-4-4-4-12` digits.
-fn unique(bytes: &[u8]) -> Option<usize> {
-    const LENGTH: usize = 36;
-    let fits = |(at, byte): (usize, &u8)| match at {
-        8 | 13 | 18 | 23 => matches!(byte, b'-' | b'_'),
-        _ => byte.is_ascii_hexdigit(),
-    };
-    let whole = bytes.get(..LENGTH)?;
-    let over = bytes.get(LENGTH).is_some_and(u8::is_ascii_alphanumeric);
-    (!over && whole.iter().enumerate().all(fits)).then_some(LENGTH)
-}
-
-/// Tells whether digits can be those of a hash: every bit is set in some bytes and not in others.
-fn is_even(digits: &[u8]) -> bool {
-    let (mut all, mut any) = (u32::MAX, 0);
-    for pair in digits.chunks(2) {
-        let value = |sum: u32, digit: &u8| sum << 4 | char::from(*digit).to_digit(16).unwrap_or(0);
-        let byte = pair.iter().fold(0, value);
-        all &= byte;
-        any |= byte;
-    }
-    all == 0 && any == 0xFF
 }
 
 #[cfg(test)]

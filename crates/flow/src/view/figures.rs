@@ -1,0 +1,132 @@
+//! Runs of numbers with hardly a word between them: whatever can be numbered can be sent as
+//! numbers, in any notation. People send tables and series, too, but those that they made up
+//! themselves are short.
+
+use std::collections::HashSet;
+use std::ops::Range;
+
+use super::meter::Meter;
+use super::usual::{Read, time, unique};
+
+/// Digits that make a run; those of one card or account are fewer.
+const ENOUGH: i32 = 28;
+/// Letters, in digits, after which a run is over.
+const OVER: i32 = 24;
+/// Digits of one word that count: a long one is one value.
+const WORD: usize = 10;
+/// What a letter takes off.
+const LETTER: i32 = 2;
+
+/// Returns the runs of numbers in a text, but for what lies in `read`, which is sorted.
+pub(super) fn find(text: &str, read: &[Range<usize>]) -> Vec<Range<usize>> {
+    let mut found = Vec::new();
+    let digits = text.bytes().filter(u8::is_ascii_digit).count();
+    if i32::try_from(digits).unwrap_or(i32::MAX) < ENOUGH / 2 {
+        return found;
+    }
+    let mut meter = Meter::new(ENOUGH, OVER);
+    let mut seen = HashSet::new();
+    let mut read = Read::new(read);
+    let (mut at, mut last) = (0, None);
+    while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
+        let length = word(rest);
+        let place = at..at + length;
+        at = place.end;
+        if place.start < read.until(place.start) {
+            continue;
+        }
+        let word = rest.get(..length).unwrap_or_default();
+        let known = known(rest.as_bytes());
+        at = at.max(place.start + known);
+        let number = word.parse::<u64>().ok();
+        let follows = number.is_some() && (number == last || number == last.map(|one| one + 1));
+        let again = length > 2 && !seen.insert(word);
+        let more = match value(word) {
+            more if more > 0 && (known > 0 || follows || again) => 0,
+            more => more,
+        };
+        last = number.or(last);
+        meter.add(place, more, &mut found);
+    }
+    meter.end(&mut found);
+    found
+}
+
+/// Returns the length of the word at the beginning, or of the sign that stands there.
+fn word(text: &str) -> usize {
+    let letter = |char: &char| char.is_alphanumeric();
+    let length: usize = text.chars().take_while(letter).map(char::len_utf8).sum();
+    let sign = || text.chars().next().map_or(1, char::len_utf8);
+    if length == 0 { sign() } else { length }
+}
+
+/// Returns the length of a time, a date or a unique number at the beginning, or zero.
+fn known(text: &[u8]) -> usize {
+    const FORMS: [&[u8]; 2] = [b"0000-00-00", b"00:00"];
+    let fits = |form: &&&[u8]| {
+        let fit = |(form, byte): (&u8, &u8)| match form {
+            b'0' => byte.is_ascii_digit(),
+            _ => byte == form,
+        };
+        text.len() >= form.len() && form.iter().zip(text).all(fit)
+    };
+    let short = FORMS.iter().find(fits).map_or(0, |form| form.len());
+    let unique = unique(text).unwrap_or(0);
+    time(text).max(short).max(unique)
+}
+
+/// Returns what a word counts: its digits, or what its letters take off.
+fn value(word: &str) -> i32 {
+    let digits = word.bytes().filter(u8::is_ascii_digit).count();
+    let hex = word.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let count = |length: usize| i32::try_from(length.min(WORD)).unwrap_or(0);
+    match digits {
+        0 if hex && word.len() <= 2 => 0,
+        0 if word.chars().all(char::is_alphabetic) => -LETTER * count(word.chars().count()),
+        0 => 0,
+        _ if hex || digits * 2 >= word.len() => count(word.len()),
+        _ => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_of_numbers_are_told_from_numbers_in_text() {
+        let check = |text: &str, expect: bool| {
+            assert_eq!(!find(text, &[]).is_empty(), expect, "{text}");
+        };
+        check("16 45 23 52 11 34 15 24 33 41 22 53 14 25", true);
+        check("#3f9a2c #81d04e #aa17b3 #5c60f2 #e8d911", true);
+        check(
+            "48.8566,2.3522 -33.8688,151.2093 35.6762,139.6503 40.7128,74.0060",
+            true,
+        );
+        check(
+            "call +49 30 5550 1234 about account DE02 1203 0000 0000 2020 51",
+            false,
+        );
+        check(
+            "1. one\n2. two\n3. three\n4. four\n5. five\n6. six\n7. seven\n8. eight",
+            false,
+        );
+        check(
+            "1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24",
+            false,
+        );
+        check(
+            "2026-03-04T09:15:22Z 2026-03-05T09:15:22Z 2026-03-06T09:15:22Z",
+            false,
+        );
+        check(
+            "0b7c9a52-41d3-4e0a-9c7e-3f5a1c2d8e90 failed at 09:15:22",
+            false,
+        );
+        check(
+            "built 1204 crates in 312 s, 44 warnings, 0 errors, 98 % of 20310 lines",
+            false,
+        );
+    }
+}
