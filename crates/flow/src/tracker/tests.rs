@@ -651,10 +651,13 @@ fn what_nobody_can_read_is_reported_after_a_private_reading() {
         .collect();
     let json = message(&STANDARD.encode(&blob));
     let desk = Desk::new();
-    assert!(desk.send(&json).opaque.is_empty());
+    let me = whose(ME, ME);
+    assert!(desk.send_as(me, "slack", &json, false).opaque.is_empty());
     desk.read(PROSE);
     let evidence = desk.send(&json);
     assert_eq!(evidence.opaque.len(), 1);
+    // What has left before is no news.
+    assert!(desk.send(&json).opaque.is_empty());
     assert_eq!(&*evidence.opaque[0].place, "text");
     assert!(evidence.opaque[0].bytes >= 700);
     assert!(
