@@ -8,6 +8,7 @@ use serde::Serialize;
 use crate::call::{Declared, Door, Status};
 use crate::finding::{Finding, Severity};
 use crate::flow::FlowSummary;
+use crate::hook::{Coverage, HookNote};
 use crate::id::CallId;
 use crate::verdict::{Action, Enforcement, FlowType, Risk};
 
@@ -70,6 +71,15 @@ pub struct Record {
     /// How bad the worst of it is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_severity: Option<Severity>,
+    /// The session of the protocol, where the conversation is that of a hook.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mcp_session_id: Option<String>,
+    /// How much of the conversation could be seen, where data moved.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub security_coverage: Option<Coverage>,
+    /// The hook it came from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hook: Option<Box<HookNote>>,
     /// What a session came to, in the record that closes it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub summary: Option<Box<FlowSummary>>,

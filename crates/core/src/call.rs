@@ -10,6 +10,7 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
 use crate::clock::{Tick, Wall};
+use crate::hook::Hooked;
 use crate::id::{CallId, ToolName, UpstreamId};
 use crate::who::{FlowScope, Principal, SessionKey};
 
@@ -40,6 +41,8 @@ pub struct Call {
     pub declared: Declared,
     /// Whom a question about this call could be put to.
     pub askable: Askable,
+    /// What the agent's hook said about it; nothing for what comes through another door.
+    pub hook: Option<Arc<Hooked>>,
     /// The bytes that will leave, after routing and era translation.
     pub wire: Wire,
 }

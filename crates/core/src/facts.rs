@@ -21,6 +21,8 @@ pub struct Facts {
     pub contradictions: Vec<Contradiction>,
     /// Addresses in the arguments that are known for collecting what is sent to them.
     pub suspicious: Vec<Suspicious>,
+    /// What a command in the arguments would take outside, wherever else it was seen.
+    pub moves: Vec<Moved>,
     /// Sensitive values in the arguments themselves, wherever they are from.
     pub sensitive: Vec<Sensitive>,
     /// Data in the arguments that was read before.
@@ -61,6 +63,19 @@ pub struct Suspicious {
     pub listed: bool,
     /// Where it stands, as a path.
     pub place: Box<str>,
+}
+
+/// Data that a command would take from where it is kept to somewhere outside.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Moved {
+    /// What kind of thing it is, safe to show, as `aws_credentials` or `file`.
+    pub what: Box<str>,
+    /// Whether it is kept for its secrets.
+    pub sensitive: bool,
+    /// Whether the program is there to publish such things, as `git push` is.
+    pub usual: bool,
+    /// The host it goes to, if that is known.
+    pub to: Option<Box<str>>,
 }
 
 /// A sensitive value in the arguments.
@@ -104,6 +119,7 @@ impl Facts {
             operation: None,
             contradictions: Vec::new(),
             suspicious: Vec::new(),
+            moves: Vec::new(),
             sensitive: Vec::new(),
             flow: FlowEvidence::default(),
             recent: Recent::default(),

@@ -12,6 +12,7 @@ pub mod facts;
 pub mod finding;
 pub mod flow;
 pub mod history;
+pub mod hook;
 pub mod id;
 pub mod secret;
 pub mod share;
@@ -24,13 +25,14 @@ pub use call::{
 };
 pub use clearance::Cleared;
 pub use clock::{Clock, SystemClock, Tick, Wall};
-pub use facts::{Contradiction, Destination, Facts, History, Recent, Sensitive, Suspicious};
+pub use facts::{Contradiction, Destination, Facts, History, Moved, Recent, Sensitive, Suspicious};
 pub use finding::{Finding, Severity, Source, Threat, Tier};
 pub use flow::{
     DataOrigin, FlowEvidence, FlowSummary, Label, Likeness, Match, Nature, Opaque, Reduced, Side,
     Sink, Taint, Weight,
 };
 pub use history::{ActivityPage, ActivityQuery, ActivityReader, Field, ReadFault};
+pub use hook::{Classified, Coverage, HookNote, Hooked, Owner, Phase};
 pub use id::{CallId, Id128, ToolName, UpstreamId};
 pub use secret::{Masked, Secret};
 pub use share::{Room, Shares};

@@ -263,6 +263,7 @@ mod tests {
             },
             declared: Declared::default(),
             askable: Askable::Queue,
+            hook: None,
             wire: Wire {
                 raw: raw.into(),
                 ticket: None,

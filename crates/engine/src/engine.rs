@@ -7,7 +7,7 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use mcpproxy_classify::{Class, Classification, Kind, is_browser};
 use mcpproxy_core::{
-    Action, ActivitySink, Call, Cleared, Clock, Durability, Facts, FlowScope, FlowType,
+    Action, ActivitySink, Call, Cleared, Clock, DataOrigin, Durability, Facts, FlowScope, FlowType,
     MessageKind, Outcome, Record, SessionKey, Side, SinkFault, Status, Taint, Tick, UpstreamId,
     Verdict, Wall,
 };
@@ -18,11 +18,15 @@ use mcpproxy_policy::{Answer, Policy, answer, decide, judge};
 
 use crate::approvals::Approvals;
 use crate::classes::{Classes, Described, Profile};
+use crate::correlate::Correlator;
+use crate::coverage::Hearing;
 use crate::events::{Event, Events, FlowAlert};
-use crate::facts::{Seen, context, origin, tool_name, whose};
+use crate::facts::{Seen, arguments, context, origin, tool_name, whose};
 use crate::marks;
+use crate::own::Own;
+use crate::reads::Reads;
 use crate::ready::{EngineSettings, Ready};
-use crate::record::{Detected, closing, record};
+use crate::record::{Detected, record};
 use crate::stops::Stops;
 
 /// The least time that a record is given to reach the disk: a call whose deadline has passed is
@@ -68,10 +72,10 @@ pub struct Denied {
 
 /// What `before` found out about a call.
 #[derive(Debug)]
-struct Judged {
-    verdict: Arc<Verdict>,
-    answer: Answer,
-    detected: Detected,
+pub(crate) struct Judged {
+    pub(crate) verdict: Arc<Verdict>,
+    pub(crate) answer: Answer,
+    pub(crate) detected: Detected,
 }
 
 /// What came of a question.
@@ -96,6 +100,9 @@ pub struct Engine {
     approvals: Approvals,
     stops: Stops,
     events: Events,
+    correlator: Correlator,
+    hearing: Hearing,
+    reads: Reads,
     sink: Arc<dyn ActivitySink>,
     lost: AtomicU64,
     since: Wall,
@@ -116,6 +123,9 @@ impl Engine {
             approvals: Approvals::default(),
             stops: Stops::default(),
             events: Events::default(),
+            correlator: Correlator::default(),
+            hearing: Hearing::default(),
+            reads: Reads::default(),
             sink,
             lost: AtomicU64::new(0),
             since: clock.wall(),
@@ -181,6 +191,22 @@ impl Engine {
         &self.classes
     }
 
+    pub(crate) fn correlator(&self) -> &Correlator {
+        &self.correlator
+    }
+
+    pub(crate) fn hearing(&self) -> &Hearing {
+        &self.hearing
+    }
+
+    pub(crate) fn reads(&self) -> &Reads {
+        &self.reads
+    }
+
+    pub(crate) fn now(&self) -> (Tick, Wall) {
+        (self.clock.tick(), self.clock.wall())
+    }
+
     /// Returns since when data is followed: what was read before is not known.
     pub fn since(&self) -> Wall {
         self.since
@@ -201,6 +227,7 @@ impl Engine {
     /// Judges a call before it leaves.
     pub async fn before(&self, call: Call) -> Before {
         let ready = self.ready.load_full();
+        self.until_read(&call, &ready).await;
         let judged = self.judged(&call, &ready);
         match judged.verdict.action {
             Action::Allow | Action::Warn => self.cleared(call, judged, &ready).await,
@@ -220,7 +247,7 @@ impl Engine {
         }
     }
 
-    fn judged(&self, call: &Call, ready: &Ready) -> Judged {
+    pub(crate) fn judged(&self, call: &Call, ready: &Ready) -> Judged {
         let policy = &ready.settings.policy;
         let now = self.clock.tick();
         let Seen { facts, report } = self.facts(call, ready, now);
@@ -288,6 +315,21 @@ impl Engine {
         self.settle(kept, &ready.settings)
     }
 
+    /// Remembers what somebody wrote, so that reading it back makes no secret of it. What leaves with
+    /// a call that was checked is remembered when that call is settled.
+    pub(crate) fn said(&self, call: &Call, ready: &Ready) {
+        if !brings_data(&call.kind) || !ready.settings.flow_tracking.enabled {
+            return;
+        }
+        let raw = std::str::from_utf8(&call.wire.raw).unwrap_or_default();
+        let content = Content {
+            json: arguments(raw),
+            marked: &[],
+        };
+        let (now, origin) = (self.clock.tick(), origin(call, Side::Outside));
+        self.tracker.said(whose(call), origin, &content, now);
+    }
+
     /// Remembers what an upstream said during a call: a question, news of its progress. It reaches
     /// the agent before the answer does.
     pub fn heard(&self, call: &Call, message: &str) {
@@ -298,7 +340,13 @@ impl Engine {
     }
 
     /// Remembers what a call read, as data of the side that its tool is on.
-    fn remember(&self, call: &Call, body: &str, ready: &Ready, detected: &mut Detected) {
+    pub(crate) fn remember(
+        &self,
+        call: &Call,
+        body: &str,
+        ready: &Ready,
+        detected: &mut Detected,
+    ) {
         let settings = &ready.settings;
         let tool = tool_name(call);
         let report = ready
@@ -308,6 +356,31 @@ impl Engine {
         if !settings.flow_tracking.enabled {
             return;
         }
+        let own = Own::of(call, &ready.detector);
+        let origin = match &own {
+            Some(own) => own.origin(call),
+            None => Some(self.origin(call, settings)),
+        };
+        let Some(origin) = origin else { return };
+        let now = self.clock.tick();
+        if origin.side == Side::Inside && report.coverage.unscanned > 0 && settings.detector.enabled
+        {
+            // Whether a secret stands in the rest is not known: from now on somebody is asked.
+            self.tracker.note_unread(whose(call), now);
+        }
+        let mut marked = marks::marked(&ready.detector, body, &report);
+        if let Some(file) = own.and_then(|own| own.credential) {
+            marks::credential(body, &file, &mut marked);
+        }
+        let content = Content {
+            json: body,
+            marked: &marked,
+        };
+        self.tracker.record(whose(call), origin, &content, now);
+    }
+
+    /// Returns where what a tool behind MCP gave comes from.
+    fn origin(&self, call: &Call, settings: &EngineSettings) -> DataOrigin {
         let class = self.classes.of(&call.tool, &settings.classification);
         let kind = class.as_source(settings.classification.default_unknown);
         let page = kind == Kind::Hybrid && is_browser(call.tool.upstream.as_str());
@@ -316,18 +389,7 @@ impl Engine {
             Kind::Hybrid if page => Side::Outside,
             Kind::Internal | Kind::Hybrid | Kind::Unknown => Side::Inside,
         };
-        let now = self.clock.tick();
-        if side == Side::Inside && report.coverage.unscanned > 0 && settings.detector.enabled {
-            // Whether a secret stands in the rest is not known: from now on somebody is asked.
-            self.tracker.note_unread(whose(call), now);
-        }
-        let marked = marks::marked(&ready.detector, body, &report);
-        let content = Content {
-            json: body,
-            marked: &marked,
-        };
-        self.tracker
-            .record(whose(call), origin(call, side), &content, now);
+        origin(call, side)
     }
 
     /// Tells those who watch about data on its way outside.
@@ -375,7 +437,7 @@ impl Engine {
 
     /// Lets a call go on whose record was not taken, where the configuration says so; that it is
     /// lost is counted.
-    fn settle(
+    pub(crate) fn settle(
         &self,
         kept: Result<(), SinkFault>,
         settings: &EngineSettings,
@@ -406,9 +468,14 @@ impl Engine {
 
     /// Hands a record to the log and waits for it, but no longer than the call may take: a disk
     /// that hangs must not hold its callers for ever.
-    async fn keep(&self, call: &Call, record: Record, how: Durability) -> Result<(), SinkFault> {
+    pub(crate) async fn keep(
+        &self,
+        call: &Call,
+        record: Record,
+        how: Durability,
+    ) -> Result<(), SinkFault> {
         let left = call.deadline.0.saturating_sub(self.clock.tick().0);
-        let kept = self.sink.append(record, how);
+        let kept = self.sink.append(self.attributed(call, record), how);
         let kept = tokio::time::timeout(left.max(LEAST), kept).await;
         kept.unwrap_or(Err(SinkFault::Late))
     }
@@ -427,7 +494,7 @@ impl Engine {
 
     async fn summarize(&self, ended: Vec<Summary>) {
         for summary in ended {
-            let record = closing(&summary, self.clock.wall());
+            let record = self.closing(&summary);
             let kept = self.sink.append(record, Durability::Relaxed).await;
             if kept.is_err() {
                 self.lost.fetch_add(1, Ordering::Relaxed);
@@ -447,7 +514,7 @@ impl Engine {
         self.sink.problem().or(lost)
     }
 
-    async fn denied(&self, call: &Call, judged: Judged, ready: &Ready) -> Before {
+    pub(crate) async fn denied(&self, call: &Call, judged: Judged, ready: &Ready) -> Before {
         if judged.verdict.flow == FlowType::InternalToExternal {
             self.tracker.note_denied(whose(call), self.clock.tick());
         }
@@ -512,7 +579,7 @@ fn brings_data(kind: &MessageKind) -> bool {
     bringing.contains(&&**method)
 }
 
-fn nothing(status: Status) -> Outcome {
+pub(crate) fn nothing(status: Status) -> Outcome {
     Outcome {
         body: bytes::Bytes::new(),
         status,

@@ -1,10 +1,12 @@
 //! What is known about a call before it is judged: computed here, once.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use mcpproxy_classify::{self as classify, Kind, Sort, ToolClass, shell};
 use mcpproxy_core::{
-    Call, DataOrigin, Destination, Facts, Match, Nature, Reduced, Side, Suspicious, Tick,
+    Call, DataOrigin, Destination, Facts, Hooked, Match, Nature, Owner, Reduced, Side, Suspicious,
+    Tick,
 };
 use mcpproxy_detect::{Context, Detector, Direction, Report};
 use mcpproxy_flow::{Content, Leaving, Whose};
@@ -12,6 +14,7 @@ use mcpproxy_text as text;
 
 use crate::engine::Engine;
 use crate::marks;
+use crate::own::Own;
 use crate::ready::Ready;
 
 /// Matches of one call that are judged and shown.
@@ -46,7 +49,7 @@ const ADDRESSING: [&str; 22] = [
     "host",
 ];
 /// Arguments that hold a command for a shell.
-const COMMANDS: [&str; 6] = ["command", "cmd", "shell", "bash", "script", "code"];
+pub(crate) const COMMANDS: [&str; 6] = ["command", "cmd", "shell", "bash", "script", "code"];
 
 /// The domain in which the data of a call is followed.
 pub(crate) fn whose(call: &Call) -> Whose {
@@ -78,7 +81,11 @@ impl Engine {
     pub(crate) fn facts(&self, call: &Call, ready: &Ready, now: Tick) -> Seen {
         let settings = &ready.settings;
         let class = self.classes().of(&call.tool, &settings.classification);
-        let mut facts = Facts::bare(destination(call, &class));
+        let own = Own::of(call, &ready.detector);
+        let mut facts = Facts::bare(match &own {
+            Some(own) => own.destination(),
+            None => destination(call, &class),
+        });
         if !settings.enabled {
             let report = Report::default();
             return Seen { facts, report };
@@ -87,8 +94,14 @@ impl Engine {
         let tool = tool_name(call);
         let report = ready.detector.json(raw, context(&tool, Direction::Request));
         let arguments = arguments(raw);
-        facts.operation = class.does.operation;
-        facts.suspicious = suspicious(arguments, ready);
+        if let Some(own) = own {
+            facts.operation = own.operation;
+            facts.suspicious = connected(own.addresses, ready);
+            facts.moves = own.moves;
+        } else {
+            facts.operation = class.does.operation;
+            facts.suspicious = suspicious(arguments, ready);
+        }
         facts.sensitive = marks::sensitive(&report);
         for one in &mut facts.sensitive {
             hide(&ready.detector, &mut one.place);
@@ -176,12 +189,16 @@ pub(crate) fn context(tool: &str, direction: Direction) -> Context<'_> {
     }
 }
 
-/// The tool of a call, as allow lists name it.
+/// The tool of a call, as allow lists name it; one of the agent's own has no upstream.
 pub(crate) fn tool_name(call: &Call) -> String {
+    let own = |hook: &Arc<Hooked>| hook.owner == Owner::Agent;
+    if call.hook.as_ref().is_some_and(own) {
+        return call.tool.tool.to_string();
+    }
     [call.tool.upstream.as_str(), ":", call.tool.tool.as_str()].concat()
 }
 
-fn destination(call: &Call, class: &ToolClass) -> Destination {
+pub(crate) fn destination(call: &Call, class: &ToolClass) -> Destination {
     Destination {
         sink: class.as_sink(),
         class: match class.class.kind {
@@ -206,9 +223,19 @@ fn suspicious(arguments: &str, ready: &Ready) -> Vec<Suspicious> {
     let named = seen.external.iter();
     let named = named.map(|address| (address.host.clone(), address.path.clone()));
     let sent = commands(arguments).into_iter();
+    judged(named.chain(sent), ready)
+}
+
+/// Judges the addresses that an agent's own tool connects to.
+fn connected(addresses: Vec<String>, ready: &Ready) -> Vec<Suspicious> {
+    let connected = addresses.into_iter();
+    judged(connected.map(|address| (address, String::new())), ready)
+}
+
+fn judged(addresses: impl Iterator<Item = (String, String)>, ready: &Ready) -> Vec<Suspicious> {
     let mut found = Vec::new();
-    for (host, place) in named.chain(sent).take(MOST_ADDRESSES) {
-        if let Some(suspicion) = ready.endpoints.judge(&host) {
+    for (address, place) in addresses.take(MOST_ADDRESSES) {
+        if let Some(suspicion) = ready.endpoints.judge(&address) {
             found.push(Suspicious {
                 host: suspicion.entry.into(),
                 listed: suspicion.sort == Sort::Listed,

@@ -5,10 +5,15 @@
 
 pub mod approvals;
 pub mod classes;
+pub mod correlate;
+pub mod coverage;
 pub mod engine;
 pub mod events;
 mod facts;
+pub mod hooks;
 mod marks;
+mod own;
+mod reads;
 mod ready;
 mod record;
 pub mod replay;
@@ -16,8 +21,11 @@ pub mod stops;
 
 pub use approvals::{Approval, Approvals, Standing};
 pub use classes::{Described, Profile};
+pub use correlate::{Arrival, Fingerprint};
+pub use coverage::{AgentHeard, Sight};
 pub use engine::{Asked, Before, Denied, Engine, Said};
 pub use events::{Event, Events};
+pub use hooks::{Evaluation, HookSettings};
 pub use mcpproxy_detect::DetectError;
 pub use ready::EngineSettings;
 pub use stops::{StopScope, Stops, is_named};

@@ -4,17 +4,24 @@
 //! A value is taken from the message again, since detections carry none.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use mcpproxy_core::{Label, Nature, Sensitive, Severity};
 use mcpproxy_detect::{Category, Detection, Detector, Found, Report};
 use mcpproxy_flow::Marked;
-use mcpproxy_text::{decode, unescape};
+use mcpproxy_text::{decode, unescape, visit};
+
+use crate::own::Credential;
 
 /// Confidence from which a value is taken for real: a checksum or a structure was seen.
 const VALIDATED: u8 = 90;
 /// Confidence below which a value is no evidence: it only looks random, or like a number.
 const GUESSED: u8 = 50;
+/// Lengths of a word that can be a secret in a file that holds them.
+const VALUE: usize = 12;
+const LONG: usize = 512;
 /// Values of one message that are followed; the rest is seen as text.
 const MOST: usize = 1024;
 
@@ -41,6 +48,43 @@ pub(crate) fn marked<'a>(detector: &Detector, raw: &'a str, report: &'a Report) 
     marks.sort_by_key(|mark| std::cmp::Reverse(mark.label.nature));
     marks.truncate(MOST);
     marks
+}
+
+/// Adds what looks like a value in a file that is kept for its secrets: there, what no rule knows is
+/// one too.
+pub(crate) fn credential(raw: &str, file: &Credential, marks: &mut Vec<Marked<'_>>) {
+    let label = Label {
+        kind: Arc::clone(&file.kind),
+        word: "sensitive_file",
+        severity: file.severity,
+        validated: false,
+        nature: Nature::Secret,
+    };
+    let mut known: BTreeSet<String> = marks.iter().map(|mark| mark.value.to_string()).collect();
+    let between = |char: char| char.is_whitespace() || "\"'=:,;<>()".contains(char);
+    // Every leaf is looked at; what is found is bounded.
+    visit(raw, |leaf| {
+        let values = leaf.text.split(between).filter(|word| is_value(word));
+        for word in values {
+            if marks.len() < MOST && known.insert(word.to_owned()) {
+                marks.push(Marked {
+                    value: Cow::Owned(word.to_owned()),
+                    label: label.clone(),
+                    place: Cow::Borrowed(""),
+                });
+            }
+        }
+        ControlFlow::Continue(())
+    });
+}
+
+/// Tells whether a word can be a secret by its looks: long enough, with letters and digits.
+fn is_value(word: &str) -> bool {
+    let has = |kind: fn(&char) -> bool| word.chars().any(|char| kind(&char));
+    (VALUE..=LONG).contains(&word.len())
+        && has(char::is_ascii_digit)
+        && has(char::is_ascii_alphabetic)
+        && !word.contains('/')
 }
 
 /// Adds the values that stand encoded in a text.

@@ -8,6 +8,8 @@ use mcpproxy_detect::{DetectError, Detector, Settings as DetectorSettings};
 use mcpproxy_flow::settings::FlowTracking;
 use mcpproxy_policy::Policy;
 
+use crate::hooks::HookSettings;
+
 /// What the engine is told by the configuration.
 #[derive(Clone, Debug)]
 pub struct EngineSettings {
@@ -23,6 +25,8 @@ pub struct EngineSettings {
     pub detector: DetectorSettings,
     /// How long a person may take to answer for a call, if there is a queue for them.
     pub approvals: Option<Duration>,
+    /// How agents' hooks are answered.
+    pub hooks: HookSettings,
     /// Whether a record must be on disk before the answer leaves.
     pub durability: Durability,
     /// Whether calls are refused while they cannot be recorded; strict durability always does.
@@ -38,6 +42,7 @@ impl Default for EngineSettings {
             flow_tracking: FlowTracking::default(),
             detector: DetectorSettings::default(),
             approvals: None,
+            hooks: HookSettings::default(),
             durability: Durability::Relaxed,
             refuse_unrecorded: false,
         }

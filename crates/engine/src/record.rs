@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use mcpproxy_core::{
-    Action, Call, CallId, Declared, Door, Enforcement, FlowScope, FlowSummary, FlowType,
+    Action, Call, CallId, Coverage, Declared, Door, Enforcement, FlowScope, FlowSummary, FlowType,
     MessageKind, Outcome, Record, Risk, RiskLevel, Severity, Status, Verdict, Wall,
 };
 use mcpproxy_detect::{Category, Detector, Report};
@@ -80,12 +80,15 @@ pub(crate) fn record(
         has_sensitive_data: detected.worst.is_some(),
         detection_types: detected.types.iter().cloned().collect(),
         max_severity: detected.worst,
+        mcp_session_id: None,
+        security_coverage: None,
+        hook: None,
         summary: None,
     }
 }
 
 /// Composes the record that closes a session.
-pub(crate) fn closing(summary: &Summary, now: Wall) -> Record {
+pub(crate) fn closing(summary: &Summary, coverage: Coverage, now: Wall) -> Record {
     let flows = summary
         .flows
         .iter()
@@ -125,6 +128,9 @@ pub(crate) fn closing(summary: &Summary, now: Wall) -> Record {
         has_sensitive_data: worst == Some(RiskLevel::Critical),
         detection_types: Vec::new(),
         max_severity: None,
+        mcp_session_id: None,
+        security_coverage: Some(coverage),
+        hook: None,
         summary: Some(Box::new(FlowSummary {
             duration_ms: u64::try_from(summary.duration.as_millis()).unwrap_or(u64::MAX),
             origins: summary.origins,
@@ -160,7 +166,7 @@ fn shortened(detector: &Detector, declared: &Declared) -> Declared {
     }
 }
 
-fn short(text: &str) -> String {
+pub(crate) fn short(text: &str) -> String {
     if text.len() <= RECORDED {
         return text.to_owned();
     }

@@ -186,6 +186,7 @@ impl Replay {
                 ..Declared::default()
             },
             askable: self.askable,
+            hook: None,
             wire: Wire {
                 raw: raw.into(),
                 ticket: None,

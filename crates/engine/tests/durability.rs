@@ -39,6 +39,7 @@ fn call(clock: &FixedClock, patience: Duration) -> Call {
         },
         declared: Declared::default(),
         askable: Askable::Nobody,
+        hook: None,
         wire: Wire {
             raw: "{}".into(),
             ticket: Some(1),

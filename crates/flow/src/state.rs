@@ -128,7 +128,7 @@ impl State {
             Side::Outside => session.taint.untrusted = true,
         }
         session.origin_count += 1;
-        session.use_tool(&[origin.upstream.as_str(), ":", origin.tool.as_str()].concat());
+        session.use_tool(&tool_name(&origin));
         if side == Side::Inside {
             self.vault.add(&reading.secrets, &origin);
         }
@@ -220,7 +220,7 @@ impl State {
     /// Remembers what the agent said by itself: what is read back later is no secret of ours.
     ///
     /// What was read inside before stays private, and so does every sensitive value.
-    fn said(
+    pub(crate) fn said(
         &mut self,
         key: SessionKey,
         origin: DataOrigin,
@@ -229,7 +229,7 @@ impl State {
         now: Tick,
     ) {
         let session = self.session(key, now);
-        session.use_tool(&[origin.upstream.as_str(), ":", origin.tool.as_str()].concat());
+        session.use_tool(&tool_name(&origin));
         let seq = self.origins.add(Origin {
             data: origin,
             session: key,
@@ -435,6 +435,15 @@ impl State {
         self.text.clear();
         self.outside.clear();
         self.digests.clear();
+    }
+}
+
+/// Returns the tool of an origin, as summaries name it.
+fn tool_name(origin: &DataOrigin) -> String {
+    match (origin.upstream.as_str(), origin.tool.as_str()) {
+        // One of the agent's own.
+        (from, tool) if from == tool => tool.to_owned(),
+        (from, tool) => [from, ":", tool].concat(),
     }
 }
 

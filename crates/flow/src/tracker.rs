@@ -148,6 +148,21 @@ impl Tracker {
         self.with_session(whose, now, |session| session.unread = true);
     }
 
+    /// Remembers what somebody wrote, to an inside or an outside place, that no check will settle.
+    pub fn said(&self, whose: Whose, origin: DataOrigin, content: &Content<'_>, now: Tick) {
+        let settings = self.settings();
+        if !settings.enabled {
+            return;
+        }
+        let whose = narrowed(whose, &settings);
+        let reading = Reading::of(content, &settings);
+        self.with(whose, now, |state| {
+            let most = settings.max_origins_per_session;
+            state.said(whose.session, origin, &reading, most, now);
+        });
+        self.limit(whose.scope);
+    }
+
     /// Compares what is about to leave, and reserves it, so that parallel calls cannot race.
     ///
     /// Sums over what was sent lately reach back by `window`.

@@ -80,6 +80,7 @@ pub(crate) async fn clear(
         },
         declared: at.target.declared.clone(),
         askable: askable(gateway, downstream, origin.is_some()),
+        hook: None,
         wire: message.sent.wire(),
     };
     let id = call.id;

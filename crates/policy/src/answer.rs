@@ -50,6 +50,7 @@ fn remedy(rule: &str, case: &Case<'_>) -> Option<&'static str> {
             "Repeat the call with `flow_justification` saying why this data has to leave, or leave it out."
         }
         "internal_to_external" => "Leave out what was read from the internal source.",
+        "command_external" => "Leave out what the command would send from this machine.",
         "sensitive_data_external" | "secret_to_external" => {
             "Leave the sensitive value out; name where it is kept instead."
         }

@@ -2,17 +2,18 @@
 
 use mcpproxy_core::{FlowType, RiskLevel, Side, Sink, Weight};
 
-use crate::rules::{Case, contradiction, exposure, unread};
+use crate::rules::{Case, command, contradiction, exposure, unread};
 
 /// Returns the direction in which data would move.
 ///
 /// What stands in for private data counts as such: a secret of unknown origin, or a run that nobody
-/// can read, on its way out after private data was read.
+/// can read, on its way out after private data was read; and what a command takes along.
 pub(crate) fn flow_type(case: &Case<'_>) -> FlowType {
     let matches = &case.facts.flow.matches;
     let read = |side| matches.iter().any(|one| one.origin.side == side);
     let outside = case.outside();
-    let stands_in = exposure::assumed(case).is_some() || unread::assumed(case);
+    let stands_in =
+        exposure::assumed(case).is_some() || unread::assumed(case) || command::takes(case);
     if read(Side::Inside) || stands_in {
         if outside {
             FlowType::InternalToExternal
@@ -49,7 +50,9 @@ fn is_sensitive(case: &Case<'_>) -> bool {
     let sensitive = |one: &mcpproxy_core::Match| {
         one.origin.side == Side::Inside && one.weight == Weight::Sensitive
     };
-    case.facts.flow.matches.iter().any(sensitive) || exposure::assumed(case).is_some()
+    case.facts.flow.matches.iter().any(sensitive)
+        || exposure::assumed(case).is_some()
+        || command::takes_secrets(case)
 }
 
 /// Tells whether a flow goes out again without the justification that was asked for, or with a

@@ -2,6 +2,7 @@
 //! nothing.
 
 mod caution;
+pub(crate) mod command;
 pub(crate) mod contradiction;
 mod endpoint;
 pub(crate) mod exposure;
@@ -33,11 +34,12 @@ pub(crate) struct Case<'a> {
 type Rule = fn(&Case<'_>) -> Vec<Finding>;
 
 /// The rules in the order of precedence.
-const RULES: [Rule; 11] = [
+const RULES: [Rule; 12] = [
     endpoint::judge,
     overrides::judge,
     contradiction::judge,
     sensitive::judge,
+    command::judge,
     exposure::judge,
     flow::judge,
     unread::judge,

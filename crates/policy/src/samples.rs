@@ -31,6 +31,7 @@ pub(crate) fn call() -> Call {
         },
         declared: Declared::default(),
         askable: Askable::Elicit,
+        hook: None,
         wire: Wire {
             raw: Bytes::new(),
             ticket: None,

@@ -99,6 +99,9 @@ fn usual(number: u64) -> Record {
         has_sensitive_data: false,
         detection_types: Vec::new(),
         max_severity: None,
+        mcp_session_id: None,
+        security_coverage: None,
+        hook: None,
         summary: None,
     }
 }

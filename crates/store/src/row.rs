@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 
 use mcpproxy_core::{
-    Action, CallId, Declared, Enforcement, Field, Finding, FlowSummary, Record, Wall,
+    Action, CallId, Coverage, Declared, Enforcement, Field, Finding, FlowSummary, HookNote, Record,
+    Wall,
 };
 use rusqlite::types::ValueRef;
 use rusqlite::{Row, Statement, params};
@@ -39,6 +40,12 @@ struct Rest<'a> {
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     findings: &'a [Finding],
     #[serde(skip_serializing_if = "Option::is_none")]
+    mcp_session_id: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    security_coverage: Option<Coverage>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hook: Option<&'a HookNote>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     summary: Option<&'a FlowSummary>,
 }
 
@@ -70,6 +77,9 @@ pub(crate) fn insert(statement: &mut Statement<'_>, record: &Record) -> rusqlite
         has_sensitive_data,
         detection_types,
         max_severity,
+        mcp_session_id,
+        security_coverage,
+        hook,
         summary,
     } = record;
     let at = Wall::from_rfc3339(timestamp).map_or(id.millis(), |wall| wall.0);
@@ -78,6 +88,9 @@ pub(crate) fn insert(statement: &mut Statement<'_>, record: &Record) -> rusqlite
     let rest = rest(&Rest {
         effective: otherwise.then_some(*effective),
         enforcement: otherwise.then_some(*enforcement),
+        mcp_session_id: mcp_session_id.as_deref(),
+        security_coverage: *security_coverage,
+        hook: hook.as_deref(),
         summary: summary.as_deref(),
         error_message: error_message.as_deref(),
         declared: (*declared != Declared::default()).then_some(declared),
@@ -161,6 +174,12 @@ struct Shown<'a> {
     declared: Option<&'a RawValue>,
     findings: Option<&'a RawValue>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    mcp_session_id: Option<Cow<'a, str>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    security_coverage: Option<Cow<'a, str>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hook: Option<&'a RawValue>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     summary: Option<&'a RawValue>,
 }
 
@@ -171,6 +190,12 @@ struct Kept<'a> {
     effective: Option<Cow<'a, str>>,
     #[serde(borrow)]
     enforcement: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    mcp_session_id: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    security_coverage: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    hook: Option<&'a RawValue>,
     #[serde(borrow)]
     summary: Option<&'a RawValue>,
     #[serde(borrow)]
@@ -213,6 +238,9 @@ pub(crate) fn show(row: &Row<'_>) -> rusqlite::Result<String> {
         max_severity: optional(row, 20)?,
         declared: kept.declared.or(empty("{}")),
         findings: kept.findings.or(empty("[]")),
+        mcp_session_id: kept.mcp_session_id,
+        security_coverage: kept.security_coverage,
+        hook: kept.hook,
         summary: kept.summary,
     };
     serde_json::to_string(&shown)

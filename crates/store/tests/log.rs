@@ -52,6 +52,9 @@ fn record(number: u64) -> Record {
         has_sensitive_data: false,
         detection_types: Vec::new(),
         max_severity: None,
+        mcp_session_id: None,
+        security_coverage: None,
+        hook: None,
         summary: None,
     }
 }

@@ -110,6 +110,9 @@ mod tests {
             has_sensitive_data: false,
             detection_types: Vec::new(),
             max_severity: None,
+            mcp_session_id: None,
+            security_coverage: None,
+            hook: None,
             summary: None,
         }
     }

@@ -1,0 +1,101 @@
+//! What an agent's hook tells about one use of a tool, and what is kept of it.
+//!
+//! How each agent writes it is for `agents` to know.
+
+use std::sync::Arc;
+
+use serde::Serialize;
+
+/// When a hook spoke.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Phase {
+    /// Before the tool is used: what is said now counts.
+    Pre,
+    /// After it was used: there is nothing left to stop.
+    Post,
+}
+
+/// Whose tool an agent uses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Owner {
+    /// The agent's own.
+    Agent,
+    /// An upstream's, through this gateway: the call itself comes by and is judged again.
+    Gateway,
+    /// An upstream's that the agent reaches by itself.
+    Elsewhere,
+}
+
+/// What a hook said about itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hooked {
+    /// The agent, as `claude-code`.
+    pub agent: Arc<str>,
+    /// When it spoke.
+    pub phase: Phase,
+    /// The event, as the agent calls it.
+    pub event: Box<str>,
+    /// The conversation, as the agent calls it.
+    pub session: Box<str>,
+    /// The use of the tool, as the agent calls it, if it does.
+    pub tool_use: Option<Box<str>>,
+    /// Whose tool it is.
+    pub owner: Owner,
+}
+
+/// What a record says about the hook it came from.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct HookNote {
+    /// The agent, as `claude-code`.
+    pub agent: String,
+    /// The event, as the agent calls it.
+    pub event: String,
+    /// When it spoke.
+    pub phase: Phase,
+    /// The conversation, as the agent calls it.
+    pub session: String,
+    /// The use of the tool, as the agent calls it, if it does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tool_use_id: Option<String>,
+    /// Whose tool it is.
+    pub owner: Owner,
+    /// What the tool was taken for.
+    pub classification: Classified,
+}
+
+/// What a tool was taken for, in one use of it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Classified {
+    /// Internal, external, hybrid or unknown.
+    pub class: &'static str,
+    /// How sure that is, from 0.0 to 1.0.
+    pub confidence: f64,
+    /// How it was found out.
+    pub method: &'static str,
+    /// Whether private data can be read through it.
+    pub can_read_data: bool,
+    /// Whether data can leave through it.
+    pub can_exfiltrate: bool,
+}
+
+/// How much of what an agent does can be seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Coverage {
+    /// Its calls through this gateway.
+    ProxyOnly,
+    /// Its own tools as well.
+    Full,
+}
+
+impl Coverage {
+    /// Returns the name under which records have it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::ProxyOnly => "proxy_only",
+            Self::Full => "full",
+        }
+    }
+}

@@ -1,0 +1,306 @@
+//! Which session of the protocol belongs to which conversation of an agent's hook.
+//!
+//! A hook announces a call with its arguments; the session in which the same call then comes by is
+//! that conversation's, for good. An announcement counts once and for a time. Where two
+//! conversations announced the same, and nothing else tells them apart, nobody is linked: less is
+//! seen then, and nothing is seen wrongly.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use mcpproxy_core::{Id128, SessionBasis, SessionKey, Tick};
+use serde_json::Value;
+use sha2::{Digest as _, Sha256};
+
+/// Announcements that are waited for at once, of all and of one conversation; the oldest go first.
+const MOST_PENDING: usize = 4096;
+const MOST_EACH: usize = 256;
+/// Links that are remembered; the oldest go first.
+const MOST_LINKS: usize = 16_384;
+
+/// What a call is recognized by: its tool and its arguments, however they are spelled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fingerprint([u8; 16]);
+
+impl Fingerprint {
+    /// Takes the fingerprint of a call as the agent writes it.
+    ///
+    /// Members of objects count in any order, and a number by its value: agents read and write
+    /// the arguments again between their hook and the wire.
+    pub fn of(tool: &str, arguments: &Value) -> Self {
+        let mut hash = Sha256::new();
+        add_text(&mut hash, tool);
+        add(&mut hash, arguments);
+        let digest: [u8; 32] = hash.finalize().into();
+        let (head, _) = digest.split_first_chunk().unwrap_or((&[0; 16], &[]));
+        Self(*head)
+    }
+}
+
+fn add_text(hash: &mut Sha256, text: &str) {
+    hash.update(text.len().to_be_bytes());
+    hash.update(text);
+}
+
+fn add(hash: &mut Sha256, value: &Value) {
+    match value {
+        Value::Null => hash.update(b"n"),
+        Value::Bool(true) => hash.update(b"t"),
+        Value::Bool(false) => hash.update(b"f"),
+        Value::Number(number) => {
+            hash.update(b"d");
+            let number = number.as_f64().unwrap_or_default();
+            // Nought has two signs.
+            let number = if number == 0.0 { 0.0 } else { number };
+            hash.update(number.to_bits().to_be_bytes());
+        }
+        Value::String(text) => {
+            hash.update(b"s");
+            add_text(hash, text);
+        }
+        Value::Array(list) => {
+            hash.update(b"[");
+            hash.update(list.len().to_be_bytes());
+            for one in list {
+                add(hash, one);
+            }
+        }
+        Value::Object(members) => {
+            hash.update(b"{");
+            hash.update(members.len().to_be_bytes());
+            let mut members: Vec<_> = members.iter().collect();
+            members.sort_by_key(|(key, _)| key.as_str());
+            for (key, value) in members {
+                add_text(hash, key);
+                add(hash, value);
+            }
+        }
+    }
+}
+
+/// A call that a hook announced.
+#[derive(Debug)]
+struct Pending {
+    print: Fingerprint,
+    hook: SessionKey,
+    tool_use: Option<Box<str>>,
+    until: Tick,
+}
+
+/// A call as it comes by.
+#[derive(Clone, Copy, Debug)]
+pub struct Arrival<'a> {
+    /// The session it comes in.
+    pub session: SessionKey,
+    /// The connection, where the session is only what the caller says about itself.
+    pub connection: Option<u64>,
+    /// The use of the tool, as the agent calls it, if it says so.
+    pub tool_use: Option<&'a str>,
+}
+
+#[derive(Debug, Default)]
+struct Table {
+    pending: VecDeque<Pending>,
+    links: HashMap<SessionKey, SessionKey>,
+    order: VecDeque<SessionKey>,
+}
+
+/// Announcements and links.
+#[derive(Debug, Default)]
+pub(crate) struct Correlator {
+    table: Mutex<Table>,
+    /// How many announcements and links there are: most calls of most installations need no look.
+    known: AtomicUsize,
+}
+
+/// What became of a call that came by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Linked {
+    /// The session that its data is followed in.
+    pub(crate) session: SessionKey,
+    /// The conversation of the hook.
+    pub(crate) hook: SessionKey,
+    /// Whether that was found out just now.
+    pub(crate) new: bool,
+}
+
+impl Correlator {
+    /// Waits for a call that a hook announced.
+    pub(crate) fn expect(
+        &self,
+        hook: SessionKey,
+        print: Fingerprint,
+        tool_use: Option<&str>,
+        until: Tick,
+        now: Tick,
+    ) {
+        let mut table = self.table();
+        table.sweep(now);
+        let own = table.pending.iter().filter(|one| one.hook == hook).count();
+        if own >= MOST_EACH {
+            let oldest = table.pending.iter().position(|one| one.hook == hook);
+            oldest.and_then(|oldest| table.pending.remove(oldest));
+        }
+        if table.pending.len() >= MOST_PENDING {
+            table.pending.pop_front();
+        }
+        table.pending.push_back(Pending {
+            print,
+            hook,
+            tool_use: tool_use.map(Into::into),
+            until,
+        });
+        self.count(&table);
+    }
+
+    /// Tells whether a call need be looked at.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.known.load(Ordering::Acquire) == 0
+    }
+
+    /// Finds the conversation that a call belongs to; its announcement is used up.
+    pub(crate) fn arrived(
+        &self,
+        arrival: Arrival<'_>,
+        print: Option<Fingerprint>,
+        now: Tick,
+    ) -> Option<Linked> {
+        let mut table = self.table();
+        table.sweep(now);
+        let key = link_key(arrival);
+        let known = table.links.get(&key).copied();
+        let at = print.and_then(|print| table.matching(print, arrival.tool_use, known));
+        let announced = at.and_then(|at| table.pending.remove(at));
+        let hook = known.or(announced.map(|one| one.hook));
+        if let (Some(hook), None) = (hook, known) {
+            table.link(key, hook);
+        }
+        let session = hook.map(|hook| followed_in(arrival.session, hook));
+        if let (Some(hook), Some(session)) = (hook, session) {
+            // Found by the session that data is followed in, as records are attributed.
+            table.link(session, hook);
+        }
+        self.count(&table);
+        Some(Linked {
+            session: session?,
+            hook: hook?,
+            new: known.is_none(),
+        })
+    }
+
+    /// Returns the conversation of a hook that a session belongs to.
+    pub(crate) fn hook_of(&self, session: SessionKey) -> Option<SessionKey> {
+        if self.is_idle() {
+            return None;
+        }
+        self.table().links.get(&session).copied()
+    }
+
+    /// Tells whether calls of a hook's conversation come by here.
+    pub(crate) fn has_link(&self, hook: SessionKey) -> bool {
+        self.table().links.values().any(|linked| *linked == hook)
+    }
+
+    /// Forgets a session that has ended.
+    pub(crate) fn forget(&self, session: SessionKey) {
+        let mut table = self.table();
+        table.links.remove(&session);
+        table.links.retain(|_, hook| *hook != session);
+        let Table { links, order, .. } = &mut *table;
+        order.retain(|key| links.contains_key(key));
+        self.count(&table);
+    }
+
+    fn count(&self, table: &Table) {
+        let known = table.pending.len() + table.links.len();
+        self.known.store(known, Ordering::Release);
+    }
+
+    fn table(&self) -> MutexGuard<'_, Table> {
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Table {
+    fn sweep(&mut self, now: Tick) {
+        self.pending.retain(|one| one.until >= now);
+    }
+
+    /// Finds the announcement of a call, if only one conversation can have made it.
+    fn matching(
+        &self,
+        print: Fingerprint,
+        tool_use: Option<&str>,
+        known: Option<SessionKey>,
+    ) -> Option<usize> {
+        let same = |one: &&Pending| one.print == print;
+        let fits = |one: &&Pending| match (tool_use, one.tool_use.as_deref()) {
+            (Some(called), Some(announced)) => called == announced,
+            (Some(_), None) | (None, _) => true,
+        };
+        let mut candidates = self.pending.iter().filter(same).filter(fits);
+        let hook = match known {
+            Some(hook) => hook,
+            None => candidates.next()?.hook,
+        };
+        if known.is_none() && candidates.any(|one| one.hook != hook) {
+            return None;
+        }
+        let own = |one: &Pending| same(&one) && fits(&one) && one.hook == hook;
+        self.pending.iter().position(own)
+    }
+
+    fn link(&mut self, key: SessionKey, hook: SessionKey) {
+        if self.links.insert(key, hook).is_none() {
+            self.order.push_back(key);
+        }
+        while self.order.len() > MOST_LINKS {
+            if let Some(oldest) = self.order.pop_front() {
+                self.links.remove(&oldest);
+            }
+        }
+    }
+}
+
+/// Returns what a link is kept under: callers that share a credential are told apart by their
+/// connections.
+fn link_key(arrival: Arrival<'_>) -> SessionKey {
+    match (arrival.session.basis, arrival.connection) {
+        (SessionBasis::Credential, Some(connection)) => SessionKey {
+            basis: SessionBasis::Connection,
+            id: joined(arrival.session.id, &connection.to_be_bytes()),
+        },
+        _ => arrival.session,
+    }
+}
+
+/// Returns the session in which the data of a linked call is followed: a credential that several
+/// agents share must not make one conversation of theirs.
+fn followed_in(session: SessionKey, hook: SessionKey) -> SessionKey {
+    match session.basis {
+        SessionBasis::Credential => SessionKey {
+            basis: SessionBasis::Credential,
+            id: joined(session.id, &hook.id.0.to_be_bytes()),
+        },
+        SessionBasis::Hook | SessionBasis::McpSession | SessionBasis::Connection => session,
+    }
+}
+
+fn joined(one: Id128, other: &[u8]) -> Id128 {
+    let mut hash = Sha256::new();
+    hash.update(one.0.to_be_bytes());
+    hash.update(other);
+    let digest: [u8; 32] = hash.finalize().into();
+    let (head, _) = digest.split_first_chunk().unwrap_or((&[0; 16], &[]));
+    Id128::from_bytes(*head)
+}
+
+/// Returns until when an announcement made now counts.
+pub(crate) fn until(now: Tick, seconds: u32) -> Tick {
+    now.after(Duration::from_secs(u64::from(seconds)))
+}
+
+#[cfg(test)]
+mod tests;

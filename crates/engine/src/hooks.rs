@@ -1,0 +1,362 @@
+//! What agents' hooks tell. An announcement is judged as any call is, with the same facts, state and
+//! policy; a report of what a tool gave is remembered, and nothing is decided about it.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use mcpproxy_classify::{Class, Kind, Method, ToolClass};
+use mcpproxy_core::{
+    Action, Call, Classified, Coverage, Facts, FlowType, HookNote, Hooked, Outcome, Owner, Phase,
+    Record, Risk, RiskLevel, SessionBasis, SessionKey, SinkFault, Status, Taint, Verdict,
+};
+use mcpproxy_flow::Summary;
+use mcpproxy_policy::decide;
+use serde_json::Value;
+
+use crate::correlate::{Arrival, Fingerprint, until};
+use crate::coverage::Sight;
+use crate::engine::{Before, Engine, Judged, nothing};
+use crate::facts::{arguments, destination, whose};
+use crate::marks::has_secret;
+use crate::own::Own;
+use crate::ready::Ready;
+use crate::record::{Detected, closing, record, short};
+
+/// How agents' hooks are answered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HookSettings {
+    /// Whether they are answered.
+    pub enabled: bool,
+    /// How long an announced call is waited for.
+    pub correlation_ttl_seconds: u32,
+}
+
+impl Default for HookSettings {
+    fn default() -> Self {
+        Self {
+            enabled: true,
+            correlation_ttl_seconds: 5,
+        }
+    }
+}
+
+/// What a hook is answered.
+#[derive(Clone, Debug)]
+pub struct Evaluation {
+    /// Whether the agent may use the tool.
+    pub decision: Action,
+    /// Why, as the agent is told.
+    pub reason: Option<String>,
+    /// The risk.
+    pub risk: Risk,
+    /// The direction in which data would move.
+    pub flow: FlowType,
+}
+
+impl Engine {
+    /// Tells whether hooks are answered.
+    pub fn answers_hooks(&self) -> bool {
+        self.ready().settings.hooks.enabled
+    }
+
+    /// Judges or remembers what a hook tells; `response` is what the tool gave.
+    pub async fn evaluate(&self, call: Call, response: Option<&str>) -> Evaluation {
+        let Some(hook) = call.hook.clone() else {
+            return refused("the call came through no hook");
+        };
+        self.hearing().note(call.session, &hook, self.now());
+        match hook.phase {
+            Phase::Pre => self.announced(call, response).await,
+            Phase::Post => self.reported(&call, &hook, response).await,
+        }
+    }
+
+    /// Notes that a hook was heard from that tells of no tool.
+    pub fn heard_from(&self, session: SessionKey, hook: &Hooked) {
+        self.hearing().note(session, hook, self.now());
+    }
+
+    /// Remembers what the user wrote: nobody has to keep it from them.
+    pub fn prompted(&self, call: &Call) {
+        let ready = self.ready();
+        if ready.settings.enabled {
+            self.said(call, &ready);
+        }
+    }
+
+    /// Waits for a call that a hook announced, under the name and with the arguments with which it
+    /// will come by.
+    pub fn announce(&self, session: SessionKey, tool: &str, given: &Value, tool_use: Option<&str>) {
+        let seconds = self.ready().settings.hooks.correlation_ttl_seconds;
+        let (now, print) = (self.now().0, Fingerprint::of(tool, given));
+        let until = until(now, seconds);
+        self.correlator().expect(session, print, tool_use, until, now);
+    }
+
+    /// Finds out which conversation of a hook a call belongs to, and links the two for good.
+    /// Returns the session in which its data is followed, if it is another than its own.
+    pub fn arrived(
+        &self,
+        arrival: Arrival<'_>,
+        print: impl FnOnce() -> Option<Fingerprint>,
+    ) -> Option<SessionKey> {
+        if self.correlator().is_idle() || !self.answers_hooks() {
+            return None;
+        }
+        let linked = self.correlator().arrived(arrival, print(), self.now().0)?;
+        if linked.new {
+            self.tracker().link(linked.hook, linked.session);
+        }
+        Some(linked.session)
+    }
+
+    /// Returns how much can be seen of what agents do.
+    pub fn sight(&self) -> Sight {
+        self.hearing().sight(self.now().0)
+    }
+
+    /// Finds the conversation that an agent calls by this name.
+    pub fn hook_session(&self, name: &str) -> Option<SessionKey> {
+        self.hearing().named(name)
+    }
+
+    /// Waits for what the conversation of a call has begun to read, before the call goes outside.
+    pub(crate) async fn until_read(&self, call: &Call, ready: &Ready) {
+        if self.reads().is_idle() {
+            return;
+        }
+        let session = match &call.hook {
+            Some(_) => Some(call.session),
+            None => self.correlator().hook_of(call.session),
+        };
+        let Some(session) = session else { return };
+        let own = Own::of(call, &ready.detector).map(|own| own.sink);
+        let sink = own.unwrap_or_else(|| self.class_of(call, ready).as_sink());
+        if sink.is_outside() && !self.reads().known(session).await {
+            // What it is, is not known: from now on it counts as private.
+            let legs = Taint {
+                private: true,
+                ..Taint::default()
+            };
+            self.tracker().mark(whose(call), legs, self.now().0);
+        }
+    }
+
+    async fn announced(&self, call: Call, response: Option<&str>) -> Evaluation {
+        let ready = self.ready();
+        self.until_read(&call, &ready).await;
+        self.begin_read(&call, &ready);
+        let judged = self.judged(&call, &ready);
+        let evaluation = Evaluation {
+            decision: judged.verdict.action,
+            reason: (judged.verdict.action != Action::Allow).then(|| judged.answer.reason.clone()),
+            risk: judged.verdict.risk,
+            flow: judged.verdict.flow,
+        };
+        let kept = match judged.verdict.action {
+            Action::Deny => match self.denied(&call, judged, &ready).await {
+                Before::Unrecorded(fault) => Err(fault),
+                Before::Denied(_) | Before::Cleared(_) | Before::Asked(_) => Ok(()),
+            },
+            Action::Allow | Action::Warn => {
+                self.let_go(&call, judged, Status::Success, &ready).await
+            }
+            Action::Ask => self.let_go(&call, judged, Status::Pending, &ready).await,
+        };
+        if let (Some(body), true) = (response, evaluation.decision != Action::Deny) {
+            // Some agents have read the file before they ask.
+            let mut detected = Detected::default();
+            self.remember(&call, body, &ready, &mut detected);
+        }
+        match kept {
+            Ok(()) => evaluation,
+            Err(fault) => refused(&fault.to_string()),
+        }
+    }
+
+    /// Takes note of a tool that the agent goes on to use, or asks its user about.
+    async fn let_go(
+        &self,
+        call: &Call,
+        judged: Judged,
+        status: Status,
+        ready: &Ready,
+    ) -> Result<(), SinkFault> {
+        // A call that comes by here is counted when it does. Whether another one left, nobody tells.
+        let leaves = call.hook.as_ref().map(|hook| hook.owner) != Some(Owner::Gateway);
+        let now = self.now().0;
+        self.tracker().settle(whose(call), call.id, leaves, now);
+        let Judged {
+            verdict, detected, ..
+        } = judged;
+        let (outcome, reason) = (nothing(status), verdict.reason());
+        let reason = reason.filter(|_| verdict.action != Action::Allow);
+        let detector = &ready.detector;
+        let record = record(detector, call, &verdict, &outcome, reason, &detected);
+        let kept = self.keep(call, record, ready.settings.durability).await;
+        self.settle(kept, &ready.settings)
+    }
+
+    /// Notes that a tool begins to read something private.
+    fn begin_read(&self, call: &Call, ready: &Ready) {
+        let Some(own) = Own::of(call, &ready.detector) else {
+            return;
+        };
+        if own.credential.is_some() {
+            let legs = Taint {
+                private: true,
+                ..Taint::default()
+            };
+            self.tracker().mark(whose(call), legs, self.now().0);
+        }
+        if own.reads() {
+            self.reads().begin(call.session, which(call), self.now().0);
+        }
+    }
+
+    /// Remembers what a tool gave.
+    async fn reported(&self, call: &Call, hook: &Hooked, response: Option<&str>) -> Evaluation {
+        let ready = self.ready();
+        let mut detected = Detected::default();
+        // What comes by here was remembered when it did.
+        let seen = hook.owner == Owner::Gateway && self.correlator().has_link(call.session);
+        if ready.settings.enabled && !seen {
+            self.said(call, &ready);
+            if let Some(body) = response {
+                self.remember(call, body, &ready, &mut detected);
+            }
+        }
+        self.reads().end(call.session, which(call));
+        let verdict = self.nothing_decided(call, &ready);
+        let outcome = Outcome {
+            body: Bytes::copy_from_slice(response.unwrap_or_default().as_bytes()),
+            ..nothing(Status::Success)
+        };
+        let record = record(&ready.detector, call, &verdict, &outcome, None, &detected);
+        let kept = self.keep(call, record, ready.settings.durability).await;
+        // The tool was used already: a record that is lost is counted, and stops nothing.
+        drop(self.settle(kept, &ready.settings));
+        Evaluation {
+            decision: Action::Allow,
+            reason: None,
+            risk: verdict.risk,
+            flow: verdict.flow,
+        }
+    }
+
+    fn nothing_decided(&self, call: &Call, ready: &Ready) -> Arc<Verdict> {
+        let facts = Facts::bare(match Own::of(call, &ready.detector) {
+            Some(own) => own.destination(),
+            None => destination(call, &self.class_of(call, ready)),
+        });
+        Arc::new(decide(&ready.settings.policy, call, &facts, Vec::new()))
+    }
+
+    fn class_of(&self, call: &Call, ready: &Ready) -> Arc<ToolClass> {
+        let settings = &ready.settings.classification;
+        self.classes().of(&call.tool, settings)
+    }
+
+    /// Completes a record with what is known of its conversation.
+    pub(crate) fn attributed(&self, call: &Call, mut record: Record) -> Record {
+        let mut coverage = Coverage::ProxyOnly;
+        if let Some(hook) = &call.hook {
+            record.kind = "hook_evaluation";
+            record.hook = Some(Box::new(self.note_of(call, hook)));
+            coverage = Coverage::Full;
+        } else if let Some(linked) = self.correlator().hook_of(call.session) {
+            let own = std::mem::replace(&mut record.session_id, linked.id.to_string());
+            record.mcp_session_id = Some(own);
+            coverage = Coverage::Full;
+        }
+        if call.hook.is_some() || record.flow_type != FlowType::None {
+            record.security_coverage = Some(coverage);
+        }
+        record
+    }
+
+    /// Composes the record that closes a session, and forgets what it was linked with.
+    pub(crate) fn closing(&self, summary: &Summary) -> Record {
+        let session = summary.whose.session;
+        let linked = self.correlator().hook_of(session);
+        let hooked = session.basis == SessionBasis::Hook || linked.is_some();
+        let coverage = if hooked {
+            Coverage::Full
+        } else {
+            Coverage::ProxyOnly
+        };
+        let mut record = closing(summary, coverage, self.now().1);
+        if let Some(linked) = linked {
+            let own = std::mem::replace(&mut record.session_id, linked.id.to_string());
+            record.mcp_session_id = Some(own);
+        }
+        self.correlator().forget(session);
+        record
+    }
+
+    fn note_of(&self, call: &Call, hook: &Hooked) -> HookNote {
+        let ready = self.ready();
+        let class = match Own::class_of(call) {
+            Some(class) => class,
+            None => self.class_of(call, &ready).class.clone(),
+        };
+        // An agent's own words, where a secret may stand as anywhere else.
+        let shown = |words: &str| {
+            if has_secret(&ready.detector, words) {
+                return "[withheld: it holds a secret]".to_owned();
+            }
+            short(words)
+        };
+        HookNote {
+            agent: hook.agent.to_string(),
+            event: shown(&hook.event),
+            phase: hook.phase,
+            session: shown(&hook.session),
+            tool_use_id: hook.tool_use.as_deref().map(shown),
+            owner: hook.owner,
+            classification: classified(&class),
+        }
+    }
+}
+
+fn classified(class: &Class) -> Classified {
+    Classified {
+        class: match class.kind {
+            Kind::Internal => "internal",
+            Kind::External => "external",
+            Kind::Hybrid => "hybrid",
+            Kind::Unknown => "unknown",
+        },
+        confidence: class.confidence.as_f64(),
+        method: match class.method {
+            Method::Config => "config",
+            Method::Annotation => "annotation",
+            Method::Heuristic => "heuristic",
+        },
+        can_read_data: class.can_read_data(),
+        can_exfiltrate: class.can_exfiltrate(),
+    }
+}
+
+/// Tells the uses of a tool apart: as the agent does, or by what is given to it.
+fn which(call: &Call) -> Fingerprint {
+    let named = call.hook.as_ref().and_then(|hook| hook.tool_use.as_deref());
+    let tool = call.tool.tool.as_str();
+    let given = || {
+        let raw = std::str::from_utf8(&call.wire.raw).unwrap_or_default();
+        serde_json::from_str(arguments(raw)).unwrap_or_default()
+    };
+    Fingerprint::of(tool, &named.map_or_else(given, Value::from))
+}
+
+fn refused(why: &str) -> Evaluation {
+    Evaluation {
+        decision: Action::Deny,
+        reason: Some(why.to_owned()),
+        risk: Risk {
+            level: RiskLevel::None,
+            score: 0,
+        },
+        flow: FlowType::None,
+    }
+}

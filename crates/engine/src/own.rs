@@ -1,0 +1,357 @@
+//! One use of a tool that the agent brings along: what it is, where data would go, and which side
+//! data comes from. Commands are read for it; nothing is opened or resolved.
+//!
+//! Tools behind MCP are in `classes`.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use mcpproxy_classify::host::{Place, place};
+use mcpproxy_classify::shell::{self, Analysis, Dialect, Flow, Origin, Transfer};
+use mcpproxy_classify::{self as classify, Class, Kind, Role, role};
+use mcpproxy_core::{
+    Call, DataOrigin, Destination, Moved, Operation, Owner, Severity, Side, Sink, UpstreamId,
+};
+use mcpproxy_detect::{Category, Detector};
+use mcpproxy_text as text;
+
+use crate::facts::{COMMANDS, arguments};
+
+/// Flows of one command that are judged.
+const MOST_MOVES: usize = 32;
+/// Words of a command that comes as a list.
+const MOST_WORDS: usize = 4096;
+/// Programs that are there to publish what they send, to where it belongs.
+const PUBLISHERS: [&str; 14] = [
+    "git", "gh", "glab", "hg", "svn", "jj", "npm", "pnpm", "yarn", "cargo", "twine", "docker",
+    "podman", "helm",
+];
+/// What programs tell about the machine that is nobody's secret.
+const ABOUT_THE_MACHINE: [&str; 20] = [
+    "whoami",
+    "id",
+    "hostname",
+    "uname",
+    "groups",
+    "who",
+    "w",
+    "last",
+    "users",
+    "logname",
+    "hostid",
+    "ifconfig",
+    "ip",
+    "netstat",
+    "ss",
+    "arp",
+    "route",
+    "git config",
+    "locale",
+    "getent",
+];
+
+/// One use of an agent's own tool.
+#[derive(Debug)]
+pub(crate) struct Own {
+    role: Option<Role>,
+    /// Where data goes.
+    pub(crate) sink: Sink,
+    /// What it does.
+    pub(crate) operation: Option<Operation>,
+    /// Which side data comes from.
+    pub(crate) side: Side,
+    /// What a command would take outside.
+    pub(crate) moves: Vec<Moved>,
+    /// The addresses that it connects to.
+    pub(crate) addresses: Vec<String>,
+    /// The kind of file that is read, if it is one that is kept for its secrets.
+    pub(crate) credential: Option<Credential>,
+    /// The host, where there is one; else the tool.
+    name: Arc<str>,
+}
+
+/// A kind of file that is kept for its secrets.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Credential {
+    /// The kind, as `aws_credentials`.
+    pub(crate) kind: Arc<str>,
+    /// How bad it is when its contents leave.
+    pub(crate) severity: Severity,
+}
+
+impl Own {
+    /// Reads a call; nothing if it is not of an agent's own tool.
+    pub(crate) fn of(call: &Call, detector: &Detector) -> Option<Self> {
+        if call.hook.as_ref()?.owner != Owner::Agent {
+            return None;
+        }
+        let tool = call.tool.tool.as_str();
+        let raw = std::str::from_utf8(&call.wire.raw).unwrap_or_default();
+        let arguments = arguments(raw);
+        let role = role(tool);
+        let bare = Self {
+            role,
+            sink: Sink::Inside,
+            operation: role.map(Role::operation),
+            side: Side::Inside,
+            moves: Vec::new(),
+            addresses: Vec::new(),
+            credential: None,
+            name: tool.into(),
+        };
+        Some(match role {
+            Some(Role::Shell) => bare.shell(tool, arguments, detector),
+            Some(Role::WebFetch | Role::Browser) => bare.web(arguments),
+            Some(Role::WebSearch | Role::Publish) => Self {
+                sink: Sink::Outside,
+                side: Side::Outside,
+                ..bare
+            },
+            Some(Role::Cloud) => Self {
+                sink: Sink::Outside,
+                ..bare
+            },
+            Some(Role::ReadFiles) => Self {
+                credential: credential(detector, arguments),
+                ..bare
+            },
+            Some(
+                Role::WriteFiles
+                | Role::DeleteFiles
+                | Role::WatchShell
+                | Role::StopShell
+                | Role::Delegate
+                | Role::AskUser
+                | Role::Notes
+                | Role::CallUpstream,
+            ) => bare,
+            None => bare.unknown(arguments),
+        })
+    }
+
+    /// Returns the class of an agent's own tool, whatever this use of it does.
+    pub(crate) fn class_of(call: &Call) -> Option<Class> {
+        let own = call.hook.as_ref()?.owner == Owner::Agent;
+        own.then(|| class(role(call.tool.tool.as_str())))
+    }
+
+    /// Tells whether it reads something of this machine.
+    pub(crate) fn reads(&self) -> bool {
+        match self.role {
+            Some(Role::ReadFiles) => true,
+            Some(Role::Shell) => self.side == Side::Inside && self.sink == Sink::Inside,
+            Some(_) | None => false,
+        }
+    }
+
+    /// Returns where data would go.
+    pub(crate) fn destination(&self) -> Destination {
+        let class = match (self.sink, class(self.role).kind) {
+            (Sink::Outside, _) => "external",
+            (Sink::Assumed, _) | (Sink::Inside, Kind::Unknown) => "unknown",
+            (Sink::Inside, Kind::Internal | Kind::External | Kind::Hybrid) => "internal",
+        };
+        Destination {
+            sink: self.sink,
+            class,
+            name: Arc::clone(&self.name),
+        }
+    }
+
+    /// Returns where data comes from; nothing where it is the user who answers.
+    pub(crate) fn origin(&self, call: &Call) -> Option<DataOrigin> {
+        if self.role == Some(Role::AskUser) {
+            return None;
+        }
+        let tool = &call.tool.tool;
+        Some(DataOrigin {
+            call: call.id,
+            upstream: UpstreamId::new(match self.side {
+                Side::Inside => Arc::from(tool.as_str()),
+                Side::Outside => Arc::clone(&self.name),
+            }),
+            tool: tool.clone(),
+            at: call.at,
+            side: self.side,
+        })
+    }
+
+    fn web(mut self, arguments: &str) -> Self {
+        let hosts = classify::arguments(arguments).external.into_iter();
+        self.addresses = hosts.map(|address| address.host).collect();
+        match self.addresses.first() {
+            Some(host) => {
+                self.name = host.as_str().into();
+                (self.sink, self.side) = (Sink::Outside, Side::Outside);
+            }
+            // An address, and none of them outside.
+            None if arguments.contains("://") => {}
+            None => (self.sink, self.side) = (Sink::Outside, Side::Outside),
+        }
+        self
+    }
+
+    /// A tool that nobody knows sends to the addresses that it is given.
+    fn unknown(self, arguments: &str) -> Self {
+        let known = classify::arguments(arguments);
+        if known.external.is_empty() {
+            return self;
+        }
+        let found = self.web(arguments);
+        Self {
+            sink: Sink::Assumed,
+            side: Side::Inside,
+            ..found
+        }
+    }
+
+    fn shell(mut self, tool: &str, arguments: &str, detector: &Detector) -> Self {
+        let dialect = if tool.eq_ignore_ascii_case("powershell") {
+            Dialect::PowerShell
+        } else {
+            Dialect::Posix
+        };
+        let mut fetches = false;
+        let mut keeps = false;
+        let mut operation = Operation::Read;
+        for command in commands(arguments) {
+            let analysis = shell::read_as(&command, dialect);
+            self.sends(&analysis);
+            self.moves.extend(moves(&analysis, detector));
+            let read = analysis.reads.iter().map(|access| access.path.as_str());
+            self.credential = self
+                .credential
+                .or_else(|| read.into_iter().find_map(|path| credential(detector, path)));
+            let fetch = |send: &shell::Send| send.transfer == Transfer::Fetch;
+            fetches |= analysis.sends.iter().any(fetch);
+            keeps |= !analysis.reads.is_empty();
+            operation = operation.max(analysis.operation);
+        }
+        self.moves.truncate(MOST_MOVES);
+        self.operation = Some(operation);
+        if fetches && !keeps && self.sink != Sink::Inside {
+            self.side = Side::Outside;
+        }
+        self
+    }
+
+    /// Notes where a command connects to.
+    fn sends(&mut self, analysis: &Analysis) {
+        for send in &analysis.sends {
+            if send.transfer == Transfer::Listen {
+                continue;
+            }
+            let sink = match &send.host {
+                Some(host) if place(host) == Place::Public => Sink::Outside,
+                Some(_) => continue,
+                None => Sink::Assumed,
+            };
+            if self.sink != Sink::Outside {
+                self.sink = sink;
+            }
+            if let (Some(host), true) = (&send.host, self.addresses.is_empty()) {
+                self.name = host.as_str().into();
+            }
+            let address = send.url.as_ref().or(send.host.as_ref());
+            self.addresses.extend(address.cloned());
+        }
+    }
+}
+
+fn class(role: Option<Role>) -> Class {
+    let unknown = || Class::unknown("no agent is known to have this tool");
+    role.map_or_else(unknown, Role::class)
+}
+
+/// Returns the commands in the arguments: a text, or a list of words.
+fn commands(arguments: &str) -> Vec<Cow<'_, str>> {
+    let each = |name: &&str| {
+        let (raw, _) = text::get(arguments, &[name])?;
+        text::string(raw).or_else(|| listed(raw).map(Cow::Owned))
+    };
+    let mut found: Vec<_> = COMMANDS.iter().filter_map(each).collect();
+    if let Some((raw, _)) = text::get(arguments, &["command_line"]) {
+        found.extend(text::string(raw));
+    }
+    found
+}
+
+/// A command that comes as a list: the script of `bash -lc SCRIPT`, or all words quoted.
+fn listed(raw: &str) -> Option<String> {
+    let words = text::elements(raw).filter_map(|span| text::string(raw.get(span)?));
+    let words: Vec<_> = words.take(MOST_WORDS).collect();
+    let shells = ["bash", "sh", "zsh", "dash", "ksh"];
+    match &*words {
+        [] => None,
+        [shell, flag, script, ..]
+            if shells.contains(&shell.rsplit('/').next().unwrap_or_default())
+                && flag.starts_with('-')
+                && flag.ends_with('c') =>
+        {
+            Some(script.clone().into_owned())
+        }
+        words => {
+            let quoted = words.iter().map(|word| word.replace('\'', r"'\''"));
+            let quoted: Vec<_> = quoted.map(|word| format!("'{word}'")).collect();
+            Some(quoted.join(" "))
+        }
+    }
+}
+
+/// Returns what a command would take outside.
+fn moves(analysis: &Analysis, detector: &Detector) -> Vec<Moved> {
+    let outside = |flow: &&Flow| {
+        let host = flow.to.as_deref();
+        host.is_none_or(|host| place(host) == Place::Public)
+    };
+    let mut found = Vec::new();
+    for flow in analysis.flows.iter().filter(outside) {
+        for origin in &flow.from {
+            found.extend(moved(origin, flow, detector));
+        }
+    }
+    found
+}
+
+fn moved(origin: &Origin, flow: &Flow, detector: &Detector) -> Option<Moved> {
+    let published = PUBLISHERS.contains(&flow.program.as_str());
+    let (what, sensitive, usual): (Box<str>, bool, bool) = match origin {
+        Origin::File(path) => match credential(detector, path).or_else(|| {
+            // A folder is named without the slash that makes it one.
+            credential(detector, &[path, "/"].concat())
+        }) {
+            Some(file) => ((*file.kind).into(), true, false),
+            None => ("file".into(), false, published),
+        },
+        Origin::Environment(name) if name == "*" => ("environment".into(), true, false),
+        // An address is shown a key in a header: that is what such variables are for.
+        Origin::Environment(_) => ("variable".into(), false, true),
+        Origin::Program(name) if ABOUT_THE_MACHINE.contains(&name.as_str()) => {
+            ("machine".into(), false, true)
+        }
+        Origin::Program(name) => {
+            let first = name.split(' ').next().unwrap_or_default();
+            (first.into(), true, false)
+        }
+        Origin::Remote(_) => return None,
+    };
+    Some(Moved {
+        what,
+        sensitive,
+        usual,
+        to: flow.to.as_deref().map(Into::into),
+    })
+}
+
+/// Returns the kind of file that a text names, if it is one that is kept for its secrets.
+fn credential(detector: &Detector, named: &str) -> Option<Credential> {
+    let report = detector.text(named);
+    let found = report.detections.iter().map(|found| &found.detection);
+    let worst = found
+        .filter(|one| one.category == Category::SensitiveFile && one.severity >= Severity::High)
+        .max_by_key(|one| one.severity)?;
+    Some(Credential {
+        kind: Arc::from(&*worst.kind),
+        severity: worst.severity,
+    })
+}
