@@ -5,6 +5,8 @@
 //! what they said when they were read. Nothing here reads the environment or the clock, and nothing
 //! knows mcpproxy's own configuration: the caller adds the imported upstreams to it.
 
+pub mod hook;
+
 mod agent;
 mod discover;
 mod document;

@@ -1,0 +1,37 @@
+//! Agents' hooks: what they send, what they must be answered, and how ours gets into their files.
+//!
+//! The way of an event: [`read`] understands the payload, the daemon decides, [`reply`] says it in
+//! the agent's own protocol. What one agent does differently is in its adapter, one file each.
+//! Nothing here decides, opens a socket, or knows whether a daemon runs.
+
+mod adapter;
+mod agent;
+mod asked;
+mod error;
+mod event;
+mod read;
+mod reply;
+
+mod claude_agent_sdk;
+mod claude_code;
+mod cline;
+mod codex;
+mod copilot_cli;
+mod cursor;
+mod gemini_cli;
+mod goose;
+mod kiro;
+mod opencode;
+mod vscode;
+mod windsurf;
+
+mod payload;
+mod tools;
+
+pub use agent::HookAgent;
+pub use asked::{Asked, Tool};
+pub use error::HookError;
+pub use event::HookEvent;
+pub use mcpproxy_core::Action as Ruling;
+pub use read::{MAX_PAYLOAD, read};
+pub use reply::{Reply, reply};

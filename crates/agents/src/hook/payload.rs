@@ -1,0 +1,77 @@
+//! A payload as it came: a JSON object whose fields are taken out one by one.
+
+use serde_json::{Map, Value};
+
+use super::HookError;
+
+/// The fields of a payload that were not taken yet.
+pub(super) struct Payload(Map<String, Value>);
+
+impl Payload {
+    /// Parses a payload.
+    pub(super) fn parse(bytes: &[u8]) -> Result<Self, HookError> {
+        match serde_json::from_slice(bytes) {
+            Ok(Value::Object(map)) => Ok(Self(map)),
+            Ok(_) => Err(HookError::Malformed {
+                reason: "it is another value".to_owned(),
+            }),
+            // The parser has no kind of its own for the depth at which it gives up.
+            Err(error) if error.to_string().starts_with("recursion limit") => {
+                Err(HookError::TooDeep)
+            }
+            Err(error) => Err(HookError::Malformed {
+                reason: error.to_string(),
+            }),
+        }
+    }
+
+    /// Says whether a field is there.
+    pub(super) fn has(&self, key: &str) -> bool {
+        self.0.contains_key(key)
+    }
+
+    /// Takes the first of these fields that is there and not null.
+    pub(super) fn take(&mut self, keys: &[&str]) -> Option<Value> {
+        let mut found = keys.iter().filter_map(|key| self.0.remove(*key));
+        found.find(|value| !value.is_null())
+    }
+
+    /// Returns the first of these fields that is a text with something in it.
+    pub(super) fn text(&self, keys: &[&str]) -> Option<&str> {
+        let texts = keys.iter().filter_map(|key| self.0.get(*key)?.as_str());
+        texts.into_iter().find(|text| !text.is_empty())
+    }
+
+    /// Returns the first of these fields that is a text, as its own.
+    pub(super) fn owned(&self, keys: &[&str]) -> Option<String> {
+        self.text(keys).map(str::to_owned)
+    }
+
+    /// Returns a text within the object in a field.
+    pub(super) fn text_in(&self, key: &str, inner: &str) -> Option<&str> {
+        let text = self.0.get(key)?.get(inner)?.as_str()?;
+        Some(text).filter(|text| !text.is_empty())
+    }
+
+    /// Takes the object in a field as a payload of its own; an empty one where there is none.
+    pub(super) fn inner(&mut self, key: &str) -> Self {
+        match self.0.remove(key) {
+            Some(Value::Object(map)) => Self(map),
+            _ => Self(Map::new()),
+        }
+    }
+
+    /// Returns the fields that are left.
+    pub(super) fn rest(self) -> Value {
+        Value::Object(self.0)
+    }
+}
+
+/// Returns what a text holds where an agent sends JSON as text, and anything else as it is.
+pub(super) fn unwrapped(value: Value) -> Value {
+    let parsed = value.as_str().map(serde_json::from_str::<Value>);
+    match parsed {
+        Some(Ok(inner)) if inner.is_object() || inner.is_array() => inner,
+        _ => value,
+    }
+}

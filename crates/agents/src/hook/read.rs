@@ -1,0 +1,126 @@
+//! Reads a payload: whose it is, what happened, and what it says.
+//!
+//! An agent is recognised by fields that no other agent sends. Where the caller knows better, that
+//! counts, and a mark of another agent is only noted.
+
+use serde_json::{Map, Value};
+
+use super::payload::Payload;
+use super::{Asked, HookAgent, HookError, HookEvent, Tool};
+
+/// The most bytes of a payload that are looked at.
+pub const MAX_PAYLOAD: usize = 16 * 1024 * 1024;
+
+/// Where agents write what happened.
+const EVENT_KEYS: &[&str] = &[
+    "hook_event_name",
+    "hookEventName",
+    "agent_action_name",
+    "hookName",
+    "event",
+];
+
+/// Understands one payload of an agent, or of the specification's plain shape (FR-041).
+///
+/// What the payload says about its event counts more than what the caller says, since a file with
+/// our command in it may be loaded by another agent.
+pub fn read(
+    bytes: &[u8],
+    agent: Option<HookAgent>,
+    event: Option<&str>,
+) -> Result<Asked, HookError> {
+    if bytes.len() > MAX_PAYLOAD {
+        return Err(HookError::TooLarge {
+            size: bytes.len(),
+            limit: MAX_PAYLOAD,
+        });
+    }
+    let payload = Payload::parse(bytes)?;
+    let seen = mark(&payload);
+    let agent = agent.or(seen).unwrap_or(HookAgent::ClaudeCode);
+    let (event, event_name) = happened(&payload, event)?;
+    let permission_mode = payload.owned(&["permission_mode"]);
+    let subagent = payload.owned(&["agent_id"]);
+    let heard = agent.adapter().decode(payload, &event_name);
+    if event.has_tool() && heard.tool == Tool::None {
+        return Err(HookError::Missing { field: "tool_name" });
+    }
+    Ok(Asked {
+        agent,
+        borrowed_by: seen.filter(|seen| !are_kin(*seen, agent)),
+        event,
+        event_name,
+        session: heard.session.unwrap_or_default(),
+        tool: heard.tool,
+        input: heard.input.unwrap_or_else(|| Value::Object(Map::new())),
+        response: heard.response,
+        tool_use_id: heard.tool_use_id,
+        cwd: heard.cwd,
+        prompt: heard.prompt.filter(|_| event == HookEvent::Prompt),
+        permission_mode,
+        subagent,
+    })
+}
+
+/// Finds out what happened: the first name that means something to us.
+fn happened(payload: &Payload, told: Option<&str>) -> Result<(HookEvent, String), HookError> {
+    let written = EVENT_KEYS.iter().filter_map(|key| payload.text(&[key]));
+    let names: Vec<&str> = written.chain(told).collect();
+    let mut known = names
+        .iter()
+        .filter_map(|name| Some((HookEvent::from_name(name)?, (*name).to_owned())));
+    known.next().ok_or_else(|| {
+        let name = names.first().copied().unwrap_or_default();
+        HookError::UnknownEvent {
+            name: name.chars().take(80).collect(),
+        }
+    })
+}
+
+/// Says whether one agent's payloads cannot be told from the other's for certain.
+fn are_kin(left: HookAgent, right: HookAgent) -> bool {
+    use HookAgent::{ClaudeAgentSdk, ClaudeCode, CopilotCli, VsCode};
+    let family = |agent| match agent {
+        ClaudeAgentSdk => ClaudeCode,
+        VsCode => CopilotCli,
+        other => other,
+    };
+    family(left) == family(right)
+}
+
+/// Recognises the agent by what only its payloads have.
+fn mark(payload: &Payload) -> Option<HookAgent> {
+    let event = payload.text(&["hook_event_name"]).unwrap_or_default();
+    let has = |key: &str| payload.has(key);
+    let gemini = ["BeforeTool", "AfterTool", "BeforeAgent", "AfterAgent"];
+    let rules = [
+        (HookAgent::Cline, has("clineVersion")),
+        (HookAgent::Windsurf, has("agent_action_name")),
+        (
+            HookAgent::Cursor,
+            has("cursor_version") || has("generation_id"),
+        ),
+        (HookAgent::OpenCode, has("sessionID") && has("tool")),
+        (HookAgent::VsCode, has("hookEventName")),
+        (
+            HookAgent::CopilotCli,
+            has("sessionId") || has("toolName") || has("toolArgs"),
+        ),
+        (
+            HookAgent::Goose,
+            has("event") && (has("working_dir") || has("matcher_context") || has("tool_call_id")),
+        ),
+        (HookAgent::GeminiCli, gemini.contains(&event)),
+        (HookAgent::Codex, has("turn_id")),
+        (
+            HookAgent::Kiro,
+            event.starts_with(|first: char| first.is_ascii_lowercase()),
+        ),
+        (HookAgent::ClaudeCode, has("transcript_path")),
+    ];
+    let mut found = rules.into_iter().filter(|(_, is_so)| *is_so);
+    found.next().map(|(agent, _)| agent)
+}
+
+#[cfg(test)]
+mod tests;
