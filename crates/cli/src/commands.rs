@@ -53,6 +53,7 @@ pub(crate) fn run(args: Args) -> Result<Exit> {
         Command::Detect => detect::run(&global),
         Command::Rules(command) => rules::run(&global, &command),
         Command::Scan(scan) => scan::run(&global, &scan),
+        Command::Hook(command) => crate::hook::run(&global, command),
         Command::Demo => demo::run(&global),
         Command::Completions { shell } => shell::completions(shell),
         Command::Man => shell::man(),

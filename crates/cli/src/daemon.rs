@@ -12,7 +12,7 @@ use mcpproxy_control::{
     prepare_data_dir,
 };
 use mcpproxy_core::{ActivityReader, ActivitySink, Durability, SystemClock};
-use mcpproxy_engine::{Engine, EngineSettings};
+use mcpproxy_engine::{Engine, EngineSettings, HookSettings};
 use mcpproxy_gateway::access::Access;
 use mcpproxy_gateway::settings::{Durability as LogDurability, OnFailure, Settings};
 use mcpproxy_gateway::{Active, Gateway, GatewayParts};
@@ -241,6 +241,10 @@ pub(crate) fn engine_settings(loaded: &Loaded) -> EngineSettings {
             ApprovalMode::Queue => Some(security.approvals.timeout.into()),
         },
         flow_tracking: security.flow_tracking.clone(),
+        hooks: HookSettings {
+            enabled: security.agent_hooks.enabled,
+            correlation_ttl_seconds: security.agent_hooks.correlation_ttl_seconds,
+        },
         durability: match activity.durability {
             LogDurability::Relaxed => Durability::Relaxed,
             LogDurability::Strict => Durability::Strict,

@@ -17,6 +17,8 @@ pub(crate) enum Exit {
     BadInput,
     /// A credential is needed.
     NeedsAuth,
+    /// As the protocol of whoever runs the command wants it.
+    Code(u8),
 }
 
 impl From<Exit> for ExitCode {
@@ -27,6 +29,7 @@ impl From<Exit> for ExitCode {
             Exit::Error => 2,
             Exit::BadInput => 3,
             Exit::NeedsAuth => 4,
+            Exit::Code(code) => code,
         })
     }
 }

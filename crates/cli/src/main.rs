@@ -4,6 +4,7 @@ mod args;
 mod commands;
 mod daemon;
 mod exit;
+mod hook;
 mod output;
 
 use std::process::ExitCode;
@@ -13,6 +14,10 @@ use clap::Parser as _;
 use crate::args::{Args, Command};
 
 fn main() -> ExitCode {
+    // An agent waits for this one at every use of a tool.
+    if let Some(code) = hook::evaluate::early(std::env::args_os()) {
+        return code;
+    }
     let args = match Args::try_parse() {
         Ok(args) => args,
         Err(fault) => return output::usage(&fault),

@@ -4,7 +4,9 @@
 
 use std::sync::Arc;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+
+use crate::verdict::Action;
 
 /// When a hook spoke.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
@@ -96,6 +98,55 @@ impl Coverage {
         match self {
             Self::ProxyOnly => "proxy_only",
             Self::Full => "full",
+        }
+    }
+}
+
+/// The file in the data folder in which hooks that could not ask leave word.
+pub const GAPS: &str = "hook-gaps.jsonl";
+
+/// One use of a tool about which a hook could not ask.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+pub struct Gap {
+    /// When, in milliseconds since 1970.
+    pub at: u64,
+    /// The agent, as `claude-code`.
+    pub agent: String,
+    /// The event, as the agent calls it.
+    pub event: String,
+    /// The tool, as the agent calls it; empty where that is not known.
+    pub tool: String,
+    /// Why it could not ask.
+    pub cause: GapCause,
+    /// What the agent was told instead.
+    pub decision: Action,
+}
+
+/// Why a hook could not ask.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum GapCause {
+    /// Nobody listens at the socket.
+    Unreachable,
+    /// No answer came in time.
+    Slow,
+    /// The answer was no answer.
+    Garbled,
+    /// What the agent sent is not understood.
+    Malformed,
+    /// What the agent sent is too large or too deep.
+    TooLarge,
+}
+
+impl GapCause {
+    /// Returns what a person is told.
+    pub const fn sentence(self) -> &'static str {
+        match self {
+            Self::Unreachable => "no gateway answers at the socket",
+            Self::Slow => "the gateway did not answer in time",
+            Self::Garbled => "the gateway's answer is not understood",
+            Self::Malformed => "the agent's payload is not understood",
+            Self::TooLarge => "the agent's payload is too large",
         }
     }
 }

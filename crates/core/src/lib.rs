@@ -32,7 +32,7 @@ pub use flow::{
     Sink, Taint, Weight,
 };
 pub use history::{ActivityPage, ActivityQuery, ActivityReader, Field, ReadFault};
-pub use hook::{Classified, Coverage, HookNote, Hooked, Owner, Phase};
+pub use hook::{Classified, Coverage, GAPS, Gap, GapCause, HookNote, Hooked, Owner, Phase};
 pub use id::{CallId, Id128, ToolName, UpstreamId};
 pub use secret::{Masked, Secret};
 pub use share::{Room, Shares};

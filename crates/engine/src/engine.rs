@@ -203,6 +203,10 @@ impl Engine {
         &self.reads
     }
 
+    pub(crate) fn sink(&self) -> &dyn ActivitySink {
+        &*self.sink
+    }
+
     pub(crate) fn now(&self) -> (Tick, Wall) {
         (self.clock.tick(), self.clock.wall())
     }

@@ -4,10 +4,10 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use mcpproxy_classify::{Class, Kind, Method, ToolClass};
+use mcpproxy_classify::{Class, Kind, Method, ToolClass, role};
 use mcpproxy_core::{
-    Action, Call, Classified, Coverage, Facts, FlowType, HookNote, Hooked, Outcome, Owner, Phase,
-    Record, Risk, RiskLevel, SessionBasis, SessionKey, SinkFault, Status, Taint, Verdict,
+    Action, Call, CallId, Classified, Coverage, Facts, FlowType, Gap, HookNote, Hooked, Outcome,
+    Owner, Phase, Record, Risk, RiskLevel, SessionBasis, SessionKey, SinkFault, Status, Taint, Verdict,
 };
 use mcpproxy_flow::Summary;
 use mcpproxy_policy::decide;
@@ -18,9 +18,9 @@ use crate::coverage::Sight;
 use crate::engine::{Before, Engine, Judged, nothing};
 use crate::facts::{arguments, destination, whose};
 use crate::marks::has_secret;
-use crate::own::Own;
+use crate::own::{self, Own};
 use crate::ready::Ready;
-use crate::record::{Detected, closing, record, short};
+use crate::record::{Detected, closing, missed, record, short};
 
 /// How agents' hooks are answered.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -93,6 +93,11 @@ impl Engine {
         self.correlator().expect(session, print, tool_use, until, now);
     }
 
+    /// Tells whether a call may belong to the conversation of a hook.
+    pub fn correlates(&self) -> bool {
+        !self.correlator().is_idle() && self.answers_hooks()
+    }
+
     /// Finds out which conversation of a hook a call belongs to, and links the two for good.
     /// Returns the session in which its data is followed, if it is another than its own.
     pub fn arrived(
@@ -100,7 +105,7 @@ impl Engine {
         arrival: Arrival<'_>,
         print: impl FnOnce() -> Option<Fingerprint>,
     ) -> Option<SessionKey> {
-        if self.correlator().is_idle() || !self.answers_hooks() {
+        if !self.correlates() {
             return None;
         }
         let linked = self.correlator().arrived(arrival, print(), self.now().0)?;
@@ -108,6 +113,16 @@ impl Engine {
             self.tracker().link(linked.hook, linked.session);
         }
         Some(linked.session)
+    }
+
+    /// Puts on record that a hook could not ask.
+    pub async fn missed(&self, id: CallId, gap: &Gap) {
+        let ready = self.ready();
+        let class = classified(&own::class(role(&gap.tool)));
+        let record = missed(&ready.detector, id, gap, class);
+        let kept = self.sink().append(record, ready.settings.durability).await;
+        // It is counted where it is lost; the tool was used long ago.
+        drop(self.settle(kept, &ready.settings));
     }
 
     /// Returns how much can be seen of what agents do.

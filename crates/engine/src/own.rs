@@ -258,7 +258,8 @@ impl Own {
     }
 }
 
-fn class(role: Option<Role>) -> Class {
+/// Returns the class of tools of a role.
+pub(crate) fn class(role: Option<Role>) -> Class {
     let unknown = || Class::unknown("no agent is known to have this tool");
     role.map_or_else(unknown, Role::class)
 }
@@ -314,7 +315,8 @@ fn moves(analysis: &Analysis, detector: &Detector) -> Vec<Moved> {
 }
 
 fn moved(origin: &Origin, flow: &Flow, detector: &Detector) -> Option<Moved> {
-    let published = PUBLISHERS.contains(&flow.program.as_str());
+    let program = flow.program.split(' ').next().unwrap_or_default();
+    let published = PUBLISHERS.contains(&program);
     let (what, sensitive, usual): (Box<str>, bool, bool) = match origin {
         Origin::File(path) => match credential(detector, path).or_else(|| {
             // A folder is named without the slash that makes it one.

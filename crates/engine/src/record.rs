@@ -4,8 +4,9 @@
 use std::collections::BTreeSet;
 
 use mcpproxy_core::{
-    Action, Call, CallId, Coverage, Declared, Door, Enforcement, FlowScope, FlowSummary, FlowType,
-    MessageKind, Outcome, Record, Risk, RiskLevel, Severity, Status, Verdict, Wall,
+    Action, Call, CallId, Classified, Coverage, Declared, Door, Enforcement, FlowScope, FlowSummary,
+    FlowType, Gap, HookNote, MessageKind, Outcome, Owner, Phase, Record, Risk, RiskLevel, Severity,
+    Status, Verdict, Wall,
 };
 use mcpproxy_detect::{Category, Detector, Report};
 use mcpproxy_flow::Summary;
@@ -144,6 +145,59 @@ pub(crate) fn closing(summary: &Summary, coverage: Coverage, now: Wall) -> Recor
                 .collect(),
             tools: summary.tools.iter().cloned().collect(),
         })),
+    }
+}
+
+/// Composes the record of a use of a tool about which a hook could not ask.
+pub(crate) fn missed(detector: &Detector, id: CallId, gap: &Gap, class: Classified) -> Record {
+    let shown = |words: &str| {
+        if has_secret(detector, words) {
+            return "[withheld: it holds a secret]".to_owned();
+        }
+        short(words)
+    };
+    let at = Wall(gap.at);
+    Record {
+        id,
+        kind: "hook_evaluation",
+        source: Door::Hook,
+        server_name: shown(&gap.agent),
+        tool_name: shown(&gap.tool),
+        method: "tools/call".to_owned(),
+        status: Status::Error,
+        error_message: Some(gap.cause.sentence().to_owned()),
+        duration_ms: 0.0,
+        timestamp: at.rfc3339(),
+        session_id: String::new(),
+        principal: "local".to_owned(),
+        request_bytes: 0,
+        response_bytes: 0,
+        decision: gap.decision,
+        effective: gap.decision,
+        enforcement: Enforcement::Enforced,
+        flow_type: FlowType::None,
+        risk: Risk {
+            level: RiskLevel::None,
+            score: 0,
+        },
+        declared: Declared::default(),
+        findings: Vec::new(),
+        has_sensitive_data: false,
+        detection_types: Vec::new(),
+        max_severity: None,
+        mcp_session_id: None,
+        // Nobody saw it.
+        security_coverage: Some(Coverage::ProxyOnly),
+        hook: Some(Box::new(HookNote {
+            agent: shown(&gap.agent),
+            event: shown(&gap.event),
+            phase: Phase::Pre,
+            session: String::new(),
+            tool_use_id: None,
+            owner: Owner::Agent,
+            classification: class,
+        })),
+        summary: None,
     }
 }
 

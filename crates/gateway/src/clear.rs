@@ -72,7 +72,7 @@ pub(crate) async fn clear(
         door: downstream.door,
         who: downstream.who.clone(),
         scope: Gateway::flow_scope(&downstream.who),
-        session: downstream.key,
+        session: downstream.conversation(),
         kind: message.kind,
         tool: ToolRef {
             upstream: at.target.upstream.name().clone(),

@@ -30,9 +30,18 @@ pub struct Downstream {
     pub greeting: Arc<Greeting>,
     /// The legacy session, if there is one.
     pub session: Option<Arc<Session>>,
+    /// The connection, where nothing else tells two downstreams apart.
+    pub connection: Option<u64>,
+    /// The conversation that an agent's hook has shown it to belong to, where that is another.
+    pub linked: Option<SessionKey>,
 }
 
 impl Downstream {
+    /// Returns the conversation in which its data is followed.
+    pub fn conversation(&self) -> SessionKey {
+        self.linked.unwrap_or(self.key)
+    }
+
     /// Returns the sender of a message that came with a session.
     pub fn of_session(session: &Arc<Session>, door: Door) -> Self {
         Self {
@@ -43,6 +52,8 @@ impl Downstream {
             key: session.key,
             greeting: Arc::clone(&session.greeting),
             session: Some(Arc::clone(session)),
+            connection: None,
+            linked: None,
         }
     }
 
@@ -68,6 +79,8 @@ impl Downstream {
             key,
             greeting,
             session: None,
+            connection: None,
+            linked: None,
         }
     }
 

@@ -22,6 +22,7 @@ use tokio::sync::{mpsc, watch};
 use crate::Error;
 use crate::access::Access;
 use crate::error::Failure;
+use crate::gaps::Gaps;
 use crate::hub::GatewayHub;
 use crate::listen::unsubscribe;
 use crate::parked::Parked;
@@ -84,6 +85,8 @@ pub struct Gateway {
     pub reload_problem: ArcSwap<Option<String>>,
     /// The address that is listened at, once it is.
     pub bound: OnceLock<SocketAddr>,
+    /// Uses of tools about which agents' hooks could not ask.
+    pub gaps: Gaps,
     /// When the gateway was started.
     pub since: mcpproxy_core::Wall,
     stopping: watch::Sender<bool>,
@@ -131,6 +134,7 @@ impl Gateway {
             parked: Parked::new(sealer),
             cache: Cache::default(),
             bound: OnceLock::new(),
+            gaps: Gaps::default(),
             since: parts.clock.wall(),
             clock: parts.clock,
             reload_problem: ArcSwap::default(),
@@ -218,6 +222,14 @@ impl Gateway {
         SessionKey {
             basis: SessionBasis::Credential,
             id,
+        }
+    }
+
+    /// Returns the conversation of an agent's hook, by the agent's own name for it.
+    pub fn hook_key(who: &Principal, session: &str) -> SessionKey {
+        SessionKey {
+            basis: SessionBasis::Hook,
+            id: digest(&[b"hook", who.name.as_bytes(), session.as_bytes()]),
         }
     }
 

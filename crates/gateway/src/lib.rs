@@ -5,11 +5,13 @@
 //! decides about a call: that is the engine's.
 
 pub mod access;
+mod aim;
 pub mod ask;
 mod clear;
 pub mod downstream;
 mod error;
 pub mod forward;
+pub mod gaps;
 pub mod gateway;
 pub mod handover;
 pub mod hub;

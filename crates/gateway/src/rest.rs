@@ -14,6 +14,7 @@ macro_rules! owner {
 mod activity;
 mod approvals;
 mod events;
+pub mod hooks;
 
 use std::sync::Arc;
 
@@ -24,6 +25,7 @@ use axum::{Extension, Json, Router};
 use http::{HeaderName, HeaderValue, StatusCode};
 use mcpproxy_control::{Kind, Refused, TokenScope};
 use mcpproxy_core::{Door, Id128, Principal, PrincipalKind, SessionBasis, SessionKey};
+use mcpproxy_engine::coverage::ACTIVE;
 use mcpproxy_engine::{StopScope, is_named};
 use mcpproxy_mcp::era::{self, Era, LEGACY_LATEST};
 use mcpproxy_mcp::{Frame, compose};
@@ -69,6 +71,7 @@ pub fn router(gateway: Arc<Gateway>) -> Router {
         .route("/tokens/{name}", axum::routing::delete(revoke_token))
         .route("/approvals", get(approvals::list))
         .route("/approvals/{id}", post(approvals::answer))
+        .route("/hooks/evaluate", post(hooks::evaluate))
         .route("/config/reload", post(reload));
     Router::new()
         .nest("/api/v1", routes)
@@ -158,6 +161,8 @@ pub fn ready(gateway: &Gateway) -> Answered {
 
 async fn status(AxumState(gateway): Shared, who: Who) -> Response {
     owner!(who);
+    gateway.take_gaps().await;
+    let sight = gateway.engine.sight();
     let active = gateway.active();
     let all = gateway.fleet.all();
     let up = all
@@ -186,8 +191,15 @@ async fn status(AxumState(gateway): Shared, who: Who) -> Response {
         "approvals": gateway.engine.approvals().list(gateway.clock.tick()).len(),
         // What was read before is not known: a restart starts afresh.
         "flow_tracking_since": gateway.engine.since().rfc3339(),
-        "security_coverage": "proxy_only",
-        "hooks_active": false,
+        "security_coverage": sight.coverage,
+        "hooks_active": !sight.agents.is_empty(),
+        "hooks": {
+            "enabled": gateway.engine.answers_hooks(),
+            // How long an event counts as a sign of life.
+            "window_seconds": ACTIVE.as_secs(),
+            "agents": sight.agents,
+            "gaps": gateway.gaps.shown(),
+        },
     }))
 }
 
@@ -210,7 +222,24 @@ async fn diagnostics(AxumState(gateway): Shared, who: Who) -> Response {
             problems.push(json!({ "area": name.as_str(), "problem": problem }));
         }
     }
-    done(json!({ "problems": problems, "recommendations": [] }))
+    let recommendations = recommendations(&gateway);
+    done(json!({ "problems": problems, "recommendations": recommendations }))
+}
+
+/// What would make the gateway see more.
+fn recommendations(gateway: &Gateway) -> Vec<Value> {
+    if !gateway.engine.sight().agents.is_empty() {
+        return Vec::new();
+    }
+    vec![json!({
+        "id": "install-hooks",
+        "category": "security_coverage",
+        "title": "Install agent hooks for improved security coverage",
+        "description": "Hooks provide visibility into agent-internal tools (Read, Bash, WebFetch). \
+            Without hooks, flow detection is limited to MCP-proxied tool calls.",
+        "command": "mcpproxy hook install --agent claude-code",
+        "priority": "optional",
+    })]
 }
 
 async fn servers(AxumState(gateway): Shared, who: Who) -> Response {
@@ -409,6 +438,8 @@ async fn call_tool(AxumState(gateway): Shared, who: Who, Json(call): Json<ToolCa
         ..Greeting::default()
     });
     let downstream = Downstream {
+        connection: None,
+        linked: None,
         who: who.0,
         door: Door::Api,
         era: Era::Legacy,

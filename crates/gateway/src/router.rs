@@ -1,8 +1,9 @@
 //! What a message is for: answered here, or forwarded to the upstream it names.
 //!
-//! Opening a conversation is in `hello`, resource subscriptions of legacy downstreams are in
+//! What an agent's hook announced is recognized in `announced`. Opening a conversation is in `hello`, resource subscriptions of legacy downstreams are in
 //! `subscriptions`, messages that want no answer in `notifications`.
 
+mod announced;
 mod hello;
 mod notifications;
 mod subscriptions;
@@ -16,6 +17,7 @@ use mcpproxy_mcp::{Frame, compose, header};
 use mcpproxy_text as text;
 use mcpproxy_upstream::Upstream;
 
+use self::announced::attribute;
 pub use self::hello::initialize;
 use self::hello::own_discover;
 pub(crate) use self::notifications::CANCELLED;
@@ -53,11 +55,12 @@ pub enum Answer {
 /// requests in flight is given up before the answer leaves, so that its id is free by then.
 pub async fn request(
     gateway: Arc<Gateway>,
-    downstream: Downstream,
+    mut downstream: Downstream,
     frame: Frame,
     way: Way,
     place: Option<InFlight>,
 ) {
+    attribute(&gateway, &mut downstream, &frame);
     let id = frame.id().unwrap_or_default().to_owned();
     let mut origin = Origin {
         id,

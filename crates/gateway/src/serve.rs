@@ -5,6 +5,7 @@ use std::future::Future;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use http::{Request, StatusCode};
 use hyper::body::Incoming;
@@ -96,7 +97,13 @@ struct Doors {
     places: Arc<Semaphore>,
     /// Places for the owner's own connections, which no stranger can take.
     owners: Arc<Semaphore>,
+    /// Connections so far.
+    numbers: Arc<AtomicU64>,
 }
+
+/// The number of a connection.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Connection(pub(crate) u64);
 
 /// A place among the connections, held by whatever goes on with one.
 type Place = Arc<OwnedSemaphorePermit>;
@@ -114,6 +121,7 @@ pub async fn serve(gateway: Arc<Gateway>, listening: Listening, stop: impl Futur
         owners: Arc::new(Semaphore::new(
             settings.limits.connections.min(Semaphore::MAX_PERMITS),
         )),
+        numbers: Arc::default(),
     };
     let Listening { address, tcp, unix } = listening;
     let _known = gateway.bound.set(address);
@@ -141,6 +149,7 @@ pub async fn serve(gateway: Arc<Gateway>, listening: Listening, stop: impl Futur
             _ = sweep.tick() => {
                 gateway.sweep();
                 gateway.engine.sweep().await;
+                gateway.take_gaps().await;
             }
             () = &mut stop => break,
         }
@@ -216,7 +225,9 @@ impl Doors {
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
         let doors = Arc::new(self.clone());
-        let service = service_fn(move |request| {
+        let number = Connection(self.numbers.fetch_add(1, Ordering::Relaxed));
+        let service = service_fn(move |mut request: Request<Incoming>| {
+            request.extensions_mut().insert(number);
             let (doors, place) = (Arc::clone(&doors), Arc::clone(&place));
             async move { Ok::<_, std::convert::Infallible>(doors.handle(peer, request, place).await) }
         });

@@ -21,6 +21,7 @@ use self::legacy::{delete, get, legacy};
 use self::modern::modern;
 use crate::gateway::Gateway;
 use crate::reply::{Answered, bare, json, refused};
+use crate::serve::Connection;
 use crate::settings::RoutingMode;
 
 /// How long a request may be silent before its answer becomes a stream with signs of life.
@@ -89,6 +90,7 @@ where
 {
     let (parts, body) = request.into_parts();
     let headers = parts.headers;
+    let connection = parts.extensions.get::<Connection>().map(|one| one.0);
     if !is_json(&headers) {
         return bare(StatusCode::UNSUPPORTED_MEDIA_TYPE);
     }
@@ -100,7 +102,7 @@ where
         Err(answer) => return *answer,
     };
     match era_of(&headers, &frame) {
-        Ok(Era::Modern) => modern(gateway, who, mode, &headers, frame).await,
+        Ok(Era::Modern) => modern(gateway, who, mode, &headers, frame, connection).await,
         Ok(Era::Legacy) => legacy(gateway, who, mode, &headers, frame).await,
         Err(refusal) => refused(&refusal, None),
     }

@@ -24,6 +24,16 @@ use crate::gateway::Gateway;
 use crate::management;
 use crate::router::{Answer, to_upstream};
 
+/// The names of the gateway's own tools.
+pub(crate) const NAMES: [&str; 7] = [
+    "retrieve_tools",
+    "describe_tool",
+    "call_tool_read",
+    "call_tool_write",
+    "call_tool_destructive",
+    "read_cache",
+    "upstream_servers",
+];
 /// The longest text with which an agent may explain a call, in characters.
 const WORDS: usize = 1000;
 
@@ -146,7 +156,7 @@ fn unwrapped(frame: &Frame, arguments: &Value, limits: Limits) -> Result<Unwrapp
     })
 }
 
-fn declared(operation: Operation, arguments: &Value) -> Result<Declared, Failure> {
+pub(crate) fn declared(operation: Operation, arguments: &Value) -> Result<Declared, Failure> {
     let text = |name: &str| {
         arguments
             .get(name)

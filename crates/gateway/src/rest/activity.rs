@@ -6,9 +6,11 @@ use axum::extract::{Path, Query, State as AxumState};
 use axum::response::Response;
 use http::StatusCode;
 use mcpproxy_control::Refused;
+use mcpproxy_core::{Field, Principal};
 use serde_json::{Value, json};
 
 use super::{Shared, Who, done, failed, refused};
+use crate::gateway::Gateway;
 
 /// Lists records, newest first.
 pub(super) async fn list(
@@ -16,6 +18,8 @@ pub(super) async fn list(
     who: Who,
     Query(asked): Query<Vec<(String, String)>>,
 ) -> Response {
+    let asked = asked.into_iter().map(|one| resolved(&gateway, one));
+    let asked: Vec<_> = asked.collect();
     let control = Arc::clone(gateway.access.control());
     let page = blocking(move || {
         let page = control.activity(&who, &asked)?;
@@ -27,6 +31,18 @@ pub(super) async fn list(
         }))
     });
     page.await
+}
+
+/// Sessions may be asked for by the names that agents have for them; the log knows others.
+fn resolved(gateway: &Gateway, (name, value): (String, String)) -> (String, String) {
+    let logged = value.len() == 32 && value.bytes().all(|byte| byte.is_ascii_hexdigit());
+    if name != Field::Session.name() || logged {
+        return (name, value);
+    }
+    let key = gateway.sessions.key_of(&value);
+    let key = key.or_else(|| gateway.engine.hook_session(&value));
+    let key = key.unwrap_or_else(|| Gateway::hook_key(&Principal::local(), &value));
+    (name, key.id.to_string())
 }
 
 /// Shows what was last recorded about a call.

@@ -25,6 +25,7 @@ pub(super) async fn modern(
     mode: RoutingMode,
     headers: &HeaderMap,
     frame: Frame,
+    connection: Option<u64>,
 ) -> Answered {
     match frame.kind() {
         FrameKind::Request => {}
@@ -51,7 +52,10 @@ pub(super) async fn modern(
         Err(EnvelopeRefusal { refusal, data }) => return refused(&refusal, data.as_ref()),
     };
     let key = Gateway::credential_key(&who, envelope.client_info.as_deref());
-    let downstream = Downstream::of_envelope(envelope, who, mode, key);
+    let downstream = Downstream {
+        connection,
+        ..Downstream::of_envelope(envelope, who, mode, key)
+    };
     if let Err(refusal) = router::check_param_headers(gateway, &downstream, headers, &frame) {
         return refused(&refusal, None);
     }

@@ -215,7 +215,7 @@ pub(crate) fn says(card: &ToolCard) -> Operation {
 /// What the session has seen so far.
 fn taint(gateway: &Gateway, downstream: &Downstream) -> Taint {
     let scope = Gateway::flow_scope(&downstream.who);
-    gateway.engine.taint(scope, downstream.key)
+    gateway.engine.taint(scope, downstream.conversation())
 }
 
 fn risk(known: &[Arc<Upstream>], taint: Taint) -> Value {

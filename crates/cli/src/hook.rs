@@ -1,0 +1,48 @@
+//! `hook`: what agents run before and after they use a tool, and how that gets into their files.
+//!
+//! `evaluate` starts before anything else of the program does: an agent waits for it at every use
+//! of a tool.
+
+pub(crate) mod evaluate;
+mod exchange;
+mod input;
+mod journal;
+
+use anyhow::Result;
+use clap::Subcommand;
+use mcpproxy_agents::hook::HookAgent;
+
+use crate::args::Global;
+use crate::exit::{Exit, bad_input};
+
+const EVALUATE_HELP: &str = "\
+An explicit allow makes most agents skip their own question to the user; with `--quiet-allow`, which
+`hook install` writes, nothing is said where there is nothing against the use of the tool.
+
+If the gateway cannot be asked within 2 seconds the tool may be used (`--fail-open`), or may not
+(`--fail-closed`); either way word of it is left for the gateway and for `doctor`.";
+
+/// What to do with agents' hooks.
+#[derive(Debug, Subcommand)]
+pub(crate) enum HookCommand {
+    /// Answer a hook: the agent's payload on standard input, its own protocol on standard output.
+    #[command(after_help = EVALUATE_HELP)]
+    Evaluate(evaluate::Options),
+}
+
+/// Runs one command.
+pub(crate) fn run(global: &Global, command: HookCommand) -> Result<Exit> {
+    match command {
+        HookCommand::Evaluate(mut options) => {
+            if let Some(name) = options.agent.as_deref()
+                && HookAgent::from_name(name).is_none()
+            {
+                let known = HookAgent::ALL.map(HookAgent::name).join(", ");
+                let hint = format!("known are {known}");
+                return Err(bad_input(format!("unknown agent `{name}`"), Some(&hint)));
+            }
+            options.data_dir = options.data_dir.or_else(|| global.data_dir.clone());
+            Ok(Exit::Code(evaluate::run(&options)))
+        }
+    }
+}

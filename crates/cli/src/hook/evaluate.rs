@@ -1,0 +1,296 @@
+//! `hook evaluate`: the agent's payload in, the gateway asked, the agent's own protocol out.
+//!
+//! No configuration is read, nothing is logged and no runtime is started. Whatever goes wrong, the
+//! agent gets an answer in time.
+
+use std::ffi::OsString;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use mcpproxy_agents::hook::{HookAgent, HookEvent, MAX_PAYLOAD, Reply, read, reply};
+use mcpproxy_core::{Action, Clock as _, GAPS, Gap, GapCause, SystemClock};
+use serde::Deserialize;
+
+use super::{exchange, input, journal};
+use crate::daemon::SOCKET;
+
+/// The time there is for everything; agents give up after five seconds.
+const DEADLINE: Duration = Duration::from_secs(2);
+
+/// How a hook is to be answered.
+#[derive(Debug, Default, clap::Args)]
+pub(crate) struct Options {
+    /// The event, as the agent calls it; what the payload says counts more.
+    #[arg(long, value_name = "EVENT")]
+    pub(crate) event: Option<String>,
+    /// The agent, as `claude-code`; known from the payload if not given.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) agent: Option<String>,
+    /// The gateway's socket; in the data folder if not given.
+    #[arg(long, env = "MCPPROXY_SOCKET", value_name = "PATH")]
+    pub(crate) socket: Option<PathBuf>,
+    /// Let the tool be used if the gateway cannot be asked; this is the default.
+    #[arg(long, conflicts_with = "fail_closed")]
+    pub(crate) fail_open: bool,
+    /// Do not let the tool be used if the gateway cannot be asked.
+    #[arg(long)]
+    pub(crate) fail_closed: bool,
+    /// Say nothing where there is nothing against the use of the tool.
+    #[arg(long)]
+    pub(crate) quiet_allow: bool,
+    /// The folder in which word is left; set by `--data-dir`.
+    #[arg(skip)]
+    pub(crate) data_dir: Option<PathBuf>,
+}
+
+/// Runs `hook evaluate` if that is all that was asked for; nothing for the other commands, and for
+/// what somebody with better words has to explain.
+pub(crate) fn early(args: impl IntoIterator<Item = OsString>) -> Option<ExitCode> {
+    let mut args = args.into_iter().skip(1);
+    if args.next()? != "hook" || args.next()? != "evaluate" {
+        return None;
+    }
+    let options = Options::parse(args)?;
+    Some(ExitCode::from(run(&options)))
+}
+
+impl Options {
+    fn parse(mut args: impl Iterator<Item = OsString>) -> Option<Self> {
+        let mut options = Self::default();
+        while let Some(arg) = args.next() {
+            let arg = arg.into_string().ok()?;
+            let (name, inline) = match arg.split_once('=') {
+                Some((name, value)) => (name, Some(OsString::from(value))),
+                None => (arg.as_str(), None),
+            };
+            let switch = inline.is_none();
+            match name {
+                "--fail-open" if switch => options.fail_open = true,
+                "--fail-closed" if switch => options.fail_closed = true,
+                "--quiet-allow" if switch => options.quiet_allow = true,
+                "--event" => options.event = Some(inline.or_else(|| args.next())?.into_string().ok()?),
+                "--agent" => options.agent = Some(inline.or_else(|| args.next())?.into_string().ok()?),
+                "--socket" => options.socket = Some(inline.or_else(|| args.next())?.into()),
+                "--data-dir" | "-d" => {
+                    options.data_dir = Some(inline.or_else(|| args.next())?.into());
+                }
+                _ => return None,
+            }
+        }
+        if options.fail_open && options.fail_closed {
+            return None;
+        }
+        let known = |name: &String| HookAgent::from_name(name).is_some();
+        options.agent.as_ref().is_none_or(known).then_some(options)
+    }
+
+    /// Returns the folder of state, as the other commands find it but for the configuration.
+    fn folder(&self) -> PathBuf {
+        let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty());
+        let given = self.data_dir.clone();
+        let given = given.or_else(|| variable("MCPPROXY_DATA_DIR").map(PathBuf::from));
+        let beside = || self.socket.as_deref().and_then(Path::parent).map(PathBuf::from);
+        given.or_else(beside).unwrap_or_else(|| {
+            let home = variable("HOME").map(PathBuf::from).unwrap_or_default();
+            home.join(".mcpproxy")
+        })
+    }
+
+    fn socket(&self) -> PathBuf {
+        let variable = || std::env::var_os("MCPPROXY_SOCKET").filter(|value| !value.is_empty());
+        let given = self.socket.clone();
+        let given = given.or_else(|| variable().map(PathBuf::from));
+        given.unwrap_or_else(|| self.folder().join(SOCKET))
+    }
+
+    fn query(&self) -> String {
+        let pair = |name: &str, value: &Option<String>| {
+            let value = value.as_deref()?;
+            let plain = value.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte));
+            plain.then(|| format!("{name}={value}"))
+        };
+        let pairs = [pair("agent", &self.agent), pair("event", &self.event)];
+        let pairs: Vec<_> = pairs.into_iter().flatten().collect();
+        pairs.join("&")
+    }
+}
+
+/// The gateway's answer.
+#[derive(Deserialize)]
+struct Envelope {
+    data: Ruling,
+}
+
+#[derive(Deserialize)]
+struct Ruling {
+    decision: Action,
+    #[serde(default)]
+    warning: bool,
+    reason: Option<String>,
+    agent: Option<String>,
+    event: Option<String>,
+    #[serde(default)]
+    event_name: String,
+}
+
+/// Answers one hook and returns the exit code.
+pub(crate) fn run(options: &Options) -> u8 {
+    let deadline = Instant::now() + DEADLINE;
+    let Ok(payload) = input::read(deadline) else {
+        return say(&given_up(options, &[], GapCause::Malformed));
+    };
+    if payload.len() > MAX_PAYLOAD {
+        return say(&given_up(options, &[], GapCause::TooLarge));
+    }
+    let asked = exchange::ask(&options.socket(), &options.query(), &payload, deadline);
+    let ruling = asked.and_then(|answer| match answer.status {
+        200 => {
+            let envelope = serde_json::from_slice::<Envelope>(&answer.body);
+            envelope.map_err(|_| GapCause::Garbled)
+        }
+        400 => Err(GapCause::Malformed),
+        413 => Err(GapCause::TooLarge),
+        _ => Err(GapCause::Garbled),
+    });
+    say(&match ruling {
+        Ok(envelope) => answered(options, &envelope.data),
+        Err(cause) => given_up(options, &payload, cause),
+    })
+}
+
+/// Puts a ruling into the agent's own words.
+fn answered(options: &Options, ruling: &Ruling) -> Reply {
+    let agent = ruling.agent.as_deref().and_then(HookAgent::from_name);
+    let event = ruling.event.as_deref().and_then(HookEvent::from_name);
+    let (Some(agent), Some(event)) = (agent, event) else {
+        // An event in which we take no part.
+        return Reply::default();
+    };
+    let action = match (ruling.decision, ruling.warning) {
+        (Action::Allow, true) => Action::Warn,
+        (decision, _) => decision,
+    };
+    let reason = ruling.reason.as_deref().unwrap_or_default();
+    let quiet = options.quiet_allow;
+    reply(agent, event, &ruling.event_name, action, reason, quiet)
+}
+
+/// Answers without the gateway, and leaves word of it.
+fn given_up(options: &Options, payload: &[u8], cause: GapCause) -> Reply {
+    let told = options.agent.as_deref().and_then(HookAgent::from_name);
+    let asked = read(payload, told, options.event.as_deref()).ok();
+    let agent = asked.as_ref().map(|asked| asked.agent).or(told);
+    let agent = agent.unwrap_or(HookAgent::ClaudeCode);
+    let named = options.event.as_deref().and_then(HookEvent::from_name);
+    let event = asked.as_ref().map(|asked| asked.event).or(named);
+    let event = event.unwrap_or(HookEvent::Pre);
+    let name = asked.as_ref().map(|asked| asked.event_name.clone());
+    let name = name.or_else(|| options.event.clone());
+    let name = name.unwrap_or_else(|| event.name().to_owned());
+    let gate = matches!(event, HookEvent::Pre | HookEvent::Permission);
+    // What is too large to be looked at may be made so.
+    let closed = options.fail_closed || cause == GapCause::TooLarge;
+    let decision = if gate && closed {
+        Action::Deny
+    } else {
+        Action::Allow
+    };
+    let why = cause.sentence();
+    let outcome = match decision {
+        Action::Deny => "the tool may not be used",
+        Action::Allow | Action::Warn | Action::Ask => "the tool may be used unseen",
+    };
+    let gap = Gap {
+        at: SystemClock::start().wall().0,
+        agent: agent.name().to_owned(),
+        event: name.clone(),
+        tool: asked.map(|asked| asked.tool.spelled().to_owned()).unwrap_or_default(),
+        cause,
+        decision,
+    };
+    let folder = options.folder();
+    let left = journal::append(&folder, gap);
+    let mut answer = reply(agent, event, &name, decision, why, options.quiet_allow);
+    if answer.stderr.is_empty() {
+        answer.stderr = format!("mcpproxy: {why}; {outcome}\n");
+        if left.is_err() {
+            let file = folder.join(GAPS);
+            let lost = ["mcpproxy: cannot leave word in `", &file.to_string_lossy(), "`\n"];
+            answer.stderr.push_str(&lost.concat());
+        }
+    }
+    answer
+}
+
+/// Says a reply; an agent that has gone away needs none.
+fn say(reply: &Reply) -> u8 {
+    let said = std::io::stdout().lock().write_all(reply.stdout.as_bytes());
+    let told = std::io::stderr().lock().write_all(reply.stderr.as_bytes());
+    drop(said.and(told));
+    reply.exit
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_is_plain_is_run_early() {
+        let parse = |line: &str| {
+            let words = line.split_whitespace().map(OsString::from);
+            Options::parse(words).map(|options| {
+                let Options { event, agent, .. } = &options;
+                (event.clone(), agent.clone(), options.fail_closed)
+            })
+        };
+        let some = |event: &str, agent: &str, closed| {
+            Some((Some(event.to_owned()), Some(agent.to_owned()), closed))
+        };
+        assert_eq!(
+            parse("--event PreToolUse --agent=codex --quiet-allow"),
+            some("PreToolUse", "codex", false)
+        );
+        assert_eq!(
+            parse("--agent claude-code --event X --fail-closed --socket /x"),
+            some("X", "claude-code", true)
+        );
+        for line in [
+            "--help",
+            "--event",
+            "--agent nobody",
+            "--fail-open --fail-closed",
+            "--fail-closed=yes",
+            "more",
+        ] {
+            assert_eq!(parse(line), None, "{line}");
+        }
+    }
+
+    #[test]
+    fn without_a_gateway_the_mode_decides() {
+        let folder = tempfile::tempdir().unwrap();
+        let check = |payload: &str, closed: bool, cause: GapCause, expect: &str| {
+            let options = Options {
+                fail_closed: closed,
+                data_dir: Some(folder.path().to_owned()),
+                ..Options::default()
+            };
+            let reply = given_up(&options, payload.as_bytes(), cause);
+            assert!(reply.stdout.contains(expect), "{payload}: {}", reply.stdout);
+            assert_eq!(reply.exit, 0);
+        };
+        let pre = r#"{"session_id":"s","hook_event_name":"PreToolUse","tool_name":"Read","tool_input":{}}"#;
+        let allow = r#""permissionDecision":"allow""#;
+        let deny = r#""permissionDecision":"deny""#;
+        check(pre, false, GapCause::Unreachable, allow);
+        check(pre, true, GapCause::Unreachable, deny);
+        check("{", false, GapCause::Malformed, allow);
+        check("{", true, GapCause::Malformed, deny);
+        check("", false, GapCause::TooLarge, deny);
+        let gaps = std::fs::read_to_string(folder.path().join(GAPS)).unwrap();
+        assert_eq!(gaps.lines().count(), 5);
+        assert!(gaps.contains(r#""tool":"Read""#));
+    }
+}

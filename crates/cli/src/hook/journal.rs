@@ -1,0 +1,74 @@
+//! Word of uses of a tool about which nobody could be asked: one line each in a file of the data
+//! folder, which the gateway takes over when it is back. It tells of agent, event and tool, and of
+//! nothing that stood in the payload.
+
+use std::fs::OpenOptions;
+use std::io::{self, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::Path;
+
+use mcpproxy_core::{GAPS, Gap};
+
+/// The longest file; what is past it is not written, and `doctor` says that it is full.
+pub(crate) const LONGEST: u64 = 256 * 1024;
+/// The longest name that is written, in characters.
+const NAME: usize = 80;
+
+/// Leaves word in the data folder, if there is one.
+pub(super) fn append(folder: &Path, gap: Gap) -> io::Result<()> {
+    let short = |text: String| text.chars().take(NAME).collect();
+    let gap = Gap {
+        agent: short(gap.agent),
+        event: short(gap.event),
+        tool: short(gap.tool),
+        ..gap
+    };
+    let mut line = serde_json::to_string(&gap)?;
+    line.push('\n');
+    // A link in this place was put there by somebody else.
+    let nofollow = i32::try_from(rustix::fs::OFlags::NOFOLLOW.bits()).unwrap_or(0);
+    let mut file = OpenOptions::new()
+        .append(true)
+        .create(true)
+        .mode(0o600)
+        .custom_flags(nofollow)
+        .open(folder.join(GAPS))?;
+    if file.metadata()?.len() >= LONGEST {
+        return Ok(());
+    }
+    // CRASH: a line is written at once, so that a stop here leaves it whole or not at all.
+    file.write_all(line.as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use mcpproxy_core::{Action, GapCause};
+
+    use super::*;
+
+    #[test]
+    fn word_is_left_within_bounds() {
+        let folder = tempfile::tempdir().unwrap();
+        let gap = Gap {
+            at: 1,
+            agent: "claude-code".to_owned(),
+            event: "PreToolUse".to_owned(),
+            tool: "x".repeat(500),
+            cause: GapCause::Unreachable,
+            decision: Action::Allow,
+        };
+        for _ in 0..3000 {
+            append(folder.path(), gap.clone()).unwrap();
+        }
+        let file = folder.path().join(GAPS);
+        let about = std::fs::metadata(&file).unwrap();
+        assert_eq!(about.permissions().mode() & 0o777, 0o600);
+        assert!((LONGEST..LONGEST + 400).contains(&about.len()));
+        let text = std::fs::read_to_string(&file).unwrap();
+        let first: Gap = serde_json::from_str(text.lines().next().unwrap()).unwrap();
+        assert_eq!((first.tool.len(), first.cause), (NAME, GapCause::Unreachable));
+        assert!(append(&folder.path().join("gone"), gap).is_err());
+    }
+}

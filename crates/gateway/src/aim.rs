@@ -1,0 +1,164 @@
+//! Which tool an agent's hook speaks of: one of the agent's own, one behind this gateway, or one
+//! that the agent reaches by itself.
+
+use mcpproxy_agents::hook::{Asked, Tool};
+use mcpproxy_core::{Declared, Operation, Owner, ToolName, ToolRef, UpstreamId};
+use serde_json::Value;
+
+use crate::gateway::Gateway;
+use crate::router::{SEPARATOR, only_upstream};
+use crate::settings::RoutingMode;
+use crate::toolbox::{self, declared};
+
+/// What stands between the name of this gateway and that of a tool, in the spellings of agents that
+/// do not mark what is behind MCP.
+const BETWEEN: [char; 6] = ['_', '-', '.', ':', '/', ' '];
+
+/// The tool that a hook speaks of.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Aim {
+    /// Whose it is.
+    pub(crate) owner: Owner,
+    /// The tool.
+    pub(crate) tool: ToolRef,
+    /// What it is given.
+    pub(crate) arguments: Value,
+    /// What the agent says about its intent.
+    pub(crate) declared: Declared,
+    /// The name under which the call will come by here.
+    pub(crate) announced: Option<String>,
+    /// Whether what it gives is data: our own tools tell of tools.
+    pub(crate) brings_data: bool,
+}
+
+impl Aim {
+    /// Finds the tool that a payload speaks of.
+    pub(crate) fn of(gateway: &Gateway, asked: &Asked) -> Self {
+        let (upstream, tool) = match &asked.tool {
+            Tool::Own { name, spelled } => match unmarked(spelled) {
+                Some(tool) => ("", tool),
+                None => return Self::own(asked, name),
+            },
+            Tool::Mcp { upstream, tool, .. } => (upstream.as_str(), tool.as_str()),
+            Tool::None => return Self::own(asked, ""),
+        };
+        called(gateway, tool, &asked.input)
+            .or_else(|| prefixed(gateway, tool, &asked.input))
+            .or_else(|| single(gateway, tool, &asked.input))
+            .unwrap_or_else(|| Self {
+                owner: Owner::Elsewhere,
+                tool: tool_ref(upstream, tool),
+                arguments: asked.input.clone(),
+                declared: Declared::default(),
+                announced: None,
+                brings_data: true,
+            })
+    }
+
+    fn own(asked: &Asked, name: &str) -> Self {
+        Self {
+            owner: Owner::Agent,
+            tool: tool_ref(asked.agent.name(), name),
+            arguments: asked.input.clone(),
+            declared: Declared::default(),
+            announced: None,
+            brings_data: true,
+        }
+    }
+
+    fn here(announced: &str, tool: ToolRef, arguments: Value) -> Self {
+        Self {
+            owner: Owner::Gateway,
+            tool,
+            arguments,
+            declared: Declared::default(),
+            announced: Some(announced.to_owned()),
+            brings_data: true,
+        }
+    }
+}
+
+fn tool_ref(upstream: &str, tool: &str) -> ToolRef {
+    ToolRef {
+        upstream: UpstreamId::new(upstream),
+        tool: ToolName::new(tool),
+    }
+}
+
+/// Finds one of our own tools behind a name that an agent did not take apart.
+fn unmarked(spelled: &str) -> Option<&str> {
+    let mut own = toolbox::NAMES.iter();
+    own.find_map(|name| {
+        let before = spelled.strip_suffix(name)?;
+        let cut = spelled.len() - name.len();
+        before.ends_with(BETWEEN).then(|| spelled.get(cut..))?
+    })
+}
+
+/// Understands a call of one of our own tools.
+fn called(gateway: &Gateway, tool: &str, input: &Value) -> Option<Aim> {
+    if !toolbox::NAMES.contains(&tool) {
+        return None;
+    }
+    let operation = match tool {
+        "call_tool_read" => Operation::Read,
+        "call_tool_write" => Operation::Write,
+        "call_tool_destructive" => Operation::Destructive,
+        _ => {
+            return Some(Aim {
+                owner: Owner::Agent,
+                brings_data: false,
+                ..Aim::here(tool, tool_ref("mcpproxy", tool), input.clone())
+            });
+        }
+    };
+    let (upstream, name) = input.get("name")?.as_str()?.split_once(':')?;
+    gateway.fleet.get(upstream).ok()?;
+    let text = input.get("args_json").and_then(Value::as_str);
+    let inner = match text.filter(|text| !text.is_empty()) {
+        Some(text) => serde_json::from_str(text).ok()?,
+        None => input.get("args").cloned().unwrap_or_default(),
+    };
+    let fallback = Declared {
+        operation: Some(operation),
+        ..Declared::default()
+    };
+    Some(Aim {
+        declared: declared(operation, input).unwrap_or(fallback),
+        ..Aim::here(tool, tool_ref(upstream, name), inner)
+    })
+}
+
+/// Understands `upstream__tool`, as a gateway shows it that shows all tools.
+fn prefixed(gateway: &Gateway, tool: &str, input: &Value) -> Option<Aim> {
+    let (upstream, name) = tool.split_once(SEPARATOR)?;
+    gateway.fleet.get(upstream).ok()?;
+    Some(Aim::here(tool, tool_ref(upstream, name), input.clone()))
+}
+
+/// Understands the bare name of a tool of the only upstream.
+fn single(gateway: &Gateway, tool: &str, input: &Value) -> Option<Aim> {
+    if gateway.active().settings.routing_mode != RoutingMode::Single {
+        return None;
+    }
+    let upstream = only_upstream(gateway).ok()?;
+    upstream.listed().tool(tool)?;
+    let name = upstream.name().as_str();
+    Some(Aim::here(tool, tool_ref(name, tool), input.clone()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn our_own_tools_are_found_in_names_that_nobody_took_apart() {
+        let check =
+            |spelled: &str, expect: Option<&str>| assert_eq!(unmarked(spelled), expect, "{spelled}");
+        check("mcpproxy_call_tool_write", Some("call_tool_write"));
+        check("gw-retrieve_tools", Some("retrieve_tools"));
+        check("call_tool_write", None);
+        check("xcall_tool_write", None);
+        check("Read", None);
+    }
+}

@@ -1,0 +1,104 @@
+//! Word that hooks left while nobody could be asked: taken over from the file in the data folder, so
+//! that an unseen gap shows up in the log.
+
+use std::fs;
+use std::io::{self, Read as _};
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+
+use mcpproxy_core::{GAPS, Gap, Wall};
+use serde_json::{Value, json};
+
+use crate::gateway::Gateway;
+
+/// The file while it is taken over.
+const TAKEN: &str = "hook-gaps.taken";
+/// What is read of it; hooks write less.
+const MOST: u64 = 1024 * 1024;
+
+/// What was found so far.
+#[derive(Debug, Default)]
+pub struct Gaps(Mutex<(u64, Option<Gap>)>);
+
+impl Gaps {
+    fn note(&self, gap: Gap) {
+        let mut found = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        found.0 += 1;
+        found.1 = Some(gap);
+    }
+
+    /// Returns what is shown of it.
+    pub(crate) fn shown(&self) -> Value {
+        let found = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let last = found.1.as_ref().map(|gap| {
+            json!({
+                "at": Wall(gap.at).rfc3339(),
+                "agent": gap.agent,
+                "event": gap.event,
+                "tool": gap.tool,
+                "cause": gap.cause,
+                "decision": gap.decision,
+            })
+        });
+        json!({ "count": found.0, "last": last })
+    }
+}
+
+impl Gateway {
+    /// Takes over what hooks left since the last time.
+    pub async fn take_gaps(&self) {
+        let folder = self.active().settings.data_dir.clone();
+        let taken = tokio::task::spawn_blocking(move || take(&folder)).await;
+        let gaps = match taken {
+            Ok(Ok(gaps)) => gaps,
+            Ok(Err(fault)) => {
+                tracing::warn!("cannot take over the gaps that hooks left: {fault}");
+                return;
+            }
+            Err(_) => return,
+        };
+        for gap in gaps {
+            let (agent, tool) = (&gap.agent, &gap.tool);
+            let why = gap.cause.sentence();
+            tracing::warn!("a hook of `{agent}` could not ask about `{tool}`: {why}");
+            self.engine.missed(self.call_id(), &gap).await;
+            self.gaps.note(gap);
+        }
+    }
+}
+
+/// Reads the file and removes it.
+fn take(folder: &Path) -> io::Result<Vec<Gap>> {
+    let (file, taken) = (folder.join(GAPS), folder.join(TAKEN));
+    // CRASH: what was taken before and not read is read first; it is put on record twice at worst.
+    if !taken.exists() {
+        match fs::rename(&file, &taken) {
+            Ok(()) => {}
+            Err(fault) if fault.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(fault) => return Err(fault),
+        }
+    }
+    let mut text = String::new();
+    let read = fs::File::open(&taken)?.take(MOST).read_to_string(&mut text);
+    fs::remove_file(&taken)?;
+    read?;
+    let lines = text.lines();
+    Ok(lines.filter_map(|line| serde_json::from_str(line).ok()).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn word_is_taken_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let line = r#"{"at":1,"agent":"codex","event":"PreToolUse","tool":"Bash","cause":"slow","decision":"allow"}"#;
+        assert_eq!(take(folder.path()).unwrap(), []);
+        fs::write(folder.path().join(GAPS), format!("{line}\nnonsense\n{line}\n")).unwrap();
+        let found = take(folder.path()).unwrap();
+        assert_eq!(found.len(), 2);
+        assert_eq!(found[0].agent, "codex");
+        assert_eq!(take(folder.path()).unwrap(), []);
+    }
+}

@@ -1,0 +1,214 @@
+//! `/hooks/evaluate`: what agents' hooks ask and tell, in their own payloads or in the plain shape
+//! of the specification. It translates; the engine decides.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::extract::{Query, Request, State as AxumState};
+use axum::response::Response;
+use http::StatusCode;
+use mcpproxy_agents::hook::{Asked, HookAgent, HookError, HookEvent, MAX_PAYLOAD, read};
+use mcpproxy_core::{
+    Action, Askable, Call, CallId, Door, FlowType, Hooked, MessageKind, Phase, Principal,
+    PrincipalKind, Risk, RiskLevel, SessionKey, Wire,
+};
+use mcpproxy_engine::Evaluation;
+use mcpproxy_mcp::body::read_bounded;
+use mcpproxy_mcp::compose::quoted;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{Shared, Who, done, failed};
+use crate::aim::Aim;
+use crate::gateway::Gateway;
+
+/// A tool that no agent has: whoever asks for it wants to know whether the hook blocks.
+pub const CANARY: &str = "mcpproxy_canary";
+/// How long a payload may take to come in, and an answer to be found.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// What the caller knows beside the payload.
+#[derive(Debug, Default, Deserialize)]
+pub(super) struct Told {
+    agent: Option<String>,
+    event: Option<String>,
+}
+
+/// Answers a hook.
+pub(super) async fn evaluate(
+    AxumState(gateway): Shared,
+    who: Who,
+    Query(told): Query<Told>,
+    request: Request,
+) -> Response {
+    let who = match who.kind {
+        // The socket makes its user the owner, and an agent that comes this way is no more than an
+        // agent: what it reads is followed with what it calls over the same socket.
+        PrincipalKind::Owner => Principal::local(),
+        PrincipalKind::Agent => who.0,
+        PrincipalKind::Local => {
+            let hint = "use the Unix socket, the API key or an agent's token";
+            return failed(StatusCode::FORBIDDEN, "a key or token is required", Some(hint));
+        }
+    };
+    let agent = match told.agent.as_deref().map(HookAgent::from_name) {
+        Some(None) => return failed(StatusCode::BAD_REQUEST, "no such agent is known", None),
+        agent => agent.flatten(),
+    };
+    let Ok(body) = read_bounded(request.into_body(), MAX_PAYLOAD + 1, PATIENCE).await else {
+        return failed(StatusCode::BAD_REQUEST, "the payload did not come in", None);
+    };
+    let asked = match read(&body, agent, told.event.as_deref()) {
+        Ok(asked) => asked,
+        Err(fault) => return unread(&fault, agent, told.event.as_deref()),
+    };
+    if !gateway.engine.answers_hooks() {
+        return answered(&asked, None, &allowed(Some("agent hooks are switched off")));
+    }
+    if asked.tool.spelled() == CANARY {
+        return answered(&asked, None, &refused("This is a test: the hook blocks."));
+    }
+    let (id, evaluation) = judge(&gateway, who, &asked).await;
+    answered(&asked, Some(id), &evaluation)
+}
+
+/// Answers a payload that was not understood. One that somebody may have been talked into sending
+/// is denied; whether any other lets the agent go on is for the hook's command to say.
+fn unread(fault: &HookError, agent: Option<HookAgent>, event: Option<&str>) -> Response {
+    if matches!(fault, HookError::UnknownEvent { .. }) {
+        let name = event.unwrap_or_default();
+        let agent = agent.unwrap_or(HookAgent::ClaudeCode).name();
+        return done(json!({
+            "decision": "allow", "reason": null, "risk_level": "none", "activity_id": null,
+            "flow_type": "none", "agent": agent, "event": null, "event_name": name,
+        }));
+    }
+    let status = if fault.is_evasion() {
+        StatusCode::PAYLOAD_TOO_LARGE
+    } else {
+        StatusCode::BAD_REQUEST
+    };
+    failed(status, &fault.to_string(), None)
+}
+
+/// Takes an event through the engine.
+async fn judge(gateway: &Arc<Gateway>, who: Principal, asked: &Asked) -> (CallId, Evaluation) {
+    let session = session(&who, asked);
+    let aim = Aim::of(gateway, asked);
+    let phase = match asked.event {
+        HookEvent::Pre | HookEvent::Permission => Phase::Pre,
+        HookEvent::Post | HookEvent::Prompt | HookEvent::SessionStart | HookEvent::SessionEnd => {
+            Phase::Post
+        }
+    };
+    let hooked = Hooked {
+        agent: asked.borrowed_by.unwrap_or(asked.agent).name().into(),
+        phase,
+        event: asked.event_name.as_str().into(),
+        session: asked.session.as_str().into(),
+        tool_use: asked.tool_use_id.as_deref().map(Into::into),
+        owner: aim.owner,
+    };
+    let id = gateway.call_id();
+    let engine = &gateway.engine;
+    if !asked.event.has_tool() {
+        engine.heard_from(session, &hooked);
+        if let Some(prompt) = &asked.prompt {
+            let aim = Aim {
+                arguments: json!({ "prompt": prompt }),
+                ..aim
+            };
+            engine.prompted(&call(gateway, id, who, session, hooked, &aim));
+        }
+        return (id, allowed(None));
+    }
+    if let (HookEvent::Pre, Some(tool)) = (asked.event, &aim.announced) {
+        engine.announce(session, tool, &asked.input, asked.tool_use_id.as_deref());
+    }
+    let response = asked.response.as_ref().filter(|_| aim.brings_data);
+    let response = response.map(Value::to_string);
+    let call = call(gateway, id, who, session, hooked, &aim);
+    (id, engine.evaluate(call, response.as_deref()).await)
+}
+
+fn call(
+    gateway: &Gateway,
+    id: CallId,
+    who: Principal,
+    session: SessionKey,
+    hooked: Hooked,
+    aim: &Aim,
+) -> Call {
+    let name = quoted(aim.tool.tool.as_str());
+    let raw = format!(r#"{{"params":{{"name":{name},"arguments":{}}}}}"#, aim.arguments);
+    Call {
+        id,
+        leg: 0,
+        at: gateway.clock.wall(),
+        deadline: gateway.clock.tick().after(PATIENCE),
+        door: Door::Hook,
+        scope: Gateway::flow_scope(&who),
+        who,
+        session,
+        kind: MessageKind::Request("tools/call".into()),
+        tool: aim.tool.clone(),
+        declared: aim.declared.clone(),
+        // Where an agent cannot ask, its adapter denies.
+        askable: Askable::AgentPrompt,
+        hook: Some(Arc::new(hooked)),
+        wire: Wire {
+            raw: raw.into(),
+            ticket: None,
+        },
+    }
+}
+
+/// Returns the conversation: as the agent names it, or where it works if it does not.
+fn session(who: &Principal, asked: &Asked) -> SessionKey {
+    if asked.session.is_empty() {
+        let place = asked.cwd.as_deref().unwrap_or_default();
+        return Gateway::hook_key(who, &[asked.agent.name(), place].join("\n"));
+    }
+    Gateway::hook_key(who, &asked.session)
+}
+
+fn allowed(reason: Option<&str>) -> Evaluation {
+    Evaluation {
+        decision: Action::Allow,
+        reason: reason.map(str::to_owned),
+        risk: Risk {
+            level: RiskLevel::None,
+            score: 0,
+        },
+        flow: FlowType::None,
+    }
+}
+
+fn refused(reason: &str) -> Evaluation {
+    Evaluation {
+        decision: Action::Deny,
+        ..allowed(Some(reason))
+    }
+}
+
+/// The answer: what the specification asks for, and what the hook's command needs to put it into the
+/// agent's own words.
+fn answered(asked: &Asked, id: Option<CallId>, evaluation: &Evaluation) -> Response {
+    let decision = match evaluation.decision {
+        Action::Allow | Action::Warn => "allow",
+        Action::Ask => "ask",
+        Action::Deny => "deny",
+    };
+    done(json!({
+        "decision": decision,
+        "warning": evaluation.decision == Action::Warn,
+        "reason": evaluation.reason,
+        "risk_level": evaluation.risk.level,
+        "risk_score": evaluation.risk.score,
+        "flow_type": evaluation.flow,
+        "activity_id": id,
+        "agent": asked.agent.name(),
+        "event": asked.event.name(),
+        "event_name": asked.event_name,
+    }))
+}

@@ -1,0 +1,65 @@
+//! Requests that an agent's hook announced: the session they come in is that conversation's.
+
+use mcpproxy_core::Door;
+use mcpproxy_engine::{Arrival, Fingerprint};
+use mcpproxy_mcp::Frame;
+use mcpproxy_text as text;
+
+use crate::downstream::Downstream;
+use crate::gateway::Gateway;
+
+/// Attributes a request to the conversation of the hook that announced it, or an earlier one in its
+/// session.
+pub(super) fn attribute(gateway: &Gateway, downstream: &mut Downstream, frame: &Frame) {
+    if downstream.door != Door::Mcp || !gateway.engine.correlates() {
+        return;
+    }
+    let tool_use = tool_use(frame.params());
+    let arrival = Arrival {
+        session: downstream.key,
+        connection: downstream.connection,
+        tool_use: tool_use.as_deref(),
+    };
+    let print = || {
+        let calls = &**frame.method() == "tools/call";
+        let tool = frame.parameter(&["name"]).filter(|_| calls)?;
+        let (given, _) = text::get(frame.params(), &["arguments"]).unwrap_or(("{}", 0..0));
+        Some(Fingerprint::of(&tool, &serde_json::from_str(given).ok()?))
+    };
+    let followed = gateway.engine.arrived(arrival, print);
+    downstream.linked = followed.filter(|session| *session != downstream.key);
+}
+
+/// Returns the use of the tool as the agent calls it, which some send along.
+fn tool_use(params: &str) -> Option<String> {
+    let (meta, _) = text::get(params, &["_meta"])?;
+    let mut found = text::members(meta).filter_map(|member| {
+        let letters = member.key.chars().filter(char::is_ascii_alphabetic);
+        let name: String = letters.map(|letter| letter.to_ascii_lowercase()).collect();
+        if !name.ends_with("tooluseid") && !name.ends_with("toolcallid") {
+            return None;
+        }
+        text::string(meta.get(member.value)?)
+    });
+    found.next().map(std::borrow::Cow::into_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn agents_say_which_use_of_a_tool_it_is() {
+        let check = |params: &str, expect: Option<&str>| {
+            assert_eq!(tool_use(params).as_deref(), expect, "{params}");
+        };
+        check(
+            r#"{"_meta":{"progressToken":1,"claudecode/toolUseId":"toolu_1"}}"#,
+            Some("toolu_1"),
+        );
+        check(r#"{"_meta":{"x/tool_call_id":"call_7"}}"#, Some("call_7"));
+        check(r#"{"_meta":{"tool_use_id":7}}"#, None);
+        check(r#"{"_meta":{"other":"x"},"toolUseId":"y"}"#, None);
+        check("{}", None);
+    }
+}
