@@ -76,8 +76,9 @@ impl Hearing {
         let all = self.all();
         let active = |one: &&Heard| now.0.saturating_sub(one.last.0) <= ACTIVE;
         for one in all.values().filter(active) {
-            let (sessions, events, last) =
-                agents.entry(one.agent.to_string()).or_insert((0, 0, one.at));
+            let (sessions, events, last) = agents
+                .entry(one.agent.to_string())
+                .or_insert((0, 0, one.at));
             *sessions += 1;
             *events += one.events;
             *last = (*last).max(one.at);

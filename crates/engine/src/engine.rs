@@ -344,13 +344,7 @@ impl Engine {
     }
 
     /// Remembers what a call read, as data of the side that its tool is on.
-    pub(crate) fn remember(
-        &self,
-        call: &Call,
-        body: &str,
-        ready: &Ready,
-        detected: &mut Detected,
-    ) {
+    pub(crate) fn remember(&self, call: &Call, body: &str, ready: &Ready, detected: &mut Detected) {
         let settings = &ready.settings;
         let tool = tool_name(call);
         let report = ready

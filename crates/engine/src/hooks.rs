@@ -7,7 +7,8 @@ use bytes::Bytes;
 use mcpproxy_classify::{Class, Kind, Method, ToolClass, role};
 use mcpproxy_core::{
     Action, Call, CallId, Classified, Coverage, Facts, FlowType, Gap, HookNote, Hooked, Outcome,
-    Owner, Phase, Record, Risk, RiskLevel, SessionBasis, SessionKey, SinkFault, Status, Taint, Verdict,
+    Owner, Phase, Record, Risk, RiskLevel, SessionBasis, SessionKey, SinkFault, Status, Taint,
+    Verdict,
 };
 use mcpproxy_flow::Summary;
 use mcpproxy_policy::decide;
@@ -90,7 +91,8 @@ impl Engine {
         let seconds = self.ready().settings.hooks.correlation_ttl_seconds;
         let (now, print) = (self.now().0, Fingerprint::of(tool, given));
         let until = until(now, seconds);
-        self.correlator().expect(session, print, tool_use, until, now);
+        self.correlator()
+            .expect(session, print, tool_use, until, now);
     }
 
     /// Tells whether a call may belong to the conversation of a hook.

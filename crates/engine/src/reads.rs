@@ -126,7 +126,8 @@ mod tests {
         assert_eq!(begun.elapsed(), PATIENCE);
         assert!(reads.known(SESSION).await);
         reads.begin(SESSION, which, Tick(Duration::ZERO));
-        let both = async { tokio::join!(reads.known(SESSION), async { reads.end(SESSION, which) }) };
+        let both =
+            async { tokio::join!(reads.known(SESSION), async { reads.end(SESSION, which) }) };
         assert!(both.await.0);
         assert!(reads.is_idle());
     }

@@ -4,9 +4,9 @@
 use std::collections::BTreeSet;
 
 use mcpproxy_core::{
-    Action, Call, CallId, Classified, Coverage, Declared, Door, Enforcement, FlowScope, FlowSummary,
-    FlowType, Gap, HookNote, MessageKind, Outcome, Owner, Phase, Record, Risk, RiskLevel, Severity,
-    Status, Verdict, Wall,
+    Action, Call, CallId, Classified, Coverage, Declared, Door, Enforcement, FlowScope,
+    FlowSummary, FlowType, Gap, HookNote, MessageKind, Outcome, Owner, Phase, Record, Risk,
+    RiskLevel, Severity, Status, Verdict, Wall,
 };
 use mcpproxy_detect::{Category, Detector, Report};
 use mcpproxy_flow::Summary;

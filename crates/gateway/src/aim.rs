@@ -153,8 +153,9 @@ mod tests {
 
     #[test]
     fn our_own_tools_are_found_in_names_that_nobody_took_apart() {
-        let check =
-            |spelled: &str, expect: Option<&str>| assert_eq!(unmarked(spelled), expect, "{spelled}");
+        let check = |spelled: &str, expect: Option<&str>| {
+            assert_eq!(unmarked(spelled), expect, "{spelled}")
+        };
         check("mcpproxy_call_tool_write", Some("call_tool_write"));
         check("gw-retrieve_tools", Some("retrieve_tools"));
         check("call_tool_write", None);

@@ -83,7 +83,9 @@ fn take(folder: &Path) -> io::Result<Vec<Gap>> {
     fs::remove_file(&taken)?;
     read?;
     let lines = text.lines();
-    Ok(lines.filter_map(|line| serde_json::from_str(line).ok()).collect())
+    Ok(lines
+        .filter_map(|line| serde_json::from_str(line).ok())
+        .collect())
 }
 
 #[cfg(test)]
@@ -95,7 +97,11 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let line = r#"{"at":1,"agent":"codex","event":"PreToolUse","tool":"Bash","cause":"slow","decision":"allow"}"#;
         assert_eq!(take(folder.path()).unwrap(), []);
-        fs::write(folder.path().join(GAPS), format!("{line}\nnonsense\n{line}\n")).unwrap();
+        fs::write(
+            folder.path().join(GAPS),
+            format!("{line}\nnonsense\n{line}\n"),
+        )
+        .unwrap();
         let found = take(folder.path()).unwrap();
         assert_eq!(found.len(), 2);
         assert_eq!(found[0].agent, "codex");

@@ -70,8 +70,12 @@ impl Options {
                 "--fail-open" if switch => options.fail_open = true,
                 "--fail-closed" if switch => options.fail_closed = true,
                 "--quiet-allow" if switch => options.quiet_allow = true,
-                "--event" => options.event = Some(inline.or_else(|| args.next())?.into_string().ok()?),
-                "--agent" => options.agent = Some(inline.or_else(|| args.next())?.into_string().ok()?),
+                "--event" => {
+                    options.event = Some(inline.or_else(|| args.next())?.into_string().ok()?)
+                }
+                "--agent" => {
+                    options.agent = Some(inline.or_else(|| args.next())?.into_string().ok()?)
+                }
                 "--socket" => options.socket = Some(inline.or_else(|| args.next())?.into()),
                 "--data-dir" | "-d" => {
                     options.data_dir = Some(inline.or_else(|| args.next())?.into());
@@ -91,7 +95,12 @@ impl Options {
         let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty());
         let given = self.data_dir.clone();
         let given = given.or_else(|| variable("MCPPROXY_DATA_DIR").map(PathBuf::from));
-        let beside = || self.socket.as_deref().and_then(Path::parent).map(PathBuf::from);
+        let beside = || {
+            self.socket
+                .as_deref()
+                .and_then(Path::parent)
+                .map(PathBuf::from)
+        };
         given.or_else(beside).unwrap_or_else(|| {
             let home = variable("HOME").map(PathBuf::from).unwrap_or_default();
             home.join(".mcpproxy")
@@ -108,7 +117,9 @@ impl Options {
     fn query(&self) -> String {
         let pair = |name: &str, value: &Option<String>| {
             let value = value.as_deref()?;
-            let plain = value.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte));
+            let plain = value
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte));
             plain.then(|| format!("{name}={value}"))
         };
         let pairs = [pair("agent", &self.agent), pair("event", &self.event)];
@@ -206,7 +217,9 @@ fn given_up(options: &Options, payload: &[u8], cause: GapCause) -> Reply {
         at: SystemClock::start().wall().0,
         agent: agent.name().to_owned(),
         event: name.clone(),
-        tool: asked.map(|asked| asked.tool.spelled().to_owned()).unwrap_or_default(),
+        tool: asked
+            .map(|asked| asked.tool.spelled().to_owned())
+            .unwrap_or_default(),
         cause,
         decision,
     };
@@ -217,7 +230,11 @@ fn given_up(options: &Options, payload: &[u8], cause: GapCause) -> Reply {
         answer.stderr = format!("mcpproxy: {why}; {outcome}\n");
         if left.is_err() {
             let file = folder.join(GAPS);
-            let lost = ["mcpproxy: cannot leave word in `", &file.to_string_lossy(), "`\n"];
+            let lost = [
+                "mcpproxy: cannot leave word in `",
+                &file.to_string_lossy(),
+                "`\n",
+            ];
             answer.stderr.push_str(&lost.concat());
         }
     }

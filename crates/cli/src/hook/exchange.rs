@@ -138,7 +138,11 @@ mod tests {
         };
         let ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}";
         check(ok, true, Some((200, "{}")));
-        check("HTTP/1.1 200 OK\r\ncontent-length: 3\r\n\r\n{}", false, None);
+        check(
+            "HTTP/1.1 200 OK\r\ncontent-length: 3\r\n\r\n{}",
+            false,
+            None,
+        );
         check("HTTP/1.1 400 No\r\n\r\nx", false, Some((400, "x")));
         check("HTTP/1.1 200 OK\r\n", false, None);
         check("nonsense", false, None);

@@ -68,7 +68,10 @@ mod tests {
         assert!((LONGEST..LONGEST + 400).contains(&about.len()));
         let text = std::fs::read_to_string(&file).unwrap();
         let first: Gap = serde_json::from_str(text.lines().next().unwrap()).unwrap();
-        assert_eq!((first.tool.len(), first.cause), (NAME, GapCause::Unreachable));
+        assert_eq!(
+            (first.tool.len(), first.cause),
+            (NAME, GapCause::Unreachable)
+        );
         assert!(append(&folder.path().join("gone"), gap).is_err());
     }
 }

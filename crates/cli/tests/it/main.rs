@@ -21,6 +21,7 @@ mod asks;
 mod detect;
 mod eras;
 mod events;
+mod hooks;
 mod ids;
 mod modes;
 mod peers;

@@ -5,6 +5,7 @@
 
 mod bridge;
 mod daemon;
+mod hook;
 mod legacy;
 mod modern;
 mod scene;
@@ -19,6 +20,7 @@ use tokio::time::{Instant, sleep, timeout};
 
 pub(crate) use self::bridge::{Bridge, Wiring};
 pub(crate) use self::daemon::{Gateway, Home};
+pub(crate) use self::hook::{Heard, Said, hook};
 pub(crate) use self::legacy::Legacy;
 pub(crate) use self::modern::Modern;
 pub(crate) use self::scene::{KEY, Scene, WORDS};

@@ -48,7 +48,11 @@ pub(super) async fn evaluate(
         PrincipalKind::Agent => who.0,
         PrincipalKind::Local => {
             let hint = "use the Unix socket, the API key or an agent's token";
-            return failed(StatusCode::FORBIDDEN, "a key or token is required", Some(hint));
+            return failed(
+                StatusCode::FORBIDDEN,
+                "a key or token is required",
+                Some(hint),
+            );
         }
     };
     let agent = match told.agent.as_deref().map(HookAgent::from_name) {
@@ -122,13 +126,16 @@ async fn judge(gateway: &Arc<Gateway>, who: Principal, asked: &Asked) -> (CallId
         }
         return (id, allowed(None));
     }
-    if let (HookEvent::Pre, Some(tool)) = (asked.event, &aim.announced) {
-        engine.announce(session, tool, &asked.input, asked.tool_use_id.as_deref());
-    }
     let response = asked.response.as_ref().filter(|_| aim.brings_data);
     let response = response.map(Value::to_string);
     let call = call(gateway, id, who, session, hooked, &aim);
-    (id, engine.evaluate(call, response.as_deref()).await)
+    let evaluation = engine.evaluate(call, response.as_deref()).await;
+    // What is denied does not come by. The agent calls once it is answered, so this is in time.
+    let comes = asked.event == HookEvent::Pre && evaluation.decision != Action::Deny;
+    if let Some(tool) = aim.announced.filter(|_| comes) {
+        engine.announce(session, &tool, &asked.input, asked.tool_use_id.as_deref());
+    }
+    (id, evaluation)
 }
 
 fn call(
@@ -140,7 +147,10 @@ fn call(
     aim: &Aim,
 ) -> Call {
     let name = quoted(aim.tool.tool.as_str());
-    let raw = format!(r#"{{"params":{{"name":{name},"arguments":{}}}}}"#, aim.arguments);
+    let raw = format!(
+        r#"{{"params":{{"name":{name},"arguments":{}}}}}"#,
+        aim.arguments
+    );
     Call {
         id,
         leg: 0,

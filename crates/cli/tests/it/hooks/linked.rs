@@ -1,0 +1,267 @@
+//! Hook sessions and MCP sessions that are one conversation.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::payloads::{Agent, Use, event_of};
+use crate::support::{Gateway, Heard, Legacy, Modern, Upstream, hook, until};
+
+const KEY: &str = "q8Zr1vTnB0xLw4YhKd7sEoGu2mPfJc5RiVaXt9Ny";
+const FILE: &str = "AWS_ACCESS_KEY_ID=AKIAQ3EGRTLZ7VHWN2KM\nAWS_SECRET_ACCESS_KEY=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\n";
+const WORDS: &str =
+    "The harbour master wants the lamps on the east pier repainted before the regatta in autumn.";
+
+struct Scene {
+    gateway: Gateway,
+    outside: Upstream,
+    _inside: Upstream,
+}
+
+impl Scene {
+    async fn start(mode: &str, mut security: Value) -> Self {
+        let tool = |name: &str| json!({ "name": name, "inputSchema": { "type": "object" } });
+        let results = vec!["read it"; 200];
+        let inside = json!({ "tools": [tool("read")], "results": { "read": results } });
+        let inside = Upstream::play(&inside);
+        let posted = vec!["posted"; 200];
+        let outside = json!({ "tools": [tool("post")], "results": { "post": posted } });
+        let outside = Upstream::play(&outside);
+        security["classification"]["server_overrides"] =
+            json!({ "inside": "internal", "outside": "external" });
+        let config = json!({
+            "routing_mode": mode,
+            "activity": { "durability": "strict" },
+            "mcpServers": { "inside": inside.settings, "outside": outside.settings },
+            "security": security,
+        });
+        Self {
+            gateway: Gateway::start(&config).await,
+            outside,
+            _inside: inside,
+        }
+    }
+
+    async fn legacy(&self) -> Legacy {
+        Legacy::open(&self.gateway.url("/mcp"), json!({})).await
+    }
+
+    /// Lets an agent announce a call.
+    async fn announce(&self, agent: &Agent, tool: &str, given: &Value) -> Heard {
+        let payload = agent.pre(Use::Call(tool, given));
+        let more = ["--event", event_of(agent.name, false)];
+        let said = hook(&self.gateway.home, agent.name, &payload, &more).await;
+        said.heard(agent.name)
+    }
+
+    async fn tell(&self, agent: &Agent, tool: Use<'_>, gave: &str) {
+        let more = ["--event", event_of(agent.name, true)];
+        hook(&self.gateway.home, agent.name, &agent.post(tool, gave), &more).await;
+    }
+
+    /// The records of calls to an upstream.
+    fn calls(&self, upstream: &str) -> Vec<Value> {
+        let mut records = self.gateway.home.activity();
+        let wanted = ["tool_call", "policy_decision"].map(Value::from);
+        records.retain(|one| one["server_name"] == upstream && wanted.contains(&one["type"]));
+        records
+    }
+
+    async fn hook_session(&self, name: &str) -> Value {
+        let path = format!("/activity?type=hook_evaluation&session_id={name}");
+        self.gateway.api(&path).await["activities"][0]["session_id"].clone()
+    }
+}
+
+/// US5.1, US5.2, for every agent that names the upstream, in its own spelling.
+#[tokio::test]
+async fn the_session_in_which_an_announced_call_comes_by_is_linked_for_good() {
+    let scene = Scene::start("call", json!({})).await;
+    for (name, session) in [
+        ("claude-code", "cc-session-abc"),
+        ("codex", "codex-1"),
+        ("cursor", "cursor-1"),
+        ("gemini-cli", "gemini-1"),
+        ("windsurf", "windsurf-1"),
+        ("cline", "cline-1"),
+        ("kiro", "kiro-1"),
+        ("opencode", "opencode-1"),
+    ] {
+        let agent = Agent::new(name, session);
+        let given = json!({ "name": "inside:read", "args": { "path": session } });
+        let heard = scene.announce(&agent, "call_tool_read", &given).await;
+        assert_eq!(heard, Heard::Allow, "{name}");
+        let downstream = scene.legacy().await;
+        downstream.call("call_tool_read", given).await;
+        // A later call that nobody announced.
+        let other = json!({ "name": "inside:read", "args": { "path": "later" } });
+        downstream.call("call_tool_read", other).await;
+        let calls = scene.calls("inside");
+        let [.., first, second] = &calls[..] else {
+            panic!("{calls:?}");
+        };
+        let expect = scene.hook_session(session).await;
+        assert!(expect.is_string(), "{name}");
+        assert_eq!((&first["session_id"], &second["session_id"]), (&expect, &expect), "{name}");
+        assert_ne!(first["mcp_session_id"], expect, "{name}");
+        assert_eq!(first["mcp_session_id"], second["mcp_session_id"], "{name}");
+    }
+}
+
+/// What the agent's own tool read is followed into its MCP calls, and the other way round.
+#[tokio::test]
+async fn after_the_link_there_is_one_flow_graph() {
+    let scene = Scene::start("all", json!({})).await;
+    let agent = Agent::new("claude-code", "cc-1");
+    let downstream = scene.legacy().await;
+    let hello = json!({ "text": "hello" });
+    assert_eq!(scene.announce(&agent, "outside__post", &hello).await, Heard::Allow);
+    downstream.call("outside__post", hello).await;
+    // Words, not secrets: those are followed within one conversation only.
+    scene.tell(&agent, Use::Read("/w/notes.txt"), WORDS).await;
+    downstream.call("outside__post", json!({ "text": WORDS })).await;
+    let calls = scene.calls("outside");
+    let leak = calls.last().unwrap();
+    assert_eq!((&leak["decision"], &leak["flow_type"]), (&json!("ask"), &json!("internal→external")));
+    assert_eq!(leak["security_coverage"], "full");
+    assert_eq!(leak["findings"][0]["evidence"]["origin"]["upstream"], "Read");
+    // The hook of the same conversation is asked first, and can put the question to its user.
+    let text = json!({ "text": WORDS });
+    assert_eq!(scene.announce(&agent, "outside__post", &text).await, Heard::Ask);
+    // Another conversation knows nothing of it.
+    let other = scene.legacy().await;
+    other.call("outside__post", json!({ "text": WORDS })).await;
+    let calls = scene.calls("outside");
+    assert_eq!(calls.last().unwrap()["flow_type"], "none");
+}
+
+/// SC-008, SC-009: the same leak with and without hooks, and what arrives.
+#[tokio::test]
+async fn a_leak_from_the_agents_own_read_to_an_upstream_is_seen_only_with_hooks() {
+    let leak = json!({ "text": format!("deploy with {KEY}") });
+    // With hooks: denied at the hook, and at the gateway for an agent that goes on all the same.
+    let scene = Scene::start("all", json!({})).await;
+    let agent = Agent::new("claude-code", "cc-1");
+    scene.tell(&agent, Use::Read("/w/.env"), FILE).await;
+    assert_eq!(scene.announce(&agent, "outside__post", &leak).await, Heard::Deny);
+    let downstream = scene.legacy().await;
+    let answer = downstream.call("outside__post", leak.clone()).await;
+    assert_eq!(answer["isError"], true, "{answer}");
+    assert_eq!(scene.outside.called(), []);
+    let status = scene.gateway.api("/status").await;
+    assert_eq!(status["security_coverage"], "full");
+    // Without hooks nobody saw the read: the leak arrives, as the specification says.
+    let scene = Scene::start("all", json!({})).await;
+    let downstream = scene.legacy().await;
+    downstream.call("outside__post", leak.clone()).await;
+    assert_eq!(scene.outside.called(), [("post".to_owned(), leak)]);
+    let status = scene.gateway.api("/status").await;
+    assert_eq!(status["security_coverage"], "proxy_only");
+}
+
+/// US5.3: two at once, each to its own.
+#[tokio::test]
+async fn two_conversations_at_once_are_never_crossed() {
+    let scene = Scene::start("call", json!({})).await;
+    let given = |path: &str| json!({ "name": "inside:read", "args": { "path": path } });
+    let (first, second) = (scene.legacy().await, scene.legacy().await);
+    let (one, two) = (
+        Agent::new("claude-code", "one"),
+        Agent::new("claude-code", "two"),
+    );
+    scene.announce(&one, "call_tool_read", &given("a")).await;
+    scene.announce(&two, "call_tool_read", &given("b")).await;
+    second.call("call_tool_read", given("b")).await;
+    first.call("call_tool_read", given("a")).await;
+    let calls = scene.calls("inside");
+    assert_eq!(calls[0]["session_id"], scene.hook_session("two").await);
+    assert_eq!(calls[1]["session_id"], scene.hook_session("one").await);
+    // The same call of two: nobody is linked.
+    let (third, fourth) = (scene.legacy().await, scene.legacy().await);
+    let (three, four) = (Agent::new("codex", "three"), Agent::new("codex", "four"));
+    scene.announce(&three, "call_tool_read", &given("same")).await;
+    scene.announce(&four, "call_tool_read", &given("same")).await;
+    third.call("call_tool_read", given("same")).await;
+    fourth.call("call_tool_read", given("same")).await;
+    for call in &scene.calls("inside")[2..] {
+        assert_eq!(call["mcp_session_id"], Value::Null);
+    }
+}
+
+/// US5.4 and `correlation_ttl_seconds`: an announcement that is too old links nobody.
+#[tokio::test]
+async fn an_announcement_lapses_after_the_configured_time() {
+    let given = json!({ "name": "inside:read", "args": { "path": "x" } });
+    for (seconds, linked) in [(0, false), (60, true)] {
+        let security = json!({ "hooks": { "correlation_ttl_seconds": seconds } });
+        let scene = Scene::start("call", security).await;
+        let agent = Agent::new("claude-code", "cc-1");
+        scene.announce(&agent, "call_tool_read", &given).await;
+        // Time has passed: a whole process has ended in between.
+        scene.legacy().await.call("call_tool_read", given.clone()).await;
+        let calls = scene.calls("inside");
+        assert_eq!(calls[0]["mcp_session_id"].is_string(), linked, "{seconds}");
+    }
+}
+
+/// Agents without a session of the protocol are told apart by their connections.
+#[tokio::test]
+async fn agents_without_a_session_are_linked_by_credential_and_connection() {
+    let scene = Scene::start("call", json!({})).await;
+    let given = |path: &str| json!({ "name": "inside:read", "args": { "path": path } });
+    let call = |path: &str| json!({ "name": "call_tool_read", "arguments": given(path) });
+    let endpoint = scene.gateway.url("/mcp");
+    let downstreams = ["one", "two"].map(|name| (name, Modern::new(&endpoint, json!({}))));
+    for (name, downstream) in &downstreams {
+        let agent = Agent::new("claude-code", name);
+        scene.announce(&agent, "call_tool_read", &given(name)).await;
+        downstream.ask("tools/call", call(name)).await;
+        let calls = scene.calls("inside");
+        assert_eq!(calls.last().unwrap()["session_id"], scene.hook_session(name).await);
+    }
+    // Over the same connections, later calls are theirs too.
+    for (name, downstream) in &downstreams {
+        downstream.ask("tools/call", call("later")).await;
+        let calls = scene.calls("inside");
+        let last = calls.last().unwrap();
+        assert_eq!(last["session_id"], scene.hook_session(name).await, "{name}");
+    }
+}
+
+/// SC-005 over the real program: 8 conversations at once, each call announced by a hook.
+#[tokio::test]
+async fn sc_005_announced_calls_of_eight_conversations_are_linked() {
+    let scene = Arc::new(Scene::start("call", json!({})).await);
+    let names = ["a", "b", "c", "d", "e", "f", "g", "h"];
+    let agents = names.map(|name| {
+        let scene = Arc::clone(&scene);
+        tokio::spawn(async move {
+            let agent = Agent::new("claude-code", name);
+            for number in 0..8 {
+                let path = format!("{name}/{number}");
+                let given = json!({ "name": "inside:read", "args": { "path": path } });
+                scene.announce(&agent, "call_tool_read", &given).await;
+                // A session of its own for each, so that each must be recognized by itself.
+                scene.legacy().await.call("call_tool_read", given).await;
+            }
+        })
+    });
+    for agent in agents {
+        agent.await.unwrap();
+    }
+    let mut linked = 0;
+    for name in names {
+        let found = scene
+            .gateway
+            .api(&format!("/activity?type=tool_call&session_id={name}"))
+            .await;
+        linked += found["activities"].as_array().unwrap().len();
+    }
+    assert_eq!(linked, 64, "of 64");
+    let all = until("all records", || async {
+        let calls = scene.calls("inside");
+        (calls.len() == 64).then_some(calls)
+    })
+    .await;
+    assert!(all.iter().all(|call| call["mcp_session_id"].is_string()));
+}

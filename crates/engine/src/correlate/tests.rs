@@ -1,0 +1,235 @@
+//! Which announcement belongs to which call, and that no two conversations are ever crossed.
+
+use serde_json::json;
+
+use super::*;
+
+fn hook(number: u128) -> SessionKey {
+    SessionKey {
+        basis: SessionBasis::Hook,
+        id: Id128(number),
+    }
+}
+
+fn session(number: u128) -> SessionKey {
+    SessionKey {
+        basis: SessionBasis::McpSession,
+        id: Id128(number),
+    }
+}
+
+fn arrival(session: SessionKey) -> Arrival<'static> {
+    Arrival {
+        session,
+        connection: None,
+        tool_use: None,
+    }
+}
+
+fn at(millis: u64) -> Tick {
+    Tick(Duration::from_millis(millis))
+}
+
+fn expect(correlator: &Correlator, of: SessionKey, arguments: &Value, now: u64) {
+    let print = Fingerprint::of("call_tool_read", arguments);
+    correlator.expect(of, print, None, at(now + 5000), at(now));
+}
+
+fn came(
+    correlator: &Correlator,
+    arrival: Arrival<'_>,
+    arguments: &Value,
+    now: u64,
+) -> Option<SessionKey> {
+    let print = Fingerprint::of("call_tool_read", arguments);
+    let found = correlator.arrived(arrival, Some(print), at(now));
+    found.map(|linked| linked.hook)
+}
+
+#[test]
+fn arguments_are_the_same_however_they_are_written() {
+    let check = |one: &str, other: &str, same: bool| {
+        let print = |text| Fingerprint::of("t", &serde_json::from_str(text).unwrap());
+        assert_eq!(print(one) == print(other), same, "{one} {other}");
+    };
+    check(
+        r#"{"a":1,"b":[true,null]}"#,
+        r#"{ "b": [true, null], "a": 1.0 }"#,
+        true,
+    );
+    check(r#"{"a":"\u0041"}"#, r#"{"a":"A"}"#, true);
+    check(r#"{"a":0}"#, r#"{"a":-0.0}"#, true);
+    check(r#"{"a":1}"#, r#"{"a":"1"}"#, false);
+    check(r#"{"a":["b","c"]}"#, r#"{"a":["c","b"]}"#, false);
+    check(r#"{"a":["bc"]}"#, r#"{"a":["b","c"]}"#, false);
+    check(r#"{"a":{}}"#, r#"{"a":[]}"#, false);
+    assert_ne!(
+        Fingerprint::of("a", &json!({})),
+        Fingerprint::of("b", &json!({}))
+    );
+}
+
+#[test]
+fn a_session_is_linked_for_good_and_an_announcement_counts_once() {
+    let correlator = Correlator::default();
+    let arguments = json!({ "name": "github:get_file", "args": { "path": "x" } });
+    expect(&correlator, hook(1), &arguments, 0);
+    assert_eq!(
+        came(&correlator, arrival(session(7)), &arguments, 50),
+        Some(hook(1))
+    );
+    // Used up: another session with the same call is nobody's.
+    assert_eq!(came(&correlator, arrival(session(8)), &arguments, 60), None);
+    // Linked for good, whatever comes, and another hook's announcement changes nothing.
+    assert_eq!(
+        came(&correlator, arrival(session(7)), &json!({}), 70),
+        Some(hook(1))
+    );
+    expect(&correlator, hook(2), &json!({ "other": 1 }), 80);
+    assert_eq!(
+        came(&correlator, arrival(session(7)), &json!({ "other": 1 }), 90),
+        Some(hook(1))
+    );
+    assert_eq!(correlator.hook_of(session(7)), Some(hook(1)));
+    correlator.forget(session(7));
+    assert_eq!(correlator.hook_of(session(7)), None);
+}
+
+#[test]
+fn an_announcement_lapses() {
+    let correlator = Correlator::default();
+    expect(&correlator, hook(1), &json!({}), 0);
+    assert_eq!(
+        came(&correlator, arrival(session(7)), &json!({}), 5001),
+        None
+    );
+    assert!(correlator.is_idle());
+}
+
+#[test]
+fn what_two_conversations_announced_links_nobody() {
+    let correlator = Correlator::default();
+    expect(&correlator, hook(1), &json!({}), 0);
+    expect(&correlator, hook(2), &json!({}), 10);
+    assert_eq!(came(&correlator, arrival(session(7)), &json!({}), 20), None);
+    assert_eq!(came(&correlator, arrival(session(8)), &json!({}), 30), None);
+    // The same conversation may announce the same twice.
+    expect(&correlator, hook(3), &json!({ "a": 1 }), 40);
+    expect(&correlator, hook(3), &json!({ "a": 1 }), 50);
+    assert_eq!(
+        came(&correlator, arrival(session(9)), &json!({ "a": 1 }), 60),
+        Some(hook(3))
+    );
+}
+
+#[test]
+fn the_agents_own_name_for_a_use_tells_them_apart() {
+    let correlator = Correlator::default();
+    let print = Fingerprint::of("t", &json!({}));
+    for (number, name) in [(1, "toolu_1"), (2, "toolu_2")] {
+        correlator.expect(hook(number), print, Some(name), at(5000), at(0));
+    }
+    let come = |of: u128, name: &'static str| {
+        let arrival = Arrival {
+            tool_use: Some(name),
+            ..arrival(session(of))
+        };
+        let found = correlator.arrived(arrival, Some(print), at(1));
+        found.map(|linked| linked.hook)
+    };
+    assert_eq!(come(8, "toolu_2"), Some(hook(2)));
+    assert_eq!(come(9, "toolu_9"), None);
+    assert_eq!(come(7, "toolu_1"), Some(hook(1)));
+}
+
+#[test]
+fn callers_that_share_a_credential_are_told_apart_by_their_connections() {
+    let correlator = Correlator::default();
+    let shared = SessionKey {
+        basis: SessionBasis::Credential,
+        id: Id128(5),
+    };
+    let over = |connection| Arrival {
+        connection: Some(connection),
+        ..arrival(shared)
+    };
+    expect(&correlator, hook(1), &json!({ "a": 1 }), 0);
+    expect(&correlator, hook(2), &json!({ "b": 1 }), 0);
+    let print = |value: &Value| Some(Fingerprint::of("call_tool_read", value));
+    let first = correlator.arrived(over(1), print(&json!({ "a": 1 })), at(1));
+    let second = correlator.arrived(over(2), print(&json!({ "b": 1 })), at(2));
+    let (first, second) = (first.unwrap(), second.unwrap());
+    assert_eq!((first.hook, second.hook), (hook(1), hook(2)));
+    assert_ne!(first.session, second.session);
+    assert_eq!(correlator.hook_of(first.session), Some(hook(1)));
+    assert_eq!(correlator.hook_of(shared), None);
+    // Linked for good, connection by connection; a third one is nobody's.
+    let again = correlator.arrived(over(1), None, at(9000)).unwrap();
+    assert_eq!((again.session, again.new), (first.session, false));
+    assert_eq!(correlator.arrived(over(3), None, at(9000)), None);
+}
+
+#[test]
+fn bounds_hold_and_one_conversation_cannot_push_another_out() {
+    let correlator = Correlator::default();
+    expect(&correlator, hook(1), &json!({ "mine": 1 }), 0);
+    for number in 0..10_000 {
+        expect(&correlator, hook(2), &json!({ "n": number }), 1);
+    }
+    assert_eq!(correlator.table().pending.len(), MOST_EACH + 1);
+    assert_eq!(
+        came(&correlator, arrival(session(7)), &json!({ "mine": 1 }), 2),
+        Some(hook(1))
+    );
+    for number in 0..20_000 {
+        correlator.table().link(session(number), hook(3));
+    }
+    assert_eq!(correlator.table().links.len(), MOST_LINKS);
+}
+
+/// SC-005: 1,000 pairs in 8 conversations at once. Each pair is a session of its own, so that each
+/// must be recognized by itself; now and then two conversations make the same call.
+#[test]
+fn sc_005_pairs_are_linked_and_none_is_crossed() {
+    let mut random = 0x9E37_79B9_7F4A_7C15_u64;
+    let mut draw = |below: u64| {
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        random % below
+    };
+    let mut events = Vec::new();
+    for pair in 0..1000_u64 {
+        let announced = pair * 5 + draw(40);
+        let arrives = announced + 1 + draw(300);
+        let arguments = if pair % 250 == 7 {
+            json!({ "name": "github:list_files", "args": {} })
+        } else {
+            json!({ "name": "github:get_file", "args": { "path": format!("src/{pair}.rs") } })
+        };
+        events.push((announced, pair, false, arguments.clone()));
+        events.push((arrives, pair, true, arguments));
+    }
+    events.sort_by_key(|(when, pair, arrives, _)| (*when, *arrives, *pair));
+    let correlator = Correlator::default();
+    let (mut linked, mut crossed) = (0, 0);
+    for (when, pair, arrives, arguments) in events {
+        let of = hook(u128::from(pair % 8));
+        if !arrives {
+            expect(&correlator, of, &arguments, when);
+            continue;
+        }
+        match came(
+            &correlator,
+            arrival(session(1000 + u128::from(pair))),
+            &arguments,
+            when,
+        ) {
+            Some(found) if found == of => linked += 1,
+            Some(_) => crossed += 1,
+            None => {}
+        }
+    }
+    assert_eq!(crossed, 0);
+    assert!(linked >= 990, "{linked} of 1000");
+}
