@@ -1,4 +1,4 @@
-//! Carries out a plan: originals and record first, then the files, all or none.
+//! Carries out changes of files: originals and record first, then the files, all or none.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,6 +7,7 @@ use crate::error::Error;
 use crate::files;
 use crate::manifest::{self, Backup, Manifest, Record};
 use crate::plan::{Plan, PlannedFile};
+use crate::tree::KeyPath;
 
 /// What to do when a new file has no folder to stand in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,6 +27,34 @@ pub struct Applied {
     pub manifest: Option<PathBuf>,
 }
 
+/// What happens to one file.
+pub(crate) struct Change<'a> {
+    /// Whose file it is, by slug.
+    pub(crate) agent: &'a str,
+    pub(crate) path: &'a Path,
+    /// What it says now; nothing where there is none.
+    pub(crate) before: Option<&'a str>,
+    /// What it will say; nothing where it goes.
+    pub(crate) after: Option<&'a str>,
+    pub(crate) is_executable: bool,
+    pub(crate) taken: &'a [KeyPath],
+    pub(crate) put: Option<&'a KeyPath>,
+}
+
+impl<'a> From<&'a PlannedFile> for Change<'a> {
+    fn from(file: &'a PlannedFile) -> Self {
+        Self {
+            agent: file.agent.slug(),
+            path: &file.path,
+            before: file.before.as_deref(),
+            after: Some(&file.after),
+            is_executable: false,
+            taken: &file.taken,
+            put: file.put.as_ref(),
+        }
+    }
+}
+
 /// Writes the files of a plan, after copies of the originals and a record have been made below
 /// `backup_dir`. `now` labels the record.
 ///
@@ -36,63 +65,92 @@ pub fn apply(
     now: &str,
     folders: MissingFolder,
 ) -> Result<Applied, Error> {
-    let changes: Vec<&PlannedFile> = plan.changes().collect();
+    let changes: Vec<Change<'_>> = plan.changes().map(Change::from).collect();
+    carry_out(&changes, backup_dir, now, folders)
+}
+
+/// Makes changes, or none of them.
+pub(crate) fn carry_out(
+    changes: &[Change<'_>],
+    backup_dir: &Path,
+    now: &str,
+    folders: MissingFolder,
+) -> Result<Applied, Error> {
     if changes.is_empty() {
         return Ok(Applied {
             written: Vec::new(),
             manifest: None,
         });
     }
-    for file in &changes {
-        check(file, folders)?;
+    for change in changes {
+        change.check(folders)?;
     }
     let run = manifest::new_run(backup_dir, now)?;
-    let manifest = record(&changes, &run, now)?;
-    let mut written: Vec<&PlannedFile> = Vec::new();
-    for file in changes {
+    let manifest = record(changes, &run, now)?;
+    let mut written: Vec<&Change<'_>> = Vec::new();
+    for change in changes {
         // CRASH: files up to here are changed, the rest are not; the record lists all of them and
         // `undo` tells them apart by their fingerprints.
-        match write(file) {
-            Ok(()) => written.push(file),
+        match change.make() {
+            Ok(()) => written.push(change),
             Err(cause) => return Err(roll_back(&written, cause, &run)),
         }
     }
-    let written = written.into_iter().map(|file| file.path.clone()).collect();
+    let written = written.into_iter().map(|change| change.path.to_owned());
     Ok(Applied {
-        written,
+        written: written.collect(),
         manifest: Some(manifest),
     })
 }
 
-/// Finds what would fail before anything is written.
-fn check(file: &PlannedFile, folders: MissingFolder) -> Result<(), Error> {
-    let metadata = fs::metadata(&file.path).ok();
-    if metadata.is_some_and(|metadata| metadata.permissions().readonly()) {
-        return Err(Error::ReadOnly {
-            path: file.path.clone(),
-        });
+impl Change<'_> {
+    /// Finds what would fail before anything is written.
+    fn check(&self, folders: MissingFolder) -> Result<(), Error> {
+        let path = || self.path.to_owned();
+        let metadata = fs::metadata(self.path).ok();
+        if metadata.is_some_and(|metadata| metadata.permissions().readonly()) {
+            return Err(Error::ReadOnly { path: path() });
+        }
+        if files::read(self.path)?.as_deref() != self.before.map(str::as_bytes) {
+            return Err(Error::Changed { path: path() });
+        }
+        let folder = self.path.parent().unwrap_or(Path::new("."));
+        match folders {
+            _ if folder.is_dir() => Ok(()),
+            MissingFolder::Refuse => Err(Error::MissingFolder { path: path() }),
+            MissingFolder::Create => fs::create_dir_all(folder).map_err(Error::io("make", folder)),
+        }
     }
-    let now = files::read(&file.path)?;
-    if now.as_deref() != file.before.as_deref().map(str::as_bytes) {
-        return Err(Error::Changed {
-            path: file.path.clone(),
-        });
+
+    fn make(&self) -> Result<(), Error> {
+        match (self.before, self.after) {
+            (before, Some(after)) => {
+                files::replace(self.path, before.map(str::as_bytes), after.as_bytes())?;
+                if self.is_executable {
+                    files::make_executable(self.path)?;
+                }
+                Ok(())
+            }
+            (Some(before), None) => files::remove(self.path, before.as_bytes()),
+            (None, None) => Ok(()),
+        }
     }
-    let folder = file.path.parent().unwrap_or(Path::new("."));
-    match folders {
-        _ if folder.is_dir() => Ok(()),
-        MissingFolder::Refuse => Err(Error::MissingFolder {
-            path: file.path.clone(),
-        }),
-        MissingFolder::Create => fs::create_dir_all(folder).map_err(Error::io("make", folder)),
+
+    fn take_back(&self) -> Result<(), Error> {
+        let after = self.after.map(str::as_bytes);
+        match (self.before, after) {
+            (Some(before), after) => files::replace(self.path, after, before.as_bytes()),
+            (None, Some(after)) => files::remove(self.path, after),
+            (None, None) => Ok(()),
+        }
     }
 }
 
-fn record(changes: &[&PlannedFile], run: &Path, now: &str) -> Result<PathBuf, Error> {
+fn record(changes: &[Change<'_>], run: &Path, now: &str) -> Result<PathBuf, Error> {
     let mut manifest = Manifest::new(now);
-    for (number, file) in changes.iter().enumerate() {
-        let name = format!("{number:02}-{}", file.agent.slug());
-        let backup = match &file.before {
+    for (number, change) in changes.iter().enumerate() {
+        let name = format!("{number:02}-{}", change.agent);
+        let backup = match change.before {
             Some(before) => {
                 files::write_private(&run.join(&name), before.as_bytes())?;
                 Some(Backup {
@@ -102,37 +160,27 @@ fn record(changes: &[&PlannedFile], run: &Path, now: &str) -> Result<PathBuf, Er
             }
             None => None,
         };
-        let after = files::fingerprint(file.after.as_bytes());
+        // A file that goes has no fingerprint.
+        let after = change
+            .after
+            .map(|after| files::fingerprint(after.as_bytes()));
         manifest.files.push(Record {
-            agent: file.agent.slug().to_owned(),
-            path: file.path.clone(),
+            agent: change.agent.to_owned(),
+            path: change.path.to_owned(),
             backup,
-            after,
-            taken: file.taken.clone(),
-            put: file.put.clone(),
+            after: after.unwrap_or_default(),
+            taken: change.taken.to_vec(),
+            put: change.put.cloned(),
         });
     }
     manifest.save(run)
 }
 
-fn write(file: &PlannedFile) -> Result<(), Error> {
-    let before = file.before.as_deref().map(str::as_bytes);
-    files::replace(&file.path, before, file.after.as_bytes())
-}
-
-fn roll_back(written: &[&PlannedFile], cause: Error, run: &Path) -> Error {
-    let restore = |file: &&&PlannedFile| {
-        let after = file.after.as_bytes();
-        match &file.before {
-            Some(before) => files::replace(&file.path, Some(after), before.as_bytes()),
-            None => files::remove(&file.path, after),
-        }
-        .is_err()
-    };
+fn roll_back(written: &[&Change<'_>], cause: Error, run: &Path) -> Error {
     let stuck: Vec<PathBuf> = written
         .iter()
-        .filter(restore)
-        .map(|file| file.path.clone())
+        .filter(|change| change.take_back().is_err())
+        .map(|change| change.path.to_owned())
         .collect();
     if !stuck.is_empty() {
         return Error::Stuck {

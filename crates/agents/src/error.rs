@@ -51,6 +51,42 @@ pub enum Error {
         /// Where records were looked for.
         dir: PathBuf,
     },
+    /// A file of an agent cannot be parsed; it is never overwritten.
+    #[error("`{}` cannot be understood: line {line}, column {column}: {message}", path.display())]
+    Broken {
+        /// The file.
+        path: PathBuf,
+        /// The line, from one.
+        line: usize,
+        /// The column in characters, from one.
+        column: usize,
+        /// What is wrong there.
+        message: String,
+    },
+    /// A file of an agent is not laid out as the agent would; it is never overwritten.
+    #[error("`{}` stays as it is: `{place}` {reason}", path.display())]
+    Shape {
+        /// The file.
+        path: PathBuf,
+        /// Where in it.
+        place: String,
+        /// What is wrong there.
+        reason: String,
+    },
+    /// A file with our name is somebody else's.
+    #[error("`{}` was not written by mcpproxy and stays as it is", path.display())]
+    Foreign {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The hook cannot be installed in this way.
+    #[error("no hook for {agent}: {reason}")]
+    NoHook {
+        /// The agent.
+        agent: &'static str,
+        /// Why.
+        reason: &'static str,
+    },
     /// A change failed midway, and files changed before could not be restored.
     #[error("{cause}; and {} could not be restored, its original is in `{}`",
         names(stuck), backups.display())]
@@ -65,6 +101,24 @@ pub enum Error {
 }
 
 impl Error {
+    /// Returns what the user can do about it, where we know.
+    pub fn remedy(&self) -> Option<&'static str> {
+        match self {
+            Self::Broken { .. } | Self::Shape { .. } => {
+                Some("mend that place, or move the file away, and run this again")
+            }
+            Self::Foreign { .. } => Some("move the file away and run this again"),
+            Self::ReadOnly { .. } => Some("make it writable, or choose another scope"),
+            Self::Changed { .. } => Some("run this again"),
+            Self::NoHook { .. }
+            | Self::Io { .. }
+            | Self::MissingFolder { .. }
+            | Self::Manifest { .. }
+            | Self::NothingToUndo { .. }
+            | Self::Stuck { .. } => None,
+        }
+    }
+
     /// Makes a closure that wraps what the system said.
     pub(crate) fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_owned();

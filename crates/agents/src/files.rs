@@ -85,6 +85,39 @@ pub(crate) fn write_private(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     written.map_err(Error::io("write", path))
 }
 
+/// Lets everybody who can read a file run it.
+#[cfg(unix)]
+pub(crate) fn make_executable(path: &Path) -> Result<(), Error> {
+    use std::os::unix::fs::PermissionsExt;
+
+    let mode = fs::metadata(path)
+        .map_err(Error::io("read", path))?
+        .permissions()
+        .mode();
+    let permissions = Permissions::from_mode(mode | ((mode & 0o444) >> 2));
+    fs::set_permissions(path, permissions).map_err(Error::io("make executable", path))
+}
+
+/// Does nothing: here the name of a file tells whether it can be run.
+#[cfg(not(unix))]
+pub(crate) fn make_executable(_: &Path) -> Result<(), Error> {
+    Ok(())
+}
+
+/// Says whether a file can be run.
+#[cfg(unix)]
+pub(crate) fn is_executable(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+
+    fs::metadata(path).is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0)
+}
+
+/// Says whether a file can be run.
+#[cfg(not(unix))]
+pub(crate) fn is_executable(path: &Path) -> bool {
+    path.is_file()
+}
+
 /// Makes a folder that only the user can enter.
 pub(crate) fn create_private_folder(path: &Path) -> Result<(), Error> {
     fs::create_dir_all(path).map_err(Error::io("make", path))?;

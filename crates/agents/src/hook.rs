@@ -12,6 +12,14 @@ mod event;
 mod read;
 mod reply;
 
+mod command;
+mod merge;
+mod plan;
+mod snippet;
+mod spot;
+mod status;
+mod target;
+
 mod claude_agent_sdk;
 mod claude_code;
 mod cline;
@@ -30,8 +38,11 @@ mod tools;
 
 pub use agent::HookAgent;
 pub use asked::{Asked, Tool};
+pub use command::{DEADLINE, FailMode, HookCommand, TIMEOUT};
 pub use error::HookError;
 pub use event::HookEvent;
 pub use mcpproxy_core::Action as Ruling;
+pub use plan::{HookFile, HookPlan, carry_out, is_present, plan_install, plan_uninstall};
 pub use read::{MAX_PAYLOAD, read};
 pub use reply::{Reply, reply};
+pub use status::{HookStatus, Trust, status, status_all};

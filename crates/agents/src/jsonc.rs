@@ -2,9 +2,10 @@
 //!
 //! It is lenient where leniency cannot change the meaning, since agents wrote these files and the
 //! text is never written back from the tree: a lone surrogate becomes U+FFFD. Changing the text is
-//! in `jsonc/edit.rs`.
+//! in `jsonc/edit.rs` and `jsonc/slots.rs`.
 
 pub(crate) mod edit;
+pub(crate) mod slots;
 
 use crate::tree::{MAX_DEPTH, Member, Node, Syntax, Value};
 

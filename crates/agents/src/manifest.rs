@@ -78,6 +78,18 @@ impl Manifest {
         let run = open.next().ok_or_else(|| Error::NothingToUndo {
             dir: dir.to_owned(),
         })?;
+        let manifest = Self::load(&run)?;
+        Ok((run, manifest))
+    }
+
+    /// Lists the changes that can be understood, newest first.
+    pub(crate) fn all(dir: &Path) -> Result<Vec<(PathBuf, Self)>, Error> {
+        let runs = runs(dir)?.into_iter().rev();
+        let load = |(_, run): (u64, PathBuf)| Some((run.clone(), Self::load(&run).ok()?));
+        Ok(runs.filter_map(load).collect())
+    }
+
+    fn load(run: &Path) -> Result<Self, Error> {
         let path = run.join(FILE);
         let text = fs::read(&path).map_err(Error::io("read", &path))?;
         let manifest: Self =
@@ -88,7 +100,7 @@ impl Manifest {
                 &format!("version {} is not known", manifest.version),
             ));
         }
-        Ok((run, manifest))
+        Ok(manifest)
     }
 
     /// Notes that the change was taken back; the originals stay.

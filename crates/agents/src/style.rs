@@ -2,7 +2,7 @@
 //!
 //! Only writing lives here; the formats decide where an entry goes.
 
-use crate::tree::{Node, Value};
+use crate::tree::{Member, Node, Value};
 
 /// The habits of one file.
 pub(crate) struct Style {
@@ -27,24 +27,27 @@ impl Style {
         }
     }
 
-    /// Writes a value over several lines; `indent` is that of the line it starts on.
+    /// Writes a value over several lines; `indent` is that of the line it starts on. A list
+    /// stays on one line unless it holds maps.
     pub(crate) fn json(&self, node: &Node, indent: &str) -> String {
-        let Some(members) = node.members().filter(|members| !members.is_empty()) else {
-            return json_inline(node);
-        };
         let inner = format!("{indent}{}", self.unit);
-        let lines: Vec<String> = members
-            .iter()
-            .map(|member| {
-                let value = self.json(&member.value, &inner);
-                format!("{inner}{}: {value}", json_text(&member.key))
-            })
-            .collect();
+        let (open, lines, close): (_, Vec<String>, _) = match &node.value {
+            Value::Map(members) if !members.is_empty() => {
+                let line = |member: &Member| {
+                    let value = self.json(&member.value, &inner);
+                    format!("{inner}{}: {value}", json_text(&member.key))
+                };
+                ('{', members.iter().map(line).collect(), '}')
+            }
+            Value::List(items) if items.iter().any(|item| item.members().is_some()) => {
+                let line = |item| format!("{inner}{}", self.json(item, &inner));
+                ('[', items.iter().map(line).collect(), ']')
+            }
+            _ => return json_inline(node),
+        };
         let newline = self.newline;
-        format!(
-            "{{{newline}{}{newline}{indent}}}",
-            lines.join(&format!(",{newline}"))
-        )
+        let lines = lines.join(&format!(",{newline}"));
+        format!("{open}{newline}{lines}{newline}{indent}{close}")
     }
 }
 

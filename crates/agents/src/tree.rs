@@ -108,6 +108,14 @@ impl Node {
         }
     }
 
+    /// Returns the value of a whole number that is not negative.
+    pub(crate) fn as_number(&self) -> Option<u64> {
+        match &self.value {
+            Value::Number(spelling) => spelling.parse().ok(),
+            _ => None,
+        }
+    }
+
     /// Returns the texts of the list under `key`.
     pub(crate) fn names(&self, key: &str) -> Vec<String> {
         let items = self.get(key).and_then(Self::items).unwrap_or_default();

@@ -1,11 +1,18 @@
 //! What each agent must say about its hooks. One adapter a file.
 
+use std::path::PathBuf;
+
 use mcpproxy_core::Action;
 use serde_json::Value;
 
 use super::payload::Payload;
 use super::reply::Reply;
+use super::status::Trust;
+use super::target::{Setting, Target};
 use super::{HookEvent, Tool, tools};
+use crate::error::Error;
+use crate::places::{Places, Scope};
+use crate::tree::Node;
 
 /// What a payload says, in the words of one agent.
 pub(super) struct Heard {
@@ -52,4 +59,36 @@ pub(super) trait Adapter: Sync {
 
     /// Says a ruling in the agent's own protocol.
     fn encode(&self, answer: &Answer<'_>) -> Reply;
+
+    /// Lists the files to write, and what goes into them.
+    fn targets(&self, setting: &Setting<'_>) -> Result<Vec<Target>, Error>;
+
+    /// Lists files and folders that are there when the user has the agent.
+    fn traces(&self, places: &Places) -> Vec<PathBuf>;
+
+    /// Says what else in a file keeps our hook from running.
+    fn obstacles(&self, _root: &Node) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// Says what is left for the user to do.
+    fn after_install(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// Lists files of other agents whose hooks this one runs too.
+    fn borrows(&self, _places: &Places) -> Vec<PathBuf> {
+        Vec::new()
+    }
+
+    /// Says whether the agent trusts the hooks of ours that stand at these places of the file.
+    fn trust(&self, _places: &Places, _scope: Scope, _spots: &[super::spot::Spot]) -> Trust {
+        Trust::NotAsked
+    }
+
+    /// Returns after how many milliseconds a handler is given up, where it says so.
+    fn timeout(&self, handler: &Node) -> Option<u64> {
+        let seconds = handler.get("timeout")?.as_number()?;
+        Some(seconds.saturating_mul(1_000))
+    }
 }

@@ -1,4 +1,8 @@
 //! Cline: what happened stands under a key of its own name, and every event wants an answer.
+//!
+//! A hook is a program with the name of the event, so that each of ours is a short script.
+
+use std::path::PathBuf;
 
 use mcpproxy_core::Action;
 use serde_json::{Value, json};
@@ -6,7 +10,10 @@ use serde_json::{Value, json};
 use super::adapter::{Adapter, Answer, Heard};
 use super::payload::{Payload, unwrapped};
 use super::reply::Reply;
+use super::target::{Body, MARK, Setting, Target};
 use super::{HookEvent, Tool, tools};
+use crate::error::Error;
+use crate::places::{Os, Places};
 
 pub(super) struct Cline;
 
@@ -34,16 +41,46 @@ impl Adapter for Cline {
     }
 
     fn encode(&self, answer: &Answer<'_>) -> Reply {
-        let stops = match (answer.event, answer.ruling) {
-            (HookEvent::Pre | HookEvent::Permission, Action::Ask | Action::Deny)
-            | (HookEvent::Prompt, Action::Deny) => true,
-            _ => false,
-        };
+        let stops = matches!(
+            (answer.event, answer.ruling),
+            (
+                HookEvent::Pre | HookEvent::Permission,
+                Action::Ask | Action::Deny
+            ) | (HookEvent::Prompt, Action::Deny)
+        );
         Reply::json(&if stops {
             json!({ "cancel": true, "errorMessage": answer.reason })
         } else {
             json!({ "cancel": false })
         })
+    }
+
+    fn targets(&self, setting: &Setting<'_>) -> Result<Vec<Target>, Error> {
+        if setting.places.os == Os::Windows {
+            return Err(Error::NoHook {
+                agent: "Cline",
+                reason: "it has hooks on macOS and Linux only",
+            });
+        }
+        let folder = setting.path("Documents/Cline/Hooks", ".clinerules/hooks");
+        let target = |event: &str| {
+            let line = setting
+                .command
+                .line(setting.agent, event, setting.places.os);
+            Target {
+                path: folder.join(event),
+                body: Body::Text {
+                    text: format!("#!/bin/sh\n# {MARK}\nexec {line}\n"),
+                    is_executable: true,
+                },
+                is_ours: true,
+            }
+        };
+        Ok(["PreToolUse", "PostToolUse"].map(target).into())
+    }
+
+    fn traces(&self, places: &Places) -> Vec<PathBuf> {
+        vec![places.home.join("Documents/Cline")]
     }
 }
 

@@ -1,14 +1,33 @@
 //! Codex: Claude Code's names, with a reader so strict that a wrong answer lets the call pass.
 //!
-//! It takes neither `ask` nor a bare `allow`, no empty reason and no key it does not know.
+//! It takes neither `ask` nor a bare `allow`, no empty reason and no key it does not know. A hook
+//! runs only once its user has trusted it; what was trusted stands in `config.toml` by a hash.
+
+use std::path::PathBuf;
 
 use mcpproxy_core::Action;
 use serde_json::json;
 
 use super::adapter::{Adapter, Answer};
+use super::command::TIMEOUT;
 use super::payload::Payload;
 use super::reply::Reply;
-use super::{HookEvent, Tool, tools};
+use super::spot::Spot;
+use super::status::Trust;
+use super::target::{Body, Setting, Target, seconds};
+use super::{HookAgent, HookEvent, Tool, plan, tools};
+use crate::error::Error;
+use crate::files;
+use crate::format::Format;
+use crate::places::{Places, Scope};
+use crate::style::json_text;
+use crate::tree::{Node, Value};
+
+/// The events to hear of, and their names in the record of what is trusted.
+const EVENTS: [(&str, &str); 2] = [
+    ("PreToolUse", "pre_tool_use"),
+    ("PostToolUse", "post_tool_use"),
+];
 
 pub(super) struct Codex;
 
@@ -35,7 +54,108 @@ impl Adapter for Codex {
                 answer.claude_decision(&json!({ "behavior": "allow" }))
             }
             (HookEvent::Prompt, Action::Deny) => answer.block(),
+            (HookEvent::Prompt, Action::Ask)
+            | (HookEvent::Pre | HookEvent::Permission | HookEvent::Prompt, Action::Warn) => {
+                answer.message()
+            }
             _ => Reply::silence(),
         }
     }
+
+    fn targets(&self, setting: &Setting<'_>) -> Result<Vec<Target>, Error> {
+        let entry = |(event, _): (&str, _)| {
+            let handler = [
+                ("type", Node::text("command")),
+                ("command", setting.line(event)),
+                ("timeout", seconds()),
+            ];
+            Setting::nested(event, None, handler)
+        };
+        Ok(vec![Target {
+            path: setting.path(FILE, FILE),
+            body: Body::Json {
+                head: Vec::new(),
+                entries: EVENTS.into_iter().map(entry).collect(),
+            },
+            is_ours: false,
+        }])
+    }
+
+    fn traces(&self, places: &Places) -> Vec<PathBuf> {
+        vec![places.home.join(".codex")]
+    }
+
+    fn obstacles(&self, root: &Node) -> Vec<String> {
+        let members = root.members().unwrap_or_default().iter();
+        let unknown = members.filter(|it| !matches!(it.key.as_str(), "description" | "hooks"));
+        unknown
+            .map(|it| format!("Codex rejects the whole file for `{}`; take it out", it.key))
+            .collect()
+    }
+
+    fn after_install(&self) -> Vec<String> {
+        let note = "Codex runs the hook only once it is trusted: open `/hooks` there and do so";
+        vec![note.to_owned()]
+    }
+
+    fn trust(&self, places: &Places, scope: Scope, spots: &[Spot]) -> Trust {
+        let config = plan::read(&places.home.join(".codex/config.toml"));
+        let config = config.ok().flatten().unwrap_or_default();
+        let Ok(root) = Format::Toml.parse(&config) else {
+            return Trust::Unknown;
+        };
+        let folder = match scope {
+            Scope::User => &places.home,
+            Scope::Project if !is_trusted(&root, places) => return Trust::Missing,
+            Scope::Project => &places.project,
+        };
+        let file = folder.join(FILE).display().to_string();
+        let each: Vec<Trust> = spots
+            .iter()
+            .filter_map(|spot| trust_of(&root, &file, spot, places))
+            .collect();
+        let worst = [Trust::Missing, Trust::Unknown, Trust::Given];
+        let worst = worst.into_iter().find(|trust| each.contains(trust));
+        worst.unwrap_or(Trust::Unknown)
+    }
+}
+
+const FILE: &str = ".codex/hooks.json";
+
+/// Says whether the user trusts the project, without which its hooks are not even read.
+fn is_trusted(root: &Node, places: &Places) -> bool {
+    let path = places.project.display().to_string();
+    let level = root.at(&["projects".to_owned(), path, "trust_level".to_owned()]);
+    level.and_then(Node::as_text) == Some("trusted")
+}
+
+/// Says whether one entry is trusted. A hash that is another than we would reckon may be that of an
+/// earlier command or of another way to reckon, so that nothing is said about it.
+fn trust_of(root: &Node, file: &str, spot: &Spot, places: &Places) -> Option<Trust> {
+    let keys = spot.keys()?;
+    let event = keys.get(1)?;
+    let (event, label) = EVENTS.into_iter().find(|(name, _)| name == event)?;
+    let key = format!("{file}:{label}:{}:0", spot.index);
+    let state = root.at(&["hooks".to_owned(), "state".to_owned(), key]);
+    let off = state.and_then(|state| state.get("enabled"));
+    if off.is_some_and(|flag| flag.value == Value::Bool(false)) {
+        return Some(Trust::Missing);
+    }
+    let Some(hash) = state.and_then(|state| state.get("trusted_hash")?.as_text()) else {
+        return Some(Trust::Missing);
+    };
+    let command = spot.own.command.line(HookAgent::Codex, event, places.os);
+    let given = hash == trusted_hash(label, &command);
+    Some(if given { Trust::Given } else { Trust::Unknown })
+}
+
+/// Reckons the hash of an entry of ours: that of its canonical JSON, defaults filled in.
+fn trusted_hash(label: &str, command: &str) -> String {
+    let canonical = format!(
+        r#"{{"event_name":{},"hooks":[{{"async":false,"command":{},"timeout":{},"type":"command"}}]}}"#,
+        json_text(label),
+        json_text(command),
+        TIMEOUT.as_secs()
+    );
+    format!("sha256:{}", files::fingerprint(canonical.as_bytes()))
 }

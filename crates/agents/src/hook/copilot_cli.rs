@@ -1,4 +1,8 @@
 //! Copilot CLI: two spellings of each event, and of what comes with it.
+//!
+//! It takes a hook that crashes for a denial, and one that is late for leave.
+
+use std::path::PathBuf;
 
 use mcpproxy_core::Action;
 use serde_json::json;
@@ -6,7 +10,11 @@ use serde_json::json;
 use super::adapter::{Adapter, Answer, Heard};
 use super::payload::{Payload, unwrapped};
 use super::reply::Reply;
+use super::target::{Body, Setting, Target, number, seconds};
 use super::{HookEvent, Tool, tools};
+use crate::error::Error;
+use crate::places::{Os, Places};
+use crate::tree::Node;
 
 pub(super) struct CopilotCli;
 
@@ -39,6 +47,54 @@ impl Adapter for CopilotCli {
             }
             _ => Reply::silence(),
         }
+    }
+
+    fn targets(&self, setting: &Setting<'_>) -> Result<Vec<Target>, Error> {
+        let shell = match setting.places.os {
+            Os::Linux | Os::MacOs => "bash",
+            Os::Windows => "powershell",
+        };
+        let entry = |event: &str| {
+            // PowerShell runs what is quoted only behind this mark.
+            let line = setting
+                .command
+                .line(setting.agent, event, setting.places.os);
+            let mark = if line.starts_with('"') { "& " } else { "" };
+            let handler = [
+                ("type", Node::text("command")),
+                (shell, Node::text(format!("{mark}{line}"))),
+                ("timeoutSec", seconds()),
+            ];
+            Setting::flat(event, handler)
+        };
+        Ok(vec![Target {
+            path: setting.path(
+                ".copilot/hooks/mcpproxy.json",
+                ".github/hooks/mcpproxy.json",
+            ),
+            body: Body::Json {
+                head: vec![("version", number(1))],
+                entries: ["preToolUse", "postToolUse"].map(entry).into(),
+            },
+            is_ours: true,
+        }])
+    }
+
+    fn traces(&self, places: &Places) -> Vec<PathBuf> {
+        vec![places.home.join(".copilot")]
+    }
+
+    fn borrows(&self, places: &Places) -> Vec<PathBuf> {
+        vec![
+            places.project.join(".claude/settings.json"),
+            places.home.join(".copilot/hooks/mcpproxy-vscode.json"),
+            places.project.join(".github/hooks/mcpproxy-vscode.json"),
+        ]
+    }
+
+    fn timeout(&self, handler: &Node) -> Option<u64> {
+        let seconds = handler.get("timeoutSec")?.as_number()?;
+        Some(seconds.saturating_mul(1_000))
     }
 }
 

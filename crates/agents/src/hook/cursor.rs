@@ -1,7 +1,10 @@
 //! Cursor: an event for each kind of tool, and JSON in texts.
 //!
 //! On `preToolUse` it takes `ask` and lets the call pass all the same, so that `ask` becomes a
-//! denial there. What it cannot parse on an event that gives leave blocks the call.
+//! denial there. What it cannot parse on an event that gives leave blocks the call. One event in
+//! `hooks.json` that it does not know, or `//` in any text, and it rejects the whole file.
+
+use std::path::PathBuf;
 
 use mcpproxy_core::Action;
 use serde_json::{Value, json};
@@ -9,7 +12,47 @@ use serde_json::{Value, json};
 use super::adapter::{Adapter, Answer, Heard};
 use super::payload::{Payload, unwrapped};
 use super::reply::Reply;
+use super::target::{Body, Setting, Target, is_gate, number, seconds, truth};
 use super::{HookEvent, Tool, tools};
+use crate::error::Error;
+use crate::places::Places;
+use crate::tree::{self, Node};
+
+/// The events to hear of. Shell, files and MCP have events of their own on which `ask` counts, so
+/// that `preToolUse` is only for the rest.
+const EVENTS: [(&str, Option<&str>); 6] = [
+    ("beforeShellExecution", None),
+    ("beforeMCPExecution", None),
+    ("beforeReadFile", None),
+    ("preToolUse", Some("^(?!Shell$|Read$|MCP:)")),
+    ("postToolUse", None),
+    ("postToolUseFailure", None),
+];
+
+/// The events that Cursor knows.
+const KNOWN: &[&str] = &[
+    "beforeShellExecution",
+    "beforeMCPExecution",
+    "afterShellExecution",
+    "afterMCPExecution",
+    "beforeReadFile",
+    "afterFileEdit",
+    "beforeTabFileRead",
+    "afterTabFileEdit",
+    "stop",
+    "beforeSubmitPrompt",
+    "afterAgentResponse",
+    "afterAgentThought",
+    "sessionStart",
+    "sessionEnd",
+    "preCompact",
+    "subagentStart",
+    "subagentStop",
+    "preToolUse",
+    "postToolUse",
+    "postToolUseFailure",
+    "workspaceOpen",
+];
 
 pub(super) struct Cursor;
 
@@ -55,8 +98,75 @@ impl Adapter for Cursor {
             (HookEvent::Prompt, Action::Deny) => {
                 Reply::json(&json!({ "continue": false, "user_message": answer.reason }))
             }
-            _ => Reply::silence(),
+            // Nothing at all would not be JSON, and a permission is not given.
+            _ => Reply::json(&json!({})),
         }
+    }
+
+    fn targets(&self, setting: &Setting<'_>) -> Result<Vec<Target>, Error> {
+        let entry = |(event, matcher): (&str, Option<&str>)| {
+            let closed = setting.is_closed() && is_gate(event);
+            let handler = [("command", setting.line(event))]
+                .into_iter()
+                .chain(matcher.map(|matcher| ("matcher", Node::text(matcher))))
+                .chain([("timeout", seconds())])
+                .chain(closed.then(|| ("failClosed", truth())));
+            Setting::flat(event, handler)
+        };
+        if setting
+            .command
+            .words(setting.agent, "")
+            .iter()
+            .any(|word| word.contains("//"))
+        {
+            return Err(Error::NoHook {
+                agent: "Cursor",
+                reason: "it rejects a file that has `//` in a text, as our command would",
+            });
+        }
+        Ok(vec![Target {
+            path: setting.path(".cursor/hooks.json", ".cursor/hooks.json"),
+            body: Body::Json {
+                head: vec![("version", number(1))],
+                entries: EVENTS.into_iter().map(entry).collect(),
+            },
+            is_ours: false,
+        }])
+    }
+
+    fn traces(&self, places: &Places) -> Vec<PathBuf> {
+        vec![places.home.join(".cursor")]
+    }
+
+    fn obstacles(&self, root: &Node) -> Vec<String> {
+        let hooks = root.get("hooks").and_then(Node::members);
+        let events = hooks.unwrap_or_default().iter().map(|it| it.key.as_str());
+        let unknown = events.filter(|event| !KNOWN.contains(event));
+        let mut obstacles: Vec<String> = unknown
+            .map(|event| format!("Cursor rejects the whole file for `{event}`; take it out"))
+            .collect();
+        if has_slashes(root) {
+            let text = "Cursor rejects the whole file for `//` in a text; take that out";
+            obstacles.push(text.to_owned());
+        }
+        obstacles
+    }
+
+    fn borrows(&self, places: &Places) -> Vec<PathBuf> {
+        let file = ".claude/settings.json";
+        vec![places.home.join(file), places.project.join(file)]
+    }
+}
+
+/// Says whether a text has what Cursor takes for a comment.
+fn has_slashes(node: &Node) -> bool {
+    match &node.value {
+        tree::Value::Text(text) => text.contains("//"),
+        tree::Value::List(items) => items.iter().any(has_slashes),
+        tree::Value::Map(members) => members
+            .iter()
+            .any(|member| member.key.contains("//") || has_slashes(&member.value)),
+        tree::Value::Null | tree::Value::Bool(_) | tree::Value::Number(_) => false,
     }
 }
 

@@ -1,12 +1,23 @@
-//! Gemini CLI: events before and after a tool, names of tools with single underscores.
+//! Gemini CLI: events before and after a tool, names of tools with single underscores; times in
+//! `settings.json` are milliseconds.
+
+use std::path::PathBuf;
 
 use mcpproxy_core::Action;
 use serde_json::json;
 
 use super::adapter::{Adapter, Answer};
+use super::command::TIMEOUT;
 use super::payload::Payload;
 use super::reply::Reply;
+use super::target::{Body, Setting, Target, number};
 use super::{HookEvent, Tool, tools};
+use crate::error::Error;
+use crate::places::Places;
+use crate::tree::{Node, Value};
+
+/// What the hook is called in the list of those that are switched off.
+const NAME: &str = "mcpproxy";
 
 pub(super) struct GeminiCli;
 
@@ -40,5 +51,46 @@ impl Adapter for GeminiCli {
             | (HookEvent::Prompt, Action::Ask) => answer.message(),
             _ => Reply::silence(),
         }
+    }
+
+    fn targets(&self, setting: &Setting<'_>) -> Result<Vec<Target>, Error> {
+        let milliseconds = u64::try_from(TIMEOUT.as_millis()).unwrap_or(u64::MAX);
+        let entry = |event: &str| {
+            let handler = [
+                ("name", Node::text(NAME)),
+                ("type", Node::text("command")),
+                ("command", setting.line(event)),
+                ("timeout", number(milliseconds)),
+            ];
+            Setting::nested(event, Some(".*"), handler)
+        };
+        Ok(vec![Target {
+            path: setting.path(".gemini/settings.json", ".gemini/settings.json"),
+            body: Body::Json {
+                head: Vec::new(),
+                entries: ["BeforeTool", "AfterTool"].map(entry).into(),
+            },
+            is_ours: false,
+        }])
+    }
+
+    fn traces(&self, places: &Places) -> Vec<PathBuf> {
+        vec![places.home.join(".gemini")]
+    }
+
+    fn obstacles(&self, root: &Node) -> Vec<String> {
+        let Some(config) = root.get("hooksConfig") else {
+            return Vec::new();
+        };
+        let off = config.get("enabled").map(|flag| &flag.value);
+        let all = matches!(off, Some(Value::Bool(false)));
+        let ours = config.names("disabled").iter().any(|name| name == NAME);
+        let all = all.then_some("`hooksConfig.enabled` keeps every hook from running; set it");
+        let ours = ours.then_some("`hooksConfig.disabled` names our hook; take it out there");
+        all.into_iter().chain(ours).map(str::to_owned).collect()
+    }
+
+    fn timeout(&self, handler: &Node) -> Option<u64> {
+        handler.get("timeout")?.as_number()
     }
 }

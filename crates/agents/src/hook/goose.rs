@@ -1,6 +1,9 @@
 //! Goose: extensions before each tool, and an answer by exit code.
 //!
-//! Anything on standard output that it does not know counts as a failure of the hook.
+//! Anything on standard output that it does not know counts as a failure of the hook. Hooks are
+//! parts of plugins, so that ours is a plugin of two files.
+
+use std::path::PathBuf;
 
 use mcpproxy_core::Action;
 use serde_json::json;
@@ -8,7 +11,11 @@ use serde_json::json;
 use super::adapter::{Adapter, Answer, Heard};
 use super::payload::Payload;
 use super::reply::Reply;
+use super::target::{Body, MARK, Setting, Target, is_gate, seconds};
 use super::{HookEvent, Tool, tools};
+use crate::error::Error;
+use crate::places::Places;
+use crate::tree::Node;
 
 /// The extensions that are part of Goose itself.
 const BUILT_IN: &[&str] = &[
@@ -34,7 +41,7 @@ impl Adapter for Goose {
             response: payload.take(&["tool_response", "tool_output", "error"]),
             tool_use_id: payload.owned(&["tool_call_id", "tool_use_id"]),
             cwd: payload.owned(&["working_dir", "cwd"]),
-            prompt: payload.owned(&["prompt", "user_prompt", "matcher_context"]),
+            prompt: payload.owned(&["message", "prompt"]),
         }
     }
 
@@ -47,6 +54,58 @@ impl Adapter for Goose {
             _ => Reply::silence(),
         }
     }
+
+    fn targets(&self, setting: &Setting<'_>) -> Result<Vec<Target>, Error> {
+        let entry = |event: &str| {
+            let closed = setting.is_closed() && is_gate(event);
+            let handler = [
+                ("type", Node::text("command")),
+                ("command", setting.line(event)),
+                ("timeout", seconds()),
+            ];
+            let closed = closed.then(|| ("on_failure", Node::text("block")));
+            Setting::nested(event, None, handler.into_iter().chain(closed))
+        };
+        let events = ["PreToolUse", "PostToolUse", "PostToolUseFailure"];
+        let folder = ".agents/plugins/mcpproxy";
+        let folder = setting.path(folder, folder);
+        Ok(vec![
+            Target {
+                path: folder.join("hooks").join("hooks.json"),
+                body: Body::Json {
+                    head: Vec::new(),
+                    entries: events.map(entry).into(),
+                },
+                is_ours: true,
+            },
+            Target {
+                path: folder.join("plugin.json"),
+                body: Body::Text {
+                    text: manifest(),
+                    is_executable: false,
+                },
+                is_ours: true,
+            },
+        ])
+    }
+
+    fn traces(&self, places: &Places) -> Vec<PathBuf> {
+        vec![
+            places.home.join(".config/goose"),
+            places.config_home.join("goose"),
+            places.config_home.join("Block/goose"),
+        ]
+    }
+}
+
+fn manifest() -> String {
+    let description = format!("Asks mcpproxy about tool calls; {MARK}");
+    let manifest = json!({
+        "name": "mcpproxy",
+        "version": "1.0.0",
+        "description": description,
+    });
+    format!("{manifest:#}\n")
 }
 
 fn tool(spelled: &str) -> Tool {

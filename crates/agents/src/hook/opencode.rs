@@ -1,12 +1,17 @@
 //! `OpenCode`: a plugin of ours sends what it was called with, and throws what it is answered.
 
+use std::path::PathBuf;
+
 use mcpproxy_core::Action;
 use serde_json::json;
 
 use super::adapter::{Adapter, Answer, Heard};
 use super::payload::Payload;
 use super::reply::Reply;
-use super::{Tool, tools};
+use super::target::{Body, MARK, Setting, Target};
+use super::{Tool, snippet, tools};
+use crate::error::Error;
+use crate::places::{Places, Scope};
 
 pub(super) struct OpenCode;
 
@@ -31,5 +36,26 @@ impl Adapter for OpenCode {
             _ if answer.is_gate() && !answer.quiet => Reply::json(&json!({ "decision": "allow" })),
             _ => Reply::silence(),
         }
+    }
+
+    fn targets(&self, setting: &Setting<'_>) -> Result<Vec<Target>, Error> {
+        let file = "plugins/mcpproxy.ts";
+        let path = match setting.scope {
+            // It keeps to the XDG folder on every system.
+            Scope::User => setting.places.home.join(".config/opencode").join(file),
+            Scope::Project => setting.places.project.join(".opencode").join(file),
+        };
+        Ok(vec![Target {
+            path,
+            body: Body::Text {
+                text: snippet::fill(include_str!("snippets/opencode.ts"), MARK, setting),
+                is_executable: false,
+            },
+            is_ours: true,
+        }])
+    }
+
+    fn traces(&self, places: &Places) -> Vec<PathBuf> {
+        vec![places.home.join(".config/opencode")]
     }
 }

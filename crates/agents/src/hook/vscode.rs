@@ -2,6 +2,8 @@
 //!
 //! Both load the same files, so that an answer is one that both understand.
 
+use std::path::PathBuf;
+
 use mcpproxy_core::Action;
 use serde_json::json;
 
@@ -10,6 +12,10 @@ use super::adapter::{Adapter, Answer, Heard};
 use super::copilot_cli;
 use super::payload::Payload;
 use super::reply::Reply;
+use super::target::{Body, Setting, Target, number, seconds};
+use crate::error::Error;
+use crate::places::Places;
+use crate::tree::Node;
 
 pub(super) struct VsCode;
 
@@ -33,5 +39,41 @@ impl Adapter for VsCode {
             "permissionDecision": decision,
             "permissionDecisionReason": answer.reason,
         }))
+    }
+
+    fn targets(&self, setting: &Setting<'_>) -> Result<Vec<Target>, Error> {
+        let entry = |event: &str| {
+            let handler = [
+                ("type", Node::text("command")),
+                ("command", setting.line(event)),
+                ("timeout", seconds()),
+            ];
+            Setting::flat(event, handler)
+        };
+        Ok(vec![Target {
+            path: setting.path(
+                ".copilot/hooks/mcpproxy-vscode.json",
+                ".github/hooks/mcpproxy-vscode.json",
+            ),
+            body: Body::Json {
+                // Copilot's runtime wants it, the older one does not mind.
+                head: vec![("version", number(1))],
+                entries: ["PreToolUse", "PostToolUse"].map(entry).into(),
+            },
+            is_ours: true,
+        }])
+    }
+
+    fn traces(&self, places: &Places) -> Vec<PathBuf> {
+        vec![places.home.join(".vscode"), places.config_home.join("Code")]
+    }
+
+    fn borrows(&self, places: &Places) -> Vec<PathBuf> {
+        vec![
+            places.home.join(".claude/settings.json"),
+            places.project.join(".claude/settings.json"),
+            places.home.join(".copilot/hooks/mcpproxy.json"),
+            places.project.join(".github/hooks/mcpproxy.json"),
+        ]
     }
 }

@@ -1,12 +1,26 @@
 //! Windsurf: an event for each kind of tool, and an answer by exit code alone.
 
+use std::path::PathBuf;
+
 use mcpproxy_core::Action;
 use serde_json::{Value, json};
 
 use super::adapter::{Adapter, Answer, Heard};
 use super::payload::{Payload, unwrapped};
 use super::reply::Reply;
+use super::target::{Body, Setting, Target, truth};
 use super::{HookEvent, Tool, tools};
+use crate::error::Error;
+use crate::places::Places;
+
+/// The events to hear of; of those afterwards only this one says what came back.
+const EVENTS: [&str; 5] = [
+    "pre_run_command",
+    "pre_mcp_tool_use",
+    "pre_read_code",
+    "pre_write_code",
+    "post_mcp_tool_use",
+];
 
 pub(super) struct Windsurf;
 
@@ -38,6 +52,25 @@ impl Adapter for Windsurf {
             | (HookEvent::Prompt, Action::Deny) => Reply::blocked(answer.reason),
             _ => Reply::silence(),
         }
+    }
+
+    fn targets(&self, setting: &Setting<'_>) -> Result<Vec<Target>, Error> {
+        let entry = |event: &str| {
+            let handler = [("command", setting.line(event)), ("show_output", truth())];
+            Setting::flat(event, handler)
+        };
+        Ok(vec![Target {
+            path: setting.path(".codeium/windsurf/hooks.json", ".windsurf/hooks.json"),
+            body: Body::Json {
+                head: Vec::new(),
+                entries: EVENTS.map(entry).into(),
+            },
+            is_ours: false,
+        }])
+    }
+
+    fn traces(&self, places: &Places) -> Vec<PathBuf> {
+        vec![places.home.join(".codeium/windsurf")]
     }
 }
 

@@ -9,5 +9,6 @@
 
 mod discover;
 mod home;
+mod hooks;
 mod plan;
 mod round_trip;

@@ -1,0 +1,338 @@
+//! Hooks go into the files of all agents and come out again, on a real disk.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::PathBuf;
+
+use mcpproxy_agents::hook::{self, FailMode, HookAgent, HookCommand, HookPlan, HookStatus, Trust};
+use mcpproxy_agents::{Error, Scope};
+use proptest::prelude::*;
+
+use crate::home::Home;
+
+fn put(home: &Home, place: &str, text: &str) -> PathBuf {
+    home.write(place, text);
+    home.path(place)
+}
+
+/// Makes a program that can be run, in a folder with a blank in its name.
+fn command(home: &Home, fail: FailMode) -> HookCommand {
+    let program = put(home, "home/my apps/mcpproxy", "#!/bin/sh\n");
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    HookCommand {
+        program: program.display().to_string(),
+        fail,
+        options: Vec::new(),
+    }
+}
+
+fn install(home: &Home, agent: HookAgent, scope: Scope, fail: FailMode) -> Vec<PathBuf> {
+    let command = command(home, fail);
+    let plan = hook::plan_install(agent, scope, &home.places(), &command).unwrap();
+    carry_out(home, &plan)
+}
+
+fn uninstall(home: &Home, agent: HookAgent, scope: Scope) -> Vec<PathBuf> {
+    let plan = hook::plan_uninstall(agent, scope, &home.places(), &home.backups()).unwrap();
+    carry_out(home, &plan)
+}
+
+fn carry_out(home: &Home, plan: &HookPlan) -> Vec<PathBuf> {
+    hook::carry_out(plan, &home.backups(), "2026-01-01T00-00-00Z").unwrap()
+}
+
+fn status(home: &Home, agent: HookAgent, scope: Scope) -> HookStatus {
+    hook::status(agent, scope, &home.places())
+}
+
+/// Returns a scope in which the agent has hooks.
+fn scope_of(agent: HookAgent) -> Scope {
+    if agent == HookAgent::ClaudeAgentSdk {
+        Scope::Project
+    } else {
+        Scope::User
+    }
+}
+
+#[test]
+fn every_agent_is_installed_soundly_once_and_comes_out_without_a_trace() {
+    for agent in HookAgent::ALL {
+        for fail in [FailMode::Open, FailMode::Closed] {
+            let home = Home::empty();
+            let scope = scope_of(agent);
+            let written = install(&home, agent, scope, fail);
+            assert!(!written.is_empty(), "{agent}");
+            let found = status(&home, agent, scope);
+            assert_eq!(found.faults, Vec::<String>::new(), "{agent}");
+            assert!(found.is_installed && found.is_runnable, "{agent}");
+            assert_eq!(found.fail, Some(fail), "{agent}");
+            assert_eq!(found.files, written, "{agent}");
+            assert_eq!(found.also_in, Vec::<PathBuf>::new(), "{agent}");
+            for path in &written {
+                let text = fs::read_to_string(path).unwrap();
+                assert!(!text.contains("8080") && !text.contains("http"), "{text}");
+            }
+            assert_eq!(install(&home, agent, scope, fail), [] as [PathBuf; 0]);
+            assert_eq!(uninstall(&home, agent, scope), written, "{agent}");
+            assert!(written.iter().all(|path| !path.exists()), "{agent}");
+            assert!(!status(&home, agent, scope).is_installed, "{agent}");
+            assert_eq!(uninstall(&home, agent, scope), [] as [PathBuf; 0]);
+        }
+    }
+}
+
+#[test]
+fn agents_that_can_are_told_to_fail_closed() {
+    let check = |agent: HookAgent, mark: &str| {
+        let home = Home::empty();
+        let text = |written: Vec<PathBuf>| fs::read_to_string(&written[0]).unwrap();
+        let open = text(install(&home, agent, scope_of(agent), FailMode::Open));
+        let closed = text(install(&home, agent, scope_of(agent), FailMode::Closed));
+        assert!(
+            !open.contains(mark) && closed.contains(mark),
+            "{agent}: {closed}"
+        );
+    };
+    check(HookAgent::ClaudeCode, r#""onFailure": "block""#);
+    check(HookAgent::Cursor, r#""failClosed": true"#);
+    check(HookAgent::Goose, r#""on_failure": "block""#);
+    check(HookAgent::ClaudeAgentSdk, r#"ON_FAILURE = "block""#);
+    check(HookAgent::OpenCode, r#"ON_FAILURE: string = "block""#);
+}
+
+#[test]
+fn a_file_changed_by_both_keeps_what_is_theirs() {
+    let home = Home::empty();
+    let agent = HookAgent::ClaudeCode;
+    let path = put(&home, "home/.claude/settings.json", "{ \"hooks\": { } }");
+    install(&home, agent, Scope::User, FailMode::Open);
+    install(&home, agent, Scope::User, FailMode::Closed);
+    uninstall(&home, agent, Scope::User);
+    assert_eq!(fs::read_to_string(&path).unwrap(), "{ \"hooks\": { } }");
+    install(&home, agent, Scope::User, FailMode::Open);
+    let theirs = fs::read_to_string(&path).unwrap();
+    fs::write(&path, theirs.replacen('{', "{\n  \"model\": \"x\",", 1)).unwrap();
+    uninstall(&home, agent, Scope::User);
+    let left = fs::read_to_string(&path).unwrap();
+    assert!(
+        left.contains("\"model\": \"x\"") && !left.contains("mcpproxy"),
+        "{left}"
+    );
+}
+
+#[test]
+fn what_is_broken_or_somebody_elses_stays() {
+    let check = |agent: HookAgent, place: &str, text: &str, expect: &str| {
+        let home = Home::empty();
+        let path = put(&home, place, text);
+        let command = command(&home, FailMode::Open);
+        let plan = hook::plan_install(agent, Scope::User, &home.places(), &command);
+        let error = plan.unwrap_err();
+        assert!(error.to_string().contains(expect), "{error}");
+        assert!(
+            error
+                .to_string()
+                .contains(place.rsplit('/').next().unwrap())
+        );
+        assert!(error.remedy().is_some(), "{error}");
+        assert_eq!(fs::read_to_string(path).unwrap(), text);
+    };
+    let settings = "home/.claude/settings.json";
+    check(
+        HookAgent::ClaudeCode,
+        settings,
+        "{\n  \"a\": ",
+        "line 2, column 8",
+    );
+    check(
+        HookAgent::ClaudeCode,
+        settings,
+        "{\"hooks\": 3}",
+        "`hooks` is not a map",
+    );
+    let script = "home/Documents/Cline/Hooks/PreToolUse";
+    check(
+        HookAgent::Cline,
+        script,
+        "#!/bin/sh\n",
+        "was not written by mcpproxy",
+    );
+    check(
+        HookAgent::Cursor,
+        "home/.cursor/hooks.json",
+        "[]",
+        "is not a map",
+    );
+}
+
+#[test]
+fn a_scope_without_hooks_says_so() {
+    let home = Home::empty();
+    let command = command(&home, FailMode::Open);
+    let agent = HookAgent::ClaudeAgentSdk;
+    let error = hook::plan_install(agent, Scope::User, &home.places(), &command).unwrap_err();
+    assert!(matches!(error, Error::NoHook { .. }) && error.to_string().contains("project"));
+}
+
+#[test]
+fn scripts_can_be_run_and_a_script_that_cannot_is_a_fault() {
+    let home = Home::empty();
+    let written = install(&home, HookAgent::Cline, Scope::User, FailMode::Open);
+    for path in &written {
+        let mode = fs::metadata(path).unwrap().permissions().mode();
+        assert_eq!(mode & 0o100, 0o100, "{}", path.display());
+    }
+    fs::set_permissions(&written[0], fs::Permissions::from_mode(0o644)).unwrap();
+    let faults = status(&home, HookAgent::Cline, Scope::User).faults;
+    assert!(faults[0].contains("chmod +x"), "{faults:?}");
+}
+
+#[test]
+fn status_says_what_is_wrong() {
+    let check = |agent: HookAgent, from: &str, to: &str, expect: &str| {
+        let home = Home::empty();
+        let written = install(&home, agent, scope_of(agent), FailMode::Open);
+        let text = fs::read_to_string(&written[0]).unwrap();
+        assert!(text.contains(from), "{text}");
+        fs::write(&written[0], text.replacen(from, to, 1)).unwrap();
+        let found = status(&home, agent, scope_of(agent));
+        assert!(!found.is_sound() && found.is_installed);
+        let faults = found.faults.join("; ");
+        assert!(faults.contains(expect), "{faults}");
+    };
+    let claude = HookAgent::ClaudeCode;
+    check(claude, "Read|Glob", "Glob", "`PreToolUse`");
+    check(
+        claude,
+        "\"timeout\": 5",
+        "\"timeout\": 1",
+        "before it has answered",
+    );
+    check(
+        claude,
+        "{",
+        "{\"disableAllHooks\": true,",
+        "`disableAllHooks`",
+    );
+    check(claude, "my apps/mcpproxy", "gone/mcpproxy", "is not there");
+    check(claude, " --fail-open", "", "does not say what to answer");
+    let cursor = HookAgent::Cursor;
+    check(
+        cursor,
+        "\"hooks\": {",
+        "\"hooks\": { \"onSave\": [],",
+        "`onSave`",
+    );
+    check(cursor, "{", "{ \"a\": \"x//y\",", "`//`");
+    check(cursor, "\"matcher\"", "\"match\"", "`preToolUse`");
+    check(HookAgent::Codex, "{", "{ \"note\": 1,", "`note`");
+    let gemini = HookAgent::GeminiCli;
+    check(
+        gemini,
+        "{",
+        "{ \"hooksConfig\": { \"enabled\": false },",
+        "`hooksConfig.enabled`",
+    );
+    check(gemini, "5000", "1500", "before it has answered");
+    check(HookAgent::Goose, "mcpproxy' hook", "x' look", "hooks.json");
+    check(HookAgent::OpenCode, "JSON.parse", "eval", "the text");
+    check(
+        HookAgent::CopilotCli,
+        "\"timeoutSec\": 5",
+        "\"timeoutSec\": 2",
+        "before it has",
+    );
+}
+
+#[test]
+fn status_of_a_broken_file_names_the_place() {
+    let home = Home::empty();
+    home.write("home/.gemini/settings.json", "{\n  \"hooks\": [");
+    let all = hook::status_all(&home.places());
+    assert_eq!(all.len(), 1);
+    assert!(!all[0].is_installed && all[0].faults[0].contains("line 2, column 13"));
+}
+
+#[test]
+fn a_hook_that_runs_twice_is_seen() {
+    let home = Home::empty();
+    let claude = install(&home, HookAgent::ClaudeCode, Scope::User, FailMode::Open);
+    install(&home, HookAgent::Cursor, Scope::User, FailMode::Open);
+    let project = install(&home, HookAgent::Cursor, Scope::Project, FailMode::Open);
+    let found = status(&home, HookAgent::Cursor, Scope::User);
+    assert_eq!(found.also_in, [project, claude].concat());
+}
+
+#[test]
+fn codex_runs_only_what_is_trusted() {
+    let home = Home::empty();
+    let written = install(&home, HookAgent::Codex, Scope::User, FailMode::Open);
+    let trust = || status(&home, HookAgent::Codex, Scope::User).trust;
+    assert_eq!(trust(), Trust::Missing);
+    let state = |hashes: [&str; 2]| {
+        let path = written[0].display();
+        let labels = ["pre_tool_use", "post_tool_use"];
+        let tables = labels.iter().zip(hashes).map(|(label, hash)| {
+            format!("[hooks.state.\"{path}:{label}:0:0\"]\ntrusted_hash = \"{hash}\"\n")
+        });
+        home.write("home/.codex/config.toml", &tables.collect::<String>());
+    };
+    state(["sha256:00", "sha256:00"]);
+    assert_eq!(trust(), Trust::Unknown);
+}
+
+#[test]
+fn agents_are_found_by_what_they_leave_behind() {
+    let home = Home::empty();
+    let found = |agent| hook::is_present(agent, &home.places());
+    assert!(!HookAgent::ALL.into_iter().any(found));
+    home.write("home/.claude.json", "{}");
+    home.write("home/.kiro/settings/mcp.json", "{}");
+    let all: Vec<_> = HookAgent::ALL.into_iter().filter(|it| found(*it)).collect();
+    assert_eq!(all, [HookAgent::ClaudeCode, HookAgent::Kiro]);
+}
+
+#[test]
+fn the_diff_shows_our_entry_and_no_secret() {
+    let home = Home::empty();
+    let text = "{\n  \"env\": { \"ACME_API_KEY\": \"kq83hfo2ns84nd72nd02\" }\n}\n";
+    home.write("home/.claude/settings.json", text);
+    let command = command(&home, FailMode::Open);
+    let places = home.places();
+    let plan = hook::plan_install(HookAgent::ClaudeCode, Scope::User, &places, &command);
+    let diff = plan.unwrap().files[0].diff();
+    assert!(
+        diff.contains('+') && diff.contains("hook evaluate"),
+        "{diff}"
+    );
+    assert!(!diff.contains("kq83hfo2ns84nd72nd02"), "{diff}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn any_layout_comes_back_byte_for_byte(
+        blanks in "[ \t\n]{0,3}",
+        hooks in prop_oneof![
+            Just(""), Just("\"hooks\": {}, "), Just("\"hooks\": {\"PreToolUse\": []}, "),
+            Just("\"hooks\":{\"PreToolUse\":[{\"command\":\"a\"},]},"),
+            Just("// c\n\"hooks\": null, /* d */"),
+        ],
+        end in prop_oneof![Just(""), Just("\n"), Just(" // end"), Just("\r\n")],
+    ) {
+        let home = Home::empty();
+        let text = format!("{blanks}{{{blanks}{hooks}{blanks}\"a\": [1,{blanks}2] }}{end}");
+        for (agent, place) in [
+            (HookAgent::ClaudeCode, "home/.claude/settings.json"),
+            (HookAgent::Cursor, "home/.cursor/hooks.json"),
+        ] {
+            let path = put(&home, place, &text);
+            install(&home, agent, Scope::User, FailMode::Open);
+            prop_assert!(fs::read_to_string(&path).unwrap().contains("hook evaluate"));
+            install(&home, agent, Scope::User, FailMode::Closed);
+            uninstall(&home, agent, Scope::User);
+            prop_assert_eq!(fs::read_to_string(&path).unwrap(), text.clone());
+        }
+    }
+}
