@@ -159,3 +159,49 @@ fn trusted_hash(label: &str, command: &str) -> String {
     );
     format!("sha256:{}", files::fingerprint(canonical.as_bytes()))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_hash_is_that_of_canonical_json() {
+        // Reckoned with another program.
+        let expect = "sha256:77b49c10c9c626efc01c134aa79b64a59e404f938d5148598490423df88f8223";
+        let command = "/x/mcpproxy hook evaluate é\"";
+        assert_eq!(trusted_hash("pre_tool_use", command), expect);
+    }
+
+    #[test]
+    fn what_the_user_has_trusted_counts_until_the_command_changes() {
+        let home = tempfile::tempdir().unwrap();
+        let places = Places::usual(home.path(), "/shop".as_ref(), crate::places::Os::Linux);
+        let line = |event| format!("mcpproxy hook evaluate --agent codex --event {event}");
+        let hooks = EVENTS.map(|(event, _)| {
+            let line = line(event);
+            format!(r#""{event}": [{{ "hooks": [{{ "command": "{line} --fail-open" }}] }}]"#)
+        });
+        let text = format!(r#"{{ "hooks": {{ {} }} }}"#, hooks.join(", "));
+        let spots = crate::hook::spot::find(&Format::Jsonc.parse(&text).unwrap());
+        let check = |suffix: &str, also: &str, expect: Trust| {
+            let file = home.path().join(FILE);
+            let states = EVENTS.map(|(event, label)| {
+                let command = format!("{} --quiet-allow --fail-open{suffix}", line(event));
+                let hash = trusted_hash(label, &command);
+                let key = format!("{}:{label}:0:0", file.display());
+                format!("[hooks.state.\"{key}\"]\ntrusted_hash = \"{hash}\"\n{also}")
+            });
+            std::fs::create_dir_all(home.path().join(".codex")).unwrap();
+            std::fs::write(home.path().join(".codex/config.toml"), states.concat()).unwrap();
+            assert_eq!(
+                Codex.trust(&places, Scope::User, &spots),
+                expect,
+                "{suffix}{also}"
+            );
+            assert_eq!(Codex.trust(&places, Scope::Project, &spots), Trust::Missing);
+        };
+        check("", "", Trust::Given);
+        check("", "enabled = false\n", Trust::Missing);
+        check(" more", "", Trust::Unknown);
+    }
+}

@@ -1,5 +1,6 @@
 //! Payloads as the agents send them, written from their formats, and what they come down to.
 
+use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
@@ -115,6 +116,380 @@ fn codex() {
 }
 
 #[test]
+fn cursor() {
+    let with = |extra: Value| {
+        let base = json!({
+            "conversation_id": "k1", "generation_id": "g1", "model": "m",
+            "cursor_version": "2.1", "workspace_roots": ["/w"], "user_email": "me@example.org",
+            "transcript_path": null,
+        });
+        let mut map = base.as_object().unwrap().clone();
+        map.extend(extra.as_object().unwrap().clone());
+        Value::Object(map)
+    };
+    check(
+        &with(json!({
+            "hook_event_name": "beforeShellExecution", "command": "curl x", "cwd": "/w/a",
+            "sandbox": false,
+        })),
+        r#"cursor PreToolUse k1 Bash {"command":"curl x","cwd":"/w/a"} in=/w/a"#,
+    );
+    // Older builds send the arguments as a text.
+    check(
+        &with(json!({
+            "hook_event_name": "beforeMCPExecution", "tool_name": "post", "mcp_server_name": "chat",
+            "tool_input": "{\"text\":\"hi\"}", "url": "http://127.0.0.1/mcp",
+        })),
+        r#"cursor PreToolUse k1 chat > post {"text":"hi"} in=/w"#,
+    );
+    check(
+        &with(json!({
+            "hook_event_name": "beforeMCPExecution", "tool_name": "post", "command": "npx chat",
+            "tool_input": { "text": "hi" },
+        })),
+        r#"cursor PreToolUse k1  > post {"text":"hi"} in=/w"#,
+    );
+    check(
+        &with(json!({
+            "hook_event_name": "beforeReadFile", "file_path": "/w/.env", "content": "A=1",
+            "attachments": [],
+        })),
+        r#"cursor PreToolUse k1 Read {"file_path":"/w/.env"} gave="A=1" in=/w"#,
+    );
+    check(
+        &with(json!({
+            "hook_event_name": "preToolUse", "tool_name": "Write", "session_id": "s9",
+            "tool_input": { "path": "a" }, "tool_use_id": "t\n1", "cwd": "/w",
+        })),
+        "cursor PreToolUse s9 Write {\"path\":\"a\"} id=t\n1 in=/w",
+    );
+    check(
+        &with(json!({
+            "hook_event_name": "postToolUse", "tool_name": "Shell",
+            "tool_input": { "command": "ls", "working_directory": "/w" },
+            "tool_output": "{\"output\":\"a\",\"exitCode\":0}", "duration": 5,
+        })),
+        r#"cursor PostToolUse k1 Bash {"command":"ls","working_directory":"/w"} gave={"exitCode":0,"output":"a"} in=/w"#,
+    );
+    check(
+        &with(json!({
+            "hook_event_name": "postToolUse", "tool_name": "MCP:post",
+            "tool_input": { "text": "x" }, "tool_output": "sent",
+        })),
+        r#"cursor PostToolUse k1  > post {"text":"x"} gave="sent" in=/w"#,
+    );
+    check(
+        &with(json!({
+            "hook_event_name": "postToolUseFailure", "tool_name": "Shell",
+            "tool_input": { "command": "x" }, "error_message": "no such file",
+        })),
+        r#"cursor PostToolUse k1 Bash {"command":"x"} gave="no such file" in=/w"#,
+    );
+    check(
+        &with(json!({ "hook_event_name": "beforeSubmitPrompt", "prompt": "hi" })),
+        "cursor UserPromptSubmit k1 - {} in=/w said=hi",
+    );
+}
+
+#[test]
+fn gemini_cli() {
+    let payload = |event: &str, extra: Value| {
+        let mut map = json!({
+            "session_id": "g1", "transcript_path": "/t", "cwd": "/w", "hook_event_name": event,
+            "timestamp": "2026-01-01T00:00:00Z",
+        });
+        map.as_object_mut()
+            .unwrap()
+            .extend(extra.as_object().unwrap().clone());
+        map
+    };
+    check(
+        &payload(
+            "BeforeTool",
+            json!({ "tool_name": "run_shell_command", "tool_input": { "command": "ls" } }),
+        ),
+        r#"gemini-cli PreToolUse g1 Bash {"command":"ls"} in=/w"#,
+    );
+    check(
+        &payload(
+            "BeforeTool",
+            json!({
+                "tool_name": "mcp_team_chat_post", "tool_input": { "text": "x" },
+                "mcp_context": { "server_name": "team_chat", "tool_name": "post", "command": "c" },
+            }),
+        ),
+        r#"gemini-cli PreToolUse g1 team_chat > post {"text":"x"} in=/w"#,
+    );
+    check(
+        &payload(
+            "AfterTool",
+            json!({
+                "tool_name": "web_fetch", "tool_input": { "prompt": "u" },
+                "tool_response": { "llmContent": "page", "returnDisplay": "page" },
+            }),
+        ),
+        r#"gemini-cli PostToolUse g1 WebFetch {"prompt":"u"} gave={"llmContent":"page","returnDisplay":"page"} in=/w"#,
+    );
+    check(
+        &payload("BeforeAgent", json!({ "prompt": "go" })),
+        "gemini-cli UserPromptSubmit g1 - {} in=/w said=go",
+    );
+}
+
+#[test]
+fn copilot_cli() {
+    let camel = json!({
+        "sessionId": "p1", "timestamp": 1, "cwd": "/w", "toolName": "bash",
+        "toolArgs": "{\"command\":\"ls\"}",
+    });
+    assert_eq!(
+        show(&camel, None, Some("preToolUse")),
+        r#"copilot-cli PreToolUse p1 Bash {"command":"ls"} in=/w"#
+    );
+    assert_eq!(
+        show(&camel, None, None),
+        "the hook's payload speaks of ``, an event that is not known here"
+    );
+    let after = json!({
+        "sessionId": "p1", "timestamp": 1, "cwd": "/w", "toolName": "view",
+        "toolArgs": { "path": "a" },
+        "toolResult": { "resultType": "success", "textResultForLlm": "text" },
+    });
+    assert_eq!(
+        show(&after, Some(HookAgent::CopilotCli), Some("postToolUse")),
+        r#"copilot-cli PostToolUse p1 Read {"path":"a"} gave={"resultType":"success","textResultForLlm":"text"} in=/w"#
+    );
+    let pascal = json!({
+        "hook_event_name": "PreToolUse", "session_id": "p2", "cwd": "/w",
+        "timestamp": "2026-01-01T00:00:00Z", "tool_name": "Bash",
+        "tool_input": { "command": "ls" },
+    });
+    assert_eq!(
+        show(&pascal, Some(HookAgent::CopilotCli), None),
+        r#"copilot-cli PreToolUse p2 Bash {"command":"ls"} in=/w"#
+    );
+}
+
+#[test]
+fn vscode() {
+    check(
+        &json!({
+            "timestamp": "2026-01-01T00:00:00Z", "cwd": "/w", "sessionId": "v1",
+            "hookEventName": "PreToolUse", "transcript_path": "/t", "tool_name": "runInTerminal",
+            "tool_input": { "command": "ls" }, "tool_use_id": "t1",
+        }),
+        r#"vscode PreToolUse v1 Bash {"command":"ls"} id=t1 in=/w"#,
+    );
+    check(
+        &json!({
+            "cwd": "/w", "sessionId": "v1", "hookEventName": "PostToolUse",
+            "tool_name": "mcp_chat_post", "tool_input": { "text": "x" }, "tool_response": "ok",
+        }),
+        r#"vscode PostToolUse v1 chat > post {"text":"x"} gave="ok" in=/w"#,
+    );
+}
+
+#[test]
+fn windsurf() {
+    let payload = |event: &str, info: Value| {
+        json!({
+            "agent_action_name": event, "trajectory_id": "w1", "execution_id": "e1",
+            "timestamp": "2026-01-01T00:00:00Z", "tool_info": info,
+        })
+    };
+    check(
+        &payload(
+            "pre_run_command",
+            json!({ "command_line": "ls", "cwd": "/w" }),
+        ),
+        r#"windsurf PreToolUse w1 Bash {"command":"ls"} id=e1 in=/w"#,
+    );
+    check(
+        &payload(
+            "pre_mcp_tool_use",
+            json!({
+                "mcp_server_name": "chat", "mcp_tool_name": "post",
+                "mcp_tool_arguments": { "text": "x" },
+            }),
+        ),
+        r#"windsurf PreToolUse w1 chat > post {"text":"x"} id=e1"#,
+    );
+    check(
+        &payload(
+            "post_mcp_tool_use",
+            json!({
+                "mcp_server_name": "db", "mcp_tool_name": "get", "mcp_tool_arguments": {},
+                "mcp_result": "row",
+            }),
+        ),
+        r#"windsurf PostToolUse w1 db > get {} gave="row" id=e1"#,
+    );
+    check(
+        &payload("pre_read_code", json!({ "file_path": "/w/.env" })),
+        r#"windsurf PreToolUse w1 Read {"file_path":"/w/.env"} id=e1"#,
+    );
+    check(
+        &payload(
+            "pre_write_code",
+            json!({ "file_path": "a", "edits": [{ "old_string": "", "new_string": "b" }] }),
+        ),
+        r#"windsurf PreToolUse w1 Edit {"edits":[{"new_string":"b","old_string":""}],"file_path":"a"} id=e1"#,
+    );
+    check(
+        &payload("pre_user_prompt", json!({ "user_prompt": "go" })),
+        "windsurf UserPromptSubmit w1 - {} id=e1 said=go",
+    );
+    check(
+        &payload("post_cascade_response", json!({ "response": "done" })),
+        "the hook's payload speaks of `post_cascade_response`, an event that is not known here",
+    );
+}
+
+#[test]
+fn goose() {
+    let payload = |event: &str, tool: &str, input: Value| {
+        json!({
+            "event": event, "session_id": "o1", "matcher_context": tool, "tool_name": tool,
+            "tool_input": input, "working_dir": "/w", "tool_call_id": "c1",
+        })
+    };
+    check(
+        &payload("PreToolUse", "developer__shell", json!({ "command": "ls" })),
+        r#"goose PreToolUse o1 Bash {"command":"ls"} id=c1 in=/w"#,
+    );
+    check(
+        &payload("PreToolUse", "chat__post", json!({ "text": "x" })),
+        r#"goose PreToolUse o1 chat > post {"text":"x"} id=c1 in=/w"#,
+    );
+    check(
+        &payload("PostToolUse", "developer__tree", json!({ "path": "." })),
+        r#"goose PostToolUse o1 developer__tree {"path":"."} id=c1 in=/w"#,
+    );
+    check(
+        &json!({
+            "event": "UserPromptSubmit", "session_id": "o1", "matcher_context": "go",
+            "message": "go",
+        }),
+        "goose UserPromptSubmit o1 - {} said=go",
+    );
+}
+
+#[test]
+fn opencode() {
+    let payload = json!({
+        "tool": "bash", "sessionID": "n1", "callID": "c1", "cwd": "/w",
+        "args": { "command": "ls" },
+    });
+    assert_eq!(
+        show(&payload, None, Some("tool.execute.before")),
+        r#"opencode PreToolUse n1 Bash {"command":"ls"} id=c1 in=/w"#
+    );
+    let after = json!({
+        "tool": "chat_post", "sessionID": "n1", "callID": "c1", "args": {}, "output": "sent",
+    });
+    assert_eq!(
+        show(
+            &after,
+            Some(HookAgent::OpenCode),
+            Some("tool.execute.after")
+        ),
+        r#"opencode PostToolUse n1 chat_post {} gave="sent" id=c1"#
+    );
+}
+
+#[test]
+fn kiro() {
+    check(
+        &json!({
+            "hook_event_name": "preToolUse", "cwd": "/w", "tool_name": "@chat/post",
+            "tool_input": { "text": "x" },
+        }),
+        r#"kiro PreToolUse  chat > post {"text":"x"} in=/w"#,
+    );
+    check(
+        &json!({
+            "hook_event_name": "postToolUse", "cwd": "/w", "tool_name": "fs_read",
+            "tool_input": { "path": "a" }, "tool_response": { "success": true, "result": ["b"] },
+        }),
+        r#"kiro PostToolUse  Read {"path":"a"} gave={"result":["b"],"success":true} in=/w"#,
+    );
+    check(
+        &json!({ "hook_event_name": "agentSpawn", "cwd": "/w" }),
+        "kiro SessionStart  - {} in=/w",
+    );
+}
+
+#[test]
+fn cline() {
+    let payload = |event: &str, key: &str, inner: Value| {
+        json!({
+            "clineVersion": "3.40.0", "hookName": event, "timestamp": "1", "taskId": "l1",
+            "workspaceRoots": ["/w"], "userId": "u", key: inner,
+        })
+    };
+    check(
+        &payload(
+            "PreToolUse",
+            "preToolUse",
+            json!({ "toolName": "execute_command", "parameters": { "command": "ls" } }),
+        ),
+        r#"cline PreToolUse l1 Bash {"command":"ls"} in=/w"#,
+    );
+    check(
+        &payload(
+            "PreToolUse",
+            "preToolUse",
+            json!({
+                "toolName": "use_mcp_tool",
+                "parameters": {
+                    "server_name": "chat", "tool_name": "post", "arguments": "{\"text\":\"x\"}",
+                },
+            }),
+        ),
+        r#"cline PreToolUse l1 chat > post {"text":"x"} in=/w"#,
+    );
+    check(
+        &payload(
+            "PostToolUse",
+            "postToolUse",
+            json!({
+                "toolName": "read_file", "parameters": { "path": "a" }, "result": "text",
+                "success": true,
+            }),
+        ),
+        r#"cline PostToolUse l1 Read {"path":"a"} gave="text" in=/w"#,
+    );
+    check(
+        &payload(
+            "UserPromptSubmit",
+            "userPromptSubmit",
+            json!({ "prompt": "go", "attachments": [] }),
+        ),
+        "cline UserPromptSubmit l1 - {} in=/w said=go",
+    );
+}
+
+#[test]
+fn a_file_loaded_by_another_agent_is_answered_as_written_and_noted() {
+    let payload = json!({
+        "hook_event_name": "PreToolUse", "session_id": "k1", "cursor_version": "2.1",
+        "tool_name": "Bash", "tool_input": { "command": "ls" }, "tool_use_id": "t1",
+    });
+    assert_eq!(
+        show(&payload, Some(HookAgent::ClaudeCode), Some("PreToolUse")),
+        r#"claude-code by cursor PreToolUse k1 Bash {"command":"ls"} id=t1"#
+    );
+    let kin = json!({
+        "hook_event_name": "PreToolUse", "session_id": "k1", "transcript_path": "/t",
+        "tool_name": "Bash", "tool_input": {},
+    });
+    assert_eq!(
+        show(&kin, Some(HookAgent::ClaudeAgentSdk), None),
+        "claude-agent-sdk PreToolUse k1 Bash {}"
+    );
+}
+
+#[test]
 fn fr_041_the_plain_shape() {
     check(
         &json!({
@@ -143,4 +518,22 @@ fn what_cannot_be_read_says_why() {
     let deep = format!("{{\"a\":{}1{}}}", "[".repeat(200), "]".repeat(200));
     check(deep.as_bytes(), "too deeply", true);
     check(&vec![b' '; MAX_PAYLOAD + 1], "more than", true);
+}
+
+proptest! {
+    #[test]
+    fn any_payload_is_taken(
+        keys in proptest::collection::vec("[a-zA-Z_]{1,12}", 0..6),
+        event in "[a-zA-Z_.]{0,16}",
+        tool in "\\PC{0,20}",
+    ) {
+        let mut map = serde_json::Map::new();
+        map.extend(keys.into_iter().map(|key| (key, json!({ "a": [1] }))));
+        map.insert("hook_event_name".to_owned(), event.into());
+        map.insert("tool_name".to_owned(), tool.into());
+        let bytes = Value::Object(map).to_string();
+        for agent in HookAgent::ALL {
+            drop(read(bytes.as_bytes(), Some(agent), Some("PreToolUse")));
+        }
+    }
 }
