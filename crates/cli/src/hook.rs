@@ -3,6 +3,7 @@
 //! `evaluate` starts before anything else of the program does: an agent waits for it at every use
 //! of a tool.
 
+pub(crate) mod canary;
 pub(crate) mod evaluate;
 mod exchange;
 mod input;

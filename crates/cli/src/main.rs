@@ -6,6 +6,7 @@ mod daemon;
 mod exit;
 mod hook;
 mod output;
+mod places;
 
 use std::process::ExitCode;
 

@@ -10,7 +10,7 @@ use crate::source::Texts;
 /// Keys under `security` that do something; every other key that is given gets a notice.
 ///
 /// A section listed here with keys of its own is active only in those.
-const ACTIVE: [(&str, Option<&[&str]>); 12] = [
+const ACTIVE: [(&str, Option<&[&str]>); 13] = [
     ("enabled", None),
     ("mode", None),
     ("classification", None),
@@ -18,6 +18,7 @@ const ACTIVE: [(&str, Option<&[&str]>); 12] = [
     ("flow_policy", None),
     ("tool_policy", None),
     ("detector", None),
+    ("agent_hooks", None),
     (
         "pii_detection",
         Some(&["enabled", "patterns", "custom_patterns"]),

@@ -54,9 +54,7 @@ fn data_flow_security() {
     security.flow_tracking.max_response_hash_bytes = 65536
     security.flow_tracking.session_timeout_minutes = 30
     ");
-    assert_snapshot!(notices(&loaded), @r"
-    `security.agent_hooks` is accepted and checked but not active in this version
-    ");
+    assert_snapshot!(notices(&loaded), @"");
     // The block prints the defaults.
     assert_eq!(loaded.config.security, SecuritySettings::default());
 }

@@ -3,6 +3,7 @@
 //! Nothing here changes anything: a folder that is missing stays missing.
 
 mod check;
+mod coverage;
 mod folder;
 mod gateway;
 mod programs;
@@ -11,6 +12,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
+use mcpproxy_agents::hook::status_all;
 use mcpproxy_config::{Loaded, Problems, Sources, load, load_text};
 use serde_json::json;
 
@@ -19,9 +21,9 @@ use crate::args::{Format, Global};
 use crate::daemon::{SOCKET, flags};
 use crate::exit::Exit;
 use crate::output;
+use crate::places::places;
 
 const CONFIGURATION: &str = "Configuration";
-const COVERAGE: &str = "Security coverage";
 
 /// Examines everything and ends with code 1 where something failed.
 pub(crate) fn run(global: &Global) -> Result<Exit> {
@@ -29,16 +31,27 @@ pub(crate) fn run(global: &Global) -> Result<Exit> {
     let sources = Sources::new(flags(global, None), &environment);
     let loaded = load(&sources);
     let mut checks = configuration(&loaded);
-    if let Some(data_dir) = data_dir(&loaded, &sources) {
-        checks.extend(folder::checks(&data_dir));
+    let folder = data_dir(&loaded, &sources);
+    let mut status = None;
+    if let Some(data_dir) = &folder {
+        checks.extend(folder::checks(data_dir));
         let answered = gateway::examine(&data_dir.join(SOCKET));
         let running = answered.running;
+        status = answered.status;
         checks.extend(answered.checks);
         if let (Ok(loaded), false) = (&loaded, running) {
             checks.extend(programs::checks(loaded));
         }
     }
-    checks.push(coverage());
+    let installed = places().map(|places| status_all(&places));
+    let hooks = loaded.as_ref().ok();
+    let hooks = hooks.map(|loaded| &loaded.config.security.agent_hooks);
+    checks.extend(coverage::checks(&coverage::Known {
+        installed: &installed.unwrap_or_default(),
+        status: status.as_ref(),
+        fail_open: hooks.map(|hooks| hooks.fail_open),
+        folder: folder.as_deref(),
+    }));
     show(global.format(), &checks)?;
     let failed = checks.iter().any(|check| check.status == Status::Fail);
     Ok(if failed { Exit::Findings } else { Exit::Fine })
@@ -111,13 +124,6 @@ fn config_file(file: &Path) -> Check {
     }
     let message = format!("`{name}` can be written by other users (mode {mode:04o})");
     Check::warn(CONFIGURATION, message, &format!("run `chmod go-w {name}`"))
-}
-
-fn coverage() -> Check {
-    let message = "MCP proxy only; agent hooks are not part of this version, so none are installed";
-    let hint = "Hooks provide visibility into agent-internal tools like Read, Bash, WebFetch. \
-        Without hooks, flow detection is limited to MCP-proxied tool calls.";
-    Check::warn(COVERAGE, message.to_owned(), hint)
 }
 
 fn show(format: Format, checks: &[Check]) -> Result<()> {
@@ -200,17 +206,6 @@ mod tests {
             later,
             0o600,
             &[(Status::Ok, "is fine"), (Status::Warn, "not active")],
-        );
-    }
-
-    #[test]
-    fn the_coverage_says_what_the_specification_asks() {
-        let check = coverage();
-        assert!(check.message.starts_with("MCP proxy only"));
-        assert_eq!(
-            check.hint.unwrap(),
-            "Hooks provide visibility into agent-internal tools like Read, Bash, WebFetch. Without \
-             hooks, flow detection is limited to MCP-proxied tool calls."
         );
     }
 }

@@ -71,10 +71,10 @@ impl Options {
                 "--fail-closed" if switch => options.fail_closed = true,
                 "--quiet-allow" if switch => options.quiet_allow = true,
                 "--event" => {
-                    options.event = Some(inline.or_else(|| args.next())?.into_string().ok()?)
+                    options.event = Some(inline.or_else(|| args.next())?.into_string().ok()?);
                 }
                 "--agent" => {
-                    options.agent = Some(inline.or_else(|| args.next())?.into_string().ok()?)
+                    options.agent = Some(inline.or_else(|| args.next())?.into_string().ok()?);
                 }
                 "--socket" => options.socket = Some(inline.or_else(|| args.next())?.into()),
                 "--data-dir" | "-d" => {

@@ -266,7 +266,6 @@ security:
     assert_snapshot!(world.plain(&notices.concat()), @r"
     `security.correlation_id_header` is accepted and checked but not active in this version (home/.mcpproxy/mcpproxy.yaml:4)
     `security.tool_quarantine` is accepted and checked but not active in this version (home/.mcpproxy/mcpproxy.yaml:8)
-    `security.agent_hooks` is accepted and checked but not active in this version (home/.mcpproxy/mcpproxy.yaml:9)
     ");
     let world = World::new().user("security: {tool_quarantine: {enabled: false}}\n");
     assert_eq!(world.load().unwrap().notices, []);

@@ -7,7 +7,7 @@ use std::time::Duration;
 use axum::extract::{Query, Request, State as AxumState};
 use axum::response::Response;
 use http::StatusCode;
-use mcpproxy_agents::hook::{Asked, HookAgent, HookError, HookEvent, MAX_PAYLOAD, read};
+use mcpproxy_agents::hook::{Asked, HookAgent, HookError, HookEvent, MAX_PAYLOAD, Tool, read};
 use mcpproxy_core::{
     Action, Askable, Call, CallId, Door, FlowType, Hooked, MessageKind, Phase, Principal,
     PrincipalKind, Risk, RiskLevel, SessionKey, Wire,
@@ -24,6 +24,8 @@ use crate::gateway::Gateway;
 
 /// A tool that no agent has: whoever asks for it wants to know whether the hook blocks.
 pub const CANARY: &str = "mcpproxy_canary";
+/// What it is told.
+pub const CANARY_REASON: &str = "This is a test: the hook blocks.";
 /// How long a payload may take to come in, and an answer to be found.
 const PATIENCE: Duration = Duration::from_secs(2);
 
@@ -69,8 +71,13 @@ pub(super) async fn evaluate(
     if !gateway.engine.answers_hooks() {
         return answered(&asked, None, &allowed(Some("agent hooks are switched off")));
     }
-    if asked.tool.spelled() == CANARY {
-        return answered(&asked, None, &refused("This is a test: the hook blocks."));
+    let tool = match &asked.tool {
+        Tool::Own { spelled, .. } => spelled.as_str(),
+        Tool::Mcp { tool, .. } => tool.as_str(),
+        Tool::None => "",
+    };
+    if tool == CANARY && asked.event == HookEvent::Pre {
+        return answered(&asked, None, &refused(CANARY_REASON));
     }
     let (id, evaluation) = judge(&gateway, who, &asked).await;
     answered(&asked, Some(id), &evaluation)

@@ -21,6 +21,8 @@ pub(super) struct Answered {
     /// Whether one runs, even if it does not answer.
     pub(super) running: bool,
     pub(super) checks: Vec<Check>,
+    /// What it says of itself, if it answers.
+    pub(super) status: Option<Value>,
 }
 
 /// Asks the gateway how it is doing.
@@ -43,22 +45,24 @@ pub(super) fn examine(socket: &PathBuf) -> Answered {
         return Answered {
             running: false,
             checks,
+            status: None,
         };
     }
-    let checks = match ask(socket) {
-        Ok((status, diagnostics)) => judge(&status, &diagnostics),
+    let (status, checks) = match ask(socket) {
+        Ok((status, diagnostics)) => {
+            let checks = judge(&status, &diagnostics);
+            (Some(status), checks)
+        }
         Err(fault) => {
             let message = format!("the gateway does not answer as it should: {fault:#}");
-            vec![Check::fail(
-                AREA,
-                message,
-                "look at what it logs, or start it anew",
-            )]
+            let hint = "look at what it logs, or start it anew";
+            (None, vec![Check::fail(AREA, message, hint)])
         }
     };
     Answered {
         running: true,
         checks,
+        status,
     }
 }
 

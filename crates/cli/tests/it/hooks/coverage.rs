@@ -15,16 +15,29 @@ async fn without_hooks_everybody_is_told_what_they_would_add() {
     assert_eq!(status["hooks_active"], false);
     let found = gateway.api("/diagnostics").await;
     let advice = &found["recommendations"][0];
-    for key in ["id", "category", "title", "description", "command", "priority"] {
+    for key in [
+        "id",
+        "category",
+        "title",
+        "description",
+        "command",
+        "priority",
+    ] {
         assert!(advice[key].is_string(), "{key}: {advice}");
     }
-    assert_eq!(advice["command"], "mcpproxy hook install --agent claude-code");
+    assert_eq!(
+        advice["command"],
+        "mcpproxy hook install --agent claude-code"
+    );
     let said = doctor(&gateway.home).await;
     let nudge = "Install agent hooks for improved security coverage. Hooks provide visibility into \
                  agent-internal tools (Read, Bash, WebFetch). Without hooks, flow detection is \
                  limited to MCP-proxied tool calls. Run `mcpproxy hook install --agent claude-code` \
                  to enable.";
-    assert!(said.contains("Security Coverage") && said.contains(nudge), "{said}");
+    assert!(
+        said.contains("Security Coverage") && said.contains(nudge),
+        "{said}"
+    );
 }
 
 /// US9.4.
@@ -41,16 +54,28 @@ async fn with_hooks_heard_from_nobody_is_nudged() {
     assert_eq!(status["security_coverage"], "full");
     assert_eq!(status["hooks_active"], true);
     let agent = &status["hooks"]["agents"][0];
-    assert_eq!((&agent["agent"], &agent["sessions"]), (&json!("claude-code"), &json!(2)));
+    assert_eq!(
+        (&agent["agent"], &agent["sessions"]),
+        (&json!("claude-code"), &json!(2))
+    );
     assert_eq!(agent["events"], 4);
-    assert_eq!(gateway.api("/diagnostics").await["recommendations"], json!([]));
+    assert_eq!(
+        gateway.api("/diagnostics").await["recommendations"],
+        json!([])
+    );
     let said = doctor(&gateway.home).await;
     assert!(said.contains("Hooks: active"), "{said}");
-    assert!(said.contains("claude-code") && said.contains("2 sessions"), "{said}");
+    assert!(
+        said.contains("claude-code") && said.contains("2 sessions"),
+        "{said}"
+    );
     assert!(!said.contains("Install agent hooks"), "{said}");
     let shown = gateway.home.run(&["status"]).await;
     let shown = String::from_utf8(shown.stdout).unwrap();
-    assert!(shown.contains("security_coverage") && shown.contains("full"), "{shown}");
+    assert!(
+        shown.contains("security_coverage") && shown.contains("full"),
+        "{shown}"
+    );
 }
 
 async fn doctor(home: &Home) -> String {

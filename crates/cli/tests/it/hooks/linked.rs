@@ -56,7 +56,13 @@ impl Scene {
 
     async fn tell(&self, agent: &Agent, tool: Use<'_>, gave: &str) {
         let more = ["--event", event_of(agent.name, true)];
-        hook(&self.gateway.home, agent.name, &agent.post(tool, gave), &more).await;
+        hook(
+            &self.gateway.home,
+            agent.name,
+            &agent.post(tool, gave),
+            &more,
+        )
+        .await;
     }
 
     /// The records of calls to an upstream.
@@ -102,7 +108,11 @@ async fn the_session_in_which_an_announced_call_comes_by_is_linked_for_good() {
         };
         let expect = scene.hook_session(session).await;
         assert!(expect.is_string(), "{name}");
-        assert_eq!((&first["session_id"], &second["session_id"]), (&expect, &expect), "{name}");
+        assert_eq!(
+            (&first["session_id"], &second["session_id"]),
+            (&expect, &expect),
+            "{name}"
+        );
         assert_ne!(first["mcp_session_id"], expect, "{name}");
         assert_eq!(first["mcp_session_id"], second["mcp_session_id"], "{name}");
     }
@@ -115,19 +125,33 @@ async fn after_the_link_there_is_one_flow_graph() {
     let agent = Agent::new("claude-code", "cc-1");
     let downstream = scene.legacy().await;
     let hello = json!({ "text": "hello" });
-    assert_eq!(scene.announce(&agent, "outside__post", &hello).await, Heard::Allow);
+    assert_eq!(
+        scene.announce(&agent, "outside__post", &hello).await,
+        Heard::Allow
+    );
     downstream.call("outside__post", hello).await;
     // Words, not secrets: those are followed within one conversation only.
     scene.tell(&agent, Use::Read("/w/notes.txt"), WORDS).await;
-    downstream.call("outside__post", json!({ "text": WORDS })).await;
-    let calls = scene.calls("outside");
-    let leak = calls.last().unwrap();
-    assert_eq!((&leak["decision"], &leak["flow_type"]), (&json!("ask"), &json!("internal→external")));
-    assert_eq!(leak["security_coverage"], "full");
-    assert_eq!(leak["findings"][0]["evidence"]["origin"]["upstream"], "Read");
     // The hook of the same conversation is asked first, and can put the question to its user.
     let text = json!({ "text": WORDS });
-    assert_eq!(scene.announce(&agent, "outside__post", &text).await, Heard::Ask);
+    assert_eq!(
+        scene.announce(&agent, "outside__post", &text).await,
+        Heard::Ask
+    );
+    downstream
+        .call("outside__post", json!({ "text": WORDS }))
+        .await;
+    let calls = scene.calls("outside");
+    let leak = calls.last().unwrap();
+    assert_eq!(
+        (&leak["decision"], &leak["flow_type"]),
+        (&json!("ask"), &json!("internal→external"))
+    );
+    assert_eq!(leak["security_coverage"], "full");
+    assert_eq!(
+        leak["findings"][0]["evidence"]["origin"]["upstream"],
+        "Read"
+    );
     // Another conversation knows nothing of it.
     let other = scene.legacy().await;
     other.call("outside__post", json!({ "text": WORDS })).await;
@@ -143,7 +167,10 @@ async fn a_leak_from_the_agents_own_read_to_an_upstream_is_seen_only_with_hooks(
     let scene = Scene::start("all", json!({})).await;
     let agent = Agent::new("claude-code", "cc-1");
     scene.tell(&agent, Use::Read("/w/.env"), FILE).await;
-    assert_eq!(scene.announce(&agent, "outside__post", &leak).await, Heard::Deny);
+    assert_eq!(
+        scene.announce(&agent, "outside__post", &leak).await,
+        Heard::Deny
+    );
     let downstream = scene.legacy().await;
     let answer = downstream.call("outside__post", leak.clone()).await;
     assert_eq!(answer["isError"], true, "{answer}");
@@ -179,8 +206,12 @@ async fn two_conversations_at_once_are_never_crossed() {
     // The same call of two: nobody is linked.
     let (third, fourth) = (scene.legacy().await, scene.legacy().await);
     let (three, four) = (Agent::new("codex", "three"), Agent::new("codex", "four"));
-    scene.announce(&three, "call_tool_read", &given("same")).await;
-    scene.announce(&four, "call_tool_read", &given("same")).await;
+    scene
+        .announce(&three, "call_tool_read", &given("same"))
+        .await;
+    scene
+        .announce(&four, "call_tool_read", &given("same"))
+        .await;
     third.call("call_tool_read", given("same")).await;
     fourth.call("call_tool_read", given("same")).await;
     for call in &scene.calls("inside")[2..] {
@@ -198,7 +229,11 @@ async fn an_announcement_lapses_after_the_configured_time() {
         let agent = Agent::new("claude-code", "cc-1");
         scene.announce(&agent, "call_tool_read", &given).await;
         // Time has passed: a whole process has ended in between.
-        scene.legacy().await.call("call_tool_read", given.clone()).await;
+        scene
+            .legacy()
+            .await
+            .call("call_tool_read", given.clone())
+            .await;
         let calls = scene.calls("inside");
         assert_eq!(calls[0]["mcp_session_id"].is_string(), linked, "{seconds}");
     }
@@ -217,7 +252,10 @@ async fn agents_without_a_session_are_linked_by_credential_and_connection() {
         scene.announce(&agent, "call_tool_read", &given(name)).await;
         downstream.ask("tools/call", call(name)).await;
         let calls = scene.calls("inside");
-        assert_eq!(calls.last().unwrap()["session_id"], scene.hook_session(name).await);
+        assert_eq!(
+            calls.last().unwrap()["session_id"],
+            scene.hook_session(name).await
+        );
     }
     // Over the same connections, later calls are theirs too.
     for (name, downstream) in &downstreams {

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 /// What an agent does, in one conversation.
 pub(crate) struct Agent {
     pub(crate) name: &'static str,
-    pub(crate) session: &'static str,
+    pub(crate) session: String,
 }
 
 /// What it does it with.
@@ -34,8 +34,11 @@ pub(crate) const TELLING: [&str; 10] = [
 pub(crate) const SILENT: [&str; 2] = ["windsurf", "goose"];
 
 impl Agent {
-    pub(crate) fn new(name: &'static str, session: &'static str) -> Self {
-        Self { name, session }
+    pub(crate) fn new(name: &'static str, session: &str) -> Self {
+        Self {
+            name,
+            session: session.to_owned(),
+        }
     }
 
     /// What the agent sends before it uses a tool.
@@ -143,7 +146,10 @@ impl Agent {
 
     fn gemini(&self, tool: Use<'_>, gave: Option<&str>) -> Value {
         let (name, input) = match tool {
-            Use::Shell(command) => ("run_shell_command".to_owned(), json!({ "command": command })),
+            Use::Shell(command) => (
+                "run_shell_command".to_owned(),
+                json!({ "command": command }),
+            ),
             Use::Read(path) => ("read_file".to_owned(), json!({ "absolute_path": path })),
             Use::Fetch(url) => (
                 "web_fetch".to_owned(),

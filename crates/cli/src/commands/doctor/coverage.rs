@@ -1,0 +1,212 @@
+//! How much can be seen of what agents do: which hooks are installed, whether they are heard from,
+//! whether they block, and what they could not ask about.
+
+use std::path::Path;
+
+use mcpproxy_agents::hook::{FailMode, HookStatus, Trust};
+use mcpproxy_core::{GAPS, Gap, Wall};
+use serde_json::Value;
+
+use super::check::Check;
+use crate::hook::canary;
+
+const AREA: &str = "Security Coverage";
+/// What somebody without hooks is told (US9.2).
+const NUDGE: &str = "Install agent hooks for improved security coverage. Hooks provide visibility \
+    into agent-internal tools (Read, Bash, WebFetch). Without hooks, flow detection is limited to \
+    MCP-proxied tool calls. Run `mcpproxy hook install --agent claude-code` to enable.";
+
+/// What is known about hooks.
+pub(super) struct Known<'a> {
+    /// What stands in the agents' files.
+    pub(super) installed: &'a [HookStatus],
+    /// What the running gateway says, if there is one.
+    pub(super) status: Option<&'a Value>,
+    /// What the configuration says about failures.
+    pub(super) fail_open: Option<bool>,
+    /// The data folder.
+    pub(super) folder: Option<&'a Path>,
+}
+
+/// Looks at everything about hooks.
+pub(super) fn checks(known: &Known<'_>) -> Vec<Check> {
+    let mut checks = vec![summary(known)];
+    for hook in known.installed.iter().filter(|hook| hook.is_installed) {
+        checks.extend(installed(hook, known));
+    }
+    checks.extend(gaps(known));
+    checks
+}
+
+/// Says in one line how much can be seen.
+fn summary(known: &Known<'_>) -> Check {
+    let agents = known
+        .status
+        .and_then(|status| status.pointer("/hooks/agents"));
+    let agents = agents
+        .and_then(Value::as_array)
+        .map_or(&[][..], Vec::as_slice);
+    if !agents.is_empty() {
+        let heard: Vec<_> = agents.iter().map(heard).collect();
+        return Check::ok(AREA, format!("Hooks: active ({})", heard.join("; ")));
+    }
+    let mut names: Vec<_> = known
+        .installed
+        .iter()
+        .filter(|hook| hook.is_installed)
+        .collect();
+    names.dedup_by_key(|hook| hook.agent);
+    if names.is_empty() {
+        let message = "Hooks: not installed; security coverage: MCP proxy only".to_owned();
+        return Check::warn(AREA, message, NUDGE);
+    }
+    let names: Vec<_> = names.iter().map(|hook| hook.agent.name()).collect();
+    let names = names.join(", ");
+    if known.status.is_none() {
+        let message = format!("Hooks: installed ({names}), but no gateway answers them");
+        return Check::warn(AREA, message, "start one with `mcpproxy serve`");
+    }
+    let message = format!("Hooks: installed ({names}), but no event was seen yet");
+    let hint = "let the agent use a tool, then look again";
+    Check::warn(AREA, message, hint)
+}
+
+/// What was heard from one agent.
+fn heard(agent: &Value) -> String {
+    let text = |name: &str| agent.get(name).and_then(Value::as_str).unwrap_or("unknown");
+    let sessions = agent.get("sessions").and_then(Value::as_u64).unwrap_or(0);
+    let noun = if sessions == 1 { "session" } else { "sessions" };
+    let (name, last) = (text("agent"), text("last_event"));
+    format!("{name}, {sessions} {noun}, last event {last}")
+}
+
+/// Looks at the hook of one agent.
+fn installed(hook: &HookStatus, known: &Known<'_>) -> Vec<Check> {
+    let name = hook.agent.name();
+    let again = format!("run `mcpproxy hook install --agent {name}`");
+    let mut checks = Vec::new();
+    for fault in &hook.faults {
+        checks.push(Check::fail(AREA, format!("{name}: {fault}"), &again));
+    }
+    if hook.trust == Trust::Missing {
+        let message = format!("{name}: the hook is installed but not trusted, so it does not run");
+        let hint = "trust it in the agent";
+        checks.push(Check::fail(AREA, message, hint));
+    }
+    for file in &hook.also_in {
+        let message = format!(
+            "{name}: the hook runs a second time from `{}`",
+            file.display()
+        );
+        checks.push(Check::warn(AREA, message, "take one of the two out"));
+    }
+    let configured = known.fail_open.map(|open| {
+        if open {
+            FailMode::Open
+        } else {
+            FailMode::Closed
+        }
+    });
+    if let (Some(baked), Some(configured)) = (hook.fail, configured)
+        && baked != configured
+    {
+        let (baked, configured) = (baked.name(), configured.name());
+        let message =
+            format!("{name}: the hook fails {baked}, the configuration says {configured}");
+        checks.push(Check::warn(AREA, message, &again));
+    }
+    if let (Some(command), Some(_)) = (&hook.command, known.status) {
+        checks.push(match canary::sing(hook.agent, command) {
+            Ok(()) => Check::ok(
+                AREA,
+                format!("{name}: a test through the installed command was blocked"),
+            ),
+            Err(why) => {
+                let message =
+                    format!("{name}: a test through the installed command was not blocked: {why}");
+                Check::fail(AREA, message, &again)
+            }
+        });
+    }
+    checks
+}
+
+/// Looks for uses of tools about which hooks could not ask.
+fn gaps(known: &Known<'_>) -> Option<Check> {
+    let hint = "look at them with `mcpproxy activity list --type hook_evaluation --status error`";
+    let found = known
+        .status
+        .and_then(|status| status.pointer("/hooks/gaps"));
+    if let Some(found) = found {
+        let count = found.get("count").and_then(Value::as_u64).unwrap_or(0);
+        let text = |name: &str| {
+            found
+                .pointer(&format!("/last/{name}"))
+                .and_then(Value::as_str)
+        };
+        let (last, agent) = (
+            text("at").unwrap_or("unknown"),
+            text("agent").unwrap_or("unknown"),
+        );
+        let message =
+            format!("{count} uses of tools could not be asked about, last {last} ({agent})");
+        return (count > 0).then(|| Check::warn(AREA, message, hint));
+    }
+    let text = std::fs::read_to_string(known.folder?.join(GAPS)).ok()?;
+    let last = text.lines().next_back()?;
+    let last: Gap = serde_json::from_str(last).ok()?;
+    let (count, at) = (text.lines().count(), Wall(last.at).rfc3339());
+    let agent = &last.agent;
+    let message = format!("{count} uses of tools could not be asked about, last {at} ({agent})");
+    let hint = "start the gateway with `mcpproxy serve`; it takes them over";
+    Some(Check::warn(AREA, message, hint))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::check::Status;
+    use super::*;
+
+    fn known(status: Option<&Value>) -> Known<'_> {
+        Known {
+            installed: &[],
+            status,
+            fail_open: Some(true),
+            folder: None,
+        }
+    }
+
+    #[test]
+    fn without_hooks_the_specifications_words_are_said() {
+        let found = checks(&known(None));
+        assert_eq!(found.len(), 1);
+        assert_eq!(
+            (found[0].area, found[0].status),
+            ("Security Coverage", Status::Warn)
+        );
+        assert_eq!(
+            found[0].hint.as_deref().unwrap(),
+            "Install agent hooks for improved security coverage. Hooks provide visibility into agent-internal tools (Read, Bash, WebFetch). Without hooks, flow detection is limited to MCP-proxied tool calls. Run `mcpproxy hook install --agent claude-code` to enable."
+        );
+    }
+
+    #[test]
+    fn what_is_heard_and_what_was_missed_is_told() {
+        let status = json!({ "hooks": {
+            "agents": [{ "agent": "codex", "sessions": 1, "events": 3, "last_event": "then" }],
+            "gaps": { "count": 2, "last": { "at": "earlier", "agent": "codex" } },
+        } });
+        let found = checks(&known(Some(&status)));
+        let messages: Vec<_> = found.iter().map(|check| check.message.as_str()).collect();
+        assert_eq!(
+            messages,
+            [
+                "Hooks: active (codex, 1 session, last event then)",
+                "2 uses of tools could not be asked about, last earlier (codex)",
+            ]
+        );
+        assert_eq!(found[0].status, Status::Ok);
+    }
+}

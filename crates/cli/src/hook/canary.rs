@@ -1,0 +1,147 @@
+//! A synthetic denial through the installed command, end to end: whether it blocks is seen, not
+//! believed.
+
+use std::io::{self, Read as _, Write as _};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use mcpproxy_agents::hook::{HookAgent, HookCommand, HookEvent, reply};
+use mcpproxy_core::Action;
+use mcpproxy_gateway::rest::hooks::{CANARY, CANARY_REASON};
+use serde_json::{Value, json};
+
+/// How long an agent would wait.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// How often it is looked whether the command has ended.
+const LOOK: Duration = Duration::from_millis(5);
+
+/// Runs the installed command of an agent and says what is wrong with its answer.
+pub(crate) fn sing(agent: HookAgent, command: &HookCommand) -> Result<(), String> {
+    let (event, payload) = payload(agent);
+    let words = command.words(agent, event);
+    let Some((program, args)) = words.split_first() else {
+        return Err("the command is empty".to_owned());
+    };
+    let mut child = Command::new(program)
+        .args(args)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(|fault| format!("`{program}` cannot be run: {fault}"))?;
+    let answer = answer(&mut child, &payload.to_string());
+    let (code, stdout, stderr) = answer.map_err(|fault| fault.to_string())?;
+    let expect = reply(
+        agent,
+        HookEvent::Pre,
+        event,
+        Action::Deny,
+        CANARY_REASON,
+        true,
+    );
+    let json = |text: &str| serde_json::from_str::<Value>(text).unwrap_or_default();
+    let same = code == i32::from(expect.exit) && json(&stdout) == json(&expect.stdout);
+    let told = expect.exit == 0 || !stderr.trim().is_empty();
+    if same && told {
+        return Ok(());
+    }
+    let said = stderr.lines().next().unwrap_or_default();
+    Err(format!(
+        "it does not deny what it must deny (exit code {code}) {said}"
+    ))
+}
+
+fn answer(child: &mut Child, payload: &str) -> io::Result<(i32, String, String)> {
+    if let Some(mut stdin) = child.stdin.take() {
+        stdin.write_all(payload.as_bytes())?;
+    }
+    let deadline = Instant::now() + PATIENCE;
+    let status = loop {
+        match child.try_wait()? {
+            Some(status) => break status,
+            None if Instant::now() < deadline => std::thread::sleep(LOOK),
+            None => {
+                child.kill()?;
+                child.wait()?;
+                return Err(io::Error::other("it did not answer in time"));
+            }
+        }
+    };
+    let (mut stdout, mut stderr) = (String::new(), String::new());
+    if let Some(out) = child.stdout.take() {
+        out.take(64 * 1024).read_to_string(&mut stdout)?;
+    }
+    if let Some(err) = child.stderr.take() {
+        err.take(64 * 1024).read_to_string(&mut stderr)?;
+    }
+    Ok((status.code().unwrap_or(-1), stdout, stderr))
+}
+
+/// An event about a tool that no agent has, as the agent would send it.
+fn payload(agent: HookAgent) -> (&'static str, Value) {
+    let event = match agent {
+        HookAgent::Cursor | HookAgent::CopilotCli | HookAgent::Kiro => "preToolUse",
+        HookAgent::GeminiCli => "BeforeTool",
+        HookAgent::Windsurf => "pre_mcp_tool_use",
+        HookAgent::OpenCode => "tool.execute.before",
+        HookAgent::ClaudeCode
+        | HookAgent::ClaudeAgentSdk
+        | HookAgent::Codex
+        | HookAgent::VsCode
+        | HookAgent::Goose
+        | HookAgent::Cline => "PreToolUse",
+    };
+    let session = "mcpproxy-doctor";
+    let payload = match agent {
+        HookAgent::Windsurf => json!({
+            "agent_action_name": event, "trajectory_id": session,
+            "tool_info": { "mcp_server_name": "mcpproxy", "mcp_tool_name": CANARY, "mcp_tool_arguments": {} },
+        }),
+        HookAgent::OpenCode => json!({
+            "event": event, "sessionID": session, "callID": "1", "tool": CANARY, "args": {},
+        }),
+        HookAgent::Cline => json!({
+            "clineVersion": "0", "hookName": event, "taskId": session,
+            "preToolUse": { "toolName": CANARY, "parameters": {} },
+        }),
+        HookAgent::Goose => json!({
+            "event": event, "session_id": session, "tool_name": CANARY, "tool_input": {},
+        }),
+        HookAgent::CopilotCli => json!({
+            "sessionId": session, "timestamp": 0, "cwd": "/", "toolName": CANARY, "toolArgs": "{}",
+        }),
+        HookAgent::Cursor => json!({
+            "conversation_id": session, "generation_id": "1", "cursor_version": "0",
+            "hook_event_name": event, "tool_name": CANARY, "tool_input": {},
+        }),
+        HookAgent::ClaudeCode
+        | HookAgent::ClaudeAgentSdk
+        | HookAgent::Codex
+        | HookAgent::VsCode
+        | HookAgent::GeminiCli
+        | HookAgent::Kiro => json!({
+            "session_id": session, "hook_event_name": event, "tool_name": CANARY, "tool_input": {},
+        }),
+    };
+    (event, payload)
+}
+
+#[cfg(test)]
+mod tests {
+    use mcpproxy_agents::hook::{Tool, read};
+
+    use super::*;
+
+    #[test]
+    fn every_agent_has_one_that_is_understood() {
+        for agent in HookAgent::ALL {
+            let (event, payload) = payload(agent);
+            let asked = read(payload.to_string().as_bytes(), Some(agent), Some(event)).unwrap();
+            assert_eq!(asked.event, HookEvent::Pre, "{agent}");
+            let (Tool::Own { spelled: tool, .. } | Tool::Mcp { tool, .. }) = &asked.tool else {
+                panic!("{agent}: {:?}", asked.tool);
+            };
+            assert_eq!(tool, CANARY, "{agent}");
+        }
+    }
+}
