@@ -37,8 +37,12 @@ pub fn read(
     }
     let payload = Payload::parse(bytes)?;
     let seen = mark(&payload);
-    let agent = agent.or(seen).unwrap_or(HookAgent::ClaudeCode);
     let (event, event_name) = happened(&payload, event)?;
+    let agent = match (agent, seen) {
+        // An event in another agent's own words wants that agent's own answer.
+        (Some(told), Some(seen)) if !are_kin(told, seen) && !is_common(event, &event_name) => seen,
+        (told, seen) => told.or(seen).unwrap_or(HookAgent::ClaudeCode),
+    };
     let permission_mode = payload.owned(&["permission_mode"]);
     let subagent = payload.owned(&["agent_id"]);
     let heard = agent.adapter().decode(payload, &event_name);
@@ -47,7 +51,7 @@ pub fn read(
     }
     Ok(Asked {
         agent,
-        borrowed_by: seen.filter(|seen| !are_kin(*seen, agent)),
+        borrowed_by: seen.filter(|seen| borrows(*seen, agent)),
         event,
         event_name,
         session: heard.session.unwrap_or_default(),
@@ -75,6 +79,17 @@ fn happened(payload: &Payload, told: Option<&str>) -> Result<(HookEvent, String)
             name: name.chars().take(80).collect(),
         }
     })
+}
+
+/// Says whether an agent runs what stands in the file of another. Claude Code does not, and its
+/// mark is one that others may have too.
+fn borrows(seen: HookAgent, agent: HookAgent) -> bool {
+    seen != HookAgent::ClaudeCode && !are_kin(seen, agent)
+}
+
+/// Says whether an event is spelled as in Claude Code's file, which other agents load too.
+fn is_common(event: HookEvent, name: &str) -> bool {
+    name == event.name() || name == "PostToolUseFailure"
 }
 
 /// Says whether one agent's payloads cannot be told from the other's for certain.

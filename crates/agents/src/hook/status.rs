@@ -100,10 +100,13 @@ pub fn status(agent: HookAgent, scope: Scope, places: &Places) -> HookStatus {
 
 /// Looks at the hooks of all agents in all scopes; those with nothing to say are left out.
 pub fn status_all(places: &Places) -> Vec<HookStatus> {
-    let scopes = [Scope::User, Scope::Project];
-    let all = HookAgent::ALL
-        .into_iter()
-        .flat_map(|agent| scopes.map(|scope| status(agent, scope, places)));
+    let mut scopes = vec![Scope::User, Scope::Project];
+    // In the home folder the files of both are the same.
+    scopes.truncate(if places.project == places.home { 1 } else { 2 });
+    let all = HookAgent::ALL.into_iter().flat_map(|agent| {
+        let scopes = scopes.iter();
+        scopes.map(move |scope| status(agent, *scope, places))
+    });
     all.filter(|status| status.is_installed || !status.faults.is_empty())
         .collect()
 }

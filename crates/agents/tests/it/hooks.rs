@@ -264,6 +264,17 @@ fn a_hook_that_runs_twice_is_seen() {
 }
 
 #[test]
+fn at_home_the_files_of_both_scopes_are_looked_at_once() {
+    let home = Home::empty();
+    install(&home, HookAgent::ClaudeCode, Scope::User, FailMode::Open);
+    let mut places = home.places();
+    places.project.clone_from(&places.home);
+    let all = hook::status_all(&places);
+    assert_eq!(all.len(), 1);
+    assert_eq!(all[0].also_in, Vec::<PathBuf>::new());
+}
+
+#[test]
 fn codex_runs_only_what_is_trusted() {
     let home = Home::empty();
     let written = install(&home, HookAgent::Codex, Scope::User, FailMode::Open);

@@ -479,6 +479,14 @@ fn a_file_loaded_by_another_agent_is_answered_as_written_and_noted() {
         show(&payload, Some(HookAgent::ClaudeCode), Some("PreToolUse")),
         r#"claude-code by cursor PreToolUse k1 Bash {"command":"ls"} id=t1"#
     );
+    let native = json!({
+        "hook_event_name": "beforeShellExecution", "conversation_id": "k1",
+        "cursor_version": "2.1", "command": "ls",
+    });
+    assert_eq!(
+        show(&native, Some(HookAgent::ClaudeCode), Some("PreToolUse")),
+        r#"cursor PreToolUse k1 Bash {"command":"ls"}"#
+    );
     let kin = json!({
         "hook_event_name": "PreToolUse", "session_id": "k1", "transcript_path": "/t",
         "tool_name": "Bash", "tool_input": {},

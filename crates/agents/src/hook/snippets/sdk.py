@@ -28,6 +28,7 @@ async def ask(data):
     finally:
         if child.returncode is None:
             child.kill()
+            await child.wait()
     if child.returncode != 0:
         raise RuntimeError(f"mcpproxy ended with {child.returncode}")
     return json.loads(stdout) if stdout.strip() else {}

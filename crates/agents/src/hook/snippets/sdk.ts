@@ -53,7 +53,7 @@ async function before(input: { hook_event_name: string }): Promise<Record<string
   }
 }
 
-/** Tells what came back; nothing waits for it. */
+/** Tells what came back; a failure changes nothing. */
 async function after(input: { hook_event_name: string }): Promise<Record<string, unknown>> {
   await ask(input).catch(() => ({}));
   return {};

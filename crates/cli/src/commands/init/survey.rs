@@ -1,15 +1,14 @@
 //! What the agents have configured, as far as it can be imported.
 
-use std::path::PathBuf;
-
-use anyhow::{Context as _, Result};
-use mcpproxy_agents::{self as agents, AgentKind, Found, Os, Places, Scope};
+use anyhow::Result;
+use mcpproxy_agents::{self as agents, AgentKind, Found, Places, Scope};
 use mcpproxy_config::check_upstream;
 use serde_json::Value;
 
 use super::additions::entry;
 use super::own::environment;
 use crate::exit::bad_input;
+use crate::places::places;
 
 /// The agents' files, without the servers that cannot be imported.
 pub(super) struct Survey {
@@ -65,25 +64,6 @@ pub(super) fn agents(names: &[String]) -> Result<Vec<AgentKind>> {
     names.iter().map(read).collect()
 }
 
-/// Returns the folders of this user and of the project at hand.
-fn places() -> Result<Places> {
-    let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
-    let home = variable("HOME").map(PathBuf::from);
-    let home = home.ok_or_else(|| bad_input("the home folder is not known", Some("set `HOME`")))?;
-    let project = std::env::current_dir().context("cannot tell the current folder")?;
-    let os = if cfg!(target_os = "macos") {
-        Os::MacOs
-    } else {
-        Os::Linux
-    };
-    let mut places = Places::usual(&home, &project, os);
-    let config_home = variable("XDG_CONFIG_HOME").map(PathBuf::from);
-    if let (Os::Linux, Some(folder)) = (os, config_home.filter(|folder| folder.is_absolute())) {
-        places.config_home = folder;
-    }
-    Ok(places)
-}
-
 fn new_file(agent: AgentKind, places: &Places) -> Option<Found> {
     let blank = agents::blank(agent, places)?;
     blank
@@ -117,6 +97,8 @@ fn set_aside(file: &mut Found, command: &str) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    use mcpproxy_agents::Os;
+
     use super::*;
 
     #[test]

@@ -1,0 +1,194 @@
+//! `hook install`, `status` and `uninstall`: the agents' files before and after, and the command
+//! that stands in them run as the agent would.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Output;
+
+use serde_json::{Value, json};
+use tokio::io::AsyncWriteExt as _;
+
+use crate::support::{Gateway, Home};
+
+/// Runs a command in a folder of the home.
+async fn run(home: &Home, folder: &str, args: &[&str]) -> Output {
+    let folder = home.path().join(folder);
+    fs::create_dir_all(&folder).unwrap();
+    home.command(args)
+        .current_dir(folder)
+        .output()
+        .await
+        .unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+fn json(path: &Path) -> Value {
+    serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap()
+}
+
+fn settings(home: &Home) -> PathBuf {
+    home.path().join("shop/.claude/settings.json")
+}
+
+/// Runs the installed command of an event with a payload, as Claude Code would.
+async fn hooked(home: &Home, event: &str, payload: &Value) -> Output {
+    let settings = json(&settings(home));
+    let line = &settings["hooks"][event][0]["hooks"][0]["command"];
+    let mut child = tokio::process::Command::new("sh")
+        .args(["-c", line.as_str().unwrap()])
+        .env_clear()
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    stdin
+        .write_all(payload.to_string().as_bytes())
+        .await
+        .unwrap();
+    drop(stdin);
+    child.wait_with_output().await.unwrap()
+}
+
+#[tokio::test]
+async fn us3_1_and_5_the_hook_goes_into_the_project_and_out_again() {
+    let home = Home::new(&json!({}));
+    let before = "{\n  // mine\n  \"model\": \"opus\"\n}\n";
+    fs::create_dir_all(home.path().join("shop/.claude")).unwrap();
+    fs::write(settings(&home), before).unwrap();
+    let args = [
+        "hook",
+        "install",
+        "--agent",
+        "claude-code",
+        "--scope",
+        "project",
+    ];
+    let dry = run(&home, "shop", &[&args[..], &["--dry-run"]].concat()).await;
+    assert!(text(&dry.stdout).contains("+  \"hooks\": {"), "{dry:?}");
+    assert_eq!(fs::read_to_string(settings(&home)).unwrap(), before);
+    let done = run(&home, "shop", &args).await;
+    assert_eq!(done.status.code(), Some(0), "{done:?}");
+    let after = fs::read_to_string(settings(&home)).unwrap();
+    assert!(
+        after.contains("// mine") && after.contains("hook evaluate"),
+        "{after}"
+    );
+    assert!(
+        after.contains("PreToolUse") && after.contains("PostToolUse"),
+        "{after}"
+    );
+    run(&home, "shop", &args).await;
+    assert_eq!(fs::read_to_string(settings(&home)).unwrap(), after);
+    let gone = run(&home, "shop", &["hook", "uninstall"]).await;
+    assert_eq!(gone.status.code(), Some(0), "{gone:?}");
+    assert_eq!(fs::read_to_string(settings(&home)).unwrap(), before);
+}
+
+#[tokio::test]
+async fn us3_3_what_is_installed_answers_without_a_gateway_as_it_was_told() {
+    let payload = json!({
+        "session_id": "s", "hook_event_name": "PreToolUse", "transcript_path": "/t",
+        "tool_name": "Read", "tool_input": { "file_path": "/x" },
+    });
+    for (mode, expect) in [("--fail-open", ""), ("--fail-closed", "\"deny\"")] {
+        let home = Home::new(&json!({}));
+        let args = [
+            "hook",
+            "install",
+            "--agent",
+            "claude-code",
+            "--scope",
+            "project",
+            mode,
+        ];
+        run(&home, "shop", &args).await;
+        let said = hooked(&home, "PreToolUse", &payload).await;
+        assert_eq!(said.status.code(), Some(0), "{said:?}");
+        let stdout = text(&said.stdout);
+        assert!(stdout.contains(expect), "{stdout}");
+        assert_eq!(stdout.is_empty(), expect.is_empty(), "{stdout}");
+    }
+}
+
+#[tokio::test]
+async fn the_configured_mode_is_baked_in_and_a_difference_is_shown() {
+    let home = Home::new(&json!({ "security": { "agent_hooks": { "fail_open": false } } }));
+    run(
+        &home,
+        "shop",
+        &["hook", "install", "--agent", "codex", "--agent", "goose"],
+    )
+    .await;
+    let codex = fs::read_to_string(home.path().join(".codex/hooks.json")).unwrap();
+    assert!(codex.contains("--fail-closed"), "{codex}");
+    run(
+        &home,
+        "shop",
+        &["hook", "install", "--agent", "codex", "--fail-open"],
+    )
+    .await;
+    let shown = run(&home, "shop", &["hook", "status", "--agent", "codex"]).await;
+    let shown = text(&shown.stdout);
+    assert!(shown.contains("the configuration says closed"), "{shown}");
+}
+
+#[tokio::test]
+async fn us3_4_status_says_what_is_installed_and_whether_the_gateway_is_there() {
+    let gateway = Gateway::start(&json!({})).await;
+    let home = &gateway.home;
+    let none = run(home, "shop", &["hook", "status"]).await;
+    assert!(
+        text(&none.stdout).contains("no hook is installed"),
+        "{none:?}"
+    );
+    run(home, "shop", &["hook", "install", "--agent", "claude-code"]).await;
+    let shown = run(home, "shop", &["hook", "status", "--json"]).await;
+    assert_eq!(shown.status.code(), Some(0), "{shown:?}");
+    let shown: Value = serde_json::from_slice(&shown.stdout).unwrap();
+    assert_eq!(shown["gateway"]["reachable"], true);
+    let hook = &shown["hooks"][0];
+    assert_eq!(
+        (&hook["agent"], &hook["scope"]),
+        (&json!("claude-code"), &json!("user"))
+    );
+    assert_eq!(
+        (&hook["sound"], &hook["runnable"]),
+        (&json!(true), &json!(true))
+    );
+    let untrusted = run(home, "shop", &["hook", "install", "--agent", "codex"]).await;
+    assert!(text(&untrusted.stderr).contains("trusted"), "{untrusted:?}");
+    let shown = run(home, "shop", &["hook", "status"]).await;
+    assert_eq!(shown.status.code(), Some(1), "{shown:?}");
+    assert!(
+        text(&shown.stdout).contains("until it is trusted"),
+        "{shown:?}"
+    );
+}
+
+#[tokio::test]
+async fn all_that_are_found_are_installed_and_a_broken_one_stops_no_other() {
+    let home = Home::new(&json!({}));
+    for folder in [".cursor", ".gemini", ".kiro"] {
+        fs::create_dir_all(home.path().join(folder)).unwrap();
+    }
+    let broken = home.path().join(".gemini/settings.json");
+    fs::write(&broken, "{ \"a\": ").unwrap();
+    let done = run(&home, "shop", &["hook", "install", "--all"]).await;
+    assert_eq!(done.status.code(), Some(2), "{done:?}");
+    let said = text(&done.stderr);
+    assert!(
+        said.contains("line 1, column 8") && said.contains("hint:"),
+        "{said}"
+    );
+    assert_eq!(fs::read_to_string(&broken).unwrap(), "{ \"a\": ");
+    let done = text(&done.stdout);
+    assert!(
+        done.contains("Cursor (user)") && done.contains("Kiro (user)"),
+        "{done}"
+    );
+}
