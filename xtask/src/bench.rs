@@ -7,6 +7,7 @@
 pub(crate) mod bare;
 mod contestant;
 pub(crate) mod echo;
+mod hook;
 pub(crate) mod load;
 mod measure;
 pub(crate) mod relay;
@@ -69,6 +70,15 @@ enum Bench {
         /// Only `record`, `check` or `memory`
         word: Option<String>,
     },
+    /// An agent's hook from spawn to exit, beside programs that do less, and evaluations a second
+    Hook {
+        /// A few runs, to see that it works
+        #[arg(long)]
+        quick: bool,
+        /// Writes the figures as JSON, too
+        #[arg(long)]
+        json: Option<PathBuf>,
+    },
     /// Calls over standard input and output: direct, through a bare relay and `mcpproxy stdio`
     Stdio {
         /// A few calls, to see that it works
@@ -107,6 +117,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
         Bench::Detect { word } => crate_bench("detect", word.as_deref()),
         Bench::Store { quick } => crate_bench("store", quick.then_some("--quick")),
         Bench::Flow { word } => crate_bench("flow", word.as_deref()),
+        Bench::Hook { quick, json } => {
+            let runs = if *quick { 100 } else { 1_000 };
+            hook::run(&build()?, runs, json.as_deref())
+        }
         Bench::Stdio { quick, json } => {
             let calls = if *quick { 2_000 } else { 20_000 };
             stdio::run(&build()?, calls, json.as_deref())

@@ -114,7 +114,7 @@ pub(crate) enum Command {
     /// Look for attacks and exposed secrets in tools, configurations and upstreams.
     #[command(after_help = SCAN_HELP)]
     Scan(Scan),
-    /// Answer agents' hooks.
+    /// Answer agents' hooks, install them, and look at them.
     #[command(subcommand)]
     Hook(crate::hook::HookCommand),
     /// Start sample servers and show a call going through, with nothing installed.

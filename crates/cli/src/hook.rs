@@ -7,7 +7,9 @@ pub(crate) mod canary;
 pub(crate) mod evaluate;
 mod exchange;
 mod input;
+mod install;
 mod journal;
+mod status;
 
 use anyhow::Result;
 use clap::Subcommand;
@@ -29,6 +31,12 @@ pub(crate) enum HookCommand {
     /// Answer a hook: the agent's payload on standard input, its own protocol on standard output.
     #[command(after_help = EVALUATE_HELP)]
     Evaluate(evaluate::Options),
+    /// Put our hook into an agent's files.
+    Install(install::Install),
+    /// Take our hook out of agents' files.
+    Uninstall(install::Uninstall),
+    /// Show which hooks are installed, what is wrong with them, and whether the gateway answers.
+    Status(status::Status),
 }
 
 /// Runs one command.
@@ -45,5 +53,8 @@ pub(crate) fn run(global: &Global, command: HookCommand) -> Result<Exit> {
             options.data_dir = options.data_dir.or_else(|| global.data_dir.clone());
             Ok(Exit::Code(evaluate::run(&options)))
         }
+        HookCommand::Install(args) => install::install(global, &args),
+        HookCommand::Uninstall(args) => install::uninstall(global, &args),
+        HookCommand::Status(args) => status::run(global, &args),
     }
 }

@@ -21,6 +21,7 @@ mod asks;
 mod detect;
 mod eras;
 mod events;
+mod hook_files;
 mod hooks;
 mod ids;
 mod modes;

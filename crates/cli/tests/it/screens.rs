@@ -81,6 +81,7 @@ async fn help_names_the_commands() {
       detect        Judge JSON lines on standard input: texts, tools, results, arguments and messages
       rules         Look at the rules of the detectors
       scan          Look for attacks and exposed secrets in tools, configurations and upstreams
+      hook          Answer agents' hooks, install them, and look at them
       demo          Start sample servers and show a call going through, with nothing installed
       completions   Print a completion script
       man           Print the manual page
@@ -250,6 +251,7 @@ async fn a_running_gateway_is_shown() {
     calls_in_flight      0
     config_problem       -
     flow_tracking_since  [TIME]
+    hooks                {"agents":[],"enabled":true,"gaps":{"count":0,"last":null},"window_seconds":1800}
     hooks_active         false
     listen               [ADDRESS]
     routing_mode         call

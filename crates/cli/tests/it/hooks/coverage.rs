@@ -78,6 +78,46 @@ async fn with_hooks_heard_from_nobody_is_nudged() {
     );
 }
 
+/// Installed is not active: doctor says that nothing was heard yet, and tries whether it blocks.
+#[tokio::test]
+async fn an_installed_hook_is_tried_and_a_broken_one_is_found() {
+    let gateway = gateway(json!({})).await;
+    let installed = gateway
+        .home
+        .run(&[
+            "hook",
+            "install",
+            "--agent",
+            "claude-code",
+            "--scope",
+            "user",
+        ])
+        .await;
+    assert!(installed.status.success(), "{installed:?}");
+    let said = doctor(&gateway.home).await;
+    assert!(
+        said.contains("installed (claude-code), but no event was seen yet"),
+        "{said}"
+    );
+    assert!(
+        said.contains("a test through the installed command was blocked"),
+        "{said}"
+    );
+    assert!(!said.contains("Install agent hooks"), "{said}");
+    // The test is no sign of life.
+    assert_eq!(gateway.api("/status").await["hooks_active"], false);
+    // A command that asks nobody blocks nothing.
+    let file = gateway.home.path().join(".claude/settings.json");
+    let text = std::fs::read_to_string(&file).unwrap();
+    let broken = text.replace("hook evaluate", "hook evaluate --socket /nonexistent");
+    assert_ne!(text, broken);
+    std::fs::write(&file, broken).unwrap();
+    let output = gateway.home.run(&["doctor"]).await;
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert!(said.contains("was not blocked"), "{said}");
+    assert_eq!(output.status.code(), Some(1));
+}
+
 async fn doctor(home: &Home) -> String {
     let output = home.run(&["doctor"]).await;
     String::from_utf8(output.stdout).unwrap()

@@ -1,0 +1,345 @@
+//! `cargo xtask bench hook`: an agent's hook from spawn to exit, beside a program that does nothing
+//! and one that only asks a socket; and how many evaluations a second the gateway answers.
+//!
+//! Programs take turns, so that a noisy moment hits them all.
+
+use std::fs;
+use std::io::{Read as _, Write as _};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use serde::Serialize;
+use tempfile::TempDir;
+
+use super::contestant::{Link, Programs};
+use super::stats::percentile;
+use crate::Outcome;
+use crate::gateway::{Gateway, Routing};
+use crate::process::free_address;
+
+/// Runs of each program that do not count.
+const WARM_UP: usize = 20;
+/// Connections over which the gateway is asked at once.
+const PARALLEL: usize = 64;
+/// What the hook may take, of what the bare client takes: at the median, and at the 95th percentile.
+const AIM: [f64; 2] = [2.0, 2.5];
+/// Evaluations a second that are aimed at, and that the specification asks for.
+const RATE: [u64; 2] = [3_000, 50];
+/// Milliseconds within which the specification wants 95 % of the runs.
+const SPEC_MS: f64 = 100.0;
+
+/// One line of the table.
+#[derive(Debug, Serialize)]
+struct Row {
+    name: &'static str,
+    p50_us: f64,
+    p95_us: f64,
+    p99_us: f64,
+    ratio_p50: f64,
+    ratio_p95: f64,
+    ratio_p99: f64,
+    runs: usize,
+}
+
+/// Everything that was measured.
+#[derive(Debug, Serialize)]
+struct Figures {
+    spawn: Vec<Row>,
+    evaluations_per_second: u64,
+    connections: usize,
+}
+
+/// A program and how it is run.
+struct Contestant {
+    name: &'static str,
+    program: PathBuf,
+    args: Vec<String>,
+    /// What its answer contains.
+    expect: &'static str,
+    took: Vec<Duration>,
+}
+
+/// Runs the bench with so many runs of each program.
+pub(super) fn run(programs: &Programs, runs: usize, json: Option<&Path>) -> Result<Outcome> {
+    let folder = TempDir::new().context("cannot create a temporary folder")?;
+    let upstream = ("echo", programs.upstream(Link::Stdio, free_address()?));
+    let _gateway = Gateway::start(
+        programs.mcpproxy(),
+        folder.path(),
+        Routing::All,
+        &[upstream],
+    )?;
+    let data = folder.path().join("data");
+    let echo = folder.path().join("echo.sock");
+    answer_everything(&echo)?;
+    let payload = payload();
+    let mut field = field(programs, folder.path(), &data, &echo)?;
+    for contestant in &mut field {
+        for _ in 0..WARM_UP {
+            contestant.turn(&payload)?;
+        }
+        contestant.took.clear();
+    }
+    for _ in 0..runs {
+        for contestant in &mut field {
+            contestant.turn(&payload)?;
+        }
+    }
+    let seconds = if runs > 200 { 3 } else { 1 };
+    let figures = Figures {
+        spawn: rows(&mut field),
+        evaluations_per_second: rate(&data.join("mcpproxy.sock"), &payload, seconds)?,
+        connections: PARALLEL,
+    };
+    print(&figures);
+    if let Some(file) = json {
+        let text = serde_json::to_string_pretty(&figures)?;
+        fs::write(file, text).with_context(|| format!("cannot write {}", file.display()))?;
+    }
+    Ok(Outcome::Clean)
+}
+
+/// About a kilobyte, as an agent sends it.
+fn payload() -> String {
+    let words = "cargo test --package shop --lib -- checkout::tests ".repeat(14);
+    serde_json::json!({
+        "session_id": "bench", "transcript_path": "/t/a.jsonl", "cwd": "/w",
+        "permission_mode": "default", "hook_event_name": "PreToolUse", "tool_name": "Bash",
+        "tool_input": { "command": words.trim(), "description": "run the tests" },
+        "tool_use_id": "toolu_01",
+    })
+    .to_string()
+}
+
+fn field(programs: &Programs, folder: &Path, data: &Path, echo: &Path) -> Result<Vec<Contestant>> {
+    let new = |name, program: PathBuf, args: Vec<String>, expect| Contestant {
+        name,
+        program,
+        args,
+        expect,
+        took: Vec::new(),
+    };
+    let nothing = include_str!("hook/nothing.rs");
+    let asker = include_str!("hook/asker.rs");
+    let data = data.display().to_string();
+    let words = [
+        "hook",
+        "evaluate",
+        "--agent",
+        "claude-code",
+        "--event",
+        "PreToolUse",
+    ];
+    let mut args: Vec<_> = words.map(str::to_owned).to_vec();
+    args.extend(["--data-dir".to_owned(), data]);
+    Ok(vec![
+        new(
+            "does nothing, static",
+            built(folder, "nothing", nothing)?,
+            Vec::new(),
+            "",
+        ),
+        new(
+            "asks a socket, static",
+            built(folder, "asker", asker)?,
+            vec![echo.display().to_string()],
+            "answer",
+        ),
+        new(
+            "mcpproxy hook evaluate",
+            programs.mcpproxy().to_owned(),
+            args,
+            r#""permissionDecision":"allow""#,
+        ),
+    ])
+}
+
+/// Builds a program of one file, without a loader in the way.
+fn built(folder: &Path, name: &str, source: &str) -> Result<PathBuf> {
+    let (file, program) = (folder.join(format!("{name}.rs")), folder.join(name));
+    fs::write(&file, source).context("cannot write a program")?;
+    let status = Command::new("rustc")
+        .args([
+            "--edition",
+            "2024",
+            "-C",
+            "opt-level=3",
+            "-C",
+            "target-feature=+crt-static",
+            "-o",
+        ])
+        .arg(&program)
+        .arg(&file)
+        .status()
+        .context("cannot run rustc")?;
+    if !status.success() {
+        bail!("`{name}` cannot be built");
+    }
+    Ok(program)
+}
+
+/// Answers whoever asks, with about what the gateway answers.
+fn answer_everything(path: &Path) -> Result<()> {
+    let listener = UnixListener::bind(path).context("cannot bind a socket")?;
+    std::thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            let mut stream = stream;
+            let mut asked = Vec::new();
+            let answer = format!("answer {}", "x".repeat(300));
+            let read = stream.read_to_end(&mut asked);
+            drop(read.and_then(|_| stream.write_all(answer.as_bytes())));
+        }
+    });
+    Ok(())
+}
+
+impl Contestant {
+    fn turn(&mut self, payload: &str) -> Result<()> {
+        let begun = Instant::now();
+        let mut child = Command::new(&self.program)
+            .args(&self.args)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .with_context(|| format!("cannot start {}", self.program.display()))?;
+        if let Some(mut stdin) = child.stdin.take() {
+            // One that does nothing has ended before it was told anything.
+            drop(stdin.write_all(payload.as_bytes()));
+        }
+        let output = child.wait_with_output()?;
+        self.took.push(begun.elapsed());
+        let said = String::from_utf8_lossy(&output.stdout);
+        if !output.status.success() || !said.contains(self.expect) {
+            bail!("{} answered {}: {said}", self.name, output.status);
+        }
+        Ok(())
+    }
+}
+
+fn rows(field: &mut [Contestant]) -> Vec<Row> {
+    let mut times = Vec::new();
+    for contestant in field.iter_mut() {
+        contestant.took.sort_unstable();
+        let us = |share| percentile(&contestant.took, share).as_secs_f64() * 1e6;
+        times.push((contestant.name, [50, 95, 99].map(us), contestant.took.len()));
+    }
+    // Everything is compared with what only asks a socket.
+    let [first, second, third] = times.get(1).map_or([1.0; 3], |(_, times, _)| *times);
+    let row = |(name, [p50_us, p95_us, p99_us], runs)| Row {
+        name,
+        p50_us,
+        p95_us,
+        p99_us,
+        ratio_p50: p50_us / first,
+        ratio_p95: p95_us / second,
+        ratio_p99: p99_us / third,
+        runs,
+    };
+    times.into_iter().map(row).collect()
+}
+
+/// Asks over many connections at once and counts the answers of a second.
+fn rate(socket: &Path, payload: &str, seconds: u64) -> Result<u64> {
+    let head = format!(
+        "POST /api/v1/hooks/evaluate?agent=claude-code&event=PreToolUse HTTP/1.1\r\nhost: localhost\r\n\
+         content-type: application/json\r\ncontent-length: {}\r\n\r\n",
+        payload.len()
+    );
+    let request = [head.as_str(), payload].concat();
+    let answered = AtomicU64::new(0);
+    let until = Instant::now() + Duration::from_secs(seconds);
+    std::thread::scope(|scope| {
+        let ask = || -> Result<()> {
+            let mut stream = UnixStream::connect(socket).context("cannot reach the gateway")?;
+            while Instant::now() < until {
+                stream.write_all(request.as_bytes())?;
+                take_answer(&mut stream)?;
+                answered.fetch_add(1, Ordering::Relaxed);
+            }
+            Ok(())
+        };
+        let askers: Vec<_> = (0..PARALLEL).map(|_| scope.spawn(ask)).collect();
+        for asker in askers {
+            match asker.join() {
+                Ok(done) => done?,
+                Err(_) => bail!("an asker panicked"),
+            }
+        }
+        Ok(())
+    })?;
+    Ok(answered.load(Ordering::Relaxed) / seconds)
+}
+
+/// Reads one answer and sees that it is one.
+fn take_answer(stream: &mut UnixStream) -> Result<()> {
+    let mut answer = Vec::new();
+    let mut piece = [0; 4096];
+    loop {
+        let read = stream.read(&mut piece)?;
+        answer.extend_from_slice(piece.get(..read).unwrap_or_default());
+        let text = String::from_utf8_lossy(&answer);
+        if let Some((head, body)) = text.split_once("\r\n\r\n") {
+            let length = head.lines().find_map(|line| {
+                let (name, value) = line.split_once(':')?;
+                let named = name.eq_ignore_ascii_case("content-length");
+                named.then(|| value.trim().parse::<usize>().ok())?
+            });
+            if length.is_some_and(|length| body.len() >= length) {
+                if body.contains(r#""decision":"allow""#) {
+                    return Ok(());
+                }
+                bail!("a wrong answer: {text}");
+            }
+        }
+        if read == 0 {
+            bail!("the gateway hung up: {text}");
+        }
+    }
+}
+
+fn print(figures: &Figures) {
+    println!("\nspawn to exit, 1 KB of input\n");
+    println!("| program | p50 / p95 / p99 | of the one that only asks | runs |");
+    println!("|---|---|---|---|");
+    for row in &figures.spawn {
+        println!(
+            "| {} | {:.2} / {:.2} / {:.2} ms | {:.2} / {:.2} / {:.2} | {} |",
+            row.name,
+            row.p50_us / 1e3,
+            row.p95_us / 1e3,
+            row.p99_us / 1e3,
+            row.ratio_p50,
+            row.ratio_p95,
+            row.ratio_p99,
+            row.runs
+        );
+    }
+    let met = |is: bool| if is { "met" } else { "missed" };
+    if let Some(hook) = figures.spawn.last() {
+        let [half, most] = AIM;
+        let (p50, p95) = (hook.ratio_p50, hook.ratio_p95);
+        println!(
+            "aim: at most {half:.1} times at p50: {p50:.2}, {}",
+            met(p50 <= half)
+        );
+        println!(
+            "aim: at most {most:.1} times at p95: {p95:.2}, {}",
+            met(p95 <= most)
+        );
+        let ms = hook.p95_us / 1e3;
+        println!(
+            "specification: 95 % within {SPEC_MS:.0} ms: {ms:.2} ms, {}",
+            met(ms <= SPEC_MS)
+        );
+    }
+    let rate = figures.evaluations_per_second;
+    println!("\n{rate} evaluations a second over {PARALLEL} connections");
+    let [aim, spec] = RATE;
+    println!("aim: at least {aim}: {}", met(rate >= aim));
+    println!("specification: at least {spec}: {}", met(rate >= spec));
+}
