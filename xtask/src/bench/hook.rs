@@ -230,7 +230,7 @@ fn rows(field: &mut [Contestant]) -> Vec<Row> {
     }
     // Everything is compared with what only asks a socket.
     let [first, second, third] = times.get(1).map_or([1.0; 3], |(_, times, _)| *times);
-    let row = |(name, [p50_us, p95_us, p99_us], runs)| Row {
+    let row = |(name, [p50_us, p95_us, p99_us], runs): (_, [f64; 3], _)| Row {
         name,
         p50_us,
         p95_us,
