@@ -8,8 +8,8 @@ use arc_swap::ArcSwap;
 use mcpproxy_classify::{Class, Classification, Kind, is_browser};
 use mcpproxy_core::{
     Action, ActivitySink, Call, Cleared, Clock, DataOrigin, Durability, Facts, FlowScope, FlowType,
-    MessageKind, Outcome, Record, SessionKey, Side, SinkFault, Status, Taint, Tick, UpstreamId,
-    Verdict, Wall,
+    MessageKind, Outcome, Owner, Record, SessionKey, Side, SinkFault, Status, Taint, Tick,
+    UpstreamId, Verdict, Wall,
 };
 use mcpproxy_detect::{DetectError, Detector, Direction};
 use mcpproxy_flow::{Content, SessionView, Summary, Tracker, Whose};
@@ -261,8 +261,12 @@ impl Engine {
         }
         let verdict = Arc::new(decide(policy, call, &facts, findings));
         log(policy, call, &verdict);
-        self.note(call, &facts, &verdict, now);
-        self.alert(call, &verdict, &facts);
+        // A call that comes by after its announcement is counted when it does.
+        let comes = announces(call) && verdict.action != Action::Deny;
+        if !comes {
+            self.note(call, &facts, &verdict, now);
+            self.alert(call, &verdict, &facts);
+        }
         let mut detected = Detected::default();
         detected.add(&report);
         Judged {
@@ -543,6 +547,12 @@ impl Engine {
             Err(fault) => Before::Unrecorded(fault),
         }
     }
+}
+
+/// Tells whether a hook only announces a call that is to come by here.
+fn announces(call: &Call) -> bool {
+    let hook = call.hook.as_ref();
+    hook.is_some_and(|hook| hook.owner == Owner::Gateway)
 }
 
 /// Puts a decision into the log of the process, where the policy wants it there.

@@ -1,5 +1,6 @@
-//! The scenario files, each played three times: by `policy test`, through the gateway with real
-//! upstream processes, and there again with the defence off, which shows that a leak would arrive.
+//! The scenario files, each played four times: by `policy test`, through the gateway with real
+//! upstream processes, there again with an agent whose hook announces every call, and with the
+//! defence off, which shows that a leak would arrive.
 //!
 //! What a file expects is in the file. What is compared here beside it is what the upstreams got.
 
@@ -21,6 +22,17 @@ type Plan = Scenario<SecuritySettings>;
 
 /// Gateways that run at once.
 const AT_ONCE: usize = 3;
+
+/// How a file is played.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mode {
+    /// Nothing is checked.
+    Open,
+    /// Calls are checked as they come by.
+    Proxy,
+    /// An agent's hook announces every call, and the agent does not make one that is denied.
+    Hooked,
+}
 
 /// The files, and a folder with those that are too long to be kept.
 struct Files {
@@ -46,7 +58,7 @@ impl Files {
     }
 
     /// Plays every file, some at once.
-    async fn play(&self, defended: bool) {
+    async fn play(&self, mode: Mode) {
         let few = Arc::new(Semaphore::new(AT_ONCE));
         let mut plays = JoinSet::new();
         for path in self.paths.clone() {
@@ -56,7 +68,7 @@ impl Files {
                 let text = std::fs::read_to_string(&path).unwrap();
                 let plan = read_scenario(&path, &text).unwrap();
                 let file = path.file_name().unwrap().to_string_lossy().into_owned();
-                Stage::start(file, plan, defended).await.play().await;
+                Stage::start(file, plan, mode).await.play().await;
             });
         }
         while let Some(played) = plays.join_next().await {
@@ -91,13 +103,14 @@ fn long_answer() -> Value {
 struct Stage {
     file: String,
     plan: Plan,
-    defended: bool,
+    mode: Mode,
     upstreams: BTreeMap<String, Upstream>,
     gateway: Gateway,
 }
 
 impl Stage {
-    async fn start(file: String, plan: Plan, defended: bool) -> Self {
+    async fn start(file: String, plan: Plan, mode: Mode) -> Self {
+        let defended = mode != Mode::Open;
         let names = plan.upstreams.iter().map(|one| one.name.clone());
         let upstreams: BTreeMap<_, _> = names
             .map(|name| {
@@ -118,7 +131,7 @@ impl Stage {
         Self {
             file,
             plan,
-            defended,
+            mode,
             upstreams,
             gateway,
         }
@@ -129,22 +142,75 @@ impl Stage {
         let downstream = Legacy::open(&self.gateway.url("/mcp"), json!({})).await;
         for step in &self.plan.steps {
             let (tool, arguments) = called(&self.plan, step);
+            if self.mode == Mode::Hooked && !self.announced(step, &tool, &arguments).await {
+                continue;
+            }
             let result = downstream.call(&tool, arguments).await;
-            if self.defended {
+            if self.mode != Mode::Open {
                 self.compare_answer(step, &result);
             }
         }
-        if self.defended {
+        if self.mode == Mode::Proxy {
             self.compare_records();
+        }
+        if self.mode == Mode::Hooked {
+            self.compare_links();
         }
         for (name, upstream) in &self.upstreams {
             let steps = self.plan.steps.iter();
             let expect: Vec<_> = steps
                 .map(|step| (target(step), step))
-                .filter(|((at, _), step)| at == name && arrives(step, self.defended))
+                .filter(|((at, _), step)| at == name && arrives(step, self.mode != Mode::Open))
                 .map(|((_, tool), step)| (tool.to_owned(), Value::Object(step.args.clone())))
                 .collect();
             assert_eq!(upstream.called(), expect, "{}: {name}", self.file);
+        }
+    }
+
+    /// Lets the agent's hook announce a call; tells whether the agent may make it.
+    async fn announced(&self, step: &Step, tool: &str, arguments: &Value) -> bool {
+        let payload = json!({
+            "session_id": "scenario", "hook_event_name": "PreToolUse",
+            "tool_name": format!("mcp__mcpproxy__{tool}"), "tool_input": arguments,
+        });
+        let owner = self.gateway.owner();
+        let (status, answer) = owner.post("/api/v1/hooks/evaluate", &payload).await;
+        let place = format!("{}: {}: {answer}", self.file, step.call);
+        assert_eq!(status, 200, "{place}");
+        let said = &answer["data"];
+        let expect = &step.expect;
+        let shadow = expect.effective == Some(Action::Allow);
+        match expect.decision.filter(|_| !shadow) {
+            Some(Action::Deny) => assert_eq!(said["decision"], "deny", "{place}"),
+            // An agent can ask its user; a call that comes by without one is only warned about.
+            Some(Action::Ask) => assert_eq!(said["decision"], "ask", "{place}"),
+            Some(Action::Allow | Action::Warn) => assert_eq!(said["decision"], "allow", "{place}"),
+            None => {}
+        }
+        if let Some(risk) = expect.risk {
+            assert_eq!(said["risk_level"], json!(RiskLevel::from(risk)), "{place}");
+        }
+        if let Some(flow) = expect.flow {
+            assert_eq!(said["flow_type"], json!(FlowType::from(flow)), "{place}");
+        }
+        if let (Some(Action::Deny), Some(reason)) = (expect.decision, &expect.reason_contains)
+            && !shadow
+        {
+            assert!(said["reason"].as_str().unwrap().contains(reason), "{place}");
+        }
+        said["decision"] != "deny"
+    }
+
+    /// Every call that came by belongs to the conversation that announced it.
+    fn compare_links(&self) {
+        let mut records = self.gateway.home.activity();
+        records.retain(|one| one["type"] == "tool_call");
+        for record in &records {
+            assert!(
+                record["mcp_session_id"].is_string(),
+                "{}: {record}",
+                self.file
+            );
         }
     }
 
@@ -287,10 +353,16 @@ async fn policy_test_finds_what_every_file_expects() {
 
 #[tokio::test]
 async fn the_gateway_decides_the_same_and_what_it_denies_never_arrives() {
-    Files::new().play(true).await;
+    Files::new().play(Mode::Proxy).await;
 }
 
 #[tokio::test]
 async fn with_the_defence_off_every_leak_arrives() {
-    Files::new().play(false).await;
+    Files::new().play(Mode::Open).await;
+}
+
+/// SC-009: the same scenarios with hooks, which ask earlier and can ask the user.
+#[tokio::test]
+async fn with_hooks_the_same_is_decided_before_the_agent_calls() {
+    Files::new().play(Mode::Hooked).await;
 }
