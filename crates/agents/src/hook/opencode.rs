@@ -11,7 +11,7 @@ use super::reply::Reply;
 use super::target::{Body, MARK, Setting, Target};
 use super::{Tool, snippet, tools};
 use crate::error::Error;
-use crate::places::{Places, Scope};
+use crate::places::{Os, Places, Scope};
 
 pub(super) struct OpenCode;
 
@@ -41,8 +41,7 @@ impl Adapter for OpenCode {
     fn targets(&self, setting: &Setting<'_>) -> Result<Vec<Target>, Error> {
         let file = "plugins/mcpproxy.ts";
         let path = match setting.scope {
-            // It keeps to the XDG folder on every system.
-            Scope::User => setting.places.home.join(".config/opencode").join(file),
+            Scope::User => folder(setting.places).join(file),
             Scope::Project => setting.places.project.join(".opencode").join(file),
         };
         Ok(vec![Target {
@@ -56,6 +55,15 @@ impl Adapter for OpenCode {
     }
 
     fn traces(&self, places: &Places) -> Vec<PathBuf> {
-        vec![places.home.join(".config/opencode")]
+        vec![folder(places)]
     }
+}
+
+/// Returns the folder of the user's settings, which follows the XDG folders on every system.
+fn folder(places: &Places) -> PathBuf {
+    let config = match places.os {
+        Os::Linux => places.config_home.clone(),
+        Os::MacOs | Os::Windows => places.home.join(".config"),
+    };
+    config.join("opencode")
 }
