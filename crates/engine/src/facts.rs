@@ -1,6 +1,7 @@
 //! What is known about a call before it is judged: computed here, once.
 
 use std::borrow::Cow;
+use std::ops::Range;
 use std::sync::Arc;
 
 use mcpproxy_classify::{self as classify, Kind, Sort, ToolClass, shell};
@@ -93,7 +94,7 @@ impl Engine {
         let raw = std::str::from_utf8(&call.wire.raw).unwrap_or_default();
         let tool = tool_name(call);
         let report = ready.detector.json(raw, context(&tool, Direction::Request));
-        let arguments = arguments(raw);
+        let (arguments, said) = spanned(raw);
         if let Some(own) = own {
             facts.operation = own.operation;
             facts.suspicious = connected(own.addresses, ready);
@@ -116,6 +117,7 @@ impl Engine {
                 by: &origin(call, Side::Outside),
                 to: &facts.destination,
                 content: &content,
+                said: &said,
             };
             let window = ready.window();
             let checked = self.tracker().check(whose(call), leaving, window, now);
@@ -213,9 +215,13 @@ pub(crate) fn destination(call: &Call, class: &ToolClass) -> Destination {
 
 /// Where the arguments of a call are in its message: everything else is the gateway's own.
 pub(crate) fn arguments(raw: &str) -> &str {
+    spanned(raw).0
+}
+
+fn spanned(raw: &str) -> (&str, Range<usize>) {
     let inner = text::get(raw, &["params", "arguments"]);
     let inner = inner.or_else(|| text::get(raw, &["params"]));
-    inner.map_or("{}", |(inner, _)| inner)
+    inner.unwrap_or(("{}", 0..0))
 }
 
 fn suspicious(arguments: &str, ready: &Ready) -> Vec<Suspicious> {

@@ -37,6 +37,7 @@ fn call(clock: &FixedClock, number: u64, upstream: &str, tool: &str, text: &str)
         },
         declared: Declared::default(),
         askable: Askable::Nobody,
+        hook: None,
         wire: Wire {
             raw: raw.into(),
             ticket: Some(number),

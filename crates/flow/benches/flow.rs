@@ -173,6 +173,7 @@ fn check(tracker: &Tracker, json: &str, number: u64) {
         by: &origin(call, "slack", Side::Outside),
         to: &to,
         content: &Content { json, marked: &[] },
+        said: &(0..json.len()),
     };
     let now = Tick(Duration::ZERO);
     black_box(tracker.check(whose(), leaving, Duration::from_mins(5), now));

@@ -55,6 +55,8 @@ pub(crate) struct Part<'a> {
     pub(crate) leaf: u32,
     pub(crate) kind: LeafKind,
     pub(crate) text: Cow<'a, str>,
+    /// Where the leaf begins in the outermost text.
+    pub(crate) at: usize,
     /// Stands for the path.
     pub(crate) path: u64,
     /// Stands for the name of the field; elements of an array go by the name of the array.
@@ -74,6 +76,7 @@ pub(crate) fn parts(text: &str) -> Vec<Part<'_>> {
             leaf: 0,
             kind: LeafKind::Text,
             text: Cow::Borrowed(text),
+            at: 0,
             path: 0,
             name: 0,
         }];
@@ -84,6 +87,7 @@ pub(crate) fn parts(text: &str) -> Vec<Part<'_>> {
         let part = Part {
             leaf,
             kind: one.kind,
+            at: one.span.start,
             path: one.path.segments().fold(0, onward),
             name: one.path.name().map_or(0, |name| whole(name.as_bytes())),
             text: one.text,
@@ -106,6 +110,7 @@ fn push<'a>(part: Part<'a>, depth: u32, found: &mut Vec<Part<'a>>) {
         let inner = Part {
             leaf: part.leaf,
             kind: one.kind,
+            at: part.at,
             path: part.path,
             name: one.path.name().map_or(0, |name| whole(name.as_bytes())),
             text: Cow::Owned(one.text.into_owned()),

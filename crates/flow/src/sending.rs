@@ -1,11 +1,13 @@
 //! The event of a sending: everything that is compared of what is about to leave, fingerprinted
 //! before any lock is taken.
 
+use std::ops::Range;
+
 use mcpproxy_core::Nature;
 
 use crate::blob::Blob;
 use crate::common;
-use crate::content::{Content, Part, parts};
+use crate::content::{Content, Part, WHOLE, parts};
 use crate::digest::{Digest, digests};
 use crate::fold::fold;
 use crate::reading::{self, Reading};
@@ -55,18 +57,35 @@ pub(crate) struct Sending<'a> {
 }
 
 impl<'a> Sending<'a> {
-    /// Returns what the agent says by itself with it, to be remembered once it has left. Nothing is
-    /// decoded for that: what the agent reads back, it reads as it wrote it.
-    pub(crate) fn said(&self) -> Reading {
-        let plain = |stream: &&Stream| stream.family != Family::Decoded;
-        let grams = self.streams.iter().filter(plain);
-        let tags = grams.flat_map(|stream| stream.grams.iter().map(|gram| gram.tag));
-        let tokens = self.tokens.iter().map(|(token, _)| *token);
+    /// Returns what the agent says by itself in the leaves that begin within `span`, to be remembered
+    /// once it has left. Nothing is decoded for that: what the agent reads back, it reads as it
+    /// wrote it.
+    pub(crate) fn said(&self, span: &Range<usize>) -> Reading {
+        let said = self.parts.iter().filter(|part| span.contains(&part.at));
+        let mut leaves = said.map(|part| part.leaf);
+        let first = leaves.next().unwrap_or(WHOLE);
+        let leaves = first..=leaves.next_back().unwrap_or(first);
+        let mut grams = Vec::new();
+        for stream in &self.streams {
+            if stream.family != Family::Decoded {
+                let own = stream
+                    .grams
+                    .iter()
+                    .filter(|gram| stream.lies_in(gram, &leaves));
+                let own = own.map(|gram| gram.tag).filter(|tag| !common::has(*tag));
+                grams.extend(own.take(SAID.saturating_sub(grams.len())));
+            }
+        }
+        let digests = self.digests.iter().filter(|one| leaves.contains(&one.leaf));
+        let tokens = self.tokens.iter().filter(|(_, leaf)| leaves.contains(leaf));
         Reading {
-            grams: tags.filter(|tag| !common::has(*tag)).take(SAID).collect(),
-            digests: self.digests.iter().map(|one| one.hash).collect(),
+            grams,
+            digests: digests.map(|one| one.hash).collect(),
             secrets: Vec::new(),
-            tokens: tokens.take(reading::TOKENS).collect(),
+            tokens: tokens
+                .map(|(token, _)| *token)
+                .take(reading::TOKENS)
+                .collect(),
         }
     }
 

@@ -6,11 +6,11 @@
 //! that is longer than two runs is left out in the middle, since the first stream has it.
 
 use std::collections::BTreeMap;
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 
 use crate::content::Part;
 use crate::fold::fold;
-use crate::winnow::{Gram, RUN, winnow};
+use crate::winnow::{GRAM, Gram, RUN, winnow};
 
 /// How a stream was put together; what one family shows, another may show again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -83,6 +83,12 @@ impl Stream {
             .checked_sub(1)
             .and_then(|index| self.marks.get(index));
         mark.map_or(0, |&(_, leaf)| leaf)
+    }
+
+    /// Tells whether a window lies in these leaves alone.
+    pub(crate) fn lies_in(&self, gram: &Gram, leaves: &RangeInclusive<u32>) -> bool {
+        let end = gram.at + u32::try_from(GRAM - 1).unwrap_or(0);
+        leaves.contains(&self.leaf(gram.at)) && leaves.contains(&self.leaf(end))
     }
 
     /// Tells whether a stretch lies in more than one leaf.

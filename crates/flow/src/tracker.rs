@@ -2,6 +2,7 @@
 //! keeps the memory of the whole process bounded.
 
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Duration;
@@ -75,6 +76,8 @@ pub struct Leaving<'a> {
     pub to: &'a Destination,
     /// What it takes along.
     pub content: &'a Content<'a>,
+    /// The part of that which the agent says; the rest is the protocol's.
+    pub said: &'a Range<usize>,
 }
 
 impl Tracker {
@@ -178,13 +181,18 @@ impl Tracker {
             return Checked::default();
         }
         let whose = narrowed(whose, &settings);
-        let Leaving { by, to, content } = leaving;
+        let Leaving {
+            by,
+            to,
+            content,
+            said,
+        } = leaving;
         let outside = to.sink.is_outside();
         let reach = self.reach(whose);
         // Where nothing private was read, and where nothing leaves, nobody hides anything.
         let undo = outside && self.is_private(&reach);
         let sending = Sending::of(content, &settings, undo);
-        let mut said = Some(sending.said());
+        let mut said = Some(sending.said(said));
         let mut hits = Hits::default();
         let mut taint = Taint::default();
         let mut checked = Checked::default();

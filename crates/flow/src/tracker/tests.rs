@@ -150,6 +150,7 @@ fn check(tracker: &Tracker, whose: Whose, call: u64, name: &str, json: &str, now
         by: &origin(call, Side::Outside, name),
         to: &to(name, Sink::Outside),
         content: &Content { json, marked: &[] },
+        said: &(0..json.len()),
     };
     tracker.check(whose, leaving, Duration::from_mins(5), now)
 }
