@@ -14,6 +14,7 @@ mod reply;
 
 mod command;
 mod merge;
+mod original;
 mod plan;
 mod snippet;
 mod spot;

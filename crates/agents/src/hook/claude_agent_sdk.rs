@@ -37,7 +37,6 @@ impl Adapter for ClaudeAgentSdk {
                 text: snippet::fill(snippet, MARK, setting),
                 is_executable: false,
             },
-            is_ours: true,
         };
         let snippets = [
             ("mcpproxy_hooks.py", include_str!("snippets/sdk.py")),

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use super::adapter::{Adapter, Answer};
 use super::payload::Payload;
 use super::reply::Reply;
-use super::target::{Body, Setting, Target, seconds, truth};
+use super::target::{Body, Entry, Setting, Target, seconds, truth};
 use super::{Tool, tools};
 use crate::error::Error;
 use crate::places::Places;
@@ -35,7 +35,7 @@ impl Adapter for ClaudeCode {
                 ("command", setting.line(event)),
                 ("timeout", seconds()),
             ];
-            Setting::nested(event, Some(MATCHER), handler.into_iter().chain(last))
+            Entry::nested(event, Some(MATCHER), handler.into_iter().chain(last))
         };
         let closed = setting
             .is_closed()
@@ -51,8 +51,8 @@ impl Adapter for ClaudeCode {
             body: Body::Json {
                 head: Vec::new(),
                 entries,
+                is_ours: false,
             },
-            is_ours: false,
         }])
     }
 

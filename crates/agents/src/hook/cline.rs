@@ -73,7 +73,6 @@ impl Adapter for Cline {
                     text: format!("#!/bin/sh\n# {MARK}\nexec {line}\n"),
                     is_executable: true,
                 },
-                is_ours: true,
             }
         };
         Ok(["PreToolUse", "PostToolUse"].map(target).into())

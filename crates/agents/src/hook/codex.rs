@@ -14,7 +14,7 @@ use super::payload::Payload;
 use super::reply::Reply;
 use super::spot::Spot;
 use super::status::Trust;
-use super::target::{Body, Setting, Target, seconds};
+use super::target::{Body, Entry, Setting, Target, seconds};
 use super::{HookAgent, HookEvent, Tool, plan, tools};
 use crate::error::Error;
 use crate::files;
@@ -69,15 +69,15 @@ impl Adapter for Codex {
                 ("command", setting.line(event)),
                 ("timeout", seconds()),
             ];
-            Setting::nested(event, None, handler)
+            Entry::nested(event, None, handler)
         };
         Ok(vec![Target {
             path: setting.path(FILE, FILE),
             body: Body::Json {
                 head: Vec::new(),
                 entries: EVENTS.into_iter().map(entry).collect(),
+                is_ours: false,
             },
-            is_ours: false,
         }])
     }
 

@@ -10,7 +10,7 @@ use serde_json::json;
 use super::adapter::{Adapter, Answer, Heard};
 use super::payload::{Payload, unwrapped};
 use super::reply::Reply;
-use super::target::{Body, Setting, Target, number, seconds};
+use super::target::{Body, Entry, Setting, Target, number, seconds};
 use super::{HookEvent, Tool, tools};
 use crate::error::Error;
 use crate::places::{Os, Places};
@@ -65,7 +65,7 @@ impl Adapter for CopilotCli {
                 (shell, Node::text(format!("{mark}{line}"))),
                 ("timeoutSec", seconds()),
             ];
-            Setting::flat(event, handler)
+            Entry::flat(event, handler)
         };
         Ok(vec![Target {
             path: setting.path(
@@ -75,8 +75,8 @@ impl Adapter for CopilotCli {
             body: Body::Json {
                 head: vec![("version", number(1))],
                 entries: ["preToolUse", "postToolUse"].map(entry).into(),
+                is_ours: true,
             },
-            is_ours: true,
         }])
     }
 

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::adapter::{Adapter, Answer, Heard};
 use super::payload::{Payload, unwrapped};
 use super::reply::Reply;
-use super::target::{Body, Setting, Target, is_gate, number, seconds, truth};
+use super::target::{Body, Entry, Setting, Target, is_gate, number, seconds, truth};
 use super::{HookEvent, Tool, tools};
 use crate::error::Error;
 use crate::places::Places;
@@ -111,7 +111,7 @@ impl Adapter for Cursor {
                 .chain(matcher.map(|matcher| ("matcher", Node::text(matcher))))
                 .chain([("timeout", seconds())])
                 .chain(closed.then(|| ("failClosed", truth())));
-            Setting::flat(event, handler)
+            Entry::flat(event, handler)
         };
         if setting
             .command
@@ -129,8 +129,8 @@ impl Adapter for Cursor {
             body: Body::Json {
                 head: vec![("version", number(1))],
                 entries: EVENTS.into_iter().map(entry).collect(),
+                is_ours: false,
             },
-            is_ours: false,
         }])
     }
 

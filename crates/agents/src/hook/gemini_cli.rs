@@ -10,7 +10,7 @@ use super::adapter::{Adapter, Answer};
 use super::command::TIMEOUT;
 use super::payload::Payload;
 use super::reply::Reply;
-use super::target::{Body, Setting, Target, number};
+use super::target::{Body, Entry, Setting, Target, number};
 use super::{HookEvent, Tool, tools};
 use crate::error::Error;
 use crate::places::Places;
@@ -62,15 +62,15 @@ impl Adapter for GeminiCli {
                 ("command", setting.line(event)),
                 ("timeout", number(milliseconds)),
             ];
-            Setting::nested(event, Some(".*"), handler)
+            Entry::nested(event, Some(".*"), handler)
         };
         Ok(vec![Target {
             path: setting.path(".gemini/settings.json", ".gemini/settings.json"),
             body: Body::Json {
                 head: Vec::new(),
                 entries: ["BeforeTool", "AfterTool"].map(entry).into(),
+                is_ours: false,
             },
-            is_ours: false,
         }])
     }
 

@@ -11,7 +11,7 @@ use serde_json::json;
 use super::adapter::{Adapter, Answer, Heard};
 use super::payload::Payload;
 use super::reply::Reply;
-use super::target::{Body, MARK, Setting, Target, is_gate, seconds};
+use super::target::{Body, Entry, MARK, Setting, Target, is_gate, seconds};
 use super::{HookEvent, Tool, tools};
 use crate::error::Error;
 use crate::places::Places;
@@ -64,7 +64,7 @@ impl Adapter for Goose {
                 ("timeout", seconds()),
             ];
             let closed = closed.then(|| ("on_failure", Node::text("block")));
-            Setting::nested(event, None, handler.into_iter().chain(closed))
+            Entry::nested(event, None, handler.into_iter().chain(closed))
         };
         let events = ["PreToolUse", "PostToolUse", "PostToolUseFailure"];
         let folder = ".agents/plugins/mcpproxy";
@@ -75,8 +75,8 @@ impl Adapter for Goose {
                 body: Body::Json {
                     head: Vec::new(),
                     entries: events.map(entry).into(),
+                    is_ours: true,
                 },
-                is_ours: true,
             },
             Target {
                 path: folder.join("plugin.json"),
@@ -84,7 +84,6 @@ impl Adapter for Goose {
                     text: manifest(),
                     is_executable: false,
                 },
-                is_ours: true,
             },
         ])
     }

@@ -61,8 +61,8 @@ impl Adapter for Kiro {
             body: Body::Json {
                 head: vec![("version", Node::text("v1"))],
                 entries: events.map(entry).into(),
+                is_ours: true,
             },
-            is_ours: true,
         }])
     }
 

@@ -50,7 +50,6 @@ impl Adapter for OpenCode {
                 text: snippet::fill(include_str!("snippets/opencode.ts"), MARK, setting),
                 is_executable: false,
             },
-            is_ours: true,
         }])
     }
 

@@ -11,18 +11,15 @@ use similar::TextDiff;
 
 use super::command::HookCommand;
 use super::merge::{self, Refusal};
+use super::original::{Original, original};
 use super::target::{Body, MARK, Setting, Target};
 use super::{FailMode, HookAgent, spot};
 use crate::apply::{self, Applied, Change, MissingFolder};
 use crate::error::Error;
 use crate::files;
-use crate::manifest::Manifest;
 use crate::places::{Places, Scope};
 use crate::tree::Node;
 use crate::{secrets, shown};
-
-/// The most changes of one file that are followed back to its original.
-const MAX_HISTORY: usize = 64;
 
 /// What will be done to the files of one agent.
 #[derive(Clone, Debug)]
@@ -111,7 +108,7 @@ pub fn plan_install(
     for target in agent.adapter().targets(&setting)? {
         let before = read(&target.path)?;
         let after = match &target.body {
-            Body::Json { head, entries } => {
+            Body::Json { head, entries, .. } => {
                 let text = before.as_deref().unwrap_or_default();
                 let after = merge::install(text, head, entries)
                     .map_err(|refusal| refused(&target.path, refusal))?;
@@ -278,50 +275,12 @@ fn without(target: &Target, before: &str, backups: &Path) -> Result<Option<Strin
     }
     let after = merge::uninstall(before).map_err(refused)?;
     let root = merge::parse(&after).map_err(refused)?;
-    let head: &[_] = match &target.body {
-        Body::Json { head, .. } => head,
-        Body::Text { .. } => &[],
+    let Body::Json { head, is_ours, .. } = &target.body else {
+        return Ok(Some(after));
     };
     let mut members = root.members().unwrap_or_default().iter();
     let is_bare = members.all(|member| head.iter().any(|(key, _)| *key == member.key));
-    Ok((!(target.is_ours && is_bare)).then_some(after))
-}
-
-/// What a file said before we first wrote it.
-enum Original {
-    /// It cannot be told: somebody else has changed the file since.
-    Unknown,
-    /// There was no file.
-    None,
-    Text(String),
-}
-
-/// Follows a file that says what we wrote back to what it said before we first wrote it.
-fn original(path: &Path, text: &str, backups: &Path) -> Result<Original, Error> {
-    let history = Manifest::all(backups)?;
-    let mut written = files::fingerprint(text.as_bytes());
-    for _ in 0..MAX_HISTORY {
-        let record = history.iter().find_map(|(run, manifest)| {
-            let mut files = manifest.files.iter();
-            let record = files.find(|file| file.path == path && file.after == written)?;
-            Some((run, record))
-        });
-        let Some((run, record)) = record else {
-            return Ok(Original::Unknown);
-        };
-        let Some(backup) = &record.backup else {
-            return Ok(Original::None);
-        };
-        let copy = read(&run.join(&backup.name))?.unwrap_or_default();
-        if files::fingerprint(copy.as_bytes()) != backup.sha256 {
-            return Ok(Original::Unknown);
-        }
-        if merge::parse(&copy).is_ok_and(|root| spot::find(&root).is_empty()) {
-            return Ok(Original::Text(copy));
-        }
-        written.clone_from(&backup.sha256);
-    }
-    Ok(Original::Unknown)
+    Ok((!(*is_ours && is_bare)).then_some(after))
 }
 
 /// Removes the folders that were only there for a file of ours, as long as they are empty.

@@ -22,8 +22,6 @@ pub(super) struct Setting<'a> {
 pub(super) struct Target {
     pub(super) path: PathBuf,
     pub(super) body: Body,
-    /// Whether the file has our name, so that it goes when nothing else is in it.
-    pub(super) is_ours: bool,
 }
 
 /// What a file is to hold.
@@ -33,6 +31,8 @@ pub(super) enum Body {
         /// Keys that the agent wants to see at the top.
         head: Vec<(&'static str, Node)>,
         entries: Vec<Entry>,
+        /// Whether the file has our name, so that it goes when nothing else is in it.
+        is_ours: bool,
     },
     /// A text that is ours alone.
     Text { text: String, is_executable: bool },
@@ -63,13 +63,15 @@ impl Setting<'_> {
     pub(super) fn is_closed(&self) -> bool {
         self.command.fail == super::FailMode::Closed
     }
+}
 
+impl Entry {
     /// Makes an entry that is a handler itself.
     pub(super) fn flat<'a>(
         event: &str,
         handler: impl IntoIterator<Item = (&'a str, Node)>,
-    ) -> Entry {
-        Entry {
+    ) -> Self {
+        Self {
             list: vec!["hooks".to_owned(), event.to_owned()],
             item: Node::map(handler),
         }
@@ -80,7 +82,7 @@ impl Setting<'_> {
         event: &str,
         matcher: Option<&str>,
         handler: impl IntoIterator<Item = (&'a str, Node)>,
-    ) -> Entry {
+    ) -> Self {
         let handlers = Node::new(Value::List(vec![Node::map(handler)]));
         let matcher = matcher.map(|matcher| ("matcher", Node::text(matcher)));
         let item = matcher.into_iter().chain([("hooks", handlers)]);

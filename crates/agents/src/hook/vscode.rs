@@ -12,7 +12,7 @@ use super::adapter::{Adapter, Answer, Heard};
 use super::copilot_cli;
 use super::payload::Payload;
 use super::reply::Reply;
-use super::target::{Body, Setting, Target, number, seconds};
+use super::target::{Body, Entry, Setting, Target, number, seconds};
 use crate::error::Error;
 use crate::places::Places;
 use crate::tree::Node;
@@ -48,7 +48,7 @@ impl Adapter for VsCode {
                 ("command", setting.line(event)),
                 ("timeout", seconds()),
             ];
-            Setting::flat(event, handler)
+            Entry::flat(event, handler)
         };
         Ok(vec![Target {
             path: setting.path(
@@ -59,8 +59,8 @@ impl Adapter for VsCode {
                 // Copilot's runtime wants it, the older one does not mind.
                 head: vec![("version", number(1))],
                 entries: ["PreToolUse", "PostToolUse"].map(entry).into(),
+                is_ours: true,
             },
-            is_ours: true,
         }])
     }
 

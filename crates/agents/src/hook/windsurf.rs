@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::adapter::{Adapter, Answer, Heard};
 use super::payload::{Payload, unwrapped};
 use super::reply::Reply;
-use super::target::{Body, Setting, Target, truth};
+use super::target::{Body, Entry, Setting, Target, truth};
 use super::{HookEvent, Tool, tools};
 use crate::error::Error;
 use crate::places::Places;
@@ -57,15 +57,15 @@ impl Adapter for Windsurf {
     fn targets(&self, setting: &Setting<'_>) -> Result<Vec<Target>, Error> {
         let entry = |event: &str| {
             let handler = [("command", setting.line(event)), ("show_output", truth())];
-            Setting::flat(event, handler)
+            Entry::flat(event, handler)
         };
         Ok(vec![Target {
             path: setting.path(".codeium/windsurf/hooks.json", ".windsurf/hooks.json"),
             body: Body::Json {
                 head: Vec::new(),
                 entries: EVENTS.map(entry).into(),
+                is_ours: false,
             },
-            is_ours: false,
         }])
     }
 

@@ -59,12 +59,12 @@ pub(crate) fn run(global: &Global, args: &Status) -> Result<Exit> {
 }
 
 fn found(names: &[String], places: &Places) -> Result<Vec<HookStatus>> {
-    let named = named(names)?;
-    if named.is_empty() {
+    let agents = named(names)?;
+    if agents.is_empty() {
         return Ok(hook::status_all(places));
     }
     let scopes = [Scope::User, Scope::Project];
-    let each = named
+    let each = agents
         .into_iter()
         .flat_map(|agent| scopes.map(|scope| hook::status(agent, scope, places)));
     Ok(each.collect())

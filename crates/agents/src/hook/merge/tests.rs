@@ -22,7 +22,7 @@ fn entries(agent: HookAgent, fail: FailMode) -> (Vec<(&'static str, Node)>, Vec<
     };
     let target = agent.adapter().targets(&setting).unwrap().remove(0);
     match target.body {
-        Body::Json { head, entries } => (head, entries),
+        Body::Json { head, entries, .. } => (head, entries),
         Body::Text { .. } => panic!("{agent} has no JSON"),
     }
 }
