@@ -8,7 +8,7 @@ use crate::hook::{FailMode, HookAgent, HookCommand};
 use crate::places::{Os, Places, Scope};
 
 fn entries(agent: HookAgent, fail: FailMode) -> (Vec<(&'static str, Node)>, Vec<Entry>) {
-    let places = Places::usual("/home/me".as_ref(), "/shop".as_ref(), Os::Linux);
+    let places = Places::usual("/me".as_ref(), "/shop".as_ref(), Os::Linux);
     let command = HookCommand {
         program: "/opt/my apps/mcpproxy".to_owned(),
         fail,
