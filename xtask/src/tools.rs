@@ -1,8 +1,9 @@
-//! The foreign programs that tests and suites talk to: Python and Node packages.
+//! The foreign programs that tests and suites talk to: Python and Node packages, and an agent.
 //!
 //! They are installed once into a folder that outlives the clone. Each set has a stamp that says
 //! what was installed, so that a warm folder costs nothing and a changed version installs anew.
 
+mod agents;
 mod node;
 mod python;
 
@@ -30,6 +31,8 @@ pub(crate) struct Tools {
     pub(crate) node_modules: PathBuf,
     /// The Python SDK's conformance client.
     pub(crate) conformance_client: PathBuf,
+    /// An agent that can be driven without a person, a script for `node`.
+    pub(crate) codex: PathBuf,
 }
 
 impl Tools {
@@ -38,6 +41,7 @@ impl Tools {
         command.env("MCPPROXY_TOOLS_PYTHON", &self.python);
         command.env("MCPPROXY_TOOLS_NODE", &self.node);
         command.env("MCPPROXY_TOOLS_NODE_MODULES", &self.node_modules);
+        command.env("MCPPROXY_TOOLS_CODEX", &self.codex);
     }
 
     /// Returns the conformance suite's entry point, a script for `node`.
@@ -63,12 +67,15 @@ pub(crate) fn ready() -> Result<Tools> {
     let python = root.join(python::NAME);
     let node = root.join(node::NAME);
     ensure(&root, &python::set(&python), || python::install(&python))?;
+    let agents = root.join(agents::NAME);
     ensure(&root, &node::set(&node), || node::install(&node))?;
+    ensure(&root, &agents::set(&agents), || agents::install(&agents))?;
     Ok(Tools {
         python: python::interpreter(&python),
         node: node::interpreter(&node),
         node_modules: node.join("node_modules"),
         conformance_client: python::conformance_client(&python),
+        codex: agents::codex(&agents),
     })
 }
 

@@ -1,12 +1,14 @@
 //! Agents' hooks over the real program: their own payloads in, their own protocols out.
 //!
 //! What is seen of agents' own tools is here, what joins it with their MCP calls in `linked`, what
-//! happens when nobody answers in `gaps`, and what is told about coverage in `coverage`.
+//! happens when nobody answers in `gaps`, what is told about coverage in `coverage`, and an agent that
+//! others wrote in `real`.
 
 mod coverage;
 mod gaps;
 mod linked;
 mod payloads;
+mod real;
 
 use serde_json::{Value, json};
 

@@ -1,0 +1,35 @@
+//! The set of agents that tests drive. Large, and apart, so that another version of anything else
+//! does not fetch it again.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::Result;
+
+use super::{Set, step};
+
+pub(super) const NAME: &str = "agents";
+
+const PACKAGES: &[&str] = &["@openai/codex@0.166.0"];
+
+pub(super) fn set(folder: &Path) -> Set {
+    Set {
+        name: NAME,
+        contents: PACKAGES.join("\n"),
+        proof: codex(folder),
+    }
+}
+
+/// Returns the agent's entry point, a script for `node`.
+pub(super) fn codex(folder: &Path) -> PathBuf {
+    folder.join("node_modules/@openai/codex/bin/codex.js")
+}
+
+/// Installs the packages without their install scripts.
+pub(super) fn install(folder: &Path) -> Result<()> {
+    let mut npm = Command::new("npm");
+    npm.current_dir(folder)
+        .args(["install", "--ignore-scripts", "--no-audit", "--no-fund"])
+        .args(["--save-exact", "--loglevel=error"]);
+    step("npm install", npm.args(PACKAGES))
+}
