@@ -28,8 +28,8 @@ use crate::args::Global;
 use crate::exit::{bad_input, failed};
 use crate::output;
 
-/// The name of the socket in the data folder.
-pub(crate) const SOCKET: &str = "mcpproxy.sock";
+pub(crate) use mcpproxy_front::SOCKET;
+
 /// How often the configuration files are looked at.
 const WATCH: Duration = Duration::from_secs(1);
 

@@ -1,19 +1,16 @@
 //! `hook`: what agents run before and after they use a tool, and how that gets into their files.
 //!
-//! `evaluate` starts before anything else of the program does: an agent waits for it at every use
-//! of a tool.
+//! `evaluate` itself is in the library, since the program in front answers it alone; here it is run
+//! where something stands before it on the command line.
 
 pub(crate) mod canary;
-pub(crate) mod evaluate;
-mod exchange;
-mod input;
 mod install;
-mod journal;
 mod status;
 
 use anyhow::Result;
 use clap::Subcommand;
 use mcpproxy_agents::hook::HookAgent;
+use mcpproxy_front::evaluate;
 
 use crate::args::Global;
 use crate::exit::{Exit, bad_input};

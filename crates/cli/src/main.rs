@@ -7,6 +7,7 @@ mod exit;
 mod hook;
 mod output;
 mod places;
+mod program;
 
 use std::process::ExitCode;
 
@@ -15,8 +16,8 @@ use clap::Parser as _;
 use crate::args::{Args, Command};
 
 fn main() -> ExitCode {
-    // An agent waits for this one at every use of a tool.
-    if let Some(code) = hook::evaluate::early(std::env::args_os()) {
+    // An agent waits for this one at every use of a tool, also where nothing stands in front.
+    if let Some(code) = mcpproxy_front::evaluate::early(std::env::args_os()) {
         return code;
     }
     let args = match Args::try_parse() {

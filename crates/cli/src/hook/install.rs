@@ -163,7 +163,7 @@ pub(super) fn scope_name(scope: Scope) -> &'static str {
 
 /// Makes the command that agents shall run.
 fn command(args: &Install, loaded: &Loaded, places: &Places) -> Result<HookCommand> {
-    let program = std::env::current_exe().context("cannot tell where this program is")?;
+    let program = crate::program::own()?;
     let program = lasting(program, &std::env::var_os("PATH").unwrap_or_default());
     let text = program.to_str().map(str::to_owned);
     let program = text.ok_or_else(|| {

@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 use mcpproxy_agents::{Endpoint, Launch};
 use mcpproxy_config::{Loaded, Origin};
 use mcpproxy_gateway::settings::Settings;
@@ -16,7 +16,7 @@ const PROGRAM: &str = "mcpproxy";
 
 /// Returns where agents find the gateway of this configuration.
 pub(super) fn endpoint(loaded: &Loaded) -> Result<Endpoint> {
-    let program = std::env::current_exe().context("cannot tell where this program is")?;
+    let program = crate::program::own()?;
     let search = std::env::var_os("PATH").unwrap_or_default();
     let mut args = vec!["stdio".to_owned()];
     args.extend(same_options(loaded));

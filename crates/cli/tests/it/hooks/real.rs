@@ -100,7 +100,9 @@ async fn codex_is_stopped_by_our_hook_and_its_calls_are_its_conversations() {
     // Its calls went through the gateway, in the conversation of its hook.
     let records = within("the records", async { home.activity() }).await;
     let of = |kind: &str| records.iter().filter(move |one| one["type"] == kind);
-    let denied = of("hook_evaluation").find(|one| one["decision"] == "deny").unwrap();
+    let denied = of("hook_evaluation")
+        .find(|one| one["decision"] == "deny")
+        .unwrap();
     assert_eq!(denied["hook"]["agent"], "codex");
     let calls: Vec<_> = of("tool_call").collect();
     assert_eq!(calls.len(), 2, "{calls:?}");

@@ -3,6 +3,10 @@
 //! No configuration is read, nothing is logged and no runtime is started. Whatever goes wrong, the
 //! agent gets an answer in time.
 
+mod exchange;
+mod input;
+mod journal;
+
 use std::ffi::OsString;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -13,41 +17,40 @@ use mcpproxy_agents::hook::{HookAgent, HookEvent, MAX_PAYLOAD, Reply, read, repl
 use mcpproxy_core::{Action, Clock as _, GAPS, Gap, GapCause, SystemClock};
 use serde::Deserialize;
 
-use super::{exchange, input, journal};
-use crate::daemon::SOCKET;
+use crate::SOCKET;
 
 /// The time there is for everything; agents give up after five seconds.
 const DEADLINE: Duration = Duration::from_secs(2);
 
 /// How a hook is to be answered.
 #[derive(Debug, Default, clap::Args)]
-pub(crate) struct Options {
+pub struct Options {
     /// The event, as the agent calls it; what the payload says counts more.
     #[arg(long, value_name = "EVENT")]
-    pub(crate) event: Option<String>,
+    pub event: Option<String>,
     /// The agent, as `claude-code`; known from the payload if not given.
     #[arg(long, value_name = "NAME")]
-    pub(crate) agent: Option<String>,
+    pub agent: Option<String>,
     /// The gateway's socket; in the data folder if not given.
     #[arg(long, env = "MCPPROXY_SOCKET", value_name = "PATH")]
-    pub(crate) socket: Option<PathBuf>,
+    pub socket: Option<PathBuf>,
     /// Let the tool be used if the gateway cannot be asked; this is the default.
     #[arg(long, conflicts_with = "fail_closed")]
-    pub(crate) fail_open: bool,
+    pub fail_open: bool,
     /// Do not let the tool be used if the gateway cannot be asked.
     #[arg(long)]
-    pub(crate) fail_closed: bool,
+    pub fail_closed: bool,
     /// Say nothing where there is nothing against the use of the tool.
     #[arg(long)]
-    pub(crate) quiet_allow: bool,
+    pub quiet_allow: bool,
     /// The folder in which word is left; set by `--data-dir`.
     #[arg(skip)]
-    pub(crate) data_dir: Option<PathBuf>,
+    pub data_dir: Option<PathBuf>,
 }
 
 /// Runs `hook evaluate` if that is all that was asked for; nothing for the other commands, and for
 /// what somebody with better words has to explain.
-pub(crate) fn early(args: impl IntoIterator<Item = OsString>) -> Option<ExitCode> {
+pub fn early(args: impl IntoIterator<Item = OsString>) -> Option<ExitCode> {
     let mut args = args.into_iter().skip(1);
     if args.next()? != "hook" || args.next()? != "evaluate" {
         return None;
@@ -147,7 +150,7 @@ struct Ruling {
 }
 
 /// Answers one hook and returns the exit code.
-pub(crate) fn run(options: &Options) -> u8 {
+pub fn run(options: &Options) -> u8 {
     let deadline = Instant::now() + DEADLINE;
     let Ok(payload) = input::read(deadline) else {
         return say(&given_up(options, &[], GapCause::Malformed));

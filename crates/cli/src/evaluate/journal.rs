@@ -9,8 +9,8 @@ use std::path::Path;
 
 use mcpproxy_core::{GAPS, Gap};
 
-/// The longest file; what is past it is not written, and `doctor` says that it is full.
-pub(crate) const LONGEST: u64 = 256 * 1024;
+/// The longest file; what is past it is not written.
+const LONGEST: u64 = 256 * 1024;
 /// The longest name that is written, in characters.
 const NAME: usize = 80;
 
