@@ -99,7 +99,7 @@ async fn codex_is_stopped_by_our_hook_and_its_calls_are_its_conversations() {
     assert!(told.contains("aws_credentials"), "{told}");
     // Its calls went through the gateway, in the conversation of its hook.
     let records = within("the records", async { home.activity() }).await;
-    let of = |kind: &str| records.iter().filter(move |one| one["type"] == kind);
+    let of = |kind: &'static str| records.iter().filter(move |one| one["type"] == kind);
     let denied = of("hook_evaluation")
         .find(|one| one["decision"] == "deny")
         .unwrap();
