@@ -18,7 +18,7 @@ use aho_corasick::AhoCorasick;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use mcpproxy_detect::{
-    Audience, Context, Detector, Files, Hidden, Hostile, Pii, Scan, Secrets, Settings,
+    Audience, Context, Detector, Direction, Files, Hidden, Hostile, Pii, Scan, Secrets, Settings,
 };
 use mcpproxy_text::decode::{Budget, views};
 
@@ -58,6 +58,7 @@ fn main() {
             println!("| {name} | {} | {} |", size >> 10, rates.join(" | "));
         }
     }
+    small(&chosen);
     println!("\nmade to slow it down, all together: ns for a byte\n");
     println!("| text | 64 KB | 1 MB | ratio, at most 2 |\n|---|---|---|---|");
     let detector = Detector::new(&settings()).expect("the settings are fine");
@@ -69,6 +70,54 @@ fn main() {
             large / small
         );
     }
+}
+
+/// What a call costs that is as small as most are: the whole message, as the gateway hands it over.
+fn small(chosen: &dyn Fn(&str) -> bool) {
+    let new = || Detector::new(&Settings::default()).expect("the settings are fine");
+    println!("\nsmall messages: us each\n\n| message | request | as a model reads it |");
+    println!("|---|---|---|");
+    let detector = new();
+    for (name, raw) in calls().iter().filter(|(name, _)| chosen(name)) {
+        let bytes = f64::from(u32::try_from(raw.len()).unwrap_or(u32::MAX));
+        let cost = |audience| {
+            let context = Context {
+                tool: Some("desk:search_notes"),
+                direction: Direction::Request,
+                audience,
+                ..Context::default()
+            };
+            let run = |raw: &str| drop(black_box(detector.json(raw, context)));
+            nanoseconds(raw, &run) * bytes / 1e3
+        };
+        let (sent, read) = (cost(None), cost(Some(Audience::Result)));
+        println!("| {name} | {sent:.2} | {read:.2} |");
+    }
+    if chosen("start") {
+        let cost = nanoseconds("-", &|_| drop(black_box(new()))) / 1e3;
+        println!("\nstart: {cost:.0} us to make a detector");
+    }
+}
+
+/// Calls with one to five arguments of ordinary words, names and numbers.
+fn calls() -> Vec<(&'static str, String)> {
+    let prose = "The release notes should mention that search results are now sorted by the date \
+        of the last change, and that a saved view keeps its filters when a column is renamed. \
+        Please ask whether the old order can still be chosen, since two teams rely on it. ";
+    let call = |size: usize| {
+        let head = r#"{"jsonrpc":"2.0","id":17,"method":"tools/call","params":{"name":"search_notes","arguments":{"#;
+        let rest =
+            r#""project":"order-desk","path":"src/orders/list_view.ts","limit":20,"query":""#;
+        let tail = r#""}}}"#;
+        let room = size - head.len() - rest.len() - tail.len();
+        let words: String = prose.chars().cycle().take(room).collect();
+        [head, rest, &words, tail].concat()
+    };
+    vec![
+        ("message 256 B", call(256)),
+        ("message 1 KB", call(1024)),
+        ("message 4 KB", call(4096)),
+    ]
 }
 
 fn contestants() -> Vec<Contestant> {
