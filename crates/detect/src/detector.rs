@@ -26,16 +26,19 @@ use crate::pii::Pii;
 use crate::report::Report;
 use crate::secrets::Secrets;
 use crate::settings::Settings;
+use memo::Memos;
 use pass::Pass;
 pub(crate) use unread::rules;
 
 /// Looks through texts and messages with every scanner that is switched on.
 pub struct Detector {
     scanners: Vec<Box<dyn Scan>>,
-    hostile: Option<Hostile>,
+    /// Whether texts that a model reads are looked through for orders.
+    reads_orders: bool,
     allow: Allow,
     settings: Settings,
     budget: Budget,
+    memos: Memos,
 }
 
 /// What a text is part of.
@@ -82,10 +85,9 @@ impl Detector {
             Box::new(Pii::new()),
             Box::new(Files::new()?),
         ];
-        let hostile = Some(Hostile::new(Audience::Result)?);
         let detector = Self::with(scanners, settings)?;
         Ok(Self {
-            hostile,
+            reads_orders: true,
             ..detector
         })
     }
@@ -100,10 +102,11 @@ impl Detector {
         }
         Ok(Self {
             scanners,
-            hostile: None,
+            reads_orders: false,
             allow: Allow::new(settings)?,
             settings: settings.clone(),
             budget: Budget::default(),
+            memos: Memos::default(),
         })
     }
 
@@ -137,13 +140,16 @@ impl Detector {
 
     /// Adds the orders to a model in a text that one reads.
     fn orders(&self, text: &str, makeup: Makeup, context: Context<'_>, out: &mut Vec<Detection>) {
-        let (Some(hostile), Some(audience)) = (&self.hostile, context.audience) else {
+        let Some(audience) = context.audience else {
             return;
         };
         // What leads to an order in data is a word; in a descriptor, numbers count too.
         if !audience.is_authored() && !makeup.has(Makeup::LETTER) {
             return;
         }
+        let Some(hostile) = self.hostile() else {
+            return;
+        };
         hostile.scan_for(audience, text, out);
         if matches!(audience, Audience::Descriptor | Audience::Instructions) {
             hostile.scan_shape(text, context.about, out);
@@ -152,10 +158,17 @@ impl Detector {
 
     /// What a tool is about, from its names and from the sentence that says what it is for.
     pub(crate) fn about(&self, names: &str, params: &str, first: &str) -> About {
-        let hostile = self.hostile.as_ref();
+        let hostile = self.hostile();
         hostile.map_or_else(About::default, |hostile| {
             hostile.about(names, params, first)
         })
+    }
+
+    /// The scanner for orders, if it is part of this detector; its rules are read at the first
+    /// call, and the tests see to it that they can be read.
+    fn hostile(&self) -> Option<Hostile> {
+        let hostile = self.reads_orders.then(|| Hostile::new(Audience::Result));
+        hostile?.ok()
     }
 
     /// Drops what is switched off or allowed.

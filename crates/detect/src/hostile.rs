@@ -23,7 +23,7 @@ mod tests;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::LazyLock;
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 use mcpproxy_core::{Masked, Severity};
@@ -58,10 +58,14 @@ const SIGNS: &str = include_str!("../rules/hostile.signs");
 /// What the list of rules says of an act: its name, why it counts, tags, and the ways of doing it.
 pub(crate) type Act = (String, &'static str, &'static [&'static str], Vec<String>);
 
-/// The scanner for hostile text. Cheap to clone.
-#[derive(Clone, Debug)]
+/// The embedded rules, read when they are first needed: a gateway that only moves data may never
+/// need them, and reading them takes longer than all else at its start.
+static RULES: LazyLock<Result<Rules, DetectError>> = LazyLock::new(Rules::load);
+
+/// The scanner for hostile text.
+#[derive(Clone, Copy, Debug)]
 pub struct Hostile {
-    rules: Arc<Rules>,
+    rules: &'static Rules,
     audience: Audience,
 }
 
@@ -87,15 +91,10 @@ struct Hit<'a> {
 }
 
 impl Hostile {
-    /// Builds the scanner from the embedded rules. Build it once and clone it.
+    /// Returns the scanner with the embedded rules.
     pub fn new(audience: Audience) -> Result<Self, DetectError> {
-        let words = include_str!("../rules/hostile.words");
-        let shape = Shape::parse(include_str!("../rules/hostile.shape"), SIGNS)?;
-        let rules = Rules::parse(words, ACTS, MARKS, shape)?;
-        Ok(Self {
-            rules: Arc::new(rules),
-            audience,
-        })
+        let rules = RULES.as_ref().map_err(Clone::clone)?;
+        Ok(Self { rules, audience })
     }
 
     /// Lists the acts, each with the ways of doing it as they stand in the rule files.
@@ -118,15 +117,6 @@ impl Hostile {
             acts.push((act.to_owned(), reason, tags, vec![line.to_owned()]));
         }
         acts
-    }
-
-    /// The same rules for texts of another audience.
-    #[must_use]
-    pub fn for_audience(&self, audience: Audience) -> Self {
-        Self {
-            rules: Arc::clone(&self.rules),
-            audience,
-        }
     }
 
     /// Adds what is seen in a text of an audience, with the same rules.
@@ -229,6 +219,12 @@ fn report(hits: &[Hit<'_>], folded: &Folded<'_>, text: &str, out: &mut Vec<Detec
 }
 
 impl Rules {
+    fn load() -> Result<Self, DetectError> {
+        let words = include_str!("../rules/hostile.words");
+        let shape = Shape::parse(include_str!("../rules/hostile.shape"), SIGNS)?;
+        Self::parse(words, ACTS, MARKS, shape)
+    }
+
     fn parse(words: &str, patterns: &str, voices: &str, shape: Shape) -> Result<Self, DetectError> {
         let lexicon = Lexicon::parse(words)?;
         let idea = |name: &str| lexicon.idea(name).unwrap_or_default();

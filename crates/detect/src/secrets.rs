@@ -109,6 +109,9 @@ impl Scan for Secrets {
     fn scan(&self, text: &str, out: &mut Vec<Detection>) {
         let mut candidates = Vec::new();
         self.engine.scan(text, self.threshold, &mut candidates);
+        if candidates.is_empty() {
+            return;
+        }
         let kept = self.settle(candidates);
         out.extend(
             kept.into_iter()

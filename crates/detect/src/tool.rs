@@ -21,7 +21,7 @@ use crate::audience::Audience;
 use crate::detection::{Category, Detection, Level};
 use crate::detector::{Context, Detector, Direction};
 use crate::error::DetectError;
-use crate::hostile::About;
+use crate::hostile::{About, Hostile};
 use crate::report::Unread;
 use crate::sanitize::sanitize;
 use crate::settings::Settings;
@@ -64,6 +64,8 @@ pub struct Inspector {
 impl Inspector {
     /// Puts the scanners together.
     pub fn new(settings: &Settings) -> Result<Self, DetectError> {
+        // Every text for an inspector is one that a model reads, so a fault in the rules shows here.
+        Hostile::new(Audience::Descriptor)?;
         let detector = Detector::new(settings)?;
         Ok(Self { detector })
     }

@@ -1,10 +1,15 @@
-//! What is known of the short texts of one message: names and values repeat from record to record,
-//! and what was clean once is clean again.
+//! What is known of short texts: names and values repeat from record to record and from message to
+//! message, and what was clean once is clean again.
 //!
 //! Only facts about a text are kept, never about its place, so a hit answers as a scan would.
 
+use std::sync::Mutex;
+
 /// How many entries there are of each sort; a newer one takes the place of an older.
-const SLOTS: usize = 64;
+const SLOTS: usize = 128;
+
+/// How many memos are kept for later messages; more are in use only while more are scanned at once.
+const KEPT: usize = 16;
 
 /// Longest text that is kept: longer ones seldom repeat.
 const LONGEST: usize = 16;
@@ -12,7 +17,29 @@ const LONGEST: usize = 16;
 /// A short text, whole: its first and its last eight bytes, which may overlap, and its length.
 type Short = (u64, u64, usize);
 
-/// Names of fields and clean leaves of one message.
+/// The memos that are not in use. All are of one detector and of one sort of text, so that what is
+/// clean in one message is clean in the next.
+#[derive(Default)]
+pub(super) struct Memos(Mutex<Vec<Box<Memo>>>);
+
+impl Memos {
+    /// Takes a memo for one message; whoever would have to wait begins a new one.
+    pub(super) fn take(&self) -> Box<Memo> {
+        let known = self.0.try_lock().ok().and_then(|mut memos| memos.pop());
+        known.unwrap_or_else(|| Box::new(Memo::new()))
+    }
+
+    /// Keeps a memo for a later message.
+    pub(super) fn keep(&self, memo: Box<Memo>) {
+        if let Ok(mut memos) = self.0.try_lock()
+            && memos.len() < KEPT
+        {
+            memos.push(memo);
+        }
+    }
+}
+
+/// Names of fields and clean leaves.
 pub(super) struct Memo {
     /// Leaves in which nothing was seen, each with the name of its field.
     clean: [(Short, Short); SLOTS],
@@ -84,8 +111,8 @@ fn short(text: &str) -> Option<Short> {
 fn slot(name: Short, text: Short) -> usize {
     let tail = |(first, last, length): Short| first ^ last.rotate_left(17) ^ length as u64;
     let both = tail(text) ^ tail(name).rotate_left(29);
-    let hash = both.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 58;
-    usize::try_from(hash).unwrap_or(0)
+    let hash = both.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+    usize::try_from(hash).unwrap_or(0) % SLOTS
 }
 
 #[cfg(test)]

@@ -72,8 +72,18 @@ impl<'a> Pass<'a> {
 
     /// Scans every leaf of a message that is strict JSON.
     pub(super) fn message(&mut self, raw: &str) {
-        let mut memo = Memo::new();
+        let memos = &self.detector.memos;
+        // What is clean for one reader is not for another.
+        let shared = self.context.audience.is_none();
+        let mut memo = if shared {
+            memos.take()
+        } else {
+            Box::new(Memo::new())
+        };
         visit(raw, |leaf| self.visited(leaf, &mut memo));
+        if shared {
+            memos.keep(memo);
+        }
     }
 
     /// Scans one leaf, unless the same text was clean before.

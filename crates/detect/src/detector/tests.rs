@@ -6,6 +6,8 @@ use std::ops::Range;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use mcpproxy_core::{Masked, Severity};
+use proptest::prelude::*;
+use serde_json::json;
 
 use super::pass::MOST;
 use super::*;
@@ -243,4 +245,22 @@ fn a_report_shows_no_value() {
         !shown.contains("12345678") && !shown.contains("heron"),
         "{shown}"
     );
+}
+
+proptest! {
+    #[test]
+    fn what_was_read_before_changes_no_report(
+        leaves in prop::collection::vec(
+            ("(password|note|card|id|email)", "(plain|4111 1111 1111 1111|hunter-2!Xy|a@b.dev|7)"),
+            1..12,
+        ),
+    ) {
+        let used = Detector::new(&Settings::default()).unwrap();
+        for (name, text) in leaves {
+            let raw = json!([{ name: text }, { "other": text }]).to_string();
+            let fresh = Detector::new(&Settings::default()).unwrap();
+            let report = |detector: &Detector| detector.json(&raw, Context::default());
+            prop_assert_eq!(report(&used), report(&fresh));
+        }
+    }
 }

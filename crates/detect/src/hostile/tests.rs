@@ -255,9 +255,8 @@ fn any_text() -> impl Strategy<Value = String> {
 proptest! {
     #[test]
     fn every_detection_lies_within_the_text(text in any_text()) {
-        let authored = Hostile::new(Audience::Descriptor).unwrap();
-        for hostile in [authored.for_audience(Audience::Result), authored] {
-            judged(&hostile, &text);
+        for audience in [Audience::Result, Audience::Descriptor] {
+            judged(&Hostile::new(audience).unwrap(), &text);
         }
     }
 }
