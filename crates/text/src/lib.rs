@@ -4,6 +4,7 @@
 //! Nothing is repaired here. What one parser might read differently from another is a fault with
 //! a place, so that whoever forwards the bytes can refuse them.
 
+pub mod bits;
 pub mod decode;
 pub mod fold;
 pub mod json;

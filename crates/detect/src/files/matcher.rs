@@ -59,6 +59,8 @@ pub(super) struct Hit {
 pub(super) struct Matcher {
     literals: Vec<Literal>,
     buckets: Vec<Vec<usize>>,
+    /// One bit for each bucket that is not empty: most places stop here.
+    filled: [u64; BUCKETS / 64],
     /// Finds the names without an anchor, in small letters and in capitals.
     key_names: [Finder<'static>; 2],
     /// What must not follow the literals of each rule.
@@ -70,6 +72,7 @@ impl Matcher {
         let mut matcher = Self {
             literals: Vec::new(),
             buckets: vec![Vec::new(); BUCKETS],
+            filled: [0; BUCKETS / 64],
             key_names: [Finder::new(KEY_NAMES), Finder::new(b"ID_")],
             unless: Vec::new(),
         };
@@ -115,6 +118,7 @@ impl Matcher {
             _ => Place::Name,
         };
         self.buckets.get_mut(bucket)?.push(self.literals.len());
+        *self.filled.get_mut(bucket / 64)? |= 1 << (bucket % 64);
         self.literals.push(Literal {
             rule,
             before: before.iter().rev().copied().collect(),
@@ -160,6 +164,9 @@ impl Matcher {
     fn at(&self, bytes: &[u8], at: usize) -> Option<Hit> {
         let first = skip_slashes(bytes, at + 1, fold(*bytes.get(at)?));
         let bucket = bucket(fold(*bytes.get(first)?), fold(*bytes.get(first + 1)?));
+        if self.filled.get(bucket / 64)? >> (bucket % 64) & 1 == 0 {
+            return None;
+        }
         let list = self.buckets.get(bucket)?;
         list.iter()
             .filter_map(|index| self.literals.get(*index))

@@ -6,7 +6,7 @@ use mcpproxy_core::Severity;
 
 use super::context::{Cursor, Near, Topic};
 use super::found::Found;
-use super::view::{View, next_digit};
+use super::view::{Numbers, View};
 use super::wallet::Wallet;
 use super::{Pii, address, bank, birth, card, context, labelled, network, phone, wallet};
 use crate::Level;
@@ -43,13 +43,15 @@ impl Pii {
     /// Adds what is found at the digits of a text.
     pub(super) fn numbers(&self, view: View<'_>, found: &mut Vec<Found>) {
         let mut cursor = Cursor::new(view);
+        let mut words = Numbers::new(view);
         let mut at = 0;
-        while let Some(digit) = next_digit(view.bytes(), at) {
-            let word = view.word(digit, at);
+        while let Some(word) = words.next(at) {
             at = word.end;
-            let inner = view.run(word.start, word.len(), |byte| byte.is_ascii_digit());
-            let plain = inner == word.len();
-            if word.len() > LONGEST_WORD || !is_worth(view, &word, plain) {
+            if word.len() > LONGEST_WORD {
+                continue;
+            }
+            let plain = view.slice(word.clone()).iter().all(u8::is_ascii_digit);
+            if !is_worth(view, &word, plain) {
                 continue;
             }
             if plain && is_stamp(view, &word) {

@@ -4,6 +4,8 @@
 
 use std::ops::Range;
 
+use mcpproxy_text::bits::{self, BLOCK};
+
 /// A text, read byte by byte; outside of it there are only zeros.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct View<'a> {
@@ -74,19 +76,6 @@ impl<'a> View<'a> {
             .count()
     }
 
-    /// The word of ASCII letters and digits around `at`, not reaching before `floor`.
-    ///
-    /// The letter of an escaped line break or tab (`\n42`) is not part of it.
-    pub(super) fn word(self, at: usize, floor: usize) -> Range<usize> {
-        let back = self.run_back(at, at - floor.min(at), |byte| byte.is_ascii_alphanumeric());
-        let mut start = at - back;
-        if matches!(self.at(start), b'n' | b't' | b'r') && self.before(start, 1) == b'\\' {
-            start += 1;
-        }
-        let ahead = self.run(at, self.len(), |byte| byte.is_ascii_alphanumeric());
-        start..at + ahead
-    }
-
     /// Whether a number may begin at `at`: it is not the middle of a name, a path or a fraction.
     pub(super) fn opens(self, at: usize) -> bool {
         match self.before(at, 1) {
@@ -122,31 +111,119 @@ impl<'a> View<'a> {
     }
 }
 
-/// The place of the next ASCII digit at or after `from`.
-///
-/// Whole blocks without a digit are passed over with a loop that the compiler can widen.
-pub(super) fn next_digit(bytes: &[u8], from: usize) -> Option<usize> {
-    const BLOCK: usize = 32;
-    // Where there are digits at all there are many.
-    const NEAR: usize = 8;
-    let rest = bytes.get(from..)?;
-    if let Some(near) = rest.get(..NEAR).and_then(first_digit) {
-        return Some(from + near);
-    }
-    let mut base = from;
-    let mut blocks = rest.chunks_exact(BLOCK);
-    for block in blocks.by_ref() {
-        let any = block
-            .iter()
-            .fold(0, |any, byte| any | u8::from(byte.wrapping_sub(b'0') < 10));
-        if any != 0 {
-            return first_digit(block).map(|offset| base + offset);
-        }
-        base += BLOCK;
-    }
-    first_digit(blocks.remainder()).map(|offset| base + offset)
+/// Goes from word to word with a digit in it, sixty-four bytes at a time.
+#[derive(Debug)]
+pub(super) struct Numbers<'a> {
+    view: View<'a>,
+    /// The block that was looked at last: where it begins, and one bit for each byte that is a
+    /// digit, and for each that is a letter or a digit.
+    base: usize,
+    digits: u64,
+    words: u64,
 }
 
-fn first_digit(bytes: &[u8]) -> Option<usize> {
-    bytes.iter().position(u8::is_ascii_digit)
+impl<'a> Numbers<'a> {
+    pub(super) fn new(view: View<'a>) -> Self {
+        let mut numbers = Self {
+            view,
+            base: 0,
+            digits: 0,
+            words: 0,
+        };
+        numbers.load(0);
+        numbers
+    }
+
+    /// The next word of ASCII letters and digits whose first digit at or after `from` it is around;
+    /// it does not reach before `from`.
+    ///
+    /// The letter of an escaped line break or tab (`\n42`) is not part of it.
+    pub(super) fn next(&mut self, from: usize) -> Option<Range<usize>> {
+        let digit = self.digit(from)?;
+        let view = self.view;
+        let mut start = self.start(digit).max(from);
+        if matches!(view.at(start), b'n' | b't' | b'r') && view.before(start, 1) == b'\\' {
+            start += 1;
+        }
+        Some(start..self.end(digit))
+    }
+
+    fn load(&mut self, base: usize) {
+        let block = bits::block(self.view.bytes, base);
+        self.base = base;
+        self.digits = bits::mask(&block, bits::digit);
+        self.words = bits::mask(&block, bits::alphanumeric);
+    }
+
+    /// The next digit at or after `from`.
+    fn digit(&mut self, mut from: usize) -> Option<usize> {
+        loop {
+            let base = from - from % BLOCK;
+            if base >= self.view.len() {
+                return None;
+            }
+            if base != self.base {
+                self.load(base);
+            }
+            let ahead = self.digits & u64::MAX << (from % BLOCK);
+            if ahead != 0 {
+                return Some(base + ahead.trailing_zeros() as usize);
+            }
+            from = base + BLOCK;
+        }
+    }
+
+    /// Where the word around a digit of the block begins.
+    fn start(&self, digit: usize) -> usize {
+        let gaps = !self.words & !(u64::MAX << (digit % BLOCK));
+        if gaps != 0 {
+            return self.base + BLOCK - gaps.leading_zeros() as usize;
+        }
+        let view = self.view;
+        self.base - view.run_back(self.base, self.base, |byte| byte.is_ascii_alphanumeric())
+    }
+
+    /// Where the word around a digit of the block ends, which may be in a later block.
+    fn end(&mut self, digit: usize) -> usize {
+        let mut gaps = !self.words & u64::MAX << (digit % BLOCK);
+        while gaps == 0 {
+            self.load(self.base + BLOCK);
+            gaps = !self.words;
+        }
+        self.base + gaps.trailing_zeros() as usize
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn slow(view: View<'_>, from: usize) -> Option<Range<usize>> {
+        let rest = view.bytes().get(from..)?;
+        let digit = from + rest.iter().position(u8::is_ascii_digit)?;
+        let alphanumeric = |byte: u8| byte.is_ascii_alphanumeric();
+        let mut start = digit - view.run_back(digit, digit - from, alphanumeric);
+        if matches!(view.at(start), b'n' | b't' | b'r') && view.before(start, 1) == b'\\' {
+            start += 1;
+        }
+        Some(start..digit + view.run(digit, view.len(), alphanumeric))
+    }
+
+    proptest! {
+        #[test]
+        fn words_are_those_that_a_look_at_each_byte_finds(
+            text in r"[a1é \\n.]{0,40}[a-z1]{0,150}[a1 .\\n-]{0,100}", steps in any::<[u8; 8]>(),
+        ) {
+            let view = View::new(&text);
+            let mut numbers = Numbers::new(view);
+            let mut from = 0;
+            for step in steps {
+                let next = numbers.next(from);
+                prop_assert_eq!(&next, &slow(view, from));
+                from = next.map_or(from, |word| word.end) + usize::from(step % 4);
+            }
+        }
+    }
 }

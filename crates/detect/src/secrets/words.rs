@@ -15,6 +15,9 @@ const SIGNATURES: usize = 1 << 15;
 /// Bytes that are looked at together: one bit of a word for each.
 const BLOCK: usize = 64;
 
+/// A block with what stands beside it.
+const AROUND: usize = BLOCK + 4;
+
 /// The keywords, filed.
 #[derive(Debug)]
 pub(super) struct Words {
@@ -27,11 +30,11 @@ pub(super) struct Words {
 
 /// What the keywords of one signature have in common, so that most places where it stands in a text
 /// are known to hold none of them without a look at any.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Group {
     /// Its entries.
-    first: usize,
-    count: usize,
+    first: u16,
+    count: u16,
     /// One bit for each character, five bits of it, that can stand before and behind the signature.
     before: u32,
     behind: u32,
@@ -77,7 +80,7 @@ impl Words {
             {
                 *slot = group;
             }
-            about.push(Group::of(first, entries));
+            about.extend(Group::of(first, entries));
             first += entries.len();
         }
         Self {
@@ -90,39 +93,72 @@ impl Words {
 
     /// Calls `found` with every keyword in a text and the rules it stands for.
     pub(super) fn find(&self, bytes: &[u8], mut found: impl FnMut(Range<usize>, &[usize])) {
-        let mut signature = 0_u16;
-        for (block, bytes_of_block) in bytes.chunks(BLOCK).enumerate() {
-            let mut hits = 0_u64;
-            let before = signature;
-            for (at, byte) in bytes_of_block.iter().enumerate() {
-                signature = push(signature, *byte);
-                let word = self.bitmap.get(usize::from(signature / 64));
-                hits |= (word.copied().unwrap_or(0) >> (signature % 64) & 1) << (at % BLOCK);
+        let mut base = 0;
+        let mut before = [0; 3];
+        while let Some(block) = bytes.get(base..).and_then(<[u8]>::first_chunk::<BLOCK>) {
+            let behind = bytes.get(base + BLOCK).copied().unwrap_or(0);
+            let around = around(before, block, behind);
+            let signatures = signatures(&around);
+            let mut hits = self.standing(&around, &signatures);
+            while hits != 0 {
+                let step = hits.trailing_zeros() as usize % BLOCK;
+                hits &= hits - 1;
+                let signature = signatures.get(step).copied().unwrap_or(0);
+                self.confirm(bytes, base + step, signature, &mut found);
             }
-            if hits != 0 {
-                self.confirm_block(bytes, block * BLOCK, before, hits, &mut found);
+            before = block.last_chunk().copied().unwrap_or_default();
+            base += BLOCK;
+        }
+        let mut signature = before.iter().fold(0, |all, byte| push(all, *byte));
+        let rest = bytes.get(base..).unwrap_or_default();
+        for (at, byte) in (base..).zip(rest) {
+            signature = push(signature, *byte);
+            if self.is_filed(signature) && self.group(signature).can_stand(bytes, at) {
+                self.confirm(bytes, at, signature, &mut found);
             }
         }
     }
 
-    /// Looks at the places of a block where a signature stands.
-    fn confirm_block(
-        &self,
-        bytes: &[u8],
-        base: usize,
-        before: u16,
-        mut hits: u64,
-        found: &mut impl FnMut(Range<usize>, &[usize]),
-    ) {
+    /// One bit for each place of a block where a keyword may stand by its signature and by what is
+    /// beside that. Nothing is decided by a jump, since a jump that goes now here, now there costs
+    /// more than all the rest.
+    fn standing(&self, around: &[u8; AROUND], signatures: &[u16; BLOCK]) -> u64 {
+        let mut hits = self.hits(signatures);
+        let mut standing = 0;
         while hits != 0 {
-            let step = hits.trailing_zeros() as usize;
+            let place = hits.trailing_zeros();
             hits &= hits - 1;
-            let at = base + step;
-            let last = bytes.get(base..=at).unwrap_or_default();
-            let last = last.get(last.len().saturating_sub(3)..).unwrap_or_default();
-            let signature = last.iter().fold(before, |all, byte| push(all, *byte));
-            self.confirm(bytes, at, signature, found);
+            let step = place as usize % BLOCK;
+            let group = self.group(signatures.get(step).copied().unwrap_or(0));
+            let before = around.get(step).copied().unwrap_or(0);
+            let behind = around.get(step + 4).copied().unwrap_or(0);
+            let fits = group.before.wrapping_shr(u32::from(before) & 31)
+                & group.behind.wrapping_shr(u32::from(behind) & 31)
+                & 1;
+            standing |= u64::from(fits).wrapping_shl(place);
         }
+        standing
+    }
+
+    /// One bit for each place of a block where the signature of some keyword ends.
+    fn hits(&self, signatures: &[u16; BLOCK]) -> u64 {
+        let signatures = signatures.iter().zip(0_u32..);
+        signatures.fold(0, |hits, (signature, at)| {
+            hits | u64::from(self.is_filed(*signature)).wrapping_shl(at)
+        })
+    }
+
+    fn is_filed(&self, signature: u16) -> bool {
+        let word = self
+            .bitmap
+            .get(usize::from(signature / 64) % (SIGNATURES / 64));
+        word.is_some_and(|word| word.wrapping_shr(u32::from(signature)) & 1 != 0)
+    }
+
+    fn group(&self, signature: u16) -> Group {
+        let group = self.groups.get(usize::from(signature) % SIGNATURES);
+        let group = group.and_then(|group| self.about.get(usize::from(*group)));
+        group.copied().unwrap_or_default()
     }
 
     fn confirm(
@@ -132,13 +168,10 @@ impl Words {
         signature: u16,
         found: &mut impl FnMut(Range<usize>, &[usize]),
     ) {
-        let group = self.groups.get(usize::from(signature));
-        let group = group.and_then(|group| self.about.get(usize::from(*group)));
-        let Some(group) = group.filter(|group| group.can_stand(bytes, at)) else {
-            return;
-        };
-        let entries = self.entries.get(group.first..).unwrap_or_default();
-        for entry in entries.iter().take(group.count) {
+        let group = self.group(signature);
+        let entries = self.entries.get(usize::from(group.first)..);
+        let entries = entries.unwrap_or_default().iter();
+        for entry in entries.take(usize::from(group.count)) {
             let Some(start) = at.checked_sub(entry.end) else {
                 continue;
             };
@@ -152,10 +185,10 @@ impl Words {
 }
 
 impl Group {
-    fn of(first: usize, entries: &[Entry]) -> Self {
+    fn of(first: usize, entries: &[Entry]) -> Option<Self> {
         let mut group = Self {
-            first,
-            count: entries.len(),
+            first: u16::try_from(first).ok()?,
+            count: u16::try_from(entries.len()).ok()?,
             before: 0,
             behind: 0,
         };
@@ -167,7 +200,7 @@ impl Group {
             let behind = keyword.get(entry.end + 1);
             group.behind |= behind.map_or(u32::MAX, |byte| bit(*byte));
         }
-        group
+        Some(group)
     }
 
     /// Tells whether a keyword can stand where a signature ends.
@@ -185,13 +218,37 @@ fn bit(byte: u8) -> u32 {
     1 << (byte & 31)
 }
 
+/// A block with the three bytes before it and the one behind.
+fn around(before: [u8; 3], block: &[u8; BLOCK], behind: u8) -> [u8; AROUND] {
+    let mut bytes = [behind; AROUND];
+    let (head, rest) = bytes.split_at_mut(before.len());
+    head.copy_from_slice(&before);
+    if let Some(body) = rest.first_chunk_mut() {
+        *body = *block;
+    }
+    bytes
+}
+
+/// The signature that ends at each byte of a block. Each is made from three bytes and not from the
+/// one before, so that the compiler makes many in one go.
+fn signatures(around: &[u8; AROUND]) -> [u16; BLOCK] {
+    let mut signatures = [0; BLOCK];
+    let bytes = around.iter().skip(1).zip(around.iter().skip(2));
+    let bytes = bytes.zip(around.iter().skip(3));
+    for (signature, ((first, second), third)) in signatures.iter_mut().zip(bytes) {
+        let [first, second, third] = [first, second, third].map(|byte| u16::from(byte & 31));
+        *signature = first << 10 | second << 5 | third;
+    }
+    signatures
+}
+
 fn push(signature: u16, byte: u8) -> u16 {
     (signature << 5 | u16::from(byte & 31)) & 0x7FFF
 }
 
 /// Returns the signature of the rarest three characters and where the last of them stands.
 fn rarest(keyword: &[u8]) -> Option<(u16, usize)> {
-    let common = |bytes: &[u8]| bytes.iter().map(|byte| commonness(*byte)).sum::<u32>();
+    let common = |triple: &[u8]| triple.windows(2).map(commonness).sum::<u32>();
     let (start, triple) = keyword
         .windows(3)
         .enumerate()
@@ -204,22 +261,55 @@ fn rarest(keyword: &[u8]) -> Option<(u16, usize)> {
     ))
 }
 
-/// How often a character stands in prose and code, roughly.
-fn commonness(byte: u8) -> u32 {
-    match byte {
-        b' ' => 18,
-        // Common above all to the keywords: every scheme ends in these.
-        b'e' | b't' | b':' | b'/' => 12,
-        b'a' | b'o' | b'i' | b'n' | b's' | b'r' => 8,
-        b'd' | b'l' | b'c' | b'u' | b'-' => 5,
-        b'm' | b'p' | b'f' | b'h' | b'g' | b'_' | b'.' => 3,
-        b'y' | b'b' | b'w' | b'v' | b'=' | b'"' => 2,
-        _ => 1,
-    }
+/// How often two characters, five bits of each, follow each other.
+fn commonness(pair: &[u8]) -> u32 {
+    let [first, second] = pair else { return 0 };
+    let row = PAIRS.get(usize::from(first & 31));
+    let letter = row.and_then(|row| row.as_bytes().get(usize::from(second & 31)));
+    letter.map_or(0, |letter| u32::from(letter - b'a'))
 }
+
+/// The logarithm of how often two characters follow each other in prose, code and data of many
+/// sorts, as a letter: a row for the first of them, a column for the second.
+const PAIRS: [&str; 32] = [
+    "zuvutsusturpststtqtuvsrsopotqunp",
+    "smrssmororoptsumrlttuqpooqnnklnm",
+    "rrrqprooorsltorrpoqqqroomqsmmpom",
+    "tsosmspmsrorrpouopsqsqnnooopmljo",
+    "urpnrumopsqmppprmlpqnpnllnpllnlq",
+    "vtrstrrqqqrmtsuprqvutnqpspqnnpnr",
+    "srnmmrqplsmiqprsllqppqlklnnmknkm",
+    "spponsmoqspkroqrnlqqookljkolonmp",
+    "rspqouportplopornmqqsrmmknmqmmjo",
+    "sqrsrrrrlqsntsvtqkqtukqjqgrqlpnn",
+    "vposopplmpulosorpkopppomhjmropjl",
+    "qolklrlmnqmkmmnmjjlokmjkfiljkmin",
+    "usonquronttktootnjmrrqmlgqnlmmlp",
+    "ttqpptoonrpkrsossprqpqomlnnkllqo",
+    "usqtttqtqsspqqrsrqrturponpomnnlq",
+    "trrssorsoqqqrtuuspurssqrolnlkmlp",
+    "qsomotlnpromsorsrpssrsonqqomlolo",
+    "omnlmllkjoojonqkpppooroooolkjojl",
+    "ttqqqvorptppqrstrostssqoorpmnpop",
+    "uqqqnumnrtqoqqssroqsuronmqsnmplq",
+    "utqqpupovupkrrqusntstsnposqnopnr",
+    "ppsqoroplrmjsrsnrostsoomommiinil",
+    "ormljtknmqminpnnonnnpmnmnmmjinlm",
+    "prmkkqklqrmjnmppmmppnmmnmmliknfn",
+    "qpnolplllpngooonqonnqnononnklojn",
+    "snollnlnnooipoqprmoppmnnmnokkojo",
+    "tonnnronlorimnosnjnonmllhksnlkgm",
+    "qnprpmmmkntknnlkpmmnomkkijknlokj",
+    "ponmnlmommmkmlnplilnnokkngilnlik",
+    "tipijikmqpskqlnjjjjkjihhffqokqoj",
+    "rjljjhjjmlpdnjjijiijjhhghekkolpf",
+    "mppqpppnnpmmppoopmpqpoonjkmmkkkp",
+];
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -241,5 +331,29 @@ mod tests {
         check("PassWord", &[(0, 1), (0, 2)]);
         check("xpass", &[(1, 2)]);
         check("passwor", &[(0, 2)]);
+    }
+
+    proptest! {
+        #[test]
+        fn the_keywords_are_those_that_a_look_at_each_place_finds(
+            text in "([a-z_ .]{0,30}|ghp_|PASSword|x-|api-key){0,12}",
+        ) {
+            const WORDS: [&str; 6] = ["ghp_", "password", "pass", "word", "x-a", "api-key"];
+            let words = WORDS.into_iter().enumerate();
+            let words = Words::new(words.map(|(index, word)| (word.into(), vec![index])));
+            let mut seen = Vec::new();
+            words.find(text.as_bytes(), |span, owners| {
+                seen.extend(owners.iter().map(|owner| (span.start, *owner)));
+            });
+            seen.sort_unstable();
+            let lower = text.to_ascii_lowercase();
+            let mut expect: Vec<(usize, usize)> = Vec::new();
+            for (index, word) in WORDS.iter().enumerate() {
+                let places = (0..lower.len()).filter(|at| lower[*at..].starts_with(word));
+                expect.extend(places.map(|at| (at, index)));
+            }
+            expect.sort_unstable();
+            prop_assert_eq!(seen, expect);
+        }
     }
 }

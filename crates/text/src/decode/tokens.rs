@@ -1,7 +1,7 @@
 //! Long runs of letters and digits: base64, base32 and hexadecimal, and what only looks so.
 //!
-//! The pass looks at every twelfth byte and around it only if that byte belongs to an alphabet. A
-//! first opinion on two dozen bytes of output decides whether a run is worth decoding.
+//! The pass looks at sixty-four bytes in one go, and closer only where twelve in a row belong to an
+//! alphabet. A first opinion on two dozen bytes of output decides whether a run is worth decoding.
 
 use std::ops::Range;
 
@@ -10,8 +10,9 @@ use super::inflate::inflate;
 use super::mirror;
 use super::plausible::{PEEK, Promise, media, promise};
 use super::{Coding, Found, Opaque, Run};
+use crate::bits::{self, BLOCK};
 
-/// Shortest run with padding behind it, and the step of the pass.
+/// Shortest run with padding behind it.
 const SHORTEST: usize = 12;
 /// Shortest run without padding.
 const SHORTEST_BARE: usize = 16;
@@ -63,37 +64,56 @@ fn class(byte: u8) -> u8 {
     CLASS.get(usize::from(byte)).copied().unwrap_or(0)
 }
 
-fn is_token(text: &[u8], at: usize) -> bool {
-    text.get(at).is_some_and(|&byte| class(byte) != 0)
+/// One for what belongs to a token and zero for any other byte, as `class` has it.
+fn flag(byte: u8) -> u8 {
+    let joint = byte == b'+' || byte == b'/' || byte == b'-' || byte == b'_';
+    bits::alphanumeric(byte) | u8::from(joint)
 }
 
 /// Adds the runs of `text` that spell bytes.
 pub(super) fn find(text: &[u8], found: &mut Found) {
     let mut at = 0;
-    while let Some(&byte) = text.get(at + SHORTEST - 1) {
-        let probe = at + SHORTEST - 1;
-        if class(byte) == 0 {
-            at = probe + 1;
-            continue;
-        }
-        let mut start = probe;
-        while start > at && is_token(text, start - 1) {
-            start -= 1;
-        }
-        let end = token_end(text, probe);
-        at = if end - start >= SHORTEST {
-            token(text, start..end, found)
-        } else {
-            end
-        };
-        at += 1;
+    while let Some(start) = next_token(text, at) {
+        let end = token_end(text, start, text.len());
+        at = token(text, start..end, found) + 1;
     }
 }
 
-fn token_end(text: &[u8], from: usize) -> usize {
-    let rest = text.get(from..).unwrap_or_default();
-    let length = rest.iter().position(|&byte| class(byte) == 0);
-    from + length.unwrap_or(rest.len())
+/// Returns where the next token that is long enough begins, at or after `from`.
+fn next_token(text: &[u8], from: usize) -> Option<usize> {
+    let mut base = from - from % BLOCK;
+    let mut before = 0;
+    while base < text.len() {
+        let mut tokens = bits::mask(&bits::block(text, base), flag);
+        if base < from {
+            tokens &= u64::MAX << (from - base);
+        }
+        // The last bits of the block before come first, since a token may begin there.
+        let window = u128::from(tokens) << (SHORTEST - 1) | before;
+        let pairs = window & window >> 1;
+        let fours = pairs & pairs >> 2;
+        let eights = fours & fours >> 4;
+        let starts = eights & fours >> 8;
+        if starts != 0 {
+            return Some(base + starts.trailing_zeros() as usize + 1 - SHORTEST);
+        }
+        before = u128::from(tokens >> (BLOCK + 1 - SHORTEST));
+        base += BLOCK;
+    }
+    None
+}
+
+/// Returns where the token ends that goes on at `from`, at `most` at the latest.
+fn token_end(text: &[u8], from: usize, most: usize) -> usize {
+    let mut at = from;
+    while at < most {
+        let gaps = !bits::mask(&bits::block(text, at), flag);
+        if gaps != 0 {
+            return most.min(at + gaps.trailing_zeros() as usize);
+        }
+        at += BLOCK;
+    }
+    most
 }
 
 /// Judges one token and returns where the pass goes on, which is behind the lines it is wrapped in.
@@ -136,12 +156,43 @@ fn next_line(text: &[u8], end: usize, width: usize) -> Option<Range<usize>> {
         .count();
     let start = end + first + indent;
     // INVARIANT: no line is looked at beyond the width, so that wrapping stays linear.
-    let line = text.get(start..).unwrap_or_default();
-    let line = line.get(..=width).unwrap_or(line);
-    let length = line.iter().position(|&byte| class(byte) == 0);
-    let stop = start + length.unwrap_or(line.len());
+    let stop = token_end(text, start, (start + width + 1).min(text.len()));
     let closes = !matches!(text.get(stop), Some(b' ' | b'.' | b':' | b','));
     (stop > start && stop - start <= width && closes).then_some(start..stop)
+}
+
+/// The kinds of all the characters of a run, without a jump, so that many are done in one go.
+fn kinds(bytes: &[u8]) -> u8 {
+    let (blocks, rest) = bytes.as_chunks::<16>();
+    let mut all = [0; 16];
+    for block in blocks {
+        for (all, byte) in all.iter_mut().zip(block) {
+            *all |= kind(*byte);
+        }
+    }
+    let rest = rest.iter().fold(0, |kinds, &byte| kinds | class(byte));
+    all.iter().fold(rest, |kinds, kind| kinds | kind)
+}
+
+/// What `class` says of a character, by comparing alone.
+fn kind(byte: u8) -> u8 {
+    let is = |so: bool, class: u8| if so { class } else { 0 };
+    let lower = byte.wrapping_sub(b'a') < 26;
+    let upper = byte.wrapping_sub(b'A') < 26;
+    let digit = byte.wrapping_sub(b'0') < 10;
+    let standard = byte == b'+' || byte == b'/';
+    let url = byte == b'-' || byte == b'_';
+    let letter = lower || upper;
+    let hex = digit || (byte | 0x20).wrapping_sub(b'a') < 6;
+    let base32 = letter || byte.wrapping_sub(b'2') < 6;
+    let token = letter || digit || standard || url;
+    is(lower, LOWER)
+        | is(upper, UPPER)
+        | is(digit, DIGIT)
+        | is(standard, STANDARD)
+        | is(url, URL)
+        | is(token && !hex, NOT_HEX)
+        | is(token && !base32, NOT_32)
 }
 
 /// What kinds of characters a run has, and how often the kind changes at its beginning.
@@ -153,7 +204,7 @@ struct Shape {
 
 impl Shape {
     fn of(bytes: &[u8]) -> Self {
-        let kinds = bytes.iter().fold(0, |kinds, &byte| kinds | class(byte));
+        let kinds = kinds(bytes);
         let head = bytes.get(..bytes.len().min(64)).unwrap_or_default();
         let kind = |byte: u8| class(byte) & (LOWER | UPPER | DIGIT | STANDARD | URL);
         let changes = head.windows(2);
@@ -381,4 +432,52 @@ fn opaque(span: Range<usize>, bytes: usize, found: &mut Found) {
         bytes,
         media: None,
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn comparing_says_what_the_table_says() {
+        for byte in 0..=u8::MAX {
+            assert_eq!(kind(byte), class(byte), "{byte}");
+            assert_eq!(flag(byte) != 0, class(byte) != 0, "{byte}");
+        }
+    }
+
+    fn slow(text: &[u8], from: usize) -> Option<Range<usize>> {
+        let mut start = from;
+        for at in from..=text.len() {
+            if text.get(at).is_some_and(|&byte| class(byte) != 0) {
+                continue;
+            }
+            if at - start >= SHORTEST {
+                return Some(start..at);
+            }
+            start = at + 1;
+        }
+        None
+    }
+
+    proptest! {
+        #[test]
+        fn tokens_are_those_that_a_look_at_each_byte_finds(
+            text in "([a-zA-Z0-9+/_-]{0,40}[ .=\n]{0,2}){0,12}", from in 0_usize..200,
+        ) {
+            let bytes = text.as_bytes();
+            let mut from = from.min(bytes.len());
+            loop {
+                let start = next_token(bytes, from);
+                let token = start.map(|start| start..token_end(bytes, start, bytes.len()));
+                prop_assert_eq!(&token, &slow(bytes, from));
+                let Some(token) = token else { break };
+                from = token.end + 1;
+            }
+            let all = bytes.iter().fold(0, |kinds, &byte| kinds | class(byte));
+            prop_assert_eq!(kinds(bytes), all);
+        }
+    }
 }

@@ -1,10 +1,8 @@
-//! Where words begin and end, sixty-four bytes at a time: one bit for each byte, so that the ends of
-//! words are found by counting bits, not by a guess at every byte.
+//! Where words begin and end, sixty-four bytes at a time.
 
 use std::ops::Range;
 
-/// Bytes of a block.
-const BLOCK: usize = 64;
+use mcpproxy_text::bits::{self, BLOCK};
 
 /// Whether a byte belongs to a word; every byte beyond ASCII does.
 pub(super) fn is_letter(byte: u8) -> bool {
@@ -13,9 +11,7 @@ pub(super) fn is_letter(byte: u8) -> bool {
 
 /// One for a letter and zero for any other byte, without a jump, so that blocks are done in one go.
 fn flag(byte: u8) -> u8 {
-    let letter = (byte | 0x20).wrapping_sub(b'a') < 26;
-    let digit = byte.wrapping_sub(b'0') < 10;
-    u8::from(letter) | u8::from(digit) | byte >> 7
+    bits::alphanumeric(byte) | byte >> 7
 }
 
 /// Hands the words at or after `from` to `look`, until it finds something.
@@ -31,7 +27,7 @@ pub(super) fn each<T>(
     let blocks = blocks.iter().chain([&last]);
     let (mut base, mut start, mut open) = (from, 0, 0);
     for block in blocks {
-        let letters = letters(block);
+        let letters = bits::mask(block, flag);
         let shifted = letters << 1 | open;
         let (mut starts, mut ends) = (letters & !shifted, !letters & shifted);
         while ends != 0 {
@@ -56,19 +52,6 @@ pub(super) fn each<T>(
 
 fn at(bits: u64) -> usize {
     bits.trailing_zeros() as usize
-}
-
-/// One bit for each byte that is a letter.
-fn letters(block: &[u8; BLOCK]) -> u64 {
-    let flags = block.map(flag);
-    let (groups, _) = flags.as_chunks::<8>();
-    let mut bits = 0;
-    for &group in groups.iter().rev() {
-        // The product moves the lowest bits of eight bytes next to each other, at its top.
-        let packed = u64::from_le_bytes(group).wrapping_mul(0x0102_0408_1020_4080) >> 56;
-        bits = bits << 8 | packed;
-    }
-    bits
 }
 
 #[cfg(test)]
