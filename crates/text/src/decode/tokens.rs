@@ -72,35 +72,74 @@ fn flag(byte: u8) -> u8 {
 
 /// Adds the runs of `text` that spell bytes.
 pub(super) fn find(text: &[u8], found: &mut Found) {
+    let mut tokens = Tokens::new(text);
     let mut at = 0;
-    while let Some(start) = next_token(text, at) {
-        let end = token_end(text, start, text.len());
-        at = token(text, start..end, found) + 1;
+    while let Some(span) = tokens.next(at) {
+        at = token(text, span, found) + 1;
     }
 }
 
-/// Returns where the next token that is long enough begins, at or after `from`.
-fn next_token(text: &[u8], from: usize) -> Option<usize> {
-    let mut base = from - from % BLOCK;
-    let mut before = 0;
-    while base < text.len() {
-        let mut tokens = bits::mask(&bits::block(text, base), flag);
-        if base < from {
-            tokens &= u64::MAX << (from - base);
+/// Goes from token to token, sixty-four bytes at a time.
+struct Tokens<'a> {
+    text: &'a [u8],
+    /// The block that was looked at last: where it begins, and one bit for each byte of a token.
+    base: usize,
+    bits: u64,
+}
+
+impl<'a> Tokens<'a> {
+    fn new(text: &'a [u8]) -> Self {
+        let bits = bits::mask(&bits::block(text, 0), flag);
+        Self {
+            text,
+            base: 0,
+            bits,
         }
-        // The last bits of the block before come first, since a token may begin there.
-        let window = u128::from(tokens) << (SHORTEST - 1) | before;
-        let pairs = window & window >> 1;
-        let fours = pairs & pairs >> 2;
-        let eights = fours & fours >> 4;
-        let starts = eights & fours >> 8;
-        if starts != 0 {
-            return Some(base + starts.trailing_zeros() as usize + 1 - SHORTEST);
-        }
-        before = u128::from(tokens >> (BLOCK + 1 - SHORTEST));
-        base += BLOCK;
     }
-    None
+
+    /// Looks at the block that begins at `base`.
+    fn look(&mut self, base: usize) -> u64 {
+        if base != self.base {
+            self.base = base;
+            self.bits = bits::mask(&bits::block(self.text, base), flag);
+        }
+        self.bits
+    }
+
+    /// Returns the next token that is long enough, at or after `from`.
+    fn next(&mut self, from: usize) -> Option<Range<usize>> {
+        let mut base = from - from % BLOCK;
+        let mut before = 0;
+        while base < self.text.len() {
+            let mut tokens = self.look(base);
+            if base < from {
+                tokens &= u64::MAX << (from - base);
+            }
+            // The last bits of the block before come first, since a token may begin there.
+            let window = u128::from(tokens) << (SHORTEST - 1) | before;
+            let pairs = window & window >> 1;
+            let fours = pairs & pairs >> 2;
+            let starts = fours & fours >> 4 & fours >> 8;
+            if starts != 0 {
+                let last = base + starts.trailing_zeros() as usize;
+                return Some(last + 1 - SHORTEST..self.end(last));
+            }
+            before = u128::from(tokens >> (BLOCK + 1 - SHORTEST));
+            base += BLOCK;
+        }
+        None
+    }
+
+    /// Returns where the token ends that has the byte at `from`.
+    fn end(&mut self, from: usize) -> usize {
+        let mut base = from - from % BLOCK;
+        let mut gaps = !self.look(base) & u64::MAX << (from % BLOCK);
+        while gaps == 0 {
+            base += BLOCK;
+            gaps = !self.look(base);
+        }
+        base + gaps.trailing_zeros() as usize
+    }
 }
 
 /// Returns where the token ends that goes on at `from`, at `most` at the latest.
@@ -469,9 +508,9 @@ mod tests {
         ) {
             let bytes = text.as_bytes();
             let mut from = from.min(bytes.len());
+            let mut tokens = Tokens::new(bytes);
             loop {
-                let start = next_token(bytes, from);
-                let token = start.map(|start| start..token_end(bytes, start, bytes.len()));
+                let token = tokens.next(from);
                 prop_assert_eq!(&token, &slow(bytes, from));
                 let Some(token) = token else { break };
                 from = token.end + 1;
