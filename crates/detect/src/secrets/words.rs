@@ -349,7 +349,8 @@ mod tests {
             let lower = text.to_ascii_lowercase();
             let mut expect: Vec<(usize, usize)> = Vec::new();
             for (index, word) in WORDS.iter().enumerate() {
-                let places = (0..lower.len()).filter(|at| lower[*at..].starts_with(word));
+                let bytes = lower.as_bytes();
+                let places = (0..bytes.len()).filter(|at| bytes[*at..].starts_with(word.as_bytes()));
                 expect.extend(places.map(|at| (at, index)));
             }
             expect.sort_unstable();
