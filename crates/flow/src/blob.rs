@@ -9,8 +9,10 @@ use crate::state::{Errand, State};
 use crate::typed::of_text;
 use crate::winnow::winnow;
 
-/// Bytes of a run that are compared.
+/// Bytes of a run that are compared, and how far the words at its ends are followed: a text with many
+/// runs and no blanks takes no longer for that.
 const MOST: usize = 1 << 12;
+const REACH: usize = 1 << 10;
 
 /// A run that nobody can read.
 #[derive(Clone, Debug)]
@@ -26,12 +28,17 @@ impl Blob {
     /// Takes a run of a text, with the words at its ends.
     pub(crate) fn of(text: &str, run: Range<usize>, bytes: usize, leaf: u32) -> Self {
         let (start, end) = (run.start, run.end.min(run.start.saturating_add(MOST)));
-        let head = text.get(..text.floor_char_boundary(start));
-        let start = head.and_then(|head| head.rfind(char::is_whitespace));
-        let tail = text.get(text.ceil_char_boundary(end)..).unwrap_or_default();
-        let more = tail.find(char::is_whitespace).unwrap_or(tail.len());
-        let end = text.floor_char_boundary(text.len() - tail.len() + more.min(MOST));
-        let run = text.get(start.unwrap_or(0)..end).unwrap_or_default();
+        let from = text.floor_char_boundary(start.saturating_sub(REACH));
+        let head = text.get(from..text.floor_char_boundary(start));
+        let start = from
+            + head
+                .and_then(|head| head.rfind(char::is_whitespace))
+                .unwrap_or(0);
+        let end = text.ceil_char_boundary(end);
+        let tail = text.get(end..text.floor_char_boundary(end.saturating_add(REACH)));
+        let tail = tail.unwrap_or_default();
+        let end = end + tail.find(char::is_whitespace).unwrap_or(tail.len());
+        let run = text.get(start..end).unwrap_or_default();
         let mut symbols = Vec::new();
         fold(run, &mut symbols);
         let mut tokens = Vec::new();
@@ -70,5 +77,25 @@ impl Blob {
         let tokens = self.tokens.iter().filter(|(hash, _)| known(*hash));
         let length: usize = tokens.map(|(_, length)| length).sum();
         windows > 0 && seen * 2 >= windows || length > 0 && length * 2 >= self.symbols.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_takes_the_words_at_its_ends_along_and_no_more() {
+        let check = |text: &str, run: Range<usize>, expect: usize| {
+            let blob = Blob::of(text, run, 1, 0);
+            // A border may lie in a letter.
+            assert!((expect..=expect + 1).contains(&blob.symbols.len()));
+        };
+        check("one two three four", 5..6, 3);
+        check("one two three four", 5..9, 8);
+        check("one two", 0..7, 6);
+        let long = "\u{e4}b".repeat(1 << 19);
+        check(&long, 900_000..900_010, (2 * REACH + 10) * 2 / 3);
+        check(&long, 900_000..1_200_000, (2 * REACH + MOST) * 2 / 3);
     }
 }

@@ -4,7 +4,7 @@
 use std::sync::LazyLock;
 
 use crate::fold::folded;
-use crate::roll::{SPARE, roll};
+use crate::roll::{SPARE, TAG_BITS, roll};
 use crate::winnow::GRAM;
 
 /// Paragraphs of common text, one language or kind a file.
@@ -15,20 +15,44 @@ const TEXTS: [&str; 4] = [
     include_str!("common/errors.txt"),
 ];
 
-/// Tags in open addressing; zero is empty.
-static TAGS: LazyLock<Vec<u64>> = LazyLock::new(|| {
+/// Bits of the filter in front of the table: what is in no common text seldom gets past it, and it
+/// stays near while the table does not.
+const FILTER_BITS: u32 = 18;
+
+/// The tags of all common text.
+struct Common {
+    filter: Vec<u64>,
+    /// In open addressing; zero is empty.
+    table: Vec<u64>,
+}
+
+static TAGS: LazyLock<Common> = LazyLock::new(|| {
     let mut tags = Vec::new();
     for paragraph in TEXTS.iter().flat_map(|text| text.split("\n\n")) {
         roll::<GRAM>(&folded(paragraph), |hash| tags.push(hash >> SPARE));
     }
-    let mut table = vec![0; (tags.len() * 4).next_power_of_two()];
+    let mut common = Common {
+        filter: vec![0; 1 << (FILTER_BITS - 6)],
+        table: vec![0; (tags.len() * 4).next_power_of_two()],
+    };
     for tag in tags {
-        if let Some(slot) = free(&table, tag).and_then(|at| table.get_mut(at)) {
+        let (word, bit) = place(tag);
+        if let Some(word) = common.filter.get_mut(word) {
+            *word |= bit;
+        }
+        let at = free(&common.table, tag);
+        if let Some(slot) = at.and_then(|at| common.table.get_mut(at)) {
             *slot = tag;
         }
     }
-    table
+    common
 });
+
+/// Returns the place of a tag in the filter.
+fn place(tag: u64) -> (usize, u64) {
+    let bit = tag >> (TAG_BITS - FILTER_BITS);
+    (usize::try_from(bit / 64).unwrap_or(0), 1 << (bit % 64))
+}
 
 /// Returns the first slot that is empty or has the tag.
 fn free(table: &[u64], tag: u64) -> Option<usize> {
@@ -46,6 +70,11 @@ fn free(table: &[u64], tag: u64) -> Option<usize> {
 
 /// Tells whether a window is one of common text.
 pub(crate) fn has(tag: u64) -> bool {
-    let slot = free(&TAGS, tag).and_then(|at| TAGS.get(at));
+    let common = &*TAGS;
+    let (word, bit) = place(tag);
+    if common.filter.get(word).is_none_or(|word| word & bit == 0) {
+        return false;
+    }
+    let slot = free(&common.table, tag).and_then(|at| common.table.get(at));
     slot == Some(&tag)
 }

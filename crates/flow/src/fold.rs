@@ -96,6 +96,9 @@ const TWINS: &[(char, u8)] = &[
     ('\u{A731}', b's'),
 ];
 
+/// Bytes that are folded at once, a power of two.
+const BLOCK: usize = 64;
+
 /// What each byte of ASCII folds to; zero is dropped.
 const ASCII: [u8; 128] = ascii();
 
@@ -134,16 +137,20 @@ pub(crate) fn fold(text: &str, out: &mut Vec<u8>) {
 
 /// Folds ASCII without a branch: every byte writes, and only symbols move on.
 fn fold_ascii(bytes: &[u8], out: &mut Vec<u8>) {
-    let mut end = out.len();
-    out.resize(end + bytes.len(), 0);
-    for &byte in bytes {
-        let symbol = ASCII.get(usize::from(byte)).copied().unwrap_or(0);
-        if let Some(slot) = out.get_mut(end) {
-            *slot = symbol;
+    out.reserve(bytes.len());
+    let mut block = [0; BLOCK];
+    for chunk in bytes.chunks(BLOCK) {
+        let mut end = 0;
+        for &byte in chunk {
+            let symbol = ASCII.get(usize::from(byte & 0x7F)).copied().unwrap_or(0);
+            // What the mask takes off is never set: it spares a look at the length.
+            if let Some(slot) = block.get_mut(end & (BLOCK - 1)) {
+                *slot = symbol;
+            }
+            end += usize::from(symbol != 0);
         }
-        end += usize::from(symbol != 0);
+        out.extend_from_slice(block.get(..end).unwrap_or_default());
     }
-    out.truncate(end);
 }
 
 /// Returns the folded symbols of `text`.

@@ -4,13 +4,13 @@
 //! What is passed around all day, as a ticket or an order, is a token of `typed` and no more.
 
 use std::borrow::Cow;
-use std::collections::VecDeque;
 
 use mcpproxy_core::{Label, Nature, Severity};
 
 use crate::content::{Marked, Part};
 use crate::fold::folded;
 use crate::view::is_chance;
+use crate::words::{SPACE, Words, kinds, split};
 
 /// Values of one content that are guarded.
 const MOST: usize = 256;
@@ -25,7 +25,7 @@ const REACH: usize = 5;
 const WORDS: usize = 5;
 
 /// Names of what is guarded.
-const NAMES: &[&str] = &[
+static NAMES: Words = Words::new(&[
     "access",
     "account",
     "activation",
@@ -82,14 +82,14 @@ const NAMES: &[&str] = &[
     "vin",
     "visa",
     "voucher",
-];
+]);
 
 /// Words that make a name mean something that everybody shares.
-const SHARED: &[&str] = &[
+static SHARED: Words = Words::new(&[
     "area", "build", "commit", "country", "currency", "error", "exit", "http", "language", "line",
     "order", "postal", "product", "region", "response", "return", "sku", "source", "state",
     "status", "ticket", "version", "zip",
-];
+]);
 
 /// Returns the guarded values of a content.
 pub(crate) fn guarded<'a>(parts: &[Part<'a>]) -> Vec<Marked<'a>> {
@@ -114,66 +114,81 @@ pub(crate) fn guarded<'a>(parts: &[Part<'a>]) -> Vec<Marked<'a>> {
     found
 }
 
-/// Finds values in a text, and looks for a name in front of each: few words have a digit, and only
-/// those can be values.
+/// Finds values in a text, and looks for a name in front of each: few words have a digit or stand
+/// behind a sign that tells of a value, and only those can be one.
 fn in_text(text: &str, found: &mut Vec<Marked<'_>>) {
-    let mut before: VecDeque<&str> = VecDeque::with_capacity(REACH);
-    let mut words = text.split_ascii_whitespace().peekable();
-    while let Some(word) = words.next() {
-        if !word.bytes().any(|byte| byte.is_ascii_digit()) {
-            let told = before.back().is_some_and(|last| last.ends_with([':', '=']));
-            if told && is_capital(trimmed(word)) && is_named(&before) {
-                add(trimmed(word), true, found);
-            }
-            if word.ends_with(['.', '!', '?']) {
-                before.clear();
-            } else {
-                pass(word, &mut before);
-            }
-            continue;
+    let (mut since, mut told) = (0, false);
+    kinds(text, kind, |span, kinds| {
+        if span.is_empty() || span.start < since {
+            return;
         }
+        let word = text.get(span.clone()).unwrap_or_default();
+        let tells = matches!(word.as_bytes().last(), Some(b':' | b'='));
+        let told_now = std::mem::replace(&mut told, tells);
+        let has_digit = kinds & DIGIT != 0;
+        if !has_digit && !told_now {
+            return;
+        }
+        let before = text.get(since..span.start).unwrap_or_default();
         let bare = trimmed(word);
+        if !has_digit {
+            if is_capital(bare) && is_named(before) {
+                add(bare, true, found);
+            }
+            return;
+        }
         let assigned = bare.split_once(['=', ':', '#']);
         if let Some((_, value)) = assigned.filter(|(name, _)| is_name(name)) {
             add(value, true, found);
-            before.clear();
-        } else if is_coded(bare) && is_named(&before) {
-            let told = before.back().is_some_and(|last| last.ends_with([':', '=']));
-            let mut value = bare.to_owned();
-            let mut count = 1;
-            while count < WORDS
-                && is_capital(bare)
-                && let Some(next) = words.next_if(|next| is_capital(trimmed(next)))
-            {
-                value.push(' ');
-                value.push_str(trimmed(next));
-                count += 1;
-            }
-            add(&value, told, found);
-            before.clear();
-        } else {
-            pass(word, &mut before);
+            (since, told) = (span.end, false);
+        } else if is_coded(bare) && is_named(before) {
+            let (value, more) = with_more(bare, text.get(span.end..).unwrap_or_default());
+            add(&value, told_now, found);
+            (since, told) = (span.end + more, false);
+        }
+    });
+}
+
+const DIGIT: u8 = 2;
+
+/// Tells apart blanks, digits and the rest.
+fn kind(byte: u8) -> u8 {
+    match byte {
+        b' ' | b'\t' | b'\n' | b'\r' | b'\x0C' => SPACE,
+        b'0'..=b'9' => DIGIT,
+        _ => 0,
+    }
+}
+
+/// Returns a value in capitals with the words in capitals behind it, and how far they reach.
+fn with_more(bare: &str, rest: &str) -> (String, usize) {
+    let mut value = bare.to_owned();
+    let mut end = 0;
+    if is_capital(bare) {
+        let words = split(rest, |byte| kind(byte) == SPACE).filter(|(_, word)| !word.is_empty());
+        let more = words.take_while(|(_, word)| is_capital(trimmed(word)));
+        for (at, word) in more.take(WORDS - 1) {
+            value.push(' ');
+            value.push_str(trimmed(word));
+            end = at + word.len();
         }
     }
+    (value, end)
 }
 
-/// Leaves a word behind; only the last few are remembered.
-fn pass<'a>(word: &'a str, before: &mut VecDeque<&'a str>) {
-    if before.len() == REACH {
-        before.pop_front();
-    }
-    before.push_back(word);
-}
-
-/// Tells whether one of the words in front of a value is a name, and none of what all share.
-fn is_named(before: &VecDeque<&str>) -> bool {
-    let shared = |word: &str| SHARED.iter().any(|one| one.eq_ignore_ascii_case(word));
-    let mut last = "";
-    before.iter().map(|word| trimmed(word)).any(|word| {
-        let named = is_name(word) && !shared(last);
-        last = word;
-        named
-    })
+/// Tells whether one of the last words in front of a value, in its sentence, is a name, and none of
+/// what all share.
+fn is_named(before: &str) -> bool {
+    let ends = |word: &&str| {
+        let digit = word.bytes().any(|byte| byte.is_ascii_digit());
+        !digit && matches!(word.as_bytes().last(), Some(b'.' | b'!' | b'?'))
+    };
+    let words = before.split_ascii_whitespace().rev();
+    let words = words.take(REACH).take_while(|word| !ends(word));
+    let words: Vec<&str> = words.map(trimmed).collect();
+    let shared = |at: usize| words.get(at + 1).is_some_and(|last| SHARED.has(last));
+    let named = |(at, word): (usize, &&str)| is_name(word) && !shared(at);
+    words.iter().enumerate().any(named)
 }
 
 fn trimmed(word: &str) -> &str {
@@ -192,11 +207,10 @@ fn is_name(name: &str) -> bool {
         let halves = word.split_at_checked(cut.unwrap_or(word.len()));
         let (first, last) = halves.unwrap_or((word, ""));
         for part in [first, last] {
-            let lower = part.to_ascii_lowercase();
-            if SHARED.binary_search(&lower.as_str()).is_ok() {
+            if SHARED.has(part) {
                 return false;
             }
-            guards |= NAMES.binary_search(&lower.as_str()).is_ok();
+            guards |= NAMES.has(part);
         }
     }
     guards
@@ -246,12 +260,6 @@ fn add(value: &str, told: bool, found: &mut Vec<Marked<'_>>) {
 mod tests {
     use super::*;
     use crate::content::parts;
-
-    #[test]
-    fn names_are_sorted() {
-        assert!(NAMES.is_sorted());
-        assert!(SHARED.is_sorted());
-    }
 
     #[test]
     fn values_that_their_source_calls_by_a_name_are_guarded() {

@@ -1,22 +1,26 @@
 //! The comparison: what of a sending is known, and from which origin. What it weighs is for
 //! `evidence`.
 
+mod secrets;
+mod tails;
+
 use std::collections::{HashMap, HashSet};
 
 use mcpproxy_core::{DataOrigin, Label, Likeness, Masked, Nature, SessionKey, Side};
 
+pub(crate) use self::secrets::is_supplied;
+use self::secrets::secrets;
+use self::tails::{gone, tails};
 use crate::blob::Blob;
-use crate::fold::folded;
 use crate::roll::{SPARE, roll};
-use crate::secret::{Bits, GRAM as SECRET, short};
+use crate::secret::Bits;
 use crate::sending::Sending;
-use crate::state::{Errand, State, place_salt, said_salt};
+use crate::state::{BATCH, Errand, State};
 use crate::stream::{Family, Stream};
-use crate::tail::Tail;
 use crate::typed::Kind;
-use crate::view::{Decoded, budget, one};
+use crate::view::Decoded;
 use crate::whose::salt;
-use crate::winnow::{GRAM, RUN, WINDOW};
+use crate::winnow::{GRAM, WINDOW};
 
 /// Origins of which matches are handed on.
 const ORIGINS: usize = 32;
@@ -137,48 +141,6 @@ pub(crate) fn compare(
     hits
 }
 
-/// Puts what was sent before in front of what comes now.
-fn tails(state: &State, errand: Errand<'_>, sending: &Sending<'_>) -> Decoded {
-    let mut decoded = Decoded::default();
-    for field in &sending.fields {
-        let Tail { text, last } = state.tails.before(errand.to, field.path);
-        if text.is_empty() {
-            continue;
-        }
-        // A piece that is shorter than a run could not be judged when it came: it counts again.
-        let (older, piece) = text
-            .split_at_checked(text.len() - last)
-            .unwrap_or((&text, ""));
-        let judged = if folded(piece).len() < RUN {
-            older
-        } else {
-            &text
-        };
-        let old = read_on(judged, field.leaf);
-        let mut new = read_on(&[&*text, &field.head].concat(), field.leaf);
-        for stream in &mut new.streams {
-            stream.choose();
-            let known = old.streams.iter();
-            let known = known.filter(|known| stream.symbols.starts_with(&known.symbols));
-            let gone = known.map(|known| known.symbols.len()).max().unwrap_or(0);
-            stream.gone = u32::try_from(gone).unwrap_or(u32::MAX);
-        }
-        decoded.streams.append(&mut new.streams);
-        decoded.cut |= new.cut;
-    }
-    decoded
-}
-
-/// Reads a text that was put together, as it is and with its encodings undone.
-fn read_on(text: &str, leaf: u32) -> Decoded {
-    let mut decoded = Decoded::default();
-    let stream = Stream::of(Family::Tail, text, leaf, Vec::new());
-    decoded.streams.push(stream);
-    let mut budget = budget(0);
-    one(text, leaf, Family::Tail, &mut budget, &mut decoded);
-    decoded
-}
-
 /// What one origin shares with one stream.
 #[derive(Clone, Copy, Debug)]
 struct Cover {
@@ -223,7 +185,14 @@ fn texts<'a>(
     let mut best: HashMap<u32, Best<'a>> = HashMap::new();
     for stream in streams {
         let mut covers: HashMap<u32, Cover> = HashMap::new();
-        for gram in &stream.grams {
+        let mut private = false;
+        for (index, gram) in stream.grams.iter().enumerate() {
+            if index % BATCH == 0
+                && let [salt] = salts
+            {
+                let batch = stream.grams.iter().skip(index).take(BATCH);
+                state.text.warm(batch.map(|gram| gram.tag ^ salt));
+            }
             let inside = salts
                 .iter()
                 .find_map(|salt| state.text.get(gram.tag ^ salt, alive));
@@ -231,11 +200,17 @@ fn texts<'a>(
                 .iter()
                 .find_map(|salt| state.outside.get(gram.tag ^ salt, alive));
             if let Some(seen) = public.or(inside).filter(|_| !pointers.contains(&gram.tag)) {
+                private |= public.is_none();
                 extend(&mut covers, seen.seq, gram.at);
             }
         }
+        // What is public was seen in each call by itself.
+        if stream.before.is_some() && !private {
+            continue;
+        }
         let mut covers: Vec<(u32, Cover)> = covers.into_iter().collect();
-        covers.retain(|(_, cover)| cover.end > stream.gone);
+        let gone = gone(stream);
+        covers.retain(|(_, cover)| cover.end > gone);
         covers.sort_unstable_by_key(|(seq, cover)| (cover.start, *seq));
         for (seq, cover) in covers {
             raise(&mut best, seq, cover, stream);
@@ -329,209 +304,6 @@ fn sample(stream: &Stream, start: u32) -> Masked {
         })
         .collect();
     Masked::from_safe(format!("{shown}…"))
-}
-
-/// Where windows of one value were seen. One window alone is an accident in any long message: two
-/// that follow each other, in either direction, are counted.
-struct Trail<'a> {
-    own: Bits,
-    /// The stream with the longest run, the first and the last window of it there.
-    stream: &'a Stream,
-    start: u32,
-    end: u32,
-    best: usize,
-    /// The stream that was looked at last, and up to which window the value was followed there.
-    last: &'a Stream,
-    until: usize,
-}
-
-impl<'a> Trail<'a> {
-    fn new(stream: &'a Stream) -> Self {
-        Self {
-            own: Bits::default(),
-            stream,
-            start: 0,
-            end: 0,
-            best: 0,
-            last: stream,
-            until: 0,
-        }
-    }
-
-    /// Follows a value from where a window led to it, forwards and backwards in the text, and in
-    /// either direction in the value.
-    fn follow(&mut self, stream: &'a Stream, text: &[u32], value: &[u32], lead: Lead) {
-        if !std::ptr::eq(self.last, stream) {
-            (self.last, self.until) = (stream, 0);
-        }
-        if lead.at < self.until {
-            return;
-        }
-        let (before, after) = text.split_at_checked(lead.at).unwrap_or_default();
-        let unseen = before.get(self.until..).unwrap_or_default();
-        let (left, right) = value.split_at_checked(lead.position).unwrap_or_default();
-        let this = value.get(..=lead.position).unwrap_or_default();
-        let next = right.get(1..).unwrap_or_default();
-        // As it stands, and mirrored.
-        let plain = (
-            alike(unseen.iter().rev(), left.iter().rev()),
-            alike(after.iter(), right.iter()),
-        );
-        let turned = (
-            alike(unseen.iter().rev(), next.iter()),
-            alike(after.iter(), this.iter().rev()),
-        );
-        let is_plain = plain.0 + plain.1 >= turned.0 + turned.1;
-        let (back, on) = if is_plain { plain } else { turned };
-        let (start, run) = (lead.at - back, back + on);
-        self.until = start + run;
-        if run >= 2 || value.len() == 1 {
-            let first = if is_plain {
-                lead.position - back
-            } else {
-                lead.position + 1 - on
-            };
-            (first..first + run).for_each(|position| self.own.set(position));
-        }
-        if run > self.best {
-            self.best = run;
-            self.stream = stream;
-            self.start = u32::try_from(start).unwrap_or(u32::MAX);
-            self.end = u32::try_from(start + run - 1).unwrap_or(u32::MAX);
-        }
-    }
-}
-
-/// A window of a text that led to a value: where it is in either.
-#[derive(Clone, Copy, Debug)]
-struct Lead {
-    at: usize,
-    position: usize,
-}
-
-/// Returns how far two rows of windows are alike.
-fn alike<'w>(one: impl Iterator<Item = &'w u32>, other: impl Iterator<Item = &'w u32>) -> usize {
-    one.zip(other)
-        .take_while(|(one, other)| one == other)
-        .count()
-}
-
-fn secrets<'a>(
-    state: &State,
-    errand: Errand<'_>,
-    salts: &[u64],
-    sending: &Sending<'_>,
-    streams: impl Iterator<Item = &'a Stream>,
-    hits: &mut Hits,
-) {
-    if state.vault.is_empty() {
-        return;
-    }
-    let mut seen: HashMap<u16, Trail<'a>> = HashMap::new();
-    let mut text = Vec::new();
-    for stream in streams {
-        text.clear();
-        roll::<SECRET>(&stream.symbols, |hash| text.push(short(hash)));
-        for (at, &window) in text.iter().enumerate() {
-            state.vault.find(window, |number, position| {
-                let Some(entry) = state.vault.entry(number) else {
-                    return;
-                };
-                let trail = seen.entry(number).or_insert_with(|| Trail::new(stream));
-                trail.follow(stream, &text, &entry.windows, Lead { at, position });
-            });
-        }
-    }
-    let mut found: Vec<_> = seen.into_iter().collect();
-    found.sort_unstable_by_key(|(number, _)| *number);
-    for (number, trail) in found {
-        let Trail {
-            own,
-            stream,
-            start,
-            end,
-            ..
-        } = trail;
-        let Some(entry) = state.vault.entry(number) else {
-            continue;
-        };
-        let width = u32::try_from(SECRET).unwrap_or(0);
-        if end + width <= stream.gone {
-            continue;
-        }
-        if entry.label.nature == Nature::Typed && is_supplied(state, errand, salts, entry.whole) {
-            continue;
-        }
-        let (alone, enough_alone) = entry.weigh(&own);
-        let mut all = state.vault.gone(number);
-        all.join(&own);
-        let (together, enough) = entry.weigh(&all);
-        let how = match () {
-            () if !enough_alone && enough => Likeness::Pieces,
-            () if alone >= entry.length && stream.family == Family::Whole => Likeness::Exact,
-            () => likeness(stream, start..end + 1),
-        };
-        hits.secrets.push(SecretHit {
-            number,
-            own,
-            origin: entry.origin.clone(),
-            label: entry.label.clone(),
-            covered: u32::try_from(together).unwrap_or(u32::MAX),
-            enough,
-            leaf: stream.leaf(start),
-            how,
-            via: stream.via.clone(),
-            sample: entry.sample.clone(),
-        });
-    }
-    short_secrets(state, errand, salts, sending, hits);
-}
-
-/// Tells whether a token came from the very place that it goes to, or from the user.
-pub(crate) fn is_supplied(state: &State, errand: Errand<'_>, salts: &[u64], token: u64) -> bool {
-    let alive = |seq| state.origins.is_alive(seq);
-    let has = |tag| state.supplied.get(tag, alive).is_some();
-    has(token ^ place_salt(errand.to)) || salts.iter().any(|salt| has(token ^ said_salt(*salt)))
-}
-
-/// Finds values that are too short to have windows, as whole words.
-fn short_secrets(
-    state: &State,
-    errand: Errand<'_>,
-    salts: &[u64],
-    sending: &Sending<'_>,
-    hits: &mut Hits,
-) {
-    if !state.vault.has_short() {
-        return;
-    }
-    sending.short_words(|word, leaf| {
-        let Some(number) = state.vault.find_whole(word) else {
-            return;
-        };
-        let known = hits
-            .secrets
-            .iter()
-            .any(|hit| hit.number == number && hit.enough);
-        let Some(entry) = state.vault.entry(number).filter(|_| !known) else {
-            return;
-        };
-        if entry.label.nature == Nature::Typed && is_supplied(state, errand, salts, entry.whole) {
-            return;
-        }
-        hits.secrets.push(SecretHit {
-            number,
-            own: Bits::default(),
-            origin: entry.origin.clone(),
-            label: entry.label.clone(),
-            covered: u32::try_from(entry.length).unwrap_or(u32::MAX),
-            enough: true,
-            leaf,
-            how: Likeness::Exact,
-            via: Vec::new(),
-            sample: entry.sample.clone(),
-        });
-    });
 }
 
 fn digests(state: &State, salts: &[u64], sending: &Sending<'_>, hits: &mut Hits) {

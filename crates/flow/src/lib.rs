@@ -12,6 +12,7 @@ pub mod whose;
 mod fold;
 mod roll;
 mod winnow;
+mod words;
 
 mod blob;
 mod common;

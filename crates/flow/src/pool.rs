@@ -107,7 +107,11 @@ impl Pool {
         }
         let key = key(tag);
         for at in self.places(key) {
-            for &slot in self.buckets.get(at)? {
+            let bucket = self.buckets.get(at)?;
+            if !holds(bucket, key) {
+                continue;
+            }
+            for &slot in bucket {
                 if slot >> TAG_SHIFT == key && alive(seen_seq(slot)) {
                     return Some(seen(slot));
                 }
@@ -143,26 +147,24 @@ impl Pool {
 
     /// Returns where a key is among its sixteen slots, and an empty one of the emptier bucket.
     fn find(&self, key: u64) -> (Option<usize>, Option<usize>) {
-        let mut most = 0;
-        let mut empty = None;
-        for (half, at) in self.places(key).into_iter().enumerate() {
-            let (mut first, mut count) = (0, 0);
-            let bucket = self.buckets.get(at).into_iter().flatten();
-            for (index, &slot) in bucket.enumerate() {
-                if slot >> TAG_SHIFT == key {
-                    return (Some(half * SLOTS + index), None);
-                }
-                if slot == 0 {
-                    first = if count == 0 { index } else { first };
-                    count += 1;
-                }
-            }
-            if count > most {
-                most = count;
-                empty = Some(half * SLOTS + first);
+        let [one, other] = self.places(key).map(|at| self.buckets.get(at));
+        let (Some(one), Some(other)) = (one, other) else {
+            return (None, None);
+        };
+        for (half, bucket) in [one, other].into_iter().enumerate() {
+            if holds(bucket, key) {
+                let at = bucket.iter().position(|slot| slot >> TAG_SHIFT == key);
+                return (at.map(|at| half * SLOTS + at), None);
             }
         }
-        (None, empty)
+        let empty = |bucket: &[u64; SLOTS]| bucket.iter().filter(|slot| **slot == 0).count();
+        let (half, bucket) = if empty(one) >= empty(other) {
+            (0, one)
+        } else {
+            (1, other)
+        };
+        let at = bucket.iter().position(|slot| *slot == 0);
+        (None, at.map(|at| half * SLOTS + at))
     }
 
     /// Returns a slot among the sixteen of a key where none is empty.
@@ -246,6 +248,14 @@ impl Pool {
             }
         }
     }
+}
+
+/// Tells whether a bucket has a key. Every slot is looked at, which is faster than stopping early:
+/// most keys are in none.
+#[inline]
+fn holds(bucket: &[u64; SLOTS], key: u64) -> bool {
+    let same = |slot: &u64| u64::from(slot >> TAG_SHIFT == key);
+    bucket.iter().map(same).sum::<u64>() > 0
 }
 
 /// Chooses the slot of the bucket with more room.

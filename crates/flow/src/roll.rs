@@ -6,9 +6,6 @@
 //! twenty symbols of a text keep far more than enough of what makes them rare. The two directions
 //! are added, which no order changes.
 
-use std::iter::Zip;
-use std::slice::Iter;
-
 /// Width of a tag: the bits of a hash that are kept.
 pub(crate) const TAG_BITS: u32 = 40;
 /// Bits below the tag, in which a position can travel.
@@ -70,7 +67,8 @@ pub(crate) struct Roll<'a, const K: usize> {
     forward: u64,
     backward: u64,
     /// Symbols that leave the window, and those that enter it.
-    steps: Zip<Iter<'a, u8>, Iter<'a, u8>>,
+    leaving: &'a [u8],
+    entering: &'a [u8],
     first: bool,
 }
 
@@ -87,9 +85,35 @@ impl<'a, const K: usize> Roll<'a, K> {
         Self {
             forward,
             backward,
-            steps: symbols.iter().zip(rest),
+            leaving: symbols,
+            entering: rest,
             first: start.is_some(),
         }
+    }
+
+    /// Returns the next `N` hashes at once, unless fewer are left or this is the first window.
+    #[inline]
+    pub(crate) fn block<const N: usize>(&mut self) -> Option<[u64; N]> {
+        let (gone, leaving) = self.leaving.split_first_chunk::<N>()?;
+        let (new, entering) = self.entering.split_first_chunk::<N>()?;
+        if self.first {
+            return None;
+        }
+        (self.leaving, self.entering) = (leaving, entering);
+        let mut hashes = [0; N];
+        for ((hash, &gone), &new) in hashes.iter_mut().zip(gone).zip(new) {
+            self.step(gone, new);
+            *hash = combine(self.forward, self.backward);
+        }
+        Some(hashes)
+    }
+
+    #[inline]
+    fn step(&mut self, gone: u8, new: u8) {
+        let (gone, new) = (value(gone), value(new));
+        let width = u32::try_from(K).unwrap_or(0);
+        self.forward = self.forward.rotate_left(1) ^ gone.rotate_left(width) ^ new;
+        self.backward = (self.backward ^ gone).rotate_right(1) ^ new.rotate_left(width - 1);
     }
 }
 
@@ -101,11 +125,10 @@ impl<const K: usize> Iterator for Roll<'_, K> {
         if self.first {
             self.first = false;
         } else {
-            let (&gone, &new) = self.steps.next()?;
-            let (gone, new) = (value(gone), value(new));
-            let width = u32::try_from(K).unwrap_or(0);
-            self.forward = self.forward.rotate_left(1) ^ gone.rotate_left(width) ^ new;
-            self.backward = (self.backward ^ gone).rotate_right(1) ^ new.rotate_left(width - 1);
+            let (&gone, leaving) = self.leaving.split_first()?;
+            let (&new, entering) = self.entering.split_first()?;
+            (self.leaving, self.entering) = (leaving, entering);
+            self.step(gone, new);
         }
         Some(combine(self.forward, self.backward))
     }
@@ -113,8 +136,13 @@ impl<const K: usize> Iterator for Roll<'_, K> {
 
 /// Hands the hash of every window of `K` symbols to `each`, in order.
 #[inline]
-pub(crate) fn roll<const K: usize>(symbols: &[u8], each: impl FnMut(u64)) {
-    Roll::<K>::new(symbols).for_each(each);
+pub(crate) fn roll<const K: usize>(symbols: &[u8], mut each: impl FnMut(u64)) {
+    let mut roll = Roll::<K>::new(symbols);
+    roll.next().into_iter().for_each(&mut each);
+    while let Some(block) = roll.block::<8>() {
+        block.into_iter().for_each(&mut each);
+    }
+    roll.for_each(each);
 }
 
 fn combine(forward: u64, backward: u64) -> u64 {

@@ -198,7 +198,8 @@ pub(crate) struct Vault {
     /// What calls that are on their way take along.
     pending: Vec<(CallId, u16, Bits)>,
     full: bool,
-    short: bool,
+    /// The lengths of the values that no window leads to, as bits.
+    short: u64,
 }
 
 impl Vault {
@@ -211,8 +212,8 @@ impl Vault {
         self.full
     }
 
-    /// Tells whether there is a value that no window leads to.
-    pub(crate) fn has_short(&self) -> bool {
+    /// Returns the lengths, in symbols, of the values that no window leads to, as bits.
+    pub(crate) fn short_lengths(&self) -> u64 {
         self.short
     }
 
@@ -245,7 +246,9 @@ impl Vault {
             self.by_whole.insert(print.whole, number);
             self.held += print.windows.len();
             // What no window leads to is found as a whole word only.
-            self.short |= !self.index(number, &print.windows);
+            if !self.index(number, &print.windows) {
+                self.short |= 1 << print.length.min(63);
+            }
             self.entries.push(Entry {
                 label: print.label.clone(),
                 whole: print.whole,

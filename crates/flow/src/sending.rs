@@ -18,6 +18,7 @@ use crate::stream::{Family, Stream, streams};
 use crate::typed::{Token, is_pointer, of_text, tokens};
 use crate::view::{Decoded, decode};
 use crate::winnow::GRAM;
+use crate::words::split;
 
 /// Tokens of one message that are compared.
 const TOKENS: usize = 8192;
@@ -89,16 +90,29 @@ impl<'a> Sending<'a> {
         }
     }
 
-    /// Hands the hashes of words that are shorter than a window of a secret to `each`.
-    pub(crate) fn short_words(&self, mut each: impl FnMut(u64, u32)) {
+    /// Hands the hashes of short words to `each`, if the bit of their length is set.
+    pub(crate) fn short_words(&self, lengths: u64, mut each: impl FnMut(u64, u32)) {
         let mut symbols = Vec::new();
-        for part in &self.parts {
-            for word in part.text.split(|char: char| !char.is_alphanumeric()) {
-                symbols.clear();
-                if (1..SECRET * 4).contains(&word.len()) {
-                    fold(word, &mut symbols);
-                    each(whole(&symbols), part.leaf);
+        let mut word = |word: &str, leaf: u32| {
+            symbols.clear();
+            if (1..SECRET * 4).contains(&word.len()) {
+                fold(word, &mut symbols);
+                if lengths >> symbols.len().min(63) & 1 == 1 {
+                    each(whole(&symbols), leaf);
                 }
+            }
+        };
+        for part in &self.parts {
+            if part.text.is_ascii() {
+                let words = split(&part.text, |byte| !byte.is_ascii_alphanumeric());
+                // Every letter and digit of these is a symbol.
+                let fits = |one: &str| lengths >> one.len().min(63) & 1 == 1;
+                words
+                    .filter(|(_, one)| fits(one))
+                    .for_each(|(_, one)| word(one, part.leaf));
+            } else {
+                let words = part.text.split(|char: char| !char.is_alphanumeric());
+                words.for_each(|one| word(one, part.leaf));
             }
         }
     }

@@ -34,7 +34,7 @@ const SESSIONS: usize = 4096;
 const ORIGINS: usize = 1 << 14;
 const MOST_ORIGINS: usize = 1 << 20;
 /// Tags whose memory is read at once.
-const BATCH: usize = 32;
+pub(crate) const BATCH: usize = 32;
 /// Bytes that a session takes beside its origins, by estimate.
 const SESSION: usize = 4 << 10;
 

@@ -7,9 +7,11 @@
 
 use std::collections::BTreeMap;
 use std::ops::{Range, RangeInclusive};
+use std::sync::{Arc, OnceLock};
 
 use crate::content::Part;
 use crate::fold::fold;
+use crate::tail::Tail;
 use crate::winnow::{GRAM, Gram, RUN, winnow};
 
 /// How a stream was put together; what one family shows, another may show again.
@@ -40,8 +42,31 @@ pub(crate) struct Stream {
     pub(crate) via: Vec<&'static str>,
     /// The windows that are compared, once they were chosen.
     pub(crate) grams: Vec<Gram>,
-    /// Symbols at its beginning that have left already: what lies in them alone is no news.
-    pub(crate) gone: u32,
+    /// What was sent before, if it begins with that.
+    pub(crate) before: Option<Arc<Before>>,
+}
+
+/// What was sent before what comes now.
+#[derive(Debug)]
+pub(crate) struct Before {
+    tail: Tail,
+    leaf: u32,
+    streams: OnceLock<Vec<Stream>>,
+}
+
+impl Before {
+    pub(crate) fn new(tail: Tail, leaf: u32) -> Self {
+        Self {
+            tail,
+            leaf,
+            streams: OnceLock::new(),
+        }
+    }
+
+    /// Returns its streams, which are made when they are asked for.
+    pub(crate) fn streams(&self, make: impl FnOnce(&Tail, u32) -> Vec<Stream>) -> &[Stream] {
+        self.streams.get_or_init(|| make(&self.tail, self.leaf))
+    }
 }
 
 impl Stream {
@@ -52,7 +77,7 @@ impl Stream {
             marks: Vec::new(),
             via: Vec::new(),
             grams: Vec::new(),
-            gone: 0,
+            before: None,
         }
     }
 

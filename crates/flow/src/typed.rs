@@ -3,11 +3,13 @@
 //! They are too short for windows of text and are compared whole, folded. What one of them weighs
 //! is said here; a number needs a word beside it at its source that says what it is.
 
+use std::cell::LazyCell;
 use std::ops::Range;
 
 use crate::content::Part;
 use crate::fold::fold;
 use crate::roll::whole;
+use crate::words::{SPACE, Words, kinds};
 
 /// What a token is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -74,7 +76,7 @@ pub(crate) struct Token {
 }
 
 /// Words that say what the number or code beside them is.
-const CONTEXT: &[&str] = &[
+static CONTEXT: Words = Words::new(&[
     "account",
     "acct",
     "auth",
@@ -128,7 +130,7 @@ const CONTEXT: &[&str] = &[
     "vat",
     "verification",
     "voucher",
-];
+]);
 
 /// Words behind one of context that it still reaches.
 const REACH: usize = 4;
@@ -168,18 +170,11 @@ pub(crate) fn tokens(parts: &[Part<'_>], mut each: impl FnMut(Token, &[u8], &Par
 /// Most words are small letters and no token; they cost one look at each byte.
 pub(crate) fn of_text(text: &str, named: bool, mut each: impl FnMut(Token, &[u8])) {
     let mut symbols = Vec::new();
-    let (mut start, mut kinds) = (0, 0);
-    let ends = text.bytes().map(class).chain([SPACE]).enumerate();
-    for (at, kind) in ends {
-        if kind != SPACE {
-            kinds |= kind;
-            continue;
+    kinds(text, class, |span, kinds| {
+        if kinds & ODD != 0 || span.len() >= NAME {
+            word(text, span, named, &mut symbols, &mut each);
         }
-        if kinds & ODD != 0 || at - start >= NAME {
-            word(text, start..at, named, &mut symbols, &mut each);
-        }
-        (start, kinds) = (at + 1, 0);
-    }
+    });
 }
 
 /// Hands on the tokens of one word.
@@ -193,15 +188,16 @@ fn word(
     let word = text.get(span.clone()).unwrap_or_default();
     let before = text.get(..span.start).unwrap_or_default();
     let bare = word.trim_matches(|char: char| !char.is_alphanumeric());
-    let context = || {
+    // One word may fall into many pieces: it is asked once for all of them.
+    let context = LazyCell::new(|| {
         let mut last = before.rsplit(|char: char| char.is_ascii_whitespace());
         named || last.by_ref().take(REACH + 1).any(is_context) || inner_context(bare)
-    };
+    });
     let starts = before.trim_ascii_end().ends_with(['.', '!', '?', ':']) || span.start == 0;
     for piece in pieces(bare).filter(|piece| piece.len() <= LONGEST * 4) {
         symbols.clear();
         fold(piece, symbols);
-        if let Some(kind) = kind(piece, symbols, context) {
+        if let Some(kind) = kind(piece, symbols, || *context) {
             let token = Token {
                 hash: whole(symbols),
                 kind,
@@ -213,7 +209,6 @@ fn word(
     }
 }
 
-const SPACE: u8 = 1;
 const ODD: u8 = 2;
 
 /// Tells apart blanks, what makes a word worth a look, and the rest.
@@ -252,11 +247,15 @@ fn pieces(word: &str) -> impl Iterator<Item = &str> {
         )
     };
     let one = is_grouped(word);
-    let whole =
-        std::iter::once(word).filter(move |word| one || word.contains("://") || word.contains('@'));
+    let whole = std::iter::once(word).filter(move |word| one || is_address(word));
     whole
         .chain(word.split(splits).filter(move |_| !one))
         .map(|piece| piece.trim_matches(|char: char| !char.is_alphanumeric()))
+}
+
+/// Tells whether a word is a link or the address of somebody.
+fn is_address(word: &str) -> bool {
+    word.contains('@') || word.contains(':') && word.contains("://")
 }
 
 /// Tells whether a word is one number in groups of three digits, as in `1,973,600`.
@@ -284,41 +283,8 @@ fn is_context(name: &str) -> bool {
             let hump = |pair: &[u8]| matches!(pair, [a, b] if a.is_ascii_lowercase() && b.is_ascii_uppercase());
             let last = word.as_bytes().windows(2).rposition(hump);
             let tail = last.and_then(|at| word.get(at + 1..));
-            is_context_word(word) || tail.is_some_and(is_context_word)
+            CONTEXT.has(word) || tail.is_some_and(|tail| CONTEXT.has(tail))
         })
-}
-
-/// Lengths of the words of context that begin with each letter, as bits.
-const LENGTHS: [u32; 26] = lengths();
-
-#[expect(
-    clippy::indexing_slicing,
-    reason = "evaluated when compiled; a wrong index does not build"
-)]
-const fn lengths() -> [u32; 26] {
-    let mut table = [0; 26];
-    let mut at = 0;
-    while at < CONTEXT.len() {
-        let word = CONTEXT[at].as_bytes();
-        table[(word[0] - b'a') as usize] |= 1 << word.len();
-        at += 1;
-    }
-    table
-}
-
-fn is_context_word(word: &str) -> bool {
-    let first = word.bytes().next().map(|byte| byte.to_ascii_lowercase());
-    let letter = first.map_or(usize::MAX, |byte| usize::from(byte.wrapping_sub(b'a')));
-    let lengths = LENGTHS.get(letter).copied().unwrap_or(0);
-    let fits = word.len() < 32 && lengths >> word.len() & 1 == 1;
-    if !fits {
-        return false;
-    }
-    let first = first.unwrap_or(0);
-    let start = CONTEXT.partition_point(|known| known.bytes().next() < Some(first));
-    let same = CONTEXT.iter().skip(start);
-    let mut same = same.take_while(|known| known.bytes().next() == Some(first));
-    same.any(|known| known.eq_ignore_ascii_case(word))
 }
 
 fn kind(word: &str, symbols: &[u8], context: impl Fn() -> bool) -> Option<Kind> {
@@ -330,7 +296,7 @@ fn kind(word: &str, symbols: &[u8], context: impl Fn() -> bool) -> Option<Kind> 
     if symbols.len() > LONGEST {
         return None;
     }
-    if word.contains("://") || word.contains('@') || word.matches('/').count() >= 2 {
+    if is_address(word) || word.bytes().filter(|&byte| byte == b'/').count() >= 2 {
         return (symbols.len() >= 8).then_some(Kind::Link);
     }
     if digits > 0 && letters > 0 {
@@ -370,11 +336,6 @@ fn is_date(word: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_words_of_context_are_sorted() {
-        assert!(CONTEXT.is_sorted());
-    }
 
     #[test]
     fn values_are_told_by_their_shape_and_their_neighbours() {

@@ -257,7 +257,10 @@ impl Walk<'_> {
         }
         spoken::find(text, look, &mut made);
         radix::find(text, look, read, &mut made);
-        order::turned(text, &mut made);
+        // What is long enough to be seen that way round is seen in each call by itself.
+        if self.family != Family::Tail {
+            order::turned(text, &mut made);
+        }
         order::numbered(text, &mut made);
         for one in made {
             if self.budget.views == 0 || self.budget.bytes < one.text.len() {

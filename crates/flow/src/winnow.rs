@@ -52,44 +52,63 @@ fn one(symbols: &[u8], start: usize, each: &mut impl FnMut(Gram)) {
             });
         }
     };
-    // Tag above, position below: the smallest number is the smallest tag, the first of equals.
-    let pack = |(hash, at): (u64, u64)| hash >> SPARE << SPARE | at;
-    let mut packed = Roll::<GRAM>::new(symbols).zip(0_u64..).map(pack);
+    let mut roll = Roll::<GRAM>::new(symbols);
     let mut block = [u64::MAX; WINDOW];
-    let filled = fill(&mut block, &mut packed);
+    let filled = fill(&mut block, &mut roll, 0);
     if filled < WINDOW {
         let few = block.iter().take(filled);
         return few.min().copied().into_iter().for_each(keep);
     }
+    let mut at = u64::try_from(WINDOW).unwrap_or(0);
     loop {
         let tails = tails(&block);
-        let filled = fill(&mut block, &mut packed);
-        // The window that starts with symbol `n` of a block ends before symbol `n` of the next.
-        let mut head = u64::MAX;
-        for (&tail, &new) in tails.iter().zip(&block).take(filled) {
-            keep(tail.min(head));
-            head = head.min(new);
+        if let Some(hashes) = roll.block::<WINDOW>() {
+            block = hashes;
+            for (place, slot) in (at..).zip(&mut block) {
+                *slot = pack(*slot, place);
+            }
+            at += u64::try_from(WINDOW).unwrap_or(0);
+            between(&tails, &block).into_iter().for_each(&mut keep);
+            continue;
         }
-        if let Some(&tail) = tails.get(filled) {
-            return keep(tail.min(head));
-        }
+        let filled = fill(&mut block, &mut roll, at);
+        let least = between(&tails, &block);
+        return least.into_iter().take(filled + 1).for_each(keep);
     }
 }
 
-/// Fills a block; returns how much of it there was.
-fn fill(block: &mut [u64; WINDOW], packed: &mut impl Iterator<Item = u64>) -> usize {
+/// Puts the tag above and the position below: the smallest number is the smallest tag, the first of
+/// equals.
+#[inline]
+fn pack(hash: u64, at: u64) -> u64 {
+    hash >> SPARE << SPARE | at
+}
+
+/// Fills a block with what is left; returns how much that was.
+fn fill(block: &mut [u64; WINDOW], roll: &mut Roll<'_, GRAM>, at: u64) -> usize {
     let mut filled = 0;
-    for slot in block {
-        let Some(one) = packed.next() else {
-            break;
-        };
-        *slot = one;
+    for ((slot, hash), place) in block.iter_mut().zip(roll).zip(at..) {
+        *slot = pack(hash, place);
         filled += 1;
     }
     filled
 }
 
+/// Returns the least of every row of windows that begins in one block, and ends in the next before
+/// the place where it began.
+#[inline]
+fn between(tails: &[u64; WINDOW], next: &[u64; WINDOW]) -> [u64; WINDOW] {
+    let mut least = *tails;
+    let mut head = u64::MAX;
+    for (slot, &new) in least.iter_mut().zip(next) {
+        *slot = head.min(*slot);
+        head = head.min(new);
+    }
+    least
+}
+
 /// Returns the minima of a block from each place to its end.
+#[inline]
 fn tails(block: &[u64; WINDOW]) -> [u64; WINDOW] {
     let mut tails = *block;
     let mut least = u64::MAX;

@@ -7,15 +7,49 @@ const PAIRS: &[&[u8; 2]] = &[
     b"ve", b"ra", b"ti", b"el", b"ch", b"ei", b"ie", b"un", b"la", b"ro", b"ta", b"co",
 ];
 
-const TABLE: [u32; 26] = table();
+/// What a byte is: the number of a letter, or one of these.
+const DIGIT: u8 = 26;
+const PUNCTUATION: u8 = 27;
+const OTHER: u8 = 28;
+const CODES: usize = 32;
+
+const CODE: [u8; 256] = codes();
+/// The letters that often follow each letter, as bits; the highest tells a letter from all else.
+const FOLLOW: [u32; CODES] = follow();
+const LETTER: u32 = 1 << 31;
 
 #[expect(
     clippy::indexing_slicing,
     reason = "evaluated when compiled; a wrong index does not build"
 )]
-const fn table() -> [u32; 26] {
-    let mut table = [0; 26];
+const fn codes() -> [u8; 256] {
+    let mut codes = [OTHER; 256];
+    let mut byte = 0_u8;
+    while byte < 128 {
+        codes[byte as usize] = match byte {
+            b'a'..=b'z' => byte - b'a',
+            b'A'..=b'Z' => byte - b'A',
+            b'0'..=b'9' => DIGIT,
+            _ if byte.is_ascii_punctuation() => PUNCTUATION,
+            _ => OTHER,
+        };
+        byte += 1;
+    }
+    codes
+}
+
+#[expect(
+    clippy::indexing_slicing,
+    reason = "evaluated when compiled; a wrong index does not build"
+)]
+const fn follow() -> [u32; CODES] {
+    let mut table = [0; CODES];
     let mut at = 0;
+    while at < 26 {
+        table[at] = LETTER;
+        at += 1;
+    }
+    at = 0;
     while at < PAIRS.len() {
         let [one, two] = *PAIRS[at];
         table[(one - b'a') as usize] |= 1 << (two - b'a');
@@ -38,23 +72,28 @@ pub(super) struct Look {
 impl Look {
     /// Looks at every byte once.
     pub(super) fn at(text: &str) -> Self {
-        let mut look = Self::default();
-        let mut row = 0;
+        let mut counts = [0_usize; CODES];
+        let (mut row, mut pairs, mut frequent) = (0_u32, 0_u32, 0_u32);
         for byte in text.bytes() {
-            let letter = byte.to_ascii_lowercase().wrapping_sub(b'a');
-            if letter < 26 {
-                look.letters += 1;
-                look.pairs += usize::from(row != 0);
-                look.frequent += usize::from(row >> letter & 1 == 1);
-                // The highest bit tells a letter that begins no pair from no letter.
-                row = TABLE.get(usize::from(letter)).copied().unwrap_or(0) | 1 << 31;
-            } else {
-                look.digits += usize::from(byte.is_ascii_digit());
-                look.signs += usize::from(byte.is_ascii_punctuation());
-                row = 0;
+            let code = CODE.get(usize::from(byte)).copied().unwrap_or(OTHER) & 31;
+            let next = FOLLOW.get(usize::from(code)).copied().unwrap_or(0);
+            if let Some(count) = counts.get_mut(usize::from(code)) {
+                *count += 1;
             }
+            // No row has a bit at the code of anything but a letter.
+            frequent += row >> code & 1;
+            pairs += (row & next) >> 31;
+            row = next;
         }
-        look
+        let [letters @ .., digits, signs, _, _, _, _] = counts;
+        let size = |count: u32| usize::try_from(count).unwrap_or(usize::MAX);
+        Self {
+            letters: letters.iter().sum(),
+            digits,
+            signs,
+            pairs: size(pairs),
+            frequent: size(frequent),
+        }
     }
 
     /// Tells whether a text reads like a language: one pair of letters in six is a frequent one,

@@ -21,11 +21,18 @@ pub(super) fn is_order(via: &str) -> bool {
 
 /// Adds `text` with its words the other way round.
 pub(super) fn turned(text: &str, made: &mut Vec<Made>) {
-    if text.len() <= LONGEST {
-        let words: Vec<&str> = text.split_whitespace().rev().collect();
-        if words.len() >= WORDS {
-            made.push(Made::new(TURNED, words.join(" ")));
-        }
+    if text.len() > LONGEST {
+        return;
+    }
+    let mut turned = String::with_capacity(text.len() + 1);
+    let mut count = 0;
+    for word in text.split_ascii_whitespace().rev() {
+        turned.push_str(word);
+        turned.push(' ');
+        count += 1;
+    }
+    if count >= WORDS {
+        made.push(Made::new(TURNED, turned));
     }
 }
 

@@ -10,6 +10,7 @@ use std::sync::LazyLock;
 use super::Made;
 use super::cipher::unmixed;
 use super::natural::{Look, is_natural};
+use crate::words::split;
 
 /// Shortest token that is tried.
 const TOKEN: usize = 16;
@@ -96,16 +97,10 @@ const BASE45: &[u8] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ $%*+-./:";
 /// Adds what the tokens of `text` spell, but for those in `read`.
 pub(super) fn find(text: &str, look: Look, read: &[Range<usize>], made: &mut Vec<Made>) {
     let mut tried = 0;
-    let mut at = 0;
-    for word in text.split_inclusive(|char: char| {
-        char.is_ascii_whitespace() || matches!(char, '"' | '\'' | ',')
-    }) {
-        let span = at..at + word.len();
-        at = span.end;
-        let word = word.trim_end_matches(|char: char| {
-            char.is_ascii_whitespace() || matches!(char, '"' | '\'' | ',')
-        });
-        let inside = |one: &Range<usize>| one.start <= span.start + 2 && span.end <= one.end + 4;
+    let divides = |byte: u8| byte.is_ascii_whitespace() || matches!(byte, b'"' | b'\'' | b',');
+    for (at, word) in split(text, divides) {
+        let end = at + word.len();
+        let inside = |one: &Range<usize>| one.start <= at + 2 && end < one.end + 4;
         if !(TOKEN..=LONGEST).contains(&word.len())
             || tried >= TOKENS
             || reads_like_words(word)

@@ -2,6 +2,7 @@
 
 use super::Made;
 use super::natural::Look;
+use crate::words::{Words, split};
 
 /// Letters and digits in Morse's code.
 const MORSE: [(&str, char); 36] = [
@@ -62,6 +63,14 @@ const SPELLINGS: [(&str, char); 7] = [
 const DIGITS: [&str; 10] = [
     "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine",
 ];
+/// All of these, so that other words are passed over at once.
+static SPOKEN: Words = Words::new(&[
+    "alfa", "alpha", "bravo", "charlie", "delta", "echo", "eight", "fife", "five", "four",
+    "foxtrot", "golf", "hotel", "india", "juliet", "juliett", "kilo", "lima", "mike", "nine",
+    "niner", "november", "one", "oscar", "papa", "quebec", "romeo", "seven", "sierra", "six",
+    "tango", "three", "tree", "two", "uniform", "victor", "whiskey", "whisky", "x-ray", "xray",
+    "yankee", "zero", "zulu",
+]);
 /// Letters spelled in a row that are no accident.
 const LEAST: usize = 6;
 /// Bits in a row that are no accident.
@@ -119,7 +128,7 @@ fn radio(text: &str) -> Option<Made> {
         }
         run.clear();
     };
-    for word in text.split(|char: char| !char.is_ascii_alphanumeric()) {
+    for (_, word) in split(text, |byte| !byte.is_ascii_alphanumeric()) {
         if word.is_empty() {
             continue;
         }
@@ -141,7 +150,7 @@ fn spelled(word: &str) -> Option<char> {
     if let [single @ b'0'..=b'9'] = word.as_bytes() {
         return Some(char::from(*single));
     }
-    if !(3..=8).contains(&word.len()) {
+    if !SPOKEN.has(word) {
         return None;
     }
     let first = word.bytes().next()?.to_ascii_lowercase();

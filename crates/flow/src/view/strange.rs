@@ -31,11 +31,12 @@ const ZERO: u8 = b'0';
 /// The same as a table with rows of a round length.
 static BITS: LazyLock<Vec<u8>> = LazyLock::new(|| {
     let mut bits = vec![0; ROW * ROW];
-    for (before, line) in PAIRS.lines().enumerate() {
-        for (class, digit) in line.bytes().enumerate() {
+    let lines: Vec<&[u8]> = PAIRS.lines().map(str::as_bytes).collect();
+    for (before, line) in lines.iter().enumerate() {
+        let small = lines.get(before + SMALL);
+        for (class, &digit) in line.iter().enumerate() {
             let shouted = CAPITALS.contains(&before) && CAPITALS.contains(&class);
-            let small = PAIRS.lines().nth(before + SMALL);
-            let small = small.and_then(|line| line.as_bytes().get(class + SMALL).copied());
+            let small = small.and_then(|line| line.get(class + SMALL).copied());
             let digit = match small.filter(|_| shouted) {
                 Some(small) => digit.min(small + SHOUTED),
                 None => digit,

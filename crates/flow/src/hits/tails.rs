@@ -1,0 +1,66 @@
+//! What several calls say together: the end of what was sent to a place before, read on into what
+//! goes there now.
+
+use std::sync::Arc;
+
+use crate::fold::folded;
+use crate::sending::Sending;
+use crate::state::{Errand, State};
+use crate::stream::{Before, Family, Stream};
+use crate::tail::Tail;
+use crate::view::{Decoded, budget, one};
+use crate::winnow::RUN;
+
+/// Puts what was sent before in front of what comes now.
+pub(super) fn tails(state: &State, errand: Errand<'_>, sending: &Sending<'_>) -> Decoded {
+    let mut decoded = Decoded::default();
+    for field in &sending.fields {
+        let tail = state.tails.before(errand.to, field.path);
+        if tail.text.is_empty() {
+            continue;
+        }
+        let mut new = read_on(&[&*tail.text, &field.head].concat(), field.leaf);
+        let before = Arc::new(Before::new(tail, field.leaf));
+        for stream in &mut new.streams {
+            stream.choose();
+            stream.before = Some(Arc::clone(&before));
+        }
+        decoded.streams.append(&mut new.streams);
+        decoded.cut |= new.cut;
+    }
+    decoded
+}
+
+/// Returns the symbols at the beginning of a stream that have left already: what lies in them alone
+/// is no news. What was sent before is read again only for a stream that holds something known.
+pub(super) fn gone(stream: &Stream) -> u32 {
+    let Some(before) = &stream.before else {
+        return 0;
+    };
+    let old = before.streams(|Tail { text, last }, leaf| {
+        // A piece that is shorter than a run could not be judged when it came: it counts again.
+        let (older, piece) = text
+            .split_at_checked(text.len() - last)
+            .unwrap_or((text, ""));
+        let judged = if folded(piece).len() < RUN {
+            older
+        } else {
+            text
+        };
+        read_on(judged, leaf).streams
+    });
+    let known = old.iter();
+    let known = known.filter(|known| stream.symbols.starts_with(&known.symbols));
+    let gone = known.map(|known| known.symbols.len()).max().unwrap_or(0);
+    u32::try_from(gone).unwrap_or(u32::MAX)
+}
+
+/// Reads a text that was put together, as it is and with its encodings undone.
+fn read_on(text: &str, leaf: u32) -> Decoded {
+    let mut decoded = Decoded::default();
+    let stream = Stream::of(Family::Tail, text, leaf, Vec::new());
+    decoded.streams.push(stream);
+    let mut budget = budget(0);
+    one(text, leaf, Family::Tail, &mut budget, &mut decoded);
+    decoded
+}
