@@ -103,16 +103,16 @@ async fn a_call_outside_waits_for_what_was_read_just_before() {
 
 #[tokio::test(start_paused = true)]
 async fn what_never_comes_counts_as_private_and_is_waited_for_once() {
-    let scene = Scene::new();
     // A key of its own would only be warned of in a conversation that has read nothing.
-    let first = scene.pre("WebFetch", leak()).await;
+    let first = Scene::new().pre("WebFetch", leak()).await;
     assert_ne!(first.decision, Action::Deny);
+    let scene = Scene::new();
     scene
         .pre("Read", json!({ "file_path": "/w/settings.txt" }))
         .await;
     let begun = tokio::time::Instant::now();
     let second = scene.pre("WebFetch", leak()).await;
-    assert_eq!(second.decision, Action::Deny);
+    assert!(second.decision >= Action::Ask, "{second:?}");
     assert_eq!(begun.elapsed(), Duration::from_millis(150));
     scene.pre("WebFetch", leak()).await;
     assert_eq!(begun.elapsed(), Duration::from_millis(150));
