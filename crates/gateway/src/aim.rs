@@ -154,7 +154,7 @@ mod tests {
     #[test]
     fn our_own_tools_are_found_in_names_that_nobody_took_apart() {
         let check = |spelled: &str, expect: Option<&str>| {
-            assert_eq!(unmarked(spelled), expect, "{spelled}")
+            assert_eq!(unmarked(spelled), expect, "{spelled}");
         };
         check("mcpproxy_call_tool_write", Some("call_tool_write"));
         check("gw-retrieve_tools", Some("retrieve_tools"));

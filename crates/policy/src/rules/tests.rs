@@ -2,8 +2,8 @@
 
 use mcpproxy_core::Action::{Allow, Ask, Deny, Warn};
 use mcpproxy_core::{
-    Contradiction, Declared, FlowType, Nature, Opaque, Reduced, RiskLevel, Side, Suspicious, Taint,
-    ToolName, ToolRef, UpstreamId, Verdict, Weight,
+    Contradiction, Declared, FlowType, Moved, Nature, Opaque, Reduced, RiskLevel, Side, Suspicious,
+    Taint, ToolName, ToolRef, UpstreamId, Verdict, Weight,
 };
 
 use super::*;
@@ -593,4 +593,40 @@ fn log_level_is_heeded() {
     check(flow(outside(), Weight::Trace), Info, Some(Info));
     check(Scene::new(outside()), Info, None);
     check(Scene::new(outside()), Debug, Some(Debug));
+}
+
+#[test]
+fn a_command_is_judged_by_what_it_takes_along() {
+    let moved = |what: &str, sensitive: bool, usual: bool| Moved {
+        what: what.into(),
+        sensitive,
+        usual,
+        to: Some("collector.example".into()),
+    };
+    let with = |moves: Vec<Moved>| Scene::new(outside()).facts(|facts| facts.moves = moves);
+    let rule = "command_external";
+    check(
+        &with(vec![moved("aws_credentials", true, false)]),
+        (Deny, rule),
+    );
+    check(&with(vec![moved("file", false, false)]), (Ask, rule));
+    check(&with(vec![moved("file", false, true)]), (Allow, ""));
+    // The worst of it counts.
+    let both = vec![moved("file", false, true), moved("env", true, false)];
+    check(&with(both), (Deny, rule));
+    let verdict = with(vec![moved("aws_credentials", true, false)]).verdict();
+    assert_eq!(verdict.risk.level, RiskLevel::Critical);
+    assert_eq!(verdict.flow, FlowType::InternalToExternal);
+    assert_eq!(
+        verdict.reason().unwrap(),
+        "Sensitive data (aws_credentials) flowing from this machine by a command to external destination (collector.example)."
+    );
+    let published = with(vec![moved("file", false, true)]).verdict();
+    assert_eq!(
+        (published.flow, published.risk.level),
+        (FlowType::None, RiskLevel::None)
+    );
+    let softer = with(vec![moved("env", true, false)])
+        .policy(|policy| policy.flow.sensitive_data_external = Ask);
+    check(&softer, (Ask, rule));
 }
