@@ -13,6 +13,8 @@ const MATCHES: usize = 256;
 ///
 /// The windows of a shared run begin and end up to twelve symbols inside it.
 const NOTABLE: u32 = 48;
+/// Symbols among them that belong to words which not everybody writes.
+const RARE: u32 = 20;
 /// Points of rare tokens from which a person is asked.
 const POINTS: u32 = 8;
 /// Tokens from which a person is asked.
@@ -123,7 +125,7 @@ fn text(hit: TextHit, digest: Option<&DigestHit>) -> (Match, u32) {
         } else {
             hit.via
         },
-        weight: weight(&hit.origin, shared),
+        weight: weight(&hit.origin, shared, hit.rare),
         origin: hit.origin,
         place: Box::default(),
         shared,
@@ -179,10 +181,11 @@ fn tokens(hit: TokenHits, notable: bool) -> (Match, u32) {
     (found, hit.leaf)
 }
 
-/// Weighs shared text by its length; what is public weighs nothing.
-fn weight(origin: &DataOrigin, shared: u32) -> Weight {
+/// Weighs shared text by its length; what is public weighs nothing, and what everybody writes weighs
+/// little.
+fn weight(origin: &DataOrigin, shared: u32, rare: u32) -> Weight {
     match origin.side {
-        Side::Inside if shared >= NOTABLE => Weight::Notable,
+        Side::Inside if shared >= NOTABLE && rare >= RARE => Weight::Notable,
         Side::Inside | Side::Outside => Weight::Trace,
     }
 }

@@ -5,6 +5,7 @@ mod secrets;
 mod tails;
 
 use std::collections::{HashMap, HashSet};
+use std::ops::Range;
 
 use mcpproxy_core::{DataOrigin, Label, Likeness, Masked, Nature, SessionKey, Side};
 
@@ -12,6 +13,7 @@ pub(crate) use self::secrets::is_supplied;
 use self::secrets::secrets;
 use self::tails::{gone, tails};
 use crate::blob::Blob;
+use crate::plain::rare;
 use crate::roll::{SPARE, roll};
 use crate::secret::Bits;
 use crate::sending::Sending;
@@ -24,6 +26,8 @@ use crate::winnow::{GRAM, WINDOW};
 
 /// Origins of which matches are handed on.
 const ORIGINS: usize = 32;
+/// Shared symbols from which on text is not asked what words it is made of.
+const LONG: u32 = 400;
 
 /// Everything of a sending that is known.
 #[derive(Debug, Default)]
@@ -68,8 +72,9 @@ impl Hits {
 #[derive(Clone, Debug)]
 pub(crate) struct TextHit {
     pub(crate) origin: DataOrigin,
-    /// Symbols that are shared.
+    /// Symbols that are shared, and those of them in words that not everybody writes.
     pub(crate) covered: u32,
+    pub(crate) rare: u32,
     pub(crate) leaf: u32,
     pub(crate) how: Likeness,
     pub(crate) via: Vec<&'static str>,
@@ -142,17 +147,34 @@ pub(crate) fn compare(
 }
 
 /// What one origin shares with one stream.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct Cover {
     covered: u32,
     start: u32,
     end: u32,
+    /// The stretches that are shared.
+    runs: Vec<Range<u32>>,
+}
+
+impl Cover {
+    /// Returns how much of it is not made of words that everybody writes.
+    fn rare(&self, stream: &Stream) -> u32 {
+        let place = |at: u32| usize::try_from(at).unwrap_or(usize::MAX);
+        let stretches = self.runs.iter().map(|run| place(run.start)..place(run.end));
+        // Text that is as long as that is worth a question, whatever it is made of.
+        if self.covered > LONG {
+            return self.covered;
+        }
+        stretches.map(|run| rare(&stream.symbols, run)).sum()
+    }
 }
 
 /// The best that any family of streams shows for an origin.
 struct Best<'a> {
-    families: HashMap<Family, u32>,
+    /// What is shared by family, and how much of that is rare.
+    families: HashMap<Family, (u32, u32)>,
     covered: u32,
+    rare: u32,
     widest: u32,
     stream: &'a Stream,
     start: u32,
@@ -213,7 +235,7 @@ fn texts<'a>(
         covers.retain(|(_, cover)| cover.end > gone);
         covers.sort_unstable_by_key(|(seq, cover)| (cover.start, *seq));
         for (seq, cover) in covers {
-            raise(&mut best, seq, cover, stream);
+            raise(&mut best, seq, &cover, stream);
         }
     }
     let mut best: Vec<(u32, Best<'a>)> = best.into_iter().collect();
@@ -228,6 +250,7 @@ fn texts<'a>(
             hits.texts.push(TextHit {
                 origin: origin.data.clone(),
                 covered: best.covered,
+                rare: best.rare,
                 leaf: best.stream.leaf(best.start),
                 how: likeness(best.stream, best.start..best.end),
                 via: best.stream.via.clone(),
@@ -245,6 +268,7 @@ fn extend(covers: &mut HashMap<u32, Cover>, seq: u32, at: u32) {
         covered: 0,
         start: at,
         end: at,
+        runs: Vec::new(),
     });
     // Windows of one shared run are kept at most so far apart; what lies between is shared, too.
     let from = if at <= cover.end.saturating_add(gap) {
@@ -253,22 +277,29 @@ fn extend(covers: &mut HashMap<u32, Cover>, seq: u32, at: u32) {
         at
     };
     let end = (at + width).max(cover.end);
+    match cover.runs.last_mut().filter(|last| last.end == from) {
+        Some(last) => last.end = end,
+        None => cover.runs.push(from..end),
+    }
     cover.covered += end - from;
     cover.end = end;
 }
 
-fn raise<'a>(best: &mut HashMap<u32, Best<'a>>, seq: u32, cover: Cover, stream: &'a Stream) {
+fn raise<'a>(best: &mut HashMap<u32, Best<'a>>, seq: u32, cover: &Cover, stream: &'a Stream) {
     let one = best.entry(seq).or_insert_with(|| Best {
         families: HashMap::new(),
         covered: 0,
+        rare: 0,
         widest: 0,
         stream,
         start: cover.start,
         end: cover.end,
     });
-    let family = one.families.entry(stream.family).or_insert(0);
-    *family += cover.covered;
-    one.covered = one.covered.max(*family);
+    let family = one.families.entry(stream.family).or_default();
+    family.0 += cover.covered;
+    family.1 += cover.rare(stream);
+    one.covered = one.covered.max(family.0);
+    one.rare = one.rare.max(family.1);
     if cover.covered > one.widest {
         one.widest = cover.covered;
         one.stream = stream;
@@ -276,7 +307,7 @@ fn raise<'a>(best: &mut HashMap<u32, Best<'a>>, seq: u32, cover: Cover, stream: 
     }
 }
 
-fn likeness(stream: &Stream, span: std::ops::Range<u32>) -> Likeness {
+fn likeness(stream: &Stream, span: Range<u32>) -> Likeness {
     match stream.family {
         Family::Decoded => Likeness::Encoded,
         Family::Tail => Likeness::Pieces,

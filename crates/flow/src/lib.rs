@@ -19,6 +19,7 @@ mod common;
 pub mod content;
 mod digest;
 mod guarded;
+mod plain;
 mod secret;
 mod stream;
 mod typed;

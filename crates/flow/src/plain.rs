@@ -1,0 +1,146 @@
+//! Words that everybody writes: those that hold sentences together, those of greetings, notices and
+//! licences, and those of programming languages. Shared text that has hardly any other word says
+//! nothing about where it is from.
+//!
+//! Folded text has no blanks, so its words are found by how they fit together. A word alone fits
+//! into others by accident: only chains of some length are taken for what they look like.
+
+use std::collections::HashSet;
+use std::ops::Range;
+use std::sync::LazyLock;
+
+/// What a chain has to be worth, where a word is worth twice its length but one: three short words,
+/// or a long one.
+const CHAIN: i32 = 14;
+/// Longest stretch that is looked at; a longer one says enough by its length.
+const LONGEST: usize = 1024;
+/// Symbols beside a stretch that the words at its ends may reach into.
+const BESIDE: usize = 12;
+
+static WORDS: LazyLock<HashSet<&'static [u8]>> = LazyLock::new(|| {
+    let words = include_str!("common/words.txt").split_ascii_whitespace();
+    words.map(str::as_bytes).collect()
+});
+/// Letters of the longest word.
+const WORD: usize = 16;
+
+/// Returns how many symbols of a stretch belong to no chain of plain words.
+pub(crate) fn rare(symbols: &[u8], stretch: Range<usize>) -> u32 {
+    let count = |length: usize| u32::try_from(length).unwrap_or(u32::MAX);
+    if stretch.len() > LONGEST {
+        return count(stretch.len());
+    }
+    let start = stretch.start.saturating_sub(BESIDE);
+    let end = symbols.len().min(stretch.end.saturating_add(BESIDE));
+    let text = symbols.get(start..end).unwrap_or_default();
+    let plain = chains(text);
+    let within = plain.iter().skip(stretch.start - start);
+    let rare = within.take(stretch.len()).filter(|plain| !**plain);
+    count(rare.count())
+}
+
+/// The best way to read a text up to some place: what it is worth, and what it ends with.
+#[derive(Clone, Copy, Debug, Default)]
+struct Best {
+    /// What it is worth if a chain may have ended before, and whether one ends just here.
+    apart: i32,
+    closed: bool,
+    /// What it is worth if a chain ends here: its last word, and whether that is its first.
+    chained: Option<(i32, usize, bool)>,
+}
+
+/// Tells for every symbol whether it belongs to a chain of plain words.
+fn chains(text: &[u8]) -> Vec<bool> {
+    let mut best: Vec<Best> = Vec::with_capacity(text.len() + 1);
+    best.push(Best::default());
+    for end in 1..=text.len() {
+        let mut chained = None;
+        for length in 1..=WORD.min(end) {
+            let word = text.get(end - length..end).unwrap_or_default();
+            let Some(before) = best.get(end - length).filter(|_| WORDS.contains(word)) else {
+                continue;
+            };
+            let begun = before.apart - CHAIN;
+            let (worth, first) = match before.chained {
+                Some((worth, ..)) if worth >= begun => (worth, false),
+                Some(_) | None => (begun, true),
+            };
+            let worth = worth + i32::try_from(2 * length - 1).unwrap_or(0);
+            chained = chained.max(Some((worth, length, first)));
+        }
+        let apart = best.last().map_or(0, |last| last.apart);
+        let closed = chained.filter(|(worth, ..)| *worth > apart);
+        best.push(Best {
+            apart: closed.map_or(apart, |(worth, ..)| worth),
+            closed: closed.is_some(),
+            chained,
+        });
+    }
+    marked(&best)
+}
+
+/// Follows the best way back from the end.
+fn marked(best: &[Best]) -> Vec<bool> {
+    let mut plain = vec![false; best.len() - 1];
+    let (mut at, mut inside) = (best.len() - 1, false);
+    while at > 0 {
+        let one = best.get(at).copied().unwrap_or_default();
+        match one.chained.filter(|_| inside || one.closed) {
+            Some((_, length, first)) => {
+                let word = plain.get_mut(at - length..at).unwrap_or_default();
+                word.fill(true);
+                at -= length;
+                inside = !first;
+            }
+            None => at -= 1,
+        }
+    }
+    plain
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fold::folded;
+
+    #[test]
+    fn the_longest_word_is_known() {
+        assert_eq!(WORDS.iter().map(|word| word.len()).max(), Some(WORD));
+    }
+
+    #[test]
+    fn words_that_everybody_writes_are_told_from_the_others() {
+        let check = |text: &str, least: u32, most: u32| {
+            let symbols = folded(text);
+            let found = rare(&symbols, 0..symbols.len());
+            assert!((least..=most).contains(&found), "{text}: {found}");
+        };
+        check("Please let me know if you have any questions.", 0, 0);
+        check(
+            "This message is intended solely for the person named above",
+            0,
+            0,
+        );
+        check("for i in range(len(items)):\n    print(items[i])", 0, 1);
+        check("if err != nil {\n\treturn nil, err\n}", 0, 0);
+        check(
+            "The Kessler depot moves its night shift to Bremen in March",
+            30,
+            48,
+        );
+        check(
+            "Salaries of the drivers rise by four percent from October",
+            30,
+            50,
+        );
+        check("xkqz vvjw pqkd", 12, 12);
+        check("", 0, 0);
+    }
+
+    #[test]
+    fn words_reach_beyond_the_ends_of_a_stretch() {
+        let symbols = folded("please do not hesitate to contact us");
+        assert_eq!(rare(&symbols, 3..20), 0);
+        assert_eq!(rare(&symbols, 3..5000), 4997);
+    }
+}
