@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use mcpproxy_classify::{self as classify, Kind, Sort, ToolClass, shell};
 use mcpproxy_core::{
-    Call, DataOrigin, Destination, Facts, Hooked, Match, Nature, Owner, Reduced, Side, Suspicious,
-    Tick,
+    Call, DataOrigin, Destination, Facts, Hooked, Masked, Match, Nature, Owner, Reduced, Side,
+    Suspicious, Tick,
 };
 use mcpproxy_detect::{Context, Detector, Direction, Report};
 use mcpproxy_flow::{Content, Leaving, Whose};
@@ -99,6 +99,7 @@ impl Engine {
             facts.operation = own.operation;
             facts.suspicious = connected(own.addresses, ready);
             facts.moves = own.moves;
+            facts.tampering = own.tampering.map(Masked::from_safe);
         } else {
             facts.operation = class.does.operation;
             facts.suspicious = suspicious(arguments, ready);

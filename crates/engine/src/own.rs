@@ -50,6 +50,36 @@ const ABOUT_THE_MACHINE: [&str; 20] = [
     "getent",
 ];
 
+/// Arguments that hold the path of a file or folder.
+const PATHS: [&str; 8] = [
+    "file_path",
+    "filePath",
+    "path",
+    "absolute_path",
+    "notebook_path",
+    "target_file",
+    "dir_path",
+    "directory",
+];
+/// The rule that knows our own folder.
+const OURS: &str = "file-mcpproxy";
+/// Commands of ours with which a person decides.
+const ORDERS: [(&str, &str); 11] = [
+    ("approvals", "approve"),
+    ("approvals", "deny"),
+    ("token", "create"),
+    ("token", "revoke"),
+    ("upstream", "add"),
+    ("upstream", "remove"),
+    ("upstream", "enable"),
+    ("upstream", "disable"),
+    ("hook", "uninstall"),
+    ("hook", "install"),
+    ("init", "--undo"),
+];
+const FILES: &str = "The agent would read or change the files of what guards it.";
+const COMMANDS_OF_OURS: &str = "The agent would give orders to what guards it.";
+
 /// One use of an agent's own tool.
 #[derive(Debug)]
 pub(crate) struct Own {
@@ -64,6 +94,8 @@ pub(crate) struct Own {
     pub(crate) moves: Vec<Moved>,
     /// The addresses that it connects to.
     pub(crate) addresses: Vec<String>,
+    /// How it would reach for what guards the agent.
+    pub(crate) tampering: Option<&'static str>,
     /// The kind of file that is read, if it is one that is kept for its secrets.
     pub(crate) credential: Option<Credential>,
     /// The host, where there is one; else the tool.
@@ -96,6 +128,7 @@ impl Own {
             side: Side::Inside,
             moves: Vec::new(),
             addresses: Vec::new(),
+            tampering: None,
             credential: None,
             name: tool.into(),
         };
@@ -113,12 +146,19 @@ impl Own {
             },
             Some(Role::ReadFiles) => Self {
                 credential: credential(detector, arguments),
+                tampering: paths(arguments)
+                    .any(|path| is_ours(detector, &path))
+                    .then_some(FILES),
+                ..bare
+            },
+            Some(Role::WriteFiles | Role::DeleteFiles) => Self {
+                tampering: paths(arguments)
+                    .any(|path| is_ours(detector, &path))
+                    .then_some(FILES),
                 ..bare
             },
             Some(
-                Role::WriteFiles
-                | Role::DeleteFiles
-                | Role::WatchShell
+                Role::WatchShell
                 | Role::StopShell
                 | Role::Delegate
                 | Role::AskUser
@@ -218,6 +258,9 @@ impl Own {
             let analysis = shell::read_as(&command, dialect);
             self.sends(&analysis);
             self.moves.extend(moves(&analysis, detector));
+            self.tampering = self
+                .tampering
+                .or_else(|| tampering(&command, &analysis, detector));
             let read = analysis.reads.iter().map(|access| access.path.as_str());
             self.credential = self
                 .credential
@@ -297,6 +340,39 @@ fn listed(raw: &str) -> Option<String> {
             Some(quoted.join(" "))
         }
     }
+}
+
+/// Returns the paths that a tool for files is given.
+fn paths(arguments: &str) -> impl Iterator<Item = Cow<'_, str>> {
+    let each = |name: &&str| text::get(arguments, &[name]).and_then(|(raw, _)| text::string(raw));
+    PATHS.iter().filter_map(each)
+}
+
+/// Tells whether a path leads into the data folder, where keys and orders are.
+fn is_ours(detector: &Detector, path: &str) -> bool {
+    let named = [path, "/"].concat();
+    let found = detector.text(&named).detections;
+    found.iter().any(|found| found.detection.rule == OURS)
+}
+
+/// Finds out whether a command reaches for what guards the agent.
+fn tampering(command: &str, analysis: &Analysis, detector: &Detector) -> Option<&'static str> {
+    let touched = analysis.reads.iter().chain(&analysis.writes);
+    let gone = analysis.destructive.iter().map(|gone| gone.target.as_str());
+    let mut touched = touched.map(|access| access.path.as_str()).chain(gone);
+    if touched.any(|path| is_ours(detector, path)) {
+        return Some(FILES);
+    }
+    let runs = |name: &String| name.rsplit('/').next() == Some("mcpproxy");
+    if !analysis.programs.iter().any(runs) {
+        return None;
+    }
+    let words: Vec<_> = command.split_whitespace().collect();
+    let orders = words.windows(2).any(|pair| match pair {
+        [first, second] => ORDERS.contains(&(*first, *second)),
+        _ => false,
+    });
+    (orders || words.contains(&"resume-calls")).then_some(COMMANDS_OF_OURS)
 }
 
 /// Returns what a command would take outside.

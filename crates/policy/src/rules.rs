@@ -7,6 +7,7 @@ pub(crate) mod contradiction;
 mod endpoint;
 pub(crate) mod exposure;
 mod flow;
+mod guard;
 mod operation;
 mod overrides;
 mod sensitive;
@@ -34,8 +35,9 @@ pub(crate) struct Case<'a> {
 type Rule = fn(&Case<'_>) -> Vec<Finding>;
 
 /// The rules in the order of precedence.
-const RULES: [Rule; 12] = [
+const RULES: [Rule; 13] = [
     endpoint::judge,
+    guard::judge,
     overrides::judge,
     contradiction::judge,
     sensitive::judge,

@@ -203,6 +203,34 @@ async fn what_a_credential_file_holds_is_sensitive_whatever_it_is() {
     }
 }
 
+/// An agent runs as its user, and must not answer for them.
+#[tokio::test]
+async fn what_guards_an_agent_is_not_its_own_to_change() {
+    use Heard::{Allow, Deny};
+    let gateway = gateway(json!({})).await;
+    let check = async |tool: Use<'_>, expect: Heard| {
+        let agent = Agent::new("claude-code", "guard");
+        assert_eq!(agent.heard(&gateway, tool).await, expect, "{tool:?}");
+    };
+    check(Use::Read("/home/user/.mcpproxy/api_key"), Deny).await;
+    check(Use::Shell("cat ~/.mcpproxy/api_key"), Deny).await;
+    check(Use::Shell("rm ~/.mcpproxy/stopped.json"), Deny).await;
+    check(Use::Shell("mcpproxy approvals approve 01K"), Deny).await;
+    check(
+        Use::Shell("/usr/local/bin/mcpproxy hook uninstall --agent claude-code"),
+        Deny,
+    )
+    .await;
+    check(Use::Shell("mcpproxy resume-calls all"), Deny).await;
+    check(Use::Shell("mcpproxy status && mcpproxy doctor"), Allow).await;
+    check(
+        Use::Shell("grep -rn 'mcpproxy approvals approve' docs"),
+        Allow,
+    )
+    .await;
+    check(Use::Read("/w/docs/mcpproxy.md"), Allow).await;
+}
+
 /// The control: with hooks switched off the same events pass, and nothing is put on record.
 #[tokio::test]
 async fn with_hooks_switched_off_the_leak_passes() {

@@ -630,3 +630,15 @@ fn a_command_is_judged_by_what_it_takes_along() {
         .policy(|policy| policy.flow.sensitive_data_external = Ask);
     check(&softer, (Ask, rule));
 }
+
+#[test]
+fn what_guards_an_agent_is_not_its_own_to_change() {
+    let tampering = || Some(Masked::from_safe("The agent reaches for its guard."));
+    let scene = Scene::new(inside()).facts(|facts| facts.tampering = tampering());
+    check(&scene, (Deny, "own_guard"));
+    let allowed = scene.policy(|policy| {
+        let overrides = &mut policy.flow.tool_overrides;
+        overrides.insert("post_message".to_owned(), Allow);
+    });
+    check(&allowed, (Deny, "own_guard"));
+}
