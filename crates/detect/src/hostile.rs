@@ -239,6 +239,7 @@ impl Rules {
             specimen: idea("specimen"),
             utterance: idea("utterance"),
             passive: idea("passive"),
+            order: idea("must") | idea("also") | idea("your"),
         };
         let shapes = Shapes {
             url: idea("<url>"),

@@ -53,6 +53,8 @@ pub(crate) struct Brakes {
     pub(crate) specimen: Ideas,
     pub(crate) utterance: Ideas,
     pub(crate) passive: Ideas,
+    /// Words by which a list becomes an order.
+    pub(crate) order: Ideas,
 }
 
 /// Places of the tokens that a rule matched, in order of its elements.
@@ -290,10 +292,13 @@ impl Rule {
             return false;
         };
         let before = tokens.get(..at).unwrap_or_default();
-        // `Checks whether a text tells ...` quotes without marks; data does not move by that.
+        // `Checks whether a text tells ...` quotes without marks; data does not move by that,
+        // unless it is a list of what attacks do: `Detects attempts to ..., ... or ...`.
+        let has = |ideas: Ideas| move |token: &Token| token.ideas & ideas != Ideas::NONE;
+        let checks = before.first().is_some_and(has(brakes.guards));
         let speaks = matches!(self.act.as_str(), "override" | "extract" | "roleplay");
-        let checks = |token: &Token| token.ideas & brakes.guards != Ideas::NONE;
-        if speaks && before.first().is_some_and(checks) {
+        let lists = before.iter().any(has(brakes.threat)) && !before.iter().any(has(brakes.order));
+        if checks && (speaks || lists) {
             return true;
         }
         is_defence(before, first.clause, brakes) || is_specimen(before, first.clause, brakes)

@@ -112,7 +112,9 @@ impl Shape {
     /// no orders.
     pub(crate) fn about(&self, names: &str, params: &str, first: &str) -> Families {
         let plain = self.topics(first);
-        let orders = plain.any(&[F::Must, F::Model, F::You, F::Quiet, F::Consent]);
+        let orders = plain.any(&[F::Must, F::Model, F::You, F::Quiet, F::Consent])
+            || plain.any(&[F::Pipeline, F::Number, F::Slot])
+            || (plain.has(F::Trigger) && plain.any(&[F::Tools, F::Talk]));
         let first = if orders { "" } else { first };
         let title = format!("{names} {first}");
         let mut about = self.topics(names).and(self.topics(first));

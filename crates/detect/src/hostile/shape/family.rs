@@ -57,6 +57,8 @@ pub(crate) enum Family {
     GuardOff,
     /// Instructions that are off, close together.
     RulesOff,
+    /// Another tool whose use is what something waits for.
+    Hook,
     /// Somebody is not to be told.
     Untold,
     /// Something that is forbidden, not ordered.

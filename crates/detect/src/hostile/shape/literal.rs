@@ -38,8 +38,28 @@ const ASIDES: &[&str] = &["[[", "<!--", "!!!", "{{", "<<"];
 
 /// Words before an address that something goes to.
 const TOWARD: &[&str] = &[
-    "to", "into", "via", "through", "towards", "by", "with", "endpoint", "host", "server",
-    "address", "partner",
+    "to",
+    "into",
+    "via",
+    "through",
+    "towards",
+    "by",
+    "with",
+    "endpoint",
+    "host",
+    "server",
+    "address",
+    "partner",
+    "copy",
+    "copying",
+    "cc",
+    "bcc",
+    "include",
+    "invite",
+    "notify",
+    "inform",
+    "attendee",
+    "recipient",
 ];
 
 /// What a place in an address is filled with that carries the talk away.
@@ -64,8 +84,12 @@ const SAID: &[&str] = &[
     "env",
 ];
 
+/// What announces that something is only shown.
+const SHOWS: &[&str] = &["e.g", "for example", "for instance", "such as", "like '"];
+
 /// Names each kind of literal in a sentence.
 pub(crate) fn find(sentence: &str, mut found: impl FnMut(Family)) {
+    let shows = SHOWS.iter().any(|shown| sentence.contains(shown));
     let mut digits = String::new();
     let mut last = "";
     let mut piped = false;
@@ -82,7 +106,7 @@ pub(crate) fn find(sentence: &str, mut found: impl FnMut(Family)) {
             found(Family::Aside);
         }
         let toward = TOWARD.contains(&last.to_ascii_lowercase().as_str());
-        if is_address(core) && (toward || !is_nobody(core)) {
+        if is_address(core) && ((toward && !shows) || !is_nobody(core)) {
             found(Family::Address);
             if toward {
                 found(Family::Toward);

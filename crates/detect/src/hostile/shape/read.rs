@@ -10,8 +10,11 @@ use crate::hostile::shape::{Families, Family as F, Seen, Shape, literal};
 /// How far, in bytes of folded text, a negation reaches.
 const NEGATED: usize = 24;
 
+/// How far a negation reaches to what is told: `no need for anybody to hear`.
+const UNTOLD: usize = 48;
+
 /// How far apart words may stand that mean something together.
-const NEAR: usize = 48;
+const NEAR: usize = 64;
 
 /// Verbs with which a tool says that it looks at what others wrote.
 const CHECKS: &[&str] = &[
@@ -60,6 +63,11 @@ const UNDONE: &[F] = &[
     F::Quiz,
 ];
 
+/// Verbs that tell somebody to hide something.
+const HIDING: &[&str] = &[
+    "keep", "stay", "remain", "hide", "conceal", "omit", "exclude", "say", "leave", "suppress",
+];
+
 /// Families of doing something.
 const DOING: &[F] = &[
     F::Take,
@@ -102,10 +110,18 @@ impl Shape {
                 read.families.add(pair);
             }
         }
+        if hooks(&folded, &seen) {
+            read.families.add(F::Hook);
+        }
         read.describes = describes(&folded);
         read.checks = checks(&folded);
         read.is_specimen = is_specimen(words);
         read.leads = seen.iter().any(|one| leads(&folded, one, read.opens));
+        // `Set x to ...` is an order to hand something over; a set is not.
+        if folded.starts_with(" set ") && !read.opens {
+            read.families.add(F::Give);
+            read.leads = true;
+        }
         read
     }
 
@@ -128,11 +144,21 @@ impl Shape {
 
 /// Whether a word close before, in the same clause, says no.
 fn is_negated(folded: &str, before: &[Seen], one: &Seen) -> bool {
-    let close = |other: &&Seen| other.family == F::Not && one.at - other.at <= NEGATED;
+    let reach = if one.family == F::Tell {
+        UNTOLD
+    } else {
+        NEGATED
+    };
+    let close = |other: &&Seen| other.family == F::Not && one.at - other.at <= reach;
+    // `Unless somebody knows` is a condition.
+    let says_no = |other: &&Seen| {
+        let word = folded.get(other.at..).unwrap_or_default();
+        one.family != F::Tell || !word.starts_with(" unless ")
+    };
     let not = before
         .iter()
         .rev()
-        .find(|other| close(other) && other.at < one.at);
+        .find(|other| close(other) && other.at < one.at && says_no(other));
     not.is_some_and(|not| {
         let between = folded.get(not.at..one.at).unwrap_or_default();
         !between.contains(';')
@@ -143,6 +169,17 @@ fn is_negated(folded: &str, before: &[Seen], one: &Seen) -> bool {
 fn are_near(seen: &[Seen], one: F, other: F) -> bool {
     let at = |family| seen.iter().filter(move |seen| seen.family == family);
     at(one).any(|one| at(other).any(|other| one.at.abs_diff(other.at) <= NEAR))
+}
+
+/// Whether something waits for another tool: `before any other tool`, `when a mail tool is used`.
+fn hooks(folded: &str, seen: &[Seen]) -> bool {
+    let at = |family| seen.iter().filter(move |seen| seen.family == family);
+    at(F::Trigger).any(|trigger| {
+        at(F::Tools).any(|tool| {
+            let between = folded.get(trigger.at..tool.at);
+            between.is_some_and(|between| between.len() <= NEGATED && !between.contains(';'))
+        })
+    })
 }
 
 /// Whether a sentence says what something does, by its first word: `Detects ...`, `Returns ...`.
@@ -160,7 +197,9 @@ fn checks(folded: &str) -> bool {
 /// Whether a sentence stands behind a label, as in `expected output:`.
 fn is_specimen(words: &str) -> bool {
     let label = words.split_once(':').map_or("", |(label, _)| label);
-    let label: Vec<String> = label.split_whitespace().map(str::to_lowercase).collect();
+    let label = label.split(|letter: char| !letter.is_alphanumeric());
+    let label = label.filter(|word| !word.is_empty());
+    let label: Vec<String> = label.map(str::to_lowercase).collect();
     let has = |known: &[&str]| label.iter().any(|word| known.contains(&word.as_str()));
     label.len() <= 4 && has(SPECIMENS) && has(UTTERANCES)
 }
@@ -182,11 +221,12 @@ fn unquoted(words: &str, quotes: impl Fn(&str) -> bool) -> Cow<'_, str> {
 /// Whether a word begins a clause as an order: `Send ...` is one, `Sends ...` says what a tool does.
 /// The first words of a description say what the tool is for in the same form.
 fn leads(folded: &str, one: &Seen, opens: bool) -> bool {
-    if !DOING.contains(&one.family) {
-        return false;
-    }
     let (before, rest) = folded.split_at_checked(one.at).unwrap_or((folded, ""));
     let word = rest.split_whitespace().next().unwrap_or_default();
+    let hides = one.family == F::Quiet && HIDING.contains(&word);
+    if !hides && !DOING.contains(&one.family) {
+        return false;
+    }
     let bare = !word.ends_with("ed") && !word.ends_with("ing");
     let describes = word.ends_with('s') && !word.ends_with("ss");
     let lead = before.trim_end().rsplit(' ').next().unwrap_or_default();

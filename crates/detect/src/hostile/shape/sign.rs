@@ -65,15 +65,18 @@ signs! {
     ObeyRules "obey.rules"
     Rank "rank.told"
     RankUser "rank.user"
+    RankRules "rank.rules"
     Persona "persona"
     ToolsTold "tools.told"
     ToolsAct "tools.act"
+    ToolsHook "tools.hook"
     ToolsWorse "tools.worse"
     ToolsOnly "tools.only"
     ToolsData "tools.data"
     NamedAct "act.named"
     OnlyTold "only.told"
     OnlyRank "only.rank"
+    OnlyWorse "only.worse"
     Consent "consent"
     ConsentAct "consent.act"
     Excuse "excuse"
@@ -194,6 +197,11 @@ impl Sentence {
         self.any(&[F::Take, F::Give, F::Send])
     }
 
+    /// Whether data changes hands; whatever a tool is called with does.
+    fn hands(&self) -> bool {
+        self.moves() || (self.has(F::Run) && self.any(&[F::Name, F::Tools]))
+    }
+
     fn acts(&self) -> bool {
         self.any(&[F::Run, F::Edit, F::Destroy])
     }
@@ -247,9 +255,9 @@ impl Sentence {
     /// Data that is not the tool's, taken or passed on.
     fn data(&self, signs: &mut Signs) {
         let asked = matches!(self.place, Place::Parameter | Place::Name);
-        let taken = self.moves() && self.told() && !asked;
+        let taken = self.hands() && self.told() && !asked;
         let talk = self.foreign(F::Talk);
-        let said = self.has(F::Whole) && self.has(F::Utter) && (self.moves() || asked);
+        let said = self.has(F::Whole) && self.has(F::Utter) && (self.hands() || asked);
         let kinds = [
             (self.foreign(F::Vault), Sign::Vault, Sign::AsksVault),
             (
@@ -270,7 +278,7 @@ impl Sentence {
             signs.add(take, there && taken);
             signs.add(ask, there && asked);
         }
-        let moved = any && self.moves();
+        let moved = any && self.hands();
         let named = self.any(&[F::Name, F::Field]);
         signs.add(Sign::DataNamed, moved && named && self.told());
         signs.add(Sign::DataModel, moved && self.foreign(F::Model));
@@ -326,7 +334,8 @@ impl Sentence {
         let guard = self.has(F::GuardOff);
         signs.add(Sign::GuardOff, guard);
         signs.add(Sign::GuardTold, guard && self.orders());
-        let rules = self.has(F::RulesOff);
+        // A tool that keeps rules of its own may speak of those that lapse.
+        let rules = self.has(F::RulesOff) && (self.orders() || !self.own.has(F::Rules));
         signs.add(Sign::RulesOff, rules && !self.has(F::Forbidden));
         signs.add(Sign::RulesPrior, rules && self.has(F::Prior));
         let obeys = self.has(F::Obey);
@@ -338,6 +347,7 @@ impl Sentence {
         let whom = self.any(&[F::User, F::You, F::Model, F::Rules]);
         signs.add(Sign::Rank, ranks && whom && self.orders());
         signs.add(Sign::RankUser, ranks && self.has(F::User));
+        signs.add(Sign::RankRules, ranks && self.foreign(F::Rules));
         signs.add(Sign::Persona, self.has(F::Persona));
     }
 
@@ -347,10 +357,15 @@ impl Sentence {
         let does = self.moves() || self.acts();
         signs.add(Sign::ToolsTold, tools && self.told());
         signs.add(Sign::ToolsAct, tools && self.told() && does);
+        let hook = tools && self.has(F::Hook) && self.any(&[F::Run, F::Give, F::Send, F::Edit]);
+        signs.add(Sign::ToolsHook, hook);
         signs.add(Sign::ToolsWorse, tools && self.has(F::Worse));
         signs.add(Sign::ToolsOnly, tools && self.any(&[F::Only, F::Rank]));
         signs.add(Sign::NamedAct, self.has(F::Name) && self.orders() && does);
         signs.add(Sign::OnlyTold, self.has(F::Only) && self.told());
+        let named = tools || self.has(F::Name);
+        let worse = named && self.has(F::Only) && self.has(F::Worse);
+        signs.add(Sign::OnlyWorse, worse);
         signs.add(Sign::OnlyRank, self.has(F::Only) && self.has(F::Rank));
     }
 
