@@ -56,7 +56,7 @@ const STRUCTURED: &[&str] = &[
 ];
 /// The members of a case that make its question.
 const PAYLOAD: &[&str] = &[
-    "kind", "text", "tool", "peers", "before", "after", "args", "frame",
+    "kind", "text", "tool", "server", "peers", "before", "after", "args", "frame",
 ];
 
 /// The cases of a folder, and how many of which kind were left out.
