@@ -26,6 +26,7 @@ pub(crate) use self::strange::is_chance;
 use crate::blob::Blob;
 use crate::content::Part;
 use crate::stream::{Family, Stream};
+use crate::words::split;
 
 /// Encodings inside each other that are undone.
 const DEPTH: usize = 4;
@@ -109,9 +110,14 @@ pub(crate) fn decode(parts: &[Part<'_>], bytes: usize) -> Decoded {
 /// is a digit of base64 as well.
 fn segments(text: &str) -> impl Iterator<Item = &str> {
     let is_address = text.len() <= LONGEST && text.contains("://");
-    let split = text.split(['/', '?', '&', '=', '#', '"', '(', ')', '<', '>', ' ', '\n']);
+    let split = split(text, |byte| b"/?&=#\"()<> \n".contains(&byte));
+    let fits = move |(at, segment): &(usize, &str)| {
+        let long = is_address && (SEGMENT..LONGEST).contains(&segment.len());
+        long && !usual::is_public(text, *at..*at + segment.len())
+    };
     split
-        .filter(move |segment| is_address && (SEGMENT..LONGEST).contains(&segment.len()))
+        .filter(fits)
+        .map(|(_, segment)| segment)
         .take(SEGMENTS)
 }
 
@@ -194,7 +200,8 @@ impl Walk<'_> {
             self.odd(text, &read, via, rounds.saturating_sub(1));
         }
         for opaque in found.opaque {
-            if opaque.bytes >= OPAQUE && opaque.media.is_none() && via.is_empty() {
+            let public = || usual::is_public(text, opaque.span.clone());
+            if opaque.bytes >= OPAQUE && opaque.media.is_none() && via.is_empty() && !public() {
                 let blob = Blob::of(text, opaque.span, opaque.bytes, self.leaf);
                 self.out.opaque.push(blob);
             }
@@ -231,7 +238,8 @@ impl Walk<'_> {
     fn strange(&mut self, text: &str, read: &mut [Range<usize>]) {
         read.sort_unstable_by_key(|span| span.start);
         let runs = strange::find(text, read).into_iter();
-        for run in runs.chain(figures::find(text, read)) {
+        let runs = runs.chain(figures::find(text, read));
+        for run in runs.filter(|run| !usual::is_public(text, run.clone())) {
             let bytes = run.len();
             let blob = Blob::of(text, run, bytes, self.leaf);
             self.out.opaque.push(blob);

@@ -9,7 +9,7 @@ use std::ops::Range;
 use std::sync::LazyLock;
 
 use super::meter::Meter;
-use super::usual::{Read, usual};
+use super::usual::{Read, path, usual};
 
 /// Classes are blanks, the printable characters of ASCII, other letters, other signs, all else.
 const ROW: usize = 128;
@@ -71,6 +71,9 @@ const BARS: [Bar; 2] = [
 const OVER: i32 = 160;
 /// Quarters of a bit of what stood there just before.
 const KNOWN: u8 = 16;
+/// Bytes of a text for each of which one path is passed over: names that programs make up hide little
+/// as long as they are few.
+const PATH: usize = 75;
 /// Groups of four characters that are remembered, as a power of two.
 const RECENT: usize = 1 << 10;
 
@@ -84,13 +87,18 @@ pub(super) fn find(text: &str, read: &[Range<usize>]) -> Vec<Range<usize>> {
     let mut read = Read::new(read);
     let mut recent = Recent::default();
     let bits: &[u8] = &BITS;
-    let (mut last, mut before, mut until) = (0_u8, '\0', 0);
+    let (mut last, mut before, mut until, mut paths) = (0_u8, '\0', 0, 0);
     for (at, char) in text.char_indices() {
         if char == before || at < until || is_joiner(char) {
             continue;
         }
         if char.is_ascii_alphanumeric() && !before.is_ascii_alphanumeric() {
             until = usual(text, at);
+            if paths <= text.len() / PATH
+                && let Some(end) = path(text, at)
+            {
+                (paths, until) = (paths + 1, end);
+            }
         }
         until = until.max(read.until(at));
         before = char;
