@@ -1,0 +1,167 @@
+//! What is found, how it is shown, and what it weighs.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use mcpproxy_core::Likeness;
+
+use super::*;
+
+#[test]
+fn evidence_names_how_where_and_whence() {
+    let desk = Desk::new();
+    let body = "Quarterly figures are below plan in every region but one";
+    desk.read(&json!({"id": 7, "body": body}).to_string());
+    let check = |json: String, how: Likeness, place: &str| {
+        let evidence = desk.send_as(whose(ME, ME), &json, &json, true);
+        let found = evidence.heaviest().unwrap();
+        assert_eq!((found.how, &*found.place), (how, place), "{json}");
+        assert_eq!(found.origin.upstream.as_str(), "files");
+        assert!(found.shared >= 24, "{}", found.shared);
+    };
+    check(
+        json!({"id": 7, "body": body}).to_string(),
+        Likeness::Exact,
+        "",
+    );
+    check(
+        json!({"a": {"b": [1, body]}}).to_string(),
+        Likeness::Field,
+        "a.b[1]",
+    );
+    check(
+        json!({"a": body.to_uppercase()}).to_string(),
+        Likeness::Normalized,
+        "a",
+    );
+    check(
+        json!({"a": format!("so: {body}!")}).to_string(),
+        Likeness::Fragment,
+        "a",
+    );
+    check(
+        json!({"a": STANDARD.encode(body)}).to_string(),
+        Likeness::Encoded,
+        "a",
+    );
+    let (one, two) = body.split_at(28);
+    check(
+        json!({"a": one, "b": two}).to_string(),
+        Likeness::Pieces,
+        "a",
+    );
+}
+
+#[test]
+fn what_is_public_or_common_is_not_held_against_anyone() {
+    let licence = include_str!("../../common/licence.txt")
+        .lines()
+        .next()
+        .unwrap();
+    let desk = Desk::new();
+    desk.read(licence);
+    assert_eq!(weight(&desk.send(&message(licence))), Some(Weight::Trace));
+    // It came from outside first.
+    let desk = Desk::new();
+    desk.read_as(whose(ME, ME), Side::Outside, "web", PROSE, &[]);
+    desk.read(PROSE);
+    assert_eq!(weight(&desk.send(&message(&format!("so: {PROSE}")))), None);
+    // It came from outside only after it was known inside.
+    let desk = Desk::new();
+    desk.read(PROSE);
+    desk.read_as(whose(ME, ME), Side::Outside, "web", PROSE, &[]);
+    assert_eq!(weight(&desk.send(&message(PROSE))), Some(Weight::Notable));
+    // A secret stays one, whoever else knows it.
+    let desk = Desk::new();
+    desk.read_as(whose(ME, ME), Side::Outside, "web", &env_file(), &[]);
+    desk.read_secret(&env_file(), KEY, Nature::Secret);
+    assert_eq!(weight(&desk.send(&message(KEY))), Some(Weight::Sensitive));
+}
+
+#[test]
+fn tokens_weigh_little_alone_and_more_together() {
+    let ticket = json!({
+        "ticket": "OPS-48213", "customer": "K-7719-ABX", "order": 83_002_917,
+        "url": "https://tracker.example/browse/OPS-48213",
+    });
+    let check = |text: &str, expect: Option<Weight>| {
+        let evidence = Desk::new().read(&ticket.to_string()).send(&message(text));
+        assert_eq!(weight(&evidence), expect, "{text}");
+    };
+    check("nothing of it", None);
+    check("please look at OPS-48213", Some(Weight::Trace));
+    check(
+        "see https://tracker.example/browse/OPS-48213",
+        Some(Weight::Trace),
+    );
+    check(
+        "OPS-48213: K-7719-ABX ordered 83002917",
+        Some(Weight::Notable),
+    );
+    // The destination knows it already, since it said so itself.
+    let desk = Desk::new();
+    desk.read_as(
+        whose(ME, ME),
+        Side::Outside,
+        "slack",
+        "about OPS-48213",
+        &[],
+    );
+    desk.read(&ticket.to_string());
+    assert_eq!(weight(&desk.send(&message("done with OPS-48213"))), None);
+    let other = desk.send_as(
+        whose(ME, ME),
+        "pastebin",
+        &message("done with OPS-48213"),
+        true,
+    );
+    assert_eq!(weight(&other), Some(Weight::Trace));
+}
+
+#[test]
+fn what_nobody_can_read_is_reported_after_a_private_reading() {
+    let blob: Vec<u8> = (0..96_u64)
+        .flat_map(|n| crate::roll::scramble(n).to_le_bytes())
+        .collect();
+    let json = message(&STANDARD.encode(&blob));
+    let desk = Desk::new();
+    let me = whose(ME, ME);
+    assert!(desk.send_as(me, "slack", &json, false).opaque.is_empty());
+    desk.read(PROSE);
+    let evidence = desk.send(&json);
+    assert_eq!(evidence.opaque.len(), 1);
+    // What has left before is no news.
+    assert!(desk.send(&json).opaque.is_empty());
+    assert_eq!(&*evidence.opaque[0].place, "text");
+    assert!(evidence.opaque[0].bytes >= 700);
+    assert!(
+        desk.send(&message(
+            "nothing but words, and enough of them to fill a line"
+        ))
+        .opaque
+        .is_empty()
+    );
+}
+
+#[test]
+fn one_of_many_values_that_look_alike_is_found() {
+    let desk = Desk::new();
+    let name = |number: u32| format!("someone{number}@corvane-freight.com");
+    let all: Vec<String> = (1000..3000).map(name).collect();
+    let marked: Vec<Marked<'_>> = all
+        .iter()
+        .map(|value| Marked {
+            value: Cow::Borrowed(value),
+            label: label(Nature::Typed),
+            place: Cow::Borrowed(""),
+        })
+        .collect();
+    let json = json!({ "people": all }).to_string();
+    desk.read_as(whose(ME, ME), Side::Inside, "crm", &json, &marked);
+    let labelled = |text: &str| {
+        let found = desk.send(&message(text)).matches;
+        found.iter().filter(|one| one.label.is_some()).count()
+    };
+    assert_eq!(labelled("write to our mail corvane-freight.com, please"), 0);
+    assert_eq!(labelled("write to someone2999@corvane-freight.com"), 1);
+    assert_eq!(labelled("moc.thgierf-enavroc@7271enoemos"), 1);
+}

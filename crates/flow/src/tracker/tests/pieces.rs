@@ -1,0 +1,94 @@
+//! Values and text in pieces, over several calls.
+
+use super::*;
+
+#[test]
+fn pieces_in_several_calls_add_up() {
+    let check = |pieces: &[&str], expect: &[Option<Weight>]| {
+        let desk = Desk::new();
+        desk.read_secret(&env_file(), KEY, Nature::Secret);
+        let found: Vec<_> = pieces
+            .iter()
+            .map(|piece| weight(&desk.send(&message(piece))))
+            .collect();
+        assert_eq!(found, expect, "{pieces:?}");
+    };
+    let sensitive = Some(Weight::Sensitive);
+    let parts: Vec<&str> = KEY
+        .as_bytes()
+        .chunks(8)
+        .map(|c| std::str::from_utf8(c).unwrap())
+        .collect();
+    check(&parts[..3], &[None, None, sensitive]);
+    let single: Vec<String> = KEY.chars().map(String::from).collect();
+    let single: Vec<&str> = single.iter().map(String::as_str).collect();
+    let desk = Desk::new();
+    desk.read_secret(&env_file(), KEY, Nature::Secret);
+    let seen = single
+        .iter()
+        .position(|one| weight(&desk.send(&message(one))).is_some());
+    assert!(seen.unwrap() <= 20, "{seen:?}");
+    // Each destination gets a piece, and none has enough of it.
+    let desk = Desk::new();
+    desk.read_secret(&env_file(), KEY, Nature::Secret);
+    let found: Vec<_> = parts[..3]
+        .iter()
+        .enumerate()
+        .map(|(n, piece)| {
+            weight(&desk.send_as(whose(ME, ME), &format!("d{n}"), &message(piece), true))
+        })
+        .collect();
+    assert_eq!(found, [None, None, sensitive]);
+    // What did not leave does not add up.
+    let desk = Desk::new();
+    desk.read_secret(&env_file(), KEY, Nature::Secret);
+    for _ in 0..3 {
+        assert_eq!(
+            weight(&desk.send_as(whose(ME, ME), "slack", &message(parts[0]), false)),
+            None
+        );
+    }
+    assert_eq!(weight(&desk.send(&message(parts[1]))), None);
+}
+
+#[test]
+fn calls_on_their_way_count_until_they_are_settled() {
+    let desk = Desk::new();
+    desk.read_secret(&env_file(), KEY, Nature::Secret);
+    let check = |call: u64, piece: &str| {
+        let checked = check(
+            &desk.tracker,
+            whose(ME, ME),
+            call,
+            "slack",
+            &message(piece),
+            NOW,
+        );
+        weight(&checked.evidence)
+    };
+    let (one, two) = KEY.split_at(12);
+    let two = two.get(..10).unwrap();
+    assert_eq!(check(100, one), None);
+    assert_eq!(check(101, two), Some(Weight::Sensitive));
+    for call in [101, 100] {
+        let call = CallId::new(call, 0);
+        desk.tracker.settle(whose(ME, ME), call, false, NOW);
+    }
+    assert_eq!(check(102, two), None);
+}
+
+#[test]
+fn text_in_pieces_is_found_across_calls() {
+    let desk = Desk::new();
+    desk.read(PROSE);
+    let pieces: Vec<&str> = PROSE
+        .as_bytes()
+        .chunks(16)
+        .map(|c| std::str::from_utf8(c).unwrap())
+        .collect();
+    let found: Vec<_> = pieces
+        .iter()
+        .map(|piece| weight(&desk.send(&message(piece))))
+        .collect();
+    assert!(found.contains(&Some(Weight::Notable)), "{found:?}");
+}
