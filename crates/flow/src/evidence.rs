@@ -12,7 +12,7 @@ const MATCHES: usize = 256;
 /// Shared symbols of private text, as windows cover them, from which a person is asked.
 ///
 /// The windows of a shared run begin and end up to twelve symbols inside it.
-const NOTABLE: u32 = 48;
+pub(crate) const NOTABLE: u32 = 48;
 /// Symbols among them that belong to words which not everybody writes.
 const RARE: u32 = 20;
 /// Points of rare tokens from which a person is asked.

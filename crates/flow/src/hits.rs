@@ -13,6 +13,7 @@ pub(crate) use self::secrets::is_supplied;
 use self::secrets::secrets;
 use self::tails::{gone, tails};
 use crate::blob::Blob;
+use crate::evidence::NOTABLE;
 use crate::plain::rare;
 use crate::roll::{SPARE, roll};
 use crate::secret::Bits;
@@ -169,16 +170,33 @@ impl Cover {
     }
 }
 
+/// What streams share.
+type Covers<'a> = Vec<(&'a Stream, Cover)>;
+
 /// The best that any family of streams shows for an origin.
 struct Best<'a> {
-    /// What is shared by family, and how much of that is rare.
-    families: HashMap<Family, (u32, u32)>,
+    /// What is shared by family, and in which streams.
+    families: HashMap<Family, (u32, Covers<'a>)>,
     covered: u32,
-    rare: u32,
     widest: u32,
     stream: &'a Stream,
     start: u32,
     end: u32,
+}
+
+impl Best<'_> {
+    /// Returns how much of it is not made of words that everybody writes, if it is long enough for
+    /// that to matter: short pieces are shared by accident all the time.
+    fn rare(&self) -> u32 {
+        if self.covered < NOTABLE {
+            return self.covered;
+        }
+        let families = self.families.values().map(|(_, covers)| {
+            let rare = covers.iter().map(|(stream, cover)| cover.rare(stream));
+            rare.sum()
+        });
+        families.max().unwrap_or(0)
+    }
 }
 
 /// Returns the windows of links and names that were read as such.
@@ -235,7 +253,7 @@ fn texts<'a>(
         covers.retain(|(_, cover)| cover.end > gone);
         covers.sort_unstable_by_key(|(seq, cover)| (cover.start, *seq));
         for (seq, cover) in covers {
-            raise(&mut best, seq, &cover, stream);
+            raise(&mut best, seq, cover, stream);
         }
     }
     let mut best: Vec<(u32, Best<'a>)> = best.into_iter().collect();
@@ -250,7 +268,7 @@ fn texts<'a>(
             hits.texts.push(TextHit {
                 origin: origin.data.clone(),
                 covered: best.covered,
-                rare: best.rare,
+                rare: best.rare(),
                 leaf: best.stream.leaf(best.start),
                 how: likeness(best.stream, best.start..best.end),
                 via: best.stream.via.clone(),
@@ -285,11 +303,10 @@ fn extend(covers: &mut HashMap<u32, Cover>, seq: u32, at: u32) {
     cover.end = end;
 }
 
-fn raise<'a>(best: &mut HashMap<u32, Best<'a>>, seq: u32, cover: &Cover, stream: &'a Stream) {
+fn raise<'a>(best: &mut HashMap<u32, Best<'a>>, seq: u32, cover: Cover, stream: &'a Stream) {
     let one = best.entry(seq).or_insert_with(|| Best {
         families: HashMap::new(),
         covered: 0,
-        rare: 0,
         widest: 0,
         stream,
         start: cover.start,
@@ -297,14 +314,13 @@ fn raise<'a>(best: &mut HashMap<u32, Best<'a>>, seq: u32, cover: &Cover, stream:
     });
     let family = one.families.entry(stream.family).or_default();
     family.0 += cover.covered;
-    family.1 += cover.rare(stream);
     one.covered = one.covered.max(family.0);
-    one.rare = one.rare.max(family.1);
     if cover.covered > one.widest {
         one.widest = cover.covered;
         one.stream = stream;
         (one.start, one.end) = (cover.start, cover.end);
     }
+    family.1.push((stream, cover));
 }
 
 fn likeness(stream: &Stream, span: Range<u32>) -> Likeness {
