@@ -268,7 +268,11 @@ fn texts<'a>(
             hits.texts.push(TextHit {
                 origin: origin.data.clone(),
                 covered: best.covered,
-                rare: best.rare(),
+                // What is public weighs nothing, whatever its words are.
+                rare: match origin.data.side {
+                    Side::Inside => best.rare(),
+                    Side::Outside => 0,
+                },
                 leaf: best.stream.leaf(best.start),
                 how: likeness(best.stream, best.start..best.end),
                 via: best.stream.via.clone(),
