@@ -150,7 +150,12 @@ impl Detector {
         let Some(hostile) = self.hostile() else {
             return;
         };
+        let from = out.len();
         hostile.scan_for(audience, text, out);
+        if audience == Audience::Descriptor {
+            let orders = out.get_mut(from..).unwrap_or_default();
+            hostile.excuse(text, context.about, orders);
+        }
         if matches!(audience, Audience::Descriptor | Audience::Instructions) {
             hostile.scan_shape(text, context.about, out);
         }

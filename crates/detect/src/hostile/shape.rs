@@ -114,6 +114,7 @@ impl Shape {
         let plain = self.topics(first);
         let orders = plain.any(&[F::Must, F::Model, F::You, F::Quiet, F::Consent])
             || plain.any(&[F::Pipeline, F::Number, F::Slot])
+            || (plain.has(F::Rules) && plain.any(&[F::Off, F::Prior]) && !plain.has(F::Threat))
             || (plain.has(F::Trigger) && plain.any(&[F::Tools, F::Talk]));
         let first = if orders { "" } else { first };
         let title = format!("{names} {first}");
@@ -134,6 +135,12 @@ impl Shape {
             }
         }
         about
+    }
+
+    /// Whether a first sentence says what a tool does and tells nobody anything.
+    pub(crate) fn says_what(&self, words: &str) -> bool {
+        let read = self.read(words, Sentence::default());
+        read.describes && !read.families.any(&[F::Must, F::Model, F::You, F::Trigger])
     }
 
     /// Adds what the sentences of a text amount to; `own` is what the tool is about,

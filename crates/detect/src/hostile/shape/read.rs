@@ -39,7 +39,18 @@ const CHECKS: &[&str] = &[
 
 /// Words of labels before what is only shown: what it is, and of what.
 const SPECIMENS: &[&str] = &[
-    "expected", "mock", "sample", "example", "dummy", "fixture", "canned", "readme", "fake",
+    "expected",
+    "mock",
+    "sample",
+    "example",
+    "dummy",
+    "fixture",
+    "canned",
+    "readme",
+    "fake",
+    "training",
+    "illustrative",
+    "placeholder",
 ];
 const UTTERANCES: &[&str] = &[
     "response", "output", "answer", "reply", "text", "prompt", "input", "payload", "shows",
@@ -61,6 +72,21 @@ const UNDONE: &[F] = &[
     F::Quiet,
     F::Lie,
     F::Quiz,
+];
+
+/// How texts warn of orders that stand in data.
+const CAUTIONS: &[&str] = &[
+    " instructions in them ",
+    " instructions in it ",
+    " instructions found ",
+    " instructions inside ",
+    " instructions within ",
+    " instructions contained ",
+    " instructions embedded ",
+    " instructions that appear ",
+    " commands found ",
+    " commands in them ",
+    " orders in them ",
 ];
 
 /// Verbs that tell somebody to hide something.
@@ -85,7 +111,9 @@ impl Shape {
     pub(super) fn read(&self, words: &str, mut read: Sentence) -> Sentence {
         let folded = folded(&unquoted(words, |text| self.quotes(text)));
         let seen = self.seen(&folded);
-        read.words = words.split_whitespace().count();
+        // Scripts without blanks have their letters apart once they are folded.
+        let counted = if words.is_ascii() { words } else { &folded };
+        read.words = counted.split_whitespace().count();
         read.clauses = folded.matches(';').count();
         literal::find(words, |family| read.families.add(family));
         // `Do not send a, b or c, nor pass d`: what was forbidden first stays so up to a turn.
@@ -190,6 +218,9 @@ fn describes(folded: &str) -> bool {
 
 /// Whether a sentence begins by checking what others wrote.
 fn checks(folded: &str) -> bool {
+    if CAUTIONS.iter().any(|caution| folded.contains(caution)) && !folded.contains(" your ") {
+        return !folded.contains(" obey ") && !folded.contains(" carry out ");
+    }
     let first = folded.split_whitespace().find(|word| *word != ";");
     first.is_some_and(|word| CHECKS.contains(&word))
 }

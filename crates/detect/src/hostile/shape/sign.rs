@@ -190,7 +190,13 @@ impl Sentence {
 
     /// Whether it is said when, or that it is to be done as well.
     fn told(&self) -> bool {
-        self.orders() || self.any(&[F::Trigger, F::Besides])
+        let asks_first = self.says_what() && self.has(F::Courtesy);
+        self.orders() || (self.any(&[F::Trigger, F::Besides]) && !asks_first)
+    }
+
+    /// Whether it is a first sentence that says what the tool does.
+    fn says_what(&self) -> bool {
+        self.opens && self.describes && !self.orders()
     }
 
     fn moves(&self) -> bool {
@@ -199,7 +205,8 @@ impl Sentence {
 
     /// Whether data changes hands; whatever a tool is called with does.
     fn hands(&self) -> bool {
-        self.moves() || (self.has(F::Run) && self.any(&[F::Name, F::Tools]))
+        let called = self.has(F::Run) && self.any(&[F::Name, F::Tools]);
+        self.moves() || (called && self.has(F::Whole))
     }
 
     fn acts(&self) -> bool {
@@ -223,15 +230,18 @@ impl Sentence {
         let mut signs = Signs::default();
         self.doing(&mut signs);
         signs.add(Sign::Sentence, true);
-        if self.place == Place::Value && self.words < 3 {
+        // A name or a value of two words tells nobody anything.
+        if matches!(self.place, Place::Value | Place::Whole) && self.words < 3 {
             self.signs = signs;
             return;
         }
         self.who(&mut signs);
         self.data(&mut signs);
         self.ways_out(&mut signs);
-        if !self.checks {
+        if !self.checks && !self.says_what() {
             self.hiding(&mut signs);
+        }
+        if !self.checks {
             self.ranking(&mut signs);
         }
         self.other_tools(&mut signs);
@@ -357,7 +367,10 @@ impl Sentence {
         let does = self.moves() || self.acts();
         signs.add(Sign::ToolsTold, tools && self.told());
         signs.add(Sign::ToolsAct, tools && self.told() && does);
-        let hook = tools && self.has(F::Hook) && self.any(&[F::Run, F::Give, F::Send, F::Edit]);
+        let hook = tools
+            && self.has(F::Hook)
+            && !self.has(F::Courtesy)
+            && self.any(&[F::Run, F::Give, F::Send, F::Edit]);
         signs.add(Sign::ToolsHook, hook);
         signs.add(Sign::ToolsWorse, tools && self.has(F::Worse));
         signs.add(Sign::ToolsOnly, tools && self.any(&[F::Only, F::Rank]));
