@@ -110,9 +110,12 @@ impl Options {
         })
     }
 
+    /// Returns the socket. What the command says comes first: a project may set variables, and must
+    /// not choose who is asked.
     fn socket(&self) -> PathBuf {
         let variable = || std::env::var_os("MCPPROXY_SOCKET").filter(|value| !value.is_empty());
-        let given = self.socket.clone();
+        let named = || self.data_dir.as_ref().map(|folder| folder.join(SOCKET));
+        let given = self.socket.clone().or_else(named);
         let given = given.or_else(|| variable().map(PathBuf::from));
         given.unwrap_or_else(|| self.folder().join(SOCKET))
     }
@@ -179,6 +182,9 @@ fn answered(options: &Options, ruling: &Ruling) -> Reply {
     let agent = ruling.agent.as_deref().and_then(HookAgent::from_name);
     let event = ruling.event.as_deref().and_then(HookEvent::from_name);
     let (Some(agent), Some(event)) = (agent, event) else {
+        if ruling.decision == Action::Deny {
+            return given_up(options, &[], GapCause::Garbled);
+        }
         // An event in which we take no part.
         return Reply::default();
     };

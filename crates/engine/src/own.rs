@@ -7,7 +7,9 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use mcpproxy_classify::host::{Place, place};
-use mcpproxy_classify::shell::{self, Analysis, Dialect, Flow, Origin, Transfer};
+use mcpproxy_classify::shell::{
+    self, Analysis, Dialect, Flow, Origin, Reason, Transfer, Unknown, UnknownKind, Unparsed,
+};
 use mcpproxy_classify::{self as classify, Class, Kind, Role, role};
 use mcpproxy_core::{
     Call, DataOrigin, Destination, Moved, Operation, Owner, Severity, Side, Sink, UpstreamId,
@@ -19,8 +21,6 @@ use crate::facts::{COMMANDS, arguments};
 
 /// Flows of one command that are judged.
 const MOST_MOVES: usize = 32;
-/// Words of a command that comes as a list.
-const MOST_WORDS: usize = 4096;
 /// Programs that are there to publish what they send, to where it belongs.
 const PUBLISHERS: [&str; 14] = [
     "git", "gh", "glab", "hg", "svn", "jj", "npm", "pnpm", "yarn", "cargo", "twine", "docker",
@@ -254,10 +254,21 @@ impl Own {
         let mut fetches = false;
         let mut keeps = false;
         let mut operation = Operation::Read;
-        for command in commands(arguments) {
+        let commands = commands(arguments);
+        if commands.is_empty() {
+            // A shell that is given something in no way that is known does something unknown.
+            self.sink = Sink::Assumed;
+        }
+        for command in commands {
             let analysis = shell::read_as(&command, dialect);
             self.sends(&analysis);
             self.moves.extend(moves(&analysis, detector));
+            if is_cut(&analysis) {
+                self.moves.push(unread());
+                if self.sink == Sink::Inside {
+                    self.sink = Sink::Assumed;
+                }
+            }
             self.tampering = self
                 .tampering
                 .or_else(|| tampering(&command, &analysis, detector));
@@ -270,6 +281,8 @@ impl Own {
             keeps |= !analysis.reads.is_empty();
             operation = operation.max(analysis.operation);
         }
+        // The worst are kept, however many come before them.
+        self.moves.sort_by_key(|one| (!one.sensitive, one.usual));
         self.moves.truncate(MOST_MOVES);
         self.operation = Some(operation);
         if fetches && !keeps && self.sink != Sink::Inside {
@@ -320,25 +333,29 @@ fn commands(arguments: &str) -> Vec<Cow<'_, str>> {
     found
 }
 
-/// A command that comes as a list: the script of `bash -lc SCRIPT`, or all words quoted.
+/// A command that comes as a list: all words quoted, so that a shell among them is read as one.
 fn listed(raw: &str) -> Option<String> {
     let words = text::elements(raw).filter_map(|span| text::string(raw.get(span)?));
-    let words: Vec<_> = words.take(MOST_WORDS).collect();
-    let shells = ["bash", "sh", "zsh", "dash", "ksh"];
-    match &*words {
-        [] => None,
-        [shell, flag, script, ..]
-            if shells.contains(&shell.rsplit('/').next().unwrap_or_default())
-                && flag.starts_with('-')
-                && flag.ends_with('c') =>
-        {
-            Some(script.clone().into_owned())
-        }
-        words => {
-            let quoted = words.iter().map(|word| word.replace('\'', r"'\''"));
-            let quoted: Vec<_> = quoted.map(|word| format!("'{word}'")).collect();
-            Some(quoted.join(" "))
-        }
+    let quoted = words.map(|word| ["'", &word.replace('\'', r"'\''"), "'"].concat());
+    let quoted: Vec<_> = quoted.collect();
+    (!quoted.is_empty()).then(|| quoted.join(" "))
+}
+
+/// Tells whether a command was not read to its end, for its size.
+fn is_cut(analysis: &Analysis) -> bool {
+    let too_much =
+        |unparsed: &Unparsed| matches!(unparsed.reason, Reason::TooLong | Reason::TooDeep);
+    let limit = |unknown: &Unknown| unknown.kind == UnknownKind::Limit;
+    analysis.unparsed.as_ref().is_some_and(too_much) || analysis.unknown.iter().any(limit)
+}
+
+/// What stands for the part of a command that was not read.
+fn unread() -> Moved {
+    Moved {
+        what: "what is past the bounds of reading".into(),
+        sensitive: false,
+        usual: false,
+        to: None,
     }
 }
 

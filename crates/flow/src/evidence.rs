@@ -14,7 +14,7 @@ const MATCHES: usize = 256;
 /// The windows of a shared run begin and end up to twelve symbols inside it.
 pub(crate) const NOTABLE: u32 = 48;
 /// Symbols among them that belong to words which not everybody writes.
-const RARE: u32 = 20;
+const RARE: u32 = 8;
 /// Points of rare tokens from which a person is asked.
 const POINTS: u32 = 8;
 /// Tokens from which a person is asked.

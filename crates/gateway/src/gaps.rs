@@ -3,10 +3,12 @@
 
 use std::fs;
 use std::io::{self, Read as _};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use mcpproxy_core::{GAPS, Gap, Wall};
+use rustix::fs::OFlags;
 use serde_json::{Value, json};
 
 use crate::gateway::Gateway;
@@ -58,9 +60,8 @@ impl Gateway {
             Err(_) => return,
         };
         for gap in gaps {
-            let (agent, tool) = (&gap.agent, &gap.tool);
-            let why = gap.cause.sentence();
-            tracing::warn!("a hook of `{agent}` could not ask about `{tool}`: {why}");
+            // Names in the file are whoever's wrote it: the record has them, checked and cut.
+            tracing::warn!("a hook could not ask: {}", gap.cause.sentence());
             self.engine.missed(self.call_id(), &gap).await;
             self.gaps.note(gap);
         }
@@ -78,14 +79,30 @@ fn take(folder: &Path) -> io::Result<Vec<Gap>> {
             Err(fault) => return Err(fault),
         }
     }
-    let mut text = String::new();
-    let read = fs::File::open(&taken)?.take(MOST).read_to_string(&mut text);
+    let mut bytes = Vec::new();
+    let read = opened(&taken).and_then(|file| file.take(MOST).read_to_end(&mut bytes));
     fs::remove_file(&taken)?;
     read?;
-    let lines = text.lines();
+    let lines = bytes.split(|byte| *byte == b'\n');
     Ok(lines
-        .filter_map(|line| serde_json::from_str(line).ok())
+        .filter_map(|line| serde_json::from_slice(line).ok())
         .collect())
+}
+
+/// Opens the file. A link or a pipe in its place was put there by somebody else, and must not hold
+/// us.
+fn opened(path: &Path) -> io::Result<fs::File> {
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
+    let flags = i32::try_from(flags.bits()).unwrap_or(0);
+    let file = fs::OpenOptions::new()
+        .read(true)
+        .custom_flags(flags)
+        .open(path)?;
+    if file.metadata()?.is_file() {
+        Ok(file)
+    } else {
+        Err(io::Error::other("it is no file"))
+    }
 }
 
 #[cfg(test)]
@@ -105,6 +122,18 @@ mod tests {
         let found = take(folder.path()).unwrap();
         assert_eq!(found.len(), 2);
         assert_eq!(found[0].agent, "codex");
+        assert_eq!(take(folder.path()).unwrap(), []);
+        let file = folder.path().join(GAPS);
+        fs::write(
+            &file,
+            [line.as_bytes(), b"\n\xFF\n", line.as_bytes()].concat(),
+        )
+        .unwrap();
+        assert_eq!(take(folder.path()).unwrap().len(), 2);
+        // Opening a pipe waits for its other end, which never comes.
+        let made = std::process::Command::new("mkfifo").arg(&file).status();
+        assert!(made.unwrap().success());
+        assert!(take(folder.path()).is_err());
         assert_eq!(take(folder.path()).unwrap(), []);
     }
 }

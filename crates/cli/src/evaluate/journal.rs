@@ -8,6 +8,7 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
 use mcpproxy_core::{GAPS, Gap};
+use rustix::fs::OFlags;
 
 /// The longest file; what is past it is not written.
 const LONGEST: u64 = 256 * 1024;
@@ -25,15 +26,20 @@ pub(super) fn append(folder: &Path, gap: Gap) -> io::Result<()> {
     };
     let mut line = serde_json::to_string(&gap)?;
     line.push('\n');
-    // A link in this place was put there by somebody else.
-    let nofollow = i32::try_from(rustix::fs::OFlags::NOFOLLOW.bits()).unwrap_or(0);
+    // A link or a pipe in this place was put there by somebody else, and must not hold us.
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
+    let flags = i32::try_from(flags.bits()).unwrap_or(0);
     let mut file = OpenOptions::new()
         .append(true)
         .create(true)
         .mode(0o600)
-        .custom_flags(nofollow)
+        .custom_flags(flags)
         .open(folder.join(GAPS))?;
-    if file.metadata()?.len() >= LONGEST {
+    let about = file.metadata()?;
+    if !about.is_file() {
+        return Err(io::ErrorKind::InvalidInput.into());
+    }
+    if about.len() >= LONGEST {
         return Ok(());
     }
     // CRASH: a line is written at once, so that a stop here leaves it whole or not at all.
@@ -72,6 +78,11 @@ mod tests {
             (first.tool.len(), first.cause),
             (NAME, GapCause::Unreachable)
         );
-        assert!(append(&folder.path().join("gone"), gap).is_err());
+        assert!(append(&folder.path().join("gone"), gap.clone()).is_err());
+        // Opening a pipe waits for its other end, which never comes.
+        std::fs::remove_file(&file).unwrap();
+        let made = std::process::Command::new("mkfifo").arg(&file).status();
+        assert!(made.unwrap().success());
+        assert!(append(folder.path(), gap).is_err());
     }
 }

@@ -140,37 +140,33 @@ fn wrapper(interp: &mut Interp, name: &str, args: &[Value], stdin: &Value) -> Op
 }
 
 fn shell(interp: &mut Interp, name: &str, args: &[Value], stdin: &Value) -> Value {
+    // Code is the first operand, wherever `-c` stands among the options.
+    let (mut coded, mut ended) = (false, false);
     let mut rest = args.iter();
     while let Some(arg) = rest.next() {
         let text = arg.text.as_str();
-        if text.starts_with("--") && text != "--" {
-            if matches!(text, "--rcfile" | "--init-file") {
-                rest.next();
-            }
-        } else if text.starts_with(['-', '+']) && text.len() > 1 && text != "--" {
-            if text.contains('c') && text.starts_with('-') {
-                let Some(code) = rest.next() else {
-                    return Value::default();
-                };
-                // The operand after the code is the name of the shell.
-                let outer =
-                    std::mem::replace(&mut interp.arguments, rest.skip(1).cloned().collect());
-                let value = interp.run_code(code, stdin);
-                interp.arguments = outer;
-                return value;
-            }
-            if text == "-s" {
-                return interp.run_code(stdin, &Value::default());
-            }
-            if text == "-o" || text == "-O" {
-                rest.next();
-            }
-        } else if text != "--" {
-            let outer = std::mem::replace(&mut interp.arguments, rest.cloned().collect());
-            let value = interp.run_file(arg, name, stdin);
+        if ended || !text.starts_with(['-', '+']) || text.len() == 1 {
+            // The operand after the code is the name of the shell.
+            let own: Vec<Value> = rest.skip(usize::from(coded)).cloned().collect();
+            let outer = std::mem::replace(&mut interp.arguments, own);
+            let value = if coded {
+                interp.run_code(arg, stdin)
+            } else {
+                interp.run_file(arg, name, stdin)
+            };
             interp.arguments = outer;
             return value;
         }
+        match text {
+            "--" => ended = true,
+            "--rcfile" | "--init-file" | "-o" | "-O" | "+o" | "+O" => drop(rest.next()),
+            "-s" => return interp.run_code(stdin, &Value::default()),
+            _ if text.starts_with("--") || text.starts_with('+') => {}
+            _ => coded |= text.contains('c'),
+        }
+    }
+    if coded {
+        return Value::default();
     }
     if stdin.text.is_empty() && stdin.taint.is_empty() {
         return Value::default();
