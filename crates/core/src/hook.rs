@@ -146,7 +146,9 @@ impl GapCause {
             Self::Slow => "the gateway did not answer in time",
             Self::Garbled => "the gateway's answer is not understood",
             Self::Malformed => "the agent's payload is not understood",
-            Self::TooLarge => "the agent's payload is too large",
+            Self::TooLarge => {
+                "the agent's payload is too large, too deep or too odd to be looked at"
+            }
         }
     }
 }

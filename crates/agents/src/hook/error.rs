@@ -20,6 +20,12 @@ pub enum HookError {
     /// It nests deeper than is looked at.
     #[error("the hook's payload nests too deeply")]
     TooDeep,
+    /// It is JSON to some readers and not to others: half a surrogate pair, a number past all bounds.
+    #[error("the hook's payload is not JSON to every reader: {reason}")]
+    Ambiguous {
+        /// What is odd about it.
+        reason: String,
+    },
     /// It does not say what happened, or something we do not take part in.
     #[error("the hook's payload speaks of `{name}`, an event that is not known here")]
     UnknownEvent {
@@ -39,7 +45,7 @@ impl HookError {
     /// be denied even where failures let calls pass.
     pub fn is_evasion(&self) -> bool {
         match self {
-            Self::TooLarge { .. } | Self::TooDeep => true,
+            Self::TooLarge { .. } | Self::TooDeep | Self::Ambiguous { .. } => true,
             Self::Malformed { .. } | Self::UnknownEvent { .. } | Self::Missing { .. } => false,
         }
     }

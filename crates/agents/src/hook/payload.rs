@@ -4,6 +4,15 @@ use serde_json::{Map, Value};
 
 use super::HookError;
 
+/// What the parser says of texts that other readers take: a model chooses the strings and numbers in
+/// an agent's payload, and must not choose one that nobody looks at.
+const ODD: [&str; 4] = [
+    "lone leading surrogate",
+    "unexpected end of hex escape",
+    "invalid unicode code point",
+    "number out of range",
+];
+
 /// The fields of a payload that were not taken yet.
 pub(super) struct Payload(Map<String, Value>);
 
@@ -19,9 +28,14 @@ impl Payload {
             Err(error) if error.to_string().starts_with("recursion limit") => {
                 Err(HookError::TooDeep)
             }
-            Err(error) => Err(HookError::Malformed {
-                reason: error.to_string(),
-            }),
+            Err(error) => {
+                let reason = error.to_string();
+                Err(if ODD.iter().any(|odd| reason.starts_with(odd)) {
+                    HookError::Ambiguous { reason }
+                } else {
+                    HookError::Malformed { reason }
+                })
+            }
         }
     }
 

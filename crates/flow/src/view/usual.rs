@@ -244,9 +244,9 @@ mod tests {
         };
         check("/tmp/tmpx7k2qv9d/out.json: gone", Some(25));
         check("/var/folders/q3/zx81kq0000gn/T/.tmpA7fKq2", Some(41));
-        check("/home/ci/work/xQ7fKz/target/debug/app", Some(37));
-        check("/home/ci/xQ7fKz/app-0d9eb0f91697335e.rlib", Some(41));
-        check("/home/xQ7fKz/qW8dLx/zV3kRt/app", None);
+        check("/srv/ci1/work/xQ7fKz/target/debug/app", Some(37));
+        check("/srv/ci1/xQ7fKz/app-0d9eb0f91697335e.rlib", Some(41));
+        check("/srv1/xQ7fKz/qW8dLx/zV3kRt/app", None);
         check(&format!("/tmp/{}", "x7".repeat(21)), None);
         check(&format!("/tmp/{}", "x7/".repeat(60)), None);
         check("/word", None);

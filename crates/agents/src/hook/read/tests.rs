@@ -526,6 +526,16 @@ fn what_cannot_be_read_says_why() {
     let deep = format!("{{\"a\":{}1{}}}", "[".repeat(200), "]".repeat(200));
     check(deep.as_bytes(), "too deeply", true);
     check(&vec![b' '; MAX_PAYLOAD + 1], "more than", true);
+    // Agents write these, and other readers take them.
+    for odd in [
+        r#""true \ud800; x""#,
+        r#""\udc00""#,
+        r#""\ud800\u0041""#,
+        "1e999",
+    ] {
+        let payload = format!("{{\"a\":{odd}}}");
+        check(payload.as_bytes(), "every reader", true);
+    }
 }
 
 proptest! {
