@@ -24,6 +24,27 @@ static WORDS: LazyLock<HashSet<&'static [u8]>> = LazyLock::new(|| {
 /// Letters of the longest word.
 const WORD: usize = 16;
 
+/// The lengths of the words that end with two letters, as bits: few of all places can end a word, and
+/// only those are looked up.
+static ENDS: LazyLock<Vec<u32>> = LazyLock::new(|| {
+    let mut ends = vec![0; 1 << 10];
+    let words = include_str!("common/words.txt").split_ascii_whitespace();
+    for word in words.map(str::as_bytes) {
+        if let Some(lengths) = ends.get_mut(ending(word)) {
+            *lengths |= 1 << word.len();
+        }
+    }
+    ends
+});
+
+/// Returns the place in the table of what ends with the last two letters of a text.
+fn ending(text: &[u8]) -> usize {
+    match text {
+        [.., before, last] => (usize::from(*before) * 29 + usize::from(*last)) & 0x3FF,
+        [_] | [] => 0,
+    }
+}
+
 /// Returns how many symbols of a stretch belong to no chain of plain words.
 pub(crate) fn rare(symbols: &[u8], stretch: Range<usize>) -> u32 {
     let count = |length: usize| u32::try_from(length).unwrap_or(u32::MAX);
@@ -55,7 +76,12 @@ fn chains(text: &[u8]) -> Vec<bool> {
     best.push(Best::default());
     for end in 1..=text.len() {
         let mut chained = None;
+        let lengths = ENDS.get(ending(text.get(..end).unwrap_or_default()));
+        let lengths = lengths.copied().unwrap_or(0);
         for length in 1..=WORD.min(end) {
+            if length > 1 && lengths >> length & 1 == 0 {
+                continue;
+            }
             let word = text.get(end - length..end).unwrap_or_default();
             let Some(before) = best.get(end - length).filter(|_| WORDS.contains(word)) else {
                 continue;
