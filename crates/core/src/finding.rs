@@ -97,7 +97,7 @@ pub enum Severity {
 }
 
 /// The twelve threats of the hook framework.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Threat {
     /// Instructions hidden in a tool's description.

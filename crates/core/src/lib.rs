@@ -15,6 +15,7 @@ pub mod history;
 pub mod hook;
 pub mod id;
 pub mod secret;
+pub mod security;
 pub mod share;
 pub mod verdict;
 pub mod who;
@@ -35,6 +36,11 @@ pub use history::{ActivityPage, ActivityQuery, ActivityReader, Field, ReadFault}
 pub use hook::{Classified, Coverage, GAPS, Gap, GapCause, HookNote, Hooked, Owner, Phase};
 pub use id::{CallId, Id128, ToolName, UpstreamId};
 pub use secret::{Masked, Secret};
+pub use security::{
+    HealthStatus, HookFault, Identity, McpMessage, McpRequest, McpResponse, McpSessionInfo, Phases,
+    RequestMetadata, ResponseKind, SecurityContext, SecurityDecision, SecurityHook,
+    SecurityModification, SecurityViolation, Sight,
+};
 pub use share::{Room, Shares};
 pub use verdict::{Action, Enforcement, FlowType, Risk, RiskLevel, Verdict};
 pub use who::{FlowScope, Principal, PrincipalKind, SessionBasis, SessionKey};
