@@ -17,6 +17,8 @@ pub struct Signal {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SignalSource {
+    /// What the agent says it is about to do.
+    AgentIntent,
     /// The words of the tool's name.
     NameHeuristic,
     /// The hints that the upstream gives.
@@ -32,6 +34,19 @@ pub enum SignalSource {
 }
 
 impl SignalSource {
+    /// Returns the name under which records have it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::AgentIntent => "agent_intent",
+            Self::NameHeuristic => "name_heuristic",
+            Self::ServerAnnotation => "server_annotation",
+            Self::Schema => "schema",
+            Self::Description => "description",
+            Self::ArgumentAnalysis => "argument_analysis",
+            Self::ExternalUrl => "external_url",
+        }
+    }
+
     /// Returns how far the source is trusted, in percent: whoever can lie easily is trusted less.
     pub fn trust(self) -> u8 {
         match self {
@@ -39,7 +54,7 @@ impl SignalSource {
             Self::NameHeuristic => 80,
             Self::Schema => 70,
             Self::ServerAnnotation => 60,
-            Self::Description => 40,
+            Self::AgentIntent | Self::Description => 40,
         }
     }
 }

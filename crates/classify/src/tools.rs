@@ -29,6 +29,8 @@ pub struct ToolClass {
     pub does: Does,
     /// What is known about the world it reaches.
     pub world: World,
+    /// Whether it is there to get what stands at an address.
+    pub fetches: bool,
     /// What each source says.
     pub signals: Vec<Signal>,
 }
@@ -76,8 +78,20 @@ pub fn tool(
         class,
         does,
         world,
+        fetches: seen.takes.address || fetches(tool),
         signals,
     }
+}
+
+/// Tells by its name whether a tool gets what stands at an address.
+fn fetches(tool: &Tool<'_>) -> bool {
+    const GETS: &[&str] = &[
+        "fetch", "browse", "browser", "navigate", "crawl", "scrape", "download", "http", "https",
+        "url", "web", "webpage", "website",
+    ];
+    Words::of(&tool.name)
+        .iter()
+        .any(|word| GETS.contains(&word))
 }
 
 fn overridden(tool: &Tool<'_>, upstream: &str, settings: &Classification) -> Option<Kind> {

@@ -50,10 +50,21 @@ pub struct Destination {
 /// Two signals that do not go together.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Contradiction {
+    /// Who says the one thing.
+    pub signal1: &'static str,
+    /// Who says the other.
+    pub signal2: &'static str,
+    /// What the one says.
+    pub claim1: &'static str,
+    /// What the other says.
+    pub claim2: &'static str,
     /// How bad that is, from 0 to 100, as the specification's matrix has it.
     pub severity: u8,
+    /// How far the one is trusted that speaks against the other, in percent.
+    #[serde(skip)]
+    pub confidence: u8,
     /// What contradicts what, safe to show.
-    pub reason: Masked,
+    pub explanation: Masked,
 }
 
 /// An address that is known for collecting what is sent to it.

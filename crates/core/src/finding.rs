@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::facts::Contradiction;
 use crate::flow::Match;
 use crate::secret::Masked;
 use crate::verdict::Action;
@@ -30,6 +31,9 @@ pub struct Finding {
     /// The data that was recognized, where the finding is about data.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub evidence: Option<Box<Match>>,
+    /// What contradicts what, where the finding is about that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub contradiction: Option<Box<Contradiction>>,
     /// The reason, safe to show.
     pub reason: Masked,
 }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
-use mcpproxy_classify::{self as classify, Kind, Sort, ToolClass, shell};
+use mcpproxy_classify::{self as classify, Arguments, Kind, Sort, ToolClass, shell};
 use mcpproxy_core::{
     Call, DataOrigin, Destination, Facts, Hooked, Masked, Match, Nature, Owner, Reduced, Side,
     Suspicious, Tick,
@@ -13,6 +13,7 @@ use mcpproxy_detect::{Context, Detector, Direction, Report};
 use mcpproxy_flow::{Content, Leaving, Whose};
 use mcpproxy_text as text;
 
+use crate::contradictions::contradictions;
 use crate::engine::Engine;
 use crate::marks;
 use crate::own::Own;
@@ -95,6 +96,7 @@ impl Engine {
         let tool = tool_name(call);
         let report = ready.detector.json(raw, context(&tool, Direction::Request));
         let (arguments, said) = spanned(raw);
+        let mut shown = Arguments::default();
         if let Some(own) = own {
             facts.operation = own.operation;
             facts.suspicious = connected(own.addresses, ready);
@@ -102,7 +104,8 @@ impl Engine {
             facts.tampering = own.tampering.map(Masked::from_safe);
         } else {
             facts.operation = class.does.operation;
-            facts.suspicious = suspicious(arguments, ready);
+            shown = classify::arguments(arguments);
+            facts.suspicious = suspicious(&shown, arguments, ready);
         }
         facts.sensitive = marks::sensitive(&report);
         for one in &mut facts.sensitive {
@@ -136,6 +139,13 @@ impl Engine {
             facts.flow = flow;
             facts.recent = checked.recent;
             facts.history = checked.history;
+        }
+        facts.contradictions = contradictions(call.declared.operation, &class, &shown, &facts);
+        for one in &mut facts.contradictions {
+            // An agent writes the keys and addresses that an explanation names.
+            if marks::has_secret(&ready.detector, one.explanation.as_str()) {
+                one.explanation = Masked::from_safe("What is said and what is sent do not agree.");
+            }
         }
         Seen { facts, report }
     }
@@ -225,9 +235,8 @@ fn spanned(raw: &str) -> (&str, Range<usize>) {
     inner.unwrap_or(("{}", 0..0))
 }
 
-fn suspicious(arguments: &str, ready: &Ready) -> Vec<Suspicious> {
-    let seen = classify::arguments(arguments);
-    let named = seen.external.iter();
+fn suspicious(shown: &Arguments, arguments: &str, ready: &Ready) -> Vec<Suspicious> {
+    let named = shown.external.iter();
     let named = named.map(|address| (address.host.clone(), address.path.clone()));
     let sent = commands(arguments).into_iter();
     judged(named.chain(sent), ready)

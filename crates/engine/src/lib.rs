@@ -5,6 +5,7 @@
 
 pub mod approvals;
 pub mod classes;
+mod contradictions;
 pub mod correlate;
 pub mod coverage;
 pub mod engine;

@@ -93,6 +93,7 @@ impl Stops {
             threat: Threat::UnauthorizedAccess,
             place: None,
             evidence: None,
+            contradiction: None,
             reason: Masked::from_safe(format!("calls are stopped by the operator ({scope})")),
         })
     }

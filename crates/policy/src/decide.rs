@@ -75,6 +75,7 @@ fn over_threshold(policy: &Policy, score: u8) -> Option<Finding> {
         threat: Threat::AnomalousBehavior,
         place: None,
         evidence: None,
+        contradiction: None,
         reason: Masked::from_safe(explain::score_reason(score, why)),
     })
 }

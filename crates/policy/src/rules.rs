@@ -104,6 +104,7 @@ fn finding(rule: &'static str, tier: Tier, wants: Action, reason: impl Into<Stri
         threat: Threat::DataExfiltration,
         place: None,
         evidence: None,
+        contradiction: None,
         reason: Masked::from_safe(reason),
     }
 }

@@ -118,6 +118,7 @@ fn large(number: u64) -> Record {
         threat: Threat::DataExfiltration,
         place: Some("/arguments/text".into()),
         evidence: None,
+        contradiction: None,
         reason: Masked::from_safe(
             "data flowing from internal source to external destination ".repeat(2),
         ),

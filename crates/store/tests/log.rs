@@ -95,6 +95,7 @@ fn denial(number: u64) -> Record {
         threat: Threat::DataExfiltration,
         place: None,
         evidence: Some(Box::new(evidence)),
+        contradiction: None,
         reason: Masked::from_safe("a key is about to leave"),
     };
     Record {

@@ -21,6 +21,7 @@ fn finding(tier: Tier, wants: Action) -> Finding {
         threat: Threat::DataExfiltration,
         place: None,
         evidence: None,
+        contradiction: None,
         reason: Masked::from_safe("because"),
     }
 }

@@ -10,6 +10,12 @@ use crate::direction;
 /// Severity from which the specification's matrix blocks; below it asks.
 const BLOCKS: u8 = 70;
 
+/// How far arguments and where they go are trusted: nobody can lie about what is sent.
+const TRUSTED: u8 = 90;
+/// What the agent's words are held against.
+const ARGUMENTS: &str = "argument_analysis";
+const DESTINATION: &str = "destination_class";
+
 /// Severity below which nobody is asked: what is said is worse than what is done.
 const ASKS: u8 = 40;
 
@@ -27,8 +33,10 @@ pub(super) fn judge(case: &Case<'_>) -> Vec<Finding> {
         Finding {
             source: Source::Static,
             severity: severity(one.severity),
+            confidence: one.confidence,
             threat: Threat::AnomalousBehavior,
-            reason: one.reason,
+            reason: one.explanation.clone(),
+            contradiction: Some(Box::new(one)),
             ..finding("contradiction", Tier::Contradiction, wants, "")
         }
     });
@@ -47,25 +55,35 @@ pub(crate) fn declared(case: &Case<'_>) -> Vec<Contradiction> {
     if known && says(&declared.flow_destination_type, &["internal", "private"]) {
         let to = case.destination();
         let reason = format!("The agent declares an internal destination; this is an {to}.");
-        found.push((50, reason));
+        found.push((50, DESTINATION, ("internal", "external"), reason));
     }
     let inside = case.facts.destination.sink == Sink::Inside;
     if inside && says(&declared.flow_destination_type, &["external", "public"]) {
         let to = case.destination();
         let reason = format!("The agent declares an external destination; this is an {to}.");
-        found.push((30, reason));
+        found.push((30, DESTINATION, ("external", "internal"), reason));
     }
     let mut sensitive = case.facts.sensitive.iter();
     let sensitive = sensitive.find(|one| one.label.nature != Nature::Typed);
     if let Some(one) = sensitive.filter(|_| says(&declared.sensitivity, &["public"])) {
         let what = one.label.word;
         let reason = format!("The agent declares public data; the arguments hold {what}.");
-        found.push((50, reason));
+        found.push((50, ARGUMENTS, ("public", "sensitive"), reason));
     }
-    let made = found.into_iter().map(|(severity, reason)| Contradiction {
-        severity,
-        reason: Masked::from_safe(reason),
-    });
+    let made = found
+        .into_iter()
+        .map(|(severity, against, claims, reason)| {
+            let (claim1, claim2) = claims;
+            Contradiction {
+                signal1: "agent_intent",
+                signal2: against,
+                claim1,
+                claim2,
+                severity,
+                confidence: TRUSTED,
+                explanation: Masked::from_safe(reason),
+            }
+        });
     made.collect()
 }
 

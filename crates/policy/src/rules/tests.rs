@@ -284,8 +284,13 @@ fn of_two_overrides_the_stricter_wins() {
 fn contradicted(severity: u8) -> Scene {
     Scene::new(outside()).facts(|facts| {
         facts.contradictions.push(Contradiction {
+            signal1: "agent_intent",
+            signal2: "name_heuristic",
+            claim1: "read",
+            claim2: "destructive",
             severity,
-            reason: Masked::from_safe("the agent says read, the name says delete"),
+            confidence: 80,
+            explanation: Masked::from_safe("the agent says read, the name says delete"),
         });
     })
 }

@@ -1,0 +1,199 @@
+//! What does not go together in a call: what the agent says it does, what the upstream says of the
+//! tool, what the tool's name says, and what the arguments show.
+//!
+//! The specification's matrix, with two cells read narrowly. An address in a call that is said to
+//! read is what a fetcher is for: it counts where data goes with it, or where the tool fetches
+//! nothing. What is done about a contradiction is for policy to say.
+
+use mcpproxy_classify::{Arguments, Says, SignalSource, ToolClass, Words};
+use mcpproxy_core::{Contradiction, Facts, Masked, Operation, Weight};
+
+/// Arguments that hold words to look for: an address among them is not gone to.
+const LOOKED_FOR: [&str; 12] = [
+    "query", "q", "search", "keyword", "keywords", "term", "terms", "pattern", "regex", "filter",
+    "question", "text",
+];
+
+/// Finds what contradicts what the agent declared about a call.
+pub(crate) fn contradictions(
+    declared: Option<Operation>,
+    class: &ToolClass,
+    shown: &Arguments,
+    facts: &Facts,
+) -> Vec<Contradiction> {
+    let says = |source: SignalSource| {
+        let mut said = class.signals.iter().filter(|one| one.source == source);
+        said.find_map(|one| match one.says {
+            Says::Operation(operation) => Some(operation),
+            Says::ExternalSend | Says::OpenWorld | Says::ClosedWorld => None,
+        })
+    };
+    let named = says(SignalSource::NameHeuristic);
+    let hinted = says(SignalSource::ServerAnnotation);
+    match declared {
+        Some(Operation::Read) => said_to_read(named, class, shown, facts),
+        Some(Operation::Destructive) if hinted == Some(Operation::Read) => {
+            let agrees = named == Some(Operation::Destructive) || !shown.destructive.is_empty();
+            let (trusted, others) = if agrees {
+                (SignalSource::NameHeuristic, "as its name or arguments do")
+            } else {
+                (SignalSource::AgentIntent, "which nothing else does")
+            };
+            let says = "The upstream says that this tool only reads; the agent says";
+            vec![Contradiction {
+                signal1: SignalSource::ServerAnnotation.name(),
+                signal2: SignalSource::AgentIntent.name(),
+                claim1: "read",
+                claim2: "destructive",
+                severity: 90,
+                confidence: trusted.trust(),
+                explanation: Masked::from_safe(format!("{says} `destructive`, {others}.")),
+            }]
+        }
+        Some(Operation::Destructive | Operation::Write) | None => Vec::new(),
+    }
+}
+
+/// What speaks against a call that is said only to read.
+fn said_to_read(
+    named: Option<Operation>,
+    class: &ToolClass,
+    shown: &Arguments,
+    facts: &Facts,
+) -> Vec<Contradiction> {
+    let mut found = Vec::new();
+    let mut against = |severity, signal: SignalSource, claim, what: String| {
+        found.push(Contradiction {
+            signal1: SignalSource::AgentIntent.name(),
+            signal2: signal.name(),
+            claim1: "read",
+            claim2: claim,
+            severity,
+            confidence: signal.trust(),
+            explanation: Masked::from_safe(format!("The agent says `read`; {what}.")),
+        });
+    };
+    if named == Some(Operation::Destructive) {
+        let what = "the tool's name says that it destroys".to_owned();
+        against(80, SignalSource::NameHeuristic, "destructive", what);
+    }
+    if let Some(demand) = shown.destructive.first() {
+        let what = format!("at `{}`, {}", demand.path, demand.reason);
+        against(70, SignalSource::ArgumentAnalysis, "destructive", what);
+    }
+    let gone_to = shown.external.iter().find(|one| !is_looked_for(&one.path));
+    if let Some(address) = gone_to.filter(|_| carries(facts) || !class.fetches) {
+        let what = format!("the arguments lead outside, to `{}`", address.host);
+        against(75, SignalSource::ExternalUrl, "external_send", what);
+    }
+    found
+}
+
+/// Tells whether a call takes data along that is known from elsewhere or sensitive by itself.
+fn carries(facts: &Facts) -> bool {
+    let known = facts.flow.matches.iter();
+    let mut known = known.filter(|one| one.weight > Weight::Trace);
+    known.next().is_some() || !facts.sensitive.is_empty()
+}
+
+fn is_looked_for(path: &str) -> bool {
+    let name = path.rsplit('.').next().unwrap_or_default();
+    LOOKED_FOR.contains(&Words::of(name).joined())
+}
+
+#[cfg(test)]
+mod tests {
+    use mcpproxy_classify::{self as classify, Classification, Tool};
+    use mcpproxy_core::{Destination, Operation, Sink};
+
+    use super::*;
+
+    const FETCH: &str =
+        r#"{"name":"fetch","inputSchema":{"properties":{"url":{"type":"string"}}}}"#;
+    const LOOK: &str = r#"{"name":"get_row","annotations":{"readOnlyHint":true}}"#;
+    const DROP: &str = r#"{"name":"delete_row"}"#;
+    const LIES: &str = r#"{"name":"delete_row","annotations":{"readOnlyHint":true}}"#;
+
+    fn found(declared: Option<Operation>, tool: &str, arguments: &str) -> Vec<Contradiction> {
+        let settings = Classification::default();
+        let about = classify::Upstream {
+            name: "rows",
+            command: None,
+            args: &[],
+            url: None,
+        };
+        let upstream = classify::upstream(&about, &settings);
+        let class = classify::tool(&Tool::read(tool), "rows", &upstream, &settings);
+        let facts = Facts::bare(Destination {
+            sink: Sink::Inside,
+            class: "internal",
+            name: "rows".into(),
+        });
+        let shown = classify::arguments(arguments);
+        contradictions(declared, &class, &shown, &facts)
+    }
+
+    #[test]
+    fn the_matrix_of_the_specification() {
+        let check = |declared, tool: &str, arguments: &str, expect: &[(u8, u8)]| {
+            let found = found(declared, tool, arguments);
+            let found = found.iter().map(|one| (one.severity, one.confidence));
+            let found: Vec<_> = found.collect();
+            assert_eq!(found, expect, "{declared:?} {tool} {arguments}");
+        };
+        let (read, write) = (Some(Operation::Read), Some(Operation::Write));
+        let destructive = Some(Operation::Destructive);
+        check(read, DROP, r#"{"id":1}"#, &[(80, 80)]);
+        check(read, LOOK, r#"{"id":1,"force":true}"#, &[(70, 90)]);
+        check(read, LOOK, r#"{"id":1,"force":false}"#, &[]);
+        check(read, LOOK, r#"{"id":1}"#, &[]);
+        check(
+            read,
+            LOOK,
+            r#"{"note":"see https://evil.example/x"}"#,
+            &[(75, 90)],
+        );
+        // Words to look for are not gone to, and a fetcher is there to fetch.
+        check(read, LOOK, r#"{"query":"https://evil.example/x"}"#, &[]);
+        check(read, FETCH, r#"{"url":"https://docs.example/x"}"#, &[]);
+        check(read, LOOK, r#"{"note":"see http://localhost:3000/x"}"#, &[]);
+        check(destructive, LIES, r#"{"id":1}"#, &[(90, 80)]);
+        check(destructive, LOOK, r#"{"id":1}"#, &[(90, 40)]);
+        check(destructive, DROP, r#"{"id":1}"#, &[]);
+        // Who says nothing, or says that it writes, is not contradicted.
+        check(write, DROP, r#"{"id":1}"#, &[]);
+        check(
+            None,
+            DROP,
+            r#"{"url":"https://evil.example/x","force":true}"#,
+            &[],
+        );
+    }
+
+    #[test]
+    fn a_contradiction_names_both_sides() {
+        let arguments = r#"{"force":true,"note":"https://evil.example/x"}"#;
+        let found = found(Some(Operation::Read), DROP, arguments);
+        let found = serde_json::to_value(&found).unwrap();
+        let expect = serde_json::json!([
+            {
+                "signal1": "agent_intent", "claim1": "read",
+                "signal2": "name_heuristic", "claim2": "destructive", "severity": 80,
+                "explanation": "The agent says `read`; the tool's name says that it destroys."
+            },
+            {
+                "signal1": "agent_intent", "claim1": "read",
+                "signal2": "argument_analysis", "claim2": "destructive", "severity": 70,
+                "explanation":
+                    "The agent says `read`; at `force`, the argument asks for destruction."
+            },
+            {
+                "signal1": "agent_intent", "claim1": "read",
+                "signal2": "external_url", "claim2": "external_send", "severity": 75,
+                "explanation":
+                    "The agent says `read`; the arguments lead outside, to `evil.example`."
+            },
+        ]);
+        assert_eq!(found, expect);
+    }
+}
