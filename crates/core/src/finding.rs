@@ -1,5 +1,7 @@
 //! The only thing a check may say. Checks report findings; `policy::decide` decides.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 
 use crate::facts::Contradiction;
@@ -10,8 +12,8 @@ use crate::verdict::Action;
 /// One observation by one check.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Finding {
-    /// The stable name of the rule.
-    pub rule: &'static str,
+    /// The stable name of the rule; one of a hook has the hook's id in front.
+    pub rule: Cow<'static, str>,
     /// The kind of detection it came from.
     pub source: Source,
     /// The tier of precedence at which it speaks.
@@ -100,6 +102,28 @@ pub enum Severity {
     Critical,
 }
 
+impl Severity {
+    /// All of them, mildest first.
+    pub const ALL: [Self; 5] = [
+        Self::Info,
+        Self::Low,
+        Self::Medium,
+        Self::High,
+        Self::Critical,
+    ];
+
+    /// Returns the name under which metrics have it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Info => "info",
+            Self::Low => "low",
+            Self::Medium => "medium",
+            Self::High => "high",
+            Self::Critical => "critical",
+        }
+    }
+}
+
 /// The twelve threats of the hook framework.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -128,4 +152,40 @@ pub enum Threat {
     RateLimitExceeded,
     /// Behaviour unlike before.
     AnomalousBehavior,
+}
+
+impl Threat {
+    /// All of them.
+    pub const ALL: [Self; 12] = [
+        Self::ToolPoisoning,
+        Self::RugPull,
+        Self::ToolShadowing,
+        Self::ServerSpoofing,
+        Self::UnauthorizedAccess,
+        Self::PromptInjection,
+        Self::CommandInjection,
+        Self::DataExfiltration,
+        Self::SessionHijacking,
+        Self::ContextPoisoning,
+        Self::RateLimitExceeded,
+        Self::AnomalousBehavior,
+    ];
+
+    /// Returns the name under which metrics have it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::ToolPoisoning => "tool_poisoning",
+            Self::RugPull => "rug_pull",
+            Self::ToolShadowing => "tool_shadowing",
+            Self::ServerSpoofing => "server_spoofing",
+            Self::UnauthorizedAccess => "unauthorized_access",
+            Self::PromptInjection => "prompt_injection",
+            Self::CommandInjection => "command_injection",
+            Self::DataExfiltration => "data_exfiltration",
+            Self::SessionHijacking => "session_hijacking",
+            Self::ContextPoisoning => "context_poisoning",
+            Self::RateLimitExceeded => "rate_limit_exceeded",
+            Self::AnomalousBehavior => "anomalous_behavior",
+        }
+    }
 }

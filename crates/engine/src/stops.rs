@@ -84,7 +84,7 @@ impl Stops {
         }
         let scope = orders.iter().find(|scope| covers(scope, call))?;
         Some(Finding {
-            rule: "stop-calls",
+            rule: "stop-calls".into(),
             source: Source::Operator,
             tier: Tier::Quarantine,
             wants: Action::Deny,

@@ -248,7 +248,7 @@ fn decided(why: &Denied, id: CallId) -> Value {
     let terse = verdict.reason() != Some(answer.reason.as_str());
     let deciding = verdict.decided_by.and_then(|at| verdict.findings.get(at));
     if let (Some(data), Some(finding), false) = (data.as_object_mut(), deciding, terse) {
-        data.insert("rule".to_owned(), finding.rule.into());
+        data.insert("rule".to_owned(), (*finding.rule).into());
         data.insert("flow_type".to_owned(), json!(verdict.flow));
         data.insert("risk_level".to_owned(), json!(verdict.risk.level));
         data.insert("risk_score".to_owned(), verdict.risk.score.into());

@@ -40,7 +40,7 @@ pub fn answer(policy: &Policy, call: &Call, facts: &Facts, verdict: &Verdict) ->
     let decider = verdict.decided_by.and_then(|at| verdict.findings.get(at));
     Answer {
         reason: verdict.reason().map_or_else(terse, str::to_owned),
-        remedy: decider.and_then(|finding| remedy(finding.rule, &case)),
+        remedy: decider.and_then(|finding| remedy(&finding.rule, &case)),
     }
 }
 

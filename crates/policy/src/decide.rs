@@ -65,7 +65,7 @@ fn is_order(finding: &Finding) -> bool {
 fn over_threshold(policy: &Policy, score: u8) -> Option<Finding> {
     let (wants, why) = risk::outcome(&policy.risk, score)?;
     Some(Finding {
-        rule: "risk_score",
+        rule: "risk_score".into(),
         source: Source::Operator,
         tier: Tier::Risk,
         wants,

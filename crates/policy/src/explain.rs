@@ -3,6 +3,8 @@
 
 mod table;
 
+use std::borrow::Cow;
+
 use mcpproxy_core::{
     Action, Call, Enforcement, Facts, Finding, FlowType, Masked, Match, RiskLevel, Tier, Verdict,
 };
@@ -27,7 +29,7 @@ pub struct Explanation {
     pub enforcement: Enforcement,
     /// The rule that decided.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub decided_by: Option<&'static str>,
+    pub decided_by: Option<Cow<'static, str>>,
     /// Why that one.
     pub why: String,
     /// The direction in which data would move.
@@ -59,7 +61,7 @@ pub struct TierLine {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Spoke {
     /// The rule.
-    pub rule: &'static str,
+    pub rule: Cow<'static, str>,
     /// What it wants.
     pub wants: Action,
     /// Why.
@@ -87,7 +89,7 @@ pub fn explain(policy: &Policy, call: &Call, facts: &Facts, verdict: &Verdict) -
         decision: verdict.wanted,
         effective: verdict.action,
         enforcement: verdict.enforced,
-        decided_by: decider.map(|finding| finding.rule),
+        decided_by: decider.map(|finding| finding.rule.clone()),
         why: why(decider, verdict),
         flow_type: verdict.flow,
         risk_level: verdict.risk.level,
@@ -110,7 +112,7 @@ fn line(tier: Tier, verdict: &Verdict) -> TierLine {
     let findings = verdict.findings.iter().enumerate();
     let findings = findings.filter(|(_, finding)| finding.tier == tier);
     let spoke = |(at, finding): (usize, &Finding)| Spoke {
-        rule: finding.rule,
+        rule: finding.rule.clone(),
         wants: finding.wants,
         reason: finding.reason.clone(),
         evidence: finding.evidence.clone(),

@@ -1,6 +1,8 @@
 //! The risk score: confidence times severity times the weight of the source, added up to at most
 //! 100. Bands label it, thresholds act on it.
 
+use std::borrow::Cow;
+
 use mcpproxy_core::{Action, Finding, Severity, Source};
 use serde::Serialize;
 
@@ -34,10 +36,10 @@ impl Band {
 }
 
 /// What one finding adds to the score.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Point {
     /// The rule.
-    pub rule: &'static str,
+    pub rule: Cow<'static, str>,
     /// The kind of detection.
     pub source: Source,
     /// How sure the check is, in percent.
@@ -62,7 +64,7 @@ pub(crate) fn points(findings: &[Finding]) -> Vec<Point> {
         let product = u32::from(confidence) * u32::from(severity) * u32::from(weight) / 10_000;
         let points = if silenced { 0 } else { product };
         Point {
-            rule: finding.rule,
+            rule: finding.rule.clone(),
             source: finding.source,
             confidence,
             severity,

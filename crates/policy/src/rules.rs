@@ -95,7 +95,7 @@ impl Case<'_> {
 /// Starts a finding about data on its way out, which most are.
 fn finding(rule: &'static str, tier: Tier, wants: Action, reason: impl Into<String>) -> Finding {
     Finding {
-        rule,
+        rule: rule.into(),
         source: Source::Flow,
         tier,
         wants,

@@ -213,7 +213,7 @@ impl Expect {
         let word = |action: Option<Action>| action.map(words::action);
         let (wanted, action) = (words::action(verdict.wanted), words::action(verdict.action));
         let (level, flow) = (verdict.risk.level.name(), verdict.flow.name());
-        let rule = decider.map_or("none", |finding| finding.rule);
+        let rule = decider.map_or("none", |finding| &*finding.rule);
         let found = [
             same("decision", word(self.decision), wanted),
             same("effective", word(self.effective), action),

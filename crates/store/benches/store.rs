@@ -108,8 +108,8 @@ fn usual(number: u64) -> Record {
 
 /// A record with findings, about a kilobyte of them.
 fn large(number: u64) -> Record {
-    let finding = |rule| Finding {
-        rule,
+    let finding = |rule: &'static str| Finding {
+        rule: rule.into(),
         source: Source::Flow,
         tier: Tier::Flow,
         wants: Action::Warn,

@@ -86,7 +86,7 @@ fn denial(number: u64) -> Record {
         sample: Masked::from_safe("wJ…EY"),
     };
     let finding = Finding {
-        rule: "flow",
+        rule: "flow".into(),
         source: Source::Flow,
         tier: Tier::SensitiveFlow,
         wants: Action::Deny,

@@ -12,7 +12,7 @@ use Action::{Allow, Ask, Deny, Warn};
 
 fn finding(tier: Tier, wants: Action) -> Finding {
     Finding {
-        rule: "test",
+        rule: "test".into(),
         source: Source::Operator,
         tier,
         wants,

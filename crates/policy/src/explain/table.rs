@@ -25,7 +25,7 @@ impl fmt::Display for Explanation {
                 words::action(self.effective)
             )?,
         }
-        match self.decided_by {
+        match &self.decided_by {
             Some(rule) => writeln!(f, "decided by {rule}. {}", self.why)?,
             None => writeln!(f, "decided by nothing. {}", self.why)?,
         }
@@ -82,7 +82,7 @@ fn shown(evidence: &Match) -> String {
 }
 
 fn point(f: &mut fmt::Formatter<'_>, one: &Point) -> fmt::Result {
-    let (rule, source) = (one.rule, words::source(one.source));
+    let (rule, source) = (&one.rule, words::source(one.source));
     let mark = if one.silenced { " (silenced)" } else { "" };
     writeln!(
         f,

@@ -59,7 +59,7 @@ impl Scene {
 #[track_caller]
 fn check(scene: &Scene, expect: (Action, &str)) {
     let verdict = scene.verdict();
-    let rule = verdict.decided_by.map(|at| verdict.findings[at].rule);
+    let rule = verdict.decided_by.map(|at| &*verdict.findings[at].rule);
     assert_eq!(
         (verdict.action, rule.unwrap_or("")),
         expect,

@@ -48,7 +48,7 @@ fn judged(verdict: &Verdict) -> Judged {
     let decided = verdict.decided_by.and_then(|at| verdict.findings.get(at));
     let evidence = decided.map(|finding| match &finding.evidence {
         Some(found) => format!("{:?}", found.how).to_lowercase(),
-        None => finding.rule.to_owned(),
+        None => finding.rule.to_string(),
     });
     let reason = decided.map_or_else(String::new, |finding| {
         format!("{} ({:?})", finding.rule, verdict.wanted)

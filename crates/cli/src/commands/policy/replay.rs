@@ -88,6 +88,6 @@ fn judged(server: Option<&str>, tool: &str, verdict: &Arc<Verdict>) -> Value {
         "flow_type": verdict.flow,
         "reason": verdict.reason(),
         "evidence": evidence,
-        "findings": verdict.findings.iter().map(|one| one.rule).collect::<Vec<_>>(),
+        "findings": verdict.findings.iter().map(|one| &*one.rule).collect::<Vec<_>>(),
     })
 }
