@@ -26,6 +26,7 @@ pub use agents::{Role, role};
 pub use arguments::{Arguments, arguments};
 pub use class::{Class, Confidence, Kind, Method, World};
 pub use operation::Does;
+pub use package::package;
 pub use reach::{Endpoints, Sort, Suspicion};
 pub use settings::Classification;
 pub use signal::{Says, Signal, SignalSource};

@@ -100,6 +100,23 @@ pub(crate) fn started<'a>(command: Option<&'a str>, args: &'a [String]) -> Start
     }
 }
 
+/// Names the package, image, module or program that a command line starts, and its version where
+/// that is said.
+pub fn package<'a>(
+    command: Option<&'a str>,
+    args: &'a [String],
+) -> Option<(&'a str, Option<&'a str>)> {
+    let Started::Package(name) = started(command, args) else {
+        return None;
+    };
+    let mut rests = args
+        .iter()
+        .filter_map(|argument| argument.strip_prefix(name));
+    let version = rests.find_map(|rest| rest.strip_prefix(['@', ':', '=']));
+    let version = version.map(|version| version.trim_start_matches('='));
+    Some((name, version.filter(|version| !version.is_empty())))
+}
+
 /// Returns the first argument that names something to start.
 fn positional(args: &[String]) -> Option<&str> {
     let mut rest = args.iter().map(String::as_str);
@@ -185,6 +202,22 @@ mod tests {
         let command = parts.next().unwrap();
         let args: Vec<String> = parts.collect();
         assert_eq!(started(Some(&command), &args), expect, "{line}");
+    }
+
+    #[test]
+    fn a_version_is_told_from_its_package() {
+        let check = |line: &str, expect: Option<(&str, Option<&str>)>| {
+            let mut parts = line.split(' ').map(ToOwned::to_owned);
+            let command = parts.next();
+            let args: Vec<String> = parts.collect();
+            assert_eq!(package(command.as_deref(), &args), expect, "{line}");
+        };
+        check("npx -y some-mcp@1.2.3", Some(("some-mcp", Some("1.2.3"))));
+        check("npx -y @a/some-mcp", Some(("@a/some-mcp", None)));
+        check("uvx some-mcp==1.0", Some(("some-mcp", Some("1.0"))));
+        check("docker run mcp/x:2", Some(("mcp/x", Some("2"))));
+        check("some-mcp --flag", Some(("some-mcp", None)));
+        check("npx -y", None);
     }
 
     #[test]

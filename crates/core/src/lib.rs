@@ -5,6 +5,7 @@
 //! values and back; nothing here knows JSON-RPC.
 
 pub mod activity;
+pub mod baseline;
 pub mod call;
 pub mod clearance;
 pub mod clock;
@@ -21,6 +22,9 @@ pub mod verdict;
 pub mod who;
 
 pub use activity::{ActivitySink, Durability, Later, Record, SinkFault};
+pub use baseline::{
+    Baseline, BaselineFault, BaselineStore, MemoryBaselines, OfferKind, OfferState, Trust,
+};
 pub use call::{
     Askable, Call, Declared, Door, MessageKind, Operation, Outcome, Status, ToolRef, Wire,
 };

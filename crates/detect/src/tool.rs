@@ -91,6 +91,13 @@ impl Inspector {
         sheet.report()
     }
 
+    /// Judges a descriptor beside the tools of other upstreams, and nothing else about it.
+    pub fn beside(&self, tool: &Value, peers: &[Peer<'_>]) -> Appraisal {
+        let mut sheet = Sheet::default();
+        peers::judge(tool, peers, &mut sheet);
+        sheet.report()
+    }
+
     /// Judges how a descriptor changed: the added text, the schema and the annotations. Every
     /// change is at least noted.
     pub fn tool_pair(&self, before: &Value, after: &Value) -> Appraisal {

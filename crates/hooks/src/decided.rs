@@ -135,6 +135,7 @@ impl Noted {
             threat: self.threat,
             place: None,
             evidence: None,
+            contradiction: None,
             reason: safe(self.reason),
         }
     }

@@ -10,6 +10,7 @@ pub mod breaker;
 mod chain;
 mod decided;
 pub mod error;
+pub mod guards;
 pub mod limits;
 mod member;
 pub mod metrics;

@@ -1,4 +1,4 @@
-//! Where activity records are kept: a SQLite database in the data folder.
+//! Where activity records and the baselines of tools are kept: a SQLite database in the data folder.
 //!
 //! One thread writes ([`SqliteSink`]): it takes records from a bounded queue in groups, so that the
 //! commit in progress does the batching. Another keeps house beside it: it makes old records easy
@@ -8,6 +8,7 @@
 //! Deliberately absent: indexes on the records. Each would cost every call; instead a finished
 //! block of records gets one bitmap for each value that occurs in it.
 
+mod baselines;
 mod block;
 mod error;
 mod health;
@@ -20,6 +21,7 @@ mod sink;
 mod upkeep;
 mod writer;
 
+pub use baselines::SqliteBaselines;
 pub use error::Error;
 pub use reader::Reader;
 pub use sink::{NoSink, SqliteSink};

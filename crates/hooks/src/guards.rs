@@ -1,0 +1,69 @@
+//! The guards over what upstreams offer: one file each, under the id by which the configuration
+//! knows it. They are pure: a listing goes in, baselines and reasons come out.
+//!
+//! Keeping baselines, and withholding what is not approved, is for the engine and the gateway.
+
+pub mod fingerprint;
+pub mod poisoning;
+pub mod quarantine;
+pub mod rug_pull;
+pub mod shadowing;
+mod show;
+pub mod spoofing;
+
+use mcpproxy_core::Trust;
+use mcpproxy_detect::{DetectError, Inspector, Settings as Detector};
+
+pub use quarantine::{Ground, Offer, Turn};
+
+/// What the guards are told by the configuration.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Settings {
+    /// Whether there is a quarantine at all.
+    pub enabled: bool,
+    /// How much is taken on trust from an upstream that says nothing else.
+    pub trust: Trust,
+    /// What counts as poisoned; nothing where the guard is switched off.
+    pub poisoning: Option<poisoning::Settings>,
+    /// What happens to changes; nothing where the guard is switched off.
+    pub rug_pull: Option<rug_pull::Settings>,
+    /// What counts as standing in for another tool; nothing where the guard is switched off.
+    pub shadowing: Option<shadowing::Settings>,
+    /// Which upstreams are let in; nothing where the guard is switched off.
+    pub spoofing: Option<spoofing::Settings>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            enabled: true,
+            trust: Trust::default(),
+            poisoning: Some(poisoning::Settings::default()),
+            rug_pull: Some(rug_pull::Settings::default()),
+            shadowing: Some(shadowing::Settings::default()),
+            spoofing: Some(spoofing::Settings::default()),
+        }
+    }
+}
+
+/// The guards, ready to judge.
+#[derive(Debug)]
+pub struct Guards {
+    pub(crate) settings: Settings,
+    pub(crate) inspector: Inspector,
+}
+
+impl Guards {
+    /// Puts the guards together.
+    pub fn new(settings: Settings, detector: &Detector) -> Result<Self, DetectError> {
+        Ok(Self {
+            settings,
+            inspector: Inspector::new(detector)?,
+        })
+    }
+
+    /// Returns what they were told.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+}

@@ -1,0 +1,413 @@
+//! What becomes of a baseline when a listing comes in: the states of the quarantine and the ways
+//! between them.
+//!
+//! Only a person approves what a guard has withheld: no listing, however it looks, and no new
+//! conversation with the upstream ever does.
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::HashMap;
+
+use mcpproxy_core::{Baseline, OfferKind, OfferState, Trust, UpstreamId, Wall};
+use serde_json::Value;
+
+use super::rug_pull::Change;
+use super::shadowing::{Card, Neighbours};
+use super::spoofing::{Moved, Profile};
+use super::{Guards, fingerprint, poisoning, rug_pull, shadowing, show, spoofing};
+
+/// Who approved what nobody had to be asked about.
+pub const UNASKED: &str = "scan";
+
+/// The number of tools that changed hostilely from which the whole upstream waits.
+const SEVERAL: usize = 3;
+
+/// One thing that an upstream offers.
+#[derive(Clone, Debug)]
+pub struct Offer {
+    /// What it is.
+    pub kind: OfferKind,
+    /// Its name at the upstream; empty where there is only one.
+    pub name: Box<str>,
+    /// The descriptor.
+    pub descriptor: Value,
+    /// Its canonical form.
+    pub canonical: Box<str>,
+}
+
+impl Offer {
+    /// Reads a descriptor; one that cannot be read or is too large is nothing that can be judged.
+    pub fn read(kind: OfferKind, name: &str, raw: &[u8]) -> Option<Self> {
+        if raw.len() > fingerprint::LARGEST {
+            return None;
+        }
+        let descriptor: Value = serde_json::from_slice(raw).ok()?;
+        Some(Self {
+            kind,
+            name: name.into(),
+            canonical: fingerprint::canonical(&descriptor).into(),
+            descriptor,
+        })
+    }
+}
+
+/// Where something is offered, and when.
+#[derive(Clone, Copy, Debug)]
+pub struct Ground<'a> {
+    /// The upstream.
+    pub upstream: &'a UpstreamId,
+    /// How much is taken on trust from it.
+    pub trust: Trust,
+    /// Whether what it offers is seen for the first time.
+    pub first: bool,
+    /// The present.
+    pub now: Wall,
+}
+
+/// A baseline that changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Turn {
+    /// The baseline as it is now.
+    pub baseline: Baseline,
+    /// The state before; nothing where there was none.
+    pub before: Option<OfferState>,
+    /// What is worth telling although the state is the same.
+    pub notice: Option<String>,
+}
+
+impl Turn {
+    /// Tells whether there is anything to tell.
+    pub fn is_news(&self) -> bool {
+        self.notice.is_some() || self.before != Some(self.baseline.state)
+    }
+}
+
+/// A reason to withhold something, and the guard that has it.
+struct Doubt {
+    by: &'static str,
+    reason: String,
+}
+
+impl Guards {
+    /// Judges a tool of a listing; nothing where its baseline stays as it is.
+    pub fn tool(
+        &self,
+        ground: Ground<'_>,
+        known: Option<&Baseline>,
+        (offer, card): (&Offer, &Card),
+        neighbours: &Neighbours<'_>,
+    ) -> Option<Turn> {
+        let Some(known) = known else {
+            let doubt = self.doubt(ground.trust, offer, card, neighbours);
+            return Some(first_seen(ground, offer, doubt));
+        };
+        if *known.current == *offer.canonical {
+            return None;
+        }
+        if !known.is_approved() || known.approved.as_deref() == Some(&*offer.canonical) {
+            return Some(seen(known, offer));
+        }
+        let strict = ground.trust == Trust::Manual && self.settings.rug_pull.is_some();
+        let mut turn = seen(known, offer);
+        match self.change(known, offer, card, neighbours) {
+            Change::Notice(reason) if !strict => turn.notice = Some(reason),
+            Change::Notice(reason) | Change::Alarm(reason) => {
+                let reason = format!("it changed after it was approved: {reason}");
+                turn.withhold(OfferState::RugPull, rug_pull::ID, reason, ground.now);
+            }
+        }
+        Some(turn)
+    }
+
+    /// Judges a prompt, a resource, a template or instructions; nothing where its baseline stays as
+    /// it is. What is clean has none: such lists change all the time.
+    pub fn other(
+        &self,
+        ground: Ground<'_>,
+        known: Option<&Baseline>,
+        offer: &Offer,
+    ) -> Option<Turn> {
+        if known.is_some_and(|known| *known.current == *offer.canonical) {
+            return None;
+        }
+        let poisoned = || {
+            let settings = self.settings.poisoning?;
+            let (kind, descriptor) = (offer.kind, &offer.descriptor);
+            poisoning::judge(&self.inspector, settings, kind, descriptor)
+        };
+        let Some(known) = known else {
+            let reason = poisoned()?;
+            let by = poisoning::ID;
+            return Some(first_seen(ground, offer, Some(Doubt { by, reason })));
+        };
+        let mut turn = seen(known, offer);
+        let approved = known.approved.as_deref() == Some(&*offer.canonical);
+        if known.is_approved()
+            && !approved
+            && let Some(reason) = poisoned()
+        {
+            let reason = format!("it changed after it was approved: {reason}");
+            turn.withhold(OfferState::RugPull, rug_pull::ID, reason, ground.now);
+        }
+        Some(turn)
+    }
+
+    /// Judges who an upstream is; nothing where its baseline stays as it is.
+    pub fn server(
+        &self,
+        ground: Ground<'_>,
+        known: Option<&Baseline>,
+        profile: &Profile<'_>,
+    ) -> Option<Turn> {
+        let identity = profile.identity();
+        let offer = Offer {
+            kind: OfferKind::Server,
+            name: "".into(),
+            canonical: fingerprint::canonical(&identity).into(),
+            descriptor: identity,
+        };
+        let settings = self.settings.spoofing.as_ref();
+        let name = ground.upstream.as_str();
+        let stranger = settings.and_then(|settings| spoofing::judge(settings, name, profile));
+        let Some(known) = known else {
+            let doubt = stranger.map(|reason| Doubt {
+                by: spoofing::ID,
+                reason,
+            });
+            // Under manual trust its tools wait; there is nothing to see of the upstream itself.
+            let trust = Trust::Auto;
+            return Some(first_seen(Ground { trust, ..ground }, &offer, doubt));
+        };
+        if *known.current == *offer.canonical {
+            return listed(ground, known, stranger);
+        }
+        let mut turn = seen(known, &offer);
+        if !known.is_approved() {
+            return Some(turn);
+        }
+        let before = parsed(known.approved.as_deref().unwrap_or("null"));
+        let moved = spoofing::compare(&before, &offer.descriptor);
+        let waits = settings.is_some() && spoofing::waits(&moved, ground.trust);
+        let (Moved::Reconfigured(reason) | Moved::Other(reason)) = moved;
+        match stranger {
+            Some(stranger) => {
+                turn.withhold(OfferState::Quarantined, spoofing::ID, stranger, ground.now);
+            }
+            None if waits => {
+                let reason = format!("it is not the upstream that was approved: {reason}");
+                turn.withhold(OfferState::Quarantined, spoofing::ID, reason, ground.now);
+            }
+            None => {
+                // The owner told it something else; from now on that is what it is told.
+                turn.baseline.approved = Some(turn.baseline.current.clone());
+                turn.notice = Some(reason);
+            }
+        }
+        Some(turn)
+    }
+
+    /// Judges an approved tool anew beside a neighbour that was not there before. What a person
+    /// approved stays approved.
+    pub fn again(
+        &self,
+        now: Wall,
+        known: &Baseline,
+        card: &Card,
+        neighbours: &Neighbours<'_>,
+    ) -> Option<Turn> {
+        if !known.is_approved() || &*known.by != UNASKED {
+            return None;
+        }
+        let reason = self.shadow(&parsed(&known.current), card, neighbours)?;
+        let mut turn = same(known);
+        turn.withhold(OfferState::Quarantined, shadowing::ID, reason, now);
+        Some(turn)
+    }
+
+    /// Says why a tool that was never seen is withheld, if a guard wants that.
+    fn doubt(
+        &self,
+        trust: Trust,
+        offer: &Offer,
+        card: &Card,
+        neighbours: &Neighbours<'_>,
+    ) -> Option<Doubt> {
+        let poisoned = self.settings.poisoning.and_then(|settings| {
+            // Who trusts an upstream wants to hear of attacks, not of oddities.
+            let strict_mode = settings.strict_mode && trust != Trust::Auto;
+            let settings = poisoning::Settings { strict_mode };
+            poisoning::judge(&self.inspector, settings, offer.kind, &offer.descriptor)
+        });
+        if let Some(reason) = poisoned {
+            let by = poisoning::ID;
+            return Some(Doubt { by, reason });
+        }
+        let reason = self.shadow(&offer.descriptor, card, neighbours)?;
+        let by = shadowing::ID;
+        Some(Doubt { by, reason })
+    }
+
+    fn shadow(&self, tool: &Value, card: &Card, neighbours: &Neighbours<'_>) -> Option<String> {
+        let settings = self.settings.shadowing?;
+        shadowing::judge(&self.inspector, settings, (tool, card), neighbours)
+    }
+
+    fn change(
+        &self,
+        known: &Baseline,
+        offer: &Offer,
+        card: &Card,
+        neighbours: &Neighbours<'_>,
+    ) -> Change {
+        let approved = parsed(known.approved.as_deref().unwrap_or("null"));
+        let change = rug_pull::judge(&self.inspector, &approved, &offer.descriptor);
+        if self.settings.rug_pull.is_none() {
+            let (Change::Alarm(reason) | Change::Notice(reason)) = change;
+            return Change::Notice(reason);
+        }
+        match (change, self.shadow(&offer.descriptor, card, neighbours)) {
+            (Change::Notice(_), Some(reason)) if said_anew(known, offer) => Change::Alarm(reason),
+            (change, _) => change,
+        }
+    }
+}
+
+/// Whether the description changed, and not only something else.
+fn said_anew(known: &Baseline, offer: &Offer) -> bool {
+    let approved = parsed(known.approved.as_deref().unwrap_or("null"));
+    approved.get("description") != offer.descriptor.get("description")
+}
+
+impl Turn {
+    fn withhold(&mut self, state: OfferState, by: &str, reason: String, now: Wall) {
+        self.baseline = Baseline {
+            state,
+            by: by.into(),
+            reason: reason.into(),
+            since: now,
+            ..self.baseline.clone()
+        };
+    }
+}
+
+/// Follows a change of the list of allowed upstreams, both ways: the list is the owner's.
+fn listed(ground: Ground<'_>, known: &Baseline, stranger: Option<String>) -> Option<Turn> {
+    let mut turn = same(known);
+    let ours = &*known.by == spoofing::ID;
+    match (known.state, stranger) {
+        (OfferState::Approved, Some(reason)) if &*known.by == UNASKED => {
+            turn.withhold(OfferState::Quarantined, spoofing::ID, reason, ground.now);
+        }
+        (OfferState::Quarantined, None) if ours && known.approved.is_none() => {
+            turn.baseline = Baseline {
+                state: OfferState::Approved,
+                approved: Some(known.current.clone()),
+                by: UNASKED.into(),
+                reason: "it is on the list of allowed servers".into(),
+                since: ground.now,
+                ..turn.baseline
+            };
+        }
+        _ => return None,
+    }
+    Some(turn)
+}
+
+/// Makes the first baseline of something.
+fn first_seen(ground: Ground<'_>, offer: &Offer, doubt: Option<Doubt>) -> Turn {
+    let (state, by, reason) = match (doubt, ground.trust) {
+        (Some(doubt), _) => (OfferState::Quarantined, doubt.by, doubt.reason),
+        (None, Trust::Manual) => {
+            let reason = "it is new, and everything of this upstream waits for a person";
+            (OfferState::Quarantined, "trust", reason.to_owned())
+        }
+        (None, Trust::Scan) if !ground.first => {
+            let reason = "it came after the upstream was first seen";
+            (OfferState::Quarantined, "trust", reason.to_owned())
+        }
+        (None, Trust::Scan | Trust::Auto) => (
+            OfferState::Approved,
+            UNASKED,
+            "nothing was found".to_owned(),
+        ),
+    };
+    let approved = (state == OfferState::Approved).then(|| offer.canonical.clone());
+    Turn {
+        baseline: Baseline {
+            upstream: ground.upstream.clone(),
+            kind: offer.kind,
+            name: offer.name.clone(),
+            state,
+            approved,
+            current: offer.canonical.clone(),
+            by: by.into(),
+            reason: reason.into(),
+            since: ground.now,
+        },
+        before: None,
+        notice: None,
+    }
+}
+
+/// The same state, with what is offered now.
+fn seen(known: &Baseline, offer: &Offer) -> Turn {
+    let mut turn = same(known);
+    turn.baseline.current = offer.canonical.clone();
+    turn
+}
+
+fn same(known: &Baseline) -> Turn {
+    Turn {
+        baseline: known.clone(),
+        before: Some(known.state),
+        notice: None,
+    }
+}
+
+fn parsed(canonical: &str) -> Value {
+    serde_json::from_str(canonical).unwrap_or_default()
+}
+
+/// Withheld tools by what they are whatever their name: one that was renamed is not forgotten.
+#[derive(Debug, Default)]
+pub struct Withheld<'a>(HashMap<String, &'a Baseline>);
+
+impl<'a> Withheld<'a> {
+    /// Takes the baselines of one upstream.
+    pub fn new(known: impl Iterator<Item = &'a Baseline>) -> Self {
+        let tools = known.filter(|one| one.kind == OfferKind::Tool && !one.is_approved());
+        let bodies = tools.map(|one| (fingerprint::nameless(&parsed(&one.current)), one));
+        Self(bodies.collect())
+    }
+
+    /// Finds the withheld tool that a new one is under another name. One that says nothing of
+    /// itself cannot be recognized.
+    pub fn twin(&self, offer: &Offer) -> Option<&'a Baseline> {
+        let says = offer.descriptor.get("description").and_then(Value::as_str);
+        says.filter(|says| !says.is_empty())?;
+        self.0
+            .get(&fingerprint::nameless(&offer.descriptor))
+            .copied()
+    }
+}
+
+/// Withholds a tool that is a withheld one under a new name, whatever the trust.
+pub fn same_as(now: Wall, mut turn: Turn, withheld: &Baseline) -> Turn {
+    let (name, state) = (show::name(&withheld.name), withheld.state.name());
+    let reason = format!("it is the tool `{name}` under another name, which is {state}");
+    turn.baseline.approved = None;
+    turn.withhold(OfferState::Quarantined, rug_pull::ID, reason, now);
+    turn
+}
+
+/// Puts the upstream itself into quarantine once several of its tools have changed hostilely.
+pub fn several(now: Wall, server: &Baseline, pulled: usize) -> Option<Turn> {
+    if pulled < SEVERAL || !server.is_approved() {
+        return None;
+    }
+    let mut turn = same(server);
+    let reason = format!("{pulled} of its tools changed after they were approved");
+    turn.withhold(OfferState::Quarantined, rug_pull::ID, reason, now);
+    Some(turn)
+}

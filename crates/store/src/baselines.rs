@@ -1,0 +1,158 @@
+//! The port of the quarantine: baselines in the database of the activity log, on a connection of
+//! their own.
+//!
+//! They are few and seldom written, and never dropped when the log is full.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use mcpproxy_core::{
+    Baseline, BaselineFault, BaselineStore, OfferKind, OfferState, UpstreamId, Wall,
+};
+use rusqlite::{Connection, Row, TransactionBehavior};
+
+use crate::Error;
+use crate::schema;
+
+const SELECT: &str = "SELECT upstream, kind, name, state, approved, current, made_by, reason, since \
+     FROM baseline ORDER BY upstream, kind, name";
+const REPLACE: &str = "INSERT OR REPLACE INTO baseline \
+     (upstream, kind, name, state, approved, current, made_by, reason, since) \
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)";
+
+/// Baselines in a SQLite database.
+#[derive(Debug)]
+pub struct SqliteBaselines {
+    path: PathBuf,
+    connection: Mutex<Connection>,
+}
+
+impl SqliteBaselines {
+    /// Opens the database, made with mode 0600 if it is new.
+    pub fn open(path: &Path) -> Result<Self, Error> {
+        Ok(Self {
+            path: path.to_owned(),
+            connection: Mutex::new(schema::open(path)?),
+        })
+    }
+
+    fn fault(&self, fault: &impl ToString) -> BaselineFault {
+        BaselineFault(format!("`{}`: {}", self.path.display(), fault.to_string()))
+    }
+}
+
+impl BaselineStore for SqliteBaselines {
+    fn load(&self) -> Result<Vec<Baseline>, BaselineFault> {
+        let connection = self.connection.lock();
+        let connection = connection.unwrap_or_else(PoisonError::into_inner);
+        let mut select = connection.prepare(SELECT).map_err(|f| self.fault(&f))?;
+        let rows = select.query_map([], read).map_err(|f| self.fault(&f))?;
+        let mut found = Vec::new();
+        for row in rows {
+            let row = row.map_err(|fault| self.fault(&fault))?;
+            found.push(row.map_err(|fault| self.fault(&fault))?);
+        }
+        Ok(found)
+    }
+
+    fn keep(&self, changed: &[Baseline]) -> Result<(), BaselineFault> {
+        let connection = self.connection.lock();
+        let mut connection = connection.unwrap_or_else(PoisonError::into_inner);
+        write(&mut connection, changed).map_err(|fault| self.fault(&fault))
+    }
+}
+
+fn write(connection: &mut Connection, changed: &[Baseline]) -> rusqlite::Result<()> {
+    let step = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let mut replace = step.prepare(REPLACE)?;
+    for one in changed {
+        let since = i64::try_from(one.since.0).unwrap_or(i64::MAX);
+        replace.execute((
+            one.upstream.as_str(),
+            one.kind.name(),
+            &*one.name,
+            one.state.name(),
+            one.approved.as_deref(),
+            &*one.current,
+            &*one.by,
+            &*one.reason,
+            since,
+        ))?;
+    }
+    drop(replace);
+    // CRASH: a stop before the end of this leaves what was known before, and nothing of what is
+    // written here was shown to anybody.
+    step.commit()
+}
+
+/// Reads a row; what a later version wrote and this one does not know is no baseline.
+fn read(row: &Row<'_>) -> rusqlite::Result<Result<Baseline, String>> {
+    let (kind, state): (String, String) = (row.get(1)?, row.get(3)?);
+    let unknown = |what: &str| format!("`{what}` is not known to this version");
+    let (Some(kind), Some(state)) = (OfferKind::named(&kind), OfferState::named(&state)) else {
+        return Ok(Err(unknown(&format!("{kind}/{state}"))));
+    };
+    let since: i64 = row.get(8)?;
+    Ok(Ok(Baseline {
+        upstream: UpstreamId::new(row.get::<_, String>(0)?),
+        kind,
+        name: row.get(2)?,
+        state,
+        approved: row.get(4)?,
+        current: row.get(5)?,
+        by: row.get(6)?,
+        reason: row.get(7)?,
+        since: Wall(u64::try_from(since).unwrap_or(0)),
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn baseline(name: &str, state: OfferState, current: &str) -> Baseline {
+        Baseline {
+            upstream: UpstreamId::new("files"),
+            kind: OfferKind::Tool,
+            name: name.into(),
+            state,
+            approved: (state == OfferState::Approved).then(|| current.into()),
+            current: current.into(),
+            by: "scan".into(),
+            reason: "new".into(),
+            since: Wall(7),
+        }
+    }
+
+    #[test]
+    fn baselines_outlive_the_process_and_the_latest_counts() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(crate::FILE);
+        let store = SqliteBaselines::open(&path).unwrap();
+        assert_eq!(store.load().unwrap(), []);
+        let first = baseline("read", OfferState::Approved, "{}");
+        let other = baseline("write", OfferState::Quarantined, "{}");
+        store.keep(&[first.clone(), other.clone()]).unwrap();
+        drop(store);
+        let store = SqliteBaselines::open(&path).unwrap();
+        assert_eq!(store.load().unwrap(), [first, other.clone()]);
+        let changed = baseline("read", OfferState::RugPull, r#"{"title":"x"}"#);
+        store.keep(std::slice::from_ref(&changed)).unwrap();
+        assert_eq!(store.load().unwrap(), [changed, other]);
+    }
+
+    #[test]
+    fn what_a_later_version_wrote_is_refused_and_not_forgotten() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(crate::FILE);
+        let store = SqliteBaselines::open(&path).unwrap();
+        store
+            .keep(&[baseline("read", OfferState::Approved, "{}")])
+            .unwrap();
+        let connection = schema::open(&path).unwrap();
+        let odd = "UPDATE baseline SET state = 'adored'";
+        connection.execute_batch(odd).unwrap();
+        let refused = store.load().unwrap_err().to_string();
+        assert!(refused.contains("adored"), "{refused}");
+    }
+}
