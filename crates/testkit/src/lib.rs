@@ -7,6 +7,7 @@
 pub mod clock;
 pub mod http;
 pub mod sample;
+pub mod samples;
 pub mod sink;
 
 pub use clock::FixedClock;

@@ -1,0 +1,168 @@
+//! Calls at given moments, and which of them are too much.
+
+use mcpproxy_core::{Id128, Principal, PrincipalKind, ToolName};
+use mcpproxy_testkit::samples;
+
+use super::*;
+
+fn at(millis: u64) -> Tick {
+    Tick(Duration::from_millis(millis))
+}
+
+fn call(number: u64) -> Call {
+    let mut call = samples::call();
+    call.id = CallId::new(1, number.into());
+    call.wire.raw = r#"{"params":{"arguments":{"a":1}}}"#.into();
+    call
+}
+
+fn settings(yaml: &str) -> Settings {
+    serde_json::from_str(yaml).unwrap()
+}
+
+#[test]
+fn calls_come_at_the_rate_and_in_bursts() {
+    let check = |limit: &str, moments: &[u64], expect: &str| {
+        let abuse = Abuse::new(settings(limit));
+        let mut given = String::new();
+        for (number, moment) in (0..).zip(moments) {
+            let refused = abuse.admit(&call(number), at(*moment)).is_some();
+            given.push(if refused { '-' } else { '+' });
+            abuse.release(call(number).id);
+        }
+        assert_eq!(given, expect, "{limit}");
+    };
+    let one_a_second = r#"{"per_principal":{"calls_per_minute":60,"burst":2}}"#;
+    check(one_a_second, &[0, 0, 0, 999, 1000, 1001], "++--+-");
+    check(one_a_second, &[0, 60_000, 60_000, 60_000], "+++-");
+    let ten_seconds = r#"{"per_tool":{"calls_per_minute":12}}"#;
+    check(ten_seconds, &[0, 0, 0, 5000], "++-+");
+    // A call costs as much as the configuration says, and one that costs more than there ever is
+    // passes when nothing else was taken.
+    let dear =
+        r#"{"per_server":{"calls_per_minute":60,"burst":5},"costs":{"slack:post_message":4}}"#;
+    check(dear, &[0, 0, 3000], "+-+");
+    let dearer =
+        r#"{"per_server":{"calls_per_minute":60,"burst":5},"costs":{"slack:post_message":9}}"#;
+    check(dearer, &[0, 5000, 9000], "+-+");
+    // The body of a call is 32 bytes.
+    let bytes = r#"{"per_session":{"bytes_per_minute":80}}"#;
+    check(bytes, &[0, 0, 0, 24_000], "++-+");
+    check(
+        r#"{"repeats_per_minute":3}"#,
+        &[0, 0, 0, 0, 20_000],
+        "+++-+",
+    );
+    check("{}", &[0; 100], &"+".repeat(100));
+}
+
+#[test]
+fn every_limit_is_of_its_own() {
+    let check = |limit: &str, change: fn(&mut Call), apart: bool| {
+        let abuse = Abuse::new(settings(limit));
+        assert!(abuse.admit(&call(1), at(0)).is_none());
+        assert!(abuse.admit(&call(2), at(0)).is_some(), "{limit}");
+        let mut other = call(3);
+        change(&mut other);
+        assert_eq!(abuse.admit(&other, at(0)).is_none(), apart, "{limit}");
+    };
+    let limit = |of: &str| format!(r#"{{"{of}":{{"calls_per_minute":1,"burst":1}}}}"#);
+    let by_another = |call: &mut Call| {
+        call.who = Principal {
+            kind: PrincipalKind::Agent,
+            name: "owner".into(),
+        };
+    };
+    let elsewhere = |call: &mut Call| call.session.id = Id128(2);
+    let other_tool = |call: &mut Call| call.tool.tool = ToolName::new("get_channel");
+    let other_words = |call: &mut Call| call.wire.raw = r#"{"params":{"arguments":{}}}"#.into();
+    check(&limit("per_principal"), by_another, true);
+    check(&limit("per_principal"), elsewhere, false);
+    check(&limit("per_session"), elsewhere, true);
+    check(&limit("per_session"), other_tool, false);
+    check(&limit("per_tool"), other_tool, true);
+    check(&limit("per_tool"), by_another, false);
+    check(&limit("per_server"), other_tool, false);
+    check(r#"{"repeats_per_minute":1}"#, other_words, true);
+    check(r#"{"repeats_per_minute":1}"#, by_another, false);
+}
+
+#[test]
+fn as_many_are_under_way_as_the_limit_says() {
+    let abuse = Abuse::new(settings(r#"{"per_tool":{"concurrent":2}}"#));
+    assert!(abuse.admit(&call(1), at(0)).is_none());
+    assert!(abuse.admit(&call(2), at(0)).is_none());
+    let refused = abuse.admit(&call(3), at(0)).unwrap();
+    assert_eq!(
+        refused.reason.as_str(),
+        "More than 2 calls of this tool at the same time: try again when one is over."
+    );
+    abuse.release(call(3).id);
+    assert!(
+        abuse.admit(&call(4), at(0)).is_some(),
+        "a refused call frees nothing"
+    );
+    abuse.release(call(1).id);
+    abuse.release(call(1).id);
+    assert!(abuse.admit(&call(5), at(0)).is_none());
+    assert!(
+        abuse.admit(&call(6), at(0)).is_some(),
+        "a call is over once"
+    );
+}
+
+#[test]
+fn a_refusal_says_when_to_try_again_and_charges_nothing() {
+    let limits = r#"{"per_session":{"calls_per_minute":60,"burst":9},"per_tool":{"calls_per_minute":6,"burst":1}}"#;
+    let abuse = Abuse::new(settings(limits));
+    assert!(abuse.admit(&call(0), at(0)).is_none());
+    for number in 1..50 {
+        let refused = abuse.admit(&call(number), at(0)).unwrap();
+        assert_eq!(
+            refused.reason.as_str(),
+            "Too many calls of this tool: try again in 11 s."
+        );
+        assert_eq!(refused.threat, Threat::RateLimitExceeded);
+    }
+    let mut other = call(50);
+    other.tool.tool = ToolName::new("get_channel");
+    assert!(
+        abuse.admit(&other, at(0)).is_none(),
+        "the session was not charged"
+    );
+}
+
+#[test]
+fn past_the_bound_whoever_is_new_shares() {
+    let abuse = Abuse::new(settings(
+        r#"{"per_session":{"calls_per_minute":2,"burst":1}}"#,
+    ));
+    let of = |session: u64| {
+        let mut call = call(session);
+        call.session.id = Id128(session.into());
+        call
+    };
+    let most = MOST as u64;
+    for session in 0..most {
+        assert!(abuse.admit(&of(session), at(0)).is_none());
+    }
+    assert!(abuse.admit(&of(most), at(0)).is_none(), "the shared bucket");
+    assert!(
+        abuse.admit(&of(most + 1), at(0)).is_some(),
+        "is one for all"
+    );
+    for session in 0..=most {
+        abuse.release(of(session).id);
+    }
+    // A while later the old ones are full, and forgotten.
+    assert!(abuse.admit(&of(most + 2), at(40_000)).is_none());
+    assert!(abuse.lock().buckets.len() <= 2);
+}
+
+#[test]
+fn what_nobody_knows_is_an_error() {
+    let check = |config: &str| assert!(serde_json::from_str::<Settings>(config).is_err());
+    check(r#"{"per_user":{}}"#);
+    check(r#"{"per_tool":{"calls":1}}"#);
+    check(r#"{"per_tool":{"calls_per_minute":-1}}"#);
+}
