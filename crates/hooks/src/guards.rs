@@ -4,6 +4,7 @@
 //! Keeping baselines, and withholding what is not approved, is for the engine and the gateway.
 
 pub mod abuse;
+pub mod contents;
 pub mod fingerprint;
 pub mod poisoning;
 pub mod quarantine;

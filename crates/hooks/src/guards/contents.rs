@@ -1,0 +1,319 @@
+//! Whether what is sent and what comes back has the form that the tool itself declares: JSON Schema
+//! of arguments and of structured results, sizes, and kinds of content.
+//!
+//! A schema is an upstream's text, so it is read with limits: large or deep ones, patterns that are
+//! not linear and references to elsewhere make it one that cannot be used, and then it is not.
+
+use std::collections::HashMap;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use jsonschema::{PatternOptions, Validator};
+use mcpproxy_core::{
+    Action, Call, Finding, Masked, Severity, Source, Threat, Tier, ToolName, ToolRef, UpstreamId,
+};
+use mcpproxy_text as text;
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::Value;
+
+/// The id by which the configuration knows this guard.
+pub const ID: &str = "content-filter";
+/// Bytes of a schema that is used.
+const LARGEST_SCHEMA: usize = 256 * 1024;
+/// Nesting of a schema that is used.
+const DEEPEST_SCHEMA: usize = 48;
+/// Bytes that one pattern of a schema may take in memory.
+const LARGEST_PATTERN: usize = 1 << 20;
+/// Characters of a place that are shown.
+const SHOWN: usize = 120;
+
+/// What is checked.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Settings {
+    /// Whether arguments are.
+    pub check_request_body: bool,
+    /// Whether results are.
+    pub check_response_body: bool,
+    /// Bytes that a message may have, as a number or as `1MB`.
+    #[serde(deserialize_with = "size")]
+    pub max_body_size: u64,
+    /// Kinds of content that may come back, as `text` or `image/png`; all where none is named.
+    pub allowed_content_types: Vec<String>,
+    /// Whether a tool is refused whose schema cannot be used.
+    pub strict_mode: bool,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            check_request_body: true,
+            check_response_body: true,
+            max_body_size: 1 << 20,
+            allowed_content_types: Vec::new(),
+            strict_mode: false,
+        }
+    }
+}
+
+/// The guard at work.
+#[derive(Debug)]
+pub struct Contents {
+    settings: Settings,
+    known: RwLock<HashMap<UpstreamId, HashMap<ToolName, Arc<Form>>>>,
+}
+
+/// The form that a tool declares.
+#[derive(Debug)]
+struct Form {
+    arguments: Schema,
+    results: Schema,
+}
+
+#[derive(Debug)]
+enum Schema {
+    None,
+    Some(Box<Validator>),
+    /// It cannot be used, and why.
+    Unusable(&'static str),
+}
+
+/// What is wrong with a message, in words that are safe to show.
+struct Wrong(String);
+
+impl Contents {
+    /// Starts without having seen any listing.
+    pub fn new(settings: Settings) -> Self {
+        Self {
+            settings,
+            known: RwLock::default(),
+        }
+    }
+
+    /// Takes a new listing of an upstream, in place of the one before.
+    pub fn learn<'a>(
+        &self,
+        upstream: &UpstreamId,
+        tools: impl Iterator<Item = (&'a ToolName, &'a str)>,
+    ) {
+        let forms = tools.map(|(name, descriptor)| {
+            let form = Form {
+                arguments: schema(descriptor, "inputSchema"),
+                results: schema(descriptor, "outputSchema"),
+            };
+            (name.clone(), Arc::new(form))
+        });
+        let forms = forms.collect();
+        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+        known.insert(upstream.clone(), forms);
+    }
+
+    /// Forgets an upstream that is gone.
+    pub fn forget(&self, upstream: &UpstreamId) {
+        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+        known.remove(upstream);
+    }
+
+    /// Checks a call before it leaves.
+    pub fn request(&self, call: &Call) -> Option<Finding> {
+        if !self.settings.check_request_body {
+            return None;
+        }
+        let raw = std::str::from_utf8(&call.wire.raw).unwrap_or_default();
+        let wrong = self.fits(raw.len()).and_then(|()| {
+            if call.kind.method() != "tools/call" {
+                return Ok(());
+            }
+            let arguments = text::get(raw, &["params", "arguments"]);
+            let arguments = arguments.map_or("{}", |(arguments, _)| arguments);
+            let form = self.form(&call.tool);
+            form.map_or(Ok(()), |form| {
+                self.obeys(&form.arguments, arguments, "arguments")
+            })
+        });
+        wrong.err().as_ref().map(finding)
+    }
+
+    /// Checks a result before the caller sees it.
+    pub fn response(&self, call: &Call, result: &str) -> Option<Finding> {
+        if !self.settings.check_response_body {
+            return None;
+        }
+        let wrong = self
+            .fits(result.len())
+            .and_then(|()| self.kinds(result))
+            .and_then(|()| {
+                let Some(form) = self.form(&call.tool) else {
+                    return Ok(());
+                };
+                let structured = text::get(result, &["structuredContent"]);
+                structured.map_or(Ok(()), |(structured, _)| {
+                    self.obeys(&form.results, structured, "structuredContent")
+                })
+            });
+        wrong.err().as_ref().map(finding)
+    }
+
+    fn form(&self, tool: &ToolRef) -> Option<Arc<Form>> {
+        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
+        known.get(&tool.upstream)?.get(&tool.tool).cloned()
+    }
+
+    fn fits(&self, bytes: usize) -> Result<(), Wrong> {
+        let most = self.settings.max_body_size;
+        let fits = u64::try_from(bytes).is_ok_and(|bytes| bytes <= most);
+        let wrong = || Wrong(format!("it has {bytes} bytes, {most} at most are allowed"));
+        if fits { Ok(()) } else { Err(wrong()) }
+    }
+
+    fn obeys(&self, schema: &Schema, json: &str, place: &str) -> Result<(), Wrong> {
+        let validator = match schema {
+            Schema::None => return Ok(()),
+            Schema::Some(validator) => validator,
+            Schema::Unusable(_) if !self.settings.strict_mode => return Ok(()),
+            Schema::Unusable(why) => {
+                return Err(Wrong(format!("the tool's schema of its {place} {why}")));
+            }
+        };
+        // It passed the strict reader on its way here, so this never fails.
+        let Ok(value) = serde_json::from_str::<Value>(json) else {
+            return Err(Wrong(format!("its {place} cannot be read")));
+        };
+        validator.validate(&value).map_err(|error| {
+            // The error's own words quote the value, which may be anything.
+            let path = error.instance_path().to_string();
+            let path: String = path.chars().take(SHOWN).collect();
+            let rule = error.schema_path().to_string();
+            let rule = rule.rsplit('/').next().unwrap_or_default().to_owned();
+            let rule: String = rule.chars().filter(char::is_ascii_alphanumeric).collect();
+            let inner = if path.is_empty() {
+                String::new()
+            } else {
+                format!(" at `{path}`")
+            };
+            Wrong(format!(
+                "its {place}{inner} break the rule `{rule}` of the tool's schema"
+            ))
+        })
+    }
+
+    /// Checks the kinds of the blocks of a result.
+    fn kinds(&self, result: &str) -> Result<(), Wrong> {
+        let allowed = &self.settings.allowed_content_types;
+        if allowed.is_empty() {
+            return Ok(());
+        }
+        let Some((content, _)) = text::get(result, &["content"]) else {
+            return Ok(());
+        };
+        let blocks = serde_json::from_str::<Vec<Value>>(content).unwrap_or_default();
+        let mut said = blocks.iter().flat_map(|block| {
+            let at = |path: &str| block.pointer(path).and_then(Value::as_str);
+            let kind = at("/type");
+            let media = at("/mimeType").or(at("/resource/mimeType"));
+            [media.or(kind)].into_iter().flatten()
+        });
+        let other = said.find(|said| !allowed.iter().any(|one| is_of(said, one)));
+        match other {
+            None => Ok(()),
+            Some(other) => {
+                let other: String = other.chars().take(SHOWN).collect();
+                Err(Wrong(format!(
+                    "content of the kind `{other}` is not allowed"
+                )))
+            }
+        }
+    }
+}
+
+/// Tells whether a kind is one that is allowed, also by its first half, as `image/*`.
+fn is_of(said: &str, allowed: &str) -> bool {
+    let said = said.split(';').next().unwrap_or_default().trim();
+    match allowed.strip_suffix("/*") {
+        Some(half) => said
+            .split_once('/')
+            .is_some_and(|(first, _)| first.eq_ignore_ascii_case(half)),
+        None => said.eq_ignore_ascii_case(allowed),
+    }
+}
+
+/// Reads a schema of a descriptor.
+fn schema(descriptor: &str, member: &str) -> Schema {
+    let Some((raw, _)) = text::get(descriptor, &[member]) else {
+        return Schema::None;
+    };
+    if raw.len() > LARGEST_SCHEMA {
+        return Schema::Unusable("is too large");
+    }
+    let Ok(value) = serde_json::from_str::<Value>(raw) else {
+        return Schema::Unusable("cannot be read");
+    };
+    if depth(&value) > DEEPEST_SCHEMA {
+        return Schema::Unusable("is nested too deep");
+    }
+    let patterns = PatternOptions::regex()
+        .size_limit(LARGEST_PATTERN)
+        .dfa_size_limit(LARGEST_PATTERN);
+    let options = jsonschema::options().offline();
+    match options.with_pattern_options(patterns).build(&value) {
+        Ok(validator) => Schema::Some(Box::new(validator)),
+        Err(_) => Schema::Unusable("is not one that can be used"),
+    }
+}
+
+fn depth(value: &Value) -> usize {
+    match value {
+        Value::Array(items) => 1 + items.iter().map(depth).max().unwrap_or(0),
+        Value::Object(members) => 1 + members.values().map(depth).max().unwrap_or(0),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => 0,
+    }
+}
+
+fn finding(wrong: &Wrong) -> Finding {
+    Finding {
+        rule: ID.into(),
+        source: Source::Static,
+        tier: Tier::Guard,
+        wants: Action::Deny,
+        severity: Severity::Medium,
+        confidence: 100,
+        threat: Threat::CommandInjection,
+        place: None,
+        evidence: None,
+        contradiction: None,
+        reason: Masked::from_safe(format!(
+            "The message is not of the form that is allowed: {}.",
+            wrong.0
+        )),
+    }
+}
+
+/// Reads a size: a number of bytes, or one with a unit.
+fn size<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Given {
+        Number(u64),
+        Text(String),
+    }
+    let wrong = || serde::de::Error::custom("a size is a number of bytes, or as `64KB` or `1MB`");
+    match Given::deserialize(deserializer)? {
+        Given::Number(bytes) => Ok(bytes),
+        Given::Text(text) => {
+            let text = text.trim();
+            let digits = text.trim_end_matches(|c: char| !c.is_ascii_digit());
+            let unit = text.get(digits.len()..).unwrap_or_default().trim();
+            let unit: u64 = match unit.to_ascii_uppercase().as_str() {
+                "" | "B" => 1,
+                "KB" | "KIB" | "K" => 1 << 10,
+                "MB" | "MIB" | "M" => 1 << 20,
+                "GB" | "GIB" | "G" => 1 << 30,
+                _ => return Err(wrong()),
+            };
+            let number: u64 = digits.parse().map_err(|_| wrong())?;
+            number.checked_mul(unit).ok_or_else(wrong)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
