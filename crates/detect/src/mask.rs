@@ -55,7 +55,8 @@ pub fn mask_in(text: &str, detections: &[Detection]) -> String {
 }
 
 /// Whether detections of this family stand on a value.
-fn is_value(category: Category) -> bool {
+/// Tells whether detections of a category name a value.
+pub fn is_value(category: Category) -> bool {
     match category {
         Category::CloudCredentials
         | Category::PrivateKey

@@ -5,6 +5,7 @@
 
 pub mod abuse;
 pub mod contents;
+pub mod dlp;
 pub mod fingerprint;
 pub mod poisoning;
 pub mod quarantine;

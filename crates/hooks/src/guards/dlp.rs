@@ -1,0 +1,263 @@
+//! Data loss prevention: what is done with a secret or with personal data that passes by, by its
+//! type, its direction and the upstream on the other side.
+//!
+//! It scans nothing: what was detected is handed in. What is taken out is taken out of the exact
+//! text, so that everything else stays byte for byte; what comes of it is scanned again, and if
+//! anything is left the message is stopped. The original is never handed on in place of a failure.
+
+use std::collections::BTreeMap;
+
+use mcpproxy_core::{Action, Finding, Masked, Severity, Source, Threat, Tier};
+use mcpproxy_detect::{Category, Found, Report, mask};
+use mcpproxy_text::{self as text, Limits, Splice};
+use serde::{Deserialize, Serialize};
+
+/// The id by which the configuration knows this guard.
+pub const ID: &str = "dlp";
+/// Types that one reason names.
+const NAMED: usize = 4;
+
+/// What is done with what.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Settings {
+    /// The rules; of those that speak of a value the strictest counts.
+    pub rules: Vec<Rule>,
+}
+
+/// What is done with some types of data.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Rule {
+    /// Types as `email` or categories as `api_token`; every secret and all personal data where none
+    /// is named.
+    #[serde(default)]
+    pub types: Vec<String>,
+    /// Which way the data goes; both where it is not said.
+    #[serde(default)]
+    pub direction: Option<Way>,
+    /// Names of upstreams, or `internal` or `external`; all where none is named.
+    #[serde(default)]
+    pub servers: Vec<String>,
+    /// What is done.
+    pub action: Treatment,
+}
+
+/// Which way data goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Way {
+    /// To the upstream.
+    Request,
+    /// To the agent.
+    Response,
+}
+
+/// What is done with a value, mildest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Treatment {
+    /// It is named in the record.
+    Tag,
+    /// A sample takes its place, as `****-****-****-4242`.
+    Mask,
+    /// Its type takes its place, as `[REDACTED:email]`.
+    Redact,
+    /// The message is stopped.
+    Block,
+}
+
+/// Where a message goes or comes from.
+#[derive(Clone, Copy, Debug)]
+pub struct Between<'a> {
+    /// Which way it goes.
+    pub way: Way,
+    /// The upstream.
+    pub upstream: &'a str,
+    /// Whether that is outside.
+    pub outside: bool,
+}
+
+/// What became of a message.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Treated {
+    /// The text in place of the message's own, where something was taken out.
+    pub text: Option<String>,
+    /// What there is to say about it.
+    pub finding: Option<Finding>,
+}
+
+/// The guard at work.
+#[derive(Debug)]
+pub struct Dlp {
+    settings: Settings,
+}
+
+impl Dlp {
+    /// Takes the rules.
+    pub fn new(settings: Settings) -> Self {
+        Self { settings }
+    }
+
+    /// Treats a message in which `report` was found; `scan` looks at what came of it.
+    pub fn treat(
+        &self,
+        between: Between<'_>,
+        raw: &str,
+        report: &Report,
+        scan: impl FnOnce(&str) -> Report,
+    ) -> Treated {
+        let treated = |found: &Found| self.treatment(between, found);
+        let values = report.detections.iter();
+        let chosen: Vec<_> = values
+            .filter_map(|one| Some((one, treated(one)?)))
+            .collect();
+        let Some(worst) = chosen.iter().map(|(_, treatment)| *treatment).max() else {
+            return Treated::default();
+        };
+        let finding = Some(finding(&chosen, worst));
+        if worst == Treatment::Tag || worst == Treatment::Block {
+            return Treated {
+                text: None,
+                finding,
+            };
+        }
+        let taken = without(raw, &chosen);
+        let left = |report: &Report| {
+            let mut left = report.detections.iter().filter_map(treated);
+            left.any(|treatment| treatment > Treatment::Tag)
+        };
+        match taken {
+            Some(text)
+                if text::check(text.as_bytes(), Limits::default()).is_ok()
+                    && !left(&scan(&text)) =>
+            {
+                Treated {
+                    text: Some(text),
+                    finding,
+                }
+            }
+            Some(_) | None => Treated {
+                text: None,
+                finding: Some(self::finding(&chosen, Treatment::Block)),
+            },
+        }
+    }
+
+    /// Returns the strictest that the rules say of a value.
+    fn treatment(&self, between: Between<'_>, found: &Found) -> Option<Treatment> {
+        if !mask::is_value(found.detection.category) {
+            return None;
+        }
+        let rules = self.settings.rules.iter();
+        let rules = rules.filter(|rule| rule.speaks_of(between, found));
+        rules.map(|rule| rule.action).max()
+    }
+}
+
+impl Rule {
+    fn speaks_of(&self, between: Between<'_>, found: &Found) -> bool {
+        let side = if between.outside {
+            "external"
+        } else {
+            "internal"
+        };
+        let detection = &found.detection;
+        let family = category(detection.category);
+        let types = |name: &String| *name == detection.kind || *name == family;
+        let servers = |name: &String| name == side || name == between.upstream;
+        self.direction.is_none_or(|of| of == between.way)
+            && (self.types.is_empty() || self.types.iter().any(types))
+            && (self.servers.is_empty() || self.servers.iter().any(servers))
+    }
+}
+
+/// Takes the chosen values out of a text; nothing if one of them cannot be found again.
+fn without(raw: &str, chosen: &[(&Found, Treatment)]) -> Option<String> {
+    let mut leaves: BTreeMap<usize, Vec<(&Found, Treatment)>> = BTreeMap::new();
+    for (found, treatment) in chosen {
+        if *treatment > Treatment::Tag {
+            let leaf = leaves.entry(found.leaf.start).or_default();
+            leaf.push((found, *treatment));
+        }
+    }
+    let mut splice = Splice::default();
+    for (number, values) in leaves.values().enumerate() {
+        let span = values.first()?.0.leaf.clone();
+        let leaf = raw.get(span.clone())?;
+        let plain = text::string(leaf).map_or_else(|| leaf.to_owned(), Into::into);
+        let is_key = raw.get(span.end..)?.trim_start().starts_with(':');
+        let mut plain = rewritten(&plain, values)?;
+        if is_key {
+            // Two keys that became the same would make the object ambiguous.
+            plain = format!("{plain}#{number}");
+        }
+        splice.replace(span, serde_json::to_string(&plain).ok()?);
+    }
+    String::from_utf8(splice.apply(raw.as_bytes())).ok()
+}
+
+/// Puts what may be shown in the place of each value; where two overlap the stricter counts for
+/// both.
+fn rewritten(plain: &str, values: &[(&Found, Treatment)]) -> Option<String> {
+    let mut spans: Vec<_> = values
+        .iter()
+        .map(|(found, treatment)| (found.detection.span.clone(), *treatment, *found))
+        .collect();
+    spans.sort_by_key(|(span, treatment, _)| (span.start, std::cmp::Reverse(*treatment)));
+    let mut out = String::with_capacity(plain.len());
+    let mut at = 0;
+    for (span, treatment, found) in spans {
+        if span.end <= at {
+            continue;
+        }
+        out.push_str(plain.get(at..span.start.max(at))?);
+        let value = plain.get(span.start.max(at)..span.end)?;
+        let kind = &found.detection.kind;
+        match treatment {
+            Treatment::Mask if span.start >= at => out.push_str(mask::sample(kind, value).as_str()),
+            _ => out.extend(["[REDACTED:", kind, "]"]),
+        }
+        at = span.end;
+    }
+    out.push_str(plain.get(at..)?);
+    Some(out)
+}
+
+/// The name of a category, as rules and filters spell it.
+fn category(of: Category) -> String {
+    let name = serde_json::to_value(of).ok();
+    let name = name.as_ref().and_then(serde_json::Value::as_str);
+    name.unwrap_or_default().to_owned()
+}
+
+fn finding(chosen: &[(&Found, Treatment)], worst: Treatment) -> Finding {
+    let mut kinds: Vec<&str> = chosen.iter().map(|(one, _)| &*one.detection.kind).collect();
+    kinds.sort_unstable();
+    kinds.dedup();
+    kinds.truncate(NAMED);
+    let kinds = kinds.join(", ");
+    let (wants, what) = match worst {
+        Treatment::Tag => (Action::Allow, "is in this message"),
+        Treatment::Mask => (Action::Allow, "was masked in this message"),
+        Treatment::Redact => (Action::Allow, "was taken out of this message"),
+        Treatment::Block => (Action::Deny, "may not be in this message"),
+    };
+    let severities = chosen.iter().map(|(one, _)| one.detection.severity);
+    Finding {
+        rule: ID.into(),
+        source: Source::Pii,
+        tier: Tier::Guard,
+        wants,
+        severity: severities.max().unwrap_or(Severity::Medium),
+        confidence: 100,
+        threat: Threat::DataExfiltration,
+        place: None,
+        evidence: None,
+        contradiction: None,
+        reason: Masked::from_safe(format!("Sensitive data ({kinds}) {what}.")),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,177 @@
+//! Messages with made-up secrets in every place, and what is left of them.
+
+use mcpproxy_detect::{Context, Detector};
+
+use super::*;
+
+const CARD: &str = "4111 1111 1111 1111";
+const TOKEN: &str = "ghp_t4Xw9LbQz2KfVn7RjYc1HsMd8PaGe5UoTi3B";
+
+fn detector() -> Detector {
+    Detector::new(&mcpproxy_detect::Settings::default()).unwrap()
+}
+
+fn treat(rules: &str, way: Way, raw: &str) -> Treated {
+    let dlp = Dlp::new(serde_json::from_str(&format!(r#"{{"rules":{rules}}}"#)).unwrap());
+    let detector = detector();
+    let scan = |raw: &str| detector.json(raw, Context::default());
+    let between = Between {
+        way,
+        upstream: "slack",
+        outside: true,
+    };
+    dlp.treat(between, raw, &scan(raw), scan)
+}
+
+#[test]
+fn what_is_done_goes_by_type_direction_and_destination() {
+    let check = |rules: &str, way, raw: &str, expect: Option<&str>, wants: Option<Action>| {
+        let treated = treat(rules, way, raw);
+        assert_eq!(treated.text.as_deref(), expect, "{rules}");
+        assert_eq!(treated.finding.map(|found| found.wants), wants, "{rules}");
+    };
+    let raw = format!(r#"{{"a":"card {CARD} ok","b":1.50}}"#);
+    let redacted = r#"{"a":"card [REDACTED:credit_card] ok","b":1.50}"#;
+    let masked = r#"{"a":"card ****-****-****-1111 ok","b":1.50}"#;
+    let (request, response) = (Way::Request, Way::Response);
+    let allowed = Some(Action::Allow);
+    check(
+        r#"[{"action":"redact"}]"#,
+        response,
+        &raw,
+        Some(redacted),
+        allowed,
+    );
+    check(
+        r#"[{"action":"mask"}]"#,
+        response,
+        &raw,
+        Some(masked),
+        allowed,
+    );
+    check(r#"[{"action":"tag"}]"#, response, &raw, None, allowed);
+    check(
+        r#"[{"action":"block"}]"#,
+        response,
+        &raw,
+        None,
+        Some(Action::Deny),
+    );
+    check("[]", response, &raw, None, None);
+    check(
+        r#"[{"types":["credit_card"],"action":"redact"}]"#,
+        request,
+        &raw,
+        Some(redacted),
+        allowed,
+    );
+    check(
+        r#"[{"types":["email"],"action":"redact"}]"#,
+        request,
+        &raw,
+        None,
+        None,
+    );
+    check(
+        r#"[{"direction":"response","action":"redact"}]"#,
+        request,
+        &raw,
+        None,
+        None,
+    );
+    check(
+        r#"[{"direction":"request","action":"redact"}]"#,
+        request,
+        &raw,
+        Some(redacted),
+        allowed,
+    );
+    check(
+        r#"[{"servers":["internal"],"action":"block"}]"#,
+        request,
+        &raw,
+        None,
+        None,
+    );
+    check(
+        r#"[{"servers":["external"],"action":"redact"}]"#,
+        request,
+        &raw,
+        Some(redacted),
+        allowed,
+    );
+    check(
+        r#"[{"servers":["slack"],"action":"mask"}]"#,
+        request,
+        &raw,
+        Some(masked),
+        allowed,
+    );
+    let both =
+        r#"[{"action":"tag"},{"types":["credit_card"],"action":"redact"},{"action":"mask"}]"#;
+    check(both, request, &raw, Some(redacted), allowed);
+    check(
+        r#"[{"action":"block"}]"#,
+        request,
+        r#"{"a":"nothing to see"}"#,
+        None,
+        None,
+    );
+}
+
+#[test]
+fn whatever_place_it_stands_in_nothing_is_left_and_the_rest_is_as_it_was() {
+    use base64::Engine as _;
+    let encoded = base64::engine::general_purpose::STANDARD.encode(format!("token {TOKEN} end"));
+    let check = |raw: String| {
+        let treated = treat(r#"[{"action":"redact"}]"#, Way::Response, &raw);
+        let text = treated.text.unwrap_or_else(|| panic!("{raw}"));
+        let value: serde_json::Value = serde_json::from_str(&text).unwrap();
+        assert!(!text.contains(TOKEN) && !text.contains(&encoded), "{text}");
+        assert_eq!(value["keep"], serde_json::json!(1), "{text}");
+        assert!(text.ends_with(r#","keep" : 1}"#), "{text}");
+    };
+    check(format!(r#"{{"a":"{TOKEN}","keep" : 1}}"#));
+    check(format!(r#"{{"a":["x","{TOKEN}","{TOKEN}"],"keep" : 1}}"#));
+    check(format!(r#"{{"a":"{TOKEN} and {TOKEN}","keep" : 1}}"#));
+    check(format!(
+        r#"{{"a":"caf\u00e9 \n {TOKEN} \"x\"","keep" : 1}}"#
+    ));
+    check(format!(r#"{{"{TOKEN}":1,"keep" : 1}}"#));
+    check(format!(
+        r#"{{"a":{{"{TOKEN}":1}},"b":{{"{TOKEN}":2}},"keep" : 1}}"#
+    ));
+    check(format!(r#"{{"a":"{encoded}","keep" : 1}}"#));
+    check(format!(
+        r#"{{"a":"gh\u0070{}","keep" : 1}}"#,
+        TOKEN.trim_start_matches("ghp")
+    ));
+}
+
+#[test]
+fn what_cannot_be_taken_out_is_stopped() {
+    let dlp = Dlp::new(serde_json::from_str(r#"{"rules":[{"action":"redact"}]}"#).unwrap());
+    let between = Between {
+        way: Way::Response,
+        upstream: "slack",
+        outside: true,
+    };
+    let raw = format!(r#"{{"a":"{TOKEN}"}}"#);
+    let report = detector().json(&raw, Context::default());
+    // Whatever is found afterwards counts, also if nobody knows how it stayed.
+    let treated = dlp.treat(between, &raw, &report, |_| report.clone());
+    assert_eq!(treated.text, None);
+    assert_eq!(treated.finding.map(|found| found.wants), Some(Action::Deny));
+    // A report of another text names spans that are not there.
+    let treated = dlp.treat(between, "{}", &report, |_| Report::default());
+    assert_eq!(treated.text, None);
+    assert_eq!(treated.finding.map(|found| found.wants), Some(Action::Deny));
+}
+
+#[test]
+fn what_nobody_knows_is_an_error() {
+    let check = |rules: &str| assert!(serde_json::from_str::<Rule>(rules).is_err(), "{rules}");
+    check("{}");
+    check(r#"{"action":"shred"}"#);
+    check(r#"{"action":"mask","way":"request"}"#);
+}
