@@ -224,6 +224,7 @@ fn active(loaded: &Loaded) -> Active {
     Active {
         settings: loaded.config.gateway.clone(),
         upstreams: loaded.config.upstreams.clone(),
+        correlation_header: loaded.config.security.correlation_id_header.parse().ok(),
     }
 }
 

@@ -42,6 +42,9 @@ pub struct Record {
     pub timestamp: String,
     /// The conversation.
     pub session_id: String,
+    /// The id that ties together everything about one request; empty where it is the call's own.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub correlation_id: String,
     /// The verified caller.
     pub principal: String,
     /// Bytes that left.
@@ -80,9 +83,21 @@ pub struct Record {
     /// The hook it came from.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hook: Option<Box<HookNote>>,
+    /// What hooks of the pipeline left about it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub hook_metadata: Vec<HookLeft>,
     /// What a session came to, in the record that closes it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub summary: Option<Box<FlowSummary>>,
+}
+
+/// What one hook of the pipeline left on record.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct HookLeft {
+    /// The hook.
+    pub hook: Box<str>,
+    /// What it left, as JSON text, safe to show.
+    pub data: Box<str>,
 }
 
 /// How long an append waits.

@@ -9,9 +9,11 @@ use std::time::Duration;
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
+use crate::activity::HookLeft;
 use crate::clock::{Tick, Wall};
 use crate::hook::Hooked;
 use crate::id::{CallId, ToolName, UpstreamId};
+use crate::security::RequestMetadata;
 use crate::who::{FlowScope, Principal, SessionKey};
 
 /// One message that a downstream wants an upstream to have.
@@ -43,8 +45,34 @@ pub struct Call {
     pub askable: Askable,
     /// What the agent's hook said about it; nothing for what comes through another door.
     pub hook: Option<Arc<Hooked>>,
+    /// What came along with it.
+    pub trace: Trace,
     /// The bytes that will leave, after routing and era translation.
     pub wire: Wire,
+}
+
+/// What came along with a call beside its message.
+#[derive(Clone, Debug, Default)]
+pub struct Trace {
+    /// The id that ties together every record, span, receipt and hook of one request; the call's
+    /// own id where the door gave none.
+    pub correlation_id: Option<Arc<str>>,
+    /// The protocol's version, as the downstream speaks it.
+    pub version: Option<Arc<str>>,
+    /// How the request came in, where hooks want to know.
+    pub request: Option<Arc<RequestMetadata>>,
+    /// Headers that hooks add for the upstream.
+    pub added_headers: Vec<(String, String)>,
+    /// What hooks left about it, for the hooks behind them and for the record.
+    pub hook_metadata: Vec<HookLeft>,
+}
+
+impl Call {
+    /// Returns the id under which everything about the call is found.
+    pub fn correlation_id(&self) -> Arc<str> {
+        let given = self.trace.correlation_id.as_ref();
+        given.map_or_else(|| self.id.to_string().into(), Arc::clone)
+    }
 }
 
 /// The exact message that will leave.

@@ -40,6 +40,25 @@ pub struct Finding {
     pub reason: Masked,
 }
 
+impl Finding {
+    /// Starts a finding that is certain and of medium severity, from the message itself.
+    pub fn new(rule: impl Into<Cow<'static, str>>, tier: Tier, wants: Action) -> Self {
+        Self {
+            rule: rule.into(),
+            source: Source::Static,
+            tier,
+            wants,
+            severity: Severity::Medium,
+            confidence: 100,
+            threat: Threat::AnomalousBehavior,
+            place: None,
+            evidence: None,
+            contradiction: None,
+            reason: Masked::from_safe(""),
+        }
+    }
+}
+
 /// The kind of detection that a finding came from; it weighs the risk score.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]

@@ -21,12 +21,12 @@ pub mod share;
 pub mod verdict;
 pub mod who;
 
-pub use activity::{ActivitySink, Durability, Later, Record, SinkFault};
+pub use activity::{ActivitySink, Durability, HookLeft, Later, Record, SinkFault};
 pub use baseline::{
     Baseline, BaselineFault, BaselineStore, MemoryBaselines, OfferKind, OfferState, Trust,
 };
 pub use call::{
-    Askable, Call, Declared, Door, MessageKind, Operation, Outcome, Status, ToolRef, Wire,
+    Askable, Call, Declared, Door, MessageKind, Operation, Outcome, Status, ToolRef, Trace, Wire,
 };
 pub use clearance::Cleared;
 pub use clock::{Clock, SystemClock, Tick, Wall};

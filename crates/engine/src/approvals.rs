@@ -238,7 +238,7 @@ fn key(call: &Call) -> Key {
 mod tests {
     use mcpproxy_core::{
         Askable, Declared, FlowScope, Id128, MessageKind, Principal, SessionBasis, SessionKey,
-        ToolName, UpstreamId, Wire,
+        ToolName, Trace, UpstreamId, Wire,
     };
 
     use super::*;
@@ -264,6 +264,7 @@ mod tests {
             declared: Declared::default(),
             askable: Askable::Queue,
             hook: None,
+            trace: Trace::default(),
             wire: Wire {
                 raw: raw.into(),
                 ticket: None,

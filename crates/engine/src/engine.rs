@@ -4,15 +4,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use arc_swap::ArcSwap;
+use arc_swap::{ArcSwap, ArcSwapOption};
+use bytes::Bytes;
 use mcpproxy_classify::{Class, Classification, Kind, is_browser};
 use mcpproxy_core::{
-    Action, ActivitySink, Call, Cleared, Clock, DataOrigin, Durability, Facts, FlowScope, FlowType,
-    MessageKind, Outcome, Owner, Record, SessionKey, Side, SinkFault, Status, Taint, Tick,
-    UpstreamId, Verdict, Wall,
+    Action, ActivitySink, Call, Cleared, Clock, DataOrigin, Durability, Facts, Finding, FlowScope,
+    FlowType, MessageKind, Outcome, Owner, Record, SessionKey, Side, SinkFault, Status, Taint,
+    Tick, Tier, UpstreamId, Verdict, Wall,
 };
 use mcpproxy_detect::{DetectError, Detector, Direction};
 use mcpproxy_flow::{Content, SessionView, Summary, Tracker, Whose};
+use mcpproxy_hooks::{Metrics, Registry};
 use mcpproxy_policy::settings::DecisionLevel;
 use mcpproxy_policy::{Answer, Policy, answer, decide, judge};
 
@@ -78,6 +80,24 @@ pub(crate) struct Judged {
     pub(crate) detected: Detected,
 }
 
+/// What was found out about a call before anything is decided.
+pub(crate) struct Found {
+    pub(crate) seen: Seen,
+    pub(crate) findings: Vec<Finding>,
+    pub(crate) now: Tick,
+}
+
+/// What `after` came to.
+#[derive(Debug)]
+pub enum After {
+    /// The caller gets what came back.
+    Passed,
+    /// The caller gets this instead, as a hook wants it.
+    Replaced(Bytes),
+    /// The caller gets nothing of it, and that is on record.
+    Withheld(Box<Denied>),
+}
+
 /// What came of a question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Said {
@@ -95,6 +115,9 @@ pub enum Said {
 #[derive(Debug)]
 pub struct Engine {
     ready: ArcSwap<Ready>,
+    /// Nothing where no hook is configured: then a call takes one branch.
+    pipeline: ArcSwapOption<Registry>,
+    metrics: Arc<Metrics>,
     tracker: Tracker,
     classes: Classes,
     approvals: Approvals,
@@ -119,6 +142,8 @@ impl Engine {
         Ok(Self {
             tracker: Tracker::new(&settings.flow_tracking),
             ready: ArcSwap::from_pointee(Ready::new(settings)?),
+            pipeline: ArcSwapOption::empty(),
+            metrics: Arc::default(),
             classes: Classes::default(),
             approvals: Approvals::default(),
             stops: Stops::default(),
@@ -140,6 +165,22 @@ impl Engine {
         self.classes.reload(&ready.settings.classification);
         self.ready.store(Arc::new(ready));
         Ok(())
+    }
+
+    /// Puts a pipeline of hooks in force, for sessions that are under way as well; calls that are
+    /// being judged end under the one they began with.
+    pub fn set_hooks(&self, pipeline: Option<Arc<Registry>>) {
+        self.pipeline.store(pipeline);
+    }
+
+    /// Returns the pipeline of hooks, if there is one.
+    pub fn hooks(&self) -> Option<Arc<Registry>> {
+        self.pipeline.load_full()
+    }
+
+    /// Returns what is counted about hooks and violations.
+    pub fn metrics(&self) -> &Arc<Metrics> {
+        &self.metrics
     }
 
     /// Returns the kill switch.
@@ -229,10 +270,10 @@ impl Engine {
     }
 
     /// Judges a call before it leaves.
-    pub async fn before(&self, call: Call) -> Before {
+    pub async fn before(&self, mut call: Call) -> Before {
         let ready = self.ready.load_full();
         self.until_read(&call, &ready).await;
-        let judged = self.judged(&call, &ready);
+        let judged = self.judged(&mut call, &ready).await;
         match judged.verdict.action {
             Action::Allow | Action::Warn => self.cleared(call, judged, &ready).await,
             Action::Ask => Before::Asked(Box::new(Asked { call, judged })),
@@ -251,20 +292,32 @@ impl Engine {
         }
     }
 
-    pub(crate) fn judged(&self, call: &Call, ready: &Ready) -> Judged {
-        let policy = &ready.settings.policy;
+    /// Finds out what there is to find out about a call, without the hooks.
+    pub(crate) fn found(&self, call: &Call, ready: &Ready) -> Found {
         let now = self.clock.tick();
-        let Seen { facts, report } = self.facts(call, ready, now);
+        let seen = self.facts(call, ready, now);
         let mut findings: Vec<_> = self.stops.judge(call).into_iter().collect();
         if ready.settings.enabled {
-            findings.extend(judge(policy, call, &facts));
+            findings.extend(judge(&ready.settings.policy, call, &seen.facts));
         }
-        let verdict = Arc::new(decide(policy, call, &facts, findings));
+        Found {
+            seen,
+            findings,
+            now,
+        }
+    }
+
+    /// Decides about a call, and takes note of it.
+    pub(crate) fn ruled(&self, call: &Call, found: Found, ready: &Ready) -> Judged {
+        let policy = &ready.settings.policy;
+        let Seen { facts, report } = found.seen;
+        let verdict = Arc::new(decide(policy, call, &facts, found.findings));
         log(policy, call, &verdict);
+        self.count(&verdict);
         // A call that comes by after its announcement is counted when it does.
         let comes = announces(call) && verdict.action != Action::Deny;
         if !comes {
-            self.note(call, &facts, &verdict, now);
+            self.note(call, &facts, &verdict, found.now);
             self.alert(call, &verdict, &facts);
         }
         let mut detected = Detected::default();
@@ -273,6 +326,15 @@ impl Engine {
             answer: answer(policy, call, &facts, &verdict),
             verdict,
             detected,
+        }
+    }
+
+    /// Counts what checks object to; what hooks object to was counted when they did.
+    fn count(&self, verdict: &Verdict) {
+        let objections = verdict.findings.iter();
+        let objections = objections.filter(|one| one.wants > Action::Allow);
+        for finding in objections.filter(|one| one.tier != Tier::Hook) {
+            self.metrics.violation(finding.threat, finding.severity);
         }
     }
 
@@ -300,7 +362,7 @@ impl Engine {
         cleared: &Cleared<Call>,
         outcome: &Outcome,
         problem: Option<&str>,
-    ) -> Result<(), SinkFault> {
+    ) -> Result<After, SinkFault> {
         let call = cleared.value();
         let ready = self.ready.load_full();
         let now = self.clock.tick();
@@ -310,8 +372,9 @@ impl Engine {
             let body = std::str::from_utf8(&outcome.body).unwrap_or_default();
             self.remember(call, body, &ready, &mut detected);
         }
+        let reviewed = self.reviewed(call, outcome, &ready).await;
         let detector = &ready.detector;
-        let record = record(
+        let mut record = record(
             detector,
             call,
             cleared.verdict(),
@@ -319,8 +382,10 @@ impl Engine {
             problem,
             &detected,
         );
+        reviewed.note(&mut record);
         let kept = self.keep(call, record, ready.settings.durability).await;
-        self.settle(kept, &ready.settings)
+        self.settle(kept, &ready.settings)?;
+        Ok(reviewed.after)
     }
 
     /// Remembers what somebody wrote, so that reading it back makes no secret of it. What leaves with
@@ -524,7 +589,7 @@ impl Engine {
     }
 
     /// Takes note that a call did not leave.
-    fn unsent(&self, call: &Call) {
+    pub(crate) fn unsent(&self, call: &Call) {
         let now = self.clock.tick();
         self.tracker.settle(whose(call), call.id, false, now);
     }
@@ -550,7 +615,7 @@ impl Engine {
 }
 
 /// Tells whether a hook only announces a call that is to come by here.
-fn announces(call: &Call) -> bool {
+pub(crate) fn announces(call: &Call) -> bool {
     let hook = call.hook.as_ref();
     hook.is_some_and(|hook| hook.owner == Owner::Gateway)
 }
@@ -589,7 +654,7 @@ fn brings_data(kind: &MessageKind) -> bool {
 
 pub(crate) fn nothing(status: Status) -> Outcome {
     Outcome {
-        body: bytes::Bytes::new(),
+        body: Bytes::new(),
         status,
         took: Duration::ZERO,
     }

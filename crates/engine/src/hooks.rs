@@ -159,11 +159,11 @@ impl Engine {
         }
     }
 
-    async fn announced(&self, call: Call, response: Option<&str>) -> Evaluation {
+    async fn announced(&self, mut call: Call, response: Option<&str>) -> Evaluation {
         let ready = self.ready();
         self.until_read(&call, &ready).await;
         self.begin_read(&call, &ready);
-        let judged = self.judged(&call, &ready);
+        let judged = self.judged(&mut call, &ready).await;
         let evaluation = Evaluation {
             decision: judged.verdict.action,
             reason: (judged.verdict.action != Action::Allow).then(|| judged.answer.reason.clone()),

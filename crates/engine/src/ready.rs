@@ -1,5 +1,6 @@
 //! The settings of the engine, and what is made of them before the first call.
 
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use mcpproxy_classify::{Classification, Endpoints};
@@ -55,6 +56,8 @@ pub(crate) struct Ready {
     pub(crate) settings: EngineSettings,
     pub(crate) detector: Detector,
     pub(crate) endpoints: Endpoints,
+    /// Finds what hooks may not see, where the detector itself is switched off.
+    masker: OnceLock<Option<Detector>>,
 }
 
 impl Ready {
@@ -63,8 +66,26 @@ impl Ready {
         Ok(Self {
             detector: Detector::new(&settings.detector)?,
             endpoints: Endpoints::new(listed.iter().map(String::as_str)),
+            masker: OnceLock::new(),
             settings,
         })
+    }
+
+    /// Returns what finds the secrets that hooks may not see: what nobody wants to be alarmed of is
+    /// not for strangers either.
+    pub(crate) fn masker(&self) -> Option<&Detector> {
+        let settings = &self.settings.detector;
+        if settings.enabled && settings.scan_requests && settings.scan_responses {
+            return Some(&self.detector);
+        }
+        let all = || DetectorSettings {
+            enabled: true,
+            scan_requests: true,
+            scan_responses: true,
+            ..settings.clone()
+        };
+        let masker = self.masker.get_or_init(|| Detector::new(&all()).ok());
+        masker.as_ref()
     }
 
     /// The window over which thresholds count.

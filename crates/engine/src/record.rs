@@ -68,6 +68,7 @@ pub(crate) fn record(
         duration_ms: outcome.took.as_secs_f64() * 1000.0,
         timestamp: call.at.rfc3339(),
         session_id: call.session.id.to_string(),
+        correlation_id: short(call.trace.correlation_id.as_deref().unwrap_or_default()),
         principal: call.who.name.to_string(),
         request_bytes: call.wire.raw.len(),
         response_bytes: outcome.body.len(),
@@ -84,6 +85,7 @@ pub(crate) fn record(
         mcp_session_id: None,
         security_coverage: None,
         hook: None,
+        hook_metadata: call.trace.hook_metadata.clone(),
         summary: None,
     }
 }
@@ -113,6 +115,7 @@ pub(crate) fn closing(summary: &Summary, coverage: Coverage, now: Wall) -> Recor
         duration_ms: summary.duration.as_secs_f64() * 1000.0,
         timestamp: now.rfc3339(),
         session_id: session.to_string(),
+        correlation_id: String::new(),
         principal: String::new(),
         request_bytes: 0,
         response_bytes: 0,
@@ -132,6 +135,7 @@ pub(crate) fn closing(summary: &Summary, coverage: Coverage, now: Wall) -> Recor
         mcp_session_id: None,
         security_coverage: Some(coverage),
         hook: None,
+        hook_metadata: Vec::new(),
         summary: Some(Box::new(FlowSummary {
             duration_ms: u64::try_from(summary.duration.as_millis()).unwrap_or(u64::MAX),
             origins: summary.origins,
@@ -169,6 +173,7 @@ pub(crate) fn missed(detector: &Detector, id: CallId, gap: &Gap, class: Classifi
         duration_ms: 0.0,
         timestamp: at.rfc3339(),
         session_id: String::new(),
+        correlation_id: String::new(),
         principal: "local".to_owned(),
         request_bytes: 0,
         response_bytes: 0,
@@ -197,6 +202,7 @@ pub(crate) fn missed(detector: &Detector, id: CallId, gap: &Gap, class: Classifi
             owner: Owner::Agent,
             classification: class,
         })),
+        hook_metadata: Vec::new(),
         summary: None,
     }
 }

@@ -10,7 +10,7 @@ use bytes::Bytes;
 use mcpproxy_core::{
     ActivitySink, Askable, Call, CallId, Clock, Declared, Door, Durability, FlowScope, Id128,
     Later, MessageKind, Operation, Outcome, Principal, Record, SessionBasis, SessionKey, SinkFault,
-    Status, Tick, ToolName, ToolRef, UpstreamId, Verdict, Wall, Wire,
+    Status, Tick, ToolName, ToolRef, Trace, UpstreamId, Verdict, Wall, Wire,
 };
 use mcpproxy_policy::{Explanation, decide, explain, judge};
 use serde::Deserialize;
@@ -187,6 +187,7 @@ impl Replay {
             },
             askable: self.askable,
             hook: None,
+            trace: Trace::default(),
             wire: Wire {
                 raw: raw.into(),
                 ticket: None,

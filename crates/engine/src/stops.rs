@@ -84,17 +84,11 @@ impl Stops {
         }
         let scope = orders.iter().find(|scope| covers(scope, call))?;
         Some(Finding {
-            rule: "stop-calls".into(),
             source: Source::Operator,
-            tier: Tier::Quarantine,
-            wants: Action::Deny,
             severity: Severity::High,
-            confidence: 100,
             threat: Threat::UnauthorizedAccess,
-            place: None,
-            evidence: None,
-            contradiction: None,
             reason: Masked::from_safe(format!("calls are stopped by the operator ({scope})")),
+            ..Finding::new("stop-calls", Tier::Quarantine, Action::Deny)
         })
     }
 }

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use mcpproxy_core::{
     Askable, Call, CallId, Clock as _, Declared, Door, Durability, FlowScope, Id128, MessageKind,
-    Outcome, Principal, SessionBasis, SessionKey, SinkFault, Status, ToolName, ToolRef, UpstreamId,
-    Wire,
+    Outcome, Principal, SessionBasis, SessionKey, SinkFault, Status, ToolName, ToolRef, Trace,
+    UpstreamId, Wire,
 };
 use mcpproxy_engine::{Before, Engine, EngineSettings};
 use mcpproxy_testkit::{FixedClock, HangingSink};
@@ -40,6 +40,7 @@ fn call(clock: &FixedClock, patience: Duration) -> Call {
         declared: Declared::default(),
         askable: Askable::Nobody,
         hook: None,
+        trace: Trace::default(),
         wire: Wire {
             raw: "{}".into(),
             ticket: Some(1),

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use mcpproxy_core::{
     Askable, Call, CallId, Clock as _, Declared, Door, FlowScope, Id128, MessageKind, Principal,
-    SessionBasis, SessionKey, ToolName, ToolRef, UpstreamId, Wire,
+    SessionBasis, SessionKey, ToolName, ToolRef, Trace, UpstreamId, Wire,
 };
 use mcpproxy_engine::{Before, Engine, EngineSettings};
 use mcpproxy_testkit::{FixedClock, MemorySink};
@@ -38,6 +38,7 @@ fn call(clock: &FixedClock, number: u64, upstream: &str, tool: &str, text: &str)
         declared: Declared::default(),
         askable: Askable::Nobody,
         hook: None,
+        trace: Trace::default(),
         wire: Wire {
             raw: raw.into(),
             ticket: Some(number),

@@ -8,7 +8,7 @@ use std::time::Duration;
 use mcpproxy_core::{
     Action, Askable, Call, CallId, Clock as _, Coverage, Declared, Door, FlowScope, Hooked, Id128,
     MessageKind, Owner, Phase, Principal, SessionBasis, SessionKey, Status, ToolName, ToolRef,
-    UpstreamId, Wire,
+    Trace, UpstreamId, Wire,
 };
 use mcpproxy_engine::{Engine, EngineSettings, Evaluation};
 use mcpproxy_testkit::{FixedClock, MemorySink};
@@ -64,6 +64,7 @@ impl Scene {
                 tool_use: None,
                 owner,
             })),
+            trace: Trace::default(),
             wire: Wire {
                 raw: raw.to_string().into(),
                 ticket: None,

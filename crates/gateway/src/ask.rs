@@ -7,8 +7,9 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use mcpproxy_core::MessageKind;
+use mcpproxy_engine::Aside;
 use mcpproxy_mcp::envelope::remove;
-use mcpproxy_mcp::era::{Era, METHOD_NOT_FOUND, declares};
+use mcpproxy_mcp::era::{DENIED, Era, METHOD_NOT_FOUND, declares};
 use mcpproxy_mcp::input::{self, InputRequired};
 use mcpproxy_mcp::{Frame, FrameKind, compose};
 use mcpproxy_text::{self as text, Splice};
@@ -17,7 +18,7 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::downstream::Downstream;
 use crate::error::Failure;
-use crate::forward::{Origin, Passage, Target};
+use crate::forward::{Origin, Passage, Target, overheard};
 use crate::gateway::Gateway;
 use crate::session::{Question, Session};
 
@@ -184,8 +185,45 @@ pub(crate) async fn serve_questions(
             return;
         };
         // Boxed: a session that is never asked anything stays small.
+        let Some(question) = Box::pin(judged(&gateway, &session, *question)).await else {
+            continue;
+        };
+        if question.frame.kind() == FrameKind::Notification {
+            if session.wants(&question.frame) {
+                session.push(question.frame.raw());
+            }
+            continue;
+        }
         if let Err(failure) = Box::pin(put(&gateway, &session, &question)).await {
             tracing::info!("a question to a session came to nothing: {failure}");
+        }
+    }
+}
+
+/// Has hooks look at what an upstream says outside of calls; what they stop goes no further.
+async fn judged(gateway: &Gateway, session: &Session, question: Question) -> Option<Question> {
+    let Question {
+        upstream,
+        asker,
+        frame,
+    } = question;
+    let from = Aside::From {
+        upstream: &upstream,
+        session: Some(session.key),
+        id: gateway.call_id(),
+    };
+    match overheard(gateway, from, frame).await {
+        Ok(frame) => Some(Question {
+            upstream,
+            asker,
+            frame,
+        }),
+        Err((frame, why)) => {
+            let asking = asker.get().and_then(std::sync::Weak::upgrade);
+            if let (Some(instance), Some(id)) = (asking, frame.id()) {
+                instance.refuse(id, DENIED, &why).await;
+            }
+            None
         }
     }
 }

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use mcpproxy_core::{
-    Action, Askable, Call, CallId, Cleared, Likeness, Match, MessageKind, ToolRef,
+    Action, Askable, Call, CallId, Cleared, Likeness, Match, MessageKind, ToolRef, Trace,
 };
 use mcpproxy_engine::{Asked, Before, Denied, Event, Said, Standing};
 use mcpproxy_mcp::compose::quoted;
@@ -64,8 +64,11 @@ pub(crate) async fn clear(
 ) -> Result<Box<Cleared<Call>>, Failure> {
     let (gateway, downstream) = (at.gateway, at.downstream);
     let left = at.deadline.saturating_duration_since(Instant::now());
+    let arrived = downstream.arrived.as_ref();
+    let arrived = arrived.map(|arrived| arrived.next(gateway));
+    let (id, trace) = arrived.unwrap_or_else(|| (gateway.call_id(), Trace::default()));
     let call = Call {
-        id: gateway.call_id(),
+        id,
         leg: message.leg,
         at: gateway.clock.wall(),
         deadline: gateway.clock.tick().after(left),
@@ -81,9 +84,15 @@ pub(crate) async fn clear(
         declared: at.target.declared.clone(),
         askable: askable(gateway, downstream, origin.is_some()),
         hook: None,
+        trace: Trace {
+            version: gateway
+                .engine
+                .hooks()
+                .map(|_| downstream.greeting.version.as_str().into()),
+            ..trace
+        },
         wire: message.sent.wire(),
     };
-    let id = call.id;
     match gateway.engine.before(call).await {
         Before::Cleared(cleared) => Ok(cleared),
         // Boxed: few calls raise a question.
@@ -225,6 +234,15 @@ fn refused(why: &Denied, id: CallId, said: Said) -> Failure {
     Failure {
         outside: format!("{} ({end})", failure.outside),
         ..failure
+    }
+}
+
+/// What the caller is told about an answer that hooks withhold.
+pub(crate) fn withheld(why: &Denied, id: CallId) -> Failure {
+    let outside = format!("the answer is withheld by mcpproxy: {}", why.answer.reason);
+    Failure {
+        outside,
+        ..denied(why, id)
     }
 }
 

@@ -9,6 +9,7 @@ use mcpproxy_mcp::era::Era;
 use mcpproxy_upstream::{Caller, Greeting, Listener};
 use tokio::sync::{mpsc, watch};
 
+use crate::arrived::Arrived;
 use crate::session::{Ear, Session};
 use crate::settings::RoutingMode;
 use crate::shed::Place;
@@ -34,6 +35,8 @@ pub struct Downstream {
     pub connection: Option<u64>,
     /// The conversation that an agent's hook has shown it to belong to, where that is another.
     pub linked: Option<SessionKey>,
+    /// How the message came in, where its door says so.
+    pub arrived: Option<Arc<Arrived>>,
 }
 
 impl Downstream {
@@ -54,6 +57,7 @@ impl Downstream {
             session: Some(Arc::clone(session)),
             connection: None,
             linked: None,
+            arrived: None,
         }
     }
 
@@ -81,6 +85,7 @@ impl Downstream {
             session: None,
             connection: None,
             linked: None,
+            arrived: None,
         }
     }
 

@@ -6,10 +6,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use mcpproxy_core::{Call, Cleared, Declared, MessageKind, Outcome, Status, ToolName};
+use mcpproxy_core::{Call, Cleared, Declared, McpMessage, MessageKind, Outcome, Status, ToolName};
+use mcpproxy_engine::{After, Aside, Heard};
 use mcpproxy_mcp::era::{self, Era, META_LOG_LEVEL};
+use mcpproxy_mcp::frame::replace;
 use mcpproxy_mcp::{Frame, FrameKind, compose, header, input};
-use mcpproxy_text as text;
+use mcpproxy_text::{self as text, Limits};
 use mcpproxy_upstream::instance::ticket;
 use mcpproxy_upstream::settings::Scope;
 use mcpproxy_upstream::{Caller, FromUpstream, Instance, Upstream};
@@ -18,7 +20,7 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout_at};
 
 use crate::ask;
-use crate::clear::{At, DECISION, Message, clear};
+use crate::clear::{At, DECISION, Message, clear, withheld};
 use crate::downstream::{Downstream, Way};
 use crate::error::{Failure, Fault};
 use crate::gateway::{Gateway, INVALID_TOKEN};
@@ -155,8 +157,8 @@ pub(crate) async fn reread(
     downstream: &Downstream,
     frame: &Frame,
     target: &Target,
-    page: &Value,
-) -> Result<(), Failure> {
+    page: Value,
+) -> Result<Value, Failure> {
     let started = Instant::now();
     let deadline = started + gateway.call_timeout(target.upstream.settings());
     let kind = MessageKind::Request(Arc::clone(frame.method()));
@@ -173,7 +175,12 @@ pub(crate) async fn reread(
         took: started.elapsed(),
     };
     let kept = gateway.engine.after(&cleared, &outcome, None).await;
-    kept.map_err(|fault| Failure::internal(fault.to_string()))
+    match kept.map_err(|fault| Failure::internal(fault.to_string()))? {
+        After::Passed => Ok(page),
+        After::Replaced(body) => serde_json::from_slice(&body)
+            .map_err(|_| Failure::internal("a hook gave a page that is no JSON")),
+        After::Withheld(why) => Err(withheld(&why, cleared.value().id)),
+    }
 }
 
 impl Passage<'_> {
@@ -188,6 +195,7 @@ impl Passage<'_> {
             let (sent, token) = translate::numbered(&outgoing, ticket(), limits)?;
             self.refuse_twins(&sent)?;
             let cleared = self.clear(&sent, leg, origin).await?;
+            let sent = as_cleared(sent, &cleared, limits)?;
             let started = Instant::now();
             let answer = self
                 .converse(&cleared, &sent, token.as_deref(), origin)
@@ -284,7 +292,8 @@ impl Passage<'_> {
     ) -> Result<Frame, Failure> {
         let ticket = cleared.value().wire.ticket.unwrap_or_default();
         let (sender, mut events) = mpsc::channel(EVENTS);
-        let answer = self.instance.call(cleared, self.headers(sent), sender);
+        let headers = self.all_headers(cleared.value(), sent);
+        let answer = self.instance.call(cleared, headers, sender);
         tokio::pin!(answer);
         let mut deadline = self.deadline;
         let why = loop {
@@ -293,14 +302,16 @@ impl Passage<'_> {
                 biased;
                 Some(event) = events.recv() => {
                     let began = Instant::now();
-                    self.note(cleared.value(), &event);
+                    let Some(event) = self.note(cleared.value(), event).await else {
+                        continue;
+                    };
                     let heard = self.heard(event, ticket, token, origin);
                     // A question may take long; the answer must be polled meanwhile. What was heard
                     // comes first: a notification is passed on before the answer that follows it.
                     let said = tokio::select! {
                         biased;
                         said = heard => said?,
-                        answer = &mut answer => return self.drained(cleared.value(), answer?, &mut events, (ticket, token), origin),
+                        answer = &mut answer => return self.drained(cleared.value(), answer?, &mut events, (ticket, token), origin).await,
                         // What was heard has a bound of its own on its time.
                         why = self.broken_off(cleared.value(), &way) => break why,
                     };
@@ -314,7 +325,7 @@ impl Passage<'_> {
                         deadline += began.elapsed();
                     }
                 }
-                answer = &mut answer => return self.drained(cleared.value(), answer?, &mut events, (ticket, token), origin),
+                answer = &mut answer => return self.drained(cleared.value(), answer?, &mut events, (ticket, token), origin).await,
                 why = self.broken_off(cleared.value(), &way) => break why,
                 () = tokio::time::sleep_until(deadline) => break Failure::timed_out(),
             }
@@ -355,15 +366,27 @@ impl Passage<'_> {
         }
     }
 
-    /// Has the engine remember what an upstream says, before anybody hears it.
-    fn note(&self, call: &Call, event: &FromUpstream) {
-        if let FromUpstream::Message(frame) = event {
-            self.gateway.engine.heard(call, frame.params());
+    /// Has the engine remember what an upstream says, and hooks look at it, before anybody hears
+    /// it. Returns what is passed on of it.
+    async fn note(&self, call: &Call, event: FromUpstream) -> Option<FromUpstream> {
+        let FromUpstream::Message(frame) = event else {
+            return Some(event);
+        };
+        self.gateway.engine.heard(call, frame.params());
+        match overheard(self.gateway, Aside::Of(call), *frame).await {
+            Ok(frame) => Some(FromUpstream::Message(Box::new(frame))),
+            Err((frame, why)) => {
+                if frame.kind() == FrameKind::Request {
+                    let id = frame.id().unwrap_or_default();
+                    self.instance.refuse(id, era::DENIED, &why).await;
+                }
+                None
+            }
         }
     }
 
     /// Passes on what came ahead of the answer and was not yet looked at.
-    fn drained(
+    async fn drained(
         &self,
         call: &Call,
         answer: Frame,
@@ -372,8 +395,7 @@ impl Passage<'_> {
         origin: &Origin,
     ) -> Result<Frame, Failure> {
         while let Ok(event) = events.try_recv() {
-            self.note(call, &event);
-            if let FromUpstream::Message(frame) = event
+            if let Some(FromUpstream::Message(frame)) = self.note(call, event).await
                 && frame.kind() == FrameKind::Notification
             {
                 self.tell(&frame, ticket, token, origin)?;
@@ -448,7 +470,8 @@ impl Passage<'_> {
             // The call may have been parked for longer than its time.
             Era::Modern => started + self.gateway.call_timeout(self.target.upstream.settings()),
         };
-        let sent = timeout_at(deadline, self.instance.send(cleared, Vec::new())).await;
+        let headers = added(cleared.value());
+        let sent = timeout_at(deadline, self.instance.send(cleared, headers)).await;
         let sent = sent.map_or_else(|_| Err(Failure::timed_out()), |sent| Ok(sent?));
         let problem = sent.as_ref().err().map(|failure| failure.outside.clone());
         let outcome = Outcome {
@@ -462,6 +485,7 @@ impl Passage<'_> {
             .after(cleared, &outcome, problem.as_deref())
             .await;
         kept.map_err(|fault| Failure::unrecorded(&fault))?;
+        // Nothing came back that could be withheld.
         sent
     }
 
@@ -487,8 +511,22 @@ impl Passage<'_> {
             .engine
             .after(cleared, &outcome, problem.as_deref())
             .await;
-        kept.map_err(|fault| Failure::unrecorded(&fault))?;
-        answer
+        match kept.map_err(|fault| Failure::unrecorded(&fault))? {
+            After::Passed => answer,
+            After::Replaced(body) => {
+                let answer = answer?;
+                let raw = replace(answer.raw(), answer.payload_span(), &body);
+                Ok(Frame::parse(raw, self.gateway.limits())?)
+            }
+            After::Withheld(why) => Err(withheld(&why, cleared.value().id)),
+        }
+    }
+
+    /// The headers that go with a request: those of the protocol, and those that hooks add.
+    fn all_headers(&self, call: &Call, sent: &Frame) -> Vec<(http::HeaderName, http::HeaderValue)> {
+        let mut headers = self.headers(sent);
+        headers.extend(added(call));
+        headers
     }
 
     /// The headers that a modern upstream wants with a request.
@@ -531,6 +569,54 @@ impl Passage<'_> {
             "arguments `{one}` and `{other}` differ only in case or Unicode form"
         )))
     }
+}
+
+/// Returns the message that leaves: hooks may have changed it.
+fn as_cleared(sent: Frame, cleared: &Cleared<Call>, limits: Limits) -> Result<Frame, Failure> {
+    let raw = &cleared.value().wire.raw;
+    if raw == sent.raw() {
+        return Ok(sent);
+    }
+    Ok(Frame::parse(raw.clone(), limits)?)
+}
+
+/// The headers that hooks add for the upstream.
+fn added(call: &Call) -> Vec<(http::HeaderName, http::HeaderValue)> {
+    let added = call.trace.added_headers.iter();
+    let added = added.filter_map(|(name, value)| Some((name.parse().ok()?, value.parse().ok()?)));
+    added.collect()
+}
+
+/// Has hooks look at what an upstream says beside its answers; returns what is passed on, or why it
+/// is not.
+pub(crate) async fn overheard(
+    gateway: &Gateway,
+    from: Aside<'_>,
+    frame: Frame,
+) -> Result<Frame, (Frame, String)> {
+    let wants_answer = frame.kind() == FrameKind::Request;
+    if !gateway.engine.overhears(wants_answer) {
+        return Ok(frame);
+    }
+    let message = McpMessage {
+        to_upstream: false,
+        wants_answer,
+        method: Arc::clone(frame.method()),
+        params: Bytes::copy_from_slice(frame.params().as_bytes()),
+    };
+    let params = match gateway.engine.overheard(from, message).await {
+        Heard::Passed => return Ok(frame),
+        Heard::Stopped(why) => return Err((frame, why)),
+        Heard::Changed(params) => params,
+    };
+    let raw = replace(frame.raw(), frame.params_span(), &params);
+    let parsed = Frame::parse(raw, gateway.limits());
+    parsed.map_err(|_| {
+        (
+            frame,
+            "a hook gave a message that cannot be read".to_owned(),
+        )
+    })
 }
 
 fn is_session_gone(failure: &Failure) -> bool {

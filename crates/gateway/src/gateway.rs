@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
+use http::HeaderName;
 use mcpproxy_core::{
     CallId, Clock, FlowScope, Id128, Principal, PrincipalKind, SessionBasis, SessionKey, UpstreamId,
 };
@@ -40,6 +41,8 @@ pub struct Active {
     pub settings: Settings,
     /// The upstreams'.
     pub upstreams: BTreeMap<String, UpstreamSettings>,
+    /// The header that carries the id under which everything about a request is found.
+    pub correlation_header: Option<HeaderName>,
 }
 
 /// What a gateway is made of.

@@ -6,6 +6,7 @@
 
 pub mod access;
 mod aim;
+mod arrived;
 pub mod ask;
 mod clear;
 pub mod downstream;

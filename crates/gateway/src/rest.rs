@@ -440,6 +440,7 @@ async fn call_tool(AxumState(gateway): Shared, who: Who, Json(call): Json<ToolCa
     let downstream = Downstream {
         connection: None,
         linked: None,
+        arrived: None,
         who: who.0,
         door: Door::Api,
         era: Era::Legacy,

@@ -2,7 +2,7 @@
 //! end.
 
 use std::future::Future;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -101,9 +101,14 @@ struct Doors {
     numbers: Arc<AtomicU64>,
 }
 
-/// The number of a connection.
+/// What tells a connection from others.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Connection(pub(crate) u64);
+pub(crate) struct Connection {
+    /// Its number.
+    pub(crate) number: u64,
+    /// Who is at its other end, where that has an address.
+    pub(crate) remote: Option<IpAddr>,
+}
 
 /// A place among the connections, held by whatever goes on with one.
 type Place = Arc<OwnedSemaphorePermit>;
@@ -225,9 +230,15 @@ impl Doors {
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
         let doors = Arc::new(self.clone());
-        let number = Connection(self.numbers.fetch_add(1, Ordering::Relaxed));
+        let connection = Connection {
+            number: self.numbers.fetch_add(1, Ordering::Relaxed),
+            remote: match peer {
+                Peer::Tcp { remote, .. } => Some(remote),
+                Peer::Owner => None,
+            },
+        };
         let service = service_fn(move |mut request: Request<Incoming>| {
-            request.extensions_mut().insert(number);
+            request.extensions_mut().insert(connection);
             let (doors, place) = (Arc::clone(&doors), Arc::clone(&place));
             async move { Ok::<_, std::convert::Infallible>(doors.handle(peer, request, place).await) }
         });

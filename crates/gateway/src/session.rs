@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use mcpproxy_core::{Principal, SessionKey, Tick, UpstreamId};
+use mcpproxy_engine::Engine;
 use mcpproxy_mcp::era::Era;
 use mcpproxy_mcp::{Frame, FrameKind};
 use mcpproxy_upstream::{Greeting, Instance, Listener};
@@ -54,6 +55,7 @@ pub struct Session {
     pub version: String,
     /// What the endpoint shows.
     pub mode: RoutingMode,
+    engine: Option<Arc<Engine>>,
     /// The event streams.
     pub streams: Mutex<Streams>,
     log_level: Mutex<Option<&'static str>>,
@@ -101,6 +103,12 @@ pub async fn follow(
 }
 
 impl Session {
+    /// Tells whether hooks look at notifications before the session hears them.
+    fn is_overheard(&self) -> bool {
+        let engine = self.engine.as_ref();
+        engine.is_some_and(|engine| engine.overhears(false))
+    }
+
     /// Writes a message that belongs to no request.
     pub fn push(&self, message: &Bytes) {
         let mut streams = lock(&self.streams);
@@ -237,7 +245,7 @@ impl Drop for InFlight {
     }
 }
 
-/// A request of an upstream that belongs to no call.
+/// A request of an upstream that belongs to no call, or a notification that hooks look at first.
 #[derive(Debug)]
 pub struct Question {
     /// Who asks.
@@ -277,13 +285,13 @@ impl Listener for Ear {
             return false;
         };
         match frame.kind() {
-            FrameKind::Notification => {
+            FrameKind::Notification if !session.is_overheard() => {
                 if session.wants(&frame) {
                     session.push(frame.raw());
                 }
                 true
             }
-            FrameKind::Request => {
+            FrameKind::Request | FrameKind::Notification => {
                 let question = Question {
                     upstream: self.upstream.clone(),
                     asker: Arc::clone(&self.asker),

@@ -19,6 +19,7 @@ use mcpproxy_text as text;
 
 use self::legacy::{delete, get, legacy};
 use self::modern::modern;
+use crate::arrived::Arrived;
 use crate::gateway::Gateway;
 use crate::reply::{Answered, bare, json, refused};
 use crate::serve::Connection;
@@ -89,8 +90,10 @@ where
     B::Error: std::fmt::Display,
 {
     let (parts, body) = request.into_parts();
+    let arrived = Arrived::over_http(gateway, &parts);
     let headers = parts.headers;
-    let connection = parts.extensions.get::<Connection>().map(|one| one.0);
+    let connection = parts.extensions.get::<Connection>();
+    let connection = connection.map(|one| one.number);
     if !is_json(&headers) {
         return bare(StatusCode::UNSUPPORTED_MEDIA_TYPE);
     }
@@ -101,11 +104,16 @@ where
         Ok(frame) => frame,
         Err(answer) => return *answer,
     };
-    match era_of(&headers, &frame) {
-        Ok(Era::Modern) => modern(gateway, who, mode, &headers, frame, connection).await,
-        Ok(Era::Legacy) => legacy(gateway, who, mode, &headers, frame).await,
+    let id = arrived.header();
+    let mut answered = match era_of(&headers, &frame) {
+        Ok(Era::Modern) => modern(gateway, who, mode, &headers, frame, connection, arrived).await,
+        Ok(Era::Legacy) => legacy(gateway, who, mode, &headers, frame, arrived).await,
         Err(refusal) => refused(&refusal, None),
+    };
+    if let (Some(name), Some(id)) = (&gateway.active().correlation_header, id) {
+        answered.headers_mut().insert(name, id);
     }
+    answered
 }
 
 /// Tells whether a body is JSON as it stands: another coding or character set would be read in two

@@ -262,6 +262,5 @@ async fn read_cache(
             ..Declared::default()
         },
     };
-    reread(gateway, downstream, frame, &target, &page).await?;
-    Ok(page)
+    reread(gateway, downstream, frame, &target, page).await
 }

@@ -39,19 +39,22 @@ impl<'a> Chain<'a> {
         }
     }
 
-    /// Returns what one hook is asked.
-    pub(crate) fn question(&mut self, member: &Member) -> Question {
+    /// Returns what one hook is asked; nothing if it cannot be shown the message.
+    pub(crate) fn question(&mut self, member: &Member) -> Option<Question> {
         let (sight, timeout) = (member.limits.sight, member.limits.timeout);
-        Question {
+        Some(Question {
+            subject: self.shown.to(sight)?,
             context: context(self.around, sight, &self.ran.metadata, timeout),
-            subject: self.shown.to(sight),
-        }
+        })
     }
 
     /// Asks one hook; tells whether the next is to be asked as well.
     pub(crate) async fn ask(&mut self, member: &Member) -> ControlFlow<()> {
-        let question = self.question(member);
-        match member.ask(question, self.around.left).await {
+        let said = match self.question(member) {
+            Some(question) => member.ask(question, self.around.left).await,
+            None => Err(member.unable()),
+        };
+        match said {
             Ok(decision) => self.take(member, decision),
             Err(fault) => {
                 let noted = Noted::fault(&member.id, &fault, member.limits.failure_mode);

@@ -126,17 +126,11 @@ impl Noted {
     /// Returns what a check would say; `safe` makes words safe to show.
     pub fn finding(self, safe: impl FnOnce(String) -> Masked) -> Finding {
         Finding {
-            rule: self.rule.into(),
             source: source(self.threat),
-            tier: Tier::Hook,
-            wants: self.wants,
             severity: self.severity,
-            confidence: 100,
             threat: self.threat,
-            place: None,
-            evidence: None,
-            contradiction: None,
             reason: safe(self.reason),
+            ..Finding::new(self.rule, Tier::Hook, self.wants)
         }
     }
 }

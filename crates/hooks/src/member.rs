@@ -79,6 +79,13 @@ impl Member {
         said
     }
 
+    /// Takes note that the hook may not see a message that it was to be asked about.
+    pub(crate) fn unable(&self) -> HookFault {
+        let fault = HookFault::TooLarge;
+        self.metrics.failed(&fault);
+        fault
+    }
+
     async fn asked(
         &self,
         question: Question,

@@ -9,8 +9,9 @@ use mcpproxy_core::{
     RequestMetadata, ResponseKind, SecurityContext, SecurityDecision, SecurityHook,
 };
 
-/// Replaces secrets and personal data in JSON text by what may be shown of them.
-pub type Mask<'a> = &'a (dyn Fn(&Bytes) -> Bytes + Send + Sync);
+/// Replaces secrets and personal data in JSON text by what may be shown of them; nothing where it
+/// cannot be told what they are.
+pub type Mask<'a> = &'a (dyn Fn(&Bytes) -> Option<Bytes> + Send + Sync);
 
 /// What kind of message hooks are asked about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,6 +87,8 @@ pub struct Around {
     pub identity: Option<Arc<Identity>>,
     /// How the request came in.
     pub request: Arc<RequestMetadata>,
+    /// What hooks left about the same call earlier, as pairs of a hook's id and JSON text.
+    pub earlier: Vec<(Box<str>, Box<str>)>,
     /// How long the caller still waits.
     pub left: Duration,
 }

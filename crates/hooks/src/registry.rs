@@ -142,7 +142,10 @@ impl Registry {
         let phase = subject.phase();
         let mut chain = Chain::new(subject, around, mask, &self.metrics);
         for (member, queue) in &self.told {
-            if phase.is_of(member.hook.runs_on()) && !queue.put(chain.question(member)) {
+            if !phase.is_of(member.hook.runs_on()) {
+                continue;
+            }
+            if !chain.question(member).is_some_and(|one| queue.put(one)) {
                 member.metrics.dropped();
             }
         }

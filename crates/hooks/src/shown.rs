@@ -36,15 +36,17 @@ impl<'a> Shown<'a> {
         *body_of(&mut self.exact) = body;
     }
 
-    /// Returns what a hook is shown.
-    pub(crate) fn to(&mut self, sight: Sight) -> Subject {
-        let mask = self.mask;
-        let seen = if sight.secrets {
-            &self.exact
+    /// Returns what a hook is shown; nothing where it may not see secrets and nobody can tell
+    /// whether there are any.
+    pub(crate) fn to(&mut self, sight: Sight) -> Option<Subject> {
+        if !sight.secrets && self.masked.is_none() {
+            self.masked = masked(&self.exact, self.mask);
+        }
+        let mut seen = if sight.secrets {
+            self.exact.clone()
         } else {
-            self.masked.get_or_insert_with(|| masked(&self.exact, mask))
+            self.masked.clone()?
         };
-        let mut seen = seen.clone();
         let nothing = || Bytes::from_static(b"{}");
         match &mut seen {
             Subject::Request(request) if !sight.arguments => request.params = nothing(),
@@ -59,7 +61,7 @@ impl<'a> Shown<'a> {
             }
             Subject::Request(_) | Subject::Message(_) => {}
         }
-        seen
+        Some(seen)
     }
 }
 
@@ -72,17 +74,17 @@ fn body_of(subject: &mut Subject) -> &mut Bytes {
     }
 }
 
-fn masked(subject: &Subject, mask: Mask<'_>) -> Subject {
+fn masked(subject: &Subject, mask: Mask<'_>) -> Option<Subject> {
     let mut subject = subject.clone();
     match &mut subject {
-        Subject::Request(request) => request.params = mask(&request.params),
+        Subject::Request(request) => request.params = mask(&request.params)?,
         Subject::Response(request, response) => {
-            request.params = mask(&request.params);
-            response.body = mask(&response.body);
+            request.params = mask(&request.params)?;
+            response.body = mask(&response.body)?;
         }
-        Subject::Message(message) => message.params = mask(&message.params),
+        Subject::Message(message) => message.params = mask(&message.params)?,
     }
-    subject
+    Some(subject)
 }
 
 /// Returns what a hook is told about what surrounds a message.
@@ -121,7 +123,7 @@ pub(crate) fn context(
         session,
         identity: around.identity.clone().filter(|_| sight.identity),
         request_metadata,
-        security_metadata: metadata.into(),
+        security_metadata: around.earlier.iter().chain(metadata).cloned().collect(),
         timeout,
     }
 }

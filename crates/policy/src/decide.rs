@@ -1,8 +1,8 @@
 //! The sole place where findings become a verdict.
 
 use mcpproxy_core::{
-    Action, Askable, Call, Enforcement, Facts, Finding, Masked, Risk, Severity, Source, Threat,
-    Tier, Verdict,
+    Action, Askable, Call, Enforcement, Facts, Finding, Masked, Risk, Severity, Source, Tier,
+    Verdict,
 };
 
 use crate::policy::Policy;
@@ -65,18 +65,11 @@ fn is_order(finding: &Finding) -> bool {
 fn over_threshold(policy: &Policy, score: u8) -> Option<Finding> {
     let (wants, why) = risk::outcome(&policy.risk, score)?;
     Some(Finding {
-        rule: "risk_score".into(),
         source: Source::Operator,
-        tier: Tier::Risk,
-        wants,
         // It is made of the points of others and adds none.
         severity: Severity::Info,
-        confidence: 100,
-        threat: Threat::AnomalousBehavior,
-        place: None,
-        evidence: None,
-        contradiction: None,
         reason: Masked::from_safe(explain::score_reason(score, why)),
+        ..Finding::new("risk_score", Tier::Risk, wants)
     })
 }
 

@@ -16,7 +16,7 @@ mod trifecta;
 pub(crate) mod unread;
 
 use mcpproxy_core::{
-    Action, Call, Facts, Finding, Likeness, Masked, Operation, Severity, Sink, Source, Threat, Tier,
+    Action, Call, Facts, Finding, Likeness, Masked, Operation, Sink, Source, Threat, Tier,
 };
 
 use crate::policy::Policy;
@@ -95,17 +95,10 @@ impl Case<'_> {
 /// Starts a finding about data on its way out, which most are.
 fn finding(rule: &'static str, tier: Tier, wants: Action, reason: impl Into<String>) -> Finding {
     Finding {
-        rule: rule.into(),
         source: Source::Flow,
-        tier,
-        wants,
-        severity: Severity::Medium,
-        confidence: 100,
         threat: Threat::DataExfiltration,
-        place: None,
-        evidence: None,
-        contradiction: None,
         reason: Masked::from_safe(reason),
+        ..Finding::new(rule, tier, wants)
     }
 }
 

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use mcpproxy_core::{
     Askable, Call, CallId, DataOrigin, Declared, Destination, Door, Facts, FlowScope, Id128, Label,
     Likeness, Masked, Match, MessageKind, Nature, Principal, Sensitive, SessionBasis, SessionKey,
-    Severity, Side, Sink, Tick, ToolName, ToolRef, UpstreamId, Wall, Weight, Wire,
+    Severity, Side, Sink, Tick, ToolName, ToolRef, Trace, UpstreamId, Wall, Weight, Wire,
 };
 
 /// A call of `slack:post_message` that can be asked about.
@@ -32,6 +32,7 @@ pub(crate) fn call() -> Call {
         declared: Declared::default(),
         askable: Askable::Elicit,
         hook: None,
+        trace: Trace::default(),
         wire: Wire {
             raw: Bytes::new(),
             ticket: None,

@@ -83,6 +83,7 @@ fn usual(number: u64) -> Record {
         duration_ms: 1.25,
         timestamp: Wall(NOON + number / 20).rfc3339(),
         session_id: format!("{:032x}", number / 500),
+        correlation_id: String::new(),
         principal: "token:agent".to_owned(),
         request_bytes: 256,
         response_bytes: 1024,
@@ -102,6 +103,7 @@ fn usual(number: u64) -> Record {
         mcp_session_id: None,
         security_coverage: None,
         hook: None,
+        hook_metadata: Vec::new(),
         summary: None,
     }
 }
@@ -109,19 +111,15 @@ fn usual(number: u64) -> Record {
 /// A record with findings, about a kilobyte of them.
 fn large(number: u64) -> Record {
     let finding = |rule: &'static str| Finding {
-        rule: rule.into(),
         source: Source::Flow,
-        tier: Tier::Flow,
-        wants: Action::Warn,
         severity: Severity::High,
         confidence: 90,
         threat: Threat::DataExfiltration,
         place: Some("/arguments/text".into()),
-        evidence: None,
-        contradiction: None,
         reason: Masked::from_safe(
             "data flowing from internal source to external destination ".repeat(2),
         ),
+        ..Finding::new(rule, Tier::Flow, Action::Warn)
     };
     Record {
         findings: ["one", "two", "three"].map(finding).into(),

@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 
 use mcpproxy_core::{
-    Action, CallId, Coverage, Declared, Enforcement, Field, Finding, FlowSummary, HookNote, Record,
-    Wall,
+    Action, CallId, Coverage, Declared, Enforcement, Field, Finding, FlowSummary, HookLeft,
+    HookNote, Record, Wall,
 };
 use rusqlite::types::ValueRef;
 use rusqlite::{Row, Statement, params};
@@ -47,6 +47,10 @@ struct Rest<'a> {
     hook: Option<&'a HookNote>,
     #[serde(skip_serializing_if = "Option::is_none")]
     summary: Option<&'a FlowSummary>,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    correlation_id: &'a str,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    hook_metadata: &'a [HookLeft],
 }
 
 /// Writes a record with the statement [`INSERT`].
@@ -64,6 +68,7 @@ pub(crate) fn insert(statement: &mut Statement<'_>, record: &Record) -> rusqlite
         duration_ms,
         timestamp,
         session_id,
+        correlation_id,
         principal,
         request_bytes,
         response_bytes,
@@ -80,6 +85,7 @@ pub(crate) fn insert(statement: &mut Statement<'_>, record: &Record) -> rusqlite
         mcp_session_id,
         security_coverage,
         hook,
+        hook_metadata,
         summary,
     } = record;
     let at = Wall::from_rfc3339(timestamp).map_or(id.millis(), |wall| wall.0);
@@ -92,6 +98,8 @@ pub(crate) fn insert(statement: &mut Statement<'_>, record: &Record) -> rusqlite
         security_coverage: *security_coverage,
         hook: hook.as_deref(),
         summary: summary.as_deref(),
+        correlation_id,
+        hook_metadata,
         error_message: error_message.as_deref(),
         declared: (*declared != Declared::default()).then_some(declared),
         findings,
@@ -157,6 +165,7 @@ struct Shown<'a> {
     duration_ms: f64,
     timestamp: String,
     session_id: &'a str,
+    correlation_id: Cow<'a, str>,
     principal: &'a str,
     request_bytes: i64,
     response_bytes: i64,
@@ -180,6 +189,8 @@ struct Shown<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     hook: Option<&'a RawValue>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    hook_metadata: Option<&'a RawValue>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     summary: Option<&'a RawValue>,
 }
 
@@ -199,6 +210,10 @@ struct Kept<'a> {
     #[serde(borrow)]
     summary: Option<&'a RawValue>,
     #[serde(borrow)]
+    correlation_id: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    hook_metadata: Option<&'a RawValue>,
+    #[serde(borrow)]
     error_message: Option<Cow<'a, str>>,
     #[serde(borrow)]
     declared: Option<&'a RawValue>,
@@ -212,8 +227,9 @@ pub(crate) fn show(row: &Row<'_>) -> rusqlite::Result<String> {
     let kept: Kept<'_> = optional(row, 22)?
         .and_then(|rest| serde_json::from_str(rest).ok())
         .unwrap_or_default();
+    let id = CallId::from_bytes(row.get(2)?);
     let shown = Shown {
-        id: CallId::from_bytes(row.get(2)?),
+        id,
         kind: text(row, 3)?,
         source: text(row, 4)?,
         server_name: text(row, 5)?,
@@ -224,6 +240,7 @@ pub(crate) fn show(row: &Row<'_>) -> rusqlite::Result<String> {
         duration_ms: row.get(15)?,
         timestamp: at(row)?.rfc3339(),
         session_id: text(row, 8)?,
+        correlation_id: kept.correlation_id.unwrap_or(Cow::Owned(id.to_string())),
         principal: text(row, 9)?,
         request_bytes: row.get(16)?,
         response_bytes: row.get(17)?,
@@ -241,6 +258,7 @@ pub(crate) fn show(row: &Row<'_>) -> rusqlite::Result<String> {
         mcp_session_id: kept.mcp_session_id,
         security_coverage: kept.security_coverage,
         hook: kept.hook,
+        hook_metadata: kept.hook_metadata,
         summary: kept.summary,
     };
     serde_json::to_string(&shown)

@@ -36,6 +36,7 @@ fn record(number: u64) -> Record {
         duration_ms: 1.5,
         timestamp: Wall(NOON + number).rfc3339(),
         session_id: format!("s{}", number / 1000),
+        correlation_id: String::new(),
         principal: "owner".to_owned(),
         request_bytes: 10,
         response_bytes: 20,
@@ -55,6 +56,7 @@ fn record(number: u64) -> Record {
         mcp_session_id: None,
         security_coverage: None,
         hook: None,
+        hook_metadata: Vec::new(),
         summary: None,
     }
 }

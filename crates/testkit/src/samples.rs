@@ -5,7 +5,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use mcpproxy_core::{
     Askable, Call, CallId, Declared, Door, FlowScope, Id128, MessageKind, Principal, SessionBasis,
-    SessionKey, Tick, ToolName, ToolRef, UpstreamId, Wall, Wire,
+    SessionKey, Tick, ToolName, ToolRef, Trace, UpstreamId, Wall, Wire,
 };
 
 /// Returns a call of `slack:post_message` by the owner, with a minute to go and nothing on the wire.
@@ -30,6 +30,7 @@ pub fn call() -> Call {
         declared: Declared::default(),
         askable: Askable::Elicit,
         hook: None,
+        trace: Trace::default(),
         wire: Wire {
             raw: Bytes::new(),
             ticket: None,

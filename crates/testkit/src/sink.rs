@@ -94,6 +94,7 @@ mod tests {
             duration_ms: 0.0,
             timestamp: String::new(),
             session_id: String::new(),
+            correlation_id: String::new(),
             principal: "owner".to_owned(),
             request_bytes: 0,
             response_bytes: 0,
@@ -113,6 +114,7 @@ mod tests {
             mcp_session_id: None,
             security_coverage: None,
             hook: None,
+            hook_metadata: Vec::new(),
             summary: None,
         }
     }

@@ -10,7 +10,7 @@ use http::StatusCode;
 use mcpproxy_agents::hook::{Asked, HookAgent, HookError, HookEvent, MAX_PAYLOAD, Tool, read};
 use mcpproxy_core::{
     Action, Askable, Call, CallId, Door, FlowType, Hooked, MessageKind, Phase, Principal,
-    PrincipalKind, Risk, RiskLevel, SessionKey, Wire,
+    PrincipalKind, Risk, RiskLevel, SessionKey, Trace, Wire,
 };
 use mcpproxy_engine::Evaluation;
 use mcpproxy_mcp::body::read_bounded;
@@ -173,6 +173,7 @@ fn call(
         // Where an agent cannot ask, its adapter denies.
         askable: Askable::AgentPrompt,
         hook: Some(Arc::new(hooked)),
+        trace: Trace::default(),
         wire: Wire {
             raw: raw.into(),
             ticket: None,

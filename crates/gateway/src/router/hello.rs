@@ -42,6 +42,7 @@ pub async fn initialize(
         greeting,
         version,
         mode,
+        engine: Some(Arc::clone(&gateway.engine)),
     };
     let (session, questions) = gateway.open_session(new)?;
     tokio::spawn(ask::serve_questions(

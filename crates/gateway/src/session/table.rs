@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use mcpproxy_core::{Clock, Id128, Principal, Room, SessionBasis, SessionKey, Shares};
+use mcpproxy_engine::Engine;
 use mcpproxy_upstream::Greeting;
 use sha2::{Digest as _, Sha256};
 use tokio::sync::mpsc;
@@ -30,6 +31,8 @@ pub struct NewSession {
     pub version: String,
     /// What the endpoint shows.
     pub mode: RoutingMode,
+    /// Has hooks look at what upstreams say to it.
+    pub engine: Option<Arc<Engine>>,
 }
 
 /// A session that was opened.
@@ -125,6 +128,7 @@ impl Sessions {
             greeting: new.greeting,
             version: new.version,
             mode: new.mode,
+            engine: new.engine,
             streams: Mutex::new(Streams::new(self.kept.share())),
             log_level: Mutex::default(),
             telling: Mutex::default(),
@@ -237,6 +241,7 @@ mod tests {
                 greeting: Arc::default(),
                 version: String::new(),
                 mode: RoutingMode::All,
+                engine: None,
             };
             self.sessions.open(new, MOST)
         }

@@ -11,6 +11,7 @@ use mcpproxy_mcp::{Frame, FrameKind, Refusal, compose, header};
 use tokio::time::{Instant, interval_at};
 
 use super::{SILENCE, without_id};
+use crate::arrived::Arrived;
 use crate::downstream::{Downstream, Replies, Reply, Way};
 use crate::gateway::Gateway;
 use crate::reply::{Answered, ReplyBody, bare, json, refused, stream};
@@ -26,6 +27,7 @@ pub(super) async fn legacy(
     mode: RoutingMode,
     headers: &HeaderMap,
     frame: Frame,
+    arrived: Arc<Arrived>,
 ) -> Answered {
     if frame.kind() == FrameKind::Request && &**frame.method() == "initialize" {
         // Boxed, like the rare ways in `serve`: what every request moves about stays small.
@@ -35,7 +37,10 @@ pub(super) async fn legacy(
         Ok(session) => session,
         Err(status) => return bare(status),
     };
-    let downstream = Downstream::of_session(&session, Door::Mcp);
+    let downstream = Downstream {
+        arrived: Some(arrived),
+        ..Downstream::of_session(&session, Door::Mcp)
+    };
     match frame.kind() {
         FrameKind::Request => respond_legacy(gateway, downstream, session, frame).await,
         FrameKind::Notification if &**frame.method() == "tools/call" => {

@@ -12,6 +12,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, interval_at};
 
 use super::{SILENCE, without_id};
+use crate::arrived::Arrived;
 use crate::downstream::{Downstream, Replies, Reply, Way, WayBack};
 use crate::gateway::Gateway;
 use crate::reply::{Answered, ReplyBody, bare, json, refused, stream};
@@ -26,6 +27,7 @@ pub(super) async fn modern(
     headers: &HeaderMap,
     frame: Frame,
     connection: Option<u64>,
+    arrived: Arc<Arrived>,
 ) -> Answered {
     match frame.kind() {
         FrameKind::Request => {}
@@ -54,6 +56,7 @@ pub(super) async fn modern(
     let key = Gateway::credential_key(&who, envelope.client_info.as_deref());
     let downstream = Downstream {
         connection,
+        arrived: Some(arrived),
         ..Downstream::of_envelope(envelope, who, mode, key)
     };
     if let Err(refusal) = router::check_param_headers(gateway, &downstream, headers, &frame) {

@@ -10,7 +10,7 @@ use std::hash::{BuildHasher, RandomState};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use mcpproxy_core::{Action, Call, CallId, Finding, Masked, Severity, Source, Threat, Tick, Tier};
+use mcpproxy_core::{Action, Call, CallId, Finding, Masked, Source, Threat, Tick, Tier};
 use serde::{Deserialize, Serialize};
 
 /// The id by which the configuration knows this guard.
@@ -276,17 +276,10 @@ fn finding(full: &Full, word: &str) -> Finding {
         }
     };
     Finding {
-        rule: ID.into(),
         source: Source::Behavioral,
-        tier: Tier::Risk,
-        wants: Action::Deny,
-        severity: Severity::Medium,
-        confidence: 100,
         threat: Threat::RateLimitExceeded,
-        place: None,
-        evidence: None,
-        contradiction: None,
         reason: Masked::from_safe(reason),
+        ..Finding::new(ID, Tier::Risk, Action::Deny)
     }
 }
 

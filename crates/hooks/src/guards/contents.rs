@@ -8,9 +8,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use jsonschema::{PatternOptions, Validator};
-use mcpproxy_core::{
-    Action, Call, Finding, Masked, Severity, Source, Threat, Tier, ToolName, ToolRef, UpstreamId,
-};
+use mcpproxy_core::{Action, Call, Finding, Masked, Threat, Tier, ToolName, ToolRef, UpstreamId};
 use mcpproxy_text as text;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
@@ -270,20 +268,12 @@ fn depth(value: &Value) -> usize {
 
 fn finding(wrong: &Wrong) -> Finding {
     Finding {
-        rule: ID.into(),
-        source: Source::Static,
-        tier: Tier::Guard,
-        wants: Action::Deny,
-        severity: Severity::Medium,
-        confidence: 100,
         threat: Threat::CommandInjection,
-        place: None,
-        evidence: None,
-        contradiction: None,
         reason: Masked::from_safe(format!(
             "The message is not of the form that is allowed: {}.",
             wrong.0
         )),
+        ..Finding::new(ID, Tier::Guard, Action::Deny)
     }
 }
 

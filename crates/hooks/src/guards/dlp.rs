@@ -245,17 +245,11 @@ fn finding(chosen: &[(&Found, Treatment)], worst: Treatment) -> Finding {
     };
     let severities = chosen.iter().map(|(one, _)| one.detection.severity);
     Finding {
-        rule: ID.into(),
         source: Source::Pii,
-        tier: Tier::Guard,
-        wants,
         severity: severities.max().unwrap_or(Severity::Medium),
-        confidence: 100,
         threat: Threat::DataExfiltration,
-        place: None,
-        evidence: None,
-        contradiction: None,
         reason: Masked::from_safe(format!("Sensitive data ({kinds}) {what}.")),
+        ..Finding::new(ID, Tier::Guard, wants)
     }
 }
 

@@ -199,6 +199,7 @@ fn around() -> Around {
             remote_addr: Some("127.0.0.1:9".to_owned()),
             timestamp: Wall(0),
         }),
+        earlier: Vec::new(),
         left: Duration::from_secs(30),
     }
 }
@@ -212,9 +213,9 @@ fn request() -> McpRequest {
     }
 }
 
-fn masked(body: &Bytes) -> Bytes {
+fn masked(body: &Bytes) -> Option<Bytes> {
     let text = String::from_utf8(body.to_vec()).unwrap();
-    text.replace("hunter2", "***").into()
+    Some(text.replace("hunter2", "***").into())
 }
 
 struct Bench {
@@ -503,6 +504,13 @@ async fn limits_on_rate_concurrency_and_size_hold() {
     let mut rules = [first, second].map(|ran| ran.noted[0].rule.clone());
     rules.sort();
     assert_eq!(rules, ["h/busy", "h/timeout"]);
+
+    let blind = bench(vec![(fake("h", 1, Temper::Allows), Limits::default())])
+        .await
+        .unwrap();
+    let subject = Subject::Request(request());
+    let ran = blind.registry.ask(subject, &around(), &|_| None).await;
+    assert_eq!(ran.noted[0].rule, "h/too_large");
 
     let small = Limits {
         max_body: 4,

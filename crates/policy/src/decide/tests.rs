@@ -1,6 +1,6 @@
 //! The order of precedence, pinned; what is done about what is wanted; the score.
 
-use mcpproxy_core::{RiskLevel, Side, Weight};
+use mcpproxy_core::{RiskLevel, Side, Threat, Weight};
 use proptest::prelude::*;
 
 use super::*;
@@ -12,17 +12,11 @@ use Action::{Allow, Ask, Deny, Warn};
 
 fn finding(tier: Tier, wants: Action) -> Finding {
     Finding {
-        rule: "test".into(),
         source: Source::Operator,
-        tier,
-        wants,
         severity: Severity::Info,
-        confidence: 100,
         threat: Threat::DataExfiltration,
-        place: None,
-        evidence: None,
-        contradiction: None,
         reason: Masked::from_safe("because"),
+        ..Finding::new("test", tier, wants)
     }
 }
 

@@ -2,8 +2,8 @@
 
 use mcpproxy_core::Action::{Allow, Ask, Deny, Warn};
 use mcpproxy_core::{
-    Contradiction, Declared, FlowType, Moved, Nature, Opaque, Reduced, RiskLevel, Side, Suspicious,
-    Taint, ToolName, ToolRef, UpstreamId, Verdict, Weight,
+    Contradiction, Declared, FlowType, Moved, Nature, Opaque, Reduced, RiskLevel, Severity, Side,
+    Suspicious, Taint, ToolName, ToolRef, UpstreamId, Verdict, Weight,
 };
 
 use super::*;

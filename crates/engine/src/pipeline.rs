@@ -1,0 +1,224 @@
+//! Hooks in the way of a call: asked after the native rules, again after each change, and once more
+//! about what came back. What they say are findings like any other, of a tier that may only tighten.
+//!
+//! Deliberately absent: limits, order and failure modes, which the registry has.
+
+mod aside;
+mod changed;
+mod masked;
+mod review;
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use mcpproxy_core::{
+    Action, Call, Finding, HookLeft, Identity, Masked, McpMessage, McpRequest, McpSessionInfo,
+    MessageKind, PrincipalKind, RequestMetadata, Severity, Tier,
+};
+use mcpproxy_hooks::{Around, Noted, Phase, Ran, Registry, Subject};
+use mcpproxy_policy::decide;
+use mcpproxy_text as text;
+
+use crate::engine::{Engine, Judged, announces};
+use crate::ready::Ready;
+
+pub use self::aside::{Aside, Heard};
+
+/// How often hooks may change one message: after that they do not agree.
+const ROUNDS: usize = 4;
+/// What hooks leave on record about one call at most.
+const MOST_LEFT: usize = 32;
+
+impl Engine {
+    /// Judges a call by everything there is: facts, rules, hooks. Hooks may change it.
+    pub(crate) async fn judged(&self, call: &mut Call, ready: &Ready) -> Judged {
+        match self.pipeline_for(call, ready) {
+            None => self.ruled(call, self.found(call, ready), ready),
+            // Boxed: without hooks a call stays small.
+            Some(pipeline) => Box::pin(self.rounds(call, ready, &pipeline)).await,
+        }
+    }
+
+    /// Returns the hooks that are asked about a call before it leaves, if there are any. One that a
+    /// hook of an agent announces comes by itself.
+    fn pipeline_for(&self, call: &Call, ready: &Ready) -> Option<Arc<Registry>> {
+        let pipeline = self.hooks()?;
+        let concerns = ready.settings.enabled && pipeline.concerns(phase(call));
+        (concerns && !announces(call)).then_some(pipeline)
+    }
+
+    async fn rounds(&self, call: &mut Call, ready: &Ready, pipeline: &Registry) -> Judged {
+        let around = self.around(call);
+        let mask = masked::mask(ready);
+        let mut kept = Vec::new();
+        for _ in 0..ROUNDS {
+            let mut found = self.found(call, ready);
+            found.findings.extend(kept.iter().cloned());
+            let facts = &found.seen.facts;
+            let so_far = decide(&ready.settings.policy, call, facts, found.findings.clone());
+            let mut ran = Ran::default();
+            if so_far.wanted < Action::Deny {
+                ran = pipeline.ask(subject(call), &around, &mask).await;
+            }
+            let change = ran.changed.take().filter(|_| ran.wants() < Action::Deny);
+            let Some(change) = change else {
+                found.findings.extend(said(ready, ran.noted));
+                leave(ready, call, ran.headers, ran.metadata);
+                pipeline.tell(subject(call), &around, &mask);
+                return self.ruled(call, found, ready);
+            };
+            match changed::applied(call, &change) {
+                Ok(raw) => {
+                    // What was reserved for the call as it was is given back.
+                    self.unsent(call);
+                    call.wire.raw = raw;
+                    leave(ready, call, ran.headers, ran.metadata);
+                    kept = said(ready, ran.noted.into_iter().filter(is_change));
+                }
+                Err(why) => {
+                    found.findings.push(refusal("unusable_modification", why));
+                    return self.ruled(call, found, ready);
+                }
+            }
+        }
+        let mut found = self.found(call, ready);
+        found.findings.append(&mut kept);
+        let why = "hooks go on changing this call and do not agree on a form of it";
+        found.findings.push(refusal("hook_rounds", why));
+        self.ruled(call, found, ready)
+    }
+
+    /// Returns what surrounds a call.
+    pub(crate) fn around(&self, call: &Call) -> Around {
+        let request = call.trace.request.as_ref();
+        let request = request.map_or_else(|| Arc::new(bare(call)), Arc::clone);
+        let upstream = call.tool.upstream.to_string();
+        let version = call.trace.version.as_deref().unwrap_or_default();
+        let agent = call.hook.as_ref().map(|hook| hook.agent.to_string());
+        let earlier = call.trace.hook_metadata.iter();
+        Around {
+            correlation_id: call.correlation_id(),
+            session: Arc::new(McpSessionInfo {
+                session_id: call.session.id.to_string(),
+                server_id: upstream.clone(),
+                server_name: upstream,
+                protocol_version: version.to_owned(),
+                established_at: call.at,
+            }),
+            identity: Some(Arc::new(Identity {
+                user_id: call.who.name.to_string(),
+                agent_id: agent,
+                roles: vec![role(call.who.kind).to_owned()],
+                ..Identity::default()
+            })),
+            request,
+            earlier: earlier
+                .map(|left| (left.hook.clone(), left.data.clone()))
+                .collect(),
+            left: self.now().0.until(call.deadline),
+        }
+    }
+}
+
+fn phase(call: &Call) -> Phase {
+    match &call.kind {
+        MessageKind::Request(_) | MessageKind::Answer(_) => Phase::Request,
+        MessageKind::Notification(_) => Phase::Notification,
+    }
+}
+
+/// A call as hooks see it. What a downstream answers an upstream is data that leaves, as a request
+/// is.
+fn subject(call: &Call) -> Subject {
+    let params = call.wire.raw.slice(span(call));
+    match &call.kind {
+        MessageKind::Request(method) | MessageKind::Answer(method) => {
+            Subject::Request(McpRequest {
+                method: Arc::clone(method),
+                name: call.tool.tool.as_str().into(),
+                params,
+                id: call.wire.ticket.map(|ticket| ticket.to_string().into()),
+            })
+        }
+        MessageKind::Notification(method) => Subject::Message(McpMessage {
+            to_upstream: true,
+            wants_answer: false,
+            method: Arc::clone(method),
+            params,
+        }),
+    }
+}
+
+/// Where in a message that leaves its content stands.
+fn span(call: &Call) -> std::ops::Range<usize> {
+    let raw = std::str::from_utf8(&call.wire.raw).unwrap_or_default();
+    let mut found = ["params", "result", "error"].into_iter();
+    let found = found.find_map(|name| text::get(raw, &[name]));
+    found.map_or(0..0, |(_, span)| span)
+}
+
+fn bare(call: &Call) -> RequestMetadata {
+    RequestMetadata {
+        method: call.kind.method().to_owned(),
+        path: String::new(),
+        headers: Vec::new(),
+        remote_addr: None,
+        timestamp: call.at,
+    }
+}
+
+fn role(kind: PrincipalKind) -> &'static str {
+    match kind {
+        PrincipalKind::Owner => "owner",
+        PrincipalKind::Agent => "agent",
+        PrincipalKind::Local => "local",
+    }
+}
+
+/// Turns what hooks say into findings, with secrets in their words masked.
+fn said(ready: &Ready, noted: impl IntoIterator<Item = Noted>) -> Vec<Finding> {
+    let noted = noted.into_iter();
+    let safe = |words: String| masked::words(ready, &words);
+    noted.map(|one| one.finding(safe)).collect()
+}
+
+fn is_change(noted: &Noted) -> bool {
+    noted.wants == Action::Allow
+}
+
+/// Puts what hooks left with the call: headers, of which the last of a name counts, and notes, with
+/// secrets in them masked.
+fn leave(
+    ready: &Ready,
+    call: &mut Call,
+    headers: Vec<(String, String)>,
+    metadata: Vec<(Box<str>, Box<str>)>,
+) {
+    let added = &mut call.trace.added_headers;
+    for header in headers {
+        added.retain(|(name, _)| !name.eq_ignore_ascii_case(&header.0));
+        added.push(header);
+    }
+    let left = &mut call.trace.hook_metadata;
+    let room = MOST_LEFT.saturating_sub(left.len());
+    left.extend(kept(ready, metadata).into_iter().take(room));
+}
+
+fn kept(ready: &Ready, metadata: Vec<(Box<str>, Box<str>)>) -> Vec<HookLeft> {
+    let mask = masked::mask(ready);
+    let safe = metadata.into_iter().filter_map(|(hook, data)| {
+        let data = mask(&Bytes::from(String::from(data)))?;
+        let data = std::str::from_utf8(&data).ok()?.into();
+        Some(HookLeft { hook, data })
+    });
+    safe.take(MOST_LEFT).collect()
+}
+
+/// A denial that no single hook gave.
+fn refusal(rule: &'static str, why: &str) -> Finding {
+    Finding {
+        severity: Severity::High,
+        reason: Masked::from_safe(why),
+        ..Finding::new(rule, Tier::Hook, Action::Deny)
+    }
+}

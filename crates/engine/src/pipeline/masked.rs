@@ -1,0 +1,85 @@
+//! What a hook that may not see secrets is shown instead, and what is kept of its own words.
+
+use bytes::Bytes;
+use mcpproxy_core::Masked;
+use mcpproxy_detect::mask::mask_in;
+use mcpproxy_detect::{Context, Detection, Found};
+use mcpproxy_text::{self as text, Splice};
+
+use crate::ready::Ready;
+
+/// Returns what replaces secrets and personal data in JSON text by what may be shown of them. It
+/// gives nothing where some of the text was not read: nobody knows what stands there.
+pub(super) fn mask(ready: &Ready) -> impl Fn(&Bytes) -> Option<Bytes> + Send + Sync + '_ {
+    move |raw| {
+        let json = std::str::from_utf8(raw).ok()?;
+        let report = ready.masker()?.json(json, Context::default());
+        if report.coverage.unscanned > 0 {
+            return None;
+        }
+        if report.detections.is_empty() {
+            return Some(raw.clone());
+        }
+        Some(replaced(json, &report.detections).into())
+    }
+}
+
+/// Makes words of a hook safe to show.
+pub(super) fn words(ready: &Ready, words: &str) -> Masked {
+    let Some(masker) = ready.masker() else {
+        return Masked::from_safe("[withheld: it cannot be told whether it holds a secret]");
+    };
+    let found = masker.text(words).detections;
+    let found: Vec<Detection> = found.into_iter().map(|found| found.detection).collect();
+    Masked::from_safe(mask_in(words, &found))
+}
+
+/// Replaces the values that were found, leaf by leaf, so that what comes out is JSON again.
+fn replaced(json: &str, found: &[Found]) -> Vec<u8> {
+    let mut splice = Splice::default();
+    for leaf in found.chunk_by(|one, next| one.leaf == next.leaf) {
+        let Some(first) = leaf.first() else { continue };
+        let span = first.leaf.clone();
+        let raw = json.get(span.clone()).unwrap_or_default();
+        let plain = text::string(raw).unwrap_or(raw.into());
+        let detections: Vec<Detection> = leaf.iter().map(|one| one.detection.clone()).collect();
+        let masked = mask_in(&plain, &detections);
+        if masked != plain {
+            splice.replace(span, serde_json::Value::from(masked).to_string());
+        }
+    }
+    splice.apply(json.as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ready::EngineSettings;
+
+    #[test]
+    fn secrets_are_masked_and_the_rest_stays_byte_for_byte() {
+        let check = |enabled: bool, json: &str, expect: &str| {
+            let mut settings = EngineSettings::default();
+            settings.detector.enabled = enabled;
+            let ready = Ready::new(settings).unwrap();
+            let masked = mask(&ready)(&Bytes::from(json.to_owned())).unwrap();
+            assert_eq!(std::str::from_utf8(&masked).unwrap(), expect);
+        };
+        let plain = r#"{ "a" : 1.0, "b":"\u0041\n" }"#;
+        check(true, plain, plain);
+        let secret = r#"{"note":"the key\n is AKIAQ3EGRTLZ7VHWN2KM, keep it","n":[1.50]}"#;
+        let shown = r#"{"note":"the key\n is AKIA***KM, keep it","n":[1.50]}"#;
+        check(true, secret, shown);
+        // Who wants no alarm does not want to tell everybody either.
+        check(false, secret, shown);
+    }
+
+    #[test]
+    fn what_was_not_read_is_not_shown() {
+        let mut settings = EngineSettings::default();
+        settings.detector.max_payload_size_kb = 1;
+        let ready = Ready::new(settings).unwrap();
+        let long = format!(r#"{{"a":"{}"}}"#, "long text ".repeat(500));
+        assert_eq!(mask(&ready)(&Bytes::from(long)), None);
+    }
+}
