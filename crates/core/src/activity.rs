@@ -5,6 +5,7 @@ use std::pin::Pin;
 
 use serde::Serialize;
 
+use crate::baseline::{OfferKind, OfferState};
 use crate::call::{Declared, Door, Status};
 use crate::finding::{Finding, Severity};
 use crate::flow::FlowSummary;
@@ -89,6 +90,25 @@ pub struct Record {
     /// What a session came to, in the record that closes it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub summary: Option<Box<FlowSummary>>,
+    /// What became of something that an upstream offers, in the record of such a change.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub quarantine: Option<Box<QuarantineNote>>,
+}
+
+/// What became of something that an upstream offers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct QuarantineNote {
+    /// What it is.
+    pub kind: OfferKind,
+    /// Its state.
+    pub state: OfferState,
+    /// Its state before; nothing where it is new.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub before: Option<OfferState>,
+    /// Who put it in this state: a person, or the check that did.
+    pub by: String,
+    /// Why, or what changed.
+    pub reason: String,
 }
 
 /// What one hook of the pipeline left on record.

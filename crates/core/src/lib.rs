@@ -21,7 +21,7 @@ pub mod share;
 pub mod verdict;
 pub mod who;
 
-pub use activity::{ActivitySink, Durability, HookLeft, Later, Record, SinkFault};
+pub use activity::{ActivitySink, Durability, HookLeft, Later, QuarantineNote, Record, SinkFault};
 pub use baseline::{
     Baseline, BaselineFault, BaselineStore, MemoryBaselines, OfferKind, OfferState, Trust,
 };

@@ -12,6 +12,7 @@ mod purpose;
 mod tests;
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use mcpproxy_core::{Masked, Severity};
 use serde::Serialize;
@@ -58,7 +59,7 @@ pub struct Appraisal {
 /// instructions, messages.
 #[derive(Debug)]
 pub struct Inspector {
-    detector: Detector,
+    detector: Arc<Detector>,
 }
 
 impl Inspector {
@@ -66,8 +67,12 @@ impl Inspector {
     pub fn new(settings: &Settings) -> Result<Self, DetectError> {
         // Every text for an inspector is one that a model reads, so a fault in the rules shows here.
         Hostile::new(Audience::Descriptor)?;
-        let detector = Detector::new(settings)?;
-        Ok(Self { detector })
+        Ok(Self::over(Arc::new(Detector::new(settings)?)))
+    }
+
+    /// Takes a detector that others use too.
+    pub fn over(detector: Arc<Detector>) -> Self {
+        Self { detector }
     }
 
     /// Returns the detector for texts that no model reads.

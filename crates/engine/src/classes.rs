@@ -8,7 +8,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use bytes::Bytes;
 use mcpproxy_classify::{self as classify, Class, Classification, Tool, ToolClass};
-use mcpproxy_core::{ToolName, ToolRef, UpstreamId};
+use mcpproxy_core::{ToolName, ToolRef, Trust, UpstreamId};
 
 /// What is known of an upstream before it is asked anything.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -19,6 +19,8 @@ pub struct Profile {
     pub args: Vec<String>,
     /// The address that is called.
     pub url: Option<String>,
+    /// How much is taken on trust from it; nothing where the configuration has no word on it.
+    pub trust: Option<Trust>,
 }
 
 /// One tool as its upstream lists it.

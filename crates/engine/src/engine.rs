@@ -8,9 +8,9 @@ use arc_swap::{ArcSwap, ArcSwapOption};
 use bytes::Bytes;
 use mcpproxy_classify::{Class, Classification, Kind, is_browser};
 use mcpproxy_core::{
-    Action, ActivitySink, Call, Cleared, Clock, DataOrigin, Durability, Facts, Finding, FlowScope,
-    FlowType, MessageKind, Outcome, Owner, Record, SessionKey, Side, SinkFault, Status, Taint,
-    Tick, Tier, UpstreamId, Verdict, Wall,
+    Action, ActivitySink, BaselineFault, BaselineStore, Call, Cleared, Clock, DataOrigin,
+    Durability, Facts, Finding, FlowScope, FlowType, MessageKind, Outcome, Owner, Record,
+    SessionKey, Side, SinkFault, Status, Taint, Tick, Tier, UpstreamId, Verdict, Wall,
 };
 use mcpproxy_detect::{DetectError, Detector, Direction};
 use mcpproxy_flow::{Content, SessionView, Summary, Tracker, Whose};
@@ -26,6 +26,7 @@ use crate::events::{Event, Events, FlowAlert};
 use crate::facts::{Seen, arguments, context, origin, tool_name, whose};
 use crate::marks;
 use crate::own::Own;
+use crate::quarantine::Quarantine;
 use crate::reads::Reads;
 use crate::ready::{EngineSettings, Ready};
 use crate::record::{Detected, record};
@@ -126,6 +127,7 @@ pub struct Engine {
     correlator: Correlator,
     hearing: Hearing,
     reads: Reads,
+    quarantine: Quarantine,
     sink: Arc<dyn ActivitySink>,
     lost: AtomicU64,
     since: Wall,
@@ -151,10 +153,19 @@ impl Engine {
             correlator: Correlator::default(),
             hearing: Hearing::default(),
             reads: Reads::default(),
+            quarantine: Quarantine::default(),
             sink,
             lost: AtomicU64::new(0),
             since: clock.wall(),
             clock,
+        })
+    }
+
+    /// Gives it what is known about tools, and keeps there what becomes known.
+    pub fn with_baselines(self, store: Arc<dyn BaselineStore>) -> Result<Self, BaselineFault> {
+        Ok(Self {
+            quarantine: Quarantine::open(store)?,
+            ..self
         })
     }
 
@@ -244,6 +255,10 @@ impl Engine {
         &self.reads
     }
 
+    pub(crate) fn quarantine(&self) -> &Quarantine {
+        &self.quarantine
+    }
+
     pub(crate) fn sink(&self) -> &dyn ActivitySink {
         &*self.sink
     }
@@ -267,6 +282,7 @@ impl Engine {
     /// Forgets an upstream that is gone.
     pub fn forget(&self, upstream: &UpstreamId) {
         self.classes.forget(upstream);
+        self.quarantine.forget(upstream);
     }
 
     /// Judges a call before it leaves.
@@ -297,6 +313,9 @@ impl Engine {
         let now = self.clock.tick();
         let seen = self.facts(call, ready, now);
         let mut findings: Vec<_> = self.stops.judge(call).into_iter().collect();
+        if ready.judges() {
+            findings.extend(self.quarantine.judge(call));
+        }
         if ready.settings.enabled {
             findings.extend(judge(&ready.settings.policy, call, &seen.facts));
         }

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use mcpproxy_core::{Action, Call, CallId, FlowType, RiskLevel};
+use mcpproxy_core::{Action, Call, CallId, FlowType, QuarantineNote, RiskLevel};
 use serde::Serialize;
 use tokio::sync::broadcast;
 
@@ -22,6 +22,24 @@ pub enum Event {
     ApprovalRequested(ApprovalNews),
     /// A question about a call came to an end.
     ApprovalResolved(ApprovalNews),
+    /// An upstream went into quarantine or came out.
+    QuarantineChange(QuarantineNews),
+    /// A tool, or something else that an upstream offers, went into quarantine or came out.
+    ToolQuarantineChange(QuarantineNews),
+}
+
+/// What went into quarantine or came out.
+#[derive(Clone, Debug, Serialize)]
+pub struct QuarantineNews {
+    /// The record it belongs to.
+    pub activity_id: CallId,
+    /// The upstream.
+    pub server_name: String,
+    /// The tool, prompt or resource; empty for the upstream itself.
+    pub tool_name: String,
+    /// What became of it.
+    #[serde(flatten)]
+    pub note: QuarantineNote,
 }
 
 /// Data on its way outside.
@@ -80,6 +98,8 @@ impl Event {
             Self::FlowAlert(_) => "flow.alert",
             Self::ApprovalRequested(_) => "approval.requested",
             Self::ApprovalResolved(_) => "approval.resolved",
+            Self::QuarantineChange(_) => "activity.quarantine_change",
+            Self::ToolQuarantineChange(_) => "activity.tool_quarantine_change",
         }
     }
 }

@@ -1,13 +1,15 @@
 //! The settings of the engine, and what is made of them before the first call.
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use mcpproxy_classify::{Classification, Endpoints};
 use mcpproxy_core::Durability;
 use mcpproxy_detect::{DetectError, Detector, Settings as DetectorSettings};
 use mcpproxy_flow::settings::FlowTracking;
+use mcpproxy_hooks::guards::{Guards, Settings as GuardSettings};
 use mcpproxy_policy::Policy;
+use mcpproxy_policy::settings::Mode;
 
 use crate::hooks::HookSettings;
 
@@ -28,6 +30,8 @@ pub struct EngineSettings {
     pub approvals: Option<Duration>,
     /// How agents' hooks are answered.
     pub hooks: HookSettings,
+    /// What is withheld of what upstreams offer.
+    pub guards: GuardSettings,
     /// Whether a record must be on disk before the answer leaves.
     pub durability: Durability,
     /// Whether calls are refused while they cannot be recorded; strict durability always does.
@@ -44,6 +48,7 @@ impl Default for EngineSettings {
             detector: DetectorSettings::default(),
             approvals: None,
             hooks: HookSettings::default(),
+            guards: GuardSettings::default(),
             durability: Durability::Relaxed,
             refuse_unrecorded: false,
         }
@@ -54,7 +59,8 @@ impl Default for EngineSettings {
 #[derive(Debug)]
 pub(crate) struct Ready {
     pub(crate) settings: EngineSettings,
-    pub(crate) detector: Detector,
+    pub(crate) detector: Arc<Detector>,
+    pub(crate) guards: Guards,
     pub(crate) endpoints: Endpoints,
     /// Finds what hooks may not see, where the detector itself is switched off.
     masker: OnceLock<Option<Detector>>,
@@ -63,8 +69,10 @@ pub(crate) struct Ready {
 impl Ready {
     pub(crate) fn new(settings: EngineSettings) -> Result<Self, DetectError> {
         let listed = &settings.policy.flow.suspicious_endpoints;
+        let detector = Arc::new(Detector::new(&settings.detector)?);
         Ok(Self {
-            detector: Detector::new(&settings.detector)?,
+            guards: Guards::new(settings.guards.clone(), Arc::clone(&detector)),
+            detector,
             endpoints: Endpoints::new(listed.iter().map(String::as_str)),
             masker: OnceLock::new(),
             settings,
@@ -86,6 +94,17 @@ impl Ready {
         };
         let masker = self.masker.get_or_init(|| Detector::new(&all()).ok());
         masker.as_ref()
+    }
+
+    /// Whether what upstreams offer is withheld at all.
+    pub(crate) fn withholds(&self) -> bool {
+        let enforced = self.settings.policy.mode == Mode::Enforce;
+        self.judges() && enforced
+    }
+
+    /// Whether what upstreams offer is judged.
+    pub(crate) fn judges(&self) -> bool {
+        self.settings.enabled && self.settings.guards.enabled
     }
 
     /// The window over which thresholds count.

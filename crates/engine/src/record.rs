@@ -87,6 +87,7 @@ pub(crate) fn record(
         hook: None,
         hook_metadata: call.trace.hook_metadata.clone(),
         summary: None,
+        quarantine: None,
     }
 }
 
@@ -149,6 +150,7 @@ pub(crate) fn closing(summary: &Summary, coverage: Coverage, now: Wall) -> Recor
                 .collect(),
             tools: summary.tools.iter().cloned().collect(),
         })),
+        quarantine: None,
     }
 }
 
@@ -204,6 +206,7 @@ pub(crate) fn missed(detector: &Detector, id: CallId, gap: &Gap, class: Classifi
         })),
         hook_metadata: Vec::new(),
         summary: None,
+        quarantine: None,
     }
 }
 

@@ -14,8 +14,10 @@ pub mod shadowing;
 mod show;
 pub mod spoofing;
 
+use std::sync::Arc;
+
 use mcpproxy_core::Trust;
-use mcpproxy_detect::{DetectError, Inspector, Settings as Detector};
+use mcpproxy_detect::{Detector, Inspector};
 
 pub use quarantine::{Ground, Offer, Turn};
 
@@ -58,11 +60,11 @@ pub struct Guards {
 
 impl Guards {
     /// Puts the guards together.
-    pub fn new(settings: Settings, detector: &Detector) -> Result<Self, DetectError> {
-        Ok(Self {
+    pub fn new(settings: Settings, detector: Arc<Detector>) -> Self {
+        Self {
             settings,
-            inspector: Inspector::new(detector)?,
-        })
+            inspector: Inspector::over(detector),
+        }
     }
 
     /// Returns what they were told.

@@ -105,6 +105,7 @@ fn usual(number: u64) -> Record {
         hook: None,
         hook_metadata: Vec::new(),
         summary: None,
+        quarantine: None,
     }
 }
 

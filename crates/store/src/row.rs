@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use mcpproxy_core::{
     Action, CallId, Coverage, Declared, Enforcement, Field, Finding, FlowSummary, HookLeft,
-    HookNote, Record, Wall,
+    HookNote, QuarantineNote, Record, Wall,
 };
 use rusqlite::types::ValueRef;
 use rusqlite::{Row, Statement, params};
@@ -51,6 +51,8 @@ struct Rest<'a> {
     correlation_id: &'a str,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     hook_metadata: &'a [HookLeft],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    quarantine: Option<&'a QuarantineNote>,
 }
 
 /// Writes a record with the statement [`INSERT`].
@@ -87,6 +89,7 @@ pub(crate) fn insert(statement: &mut Statement<'_>, record: &Record) -> rusqlite
         hook,
         hook_metadata,
         summary,
+        quarantine,
     } = record;
     let at = Wall::from_rfc3339(timestamp).map_or(id.millis(), |wall| wall.0);
     // Most verdicts are carried out as they are: nothing more need be said of them.
@@ -100,6 +103,7 @@ pub(crate) fn insert(statement: &mut Statement<'_>, record: &Record) -> rusqlite
         summary: summary.as_deref(),
         correlation_id,
         hook_metadata,
+        quarantine: quarantine.as_deref(),
         error_message: error_message.as_deref(),
         declared: (*declared != Declared::default()).then_some(declared),
         findings,
@@ -192,6 +196,8 @@ struct Shown<'a> {
     hook_metadata: Option<&'a RawValue>,
     #[serde(skip_serializing_if = "Option::is_none")]
     summary: Option<&'a RawValue>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    quarantine: Option<&'a RawValue>,
 }
 
 /// What [`Rest`] wrote.
@@ -213,6 +219,8 @@ struct Kept<'a> {
     correlation_id: Option<Cow<'a, str>>,
     #[serde(borrow)]
     hook_metadata: Option<&'a RawValue>,
+    #[serde(borrow)]
+    quarantine: Option<&'a RawValue>,
     #[serde(borrow)]
     error_message: Option<Cow<'a, str>>,
     #[serde(borrow)]
@@ -260,6 +268,7 @@ pub(crate) fn show(row: &Row<'_>) -> rusqlite::Result<String> {
         hook: kept.hook,
         hook_metadata: kept.hook_metadata,
         summary: kept.summary,
+        quarantine: kept.quarantine,
     };
     serde_json::to_string(&shown)
         .map_err(|fault| rusqlite::Error::ToSqlConversionFailure(fault.into()))

@@ -58,6 +58,7 @@ fn record(number: u64) -> Record {
         hook: None,
         hook_metadata: Vec::new(),
         summary: None,
+        quarantine: None,
     }
 }
 

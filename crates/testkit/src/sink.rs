@@ -116,6 +116,7 @@ mod tests {
             hook: None,
             hook_metadata: Vec::new(),
             summary: None,
+            quarantine: None,
         }
     }
 

@@ -77,9 +77,10 @@ pub struct Turn {
 }
 
 impl Turn {
-    /// Tells whether there is anything to tell.
+    /// Tells whether there is anything to tell. That something new is fine is not.
     pub fn is_news(&self) -> bool {
-        self.notice.is_some() || self.before != Some(self.baseline.state)
+        let before = self.before.unwrap_or(OfferState::Approved);
+        self.notice.is_some() || before != self.baseline.state
     }
 }
 

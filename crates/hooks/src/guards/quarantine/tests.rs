@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use mcpproxy_detect::Settings as Detector;
+use mcpproxy_detect::{Detector, Settings as Detection};
 use serde_json::json;
 
 use super::*;
@@ -22,8 +22,9 @@ impl Scene {
     }
 
     fn with(trust: Trust, settings: Settings) -> Self {
+        let detector = Detector::new(&Detection::default()).unwrap();
         Self {
-            guards: Guards::new(settings, &Detector::default()).unwrap(),
+            guards: Guards::new(settings, Arc::new(detector)),
             upstream: UpstreamId::new("sums"),
             trust,
         }

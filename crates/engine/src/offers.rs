@@ -1,0 +1,133 @@
+//! What the engine does for doors and operators about what upstreams offer: judge a listing, say
+//! what may be shown, change states, and put every change on record.
+
+use mcpproxy_core::{Door, Durability, OfferKind, OfferState, UpstreamId};
+use mcpproxy_hooks::guards::Turn;
+use mcpproxy_hooks::guards::rug_pull::{Difference, diff};
+use mcpproxy_hooks::guards::spoofing::Profile as Started;
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::classes::Profile;
+use crate::engine::Engine;
+use crate::quarantine::{Extent, Held, Known, Listing, NotSet, Offered, Which, event, log, record};
+
+/// What changed in something since it was approved.
+#[derive(Clone, Debug, Serialize)]
+pub struct Diff {
+    /// What is known about it.
+    #[serde(flatten)]
+    pub known: Known,
+    /// What differs; everything, where nothing was approved.
+    pub changes: Vec<Difference>,
+}
+
+/// Changes that were made and have yet to be told.
+#[derive(Debug, Default)]
+#[must_use = "changes are told by `Engine::tell`"]
+pub struct News(Vec<Turn>);
+
+impl News {
+    /// Tells whether nothing changed that is worth telling.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Returns how many changes there are.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+}
+
+impl Engine {
+    /// Judges what an upstream offers. It is shown once this returns, where it may be.
+    pub fn judge_offers(
+        &self,
+        upstream: &UpstreamId,
+        profile: &Profile,
+        offers: Vec<Offered>,
+        extent: Extent,
+    ) -> News {
+        let ready = self.ready();
+        if !ready.judges() {
+            return News::default();
+        }
+        let started = Started {
+            command: profile.command.as_deref(),
+            args: &profile.args,
+            url: profile.url.as_deref(),
+        };
+        let listing = Listing {
+            upstream,
+            profile: started,
+            trust: profile.trust.unwrap_or(ready.settings.guards.trust),
+            offers,
+            extent,
+        };
+        let (_, now) = self.now();
+        let turns = self.quarantine().learn(&ready.guards, listing, now);
+        News(turns.into_iter().filter(Turn::is_news).collect())
+    }
+
+    /// Tells those who watch about changes, and puts them on record.
+    pub async fn tell(&self, news: News, door: Door) {
+        let (_, now) = self.now();
+        for turn in news.0 {
+            log(&turn);
+            self.events().tell(event(&turn, now));
+            let kept = self
+                .sink()
+                .append(record(&turn, door, now), Durability::Relaxed)
+                .await;
+            if let Err(fault) = kept {
+                tracing::error!("a change of the quarantine is not on record: {fault}");
+            }
+        }
+    }
+
+    /// Tells whether something may be shown to agents, in exactly this form.
+    pub fn shows(&self, upstream: &UpstreamId, kind: OfferKind, name: &str, raw: &[u8]) -> bool {
+        !self.ready().withholds() || self.quarantine().shows((upstream, kind, name), raw)
+    }
+
+    /// Says why something may not be used, if it may not.
+    pub fn held(&self, upstream: &UpstreamId, kind: OfferKind, name: &str) -> Option<Held> {
+        let withholds = self.ready().withholds();
+        withholds.then(|| self.quarantine().held(upstream, kind, name))?
+    }
+
+    /// Returns what is known about what upstreams offer; of all if none is named.
+    pub fn offers(&self, upstream: Option<&UpstreamId>) -> Vec<Known> {
+        self.quarantine().known(upstream)
+    }
+
+    /// Returns what changed in something since it was approved.
+    pub fn diff(&self, upstream: &UpstreamId, name: &str) -> Option<Diff> {
+        let kinds = OfferKind::ALL
+            .into_iter()
+            .filter(|kind| *kind != OfferKind::Server);
+        let mut found = kinds.filter_map(|kind| self.quarantine().baseline(upstream, kind, name));
+        let baseline = found.next()?;
+        let read = |text: &str| serde_json::from_str::<Value>(text).unwrap_or_default();
+        let approved = baseline.approved.as_deref().map(read).unwrap_or_default();
+        let mut known = self.quarantine().known(Some(upstream)).into_iter();
+        let known = known.find(|one| one.kind == baseline.kind && one.name == *baseline.name)?;
+        Some(Diff {
+            known,
+            changes: diff(&approved, &read(&baseline.current)),
+        })
+    }
+
+    /// Puts things of an upstream into a state because somebody said so.
+    pub fn set_state(
+        &self,
+        upstream: &UpstreamId,
+        which: &Which<'_>,
+        state: OfferState,
+        by: &str,
+    ) -> Result<News, NotSet> {
+        let (_, now) = self.now();
+        let turns = self.quarantine().set(upstream, which, state, by, now)?;
+        Ok(News(turns.into_iter().filter(Turn::is_news).collect()))
+    }
+}

@@ -1,0 +1,328 @@
+//! What upstreams offer and may not be used: baselines in memory and in their store, and what every
+//! door asks of them.
+//!
+//! What a listing makes of a baseline is for the guards to say; judging one is in `judge`, what is
+//! told about it in `news`.
+
+mod book;
+mod judge;
+mod news;
+#[cfg(test)]
+mod tests;
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+
+use bytes::Bytes;
+use mcpproxy_core::{
+    Action, Baseline, BaselineFault, BaselineStore, Call, Finding, Masked, MemoryBaselines,
+    MessageKind, OfferKind, OfferState, Severity, Threat, Tier, UpstreamId, Wall,
+};
+use mcpproxy_hooks::guards::{Turn, fingerprint, rug_pull, shadowing, spoofing};
+use serde::Serialize;
+use serde_json::Value;
+
+use self::book::Book;
+pub use self::judge::Extent;
+pub(crate) use self::judge::Listing;
+pub(crate) use self::news::{event, log, record};
+
+/// One thing as an upstream lists it.
+#[derive(Clone, Debug)]
+pub struct Offered {
+    /// What it is.
+    pub kind: OfferKind,
+    /// Its name at the upstream; empty where there is only one.
+    pub name: Box<str>,
+    /// The raw descriptor.
+    pub raw: Bytes,
+}
+
+/// Why something that an upstream offers cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Held {
+    /// The state that it is in, in a word.
+    pub state: &'static str,
+    /// Why.
+    pub reason: String,
+    threat: Threat,
+}
+
+/// Why the state of something could not be changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NotSet {
+    /// Nobody has listed it.
+    Unknown(String),
+    /// It could not be written down.
+    Unkept(BaselineFault),
+}
+
+/// What is known about something that an upstream offers.
+#[derive(Clone, Debug, Serialize)]
+pub struct Known {
+    /// The upstream.
+    pub server_name: String,
+    /// What it is.
+    pub kind: OfferKind,
+    /// Its name.
+    pub name: String,
+    /// Whether it may be used.
+    pub state: OfferState,
+    /// Why.
+    pub reason: String,
+    /// Who put it in this state.
+    pub by: String,
+    /// Since when.
+    pub since: String,
+    /// The fingerprint of what is offered now.
+    pub fingerprint: fingerprint::Fingerprint,
+    /// The fingerprint of what was approved.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub approved_hash: Option<String>,
+}
+
+/// Everything that is known about what upstreams offer.
+#[derive(Debug)]
+pub(crate) struct Quarantine {
+    books: RwLock<HashMap<UpstreamId, Book>>,
+    store: Arc<dyn BaselineStore>,
+    /// Held by whoever changes the books, from the first look to the last write.
+    judging: Mutex<()>,
+}
+
+impl Default for Quarantine {
+    fn default() -> Self {
+        Self {
+            books: RwLock::default(),
+            store: Arc::new(MemoryBaselines::default()),
+            judging: Mutex::default(),
+        }
+    }
+}
+
+impl Quarantine {
+    /// Takes up where the store left off.
+    pub(crate) fn open(store: Arc<dyn BaselineStore>) -> Result<Self, BaselineFault> {
+        let mut books: HashMap<UpstreamId, Book> = HashMap::new();
+        for baseline in store.load()? {
+            let book = books.entry(baseline.upstream.clone()).or_default();
+            book.take(baseline);
+        }
+        Ok(Self {
+            books: RwLock::new(books),
+            store,
+            judging: Mutex::default(),
+        })
+    }
+
+    fn read(&self) -> std::sync::RwLockReadGuard<'_, HashMap<UpstreamId, Book>> {
+        self.books.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn judging(&self) -> std::sync::MutexGuard<'_, ()> {
+        self.judging.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Tells whether something may be shown as it is: it was judged in exactly this form.
+    pub(crate) fn shows(&self, offered: (&UpstreamId, OfferKind, &str), raw: &[u8]) -> bool {
+        let (upstream, kind, name) = offered;
+        let books = self.read();
+        let book = books.get(upstream);
+        book.is_some_and(|book| book.is_open() && book.shows(kind, name, raw))
+    }
+
+    /// Says why something may not be used, if it may not.
+    pub(crate) fn held(&self, upstream: &UpstreamId, kind: OfferKind, name: &str) -> Option<Held> {
+        let books = self.read();
+        let book = books.get(upstream)?;
+        if let Some(server) = book.server().filter(|server| !server.is_approved()) {
+            return Some(Held {
+                state: server.state.name(),
+                reason: format!("its server is {}: {}", server.state.name(), server.reason),
+                threat: threat(server),
+            });
+        }
+        book.held(kind, name)
+    }
+
+    /// Returns a finding if a call is for something that may not be used.
+    pub(crate) fn judge(&self, call: &Call) -> Option<Finding> {
+        let MessageKind::Request(method) = &call.kind else {
+            return None;
+        };
+        let kind = match &**method {
+            "tools/call" => OfferKind::Tool,
+            "prompts/get" => OfferKind::Prompt,
+            "resources/read" | "resources/subscribe" => OfferKind::Resource,
+            _ => return None,
+        };
+        let (upstream, name) = (&call.tool.upstream, call.tool.tool.as_str());
+        let held = self.held(upstream, kind, name)?;
+        Some(Finding {
+            severity: Severity::High,
+            threat: held.threat,
+            reason: Masked::from_safe(held.sentence(upstream, kind, name)),
+            ..Finding::new("quarantine", Tier::Quarantine, Action::Deny)
+        })
+    }
+
+    /// Puts things of an upstream into a state, on a person's or an agent's word: those that are
+    /// named, or all that could be meant.
+    pub(crate) fn set(
+        &self,
+        upstream: &UpstreamId,
+        which: &Which<'_>,
+        state: OfferState,
+        by: &str,
+        now: Wall,
+    ) -> Result<Vec<Turn>, NotSet> {
+        let _judging = self.judging();
+        let turns = {
+            let books = self.read();
+            let unknown = || NotSet::Unknown(upstream.to_string());
+            let book = books.get(upstream).ok_or_else(unknown)?;
+            let chosen = book.chosen(which, state)?;
+            let turns = chosen.into_iter().map(|known| word(known, state, by, now));
+            turns.collect::<Vec<_>>()
+        };
+        self.keep(&turns).map_err(NotSet::Unkept)?;
+        self.publish(&turns);
+        Ok(turns)
+    }
+
+    /// Returns what is known about what an upstream offers; of all upstreams if none is named.
+    pub(crate) fn known(&self, upstream: Option<&UpstreamId>) -> Vec<Known> {
+        let books = self.read();
+        let mut names: Vec<&UpstreamId> = books.keys().collect();
+        names.retain(|name| upstream.is_none_or(|wanted| wanted == *name));
+        names.sort();
+        let chosen = names.into_iter().filter_map(|name| books.get(name));
+        chosen
+            .flat_map(|book| book.baselines().map(known))
+            .collect()
+    }
+
+    /// Returns the baseline of something.
+    pub(crate) fn baseline(
+        &self,
+        upstream: &UpstreamId,
+        kind: OfferKind,
+        name: &str,
+    ) -> Option<Baseline> {
+        let books = self.read();
+        books.get(upstream)?.baseline(kind, name).cloned()
+    }
+
+    /// Forgets what an upstream that is gone listed; what is known about it stays.
+    pub(crate) fn forget(&self, upstream: &UpstreamId) {
+        let _judging = self.judging();
+        let mut books = self.books.write().unwrap_or_else(PoisonError::into_inner);
+        if let Some(book) = books.get_mut(upstream) {
+            book.close();
+        }
+    }
+
+    fn keep(&self, turns: &[Turn]) -> Result<(), BaselineFault> {
+        if turns.is_empty() {
+            return Ok(());
+        }
+        let changed: Vec<Baseline> = turns.iter().map(|turn| turn.baseline.clone()).collect();
+        // CRASH: a stop here leaves the old baselines, under which nothing new is shown.
+        self.store.keep(&changed)
+    }
+
+    fn publish(&self, turns: &[Turn]) {
+        let mut books = self.books.write().unwrap_or_else(PoisonError::into_inner);
+        for turn in turns {
+            let book = books.entry(turn.baseline.upstream.clone()).or_default();
+            book.take(turn.baseline.clone());
+        }
+    }
+}
+
+/// Which things of an upstream are meant.
+#[derive(Clone, Copy, Debug)]
+pub enum Which<'a> {
+    /// The upstream itself.
+    Server,
+    /// Tools, prompts, resources and the rest by their names.
+    Named(&'a [String]),
+    /// Everything that waits, or everything that is in use, whichever the new state is not.
+    All,
+}
+
+impl Held {
+    pub(crate) fn new(baseline: &Baseline) -> Self {
+        Self {
+            state: baseline.state.name(),
+            reason: baseline.reason.to_string(),
+            threat: threat(baseline),
+        }
+    }
+
+    pub(crate) fn unjudged(reason: &str) -> Self {
+        Self {
+            state: OfferState::Quarantined.name(),
+            reason: reason.to_owned(),
+            threat: Threat::ToolPoisoning,
+        }
+    }
+
+    /// Says what is held, why, and what a person can do about it.
+    pub fn sentence(&self, upstream: &UpstreamId, kind: OfferKind, name: &str) -> String {
+        let name: String = name.escape_debug().take(80).collect();
+        let (state, reason, kind) = (self.state, &self.reason, kind.name());
+        format!(
+            "{kind} `{name}` of `{upstream}` is withheld ({state}): {reason}; a person can look at \
+             it with `mcpproxy tools diff` and let it pass with `mcpproxy tools approve`"
+        )
+    }
+}
+
+/// The threat that a withheld thing stands for, by the guard that withheld it.
+fn threat(baseline: &Baseline) -> Threat {
+    match &*baseline.by {
+        rug_pull::ID => Threat::RugPull,
+        shadowing::ID => Threat::ToolShadowing,
+        spoofing::ID => Threat::ServerSpoofing,
+        _ if baseline.kind == OfferKind::Server => Threat::ServerSpoofing,
+        _ => Threat::ToolPoisoning,
+    }
+}
+
+/// Changes a state because somebody said so.
+fn word(known: &Baseline, state: OfferState, by: &str, now: Wall) -> Turn {
+    let approved = match state {
+        OfferState::Approved => Some(known.current.clone()),
+        OfferState::Quarantined | OfferState::RugPull | OfferState::Blocked => {
+            known.approved.clone()
+        }
+    };
+    Turn {
+        before: Some(known.state),
+        notice: None,
+        baseline: Baseline {
+            state,
+            approved,
+            by: by.into(),
+            reason: format!("{} by {by}", state.name()).into(),
+            since: now,
+            ..known.clone()
+        },
+    }
+}
+
+fn known(baseline: &Baseline) -> Known {
+    let current: Value = serde_json::from_str(&baseline.current).unwrap_or_default();
+    Known {
+        server_name: baseline.upstream.to_string(),
+        kind: baseline.kind,
+        name: baseline.name.to_string(),
+        state: baseline.state,
+        reason: baseline.reason.to_string(),
+        by: baseline.by.to_string(),
+        since: baseline.since.rfc3339(),
+        fingerprint: fingerprint::of(&current),
+        approved_hash: baseline.approved.as_deref().map(fingerprint::digest),
+    }
+}
