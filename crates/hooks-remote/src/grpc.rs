@@ -1,0 +1,323 @@
+//! The gRPC hook: one unary call for each question, in one of three protocols.
+
+mod authz;
+mod batch;
+mod ext_mcp;
+mod json;
+mod own;
+#[cfg(test)]
+mod tests;
+mod unary;
+
+use std::fmt;
+use std::time::Duration;
+
+use http::uri::{Authority, Scheme};
+use prost::Message;
+
+use mcpproxy_core::activity::Later;
+use mcpproxy_core::security::{
+    HealthStatus, HookFault, McpMessage, McpRequest, McpResponse, Phases, ResponseKind,
+    SecurityContext, SecurityDecision, SecurityHook,
+};
+
+use self::batch::Batches;
+use self::unary::{PREFIX, Service, UNKNOWN_METHOD};
+use crate::link::{Bounds, Link, Wire, headers};
+use crate::subject::{Shown, Subject};
+use crate::{Error, GrpcSettings, Protocol};
+
+/// Metadata that every question has and no configuration sets.
+const RESERVED: &[&str] = &[
+    "connection",
+    "content-length",
+    "content-type",
+    "grpc-encoding",
+    "grpc-timeout",
+    "host",
+    "te",
+    "transfer-encoding",
+];
+/// The method by which gRPC services say how they are.
+const HEALTH: &str = "/grpc.health.v1.Health/Check";
+/// How long a check of health may take.
+const HEALTH_LIMIT: Duration = Duration::from_secs(2);
+/// The status of a service that serves.
+const SERVING: i32 = 1;
+
+/// A security hook behind a gRPC address.
+pub struct GrpcHook {
+    id: String,
+    description: String,
+    priority: u32,
+    runs_on: Phases,
+    protocol: Protocol,
+    shown: Shown,
+    service: Service,
+    batches: Option<Batches>,
+}
+
+/// `HealthCheckRequest` of `grpc.health.v1`: all services together.
+#[derive(Clone, PartialEq, Eq, Message)]
+struct HealthRequest {
+    #[prost(string, tag = "1")]
+    service: String,
+}
+
+/// `HealthCheckResponse` of `grpc.health.v1`.
+#[derive(Clone, PartialEq, Eq, Message)]
+struct HealthResponse {
+    #[prost(int32, tag = "1")]
+    status: i32,
+}
+
+impl GrpcHook {
+    /// Makes a gRPC hook; nothing is sent yet.
+    pub fn new(
+        id: impl Into<String>,
+        priority: u32,
+        runs_on: Phases,
+        settings: &GrpcSettings,
+    ) -> Result<Self, Error> {
+        let config = &settings.config;
+        check_phases(settings.protocol, runs_on)?;
+        let (scheme, authority) = address(&settings.endpoint)?;
+        if config.tls.is_some() && scheme != Scheme::HTTPS {
+            return Err(Error::PlainAddress(settings.endpoint.clone()));
+        }
+        let bounds = Bounds {
+            retries: config.connect_retries,
+            answer: config.max_answer_size.saturating_add(PREFIX),
+        };
+        let description = format!("asks the gRPC service at {}", authority.host());
+        let service = Service {
+            link: Link::new(Wire::Two, config.tls.as_ref(), bounds)?,
+            scheme,
+            authority,
+            headers: headers(&settings.headers, RESERVED)?,
+        };
+        Ok(Self {
+            id: id.into(),
+            description,
+            priority,
+            runs_on,
+            protocol: settings.protocol,
+            shown: Shown {
+                requests: config.check_request_body,
+                responses: config.check_response_body,
+                limit: config.max_body_size,
+            },
+            batches: batches(settings, &service)?,
+            service,
+        })
+    }
+
+    async fn ask(
+        &self,
+        context: &SecurityContext,
+        subject: Subject<'_>,
+    ) -> Result<SecurityDecision, HookFault> {
+        match self.protocol {
+            Protocol::Mcpproxy => self.ask_own(context, subject).await,
+            Protocol::ExtAuthz => self.ask_authz(context, subject).await,
+            Protocol::ExtMcp => self.ask_ext_mcp(context, subject).await,
+        }
+    }
+
+    async fn ask_own(
+        &self,
+        context: &SecurityContext,
+        subject: Subject<'_>,
+    ) -> Result<SecurityDecision, HookFault> {
+        let question = own::question(&self.id, context, subject, self.shown)?;
+        if let Some(batches) = &self.batches {
+            batches.push(question)?;
+            return Ok(SecurityDecision::Allow);
+        }
+        let answered = self.service.call(own::INSPECT, &question, context.timeout);
+        own::answer(answered.await?, subject.phase())
+    }
+
+    /// What the protocol cannot carry was refused when the hook was made.
+    async fn ask_authz(
+        &self,
+        context: &SecurityContext,
+        subject: Subject<'_>,
+    ) -> Result<SecurityDecision, HookFault> {
+        let Subject::Request(request) = subject else {
+            return Ok(SecurityDecision::Allow);
+        };
+        let question = authz::question(&self.id, context, request, self.shown)?;
+        let answered = self.service.call(authz::CHECK, &question, context.timeout);
+        authz::answer(answered.await?)
+    }
+
+    async fn ask_ext_mcp(
+        &self,
+        context: &SecurityContext,
+        subject: Subject<'_>,
+    ) -> Result<SecurityDecision, HookFault> {
+        let limit = context.timeout;
+        let answered = match subject {
+            Subject::Request(request) => {
+                let question = ext_mcp::request(context, request, self.shown)?;
+                self.service.call(ext_mcp::REQUEST, &question, limit).await
+            }
+            Subject::Response(request, response) if response.kind != ResponseKind::Error => {
+                let question = ext_mcp::response(context, request, response, self.shown)?;
+                self.service.call(ext_mcp::RESPONSE, &question, limit).await
+            }
+            Subject::Response(..) | Subject::Message(_) => return Ok(SecurityDecision::Allow),
+        };
+        ext_mcp::answer(answered?, subject.phase())
+    }
+
+    /// Asks as gRPC has it; a service that does not know the question is at least there.
+    async fn health(&self) -> Result<HealthStatus, HookFault> {
+        let question = HealthRequest::default();
+        let answered = self.service.call(HEALTH, &question, HEALTH_LIMIT).await;
+        let (healthy, said) = match answered {
+            Ok(HealthResponse { status: SERVING }) => (true, "it serves".to_owned()),
+            Ok(HealthResponse { status }) => (false, format!("its status is {status}")),
+            Err(HookFault::Garbage(why)) if why == UNKNOWN_METHOD => {
+                (true, "it answers".to_owned())
+            }
+            Err(fault) => return Err(fault),
+        };
+        let lost = self.batches.as_ref().map_or(0, Batches::lost);
+        let message = match lost {
+            0 => said,
+            lost => format!("{said}; {lost} events were lost"),
+        };
+        Ok(HealthStatus { healthy, message })
+    }
+}
+
+impl SecurityHook for GrpcHook {
+    fn id(&self) -> &str {
+        &self.id
+    }
+
+    fn name(&self) -> &'static str {
+        match self.protocol {
+            Protocol::Mcpproxy => "gRPC service",
+            Protocol::ExtAuthz => "External authorization",
+            Protocol::ExtMcp => "External MCP policy",
+        }
+    }
+
+    fn description(&self) -> &str {
+        &self.description
+    }
+
+    fn priority(&self) -> u32 {
+        self.priority
+    }
+
+    fn runs_on(&self) -> Phases {
+        self.runs_on
+    }
+
+    fn initialize(&self) -> Later<'_, Result<(), HookFault>> {
+        Box::pin(async {
+            let status = self.health().await?;
+            if status.healthy {
+                return Ok(());
+            }
+            Err(HookFault::Unreachable(status.message))
+        })
+    }
+
+    fn inspect_request<'a>(
+        &'a self,
+        context: &'a SecurityContext,
+        request: &'a McpRequest,
+    ) -> Later<'a, Result<SecurityDecision, HookFault>> {
+        Box::pin(self.ask(context, Subject::Request(request)))
+    }
+
+    fn inspect_response<'a>(
+        &'a self,
+        context: &'a SecurityContext,
+        request: &'a McpRequest,
+        response: &'a McpResponse,
+    ) -> Later<'a, Result<SecurityDecision, HookFault>> {
+        Box::pin(self.ask(context, Subject::Response(request, response)))
+    }
+
+    fn inspect_message<'a>(
+        &'a self,
+        context: &'a SecurityContext,
+        message: &'a McpMessage,
+    ) -> Later<'a, Result<SecurityDecision, HookFault>> {
+        Box::pin(self.ask(context, Subject::Message(message)))
+    }
+
+    fn health_check(&self) -> Later<'_, Result<HealthStatus, HookFault>> {
+        Box::pin(self.health())
+    }
+}
+
+/// Refuses what the protocol could not carry: a hook that is not asked must not look as if it were.
+fn check_phases(protocol: Protocol, runs_on: Phases) -> Result<(), Error> {
+    let asked = [
+        (runs_on.response, "responses"),
+        (runs_on.listing, "listings"),
+        (runs_on.notification, "notifications"),
+        (runs_on.reverse, "requests of upstreams"),
+    ];
+    let carried = match protocol {
+        Protocol::Mcpproxy => 4,
+        Protocol::ExtMcp => 2,
+        Protocol::ExtAuthz => 0,
+    };
+    match asked.into_iter().skip(carried).find(|(asked, _)| *asked) {
+        Some((_, phase)) => Err(Error::Phase {
+            protocol: protocol.name(),
+            phase,
+        }),
+        None => Ok(()),
+    }
+}
+
+fn batches(settings: &GrpcSettings, service: &Service) -> Result<Option<Batches>, Error> {
+    let Some(batch) = &settings.config.batch else {
+        return Ok(None);
+    };
+    if settings.protocol != Protocol::Mcpproxy {
+        return Err(Error::Batch);
+    }
+    if batch.max_events == 0 || batch.max_waiting == 0 {
+        return Err(Error::EmptyBatch);
+    }
+    Ok(Some(Batches::new(batch.clone(), service.clone())))
+}
+
+/// Reads `grpc://host:port` or, with TLS, `grpcs://host:port`.
+fn address(endpoint: &str) -> Result<(Scheme, Authority), Error> {
+    let wrong = || Error::Address(endpoint.to_owned(), "`grpc://` or `grpcs://`");
+    let (scheme, rest) = endpoint.split_once("://").ok_or_else(wrong)?;
+    let scheme = match scheme {
+        "grpc" => Scheme::HTTP,
+        "grpcs" => Scheme::HTTPS,
+        _ => return Err(wrong()),
+    };
+    let rest = rest.strip_suffix('/').unwrap_or(rest);
+    let authority: Authority = rest.parse().map_err(|_| wrong())?;
+    if authority.as_str().contains('@') {
+        return Err(wrong());
+    }
+    Ok((scheme, authority))
+}
+
+/// Leaves out the metadata, which holds credentials.
+impl fmt::Debug for GrpcHook {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("GrpcHook")
+            .field("id", &self.id)
+            .field("protocol", &self.protocol)
+            .field("priority", &self.priority)
+            .field("runs_on", &self.runs_on)
+            .finish_non_exhaustive()
+    }
+}
