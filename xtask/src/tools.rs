@@ -6,6 +6,7 @@
 mod agents;
 mod node;
 mod python;
+mod services;
 
 use std::env;
 use std::fs::{self, File};
@@ -25,6 +26,8 @@ const LOCK_LIMIT: Duration = Duration::from_mins(20);
 pub(crate) struct Tools {
     /// The virtual environment's interpreter.
     pub(crate) python: PathBuf,
+    /// An interpreter with what services for hooks are written with.
+    pub(crate) services: PathBuf,
     /// A Node of the version that the conformance suite needs.
     pub(crate) node: PathBuf,
     /// The folder with the Node packages.
@@ -39,6 +42,7 @@ impl Tools {
     /// Tells the tests where the programs are.
     pub(crate) fn export(&self, command: &mut Command) {
         command.env("MCPPROXY_TOOLS_PYTHON", &self.python);
+        command.env("MCPPROXY_TOOLS_SERVICES", &self.services);
         command.env("MCPPROXY_TOOLS_NODE", &self.node);
         command.env("MCPPROXY_TOOLS_NODE_MODULES", &self.node_modules);
         command.env("MCPPROXY_TOOLS_CODEX", &self.codex);
@@ -67,11 +71,16 @@ pub(crate) fn ready() -> Result<Tools> {
     let python = root.join(python::NAME);
     let node = root.join(node::NAME);
     ensure(&root, &python::set(&python), || python::install(&python))?;
+    let services = root.join(services::NAME);
+    ensure(&root, &services::set(&services), || {
+        services::install(&services)
+    })?;
     let agents = root.join(agents::NAME);
     ensure(&root, &node::set(&node), || node::install(&node))?;
     ensure(&root, &agents::set(&agents), || agents::install(&agents))?;
     Ok(Tools {
         python: python::interpreter(&python),
+        services: python::interpreter(&services),
         node: node::interpreter(&node),
         node_modules: node.join("node_modules"),
         conformance_client: python::conformance_client(&python),

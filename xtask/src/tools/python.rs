@@ -38,16 +38,7 @@ pub(super) fn conformance_client(folder: &Path) -> PathBuf {
 
 /// Installs the packages, then what only the SDK's source distribution carries.
 pub(super) fn install(folder: &Path) -> Result<()> {
-    version(
-        "python3",
-        &["-c", "import venv, sys; assert sys.version_info >= (3, 10)"],
-        REMEDY,
-    )?;
-    step(
-        "python3 -m venv",
-        Command::new("python3").args(["-m", "venv"]).arg(folder),
-    )?;
-    step("pip install", pip(folder).arg("install").args(PACKAGES))?;
+    environment(folder, PACKAGES)?;
 
     let download = folder.join("download");
     let mut fetch = pip(folder);
@@ -79,6 +70,20 @@ pub(super) fn install(folder: &Path) -> Result<()> {
     )?;
     std::fs::write(folder.join("complete"), "")?;
     Ok(())
+}
+
+/// Makes a virtual environment with these packages.
+pub(super) fn environment(folder: &Path, packages: &[&str]) -> Result<()> {
+    version(
+        "python3",
+        &["-c", "import venv, sys; assert sys.version_info >= (3, 10)"],
+        REMEDY,
+    )?;
+    step(
+        "python3 -m venv",
+        Command::new("python3").args(["-m", "venv"]).arg(folder),
+    )?;
+    step("pip install", pip(folder).arg("install").args(packages))
 }
 
 fn source(folder: &Path) -> PathBuf {

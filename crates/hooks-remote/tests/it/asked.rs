@@ -6,8 +6,8 @@ use std::time::Duration;
 use bytes::Bytes;
 use mcpproxy_core::clock::{SystemClock, Wall};
 use mcpproxy_core::security::{
-    HookFault, Identity, McpRequest, McpSessionInfo, Phases, RequestMetadata, SecurityContext,
-    SecurityDecision, SecurityHook,
+    HookFault, Identity, McpRequest, McpResponse, McpSessionInfo, Phases, RequestMetadata,
+    ResponseKind, SecurityContext, SecurityDecision, SecurityHook,
 };
 use mcpproxy_hooks_remote::{Method, Webhook, WebhookConfig, WebhookSettings};
 
@@ -51,6 +51,15 @@ pub(crate) fn call(tool: &str, arguments: &str) -> McpRequest {
         name: tool.into(),
         params: Bytes::from(format!(r#"{{"name":"{tool}","arguments":{arguments}}}"#)),
         id: Some("7".into()),
+    }
+}
+
+pub(crate) fn result(text: &str) -> McpResponse {
+    McpResponse {
+        kind: ResponseKind::Result,
+        body: Bytes::from(format!(
+            r#"{{"content":[{{"type":"text","text":"{text}"}}]}}"#
+        )),
     }
 }
 

@@ -4,10 +4,12 @@
     clippy::unwrap_used,
     clippy::panic,
     clippy::indexing_slicing,
+    clippy::print_stderr,
     reason = "helpers of tests"
 )]
 
 mod asked;
+mod examples;
 mod faults;
 mod scripted;
 mod secure;
