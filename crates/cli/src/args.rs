@@ -117,6 +117,9 @@ pub(crate) enum Command {
     /// Answer agents' hooks, install them, and look at them.
     #[command(subcommand)]
     Hook(crate::hook::HookCommand),
+    /// Look at the security hooks that every call passes, and try them out.
+    #[command(subcommand)]
+    Hooks(Hooks),
     /// Start sample servers and show a call going through, with nothing installed.
     Demo,
     /// Print a completion script.
@@ -174,6 +177,29 @@ pub(crate) enum Policy {
         /// input.
         #[arg(long, value_name = "FILE")]
         jsonl: PathBuf,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Hooks {
+    /// Show how the hooks of the running gateway are doing.
+    List,
+    /// Ask a hook about calls that are not sent.
+    Test {
+        /// The hook's id.
+        id: String,
+        /// One call {server, tool, args, result}, or {calls: [...]}; `-` reads standard input.
+        file: PathBuf,
+    },
+    /// Measure how long a hook takes.
+    Bench {
+        /// The hook's id.
+        id: String,
+        /// The calls, as for `test`; without them one of a kilobyte.
+        file: Option<PathBuf>,
+        /// How often it is asked.
+        #[arg(short = 'n', long, value_name = "TIMES", default_value_t = 200)]
+        times: u32,
     },
 }
 

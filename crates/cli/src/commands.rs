@@ -9,6 +9,7 @@ mod config;
 mod demo;
 mod detect;
 mod doctor;
+mod hooks;
 mod init;
 mod policy;
 mod rules;
@@ -53,6 +54,7 @@ pub(crate) fn run(args: Args) -> Result<Exit> {
         Command::Detect => detect::run(&global),
         Command::Rules(command) => rules::run(&global, &command),
         Command::Scan(scan) => scan::run(&global, &scan),
+        Command::Hooks(command) => hooks::run(&global, &command),
         Command::Hook(command) => crate::hook::run(&global, command),
         Command::Demo => demo::run(&global),
         Command::Completions { shell } => shell::completions(shell),

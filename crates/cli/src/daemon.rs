@@ -1,6 +1,8 @@
 //! Putting the product together: configuration in, a gateway out, and what is needed to change
 //! the configuration of a running one.
 
+pub(crate) mod pipeline;
+
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
@@ -11,7 +13,7 @@ use mcpproxy_control::{
     ApiKey, ChangeFault, Configurer, Control, Created, Orders, ReloadReport, Tokens,
     prepare_data_dir,
 };
-use mcpproxy_core::{ActivityReader, ActivitySink, Durability, SystemClock};
+use mcpproxy_core::{ActivityReader, ActivitySink, Clock, Durability, SystemClock};
 use mcpproxy_engine::{Engine, EngineSettings, HookSettings};
 use mcpproxy_gateway::access::Access;
 use mcpproxy_gateway::settings::{Durability as LogDurability, OnFailure, Settings};
@@ -24,6 +26,7 @@ use mcpproxy_upstream::child::Supervisor;
 use serde_json::{Map, Value};
 use tracing_subscriber::{EnvFilter, Registry, reload};
 
+use self::pipeline::Pipeline;
 use crate::args::Global;
 use crate::exit::{bad_input, failed};
 use crate::output;
@@ -88,6 +91,12 @@ impl Daemon {
         let ActivityLog { sink, reader } = ActivityLog::open(settings)?;
         let engine = Engine::new(engine_settings(&loaded), sink, Arc::clone(&clock) as _);
         let engine = Arc::new(engine?);
+        let pipeline = Pipeline::default();
+        let shared: Arc<dyn Clock> = Arc::clone(&clock) as _;
+        waited(pipeline.apply(&loaded, &engine, &shared)).map_err(|why| {
+            let hint = "make it `failure_mode: fail_open`, or switch it off with `enabled: false`";
+            bad_input(why, Some(hint))
+        })?;
         let now = mcpproxy_core::Clock::wall(&*clock);
         let orders = Orders::open(folder, engine.stops(), now);
         let tokens = Tokens::open(folder).map_err(with_remedy)?;
@@ -122,6 +131,8 @@ impl Daemon {
         let running = Running {
             gateway: Arc::downgrade(&gateway),
             engine,
+            pipeline,
+            clock: shared,
         };
         drop(files.running.set(running));
         Ok(Self {
@@ -286,6 +297,8 @@ type LogLevel = reload::Handle<EnvFilter, Registry>;
 struct Running {
     gateway: Weak<Gateway>,
     engine: Arc<Engine>,
+    pipeline: Pipeline,
+    clock: Arc<dyn Clock>,
 }
 
 impl ConfigFiles {
@@ -394,11 +407,21 @@ impl Configurer for ConfigFiles {
             }
         };
         let report = compare(&gateway.active(), &loaded);
-        let reloaded = running.engine.reload(engine_settings(&loaded));
-        reloaded.map_err(|fault| ChangeFault::Invalid {
-            reason: fault.to_string(),
-            hint: None,
-        })?;
+        let Running {
+            engine,
+            pipeline,
+            clock,
+            ..
+        } = running;
+        // Hooks first: where one cannot start, everything stays as it is.
+        let changed = waited(pipeline.apply(&loaded, engine, clock)).and_then(|()| {
+            let reloaded = engine.reload(engine_settings(&loaded));
+            reloaded.map_err(|fault| fault.to_string())
+        });
+        if let Err(reason) = changed {
+            gateway.reload_problem.store(Arc::new(Some(reason.clone())));
+            return Err(ChangeFault::Invalid { reason, hint: None });
+        }
         gateway.reload(active(&loaded));
         if let Some(log) = self.log.get() {
             let level = loaded.config.gateway.log.level.as_str();
@@ -407,6 +430,11 @@ impl Configurer for ConfigFiles {
         }
         Ok(report)
     }
+}
+
+/// Waits for hooks to start, where the interface does not wait.
+fn waited<T>(start: impl Future<Output = T>) -> T {
+    tokio::task::block_in_place(|| tokio::runtime::Handle::current().block_on(start))
 }
 
 fn compare(before: &Active, after: &Loaded) -> ReloadReport {

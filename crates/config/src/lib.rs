@@ -41,8 +41,8 @@ pub use self::origin::{Origin, Origins, Position};
 pub use self::scenario::read_scenario;
 pub use self::security::{
     AgentHooks, ApprovalMode, Approvals, AuditLogging, CustomPattern, FailureMode, HookKind,
-    HookMethod, HookPhase, HookSettings, PatternSeverity, PiiDetection, PiiPattern,
-    SecuritySettings, ToolQuarantine,
+    HookMethod, HookPhase, HookProtocol, HookSettings, HookSight, PatternSeverity, PiiDetection,
+    PiiPattern, SecuritySettings, ToolQuarantine,
 };
 pub use self::show::{Row, show};
 pub use self::sources::{Flags, Sources};

@@ -10,7 +10,7 @@ use crate::source::Texts;
 /// Keys under `security` that do something; every other key that is given gets a notice.
 ///
 /// A section listed here with keys of its own is active only in those.
-const ACTIVE: [(&str, Option<&[&str]>); 13] = [
+const ACTIVE: [(&str, Option<&[&str]>); 15] = [
     ("enabled", None),
     ("mode", None),
     ("classification", None),
@@ -19,6 +19,8 @@ const ACTIVE: [(&str, Option<&[&str]>); 13] = [
     ("tool_policy", None),
     ("detector", None),
     ("agent_hooks", None),
+    ("hooks", None),
+    ("correlation_id_header", None),
     (
         "pii_detection",
         Some(&["enabled", "patterns", "custom_patterns"]),

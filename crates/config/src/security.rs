@@ -5,6 +5,7 @@
 //! nothing.
 
 mod hooks;
+mod limits;
 mod pii;
 
 use schemars::JsonSchema;
@@ -19,7 +20,9 @@ use mcpproxy_policy::settings::{
 };
 use mcpproxy_upstream::settings::Span;
 
-pub use self::hooks::{AgentHooks, FailureMode, HookKind, HookMethod, HookPhase, HookSettings};
+pub use self::hooks::{
+    AgentHooks, FailureMode, HookKind, HookMethod, HookPhase, HookProtocol, HookSettings, HookSight,
+};
 pub use self::pii::{CustomPattern, PatternSeverity, PiiDetection, PiiPattern};
 
 /// Everything under `security`.

@@ -175,9 +175,7 @@ fn security_hooks() {
     security.hooks[6].url = https://ml-service.internal/analyze
     ");
     assert_snapshot!(notices(&loaded), @r"
-    `security.correlation_id_header` is accepted and checked but not active in this version
     `security.audit_logging` is accepted and checked but not active in this version
-    `security.hooks` is accepted and checked but not active in this version
     ");
     let hook = &loaded.config.security.hooks[5];
     assert_eq!(hook.headers["Authorization"].expose(), "Bearer s3cret");

@@ -7,6 +7,7 @@ mod aside;
 mod changed;
 mod masked;
 mod review;
+mod tried;
 
 use std::sync::Arc;
 
@@ -23,6 +24,7 @@ use crate::engine::{Engine, Judged, announces};
 use crate::ready::Ready;
 
 pub use self::aside::{Aside, Heard};
+pub use self::tried::Tried;
 
 /// How often hooks may change one message: after that they do not agree.
 const ROUNDS: usize = 4;

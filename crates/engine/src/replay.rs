@@ -12,6 +12,7 @@ use mcpproxy_core::{
     Later, MessageKind, Operation, Outcome, Principal, Record, SessionBasis, SessionKey, SinkFault,
     Status, Tick, ToolName, ToolRef, Trace, UpstreamId, Verdict, Wall, Wire,
 };
+use mcpproxy_hooks::Registry;
 use mcpproxy_policy::{Explanation, decide, explain, judge};
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -19,6 +20,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::DetectError;
 use crate::engine::{Before, Engine, Said};
+use crate::pipeline::Tried;
 use crate::ready::EngineSettings;
 
 /// Time between two calls that do not say when they were made.
@@ -128,6 +130,21 @@ impl Replay {
         let findings = judge(policy, &call, &facts);
         let verdict = decide(policy, &call, &facts, findings);
         Ok(Some(explain(policy, &call, &facts, &verdict)))
+    }
+
+    /// Asks hooks about the calls of a session and what came back for them; nothing is judged.
+    pub async fn try_hooks(&self, pipeline: &Registry, session: &Session) -> Vec<Tried> {
+        let mut tried = Vec::new();
+        for (at, step) in session.calls.iter().enumerate() {
+            let Prepared { call, result } = self.prepare(session, at, step);
+            let outcome = step.result.is_some().then(|| Outcome {
+                body: result,
+                status: Status::Success,
+                took: Duration::ZERO,
+            });
+            tried.extend(self.engine.tried(pipeline, &call, outcome.as_ref()).await);
+        }
+        tried
     }
 
     async fn step(&self, call: Call, result: Bytes) -> Result<Arc<Verdict>, SinkFault> {

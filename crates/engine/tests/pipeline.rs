@@ -1,6 +1,10 @@
 //! Hooks in the way of a call through the engine: what they stop, ask about, change and leave on
 //! record, before a call leaves and when its answer comes back.
-#![expect(clippy::panic, reason = "a test says so where it ends")]
+#![expect(
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test says so where it ends"
+)]
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -267,9 +271,10 @@ async fn decisions_of_hooks_become_verdicts() {
 #[tokio::test]
 async fn a_changed_call_is_judged_again_and_is_what_leaves() {
     let hook = hook("masker", |params| {
-        Ok(match params.contains("hello") {
-            true => request(r#"{"name":"send","arguments":{"text":"bye"}}"#),
-            false => SecurityDecision::Allow,
+        Ok(if params.contains("hello") {
+            request(r#"{"name":"send","arguments":{"text":"bye"}}"#)
+        } else {
+            SecurityDecision::Allow
         })
     });
     let rig = Rig::with(&hook).await;
@@ -299,11 +304,12 @@ async fn a_changed_call_is_judged_again_and_is_what_leaves() {
 async fn the_rules_judge_what_a_hook_made_of_a_call() {
     // Nothing sensitive came in; a hook puts a key in.
     let hook = hook("rogue", |params| {
-        Ok(match params.contains("hello") {
-            true => request(&format!(
+        Ok(if params.contains("hello") {
+            request(&format!(
                 r#"{{"name":"send","arguments":{{"text":"{KEY}"}}}}"#
-            )),
-            false => SecurityDecision::Allow,
+            ))
+        } else {
+            SecurityDecision::Allow
         })
     });
     let rig = Rig::with(&hook).await;
@@ -435,9 +441,10 @@ async fn an_answer_can_be_replaced_and_withheld() {
 #[tokio::test]
 async fn errors_are_shown_as_errors_and_the_record_has_what_hooks_left() {
     let hook = hook("audit", |body| {
-        Ok(match body.contains("hello") {
-            true => request(r#"{"name":"send","arguments":{"text":"hi"}}"#),
-            false => SecurityDecision::Allow,
+        Ok(if body.contains("hello") {
+            request(r#"{"name":"send","arguments":{"text":"hi"}}"#)
+        } else {
+            SecurityDecision::Allow
         })
     });
     let rig = Rig::with(&hook).await;

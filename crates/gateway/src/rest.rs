@@ -15,6 +15,7 @@ mod activity;
 mod approvals;
 mod events;
 pub mod hooks;
+mod pipeline;
 
 use std::sync::Arc;
 
@@ -71,11 +72,13 @@ pub fn router(gateway: Arc<Gateway>) -> Router {
         .route("/tokens/{name}", axum::routing::delete(revoke_token))
         .route("/approvals", get(approvals::list))
         .route("/approvals/{id}", post(approvals::answer))
+        .route("/hooks", get(pipeline::list))
         .route("/hooks/evaluate", post(hooks::evaluate))
         .route("/config/reload", post(reload));
     Router::new()
         .nest("/api/v1", routes)
         .route("/events", get(events::listen))
+        .route("/metrics", get(pipeline::metrics))
         .fallback(|| async { failed(StatusCode::NOT_FOUND, "no such resource", None) })
         .layer(axum::extract::DefaultBodyLimit::max(1024 * 1024))
         .with_state(gateway)

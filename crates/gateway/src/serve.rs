@@ -294,7 +294,7 @@ impl Doors {
         // The socket makes its user the owner of the REST interface, where people act; an agent that
         // comes the same way must not be able to act for them.
         let path = request.uri().path();
-        let is_rest = path.starts_with("/api/") || path == "/events";
+        let is_rest = path.starts_with("/api/") || ["/events", "/metrics"].contains(&path);
         let who = match peer {
             Peer::Owner if !is_rest => Principal::local(),
             Peer::Owner | Peer::Tcp { .. } => who,

@@ -36,7 +36,7 @@ fn record(number: u64) -> Record {
         duration_ms: 1.5,
         timestamp: Wall(NOON + number).rfc3339(),
         session_id: format!("s{}", number / 1000),
-        correlation_id: String::new(),
+        correlation_id: "trace-7".to_owned(),
         principal: "owner".to_owned(),
         request_bytes: 10,
         response_bytes: 20,

@@ -34,7 +34,7 @@ fn settings(global: &Global) -> Result<EngineSettings> {
 }
 
 /// Puts an engine together that touches nothing.
-fn engine(settings: EngineSettings) -> Result<Replay> {
+pub(super) fn engine(settings: EngineSettings) -> Result<Replay> {
     let made = Replay::new(settings, Askable::AgentPrompt);
     made.map_err(|fault: DetectError| bad_input(fault.to_string(), None))
 }
@@ -65,7 +65,7 @@ fn check(global: &Global) -> Result<Exit> {
 }
 
 /// Reads a file, or standard input for `-`.
-fn read(path: &Path) -> Result<String> {
+pub(super) fn read(path: &Path) -> Result<String> {
     if path == Path::new("-") {
         return Ok(std::io::read_to_string(std::io::stdin())?);
     }
@@ -91,7 +91,7 @@ fn explain(global: &Global, file: &Path) -> Result<Exit> {
 }
 
 /// Reads one call, or a session of several.
-fn session(text: &str) -> serde_json::Result<Session> {
+pub(super) fn session(text: &str) -> serde_json::Result<Session> {
     let value: Value = serde_json::from_str(text)?;
     if value.get("calls").is_some() {
         return serde_json::from_str(text);

@@ -147,6 +147,17 @@ impl Checker<'_> {
                 let hint = Some("use `enabled: false` to switch the hook off");
                 self.wrong(&path.key("runs_on"), "the hook would never run", hint);
             }
+            for (key, given) in [
+                ("max_concurrency", hook.max_concurrency),
+                ("rate", hook.rate),
+            ] {
+                if given == Some(0) {
+                    self.wrong(&path.key(key), "must be greater than zero", None);
+                }
+            }
+            if let Err(message) = hook.limits() {
+                self.wrong(&path.key("config"), message, None);
+            }
             self.address(hook, &path);
         }
     }
@@ -155,11 +166,14 @@ impl Checker<'_> {
     fn address(&mut self, hook: &HookSettings, path: &Path) {
         let (kind, needs): (&str, &[&str]) = match hook.kind {
             HookKind::Native => ("native", &[]),
-            HookKind::ExternalGrpc => ("external-grpc", &["endpoint"]),
+            HookKind::ExternalGrpc => ("external-grpc", &["endpoint", "protocol", "headers"]),
             HookKind::Webhook => ("webhook", &["url", "method", "headers"]),
+            HookKind::Wasm => ("wasm", &["path"]),
         };
         let given = [
             ("endpoint", hook.endpoint.is_some()),
+            ("protocol", hook.protocol.is_some()),
+            ("path", hook.path.is_some()),
             ("url", hook.url.is_some()),
             ("method", hook.method.is_some()),
             ("headers", !hook.headers.is_empty()),
@@ -173,6 +187,12 @@ impl Checker<'_> {
         }
         let (key, address, schemes): (_, _, &[&str]) = match hook.kind {
             HookKind::Native => return,
+            HookKind::Wasm => {
+                if hook.path.is_none() {
+                    self.wrong(path, "a hook of type `wasm` needs `path`", None);
+                }
+                return;
+            }
             HookKind::ExternalGrpc => (
                 "endpoint",
                 &hook.endpoint,

@@ -86,7 +86,9 @@ impl Checker<'_> {
         let kept = floor.hooks.iter().all(|hook| given.hooks.contains(hook));
         let harmless = |hook: &crate::security::HookSettings| match hook.kind {
             HookKind::Native => true,
-            HookKind::ExternalGrpc | HookKind::Webhook => floor.hooks.contains(hook),
+            HookKind::ExternalGrpc | HookKind::Webhook | HookKind::Wasm => {
+                floor.hooks.contains(hook)
+            }
         };
         if !kept || !given.hooks.iter().all(harmless) {
             self.wrong(&Path::of(["security", "hooks"]), MILDER, REMEDY);

@@ -264,7 +264,6 @@ security:
         .map(|n| format!("{n} ({})\n", n.origin))
         .collect();
     assert_snapshot!(world.plain(&notices.concat()), @r"
-    `security.correlation_id_header` is accepted and checked but not active in this version (home/.mcpproxy/mcpproxy.yaml:4)
     `security.tool_quarantine` is accepted and checked but not active in this version (home/.mcpproxy/mcpproxy.yaml:8)
     ");
     let world = World::new().user("security: {tool_quarantine: {enabled: false}}\n");

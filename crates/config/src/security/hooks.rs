@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::path::PathBuf;
 
 use schemars::JsonSchema;
 use serde::de::{self, IntoDeserializer, SeqAccess, Visitor};
@@ -63,13 +64,31 @@ pub struct HookSettings {
     /// Address of a webhook.
     #[serde(default)]
     pub url: Option<String>,
+    /// File of a WebAssembly component.
+    #[serde(default)]
+    pub path: Option<PathBuf>,
+    /// What is spoken with a gRPC service.
+    #[serde(default)]
+    pub protocol: Option<HookProtocol>,
     /// HTTP method of a webhook.
     #[serde(default)]
     pub method: Option<HookMethod>,
-    /// Headers of a webhook.
+    /// Headers of a webhook, or metadata of a gRPC service.
     #[serde(default)]
     #[schemars(with = "BTreeMap<String, String>")]
     pub headers: BTreeMap<String, Secret>,
+    /// What it may see beside the method and target of a message; without it everything but
+    /// secrets.
+    #[serde(default)]
+    pub sees: Option<Vec<HookSight>>,
+    /// Questions that it has at once at most.
+    #[serde(default)]
+    #[schemars(range(min = 1))]
+    pub max_concurrency: Option<u32>,
+    /// Questions that it gets in a second at most.
+    #[serde(default)]
+    #[schemars(range(min = 1))]
+    pub rate: Option<u32>,
     /// What the hook itself wants to know.
     #[serde(default)]
     pub config: serde_json::Map<String, serde_json::Value>,
@@ -85,6 +104,36 @@ pub enum HookKind {
     ExternalGrpc,
     /// An HTTP service.
     Webhook,
+    /// A WebAssembly component.
+    Wasm,
+}
+
+/// What is spoken with a gRPC service.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum HookProtocol {
+    /// Our own, which carries everything.
+    Mcpproxy,
+    /// External authorization as Envoy speaks it, version 3.
+    ExtAuthz,
+    /// Policy services as agentgateway speaks with them.
+    ExtMcp,
+}
+
+/// What a hook may see.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum HookSight {
+    /// Arguments and other parameters of requests.
+    Arguments,
+    /// Results.
+    Results,
+    /// Who calls, and in which session.
+    Identity,
+    /// Headers, without credentials.
+    Headers,
+    /// Secrets and personal data as they are.
+    Secrets,
 }
 
 /// What a failure of a hook means for the call.
@@ -104,8 +153,14 @@ pub enum FailureMode {
 pub enum HookPhase {
     /// At calls.
     Request,
-    /// At answers.
+    /// At answers, listings among them.
     Response,
+    /// At listings alone.
+    Listing,
+    /// At notifications, either way.
+    Notification,
+    /// At what upstreams ask of the agent.
+    Reverse,
 }
 
 /// HTTP method of a webhook.
@@ -162,7 +217,7 @@ fn one_or_several<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Hook
         type Value = Vec<HookPhase>;
 
         fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str("`request`, `response` or a list of them")
+            f.write_str("`request`, `response`, another phase or a list of them")
         }
 
         fn visit_str<E: de::Error>(self, word: &str) -> Result<Self::Value, E> {

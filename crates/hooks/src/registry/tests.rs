@@ -214,7 +214,7 @@ fn request() -> McpRequest {
 }
 
 fn masked(body: &Bytes) -> Option<Bytes> {
-    let text = String::from_utf8(body.to_vec()).unwrap();
+    let text = String::from_utf8(body.to_vec()).ok()?;
     Some(text.replace("hunter2", "***").into())
 }
 

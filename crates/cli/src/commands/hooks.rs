@@ -1,0 +1,192 @@
+//! `hooks`: how the hooks that every call passes are doing, and what one of them says about a call.
+//!
+//! `list` asks the running gateway. `test` and `bench` make the hook themselves, as the
+//! configuration has it, and send nothing to an upstream.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use http::Method;
+use mcpproxy_core::{Action, Clock, SystemClock};
+use mcpproxy_engine::replay::{Replay, Session};
+use mcpproxy_engine::{Registry, Tried};
+use mcpproxy_hooks::Entry;
+use serde_json::{Value, json};
+
+use crate::args::{Format, Global, Hooks};
+use crate::commands::client::request;
+use crate::commands::{policy, serve};
+use crate::daemon::pipeline::entry;
+use crate::daemon::{configuration, engine_settings, flags};
+use crate::exit::{Exit, bad_input, failed};
+use crate::output;
+
+/// Runs one of the commands.
+pub(crate) fn run(global: &Global, command: &Hooks) -> Result<Exit> {
+    match command {
+        Hooks::List => list(global),
+        Hooks::Test { id, file } => test(global, id, file),
+        Hooks::Bench { id, file, times } => bench(global, id, file.as_deref(), *times),
+    }
+}
+
+fn list(global: &Global) -> Result<Exit> {
+    let data = request(global, Method::GET, "/hooks", None)?;
+    let hooks = data.get("hooks").and_then(Value::as_array);
+    let hooks = hooks.map_or(&[][..], Vec::as_slice);
+    let columns = [
+        "id",
+        "priority",
+        "failure_mode",
+        "healthy",
+        "circuit",
+        "mean_micros",
+        "message",
+    ];
+    output::rows(global.format(), &columns, hooks)?;
+    if hooks.is_empty() {
+        output::note("no hook is configured under `security.hooks`");
+    }
+    Ok(Exit::Fine)
+}
+
+/// A hook of the configuration, and an engine that judges nothing.
+struct Trial {
+    pipeline: Registry,
+    replay: Replay,
+}
+
+impl Trial {
+    /// Starts the one hook that has an id.
+    async fn start(global: &Global, id: &str) -> Result<Self> {
+        let loaded = configuration(&flags(global, None))?;
+        let hooks = &loaded.config.security.hooks;
+        let Some(settings) = hooks.iter().find(|hook| hook.id == id) else {
+            let known: Vec<_> = hooks.iter().map(|hook| hook.id.as_str()).collect();
+            let hint = format!("the configuration has: {}", known.join(", "));
+            return Err(bad_input(format!("there is no hook `{id}`"), Some(&hint)));
+        };
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock::start());
+        let made = entry(settings, &clock).map_err(|why| failed(why, None))?;
+        // Somebody waits for this answer, whatever the configuration says.
+        let mut limits = made.limits;
+        limits.asynchronous = false;
+        let entries = vec![Entry {
+            hook: made.hook,
+            limits,
+        }];
+        let pipeline = Registry::start(entries, Arc::default(), &clock).await;
+        Ok(Self {
+            pipeline: pipeline.map_err(|fault| failed(fault.to_string(), None))?,
+            replay: policy::engine(engine_settings(&loaded))?,
+        })
+    }
+
+    async fn ask(&self, session: &Session) -> Vec<Tried> {
+        self.replay.try_hooks(&self.pipeline, session).await
+    }
+}
+
+fn test(global: &Global, id: &str, file: &Path) -> Result<Exit> {
+    let session = session(file)?;
+    let tried = serve::runtime()?.block_on(async {
+        let trial = Trial::start(global, id).await?;
+        Ok::<_, anyhow::Error>(trial.ask(&session).await)
+    })?;
+    let stopped = tried.iter().any(|one| one.decision >= Action::Ask);
+    match global.format() {
+        Format::Table => {
+            for one in &tried {
+                show(one)?;
+            }
+        }
+        format => output::value(format, &serde_json::to_value(&tried)?)?,
+    }
+    if tried.is_empty() {
+        output::note("the hook is not asked about such a call");
+    }
+    Ok(if stopped { Exit::Findings } else { Exit::Fine })
+}
+
+fn show(one: &Tried) -> Result<()> {
+    let decision = serde_json::to_value(one.decision)?;
+    let decision = decision.as_str().unwrap_or_default();
+    output::line(&format!("{} {}: {decision}", one.phase, one.call))?;
+    for finding in &one.findings {
+        output::line(&format!("  {}: {}", finding.rule, finding.reason))?;
+    }
+    if let Some(changed) = &one.changed {
+        output::line(&format!("  changed to: {}", output::flat(changed)))?;
+    }
+    for header in &one.added_headers {
+        output::line(&format!("  adds header `{header}`"))?;
+    }
+    for left in &one.hook_metadata {
+        output::line(&format!("  on record: {}", output::flat(&left.data)))?;
+    }
+    Ok(())
+}
+
+fn bench(global: &Global, id: &str, file: Option<&Path>, times: u32) -> Result<Exit> {
+    let session = match file {
+        Some(file) => session(file)?,
+        None => sample()?,
+    };
+    let (mut took, undecided) = serve::runtime()?.block_on(async {
+        let trial = Trial::start(global, id).await?;
+        let mut took = Vec::new();
+        let mut undecided = 0_usize;
+        for _ in 0..times.max(1) {
+            let began = Instant::now();
+            let tried = trial.ask(&session).await;
+            took.push(began.elapsed());
+            undecided += tried.iter().filter(|one| is_undecided(id, one)).count();
+        }
+        Ok::<_, anyhow::Error>((took, undecided))
+    })?;
+    took.sort_unstable();
+    let at = |percent: usize| {
+        let place = took.len().saturating_sub(1) * percent / 100;
+        millis(took.get(place).copied().unwrap_or_default())
+    };
+    let figures = json!({
+        "hook": id,
+        "asked": took.len(),
+        "undecided": undecided,
+        "p50_ms": at(50),
+        "p95_ms": at(95),
+        "p99_ms": at(99),
+        "max_ms": at(100),
+    });
+    output::value(global.format(), &figures)?;
+    Ok(Exit::Fine)
+}
+
+/// Tells whether a hook failed rather than decided.
+fn is_undecided(id: &str, tried: &Tried) -> bool {
+    let failed = format!("hook `{id}` did not decide");
+    let mut findings = tried.findings.iter();
+    findings.any(|finding| finding.reason.as_str().starts_with(&failed))
+}
+
+fn millis(span: Duration) -> f64 {
+    (span.as_secs_f64() * 1_000_000.0).round() / 1000.0
+}
+
+fn session(file: &Path) -> Result<Session> {
+    let text = policy::read(file)?;
+    policy::session(&text).map_err(|fault| {
+        let hint = "give one call {server, tool, args, result}, or {calls: [...]}";
+        bad_input(format!("`{}`: {fault}", file.display()), Some(hint))
+    })
+}
+
+/// A call of about a kilobyte, and an answer to it.
+fn sample() -> Result<Session> {
+    let text = "a line of plain text that says nothing. ".repeat(25);
+    let call =
+        json!({ "server": "sample", "tool": "echo", "args": { "text": text }, "result": text });
+    Ok(policy::session(&call.to_string())?)
+}

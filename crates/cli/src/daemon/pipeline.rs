@@ -1,0 +1,82 @@
+//! The pipeline of hooks as the configuration has it: hooks are made, held to their limits and
+//! started. What cannot be started stops the start, or keeps the pipeline that is in force.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use mcpproxy_config::{HookKind, HookSettings, Loaded};
+use mcpproxy_core::{Clock, SecurityHook};
+use mcpproxy_engine::{Engine, Registry};
+use mcpproxy_hooks::Entry;
+
+/// What the pipeline in force was made of.
+#[derive(Debug, Default)]
+pub(crate) struct Pipeline(Mutex<Vec<HookSettings>>);
+
+impl Pipeline {
+    /// Puts the pipeline of a configuration in force, or says why that cannot be. One that is the
+    /// same stays, with everything it has learned about its hooks.
+    pub(crate) async fn apply(
+        &self,
+        loaded: &Loaded,
+        engine: &Engine,
+        clock: &Arc<dyn Clock>,
+    ) -> Result<(), String> {
+        let wanted = wanted(loaded);
+        if *self.lock() == wanted {
+            return Ok(());
+        }
+        let registry = started(&wanted, engine, clock).await?;
+        engine.set_hooks(registry.map(Arc::new));
+        *self.lock() = wanted;
+        Ok(())
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<HookSettings>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The hooks that a configuration wants asked. Native ones are guards, which the engine has.
+fn wanted(loaded: &Loaded) -> Vec<HookSettings> {
+    let security = &loaded.config.security;
+    let hooks = security.hooks.iter().filter(|_| security.enabled);
+    let hooks = hooks.filter(|hook| hook.enabled && hook.kind != HookKind::Native);
+    hooks.cloned().collect()
+}
+
+async fn started(
+    wanted: &[HookSettings],
+    engine: &Engine,
+    clock: &Arc<dyn Clock>,
+) -> Result<Option<Registry>, String> {
+    if wanted.is_empty() {
+        return Ok(None);
+    }
+    let mut entries = Vec::with_capacity(wanted.len());
+    for settings in wanted {
+        entries.push(entry(settings, clock)?);
+    }
+    let metrics = Arc::clone(engine.metrics());
+    let registry = Registry::start(entries, metrics, clock).await;
+    registry.map(Some).map_err(|fault| fault.to_string())
+}
+
+/// Makes one hook as the configuration has it.
+pub(crate) fn entry(settings: &HookSettings, clock: &Arc<dyn Clock>) -> Result<Entry, String> {
+    let id = &settings.id;
+    let limits = settings.limits();
+    Ok(Entry {
+        hook: made(settings, clock).map_err(|why| format!("hook `{id}` cannot be made: {why}"))?,
+        limits: limits.map_err(|why| format!("hook `{id}`: {why}"))?,
+    })
+}
+
+fn made(settings: &HookSettings, _: &Arc<dyn Clock>) -> Result<Arc<dyn SecurityHook>, String> {
+    let kind = match settings.kind {
+        HookKind::Native => "native",
+        HookKind::ExternalGrpc => "external-grpc",
+        HookKind::Webhook => "webhook",
+        HookKind::Wasm => "wasm",
+    };
+    Err(format!("this build has no hooks of type `{kind}`"))
+}
