@@ -19,7 +19,7 @@ use mcpproxy_gateway::access::Access;
 use mcpproxy_gateway::settings::{Durability as LogDurability, OnFailure, Settings};
 use mcpproxy_gateway::{Active, Gateway, GatewayParts};
 use mcpproxy_mcp::dial::Dialer;
-use mcpproxy_store::{NoSink, Reader, SqliteSink};
+use mcpproxy_store::{NoSink, Reader, SqliteBaselines, SqliteSink};
 use mcpproxy_text::Limits;
 use mcpproxy_upstream::FleetSettings;
 use mcpproxy_upstream::child::Supervisor;
@@ -90,7 +90,8 @@ impl Daemon {
         let clock = Arc::new(SystemClock::start());
         let ActivityLog { sink, reader } = ActivityLog::open(settings)?;
         let engine = Engine::new(engine_settings(&loaded), sink, Arc::clone(&clock) as _);
-        let engine = Arc::new(engine?);
+        let baselines = SqliteBaselines::open(&folder.join(mcpproxy_store::FILE))?;
+        let engine = Arc::new(engine?.with_baselines(Arc::new(baselines))?);
         let pipeline = Pipeline::default();
         let shared: Arc<dyn Clock> = Arc::clone(&clock) as _;
         waited(pipeline.apply(&loaded, &engine, &shared)).map_err(|why| {
@@ -257,6 +258,7 @@ pub(crate) fn engine_settings(loaded: &Loaded) -> EngineSettings {
             enabled: security.agent_hooks.enabled,
             correlation_ttl_seconds: security.agent_hooks.correlation_ttl_seconds,
         },
+        guards: security.guards(),
         durability: match activity.durability {
             LogDurability::Relaxed => Durability::Relaxed,
             LogDurability::Strict => Durability::Strict,
@@ -268,6 +270,7 @@ pub(crate) fn engine_settings(loaded: &Loaded) -> EngineSettings {
 /// Returns what all upstreams share.
 pub(crate) fn fleet(loaded: &Loaded) -> Result<FleetSettings> {
     let limits = &loaded.config.gateway.limits;
+    let guards = loaded.config.security.guards();
     let program = std::env::current_exe().context("cannot tell where this program is")?;
     Ok(FleetSettings {
         supervisor: Supervisor {
@@ -279,6 +282,10 @@ pub(crate) fn fleet(loaded: &Loaded) -> Result<FleetSettings> {
         },
         max_message: limits.response_bytes.as_usize(),
         dialer: Dialer::default(),
+        check_interval: guards
+            .rug_pull
+            .filter(|_| guards.enabled)
+            .map(|rug_pull| rug_pull.check_interval),
     })
 }
 

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::node::{Node, Value};
+use crate::node::Node;
 use crate::origin::Origin;
 use crate::path::Path;
 use crate::source::Texts;
@@ -10,7 +10,7 @@ use crate::source::Texts;
 /// Keys under `security` that do something; every other key that is given gets a notice.
 ///
 /// A section listed here with keys of its own is active only in those.
-const ACTIVE: [(&str, Option<&[&str]>); 15] = [
+const ACTIVE: [(&str, Option<&[&str]>); 16] = [
     ("enabled", None),
     ("mode", None),
     ("classification", None),
@@ -28,6 +28,7 @@ const ACTIVE: [(&str, Option<&[&str]>); 15] = [
     ("risk_assessment", None),
     ("exfiltration", None),
     ("approvals", None),
+    ("tool_quarantine", None),
     ("alerts", Some(&["exfiltration_detection", "pii_exposure"])),
 ];
 
@@ -65,10 +66,6 @@ pub(crate) fn notices(root: &Node, texts: &Texts) -> Vec<Notice> {
     };
     for entry in root.get("security").into_iter().flat_map(Node::entries) {
         let path = base.key(&entry.key);
-        // Switching the quarantine off is heeded, since there is none.
-        if entry.key == "tool_quarantine" && is_off(&entry.node) {
-            continue;
-        }
         match ACTIVE.iter().find(|(key, _)| *key == entry.key) {
             None => add(&path),
             Some((_, None)) => {}
@@ -81,14 +78,4 @@ pub(crate) fn notices(root: &Node, texts: &Texts) -> Vec<Notice> {
         }
     }
     notices
-}
-
-fn is_off(section: &Node) -> bool {
-    section
-        .get("enabled")
-        .is_some_and(|enabled| match &enabled.value {
-            Value::Bool(flag) => !flag,
-            Value::Text(text) => enabled.secret && text.trim() == "false",
-            _ => false,
-        })
 }

@@ -4,6 +4,7 @@
 //! A part that is not active yet is read and checked like any other; `notice` says that it does
 //! nothing.
 
+pub(crate) mod guards;
 mod hooks;
 mod limits;
 mod pii;
@@ -12,13 +13,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use mcpproxy_classify::Classification;
+use mcpproxy_core::Trust;
 use mcpproxy_detect::Settings as Detector;
 use mcpproxy_flow::FlowTracking;
 use mcpproxy_policy::Policy;
 use mcpproxy_policy::settings::{
     Alerts, Exfiltration, FlowPolicy, Mode, RiskAssessment, ToolPolicy,
 };
-use mcpproxy_upstream::settings::Span;
+use mcpproxy_upstream::settings::{Span, TrustName};
 
 pub use self::hooks::{
     AgentHooks, FailureMode, HookKind, HookMethod, HookPhase, HookProtocol, HookSettings, HookSight,
@@ -76,6 +78,9 @@ pub struct ToolQuarantine {
     pub auto_quarantine_new_tools: bool,
     /// Whether a tool that changed goes there.
     pub rug_pull_detection: bool,
+    /// How much is taken on trust of what an upstream offers that says nothing else.
+    #[schemars(with = "TrustName")]
+    pub trust: Trust,
 }
 
 /// Calls that wait for a person.
@@ -153,6 +158,7 @@ impl Default for ToolQuarantine {
             enabled: true,
             auto_quarantine_new_tools: true,
             rug_pull_detection: true,
+            trust: Trust::default(),
         }
     }
 }

@@ -86,7 +86,6 @@ fn attack_detection() {
     ");
     assert_snapshot!(notices(&loaded), @r"
     `security.pii_detection.auto_redact_after_days` is accepted and checked but not active in this version
-    `security.tool_quarantine` is accepted and checked but not active in this version
     `security.alerts.webhook_url` is accepted and checked but not active in this version
     ");
 }

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::error::Refused;
 
-/// An operation that only the owner may carry out.
+/// An operation; only the owner may carry it out, unless it only withholds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Act {
@@ -37,6 +37,16 @@ pub enum Act {
     Reload,
     /// Reads the activity log.
     ReadActivity,
+    /// Reads what is known about what upstreams offer.
+    ReadQuarantine,
+    /// Lets tools pass.
+    ApproveTools,
+    /// Withholds tools for good.
+    BlockTools,
+    /// Withholds everything of an upstream.
+    Quarantine,
+    /// Lets an upstream out of quarantine.
+    Unquarantine,
 }
 
 impl fmt::Display for Act {
@@ -54,6 +64,11 @@ impl fmt::Display for Act {
             Self::DisableUpstream => "disable an upstream",
             Self::Reload => "reload the configuration",
             Self::ReadActivity => "read the activity log",
+            Self::ReadQuarantine => "read the quarantine",
+            Self::ApproveTools => "approve tools",
+            Self::BlockTools => "block tools",
+            Self::Quarantine => "quarantine an upstream",
+            Self::Unquarantine => "let an upstream out of quarantine",
         })
     }
 }
@@ -97,9 +112,9 @@ impl fmt::Display for Change {
     }
 }
 
-/// The proof that the owner asks.
+/// The proof that the owner asks, or that nothing is asked for but to withhold.
 ///
-/// INVARIANT: only [`Mandate::of`] makes one, and a [`Change`] comes from nowhere else.
+/// INVARIANT: a [`Change`] comes from nowhere else.
 #[derive(Debug)]
 pub(crate) struct Mandate<'a> {
     act: Act,
@@ -116,6 +131,11 @@ impl<'a> Mandate<'a> {
                 act,
             }),
         }
+    }
+
+    /// Lets everybody pass: whoever was let in may withhold, and only the owner may lift it again.
+    pub(crate) fn to_tighten(who: &'a Principal, act: Act) -> Self {
+        Self { act, who }
     }
 
     /// Returns the name of the one who asks.

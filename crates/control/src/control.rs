@@ -8,7 +8,7 @@ mod tests;
 
 use std::sync::Arc;
 
-use mcpproxy_core::{ActivityReader, Clock, Principal, PrincipalKind, Secret};
+use mcpproxy_core::{ActivityReader, Clock, Principal, PrincipalKind, Secret, Wall};
 use mcpproxy_engine::{Engine, StopScope};
 use serde::Serialize;
 
@@ -80,6 +80,14 @@ impl Control {
     pub fn with_activity(mut self, activity: Arc<dyn ActivityReader>) -> Self {
         self.activity = Some(activity);
         self
+    }
+
+    pub(crate) fn engine(&self) -> &Engine {
+        &self.engine
+    }
+
+    pub(crate) fn now(&self) -> Wall {
+        self.clock.wall()
     }
 
     pub(crate) fn log(&self) -> Result<&dyn ActivityReader, Error> {

@@ -5,7 +5,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use mcpproxy_core::ReadFault;
+use mcpproxy_core::{BaselineFault, ReadFault};
 
 use crate::change::Act;
 use crate::configurer::ChangeFault;
@@ -158,6 +158,15 @@ pub enum Error {
     /// The activity log cannot be read.
     #[error(transparent)]
     Unreadable(ReadFault),
+    /// Nothing of the name was ever listed.
+    #[error("nothing named `{name}` was listed yet")]
+    OfferUnknown {
+        /// The name, made printable.
+        name: String,
+    },
+    /// The state of a tool cannot be written down.
+    #[error(transparent)]
+    BaselineUnkept(BaselineFault),
     /// The order is in force, but a restart would forget it.
     #[error("calls of `{scope}` are stopped, but a restart would forget it: {cause}")]
     NotKept {
@@ -248,6 +257,7 @@ impl Error {
                 "stop `all`, or resume what need not be stopped".to_owned()
             }
             Self::NoActivity => "set `activity.enabled: true` and start again".to_owned(),
+            Self::OfferUnknown { .. } => "`mcpproxy tools list` shows what is known".to_owned(),
             Self::NotKept { cause, .. } => return cause.remedy(),
             Self::Io { .. }
             | Self::Random(_)
@@ -259,6 +269,7 @@ impl Error {
             | Self::OrderUnknown { .. }
             | Self::Filter { .. }
             | Self::RecordUnknown { .. }
+            | Self::BaselineUnkept(_)
             | Self::Unreadable(_) => return None,
         })
     }
@@ -276,6 +287,7 @@ impl Error {
             Self::TokenUnknown { .. }
             | Self::OrderUnknown { .. }
             | Self::RecordUnknown { .. }
+            | Self::OfferUnknown { .. }
             | Self::NoActivity => Kind::Unknown,
             Self::TokenTaken { .. }
             | Self::TooManyTokens { .. }
@@ -296,6 +308,7 @@ impl Error {
             | Self::Broken { .. }
             | Self::Random(_)
             | Self::Unreadable(_)
+            | Self::BaselineUnkept(_)
             | Self::NotKept { .. } => Kind::Failed,
         }
     }

@@ -15,6 +15,7 @@ mod file;
 pub mod folder;
 pub mod keys;
 pub mod orders;
+pub mod quarantine;
 mod strict;
 pub mod tokens;
 
@@ -25,4 +26,5 @@ pub use error::{Error, Kind, Refused};
 pub use folder::prepare_data_dir;
 pub use keys::{ApiKey, Created};
 pub use orders::{Order, Orders};
+pub use quarantine::Moved;
 pub use tokens::{TokenInfo, TokenScope, Tokens};

@@ -97,8 +97,8 @@ impl OfferState {
     }
 }
 
-/// How much is taken on trust from an upstream.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+/// How much is taken on trust from an upstream, most first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Trust {
     /// What is new may be used unless it is poisoned.

@@ -85,6 +85,11 @@ pub async fn forward(
     let opened = conversation_of(gateway, downstream, &target.upstream, &caller);
     let opened = timeout_at(deadline, opened).await;
     let instance = opened.map_err(|_| Failure::timed_out())??;
+    if &**frame.method() == "tools/call" {
+        // One that is only just starting has yet to list what is called here, and be judged by it.
+        let left = deadline.saturating_duration_since(Instant::now());
+        target.upstream.tried(left).await;
+    }
     let mut passage = Passage {
         gateway,
         downstream,

@@ -9,7 +9,8 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use http::HeaderName;
 use mcpproxy_core::{
-    CallId, Clock, FlowScope, Id128, Principal, PrincipalKind, SessionBasis, SessionKey, UpstreamId,
+    CallId, Clock, FlowScope, Id128, OfferKind, Principal, PrincipalKind, SessionBasis, SessionKey,
+    UpstreamId,
 };
 use mcpproxy_engine::Engine;
 use mcpproxy_mcp::seal::{self, Sealer};
@@ -187,6 +188,12 @@ impl Gateway {
         for name in before.keys().filter(|name| !serves(name)) {
             self.hub.forget(name);
         }
+        self.hub.judge_again(after.values());
+    }
+
+    /// Tells whether something that an upstream offers may be shown, in exactly this form.
+    pub fn shows(&self, upstream: &Upstream, kind: OfferKind, name: &str, raw: &[u8]) -> bool {
+        self.engine.shows(upstream.name(), kind, name, raw)
     }
 
     /// Returns the upstreams that a caller may know of, by name: a token's scope limits what it

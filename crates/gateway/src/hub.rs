@@ -4,15 +4,15 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, RwLock};
 
-use mcpproxy_core::{Id128, UpstreamId};
-use mcpproxy_engine::{Described, Engine, Profile};
+use mcpproxy_core::{Door, Id128, OfferKind, UpstreamId};
+use mcpproxy_engine::{Described, Engine, Extent, Offered, Profile};
 use mcpproxy_mcp::compose::{self, quoted};
 use mcpproxy_mcp::era::{Era, META_SUBSCRIPTION};
 use mcpproxy_mcp::{Frame, FrameKind};
 use mcpproxy_search::{Document, Index};
 use mcpproxy_text as text;
 use mcpproxy_upstream::upstream::Hub;
-use mcpproxy_upstream::{Instance, Listed, ToolCard, Upstream};
+use mcpproxy_upstream::{Instance, Listed, State, ToolCard, Upstream};
 use sha2::{Digest as _, Sha256};
 
 use crate::downstream::Way;
@@ -99,6 +99,39 @@ impl GatewayHub {
         self.changed([true; 3]);
     }
 
+    /// Has the engine judge what an upstream offers; returns whether that changed what is shown.
+    pub(crate) fn judge(&self, upstream: &Upstream, offers: Vec<Offered>, extent: Extent) -> bool {
+        let profile = profile(upstream);
+        let news = self
+            .engine
+            .judge_offers(upstream.name(), &profile, offers, extent);
+        if news.is_empty() {
+            return false;
+        }
+        let engine = Arc::clone(&self.engine);
+        tokio::spawn(async move { engine.tell(news, Door::Internal).await });
+        true
+    }
+
+    /// Judges anew what upstreams have listed, under settings that are new.
+    pub(crate) fn judge_again<'a>(&self, upstreams: impl Iterator<Item = &'a Arc<Upstream>>) {
+        let mut changed = false;
+        for upstream in upstreams {
+            if matches!(upstream.state(), State::Up { .. }) {
+                changed |= self.judge(upstream, offered(&upstream.listed()), Extent::Whole);
+            }
+        }
+        if changed {
+            self.changed([true; 3]);
+        }
+    }
+
+    /// Tells that what is shown changed although nothing was listed: somebody approved or withheld
+    /// it.
+    pub(crate) fn moved(&self) {
+        self.changed([true; 3]);
+    }
+
     /// Tells which of the lists of tools, prompts and resources changed.
     fn changed(&self, [tools, prompts, resources]: [bool; 3]) {
         if tools {
@@ -162,7 +195,30 @@ fn profile(upstream: &Upstream) -> Profile {
         command: settings.command.clone(),
         args: settings.args.clone(),
         url: settings.url.clone(),
+        trust: settings.trust,
     }
+}
+
+/// Everything in a listing that agents could be shown.
+fn offered(listed: &Listed) -> Vec<Offered> {
+    let tools = listed.tools.iter().map(|card| Offered {
+        kind: OfferKind::Tool,
+        name: card.name.as_str().into(),
+        raw: card.raw.clone(),
+    });
+    let others = [
+        (OfferKind::Prompt, &listed.prompts),
+        (OfferKind::Resource, &listed.resources),
+        (OfferKind::Template, &listed.templates),
+    ];
+    let others = others.into_iter().flat_map(|(kind, entries)| {
+        entries.iter().map(move |entry| Offered {
+            kind,
+            name: entry.key.as_str().into(),
+            raw: entry.raw.clone(),
+        })
+    });
+    tools.chain(others).collect()
 }
 
 fn described(listed: &Listed) -> Vec<Described> {
@@ -178,6 +234,7 @@ impl Hub for GatewayHub {
         let listed = upstream.listed();
         self.engine
             .learn(upstream.name(), profile(upstream), described(&listed));
+        let news = self.judge(upstream, offered(&listed), Extent::Whole);
         let now = fingerprints(&listed);
         let before = lock(&self.seen).insert(upstream.name().clone(), now);
         if before.is_none_or(|before| before[0] != now[0]) {
@@ -192,7 +249,7 @@ impl Hub for GatewayHub {
         }
         // The first listing is news too: the upstream may have come up after a downstream asked.
         let changed = |at: usize| before.is_none_or(|before| before.get(at) != now.get(at));
-        self.changed([0, 1, 2].map(changed));
+        self.changed([0, 1, 2].map(|at| news || changed(at)));
     }
 
     /// Subscribes again to what is watched: an upstream that was restarted has forgotten it.

@@ -23,6 +23,7 @@ pub mod listing;
 pub mod management;
 pub mod parked;
 mod patience;
+pub mod quarantine;
 mod renewed;
 pub mod reply;
 pub mod rest;
@@ -37,6 +38,7 @@ pub mod streams;
 pub mod toolbox;
 pub mod translate;
 mod watches;
+mod withheld;
 
 pub use error::Error;
 pub use gateway::{Active, Gateway, GatewayParts};

@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
-use mcpproxy_core::{Principal, UpstreamId};
+use mcpproxy_core::{OfferKind, Principal};
 use mcpproxy_mcp::Frame;
 use mcpproxy_mcp::compose::quoted;
 use mcpproxy_mcp::era::Era;
 use mcpproxy_text::{self as text, Splice};
 use mcpproxy_upstream::catalogue::Entry;
-use mcpproxy_upstream::{Listed, State, Upstream};
+use mcpproxy_upstream::{Listed, State, ToolCard, Upstream};
 
 use crate::downstream::Downstream;
 use crate::error::Failure;
@@ -34,13 +34,13 @@ pub async fn tools(
         return page(frame, "tools", &own, era);
     }
     let entries = collect(gateway, &downstream.who, |upstream, listed, found| {
-        let id = UpstreamId::new(upstream);
+        let id = upstream.name();
         for card in &listed.tools {
             let permitted = gateway
                 .access
-                .permits(&downstream.who, &id, toolbox::says(card));
-            if permitted.is_ok() {
-                found.push(with_prefix(upstream, card.name.as_str(), card.text()));
+                .permits(&downstream.who, id, toolbox::says(card));
+            if permitted.is_ok() && shows_tool(gateway, upstream, card) {
+                found.push(with_prefix(id.as_str(), card.name.as_str(), card.text()));
             }
         }
     })
@@ -49,14 +49,33 @@ pub async fn tools(
 }
 
 /// Lists the tools of one upstream under their own names.
-pub fn tools_of(upstream: &Upstream, frame: &Frame, era: Era) -> Result<Answer, Failure> {
+pub fn tools_of(
+    gateway: &Gateway,
+    upstream: &Upstream,
+    frame: &Frame,
+    era: Era,
+) -> Result<Answer, Failure> {
     let listed = upstream.listed();
-    let entries: Vec<_> = listed
-        .tools
-        .iter()
-        .map(|card| card.text().to_owned())
-        .collect();
+    let shown = listed.tools.iter();
+    let shown = shown.filter(|card| shows_tool(gateway, upstream, card));
+    let entries: Vec<_> = shown.map(|card| card.text().to_owned()).collect();
     page(frame, "tools", &entries, era)
+}
+
+/// Tells whether a tool may be shown.
+pub fn shows_tool(gateway: &Gateway, upstream: &Upstream, card: &ToolCard) -> bool {
+    gateway.shows(upstream, OfferKind::Tool, card.name.as_str(), &card.raw)
+}
+
+/// What may be shown of some entries.
+fn shown<'a>(
+    gateway: &'a Gateway,
+    upstream: &'a Upstream,
+    kind: OfferKind,
+    entries: &'a [Entry],
+) -> impl Iterator<Item = &'a Entry> {
+    let shows = move |entry: &&Entry| gateway.shows(upstream, kind, &entry.key, &entry.raw);
+    entries.iter().filter(shows)
 }
 
 /// Lists prompts under prefixed names.
@@ -66,8 +85,12 @@ pub async fn prompts(
     frame: &Frame,
 ) -> Result<Answer, Failure> {
     let entries = collect(gateway, &downstream.who, |upstream, listed, found| {
-        for prompt in &listed.prompts {
-            found.push(with_prefix(upstream, &prompt.key, raw(prompt)));
+        for prompt in shown(gateway, upstream, OfferKind::Prompt, &listed.prompts) {
+            found.push(with_prefix(
+                upstream.name().as_str(),
+                &prompt.key,
+                raw(prompt),
+            ));
         }
     })
     .await;
@@ -80,8 +103,9 @@ pub async fn resources(
     downstream: &Downstream,
     frame: &Frame,
 ) -> Result<Answer, Failure> {
-    let entries = collect(gateway, &downstream.who, |_, listed, found| {
-        found.extend(listed.resources.iter().map(|entry| raw(entry).to_owned()));
+    let entries = collect(gateway, &downstream.who, |upstream, listed, found| {
+        let entries = shown(gateway, upstream, OfferKind::Resource, &listed.resources);
+        found.extend(entries.map(|entry| raw(entry).to_owned()));
     })
     .await;
     page(frame, "resources", &entries, downstream.era)
@@ -93,8 +117,9 @@ pub async fn templates(
     downstream: &Downstream,
     frame: &Frame,
 ) -> Result<Answer, Failure> {
-    let entries = collect(gateway, &downstream.who, |_, listed, found| {
-        found.extend(listed.templates.iter().map(|entry| raw(entry).to_owned()));
+    let entries = collect(gateway, &downstream.who, |upstream, listed, found| {
+        let entries = shown(gateway, upstream, OfferKind::Template, &listed.templates);
+        found.extend(entries.map(|entry| raw(entry).to_owned()));
     })
     .await;
     page(frame, "resourceTemplates", &entries, downstream.era)
@@ -105,13 +130,13 @@ pub async fn templates(
 async fn collect(
     gateway: &Gateway,
     who: &Principal,
-    add: impl Fn(&str, &Listed, &mut Vec<String>),
+    add: impl Fn(&Upstream, &Listed, &mut Vec<String>),
 ) -> Vec<String> {
     let known = gateway.known_to(who);
     settle(&known).await;
     let mut found = Vec::new();
     for upstream in &known {
-        add(upstream.name().as_str(), &upstream.listed(), &mut found);
+        add(upstream, &upstream.listed(), &mut found);
     }
     found
 }
@@ -193,21 +218,25 @@ pub async fn owner_of(
     let uri = named.ok_or_else(|| Failure::params("`uri` is missing"))?;
     let known = gateway.known_to(&downstream.who);
     // Who offers the very address already need not wait for others that are being started.
-    let exact = |one: &Arc<Upstream>| fixed(&one.listed(), &uri) == usize::MAX;
+    let exact = |one: &Arc<Upstream>| fixed(gateway, one, &uri) == usize::MAX;
     if !known.iter().any(exact) {
         settle(&known).await;
     }
-    offering(&known, &uri)
+    offering(gateway, &known, &uri)
 }
 
 /// Finds the upstream that offers a resource: by its exact address first, then by the template
 /// that fixes most of it. Where two fit equally well nobody can say whose is meant, and guessing
 /// would send a request to the wrong one.
-pub fn offering(known: &[Arc<Upstream>], uri: &str) -> Result<Arc<Upstream>, Failure> {
+pub fn offering(
+    gateway: &Gateway,
+    known: &[Arc<Upstream>],
+    uri: &str,
+) -> Result<Arc<Upstream>, Failure> {
     let mut best: Vec<&Arc<Upstream>> = Vec::new();
     let mut most = 0;
     for upstream in known {
-        let fixed = fixed(&upstream.listed(), uri);
+        let fixed = fixed(gateway, upstream, uri);
         if fixed > most {
             best.clear();
             most = fixed;
@@ -234,12 +263,16 @@ pub fn offering(known: &[Arc<Upstream>], uri: &str) -> Result<Arc<Upstream>, Fai
 
 /// How much of an address an upstream's catalogue fixes: nothing, the characters outside the
 /// variables of a template that it fits, or all.
-fn fixed(listed: &Listed, uri: &str) -> usize {
-    let mut entries = listed.resources.iter().chain(&listed.templates);
+fn fixed(gateway: &Gateway, upstream: &Upstream, uri: &str) -> usize {
+    let listed = upstream.listed();
+    let of = |kind, entries| shown(gateway, upstream, kind, entries);
+    let mut entries = of(OfferKind::Resource, &listed.resources)
+        .chain(of(OfferKind::Template, &listed.templates));
     if entries.any(|entry| entry.key == uri) {
         return usize::MAX;
     }
-    let fitting = listed.templates.iter().filter(|one| fits(&one.key, uri));
+    let templates = of(OfferKind::Template, &listed.templates);
+    let fitting = templates.filter(|one| fits(&one.key, uri));
     let lengths = fitting.map(|entry| {
         let parts = entry.key.split('{');
         let after = parts.map(|part| part.split_once('}').map_or(part, |(_, fixed)| fixed));

@@ -16,6 +16,7 @@ mod approvals;
 mod events;
 pub mod hooks;
 mod pipeline;
+mod quarantine;
 
 use std::sync::Arc;
 
@@ -23,9 +24,9 @@ use axum::extract::{Path, Query, State as AxumState};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Extension, Json, Router};
-use http::{HeaderName, HeaderValue, StatusCode};
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use mcpproxy_control::{Kind, Refused, TokenScope};
-use mcpproxy_core::{Door, Id128, Principal, PrincipalKind, SessionBasis, SessionKey};
+use mcpproxy_core::{Door, Id128, OfferKind, Principal, PrincipalKind, SessionBasis, SessionKey};
 use mcpproxy_engine::coverage::ACTIVE;
 use mcpproxy_engine::{StopScope, is_named};
 use mcpproxy_mcp::era::{self, Era, LEGACY_LATEST};
@@ -59,6 +60,9 @@ pub fn router(gateway: Arc<Gateway>) -> Router {
             "/servers/{name}/{action}",
             get(look_at_server).post(act_on_server),
         )
+        .route("/servers/{name}/tools/approve", post(quarantine::approve))
+        .route("/servers/{name}/tools/block", post(quarantine::block))
+        .route("/servers/{name}/tools/{tool}/diff", get(quarantine::diff))
         .route("/tools", get(tools))
         .route("/tools/call", post(call_tool))
         .route("/index/search", get(search))
@@ -312,7 +316,12 @@ async fn look_at_server(
                 .iter()
                 .filter_map(|card| serde_json::from_str(card.text()).ok())
                 .collect();
-            done(json!({ "tools": tools, "filtered": listed.filtered.len() }))
+            let states = quarantine::states(&gateway, &name, &who);
+            done(json!({
+                "tools": tools,
+                "filtered": listed.filtered.len(),
+                "quarantine": states,
+            }))
         }
         _ => failed(StatusCode::NOT_FOUND, "no such resource", None),
     }
@@ -321,6 +330,7 @@ async fn look_at_server(
 async fn act_on_server(
     AxumState(gateway): Shared,
     who: Who,
+    headers: HeaderMap,
     Path((name, action)): Path<(String, String)>,
 ) -> Response {
     owner!(who);
@@ -343,6 +353,9 @@ async fn act_on_server(
                 Err(fault) => failed(StatusCode::NOT_FOUND, &fault.to_string(), None),
             };
         }
+        "quarantine" | "unquarantine" => {
+            return quarantine::server(&gateway, &who, (&name, &action), &headers).await;
+        }
         _ => return failed(StatusCode::NOT_FOUND, "no such action", None),
     };
     match changed {
@@ -361,7 +374,16 @@ async fn tools(AxumState(gateway): Shared, who: Who) -> Response {
             let description = card.string(&["description"]).unwrap_or_default();
             let first = description.lines().next().unwrap_or_default();
             let name = format!("{}:{}", upstream.name(), card.name);
-            tools.push(json!({ "name": name, "description": first }));
+            let held = gateway
+                .engine
+                .held(upstream.name(), OfferKind::Tool, card.name.as_str());
+            let state = held.as_ref().map_or("approved", |held| held.state);
+            tools.push(json!({
+                "name": name,
+                "state": state,
+                "reason": held.map(|held| held.reason),
+                "description": first,
+            }));
         }
     }
     done(tools)

@@ -36,6 +36,7 @@ use crate::settings::RoutingMode;
 use crate::shed::Place;
 use crate::toolbox;
 use crate::translate;
+use crate::withheld::{filtered, hello, listed_by};
 
 /// The separator between an upstream's name and a tool's.
 pub const SEPARATOR: &str = "__";
@@ -227,13 +228,21 @@ async fn single(
     let upstream = only_upstream(gateway)?;
     gateway.access.reaches(&downstream.who, upstream.name())?;
     let filter = &upstream.settings().tools;
-    let filtered = !filter.allow.is_empty() || !filter.deny.is_empty();
+    let narrowed = !filter.allow.is_empty() || !filter.deny.is_empty();
     match frame.method().as_ref() {
-        "tools/list" if filtered => {
+        "tools/list" if narrowed => {
             upstream
                 .tried(upstream.settings().start_timeout.into())
                 .await;
-            return listing::tools_of(&upstream, frame, downstream.era);
+            return listing::tools_of(gateway, &upstream, frame, downstream.era);
+        }
+        method if listed_by(method).is_some() => {
+            // What is listed first is judged first: not an extract that somebody asks for.
+            upstream
+                .tried(upstream.settings().start_timeout.into())
+                .await;
+            let answer = pass(gateway, downstream, frame, Arc::clone(&upstream), origin).await?;
+            return Ok(filtered(gateway, &upstream, frame.method(), answer));
         }
         "logging/setLevel" => {
             let instance = conversation(gateway, downstream, &upstream).await?;
@@ -246,9 +255,15 @@ async fn single(
             let instance = conversation(gateway, downstream, &upstream).await?;
             if instance.era() == Era::Legacy {
                 return match frame.method().as_ref() {
-                    "server/discover" => Ok(Answer::Result(translate::discover_result(&instance))),
+                    "server/discover" => {
+                        let result = translate::discover_result(&instance);
+                        Ok(Answer::Result(hello(gateway, &upstream, result)))
+                    }
                     _ => listen(gateway, downstream, frame, origin).await,
                 };
+            }
+            if &**frame.method() == "server/discover" {
+                return discovered(gateway, downstream, frame, upstream, origin).await;
             }
         }
         "resources/subscribe" | "resources/unsubscribe" => {
@@ -257,6 +272,26 @@ async fn single(
         _ => {}
     }
     pass(gateway, downstream, frame, upstream, origin).await
+}
+
+/// Forwards the question what the upstream is, and leaves out of the answer what may not be shown.
+async fn discovered(
+    gateway: &Arc<Gateway>,
+    downstream: &Downstream,
+    frame: &Frame,
+    upstream: Arc<Upstream>,
+    origin: &mut Origin,
+) -> Result<Answer, Failure> {
+    let answer = pass(gateway, downstream, frame, Arc::clone(&upstream), origin).await?;
+    let Answer::Frame(frame) = &answer else {
+        return Ok(answer);
+    };
+    let said = hello(gateway, &upstream, frame.payload().to_owned());
+    Ok(if said == frame.payload() {
+        answer
+    } else {
+        Answer::Result(said)
+    })
 }
 
 /// Forwards a request as it is.

@@ -22,10 +22,11 @@ use crate::error::Failure;
 use crate::forward::{Origin, Target, reread};
 use crate::gateway::Gateway;
 use crate::management;
+use crate::quarantine;
 use crate::router::{Answer, to_upstream};
 
 /// The names of the gateway's own tools.
-pub(crate) const NAMES: [&str; 7] = [
+pub(crate) const NAMES: [&str; 8] = [
     "retrieve_tools",
     "describe_tool",
     "call_tool_read",
@@ -33,6 +34,7 @@ pub(crate) const NAMES: [&str; 7] = [
     "call_tool_destructive",
     "read_cache",
     "upstream_servers",
+    "quarantine_security",
 ];
 /// The longest text with which an agent may explain a call, in characters.
 const WORDS: usize = 1000;
@@ -93,6 +95,9 @@ async fn own(
         "read_cache" => read_cache(gateway, downstream, frame, arguments).await?,
         "upstream_servers" if gateway.active().settings.management_tools => {
             management::upstream_servers(gateway, downstream, arguments)?
+        }
+        "quarantine_security" if gateway.active().settings.management_tools => {
+            quarantine::quarantine_security(gateway, downstream, arguments).await?
         }
         _ => return Err(Failure::params(format!("no tool is named `{tool}`"))),
     };

@@ -25,6 +25,8 @@ pub struct FleetSettings {
     pub max_message: usize,
     /// The pool of HTTP connections.
     pub dialer: Dialer,
+    /// How often lists are read again although nobody said that they changed; never if nothing.
+    pub check_interval: Option<Duration>,
 }
 
 /// All upstreams, by name.

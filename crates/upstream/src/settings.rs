@@ -16,7 +16,7 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use mcpproxy_core::Secret;
+use mcpproxy_core::{Secret, Trust};
 
 pub use self::check::{Fault, check_name};
 pub use self::filter::ToolFilter;
@@ -66,10 +66,26 @@ pub struct UpstreamSettings {
     pub max_in_flight: u32,
     /// Which of its tools are offered.
     pub tools: ToolFilter,
+    /// How much is taken on trust of what it offers; without it
+    /// `security.tool_quarantine.trust` applies.
+    #[schemars(with = "Option<TrustName>")]
+    pub trust: Option<Trust>,
     /// How long the program may take to end by itself.
     pub shutdown_grace: Span,
     /// Lines of standard error that are kept.
     pub stderr_lines: usize,
+}
+
+/// The names of [`mcpproxy_core::Trust`] for the schema; `core` knows no schemas.
+#[derive(Debug, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum TrustName {
+    /// What is new may be used unless it is poisoned.
+    Auto,
+    /// What is there at first may be used if it scans clean; what comes later waits.
+    Scan,
+    /// Everything waits for a person, and so does every change.
+    Manual,
 }
 
 /// Wire between us and an upstream.
@@ -172,6 +188,7 @@ impl Default for UpstreamSettings {
             max_instances: 32,
             max_in_flight: 256,
             tools: ToolFilter::default(),
+            trust: None,
             shutdown_grace: Span::from_secs(3),
             stderr_lines: 500,
         }

@@ -8,7 +8,7 @@ use mcpproxy_upstream::settings::Span;
 
 use super::Checker;
 use crate::path::{Path, Segment};
-use crate::security::{HookKind, HookSettings, PiiDetection, SecuritySettings};
+use crate::security::{HookKind, HookSettings, PiiDetection, SecuritySettings, guards};
 
 impl Checker<'_> {
     pub(super) fn security(&mut self, settings: &SecuritySettings) {
@@ -159,6 +159,9 @@ impl Checker<'_> {
                 self.wrong(&path.key("config"), message, None);
             }
             self.address(hook, &path);
+            if let Err(message) = guards::check(hook) {
+                self.wrong(&path.key("config"), message, None);
+            }
         }
     }
 

@@ -6,7 +6,7 @@ use mcpproxy_core::Action;
 
 use super::Checker;
 use crate::path::{Path, Segment};
-use crate::security::{ApprovalMode, HookKind, SecuritySettings};
+use crate::security::{ApprovalMode, HookKind, SecuritySettings, guards};
 
 const MILDER: &str =
     "a project's file can only tighten `security`, and this is milder than without";
@@ -85,7 +85,7 @@ impl Checker<'_> {
     fn kept_hooks(&mut self, floor: &SecuritySettings, given: &SecuritySettings) {
         let kept = floor.hooks.iter().all(|hook| given.hooks.contains(hook));
         let harmless = |hook: &crate::security::HookSettings| match hook.kind {
-            HookKind::Native => true,
+            HookKind::Native => floor.hooks.contains(hook) || guards::tightens(hook),
             HookKind::ExternalGrpc | HookKind::Webhook | HookKind::Wasm => {
                 floor.hooks.contains(hook)
             }
@@ -139,6 +139,7 @@ fn switches(floor: &SecuritySettings, given: &SecuritySettings) -> Vec<Line> {
             "tool_quarantine.rug_pull_detection",
             off(keep.rug_pull_detection, set_keep.rug_pull_detection),
         ),
+        ("tool_quarantine.trust", set_keep.trust < keep.trust),
         (
             "alerts.exfiltration_detection",
             off(

@@ -264,10 +264,7 @@ security:
         .map(|n| format!("{n} ({})\n", n.origin))
         .collect();
     assert_snapshot!(world.plain(&notices.concat()), @r"
-    `security.tool_quarantine` is accepted and checked but not active in this version (home/.mcpproxy/mcpproxy.yaml:8)
     ");
-    let world = World::new().user("security: {tool_quarantine: {enabled: false}}\n");
-    assert_eq!(world.load().unwrap().notices, []);
 }
 
 #[test]

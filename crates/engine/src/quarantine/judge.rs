@@ -210,12 +210,12 @@ impl<'a> Desk<'a> {
         Neighbours::new(cards, live.map(|(name, _)| name))
     }
 
-    fn turn(
+    fn turn<'b>(
         &self,
         ground: Ground<'_>,
         known: Option<&Baseline>,
-        one: &Fresh,
-        neighbours: &Neighbours<'_>,
+        one: &'b Fresh,
+        neighbours: &Neighbours<'b>,
         withheld: &Withheld<'_>,
     ) -> Option<Turn> {
         let offer = one.offer.as_ref()?;
@@ -259,7 +259,7 @@ impl<'a> Desk<'a> {
     }
 
     /// Looks at the tools of others again that speak of what is new here, or are spelled like it.
-    fn again(&self, fresh: &[Fresh], neighbours: &Neighbours<'_>) -> Vec<Turn> {
+    fn again<'b>(&'b self, fresh: &[Fresh], neighbours: &Neighbours<'b>) -> Vec<Turn> {
         let new = fresh.iter().filter_map(|one| one.card.as_ref());
         let new = new.filter(|card| self.book.baseline(OfferKind::Tool, card.name()).is_none());
         let names: BTreeSet<&str> = new.map(Card::name).collect();

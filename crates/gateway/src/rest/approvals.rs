@@ -3,8 +3,6 @@
 //! Answering needs the API key, also over the socket: an agent runs as the user and can reach the
 //! socket, and must not be able to answer for them.
 
-use std::sync::Arc;
-
 use axum::Json;
 use axum::extract::{Path, State as AxumState};
 use axum::response::Response;
@@ -70,7 +68,8 @@ pub(super) async fn answer(
     done(json!({ "id": about.id, "outcome": outcome }))
 }
 
-fn holds_key(gateway: &Arc<Gateway>, headers: &HeaderMap) -> bool {
+/// Tells whether a request shows the API key.
+pub(super) fn holds_key(gateway: &Gateway, headers: &HeaderMap) -> bool {
     let presented = crate::access::credential(headers).ok().flatten();
     let known = presented.and_then(|key| gateway.access.control().authenticate(key));
     known.is_some_and(|known| known.kind == PrincipalKind::Owner)

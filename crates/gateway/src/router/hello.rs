@@ -19,6 +19,7 @@ use crate::gateway::Gateway;
 use crate::session::{NewSession, Session};
 use crate::settings::RoutingMode;
 use crate::translate;
+use crate::withheld;
 
 /// Opens a legacy session and returns the result of `initialize`.
 pub async fn initialize(
@@ -71,7 +72,8 @@ async fn single_hello(
     let upstream = only_upstream(gateway)?;
     let downstream = Downstream::of_session(session, Door::Mcp);
     let instance = conversation(gateway, &downstream, &upstream).await?;
-    Ok(translate::initialize_result(&instance, proposed))
+    let result = translate::initialize_result(&instance, proposed);
+    Ok(withheld::hello(gateway, &upstream, result))
 }
 
 /// What the gateway says it can do when it stands for many upstreams.

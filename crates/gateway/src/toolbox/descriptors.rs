@@ -3,6 +3,8 @@
 
 use serde_json::{Value, json};
 
+use crate::quarantine::OPERATIONS;
+
 /// Returns the raw descriptors; management tools can be left out.
 pub fn descriptors(management: bool) -> Vec<String> {
     let mut tools = vec![retrieve_tools(), describe_tool()];
@@ -10,6 +12,7 @@ pub fn descriptors(management: bool) -> Vec<String> {
     tools.push(read_cache());
     if management {
         tools.push(upstream_servers());
+        tools.push(quarantine_security());
     }
     tools.iter().map(Value::to_string).collect()
 }
@@ -119,6 +122,21 @@ fn upstream_servers() -> Value {
         "name": "upstream_servers",
         "title": "Manage MCP servers",
         "description": "Lists the MCP servers behind this gateway and how they are doing, and changes them.",
+        "inputSchema": schema(&properties, &["operation"]),
+        "annotations": { "readOnlyHint": false, "destructiveHint": true, "openWorldHint": false },
+    })
+}
+
+fn quarantine_security() -> Value {
+    let properties = json!({
+        "operation": { "type": "string", "enum": OPERATIONS, "description": "What to do; approving is left to a person" },
+        "name": { "type": "string", "description": "The server" },
+        "tool_name": { "type": "string", "description": "The tool (block_tool)" },
+    });
+    json!({
+        "name": "quarantine_security",
+        "title": "Look into the quarantine",
+        "description": "Lists tools and servers that are withheld and why, and withholds more of them. Letting something out is left to a person.",
         "inputSchema": schema(&properties, &["operation"]),
         "annotations": { "readOnlyHint": false, "destructiveHint": true, "openWorldHint": false },
     })

@@ -2,14 +2,15 @@
 
 use std::sync::Arc;
 
-use mcpproxy_core::{Operation, Principal, Taint, UpstreamId};
+use mcpproxy_core::{OfferKind, Operation, Principal, Taint, UpstreamId};
+use mcpproxy_mcp::era;
 use mcpproxy_upstream::{State, ToolCard, Upstream};
 use serde_json::{Map, Value, json};
 
 use crate::downstream::Downstream;
 use crate::error::Failure;
 use crate::gateway::Gateway;
-use crate::listing::settle;
+use crate::listing::{settle, shows_tool};
 
 const USAGE: &str = "Call a tool with the call_tool_* variant in `call_with`, giving its `name` and its arguments as `args`. Results marked `available: false` say why.";
 
@@ -73,7 +74,11 @@ pub(super) async fn retrieve(
     let admitted = |upstream: &str, name: &str| {
         let id = UpstreamId::new(upstream);
         let may = |card: &ToolCard| gateway.access.permits(who, &id, says(card)).is_ok();
-        card(upstream, name).is_some_and(|card| wanted.admits(&card) && may(&card))
+        let shown = |card: &ToolCard| {
+            let upstream = named(&known, upstream);
+            upstream.is_some_and(|upstream| shows_tool(gateway, upstream, card))
+        };
+        card(upstream, name).is_some_and(|card| wanted.admits(&card) && may(&card) && shown(&card))
     };
     let (tools, total, ignored) = gateway.hub.search(|index| {
         let found = index.search_where(wanted.query, wanted.limit, admitted);
@@ -121,7 +126,7 @@ pub(super) async fn retrieve(
         );
     }
     if total == 0 || wanted.flag("include_disabled") {
-        answer.insert("unavailable".into(), unavailable(&known));
+        answer.insert("unavailable".into(), unavailable(gateway, &known));
     }
     Ok(Value::Object(answer))
 }
@@ -158,6 +163,14 @@ pub(super) async fn describe(
             describe_state(found)
         ))
     })?;
+    if !shows_tool(gateway, found, card) {
+        let held = gateway.engine.held(found.name(), OfferKind::Tool, tool);
+        let why = held.map_or_else(
+            || format!("`{full}` is being judged; try again"),
+            |held| held.sentence(found.name(), OfferKind::Tool, tool),
+        );
+        return Err(Failure::downstream(era::DENIED, "denied", why));
+    }
     Ok(Value::Object(entry(upstream, card, false)))
 }
 
@@ -266,8 +279,8 @@ fn explain(gateway: &Gateway, known: &[Arc<Upstream>], query: &str, full: &str) 
     })
 }
 
-/// Says which tools are missing and why: filtered, or their server is down.
-fn unavailable(known: &[Arc<Upstream>]) -> Value {
+/// Says which tools are missing and why: filtered, quarantined, or their server is down.
+fn unavailable(gateway: &Gateway, known: &[Arc<Upstream>]) -> Value {
     let mut reasons = Vec::new();
     for upstream in known {
         let name = upstream.name();
@@ -277,6 +290,16 @@ fn unavailable(known: &[Arc<Upstream>]) -> Value {
         for tool in &upstream.listed().filtered {
             let tool = format!("{name}:{tool}");
             reasons.push(json!({ "tool": tool, "reason": "filtered by the configuration" }));
+        }
+        for card in &upstream.listed().tools {
+            let held = gateway
+                .engine
+                .held(name, OfferKind::Tool, card.name.as_str());
+            if let Some(held) = held {
+                let (tool, state) = (format!("{name}:{}", card.name), held.state);
+                let reason = format!("quarantined ({state}): {}", held.reason);
+                reasons.push(json!({ "tool": tool, "reason": reason }));
+            }
         }
     }
     Value::Array(reasons)

@@ -92,12 +92,12 @@ struct Doubt {
 
 impl Guards {
     /// Judges a tool of a listing; nothing where its baseline stays as it is.
-    pub fn tool(
+    pub fn tool<'a>(
         &self,
         ground: Ground<'_>,
         known: Option<&Baseline>,
-        (offer, card): (&Offer, &Card),
-        neighbours: &Neighbours<'_>,
+        (offer, card): (&Offer, &'a Card),
+        neighbours: &Neighbours<'a>,
     ) -> Option<Turn> {
         let Some(known) = known else {
             let doubt = self.doubt(ground.trust, offer, card, neighbours);
@@ -210,12 +210,12 @@ impl Guards {
 
     /// Judges an approved tool anew beside a neighbour that was not there before. What a person
     /// approved stays approved.
-    pub fn again(
+    pub fn again<'a>(
         &self,
         now: Wall,
         known: &Baseline,
-        card: &Card,
-        neighbours: &Neighbours<'_>,
+        card: &'a Card,
+        neighbours: &Neighbours<'a>,
     ) -> Option<Turn> {
         if !known.is_approved() || &*known.by != UNASKED {
             return None;
@@ -227,12 +227,12 @@ impl Guards {
     }
 
     /// Says why a tool that was never seen is withheld, if a guard wants that.
-    fn doubt(
+    fn doubt<'a>(
         &self,
         trust: Trust,
         offer: &Offer,
-        card: &Card,
-        neighbours: &Neighbours<'_>,
+        card: &'a Card,
+        neighbours: &Neighbours<'a>,
     ) -> Option<Doubt> {
         let poisoned = self.settings.poisoning.and_then(|settings| {
             // Who trusts an upstream wants to hear of attacks, not of oddities.
@@ -249,17 +249,22 @@ impl Guards {
         Some(Doubt { by, reason })
     }
 
-    fn shadow(&self, tool: &Value, card: &Card, neighbours: &Neighbours<'_>) -> Option<String> {
+    fn shadow<'a>(
+        &self,
+        tool: &Value,
+        card: &'a Card,
+        neighbours: &Neighbours<'a>,
+    ) -> Option<String> {
         let settings = self.settings.shadowing?;
         shadowing::judge(&self.inspector, settings, (tool, card), neighbours)
     }
 
-    fn change(
+    fn change<'a>(
         &self,
         known: &Baseline,
         offer: &Offer,
-        card: &Card,
-        neighbours: &Neighbours<'_>,
+        card: &'a Card,
+        neighbours: &Neighbours<'a>,
     ) -> Change {
         let approved = parsed(known.approved.as_deref().unwrap_or("null"));
         let change = rug_pull::judge(&self.inspector, &approved, &offer.descriptor);

@@ -4,6 +4,7 @@
 //! Two upstreams that both have a `search` are ordinary: names are told apart by the upstream in
 //! front of them.
 
+use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
@@ -17,6 +18,8 @@ use super::show;
 /// The id of this guard.
 pub const ID: &str = "tool-shadowing-detector";
 
+/// The fewest tools that two upstreams share which are one program.
+const SEVERAL: usize = 3;
 /// The fewest words of a description of which a copy is no coincidence.
 const WORDS: usize = 4;
 /// The shortest name that a text mentions by more than chance.
@@ -93,7 +96,10 @@ pub struct Neighbours<'a> {
     by_name: HashMap<&'a str, Vec<&'a Card>>,
     by_reading: HashMap<&'a str, Vec<&'a Card>>,
     by_words: HashMap<&'a str, Vec<&'a Card>>,
+    by_upstream: HashMap<&'a str, BTreeSet<&'a str>>,
     upstreams: BTreeSet<&'a str>,
+    /// Pairs of upstreams, and whether they offer the same all in all.
+    twins: RefCell<HashMap<(&'a str, &'a str), bool>>,
 }
 
 impl<'a> Neighbours<'a> {
@@ -110,8 +116,29 @@ impl<'a> Neighbours<'a> {
             all.by_name.entry(&card.name).or_default().push(card);
             all.by_reading.entry(&card.reads).or_default().push(card);
             all.by_words.entry(&card.says).or_default().push(card);
+            let own = all.by_upstream.entry(card.upstream.as_str()).or_default();
+            own.insert(&card.plain);
         }
         all
+    }
+
+    /// Tells whether two upstreams offer the same all in all: one program that is reached in two
+    /// ways, and not one tool that slips in beside another.
+    fn are_twins(&self, one: &'a Card, other: &'a Card) -> bool {
+        let pair = (one.upstream.as_str(), other.upstream.as_str());
+        let known = self.twins.borrow().get(&pair).copied();
+        known.unwrap_or_else(|| {
+            let of = |name: &str| self.by_upstream.get(name);
+            let twins = match (of(pair.0), of(pair.1)) {
+                (Some(one), Some(other)) => {
+                    let shared = one.intersection(other).count();
+                    shared >= SEVERAL && shared * 5 >= one.len().max(other.len()) * 4
+                }
+                _ => false,
+            };
+            self.twins.borrow_mut().insert(pair, twins);
+            twins
+        })
     }
 
     fn others<'b>(
@@ -130,11 +157,11 @@ impl<'a> Neighbours<'a> {
 }
 
 /// Says whose tool this one stands in for, if it does.
-pub(super) fn judge(
+pub(super) fn judge<'a>(
     inspector: &Inspector,
     settings: Settings,
-    (tool, card): (&Value, &Card),
-    all: &Neighbours<'_>,
+    (tool, card): (&Value, &'a Card),
+    all: &Neighbours<'a>,
 ) -> Option<String> {
     reads_like(card, all)
         .or_else(|| poses(card, all))
@@ -172,7 +199,7 @@ fn poses(card: &Card, all: &Neighbours<'_>) -> Option<String> {
 }
 
 /// The words of another tool, under its name or one that is nearly it, from somebody else.
-fn copies(card: &Card, all: &Neighbours<'_>) -> Option<String> {
+fn copies<'a>(card: &'a Card, all: &Neighbours<'a>) -> Option<String> {
     if card.says.split(' ').count() < WORDS {
         return None;
     }
@@ -364,6 +391,30 @@ mod tests {
         check("other-mcp", "fast_send_email", SENDS, Some("copy"));
         check("other-mcp", "post", SENDS, None);
         check("mail-mcp", "send_email", SENDS, None);
+    }
+
+    #[test]
+    fn one_program_that_is_reached_in_two_ways_copies_nothing() {
+        let inspector = Inspector::new(&Detector::default()).unwrap();
+        let names = ["send_email", "read_email", "drop_email", "list_email"];
+        let check = |shared: usize, expect: bool| {
+            let of = |upstream: &str, names: &[&str]| -> Vec<(Value, Card)> {
+                let words = |name| format!("{name}: does it with one letter of the mailbox");
+                let cards = names
+                    .iter()
+                    .map(|name| card(upstream, upstream, name, &words(name)));
+                cards.collect()
+            };
+            let (one, other) = (of("mail", &names), of("post", &names[..shared]));
+            let cards = one.iter().chain(&other).map(|(_, card)| card);
+            let all = Neighbours::new(cards, std::iter::empty());
+            let (tool, card) = &other[0];
+            let found = judge(&inspector, Settings::default(), (tool, card), &all);
+            assert_eq!(found.is_some(), expect, "{shared} {found:?}");
+        };
+        check(1, true);
+        check(3, true);
+        check(4, false);
     }
 
     #[test]

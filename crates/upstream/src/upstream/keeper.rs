@@ -110,6 +110,8 @@ impl Upstream {
         loop {
             tokio::select! {
                 () = self.stir.notified() => {}
+                // What changes without a word is seen all the same.
+                () = unchecked(read_at, self.fleet.check_interval) => {}
                 Some(change) = changes.recv() => {
                     if let FromUpstream::Message(frame) = change
                         && frame.kind() == FrameKind::Notification
@@ -176,6 +178,14 @@ impl Upstream {
         let mut retired = self.retired.subscribe();
         // The sender lives as long as the upstream, so that this ends only when it is retired.
         drop(retired.wait_for(|retired| *retired).await);
+    }
+}
+
+/// Resolves once lists were not read for so long; never where they need not be.
+async fn unchecked(read_at: Instant, interval: Option<Duration>) {
+    match interval {
+        Some(interval) => tokio::time::sleep_until(read_at + interval).await,
+        None => std::future::pending().await,
     }
 }
 

@@ -5,7 +5,7 @@ use std::fs;
 use super::World;
 
 /// Keys under `security`: a milder value, and one that is as strict as the defaults or stricter.
-const KEYS: [(&str, &str, &str); 48] = [
+const KEYS: [(&str, &str, &str); 51] = [
     ("enabled", "false", "true"),
     ("mode", "shadow", "enforce"),
     ("flow_tracking.enabled", "false", "true"),
@@ -36,6 +36,17 @@ const KEYS: [(&str, &str, &str); 48] = [
     ("tool_quarantine.enabled", "false", "true"),
     ("tool_quarantine.auto_quarantine_new_tools", "false", "true"),
     ("tool_quarantine.rug_pull_detection", "false", "true"),
+    ("tool_quarantine.trust", "auto", "manual"),
+    (
+        "hooks",
+        "[{id: rug-pull-detector, type: native, enabled: false}]",
+        "[{id: rug-pull-detector, type: native}]",
+    ),
+    (
+        "hooks",
+        "[{id: tool-poisoning-detector, type: native, config: {strict_mode: false}}]",
+        "[{id: tool-shadowing-detector, type: native, config: {namespace_isolation: true}}]",
+    ),
     ("detector.enabled", "false", "true"),
     ("detector.scan_requests", "false", "true"),
     ("detector.scan_responses", "false", "true"),

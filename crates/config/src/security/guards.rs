@@ -1,0 +1,265 @@
+//! What the native guards over listings are told: the switches of the quarantine, and the entries
+//! of `security.hooks` that have their ids.
+
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use mcpproxy_core::Trust;
+use mcpproxy_hooks::guards::{Settings, poisoning, rug_pull, shadowing, spoofing};
+use mcpproxy_upstream::settings::Span;
+
+use super::{HookKind, HookSettings, SecuritySettings, ToolQuarantine};
+
+/// `config` of `tool-poisoning-detector`.
+#[derive(Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct Poisoning {
+    strict_mode: bool,
+}
+
+impl Default for Poisoning {
+    fn default() -> Self {
+        let poisoning::Settings { strict_mode } = poisoning::Settings::default();
+        Self { strict_mode }
+    }
+}
+
+/// `config` of `rug-pull-detector`.
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct RugPull {
+    /// Where baselines live: nothing or `sqlite` is the data folder, and the addresses of services
+    /// fall back to it.
+    baseline_store: Option<String>,
+    check_interval: Option<Span>,
+}
+
+/// `config` of `tool-shadowing-detector`.
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct Shadowing {
+    namespace_isolation: bool,
+}
+
+/// `config` of `server-spoofing-detector`.
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct Spoofing {
+    allowed_servers: Option<Vec<AllowedServer>>,
+}
+
+/// An upstream that is let in.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct AllowedServer {
+    name: String,
+    command: Option<String>,
+    package: Option<String>,
+    url: Option<String>,
+}
+
+/// Where baselines may be said to live.
+const STORES: [&str; 5] = ["sqlite", "sqlite:", "file:", "redis:", "postgres"];
+
+impl SecuritySettings {
+    /// Returns what the guards over listings are told.
+    pub fn guards(&self) -> Settings {
+        let ToolQuarantine {
+            enabled,
+            auto_quarantine_new_tools,
+            rug_pull_detection,
+            trust,
+        } = self.tool_quarantine;
+        let mut settings = Settings {
+            enabled,
+            trust,
+            ..Settings::default()
+        };
+        if !auto_quarantine_new_tools {
+            settings.trust = Trust::Auto;
+        }
+        let native = self
+            .hooks
+            .iter()
+            .filter(|hook| hook.kind == HookKind::Native);
+        for hook in native {
+            // What is wrong here was said when the configuration was checked.
+            drop(apply(&mut settings, hook));
+        }
+        if !rug_pull_detection {
+            settings.rug_pull = None;
+        }
+        settings
+    }
+}
+
+/// Says what is wrong with what a guard is told.
+pub(crate) fn check(hook: &HookSettings) -> Result<(), String> {
+    match hook.kind {
+        HookKind::Native => apply(&mut Settings::default(), hook),
+        HookKind::ExternalGrpc | HookKind::Webhook => Ok(()),
+    }
+}
+
+/// Tells whether an entry makes no guard milder than it is by itself.
+pub(crate) fn tightens(hook: &HookSettings) -> bool {
+    let usual = Settings::default();
+    let mut told = usual.clone();
+    if apply(&mut told, hook).is_err() {
+        return false;
+    }
+    let strict = told.poisoning.is_some_and(|told| told.strict_mode);
+    let often = match (&told.rug_pull, &usual.rug_pull) {
+        (Some(told), Some(usual)) => told.check_interval <= usual.check_interval,
+        (told, _) => told.is_some(),
+    };
+    strict && often && told.shadowing.is_some() && told.spoofing.is_some()
+}
+
+fn apply(settings: &mut Settings, hook: &HookSettings) -> Result<(), String> {
+    match hook.id.as_str() {
+        poisoning::ID => {
+            let Poisoning { strict_mode } = read(hook)?;
+            settings.poisoning = hook.enabled.then_some(poisoning::Settings { strict_mode });
+        }
+        rug_pull::ID => {
+            let told: RugPull = read(hook)?;
+            known_store(told.baseline_store.as_deref())?;
+            let usual = rug_pull::Settings::default().check_interval;
+            let check_interval = told.check_interval.map_or(usual, Into::into);
+            if check_interval.is_zero() {
+                return Err("`check_interval` must be greater than zero".to_owned());
+            }
+            settings.rug_pull = hook
+                .enabled
+                .then_some(rug_pull::Settings { check_interval });
+        }
+        shadowing::ID => {
+            let Shadowing {
+                namespace_isolation,
+            } = read(hook)?;
+            let told = shadowing::Settings {
+                namespace_isolation,
+            };
+            settings.shadowing = hook.enabled.then_some(told);
+        }
+        spoofing::ID => {
+            let Spoofing { allowed_servers } = read(hook)?;
+            let allowed = allowed_servers.map(|all| all.into_iter().map(allowed).collect());
+            let told = spoofing::Settings {
+                allowed_servers: allowed,
+            };
+            settings.spoofing = hook.enabled.then_some(told);
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+fn allowed(server: AllowedServer) -> spoofing::Allowed {
+    spoofing::Allowed {
+        name: server.name,
+        command: server.command,
+        package: server.package,
+        url: server.url,
+    }
+}
+
+fn known_store(store: Option<&str>) -> Result<(), String> {
+    match store {
+        Some(store) if !STORES.iter().any(|known| store.starts_with(known)) => Err(format!(
+            "`baseline_store` is `{store}`; use `sqlite` or the address of a store"
+        )),
+        Some(_) | None => Ok(()),
+    }
+}
+
+fn read<T: DeserializeOwned>(hook: &HookSettings) -> Result<T, String> {
+    let config = Value::Object(hook.config.clone());
+    serde_json::from_value(config).map_err(|fault| fault.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use serde_json::json;
+
+    use super::*;
+
+    fn told(hooks: &Value) -> Settings {
+        let settings: SecuritySettings = serde_json::from_value(json!({ "hooks": hooks })).unwrap();
+        settings.guards()
+    }
+
+    #[test]
+    fn every_key_is_heeded() {
+        let native =
+            |id: &str, config: Value| json!([{ "id": id, "type": "native", "config": config }]);
+        let found = told(&native(poisoning::ID, json!({ "strict_mode": false })));
+        assert!(!found.poisoning.unwrap().strict_mode);
+        let config =
+            json!({ "check_interval": "5s", "baseline_store": "redis://localhost:6379/0" });
+        let found = told(&native(rug_pull::ID, config)).rug_pull.unwrap();
+        assert_eq!(found.check_interval, Duration::from_secs(5));
+        let found = told(&native(
+            shadowing::ID,
+            json!({ "namespace_isolation": true }),
+        ));
+        assert!(found.shadowing.unwrap().namespace_isolation);
+        let config = json!({ "allowed_servers": [{ "name": "a", "package": "a-mcp" }] });
+        let found = told(&native(spoofing::ID, config)).spoofing.unwrap();
+        assert_eq!(found.allowed_servers.unwrap()[0].name, "a");
+        let off = json!([{ "id": spoofing::ID, "type": "native", "enabled": false }]);
+        assert_eq!(told(&off).spoofing, None);
+        assert_eq!(told(&json!([])), Settings::default());
+    }
+
+    #[test]
+    fn the_switches_of_the_quarantine_are_heeded() {
+        let guards = |quarantine: Value| {
+            let settings = json!({ "tool_quarantine": quarantine });
+            serde_json::from_value::<SecuritySettings>(settings)
+                .unwrap()
+                .guards()
+        };
+        assert!(!guards(json!({ "enabled": false })).enabled);
+        assert_eq!(guards(json!({ "trust": "manual" })).trust, Trust::Manual);
+        let auto = guards(json!({ "auto_quarantine_new_tools": false }));
+        assert_eq!(auto.trust, Trust::Auto);
+        assert_eq!(
+            guards(json!({ "rug_pull_detection": false })).rug_pull,
+            None
+        );
+    }
+
+    #[test]
+    fn what_a_guard_does_not_know_is_wrong() {
+        let check = |id: &str, config: Value, expect: &str| {
+            let hook = json!({ "id": id, "type": "native", "config": config });
+            let said = super::check(&serde_json::from_value(hook).unwrap()).unwrap_err();
+            assert!(said.contains(expect), "{said}");
+        };
+        check(
+            poisoning::ID,
+            json!({ "strict": true }),
+            "unknown field `strict`",
+        );
+        check(
+            rug_pull::ID,
+            json!({ "check_interval": "0s" }),
+            "greater than zero",
+        );
+        check(
+            rug_pull::ID,
+            json!({ "baseline_store": "ftp://x" }),
+            "`ftp://x`",
+        );
+        check(
+            spoofing::ID,
+            json!({ "allowed_servers": [{}] }),
+            "missing field `name`",
+        );
+    }
+}

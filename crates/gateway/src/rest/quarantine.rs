@@ -1,0 +1,128 @@
+//! What upstreams offer and may not be used: approving, blocking, and what changed.
+//!
+//! Letting something pass needs the API key, also over the socket: an agent runs as the user and
+//! can reach the socket, and must not be able to answer for them.
+
+use axum::Json;
+use axum::extract::{Path, State as AxumState};
+use axum::response::Response;
+use http::{HeaderMap, StatusCode};
+use mcpproxy_control::{Moved, Refused};
+use mcpproxy_core::{Door, Principal};
+use mcpproxy_engine::Which;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::approvals::holds_key;
+use super::{Shared, Who, done, failed, only_owner, refused};
+use crate::gateway::Gateway;
+use crate::quarantine::told;
+
+/// The tools that are meant.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct Chosen {
+    tools: Vec<String>,
+    approve_all: bool,
+    block_all: bool,
+}
+
+/// Lets tools pass as they are now.
+pub(super) async fn approve(
+    AxumState(gateway): Shared,
+    who: Who,
+    headers: HeaderMap,
+    Path(name): Path<String>,
+    Json(chosen): Json<Chosen>,
+) -> Response {
+    owner!(who);
+    if !holds_key(&gateway, &headers) {
+        return needs_key();
+    }
+    let Some(which) = which(&chosen.tools, chosen.approve_all) else {
+        return nothing_chosen("approve_all");
+    };
+    let control = gateway.access.control();
+    answered(&gateway, control.approve_offers(&who, &name, &which)).await
+}
+
+/// Withholds tools for good.
+pub(super) async fn block(
+    AxumState(gateway): Shared,
+    who: Who,
+    Path(name): Path<String>,
+    Json(chosen): Json<Chosen>,
+) -> Response {
+    owner!(who);
+    let Some(which) = which(&chosen.tools, chosen.block_all) else {
+        return nothing_chosen("block_all");
+    };
+    let control = gateway.access.control();
+    answered(&gateway, control.block_offers(&who, &name, &which)).await
+}
+
+/// Shows what changed in a tool since it was approved.
+pub(super) async fn diff(
+    AxumState(gateway): Shared,
+    who: Who,
+    Path((name, tool)): Path<(String, String)>,
+) -> Response {
+    owner!(who);
+    match gateway.access.control().offer_diff(&who, &name, &tool) {
+        Ok(diff) => done(json!(diff)),
+        Err(refusal) => refused(&refusal),
+    }
+}
+
+/// Withholds an upstream or lets it out.
+pub(super) async fn server(
+    gateway: &Gateway,
+    who: &Principal,
+    (name, action): (&str, &str),
+    headers: &HeaderMap,
+) -> Response {
+    let control = gateway.access.control();
+    if action == "quarantine" {
+        return answered(gateway, control.quarantine(who, name)).await;
+    }
+    if !holds_key(gateway, headers) {
+        return needs_key();
+    }
+    answered(gateway, control.unquarantine(who, name)).await
+}
+
+/// Adds to tools what state each is in.
+pub(super) fn states(gateway: &Gateway, name: &str, who: &Principal) -> Value {
+    let known = gateway.access.control().offers(who, Some(name));
+    json!(known.unwrap_or_default())
+}
+
+fn which(tools: &[String], all: bool) -> Option<Which<'_>> {
+    match (tools, all) {
+        ([], true) => Some(Which::All),
+        ([_, ..], false) => Some(Which::Named(tools)),
+        ([], false) | ([_, ..], true) => None,
+    }
+}
+
+fn nothing_chosen(all: &str) -> Response {
+    let message = format!("give either `tools` or `{all}: true`");
+    failed(StatusCode::BAD_REQUEST, &message, None)
+}
+
+fn needs_key() -> Response {
+    let hint = "set MCPPROXY_API_KEY or type the key; it is in the data folder";
+    let message = "letting something out of quarantine needs the API key";
+    failed(StatusCode::FORBIDDEN, message, Some(hint))
+}
+
+async fn answered(gateway: &Gateway, moved: Result<Moved, Refused>) -> Response {
+    match moved {
+        Ok(moved) => {
+            let changed = moved.news.len();
+            let change = told(gateway, moved, Door::Api).await;
+            done(json!({ "done": change, "changed": changed }))
+        }
+        Err(refusal) => refused(&refusal),
+    }
+}
