@@ -204,8 +204,11 @@ fn copies<'a>(card: &'a Card, all: &Neighbours<'a>) -> Option<String> {
         return None;
     }
     let mut others = Neighbours::others(&all.by_words, &card.says, card);
-    let other =
-        others.find(|other| other.origin != card.origin && is_near(&other.plain, &card.plain))?;
+    let other = others.find(|other| {
+        other.origin != card.origin
+            && is_near(&other.plain, &card.plain)
+            && !all.are_twins(card, other)
+    })?;
     Some(format!("it is a copy of {}", of(other)))
 }
 
