@@ -98,7 +98,7 @@ impl SecuritySettings {
 pub(crate) fn check(hook: &HookSettings) -> Result<(), String> {
     match hook.kind {
         HookKind::Native => apply(&mut Settings::default(), hook),
-        HookKind::ExternalGrpc | HookKind::Webhook => Ok(()),
+        HookKind::ExternalGrpc | HookKind::Webhook | HookKind::Wasm => Ok(()),
     }
 }
 
