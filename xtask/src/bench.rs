@@ -79,6 +79,8 @@ enum Bench {
         #[arg(long)]
         json: Option<PathBuf>,
     },
+    /// What the pipeline of security hooks adds to a call, with none, one and ten hooks
+    Hooks,
     /// Calls over standard input and output: direct, through a bare relay and `mcpproxy stdio`
     Stdio {
         /// A few calls, to see that it works
@@ -121,6 +123,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
             let runs = if *quick { 100 } else { 1_000 };
             hook::run(&build()?, runs, json.as_deref())
         }
+        Bench::Hooks => bench_of("engine", "hooks", None),
         Bench::Stdio { quick, json } => {
             let calls = if *quick { 2_000 } else { 20_000 };
             stdio::run(&build()?, calls, json.as_deref())
@@ -130,10 +133,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
 
 /// Runs the bench of a crate itself: what is measured there is no process.
 fn crate_bench(name: &str, word: Option<&str>) -> Result<Outcome> {
+    bench_of(name, name, word)
+}
+
+fn bench_of(package: &str, name: &str, word: Option<&str>) -> Result<Outcome> {
     let root = workspace::root()?;
     let mut bench = workspace::cargo(&root);
     bench.args(["bench", "--quiet", "--package"]);
-    bench.arg(format!("mcpproxy-{name}"));
+    bench.arg(format!("mcpproxy-{package}"));
     bench.args(["--bench", name, "--"]).args(word);
     let status = bench.status().context("cannot run cargo bench")?;
     Ok(if status.success() {

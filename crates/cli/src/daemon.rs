@@ -74,7 +74,7 @@ pub(crate) struct Daemon {
 
 impl Daemon {
     /// Puts a gateway together; its upstreams begin to start.
-    pub(crate) fn start(flags: Flags) -> Result<Self> {
+    pub(crate) async fn start(flags: Flags) -> Result<Self> {
         let loaded = configuration(&flags)?;
         let settings = &loaded.config.gateway;
         let folder = &settings.data_dir;
@@ -94,7 +94,8 @@ impl Daemon {
         let engine = Arc::new(engine?.with_baselines(Arc::new(baselines))?);
         let pipeline = Pipeline::default();
         let shared: Arc<dyn Clock> = Arc::clone(&clock) as _;
-        waited(pipeline.apply(&loaded, &engine, &shared)).map_err(|why| {
+        let started = pipeline.apply(&loaded, &engine, &shared).await;
+        started.map_err(|why| {
             let hint = "make it `failure_mode: fail_open`, or switch it off with `enabled: false`";
             bad_input(why, Some(hint))
         })?;
@@ -421,7 +422,7 @@ impl Configurer for ConfigFiles {
             ..
         } = running;
         // Hooks first: where one cannot start, everything stays as it is.
-        let changed = waited(pipeline.apply(&loaded, engine, clock)).and_then(|()| {
+        let changed = pipeline.apply_now(&loaded, engine, clock).and_then(|()| {
             let reloaded = engine.reload(engine_settings(&loaded));
             reloaded.map_err(|fault| fault.to_string())
         });
@@ -437,11 +438,6 @@ impl Configurer for ConfigFiles {
         }
         Ok(report)
     }
-}
-
-/// Waits for hooks to start, where the interface does not wait.
-fn waited<T>(start: impl Future<Output = T>) -> T {
-    tokio::task::block_in_place(|| tokio::runtime::Handle::current().block_on(start))
 }
 
 fn compare(before: &Active, after: &Loaded) -> ReloadReport {

@@ -93,7 +93,7 @@ impl Engine {
     /// Returns what surrounds a call.
     pub(crate) fn around(&self, call: &Call) -> Around {
         let request = call.trace.request.as_ref();
-        let request = request.map_or_else(|| Arc::new(bare(call)), Arc::clone);
+        let request = request.map_or_else(|| bare(call), |request| (**request).clone());
         let upstream = call.tool.upstream.to_string();
         let version = call.trace.version.as_deref().unwrap_or_default();
         let agent = call.hook.as_ref().map(|hook| hook.agent.to_string());
@@ -113,7 +113,10 @@ impl Engine {
                 roles: vec![role(call.who.kind).to_owned()],
                 ..Identity::default()
             })),
-            request,
+            request: Arc::new(RequestMetadata {
+                method: call.kind.method().to_owned(),
+                ..request
+            }),
             earlier: earlier
                 .map(|left| (left.hook.clone(), left.data.clone()))
                 .collect(),
@@ -161,7 +164,7 @@ fn span(call: &Call) -> std::ops::Range<usize> {
 
 fn bare(call: &Call) -> RequestMetadata {
     RequestMetadata {
-        method: call.kind.method().to_owned(),
+        method: String::new(),
         path: String::new(),
         headers: Vec::new(),
         remote_addr: None,

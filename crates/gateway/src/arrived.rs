@@ -84,7 +84,8 @@ fn metadata(gateway: &Gateway, parts: &Parts) -> RequestMetadata {
     let remote = parts.extensions.get::<Connection>();
     let remote = remote.and_then(|connection| connection.remote);
     RequestMetadata {
-        method: parts.method.to_string(),
+        // Known once the message is read.
+        method: String::new(),
         path: parts.uri.path().to_owned(),
         headers: shown(&parts.headers),
         remote_addr: remote.map(|remote: IpAddr| remote.to_string()),

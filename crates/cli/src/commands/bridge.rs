@@ -51,7 +51,7 @@ pub(crate) fn run(global: &Global, stdio: &Stdio) -> Result<Exit> {
 }
 
 async fn standalone(global: &Global, mode: Option<Mode>) -> Result<Exit> {
-    let daemon = Daemon::start(flags(global, None))?;
+    let daemon = Daemon::start(flags(global, None)).await?;
     let settings = &daemon.loaded.config.gateway;
     serve::start_logging(&settings.log, &daemon.files);
     let mode = match mode {

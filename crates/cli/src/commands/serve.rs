@@ -31,7 +31,7 @@ pub(crate) fn runtime() -> Result<tokio::runtime::Runtime> {
 }
 
 async fn run_async(global: &Global, args: &Serve) -> Result<Exit> {
-    let daemon = Daemon::start(flags(global, args.listen.as_deref()))?;
+    let daemon = Daemon::start(flags(global, args.listen.as_deref())).await?;
     let settings = daemon.loaded.config.gateway.clone();
     start_logging(&settings.log, &daemon.files);
     for notice in &daemon.loaded.notices {

@@ -7,6 +7,8 @@ use mcpproxy_config::{HookKind, HookSettings, Loaded};
 use mcpproxy_core::{Clock, SecurityHook};
 use mcpproxy_engine::{Engine, Registry};
 use mcpproxy_hooks::Entry;
+use tokio::runtime::{Handle, RuntimeFlavor};
+use tokio::task::block_in_place;
 
 /// What the pipeline in force was made of.
 #[derive(Debug, Default)]
@@ -29,6 +31,24 @@ impl Pipeline {
         engine.set_hooks(registry.map(Arc::new));
         *self.lock() = wanted;
         Ok(())
+    }
+
+    /// The same for callers that cannot wait. Where one thread does everything, hooks cannot be
+    /// started meanwhile.
+    pub(crate) fn apply_now(
+        &self,
+        loaded: &Loaded,
+        engine: &Engine,
+        clock: &Arc<dyn Clock>,
+    ) -> Result<(), String> {
+        if *self.lock() == wanted(loaded) {
+            return Ok(());
+        }
+        let runtime = Handle::current();
+        if runtime.runtime_flavor() == RuntimeFlavor::CurrentThread {
+            return Err("`security.hooks` changed, which takes effect after a restart".to_owned());
+        }
+        block_in_place(|| runtime.block_on(self.apply(loaded, engine, clock)))
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Vec<HookSettings>> {

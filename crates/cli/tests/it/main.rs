@@ -26,6 +26,7 @@ mod hooks;
 mod ids;
 mod modes;
 mod peers;
+mod pipeline;
 mod reload;
 mod resilience;
 mod scan;

@@ -82,6 +82,7 @@ async fn help_names_the_commands() {
       rules         Look at the rules of the detectors
       scan          Look for attacks and exposed secrets in tools, configurations and upstreams
       hook          Answer agents' hooks, install them, and look at them
+      hooks         Look at the security hooks that every call passes, and try them out
       demo          Start sample servers and show a call going through, with nothing installed
       completions   Print a completion script
       man           Print the manual page

@@ -102,3 +102,82 @@ impl HookSettings {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(extra: &str) -> HookSettings {
+        let text = format!(r#"{{"id":"h","type":"webhook","url":"https://h"{extra}}}"#);
+        serde_json::from_str(&text).unwrap()
+    }
+
+    #[test]
+    fn every_key_of_a_hook_is_heeded() {
+        let check = |extra: &str, change: fn(&mut Limits)| {
+            let mut expect = Limits::default();
+            change(&mut expect);
+            assert_eq!(read(extra).limits().unwrap(), expect, "{extra}");
+        };
+        check("", |limits| assert_eq!(limits.failure_mode, Mode::Closed));
+        check(r#","failure_mode":"fail_open""#, |limits| {
+            limits.failure_mode = Mode::Open;
+        });
+        check(r#","timeout":"150ms""#, |limits| {
+            limits.timeout = Duration::from_millis(150);
+        });
+        check(r#","max_concurrency":3"#, |limits| limits.concurrency = 3);
+        check(r#","rate":7"#, |limits| {
+            limits.rate = Some(Rate {
+                per_second: 7,
+                burst: 7,
+            });
+        });
+        check(r#","sees":["arguments","secrets"]"#, |limits| {
+            limits.sight = Sight {
+                arguments: true,
+                results: false,
+                identity: false,
+                headers: false,
+                secrets: true,
+            };
+        });
+        check(r#","config":{"async":true}"#, |limits| {
+            limits.asynchronous = true;
+        });
+        check(r#","config":{"check_request_body":false}"#, |limits| {
+            limits.sight.arguments = false;
+        });
+        check(r#","config":{"check_response_body":false}"#, |limits| {
+            limits.sight.results = false;
+        });
+        check(r#","config":{"max_body_size":"1MB"}"#, |limits| {
+            limits.max_body = 1_000_000;
+        });
+        for wrong in [
+            r#","config":{"async":"yes"}"#,
+            r#","config":{"max_body_size":"much"}"#,
+        ] {
+            read(wrong).limits().unwrap_err();
+        }
+        let phases = |extra: &str| {
+            let of = read(extra).phases();
+            [
+                of.request,
+                of.response,
+                of.listing,
+                of.notification,
+                of.reverse,
+            ]
+        };
+        assert_eq!(phases(""), [true, true, true, false, false]);
+        assert_eq!(
+            phases(r#","runs_on":"request""#),
+            [true, false, false, false, false]
+        );
+        let rest = r#","runs_on":["listing","notification","reverse"]"#;
+        assert_eq!(phases(rest), [false, false, true, true, true]);
+        let own = read(r#","config":{"async":true,"model":"small"}"#).own_config();
+        assert_eq!(own.keys().collect::<Vec<_>>(), ["model"]);
+    }
+}

@@ -48,7 +48,8 @@ impl Stage {
             data_dir: Some(folder.path().to_owned()),
             listen: Some("127.0.0.1:0".to_owned()),
             log_level: None,
-        })?;
+        })
+        .await?;
         let listening = Listening::bind(&daemon.loaded.config.gateway, None).await?;
         let address = listening.address;
         let (stop, stopped) = oneshot::channel::<()>();

@@ -50,9 +50,12 @@ impl Legacy {
 
     /// Posts a body as it is.
     pub(crate) async fn send(&self, body: impl Into<bytes::Bytes>) -> Reply {
-        self.http
-            .send(Method::POST, "", HeaderMap::new(), body)
-            .await
+        self.send_with(body, HeaderMap::new()).await
+    }
+
+    /// Posts a body as it is, with more headers.
+    pub(crate) async fn send_with(&self, body: impl Into<bytes::Bytes>, more: HeaderMap) -> Reply {
+        self.http.send(Method::POST, "", more, body).await
     }
 
     /// Makes a request under a raw id with raw parameters.
