@@ -325,6 +325,16 @@ pub(crate) enum Upstream {
         /// Its name.
         name: String,
     },
+    /// Withhold everything that an upstream offers.
+    Quarantine {
+        /// Its name.
+        name: String,
+    },
+    /// Let an upstream out of quarantine. Needs the API key, in `MCPPROXY_API_KEY` or typed.
+    Unquarantine {
+        /// Its name.
+        name: String,
+    },
     /// Show what an upstream wrote to standard error.
     Logs {
         /// Its name.
@@ -362,12 +372,41 @@ pub(crate) enum Tools {
         /// Only those that match.
         query: Option<String>,
     },
+    /// Let tools pass that are withheld, as they are now. Needs the API key, in
+    /// `MCPPROXY_API_KEY` or typed.
+    Approve(ChosenTools),
+    /// Withhold tools until they are approved by name.
+    Block(ChosenTools),
+    /// Show what changed in a tool since it was approved.
+    Diff {
+        /// The upstream.
+        upstream: String,
+        /// The tool, prompt or resource.
+        tool: String,
+    },
     /// Look for attacks in what upstreams offer; the same as `mcpproxy scan` with their names.
     Scan {
         /// Their names; the whole configuration if none is given.
         #[arg(value_name = "UPSTREAM")]
         upstreams: Vec<String>,
     },
+}
+
+/// Tools of one upstream.
+#[derive(Debug, clap::Args)]
+pub(crate) struct ChosenTools {
+    /// The upstream.
+    pub(crate) upstream: String,
+    /// The tools, prompts or resources.
+    #[arg(
+        required_unless_present = "all",
+        conflicts_with = "all",
+        value_name = "TOOL"
+    )]
+    pub(crate) tools: Vec<String>,
+    /// Everything of the upstream that this could mean.
+    #[arg(long)]
+    pub(crate) all: bool,
 }
 
 #[derive(Debug, Subcommand)]

@@ -45,8 +45,14 @@ pub struct Held {
     pub state: &'static str,
     /// Why.
     pub reason: String,
+    rule: &'static str,
     threat: Threat,
 }
+
+/// The rule by which a call to what is withheld is denied.
+pub const WITHHELD: &str = "quarantine";
+/// The rule by which a call to a tool is denied that nobody listed.
+pub const UNLISTED: &str = "unlisted_tool";
 
 /// Why the state of something could not be changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -139,6 +145,7 @@ impl Quarantine {
             return Some(Held {
                 state: server.state.name(),
                 reason: format!("its server is {}: {}", server.state.name(), server.reason),
+                rule: WITHHELD,
                 threat: threat(server),
             });
         }
@@ -162,7 +169,7 @@ impl Quarantine {
             severity: Severity::High,
             threat: held.threat,
             reason: Masked::from_safe(held.sentence(upstream, kind, name)),
-            ..Finding::new("quarantine", Tier::Quarantine, Action::Deny)
+            ..Finding::new(held.rule, Tier::Quarantine, Action::Deny)
         })
     }
 
@@ -252,19 +259,29 @@ pub enum Which<'a> {
 }
 
 impl Held {
-    pub(crate) fn new(baseline: &Baseline) -> Self {
+    fn new(baseline: &Baseline) -> Self {
         Self {
             state: baseline.state.name(),
             reason: baseline.reason.to_string(),
+            rule: WITHHELD,
             threat: threat(baseline),
         }
     }
 
-    pub(crate) fn unjudged(reason: &str) -> Self {
+    fn unjudged(reason: &str) -> Self {
         Self {
             state: OfferState::Quarantined.name(),
             reason: reason.to_owned(),
+            rule: WITHHELD,
             threat: Threat::ToolPoisoning,
+        }
+    }
+
+    /// A tool that was never listed, so that nobody could judge it.
+    fn unlisted() -> Self {
+        Self {
+            rule: UNLISTED,
+            ..Self::unjudged("it was never listed")
         }
     }
 

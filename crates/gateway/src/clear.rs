@@ -8,7 +8,7 @@ use std::sync::Arc;
 use mcpproxy_core::{
     Action, Askable, Call, CallId, Cleared, Likeness, Match, MessageKind, ToolRef, Trace,
 };
-use mcpproxy_engine::{Asked, Before, Denied, Event, Said, Standing};
+use mcpproxy_engine::{Asked, Before, Denied, Event, Said, Standing, UNLISTED};
 use mcpproxy_mcp::compose::quoted;
 use mcpproxy_mcp::era::{self, Era, declares};
 use mcpproxy_mcp::{Frame, FrameKind, compose};
@@ -97,9 +97,23 @@ pub(crate) async fn clear(
         Before::Cleared(cleared) => Ok(cleared),
         // Boxed: few calls raise a question.
         Before::Asked(asked) => Box::pin(ask(at, *asked, origin)).await,
+        Before::Denied(why) if is_unlisted(&why) => Err(unknown_tool(at.target.tool.as_str())),
         Before::Denied(why) => Err(denied(&why, id)),
         Before::Unrecorded(fault) => Err(Failure::unrecorded(&fault)),
     }
+}
+
+/// Tells whether a call was denied because nobody knows the tool.
+fn is_unlisted(why: &Denied) -> bool {
+    let verdict = &why.verdict;
+    let deciding = verdict.decided_by.and_then(|at| verdict.findings.get(at));
+    deciding.is_some_and(|finding| finding.rule == UNLISTED)
+}
+
+/// Answers as an upstream would that has no such tool.
+fn unknown_tool(name: &str) -> Failure {
+    let name: String = name.chars().take(SHOWN).collect();
+    Failure::params(format!("unknown tool `{name}`"))
 }
 
 /// Finds out whom a question about a call could be put to.

@@ -3,19 +3,15 @@
 //! An answer takes the API key from the environment or from the terminal, never from the data
 //! folder: an agent that runs this command must not answer for its user by that alone.
 
-use std::io::{self, BufRead as _, IsTerminal as _};
-
 use anyhow::Result;
 use http::Method;
 use serde_json::{Value, json};
 
 use crate::args::{Approvals, Global};
 use crate::commands::client::{request, request_with_key};
-use crate::exit::{Exit, Failed};
+use crate::commands::key::key;
+use crate::exit::Exit;
 use crate::output;
-
-/// The variable that may hold the key.
-const KEY: &str = "MCPPROXY_API_KEY";
 
 /// Runs one of the commands.
 pub(crate) fn run(global: &Global, command: Approvals) -> Result<Exit> {
@@ -43,29 +39,11 @@ fn list(global: &Global) -> Result<Exit> {
 }
 
 fn answer(global: &Global, id: &str, decision: &str) -> Result<Exit> {
-    let key = key()?;
+    let key = key("answering for a person")?;
     let body = json!({ "decision": decision });
     let path = format!("/approvals/{id}");
     let done = request_with_key(global, Method::POST, &path, &body, &key)?;
     let outcome = done.get("outcome").and_then(Value::as_str);
     output::note(&format!("{}: {id}", outcome.unwrap_or(decision)));
     Ok(Exit::Fine)
-}
-
-fn key() -> Result<String> {
-    if let Some(key) = std::env::var(KEY).ok().filter(|key| !key.is_empty()) {
-        return Ok(key);
-    }
-    if !io::stdin().is_terminal() {
-        return Err(Failed {
-            exit: Exit::NeedsAuth,
-            message: "answering for a person needs the API key".to_owned(),
-            hint: Some(format!("set {KEY}, or answer at a terminal")),
-        }
-        .into());
-    }
-    output::question("API key:");
-    let mut key = String::new();
-    io::stdin().lock().read_line(&mut key)?;
-    Ok(key.trim().to_owned())
 }

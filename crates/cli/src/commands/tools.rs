@@ -2,18 +2,22 @@
 
 use anyhow::Result;
 use http::Method;
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use crate::args::{Format, Global, Scan, Tools};
-use crate::commands::client::{encoded, request};
+use crate::args::{ChosenTools, Format, Global, Scan, Tools};
+use crate::commands::client::{encoded, request, request_with_key};
+use crate::commands::key::key;
 use crate::commands::scan;
 use crate::exit::Exit;
 use crate::output;
 
-/// Lists or scans tools.
+/// Lists, judges or scans tools.
 pub(crate) fn run(global: &Global, command: Tools) -> Result<Exit> {
     match command {
         Tools::List { query } => list(global, query.as_deref()),
+        Tools::Approve(chosen) => approve(global, &chosen),
+        Tools::Block(chosen) => block(global, &chosen),
+        Tools::Diff { upstream, tool } => diff(global, &upstream, &tool),
         Tools::Scan { upstreams } => {
             let scan = Scan {
                 targets: upstreams,
@@ -26,10 +30,64 @@ pub(crate) fn run(global: &Global, command: Tools) -> Result<Exit> {
     }
 }
 
+fn approve(global: &Global, chosen: &ChosenTools) -> Result<Exit> {
+    let key = key("letting a tool pass")?;
+    let body = json!({ "tools": chosen.tools, "approve_all": chosen.all });
+    let path = format!("/servers/{}/tools/approve", encoded(&chosen.upstream));
+    let done = request_with_key(global, Method::POST, &path, &body, &key)?;
+    changed(&done);
+    Ok(Exit::Fine)
+}
+
+fn block(global: &Global, chosen: &ChosenTools) -> Result<Exit> {
+    let body = json!({ "tools": chosen.tools, "block_all": chosen.all });
+    let path = format!("/servers/{}/tools/block", encoded(&chosen.upstream));
+    changed(&request(global, Method::POST, &path, Some(&body))?);
+    Ok(Exit::Fine)
+}
+
+fn changed(done: &Value) {
+    let text = done.get("done").and_then(Value::as_str);
+    output::note(text.unwrap_or("done"));
+}
+
+/// Shows what changed in a tool: nothing is fine, and something is a finding.
+fn diff(global: &Global, upstream: &str, tool: &str) -> Result<Exit> {
+    let (upstream, tool) = (encoded(upstream), encoded(tool));
+    let path = format!("/servers/{upstream}/tools/{tool}/diff");
+    let diff = request(global, Method::GET, &path, None)?;
+    let changes = diff.get("changes").and_then(Value::as_array);
+    let changes = changes.map_or(&[][..], Vec::as_slice);
+    if global.format() == Format::Table {
+        let text = |key: &str| diff.get(key).and_then(Value::as_str).unwrap_or_default();
+        output::note(&format!("{}: {}", text("state"), text("reason")));
+        changes.iter().try_for_each(side_by_side)?;
+    } else {
+        output::value(global.format(), &diff)?;
+    }
+    Ok(if changes.is_empty() {
+        Exit::Fine
+    } else {
+        Exit::Findings
+    })
+}
+
+/// Prints a difference whole: what is cut off could be what it is about.
+fn side_by_side(change: &Value) -> Result<()> {
+    let text = |key: &str| change.get(key).and_then(Value::as_str).map(output::flat);
+    output::line(&text("path").unwrap_or_default())?;
+    for (sign, key) in [('-', "before"), ('+', "after")] {
+        if let Some(text) = text(key) {
+            output::line(&format!("  {sign} {text}"))?;
+        }
+    }
+    Ok(())
+}
+
 /// Lists tools, or those that match a query, best first.
 fn list(global: &Global, query: Option<&str>) -> Result<Exit> {
     let (path, columns): (_, &[&str]) = match query {
-        None => ("/tools".to_owned(), &["name", "description"]),
+        None => ("/tools".to_owned(), &["name", "state", "description"]),
         Some(query) => (
             format!("/index/search?q={}", encoded(query)),
             &["name", "score"],

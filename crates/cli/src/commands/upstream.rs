@@ -10,8 +10,9 @@ use mcpproxy_config::edit;
 use serde_json::{Map, Value, json};
 
 use crate::args::{AddUpstream, Global, Upstream};
-use crate::commands::client::{request, socket};
+use crate::commands::client::{encoded, request, request_with_key, socket};
 use crate::commands::init;
+use crate::commands::key::key;
 use crate::daemon::{configuration, flags};
 use crate::exit::{Exit, Failed, bad_input};
 use crate::output;
@@ -35,6 +36,17 @@ pub(crate) fn run(global: &Global, command: Upstream) -> Result<Exit> {
                 None,
             )?;
             output::note(&format!("restarted `{name}`"));
+        }
+        Upstream::Quarantine { name } => {
+            let path = format!("/servers/{}/quarantine", encoded(&name));
+            request(global, Method::POST, &path, None)?;
+            output::note(&format!("everything of `{name}` is withheld"));
+        }
+        Upstream::Unquarantine { name } => {
+            let key = key("letting an upstream out of quarantine")?;
+            let path = format!("/servers/{}/unquarantine", encoded(&name));
+            request_with_key(global, Method::POST, &path, &Value::Null, &key)?;
+            output::note(&format!("`{name}` is out of quarantine"));
         }
         Upstream::Logs { name } => {
             let logs = request(global, Method::GET, &format!("/servers/{name}/logs"), None)?;

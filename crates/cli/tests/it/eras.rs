@@ -89,6 +89,11 @@ struct Grid {
 
 impl Grid {
     async fn start() -> Self {
+        Self::start_with(json!({})).await
+    }
+
+    /// The same, under a `security` section.
+    async fn start_with(security: Value) -> Self {
         let (legacy, modern) = (EraSupport::LegacyOnly, EraSupport::ModernOnly);
         let echo = |era, over| Upstream::start(Sample::Echo, era, over);
         let upstreams = [
@@ -102,7 +107,7 @@ impl Grid {
             .iter()
             .map(|(name, upstream)| ((*name).to_owned(), upstream.settings.clone()))
             .collect();
-        let config = json!({ "routing_mode": "all", "mcpServers": settings });
+        let config = json!({ "routing_mode": "all", "mcpServers": settings, "security": security });
         let gateway = Gateway::start(&config).await;
         Self { gateway, upstreams }
     }

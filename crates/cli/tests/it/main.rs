@@ -27,6 +27,7 @@ mod ids;
 mod modes;
 mod peers;
 mod pipeline;
+mod quarantine;
 mod reload;
 mod resilience;
 mod scan;

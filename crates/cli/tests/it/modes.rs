@@ -69,7 +69,7 @@ async fn in_all_mode_every_tool_prompt_and_resource_has_its_upstream() {
 async fn thousands_of_tools_come_in_pages_each_once() {
     let (both, shared) = (EraSupport::Both, Over::Shared);
     let one = Upstream::start_many(Sample::Echo, both, shared, 1500).await;
-    let other = Upstream::start_many(Sample::Echo, both, Over::Http, 700).await;
+    let other = Upstream::start_many(Sample::Echo, both, shared, 700).await;
     let config = json!({ "mcpServers": { "one": one.settings, "other": other.settings } });
     let gateway = Gateway::start(&config).await;
     let downstream = Modern::new(&gateway.url("/mcp/all"), json!({}));

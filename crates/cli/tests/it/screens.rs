@@ -274,10 +274,10 @@ async fn a_running_gateway_is_shown() {
     assert_snapshot!(screen(home, &["tools", "list"]).await, @r"
     $ mcpproxy tools list
     --- stdout
-    NAME                 DESCRIPTION
-    github:get_file      Read a file of the repository acme/billing.
-    github:list_files    List the files of the repository acme/billing.
-    github:create_issue  Open an issue in the repository acme/billing.
+    NAME                 STATE     DESCRIPTION
+    github:get_file      approved  Read a file of the repository acme/billing.
+    github:list_files    approved  List the files of the repository acme/billing.
+    github:create_issue  approved  Open an issue in the repository acme/billing.
     --- exit 0
     ");
     assert_snapshot!(screen(home, &["tools", "list", "open a ticket"]).await, @r"

@@ -9,9 +9,6 @@ use mcpproxy_hooks::guards::shadowing::Card;
 
 use super::{Held, NotSet, Which};
 
-/// Why a tool is held that was never judged.
-const UNLISTED: &str = "it was never listed, so that nobody could judge it";
-
 /// Everything about one upstream.
 #[derive(Debug, Default)]
 pub(super) struct Book {
@@ -123,7 +120,7 @@ impl Book {
     pub(super) fn held(&self, kind: OfferKind, name: &str) -> Option<Held> {
         match self.entry(kind, name) {
             Some(entry) => entry.held(),
-            None if kind == OfferKind::Tool && self.listed => Some(Held::unjudged(UNLISTED)),
+            None if kind == OfferKind::Tool && self.listed => Some(Held::unlisted()),
             None => None,
         }
     }

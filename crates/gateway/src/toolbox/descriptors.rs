@@ -138,6 +138,6 @@ fn quarantine_security() -> Value {
         "title": "Look into the quarantine",
         "description": "Lists tools and servers that are withheld and why, and withholds more of them. Letting something out is left to a person.",
         "inputSchema": schema(&properties, &["operation"]),
-        "annotations": { "readOnlyHint": false, "destructiveHint": true, "openWorldHint": false },
+        "annotations": { "readOnlyHint": false, "destructiveHint": false, "openWorldHint": false },
     })
 }

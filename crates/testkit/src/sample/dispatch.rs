@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::exchange::{Answer, Exchange, Fault, Outcome};
 use super::listeners::{Listener, MOST_RESOURCES, Wants};
 use super::tool::Card;
-use super::{Sample, echo, github, slack};
+use super::{Sample, Service, echo, github, slack};
 
 /// How many tools a page of the list has.
 const PAGE: usize = 100;
@@ -40,8 +40,16 @@ pub(crate) fn answer(exchange: &Exchange) -> Outcome {
 /// Answers what only the sample with everything knows.
 fn more(exchange: &Exchange) -> Option<Answer> {
     match exchange.conversation.service.sample {
-        Sample::Github | Sample::Slack | Sample::Script => None,
+        Sample::Github | Sample::Slack => None,
         Sample::Echo => echo::library::answer(exchange),
+        Sample::Script => {
+            let answer = exchange
+                .conversation
+                .service
+                .script
+                .answer(exchange.frame.method());
+            answer.map(|answer| Ok(cacheable(exchange, answer)))
+        }
     }
 }
 
@@ -82,7 +90,7 @@ fn initialize(exchange: &Exchange) -> Answer {
         "protocolVersion": negotiate(&proposed),
         "capabilities": service.capabilities(),
         "serverInfo": service.info(),
-        "instructions": instructions(service.sample),
+        "instructions": instructions(service),
     }))
 }
 
@@ -91,18 +99,18 @@ fn discover(exchange: &Exchange) -> Value {
     let result = json!({
         "supportedVersions": MODERN_VERSIONS,
         "capabilities": service.capabilities(),
-        "instructions": instructions(service.sample),
+        "instructions": instructions(service),
         "_meta": { META_SERVER_INFO: service.info() },
     });
     cacheable(exchange, result)
 }
 
-fn instructions(sample: Sample) -> &'static str {
-    match sample {
+fn instructions(service: &Service) -> &str {
+    match service.sample {
         Sample::Github => "Files and issues of the private repository acme/billing.",
         Sample::Slack => "Posts to channels that people outside the company read.",
         Sample::Echo => "One tool for each thing that the protocol can do.",
-        Sample::Script => "Plays a script.",
+        Sample::Script => service.script.instructions(),
     }
 }
 

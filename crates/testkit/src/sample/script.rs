@@ -15,10 +15,22 @@ use crate::lock;
 /// The file: descriptors, and the answers to the calls of each tool in their order. The last answer
 /// is given again and again.
 #[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(default, deny_unknown_fields)]
 struct File {
     tools: Vec<Value>,
     results: HashMap<String, Vec<Value>>,
+    prompts: Vec<Value>,
+    resources: Vec<Value>,
+    instructions: Option<String>,
+    turns: Option<Turn>,
+}
+
+/// Other tools, which take the place of the first ones after so many calls, without a word.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Turn {
+    after_calls: usize,
+    tools: Vec<Value>,
 }
 
 /// A script that is played.
@@ -39,7 +51,46 @@ impl Script {
 
     /// Returns the descriptors.
     pub(crate) fn tools(&self) -> Vec<Value> {
-        self.file.tools.clone()
+        let calls: usize = lock(&self.played).values().sum();
+        match &self.file.turns {
+            Some(turn) if calls >= turn.after_calls => turn.tools.clone(),
+            Some(_) | None => self.file.tools.clone(),
+        }
+    }
+
+    /// Returns what the upstream says about itself.
+    pub(crate) fn instructions(&self) -> &str {
+        let said = self.file.instructions.as_deref();
+        said.unwrap_or("Plays a script.")
+    }
+
+    /// Returns the capabilities that the script has use for.
+    pub(crate) fn capabilities(&self) -> Value {
+        let mut declared = json!({ "tools": {} });
+        for (name, list) in [
+            ("prompts", &self.file.prompts),
+            ("resources", &self.file.resources),
+        ] {
+            if let (false, Some(members)) = (list.is_empty(), declared.as_object_mut()) {
+                members.insert(name.to_owned(), json!({}));
+            }
+        }
+        declared
+    }
+
+    /// Answers what is neither a list nor a call of tools.
+    pub(crate) fn answer(&self, method: &str) -> Option<Value> {
+        Some(match method {
+            "prompts/list" => json!({ "prompts": self.file.prompts }),
+            "prompts/get" => {
+                let said = json!({ "type": "text", "text": "played" });
+                json!({ "messages": [{ "role": "user", "content": said }] })
+            }
+            "resources/list" => json!({ "resources": self.file.resources }),
+            "resources/read" => json!({ "contents": [] }),
+            "resources/templates/list" => json!({ "resourceTemplates": [] }),
+            _ => return None,
+        })
     }
 
     /// Answers the next call of a tool; an unknown one is nothing.

@@ -92,7 +92,8 @@ impl Service {
     /// Returns the capabilities that the sample declares.
     pub(crate) fn capabilities(&self) -> Value {
         match self.sample {
-            Sample::Github | Sample::Slack | Sample::Script => json!({ "tools": {} }),
+            Sample::Github | Sample::Slack => json!({ "tools": {} }),
+            Sample::Script => self.script.capabilities(),
             Sample::Echo => json!({
                 "completions": {},
                 "logging": {},

@@ -13,7 +13,7 @@ async fn in_call_mode_tools_are_found_described_and_called() {
     let gateway = Gateway::start(&config).await;
     let downstream = Legacy::open(&gateway.url("/mcp"), json!({})).await;
     let tools = downstream.ask("tools/list", json!({})).await;
-    let shown = "retrieve_tools describe_tool call_tool_read call_tool_write call_tool_destructive read_cache upstream_servers";
+    let shown = "retrieve_tools describe_tool call_tool_read call_tool_write call_tool_destructive read_cache upstream_servers quarantine_security";
     assert_eq!(names_of(&tools["tools"]).join(" "), shown);
 
     for tool in tools["tools"].as_array().unwrap() {
