@@ -69,10 +69,10 @@ impl Book {
     pub(super) fn close(&mut self) {
         self.listed = false;
         for of_kind in self.entries.values_mut() {
-            of_kind.retain(|_, entry| entry.baseline.is_some());
-            for entry in of_kind.values_mut() {
+            of_kind.retain(|_, entry| {
                 (entry.raw, entry.card, entry.problem) = (None, None, None);
-            }
+                entry.baseline.is_some()
+            });
         }
     }
 
@@ -161,15 +161,15 @@ impl Book {
             Which::Named(names) => {
                 let mut chosen = Vec::with_capacity(names.len());
                 for name in *names {
-                    let named: Vec<_> = self
+                    let known: Vec<_> = self
                         .baselines()
                         .filter(is_item)
                         .filter(|one| *one.name == **name)
                         .collect();
-                    if named.is_empty() {
+                    if known.is_empty() {
                         return Err(NotSet::Unknown(name.clone()));
                     }
-                    chosen.extend(named);
+                    chosen.extend(known);
                 }
                 Ok(chosen)
             }
