@@ -157,8 +157,6 @@ fn configuration(
         "routing_mode": match routing { Routing::Single => "single", Routing::All => "all" },
         "listen": address.to_string(),
         "data_dir": data,
-        // The tools of these upstreams are ours; nobody is there to approve them.
-        "security": { "tool_quarantine": { "enabled": false } },
         "mcpServers": servers,
     })
 }

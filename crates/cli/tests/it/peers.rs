@@ -119,7 +119,6 @@ fn config(tools: &Tools, folder: &Path) -> Value {
     let repository = folder.join("repository");
     json!({
         "routing_mode": "all",
-        "security": { "tool_quarantine": { "enabled": false } },
         "mcpServers": {
             "files": { "command": tools.node, "args": files },
             "memory": {
