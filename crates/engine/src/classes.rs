@@ -78,6 +78,17 @@ impl Classes {
         }
     }
 
+    /// Goes through everything that was listed.
+    pub fn each(&self, mut see: impl FnMut(&UpstreamId, &[Described])) {
+        let all = self.known.read().unwrap_or_else(PoisonError::into_inner);
+        let names: BTreeSet<_> = all.keys().collect();
+        for upstream in names {
+            if let Some(known) = all.get(upstream) {
+                see(upstream, &known.listed);
+            }
+        }
+    }
+
     /// Returns the class of a tool; one that was never listed is judged by its name.
     pub fn of(&self, called: &ToolRef, settings: &Classification) -> Arc<ToolClass> {
         let known = self.known.read().unwrap_or_else(PoisonError::into_inner);

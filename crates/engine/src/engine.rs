@@ -24,6 +24,7 @@ use crate::correlate::Correlator;
 use crate::coverage::Hearing;
 use crate::events::{Event, Events, FlowAlert};
 use crate::facts::{Seen, arguments, context, origin, tool_name, whose};
+use crate::guarded::Guarded;
 use crate::marks;
 use crate::own::Own;
 use crate::quarantine::Quarantine;
@@ -128,6 +129,7 @@ pub struct Engine {
     hearing: Hearing,
     reads: Reads,
     quarantine: Quarantine,
+    guarded: ArcSwap<Guarded>,
     sink: Arc<dyn ActivitySink>,
     lost: AtomicU64,
     since: Wall,
@@ -141,12 +143,14 @@ impl Engine {
         sink: Arc<dyn ActivitySink>,
         clock: Arc<dyn Clock>,
     ) -> Result<Self, DetectError> {
+        let classes = Classes::default();
+        let guarded = Guarded::new(&settings.guards, &Guarded::default(), &classes);
         Ok(Self {
             tracker: Tracker::new(&settings.flow_tracking),
             ready: ArcSwap::from_pointee(Ready::new(settings)?),
             pipeline: ArcSwapOption::empty(),
             metrics: Arc::default(),
-            classes: Classes::default(),
+            classes,
             approvals: Approvals::default(),
             stops: Stops::default(),
             events: Events::default(),
@@ -154,6 +158,7 @@ impl Engine {
             hearing: Hearing::default(),
             reads: Reads::default(),
             quarantine: Quarantine::default(),
+            guarded: ArcSwap::from_pointee(guarded),
             sink,
             lost: AtomicU64::new(0),
             since: clock.wall(),
@@ -174,6 +179,9 @@ impl Engine {
         let ready = Ready::new(settings)?;
         self.tracker.reload(&ready.settings.flow_tracking);
         self.classes.reload(&ready.settings.classification);
+        let before = self.guarded.load();
+        let guarded = Guarded::new(&ready.settings.guards, &before, &self.classes);
+        self.guarded.store(Arc::new(guarded));
         self.ready.store(Arc::new(ready));
         Ok(())
     }
@@ -255,6 +263,10 @@ impl Engine {
         &self.reads
     }
 
+    pub(crate) fn guarded(&self) -> arc_swap::Guard<Arc<Guarded>> {
+        self.guarded.load()
+    }
+
     pub(crate) fn quarantine(&self) -> &Quarantine {
         &self.quarantine
     }
@@ -276,6 +288,7 @@ impl Engine {
     pub fn learn(&self, upstream: &UpstreamId, profile: Profile, listed: Vec<Described>) {
         let ready = self.ready.load();
         let settings: &Classification = &ready.settings.classification;
+        self.guarded.load().learn(upstream, &listed);
         self.classes.learn(upstream, profile, listed, settings);
     }
 
@@ -283,13 +296,15 @@ impl Engine {
     pub fn forget(&self, upstream: &UpstreamId) {
         self.classes.forget(upstream);
         self.quarantine.forget(upstream);
+        self.guarded.load().forget(upstream);
     }
 
     /// Judges a call before it leaves.
     pub async fn before(&self, mut call: Call) -> Before {
         let ready = self.ready.load_full();
         self.until_read(&call, &ready).await;
-        let judged = self.judged(&mut call, &ready).await;
+        let early = self.guard_call(&mut call, &ready);
+        let judged = self.judged(&mut call, early, &ready).await;
         match judged.verdict.action {
             Action::Allow | Action::Warn => self.cleared(call, judged, &ready).await,
             Action::Ask => Before::Asked(Box::new(Asked { call, judged })),
@@ -309,7 +324,7 @@ impl Engine {
     }
 
     /// Finds out what there is to find out about a call, without the hooks.
-    pub(crate) fn found(&self, call: &Call, ready: &Ready) -> Found {
+    pub(crate) fn found(&self, call: &Call, early: &[Finding], ready: &Ready) -> Found {
         let now = self.clock.tick();
         let seen = self.facts(call, ready, now);
         let mut findings: Vec<_> = self.stops.judge(call).into_iter().collect();
@@ -317,6 +332,11 @@ impl Engine {
             findings.extend(self.quarantine.judge(call));
         }
         if ready.settings.enabled {
+            findings.extend_from_slice(early);
+            findings.extend(self.guarded.load().form(call));
+            for finding in &mut findings {
+                marks::quiet(&ready.detector, finding);
+            }
             findings.extend(judge(&ready.settings.policy, call, &seen.facts));
         }
         Found {
@@ -386,6 +406,7 @@ impl Engine {
         let ready = self.ready.load_full();
         let now = self.clock.tick();
         self.tracker.settle(whose(call), call.id, true, now);
+        self.guarded.load().release(call);
         let mut detected = Detected::default();
         if ready.settings.enabled && brings_data(&call.kind) {
             let body = std::str::from_utf8(&outcome.body).unwrap_or_default();
@@ -498,6 +519,7 @@ impl Engine {
         // Evidence before the act: what cannot be written down does not leave.
         let kept = self.recordable(&call, &judged, ready).await;
         if let Err(fault) = kept {
+            self.guarded.load().release(&call);
             self.unsent(&call);
             return Before::Unrecorded(fault);
         }
@@ -620,6 +642,7 @@ impl Engine {
             answer,
             detected,
         } = judged;
+        self.guarded.load().release(call);
         self.unsent(call);
         let nothing = nothing(Status::Blocked);
         let (detector, reason) = (&ready.detector, verdict.reason());

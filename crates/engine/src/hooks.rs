@@ -163,7 +163,7 @@ impl Engine {
         let ready = self.ready();
         self.until_read(&call, &ready).await;
         self.begin_read(&call, &ready);
-        let judged = self.judged(&mut call, &ready).await;
+        let judged = self.judged(&mut call, Vec::new(), &ready).await;
         let evaluation = Evaluation {
             decision: judged.verdict.action,
             reason: (judged.verdict.action != Action::Allow).then(|| judged.answer.reason.clone()),

@@ -11,6 +11,7 @@ pub mod coverage;
 pub mod engine;
 pub mod events;
 mod facts;
+mod guarded;
 pub mod hooks;
 mod marks;
 mod offers;

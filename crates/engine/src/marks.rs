@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use mcpproxy_core::{Label, Nature, Sensitive, Severity};
+use mcpproxy_core::{Finding, Label, Masked, Nature, Sensitive, Severity};
 use mcpproxy_detect::{Category, Detection, Detector, Found, Report};
 use mcpproxy_flow::Marked;
 use mcpproxy_text::{decode, unescape, visit};
@@ -115,6 +115,13 @@ pub(crate) fn has_secret(detector: &Detector, text: &str) -> bool {
     labels
         .into_iter()
         .any(|label| label.nature == Nature::Secret)
+}
+
+/// Takes the words out of a finding that name a secret: agents choose the keys of their objects.
+pub(crate) fn quiet(detector: &Detector, finding: &mut Finding) {
+    if has_secret(detector, finding.reason.as_str()) {
+        finding.reason = Masked::from_safe(format!("The rule `{}` is broken.", finding.rule));
+    }
 }
 
 /// Returns what is sensitive in a message, safe to show.

@@ -33,11 +33,17 @@ const MOST_LEFT: usize = 32;
 
 impl Engine {
     /// Judges a call by everything there is: facts, rules, hooks. Hooks may change it.
-    pub(crate) async fn judged(&self, call: &mut Call, ready: &Ready) -> Judged {
+    /// `early` is what guards found that look at it once.
+    pub(crate) async fn judged(
+        &self,
+        call: &mut Call,
+        early: Vec<Finding>,
+        ready: &Ready,
+    ) -> Judged {
         match self.pipeline_for(call, ready) {
-            None => self.ruled(call, self.found(call, ready), ready),
+            None => self.ruled(call, self.found(call, &early, ready), ready),
             // Boxed: without hooks a call stays small.
-            Some(pipeline) => Box::pin(self.rounds(call, ready, &pipeline)).await,
+            Some(pipeline) => Box::pin(self.rounds(call, &early, ready, &pipeline)).await,
         }
     }
 
@@ -49,12 +55,18 @@ impl Engine {
         (concerns && !announces(call)).then_some(pipeline)
     }
 
-    async fn rounds(&self, call: &mut Call, ready: &Ready, pipeline: &Registry) -> Judged {
+    async fn rounds(
+        &self,
+        call: &mut Call,
+        early: &[Finding],
+        ready: &Ready,
+        pipeline: &Registry,
+    ) -> Judged {
         let around = self.around(call);
         let mask = masked::mask(ready);
         let mut kept = Vec::new();
         for _ in 0..ROUNDS {
-            let mut found = self.found(call, ready);
+            let mut found = self.found(call, early, ready);
             found.findings.extend(kept.iter().cloned());
             let facts = &found.seen.facts;
             let so_far = decide(&ready.settings.policy, call, facts, found.findings.clone());
@@ -83,7 +95,7 @@ impl Engine {
                 }
             }
         }
-        let mut found = self.found(call, ready);
+        let mut found = self.found(call, early, ready);
         found.findings.append(&mut kept);
         let why = "hooks go on changing this call and do not agree on a form of it";
         found.findings.push(refusal("hook_rounds", why));

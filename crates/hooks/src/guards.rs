@@ -1,5 +1,6 @@
-//! The guards over what upstreams offer: one file each, under the id by which the configuration
-//! knows it. They are pure: a listing goes in, baselines and reasons come out.
+//! The native guards: one file each, under the id by which the configuration knows it. Those over
+//! listings are pure: a listing goes in, baselines and reasons come out. Those over calls and
+//! answers are switched on by the configuration and say findings.
 //!
 //! Keeping baselines, and withholding what is not approved, is for the engine and the gateway.
 
@@ -36,6 +37,12 @@ pub struct Settings {
     pub shadowing: Option<shadowing::Settings>,
     /// Which upstreams are let in; nothing where the guard is switched off.
     pub spoofing: Option<spoofing::Settings>,
+    /// How often and how much may be called; nothing unless the guard is switched on.
+    pub abuse: Option<abuse::Settings>,
+    /// Which form messages must have; nothing unless the guard is switched on.
+    pub contents: Option<contents::Settings>,
+    /// What is done with sensitive data; nothing unless the guard is switched on.
+    pub dlp: Option<dlp::Settings>,
 }
 
 impl Default for Settings {
@@ -47,6 +54,9 @@ impl Default for Settings {
             rug_pull: Some(rug_pull::Settings::default()),
             shadowing: Some(shadowing::Settings::default()),
             spoofing: Some(spoofing::Settings::default()),
+            abuse: None,
+            contents: None,
+            dlp: None,
         }
     }
 }

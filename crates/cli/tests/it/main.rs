@@ -21,6 +21,7 @@ mod asks;
 mod detect;
 mod eras;
 mod events;
+mod guards;
 mod hook_files;
 mod hooks;
 mod ids;

@@ -1,12 +1,14 @@
-//! What the native guards over listings are told: the switches of the quarantine, and the entries
-//! of `security.hooks` that have their ids.
+//! What the native guards are told: the switches of the quarantine, and the entries of
+//! `security.hooks` that have their ids.
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use mcpproxy_core::Trust;
-use mcpproxy_hooks::guards::{Settings, poisoning, rug_pull, shadowing, spoofing};
+use mcpproxy_hooks::guards::{
+    Settings, abuse, contents, dlp, poisoning, rug_pull, shadowing, spoofing,
+};
 use mcpproxy_upstream::settings::Span;
 
 use super::{HookKind, HookSettings, SecuritySettings, ToolQuarantine};
@@ -58,6 +60,17 @@ struct AllowedServer {
     package: Option<String>,
     url: Option<String>,
 }
+
+/// The ids of all native guards.
+const KNOWN: [&str; 7] = [
+    poisoning::ID,
+    rug_pull::ID,
+    shadowing::ID,
+    spoofing::ID,
+    abuse::ID,
+    contents::ID,
+    dlp::ID,
+];
 
 /// Where baselines may be said to live.
 const STORES: [&str; 5] = ["sqlite", "sqlite:", "file:", "redis:", "postgres"];
@@ -152,7 +165,15 @@ fn apply(settings: &mut Settings, hook: &HookSettings) -> Result<(), String> {
             };
             settings.spoofing = hook.enabled.then_some(told);
         }
-        _ => {}
+        abuse::ID => settings.abuse = Some(read(hook)?).filter(|_| hook.enabled),
+        contents::ID => settings.contents = Some(read(hook)?).filter(|_| hook.enabled),
+        dlp::ID => settings.dlp = Some(read(hook)?).filter(|_| hook.enabled),
+        other => {
+            let known = KNOWN.join("`, `");
+            return Err(format!(
+                "there is no native guard `{other}`; there are `{known}`"
+            ));
+        }
     }
     Ok(())
 }
@@ -211,6 +232,13 @@ mod tests {
         let config = json!({ "allowed_servers": [{ "name": "a", "package": "a-mcp" }] });
         let found = told(&native(spoofing::ID, config)).spoofing.unwrap();
         assert_eq!(found.allowed_servers.unwrap()[0].name, "a");
+        let config = json!({ "per_tool": { "calls_per_minute": 5 } });
+        let found = told(&native(abuse::ID, config)).abuse.unwrap();
+        assert_eq!(found.per_tool.calls_per_minute, 5);
+        let found = told(&native(contents::ID, json!({ "max_body_size": "1MB" })));
+        assert_eq!(found.contents.unwrap().max_body_size, 1 << 20);
+        let found = told(&native(dlp::ID, json!({ "rules": [{ "action": "mask" }] })));
+        assert_eq!(found.dlp.unwrap().rules.len(), 1);
         let off = json!([{ "id": spoofing::ID, "type": "native", "enabled": false }]);
         assert_eq!(told(&off).spoofing, None);
         assert_eq!(told(&json!([])), Settings::default());
@@ -260,6 +288,14 @@ mod tests {
             spoofing::ID,
             json!({ "allowed_servers": [{}] }),
             "missing field `name`",
+        );
+        check(abuse::ID, json!({ "per_user": {} }), "unknown field");
+        check(contents::ID, json!({ "max_body_size": "many" }), "a size");
+        check(dlp::ID, json!({ "rules": [{}] }), "missing field `action`");
+        check(
+            "rate-limits",
+            json!({}),
+            "there are `tool-poisoning-detector`",
         );
     }
 }

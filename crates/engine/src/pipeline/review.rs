@@ -22,6 +22,15 @@ pub(crate) struct Reviewed {
     left: Vec<HookLeft>,
 }
 
+/// What came back for a call, past the guards.
+struct Came<'a> {
+    request: McpRequest,
+    response: McpResponse,
+    /// The body as the upstream gave it.
+    original: &'a Bytes,
+    findings: Vec<Finding>,
+}
+
 impl Reviewed {
     fn nothing() -> Self {
         Self {
@@ -49,37 +58,55 @@ impl Reviewed {
 }
 
 impl Engine {
-    /// Asks hooks about what came back for a call.
+    /// Takes what came back for a call past the guards, and asks hooks about it.
     pub(crate) async fn reviewed(&self, call: &Call, outcome: &Outcome, ready: &Ready) -> Reviewed {
-        let Some(pipeline) = self.hooks() else {
-            return Reviewed::nothing();
+        let (findings, replaced) = self.guard_answer(call, outcome, ready);
+        let stopped = findings.iter().any(|one| one.wants >= Action::Deny);
+        let pipeline = self.hooks().filter(|pipeline| {
+            let concerns = ready.settings.enabled && pipeline.concerns(Phase::Response);
+            concerns && !outcome.body.is_empty() && !stopped
+        });
+        let asked = pipeline.and_then(|pipeline| match subject(call) {
+            Subject::Request(request) => Some((pipeline, request)),
+            Subject::Response(..) | Subject::Message(_) => None,
+        });
+        let Some((pipeline, request)) = asked else {
+            if findings.is_empty() {
+                return Reviewed::nothing();
+            }
+            return self.concluded(call, findings, Vec::new(), replaced, ready);
         };
-        let concerns = ready.settings.enabled && pipeline.concerns(Phase::Response);
-        if !concerns || outcome.body.is_empty() {
-            return Reviewed::nothing();
-        }
-        let Subject::Request(request) = subject(call) else {
-            return Reviewed::nothing();
+        let body = replaced.unwrap_or_else(|| outcome.body.clone());
+        let response = McpResponse {
+            kind: kind(outcome),
+            body,
+        };
+        let came = Came {
+            request,
+            response,
+            original: &outcome.body,
+            findings,
         };
         // Boxed: without hooks a call stays small.
-        Box::pin(self.review(call, request, outcome, ready, &pipeline)).await
+        Box::pin(self.review(call, came, ready, &pipeline)).await
     }
 
     async fn review(
         &self,
         call: &Call,
-        request: McpRequest,
-        outcome: &Outcome,
+        came: Came<'_>,
         ready: &Ready,
         pipeline: &Registry,
     ) -> Reviewed {
         let around = self.around(call);
         let mask = masked::mask(ready);
-        let mut response = McpResponse {
-            kind: kind(outcome),
-            body: outcome.body.clone(),
-        };
-        let (mut findings, mut left): (Vec<Finding>, _) = (Vec::new(), Vec::new());
+        let Came {
+            request,
+            mut response,
+            original,
+            mut findings,
+        } = came;
+        let mut left = Vec::new();
         let mut settled = false;
         for _ in 0..ROUNDS {
             let subject = Subject::Response(request.clone(), response.clone());
@@ -98,7 +125,7 @@ impl Engine {
             findings.push(refusal("hook_rounds", why));
         }
         pipeline.tell(Subject::Response(request, response.clone()), &around, &mask);
-        let replaced = (response.body != outcome.body).then_some(response.body);
+        let replaced = (response.body != *original).then_some(response.body);
         self.concluded(call, findings, left, replaced, ready)
     }
 

@@ -78,7 +78,7 @@ const KEYS: [(&str, &str, &str); 51] = [
     (
         "hooks",
         "[{id: a, type: webhook, url: 'https://example.com'}]",
-        "[{id: a, type: native}]",
+        "[{id: rate-limiter, type: native}]",
     ),
     ("approvals.timeout", "0", "1m"),
 ];
@@ -99,7 +99,7 @@ const STRICT: [(&str, &str, &str); 11] = [
         "[{name: a, regex: b}]",
         "[]",
     ),
-    ("hooks", "[{id: a, type: native}]", "[]"),
+    ("hooks", "[{id: rate-limiter, type: native}]", "[]"),
 ];
 
 fn section(key: &str, value: &str) -> String {

@@ -1,0 +1,132 @@
+//! The guards over calls and answers through the real gateway: for each an attack that it stops and
+//! a twin that means no harm and passes. What counts is what arrived.
+
+use serde_json::{Value, json};
+
+use crate::support::{Gateway, Legacy, Scene, Upstream, WORDS};
+
+/// A `security` section with one native guard.
+fn guard(id: &str, config: &Value) -> Value {
+    json!({ "hooks": [{ "id": id, "type": "native", "config": config }] })
+}
+
+async fn opened(scene: &Scene) -> Legacy {
+    Legacy::open(&scene.gateway.url("/mcp"), json!({})).await
+}
+
+#[tokio::test]
+async fn too_many_calls_are_refused_and_the_answer_says_when_to_come_back() {
+    let limits = json!({ "per_session": { "calls_per_minute": 6, "burst": 2 } });
+    let scene = Scene::start(guard("rate-limiter", &limits)).await;
+    let agent = opened(&scene).await;
+    for text in ["one", "two"] {
+        agent.ask("tools/call", Scene::post(text)).await;
+    }
+    let refused = agent.ask("tools/call", Scene::post("three")).await;
+    let said = refused["result"]["content"][0]["text"].as_str().unwrap();
+    assert!(said.contains("try again in"), "{refused}");
+    // Who comes in another session has a bucket of its own.
+    opened(&scene)
+        .await
+        .ask("tools/call", Scene::post("four"))
+        .await;
+    assert_eq!(scene.arrived(), ["one", "two", "four"]);
+    let denied = scene
+        .records()
+        .into_iter()
+        .find(|one| one["decision"] == "deny");
+    assert_eq!(denied.unwrap()["findings"][0]["rule"], "rate-limiter");
+}
+
+#[tokio::test]
+async fn an_agent_that_says_the_same_again_and_again_is_stopped() {
+    let scene = Scene::start(guard("rate-limiter", &json!({ "repeats_per_minute": 3 }))).await;
+    let agent = opened(&scene).await;
+    for text in ["a", "again", "again", "again", "again", "b"] {
+        agent.ask("tools/call", Scene::post(text)).await;
+    }
+    assert_eq!(scene.arrived(), ["a", "again", "again", "again", "b"]);
+}
+
+#[tokio::test]
+async fn what_breaks_the_schema_of_its_tool_neither_leaves_nor_comes_back() {
+    let tool = json!({
+        "name": "post",
+        "inputSchema": {
+            "type": "object",
+            "properties": { "text": { "type": "string", "maxLength": 12 } },
+            "additionalProperties": false,
+        },
+    });
+    let outside = Upstream::play(&json!({ "tools": [tool], "results": { "post": ["posted"] } }));
+    let gateway = Gateway::start(&json!({
+        "routing_mode": "all",
+        "mcpServers": { "outside": outside.settings },
+        "security": guard("content-filter", &json!({ "allowed_content_types": ["text"] })),
+    }))
+    .await;
+    let agent = Legacy::open(&gateway.url("/mcp"), json!({})).await;
+    agent.ask("tools/call", Scene::post("short")).await;
+    let long = agent
+        .ask("tools/call", Scene::post("longer than it may be"))
+        .await;
+    let said = long["result"]["content"][0]["text"].as_str().unwrap();
+    assert!(said.contains("break the rule `maxLength`"), "{long}");
+    let more = json!({ "name": "outside__post", "arguments": { "text": "a", "shell": "rm" } });
+    agent.ask("tools/call", more).await;
+    let arrived: Vec<_> = outside.called().into_iter().map(|(_, told)| told).collect();
+    assert_eq!(arrived, [json!({ "text": "short" })]);
+}
+
+#[tokio::test]
+async fn personal_data_is_taken_out_on_both_ways_and_the_rest_stays() {
+    let rules = json!({ "rules": [
+        { "types": ["email"], "direction": "request", "servers": ["external"], "action": "redact" },
+        { "types": ["credit_card"], "direction": "response", "action": "mask" },
+        { "types": ["iban"], "action": "block" },
+    ]});
+    let told = "paid with 4111 1111 1111 1111 by ada@harbour.example";
+    let tool = |name: &str| json!({ "name": name, "inputSchema": { "type": "object" } });
+    let outside = Upstream::play(&json!({
+        "tools": [tool("post")],
+        "results": { "post": [told, told, told] },
+    }));
+    let gateway = Gateway::start(&json!({
+        "routing_mode": "all",
+        "mcpServers": { "outside": outside.settings },
+        "security": {
+            "classification": { "server_overrides": { "outside": "external" } },
+            "hooks": [{ "id": "dlp", "type": "native", "config": rules }],
+        },
+    }))
+    .await;
+    let agent = Legacy::open(&gateway.url("/mcp"), json!({})).await;
+    let answer = agent
+        .ask(
+            "tools/call",
+            Scene::post("write to ada@harbour.example today"),
+        )
+        .await;
+    let text = answer["result"]["content"][0]["text"].as_str().unwrap();
+    assert_eq!(text, "paid with ****-****-****-1111 by ada@harbour.example");
+    agent
+        .ask("tools/call", Scene::post("to GB82 WEST 1234 5698 7654 32"))
+        .await;
+    agent.ask("tools/call", Scene::post(WORDS)).await;
+    let arrived: Vec<_> = outside.called().into_iter().map(|(_, told)| told).collect();
+    let expect = [
+        json!({ "text": "write to [REDACTED:email] today" }),
+        json!({ "text": WORDS }),
+    ];
+    assert_eq!(arrived, expect);
+}
+
+#[tokio::test]
+async fn without_the_guards_everything_passes() {
+    let scene = Scene::start(json!({})).await;
+    let agent = opened(&scene).await;
+    for _ in 0..20 {
+        agent.ask("tools/call", Scene::post("the same again")).await;
+    }
+    assert_eq!(scene.arrived().len(), 20);
+}

@@ -1,0 +1,152 @@
+//! The guards over calls and answers that the configuration switches on: rate limits, the form of
+//! messages, and what is done with sensitive data in them. They say findings like everything else.
+//!
+//! What one of them keeps outlives a reload that does not change it: a limit is not lifted by
+//! touching the configuration.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use mcpproxy_core::{Call, Finding, MessageKind, Outcome, Sink, UpstreamId};
+use mcpproxy_detect::Direction;
+use mcpproxy_hooks::guards::Settings;
+use mcpproxy_hooks::guards::abuse::{self, Abuse};
+use mcpproxy_hooks::guards::contents::Contents;
+use mcpproxy_hooks::guards::dlp::{Between, Dlp, Treated, Way};
+
+use crate::classes::{Classes, Described};
+use crate::engine::Engine;
+use crate::facts::{context, tool_name};
+use crate::marks;
+use crate::ready::Ready;
+
+/// The guards that are switched on.
+#[derive(Debug, Default)]
+pub(crate) struct Guarded {
+    abuse: Option<(abuse::Settings, Arc<Abuse>)>,
+    contents: Option<Contents>,
+    dlp: Option<Dlp>,
+}
+
+impl Guarded {
+    /// Makes what the settings switch on, and keeps of `before` what they leave as it is.
+    pub(crate) fn new(settings: &Settings, before: &Self, classes: &Classes) -> Self {
+        let abuse = settings.abuse.clone().map(|told| {
+            let kept = before.abuse.as_ref().filter(|(was, _)| *was == told);
+            let kept = kept.map(|(_, abuse)| Arc::clone(abuse));
+            let made = kept.unwrap_or_else(|| Arc::new(Abuse::new(told.clone())));
+            (told, made)
+        });
+        let contents = settings.contents.clone().map(|told| {
+            let made = Contents::new(told);
+            classes.each(|upstream, listed| learn(&made, upstream, listed));
+            made
+        });
+        Self {
+            abuse,
+            contents,
+            dlp: settings.dlp.clone().map(Dlp::new),
+        }
+    }
+
+    /// Takes a new listing of an upstream.
+    pub(crate) fn learn(&self, upstream: &UpstreamId, listed: &[Described]) {
+        if let Some(contents) = &self.contents {
+            learn(contents, upstream, listed);
+        }
+    }
+
+    /// Forgets an upstream that is gone.
+    pub(crate) fn forget(&self, upstream: &UpstreamId) {
+        if let Some(contents) = &self.contents {
+            contents.forget(upstream);
+        }
+    }
+
+    /// Takes note that a call is over.
+    pub(crate) fn release(&self, call: &Call) {
+        if let Some((_, abuse)) = &self.abuse {
+            abuse.release(call.id);
+        }
+    }
+
+    /// Says what is wrong with the form of a call.
+    pub(crate) fn form(&self, call: &Call) -> Option<Finding> {
+        self.contents.as_ref()?.request(call)
+    }
+}
+
+impl Engine {
+    /// Takes a call past the guards that look at it once: it is counted, and what may not leave is
+    /// taken out before it is judged.
+    pub(crate) fn guard_call(&self, call: &mut Call, ready: &Ready) -> Vec<Finding> {
+        let guards = self.guarded();
+        let mut findings = Vec::new();
+        if !ready.settings.enabled {
+            return findings;
+        }
+        let counts = call.leg == 0 && matches!(call.kind, MessageKind::Request(_));
+        if let Some((_, abuse)) = guards.abuse.as_ref().filter(|_| counts) {
+            findings.extend(abuse.admit(call, self.now().0));
+        }
+        if let Some(dlp) = &guards.dlp {
+            let raw = std::str::from_utf8(&call.wire.raw).unwrap_or_default();
+            let treated = self.treated(dlp, call, Way::Request, raw, ready);
+            findings.extend(treated.finding);
+            if let Some(text) = treated.text {
+                call.wire.raw = Bytes::from(text);
+            }
+        }
+        findings
+    }
+
+    /// Takes an answer past the guards; says what the caller gets in its place, if anything.
+    pub(crate) fn guard_answer(
+        &self,
+        call: &Call,
+        outcome: &Outcome,
+        ready: &Ready,
+    ) -> (Vec<Finding>, Option<Bytes>) {
+        let guards = self.guarded();
+        let idle = guards.contents.is_none() && guards.dlp.is_none();
+        if idle || !ready.settings.enabled || outcome.body.is_empty() {
+            return (Vec::new(), None);
+        }
+        let body = std::str::from_utf8(&outcome.body).unwrap_or_default();
+        let contents = guards.contents.as_ref();
+        let formed = contents.and_then(|contents| contents.response(call, body));
+        let mut findings: Vec<_> = formed.into_iter().collect();
+        let dlp = guards.dlp.as_ref();
+        let treated = dlp.map(|dlp| self.treated(dlp, call, Way::Response, body, ready));
+        let Treated { text, finding } = treated.unwrap_or_default();
+        findings.extend(finding);
+        for finding in &mut findings {
+            marks::quiet(&ready.detector, finding);
+        }
+        (findings, text.map(Bytes::from))
+    }
+
+    fn treated(&self, dlp: &Dlp, call: &Call, way: Way, raw: &str, ready: &Ready) -> Treated {
+        let tool = tool_name(call);
+        let direction = match way {
+            Way::Request => Direction::Request,
+            Way::Response => Direction::Response,
+        };
+        let scan = |text: &str| ready.detector.json(text, context(&tool, direction));
+        let settings = &ready.settings.classification;
+        let between = Between {
+            way,
+            upstream: call.tool.upstream.as_str(),
+            outside: self.classes().of(&call.tool, settings).as_sink() != Sink::Inside,
+        };
+        dlp.treat(between, raw, &scan(raw), scan)
+    }
+}
+
+fn learn(contents: &Contents, upstream: &UpstreamId, listed: &[Described]) {
+    let tools = listed.iter().map(|one| {
+        let descriptor = std::str::from_utf8(&one.descriptor).unwrap_or_default();
+        (&one.name, descriptor)
+    });
+    contents.learn(upstream, tools);
+}
