@@ -10,7 +10,7 @@ use crate::source::Texts;
 /// Keys under `security` that do something; every other key that is given gets a notice.
 ///
 /// A section listed here with keys of its own is active only in those.
-const ACTIVE: [(&str, Option<&[&str]>); 16] = [
+const ACTIVE: [(&str, Option<&[&str]>); 17] = [
     ("enabled", None),
     ("mode", None),
     ("classification", None),
@@ -21,6 +21,7 @@ const ACTIVE: [(&str, Option<&[&str]>); 16] = [
     ("agent_hooks", None),
     ("hooks", None),
     ("correlation_id_header", None),
+    ("audit_logging", None),
     (
         "pii_detection",
         Some(&["enabled", "patterns", "custom_patterns"]),

@@ -8,6 +8,7 @@ pub(crate) mod guards;
 mod hooks;
 mod limits;
 mod pii;
+mod remote;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

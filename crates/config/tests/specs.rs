@@ -173,9 +173,7 @@ fn security_hooks() {
     security.hooks[6].type = webhook
     security.hooks[6].url = https://ml-service.internal/analyze
     ");
-    assert_snapshot!(notices(&loaded), @r"
-    `security.audit_logging` is accepted and checked but not active in this version
-    ");
+    assert_snapshot!(notices(&loaded), @"");
     let hook = &loaded.config.security.hooks[5];
     assert_eq!(hook.headers["Authorization"].expose(), "Bearer s3cret");
     assert!(!format!("{loaded:?}").contains("s3cret"));

@@ -14,13 +14,13 @@ use std::sync::Arc;
 use bytes::Bytes;
 use mcpproxy_core::{
     Action, Call, Finding, HookLeft, Identity, Masked, McpMessage, McpRequest, McpSessionInfo,
-    MessageKind, PrincipalKind, RequestMetadata, Severity, Tier,
+    MessageKind, PrincipalKind, RequestMetadata, Severity, Tier, Verdict,
 };
-use mcpproxy_hooks::{Around, Noted, Phase, Ran, Registry, Subject};
+use mcpproxy_hooks::{Around, Noted, Phase, Registry, Subject};
 use mcpproxy_policy::decide;
 use mcpproxy_text as text;
 
-use crate::engine::{Engine, Judged, announces};
+use crate::engine::{Engine, Found, Judged, announces};
 use crate::ready::Ready;
 
 pub use self::aside::{Aside, Heard};
@@ -28,6 +28,8 @@ pub use self::tried::Tried;
 
 /// How often hooks may change one message: after that they do not agree.
 const ROUNDS: usize = 4;
+/// Under which id hooks that are told and not asked read what was decided.
+const SELF: &str = "mcpproxy";
 /// What hooks leave on record about one call at most.
 const MOST_LEFT: usize = 32;
 
@@ -63,6 +65,21 @@ impl Engine {
         pipeline: &Registry,
     ) -> Judged {
         let around = self.around(call);
+        let found = self.agreed(call, ready, pipeline, &around).await;
+        let judged = self.ruled(call, found, ready);
+        let around = told(around, &judged.verdict);
+        pipeline.tell(subject(call), &around, &masked::mask(ready));
+        judged
+    }
+
+    /// Asks the hooks about a call until none of them changes it any more.
+    async fn agreed(
+        &self,
+        call: &mut Call,
+        ready: &Ready,
+        pipeline: &Registry,
+        around: &Around,
+    ) -> Found {
         let mask = masked::mask(ready);
         let mut kept = Vec::new();
         for _ in 0..ROUNDS {
@@ -70,28 +87,31 @@ impl Engine {
             found.findings.extend(kept.iter().cloned());
             let facts = &found.seen.facts;
             let so_far = decide(&ready.settings.policy, call, facts, found.findings.clone());
-            let mut ran = Ran::default();
-            if so_far.wanted < Action::Deny {
-                ran = pipeline.ask(subject(call), &around, &mask).await;
+            if so_far.wanted == Action::Deny {
+                return found;
             }
+            let mut ran = pipeline.ask(subject(call), around, &mask).await;
             let change = ran.changed.take().filter(|_| ran.wants() < Action::Deny);
+            leave(ready, call, ran.headers, ran.metadata);
             let Some(change) = change else {
                 found.findings.extend(said(ready, ran.noted));
-                leave(ready, call, ran.headers, ran.metadata);
-                pipeline.tell(subject(call), &around, &mask);
-                return self.ruled(call, found, ready);
+                return found;
             };
             match changed::applied(call, &change) {
+                // The same again, in another order.
+                Ok(raw) if raw == call.wire.raw => {
+                    found.findings.extend(said(ready, ran.noted));
+                    return found;
+                }
                 Ok(raw) => {
                     // What was reserved for the call as it was is given back.
                     self.unsent(call);
                     call.wire.raw = raw;
-                    leave(ready, call, ran.headers, ran.metadata);
                     kept = said(ready, ran.noted.into_iter().filter(is_change));
                 }
                 Err(why) => {
                     found.findings.push(refusal("unusable_modification", why));
-                    return self.ruled(call, found, ready);
+                    return found;
                 }
             }
         }
@@ -99,7 +119,7 @@ impl Engine {
         found.findings.append(&mut kept);
         let why = "hooks go on changing this call and do not agree on a form of it";
         found.findings.push(refusal("hook_rounds", why));
-        self.ruled(call, found, ready)
+        found
     }
 
     /// Returns what surrounds a call.
@@ -135,6 +155,22 @@ impl Engine {
             left: self.now().0.until(call.deadline),
         }
     }
+}
+
+/// Adds what was decided, for hooks that are told and not asked.
+fn told(mut around: Around, verdict: &Verdict) -> Around {
+    let decider = verdict.decided_by.and_then(|at| verdict.findings.get(at));
+    let decided = serde_json::json!({
+        "decision": verdict.wanted,
+        "effective": verdict.action,
+        "rule": decider.map(|finding| &finding.rule),
+        "risk_level": verdict.risk.level,
+        "risk_score": verdict.risk.score,
+    });
+    around
+        .earlier
+        .push((SELF.into(), decided.to_string().into()));
+    around
 }
 
 fn phase(call: &Call) -> Phase {

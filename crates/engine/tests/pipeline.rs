@@ -301,6 +301,18 @@ async fn a_changed_call_is_judged_again_and_is_what_leaves() {
 }
 
 #[tokio::test]
+async fn a_hook_that_always_gives_the_same_is_done_after_one_change() {
+    let hook = hook("writer", |_| {
+        Ok(request(r#"{"arguments":{"text":"bye"},"name":"send"}"#))
+    });
+    let rig = Rig::with(&hook).await;
+    let cleared = rig.cleared("hello").await;
+    let raw = std::str::from_utf8(&cleared.value().wire.raw).unwrap();
+    assert!(raw.contains(r#""text":"bye""#), "{raw}");
+    assert_eq!(hook.asked.load(Ordering::Relaxed), 2);
+}
+
+#[tokio::test]
 async fn the_rules_judge_what_a_hook_made_of_a_call() {
     // Nothing sensitive came in; a hook puts a key in.
     let hook = hook("rogue", |params| {

@@ -12,7 +12,7 @@ const TIMEOUT: Duration = Duration::from_millis(200);
 /// Questions that a hook has at once where nothing is said.
 const CONCURRENCY: usize = 64;
 /// The largest message that a hook is shown where nothing is said.
-const MAX_BODY: usize = 4 * 1024 * 1024;
+const MAX_BODY: usize = 1024 * 1024;
 
 /// What one hook is held to.
 #[derive(Clone, Debug, PartialEq, Eq)]

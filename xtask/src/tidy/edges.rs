@@ -55,7 +55,7 @@ const EDGES: &[(&str, Allowed)] = &[
     (
         "config",
         Only(&[
-            "gateway", "upstream", "hooks", "detect", "classify", "flow", "policy", "core",
+            "gateway", "upstream", "hooks", "hooks-remote", "detect", "classify", "flow", "policy", "core",
         ]),
     ),
     ("cli", All),

@@ -1,14 +1,18 @@
 //! The pipeline of hooks as the configuration has it: hooks are made, held to their limits and
 //! started. What cannot be started stops the start, or keeps the pipeline that is in force.
 
+mod made;
+
 use std::sync::{Arc, Mutex, PoisonError};
 
-use mcpproxy_config::{HookKind, HookSettings, Loaded};
-use mcpproxy_core::{Clock, SecurityHook};
+use mcpproxy_config::{HookSettings, Loaded};
+use mcpproxy_core::Clock;
 use mcpproxy_engine::{Engine, Registry};
 use mcpproxy_hooks::Entry;
 use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::task::block_in_place;
+
+use self::made::made;
 
 /// What the pipeline in force was made of.
 #[derive(Debug, Default)]
@@ -23,7 +27,7 @@ impl Pipeline {
         engine: &Engine,
         clock: &Arc<dyn Clock>,
     ) -> Result<(), String> {
-        let wanted = wanted(loaded);
+        let wanted = loaded.config.security.pipeline();
         if *self.lock() == wanted {
             return Ok(());
         }
@@ -41,7 +45,7 @@ impl Pipeline {
         engine: &Engine,
         clock: &Arc<dyn Clock>,
     ) -> Result<(), String> {
-        if *self.lock() == wanted(loaded) {
+        if *self.lock() == loaded.config.security.pipeline() {
             return Ok(());
         }
         let runtime = Handle::current();
@@ -54,14 +58,6 @@ impl Pipeline {
     fn lock(&self) -> std::sync::MutexGuard<'_, Vec<HookSettings>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// The hooks that a configuration wants asked. Native ones are guards, which the engine has.
-fn wanted(loaded: &Loaded) -> Vec<HookSettings> {
-    let security = &loaded.config.security;
-    let hooks = security.hooks.iter().filter(|_| security.enabled);
-    let hooks = hooks.filter(|hook| hook.enabled && hook.kind != HookKind::Native);
-    hooks.cloned().collect()
 }
 
 async fn started(
@@ -89,14 +85,4 @@ pub(crate) fn entry(settings: &HookSettings, clock: &Arc<dyn Clock>) -> Result<E
         hook: made(settings, clock).map_err(|why| format!("hook `{id}` cannot be made: {why}"))?,
         limits: limits.map_err(|why| format!("hook `{id}`: {why}"))?,
     })
-}
-
-fn made(settings: &HookSettings, _: &Arc<dyn Clock>) -> Result<Arc<dyn SecurityHook>, String> {
-    let kind = match settings.kind {
-        HookKind::Native => "native",
-        HookKind::ExternalGrpc => "external-grpc",
-        HookKind::Webhook => "webhook",
-        HookKind::Wasm => "wasm",
-    };
-    Err(format!("this build has no hooks of type `{kind}`"))
 }

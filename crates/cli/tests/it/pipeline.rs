@@ -1,10 +1,21 @@
 //! The pipeline of hooks as an operator has it: the id of a request everywhere, counts, and what
 //! the commands say.
 
-use http::{HeaderMap, Method};
-use serde_json::{Value, json};
+use std::convert::Infallible;
+use std::sync::{Arc, Mutex};
 
-use crate::support::{Http, Legacy, Reply, Scene, headers};
+use bytes::Bytes;
+use http::{HeaderMap, Method, Request, Response};
+use http_body_util::{BodyExt as _, Full};
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::TokioIo;
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+use tokio::task::{JoinHandle, JoinSet};
+
+use crate::support::{Gateway, Home, Http, KEY, Legacy, Reply, Scene, headers, text_of, until};
 
 /// Calls the tool outside with more headers, and returns the answer.
 async fn post(agent: &Legacy, more: &[(&str, &str)]) -> Reply {
@@ -50,9 +61,7 @@ async fn without_hooks_there_is_nothing_to_list_and_violations_are_counted() {
     assert_eq!(gateway.api("/hooks").await["hooks"], json!([]));
     assert_eq!(metrics(&gateway.http()).await.0, 403);
     let agent = scene.informed(json!({})).await;
-    agent
-        .ask("tools/call", Scene::post(crate::support::KEY))
-        .await;
+    agent.ask("tools/call", Scene::post(KEY)).await;
     let (status, text) = metrics(&gateway.owner()).await;
     assert_eq!(status, 200);
     let counted =
@@ -67,5 +76,265 @@ async fn without_hooks_there_is_nothing_to_list_and_violations_are_counted() {
     assert!(
         said.as_str().unwrap().contains("there is no hook `dlp`"),
         "{said}"
+    );
+}
+
+/// Answers every question of a webhook as `decide` says, and remembers them.
+struct Service {
+    url: String,
+    asked: Arc<Mutex<Vec<Value>>>,
+    task: JoinHandle<()>,
+}
+
+impl Service {
+    async fn start(decide: impl Fn(&Value) -> Value + Send + Sync + 'static) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}/scan", listener.local_addr().unwrap());
+        let asked = Arc::new(Mutex::new(Vec::new()));
+        let (seen, decide) = (Arc::clone(&asked), Arc::new(decide));
+        let task = tokio::spawn(async move {
+            let mut connections = JoinSet::new();
+            while let Ok((stream, _)) = listener.accept().await {
+                let (seen, decide) = (Arc::clone(&seen), Arc::clone(&decide));
+                let answer = service_fn(move |request: Request<Incoming>| {
+                    let (seen, decide) = (Arc::clone(&seen), Arc::clone(&decide));
+                    async move {
+                        let body = request.into_body().collect().await.unwrap().to_bytes();
+                        let question = serde_json::from_slice(&body).unwrap_or_default();
+                        let answer = decide(&question).to_string();
+                        seen.lock().unwrap().push(question);
+                        let answer = Response::builder()
+                            .header("content-type", "application/json")
+                            .body(Full::new(Bytes::from(answer)));
+                        Ok::<_, Infallible>(answer.unwrap())
+                    }
+                });
+                let served = http1::Builder::new().serve_connection(TokioIo::new(stream), answer);
+                connections.spawn(served);
+            }
+        });
+        Self { url, asked, task }
+    }
+
+    /// Goes away, with every connection.
+    async fn stop(self) {
+        self.task.abort();
+        drop(self.task.await);
+    }
+
+    fn hook(&self, more: Value) -> Value {
+        let mut hook = json!({
+            "id": "dlp", "type": "webhook", "url": self.url, "timeout": "5s",
+        });
+        let more = more.as_object().unwrap().clone();
+        hook.as_object_mut().unwrap().extend(more);
+        hook
+    }
+
+    fn asked(&self, phase: &str) -> Vec<Value> {
+        let asked = self.asked.lock().unwrap();
+        let asked = asked.iter().filter(|one| one["phase"] == phase);
+        asked.cloned().collect()
+    }
+}
+
+fn deny(rule: &str) -> Value {
+    json!({ "decision": "deny", "violation": {
+        "rule_id": rule, "severity": "high", "threat_type": "data_exfiltration",
+        "description": "this must not leave", "evidence": {}, "recommended_action": "ask the owner",
+    }})
+}
+
+#[tokio::test]
+async fn a_webhook_denies_changes_and_withholds_and_is_told_no_secret() {
+    let service = Service::start(|question| {
+        let params = question["request"]["params"].to_string();
+        let body = question["response"]["body"].to_string();
+        match question["phase"].as_str() {
+            Some("request") if params.contains("forbidden") => deny("DLP-1"),
+            Some("request") if params.contains("mild") => json!({
+                "decision": "modify", "modification": {
+                    "params": { "name": "post", "arguments": { "text": "milder" } },
+                    "audit": { "changed": 1 },
+                },
+            }),
+            Some("response") if params.contains("secretly") && body.contains("posted") => {
+                deny("DLP-2")
+            }
+            _ => json!({ "decision": "allow" }),
+        }
+    })
+    .await;
+    let scene = Scene::start(json!({ "hooks": [service.hook(json!({}))] })).await;
+    let agent = Legacy::open(&scene.gateway.url("/mcp"), json!({})).await;
+    let say = async |text: &str| agent.ask("tools/call", Scene::post(text)).await;
+
+    let fine = say("hello").await;
+    assert_eq!(text_of(&fine), "posted");
+    let denied = say("forbidden").await;
+    let decision = &denied["_meta"]["io.mcpproxy/decision"];
+    assert_eq!(decision["rule"], "dlp/DLP-1");
+    assert!(text_of(&denied).contains("this must not leave"), "{denied}");
+    say("mild").await;
+    let withheld = say("secretly").await;
+    assert!(
+        text_of(&withheld).contains("the answer is withheld"),
+        "{withheld}"
+    );
+    assert_eq!(scene.arrived(), ["hello", "milder", "secretly"]);
+
+    say(&format!("the key {KEY}")).await;
+    let shown = service.asked("request").pop().unwrap();
+    assert!(!shown.to_string().contains(KEY), "{shown}");
+    assert_eq!(shown["session"]["server_id"], "outside");
+    assert_eq!(shown["received"]["path"], "/mcp");
+    let records = scene.records();
+    let of = |text: &str| {
+        let found = records.iter().find(|one| one.to_string().contains(text));
+        found
+            .unwrap_or_else(|| panic!("no record with {text}"))
+            .clone()
+    };
+    assert_eq!(of("dlp/DLP-1")["status"], "blocked");
+    assert_eq!(
+        of("dlp/modified")["hook_metadata"][0]["data"],
+        r#"{"changed":1}"#
+    );
+    assert_eq!(of("dlp/DLP-2")["status"], "blocked");
+    assert_eq!(
+        shown["correlation_id"],
+        records.last().unwrap()["correlation_id"]
+    );
+}
+
+#[tokio::test]
+async fn a_hook_that_goes_away_fails_as_its_mode_says_and_health_says_so() {
+    let check = async |mode: &str, arrives: bool| {
+        let service = Service::start(|_| json!({ "decision": "allow" })).await;
+        let hook = service.hook(json!({ "failure_mode": mode }));
+        let scene = Scene::start(json!({ "hooks": [hook] })).await;
+        service.stop().await;
+        let agent = Legacy::open(&scene.gateway.url("/mcp"), json!({})).await;
+        agent.ask("tools/call", Scene::post("hello")).await;
+        assert_eq!(!scene.arrived().is_empty(), arrives, "{mode}");
+        let record = scene.records().pop().unwrap().to_string();
+        assert!(record.contains(&format!("is `{mode}`")), "{record}");
+        let health = scene.gateway.api("/hooks").await["hooks"][0].clone();
+        let shown = (&health["failure_mode"], &health["healthy"]);
+        assert_eq!(shown, (&json!(mode), &json!(false)), "{health}");
+        let (_, text) = metrics(&scene.gateway.owner()).await;
+        let counted = r#"security_hooks_errors_total{hook_id="dlp",error_type="unreachable"}"#;
+        assert!(text.contains(counted), "{text}");
+    };
+    check("fail_open", true).await;
+    check("fail_closed", false).await;
+}
+
+#[tokio::test]
+async fn a_hook_that_cannot_start_stops_the_start_unless_it_is_open() {
+    let service = Service::start(|_| Value::Null).await;
+    let check = async |mode: &str, starts: bool| {
+        let hook = service.hook(json!({ "failure_mode": mode, "url": "http://127.0.0.1:1/" }));
+        let home = Home::new(&json!({ "security": { "hooks": [hook] } }));
+        match Gateway::launch(home, &[]).await {
+            Ok(_) => assert!(starts, "{mode}"),
+            Err(refused) => {
+                assert!(!starts && refused.code == Some(3), "{refused:?}");
+                let why = "hook `dlp` cannot start: it could not be reached";
+                assert!(refused.said.contains(why), "{refused:?}");
+            }
+        }
+    };
+    check("fail_closed", false).await;
+    check("fail_open", true).await;
+}
+
+#[tokio::test]
+async fn a_reload_reaches_sessions_that_are_open() {
+    let scene = Scene::start(json!({})).await;
+    let agent = Legacy::open(&scene.gateway.url("/mcp"), json!({})).await;
+    assert_eq!(
+        text_of(&agent.ask("tools/call", Scene::post("one")).await),
+        "posted"
+    );
+    let service = Service::start(|_| deny("DLP-9")).await;
+    let home = &scene.gateway.home;
+    let text = std::fs::read_to_string(home.config()).unwrap();
+    let mut config: Value = serde_json::from_str(&text).unwrap();
+    config["security"]["hooks"] = json!([service.hook(json!({}))]);
+    home.configure(&config.to_string());
+    let reload = async || {
+        let owner = scene.gateway.owner();
+        owner
+            .post("/api/v1/config/reload", &json!({}))
+            .await
+            .0
+            .as_u16()
+    };
+    assert_eq!(reload().await, 200);
+    let denied = agent.ask("tools/call", Scene::post("two")).await;
+    assert_eq!(denied["_meta"]["io.mcpproxy/decision"]["rule"], "dlp/DLP-9");
+    // Hooks that cannot be made keep those in force, and it is said.
+    let twice = service.hook(json!({ "config": { "tls": { "roots": "/nowhere.pem" } } }));
+    config["security"]["hooks"] = json!([twice]);
+    home.configure(&config.to_string());
+    assert_eq!(reload().await, 400);
+    let denied = agent.ask("tools/call", Scene::post("three")).await;
+    assert_eq!(denied["_meta"]["io.mcpproxy/decision"]["rule"], "dlp/DLP-9");
+    assert_eq!(scene.arrived(), ["one"]);
+}
+
+#[tokio::test]
+async fn an_asynchronous_hook_is_told_what_was_decided_and_stops_nothing() {
+    let service = Service::start(|_| deny("DLP-3")).await;
+    let audit = json!({ "enabled": true, "destination": service.url });
+    let scene = Scene::start(json!({ "audit_logging": audit })).await;
+    let agent = scene.informed(json!({})).await;
+    agent.ask("tools/call", Scene::post("hello")).await;
+    agent.ask("tools/call", Scene::post(KEY)).await;
+    assert_eq!(scene.arrived(), ["hello"]);
+    let told = until("what was decided", || async {
+        let asked = service.asked("request");
+        let denied = asked
+            .iter()
+            .find(|one| one.to_string().contains(r#""decision":"deny""#));
+        denied.cloned()
+    })
+    .await;
+    assert!(!told.to_string().contains(KEY), "{told}");
+    let health = scene.gateway.api("/hooks").await["hooks"][0].clone();
+    assert_eq!(
+        (&health["id"], &health["asynchronous"]),
+        (&json!("audit-logging"), &json!(true))
+    );
+}
+
+#[tokio::test]
+async fn a_hook_is_tried_out_without_a_gateway() {
+    let service = Service::start(|question| match question["phase"].as_str() {
+        Some("response") => deny("DLP-4"),
+        _ => json!({ "decision": "allow" }),
+    })
+    .await;
+    let home = Home::new(&json!({ "security": { "hooks": [service.hook(json!({}))] } }));
+    let call = home.path().join("call.json");
+    let text = json!({ "server": "files", "tool": "read", "args": {}, "result": "text" });
+    std::fs::write(&call, text.to_string()).unwrap();
+    let file = call.to_str().unwrap();
+    let tried = home.run(&["hooks", "test", "dlp", file, "--json"]).await;
+    assert_eq!(tried.status.code(), Some(1));
+    let tried: Value = serde_json::from_slice(&tried.stdout).unwrap();
+    assert_eq!(
+        (&tried[0]["phase"], &tried[0]["decision"]),
+        (&json!("request"), &json!("allow"))
+    );
+    assert_eq!(tried[1]["findings"][0]["rule"], "dlp/DLP-4");
+    let bench = home
+        .run(&["hooks", "bench", "dlp", "-n", "5", "--json"])
+        .await;
+    let figures: Value = serde_json::from_slice(&bench.stdout).unwrap();
+    assert_eq!(
+        (&figures["asked"], &figures["undecided"]),
+        (&json!(5), &json!(0))
     );
 }

@@ -155,7 +155,7 @@ impl Checker<'_> {
                     self.wrong(&path.key(key), "must be greater than zero", None);
                 }
             }
-            if let Err(message) = hook.limits() {
+            if let Some(message) = hook.problem() {
                 self.wrong(&path.key("config"), message, None);
             }
             self.address(hook, &path);

@@ -10,7 +10,7 @@ use mcpproxy_hooks::{Phase, Registry, Subject};
 use mcpproxy_policy::{answer, decide};
 use mcpproxy_text as text;
 
-use super::{ROUNDS, kept, masked, refusal, said, subject};
+use super::{ROUNDS, kept, masked, refusal, said, subject, told};
 use crate::engine::{After, Denied, Engine};
 use crate::facts::destination;
 use crate::ready::Ready;
@@ -124,9 +124,14 @@ impl Engine {
             let why = "hooks go on changing this answer and do not agree on a form of it";
             findings.push(refusal("hook_rounds", why));
         }
-        pipeline.tell(Subject::Response(request, response.clone()), &around, &mask);
-        let replaced = (response.body != *original).then_some(response.body);
-        self.concluded(call, findings, left, replaced, ready)
+        let replaced = (response.body != *original).then(|| response.body.clone());
+        let reviewed = self.concluded(call, findings, left, replaced, ready);
+        let around = match &reviewed.verdict {
+            Some(verdict) => told(around, verdict),
+            None => around,
+        };
+        pipeline.tell(Subject::Response(request, response), &around, &mask);
+        reviewed
     }
 
     fn concluded(
