@@ -96,6 +96,12 @@ impl Engine {
         withholds.then(|| self.quarantine().held(upstream, kind, name))?
     }
 
+    /// Tells whether a tool is unknown although its upstream has listed what it has.
+    pub fn is_unlisted(&self, upstream: &UpstreamId, tool: &str) -> bool {
+        let held = self.held(upstream, OfferKind::Tool, tool);
+        held.is_some_and(|held| held.is_unlisted())
+    }
+
     /// Returns what is known about what upstreams offer; of all if none is named.
     pub fn offers(&self, upstream: Option<&UpstreamId>) -> Vec<Known> {
         self.quarantine().known(upstream)

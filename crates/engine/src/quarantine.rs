@@ -285,6 +285,11 @@ impl Held {
         }
     }
 
+    /// Tells whether nobody listed it.
+    pub fn is_unlisted(&self) -> bool {
+        self.rule == UNLISTED
+    }
+
     /// Says what is held, why, and what a person can do about it.
     pub fn sentence(&self, upstream: &UpstreamId, kind: OfferKind, name: &str) -> String {
         let name: String = name.escape_debug().take(80).collect();

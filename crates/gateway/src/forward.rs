@@ -89,6 +89,13 @@ pub async fn forward(
         // One that is only just starting has yet to list what is called here, and be judged by it.
         let left = deadline.saturating_duration_since(Instant::now());
         target.upstream.tried(left).await;
+        let name = target.upstream.name();
+        let own = target.upstream.settings().effective_scope() != Scope::Shared;
+        if own && gateway.engine.is_unlisted(name, target.tool.as_str()) {
+            let read = gateway.hub.read_for(&target.upstream, &instance);
+            let read = timeout_at(deadline, read).await;
+            read.map_err(|_| Failure::timed_out())?;
+        }
     }
     let mut passage = Passage {
         gateway,

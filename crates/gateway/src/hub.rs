@@ -11,6 +11,7 @@ use mcpproxy_mcp::era::{Era, META_SUBSCRIPTION};
 use mcpproxy_mcp::{Frame, FrameKind};
 use mcpproxy_search::{Document, Index};
 use mcpproxy_text as text;
+use mcpproxy_upstream::settings::Scope;
 use mcpproxy_upstream::upstream::Hub;
 use mcpproxy_upstream::{Instance, Listed, State, ToolCard, Upstream};
 use sha2::{Digest as _, Sha256};
@@ -100,7 +101,7 @@ impl GatewayHub {
     }
 
     /// Has the engine judge what an upstream offers; returns whether that changed what is shown.
-    pub(crate) fn judge(&self, upstream: &Upstream, offers: Vec<Offered>, extent: Extent) -> bool {
+    fn judge(&self, upstream: &Upstream, offers: Vec<Offered>, extent: Extent) -> bool {
         let profile = profile(upstream);
         let news = self
             .engine
@@ -111,6 +112,23 @@ impl GatewayHub {
         let engine = Arc::clone(&self.engine);
         tokio::spawn(async move { engine.tell(news, Door::Internal).await });
         true
+    }
+
+    /// Judges what an upstream lists to a caller, in whose own conversation there may be more.
+    pub(crate) fn judge_seen(&self, upstream: &Upstream, offers: Vec<Offered>) {
+        let extent = match upstream.settings().effective_scope() {
+            Scope::Shared => Extent::Part,
+            Scope::Principal | Scope::Session => Extent::Elsewhere,
+        };
+        self.judge(upstream, offers, extent);
+    }
+
+    /// Reads what an upstream offers in a caller's own conversation, and judges it.
+    pub(crate) async fn read_for(&self, upstream: &Upstream, instance: &Instance) {
+        match Listed::fetch(instance, &upstream.settings().tools).await {
+            Ok(listed) => self.judge_seen(upstream, offered(&listed)),
+            Err(fault) => tracing::debug!("cannot list `{}`: {fault}", upstream.name()),
+        }
     }
 
     /// Judges anew what upstreams have listed, under settings that are new.

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use bytes::Bytes;
 use mcpproxy_core::OfferKind;
-use mcpproxy_engine::{Extent, Offered};
+use mcpproxy_engine::Offered;
 use mcpproxy_mcp::FrameKind;
 use mcpproxy_text::{self as text, Splice};
 use mcpproxy_upstream::Upstream;
@@ -65,7 +65,7 @@ fn without_withheld(
             name: name.as_str().into(),
             raw: Bytes::copy_from_slice(raw.as_bytes()),
         });
-        gateway.hub.judge(upstream, offers.collect(), Extent::Part);
+        gateway.hub.judge_seen(upstream, offers.collect());
     }
     // Two entries of one name cannot be told apart when called: neither is shown unless it is the
     // one that was judged.
@@ -95,7 +95,7 @@ pub(crate) fn hello(gateway: &Gateway, upstream: &Upstream, result: String) -> S
             name: "".into(),
             raw: Bytes::copy_from_slice(raw.as_bytes()),
         };
-        gateway.hub.judge(upstream, vec![offer], Extent::Part);
+        gateway.hub.judge_seen(upstream, vec![offer]);
     }
     if shows() {
         return result;

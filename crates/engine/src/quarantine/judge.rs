@@ -22,6 +22,9 @@ pub enum Extent {
     Whole,
     /// Some of it.
     Part,
+    /// Some of it, in a caller's own conversation, where there may be more for a good reason: an
+    /// upstream offers what a caller can make use of.
+    Elsewhere,
 }
 
 /// A listing as it came.
@@ -55,7 +58,7 @@ impl Quarantine {
         let _judging = self.judging();
         let (upstream, extent) = (listing.upstream.clone(), listing.extent);
         let offered: HashSet<(OfferKind, Box<str>)> = match extent {
-            Extent::Part => HashSet::new(),
+            Extent::Part | Extent::Elsewhere => HashSet::new(),
             Extent::Whole => {
                 let names = listing.offers.iter();
                 names.map(|one| (one.kind, one.name.clone())).collect()
@@ -115,6 +118,7 @@ struct Desk<'a> {
     profile: Profile<'a>,
     origin: Arc<str>,
     trust: Trust,
+    extent: Extent,
     now: Wall,
 }
 
@@ -136,6 +140,7 @@ impl<'a> Desk<'a> {
             profile: listing.profile,
             origin: listing.profile.origin().into(),
             trust: listing.trust,
+            extent: listing.extent,
             now,
         }
     }
@@ -161,7 +166,7 @@ impl<'a> Desk<'a> {
             .into_iter()
             .filter_map(|one| self.fresh(one))
             .collect();
-        let first = told || !self.book.has_tools();
+        let first = told || !self.book.has_tools() || self.extent == Extent::Elsewhere;
         let neighbours = self.neighbours(&fresh);
         let withheld = Withheld::new(self.book.baselines());
         let mut room = MOST.saturating_sub(self.book.len());
