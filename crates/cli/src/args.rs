@@ -407,6 +407,9 @@ pub(crate) struct ChosenTools {
     /// Everything of the upstream that this could mean.
     #[arg(long)]
     pub(crate) all: bool,
+    /// The hash of the one tool, as `tools diff --json` shows it: another version is left as it is.
+    #[arg(long, conflicts_with = "all")]
+    pub(crate) hash: Option<String>,
 }
 
 #[derive(Debug, Subcommand)]

@@ -24,6 +24,7 @@ use mcpproxy_text::Limits;
 use mcpproxy_upstream::FleetSettings;
 use mcpproxy_upstream::child::Supervisor;
 use serde_json::{Map, Value};
+use tokio::sync::watch;
 use tracing_subscriber::{EnvFilter, Registry, reload};
 
 use self::pipeline::Pipeline;
@@ -268,10 +269,16 @@ pub(crate) fn engine_settings(loaded: &Loaded) -> EngineSettings {
     }
 }
 
+/// Returns how often lists are read again although nobody said that they changed.
+fn check_interval(loaded: &Loaded) -> Option<Duration> {
+    let guards = loaded.config.security.guards();
+    let rug_pull = guards.rug_pull.filter(|_| guards.enabled);
+    rug_pull.map(|rug_pull| rug_pull.check_interval)
+}
+
 /// Returns what all upstreams share.
 pub(crate) fn fleet(loaded: &Loaded) -> Result<FleetSettings> {
     let limits = &loaded.config.gateway.limits;
-    let guards = loaded.config.security.guards();
     let program = std::env::current_exe().context("cannot tell where this program is")?;
     Ok(FleetSettings {
         supervisor: Supervisor {
@@ -283,10 +290,7 @@ pub(crate) fn fleet(loaded: &Loaded) -> Result<FleetSettings> {
         },
         max_message: limits.response_bytes.as_usize(),
         dialer: Dialer::default(),
-        check_interval: guards
-            .rug_pull
-            .filter(|_| guards.enabled)
-            .map(|rug_pull| rug_pull.check_interval),
+        check_interval: watch::Sender::new(check_interval(loaded)),
     })
 }
 
@@ -430,6 +434,7 @@ impl Configurer for ConfigFiles {
             gateway.reload_problem.store(Arc::new(Some(reason.clone())));
             return Err(ChangeFault::Invalid { reason, hint: None });
         }
+        gateway.fleet.check_every(check_interval(&loaded));
         gateway.reload(active(&loaded));
         if let Some(log) = self.log.get() {
             let level = loaded.config.gateway.log.level.as_str();

@@ -164,6 +164,12 @@ pub enum Error {
         /// The name, made printable.
         name: String,
     },
+    /// What is meant has changed since it was looked at.
+    #[error("`{name}` is no longer what was looked at")]
+    OfferChanged {
+        /// The name, made printable.
+        name: String,
+    },
     /// The state of a tool cannot be written down.
     #[error(transparent)]
     BaselineUnkept(BaselineFault),
@@ -257,6 +263,7 @@ impl Error {
                 "stop `all`, or resume what need not be stopped".to_owned()
             }
             Self::NoActivity => "set `activity.enabled: true` and start again".to_owned(),
+            Self::OfferChanged { .. } => "look at it again with `mcpproxy tools diff`".to_owned(),
             Self::OfferUnknown { .. } => "`mcpproxy tools list` shows what is known".to_owned(),
             Self::NotKept { cause, .. } => return cause.remedy(),
             Self::Io { .. }
@@ -292,6 +299,7 @@ impl Error {
             Self::TokenTaken { .. }
             | Self::TooManyTokens { .. }
             | Self::TooManyOrders { .. }
+            | Self::OfferChanged { .. }
             | Self::TooLarge { .. } => Kind::Conflict,
             Self::ShortKey { .. }
             | Self::OddKey

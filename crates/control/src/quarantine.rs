@@ -79,6 +79,7 @@ impl Control {
         let set = self.engine().set_state(&id, which, state, mandate.by());
         let news = set.map_err(|fault| match fault {
             NotSet::Unknown(name) => Error::OfferUnknown { name: shown(&name) },
+            NotSet::Changed(name) => Error::OfferChanged { name: shown(&name) },
             NotSet::Unkept(cause) => Error::BaselineUnkept(cause),
         })?;
         let effect = if news.is_empty() {
@@ -88,6 +89,7 @@ impl Control {
         };
         let target = match which {
             Which::Named(names) => shown(&format!("{upstream}:{}", names.join(","))),
+            Which::Exactly { name, .. } => shown(&format!("{upstream}:{name}")),
             Which::Server | Which::All => shown(upstream),
         };
         let change = mandate.change(target, effect, self.now());

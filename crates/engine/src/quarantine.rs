@@ -47,7 +47,11 @@ pub struct Held {
     pub reason: String,
     rule: &'static str,
     threat: Threat,
+    remedy: &'static str,
 }
+
+/// What lets a tool pass.
+const APPROVE: &str = "mcpproxy tools approve";
 
 /// The rule by which a call to what is withheld is denied.
 pub const WITHHELD: &str = "quarantine";
@@ -59,6 +63,8 @@ pub const UNLISTED: &str = "unlisted_tool";
 pub enum NotSet {
     /// Nobody has listed it.
     Unknown(String),
+    /// It is no longer what was meant.
+    Changed(String),
     /// It could not be written down.
     Unkept(BaselineFault),
 }
@@ -147,6 +153,7 @@ impl Quarantine {
                 reason: format!("its server is {}: {}", server.state.name(), server.reason),
                 rule: WITHHELD,
                 threat: threat(server),
+                remedy: "mcpproxy upstream unquarantine",
             });
         }
         book.held(kind, name)
@@ -254,6 +261,13 @@ pub enum Which<'a> {
     Server,
     /// Tools, prompts, resources and the rest by their names.
     Named(&'a [String]),
+    /// One of them, in the form that has this hash.
+    Exactly {
+        /// Its name.
+        name: &'a str,
+        /// The hash that whoever means it has seen.
+        hash: &'a str,
+    },
     /// Everything that waits, or everything that is in use, whichever the new state is not.
     All,
 }
@@ -265,6 +279,7 @@ impl Held {
             reason: baseline.reason.to_string(),
             rule: WITHHELD,
             threat: threat(baseline),
+            remedy: APPROVE,
         }
     }
 
@@ -274,6 +289,7 @@ impl Held {
             reason: reason.to_owned(),
             rule: WITHHELD,
             threat: Threat::ToolPoisoning,
+            remedy: APPROVE,
         }
     }
 
@@ -294,9 +310,10 @@ impl Held {
     pub fn sentence(&self, upstream: &UpstreamId, kind: OfferKind, name: &str) -> String {
         let name: String = name.escape_debug().take(80).collect();
         let (state, reason, kind) = (self.state, &self.reason, kind.name());
+        let remedy = self.remedy;
         format!(
             "{kind} `{name}` of `{upstream}` is withheld ({state}): {reason}; a person can look at \
-             it with `mcpproxy tools diff` and let it pass with `mcpproxy tools approve`"
+             it with `mcpproxy tools diff` and let it pass with `{remedy}`"
         )
     }
 }

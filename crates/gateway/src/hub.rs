@@ -15,6 +15,7 @@ use mcpproxy_upstream::settings::Scope;
 use mcpproxy_upstream::upstream::Hub;
 use mcpproxy_upstream::{Instance, Listed, State, ToolCard, Upstream};
 use sha2::{Digest as _, Sha256};
+use tokio::runtime::{Handle, RuntimeFlavor};
 
 use crate::downstream::Way;
 use crate::listen::renew;
@@ -103,9 +104,15 @@ impl GatewayHub {
     /// Has the engine judge what an upstream offers; returns whether that changed what is shown.
     fn judge(&self, upstream: &Upstream, offers: Vec<Offered>, extent: Extent) -> bool {
         let profile = profile(upstream);
-        let news = self
-            .engine
-            .judge_offers(upstream.name(), &profile, offers, extent);
+        let judge = || {
+            let engine = &self.engine;
+            engine.judge_offers(upstream.name(), &profile, offers, extent)
+        };
+        // A long list takes a while to read, and the disk takes one to write.
+        let news = match Handle::try_current().map(|runtime| runtime.runtime_flavor()) {
+            Ok(RuntimeFlavor::MultiThread) => tokio::task::block_in_place(judge),
+            Ok(_) | Err(_) => judge(),
+        };
         if news.is_empty() {
             return false;
         }

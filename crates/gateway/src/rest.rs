@@ -228,6 +228,7 @@ async fn diagnostics(AxumState(gateway): Shared, who: Who) -> Response {
         for problem in upstream.listed().problems.iter().take(5) {
             problems.push(json!({ "area": name.as_str(), "problem": problem }));
         }
+        problems.extend(quarantine::problem(&gateway, name));
     }
     let recommendations = recommendations(&gateway);
     done(json!({ "problems": problems, "recommendations": recommendations }))

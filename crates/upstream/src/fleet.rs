@@ -8,6 +8,7 @@ use arc_swap::ArcSwap;
 use mcpproxy_core::{Id128, UpstreamId};
 use mcpproxy_mcp::dial::Dialer;
 use mcpproxy_text::Limits;
+use tokio::sync::watch;
 
 use crate::Error;
 use crate::child::Supervisor;
@@ -26,7 +27,7 @@ pub struct FleetSettings {
     /// The pool of HTTP connections.
     pub dialer: Dialer,
     /// How often lists are read again although nobody said that they changed; never if nothing.
-    pub check_interval: Option<Duration>,
+    pub check_interval: watch::Sender<Option<Duration>>,
 }
 
 /// All upstreams, by name.
@@ -78,6 +79,11 @@ impl Fleet {
             fleet,
             Arc::clone(&self.hub),
         )
+    }
+
+    /// Says how often lists are read again from now on.
+    pub fn check_every(&self, interval: Option<Duration>) {
+        self.settings.check_interval.send_replace(interval);
     }
 
     /// Starts one upstream anew.

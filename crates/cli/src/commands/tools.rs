@@ -32,7 +32,7 @@ pub(crate) fn run(global: &Global, command: Tools) -> Result<Exit> {
 
 fn approve(global: &Global, chosen: &ChosenTools) -> Result<Exit> {
     let key = key("letting a tool pass")?;
-    let body = json!({ "tools": chosen.tools, "approve_all": chosen.all });
+    let body = json!({ "tools": chosen.tools, "approve_all": chosen.all, "hash": chosen.hash });
     let path = format!("/servers/{}/tools/approve", encoded(&chosen.upstream));
     let done = request_with_key(global, Method::POST, &path, &body, &key)?;
     changed(&done);
@@ -40,7 +40,7 @@ fn approve(global: &Global, chosen: &ChosenTools) -> Result<Exit> {
 }
 
 fn block(global: &Global, chosen: &ChosenTools) -> Result<Exit> {
-    let body = json!({ "tools": chosen.tools, "block_all": chosen.all });
+    let body = json!({ "tools": chosen.tools, "block_all": chosen.all, "hash": chosen.hash });
     let path = format!("/servers/{}/tools/block", encoded(&chosen.upstream));
     changed(&request(global, Method::POST, &path, Some(&body))?);
     Ok(Exit::Fine)

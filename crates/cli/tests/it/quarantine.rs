@@ -148,6 +148,14 @@ async fn a_tool_that_turns_after_some_calls_is_withheld_and_one_that_grows_is_no
     assert_eq!(list["reason"], "changed in `description`");
 }
 
+/// The same upstream, started by another program.
+fn through_a_shell(upstream: &Upstream) -> Value {
+    let mut args = vec![json!("-c"), json!("exec \"$@\""), json!("sh")];
+    args.push(upstream.settings["command"].clone());
+    args.extend(upstream.settings["args"].as_array().unwrap().clone());
+    json!({ "command": "sh", "args": args })
+}
+
 /// Writes other tools into the script that an upstream plays.
 fn rewrite(upstream: &Upstream, tools: &[Value]) {
     let file = upstream.settings["args"][3].as_str().unwrap();
@@ -252,18 +260,7 @@ async fn a_twin_of_another_upstream_s_tool_is_withheld() {
         tool("post", "Posts a note to a board."),
     ]));
     let mut config = config("all", &[("mail", &mail), ("sky", &twin)]);
-    // Another program than the other one's.
-    let args = [
-        json!("-c"),
-        json!("exec \"$@\""),
-        json!("sh"),
-        twin.settings["command"].clone(),
-    ];
-    let args: Vec<Value> = args
-        .into_iter()
-        .chain(twin.settings["args"].as_array().unwrap().clone())
-        .collect();
-    config["mcpServers"]["sky"] = json!({ "command": "sh", "args": args });
+    config["mcpServers"]["sky"] = through_a_shell(&twin);
     let gateway = Gateway::start(&config).await;
     assert_eq!(listed(&gateway).await, ["mail__send_email", "sky__post"]);
 }
@@ -293,6 +290,35 @@ async fn a_stranger_waits_under_an_allow_list() {
         .await;
     assert_eq!(status, 200);
     assert_eq!(listed(&gateway).await, ["sums__add", "sums2__sub"]);
+}
+
+#[tokio::test]
+async fn another_program_under_an_approved_name_waits_and_another_argument_does_not() {
+    let upstream = sums(&[tool("add", "Adds two numbers.")]);
+    let mut config = config("all", &[("sums", &upstream)]);
+    let home = Home::new(&config);
+    let gateway = Gateway::start_in(home.clone()).await;
+    assert_eq!(listed(&gateway).await, ["sums__add"]);
+    drop(gateway);
+    let mut args = upstream.settings["args"].as_array().unwrap().clone();
+    args.extend([json!("--many"), json!("0")]);
+    config["mcpServers"]["sums"]["args"] = json!(args);
+    home.configure(&config.to_string());
+    let gateway = Gateway::start_in(home.clone()).await;
+    assert_eq!(listed(&gateway).await, ["sums__add"]);
+    drop(gateway);
+    config["mcpServers"]["sums"] = through_a_shell(&upstream);
+    home.configure(&config.to_string());
+    let gateway = Gateway::start_in(home).await;
+    assert_eq!(listed(&gateway).await, Vec::<String>::new());
+    let agent = Legacy::open(&gateway.url("/mcp"), json!({})).await;
+    let denied = agent.call("sums__add", json!({})).await;
+    let said = text_of(&denied);
+    assert!(
+        said.contains("not the upstream that was approved"),
+        "{said}"
+    );
+    assert!(said.contains("mcpproxy upstream unquarantine"), "{said}");
 }
 
 #[tokio::test]

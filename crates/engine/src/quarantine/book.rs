@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use bytes::Bytes;
 use mcpproxy_core::{Baseline, OfferKind, OfferState};
+use mcpproxy_hooks::guards::fingerprint;
 use mcpproxy_hooks::guards::shadowing::Card;
 
 use super::{Held, NotSet, Which};
@@ -158,6 +159,18 @@ impl Book {
                 .filter(is_item)
                 .filter(|one| one.state != state && one.state != OfferState::Blocked)
                 .collect()),
+            Which::Exactly { name, hash } => {
+                let mut named = self
+                    .baselines()
+                    .filter(is_item)
+                    .filter(|one| *one.name == **name);
+                let first = named.next();
+                let first = first.ok_or_else(|| NotSet::Unknown((*name).to_owned()))?;
+                if fingerprint::digest(&first.current) != **hash {
+                    return Err(NotSet::Changed((*name).to_owned()));
+                }
+                Ok(vec![first])
+            }
             Which::Named(names) => {
                 let mut chosen = Vec::with_capacity(names.len());
                 for name in *names {

@@ -8,7 +8,7 @@ use axum::extract::{Path, State as AxumState};
 use axum::response::Response;
 use http::{HeaderMap, StatusCode};
 use mcpproxy_control::{Moved, Refused};
-use mcpproxy_core::{Door, Principal};
+use mcpproxy_core::{Door, OfferKind, OfferState, Principal, UpstreamId};
 use mcpproxy_engine::Which;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -23,6 +23,8 @@ use crate::quarantine::told;
 #[serde(default, deny_unknown_fields)]
 pub(super) struct Chosen {
     tools: Vec<String>,
+    /// With one tool: the hash that it had when it was looked at.
+    hash: Option<String>,
     approve_all: bool,
     block_all: bool,
 }
@@ -39,7 +41,7 @@ pub(super) async fn approve(
     if !holds_key(&gateway, &headers) {
         return needs_key();
     }
-    let Some(which) = which(&chosen.tools, chosen.approve_all) else {
+    let Some(which) = which(&chosen, chosen.approve_all) else {
         return nothing_chosen("approve_all");
     };
     let control = gateway.access.control();
@@ -54,7 +56,7 @@ pub(super) async fn block(
     Json(chosen): Json<Chosen>,
 ) -> Response {
     owner!(who);
-    let Some(which) = which(&chosen.tools, chosen.block_all) else {
+    let Some(which) = which(&chosen, chosen.block_all) else {
         return nothing_chosen("block_all");
     };
     let control = gateway.access.control();
@@ -97,16 +99,39 @@ pub(super) fn states(gateway: &Gateway, name: &str, who: &Principal) -> Value {
     json!(known.unwrap_or_default())
 }
 
-fn which(tools: &[String], all: bool) -> Option<Which<'_>> {
-    match (tools, all) {
-        ([], true) => Some(Which::All),
-        ([_, ..], false) => Some(Which::Named(tools)),
-        ([], false) | ([_, ..], true) => None,
+/// Says how much of an upstream is withheld, so that nothing vanishes without a word.
+pub(super) fn problem(gateway: &Gateway, upstream: &UpstreamId) -> Option<Value> {
+    let offers = gateway.engine.offers(Some(upstream));
+    let withheld = offers
+        .iter()
+        .filter(|one| one.state != OfferState::Approved);
+    let (servers, others): (Vec<_>, Vec<_>) =
+        withheld.partition(|one| one.kind == OfferKind::Server);
+    if let Some(server) = servers.first() {
+        let problem = format!("everything of it is withheld: {}", server.reason);
+        let hint = format!("mcpproxy upstream unquarantine {upstream}");
+        return Some(json!({ "area": upstream.as_str(), "problem": problem, "hint": hint }));
+    }
+    let first = others.first()?;
+    let (count, name) = (others.len(), &first.name);
+    let problem = format!(
+        "{count} of what it offers is withheld, as `{name}`: {}",
+        first.reason
+    );
+    Some(json!({ "area": upstream.as_str(), "problem": problem, "hint": "mcpproxy tools list" }))
+}
+
+fn which(chosen: &Chosen, all: bool) -> Option<Which<'_>> {
+    match (chosen.tools.as_slice(), chosen.hash.as_deref(), all) {
+        ([], None, true) => Some(Which::All),
+        ([name], Some(hash), false) => Some(Which::Exactly { name, hash }),
+        ([_, ..], None, false) => Some(Which::Named(&chosen.tools)),
+        _ => None,
     }
 }
 
 fn nothing_chosen(all: &str) -> Response {
-    let message = format!("give either `tools` or `{all}: true`");
+    let message = format!("give either `tools` or `{all}: true`, and `hash` with one tool only");
     failed(StatusCode::BAD_REQUEST, &message, None)
 }
 

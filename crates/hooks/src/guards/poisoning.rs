@@ -47,7 +47,12 @@ pub(super) fn judge(
     } else {
         Level::Block
     };
-    (appraisal.level >= least).then(|| told(&appraisal))
+    if appraisal.level >= least {
+        return Some(told(&appraisal));
+    }
+    let unread = appraisal.unread.first().filter(|_| least == Level::Warn)?;
+    let path = show::text(&unread.path, PATH);
+    Some(format!("it was not read to its end (in `{path}`)"))
 }
 
 /// Says what weighs most in an appraisal.
@@ -107,6 +112,23 @@ mod tests {
             json!("Notes about the harbour."),
             false,
             false,
+        );
+    }
+
+    #[test]
+    fn what_was_not_read_does_not_count_as_clean() {
+        let narrow = Detector {
+            max_payload_size_kb: 1,
+            ..Detector::default()
+        };
+        let inspector = Inspector::new(&narrow).unwrap();
+        let long = json!({ "name": "a", "description": "Adds numbers. ".repeat(200) });
+        let found = judge(&inspector, Settings::default(), OfferKind::Tool, &long);
+        assert!(
+            found
+                .as_deref()
+                .is_some_and(|found| found.contains("not read")),
+            "{found:?}"
         );
     }
 

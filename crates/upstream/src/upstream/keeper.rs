@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use mcpproxy_mcp::FrameKind;
 use mcpproxy_mcp::era::Era;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep};
 
 use super::slots::Key;
@@ -111,7 +111,7 @@ impl Upstream {
             tokio::select! {
                 () = self.stir.notified() => {}
                 // What changes without a word is seen all the same.
-                () = unchecked(read_at, self.fleet.check_interval) => {}
+                () = unchecked(read_at, &self.fleet.check_interval) => {}
                 Some(change) = changes.recv() => {
                     if let FromUpstream::Message(frame) = change
                         && frame.kind() == FrameKind::Notification
@@ -182,10 +182,17 @@ impl Upstream {
 }
 
 /// Resolves once lists were not read for so long; never where they need not be.
-async fn unchecked(read_at: Instant, interval: Option<Duration>) {
-    match interval {
-        Some(interval) => tokio::time::sleep_until(read_at + interval).await,
-        None => std::future::pending().await,
+async fn unchecked(read_at: Instant, interval: &watch::Sender<Option<Duration>>) {
+    let mut interval = interval.subscribe();
+    loop {
+        let until = interval
+            .borrow_and_update()
+            .map(|interval| read_at + interval);
+        tokio::select! {
+            () = tokio::time::sleep_until(until.unwrap_or(read_at)), if until.is_some() => return,
+            // The sender lives as long as the fleet.
+            _ = interval.changed() => {}
+        }
     }
 }
 

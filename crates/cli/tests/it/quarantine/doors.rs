@@ -82,6 +82,24 @@ async fn approving_needs_the_key_and_is_told_to_agents_and_listeners() {
     assert_eq!(status, 200);
     assert_eq!(events.next_named().await.0, "activity.quarantine_change");
     assert_eq!(listed(&gateway).await, Vec::<String>::new());
+    let stale = json!({ "tools": ["add"], "hash": "00" });
+    let (status, _) = gateway
+        .owner()
+        .post(&format!("/api/v1{approve}"), &stale)
+        .await;
+    assert_eq!(status, 409);
+    let diff = gateway.api("/servers/sums/tools/add/diff").await;
+    let exact = json!({ "tools": ["add"], "hash": diff["fingerprint"]["combined_hash"] });
+    let (status, _) = gateway
+        .owner()
+        .post(&format!("/api/v1{approve}"), &exact)
+        .await;
+    assert_eq!(status, 200);
+    let diagnosed = gateway.api("/diagnostics").await.to_string();
+    assert!(
+        diagnosed.contains("everything of it is withheld"),
+        "{diagnosed}"
+    );
     let wrong = json!({ "tools": ["nothing"] });
     let (status, _) = gateway
         .owner()
