@@ -24,6 +24,8 @@ enum Form {
     Object(Vec<u8>),
     /// The text of anything else.
     Text(String),
+    /// Either of them, as it stood in a line.
+    Rendered(Vec<u8>),
 }
 
 impl Content {
@@ -62,10 +64,16 @@ impl Content {
         Self::all(&kept)
     }
 
+    /// Takes up what stands in a line.
+    pub(crate) fn from_line(rendered: &str) -> Self {
+        Self(Form::Rendered(rendered.as_bytes().to_vec()))
+    }
+
     /// Renders the value for a line.
     pub(crate) fn rendered(&self) -> Vec<u8> {
         match &self.0 {
             Form::Object(canonical) => escape_breaks(canonical),
+            Form::Rendered(rendered) => rendered.clone(),
             Form::Text(text) => {
                 let mut bytes = Vec::with_capacity(text.len() + 2);
                 quote(text, &mut bytes);

@@ -52,6 +52,17 @@ pub struct Digest {
 }
 
 impl Digest {
+    /// Reads a digest as it is printed.
+    pub fn parse(text: &str) -> Option<Self> {
+        let (name, digits) = text.split_once(':')?;
+        let kinds = [Kind::Canonical, Kind::Keyed, Kind::Raw, Kind::RawKeyed];
+        let kind = kinds.into_iter().find(|kind| kind.name() == name)?;
+        Some(Self {
+            kind,
+            bytes: unhex(digits)?,
+        })
+    }
+
     /// Tells whether the value could be read; if not, the digest is of its raw bytes.
     pub fn is_canonical(&self) -> bool {
         matches!(self.kind, Kind::Canonical | Kind::Keyed)

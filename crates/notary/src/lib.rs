@@ -7,13 +7,26 @@
 //! Deliberately absent: the wire. Nothing here reads JSON-RPC or knows a process; the relay
 //! brings calls and outcomes. Nothing here is asynchronous.
 
+pub mod receipt;
+
+pub mod claims;
 pub mod content;
-mod error;
 pub mod hash;
 pub mod keys;
-mod line;
+pub mod ledger;
 pub mod note;
-pub mod receipt;
+pub mod pack;
 pub mod tree;
+pub mod verify;
+
+mod chain;
+mod error;
+mod json;
+mod layout;
+mod line;
+mod read;
+mod session;
 
 pub use error::NotaryError;
+pub use json::Json;
+pub use layout::Layout;

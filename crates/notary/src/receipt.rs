@@ -114,6 +114,24 @@ pub enum Mark {
 }
 
 impl Mark {
+    const ALL: [Self; 10] = [
+        Self::NoId,
+        Self::DuplicateId,
+        Self::Batch,
+        Self::Cancelled,
+        Self::UpstreamExited,
+        Self::ProxyStopped,
+        Self::Recovered,
+        Self::Uninspected,
+        Self::Cut,
+        Self::ContentTooLong,
+    ];
+
+    /// Finds the mark of that name.
+    pub(crate) fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|mark| mark.name() == name)
+    }
+
     /// Returns the name that stands in the receipt.
     pub fn name(self) -> &'static str {
         match self {

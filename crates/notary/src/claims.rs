@@ -1,0 +1,104 @@
+//! The claim card `mcp_session_completeness`: a fold over a session's lines.
+
+use std::collections::BTreeSet;
+
+use crate::json::Json;
+use crate::read::Read;
+
+/// What the card looks at.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Completeness {
+    lines: u64,
+    /// The number that the next line must have.
+    next: Option<u64>,
+    gaps: u64,
+    started: bool,
+    /// What the session's last word says, once it is there.
+    complete: Option<bool>,
+    calls: u64,
+    /// Intents whose receipt has not come.
+    open: BTreeSet<String>,
+    /// Lines after the session's end that are not checkpoints.
+    late: u64,
+}
+
+impl Completeness {
+    /// Looks at the next line.
+    pub(crate) fn see(&mut self, line: Read<'_>) {
+        let seq = line.number("seq");
+        if let (Some(expect), Some(seq)) = (self.next, seq) {
+            self.gaps += u64::from(seq != expect);
+        }
+        self.next = seq.map(|seq| seq + 1);
+        self.lines += 1;
+        let kind = line.text("type").unwrap_or_default();
+        self.late += u64::from(self.complete.is_some() && kind != "mcp.checkpoint");
+        let invocation = || line.text("invocation_id").unwrap_or_default().into_owned();
+        match kind.as_ref() {
+            "mcp.session_start" => self.started |= self.lines == 1,
+            "mcp.session_end" => self.complete = line.flag("session_complete"),
+            "mcp.tool_intent" => {
+                self.open.insert(invocation());
+            }
+            "mcp_tool_call" => {
+                self.calls += 1;
+                self.open.remove(&invocation());
+            }
+            _ => {}
+        }
+    }
+
+    /// Tells whether the session's last word was seen.
+    pub fn ended(&self) -> bool {
+        self.complete.is_some()
+    }
+
+    /// Returns what the session's last word says.
+    pub fn session_complete(&self) -> Option<bool> {
+        self.complete
+    }
+
+    /// Tells whether the claim holds: start and end are there, no number is left out, and every
+    /// call that was announced has its receipt.
+    pub fn holds(&self) -> bool {
+        self.started && self.ended() && self.gaps == 0 && self.open.is_empty() && self.late == 0
+    }
+
+    /// Says what is missing.
+    pub fn message(&self) -> String {
+        let (open, gaps) = (self.open.len(), self.gaps);
+        let what = if !self.started {
+            "the session's start is missing".to_owned()
+        } else if !self.ended() {
+            "the session's end is missing".to_owned()
+        } else if gaps > 0 {
+            format!("{gaps} numbers are left out")
+        } else if open > 0 {
+            format!("{open} calls have no receipt")
+        } else if self.late > 0 {
+            format!("{} receipts come after the session's end", self.late)
+        } else {
+            "the session is complete".to_owned()
+        };
+        format!("mcp_session_completeness: {what}")
+    }
+
+    /// Returns the card for machines.
+    pub fn json(&self) -> Json {
+        Json::Object(vec![
+            ("claim", Json::text("mcp_session_completeness")),
+            (
+                "verdict",
+                Json::text(if self.holds() { "PASS" } else { "FAIL" }),
+            ),
+            ("calls", Json::Number(self.calls)),
+            (
+                "calls_without_receipt",
+                Json::Number(self.open.len().try_into().unwrap_or(u64::MAX)),
+            ),
+            ("gaps", Json::Number(self.gaps)),
+            ("session_start", Json::Flag(self.started)),
+            ("session_end", Json::Flag(self.ended())),
+        ])
+    }
+}

@@ -1,0 +1,183 @@
+//! The folder that a proxy writes to: receipts, packs, policy snapshots, and marks of the sessions
+//! that are open.
+//!
+//! A session holds a lock on its mark for as long as it lives. A mark whose lock can be taken is
+//! of a session that died; nothing else needs to be looked at, however many there were.
+
+use std::fs::{self, File};
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+
+use mcpproxy_core::Wall;
+
+use crate::error::NotaryError;
+use crate::receipt::random_id;
+
+/// The audit folder.
+#[derive(Clone, Debug)]
+pub struct Layout(PathBuf);
+
+impl Layout {
+    /// Makes the folders that are missing.
+    pub fn create(root: &Path) -> Result<Self, NotaryError> {
+        let layout = Self(root.to_owned());
+        for folder in [layout.open(), layout.packs()] {
+            fs::create_dir_all(&folder).map_err(NotaryError::file("create", &folder))?;
+        }
+        Ok(layout)
+    }
+
+    /// Returns the audit folder itself.
+    pub fn root(&self) -> &Path {
+        &self.0
+    }
+
+    /// Returns where the sessions' receipts are.
+    pub fn receipts(&self) -> PathBuf {
+        self.0.join("receipts")
+    }
+
+    /// Returns where packs are.
+    pub fn packs(&self) -> PathBuf {
+        self.0.join("packs")
+    }
+
+    /// Returns where snapshots of policies are.
+    pub fn policy(&self) -> PathBuf {
+        self.0.join("policy")
+    }
+
+    fn open(&self) -> PathBuf {
+        self.receipts().join(".open")
+    }
+
+    /// Returns the receipts of the session `name`.
+    pub fn session(&self, name: &str) -> PathBuf {
+        self.receipts().join(format!("session_{name}.jsonl"))
+    }
+
+    /// Returns the folder of a session's pack; a session has more than one if they roll.
+    pub fn pack(&self, name: &str, index: u64) -> PathBuf {
+        self.packs().join(pack_name(name, index))
+    }
+
+    /// Begins a session that begins now: its name, its mark and its file.
+    pub(crate) fn begin(&self, now: Wall) -> Result<(String, Claim, File), NotaryError> {
+        loop {
+            let unique: String = random_id("")?.chars().take(8).collect();
+            let name = format!("{}_{unique}", stamp(now));
+            let Some(claim) = self.claim(&name)? else {
+                continue;
+            };
+            let path = self.session(&name);
+            let options = File::options()
+                .create_new(true)
+                .append(true)
+                .read(true)
+                .open(&path);
+            match options {
+                Ok(file) => {
+                    sync_folder(&self.receipts())?;
+                    return Ok((name, claim, file));
+                }
+                Err(fault) if fault.kind() == ErrorKind::AlreadyExists => {}
+                Err(fault) => {
+                    claim.release()?;
+                    return Err(NotaryError::file("create", &path)(fault));
+                }
+            }
+        }
+    }
+
+    /// Marks a session as open; nothing if the name is taken.
+    fn claim(&self, name: &str) -> Result<Option<Claim>, NotaryError> {
+        let folder = self.open();
+        let path = folder.join(format!("session_{name}"));
+        let failed = NotaryError::file("create", &path);
+        // The mark is locked before it has its name, so that nobody finds it without its lock.
+        let mark = tempfile::NamedTempFile::new_in(&folder).map_err(&failed)?;
+        mark.as_file().lock().map_err(&failed)?;
+        match mark.persist_noclobber(&path) {
+            Ok(file) => {
+                sync_folder(&folder)?;
+                Ok(Some(Claim {
+                    path: path.clone(),
+                    _lock: file,
+                }))
+            }
+            Err(fault) if fault.error.kind() == ErrorKind::AlreadyExists => Ok(None),
+            Err(fault) => Err(failed(fault.error)),
+        }
+    }
+
+    /// Takes over the sessions whose proxies died.
+    pub(crate) fn orphans(&self) -> Result<Vec<(String, Claim)>, NotaryError> {
+        let folder = self.open();
+        let mut found = Vec::new();
+        let entries = fs::read_dir(&folder).map_err(NotaryError::file("read", &folder))?;
+        for entry in entries.flatten() {
+            let file_name = entry.file_name();
+            let Some(name) = file_name
+                .to_str()
+                .and_then(|name| name.strip_prefix("session_"))
+            else {
+                continue;
+            };
+            let path = entry.path();
+            let Ok(lock) = File::open(&path) else {
+                continue;
+            };
+            // Between the listing and the lock its owner may have ended it in good order.
+            if lock.try_lock().is_ok() && path.exists() {
+                found.push((name.to_owned(), Claim { path, _lock: lock }));
+            }
+        }
+        found.sort_by(|(one, _), (other, _)| one.cmp(other));
+        Ok(found)
+    }
+}
+
+/// The lock of an open session.
+#[derive(Debug)]
+pub(crate) struct Claim {
+    path: PathBuf,
+    _lock: File,
+}
+
+impl Claim {
+    /// Says that the session is over and nothing is left to do for it.
+    pub(crate) fn release(self) -> Result<(), NotaryError> {
+        fs::remove_file(&self.path).map_err(NotaryError::file("remove", &self.path))
+    }
+}
+
+/// Returns the name of a pack's folder.
+pub(crate) fn pack_name(session: &str, index: u64) -> String {
+    match index {
+        0 => format!("proof_pack_{session}"),
+        _ => format!("proof_pack_{session}_{}", index + 1),
+    }
+}
+
+/// Prints a time as it stands in file names.
+pub(crate) fn stamp(at: Wall) -> String {
+    let text = at.rfc3339();
+    let seconds = text.split('.').next().unwrap_or_default();
+    format!("{}Z", seconds.replace(['-', ':'], ""))
+}
+
+/// Makes the names in a folder durable.
+pub(crate) fn sync_folder(folder: &Path) -> Result<(), NotaryError> {
+    let synced = File::open(folder).and_then(|file| file.sync_all());
+    synced
+        .or_else(unsupported)
+        .map_err(NotaryError::file("sync", folder))
+}
+
+/// Some systems cannot sync a folder; there is nothing to be gained by failing there.
+fn unsupported(fault: io::Error) -> io::Result<()> {
+    match fault.kind() {
+        ErrorKind::Unsupported | ErrorKind::InvalidInput => Ok(()),
+        _ => Err(fault),
+    }
+}

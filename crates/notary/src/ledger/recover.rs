@@ -1,0 +1,222 @@
+//! Sessions whose proxies died: what they left is closed, packed and said to be incomplete.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{BufRead, BufReader, ErrorKind, Read as _, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+use mcpproxy_core::Wall;
+
+use super::writer::{Start, Writer};
+use super::{Options, Packing, Profile, Status};
+use crate::chain::Chain;
+use crate::error::NotaryError;
+use crate::keys::Signer;
+use crate::layout::{Claim, Layout};
+use crate::note::Checkpoint;
+use crate::pack::Built;
+use crate::read::Read;
+use crate::receipt::{Call, Common};
+use crate::session::{Counts, End};
+
+/// The longest line that is taken for a receipt.
+const LONGEST: u64 = 16 << 20;
+
+/// A session that was closed for its proxy.
+#[derive(Debug)]
+pub struct Recovered {
+    /// Its receipts.
+    pub receipts: PathBuf,
+    /// Its packs, or why one could not be made.
+    pub packs: Vec<Result<Built, NotaryError>>,
+}
+
+/// Closes the sessions in the audit folder `root` whose proxies died, and makes their packs.
+pub fn recover(root: &Path, options: &Options) -> Result<Vec<Recovered>, NotaryError> {
+    let layout = Layout::create(root)?;
+    let orphans = layout.orphans()?;
+    Ok(orphans
+        .into_iter()
+        .map(|(name, claim)| close(&layout, &name, claim, options))
+        .collect())
+}
+
+fn close(layout: &Layout, name: &str, claim: Claim, options: &Options) -> Recovered {
+    let receipts = layout.session(name);
+    let packs = match rebuild(layout, name, claim, options) {
+        Ok(packs) => packs.into_iter().map(Ok).collect(),
+        Err(fault) => vec![Err(fault)],
+    };
+    Recovered { receipts, packs }
+}
+
+/// What the file of a session says.
+#[derive(Default)]
+struct Past {
+    session: Option<Common>,
+    profile: Option<Profile>,
+    chain: Chain,
+    length: u64,
+    dropped: u64,
+    open: BTreeMap<String, Call>,
+    counts: Counts,
+    /// Where the run of lines begins that no pack has.
+    start: Start,
+    /// The runs that were closed for a pack.
+    closed: Vec<Closed>,
+    /// Whether the session was complete, once its end is written.
+    ended: Option<bool>,
+}
+
+/// A run of lines that a checkpoint closed.
+struct Closed {
+    start: Start,
+    end: u64,
+    note: String,
+    complete: Option<bool>,
+}
+
+fn rebuild(
+    layout: &Layout,
+    name: &str,
+    claim: Claim,
+    options: &Options,
+) -> Result<Vec<Built>, NotaryError> {
+    let path = layout.session(name);
+    let past = match File::open(&path) {
+        Ok(file) => Past::read(file, options, &|index| layout.pack(name, index).exists())
+            .map_err(NotaryError::file("read", &path))?,
+        Err(fault) if fault.kind() == ErrorKind::NotFound => Past::default(),
+        Err(fault) => return Err(NotaryError::file("read", &path)(fault)),
+    };
+    let (Some(common), Some(profile)) = (past.session, past.profile) else {
+        // It died before its first line was whole; nobody was told of anything.
+        claim.release()?;
+        return Ok(Vec::new());
+    };
+    keep_damage(&path, past.length, past.dropped)?;
+    let file = File::options().append(true).read(true).open(&path);
+    let file = file.map_err(NotaryError::file("open", &path))?;
+    file.set_len(past.length)
+        .map_err(NotaryError::file("cut", &path))?;
+    let options = Options {
+        profile,
+        ..options.clone()
+    };
+    let status = Arc::new(Mutex::new(Status::default()));
+    let mut writer = Writer::new(
+        layout.clone(),
+        name.to_owned(),
+        claim,
+        file,
+        common,
+        options,
+        status,
+    )
+    .resume(past.length, past.chain, past.start, past.dropped);
+    writer.take_up(past.open, past.counts);
+    let mut built = Vec::new();
+    for closed in past.closed {
+        built.push(writer.build(closed.start, closed.end, closed.note, closed.complete)?);
+    }
+    match past.ended {
+        Some(complete) => built.extend(writer.conclude(complete)?),
+        None => built.extend(writer.finish(End::Recovered, Packing::Pack)?),
+    }
+    Ok(built)
+}
+
+/// Sets aside what does not belong to the chain, unless it is no more than a line cut short.
+fn keep_damage(path: &Path, length: u64, dropped: u64) -> Result<(), NotaryError> {
+    if dropped == 0 {
+        return Ok(());
+    }
+    let failed = NotaryError::file("read", path);
+    let mut file = File::open(path).map_err(&failed)?;
+    file.seek(SeekFrom::Start(length)).map_err(&failed)?;
+    let mut rest = Vec::new();
+    file.take(LONGEST).read_to_end(&mut rest).map_err(&failed)?;
+    if !rest.contains(&b'\n') {
+        return Ok(());
+    }
+    let aside = path.with_extension("damaged");
+    std::fs::write(&aside, &rest).map_err(NotaryError::file("write", &aside))
+}
+
+impl Past {
+    /// Reads the lines as far as they are a chain; `packed` tells which packs exist.
+    fn read(file: File, options: &Options, packed: &dyn Fn(u64) -> bool) -> std::io::Result<Self> {
+        let mut past = Self::default();
+        let whole = file.metadata()?.len();
+        let mut reader = BufReader::new(file);
+        let mut line = Vec::new();
+        loop {
+            line.clear();
+            let read = reader.by_ref().take(LONGEST).read_until(b'\n', &mut line)?;
+            let Some(text) = line.strip_suffix(b"\n") else {
+                break;
+            };
+            if past.follow(text, options).is_none() {
+                break;
+            }
+            past.length += u64::try_from(read).unwrap_or(0);
+            past.close(text, &options.signer, packed);
+        }
+        past.dropped = whole.saturating_sub(past.length);
+        Ok(past)
+    }
+
+    /// Takes up one line; nothing if it does not continue the chain.
+    fn follow(&mut self, bytes: &[u8], options: &Options) -> Option<()> {
+        let line = Read::new(bytes)?;
+        let linked = line.text("prev_hash").as_deref() == self.chain.link().as_deref();
+        if !linked || line.number("seq") != Some(self.chain.size()) {
+            return None;
+        }
+        let at = Wall::from_rfc3339(&line.text("timestamp")?)?;
+        match line.text("type")?.as_ref() {
+            "mcp.session_start" => {
+                self.session = Some(line.common(&options.version)?);
+                self.profile = Some(line.profile()?);
+            }
+            "mcp.tool_intent" => {
+                let call = line.call()?;
+                self.open.insert(call.invocation_id.clone(), call);
+            }
+            "mcp_tool_call" => {
+                self.open.remove(line.text("invocation_id")?.as_ref());
+                self.counts.add_name(&line.text("outcome")?);
+            }
+            "mcp.session_end" => self.ended = line.flag("session_complete"),
+            _ => {}
+        }
+        self.chain.follow(bytes);
+        self.start.note_time(at);
+        Some(())
+    }
+
+    /// Ends a run of lines if this line closed it for a pack.
+    fn close(&mut self, bytes: &[u8], signer: &Signer, packed: &dyn Fn(u64) -> bool) {
+        let closing = Read::new(bytes).filter(|line| line.text("closes_pack").is_some());
+        let Some(note) = closing.and_then(|line| line.text("checkpoint")) else {
+            return;
+        };
+        let exists = packed(self.start.index);
+        if !exists && Checkpoint::open(&note, signer.name(), &signer.public()).is_err() {
+            // The key was replaced since. The run goes on, and a checkpoint of the new key ends it.
+            return;
+        }
+        let next = Start::after(&self.chain, self.length, self.start.index + 1);
+        let start = std::mem::replace(&mut self.start, next);
+        if !exists {
+            let (end, note, complete) = (self.length, note.into_owned(), self.ended);
+            self.closed.push(Closed {
+                start,
+                end,
+                note,
+                complete,
+            });
+        }
+    }
+}

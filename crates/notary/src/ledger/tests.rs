@@ -1,0 +1,269 @@
+use std::fs;
+use std::time::Duration;
+
+use mcpproxy_core::Wall;
+use mcpproxy_testkit::FixedClock;
+
+use super::*;
+use crate::hash::digest;
+use crate::receipt::{Answer, Evidence, RequestId, Rule, Ruling, invocation_id};
+use crate::verify::Class;
+
+fn options(durability: Durability) -> Options {
+    Options {
+        server_id: "s".to_owned(),
+        transport: Transport::Stdio,
+        profile: Profile::Audit,
+        durability,
+        policy_hash: None,
+        version: "0.1.0".to_owned(),
+        checkpoint_every: 4,
+        clock: Arc::new(FixedClock::default()),
+        signer: Arc::new(Signer::generate("test").unwrap()),
+    }
+}
+
+fn call(tool: &str) -> Call {
+    Call {
+        invocation_id: invocation_id().unwrap(),
+        tool_name: tool.to_owned(),
+        request_id: RequestId::Number(1),
+        observed_at: Wall(1_000),
+        arguments: Evidence::hashed(digest(b"{}", None)),
+        ruling: Ruling::NoPolicy,
+        marks: vec![],
+    }
+}
+
+fn answered() -> Outcome {
+    Outcome::Forwarded(Answer {
+        result: Evidence::hashed(digest(b"{}", None)),
+        observed_at: Wall(1_001),
+        duration: Duration::from_millis(1),
+    })
+}
+
+fn lines(path: &Path) -> Vec<serde_json::Value> {
+    let text = fs::read_to_string(path).unwrap();
+    text.lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect()
+}
+
+fn types(path: &Path) -> Vec<String> {
+    lines(path)
+        .iter()
+        .map(|line| line["type"].as_str().unwrap().to_owned())
+        .collect()
+}
+
+fn assert_good(built: &Built, complete: Option<bool>) {
+    assert_eq!(built.report.class, Class::Pass, "{:#?}", built.report);
+    assert_eq!(
+        (built.session_complete, built.report.session_complete),
+        (complete, complete)
+    );
+}
+
+#[test]
+fn a_session_becomes_a_pack_that_verifies() {
+    for durability in [Durability::Strict, Durability::Relaxed] {
+        let folder = tempfile::tempdir().unwrap();
+        let ledger = Ledger::open(folder.path(), options(durability)).unwrap();
+        for index in 0..10 {
+            let ticket = ledger.intent(call(&format!("t{index}"))).unwrap();
+            ledger.outcome(ticket, answered(), &[]).unwrap();
+        }
+        let rule = Rule {
+            name: "denylist".to_owned(),
+            reason: None,
+            decided_at: Wall(5),
+        };
+        ledger
+            .call(CallReceipt {
+                call: call("x"),
+                outcome: Outcome::Denied(rule),
+            })
+            .unwrap();
+        let path = ledger.path().to_owned();
+        let built = ledger.finish(End::Closed, Packing::Pack).unwrap().unwrap();
+        assert_good(&built, Some(true));
+        assert!(built.report.claim.unwrap().holds());
+        let counts = ledger.counts();
+        assert_eq!((counts.forwarded, counts.denied, counts.lost), (10, 1, 0));
+        assert_eq!(
+            fs::read(&path).unwrap(),
+            fs::read(built.path.join("receipt_pack.jsonl")).unwrap()
+        );
+        let types = types(&path);
+        assert_eq!(
+            types[..3],
+            ["mcp.session_start", "mcp.tool_intent", "mcp_tool_call"]
+        );
+        assert_eq!(
+            types[types.len() - 2..],
+            ["mcp.session_end", "mcp.checkpoint"]
+        );
+        assert!(
+            types
+                .iter()
+                .filter(|kind| *kind == "mcp.checkpoint")
+                .count()
+                > 1
+        );
+        assert!(ledger.intent(call("late")).is_err());
+        assert_eq!(
+            fs::read_dir(folder.path().join("receipts/.open"))
+                .unwrap()
+                .count(),
+            0
+        );
+    }
+}
+
+#[test]
+fn packs_roll_and_each_stands_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let ledger = Ledger::open(folder.path(), options(Durability::Relaxed)).unwrap();
+    let mut built = Vec::new();
+    let held = ledger.intent(call("held")).unwrap();
+    for _ in 0..3 {
+        let ticket = ledger.intent(call("t")).unwrap();
+        ledger.outcome(ticket, answered(), &[]).unwrap();
+        built.push(ledger.pack().unwrap().unwrap());
+        assert!(ledger.pack().unwrap().is_none());
+    }
+    ledger.outcome(held, answered(), &[Mark::Batch]).unwrap();
+    let last = ledger
+        .finish(End::Interrupted, Packing::Pack)
+        .unwrap()
+        .unwrap();
+    built.iter().for_each(|built| assert_good(built, None));
+    assert_good(&last, Some(true));
+    let names: Vec<_> = built
+        .iter()
+        .map(|built| built.path.file_name().unwrap())
+        .collect();
+    assert!(names[1].to_str().unwrap().ends_with("_2"), "{names:?}");
+}
+
+#[test]
+fn what_is_open_at_the_end_is_closed_and_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let ledger = Ledger::open(folder.path(), options(Durability::Strict)).unwrap();
+    let _ticket = ledger.intent(call("hung")).unwrap();
+    let path = ledger.path().to_owned();
+    let built = ledger.finish(End::Cut, Packing::Pack).unwrap().unwrap();
+    assert_good(&built, Some(false));
+    let receipt = lines(&path)
+        .into_iter()
+        .find(|line| line["type"] == "mcp_tool_call")
+        .unwrap();
+    assert_eq!(receipt["outcome"], "timeout");
+    assert_eq!(receipt["marks"], serde_json::json!(["proxy_stopped"]));
+}
+
+#[test]
+fn a_dead_session_is_closed_at_the_next_start() {
+    let folder = tempfile::tempdir().unwrap();
+    let ledger = Ledger::open(folder.path(), options(Durability::Strict)).unwrap();
+    let mut stored = call("open");
+    stored.arguments.content = crate::content::Content::all(b"{\"a\":\"x\"}");
+    let _open = ledger.intent(stored).unwrap();
+    let ticket = ledger.intent(call("done")).unwrap();
+    ledger.outcome(ticket, answered(), &[]).unwrap();
+    let path = ledger.path().to_owned();
+    let options = options(Durability::Strict);
+    assert!(
+        recover(folder.path(), &options).unwrap().is_empty(),
+        "it lives"
+    );
+    drop(ledger);
+    // The thread lets go of the lock a moment after its last user.
+    let recovered = loop {
+        let recovered = recover(folder.path(), &options).unwrap();
+        if !recovered.is_empty() {
+            break recovered;
+        }
+        std::thread::yield_now();
+    };
+    let built = recovered[0].packs[0].as_ref().unwrap();
+    assert_good(built, Some(false));
+    let closed = lines(&path)
+        .into_iter()
+        .find(|line| line["outcome"] == "timeout")
+        .unwrap();
+    assert_eq!(closed["tool_name"], "open");
+    assert_eq!(closed["arguments_content"], serde_json::json!({"a": "x"}));
+    assert_eq!(closed["marks"], serde_json::json!(["recovered"]));
+    assert!(recover(folder.path(), &options).unwrap().is_empty());
+}
+
+/// Ends a session at every byte of its file and sees what the next start makes of it.
+#[test]
+fn a_file_cut_anywhere_becomes_a_pack() {
+    let folder = tempfile::tempdir().unwrap();
+    let ledger = Ledger::open(folder.path(), options(Durability::Relaxed)).unwrap();
+    let ticket = ledger.intent(call("t")).unwrap();
+    ledger.outcome(ticket, answered(), &[]).unwrap();
+    ledger.pack().unwrap();
+    let _open = ledger.intent(call("u")).unwrap();
+    let path = ledger.path().to_owned();
+    ledger.finish(End::Closed, Packing::Pack).unwrap();
+    let whole = fs::read(&path).unwrap();
+    let first = whole.iter().position(|byte| *byte == b'\n').unwrap() + 1;
+    let options = options(Durability::Relaxed);
+    for length in (0..=whole.len())
+        .step_by(37)
+        .chain([first - 1, first, whole.len()])
+    {
+        let folder = tempfile::tempdir().unwrap();
+        let layout = Layout::create(folder.path()).unwrap();
+        fs::write(layout.session("x"), &whole[..length]).unwrap();
+        fs::write(folder.path().join("receipts/.open/session_x"), "").unwrap();
+        let recovered = recover(folder.path(), &options).unwrap();
+        let packs = &recovered[0].packs;
+        assert_eq!(packs.is_empty(), length < first, "{length}");
+        for built in packs {
+            let built = built.as_ref().unwrap();
+            assert_eq!(built.report.problems, [], "{length}");
+        }
+        assert!(recover(folder.path(), &options).unwrap().is_empty());
+    }
+}
+
+#[test]
+fn many_sessions_in_one_folder_never_meet() {
+    let folder = tempfile::tempdir().unwrap();
+    let options = options(Durability::Relaxed);
+    let threads: Vec<_> = (0..8)
+        .map(|_| {
+            let (root, options) = (folder.path().to_owned(), options.clone());
+            std::thread::spawn(move || {
+                let ledger = Ledger::open(&root, options).unwrap();
+                let ticket = ledger.intent(call("t")).unwrap();
+                ledger.outcome(ticket, answered(), &[]).unwrap();
+                ledger.finish(End::Closed, Packing::Pack).unwrap().unwrap()
+            })
+        })
+        .collect();
+    for thread in threads {
+        assert_good(&thread.join().unwrap(), Some(true));
+    }
+    assert_eq!(
+        fs::read_dir(folder.path().join("packs")).unwrap().count(),
+        8
+    );
+}
+
+#[cfg(unix)]
+#[test]
+fn a_folder_that_cannot_be_written_is_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("file");
+    fs::write(&file, "").unwrap();
+    let fault = Ledger::open(&file, options(Durability::Strict))
+        .unwrap_err()
+        .to_string();
+    assert!(fault.starts_with("cannot create"), "{fault}");
+}

@@ -1,0 +1,473 @@
+//! The thread that writes a session: it takes what waits, prints, links, appends and syncs.
+//!
+//! A write that fails is undone (the file is cut back to its last whole line) and may succeed
+//! later. A sync that fails is final: what the disk holds is not known then, and asking again
+//! would answer yes for data that is gone.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Write;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use mcpproxy_core::{Durability, Tick, Wall};
+
+use super::{Job, Options, Packing, Profile, Refusal, Status};
+use crate::chain::Chain;
+use crate::error::NotaryError;
+use crate::layout::{Claim, Layout, pack_name};
+use crate::pack::{self, Built, Segment};
+use crate::receipt::{Call, CallReceipt, Common, Mark, Outcome, random_id};
+use crate::session::{self, Counts, End};
+use crate::tree::Tree;
+
+/// How many values one sync may cover.
+const BATCH: usize = 1024;
+/// How long relaxed receipts may wait for a sync.
+const SYNC_EVERY: Duration = Duration::from_secs(1);
+/// How long receipts may stand without a checkpoint.
+const CHECKPOINT_EVERY: Duration = Duration::from_mins(1);
+
+/// Where the lines of the next pack begin.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Start {
+    pub(super) offset: u64,
+    pub(super) tree: Tree,
+    pub(super) link: Option<String>,
+    pub(super) index: u64,
+    pub(super) first: Option<Wall>,
+    pub(super) last: Option<Wall>,
+}
+
+impl Start {
+    /// Begins where `chain` has got to.
+    pub(super) fn after(chain: &Chain, offset: u64, index: u64) -> Self {
+        let (tree, link) = (chain.tree().clone(), chain.link());
+        Self {
+            offset,
+            tree,
+            link,
+            index,
+            first: None,
+            last: None,
+        }
+    }
+
+    pub(super) fn note_time(&mut self, at: Wall) {
+        self.first = Some(self.first.map_or(at, |first| first.min(at)));
+        self.last = Some(self.last.map_or(at, |last| last.max(at)));
+    }
+}
+
+pub(super) struct Writer {
+    layout: Layout,
+    name: String,
+    claim: Option<Claim>,
+    file: File,
+    /// How many bytes of the file are whole lines.
+    length: u64,
+    common: Common,
+    options: Options,
+    chain: Chain,
+    start: Start,
+    open: BTreeMap<String, Call>,
+    counts: Counts,
+    dropped: u64,
+    since_checkpoint: u64,
+    checkpoint_at: Tick,
+    unsynced: Option<Tick>,
+    /// Why nothing can be written any more.
+    broken: Option<String>,
+    status: Arc<Mutex<Status>>,
+}
+
+/// Lines that are printed and not yet written, with the state that they lead to.
+struct Draft {
+    bytes: Vec<u8>,
+    chain: Chain,
+}
+
+impl Writer {
+    pub(super) fn new(
+        layout: Layout,
+        name: String,
+        claim: Claim,
+        file: File,
+        common: Common,
+        options: Options,
+        status: Arc<Mutex<Status>>,
+    ) -> Self {
+        let checkpoint_at = options.clock.tick();
+        Self {
+            layout,
+            name,
+            claim: Some(claim),
+            file,
+            length: 0,
+            common,
+            options,
+            chain: Chain::default(),
+            start: Start::default(),
+            open: BTreeMap::new(),
+            counts: Counts::default(),
+            dropped: 0,
+            since_checkpoint: 0,
+            checkpoint_at,
+            unsynced: None,
+            broken: None,
+            status,
+        }
+    }
+
+    /// Takes up a session whose file has been read, to close it.
+    pub(super) fn resume(mut self, length: u64, chain: Chain, start: Start, dropped: u64) -> Self {
+        (self.length, self.chain, self.start, self.dropped) = (length, chain, start, dropped);
+        // What the dead proxy wrote may never have been synced.
+        self.unsynced = Some(self.options.clock.tick());
+        self
+    }
+
+    /// Takes up what the session had counted, and the calls that it had not seen to their end.
+    pub(super) fn take_up(&mut self, open: BTreeMap<String, Call>, counts: Counts) {
+        (self.open, self.counts) = (open, counts);
+    }
+
+    /// Writes the session's first lines.
+    pub(super) fn begin(&mut self) -> Result<(), NotaryError> {
+        let (at, signer) = (self.options.clock.wall(), Arc::clone(&self.options.signer));
+        let mut draft = self.draft();
+        let line = session::start(&self.common, self.options.profile.name(), &signer, at)?;
+        draft.bytes = draft.chain.append(line);
+        if let Some(line) = session::succession(&self.common, &signer, at)? {
+            draft.bytes.extend(draft.chain.append(line));
+        }
+        self.start.note_time(at);
+        self.commit(draft)
+            .and_then(|()| self.sync())
+            .map_err(NotaryError::Unrecorded)
+    }
+
+    pub(super) fn run(mut self, queue: &Receiver<Job>) {
+        loop {
+            let first = match queue.recv_timeout(SYNC_EVERY) {
+                Ok(job) => job,
+                Err(RecvTimeoutError::Timeout) => {
+                    self.tend();
+                    continue;
+                }
+                // Everybody who could finish the session is gone: the next start closes it.
+                Err(RecvTimeoutError::Disconnected) => return,
+            };
+            let mut records = Vec::new();
+            let mut next = Some(first);
+            while let Some(job) = next.take() {
+                match job {
+                    Job::Intent(..) | Job::Outcome(..) => records.push(job),
+                    Job::Flush(reply) => {
+                        self.write(std::mem::take(&mut records));
+                        let synced = self.sync();
+                        tell(&reply, synced);
+                    }
+                    Job::Pack(reply) => {
+                        self.write(std::mem::take(&mut records));
+                        let built = self.pack();
+                        tell(&reply, built);
+                    }
+                    Job::Finish(end, packing, reply) => {
+                        self.write(std::mem::take(&mut records));
+                        let built = self.finish(end, packing);
+                        tell(&reply, built);
+                        return;
+                    }
+                }
+                if records.len() < BATCH {
+                    next = queue.try_recv().ok();
+                }
+            }
+            self.write(records);
+            self.tend();
+        }
+    }
+
+    /// Syncs what has waited long enough.
+    fn tend(&mut self) {
+        let due = |since: Tick| since.after(SYNC_EVERY) <= self.options.clock.tick();
+        if self.unsynced.is_some_and(due) {
+            // A failure stays in `broken`, and everybody is told at the next record.
+            self.sync().unwrap_or_default();
+        }
+    }
+
+    /// Writes a batch and answers those who wait for it.
+    fn write(&mut self, jobs: Vec<Job>) {
+        if jobs.is_empty() {
+            return;
+        }
+        let mut draft = self.draft();
+        let (mut waiting, mut calls) = (Vec::new(), 0_u64);
+        let mut printed = Ok(());
+        for job in &jobs {
+            printed = printed.and_then(|()| self.print(job, &mut draft));
+            calls += u64::from(matches!(job, Job::Outcome(..)));
+        }
+        let lines = draft.chain.size() - self.chain.size();
+        let mut result = printed.and_then(|()| self.commit(draft));
+        if result.is_ok() {
+            self.since_checkpoint += lines;
+            for job in jobs {
+                waiting.extend(self.settle(job));
+            }
+            self.checkpoint_if_due();
+        } else {
+            self.counts.lost += calls;
+            waiting.extend(jobs.into_iter().filter_map(waits));
+        }
+        if self.options.durability == Durability::Strict {
+            result = result.and_then(|()| self.sync());
+        }
+        self.publish(result.clone().err());
+        for reply in waiting {
+            tell(&reply, result.clone());
+        }
+    }
+
+    /// Prints one record at the end of the draft.
+    fn print(&mut self, job: &Job, draft: &mut Draft) -> Result<(), Refusal> {
+        let at = self.options.clock.wall();
+        let line = match job {
+            Job::Intent(call, _) => random_id("mti_").map(|id| call.intent(&self.common, &id, at)),
+            Job::Outcome(receipt, _) => {
+                random_id("mtc_").map(|id| receipt.line(&self.common, &id, at))
+            }
+            Job::Flush(_) | Job::Pack(_) | Job::Finish(..) => return Ok(()),
+        };
+        self.start.note_time(at);
+        draft
+            .bytes
+            .extend(draft.chain.append(line.map_err(|fault| fault.to_string())?));
+        Ok(())
+    }
+
+    /// Counts a record that has been written; returns who waits for it.
+    fn settle(&mut self, job: Job) -> Option<SyncSender<Result<(), Refusal>>> {
+        match job {
+            Job::Intent(call, reply) => {
+                self.open.insert(call.invocation_id.clone(), *call);
+                reply
+            }
+            Job::Outcome(receipt, reply) => {
+                self.open.remove(&receipt.call.invocation_id);
+                self.counts.add(&receipt.outcome);
+                reply
+            }
+            Job::Flush(_) | Job::Pack(_) | Job::Finish(..) => None,
+        }
+    }
+
+    fn draft(&self) -> Draft {
+        Draft {
+            bytes: Vec::new(),
+            chain: self.chain.clone(),
+        }
+    }
+
+    /// Appends a draft to the file.
+    fn commit(&mut self, draft: Draft) -> Result<(), Refusal> {
+        if let Some(broken) = &self.broken {
+            return Err(broken.clone());
+        }
+        // CRASH: a stop in the middle of the write leaves part of a line, which the next start
+        // cuts off; nobody has been told that it was recorded.
+        if let Err(fault) = self.file.write_all(&draft.bytes) {
+            if let Err(cut) = self.file.set_len(self.length) {
+                self.broken = Some(format!("{fault}, and the rest cannot be undone: {cut}"));
+            }
+            return Err(fault.to_string());
+        }
+        self.length += u64::try_from(draft.bytes.len()).unwrap_or(0);
+        self.chain = draft.chain;
+        self.unsynced.get_or_insert(self.options.clock.tick());
+        Ok(())
+    }
+
+    fn sync(&mut self) -> Result<(), Refusal> {
+        if let Some(broken) = &self.broken {
+            return Err(broken.clone());
+        }
+        if self.unsynced.is_none() {
+            return Ok(());
+        }
+        match self.file.sync_data() {
+            Ok(()) => {
+                self.unsynced = None;
+                Ok(())
+            }
+            Err(fault) => {
+                let broken = format!("the disk failed to keep the receipts: {fault}");
+                self.broken = Some(broken.clone());
+                self.publish(Some(broken.clone()));
+                Err(broken)
+            }
+        }
+    }
+
+    fn publish(&self, problem: Option<String>) {
+        let mut status = self.status.lock().unwrap_or_else(PoisonError::into_inner);
+        status.problem = problem;
+        status.counts = self.counts;
+    }
+
+    fn checkpoint_if_due(&mut self) {
+        let late = self.checkpoint_at.after(CHECKPOINT_EVERY) <= self.options.clock.tick();
+        if self.since_checkpoint >= self.options.checkpoint_every || late {
+            // What cannot be signed now is covered by the next checkpoint, at the latest by the
+            // one that closes the pack, whose failure is reported.
+            self.checkpoint(None).map(drop).unwrap_or_default();
+        }
+    }
+
+    /// Signs the tree as it stands; returns the note.
+    fn checkpoint(&mut self, closes: Option<&str>) -> Result<String, Refusal> {
+        let at = self.options.clock.wall();
+        self.start.note_time(at);
+        let made = session::checkpoint(&self.common, &self.chain, &self.options.signer, closes, at);
+        let (line, note) = made.map_err(|fault| fault.to_string())?;
+        let mut draft = self.draft();
+        draft.bytes = draft.chain.append(line);
+        self.commit(draft)?;
+        self.since_checkpoint = 0;
+        self.checkpoint_at = self.options.clock.tick();
+        Ok(note)
+    }
+
+    fn pack(&mut self) -> Result<Option<Built>, NotaryError> {
+        if self.length == self.start.offset {
+            return Ok(None);
+        }
+        self.close_segment(None).map(Some)
+    }
+
+    /// Closes the segment with a checkpoint and makes a pack of it.
+    fn close_segment(&mut self, complete: Option<bool>) -> Result<Built, NotaryError> {
+        let name = pack_name(&self.name, self.start.index);
+        let note = self
+            .checkpoint(Some(&name))
+            .map_err(NotaryError::Unrecorded)?;
+        self.sync().map_err(NotaryError::Unrecorded)?;
+        let next = Start::after(&self.chain, self.length, self.start.index + 1);
+        let start = std::mem::replace(&mut self.start, next);
+        self.build(start, self.length, note, complete)
+    }
+
+    /// Makes the pack of a run of lines that is closed.
+    pub(super) fn build(
+        &self,
+        start: Start,
+        end: u64,
+        note: String,
+        complete: Option<bool>,
+    ) -> Result<Built, NotaryError> {
+        pack::build(&Segment {
+            target: self.layout.pack(&self.name, start.index),
+            receipts: self.layout.session(&self.name),
+            range: start.offset..end,
+            session_id: self.common.session_id.clone(),
+            before: start.tree,
+            link: start.link,
+            index: start.index,
+            note,
+            complete,
+            enforced: self.options.profile == Profile::Guard,
+            policy_hash: self.common.policy_hash.clone(),
+            first: start.first.unwrap_or(Wall(0)),
+            last: start.last.unwrap_or(Wall(0)),
+            version: self.common.version.clone(),
+            now: self.options.clock.wall(),
+            signer: Arc::clone(&self.options.signer),
+        })
+    }
+
+    pub(super) fn finish(
+        &mut self,
+        end: End,
+        packing: Packing,
+    ) -> Result<Option<Built>, NotaryError> {
+        let complete = self.end(end)?;
+        let built = match packing {
+            Packing::Pack => Some(self.close_segment(Some(complete))?),
+            Packing::Skip => {
+                self.checkpoint(None).map_err(NotaryError::Unrecorded)?;
+                self.sync().map_err(NotaryError::Unrecorded)?;
+                None
+            }
+        };
+        self.release()?;
+        Ok(built)
+    }
+
+    /// Packs what is left of a session that has said its last word.
+    pub(super) fn conclude(&mut self, complete: bool) -> Result<Option<Built>, NotaryError> {
+        let left = self.length > self.start.offset;
+        let built = left
+            .then(|| self.close_segment(Some(complete)))
+            .transpose()?;
+        self.release()?;
+        Ok(built)
+    }
+
+    fn release(&mut self) -> Result<(), NotaryError> {
+        // CRASH: the mark goes last; a session that is closed and still marked is packed again
+        // under the same name, which finds the pack there.
+        self.claim.take().map_or(Ok(()), Claim::release)
+    }
+
+    /// Closes what is open and writes the session's last line; tells whether it is complete.
+    fn end(&mut self, end: End) -> Result<bool, NotaryError> {
+        let mark = match end {
+            End::Recovered => Mark::Recovered,
+            End::UpstreamFailed | End::Closed => Mark::UpstreamExited,
+            End::Interrupted | End::Cut | End::Failed => Mark::ProxyStopped,
+        };
+        let open = std::mem::take(&mut self.open);
+        let complete = end.is_complete() && open.is_empty() && self.counts.lost == 0;
+        let at = self.options.clock.wall();
+        for mut call in open.into_values() {
+            call.marks.push(mark);
+            let after = Duration::from_millis(at.0.saturating_sub(call.observed_at.0));
+            let receipt = Box::new(CallReceipt {
+                call,
+                outcome: Outcome::Timeout { after },
+            });
+            self.write(vec![Job::Outcome(receipt, None)]);
+        }
+        let line = session::end(&self.common, end, complete, self.counts, self.dropped, at)?;
+        let mut draft = self.draft();
+        draft.bytes = draft.chain.append(line);
+        self.start.note_time(at);
+        self.commit(draft).map_err(NotaryError::Unrecorded)?;
+        Ok(complete)
+    }
+}
+
+impl std::fmt::Debug for Writer {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter
+            .debug_struct("Writer")
+            .field("name", &self.name)
+            .finish_non_exhaustive()
+    }
+}
+
+fn waits(job: Job) -> Option<SyncSender<Result<(), Refusal>>> {
+    match job {
+        Job::Intent(_, reply) | Job::Outcome(_, reply) => reply,
+        Job::Flush(reply) => Some(reply),
+        Job::Pack(_) | Job::Finish(..) => None,
+    }
+}
+
+/// Answers somebody who may have stopped waiting.
+fn tell<T>(reply: &SyncSender<T>, answer: T) {
+    reply.try_send(answer).unwrap_or_default();
+}

@@ -1,0 +1,151 @@
+//! Judges a pack without trusting who made it.
+//!
+//! Everything is recomputed: the manifest's layout, schema and signature, every file's digest, the
+//! receipts' form, ids and count, and in packs of ours the chain, the tree and the checkpoint.
+//! Packs of assay-ai are judged by the same rules as far as they reach. Offline, in one pass over
+//! the receipts.
+
+mod files;
+mod manifest;
+mod receipts;
+mod report;
+
+use std::path::Path;
+use std::time::Duration;
+
+use mcpproxy_core::Wall;
+
+use crate::error::NotaryError;
+use crate::keys::{PublicKey, Trust};
+use crate::note::Checkpoint;
+use crate::tree::Hash;
+use manifest::Manifest;
+use receipts::Receipts;
+pub use report::{Class, Code, Known, Problem, Report};
+
+/// What a pack is held against beyond itself.
+#[derive(Clone, Debug)]
+pub struct Checks {
+    /// Whose packs are believed.
+    pub trust: Trust,
+    /// The time of the judgement.
+    pub now: Wall,
+    /// How old a pack may be.
+    pub max_age: Option<Duration>,
+    /// How far in the future its last receipt may lie, since clocks differ.
+    pub max_future: Duration,
+    /// A tree that was seen before: the session must contain it.
+    pub expect: Option<Expected>,
+}
+
+/// The tree of a session as it was seen at some time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Expected {
+    /// How many lines it had.
+    pub size: u64,
+    /// Its root.
+    pub root: Hash,
+}
+
+impl Expected {
+    /// Takes what a checkpoint says that was kept.
+    pub fn from_note(note: &str) -> Result<Self, &'static str> {
+        Checkpoint::read(note).map(|checkpoint| Self {
+            size: checkpoint.size,
+            root: checkpoint.root,
+        })
+    }
+
+    /// Takes a size and a root in hexadecimal digits, as `sha256:…` or bare.
+    pub fn new(size: u64, root: &str) -> Option<Self> {
+        let digits = root.strip_prefix("sha256:").unwrap_or(root);
+        crate::hash::unhex(digits).map(|root| Self { size, root })
+    }
+}
+
+impl Checks {
+    /// Judges at that time, trusting nobody and expecting nothing.
+    pub fn at(now: Wall) -> Self {
+        Self {
+            trust: Trust::default(),
+            now,
+            max_age: None,
+            max_future: Duration::from_hours(24),
+            expect: None,
+        }
+    }
+}
+
+/// Judges the pack in `folder`. An error means that there is no pack to be judged.
+pub fn verify(folder: &Path, checks: &Checks) -> Result<Report, NotaryError> {
+    let bytes = files::manifest(folder)?;
+    let mut report = Report::default();
+    let Some(manifest) = Manifest::read(&bytes, &mut report) else {
+        return Ok(report.concluded());
+    };
+    report.pack_id = manifest.text("pack_id");
+    report.signer_id = manifest.text("signer_id");
+    let key = manifest.signature(folder, &mut report);
+    manifest.attestation(&mut report);
+    files::check(folder, &manifest, &mut report);
+    let receipts = Receipts::read(folder, &manifest, &mut report);
+    receipts.check(folder, &manifest, key.as_ref(), &mut report);
+    receipts.expect(checks.expect.as_ref(), &mut report);
+    freshness(&manifest, checks, &mut report);
+    report.signer = known(key, &receipts, &checks.trust);
+    report.signer_key = key.map(|key| key.base64());
+    Ok(report.concluded())
+}
+
+/// Tells whether the signer is trusted, or named by a trusted key as its successor.
+fn known(key: Option<PublicKey>, receipts: &Receipts, trust: &Trust) -> Known {
+    let Some(key) = key else {
+        return Known::Unknown;
+    };
+    if trust.contains(&key) {
+        return Known::Trusted;
+    }
+    let succeeds = |succession: &crate::keys::Succession| {
+        succession.new == key && succession.holds() && trust.contains(&succession.old)
+    };
+    if receipts.successions.iter().any(succeeds) {
+        Known::Successor
+    } else {
+        Known::Unknown
+    }
+}
+
+/// Holds the attested times against the clock.
+fn freshness(manifest: &Manifest<'_>, checks: &Checks, report: &mut Report) {
+    let Some(end) = manifest.attested_time("timestamp_end") else {
+        return report.add(
+            Code::TimestampInvalid,
+            "the attestation's times cannot be read",
+        );
+    };
+    let millis = |span: Duration| u64::try_from(span.as_millis()).unwrap_or(u64::MAX);
+    if checks
+        .max_age
+        .is_some_and(|age| end.after(age) < checks.now)
+    {
+        report.add(
+            Code::PackStale,
+            format!("the pack ends at {}", end.rfc3339()),
+        );
+    }
+    if end.0.saturating_sub(checks.now.0) > millis(checks.max_future) {
+        report.add(
+            Code::Future,
+            format!("the pack ends in the future, at {}", end.rfc3339()),
+        );
+    }
+    if manifest
+        .attested_time("valid_until")
+        .is_some_and(|until| until < checks.now)
+    {
+        report.add(Code::PackStale, "the pack's validity is over");
+    }
+}
+
+#[cfg(test)]
+mod tests;
