@@ -323,7 +323,7 @@ fn check_name(name: &str) -> Result<(), NotaryError> {
 fn owner_only(path: &Path) -> Result<(), NotaryError> {
     use std::os::unix::fs::MetadataExt as _;
     let meta = fs::metadata(path).map_err(NotaryError::file("read", path))?;
-    if meta.mode() & 0o077 == 0 {
+    if meta.mode() & 0o777 & !0o700 == 0 {
         return Ok(());
     }
     Err(bad(

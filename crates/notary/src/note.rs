@@ -8,6 +8,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use sha2::{Digest as _, Sha256};
 
+use crate::hash::hex;
 use crate::keys::{PublicKey, Signer};
 use crate::tree::Hash;
 
@@ -132,10 +133,7 @@ pub fn key_id(name: &str, key: &PublicKey) -> [u8; 4] {
 pub fn verifier_key(name: &str, key: &PublicKey) -> String {
     let mut bytes = vec![ED25519];
     bytes.extend_from_slice(key.bytes());
-    let id: String = key_id(name, key)
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
+    let id = hex(&key_id(name, key));
     format!("{name}+{id}+{}", STANDARD.encode(bytes))
 }
 

@@ -184,7 +184,7 @@ pub fn check(leaf: Hash, index: u64, size: u64, path: &[Hash], root: &Hash) -> b
 
 /// Returns the largest power of two below `count`, which is at least 2.
 fn split(count: u64) -> u64 {
-    1 << (63 - (count - 1).leading_zeros())
+    1 << (count - 1).ilog2()
 }
 
 #[cfg(test)]

@@ -362,7 +362,9 @@ fn spell(text: &str, out: &mut String) {
             ' '..='~' => out.push(char),
             _ => {
                 for unit in char.encode_utf16(&mut [0; 2]) {
-                    out.push_str(&format!("\\u{unit:04x}"));
+                    let [high, low] = unit.to_be_bytes();
+                    out.push_str("\\u");
+                    out.push_str(&hex(&[high, low]));
                 }
             }
         }
