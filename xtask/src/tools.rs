@@ -1,9 +1,11 @@
-//! The foreign programs that tests and suites talk to: Python and Node packages, and an agent.
+//! The foreign programs that tests and suites talk to: Python and Node packages, an agent, and the
+//! notary's peer.
 //!
 //! They are installed once into a folder that outlives the clone. Each set has a stamp that says
 //! what was installed, so that a warm folder costs nothing and a changed version installs anew.
 
 mod agents;
+mod assay;
 mod node;
 mod python;
 mod services;
@@ -36,6 +38,8 @@ pub(crate) struct Tools {
     pub(crate) conformance_client: PathBuf,
     /// An agent that can be driven without a person, a script for `node`.
     pub(crate) codex: PathBuf,
+    /// The notary's peer.
+    pub(crate) assay: PathBuf,
 }
 
 impl Tools {
@@ -46,6 +50,7 @@ impl Tools {
         command.env("MCPPROXY_TOOLS_NODE", &self.node);
         command.env("MCPPROXY_TOOLS_NODE_MODULES", &self.node_modules);
         command.env("MCPPROXY_TOOLS_CODEX", &self.codex);
+        command.env("MCPPROXY_TOOLS_ASSAY", &self.assay);
     }
 
     /// Returns the conformance suite's entry point, a script for `node`.
@@ -78,6 +83,8 @@ pub(crate) fn ready() -> Result<Tools> {
     let agents = root.join(agents::NAME);
     ensure(&root, &node::set(&node), || node::install(&node))?;
     ensure(&root, &agents::set(&agents), || agents::install(&agents))?;
+    let assay = root.join(assay::NAME);
+    ensure(&root, &assay::set(&assay), || assay::install(&assay))?;
     Ok(Tools {
         python: python::interpreter(&python),
         services: python::interpreter(&services),
@@ -85,6 +92,7 @@ pub(crate) fn ready() -> Result<Tools> {
         node_modules: node.join("node_modules"),
         conformance_client: python::conformance_client(&python),
         codex: agents::codex(&agents),
+        assay: assay::program(&assay),
     })
 }
 

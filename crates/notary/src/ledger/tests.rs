@@ -138,7 +138,9 @@ fn packs_roll_and_each_stands_alone() {
         .finish(End::Interrupted, Packing::Pack)
         .unwrap()
         .unwrap();
-    built.iter().for_each(|built| assert_good(built, None));
+    for built in &built {
+        assert_good(built, None);
+    }
     assert_good(&last, Some(true));
     let names: Vec<_> = built
         .iter()
