@@ -9,6 +9,8 @@ use std::path::{Path, PathBuf};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use ed25519_dalek::{Signature, Signer as _, SigningKey, VerifyingKey};
+use hmac::{Hmac, KeyInit, Mac};
+use sha2::Sha256;
 
 use crate::error::NotaryError;
 use crate::hash::{hex, sha256};
@@ -201,6 +203,14 @@ impl Signer {
     /// Returns the statement by which this key replaced another, if it did.
     pub fn succeeds(&self) -> Option<&Succession> {
         self.succeeds.as_ref()
+    }
+
+    /// Derives 32 secret bytes for a purpose other than signing.
+    pub(crate) fn derive(&self, purpose: &[u8]) -> [u8; 32] {
+        // HMAC takes keys of any length, so the fallback never comes to pass.
+        Hmac::<Sha256>::new_from_slice(self.key.as_bytes())
+            .map(|mac| mac.chain_update(purpose).finalize().into_bytes().into())
+            .unwrap_or_default()
     }
 
     /// Signs some bytes.

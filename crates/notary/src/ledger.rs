@@ -14,6 +14,7 @@ use std::thread::JoinHandle;
 
 use mcpproxy_core::{Clock, Durability};
 
+use crate::disclose::{Salts, Side};
 use crate::error::NotaryError;
 use crate::keys::Signer;
 use crate::layout::Layout;
@@ -109,6 +110,14 @@ pub enum Packing {
     Skip,
 }
 
+/// Commitments to the fields of one side of a call.
+#[derive(Debug)]
+struct Commitments {
+    invocation_id: String,
+    side: Side,
+    made: Vec<String>,
+}
+
 /// Why the writer did not take something.
 type Refusal = String;
 
@@ -116,6 +125,7 @@ type Refusal = String;
 enum Job {
     Intent(Box<Call>, Option<SyncSender<Result<(), Refusal>>>),
     Outcome(Box<CallReceipt>, Option<SyncSender<Result<(), Refusal>>>),
+    Commit(Box<Commitments>, Option<SyncSender<Result<(), Refusal>>>),
     Flush(SyncSender<Result<(), Refusal>>),
     Pack(SyncSender<Result<Option<Built>, NotaryError>>),
     Finish(End, Packing, SyncSender<Result<Option<Built>, NotaryError>>),
@@ -137,6 +147,7 @@ pub struct Ledger {
     status: Arc<Mutex<Status>>,
     path: PathBuf,
     session_id: String,
+    salts: Salts,
     writer: Mutex<Option<JoinHandle<()>>>,
 }
 
@@ -153,6 +164,7 @@ impl Ledger {
             policy_hash: options.policy_hash.clone(),
             version: options.version.clone(),
         };
+        let salts = Salts::new(&options.signer, &session_id);
         let (name, claim, file) = layout.begin(options.clock.wall())?;
         let path = layout.session(&name);
         let status = Arc::new(Mutex::new(Status::default()));
@@ -178,6 +190,7 @@ impl Ledger {
             status,
             path,
             session_id,
+            salts,
             writer,
         })
     }
@@ -199,6 +212,23 @@ impl Ledger {
         let Ticket(mut call) = ticket;
         call.marks.extend_from_slice(marks);
         self.call(CallReceipt { call, outcome })
+    }
+
+    /// Records commitments to the single fields of a call's arguments or result, so that one of
+    /// them can be revealed later; see [`crate::disclose`].
+    pub fn commit(&self, invocation_id: &str, side: Side, text: &[u8]) -> Result<(), NotaryError> {
+        let made = self.salts.commit(invocation_id, side, text);
+        let invocation_id = invocation_id.to_owned();
+        self.record(move |reply| {
+            Job::Commit(
+                Box::new(Commitments {
+                    invocation_id,
+                    side,
+                    made,
+                }),
+                reply,
+            )
+        })
     }
 
     /// Records a call that needs no intent, since it was not forwarded.

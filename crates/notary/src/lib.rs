@@ -9,7 +9,6 @@
 
 pub mod receipt;
 
-pub mod claims;
 pub mod content;
 pub mod hash;
 pub mod keys;
@@ -17,7 +16,18 @@ pub mod ledger;
 pub mod note;
 pub mod pack;
 pub mod tree;
+
+pub mod claims;
 pub mod verify;
+
+pub mod analyze;
+pub mod diff;
+pub mod disclose;
+pub mod explain;
+pub mod export;
+pub mod prove;
+pub mod tally;
+pub mod view;
 
 mod chain;
 mod error;
@@ -26,6 +36,9 @@ mod layout;
 mod line;
 mod read;
 mod session;
+
+#[cfg(test)]
+mod sample;
 
 pub use error::NotaryError;
 pub use json::Json;

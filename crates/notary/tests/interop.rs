@@ -6,7 +6,6 @@
 #![expect(
     clippy::unwrap_used,
     clippy::print_stderr,
-    clippy::indexing_slicing,
     reason = "helpers of tests outside a test module"
 )]
 

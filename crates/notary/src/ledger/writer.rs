@@ -163,7 +163,7 @@ impl Writer {
             let mut next = Some(first);
             while let Some(job) = next.take() {
                 match job {
-                    Job::Intent(..) | Job::Outcome(..) => records.push(job),
+                    Job::Intent(..) | Job::Outcome(..) | Job::Commit(..) => records.push(job),
                     Job::Flush(reply) => {
                         self.write(std::mem::take(&mut records));
                         let synced = self.sync();
@@ -240,6 +240,13 @@ impl Writer {
             Job::Outcome(receipt, _) => {
                 random_id("mtc_").map(|id| receipt.line(&self.common, &id, at))
             }
+            Job::Commit(commitments, _) => random_id("mcm_").map(|id| {
+                let mut line = self.common.line("mcp.commitments", &id, at);
+                line.text("invocation_id", &commitments.invocation_id)
+                    .text("side", commitments.side.name())
+                    .list("commitments", commitments.made.iter().map(String::as_str));
+                line
+            }),
             Job::Flush(_) | Job::Pack(_) | Job::Finish(..) => return Ok(()),
         };
         self.start.note_time(at);
@@ -261,6 +268,7 @@ impl Writer {
                 self.counts.add(&receipt.outcome);
                 reply
             }
+            Job::Commit(_, reply) => reply,
             Job::Flush(_) | Job::Pack(_) | Job::Finish(..) => None,
         }
     }
@@ -461,7 +469,7 @@ impl std::fmt::Debug for Writer {
 
 fn waits(job: Job) -> Option<SyncSender<Result<(), Refusal>>> {
     match job {
-        Job::Intent(_, reply) | Job::Outcome(_, reply) => reply,
+        Job::Intent(_, reply) | Job::Outcome(_, reply) | Job::Commit(_, reply) => reply,
         Job::Flush(reply) => Some(reply),
         Job::Pack(_) | Job::Finish(..) => None,
     }

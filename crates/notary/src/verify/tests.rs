@@ -1,96 +1,10 @@
 use std::fs;
-use std::path::PathBuf;
-use std::sync::Arc;
-
-use mcpproxy_core::Durability;
-use mcpproxy_testkit::FixedClock;
-use tempfile::TempDir;
 
 use super::*;
 use crate::hash::digest;
 use crate::keys::Signer;
-use crate::ledger::{End, Ledger, Options, Packing, Profile, Transport};
 use crate::pack::{MANIFEST, RECEIPTS, SIGNATURE};
-use crate::receipt::{Answer, Call, Evidence, Outcome, RequestId, Ruling, invocation_id};
-
-/// A small pack of one call, and the key that signed it.
-struct Made {
-    _folder: TempDir,
-    path: PathBuf,
-    signer: Arc<Signer>,
-}
-
-fn make(signer: Signer, calls: usize) -> Made {
-    let folder = tempfile::tempdir().unwrap();
-    let signer = Arc::new(signer);
-    let options = Options {
-        server_id: "s".to_owned(),
-        transport: Transport::Stdio,
-        profile: Profile::Guard,
-        durability: Durability::Relaxed,
-        policy_hash: Some("ab".repeat(32)),
-        version: "0.1.0".to_owned(),
-        checkpoint_every: 100,
-        clock: Arc::new(FixedClock::default()),
-        signer: Arc::clone(&signer),
-    };
-    let ledger = Ledger::open(folder.path(), options).unwrap();
-    for _ in 0..calls {
-        let call = Call {
-            invocation_id: invocation_id().unwrap(),
-            tool_name: "naïve\u{2028}".to_owned(),
-            request_id: RequestId::Text("a".to_owned()),
-            observed_at: Wall(1_000),
-            arguments: Evidence::hashed(digest(b"{}", None)),
-            ruling: Ruling::NoPolicy,
-            marks: vec![],
-        };
-        let ticket = ledger.intent(call).unwrap();
-        let answer = Answer {
-            result: Evidence::hashed(digest(b"{}", None)),
-            observed_at: Wall(1_001),
-            duration: Duration::from_millis(1),
-        };
-        ledger
-            .outcome(ticket, Outcome::Forwarded(answer), &[])
-            .unwrap();
-    }
-    let path = ledger
-        .finish(End::Closed, Packing::Pack)
-        .unwrap()
-        .unwrap()
-        .path;
-    Made {
-        _folder: folder,
-        path,
-        signer,
-    }
-}
-
-fn made() -> Made {
-    make(Signer::generate("test").unwrap(), 1)
-}
-
-impl Made {
-    fn checks(&self) -> Checks {
-        let now = Wall(1_767_323_045_000);
-        Checks {
-            trust: Trust::new([self.signer.public()]),
-            ..Checks::at(now)
-        }
-    }
-
-    fn judge(&self) -> Report {
-        verify(&self.path, &self.checks()).unwrap()
-    }
-
-    fn edit(&self, name: &str, change: impl FnOnce(&mut Vec<u8>)) {
-        let path = self.path.join(name);
-        let mut bytes = fs::read(&path).unwrap();
-        change(&mut bytes);
-        fs::write(path, bytes).unwrap();
-    }
-}
+use crate::sample::{Made, made, make};
 
 fn codes(report: &Report) -> Vec<&'static str> {
     report
