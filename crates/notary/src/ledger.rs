@@ -4,9 +4,11 @@
 //! disk; what arrives meanwhile goes with the next sync, so that the sync in progress does the
 //! batching. Nothing written earlier is read again, but for the lines of a pack when it is built.
 
+mod disk;
 mod recover;
 mod writer;
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -21,6 +23,7 @@ use crate::layout::Layout;
 use crate::pack::Built;
 use crate::receipt::{Call, CallReceipt, Common, Mark, Outcome, random_id};
 pub use crate::session::{Counts, End};
+use disk::Disk;
 pub use recover::{Recovered, recover};
 use writer::Writer;
 
@@ -154,6 +157,14 @@ pub struct Ledger {
 impl Ledger {
     /// Begins a session in the audit folder `root`; its first line is on disk when this returns.
     pub fn open(root: &Path, options: Options) -> Result<Self, NotaryError> {
+        Self::open_on(root, options, |file| Box::new(file))
+    }
+
+    fn open_on(
+        root: &Path,
+        options: Options,
+        disk: impl FnOnce(File) -> Box<dyn Disk>,
+    ) -> Result<Self, NotaryError> {
         let layout = Layout::create(root)?;
         let durability = options.durability;
         let session_id = random_id("mcp_")?;
@@ -172,7 +183,7 @@ impl Ledger {
             layout,
             name,
             claim,
-            file,
+            disk(file),
             common,
             options,
             Arc::clone(&status),

@@ -107,6 +107,8 @@ pub enum Mark {
     Recovered,
     /// The message could not be read as strict JSON and was not judged.
     Uninspected,
+    /// The call ended, and how could not be recorded.
+    Unrecorded,
     /// A name or id was cut.
     Cut,
     /// A value was to be kept and is too long for a receipt.
@@ -114,7 +116,7 @@ pub enum Mark {
 }
 
 impl Mark {
-    const ALL: [Self; 10] = [
+    const ALL: [Self; 11] = [
         Self::NoId,
         Self::DuplicateId,
         Self::Batch,
@@ -123,6 +125,7 @@ impl Mark {
         Self::ProxyStopped,
         Self::Recovered,
         Self::Uninspected,
+        Self::Unrecorded,
         Self::Cut,
         Self::ContentTooLong,
     ];
@@ -143,6 +146,7 @@ impl Mark {
             Self::ProxyStopped => "proxy_stopped",
             Self::Recovered => "recovered",
             Self::Uninspected => "uninspected",
+            Self::Unrecorded => "unrecorded",
             Self::Cut => "cut",
             Self::ContentTooLong => "content_too_long",
         }

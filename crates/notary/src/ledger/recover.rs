@@ -109,7 +109,7 @@ fn rebuild(
         layout.clone(),
         name.to_owned(),
         claim,
-        file,
+        Box::new(file),
         common,
         options,
         status,

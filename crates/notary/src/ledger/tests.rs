@@ -269,3 +269,178 @@ fn a_folder_that_cannot_be_written_is_an_error() {
         .to_string();
     assert!(fault.starts_with("cannot create"), "{fault}");
 }
+
+/// A disk whose faults a test orders, and which forgets what was not synced.
+#[derive(Clone, Default)]
+struct Faulty(Arc<Mutex<State>>);
+
+#[derive(Default)]
+struct State {
+    written: Vec<u8>,
+    durable: usize,
+    /// How many bytes there is room for.
+    room: Option<usize>,
+    sync_fails: bool,
+    syncs: u64,
+}
+
+impl Faulty {
+    fn state(&self) -> std::sync::MutexGuard<'_, State> {
+        self.0.lock().unwrap()
+    }
+}
+
+impl Disk for Faulty {
+    fn append(&mut self, bytes: &[u8]) -> std::io::Result<()> {
+        let mut state = self.state();
+        let room = state
+            .room
+            .unwrap_or(usize::MAX)
+            .saturating_sub(state.written.len());
+        let fits = &bytes[..bytes.len().min(room)];
+        state.written.extend_from_slice(fits);
+        if fits.len() < bytes.len() {
+            return Err(std::io::ErrorKind::StorageFull.into());
+        }
+        Ok(())
+    }
+
+    fn sync(&mut self) -> std::io::Result<()> {
+        let mut state = self.state();
+        state.syncs += 1;
+        if state.sync_fails {
+            // As kernels do: the failure is told once, and the data is gone.
+            state.sync_fails = false;
+            return Err(std::io::Error::other("the medium is bad"));
+        }
+        state.durable = state.written.len();
+        Ok(())
+    }
+
+    fn cut(&mut self, length: u64) -> std::io::Result<()> {
+        self.state()
+            .written
+            .truncate(usize::try_from(length).unwrap());
+        Ok(())
+    }
+}
+
+fn open_on(folder: &Path, durability: Durability, disk: &Faulty) -> Ledger {
+    let disk = disk.clone();
+    Ledger::open_on(folder, options(durability), move |_| Box::new(disk)).unwrap()
+}
+
+fn refusal(result: Result<Ticket, NotaryError>) -> String {
+    result.map(drop).unwrap_err().to_string()
+}
+
+#[test]
+fn a_sync_that_failed_is_never_taken_for_success() {
+    let (folder, disk) = (tempfile::tempdir().unwrap(), Faulty::default());
+    let ledger = open_on(folder.path(), Durability::Strict, &disk);
+    ledger.intent(call("before")).map(drop).unwrap();
+    disk.state().sync_fails = true;
+    let expect =
+        "the receipt cannot be recorded: the disk failed to keep the receipts: the medium is bad";
+    assert_eq!(refusal(ledger.intent(call("during"))), expect);
+    let syncs = disk.state().syncs;
+    assert_eq!(refusal(ledger.intent(call("after"))), expect);
+    assert_eq!(disk.state().syncs, syncs, "it was asked again");
+    assert!(ledger.problem().is_some());
+    assert!(ledger.finish(End::Closed, Packing::Pack).is_err());
+}
+
+#[test]
+fn a_full_disk_refuses_calls_and_leaves_whole_lines() {
+    let (folder, disk) = (tempfile::tempdir().unwrap(), Faulty::default());
+    let ledger = open_on(folder.path(), Durability::Strict, &disk);
+    let length = disk.state().written.len();
+    disk.state().room = Some(length + 100);
+    assert!(refusal(ledger.intent(call("t"))).starts_with("the receipt cannot be recorded: "));
+    assert_eq!(disk.state().written.len(), length, "half a line stayed");
+    assert!(ledger.problem().is_some());
+    disk.state().room = None;
+    let ticket = ledger.intent(call("t")).unwrap();
+    ledger.outcome(ticket, answered(), &[]).unwrap();
+    assert_eq!(ledger.problem(), None);
+}
+
+#[test]
+fn relaxed_receipts_wait_for_a_full_disk() {
+    let (folder, disk) = (tempfile::tempdir().unwrap(), Faulty::default());
+    let ledger = open_on(folder.path(), Durability::Relaxed, &disk);
+    let ticket = ledger.intent(call("t")).unwrap();
+    ledger.flush().unwrap();
+    disk.state().room = Some(0);
+    ledger.outcome(ticket, answered(), &[]).unwrap();
+    ledger.flush().unwrap();
+    assert!(ledger.problem().is_some());
+    assert_eq!(ledger.counts().forwarded, 0);
+    disk.state().room = None;
+    let _more = ledger.intent(call("u")).unwrap();
+    ledger.flush().unwrap();
+    assert_eq!(ledger.problem(), None);
+    let counts = ledger.counts();
+    assert_eq!((counts.forwarded, counts.lost), (1, 0));
+}
+
+#[test]
+fn an_answer_that_could_not_be_recorded_is_said() {
+    let (folder, disk) = (tempfile::tempdir().unwrap(), Faulty::default());
+    let ledger = open_on(folder.path(), Durability::Strict, &disk);
+    let ticket = ledger.intent(call("t")).unwrap();
+    disk.state().room = Some(0);
+    assert!(ledger.outcome(ticket, answered(), &[]).is_err());
+    disk.state().room = None;
+    let _pack = ledger.finish(End::Closed, Packing::Skip);
+    assert_eq!(ledger.counts().lost, 1);
+    let text = String::from_utf8(disk.state().written.clone()).unwrap();
+    assert!(
+        text.contains(r#""marks":["upstream_exited","unrecorded"]"#),
+        "{text}"
+    );
+    assert!(text.contains(r#""session_complete":false"#), "{text}");
+}
+
+/// Issue 7: power loss, by dropping what was not synced, at any moment of a strict session.
+#[test]
+fn nothing_acknowledged_is_lost_with_the_power() {
+    let (folder, disk) = (tempfile::tempdir().unwrap(), Faulty::default());
+    let ledger = open_on(folder.path(), Durability::Strict, &disk);
+    let mut acknowledged = Vec::new();
+    for index in 0..20_usize {
+        let (call, ended) = (call(&format!("t{index}")), index % 3 != 0);
+        let id = call.invocation_id.clone();
+        let ticket = ledger.intent(call).unwrap();
+        if ended {
+            ledger.outcome(ticket, answered(), &[]).unwrap();
+        }
+        acknowledged.push((id, ended));
+        let mut left = {
+            let state = disk.state();
+            state.written[..state.durable].to_vec()
+        };
+        // What was being written may be there in part, or as zeros.
+        left.extend_from_slice(if index % 2 == 0 {
+            b"{\"type\":\"mcp"
+        } else {
+            &[0; 40]
+        });
+        let after = tempfile::tempdir().unwrap();
+        let layout = Layout::create(after.path()).unwrap();
+        fs::write(layout.session("x"), left).unwrap();
+        fs::write(after.path().join("receipts/.open/session_x"), "").unwrap();
+        let recovered = recover(after.path(), &options(Durability::Strict)).unwrap();
+        let built = recovered[0].packs[0].as_ref().unwrap();
+        assert_good(built, Some(false));
+        let lines = lines(&built.path.join("receipt_pack.jsonl"));
+        for (id, ended) in &acknowledged {
+            let receipt = lines
+                .iter()
+                .find(|line| line["type"] == "mcp_tool_call" && line["invocation_id"] == **id)
+                .unwrap();
+            let expect = if *ended { "forwarded" } else { "timeout" };
+            assert_eq!(receipt["outcome"], expect);
+        }
+    }
+}

@@ -5,14 +5,13 @@
 //! would answer yes for data that is gone.
 
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::Write;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use mcpproxy_core::{Durability, Tick, Wall};
 
+use super::disk::Disk;
 use super::{Job, Options, Packing, Profile, Refusal, Status};
 use crate::chain::Chain;
 use crate::error::NotaryError;
@@ -24,6 +23,8 @@ use crate::tree::Tree;
 
 /// How many values one sync may cover.
 const BATCH: usize = 1024;
+/// How many relaxed receipts are kept for later while the disk takes nothing.
+const PENDING: usize = 4096;
 /// How long relaxed receipts may wait for a sync.
 const SYNC_EVERY: Duration = Duration::from_secs(1);
 /// How long receipts may stand without a checkpoint.
@@ -64,7 +65,7 @@ pub(super) struct Writer {
     layout: Layout,
     name: String,
     claim: Option<Claim>,
-    file: File,
+    disk: Box<dyn Disk>,
     /// How many bytes of the file are whole lines.
     length: u64,
     common: Common,
@@ -72,6 +73,8 @@ pub(super) struct Writer {
     chain: Chain,
     start: Start,
     open: BTreeMap<String, Call>,
+    /// What the disk did not take.
+    pending: Vec<Job>,
     counts: Counts,
     dropped: u64,
     since_checkpoint: u64,
@@ -93,7 +96,7 @@ impl Writer {
         layout: Layout,
         name: String,
         claim: Claim,
-        file: File,
+        disk: Box<dyn Disk>,
         common: Common,
         options: Options,
         status: Arc<Mutex<Status>>,
@@ -103,13 +106,14 @@ impl Writer {
             layout,
             name,
             claim: Some(claim),
-            file,
+            disk,
             length: 0,
             common,
             options,
             chain: Chain::default(),
             start: Start::default(),
             open: BTreeMap::new(),
+            pending: Vec::new(),
             counts: Counts::default(),
             dropped: 0,
             since_checkpoint: 0,
@@ -201,27 +205,24 @@ impl Writer {
 
     /// Writes a batch and answers those who wait for it.
     fn write(&mut self, jobs: Vec<Job>) {
-        if jobs.is_empty() {
+        let mut batch = std::mem::take(&mut self.pending);
+        batch.extend(jobs);
+        if batch.is_empty() {
             return;
         }
         let mut draft = self.draft();
-        let (mut waiting, mut calls) = (Vec::new(), 0_u64);
-        let mut printed = Ok(());
-        for job in &jobs {
-            printed = printed.and_then(|()| self.print(job, &mut draft));
-            calls += u64::from(matches!(job, Job::Outcome(..)));
-        }
+        let printed = batch.iter().try_for_each(|job| self.print(job, &mut draft));
         let lines = draft.chain.size() - self.chain.size();
         let mut result = printed.and_then(|()| self.commit(draft));
+        let mut waiting = Vec::new();
         if result.is_ok() {
             self.since_checkpoint += lines;
-            for job in jobs {
+            for job in batch {
                 waiting.extend(self.settle(job));
             }
             self.checkpoint_if_due();
         } else {
-            self.counts.lost += calls;
-            waiting.extend(jobs.into_iter().filter_map(waits));
+            waiting = self.keep(batch);
         }
         if self.options.durability == Durability::Strict {
             result = result.and_then(|()| self.sync());
@@ -230,6 +231,27 @@ impl Writer {
         for reply in waiting {
             tell(&reply, result.clone());
         }
+    }
+
+    /// Keeps what could not be written for the next time, unless somebody is told that it was
+    /// refused, or there is too much of it; returns who is to be told.
+    fn keep(&mut self, jobs: Vec<Job>) -> Vec<SyncSender<Result<(), Refusal>>> {
+        let mut waiting = Vec::new();
+        for job in jobs {
+            let relaxed = self.options.durability == Durability::Relaxed;
+            if relaxed && self.broken.is_none() && self.pending.len() < PENDING {
+                self.pending.push(job);
+                continue;
+            }
+            if let Job::Outcome(receipt, _) = &job {
+                self.counts.lost += 1;
+                if let Some(open) = self.open.get_mut(&receipt.call.invocation_id) {
+                    open.marks.push(Mark::Unrecorded);
+                }
+            }
+            waiting.extend(waits(job));
+        }
+        waiting
     }
 
     /// Prints one record at the end of the draft.
@@ -287,8 +309,8 @@ impl Writer {
         }
         // CRASH: a stop in the middle of the write leaves part of a line, which the next start
         // cuts off; nobody has been told that it was recorded.
-        if let Err(fault) = self.file.write_all(&draft.bytes) {
-            if let Err(cut) = self.file.set_len(self.length) {
+        if let Err(fault) = self.disk.append(&draft.bytes) {
+            if let Err(cut) = self.disk.cut(self.length) {
                 self.broken = Some(format!("{fault}, and the rest cannot be undone: {cut}"));
             }
             return Err(fault.to_string());
@@ -306,7 +328,7 @@ impl Writer {
         if self.unsynced.is_none() {
             return Ok(());
         }
-        match self.file.sync_data() {
+        match self.disk.sync() {
             Ok(()) => {
                 self.unsynced = None;
                 Ok(())
@@ -437,6 +459,10 @@ impl Writer {
             End::UpstreamFailed | End::Closed => Mark::UpstreamExited,
             End::Interrupted | End::Cut | End::Failed => Mark::ProxyStopped,
         };
+        self.write(Vec::new());
+        let left = std::mem::take(&mut self.pending);
+        let lost = left.iter().filter(|job| matches!(job, Job::Outcome(..)));
+        self.counts.lost += u64::try_from(lost.count()).unwrap_or(u64::MAX);
         let open = std::mem::take(&mut self.open);
         let complete = end.is_complete() && open.is_empty() && self.counts.lost == 0;
         let at = self.options.clock.wall();
