@@ -102,3 +102,49 @@ impl Completeness {
         ])
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each line is a type, and a number or an invocation where it has one.
+    fn check(lines: &[&str], expect: &str) {
+        let mut card = Completeness::default();
+        for (seq, line) in lines.iter().enumerate() {
+            let (kind, rest) = line.split_once(' ').unwrap_or((line, ""));
+            let seq = rest.parse().unwrap_or(seq);
+            let text = format!(
+                r#"{{"type":"{kind}","seq":{seq},"invocation_id":"{rest}","session_complete":true}}"#
+            );
+            card.see(Read::new(text.as_bytes()).unwrap());
+        }
+        assert_eq!(
+            card.message(),
+            format!("mcp_session_completeness: {expect}"),
+            "{lines:?}"
+        );
+        assert_eq!(card.holds(), expect == "the session is complete");
+    }
+
+    #[test]
+    fn the_card_says_what_is_missing() {
+        let (start, end, checkpoint) = ("mcp.session_start", "mcp.session_end", "mcp.checkpoint");
+        let (intent, receipt) = ("mcp.tool_intent a", "mcp_tool_call a");
+        check(
+            &[start, intent, receipt, end, checkpoint],
+            "the session is complete",
+        );
+        check(&[start, receipt, end], "the session is complete");
+        check(&[intent, receipt, end], "the session's start is missing");
+        check(&[start, intent, receipt], "the session's end is missing");
+        check(&[start, intent, end], "1 calls have no receipt");
+        check(
+            &[start, "mcp_tool_call 5", "mcp.session_end 6"],
+            "1 numbers are left out",
+        );
+        check(
+            &[start, end, receipt],
+            "1 receipts come after the session's end",
+        );
+    }
+}
