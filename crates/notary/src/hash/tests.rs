@@ -1,3 +1,5 @@
+//! Canonical forms, their faults, and digests by name.
+
 use super::*;
 
 fn canon(text: &str) -> Result<String, Fault> {

@@ -1,3 +1,5 @@
+//! Sessions in good and bad order: packs, recovery, and disks that fail.
+
 use std::fs;
 use std::time::Duration;
 

@@ -1,3 +1,5 @@
+//! The matrix of null fields, ids and cuts.
+
 use serde_json::Value;
 
 use super::*;

@@ -1,3 +1,5 @@
+//! Packs that were changed, cut, forged or are not trusted.
+
 use std::fs;
 
 use super::*;
