@@ -18,6 +18,7 @@ pub mod pack;
 pub mod tree;
 
 pub mod claims;
+pub mod timestamp;
 pub mod verify;
 
 pub mod analyze;

@@ -10,6 +10,7 @@ mod manifest;
 mod receipts;
 mod report;
 
+use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
@@ -18,6 +19,8 @@ use mcpproxy_core::Wall;
 use crate::error::NotaryError;
 use crate::keys::{PublicKey, Trust};
 use crate::note::Checkpoint;
+use crate::pack::CHECKPOINT;
+use crate::timestamp::{self, Roots, TOKEN};
 use crate::tree::Hash;
 use manifest::Manifest;
 use receipts::Receipts;
@@ -36,6 +39,8 @@ pub struct Checks {
     pub max_future: Duration,
     /// A tree that was seen before: the session must contain it.
     pub expect: Option<Expected>,
+    /// Authorities whose timestamps are believed. With any, a pack must have such a timestamp.
+    pub time_roots: Roots,
 }
 
 /// The tree of a session as it was seen at some time.
@@ -72,6 +77,7 @@ impl Checks {
             max_age: None,
             max_future: Duration::from_hours(24),
             expect: None,
+            time_roots: Roots::default(),
         }
     }
 }
@@ -92,6 +98,7 @@ pub fn verify(folder: &Path, checks: &Checks) -> Result<Report, NotaryError> {
     receipts.check(folder, &manifest, key.as_ref(), &mut report);
     receipts.expect(checks.expect.as_ref(), &mut report);
     freshness(&manifest, checks, &mut report);
+    stamped(folder, &checks.time_roots, &mut report);
     report.signer = known(key, &receipts, &checks.trust);
     report.signer_key = key.map(|key| key.base64());
     Ok(report.concluded())
@@ -112,6 +119,23 @@ fn known(key: Option<PublicKey>, receipts: &Receipts, trust: &Trust) -> Known {
         Known::Successor
     } else {
         Known::Unknown
+    }
+}
+
+/// Checks the timestamp of an outside authority, if one is asked for or there.
+fn stamped(folder: &Path, roots: &Roots, report: &mut Report) {
+    let token = fs::read(folder.join(TOKEN)).ok();
+    match (token, roots.is_empty()) {
+        (None, true) => {}
+        (Some(_), true) => report.warn("the timestamp was not checked, since no root is pinned"),
+        (None, false) => report.add(Code::TimeAuthority, "the pack has no timestamp"),
+        (Some(token), false) => {
+            let note = fs::read(folder.join(CHECKPOINT)).unwrap_or_default();
+            match timestamp::check(&token, &note, roots) {
+                Ok(at) => report.stamped_at = Some(at),
+                Err(why) => report.add(Code::TimeAuthority, why),
+            }
+        }
     }
 }
 

@@ -1,5 +1,7 @@
 //! What a judgement says: problems with stable codes, and the class they add up to.
 
+use mcpproxy_core::Wall;
+
 use crate::claims::Completeness;
 use crate::json::Json;
 
@@ -94,7 +96,11 @@ impl Code {
 
     fn class(self) -> Class {
         match self {
-            Self::PackStale | Self::Future | Self::AttestedFail | Self::ClaimFail => Class::Doubt,
+            Self::PackStale
+            | Self::Future
+            | Self::AttestedFail
+            | Self::ClaimFail
+            | Self::TimeAuthority => Class::Doubt,
             Self::ManifestTamper
             | Self::SignatureInvalid
             | Self::Omission
@@ -104,8 +110,7 @@ impl Code {
             | Self::SchemaUnknown
             | Self::TimestampInvalid
             | Self::ChainBroken
-            | Self::Truncated
-            | Self::TimeAuthority => Class::Tampered,
+            | Self::Truncated => Class::Tampered,
         }
     }
 }
@@ -168,6 +173,8 @@ pub struct Report {
     pub session_complete: Option<bool>,
     /// The claim card of packs that hold a session's start and end.
     pub claim: Option<Completeness>,
+    /// When an authority saw the checkpoint, if one that is believed did.
+    pub stamped_at: Option<Wall>,
     /// How many lines the tree has that the checkpoint signs.
     pub tree_size: Option<u64>,
     /// Its root, in hexadecimal.
@@ -231,6 +238,10 @@ impl Report {
             ("signer_id", Json::optional(self.signer_id.clone())),
             ("signer_key", Json::optional(self.signer_key.clone())),
             ("signer", Json::text(self.signer.name())),
+            (
+                "stamped_at",
+                Json::optional(self.stamped_at.map(Wall::rfc3339)),
+            ),
             ("tree_size", self.tree_size.map_or(Json::Null, Json::Number)),
             ("root_hash", Json::optional(self.root.clone())),
             (
