@@ -2,7 +2,7 @@
 //!
 //! One pass over the files, in memory that grows with the number of tools and not of receipts.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
 use crate::error::NotaryError;
@@ -23,6 +23,8 @@ pub struct History {
     pub complete: u64,
     /// Sessions whose file cannot be read.
     pub unreadable: u64,
+    /// Packs that a later session names, and which are not there.
+    pub missing: BTreeSet<String>,
     /// The first and last times that are told.
     pub times: Option<(String, String)>,
     /// All calls.
@@ -42,7 +44,13 @@ impl History {
         let mut history = Self::default();
         for path in paths {
             match Session::load(&path) {
-                Ok(session) => history.add(session),
+                Ok(session) => {
+                    let named = session.previous.clone();
+                    history
+                        .missing
+                        .extend(named.filter(|name| !is_there(layout, name)));
+                    history.add(session);
+                }
                 // One bad file must not hide the others.
                 Err(_) => history.unreadable += 1,
             }
@@ -78,6 +86,11 @@ impl History {
         if let Some((first, last)) = &self.times {
             out.push_str(&format_times(first, last));
         }
+        for pack in &self.missing {
+            out.push_str("MISSING: ");
+            out.push_str(&shown(pack));
+            out.push_str(", which a later session names\n");
+        }
         let mut lines = vec![format!("In all: {}\n", self.all.text())];
         lines.extend(
             self.tools
@@ -95,12 +108,18 @@ impl History {
             ("sessions", Json::Number(self.sessions)),
             ("complete", Json::Number(self.complete)),
             ("unreadable", Json::Number(self.unreadable)),
+            ("missing_packs", Json::texts(self.missing.clone())),
             ("first", Json::optional(first)),
             ("last", Json::optional(last)),
             ("all", self.all.json()),
             ("tools", tools_json(&self.tools)),
         ])
     }
+}
+
+/// Looks for a pack by the name of its folder, and for nothing outside of where packs are.
+fn is_there(layout: &Layout, name: &str) -> bool {
+    !name.contains(['/', '\\']) && layout.packs().join(name).is_dir()
 }
 
 fn format_times(first: &str, last: &str) -> String {
@@ -111,6 +130,22 @@ fn format_times(first: &str, last: &str) -> String {
 mod tests {
     use super::*;
     use crate::sample::made;
+
+    #[test]
+    fn a_pack_that_vanished_is_missed() {
+        let made = made();
+        let layout = Layout::create(made.root()).unwrap();
+        let text = format!(
+            r#"{{"type":"mcp.session_start","previous_pack":"{}"}}"#,
+            layout.recall().unwrap().pack
+        );
+        fs::write(layout.session("next"), text).unwrap();
+        assert!(History::load(&layout).unwrap().missing.is_empty());
+        fs::rename(&made.path, made.root().join("elsewhere")).unwrap();
+        let history = History::load(&layout).unwrap();
+        assert_eq!(history.missing.len(), 1);
+        assert!(history.text().contains("MISSING: proof_pack_"));
+    }
 
     /// PEERS, notary 11: one bad line elsewhere must not cost other receipts.
     #[test]

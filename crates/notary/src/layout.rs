@@ -5,7 +5,7 @@
 //! of a session that died; nothing else needs to be looked at, however many there were.
 
 use std::fs::{self, File};
-use std::io::{self, ErrorKind};
+use std::io::{self, ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 
 use mcpproxy_core::Wall;
@@ -22,7 +22,7 @@ impl Layout {
     pub fn create(root: &Path) -> Result<Self, NotaryError> {
         let layout = Self(root.to_owned());
         for folder in [layout.open(), layout.packs()] {
-            fs::create_dir_all(&folder).map_err(NotaryError::file("create", &folder))?;
+            create_folder(&folder)?;
         }
         Ok(layout)
     }
@@ -61,6 +61,30 @@ impl Layout {
         self.packs().join(pack_name(name, index))
     }
 
+    fn last(&self) -> PathBuf {
+        self.packs().join(".last")
+    }
+
+    /// Remembers the pack that was made last, for the next session to name.
+    pub(crate) fn remember(&self, last: &Last) -> Result<(), NotaryError> {
+        let path = self.last();
+        let failed = NotaryError::file("write", &path);
+        let mut file = tempfile::NamedTempFile::new_in(self.packs()).map_err(&failed)?;
+        writeln!(file, "{}\n{}", last.pack, last.root).map_err(&failed)?;
+        // CRASH: not synced; after a power loss the next session may name an older pack, or none.
+        file.persist(&path)
+            .map(drop)
+            .map_err(|fault| failed(fault.error))
+    }
+
+    /// Returns the pack that was made last in this folder, as far as that is known.
+    pub fn recall(&self) -> Option<Last> {
+        let text = fs::read_to_string(self.last()).ok()?;
+        let (pack, root) = text.trim_end().split_once('\n')?;
+        let (pack, root) = (pack.to_owned(), root.to_owned());
+        Some(Last { pack, root })
+    }
+
     /// Begins a session that begins now: its name, its mark and its file.
     pub(crate) fn begin(&self, now: Wall) -> Result<(String, Claim, File), NotaryError> {
         loop {
@@ -70,12 +94,7 @@ impl Layout {
                 continue;
             };
             let path = self.session(&name);
-            let options = File::options()
-                .create_new(true)
-                .append(true)
-                .read(true)
-                .open(&path);
-            match options {
+            match create_file(&path) {
                 Ok(file) => {
                     sync_folder(&self.receipts())?;
                     return Ok((name, claim, file));
@@ -137,6 +156,15 @@ impl Layout {
     }
 }
 
+/// A pack, as the next session names it, so that one that vanished is missed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Last {
+    /// The name of its folder.
+    pub pack: String,
+    /// Its `pack_root_sha256`.
+    pub root: String,
+}
+
 /// The lock of an open session.
 #[derive(Debug)]
 pub(crate) struct Claim {
@@ -164,6 +192,26 @@ pub(crate) fn stamp(at: Wall) -> String {
     let text = at.rfc3339();
     let seconds = text.split('.').next().unwrap_or_default();
     format!("{}Z", seconds.replace(['-', ':'], ""))
+}
+
+/// Makes a file that nobody else can read: receipts may hold what was said.
+pub(crate) fn create_file(path: &Path) -> io::Result<File> {
+    let mut options = File::options();
+    options.create_new(true).append(true).read(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)
+}
+
+/// Makes a folder and those above it, for nobody else.
+pub(crate) fn create_folder(path: &Path) -> Result<(), NotaryError> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder
+        .create(path)
+        .map_err(NotaryError::file("create", path))
 }
 
 /// Makes the names in a folder durable.

@@ -43,4 +43,4 @@ mod sample;
 
 pub use error::NotaryError;
 pub use json::Json;
-pub use layout::Layout;
+pub use layout::{Last, Layout};

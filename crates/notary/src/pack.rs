@@ -19,7 +19,7 @@ use crate::error::NotaryError;
 use crate::hash::{Numbers, canonical, hex, sha256};
 use crate::json::Json;
 use crate::keys::{Signer, Trust};
-use crate::layout::{stamp, sync_folder};
+use crate::layout::{create_file, create_folder, stamp, sync_folder};
 use crate::receipt::random_id;
 use crate::session::origin;
 use crate::tree::Tree;
@@ -100,7 +100,7 @@ pub(crate) fn build(segment: &Segment) -> Result<Built, NotaryError> {
         if folder.exists() {
             fs::remove_dir_all(&folder).map_err(NotaryError::file("empty", &folder))?;
         }
-        fs::create_dir_all(&folder).map_err(NotaryError::file("create", &folder))?;
+        create_folder(&folder)?;
         fill(segment, &folder)?;
         sync_folder(&folder)?;
         // CRASH: until the rename there is no pack, and the next start makes it anew.
@@ -161,7 +161,7 @@ fn copy(segment: &Segment, folder: &Path) -> Result<Copied, NotaryError> {
     let mut from = from.take(length);
     let path = folder.join(RECEIPTS);
     let into = NotaryError::file("write", &path);
-    let mut to = File::create_new(&path).map_err(&into)?;
+    let mut to = create_file(&path).map_err(&into)?;
     let (mut hash, mut lines, mut bytes) = (Sha256::new(), 0, 0);
     let (mut line, mut head) = (Sha256::new(), [0; 32]);
     let mut buffer = vec![0; 256 << 10];
@@ -193,7 +193,7 @@ fn copy(segment: &Segment, folder: &Path) -> Result<Copied, NotaryError> {
 
 fn write(folder: &Path, name: &'static str, bytes: &[u8]) -> Result<Part, NotaryError> {
     let path = folder.join(name);
-    let written = File::create_new(&path).and_then(|mut file| {
+    let written = create_file(&path).and_then(|mut file| {
         file.write_all(bytes)?;
         file.sync_all()
     });

@@ -6,6 +6,7 @@ use crate::chain::Chain;
 use crate::error::NotaryError;
 use crate::hash::hex;
 use crate::keys::Signer;
+use crate::layout::Last;
 use crate::line::Line;
 use crate::note::Checkpoint;
 use crate::receipt::{Common, Outcome, random_id};
@@ -80,12 +81,15 @@ impl Counts {
 pub(crate) fn start(
     common: &Common,
     profile: &str,
+    last: Option<&Last>,
     signer: &Signer,
     at: Wall,
 ) -> Result<Line, NotaryError> {
     let mut line = common.line("mcp.session_start", &random_id("mss_")?, at);
     line.text("profile", profile)
         .optional("policy_hash", common.policy_hash.as_deref())
+        .optional("previous_pack", last.map(|last| last.pack.as_str()))
+        .optional("previous_root", last.map(|last| last.root.as_str()))
         .text("signer_id", signer.name())
         .text("signer_pubkey", &signer.public().base64());
     Ok(line)

@@ -60,6 +60,8 @@ pub struct Session {
     pub reason: Option<String>,
     /// Its calls.
     pub calls: Vec<CallView>,
+    /// The pack that was made before this session, if it names one.
+    pub previous: Option<String>,
     /// How many calls were announced and not ended here.
     pub open: u64,
 }
@@ -88,7 +90,10 @@ impl Session {
             self.times = Some((first, at));
         }
         match line.text("type").unwrap_or_default().as_ref() {
-            "mcp.session_start" => self.profile = text("profile"),
+            "mcp.session_start" => {
+                self.profile = text("profile");
+                self.previous = text("previous_pack");
+            }
             "mcp.session_end" => {
                 self.complete = line.flag("session_complete");
                 self.reason = text("reason");

@@ -254,10 +254,49 @@ fn many_sessions_in_one_folder_never_meet() {
     for thread in threads {
         assert_good(&thread.join().unwrap(), Some(true));
     }
+    let packs = fs::read_dir(folder.path().join("packs")).unwrap();
+    let names = packs.map(|entry| entry.unwrap().file_name());
+    let packs = names.filter(|name| name.to_str().unwrap().starts_with("proof_pack_"));
+    assert_eq!(packs.count(), 8);
+}
+
+#[test]
+fn a_session_names_the_pack_before_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let session = || {
+        let ledger = Ledger::open(folder.path(), options(Durability::Relaxed)).unwrap();
+        let first = lines(ledger.path()).swap_remove(0);
+        (
+            first,
+            ledger.finish(End::Closed, Packing::Pack).unwrap().unwrap(),
+        )
+    };
+    let (first, built) = session();
+    assert!(first["previous_pack"].is_null() && first["previous_root"].is_null());
+    let (second, _) = session();
+    let name = built.path.file_name().unwrap().to_str().unwrap();
+    assert_eq!(second["previous_pack"], name);
     assert_eq!(
-        fs::read_dir(folder.path().join("packs")).unwrap().count(),
-        8
+        second["previous_root"].as_str(),
+        built.report.pack_root.as_deref()
     );
+}
+
+#[cfg(unix)]
+#[test]
+fn receipts_are_for_their_owner_only() {
+    use std::os::unix::fs::MetadataExt as _;
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().join("audit");
+    let ledger = Ledger::open(&root, options(Durability::Relaxed)).unwrap();
+    let path = ledger.path().to_owned();
+    let built = ledger.finish(End::Closed, Packing::Pack).unwrap().unwrap();
+    let mode = |path: &Path| fs::metadata(path).unwrap().mode() & 0o777;
+    assert_eq!(
+        (mode(&path), mode(&built.path.join("receipt_pack.jsonl"))),
+        (0o600, 0o600)
+    );
+    assert_eq!((mode(&root), mode(&built.path)), (0o700, 0o700));
 }
 
 #[cfg(unix)]

@@ -15,7 +15,7 @@ use super::disk::Disk;
 use super::{Job, Options, Packing, Profile, Refusal, Status};
 use crate::chain::Chain;
 use crate::error::NotaryError;
-use crate::layout::{Claim, Layout, pack_name};
+use crate::layout::{Claim, Last, Layout, pack_name};
 use crate::pack::{self, Built, Segment};
 use crate::receipt::{Call, CallReceipt, Common, Mark, Outcome, random_id};
 use crate::session::{self, Counts, End};
@@ -141,7 +141,9 @@ impl Writer {
     pub(super) fn begin(&mut self) -> Result<(), NotaryError> {
         let (at, signer) = (self.options.clock.wall(), Arc::clone(&self.options.signer));
         let mut draft = self.draft();
-        let line = session::start(&self.common, self.options.profile.name(), &signer, at)?;
+        let last = self.layout.recall();
+        let profile = self.options.profile.name();
+        let line = session::start(&self.common, profile, last.as_ref(), &signer, at)?;
         draft.bytes = draft.chain.append(line);
         if let Some(line) = session::succession(&self.common, &signer, at)? {
             draft.bytes.extend(draft.chain.append(line));
@@ -398,7 +400,7 @@ impl Writer {
         note: String,
         complete: Option<bool>,
     ) -> Result<Built, NotaryError> {
-        pack::build(&Segment {
+        let built = pack::build(&Segment {
             target: self.layout.pack(&self.name, start.index),
             receipts: self.layout.session(&self.name),
             range: start.offset..end,
@@ -415,7 +417,12 @@ impl Writer {
             version: self.common.version.clone(),
             now: self.options.clock.wall(),
             signer: Arc::clone(&self.options.signer),
-        })
+        })?;
+        if let Some(root) = built.report.pack_root.clone() {
+            let pack = pack_name(&self.name, start.index);
+            self.layout.remember(&Last { pack, root })?;
+        }
+        Ok(built)
     }
 
     pub(super) fn finish(

@@ -229,6 +229,7 @@ impl<'a> Manifest<'a> {
         let digest = canonical(self.attestation.whole().as_bytes(), Numbers::Peer)
             .map(|bytes| hex(&sha256(&bytes)))
             .ok();
+        report.pack_root.clone_from(&digest);
         for name in ["attestation_sha256", "pack_root_sha256"] {
             if self.text(name) != digest {
                 report.add(

@@ -161,6 +161,8 @@ pub struct Report {
     pub warnings: Vec<String>,
     /// The pack's id.
     pub pack_id: Option<String>,
+    /// The digest that names the pack's evidence, if it holds.
+    pub pack_root: Option<String>,
     /// The name of the signer.
     pub signer_id: Option<String>,
     /// The signer's key, in base64, if the signature holds.
@@ -233,6 +235,7 @@ impl Report {
             ("exit_code", Json::Number(self.class.code().into())),
             ("summary", Json::text(self.summary())),
             ("pack_id", Json::optional(self.pack_id.clone())),
+            ("pack_root", Json::optional(self.pack_root.clone())),
             ("receipts", Json::Number(self.receipts)),
             ("session_complete", flag(self.session_complete)),
             ("signer_id", Json::optional(self.signer_id.clone())),
