@@ -1,0 +1,137 @@
+//! The closing of runs and sessions: the last lines, the checkpoint that covers them, the pack.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use mcpproxy_core::Wall;
+
+use super::{Start, Writer};
+use crate::error::NotaryError;
+use crate::layout::{Claim, Last, pack_name};
+use crate::ledger::{Job, Packing, Profile};
+use crate::pack::{self, Built, Segment};
+use crate::receipt::{CallReceipt, Mark, Outcome};
+use crate::session::{self, End};
+
+impl Writer {
+    /// Makes a pack of what is new; nothing if nothing is.
+    pub(super) fn pack(&mut self) -> Result<Option<Built>, NotaryError> {
+        if self.length == self.start.offset {
+            return Ok(None);
+        }
+        self.close_segment(None).map(Some)
+    }
+
+    /// Closes the segment with a checkpoint and makes a pack of it.
+    fn close_segment(&mut self, complete: Option<bool>) -> Result<Built, NotaryError> {
+        let name = pack_name(&self.name, self.start.index);
+        let note = self
+            .checkpoint(Some(&name))
+            .map_err(NotaryError::Unrecorded)?;
+        self.sync().map_err(NotaryError::Unrecorded)?;
+        let next = Start::after(&self.chain, self.length, self.start.index + 1);
+        let start = std::mem::replace(&mut self.start, next);
+        self.build(start, self.length, note, complete)
+    }
+
+    /// Makes the pack of a run of lines that is closed.
+    pub(in crate::ledger) fn build(
+        &self,
+        start: Start,
+        end: u64,
+        note: String,
+        complete: Option<bool>,
+    ) -> Result<Built, NotaryError> {
+        let built = pack::build(&Segment {
+            target: self.layout.pack(&self.name, start.index),
+            receipts: self.layout.session(&self.name),
+            range: start.offset..end,
+            session_id: self.common.session_id.clone(),
+            before: start.tree,
+            link: start.link,
+            index: start.index,
+            note,
+            complete,
+            enforced: self.options.profile == Profile::Guard,
+            policy_hash: self.common.policy_hash.clone(),
+            first: start.first.unwrap_or(Wall(0)),
+            last: start.last.unwrap_or(Wall(0)),
+            version: self.common.version.clone(),
+            now: self.options.clock.wall(),
+            signer: Arc::clone(&self.options.signer),
+        })?;
+        if let Some(root) = built.report.pack_root.clone() {
+            let pack = pack_name(&self.name, start.index);
+            self.layout.remember(&Last { pack, root })?;
+        }
+        Ok(built)
+    }
+
+    pub(in crate::ledger) fn finish(
+        &mut self,
+        end: End,
+        packing: Packing,
+    ) -> Result<Option<Built>, NotaryError> {
+        let complete = self.end(end)?;
+        let built = match packing {
+            Packing::Pack => Some(self.close_segment(Some(complete))?),
+            Packing::Skip => {
+                self.checkpoint(None).map_err(NotaryError::Unrecorded)?;
+                self.sync().map_err(NotaryError::Unrecorded)?;
+                None
+            }
+        };
+        self.release()?;
+        Ok(built)
+    }
+
+    /// Packs what is left of a session that has said its last word.
+    pub(in crate::ledger) fn conclude(
+        &mut self,
+        complete: bool,
+    ) -> Result<Option<Built>, NotaryError> {
+        let left = self.length > self.start.offset;
+        let built = left
+            .then(|| self.close_segment(Some(complete)))
+            .transpose()?;
+        self.release()?;
+        Ok(built)
+    }
+
+    fn release(&mut self) -> Result<(), NotaryError> {
+        // CRASH: the mark goes last; a session that is closed and still marked is packed again
+        // under the same name, which finds the pack there.
+        self.claim.take().map_or(Ok(()), Claim::release)
+    }
+
+    /// Closes what is open and writes the session's last line; tells whether it is complete.
+    fn end(&mut self, end: End) -> Result<bool, NotaryError> {
+        let mark = match end {
+            End::Recovered => Mark::Recovered,
+            End::UpstreamFailed | End::Closed => Mark::UpstreamExited,
+            End::Interrupted | End::Cut | End::Failed => Mark::ProxyStopped,
+        };
+        self.write(Vec::new());
+        let left = std::mem::take(&mut self.pending);
+        let lost = left.iter().filter(|job| matches!(job, Job::Outcome(..)));
+        self.counts.lost += u64::try_from(lost.count()).unwrap_or(u64::MAX);
+        let open = std::mem::take(&mut self.open);
+        let complete = end.is_complete() && open.is_empty() && self.counts.lost == 0;
+        let at = self.options.clock.wall();
+        for mut call in open.into_values() {
+            call.marks.push(mark);
+            let after = Duration::from_millis(at.0.saturating_sub(call.observed_at.0));
+            let receipt = Box::new(CallReceipt {
+                call,
+                outcome: Outcome::Timeout { after },
+            });
+            self.write(vec![Job::Outcome(receipt, None)]);
+        }
+        let line = session::end(&self.common, end, complete, self.counts, self.dropped, at)?;
+        let mut draft = self.draft();
+        draft.bytes = draft.chain.append(line);
+        self.start.note_time(at);
+        self.commit(draft).map_err(NotaryError::Unrecorded)?;
+        Ok(complete)
+    }
+}
