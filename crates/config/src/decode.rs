@@ -7,6 +7,7 @@
 mod fault;
 mod reader;
 
+use mcpproxy_text::nearest;
 use serde::de::DeserializeOwned;
 
 use self::fault::Kind;
@@ -15,7 +16,6 @@ use crate::node::Node;
 use crate::path::Path;
 use crate::report::Report;
 use crate::source::Texts;
-use crate::suggest::nearest;
 
 /// Reads a value of type `T` out of the node at `base`; what cannot be read is reported and left at
 /// its default.

@@ -29,7 +29,6 @@ mod shape;
 mod show;
 mod source;
 mod sources;
-mod suggest;
 mod variables;
 
 pub use self::config::{Config, schema};

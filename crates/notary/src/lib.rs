@@ -10,6 +10,7 @@
 pub mod receipt;
 
 pub mod content;
+pub mod guard;
 pub mod hash;
 pub mod keys;
 pub mod ledger;

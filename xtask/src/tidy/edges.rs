@@ -55,7 +55,16 @@ const EDGES: &[(&str, Allowed)] = &[
     (
         "config",
         Only(&[
-            "gateway", "upstream", "hooks", "hooks-remote", "detect", "classify", "flow", "policy", "core",
+            "gateway",
+            "upstream",
+            "hooks",
+            "hooks-remote",
+            "detect",
+            "classify",
+            "flow",
+            "policy",
+            "text",
+            "core",
         ]),
     ),
     ("cli", All),

@@ -4,7 +4,7 @@
 ///
 /// Spellings that differ only in case, `-` and `_` count as equal; beyond that a third of the
 /// letters may be wrong.
-pub(crate) fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let folded = fold(name);
     let allowed = (folded.len() / 3).max(1);
     known
