@@ -17,6 +17,7 @@ pub mod input;
 pub mod line;
 pub mod seal;
 pub mod sse;
+pub mod tap;
 
 pub use error::Error;
 pub use frame::{Frame, FrameKind, Refusal};
