@@ -1,6 +1,7 @@
 //! Server-sent events, as both HTTP transports use them: reading with bounds, and writing.
 
 use bytes::{Buf as _, Bytes, BytesMut};
+use http::Uri;
 
 use crate::Error;
 use crate::line::push_flat;
@@ -143,6 +144,29 @@ pub fn priming(id: &str, retry_ms: u64) -> Bytes {
 /// A comment that keeps a silent stream open.
 pub const KEEP_ALIVE: &[u8] = b": keep-alive\n\n";
 
+/// Resolves the address for messages that a stream of the older transport names, against the
+/// stream's own. Another origin is refused: credentials that were configured for one host are not
+/// sent to another.
+pub fn endpoint(base: &Uri, named: &str) -> Result<Uri, Error> {
+    let fault = || Error::Transport("upstream named an address of another origin".to_owned());
+    if named.starts_with("//") {
+        return Err(fault());
+    }
+    let named: Uri = named.parse().map_err(|_| fault())?;
+    let parts = match (named.scheme(), named.authority()) {
+        (None, None) => {
+            let mut parts = base.clone().into_parts();
+            parts.path_and_query = named.path_and_query().cloned();
+            parts
+        }
+        (scheme, authority) if scheme == base.scheme() && authority == base.authority() => {
+            named.into_parts()
+        }
+        _ => return Err(fault()),
+    };
+    Uri::from_parts(parts).map_err(|_| fault())
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -198,5 +222,19 @@ mod tests {
             let events = decode(&[one, other]);
             prop_assert_eq!(events, [("message".to_owned(), message, Some("3".to_owned()), None)]);
         }
+    }
+
+    #[test]
+    fn only_the_stream_s_own_origin_is_posted_to() {
+        let base: Uri = "http://host:1/sse".parse().unwrap();
+        let check = |named: &str, expect: Option<&str>| {
+            let found = endpoint(&base, named).ok().map(|uri| uri.to_string());
+            assert_eq!(found.as_deref(), expect, "{named}");
+        };
+        check("/messages?id=1", Some("http://host:1/messages?id=1"));
+        check("http://host:1/m", Some("http://host:1/m"));
+        check("http://other/m", None);
+        check("https://host:1/m", None);
+        check("//other/m", None);
     }
 }

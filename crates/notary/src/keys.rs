@@ -184,7 +184,10 @@ impl Signer {
 
     fn store(&self, folder: &Path) -> Result<(), NotaryError> {
         let path = file(folder, &self.name, "key");
-        write_new(&path, self.key.as_bytes(), folder)?;
+        // Whose key is already there has written its public half, or is about to.
+        if !write_new(&path, self.key.as_bytes(), folder)? {
+            return Ok(());
+        }
         let public = file(folder, &self.name, "pub");
         let bytes = self.public();
         write_private(&public, bytes.bytes(), folder)
@@ -357,13 +360,13 @@ fn write_private(path: &Path, bytes: &[u8], folder: &Path) -> Result<(), NotaryE
     sync(folder)
 }
 
-/// As [`write_private`], but leaves a file that is already there as it is.
-fn write_new(path: &Path, bytes: &[u8], folder: &Path) -> Result<(), NotaryError> {
+/// As [`write_private`], but leaves a file that is already there as it is; tells whether it wrote.
+fn write_new(path: &Path, bytes: &[u8], folder: &Path) -> Result<bool, NotaryError> {
     let failed = NotaryError::file("write", path);
     let temporary = temporary(bytes, folder).map_err(&failed)?;
     match temporary.persist_noclobber(path) {
-        Ok(_) => sync(folder),
-        Err(fault) if fault.error.kind() == ErrorKind::AlreadyExists => Ok(()),
+        Ok(_) => sync(folder).map(|()| true),
+        Err(fault) if fault.error.kind() == ErrorKind::AlreadyExists => Ok(false),
         Err(fault) => Err(failed(fault.error)),
     }
 }

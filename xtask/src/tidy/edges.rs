@@ -67,6 +67,10 @@ const EDGES: &[(&str, Allowed)] = &[
             "core",
         ]),
     ),
+    (
+        "assay",
+        Only(&["notary", "mcp", "agents", "text", "core"]),
+    ),
     ("cli", All),
     ("testkit", Only(&["core", "text", "mcp"])),
     ("xtask", Only(&["engine", "core"])),

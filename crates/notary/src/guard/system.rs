@@ -6,15 +6,23 @@ use std::net::{IpAddr, ToSocketAddrs as _};
 use std::path::{Component, Path, PathBuf};
 use std::sync::mpsc;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::{Files, Resolver};
 
-/// Asks the resolver of the machine, for a bounded time.
+/// Asks the resolver of the machine, for a bounded time in all.
 #[derive(Clone, Copy, Debug)]
 pub struct SystemResolver {
-    /// How long an answer is waited for.
-    pub patience: Duration,
+    deadline: Instant,
+}
+
+impl SystemResolver {
+    /// Waits for all the answers it gives for no longer than `patience`, from now on.
+    pub fn within(patience: Duration) -> Self {
+        Self {
+            deadline: Instant::now() + patience,
+        }
+    }
 }
 
 impl Resolver for SystemResolver {
@@ -30,7 +38,10 @@ impl Resolver for SystemResolver {
                 drop(send.send(found.unwrap_or_default()));
             });
         match asked {
-            Ok(_) => receive.recv_timeout(self.patience).unwrap_or_default(),
+            Ok(_) => {
+                let left = self.deadline.saturating_duration_since(Instant::now());
+                receive.recv_timeout(left).unwrap_or_default()
+            }
             Err(_) => Vec::new(),
         }
     }

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use http::header::{ACCEPT, CONTENT_TYPE};
 use http::{HeaderValue, Method, Uri};
 use mcpproxy_mcp::body::discard;
-use mcpproxy_mcp::{Error, Frame};
+use mcpproxy_mcp::{Error, Frame, sse};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
@@ -97,32 +97,10 @@ async fn endpoint(stream: &mut Stream, base: &Uri) -> Result<Uri, Error> {
     while let Some(event) = stream.next().await? {
         if event.name == "endpoint" {
             let named = String::from_utf8_lossy(&event.data);
-            return resolve(base, named.trim());
+            return sse::endpoint(base, named.trim());
         }
     }
     Err(Error::Closed)
-}
-
-/// Resolves the named address against the stream's. Another origin is refused: credentials that
-/// were configured for one host are not sent to another.
-fn resolve(base: &Uri, named: &str) -> Result<Uri, Error> {
-    let fault = || Error::Transport("upstream named an address of another origin".to_owned());
-    if named.starts_with("//") {
-        return Err(fault());
-    }
-    let named: Uri = named.parse().map_err(|_| fault())?;
-    let parts = match (named.scheme(), named.authority()) {
-        (None, None) => {
-            let mut parts = base.clone().into_parts();
-            parts.path_and_query = named.path_and_query().cloned();
-            parts
-        }
-        (scheme, authority) if scheme == base.scheme() && authority == base.authority() => {
-            named.into_parts()
-        }
-        _ => return Err(fault()),
-    };
-    Uri::from_parts(parts).map_err(|_| fault())
 }
 
 async fn post(target: &HttpTarget, endpoint: &Uri, message: Bytes) -> Result<(), Error> {
@@ -178,20 +156,6 @@ mod tests {
     use tokio::net::{TcpListener, TcpStream};
 
     use super::*;
-
-    #[test]
-    fn only_the_stream_s_own_origin_is_posted_to() {
-        let base: Uri = "http://host:1/sse".parse().unwrap();
-        let check = |named: &str, expect: Option<&str>| {
-            let found = resolve(&base, named).ok().map(|uri| uri.to_string());
-            assert_eq!(found.as_deref(), expect, "{named}");
-        };
-        check("/messages?id=1", Some("http://host:1/messages?id=1"));
-        check("http://host:1/m", Some("http://host:1/m"));
-        check("http://other/m", None);
-        check("https://host:1/m", None);
-        check("//other/m", None);
-    }
 
     #[derive(Debug)]
     struct Nobody;

@@ -58,9 +58,7 @@ fn links_are_followed_to_their_end() {
 
 #[test]
 fn the_resolver_knows_this_machine_and_gives_up_on_the_rest() {
-    let resolver = SystemResolver {
-        patience: Duration::from_secs(5),
-    };
+    let resolver = SystemResolver::within(Duration::from_secs(5));
     let found = resolver.resolve("localhost");
     assert!(found.iter().all(IpAddr::is_loopback) && !found.is_empty());
     assert!(resolver.resolve("no such name").is_empty());

@@ -1,0 +1,253 @@
+//! The command line, as clap reads it. What the arguments lead to is in `commands`.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{ArgAction, Parser, Subcommand};
+
+/// Receipts and proof packs for tool calls over the Model Context Protocol.
+#[derive(Debug, Parser)]
+#[command(name = "assay", version, max_term_width = 100)]
+pub(crate) struct Args {
+    /// Folder of the signing keys; `~/.assay/keys` if it is not given.
+    #[arg(long, global = true, value_name = "DIR", env = "ASSAY_KEYS_DIR")]
+    pub(crate) keys_dir: Option<PathBuf>,
+    /// Print JSON.
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Stand between a client and an upstream, and write a receipt for every tool call.
+    McpProxy(Box<McpProxy>),
+    /// Judge a proof pack: 0 pass, 1 intact but not trusted or failing, 2 tampered, 3 bad input.
+    VerifyPack(VerifyPack),
+    /// Find agents' configurations whose upstreams are not behind the proxy.
+    Scan {
+        /// Folder of the project; the current one if it is not given.
+        #[arg(value_name = "DIR")]
+        project: Option<PathBuf>,
+    },
+    /// Show the signing key, print it, or replace it.
+    Keys {
+        #[command(subcommand)]
+        action: Option<Keys>,
+    },
+    /// End a process group once standard input closes; the proxy runs this beside its upstream.
+    #[command(hide = true)]
+    Watch {
+        /// The number of the group.
+        group: i32,
+    },
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct VerifyPack {
+    /// The folder of the pack.
+    pub(crate) pack: PathBuf,
+    /// Key whose packs are believed (raw, base64 or PEM); may be given again. Without it, one's own.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) trust_key: Vec<PathBuf>,
+    /// Root hash of a tree that was seen before and must be part of this one.
+    #[arg(
+        long,
+        value_name = "HASH",
+        requires = "expect_size",
+        conflicts_with = "checkpoint"
+    )]
+    pub(crate) expect_root: Option<String>,
+    /// Size of that tree.
+    #[arg(long, value_name = "LINES", requires = "expect_root")]
+    pub(crate) expect_size: Option<u64>,
+    /// A checkpoint that was kept; says both.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) checkpoint: Option<PathBuf>,
+    /// Oldest pack that is accepted, in days.
+    #[arg(long, value_name = "DAYS")]
+    pub(crate) max_age: Option<u32>,
+}
+
+#[derive(Clone, Copy, Debug, Subcommand)]
+pub(crate) enum Keys {
+    /// Show the key's name, fingerprint and place.
+    Show,
+    /// Print the public key in PEM, as `openssl` reads it.
+    Export,
+    /// Replace the key; the old one signs that the new one follows it.
+    Rotate,
+}
+
+/// The profile of a proxy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Profile {
+    /// Observes; forwards every byte as it came.
+    Audit,
+    /// Refuses what the policy denies, before the upstream sees it.
+    Guard,
+}
+
+/// When a pack is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Interval {
+    /// At the end of the session.
+    Session,
+    /// Also after this much time.
+    Every(Duration),
+    /// Also after this many receipts.
+    Receipts(u64),
+}
+
+#[derive(Debug, clap::Args)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each flag of the command line is one, and they are taken apart at once"
+)]
+pub(crate) struct McpProxy {
+    /// Address of the upstream (Streamable HTTP, or the older HTTP+SSE); instead of a command.
+    #[arg(long, value_name = "URL", conflicts_with = "command")]
+    pub(crate) upstream_url: Option<String>,
+    /// Header for every request to the upstream, as `Name: value`; may be given again.
+    #[arg(long = "header", value_name = "HEADER", requires = "upstream_url")]
+    pub(crate) headers: Vec<String>,
+    /// Where receipts and packs are written.
+    #[arg(long, value_name = "DIR", default_value = "./.assay/mcp/")]
+    pub(crate) audit_dir: PathBuf,
+    /// What is done with calls: `audit` observes, `guard` enforces the policy.
+    #[arg(long, value_name = "PROFILE", default_value = "audit", value_parser = profile)]
+    pub(crate) profile: Profile,
+    /// The policy, `assay.mcp-policy.yaml`; `guard` needs one, to `audit` it is advice.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) policy: Option<PathBuf>,
+    /// Build a proof pack when the session ends.
+    #[arg(
+        long,
+        value_name = "BOOL",
+        action = ArgAction::Set,
+        default_value_t = true,
+        num_args = 0..=1,
+        default_missing_value = "true",
+        require_equals = true,
+        overrides_with = "no_auto_pack"
+    )]
+    pub(crate) auto_pack: bool,
+    /// Build no proof pack.
+    #[arg(long, overrides_with = "auto_pack")]
+    pub(crate) no_auto_pack: bool,
+    /// When packs are made: `session`, every `Nm` minutes or every `Nr` receipts.
+    #[arg(long, value_name = "INTERVAL", default_value = "session", value_parser = interval)]
+    pub(crate) pack_interval: Interval,
+    /// Keep arguments in clear.
+    #[arg(long)]
+    pub(crate) store_args: bool,
+    /// Keep results in clear.
+    #[arg(long)]
+    pub(crate) store_results: bool,
+    /// Keep only these members of arguments in clear, and the hash of the rest.
+    #[arg(
+        long,
+        value_name = "NAMES",
+        value_delimiter = ',',
+        conflicts_with = "store_args"
+    )]
+    pub(crate) store_fields: Vec<String>,
+    /// Key for the hashes of arguments and results, or `@FILE` that holds it.
+    #[arg(
+        long,
+        value_name = "KEY",
+        env = "ASSAY_HASH_PEPPER",
+        hide_env_values = true
+    )]
+    pub(crate) hash_pepper: Option<String>,
+    /// Wait for the disk before anything is released, and refuse calls that cannot be recorded.
+    #[arg(long)]
+    pub(crate) strict: bool,
+    /// Name of the upstream in receipts; made from its command or address if it is not given.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) server_id: Option<String>,
+    /// Seconds after which a call without an answer is recorded as timed out.
+    #[arg(long, value_name = "SECONDS", default_value = "600", value_parser = seconds)]
+    pub(crate) call_timeout: Duration,
+    /// Seconds to wait for answers and for the upstream when the session ends.
+    #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = seconds)]
+    pub(crate) shutdown_timeout: Duration,
+    /// The upstream's command and its arguments.
+    #[arg(
+        last = true,
+        value_name = "COMMAND",
+        required_unless_present = "upstream_url"
+    )]
+    pub(crate) command: Vec<OsString>,
+}
+
+fn profile(text: &str) -> Result<Profile, String> {
+    match text {
+        "audit" => Ok(Profile::Audit),
+        "guard" => Ok(Profile::Guard),
+        "escrow" => Err("`escrow` is reserved and not implemented".to_owned()),
+        _ => Err("known are `audit` and `guard`".to_owned()),
+    }
+}
+
+fn interval(text: &str) -> Result<Interval, String> {
+    if text == "session" {
+        return Ok(Interval::Session);
+    }
+    let wrong = || "expected `session`, `Nm` (minutes) or `Nr` (receipts)".to_owned();
+    let (number, unit) = text
+        .split_at_checked(text.len().saturating_sub(1))
+        .ok_or_else(wrong)?;
+    let plain = number.bytes().all(|byte| byte.is_ascii_digit());
+    let number: u32 = number.parse().ok().filter(|_| plain).ok_or_else(wrong)?;
+    match (number, unit) {
+        (0, "m" | "r") => Err("an interval is at least one".to_owned()),
+        (minutes, "m") => Ok(Interval::Every(Duration::from_mins(1) * minutes)),
+        (receipts, "r") => Ok(Interval::Receipts(receipts.into())),
+        _ => Err(wrong()),
+    }
+}
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    let wrong = || "expected a number of seconds".to_owned();
+    let seconds: f64 = text.parse().map_err(|_| wrong())?;
+    Duration::try_from_secs_f64(seconds).map_err(|_| wrong())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn intervals_are_sessions_minutes_or_receipts() {
+        let check = |text: &str, expect: Option<Interval>| {
+            assert_eq!(interval(text).ok(), expect, "{text}");
+        };
+        check("session", Some(Interval::Session));
+        check("5m", Some(Interval::Every(Duration::from_mins(5))));
+        check("100r", Some(Interval::Receipts(100)));
+        for wrong in [
+            "",
+            "m",
+            "0m",
+            "0r",
+            "5",
+            "5h",
+            "-1m",
+            "+1m",
+            "1.5m",
+            "é",
+            "99999999999m",
+        ] {
+            check(wrong, None);
+        }
+    }
+
+    #[test]
+    fn the_arguments_are_consistent() {
+        use clap::CommandFactory as _;
+        Args::command().debug_assert();
+    }
+}

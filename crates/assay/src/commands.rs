@@ -1,0 +1,39 @@
+//! One file per command; here is only who does what.
+
+mod keys;
+mod scan;
+mod verify;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use crate::args::{Args, Command};
+use crate::exit;
+use crate::output::Form;
+use crate::proxy;
+
+/// Runs the command that the arguments name.
+pub(crate) fn run(args: Args) -> ExitCode {
+    let form = Form::of(args.json);
+    let folder = args.keys_dir.unwrap_or_else(usual_keys);
+    let done = match args.command {
+        Command::McpProxy(mcp_proxy) => return proxy::run(*mcp_proxy, &folder, form),
+        Command::Watch { group } => return proxy::child::watch(group),
+        Command::VerifyPack(verify) => verify::run(&verify, &folder, form),
+        Command::Scan { project } => scan::run(project, form),
+        Command::Keys { action } => keys::run(action, &folder, form),
+    };
+    match done {
+        Ok(exit) => exit.into(),
+        Err(fault) => {
+            form.error(&format!("{fault:#}"));
+            exit::code_of(&fault).into()
+        }
+    }
+}
+
+/// Returns the folder of the user's keys.
+fn usual_keys() -> PathBuf {
+    let home = std::env::home_dir().unwrap_or_else(|| PathBuf::from("."));
+    home.join(".assay").join("keys")
+}

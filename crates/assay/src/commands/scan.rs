@@ -1,0 +1,165 @@
+//! `scan`: upstreams in agents' configurations whose calls leave no receipts.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result};
+use mcpproxy_agents::{Os, Places, Transport, discover, mask_args, mask_url};
+use serde_json::{Value, json};
+
+use crate::exit::Exit;
+use crate::output::{self, Form};
+
+/// One upstream of one agent.
+struct Entry {
+    agent: &'static str,
+    file: PathBuf,
+    name: String,
+    behind: bool,
+    remedy: String,
+}
+
+/// Lists upstreams that are not behind a proxy; one of them makes the scan fail.
+pub(crate) fn run(project: Option<PathBuf>, form: Form) -> Result<Exit> {
+    let home = std::env::home_dir().context("there is no home folder")?;
+    let project = project.map_or_else(std::env::current_dir, Ok)?;
+    let found = discover(&Places::usual(&home, &project, os()));
+    let mut entries = Vec::new();
+    let mut problems = Vec::new();
+    for file in &found {
+        for upstream in &file.upstreams {
+            entries.push(Entry {
+                agent: file.agent.name(),
+                file: file.path.clone(),
+                name: upstream.name.clone(),
+                behind: behind(&upstream.transport),
+                remedy: remedy(&upstream.transport),
+            });
+        }
+        let place = file.path.display();
+        problems.extend(
+            file.problems
+                .iter()
+                .map(|problem| format!("{place}: {problem}")),
+        );
+    }
+    let bare = entries.iter().filter(|entry| !entry.behind).count();
+    output::data(&match form {
+        Form::Json => machine(&entries, &problems).to_string(),
+        Form::Text => shown(&entries, &problems, bare),
+    })?;
+    Ok(if bare == 0 { Exit::Fine } else { Exit::Failing })
+}
+
+fn os() -> Os {
+    if cfg!(target_os = "macos") {
+        Os::MacOs
+    } else if cfg!(windows) {
+        Os::Windows
+    } else {
+        Os::Linux
+    }
+}
+
+/// Tells whether an entry starts a proxy that writes receipts.
+fn behind(transport: &Transport) -> bool {
+    let Transport::Stdio { command, args, .. } = transport else {
+        return false;
+    };
+    let words: Vec<&str> = std::iter::once(command.as_str())
+        .chain(args.iter().map(String::as_str))
+        .take_while(|word| *word != "--")
+        .collect();
+    let is = |word: &str, name: &str| {
+        let stem = Path::new(word.rsplit(['/', '\\']).next().unwrap_or(word)).file_stem();
+        stem.is_some_and(|stem| stem == name)
+    };
+    let pair = |program: &str, command: &str| {
+        words
+            .windows(2)
+            .any(|pair| matches!(pair, [one, two] if is(one, program) && *two == command))
+    };
+    pair("assay", "mcp-proxy") || pair("mcpproxy", "wrap")
+}
+
+/// Says how an entry would look behind the proxy; what looks like a secret is masked.
+fn remedy(transport: &Transport) -> String {
+    match transport {
+        Transport::Stdio { command, args, .. } => {
+            let words: Vec<String> = std::iter::once(command.clone())
+                .chain(mask_args(args))
+                .collect();
+            format!("assay mcp-proxy -- {}", words.join(" "))
+        }
+        Transport::Http { url, .. } | Transport::Sse { url, .. } => {
+            format!("assay mcp-proxy --upstream-url {}", mask_url(url))
+        }
+    }
+}
+
+fn machine(entries: &[Entry], problems: &[String]) -> Value {
+    let upstreams: Vec<Value> = entries
+        .iter()
+        .map(|entry| {
+            json!({
+                "agent": entry.agent,
+                "file": entry.file.display().to_string(),
+                "name": entry.name,
+                "behind_proxy": entry.behind,
+                "remedy": (!entry.behind).then_some(&entry.remedy),
+            })
+        })
+        .collect();
+    json!({ "upstreams": upstreams, "problems": problems })
+}
+
+fn shown(entries: &[Entry], problems: &[String], bare: usize) -> String {
+    let mut lines = Vec::new();
+    for entry in entries {
+        let mark = if entry.behind { "recorded" } else { "bare    " };
+        let place = entry.file.display();
+        lines.push(format!(
+            "{mark}  {}  {}  ({place})",
+            entry.name, entry.agent
+        ));
+        if !entry.behind {
+            lines.push(format!("          use: {}", entry.remedy));
+        }
+    }
+    lines.extend(
+        problems
+            .iter()
+            .map(|problem| format!("problem   {problem}")),
+    );
+    lines.push(format!(
+        "{bare} of {} upstreams are not behind the proxy",
+        entries.len()
+    ));
+    lines.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wrapped_upstream_is_known_by_its_command() {
+        let check = |line: &str, expect: bool| {
+            let mut words = line.split_whitespace().map(str::to_owned);
+            let transport = Transport::Stdio {
+                command: words.next().unwrap(),
+                args: words.collect(),
+                env: [].into(),
+                cwd: None,
+            };
+            assert_eq!(behind(&transport), expect, "{line}");
+        };
+        check("assay mcp-proxy -- python s.py", true);
+        check("/opt/bin/assay mcp-proxy --strict -- npx x", true);
+        check("npx assay mcp-proxy -- x", true);
+        check("mcpproxy wrap -- x", true);
+        check("python s.py", false);
+        check("python -- assay mcp-proxy", false);
+        check("assay verify-pack", false);
+        check("my-assay mcp-proxy", false);
+    }
+}

@@ -1,0 +1,89 @@
+//! `verify-pack`: is a pack intact, and by whom.
+
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::Result;
+use mcpproxy_core::{Clock as _, SystemClock};
+use mcpproxy_notary::keys::{PublicKey, Trust};
+use mcpproxy_notary::verify::{self, Checks, Class, Expected, Report};
+
+use crate::args::VerifyPack;
+use crate::exit::{Exit, bad_input};
+use crate::output::{self, Form};
+use crate::proxy::SIGNER;
+
+/// Judges a pack and prints the judgement.
+pub(crate) fn run(args: &VerifyPack, keys: &Path, form: Form) -> Result<Exit> {
+    let checks = Checks {
+        trust: trust(args, keys)?,
+        max_age: args.max_age.map(|days| Duration::from_hours(24) * days),
+        expect: expected(args)?,
+        ..Checks::at(SystemClock::start().wall())
+    };
+    let report =
+        verify::verify(&args.pack, &checks).map_err(|fault| bad_input(fault.to_string()))?;
+    output::data(&match form {
+        Form::Json => report.json().pretty(),
+        Form::Text => shown(&report),
+    })?;
+    Ok(match report.class {
+        Class::Pass => Exit::Fine,
+        Class::Doubt => Exit::Failing,
+        Class::Tampered => Exit::Broken,
+    })
+}
+
+/// Reads the keys that are trusted: those that are given, else one's own.
+fn trust(args: &VerifyPack, keys: &Path) -> Result<Trust> {
+    let load = |path: &Path| PublicKey::load(path).map_err(|fault| bad_input(fault.to_string()));
+    if args.trust_key.is_empty() {
+        let own = keys.join(format!("{SIGNER}.pub"));
+        let own = own.exists().then(|| load(&own)).transpose()?;
+        return Ok(Trust::new(own));
+    }
+    let given: Result<Vec<PublicKey>> = args.trust_key.iter().map(|path| load(path)).collect();
+    Ok(Trust::new(given?))
+}
+
+fn expected(args: &VerifyPack) -> Result<Option<Expected>> {
+    if let (Some(root), Some(size)) = (&args.expect_root, args.expect_size) {
+        let expected = Expected::new(size, root);
+        return expected
+            .map(Some)
+            .ok_or_else(|| bad_input(format!("`{root}` is no SHA-256")));
+    }
+    let Some(path) = &args.checkpoint else {
+        return Ok(None);
+    };
+    let shown = path.display();
+    let note = fs::read_to_string(path)
+        .map_err(|fault| bad_input(format!("cannot read checkpoint `{shown}`: {fault}")))?;
+    let expected = Expected::from_note(&note);
+    expected
+        .map(Some)
+        .map_err(|why| bad_input(format!("cannot read checkpoint `{shown}`: {why}")))
+}
+
+fn shown(report: &Report) -> String {
+    let mut lines = vec![report.summary().to_owned()];
+    let mut add = |name: &str, value: Option<String>| {
+        lines.extend(value.map(|value| format!("  {name}: {value}")));
+    };
+    add("pack", report.pack_id.clone());
+    add("signer", report.signer_id.clone());
+    add("key", report.signer_key.clone());
+    add("receipts", Some(report.receipts.to_string()));
+    let complete = report
+        .session_complete
+        .map(|complete| if complete { "yes" } else { "no" });
+    add("session complete", complete.map(str::to_owned));
+    for problem in &report.problems {
+        lines.push(format!("  {}: {}", problem.code.name(), problem.message));
+    }
+    for warning in &report.warnings {
+        lines.push(format!("  warning: {warning}"));
+    }
+    lines.join("\n")
+}

@@ -1,0 +1,26 @@
+//! `assay`: a proxy that writes a receipt for every tool call that crosses it, and the commands
+//! that verify, explain and compare what it wrote.
+//!
+//! A program of its own, since it stands in front of every start of a wrapped upstream: it knows
+//! the notary and the wire, and nothing of the gateway. Evidence itself is made in `notary`.
+
+mod args;
+mod commands;
+mod exit;
+mod output;
+mod proxy;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+use crate::args::Args;
+
+/// Runs the program on its arguments, the first of which is its own name.
+pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
+    match Args::try_parse_from(args) {
+        Ok(args) => commands::run(args),
+        Err(fault) => output::usage(&fault),
+    }
+}

@@ -1,0 +1,70 @@
+//! What the user sees: data on standard output, everything else on standard error.
+//!
+//! While a proxy runs, standard output belongs to the protocol and nothing here writes to it.
+
+use std::io::{self, Write as _};
+use std::process::ExitCode;
+
+use anyhow::Result;
+use serde_json::{Value, json};
+
+use crate::exit::Exit;
+
+/// How remarks are printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// For people.
+    Text,
+    /// One JSON object a line.
+    Json,
+}
+
+impl Form {
+    /// Reads the flag `--json`.
+    pub(crate) fn of(json: bool) -> Self {
+        if json { Self::Json } else { Self::Text }
+    }
+
+    /// Prints a remark on standard error; `event` and `details` are for programs, `text` for people.
+    pub(crate) fn note(self, event: &str, text: &str, details: Value) {
+        let line = match self {
+            Self::Text => format!("assay: {text}"),
+            Self::Json => {
+                let mut object = json!({ "event": event, "message": text });
+                if let (Value::Object(object), Value::Object(details)) = (&mut object, details) {
+                    object.extend(details);
+                }
+                object.to_string()
+            }
+        };
+        drop(writeln!(io::stderr().lock(), "{line}"));
+    }
+
+    /// Prints an error.
+    pub(crate) fn error(self, message: &str) {
+        match self {
+            Self::Text => drop(writeln!(io::stderr().lock(), "error: {message}")),
+            Self::Json => self.note("error", message, Value::Null),
+        }
+    }
+}
+
+/// Prints data. A reader that has gone away is not an error.
+pub(crate) fn data(text: &str) -> Result<()> {
+    let mut stdout = io::stdout().lock();
+    let end = if text.ends_with('\n') { "" } else { "\n" };
+    match write!(stdout, "{text}{end}") {
+        Err(fault) if fault.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        other => Ok(other?),
+    }
+}
+
+/// Prints what clap has to say: help on standard output, mistakes on standard error.
+pub(crate) fn usage(fault: &clap::Error) -> ExitCode {
+    drop(fault.print());
+    if fault.use_stderr() {
+        Exit::BadInput.into()
+    } else {
+        Exit::Fine.into()
+    }
+}

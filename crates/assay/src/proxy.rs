@@ -1,0 +1,153 @@
+//! `assay mcp-proxy`: one session between a client on standard input and output and one upstream.
+//!
+//! Here the flags become a session: earlier ones are recovered, the ledger is opened, the upstream
+//! started, and at the end the pack is made and the exit code chosen.
+
+mod attend;
+mod calls;
+pub(crate) mod child;
+mod http;
+mod lines;
+mod outlet;
+mod pump;
+mod recorder;
+mod setup;
+mod stdio;
+
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use mcpproxy_notary::ledger::{End, Packing};
+use mcpproxy_notary::receipt::Mark;
+use serde_json::json;
+
+use self::outlet::Outlet;
+use self::recorder::Recorder;
+pub(crate) use self::setup::SIGNER;
+use crate::args::McpProxy;
+use crate::exit::{self, Exit};
+use crate::output::Form;
+
+/// How a session ended, for the exit code and for the receipts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Finish {
+    /// The client or the upstream ended it in good order.
+    Closed,
+    /// The upstream failed.
+    UpstreamFailed,
+    /// A record could not be written, and going on was not allowed.
+    Unrecorded,
+    /// The upstream was never reached.
+    Unreachable,
+    /// SIGINT.
+    Interrupted,
+    /// SIGTERM or SIGHUP.
+    Terminated,
+}
+
+/// Runs a session from its start to its exit code.
+pub(crate) fn run(args: McpProxy, keys: &std::path::Path, form: Form) -> ExitCode {
+    match session(args, keys, form) {
+        Ok(exit) => exit.into(),
+        Err(fault) => {
+            form.error(&format!("{fault:#}"));
+            exit::code_of(&fault).into()
+        }
+    }
+}
+
+fn session(args: McpProxy, keys: &std::path::Path, form: Form) -> anyhow::Result<Exit> {
+    let setup = setup::prepare(args, keys, form)?;
+    let packing = setup.packing;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    let (recorder, finish) = match setup.address.clone() {
+        None => runtime.block_on(stdio::hold(setup))?,
+        Some(address) => runtime.block_on(http::hold(setup, address))?,
+    };
+    Ok(conclude(&recorder, finish, packing, form))
+}
+
+/// Closes what is open, makes the pack and chooses the exit code.
+fn conclude(recorder: &Recorder, finish: Finish, packing: Packing, form: Form) -> Exit {
+    let open = recorder.waiting();
+    let (mark, end) = match finish {
+        Finish::Closed if open == 0 => (Mark::UpstreamExited, End::Closed),
+        Finish::Closed | Finish::UpstreamFailed | Finish::Unreachable => {
+            (Mark::UpstreamExited, End::UpstreamFailed)
+        }
+        Finish::Unrecorded => (Mark::ProxyStopped, End::Failed),
+        Finish::Interrupted | Finish::Terminated if open == 0 => {
+            (Mark::ProxyStopped, End::Interrupted)
+        }
+        Finish::Interrupted | Finish::Terminated => (Mark::ProxyStopped, End::Cut),
+    };
+    recorder.close(mark);
+    let packed = recorder.ledger().finish(end, packing);
+    let sound = match packed {
+        Ok(built) => {
+            tell(
+                recorder,
+                built.as_ref().map(|built| built.path.as_path()),
+                end,
+                form,
+            );
+            recorder.ledger().counts().lost == 0
+        }
+        Err(fault) => {
+            form.error(&fault.to_string());
+            false
+        }
+    };
+    match (sound, finish) {
+        (false, _) | (_, Finish::Unrecorded) => Exit::Broken,
+        (true, Finish::Unreachable) => Exit::BadInput,
+        (true, Finish::Interrupted) => Exit::Interrupted,
+        (true, Finish::Terminated) => Exit::Terminated,
+        (true, _) if !end.is_complete() => Exit::Broken,
+        (true, _) if recorder.violated() => Exit::Failing,
+        (true, _) => Exit::Fine,
+    }
+}
+
+/// Says where the pack is and what it holds.
+fn tell(recorder: &Recorder, pack: Option<&std::path::Path>, end: End, form: Form) {
+    let counts = recorder.ledger().counts();
+    let calls = format!(
+        "{} forwarded, {} denied, {} failed, {} not answered",
+        counts.forwarded, counts.denied, counts.errors, counts.timeouts
+    );
+    let details = json!({
+        "pack": pack.map(|path| path.display().to_string()),
+        "receipts": recorder.ledger().path().display().to_string(),
+        "session_id": recorder.ledger().session_id(),
+        "session_complete": end.is_complete() && counts.lost == 0,
+        "reason": end.name(),
+        "forwarded": counts.forwarded,
+        "denied": counts.denied,
+        "errors": counts.errors,
+        "timeouts": counts.timeouts,
+        "lost": counts.lost,
+    });
+    let complete = if end.is_complete() {
+        ""
+    } else {
+        "; the session is incomplete"
+    };
+    let text = match pack {
+        Some(pack) => format!("pack {} ({calls}{complete})", pack.display()),
+        None => format!(
+            "receipts {} ({calls}{complete})",
+            recorder.ledger().path().display()
+        ),
+    };
+    form.note("session_end", &text, details);
+}
+
+/// The shared ends of a session.
+#[derive(Clone, Debug)]
+struct Shared {
+    recorder: Arc<Recorder>,
+    outlet: Arc<Outlet>,
+}

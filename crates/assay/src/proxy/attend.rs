@@ -1,0 +1,134 @@
+//! What the loops of both kinds of session share: events, signals, and packs that are due.
+
+use std::io;
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use rustix::process::Signal;
+use serde_json::json;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::mpsc::UnboundedSender;
+use tokio::time::Instant;
+
+use super::Shared;
+use super::child::Ended;
+use super::pump::Stopped;
+use super::recorder::Recorder;
+use crate::args::Interval;
+use crate::output::Form;
+
+/// How often calls are looked at that may have waited too long.
+pub(super) const TICK: Duration = Duration::from_millis(200);
+/// How long the last bytes of an ended upstream may take to be read.
+pub(super) const LAST_BYTES: Duration = Duration::from_secs(2);
+
+/// What the threads of a session tell its loop.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Event {
+    /// The client's stream ended, or the upstream takes no more.
+    Outward(Stopped),
+    /// The upstream's stream ended, or the client takes no more.
+    Inward(Stopped),
+    /// The upstream's process ended.
+    Exited(Ended),
+    /// A signal came.
+    Signalled(Signal),
+    /// The upstream at an address is gone.
+    Lost(Lost),
+}
+
+/// How an upstream at an address was lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Lost {
+    /// It was never reached.
+    Unreachable,
+    /// It closed the stream that carries everything.
+    Closed,
+}
+
+/// Starts a thread that tells the loop how it ended.
+pub(super) fn spawn(
+    name: &str,
+    send: &UnboundedSender<Event>,
+    shared: &Shared,
+    work: impl FnOnce(&Shared) -> Event + Send + 'static,
+) -> io::Result<()> {
+    let (send, shared) = (send.clone(), shared.clone());
+    let thread = thread::Builder::new().name(name.to_owned());
+    thread
+        .spawn(move || drop(send.send(work(&shared))))
+        .map(drop)
+}
+
+/// Hears of signals from now on.
+pub(super) fn listen(send: &UnboundedSender<Event>) -> io::Result<()> {
+    let kinds = [
+        (SignalKind::interrupt(), Signal::INT),
+        (SignalKind::terminate(), Signal::TERM),
+        (SignalKind::hangup(), Signal::HUP),
+    ];
+    for (kind, name) in kinds {
+        let mut stream = signal(kind)?;
+        let send = send.clone();
+        tokio::spawn(async move {
+            while stream.recv().await.is_some() {
+                drop(send.send(Event::Signalled(name)));
+            }
+        });
+    }
+    Ok(())
+}
+
+/// What is due while a session runs.
+#[derive(Debug)]
+pub(super) struct Upkeep {
+    recorder: Arc<Recorder>,
+    interval: Interval,
+    form: Form,
+    /// When the last pack was made, and at how many receipts.
+    packed_at: Instant,
+    packed: u64,
+}
+
+impl Upkeep {
+    /// Begins with a session.
+    pub(super) fn new(recorder: &Arc<Recorder>, interval: Interval, form: Form) -> Self {
+        Self {
+            recorder: Arc::clone(recorder),
+            interval,
+            form,
+            packed_at: Instant::now(),
+            packed: 0,
+        }
+    }
+
+    /// Records calls that have waited too long, and makes a rolling pack when it is time.
+    pub(super) fn tick(&mut self) {
+        self.recorder.expire();
+        let written = self.written();
+        let due = match self.interval {
+            Interval::Session => false,
+            Interval::Every(time) => self.packed_at.elapsed() >= time,
+            Interval::Receipts(count) => written.saturating_sub(self.packed) >= count,
+        };
+        if !due {
+            return;
+        }
+        (self.packed_at, self.packed) = (Instant::now(), written);
+        match self.recorder.ledger().pack() {
+            Ok(Some(built)) => {
+                let pack = built.path.display().to_string();
+                let details = json!({ "pack": pack });
+                self.form.note("pack", &format!("pack {pack}"), details);
+            }
+            Ok(None) => {}
+            Err(fault) => self.form.error(&fault.to_string()),
+        }
+    }
+
+    fn written(&self) -> u64 {
+        let counts = self.recorder.ledger().counts();
+        counts.forwarded + counts.denied + counts.errors + counts.timeouts
+    }
+}

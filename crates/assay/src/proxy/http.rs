@@ -1,0 +1,208 @@
+//! A session with an upstream at an address: the client still speaks lines, each of which becomes
+//! a request, and what comes back becomes lines again.
+//!
+//! The pumps are those of a child; what stands in for its pipes is in `http/pipe.rs`, and who
+//! speaks HTTP in `http/link.rs`.
+
+mod exchange;
+mod link;
+mod pipe;
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Result;
+use http::Uri;
+use http::header::{HeaderMap, HeaderName, HeaderValue};
+use mcpproxy_notary::ledger::Transport;
+use rustix::process::Signal;
+use tokio::sync::mpsc::{UnboundedReceiver, channel, unbounded_channel};
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until, timeout_at};
+
+use self::link::Link;
+use self::pipe::{Source, Target};
+use super::attend::{Event, LAST_BYTES, Lost, TICK, Upkeep, listen, spawn};
+use super::outlet::Outlet;
+use super::pump::{self, Stopped, Takes};
+use super::recorder::Recorder;
+use super::setup::Setup;
+use super::{Finish, Shared};
+use crate::exit::bad_input;
+
+/// Messages that may wait on either way.
+const WAITING: usize = 64;
+
+/// Where an upstream is, and what every request to it carries.
+#[derive(Clone, Debug)]
+pub(super) struct Address {
+    pub(super) uri: Uri,
+    pub(super) headers: HeaderMap,
+}
+
+impl Address {
+    /// Reads the flags.
+    pub(super) fn read(url: &str, headers: &[String]) -> Result<Self> {
+        let wrong = || {
+            bad_input(format!(
+                "`{url}` is no address that starts with http or https"
+            ))
+        };
+        let uri: Uri = url.parse().map_err(|_| wrong())?;
+        let web = matches!(uri.scheme_str(), Some("http" | "https"));
+        if !web || uri.host().is_none() {
+            return Err(wrong());
+        }
+        let mut all = HeaderMap::new();
+        for header in headers {
+            // Its value may be a secret and is not repeated.
+            let wrong = || bad_input("a header must read `Name: value`");
+            let (name, value) = header.split_once(':').ok_or_else(wrong)?;
+            let name: HeaderName = name.trim().parse().map_err(|_| wrong())?;
+            let mut value: HeaderValue = value.trim().parse().map_err(|_| wrong())?;
+            value.set_sensitive(true);
+            all.append(name, value);
+        }
+        Ok(Self { uri, headers: all })
+    }
+
+    /// Tells which transport is expected there; which it is shows at the first message.
+    pub(super) fn transport(&self) -> Transport {
+        if self.uri.path().trim_end_matches('/').ends_with("/sse") {
+            Transport::Sse
+        } else {
+            Transport::Http
+        }
+    }
+}
+
+/// Runs a session to its end; what is left is the pack.
+pub(super) async fn hold(setup: Setup, address: Address) -> Result<(Arc<Recorder>, Finish)> {
+    let (send, events) = unbounded_channel();
+    listen(&send)?;
+    let shared = Shared {
+        recorder: Arc::new(setup.recorder),
+        outlet: Arc::new(Outlet::new(Box::new(io::stdout()))),
+    };
+    let (lines, requests) = channel(WAITING);
+    let (answers, back) = channel(WAITING);
+    spawn("outward", &send, &shared, move |shared| {
+        let (mut input, mut target) = (io::stdin().lock(), Target::new(lines));
+        let (recorder, outlet) = (&shared.recorder, &shared.outlet);
+        let takes = Takes::WholeLines;
+        Event::Outward(pump::outward(
+            &mut input,
+            &mut target,
+            recorder,
+            outlet,
+            takes,
+        ))
+    })?;
+    spawn("inward", &send, &shared, move |shared| {
+        let mut source = Source::new(back);
+        Event::Inward(pump::inward(&mut source, &shared.recorder, &shared.outlet))
+    })?;
+    let link = Link::new(address, answers, send.clone());
+    let mut session = Session {
+        recorder: Arc::clone(&shared.recorder),
+        events,
+        upkeep: Upkeep::new(&shared.recorder, setup.interval, setup.form),
+        shutdown: setup.shutdown,
+        speaking: tokio::spawn(link::run(Arc::clone(&link), requests)),
+    };
+    let finish = session.attend().await;
+    session.speaking.abort();
+    link.leave().await;
+    drop(link);
+    session.last_words().await;
+    if let Some(recovery) = setup.recovery {
+        drop(recovery.join());
+    }
+    Ok((shared.recorder, finish))
+}
+
+/// A running session, as its loop sees it.
+struct Session {
+    recorder: Arc<Recorder>,
+    events: UnboundedReceiver<Event>,
+    upkeep: Upkeep,
+    shutdown: Duration,
+    /// The task that sends what the client says.
+    speaking: JoinHandle<()>,
+}
+
+impl Session {
+    async fn attend(&mut self) -> Finish {
+        let mut tick = interval(TICK);
+        tick.set_missed_tick_behavior(MissedTickBehavior::Skip);
+        loop {
+            tokio::select! {
+                _ = tick.tick() => self.upkeep.tick(),
+                event = self.events.recv() => match event {
+                    Some(Event::Signalled(name)) => {
+                        self.drain().await;
+                        return if name == Signal::INT {
+                            Finish::Interrupted
+                        } else {
+                            Finish::Terminated
+                        };
+                    }
+                    Some(Event::Lost(Lost::Unreachable)) => return Finish::Unreachable,
+                    Some(Event::Lost(Lost::Closed)) => return Finish::Closed,
+                    Some(Event::Outward(Stopped::Ended)) => return self.settle().await,
+                    Some(Event::Inward(Stopped::Unrecorded) | Event::Outward(Stopped::Unrecorded)) => {
+                        return Finish::Unrecorded;
+                    }
+                    Some(Event::Outward(Stopped::Closed) | Event::Inward(_)) => {
+                        return Finish::Closed;
+                    }
+                    Some(Event::Exited(_)) => {}
+                    None => return Finish::UpstreamFailed,
+                }
+            }
+        }
+    }
+
+    /// Waits for the answers to calls in flight.
+    async fn drain(&mut self) {
+        let until = Instant::now() + self.shutdown;
+        while Instant::now() < until && self.recorder.waiting() > 0 {
+            let event = timeout_at(Instant::now() + TICK / 10, self.events.recv()).await;
+            if matches!(event, Ok(Some(Event::Signalled(_) | Event::Lost(_)))) {
+                return;
+            }
+        }
+    }
+
+    /// Waits until everything that the client said was answered.
+    async fn settle(&mut self) -> Finish {
+        let until = Instant::now() + self.shutdown;
+        loop {
+            tokio::select! {
+                _ = &mut self.speaking => break,
+                () = sleep_until(until) => break,
+                event = self.events.recv() => match event {
+                    Some(Event::Signalled(Signal::INT)) => return Finish::Interrupted,
+                    Some(Event::Signalled(_)) => return Finish::Terminated,
+                    Some(Event::Lost(Lost::Unreachable)) => return Finish::Unreachable,
+                    Some(_) => {}
+                    None => break,
+                }
+            }
+        }
+        // Over the older transport an answer comes by itself, after its request was taken.
+        self.drain().await;
+        Finish::Closed
+    }
+
+    /// Waits until what came back was passed on.
+    async fn last_words(&mut self) {
+        let until = Instant::now() + LAST_BYTES;
+        while let Ok(Some(event)) = timeout_at(until, self.events.recv()).await {
+            if matches!(event, Event::Inward(_)) {
+                return;
+            }
+        }
+    }
+}

@@ -1,0 +1,239 @@
+//! Who speaks HTTP with the upstream: one task per request, in the order in which they must begin.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::header::{ACCEPT, CONTENT_TYPE};
+use http::{HeaderMap, HeaderValue, Method, Response, Uri};
+use mcpproxy_mcp::body::discard;
+use mcpproxy_mcp::dial::{Dialer, Received};
+use mcpproxy_mcp::envelope::Envelope;
+use mcpproxy_mcp::line::push_line;
+use mcpproxy_mcp::{Error, Frame, header};
+use mcpproxy_text::{self as text, Limits};
+use tokio::sync::mpsc::{Receiver, Sender, UnboundedSender};
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+
+use super::Address;
+use crate::proxy::attend::{Event, Lost};
+
+/// How long the upstream may take to hear that the session is over.
+const FAREWELL: Duration = Duration::from_secs(2);
+
+/// The way to an upstream.
+#[derive(Debug)]
+pub(super) struct Link {
+    address: Address,
+    dialer: Dialer,
+    answers: Sender<Bytes>,
+    events: UnboundedSender<Event>,
+    state: Mutex<State>,
+}
+
+/// What was learnt of the upstream.
+#[derive(Debug, Default)]
+pub(super) struct State {
+    session: Option<HeaderValue>,
+    version: Option<HeaderValue>,
+    /// Where messages go over the older transport.
+    pub(super) endpoint: Option<Uri>,
+    /// Whether it ever answered.
+    pub(super) reached: bool,
+    /// Tasks that listen to streams of their own.
+    pub(super) listening: Vec<tokio::task::AbortHandle>,
+}
+
+/// What a line asks of the transport.
+#[derive(Debug)]
+pub(super) struct Message {
+    pub(super) line: Bytes,
+    /// The raw ids that must be answered.
+    pub(super) ids: Vec<String>,
+    pub(super) initialize: bool,
+    pub(super) initialized: bool,
+    /// Headers of the modern era, which repeat the message.
+    pub(super) routing: HeaderMap,
+}
+
+impl Message {
+    fn read(line: Bytes) -> Self {
+        let frame = Frame::parse(line.clone(), Limits::default()).ok();
+        let method = frame
+            .as_ref()
+            .map(|frame| Arc::clone(frame.method()))
+            .unwrap_or_default();
+        let envelope = frame.as_ref().and_then(|frame| Envelope::read(frame).ok());
+        let routing = match (&frame, envelope) {
+            (Some(frame), Some(envelope)) => header::routing(frame, &envelope.version),
+            _ => Vec::new(),
+        };
+        Self {
+            ids: ids(&line),
+            initialize: method.as_ref() == "initialize",
+            initialized: method.as_ref() == "notifications/initialized",
+            routing: routing.into_iter().collect(),
+            line,
+        }
+    }
+}
+
+/// Returns the ids of the requests in a line.
+fn ids(line: &Bytes) -> Vec<String> {
+    let Ok(line) = text::check(line, Limits::default()) else {
+        return Vec::new();
+    };
+    let id = |message: &str| {
+        text::member(message, "method")?;
+        let (id, _) = text::get(message, &["id"])?;
+        Some(id.to_owned())
+    };
+    if line.trim_start().starts_with('[') {
+        text::elements(line)
+            .filter_map(|span| id(line.get(span)?))
+            .collect()
+    } else {
+        id(line).into_iter().collect()
+    }
+}
+
+/// Sends lines until there are no more, then waits for what is in flight.
+pub(super) async fn run(link: Arc<Link>, mut lines: Receiver<Bytes>) {
+    let mut asked = JoinSet::new();
+    while let Some(line) = lines.recv().await {
+        let body = line.trim_ascii();
+        if body.is_empty() {
+            continue;
+        }
+        let message = Message::read(Bytes::copy_from_slice(body));
+        // What follows `initialize` needs its session, and notifications keep their order.
+        let alone = message.initialize || message.ids.is_empty();
+        let exchange = Arc::clone(&link).exchange(message);
+        if alone {
+            exchange.await;
+        } else {
+            asked.spawn(exchange);
+        }
+        while asked.try_join_next().is_some() {}
+    }
+    while asked.join_next().await.is_some() {}
+}
+
+impl Link {
+    /// Makes a link; nothing is sent yet.
+    pub(super) fn new(
+        address: Address,
+        answers: Sender<Bytes>,
+        events: UnboundedSender<Event>,
+    ) -> Arc<Self> {
+        Arc::new(Self {
+            address,
+            dialer: Dialer::default(),
+            answers,
+            events,
+            state: Mutex::default(),
+        })
+    }
+
+    pub(super) fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Gives the client a message.
+    pub(super) async fn give(&self, message: &[u8]) {
+        let mut line = Vec::with_capacity(message.len() + 1);
+        push_line(&mut line, message);
+        // A client that has gone away is told of by the pump.
+        drop(self.answers.send(line.into()).await);
+    }
+
+    /// Tells the session that its upstream is gone.
+    pub(super) fn lost(&self, how: Lost) {
+        drop(self.events.send(Event::Lost(how)));
+    }
+
+    /// Posts a message to where messages go.
+    pub(super) async fn post(&self, message: &Message) -> Result<Response<Received>, Error> {
+        let mut headers = self.headers("application/json, text/event-stream");
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        headers.extend(message.routing.clone());
+        let endpoint = self.state().endpoint.clone();
+        let uri = endpoint.unwrap_or_else(|| self.address.uri.clone());
+        self.dialer
+            .send(Method::POST, &uri, headers, message.line.clone())
+            .await
+    }
+
+    /// Opens a stream of events, behind the last one that was seen.
+    pub(super) async fn stream(&self, last: Option<&str>) -> Result<Response<Received>, Error> {
+        let mut headers = self.headers("text/event-stream");
+        if let Some(last) = last.and_then(|last| HeaderValue::from_str(last).ok()) {
+            headers.insert(header::LAST_EVENT, last);
+        }
+        self.dialer
+            .send(Method::GET, &self.address.uri, headers, Bytes::new())
+            .await
+    }
+
+    fn headers(&self, accept: &'static str) -> HeaderMap {
+        let mut headers = self.address.headers.clone();
+        headers.insert(ACCEPT, HeaderValue::from_static(accept));
+        let state = self.state();
+        headers.extend(
+            state
+                .session
+                .clone()
+                .map(|session| (header::SESSION, session)),
+        );
+        headers.extend(
+            state
+                .version
+                .clone()
+                .map(|version| (header::VERSION, version)),
+        );
+        headers
+    }
+
+    /// Keeps what an answer to `initialize` says for the messages that follow.
+    pub(super) fn learn(&self, answer: &[u8]) {
+        let Ok(answer) = text::check(answer, Limits::default()) else {
+            return;
+        };
+        let version = text::get(answer, &["result", "protocolVersion"]);
+        let version = version.and_then(|(version, _)| text::string(version));
+        if let Some(version) = version.and_then(|version| HeaderValue::from_str(&version).ok()) {
+            self.state().version = Some(version);
+        }
+    }
+
+    /// Notes that the upstream answered, and the session it named.
+    pub(super) fn heard(&self, response: &Response<Received>) {
+        let mut state = self.state();
+        state.reached = true;
+        if let Some(session) = response.headers().get(header::SESSION) {
+            state.session = Some(session.clone());
+        }
+    }
+
+    pub(super) fn base(&self) -> &Uri {
+        &self.address.uri
+    }
+
+    /// Ends the session with the upstream.
+    pub(super) async fn leave(&self) {
+        for task in std::mem::take(&mut self.state().listening) {
+            task.abort();
+        }
+        if self.state().session.is_none() {
+            return;
+        }
+        let headers = self.headers("application/json");
+        let said = self
+            .dialer
+            .send(Method::DELETE, &self.address.uri, headers, Bytes::new());
+        if let Ok(Ok(response)) = timeout(FAREWELL, said).await {
+            discard(response.into_body(), FAREWELL).await;
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! The two pumps of a stdio session, each a thread of its own with blocking reads and writes.
+//!
+//! Requests: a line is judged and its intent recorded, then it goes on. Answers: bytes go on as
+//! they come and are recorded after, unless the record must be on disk before (strict). A line too
+//! long to be held goes on in parts, all but its end, which waits for the record.
+
+use std::io::{self, ErrorKind, Read, Write};
+
+use super::lines::{Lines, Piece};
+use super::outlet::Outlet;
+use super::recorder::{Fate, Long, Recorder};
+use crate::args::Profile;
+
+/// Bytes that are read at once.
+const CHUNK: usize = 64 << 10;
+/// Longest line that is held where nothing must be.
+const AUDITED: usize = 1 << 20;
+/// Longest line that is held where it must be; a longer one is refused.
+const WHOLE: usize = 16 << 20;
+
+/// Whether an upstream takes a line in parts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Takes {
+    /// It does; where nothing must be judged, lines may be of any length.
+    Parts,
+    /// It does not: a line is one request over HTTP.
+    WholeLines,
+}
+
+/// Why a pump stopped.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Stopped {
+    /// The input ended.
+    Ended,
+    /// The other side does not take any more.
+    Closed,
+    /// A long line could not be recorded after part of it had gone.
+    Unrecorded,
+}
+
+impl From<io::Error> for Stopped {
+    fn from(_: io::Error) -> Self {
+        Self::Closed
+    }
+}
+
+/// Moves requests from the client to the upstream until one of them ends.
+pub(super) fn outward(
+    input: &mut dyn Read,
+    upstream: &mut dyn Write,
+    recorder: &Recorder,
+    outlet: &Outlet,
+    takes: Takes,
+) -> Stopped {
+    let guard = recorder.settings().profile == Profile::Guard || takes == Takes::WholeLines;
+    let held = if guard { WHOLE } else { AUDITED };
+    let mut long: Option<Long> = None;
+    let mut each = |piece: Piece<'_>| -> Result<(), Stopped> {
+        match piece {
+            Piece::Line(line) => match recorder.request(line) {
+                Fate::Forward => upstream.write_all(line)?,
+                Fate::Refuse(answer) => say(outlet, answer)?,
+            },
+            Piece::Part(part) => {
+                long.get_or_insert_with(|| recorder.long(takes)).push(part);
+                if !guard {
+                    upstream.write_all(part)?;
+                }
+            }
+            Piece::End(part) => {
+                let mut whole = long.take().unwrap_or_else(|| recorder.long(takes));
+                whole.push(part);
+                match recorder.long_request(whole) {
+                    Fate::Forward => upstream.write_all(part)?,
+                    Fate::Refuse(answer) => {
+                        say(outlet, answer)?;
+                        // What has gone of it must never become a message.
+                        if !guard {
+                            return Err(Stopped::Unrecorded);
+                        }
+                    }
+                }
+            }
+        }
+        Ok(())
+    };
+    pump(input, Lines::new(held), &mut each)
+}
+
+/// Moves answers from the upstream to the client until one of them ends.
+pub(super) fn inward(upstream: &mut dyn Read, recorder: &Recorder, outlet: &Outlet) -> Stopped {
+    if recorder.settings().strict {
+        strict(upstream, recorder, outlet)
+    } else {
+        relaxed(upstream, recorder, outlet)
+    }
+}
+
+/// Passes bytes on first and records after.
+fn relaxed(upstream: &mut dyn Read, recorder: &Recorder, outlet: &Outlet) -> Stopped {
+    let mut lines = Lines::new(AUDITED);
+    let mut long: Option<Long> = None;
+    let mut each = |piece: Piece<'_>| -> Result<(), Stopped> {
+        match piece {
+            Piece::Line(line) => drop(recorder.response(line)),
+            Piece::Part(part) => long
+                .get_or_insert_with(|| recorder.long(Takes::Parts))
+                .push(part),
+            Piece::End(part) => {
+                let mut whole = long.take().unwrap_or_else(|| recorder.long(Takes::Parts));
+                whole.push(part);
+                drop(recorder.long_response(whole));
+            }
+        }
+        Ok(())
+    };
+    let mut buffer = vec![0; CHUNK];
+    loop {
+        let Some(bytes) = read(upstream, &mut buffer) else {
+            return lines.finish(&mut each).err().unwrap_or(Stopped::Ended);
+        };
+        let passed = outlet.pass(bytes);
+        // What the upstream answered is recorded even if nobody takes it any more.
+        if let Err(stopped) = lines.push(bytes, &mut each) {
+            return stopped;
+        }
+        if passed.is_err() {
+            return Stopped::Closed;
+        }
+    }
+}
+
+/// Records each line before it is passed on.
+fn strict(upstream: &mut dyn Read, recorder: &Recorder, outlet: &Outlet) -> Stopped {
+    let mut long: Option<Long> = None;
+    let mut each = |piece: Piece<'_>| -> Result<(), Stopped> {
+        match piece {
+            Piece::Line(line) => match recorder.response(line) {
+                Fate::Forward => outlet.pass(line)?,
+                Fate::Refuse(answer) => say(outlet, answer)?,
+            },
+            Piece::Part(part) => {
+                long.get_or_insert_with(|| recorder.long(Takes::Parts))
+                    .push(part);
+                outlet.pass(part)?;
+            }
+            Piece::End(part) => {
+                let mut whole = long.take().unwrap_or_else(|| recorder.long(Takes::Parts));
+                whole.push(part);
+                match recorder.long_response(whole) {
+                    Fate::Forward => outlet.pass(part)?,
+                    Fate::Refuse(_) => return Err(Stopped::Unrecorded),
+                }
+            }
+        }
+        Ok(())
+    };
+    pump(upstream, Lines::new(AUDITED), &mut each)
+}
+
+fn pump(
+    input: &mut dyn Read,
+    mut lines: Lines,
+    each: &mut dyn FnMut(Piece<'_>) -> Result<(), Stopped>,
+) -> Stopped {
+    let mut buffer = vec![0; CHUNK];
+    while let Some(bytes) = read(input, &mut buffer) {
+        if let Err(stopped) = lines.push(bytes, &mut *each) {
+            return stopped;
+        }
+    }
+    lines.finish(each).err().unwrap_or(Stopped::Ended)
+}
+
+/// Reads what is there; nothing at the end, and where reading fails.
+fn read<'a>(input: &mut dyn Read, buffer: &'a mut [u8]) -> Option<&'a [u8]> {
+    let count = loop {
+        match input.read(buffer) {
+            Err(fault) if fault.kind() == ErrorKind::Interrupted => {}
+            other => break other.ok()?,
+        }
+    };
+    buffer.get(..count).filter(|bytes| !bytes.is_empty())
+}
+
+fn say(outlet: &Outlet, answer: Option<Vec<u8>>) -> io::Result<()> {
+    answer.map_or(Ok(()), |answer| outlet.say(&answer))
+}

@@ -1,0 +1,243 @@
+//! What crosses the proxy, as receipts: requests become intents or denials, answers outcomes.
+//!
+//! Nothing here moves bytes. The two pumps ask what to do with a line and do it.
+
+mod long;
+mod request;
+mod response;
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use mcpproxy_core::{Clock, Tick, Wall};
+use mcpproxy_mcp::tap::{Part, Seen, Tap, Watch};
+use mcpproxy_notary::content::Content;
+use mcpproxy_notary::guard::Policy;
+use mcpproxy_notary::hash::{Digest, Pepper, digest};
+use mcpproxy_notary::ledger::Ledger;
+use mcpproxy_notary::receipt::{Evidence, Mark, Outcome};
+use serde_json::json;
+
+use super::calls::{Calls, Open};
+use crate::args::Profile;
+use crate::output::Form;
+
+pub(super) use self::long::Long;
+
+/// How long a cancelled call may still be answered before it is recorded as not answered.
+const CANCEL_GRACE: Duration = Duration::from_secs(5);
+
+/// Which arguments are kept in clear.
+#[derive(Clone, Debug)]
+pub(super) enum Keep {
+    /// None.
+    Nothing,
+    /// These members.
+    Fields(Vec<String>),
+    /// All.
+    All,
+}
+
+/// What decides how calls are recorded.
+#[derive(Debug)]
+pub(super) struct Settings {
+    pub(super) profile: Profile,
+    pub(super) strict: bool,
+    pub(super) policy: Option<Policy>,
+    pub(super) keep_arguments: Keep,
+    pub(super) keep_results: bool,
+    pub(super) pepper: Option<Pepper>,
+    pub(super) call_timeout: Duration,
+    /// Where parts too long for memory are set aside while they are hashed.
+    pub(super) scratch: PathBuf,
+    pub(super) form: Form,
+}
+
+/// Writes receipts.
+#[derive(Debug)]
+pub(super) struct Recorder {
+    ledger: Ledger,
+    clock: Arc<dyn Clock>,
+    settings: Settings,
+    calls: Mutex<Calls>,
+    violated: AtomicBool,
+    /// Whether a loss was already told of.
+    told: AtomicBool,
+}
+
+/// What becomes of a line.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Fate {
+    /// It goes on as it is.
+    Forward,
+    /// It does not, and this is said instead, if anything is.
+    Refuse(Option<Vec<u8>>),
+}
+
+/// One message of a line and, if the line is not at hand, the digest of its long part.
+#[derive(Debug)]
+struct Message {
+    seen: Seen,
+    hashed: Option<Digest>,
+}
+
+/// What a line holds.
+#[derive(Debug)]
+struct Line<'a> {
+    messages: Vec<Message>,
+    /// The bytes without their end; nothing for a line too long to be held.
+    text: Option<&'a [u8]>,
+    batch: bool,
+    /// Why the line cannot be read as it should.
+    trouble: Option<String>,
+    /// What was seen of a message that was not read to its end.
+    partial: Seen,
+    wall: Wall,
+    tick: Tick,
+}
+
+/// Collects the messages of a line that is at hand.
+#[derive(Default)]
+struct Whole(Vec<Message>);
+
+impl Watch for Whole {
+    fn part(&mut self, _: Part, _: &[u8]) {}
+
+    fn message(&mut self, seen: Seen) {
+        self.0.push(Message { seen, hashed: None });
+    }
+}
+
+impl Recorder {
+    /// Records to `ledger`.
+    pub(super) fn new(ledger: Ledger, clock: Arc<dyn Clock>, settings: Settings) -> Self {
+        Self {
+            ledger,
+            clock,
+            settings,
+            calls: Mutex::default(),
+            violated: AtomicBool::new(false),
+            told: AtomicBool::new(false),
+        }
+    }
+
+    /// Returns the ledger.
+    pub(super) fn ledger(&self) -> &Ledger {
+        &self.ledger
+    }
+
+    /// Returns what decides how calls are recorded.
+    pub(super) fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// Tells whether the policy denied a call.
+    pub(super) fn violated(&self) -> bool {
+        self.violated.load(Ordering::Relaxed)
+    }
+
+    /// Returns how many calls wait for their answers.
+    pub(super) fn waiting(&self) -> usize {
+        self.calls().open()
+    }
+
+    /// Records the calls that have waited too long.
+    pub(super) fn expire(&self) {
+        let now = self.clock.tick();
+        let late = self
+            .calls()
+            .overdue(now, self.settings.call_timeout, CANCEL_GRACE);
+        for open in late {
+            self.unanswered(open, None);
+        }
+    }
+
+    /// Records that no call in flight will be answered any more.
+    pub(super) fn close(&self, why: Mark) {
+        let open = self.calls().drain();
+        for open in open {
+            self.unanswered(open, Some(why));
+        }
+    }
+
+    fn unanswered(&self, open: Open, why: Option<Mark>) {
+        let now = self.clock.tick();
+        let cancelled = open.cancelled.map(|_| Mark::Cancelled);
+        let marks: Vec<Mark> = why.into_iter().chain(cancelled).collect();
+        let after = open.since.until(now);
+        let recorded = self
+            .ledger
+            .outcome(open.ticket, Outcome::Timeout { after }, &marks);
+        self.tell(recorded.err());
+    }
+
+    fn calls(&self) -> MutexGuard<'_, Calls> {
+        self.calls.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Reads a line that is at hand.
+    fn read<'a>(&self, line: &'a [u8]) -> Line<'a> {
+        let (wall, tick) = (self.clock.wall(), self.clock.tick());
+        let text = line.strip_suffix(b"\n").unwrap_or(line);
+        let mut whole = Whole::default();
+        let mut tap = Tap::default();
+        tap.push(text, &mut whole);
+        let partial = tap.partial().clone();
+        let trouble = tap
+            .finish()
+            .err()
+            .map(|lost| format!("invalid JSON at byte {}", lost.at));
+        Line {
+            messages: whole.0,
+            text: Some(text),
+            batch: text.trim_ascii_start().first() == Some(&b'['),
+            trouble,
+            partial,
+            wall,
+            tick,
+        }
+    }
+
+    /// Makes evidence of a part of a message.
+    fn evidence(
+        &self,
+        bytes: Option<&[u8]>,
+        hashed: Option<Digest>,
+        keep: &Keep,
+        marks: &mut Vec<Mark>,
+    ) -> Evidence {
+        let pepper = self.settings.pepper.as_ref();
+        let Some(bytes) = bytes else {
+            if !matches!(keep, Keep::Nothing) {
+                marks.push(Mark::ContentTooLong);
+            }
+            return Evidence::hashed(hashed.unwrap_or_else(|| digest(b"null", pepper)));
+        };
+        let digest = digest(bytes, pepper);
+        if !digest.is_canonical() {
+            marks.push(Mark::Uninspected);
+        }
+        let content = match keep {
+            Keep::Nothing => None,
+            Keep::Fields(names) => Content::only(bytes, names),
+            Keep::All => Content::all(bytes),
+        };
+        if content.is_none() && matches!(keep, Keep::All) {
+            marks.push(Mark::ContentTooLong);
+        }
+        Evidence { digest, content }
+    }
+
+    /// Says once that receipts are being lost.
+    fn tell(&self, fault: Option<mcpproxy_notary::NotaryError>) {
+        if let Some(fault) = fault
+            && !self.told.swap(true, Ordering::Relaxed)
+        {
+            let details = json!({ "reason": fault.to_string() });
+            let text = format!("receipts are being lost: {fault}");
+            self.settings.form.note("receipts_lost", &text, details);
+        }
+    }
+}

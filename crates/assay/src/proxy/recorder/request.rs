@@ -1,0 +1,334 @@
+//! Lines on their way to the upstream: which may go, and what is recorded of them before they do.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use mcpproxy_mcp::era::{DENIED, INTERNAL_ERROR};
+use mcpproxy_mcp::{Frame, compose};
+use mcpproxy_notary::guard::{self, SystemFiles, SystemResolver, World};
+use mcpproxy_notary::receipt::{
+    Call, CallReceipt, Evidence, Mark, Outcome, RequestId, Rule, Ruling, invocation_id,
+};
+use mcpproxy_notary::{NotaryError, hash};
+use mcpproxy_text::{self as text, Limits};
+use serde_json::json;
+
+use super::{Fate, Line, Message, Recorder};
+use crate::args::Profile;
+use crate::proxy::calls::Open;
+
+/// How long the names in one call may take to resolve.
+const RESOLVE: Duration = Duration::from_secs(2);
+/// What stands in for arguments that are not there.
+const NO_ARGUMENTS: &[u8] = b"{}";
+
+/// A call of a line, with its raw id.
+struct Asked {
+    id: Option<Vec<u8>>,
+    call: Call,
+}
+
+impl Recorder {
+    /// Judges and records a line that is at hand.
+    pub(in crate::proxy) fn request(&self, line: &[u8]) -> Fate {
+        let mut read = self.read(line);
+        if self.settings.profile == Profile::Guard && read.trouble.is_none() {
+            read.trouble = read.text.and_then(fault);
+        }
+        self.decide(&read)
+    }
+
+    pub(super) fn decide(&self, line: &Line<'_>) -> Fate {
+        let asked = match self.asked(line) {
+            Ok(asked) => asked,
+            Err(fault) => return self.unrecorded(fault, line),
+        };
+        if self.settings.profile == Profile::Guard
+            && let Some(reason) = refusal(&asked, line)
+        {
+            return self.refuse(asked, line, &reason);
+        }
+        for one in asked {
+            if let Err(fault) = self.intend(one, line) {
+                if self.settings.strict {
+                    return self.unrecorded(fault, line);
+                }
+                self.tell(Some(fault));
+            }
+        }
+        self.follow(line);
+        Fate::Forward
+    }
+
+    /// Refuses a line that is too long to go on, in every profile.
+    pub(super) fn too_long(&self, line: &Line<'_>) -> Fate {
+        match self.asked(line) {
+            Ok(asked) => self.refuse(asked, line, line.trouble.as_deref().unwrap_or_default()),
+            Err(fault) => self.unrecorded(fault, line),
+        }
+    }
+
+    /// Makes the calls of a line.
+    fn asked(&self, line: &Line<'_>) -> Result<Vec<Asked>, NotaryError> {
+        line.messages
+            .iter()
+            .filter(|message| message.seen.is_method("tools/call"))
+            .map(|message| self.ask(message, line))
+            .chain(self.unreadable(line))
+            .collect()
+    }
+
+    /// Follows what is not a call: other requests, and cancellations.
+    fn follow(&self, line: &Line<'_>) {
+        for Message { seen, .. } in &line.messages {
+            if seen.is_method("notifications/cancelled") {
+                if let Some(id) = &seen.request_id {
+                    self.calls().cancel(id, line.tick);
+                }
+            } else if let (Some(id), Some(_), false) =
+                (&seen.id, &seen.method, seen.is_method("tools/call"))
+            {
+                let lost = self.calls().add_other(id);
+                self.overflow(lost);
+            }
+        }
+    }
+
+    /// Records an intent and follows its call.
+    fn intend(&self, asked: Asked, line: &Line<'_>) -> Result<(), NotaryError> {
+        let Asked { id, mut call } = asked;
+        let Some(id) = id else {
+            // Nothing will be answered to a call without an id: its end is now.
+            let ticket = self.ledger.intent(call)?;
+            let after = Duration::ZERO;
+            return self.ledger.outcome(ticket, Outcome::Timeout { after }, &[]);
+        };
+        if self.calls().has(&id) {
+            call.marks.push(Mark::DuplicateId);
+        }
+        let open = Open {
+            ticket: self.ledger.intent(call)?,
+            since: line.tick,
+            cancelled: None,
+        };
+        let lost = self.calls().add_call(&id, open);
+        self.overflow(lost);
+        Ok(())
+    }
+
+    /// Records a call that had to make room for others.
+    fn overflow(&self, lost: Option<Open>) {
+        if let Some(open) = lost {
+            self.unanswered(open, None);
+        }
+    }
+
+    /// Makes the call of a message.
+    fn ask(&self, message: &Message, line: &Line<'_>) -> Result<Asked, NotaryError> {
+        let seen = &message.seen;
+        let mut marks = Vec::new();
+        let inline = line.text.map(|text| match seen.arguments.clone() {
+            Some(span) => text.get(span).unwrap_or_default(),
+            None => NO_ARGUMENTS,
+        });
+        let keep = &self.settings.keep_arguments;
+        let hashed = message.hashed;
+        let arguments = self.evidence(inline, hashed, keep, &mut marks);
+        let tool = seen.tool();
+        let unread = tool.is_none() || seen.doubtful || line.trouble.is_some();
+        marks.extend(unread.then_some(Mark::Uninspected));
+        marks.extend(line.batch.then_some(Mark::Batch));
+        let id = seen.id.clone().filter(|id| id != b"null");
+        marks.extend(id.is_none().then_some(Mark::NoId));
+        let tool_name = tool.unwrap_or_else(|| {
+            let name = lossy(seen.name.as_deref());
+            name.trim_matches('"').to_owned()
+        });
+        let inspected = !marks.contains(&Mark::Uninspected);
+        let ruling = self.judge(&tool_name, inline.filter(|_| inspected));
+        let call = Call {
+            invocation_id: invocation_id()?,
+            tool_name,
+            request_id: RequestId::from_json(id.as_deref().map(|id| lossy(Some(id))).as_deref()),
+            observed_at: line.wall,
+            arguments,
+            ruling,
+            marks,
+        };
+        Ok(Asked { id, call })
+    }
+
+    /// Makes a call of a line that is unreadable but may be one to a reader that is less strict.
+    fn unreadable(&self, line: &Line<'_>) -> Option<Result<Asked, NotaryError>> {
+        let text = line
+            .text
+            .filter(|_| line.trouble.is_some() && line.messages.is_empty())?;
+        memchr::memmem::find(text, b"tools").or_else(|| memchr::memmem::find(text, b"\\u"))?;
+        let make = || {
+            let rule = self.rule("uninspected", line.trouble.clone());
+            let judged = self.settings.policy.is_some();
+            Ok(Asked {
+                id: line.partial.id.clone(),
+                call: Call {
+                    invocation_id: invocation_id()?,
+                    tool_name: line.partial.tool().unwrap_or_default(),
+                    request_id: RequestId::Absent,
+                    observed_at: line.wall,
+                    arguments: Evidence::hashed(hash::digest(text, self.settings.pepper.as_ref())),
+                    ruling: if judged {
+                        self.denied(rule)
+                    } else {
+                        Ruling::NoPolicy
+                    },
+                    marks: vec![Mark::Uninspected],
+                },
+            })
+        };
+        Some(make())
+    }
+
+    /// Asks the policy; `arguments` are absent where they could not be read.
+    fn judge(&self, tool: &str, arguments: Option<&[u8]>) -> Ruling {
+        let Some(policy) = &self.settings.policy else {
+            return Ruling::NoPolicy;
+        };
+        let read = arguments.and_then(|bytes| text::check(bytes, Limits::default()).ok());
+        let Some(arguments) = read else {
+            let reason = "the arguments cannot be read".to_owned();
+            return self.denied(self.rule("uninspected", Some(reason)));
+        };
+        let resolver = SystemResolver::within(RESOLVE);
+        let world = World {
+            resolver: &resolver,
+            files: &SystemFiles,
+        };
+        let ruling = policy.judge(tool, arguments, world);
+        match ruling.verdict {
+            guard::Verdict::Allowed => Ruling::Allowed(self.rule(&ruling.rule, None)),
+            guard::Verdict::Denied => self.denied(self.rule(&ruling.rule, Some(ruling.reason))),
+        }
+    }
+
+    fn denied(&self, rule: Rule) -> Ruling {
+        self.violated
+            .store(true, std::sync::atomic::Ordering::Relaxed);
+        Ruling::Denied(rule)
+    }
+
+    fn rule(&self, name: &str, reason: Option<String>) -> Rule {
+        Rule {
+            name: name.to_owned(),
+            reason,
+            decided_at: self.clock.wall(),
+        }
+    }
+
+    /// Records that the calls of a line are denied, and answers it.
+    fn refuse(&self, asked: Vec<Asked>, line: &Line<'_>, reason: &str) -> Fate {
+        let mut rules = Vec::new();
+        for Asked { id, call } in asked {
+            let rule = match &call.ruling {
+                Ruling::Denied(rule) => rule.clone(),
+                Ruling::Allowed(_) | Ruling::NoPolicy => {
+                    self.rule("uninspected", Some(reason.to_owned()))
+                }
+            };
+            self.denied(rule.clone());
+            rules.push((id, rule.clone()));
+            let outcome = Outcome::Denied(rule);
+            self.tell(self.ledger.call(CallReceipt { call, outcome }).err());
+        }
+        let answer = |id: Option<&[u8]>| {
+            let rule = rules.iter().find(|(own, _)| own.as_deref() == id);
+            let name = rule.map_or("uninspected", |(_, rule)| rule.name.as_str());
+            let why = rule.and_then(|(_, rule)| rule.reason.as_deref());
+            let message = format!("denied by policy: {}", why.unwrap_or(reason));
+            let data = json!({ "policy_ref": name });
+            compose::error(
+                id.map(|id| lossy(Some(id))).as_deref(),
+                DENIED,
+                &message,
+                Some(&data),
+            )
+        };
+        Fate::Refuse(answers(line, answer))
+    }
+
+    /// Refuses a line whose calls cannot be recorded.
+    pub(super) fn unrecorded(&self, fault: NotaryError, line: &Line<'_>) -> Fate {
+        self.tell(Some(fault));
+        let message = "the call was not forwarded: its receipt cannot be recorded";
+        let answer = |id: Option<&[u8]>| {
+            compose::error(
+                id.map(|id| lossy(Some(id))).as_deref(),
+                INTERNAL_ERROR,
+                message,
+                None,
+            )
+        };
+        Fate::Refuse(answers(line, answer))
+    }
+}
+
+fn lossy(bytes: Option<&[u8]>) -> String {
+    String::from_utf8_lossy(bytes.unwrap_or_default()).into_owned()
+}
+
+/// Says why a guard does not let a line pass, if it does not.
+fn refusal(asked: &[Asked], line: &Line<'_>) -> Option<String> {
+    if let Some(trouble) = &line.trouble {
+        return Some(trouble.clone());
+    }
+    let denied = |asked: &Asked| matches!(asked.call.ruling, Ruling::Denied(_));
+    if asked.iter().any(denied) {
+        return Some("another call of the batch is denied".to_owned());
+    }
+    let without = asked.iter().any(|asked| asked.id.is_none());
+    without.then(|| "a call without an id cannot be answered".to_owned())
+}
+
+/// Answers every request of a line that was refused; nothing if there is none.
+fn answers(line: &Line<'_>, answer: impl Fn(Option<&[u8]>) -> Bytes) -> Option<Vec<u8>> {
+    let with_id = |message: &Message| {
+        let seen = &message.seen;
+        seen.method
+            .as_ref()
+            .and(seen.id.clone())
+            .filter(|id| id != b"null")
+    };
+    let ids: Vec<Vec<u8>> = line.messages.iter().filter_map(with_id).collect();
+    let all: Vec<Bytes> = ids.iter().map(|id| answer(Some(id))).collect();
+    match (line.batch, all.as_slice()) {
+        (_, []) if line.trouble.is_some() && line.messages.is_empty() => {
+            let id = line
+                .partial
+                .id
+                .as_deref()
+                .filter(|id| std::str::from_utf8(id).is_ok());
+            Some(answer(id).to_vec())
+        }
+        (_, []) => None,
+        (false, [one, ..]) => Some(one.to_vec()),
+        (true, all) => Some([b"[", all.join(&b","[..]).as_slice(), b"]"].concat()),
+    }
+}
+
+/// Says what keeps a line from being read by everybody alike.
+fn fault(line: &[u8]) -> Option<String> {
+    let checked = match text::check(line, Limits::default()) {
+        Ok(checked) if checked.trim().is_empty() => return None,
+        Ok(checked) => checked,
+        Err(_) if line.trim_ascii().is_empty() => return None,
+        Err(fault) => return Some(fault.to_string()),
+    };
+    let frame = |message: &str| {
+        let message = Bytes::copy_from_slice(message.as_bytes());
+        Frame::parse(message, Limits::default())
+            .err()
+            .map(|refusal| refusal.message)
+    };
+    if !checked.trim_start().starts_with('[') {
+        return frame(checked);
+    }
+    text::elements(checked).find_map(|span| checked.get(span).and_then(frame))
+}

@@ -1,0 +1,269 @@
+//! Every way a session ends: by the client, the upstream, a signal, a kill, a full or closed disk.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::process::Command;
+
+use rustix::process::{Pid, Signal, test_kill_process};
+use serde_json::json;
+
+use crate::support::{ANSWERS, Scene, call, until};
+
+fn complete(scene: &Scene) -> (serde_json::Value, serde_json::Value) {
+    let receipts = scene.receipts();
+    let end = receipts
+        .iter()
+        .rfind(|one| one["type"] == "mcp.session_end")
+        .unwrap();
+    (end["session_complete"].clone(), end["reason"].clone())
+}
+
+#[test]
+fn a_session_that_the_client_ends_is_complete() {
+    let scene = Scene::new();
+    let mut proxy = scene.proxy(&[], ANSWERS);
+    proxy.call(1, "a");
+    let left = proxy.left();
+    assert_eq!(left.code(), Some(0), "{}", left.stderr);
+    assert_eq!(complete(&scene), (json!(true), json!("closed")));
+    assert_eq!(scene.receipts()[0]["type"], "mcp.session_start");
+    assert!(left.stderr.contains("1 forwarded"), "{}", left.stderr);
+    assert_eq!(scene.verified(), 1);
+}
+
+#[test]
+fn an_upstream_that_fails_leaves_an_incomplete_pack() {
+    for (script, calls) in [("read -r l; exit 3", 1), ("exit 3", 0), ("kill -9 $$", 0)] {
+        let scene = Scene::new();
+        let mut proxy = scene.proxy(&[], script);
+        if calls > 0 {
+            proxy.send(&call(1, "a", "{}"));
+        }
+        let left = proxy.wait();
+        assert_eq!(left.code(), Some(2), "{}", left.stderr);
+        assert_eq!(scene.calls().len(), calls);
+        assert_eq!(complete(&scene), (json!(false), json!("upstream_failed")));
+        if calls > 0 {
+            assert_eq!(scene.calls()[0]["marks"], json!(["upstream_exited"]));
+        }
+        assert_eq!(scene.packs().len(), 1);
+    }
+}
+
+#[test]
+fn an_upstream_that_ends_well_ends_the_session_well() {
+    let scene = Scene::new();
+    let left = scene.proxy(&[], "exit 0").wait();
+    assert_eq!(left.code(), Some(0), "{}", left.stderr);
+    assert_eq!(complete(&scene), (json!(true), json!("closed")));
+}
+
+#[test]
+fn signals_reach_the_upstream_and_end_in_a_pack() {
+    for (signal, code) in [(Signal::INT, 130), (Signal::TERM, 143)] {
+        let scene = Scene::new();
+        let mut proxy = scene.proxy(&[], ANSWERS);
+        proxy.call(1, "a");
+        proxy.signal(signal);
+        let left = proxy.wait();
+        assert_eq!(left.code(), Some(code), "{}", left.stderr);
+        assert_eq!(complete(&scene), (json!(true), json!("interrupted")));
+        assert_eq!(scene.verified(), 1);
+    }
+}
+
+#[test]
+fn answers_in_flight_are_waited_for() {
+    let scene = Scene::new();
+    let script = "trap 'echo \"{\\\"id\\\":1,\\\"result\\\":{}}\"; exit 0' TERM; read -r l; while :; do sleep 0.05; done";
+    let mut proxy = scene.proxy(&[], script);
+    proxy.send(&call(1, "slow", "{}"));
+    until("the intent", || {
+        scene
+            .receipts()
+            .iter()
+            .any(|one| one["type"] == "mcp.tool_intent")
+    });
+    proxy.signal(Signal::TERM);
+    let left = proxy.wait();
+    assert_eq!(left.code(), Some(143), "{}", left.stderr);
+    assert_eq!(scene.outcomes(), ["slow forwarded no_policy"]);
+}
+
+#[test]
+fn a_drain_that_takes_too_long_is_cut() {
+    let scene = Scene::new();
+    let script = "trap '' TERM INT; read -r l; while :; do sleep 0.05; done";
+    let mut proxy = scene.proxy(&["--shutdown-timeout", "0.3"], script);
+    proxy.send(&call(1, "hang", "{}"));
+    until("the intent", || {
+        scene
+            .receipts()
+            .iter()
+            .any(|one| one["type"] == "mcp.tool_intent")
+    });
+    proxy.signal(Signal::INT);
+    let left = proxy.wait();
+    assert_eq!(left.code(), Some(130), "{}", left.stderr);
+    assert_eq!(scene.outcomes(), ["hang timeout no_policy"]);
+    assert_eq!(scene.calls()[0]["marks"], json!(["proxy_stopped"]));
+    assert_eq!(complete(&scene), (json!(false), json!("cut")));
+}
+
+#[test]
+fn a_killed_proxy_is_recovered_at_the_next_start() {
+    let scene = Scene::new();
+    let script = format!("echo $$ >pid; {ANSWERS}");
+    let mut proxy = scene.proxy(&["--strict"], &script);
+    for id in 0..20 {
+        proxy.call(id, "a");
+    }
+    proxy.send("{\"jsonrpc\":\"2.0\",\"id\":\"x\",\"method\":\"tools/call\",\"params\":{\"name\":\"open\"}}");
+    until("the intent", || {
+        scene
+            .receipts()
+            .iter()
+            .any(|one| one["mcp_request_id"] == "x")
+    });
+    let upstream: i32 = fs::read_to_string(scene.path().join("pid"))
+        .unwrap()
+        .trim()
+        .parse()
+        .unwrap();
+    proxy.signal(Signal::KILL);
+    drop(proxy.wait());
+    assert!(scene.packs().is_empty());
+    // The upstream does not outlive its proxy.
+    until("the upstream's end", || {
+        test_kill_process(Pid::from_raw(upstream).unwrap()).is_err()
+    });
+    let left = scene.run(&[], ANSWERS, b"");
+    assert_eq!(left.code(), Some(0), "{}", left.stderr);
+    assert!(left.stderr.contains("recovered"), "{}", left.stderr);
+    let outcomes = scene.outcomes();
+    assert_eq!(
+        outcomes
+            .iter()
+            .filter(|one| *one == "a forwarded no_policy")
+            .count(),
+        20
+    );
+    assert_eq!(
+        outcomes
+            .iter()
+            .filter(|one| *one == "open timeout no_policy")
+            .count(),
+        1
+    );
+    assert_eq!(scene.packs().len(), 2);
+}
+
+#[test]
+fn kills_under_load_lose_no_acknowledged_receipt() {
+    let scene = Scene::new();
+    let mut answered = 0;
+    for round in 0..5_u64 {
+        let mut proxy = scene.proxy(&["--strict"], ANSWERS);
+        for id in 0..(3 + 7 * round) {
+            proxy.call(id, "a");
+            answered += 1;
+        }
+        proxy.send(&call(99, "a", "{}"));
+        proxy.signal(Signal::KILL);
+        drop(proxy.wait());
+    }
+    let left = scene.run(&[], ANSWERS, b"");
+    assert_eq!(left.code(), Some(0), "{}", left.stderr);
+    let forwarded = scene
+        .outcomes()
+        .iter()
+        .filter(|one| *one == "a forwarded no_policy")
+        .count();
+    assert!(forwarded >= answered, "{forwarded} of {answered}");
+    assert_eq!(scene.packs().len(), 6);
+}
+
+#[test]
+fn two_proxies_in_one_folder_do_not_collide() {
+    let scene = Scene::new();
+    let mut all: Vec<_> = (0..4).map(|_| scene.proxy(&[], ANSWERS)).collect();
+    for proxy in &mut all {
+        proxy.call(1, "a");
+    }
+    for proxy in all {
+        let left = proxy.left();
+        assert_eq!(left.code(), Some(0), "{}", left.stderr);
+    }
+    assert_eq!(scene.calls().len(), 4);
+    assert_eq!(scene.verified(), 4);
+}
+
+#[test]
+fn packs_are_made_on_the_way_and_not_at_all() {
+    let scene = Scene::new();
+    let mut proxy = scene.proxy(&["--pack-interval", "2r"], ANSWERS);
+    for id in 0..3 {
+        proxy.call(id, "a");
+    }
+    until("a rolling pack", || scene.packs().len() == 1);
+    proxy.call(4, "b");
+    assert_eq!(proxy.left().code(), Some(0));
+    assert_eq!(scene.verified(), 2);
+
+    let scene = Scene::new();
+    for flag in ["--no-auto-pack", "--auto-pack=false"] {
+        let left = scene.run(&[flag], ANSWERS, b"");
+        assert_eq!(left.code(), Some(0), "{}", left.stderr);
+    }
+    assert!(scene.packs().is_empty());
+}
+
+#[test]
+fn a_folder_that_cannot_be_written_stops_the_start() {
+    let scene = Scene::new();
+    fs::create_dir(scene.audit()).unwrap();
+    fs::set_permissions(scene.audit(), fs::Permissions::from_mode(0o555)).unwrap();
+    if fs::write(scene.audit().join("probe"), "").is_ok() {
+        // Whoever may write everywhere cannot be kept out by modes; a file in the way can.
+        fs::remove_dir_all(scene.audit()).unwrap();
+        fs::write(scene.audit(), "in the way").unwrap();
+    }
+    let left = scene.run(&[], ANSWERS, b"");
+    assert_eq!(left.code(), Some(2), "{}", left.stderr);
+    assert!(left.stderr.contains("error: cannot"), "{}", left.stderr);
+    assert_eq!(scene.received(), "");
+}
+
+#[test]
+fn a_full_disk_is_said_and_strict_refuses() {
+    // A limit on the size of files stands for a full disk.
+    let run = |flags: &str| {
+        let scene = Scene::new();
+        let program = env!("CARGO_BIN_EXE_assay");
+        let lines: Vec<String> = (0..40).map(|id| call(id, "a", "{}")).collect();
+        scene.file("input", &(lines.join("\n") + "\n"));
+        let script = format!(
+            "trap '' XFSZ; ulimit -f 16; {program} mcp-proxy --audit-dir audit {flags} -- sh -c \"$0\" <input"
+        );
+        let output = Command::new("bash")
+            .args(["-c", &script, ANSWERS])
+            .current_dir(scene.path())
+            .env("ASSAY_KEYS_DIR", scene.path().join("keys"))
+            .output()
+            .unwrap();
+        let stdout = String::from_utf8(output.stdout).unwrap();
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        (output.status.code(), stdout, stderr)
+    };
+    let (code, stdout, stderr) = run("");
+    assert_eq!(code, Some(2), "{stderr}");
+    assert_eq!(stdout.lines().count(), 40, "{stderr}");
+    let (code, stdout, stderr) = run("--strict");
+    assert_eq!(code, Some(2), "{stderr}");
+    assert_eq!(stdout.lines().count(), 40, "{stderr}");
+    assert!(
+        stdout.contains("its receipt cannot be recorded"),
+        "{stdout}"
+    );
+    assert!(stderr.contains("receipts are being lost"), "{stderr}");
+}

@@ -1,0 +1,61 @@
+//! Flags that are wrong, and what is said about them.
+
+use crate::support::Scene;
+
+fn check(args: &[&str], expect: &str) {
+    let scene = Scene::new();
+    scene.file(
+        "other.yaml",
+        "version: 1\ndefault: allow\ntools:\n  deny: [shell]\n",
+    );
+    let left = scene.tool(args);
+    assert_eq!(left.code(), Some(3), "{args:?}: {}", left.stderr);
+    assert!(left.stderr.contains(expect), "{args:?}: {}", left.stderr);
+}
+
+#[test]
+fn bad_input_ends_with_three() {
+    let end = ["--", "cat"];
+    let with = |flags: &[&str], expect: &str| {
+        let mut args = vec!["mcp-proxy"];
+        args.extend_from_slice(flags);
+        args.extend_from_slice(&end);
+        check(&args, expect);
+    };
+    check(&["mcp-proxy"], "required");
+    check(&[], "Usage");
+    with(
+        &["--profile", "escrow"],
+        "`escrow` is reserved and not implemented",
+    );
+    with(&["--profile", "other"], "known are `audit` and `guard`");
+    with(
+        &["--profile", "guard"],
+        "profile `guard` needs `--policy FILE`",
+    );
+    with(&["--policy", "none.yaml"], "cannot read policy `none.yaml`");
+    with(
+        &["--profile", "guard", "--policy", "other.yaml"],
+        "cannot use policy `other.yaml`: line 3: unknown key `tools`",
+    );
+    with(
+        &["--pack-interval", "5h"],
+        "expected `session`, `Nm` (minutes) or `Nr` (receipts)",
+    );
+    with(
+        &["--upstream-url", "http://localhost/"],
+        "cannot be used with",
+    );
+    with(&["--nothing"], "unexpected argument");
+    with(&["--hash-pepper", "@none"], "cannot read pepper `none`");
+    with(&["--hash-pepper", " "], "the pepper is empty");
+    with(&["--call-timeout", "soon"], "expected a number of seconds");
+    check(
+        &["mcp-proxy", "--", "no-such-program-here"],
+        "cannot start `no-such-program-here`",
+    );
+    check(
+        &["mcp-proxy", "--upstream-url", "ftp://x"],
+        "`ftp://x` is no address that starts with http or https",
+    );
+}

@@ -1,0 +1,193 @@
+//! The guard profile: what is denied never reaches the upstream, and the caller is told.
+
+use std::io::Read as _;
+
+use serde_json::{Value, json};
+
+use crate::support::{ANSWERS, Scene, call, entries};
+
+const POLICY: &str = r#"
+version: "1"
+default: deny
+allowlist: [search, web_fetch]
+denylist: [shell_exec]
+constraints:
+  web_fetch:
+    deny_private_hosts: true
+"#;
+
+fn run(flags: &[&str], lines: &[String]) -> (Scene, Vec<Value>, Option<i32>) {
+    let scene = Scene::new();
+    let policy = scene.file("policy.yaml", POLICY);
+    let mut all = vec!["--policy", &policy];
+    all.extend_from_slice(flags);
+    let input = lines.join("\n") + "\n";
+    let left = scene.run(&all, ANSWERS, input.as_bytes());
+    let text = String::from_utf8(left.stdout.clone()).unwrap();
+    let answers = text
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert_eq!(scene.verified(), 1, "{}", left.stderr);
+    (scene, answers, left.code())
+}
+
+#[test]
+fn denied_calls_never_reach_the_upstream() {
+    let inside = r#"{"url":"http://127.0.0.1/"}"#;
+    let lines = [
+        call(1, "shell_exec", "{}"),
+        call(2, "search", r#"{"q":"x"}"#),
+        call(3, "web_fetch", inside),
+        call(4, "unknown", "{}"),
+    ];
+    let (scene, mut answers, code) = run(&["--profile", "guard"], &lines);
+    assert_eq!(code, Some(1));
+    assert_eq!(scene.received(), lines[1].clone() + "\n");
+    answers.sort_by_key(|answer| answer["id"].as_u64());
+    let refs: Vec<&Value> = answers
+        .iter()
+        .map(|one| &one["error"]["data"]["policy_ref"])
+        .collect();
+    assert_eq!(
+        refs,
+        [
+            &json!("denylist:shell_exec"),
+            &json!(null),
+            &json!("constraints:web_fetch.deny_private_hosts"),
+            &json!("default:deny"),
+        ]
+    );
+    let mut outcomes = scene.outcomes();
+    outcomes.sort();
+    assert_eq!(
+        outcomes,
+        [
+            "search forwarded allowed",
+            "shell_exec denied denied",
+            "unknown denied denied",
+            "web_fetch denied denied",
+        ]
+    );
+    for receipt in scene.calls() {
+        let denied = receipt["outcome"] == "denied";
+        assert_eq!(
+            receipt["response_observed_at"].is_null(),
+            denied,
+            "{receipt}"
+        );
+        assert!(!receipt["policy_decided_at"].is_null(), "{receipt}");
+        assert!(!receipt["policy_hash"].is_null(), "{receipt}");
+    }
+    // The copy of the policy is named by its hash.
+    let copies = entries(&scene.audit().join("policy"));
+    assert_eq!(copies.len(), 1);
+    assert_eq!(std::fs::read_to_string(&copies[0]).unwrap(), POLICY);
+}
+
+#[test]
+fn advice_denies_nothing() {
+    // The peer wrote `denied` though the server had run the call.
+    let lines = [call(1, "shell_exec", "{}"), call(2, "search", "{}")];
+    let (scene, answers, code) = run(&["--profile", "audit"], &lines);
+    assert_eq!(code, Some(1));
+    assert_eq!(answers.len(), 2);
+    assert_eq!(scene.received(), lines.join("\n") + "\n");
+    assert_eq!(
+        scene.outcomes(),
+        ["shell_exec forwarded denied", "search forwarded allowed"]
+    );
+}
+
+#[test]
+fn a_call_without_an_id_does_not_pass_a_guard() {
+    let line = r#"{"jsonrpc":"2.0","method":"tools/call","params":{"name":"search"}}"#.to_owned();
+    let (scene, answers, code) = run(&["--profile", "guard"], &[line]);
+    assert_eq!((code, answers.len()), (Some(1), 0));
+    assert_eq!(scene.received(), "");
+    assert_eq!(scene.outcomes(), ["search denied denied"]);
+}
+
+#[test]
+fn a_batch_passes_whole_or_not_at_all() {
+    let batch = |second: &str| {
+        let ping = r#"{"jsonrpc":"2.0","id":3,"method":"ping"}"#;
+        format!(
+            "[{},{},{ping}]",
+            call(1, "search", "{}"),
+            call(2, second, "{}")
+        )
+    };
+    let (scene, answers, _) = run(&["--profile", "guard"], &[batch("shell_exec")]);
+    assert_eq!(scene.received(), "");
+    assert_eq!(answers[0].as_array().unwrap().len(), 3);
+    assert_eq!(
+        scene.outcomes(),
+        ["search denied denied", "shell_exec denied denied"]
+    );
+    let (scene, _, _) = run(&["--profile", "guard"], &[batch("search")]);
+    assert_eq!(scene.received(), batch("search") + "\n");
+}
+
+#[test]
+fn what_readers_may_read_differently_is_refused() {
+    let call = |envelope: &str| format!(r#"{{"jsonrpc":"2.0","id":1,{envelope}}}"#);
+    let safe = r#""method":"tools/call","params":{"name":"search","arguments":{}}"#;
+    for line in [
+        call(&format!(r#"{safe},"method":"tools/list""#)),
+        call(r#""method":"tools/list","method":"tools/call","params":{"name":"shell_exec"}"#),
+        call(r#""method":"tools/list","\u006dethod":"tools/call","params":{"name":"shell_exec"}"#),
+        call(r#""method":"tools/call","params":{"name":"search","name":"shell_exec"}"#),
+        call(r#""method":"tools/call","params":{"name":"search","Name":"shell_exec"}"#),
+        call(r#""method":"tools/call","params":{"name":"search","arguments":{"a":1,"a":2}}"#),
+        call(r#""Method":"tools/call","method":"ping""#),
+        call(r#""method":"tools/call","params":["search"]"#),
+        "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",".to_owned(),
+        "garbage".to_owned(),
+    ] {
+        let (scene, answers, _) = run(&["--profile", "guard"], std::slice::from_ref(&line));
+        assert_eq!(scene.received(), "", "{line}");
+        assert_eq!(answers.len(), 1, "{line}");
+        assert!(answers[0]["error"]["message"].is_string(), "{line}");
+    }
+}
+
+#[test]
+fn a_message_too_long_to_be_judged_is_refused() {
+    let long = call(
+        1,
+        "search",
+        &format!(r#"{{"q":"{}"}}"#, "x".repeat(17 << 20)),
+    );
+    let after = call(2, "search", "{}");
+    let (scene, answers, code) = run(&["--profile", "guard"], &[long, after.clone()]);
+    assert_eq!(code, Some(1));
+    assert_eq!(scene.received(), after + "\n");
+    assert_eq!(answers.len(), 2);
+    assert_eq!(scene.outcomes()[0], "search denied denied");
+}
+
+#[test]
+fn answers_of_the_guard_do_not_cut_into_those_of_the_upstream() {
+    let scene = Scene::new();
+    let policy = scene.file("policy.yaml", POLICY);
+    let flags = ["--profile", "guard", "--policy", &policy];
+    let script =
+        "read -r l; printf '{\"jsonrpc\":\"2.0\",'; read -r go <go; echo '\"id\":1,\"result\":{}}'";
+    std::process::Command::new("mkfifo")
+        .arg(scene.path().join("go"))
+        .status()
+        .unwrap();
+    let mut proxy = scene.proxy(&flags, script);
+    proxy.send(&call(1, "search", "{}"));
+    let mut front = [0; 17];
+    proxy.stdout.read_exact(&mut front).unwrap();
+    proxy.send(&call(2, "shell_exec", "{}"));
+    crate::support::until("the denial", || scene.outcomes().len() == 1);
+    std::fs::write(scene.path().join("go"), "go\n").unwrap();
+    let first = format!("{}{}", String::from_utf8_lossy(&front), proxy.line());
+    let first: Value = serde_json::from_str(&first).unwrap();
+    let second: Value = serde_json::from_str(&proxy.line()).unwrap();
+    assert_eq!((&first["id"], &second["id"]), (&json!(1), &json!(2)));
+    assert_eq!(proxy.left().code(), Some(1));
+}

@@ -1,0 +1,203 @@
+//! Upstreams at an address: Streamable HTTP in both eras, and the older HTTP+SSE.
+
+use std::io::{BufReader, Write as _};
+
+use mcpproxy_testkit::http::HttpUpstream;
+use mcpproxy_testkit::sample::{EraSupport, Options, Sample};
+use rustix::process::Signal;
+use serde_json::{Value, json};
+use tokio::runtime::Runtime;
+
+use crate::support::{Proxy, Scene, call};
+
+const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}"#;
+const INITIALIZED: &str = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+
+struct Remote {
+    runtime: Runtime,
+    upstream: HttpUpstream,
+}
+
+impl Remote {
+    fn start(era: EraSupport) -> Self {
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(1)
+            .enable_all()
+            .build()
+            .unwrap();
+        let options = Options {
+            era,
+            ..Options::default()
+        };
+        let upstream = runtime
+            .block_on(HttpUpstream::start(Sample::Echo, options))
+            .unwrap();
+        Self { runtime, upstream }
+    }
+}
+
+fn proxy(scene: &Scene, url: &str, flags: &[&str]) -> Proxy {
+    let mut args = vec!["mcp-proxy", "--audit-dir", "audit", "--upstream-url", url];
+    args.extend_from_slice(flags);
+    let mut child = scene.command(&args).spawn().unwrap();
+    let stdin = child.stdin.take();
+    let stdout = BufReader::new(child.stdout.take().unwrap());
+    Proxy::new(child, stdin, stdout)
+}
+
+fn greet(proxy: &mut Proxy) {
+    proxy.send(INITIALIZE);
+    let hello: Value = serde_json::from_str(&proxy.line()).unwrap();
+    assert_eq!(hello["result"]["protocolVersion"], "2025-11-25");
+    proxy.send(INITIALIZED);
+}
+
+#[test]
+fn a_legacy_session_over_streamable_http() {
+    let remote = Remote::start(EraSupport::LegacyOnly);
+    let scene = Scene::new();
+    let mut proxy = proxy(&scene, &remote.upstream.url, &["--header", "X-Key: k"]);
+    greet(&mut proxy);
+    proxy.send(&call(1, "add", r#"{"a":1,"b":2}"#));
+    let answer: Value = serde_json::from_str(&proxy.line()).unwrap();
+    assert_eq!(
+        answer["result"]["structuredContent"]["sum"], 3.0,
+        "{answer}"
+    );
+    proxy.send(&call(2, "fail", "{}"));
+    proxy.line();
+    let left = proxy.left();
+    assert_eq!(left.code(), Some(0), "{left:?}");
+    assert_eq!(
+        scene.outcomes(),
+        ["add forwarded no_policy", "fail error no_policy"]
+    );
+    assert_eq!(scene.calls()[0]["server_transport"], "http");
+    assert_eq!(scene.verified(), 1);
+    // What the client said arrived byte for byte, with the session's id and the header.
+    let calls: Vec<_> = remote.upstream.requests();
+    let found = calls
+        .iter()
+        .find(|one| one.body == call(1, "add", r#"{"a":1,"b":2}"#))
+        .unwrap();
+    assert!(found.headers.contains_key("mcp-session-id"));
+    assert_eq!(found.headers["mcp-protocol-version"], "2025-11-25");
+    assert_eq!(found.headers["x-key"], "k");
+    // The session was ended with the upstream too.
+    assert_eq!(remote.upstream.sessions(), 0);
+    drop(remote.runtime);
+}
+
+#[test]
+fn the_older_transport_is_found_out() {
+    let remote = Remote::start(EraSupport::LegacyOnly);
+    let scene = Scene::new();
+    let mut proxy = proxy(&scene, &remote.upstream.sse_url, &[]);
+    greet(&mut proxy);
+    proxy.send(&call(1, "add", r#"{"a":1,"b":2}"#));
+    let answer: Value = serde_json::from_str(&proxy.line()).unwrap();
+    assert_eq!(answer["id"], 1, "{answer}");
+    let left = proxy.left();
+    assert_eq!(left.code(), Some(0), "{left:?}");
+    assert_eq!(scene.outcomes(), ["add forwarded no_policy"]);
+    assert_eq!(scene.calls()[0]["server_transport"], "sse");
+}
+
+#[test]
+fn the_modern_era_carries_its_headers() {
+    let remote = Remote::start(EraSupport::ModernOnly);
+    let scene = Scene::new();
+    let line = json!({
+        "jsonrpc": "2.0", "id": 1, "method": "tools/call",
+        "params": { "name": "add", "arguments": { "a": 1, "b": 2 }, "_meta": {
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientCapabilities": {},
+        } },
+    });
+    let mut proxy = proxy(&scene, &remote.upstream.url, &[]);
+    proxy.send(&line.to_string());
+    let answer: Value = serde_json::from_str(&proxy.line()).unwrap();
+    assert_eq!(
+        answer["result"]["structuredContent"]["sum"], 3.0,
+        "{answer}"
+    );
+    assert_eq!(proxy.left().code(), Some(0));
+    assert_eq!(remote.upstream.requests()[0].headers["mcp-name"], "add");
+}
+
+#[test]
+fn a_guard_keeps_denied_calls_from_an_address() {
+    let remote = Remote::start(EraSupport::LegacyOnly);
+    let scene = Scene::new();
+    let policy = scene.file("p.yaml", "version: 1\ndefault: deny\nallowlist: [echo]\n");
+    let flags = ["--profile", "guard", "--policy", &policy];
+    let mut proxy = proxy(&scene, &remote.upstream.url, &flags);
+    greet(&mut proxy);
+    proxy.send(&call(1, "add", "{}"));
+    let answer: Value = serde_json::from_str(&proxy.line()).unwrap();
+    assert_eq!(answer["error"]["data"]["policy_ref"], "default:deny");
+    assert_eq!(proxy.left().code(), Some(1));
+    let bodies = remote.upstream.received();
+    assert!(
+        bodies.iter().all(|body| !body.contains("tools/call")),
+        "{bodies:?}"
+    );
+}
+
+#[test]
+fn calls_overlap_and_are_drained_on_a_signal() {
+    let remote = Remote::start(EraSupport::LegacyOnly);
+    let scene = Scene::new();
+    let mut proxy = proxy(&scene, &remote.upstream.url, &["--shutdown-timeout", "0.5"]);
+    greet(&mut proxy);
+    proxy.send(&call(1, "hang", "{}"));
+    proxy.send(&call(2, "echo", r#"{"text":"x"}"#));
+    let answer: Value = serde_json::from_str(&proxy.line()).unwrap();
+    assert_eq!(answer["id"], 2);
+    proxy.signal(Signal::TERM);
+    let left = proxy.wait();
+    assert_eq!(left.code(), Some(143), "{left:?}");
+    assert_eq!(
+        scene.outcomes(),
+        ["echo forwarded no_policy", "hang timeout no_policy"]
+    );
+}
+
+#[test]
+fn an_upstream_that_is_not_there_ends_with_three() {
+    let scene = Scene::new();
+    let mut proxy = proxy(&scene, "http://127.0.0.1:1/mcp", &[]);
+    proxy.send(INITIALIZE);
+    let answer: Value = serde_json::from_str(&proxy.line()).unwrap();
+    assert_eq!(answer["id"], 0);
+    assert!(
+        answer["error"]["message"]
+            .as_str()
+            .unwrap()
+            .contains("cannot be reached")
+    );
+    let left = proxy.wait();
+    assert_eq!(left.code(), Some(3), "{left:?}");
+    assert_eq!(scene.packs().len(), 1);
+}
+
+#[test]
+fn an_upstream_that_fails_later_is_told_of_and_recorded() {
+    let remote = Remote::start(EraSupport::LegacyOnly);
+    let scene = Scene::new();
+    let mut proxy = proxy(&scene, &remote.upstream.url, &[]);
+    greet(&mut proxy);
+    remote.upstream.answer_with_status(503);
+    proxy.send(&call(1, "add", "{}"));
+    let answer: Value = serde_json::from_str(&proxy.line()).unwrap();
+    assert!(
+        answer["error"]["message"]
+            .as_str()
+            .unwrap()
+            .contains("HTTP 503"),
+        "{answer}"
+    );
+    proxy.stdin.as_mut().unwrap().flush().unwrap();
+    assert_eq!(proxy.left().code(), Some(0));
+    assert_eq!(scene.outcomes(), ["add error no_policy"]);
+}

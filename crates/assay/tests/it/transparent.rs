@@ -1,0 +1,157 @@
+//! The audit profile: both streams are byte for byte what they are without the proxy.
+
+use std::io::Write as _;
+use std::process::{Command, Stdio};
+
+use crate::support::{ANSWERS, Scene, call};
+
+/// Compares what passes with the proxy and without, in both directions.
+fn check(script: &str, input: &[u8]) -> Scene {
+    let bare = Scene::new();
+    let mut child = Command::new("sh")
+        .args(["-c", script])
+        .current_dir(bare.path())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let bytes = input.to_vec();
+    let writer = std::thread::spawn(move || drop(stdin.write_all(&bytes)));
+    let direct = child.wait_with_output().unwrap();
+    writer.join().unwrap();
+
+    let scene = Scene::new();
+    let left = scene.run(&[], script, input);
+    assert_eq!(left.code(), Some(0), "{}", left.stderr);
+    assert!(
+        left.stdout == direct.stdout,
+        "the upstream's stream differs"
+    );
+    assert_eq!(
+        scene.received(),
+        bare.received(),
+        "the client's stream differs"
+    );
+    scene
+}
+
+#[test]
+fn ordinary_messages_pass_unchanged() {
+    let init = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}"#;
+    let lines = [
+        init.to_owned(),
+        r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#.to_owned(),
+        call(2, "web_search", r#"{ "q" : "é", "n":1.50 }"#),
+        r#" { "id" : 3 , "jsonrpc":"2.0","method":"ping" } "#.to_owned(),
+        String::new(),
+    ];
+    let scene = check(ANSWERS, lines.join("\n").as_bytes());
+    assert_eq!(scene.outcomes(), ["web_search forwarded no_policy"]);
+    assert_eq!(scene.verified(), 1);
+}
+
+#[test]
+fn odd_bytes_pass_unchanged() {
+    let mut input = Vec::new();
+    input.extend_from_slice(b"not json at all\r\n\n\n\xff\xfe\x00binary\n{\"a\":\n");
+    input.extend_from_slice(call(1, "a\u{2028}b", "{\"x\":\"\u{2028}\u{85}\"}").as_bytes());
+    input.extend_from_slice(b"\r\n");
+    input.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/call\",\"params\":{\"name\":\"\xff\",\"arguments\":{\"\xff\":1}}}\n");
+    input.extend_from_slice(b"[1,2,[3]]\n");
+    input.extend_from_slice(b"no end of line");
+    let scene = check(ANSWERS, &input);
+    assert_eq!(
+        scene.outcomes(),
+        [
+            "a\u{2028}b forwarded no_policy",
+            "\u{fffd} forwarded no_policy"
+        ]
+    );
+    let calls = scene.calls();
+    assert_eq!(calls[0]["marks"], serde_json::json!([]));
+    assert_eq!(calls[1]["marks"], serde_json::json!(["uninspected"]));
+    assert_eq!(scene.verified(), 1);
+}
+
+#[test]
+fn a_message_that_only_a_lax_reader_reads_leaves_a_receipt() {
+    let line = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{'name':'x'}}\n";
+    let scene = Scene::new();
+    let left = scene.run(&[], "cat >received", line.as_bytes());
+    assert_eq!(left.code(), Some(2), "{}", left.stderr);
+    assert_eq!(scene.received(), line);
+    let calls = scene.calls();
+    assert_eq!(calls.len(), 1);
+    assert_eq!(
+        calls[0]["marks"],
+        serde_json::json!(["upstream_exited", "uninspected"])
+    );
+}
+
+#[test]
+fn large_messages_pass_unchanged_in_both_directions() {
+    // The issue of the peer: more than 64 KiB on one line broke the session.
+    for size in [60_000, 70_000, 3_000_000] {
+        let big = "x".repeat(size);
+        let input = call(1, "big", &format!(r#"{{"z":1,"a":"{big}"}}"#)) + "\n";
+        let script = r#"tee -a received | sed -u -n 's/.*"id":\([0-9]*\),.*"a":"\(x*\)".*/{"jsonrpc":"2.0","id":\1,"result":{"content":"\2"}}/p'"#;
+        let scene = check(script, input.as_bytes());
+        assert_eq!(scene.outcomes(), ["big forwarded no_policy"]);
+        let hash = scene.calls()[0]["arguments_hash"].clone();
+        let canonical = format!(r#"{{"a":"{big}","z":1}}"#);
+        assert_eq!(hash, sha256(canonical.as_bytes()), "{size}");
+        let result = format!(r#"{{"content":"{big}"}}"#);
+        assert_eq!(
+            scene.calls()[0]["result_hash"],
+            sha256(result.as_bytes()),
+            "{size}"
+        );
+        assert_eq!(scene.verified(), 1);
+    }
+}
+
+fn sha256(bytes: &[u8]) -> String {
+    let mut child = Command::new("sha256sum")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(bytes).unwrap();
+    let output = child.wait_with_output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    format!("sha256:{}", text.split_whitespace().next().unwrap())
+}
+
+#[test]
+fn memory_stays_flat_under_a_message_of_100_mb() {
+    let scene = Scene::new();
+    let mut proxy = scene.proxy(&[], "cat >/dev/null; sleep 0");
+    let mut stdin = proxy.stdin.take().unwrap();
+    let head = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"big","arguments":{"z":1,"a":""#;
+    stdin.write_all(head.as_bytes()).unwrap();
+    let piece = vec![b'y'; 1 << 20];
+    let status = format!("/proc/{}/status", proxy.id());
+    for _ in 0..100 {
+        stdin.write_all(&piece).unwrap();
+    }
+    stdin.write_all(b"\"}}}\n").unwrap();
+    drop(stdin);
+    if let Ok(text) = std::fs::read_to_string(status) {
+        let peak = text
+            .lines()
+            .find_map(|line| line.strip_prefix("VmHWM:"))
+            .unwrap_or("0");
+        let peak: u64 = peak.trim().trim_end_matches(" kB").trim().parse().unwrap();
+        assert!(peak < 40_000, "{peak} kB");
+    }
+    let left = proxy.left();
+    assert_eq!(left.code(), Some(2), "{}", left.stderr);
+    assert_eq!(scene.outcomes(), ["big timeout no_policy"]);
+    assert!(
+        scene.calls()[0]["arguments_hash"]
+            .as_str()
+            .unwrap()
+            .starts_with("sha256:")
+    );
+}
