@@ -165,7 +165,12 @@ fn server_id(args: &McpProxy) -> String {
         ]
         .contains(&bare)
     };
-    let plain = |word: &&OsString| !word.to_string_lossy().starts_with('-');
+    // A script after `-c` names nothing.
+    let sound = |char: char| char.is_alphanumeric() || "._@/\\-".contains(char);
+    let plain = |word: &&OsString| {
+        let word = word.to_string_lossy();
+        !word.starts_with('-') && word.chars().all(sound)
+    };
     let words: Vec<String> = args.command.iter().filter(plain).map(name).collect();
     let chosen = words
         .iter()

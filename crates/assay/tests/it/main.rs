@@ -12,5 +12,7 @@ mod flags;
 mod guard;
 mod http;
 mod odd;
+mod receipts;
 mod support;
+mod tools;
 mod transparent;

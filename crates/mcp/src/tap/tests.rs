@@ -1,3 +1,5 @@
+//! Lines of every kind, whole and cut into chunks.
+
 use proptest::prelude::*;
 
 use super::*;

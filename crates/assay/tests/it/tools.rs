@@ -1,0 +1,173 @@
+//! The commands beside the proxy, on packs that it made.
+
+use std::fs;
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::support::{ANSWERS, Left, Scene, call};
+
+fn recorded() -> (Scene, String) {
+    let scene = Scene::new();
+    let lines: Vec<String> = (0..6).map(|id| call(id, "a", "{}")).collect();
+    let left = scene.run(&[], ANSWERS, (lines.join("\n") + "\n").as_bytes());
+    assert_eq!(left.code(), Some(0), "{left:?}");
+    let pack = scene.packs().remove(0).display().to_string();
+    (scene, pack)
+}
+
+fn json(left: &Left) -> Value {
+    serde_json::from_slice(&left.stdout).unwrap()
+}
+
+#[test]
+fn a_pack_is_judged_by_whom_it_is_signed() {
+    let (scene, pack) = recorded();
+    let left = scene.tool(&["--json", "verify-pack", &pack]);
+    assert_eq!(
+        (left.code(), &json(&left)["verdict"]),
+        (Some(0), &"pass".into())
+    );
+    // Another key is trusted: intact, but by whom?
+    let other = Scene::new();
+    let key = other.tool(&["keys", "export"]);
+    let key = scene.file("other.pem", &String::from_utf8(key.stdout).unwrap());
+    assert_eq!(
+        scene
+            .tool(&["verify-pack", &pack, "--trust-key", &key])
+            .code(),
+        Some(1)
+    );
+    assert_eq!(other.tool(&["verify-pack", &pack]).code(), Some(1));
+    // The true one, in PEM.
+    let own = scene.tool(&["keys", "export"]);
+    let own = scene.file("own.pem", &String::from_utf8(own.stdout).unwrap());
+    assert_eq!(
+        other
+            .tool(&["verify-pack", &pack, "--trust-key", &own])
+            .code(),
+        Some(0)
+    );
+    // What is no pack, and no key.
+    assert_eq!(scene.tool(&["verify-pack", "nowhere"]).code(), Some(3));
+    assert_eq!(
+        scene
+            .tool(&["verify-pack", &pack, "--trust-key", "nowhere"])
+            .code(),
+        Some(3)
+    );
+    let root = ["--expect-root", "zz", "--expect-size", "3"];
+    assert_eq!(
+        scene
+            .tool(&[&["verify-pack", pack.as_str()], &root[..]].concat())
+            .code(),
+        Some(3)
+    );
+}
+
+#[test]
+fn a_changed_receipt_and_a_lost_one_are_found() {
+    let (scene, pack) = recorded();
+    let note = format!("{pack}/checkpoint.note");
+    let kept = scene.file("kept.note", &fs::read_to_string(note).unwrap());
+    let expect = ["verify-pack", pack.as_str(), "--checkpoint", &kept];
+    assert_eq!(scene.tool(&expect).code(), Some(0));
+    let (shorter, short) = recorded();
+    let left = shorter.tool(&["verify-pack", &short, "--checkpoint", &kept]);
+    assert_eq!(left.code(), Some(2), "{left:?}");
+    let file = format!("{pack}/receipt_pack.jsonl");
+    let text = fs::read_to_string(&file).unwrap();
+    fs::write(&file, text.replacen("\"a\"", "\"b\"", 1)).unwrap();
+    let left = scene.tool(&["verify-pack", &pack]);
+    assert_eq!(left.code(), Some(2), "{left:?}");
+}
+
+#[test]
+fn a_rotated_key_is_known_as_a_successor() {
+    let (scene, _) = recorded();
+    let before = json(&scene.tool(&["--json", "keys"]));
+    let key = scene.file("old.pub", before["public_key"].as_str().unwrap());
+    let after = json(&scene.tool(&["--json", "keys", "rotate"]));
+    assert_eq!(after["succeeds"], before["fingerprint"]);
+    assert_ne!(after["fingerprint"], before["fingerprint"]);
+    scene.run(&[], ANSWERS, b"");
+    let mut codes: Vec<_> = scene
+        .packs()
+        .iter()
+        .map(|pack| pack.display().to_string())
+        .map(|pack| {
+            scene
+                .tool(&["verify-pack", &pack, "--trust-key", &key])
+                .code()
+        })
+        .collect();
+    codes.dedup();
+    assert_eq!(codes, [Some(0)]);
+}
+
+#[test]
+fn openssl_alone_verifies_a_pack() {
+    let (scene, pack) = recorded();
+    let key = scene.tool(&["keys", "export"]);
+    let key = scene.file("key.pem", &String::from_utf8(key.stdout).unwrap());
+    let script = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../examples/mcp_proxy_demo/verify.sh"
+    );
+    let verify = || {
+        let output = Command::new("sh")
+            .args([script, &pack, &key])
+            .output()
+            .unwrap();
+        (
+            output.status.success(),
+            String::from_utf8(output.stdout).unwrap(),
+        )
+    };
+    let (holds, text) = verify();
+    assert!(holds && text.contains("14 lines, as signed"), "{text}");
+    let file = format!("{pack}/receipt_pack.jsonl");
+    let lines = fs::read_to_string(&file).unwrap();
+    fs::write(&file, lines.replacen("forwarded", "forwarder", 1)).unwrap();
+    assert!(!verify().0);
+}
+
+#[test]
+fn upstreams_that_are_not_behind_the_proxy_are_found() {
+    let scene = Scene::new();
+    let bare = r#"{"mcpServers":{
+        "plain":{"command":"python","args":["s.py","--token","tr0ub4dor3xample"]},
+        "behind":{"command":"assay","args":["mcp-proxy","--","python","s.py"]}}}"#;
+    scene.file(".mcp.json", bare);
+    let scan = |flags: &[&str]| {
+        let mut command = scene.command(&[flags, &["scan"]].concat());
+        let output = command
+            .env("HOME", scene.path().join("home"))
+            .output()
+            .unwrap();
+        (
+            output.status.code(),
+            String::from_utf8(output.stdout).unwrap(),
+        )
+    };
+    let (code, text) = scan(&[]);
+    assert_eq!(code, Some(1), "{text}");
+    assert!(
+        text.contains("1 of 2 upstreams are not behind the proxy"),
+        "{text}"
+    );
+    let (_, text) = scan(&["--json"]);
+    let found: Value = serde_json::from_str(&text).unwrap();
+    let names: Vec<_> = found["upstreams"].as_array().unwrap().iter().collect();
+    assert_eq!(
+        names
+            .iter()
+            .filter(|one| one["behind_proxy"] == false)
+            .count(),
+        1,
+        "{text}"
+    );
+    assert!(!text.contains("tr0ub4dor3xample"), "{text}");
+    scene.file(".mcp.json", "{}");
+    assert_eq!(scan(&[]).0, Some(0));
+}
