@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{ArgAction, Parser, Subcommand};
+use mcpproxy_notary::disclose::Side;
 
 /// Receipts and proof packs for tool calls over the Model Context Protocol.
 #[derive(Debug, Parser)]
@@ -26,6 +27,49 @@ pub(crate) enum Command {
     McpProxy(Box<McpProxy>),
     /// Judge a proof pack: 0 pass, 1 intact but not trusted or failing, 2 tampered, 3 bad input.
     VerifyPack(VerifyPack),
+    /// Tell what a pack says: what was called, denied and failed, and how long it took.
+    Explain(Judged),
+    /// Tell how two sessions differ; ends with 1 if they do.
+    Diff {
+        /// Pack or file of receipts.
+        before: PathBuf,
+        /// Another one.
+        after: PathBuf,
+    },
+    /// Count the calls of all sessions in an audit folder.
+    Analyze {
+        /// All sessions that the folder holds, which is the only choice there is.
+        #[arg(long, required = true)]
+        history: bool,
+        /// The audit folder.
+        #[arg(long, value_name = "DIR", default_value = "./.assay/mcp/")]
+        audit_dir: PathBuf,
+    },
+    /// Prove that one receipt is part of what was signed.
+    Prove {
+        /// The folder of the pack.
+        pack: PathBuf,
+        /// The receipt's id.
+        receipt_id: String,
+    },
+    /// Check such a proof, without the pack.
+    CheckProof {
+        /// The proof.
+        proof: PathBuf,
+        #[command(flatten)]
+        trusted: Trusted,
+    },
+    /// Print a pack as a signed in-toto statement (DSSE).
+    Export(Judged),
+    /// Reveal one member of the arguments or result of a call that `--commit-fields` recorded.
+    Disclose(Disclose),
+    /// Check what was revealed against the pack.
+    CheckDisclosure {
+        /// What was revealed.
+        disclosure: PathBuf,
+        /// The folder of the pack, or a file of receipts.
+        pack: PathBuf,
+    },
     /// Find agents' configurations whose upstreams are not behind the proxy.
     Scan {
         /// Folder of the project; the current one if it is not given.
@@ -45,13 +89,44 @@ pub(crate) enum Command {
     },
 }
 
+/// Whose packs are believed.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Trusted {
+    /// Key whose packs are believed (raw, base64 or PEM); may be given again. Without it, one's own.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) trust_key: Vec<PathBuf>,
+}
+
+/// A pack that is judged before anything is said about it.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Judged {
+    /// The folder of the pack.
+    pub(crate) pack: PathBuf,
+    #[command(flatten)]
+    pub(crate) trusted: Trusted,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Disclose {
+    /// The session's id, as its receipts have it.
+    pub(crate) session_id: String,
+    /// The call's `invocation_id`.
+    pub(crate) invocation_id: String,
+    /// Which side of the call: `arguments` or `result`.
+    #[arg(value_parser = side)]
+    pub(crate) side: Side,
+    /// The member to reveal.
+    pub(crate) field: String,
+    /// File with the whole value, which receipts do not keep.
+    pub(crate) value: PathBuf,
+}
+
 #[derive(Debug, clap::Args)]
 pub(crate) struct VerifyPack {
     /// The folder of the pack.
     pub(crate) pack: PathBuf,
-    /// Key whose packs are believed (raw, base64 or PEM); may be given again. Without it, one's own.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) trust_key: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) trusted: Trusted,
     /// Root hash of a tree that was seen before and must be part of this one.
     #[arg(
         long,
@@ -154,6 +229,9 @@ pub(crate) struct McpProxy {
         conflicts_with = "store_args"
     )]
     pub(crate) store_fields: Vec<String>,
+    /// Record a commitment to each member of arguments and results, so that one can be revealed.
+    #[arg(long)]
+    pub(crate) commit_fields: bool,
     /// Key for the hashes of arguments and results, or `@FILE` that holds it.
     #[arg(
         long,
@@ -181,6 +259,12 @@ pub(crate) struct McpProxy {
         required_unless_present = "upstream_url"
     )]
     pub(crate) command: Vec<OsString>,
+}
+
+fn side(text: &str) -> Result<Side, String> {
+    let all = [Side::Arguments, Side::Result];
+    let found = all.into_iter().find(|side| side.name() == text);
+    found.ok_or_else(|| "known are `arguments` and `result`".to_owned())
 }
 
 fn profile(text: &str) -> Result<Profile, String> {

@@ -1,6 +1,9 @@
 //! One file per command; here is only who does what.
 
+mod disclose;
 mod keys;
+mod prove;
+mod read;
 mod scan;
 mod verify;
 
@@ -20,6 +23,14 @@ pub(crate) fn run(args: Args) -> ExitCode {
         Command::McpProxy(mcp_proxy) => return proxy::run(*mcp_proxy, &folder, form),
         Command::Watch { group } => return proxy::child::watch(group),
         Command::VerifyPack(verify) => verify::run(&verify, &folder, form),
+        Command::Explain(judged) => read::explain(&judged, &folder, form),
+        Command::Diff { before, after } => read::diff(&before, &after, form),
+        Command::Analyze { audit_dir, .. } => read::analyze(&audit_dir, form),
+        Command::Prove { pack, receipt_id } => prove::prove(&pack, &receipt_id),
+        Command::CheckProof { proof, trusted } => prove::check(&proof, &trusted, &folder, form),
+        Command::Export(judged) => prove::export(&judged, &folder),
+        Command::Disclose(disclose) => disclose::reveal(&disclose, &folder),
+        Command::CheckDisclosure { disclosure, pack } => disclose::check(&disclosure, &pack, form),
         Command::Scan { project } => scan::run(project, form),
         Command::Keys { action } => keys::run(action, &folder, form),
     };

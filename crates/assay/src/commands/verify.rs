@@ -9,7 +9,7 @@ use mcpproxy_core::{Clock as _, SystemClock};
 use mcpproxy_notary::keys::{PublicKey, Trust};
 use mcpproxy_notary::verify::{self, Checks, Class, Expected, Report};
 
-use crate::args::VerifyPack;
+use crate::args::{Judged, Trusted, VerifyPack};
 use crate::exit::{Exit, bad_input};
 use crate::output::{self, Form};
 use crate::proxy::SIGNER;
@@ -17,7 +17,7 @@ use crate::proxy::SIGNER;
 /// Judges a pack and prints the judgement.
 pub(crate) fn run(args: &VerifyPack, keys: &Path, form: Form) -> Result<Exit> {
     let checks = Checks {
-        trust: trust(args, keys)?,
+        trust: trust(&args.trusted, keys)?,
         max_age: args.max_age.map(|days| Duration::from_hours(24) * days),
         expect: expected(args)?,
         ..Checks::at(SystemClock::start().wall())
@@ -28,23 +28,37 @@ pub(crate) fn run(args: &VerifyPack, keys: &Path, form: Form) -> Result<Exit> {
         Form::Json => report.json().pretty(),
         Form::Text => shown(&report),
     })?;
-    Ok(match report.class {
-        Class::Pass => Exit::Fine,
-        Class::Doubt => Exit::Failing,
-        Class::Tampered => Exit::Broken,
-    })
+    Ok(exit(report.class))
 }
 
 /// Reads the keys that are trusted: those that are given, else one's own.
-fn trust(args: &VerifyPack, keys: &Path) -> Result<Trust> {
+pub(super) fn trust(trusted: &Trusted, keys: &Path) -> Result<Trust> {
     let load = |path: &Path| PublicKey::load(path).map_err(|fault| bad_input(fault.to_string()));
-    if args.trust_key.is_empty() {
+    if trusted.trust_key.is_empty() {
         let own = keys.join(format!("{SIGNER}.pub"));
         let own = own.exists().then(|| load(&own)).transpose()?;
         return Ok(Trust::new(own));
     }
-    let given: Result<Vec<PublicKey>> = args.trust_key.iter().map(|path| load(path)).collect();
+    let given: Result<Vec<PublicKey>> = trusted.trust_key.iter().map(|path| load(path)).collect();
     Ok(Trust::new(given?))
+}
+
+/// Judges a pack by its signature and content alone.
+pub(super) fn judge(judged: &Judged, keys: &Path) -> Result<Report> {
+    let checks = Checks {
+        trust: trust(&judged.trusted, keys)?,
+        ..Checks::at(SystemClock::start().wall())
+    };
+    verify::verify(&judged.pack, &checks).map_err(|fault| bad_input(fault.to_string()))
+}
+
+/// Returns the code that a judgement ends with.
+pub(super) fn exit(class: Class) -> Exit {
+    match class {
+        Class::Pass => Exit::Fine,
+        Class::Doubt => Exit::Failing,
+        Class::Tampered => Exit::Broken,
+    }
 }
 
 fn expected(args: &VerifyPack) -> Result<Option<Expected>> {

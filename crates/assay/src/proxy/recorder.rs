@@ -14,6 +14,7 @@ use std::time::Duration;
 use mcpproxy_core::{Clock, Tick, Wall};
 use mcpproxy_mcp::tap::{Part, Seen, Tap, Watch};
 use mcpproxy_notary::content::Content;
+use mcpproxy_notary::disclose::Side;
 use mcpproxy_notary::guard::Policy;
 use mcpproxy_notary::hash::{Digest, Pepper, digest};
 use mcpproxy_notary::ledger::Ledger;
@@ -49,6 +50,8 @@ pub(super) struct Settings {
     pub(super) keep_arguments: Keep,
     pub(super) keep_results: bool,
     pub(super) pepper: Option<Pepper>,
+    /// Whether each member of arguments and results is committed to.
+    pub(super) commit_fields: bool,
     pub(super) call_timeout: Duration,
     /// Where parts too long for memory are set aside while they are hashed.
     pub(super) scratch: PathBuf,
@@ -228,6 +231,13 @@ impl Recorder {
             marks.push(Mark::ContentTooLong);
         }
         Evidence { digest, content }
+    }
+
+    /// Commits to the members of one side of a call, if that was asked for.
+    fn commit(&self, invocation_id: &str, side: Side, bytes: Option<&[u8]>) {
+        if let Some(bytes) = bytes.filter(|_| self.settings.commit_fields) {
+            self.tell(self.ledger.commit(invocation_id, side, bytes).err());
+        }
     }
 
     /// Says once that receipts are being lost.

@@ -87,6 +87,7 @@ pub(super) fn prepare(args: McpProxy, keys: &Path, form: Form) -> Result<Setup> 
         keep_arguments: keep(&args),
         keep_results: args.store_results,
         pepper,
+        commit_fields: args.commit_fields,
         call_timeout: args.call_timeout,
         scratch: root.to_owned(),
         form,

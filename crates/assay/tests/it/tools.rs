@@ -171,3 +171,108 @@ fn upstreams_that_are_not_behind_the_proxy_are_found() {
     scene.file(".mcp.json", "{}");
     assert_eq!(scan(&[]).0, Some(0));
 }
+
+#[test]
+fn a_pack_is_explained_and_two_are_compared() {
+    let (scene, pack) = recorded();
+    let left = scene.tool(&["explain", &pack]);
+    let text = String::from_utf8_lossy(&left.stdout).into_owned();
+    assert_eq!(left.code(), Some(0), "{left:?}");
+    assert!(text.contains('6'), "{text}");
+    let left = scene.tool(&["--json", "explain", &pack]);
+    assert!(json(&left).is_object());
+    assert_eq!(scene.tool(&["diff", &pack, &pack]).code(), Some(0));
+    let other = Scene::new();
+    other.run(&[], ANSWERS, (call(1, "b", "{}") + "\n").as_bytes());
+    let second = other.packs().remove(0).display().to_string();
+    let left = scene.tool(&["diff", &pack, &second]);
+    assert_eq!(left.code(), Some(1), "{left:?}");
+    assert_eq!(scene.tool(&["diff", &pack, "nowhere"]).code(), Some(3));
+}
+
+#[test]
+fn a_history_counts_every_session() {
+    let (scene, _) = recorded();
+    scene.run(&[], ANSWERS, (call(1, "b", "{}") + "\n").as_bytes());
+    let left = scene.tool(&["--json", "analyze", "--history", "--audit-dir", "audit"]);
+    assert_eq!(left.code(), Some(0), "{left:?}");
+    assert_eq!(json(&left)["sessions"], 2, "{left:?}");
+    assert_eq!(
+        scene
+            .tool(&["analyze", "--history", "--audit-dir", "none"])
+            .code(),
+        Some(3)
+    );
+}
+
+#[test]
+fn one_receipt_is_proved_without_the_pack() {
+    let (scene, pack) = recorded();
+    let id = scene.calls()[2]["receipt_id"].as_str().unwrap().to_owned();
+    let left = scene.tool(&["prove", &pack, &id]);
+    assert_eq!(left.code(), Some(0), "{left:?}");
+    let text = String::from_utf8(left.stdout).unwrap();
+    let proof = scene.file("proof.json", &text);
+    let left = scene.tool(&["check-proof", &proof]);
+    assert_eq!(left.code(), Some(0), "{left:?}");
+    assert!(
+        String::from_utf8_lossy(&left.stdout).contains(&id),
+        "{left:?}"
+    );
+    let other = Scene::new();
+    assert_eq!(other.tool(&["check-proof", &proof]).code(), Some(1));
+    let changed = scene.file("changed.json", &text.replacen("forwarded", "forwarder", 1));
+    assert_eq!(scene.tool(&["check-proof", &changed]).code(), Some(2));
+    assert_eq!(scene.tool(&["prove", &pack, "mtc_none"]).code(), Some(3));
+}
+
+#[test]
+fn one_member_is_revealed_and_the_others_stay_hidden() {
+    let scene = Scene::new();
+    let value = r#"{"path":"/x","token":"hunter2"}"#;
+    scene.run(
+        &["--commit-fields"],
+        ANSWERS,
+        (call(1, "a", value) + "\n").as_bytes(),
+    );
+    assert_eq!(scene.verified(), 1);
+    let pack = scene.packs().remove(0).display().to_string();
+    let receipt = scene.calls().remove(0);
+    let text = |key: &str| receipt[key].as_str().unwrap().to_owned();
+    let (session, invocation) = (text("session_id"), text("invocation_id"));
+    let file = scene.file("value.json", value);
+    let reveal = [
+        "disclose",
+        &session,
+        &invocation,
+        "arguments",
+        "path",
+        &file,
+    ];
+    let left = scene.tool(&reveal);
+    assert_eq!(left.code(), Some(0), "{left:?}");
+    let shown = String::from_utf8(left.stdout).unwrap();
+    assert!(
+        !shown.contains("hunter2") && !shown.contains("token"),
+        "{shown}"
+    );
+    let shown = scene.file("shown.json", &shown);
+    assert_eq!(
+        scene.tool(&["check-disclosure", &shown, &pack]).code(),
+        Some(0)
+    );
+    let lie = fs::read_to_string(&shown).unwrap().replacen("/x", "/y", 1);
+    let lie = scene.file("lie.json", &lie);
+    assert_eq!(
+        scene.tool(&["check-disclosure", &lie, &pack]).code(),
+        Some(2)
+    );
+}
+
+#[test]
+fn a_pack_becomes_a_signed_statement() {
+    let (scene, pack) = recorded();
+    let left = scene.tool(&["export", &pack]);
+    assert_eq!(left.code(), Some(0), "{left:?}");
+    assert_eq!(json(&left)["payloadType"], "application/vnd.in-toto+json");
+}

@@ -5,6 +5,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use mcpproxy_mcp::era::{DENIED, INTERNAL_ERROR};
 use mcpproxy_mcp::{Frame, compose};
+use mcpproxy_notary::disclose::Side;
 use mcpproxy_notary::guard::{self, SystemFiles, SystemResolver, World};
 use mcpproxy_notary::receipt::{
     Call, CallReceipt, Evidence, Mark, Outcome, RequestId, Rule, Ruling, invocation_id,
@@ -146,8 +147,10 @@ impl Recorder {
         });
         let inspected = !marks.contains(&Mark::Uninspected);
         let ruling = self.judge(&tool_name, inline.filter(|_| inspected));
+        let invocation_id = invocation_id()?;
+        self.commit(&invocation_id, Side::Arguments, inline);
         let call = Call {
-            invocation_id: invocation_id()?,
+            invocation_id,
             tool_name,
             request_id: RequestId::from_json(id.as_deref().map(|id| lossy(Some(id))).as_deref()),
             observed_at: line.wall,

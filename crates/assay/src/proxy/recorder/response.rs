@@ -2,6 +2,7 @@
 
 use mcpproxy_mcp::compose;
 use mcpproxy_mcp::era::INTERNAL_ERROR;
+use mcpproxy_notary::disclose::Side;
 use mcpproxy_notary::receipt::{Answer, Mark, Outcome};
 
 use super::{Fate, Keep, Line, Message, Recorder};
@@ -76,6 +77,7 @@ impl Recorder {
             None => b"null",
         });
         let result = self.evidence(bytes, message.hashed, &keep, &mut marks);
+        self.commit(&open.ticket.call().invocation_id, Side::Result, bytes);
         marks.extend(
             (neither || seen.doubtful || line.trouble.is_some()).then_some(Mark::Uninspected),
         );
