@@ -10,6 +10,7 @@ pub(crate) mod echo;
 mod hook;
 pub(crate) mod load;
 mod measure;
+mod notary;
 pub(crate) mod relay;
 mod report;
 mod stats;
@@ -81,6 +82,15 @@ enum Bench {
     },
     /// What the pipeline of security hooks adds to a call, with none, one and ten hooks
     Hooks,
+    /// Calls through `assay mcp-proxy` and its peer, with and without a history in the folder
+    Notary {
+        /// A few calls and a short history, to see that it works
+        #[arg(long)]
+        quick: bool,
+        /// Writes the figures as JSON, too
+        #[arg(long)]
+        json: Option<PathBuf>,
+    },
     /// Calls over standard input and output: direct, through a bare relay and `mcpproxy stdio`
     Stdio {
         /// A few calls, to see that it works
@@ -124,6 +134,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
             hook::run(&build()?, runs, json.as_deref())
         }
         Bench::Hooks => bench_of("engine", "hooks", None),
+        Bench::Notary { quick, json } => {
+            let (calls, history) = if *quick { (100, 1_000) } else { (500, 100_000) };
+            let root = workspace::root()?;
+            println!("building assay and xtask for release ...");
+            let folder = workspace::build(&root, &["assay", "xtask"], Profile::Release)?;
+            notary::run(&folder, calls, history, json.as_deref())
+        }
         Bench::Stdio { quick, json } => {
             let calls = if *quick { 2_000 } else { 20_000 };
             stdio::run(&build()?, calls, json.as_deref())

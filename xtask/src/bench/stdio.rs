@@ -46,14 +46,14 @@ enum Road {
 const ROADS: [Road; 4] = [Road::Direct, Road::Relay, Road::Bridge, Road::Standalone];
 
 /// A contestant that answers, and what it did.
-struct Runner {
-    road: Road,
+pub(super) struct Runner {
+    name: &'static str,
     child: Child,
-    input: ChildStdin,
+    input: Option<ChildStdin>,
     output: BufReader<ChildStdout>,
     questions: Questions,
-    took: Vec<Duration>,
-    wrong: usize,
+    pub(super) took: Vec<Duration>,
+    pub(super) wrong: usize,
 }
 
 /// One line of the table.
@@ -79,7 +79,8 @@ pub(super) fn run(programs: &Programs, calls: usize, json: Option<&Path>) -> Res
     let _gateway = Gateway::start(program, folder.path(), Routing::Single, &[upstream])?;
     let mut runners = Vec::new();
     for road in ROADS {
-        runners.push(Runner::start(road, programs, folder.path())?);
+        let command = road.command(programs, folder.path())?;
+        runners.push(Runner::start(road.name(), command)?);
     }
     for runner in &mut runners {
         runner.turn(WARM_UP)?;
@@ -141,18 +142,17 @@ impl Road {
 
 impl Runner {
     /// Starts a contestant and opens its session.
-    fn start(road: Road, programs: &Programs, folder: &Path) -> Result<Self> {
-        let mut child = road
-            .command(programs, folder)?
+    pub(super) fn start(name: &'static str, mut command: Command) -> Result<Self> {
+        let mut child = command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()
-            .with_context(|| format!("cannot start {}", road.name()))?;
-        let input = child.stdin.take().context("no way to a contestant")?;
+            .with_context(|| format!("cannot start {name}"))?;
+        let input = child.stdin.take();
         let output = child.stdout.take().context("no way from a contestant")?;
         let mut runner = Self {
-            road,
+            name,
             child,
             input,
             output: BufReader::with_capacity(64 * 1024, output),
@@ -163,14 +163,24 @@ impl Runner {
         let mut answer = Vec::new();
         runner.exchange(HELLO.as_bytes(), &mut answer)?;
         if memmem::find(&answer, b"protocolVersion").is_none() {
-            bail!("{} opens no session", road.name());
+            bail!("{name} opens no session");
         }
-        runner.input.write_all(format!("{READY}\n").as_bytes())?;
+        runner.write(format!("{READY}\n").as_bytes())?;
         Ok(runner)
     }
 
+    /// Returns the contestant's process.
+    pub(super) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Returns the contestant's name.
+    pub(super) fn name(&self) -> &'static str {
+        self.name
+    }
+
     /// Makes so many calls and checks every answer.
-    fn turn(&mut self, calls: usize) -> Result<()> {
+    pub(super) fn turn(&mut self, calls: usize) -> Result<()> {
         let mut answer = Vec::new();
         for _ in 0..calls {
             let question = self.questions.next();
@@ -185,16 +195,28 @@ impl Runner {
         Ok(())
     }
 
+    fn write(&mut self, bytes: &[u8]) -> Result<()> {
+        let input = self.input.as_mut().context("no way to a contestant")?;
+        Ok(input.write_all(bytes)?)
+    }
+
+    /// Ends the contestant's session and waits for it.
+    pub(super) fn finish(mut self) -> Result<()> {
+        drop(self.input.take());
+        self.child.wait().context("cannot wait for a contestant")?;
+        Ok(())
+    }
+
     /// Sends one message and reads the line that answers it.
     fn exchange(&mut self, message: &[u8], answer: &mut Vec<u8>) -> Result<()> {
         let mut line = Vec::with_capacity(message.len() + 1);
         line.extend_from_slice(message);
         line.push(b'\n');
-        self.input.write_all(&line)?;
+        self.write(&line)?;
         loop {
             answer.clear();
             if self.output.read_until(b'\n', answer)? == 0 {
-                bail!("{} ended early", self.road.name());
+                bail!("{} ended early", self.name);
             }
             // A gateway says when it has read its upstream's lists; that answers nothing.
             if memmem::find(answer, br#""method":"notifications/"#).is_none() {
@@ -220,12 +242,12 @@ fn rows(runners: &mut [Runner]) -> Vec<Row> {
         runner.took.sort_unstable();
         let us = |share| percentile(&runner.took, share).as_secs_f64() * 1e6;
         let [p50_us, p95_us, p99_us] = [50, 95, 99].map(us);
-        if runner.road == Road::Direct {
+        if runner.name == Road::Direct.name() {
             direct = [p50_us, p95_us, p99_us];
         }
         let [first, second, third] = direct;
         rows.push(Row {
-            name: runner.road.name(),
+            name: runner.name,
             p50_us,
             p95_us,
             p99_us,

@@ -67,10 +67,7 @@ const EDGES: &[(&str, Allowed)] = &[
             "core",
         ]),
     ),
-    (
-        "assay",
-        Only(&["notary", "mcp", "agents", "text", "core"]),
-    ),
+    ("assay", Only(&["notary", "mcp", "agents", "text", "core"])),
     ("cli", All),
     ("testkit", Only(&["core", "text", "mcp"])),
     ("xtask", Only(&["engine", "core"])),
