@@ -53,16 +53,27 @@ impl Outlet {
         state.output.flush()
     }
 
-    /// Says a line of the proxy's own.
+    /// Passes on a piece of the upstream's stream, of which it is known whether a message ends
+    /// with it.
+    pub(super) fn pass_piece(&self, bytes: &[u8], ends: bool) -> io::Result<()> {
+        let mut state = self.lock();
+        state.output.write_all(bytes)?;
+        state.inside = !ends;
+        if ends && !state.waiting.is_empty() {
+            let waiting = std::mem::take(&mut state.waiting);
+            state.output.write_all(&waiting)?;
+        }
+        state.output.flush()
+    }
+
+    /// Says a message of the proxy's own, which comes with its end or its head.
     pub(super) fn say(&self, message: &[u8]) -> io::Result<()> {
         let mut state = self.lock();
         if state.inside {
             state.waiting.extend_from_slice(message);
-            state.waiting.push(b'\n');
             return Ok(());
         }
         state.output.write_all(message)?;
-        state.output.write_all(b"\n")?;
         state.output.flush()
     }
 
@@ -95,14 +106,14 @@ mod tests {
     fn own_lines_stand_between_lines() {
         let kept = Kept::default();
         let outlet = Outlet::new(Box::new(kept.clone()));
-        outlet.say(b"own").unwrap();
+        outlet.say(b"own\n").unwrap();
         outlet.pass(b"on").unwrap();
-        outlet.say(b"waits").unwrap();
+        outlet.say(b"waits\n").unwrap();
         outlet.pass(b"e\ntwo\nthr").unwrap();
         outlet.pass(b"").unwrap();
-        outlet.say(b"again").unwrap();
+        outlet.say(b"again\n").unwrap();
         outlet.pass(b"ee\n").unwrap();
-        outlet.say(b"last").unwrap();
+        outlet.say(b"last\n").unwrap();
         let all = String::from_utf8(kept.0.lock().unwrap().clone()).unwrap();
         assert_eq!(all, "own\none\ntwo\nwaits\nthree\nagain\nlast\n");
     }

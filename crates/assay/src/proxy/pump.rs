@@ -6,7 +6,7 @@
 
 use std::io::{self, ErrorKind, Read, Write};
 
-use super::lines::{Lines, Piece};
+use super::lines::{Framed, Lines, Piece};
 use super::outlet::Outlet;
 use super::recorder::{Fate, Long, Recorder};
 use crate::args::Profile;
@@ -57,23 +57,24 @@ pub(super) fn outward(
     let mut long: Option<Long> = None;
     let mut each = |piece: Piece<'_>| -> Result<(), Stopped> {
         match piece {
-            Piece::Line(line) => match recorder.request(line) {
-                Fate::Forward => upstream.write_all(line)?,
-                Fate::Refuse(answer) => say(outlet, answer)?,
+            Piece::Whole(message) => match recorder.request(message.text()) {
+                Fate::Forward => upstream.write_all(message.bytes)?,
+                Fate::Refuse(answer) => say(outlet, answer, message)?,
             },
             Piece::Part(part) => {
-                long.get_or_insert_with(|| recorder.long(takes)).push(part);
+                long.get_or_insert_with(|| recorder.long(takes))
+                    .push(part.text());
                 if !guard {
-                    upstream.write_all(part)?;
+                    upstream.write_all(part.bytes)?;
                 }
             }
             Piece::End(part) => {
                 let mut whole = long.take().unwrap_or_else(|| recorder.long(takes));
-                whole.push(part);
+                whole.push(part.text());
                 match recorder.long_request(whole) {
-                    Fate::Forward => upstream.write_all(part)?,
+                    Fate::Forward => upstream.write_all(part.bytes)?,
                     Fate::Refuse(answer) => {
-                        say(outlet, answer)?;
+                        say(outlet, answer, part)?;
                         // What has gone of it must never become a message.
                         if !guard {
                             return Err(Stopped::Unrecorded);
@@ -89,29 +90,22 @@ pub(super) fn outward(
 
 /// Moves answers from the upstream to the client until one of them ends.
 pub(super) fn inward(upstream: &mut dyn Read, recorder: &Recorder, outlet: &Outlet) -> Stopped {
-    if recorder.settings().strict {
+    let settings = recorder.settings();
+    if settings.strict {
         strict(upstream, recorder, outlet)
+    } else if settings.profile == Profile::Guard {
+        guarded(upstream, recorder, outlet)
     } else {
-        relaxed(upstream, recorder, outlet)
+        audited(upstream, recorder, outlet)
     }
 }
 
-/// Passes bytes on first and records after.
-fn relaxed(upstream: &mut dyn Read, recorder: &Recorder, outlet: &Outlet) -> Stopped {
+/// Passes bytes on as they come, and records after.
+fn audited(upstream: &mut dyn Read, recorder: &Recorder, outlet: &Outlet) -> Stopped {
     let mut lines = Lines::new(AUDITED);
     let mut long: Option<Long> = None;
     let mut each = |piece: Piece<'_>| -> Result<(), Stopped> {
-        match piece {
-            Piece::Line(line) => drop(recorder.response(line)),
-            Piece::Part(part) => long
-                .get_or_insert_with(|| recorder.long(Takes::Parts))
-                .push(part),
-            Piece::End(part) => {
-                let mut whole = long.take().unwrap_or_else(|| recorder.long(Takes::Parts));
-                whole.push(part);
-                drop(recorder.long_response(whole));
-            }
-        }
+        drop(answered(piece, &mut long, recorder));
         Ok(())
     };
     let mut buffer = vec![0; CHUNK];
@@ -130,32 +124,56 @@ fn relaxed(upstream: &mut dyn Read, recorder: &Recorder, outlet: &Outlet) -> Sto
     }
 }
 
-/// Records each line before it is passed on.
+/// Passes message by message on, since those of the guard stand between them, and records after.
+fn guarded(upstream: &mut dyn Read, recorder: &Recorder, outlet: &Outlet) -> Stopped {
+    let mut long: Option<Long> = None;
+    let mut each = |piece: Piece<'_>| -> Result<(), Stopped> {
+        let passed = match piece {
+            Piece::Whole(part) | Piece::End(part) => outlet.pass_piece(part.bytes, true),
+            Piece::Part(part) => outlet.pass_piece(part.bytes, false),
+        };
+        drop(answered(piece, &mut long, recorder));
+        Ok(passed?)
+    };
+    pump(upstream, Lines::new(AUDITED), &mut each)
+}
+
+/// Records each message before it is passed on.
 fn strict(upstream: &mut dyn Read, recorder: &Recorder, outlet: &Outlet) -> Stopped {
     let mut long: Option<Long> = None;
     let mut each = |piece: Piece<'_>| -> Result<(), Stopped> {
-        match piece {
-            Piece::Line(line) => match recorder.response(line) {
-                Fate::Forward => outlet.pass(line)?,
-                Fate::Refuse(answer) => say(outlet, answer)?,
-            },
-            Piece::Part(part) => {
-                long.get_or_insert_with(|| recorder.long(Takes::Parts))
-                    .push(part);
-                outlet.pass(part)?;
+        let fate = answered(piece, &mut long, recorder);
+        match (piece, fate) {
+            (Piece::Whole(message), Fate::Refuse(answer)) => say(outlet, answer, message)?,
+            (Piece::End(_), Fate::Refuse(_)) => return Err(Stopped::Unrecorded),
+            (Piece::Whole(part) | Piece::End(part), Fate::Forward) => {
+                outlet.pass_piece(part.bytes, true)?;
             }
-            Piece::End(part) => {
-                let mut whole = long.take().unwrap_or_else(|| recorder.long(Takes::Parts));
-                whole.push(part);
-                match recorder.long_response(whole) {
-                    Fate::Forward => outlet.pass(part)?,
-                    Fate::Refuse(_) => return Err(Stopped::Unrecorded),
-                }
-            }
+            (Piece::Part(part), _) => outlet.pass_piece(part.bytes, false)?,
         }
         Ok(())
     };
     pump(upstream, Lines::new(AUDITED), &mut each)
+}
+
+/// Records what a piece of the upstream's stream answers.
+fn answered(piece: Piece<'_>, long: &mut Option<Long>, recorder: &Recorder) -> Fate {
+    let mut passing = |part: Framed<'_>| {
+        let long = long.get_or_insert_with(|| recorder.long(Takes::Parts));
+        long.push(part.text());
+    };
+    match piece {
+        Piece::Whole(message) => recorder.response(message.text()),
+        Piece::Part(part) => {
+            passing(part);
+            Fate::Forward
+        }
+        Piece::End(part) => {
+            passing(part);
+            let whole = long.take();
+            whole.map_or(Fate::Forward, |whole| recorder.long_response(whole))
+        }
+    }
 }
 
 fn pump(
@@ -183,6 +201,15 @@ fn read<'a>(input: &mut dyn Read, buffer: &'a mut [u8]) -> Option<&'a [u8]> {
     buffer.get(..count).filter(|bytes| !bytes.is_empty())
 }
 
-fn say(outlet: &Outlet, answer: Option<Vec<u8>>) -> io::Result<()> {
-    answer.map_or(Ok(()), |answer| outlet.say(&answer))
+/// Says an answer in the framing of the message that it stands for.
+fn say(outlet: &Outlet, answer: Option<Vec<u8>>, instead: Framed<'_>) -> io::Result<()> {
+    let Some(mut answer) = answer else {
+        return Ok(());
+    };
+    if instead.head > 0 {
+        let head = format!("Content-Length: {}\r\n\r\n", answer.len());
+        return outlet.say(&[head.as_bytes(), &answer].concat());
+    }
+    answer.push(b'\n');
+    outlet.say(&answer)
 }

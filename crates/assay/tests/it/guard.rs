@@ -1,7 +1,5 @@
 //! The guard profile: what is denied never reaches the upstream, and the caller is told.
 
-use std::io::Read as _;
-
 use serde_json::{Value, json};
 
 use crate::support::{ANSWERS, Scene, call, entries};
@@ -180,14 +178,42 @@ fn answers_of_the_guard_do_not_cut_into_those_of_the_upstream() {
         .unwrap();
     let mut proxy = scene.proxy(&flags, script);
     proxy.send(&call(1, "search", "{}"));
-    let mut front = [0; 17];
-    proxy.stdout.read_exact(&mut front).unwrap();
     proxy.send(&call(2, "shell_exec", "{}"));
     crate::support::until("the denial", || scene.outcomes().len() == 1);
     std::fs::write(scene.path().join("go"), "go\n").unwrap();
-    let first = format!("{}{}", String::from_utf8_lossy(&front), proxy.line());
-    let first: Value = serde_json::from_str(&first).unwrap();
-    let second: Value = serde_json::from_str(&proxy.line()).unwrap();
-    assert_eq!((&first["id"], &second["id"]), (&json!(1), &json!(2)));
+    let lines = [proxy.line(), proxy.line()];
+    let mut ids: Vec<u64> = lines
+        .iter()
+        .map(|line| {
+            serde_json::from_str::<Value>(line).unwrap()["id"]
+                .as_u64()
+                .unwrap()
+        })
+        .collect();
+    ids.sort_unstable();
+    assert_eq!(ids, [1, 2]);
     assert_eq!(proxy.left().code(), Some(1));
+}
+
+#[test]
+fn a_denial_is_framed_as_its_call_was() {
+    let scene = Scene::new();
+    let policy = scene.file("policy.yaml", POLICY);
+    let head = |text: &str| format!("Content-Length: {}\r\n\r\n{text}", text.len());
+    let (denied, allowed) = (
+        head(&call(1, "shell_exec", "{}")),
+        head(&call(2, "search", "{}")),
+    );
+    let flags = ["--profile", "guard", "--policy", &policy];
+    let left = scene.run(
+        &flags,
+        "cat >received",
+        format!("{denied}{allowed}").as_bytes(),
+    );
+    assert_eq!(scene.received(), allowed);
+    let text = String::from_utf8(left.stdout).unwrap();
+    let (front, body) = text.split_once("\r\n\r\n").unwrap();
+    assert_eq!(front, format!("Content-Length: {}", body.len()));
+    let answer: Value = serde_json::from_str(body).unwrap();
+    assert_eq!(answer["id"], 1);
 }

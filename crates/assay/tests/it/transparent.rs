@@ -155,3 +155,14 @@ fn memory_stays_flat_under_a_message_of_100_mb() {
             .starts_with("sha256:")
     );
 }
+
+#[test]
+fn messages_behind_a_length_are_understood() {
+    let head = |text: &str| format!("Content-Length: {}\r\n\r\n{text}", text.len());
+    let answer = head(r#"{"jsonrpc":"2.0","id":1,"result":{"a":"\n"}}"#);
+    let input = head(&call(1, "a", "{}")) + &head(r#"{"jsonrpc":"2.0","method":"x"}"#);
+    let script = format!("cat >received; printf '%s' '{answer}'");
+    let scene = check(&script, input.as_bytes());
+    assert_eq!(scene.outcomes(), ["a forwarded no_policy"]);
+    assert_eq!(scene.received(), input);
+}
