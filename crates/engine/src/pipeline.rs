@@ -65,7 +65,7 @@ impl Engine {
         pipeline: &Registry,
     ) -> Judged {
         let around = self.around(call);
-        let found = self.agreed(call, ready, pipeline, &around).await;
+        let found = self.agreed(call, early, ready, pipeline, &around).await;
         let judged = self.ruled(call, found, ready);
         let around = told(around, &judged.verdict);
         pipeline.tell(subject(call), &around, &masked::mask(ready));
@@ -76,6 +76,7 @@ impl Engine {
     async fn agreed(
         &self,
         call: &mut Call,
+        early: &[Finding],
         ready: &Ready,
         pipeline: &Registry,
         around: &Around,
@@ -160,16 +161,14 @@ impl Engine {
 /// Adds what was decided, for hooks that are told and not asked.
 fn told(mut around: Around, verdict: &Verdict) -> Around {
     let decider = verdict.decided_by.and_then(|at| verdict.findings.get(at));
-    let decided = serde_json::json!({
+    let said = serde_json::json!({
         "decision": verdict.wanted,
         "effective": verdict.action,
         "rule": decider.map(|finding| &finding.rule),
         "risk_level": verdict.risk.level,
         "risk_score": verdict.risk.score,
     });
-    around
-        .earlier
-        .push((SELF.into(), decided.to_string().into()));
+    around.earlier.push((SELF.into(), said.to_string().into()));
     around
 }
 
