@@ -6,16 +6,19 @@ use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
 use http::{HeaderMap, Method, Request, Response};
-use http_body_util::{BodyExt as _, Full};
+use http_body_util::Full;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
+use mcpproxy_mcp::body::read_bounded;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::task::{JoinHandle, JoinSet};
 
-use crate::support::{Gateway, Home, Http, KEY, Legacy, Reply, Scene, headers, text_of, until};
+use crate::support::{
+    Gateway, Home, Http, KEY, Legacy, PATIENCE, Reply, Scene, headers, text_of, until,
+};
 
 /// Calls the tool outside with more headers, and returns the answer.
 async fn post(agent: &Legacy, more: &[(&str, &str)]) -> Reply {
@@ -99,7 +102,9 @@ impl Service {
                 let answer = service_fn(move |request: Request<Incoming>| {
                     let (seen, decide) = (Arc::clone(&seen), Arc::clone(&decide));
                     async move {
-                        let body = request.into_body().collect().await.unwrap().to_bytes();
+                        let body = read_bounded(request.into_body(), 1 << 20, PATIENCE)
+                            .await
+                            .unwrap();
                         let question = serde_json::from_slice(&body).unwrap_or_default();
                         let answer = decide(&question).to_string();
                         seen.lock().unwrap().push(question);
@@ -122,7 +127,7 @@ impl Service {
         drop(self.task.await);
     }
 
-    fn hook(&self, more: Value) -> Value {
+    fn hook(&self, more: &Value) -> Value {
         let mut hook = json!({
             "id": "dlp", "type": "webhook", "url": self.url, "timeout": "5s",
         });
@@ -165,7 +170,7 @@ async fn a_webhook_denies_changes_and_withholds_and_is_told_no_secret() {
         }
     })
     .await;
-    let scene = Scene::start(json!({ "hooks": [service.hook(json!({}))] })).await;
+    let scene = Scene::start(json!({ "hooks": [service.hook(&json!({}))] })).await;
     let agent = Legacy::open(&scene.gateway.url("/mcp"), json!({})).await;
     let say = async |text: &str| agent.ask("tools/call", Scene::post(text)).await;
 
@@ -211,7 +216,7 @@ async fn a_webhook_denies_changes_and_withholds_and_is_told_no_secret() {
 async fn a_hook_that_goes_away_fails_as_its_mode_says_and_health_says_so() {
     let check = async |mode: &str, arrives: bool| {
         let service = Service::start(|_| json!({ "decision": "allow" })).await;
-        let hook = service.hook(json!({ "failure_mode": mode }));
+        let hook = service.hook(&json!({ "failure_mode": mode }));
         let scene = Scene::start(json!({ "hooks": [hook] })).await;
         service.stop().await;
         let agent = Legacy::open(&scene.gateway.url("/mcp"), json!({})).await;
@@ -234,7 +239,7 @@ async fn a_hook_that_goes_away_fails_as_its_mode_says_and_health_says_so() {
 async fn a_hook_that_cannot_start_stops_the_start_unless_it_is_open() {
     let service = Service::start(|_| Value::Null).await;
     let check = async |mode: &str, starts: bool| {
-        let hook = service.hook(json!({ "failure_mode": mode, "url": "http://127.0.0.1:1/" }));
+        let hook = service.hook(&json!({ "failure_mode": mode, "url": "http://127.0.0.1:1/" }));
         let home = Home::new(&json!({ "security": { "hooks": [hook] } }));
         match Gateway::launch(home, &[]).await {
             Ok(_) => assert!(starts, "{mode}"),
@@ -261,7 +266,7 @@ async fn a_reload_reaches_sessions_that_are_open() {
     let home = &scene.gateway.home;
     let text = std::fs::read_to_string(home.config()).unwrap();
     let mut config: Value = serde_json::from_str(&text).unwrap();
-    config["security"]["hooks"] = json!([service.hook(json!({}))]);
+    config["security"]["hooks"] = json!([service.hook(&json!({}))]);
     home.configure(&config.to_string());
     let reload = async || {
         let owner = scene.gateway.owner();
@@ -275,7 +280,7 @@ async fn a_reload_reaches_sessions_that_are_open() {
     let denied = agent.ask("tools/call", Scene::post("two")).await;
     assert_eq!(denied["_meta"]["io.mcpproxy/decision"]["rule"], "dlp/DLP-9");
     // Hooks that cannot be made keep those in force, and it is said.
-    let twice = service.hook(json!({ "config": { "tls": { "roots": "/nowhere.pem" } } }));
+    let twice = service.hook(&json!({ "config": { "tls": { "roots": "/nowhere.pem" } } }));
     config["security"]["hooks"] = json!([twice]);
     home.configure(&config.to_string());
     assert_eq!(reload().await, 400);
@@ -316,7 +321,7 @@ async fn a_hook_is_tried_out_without_a_gateway() {
         _ => json!({ "decision": "allow" }),
     })
     .await;
-    let home = Home::new(&json!({ "security": { "hooks": [service.hook(json!({}))] } }));
+    let home = Home::new(&json!({ "security": { "hooks": [service.hook(&json!({}))] } }));
     let call = home.path().join("call.json");
     let text = json!({ "server": "files", "tool": "read", "args": {}, "result": "text" });
     std::fs::write(&call, text.to_string()).unwrap();
