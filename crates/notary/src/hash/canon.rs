@@ -54,6 +54,11 @@ pub enum Fault {
     Spill(String),
 }
 
+/// What an open array or object takes in memory, beside its text.
+const FRAME: usize = 128;
+/// What a member takes that waits for its object to close.
+const MEMBER: usize = 128;
+
 /// An open array or object.
 #[derive(Debug)]
 enum Frame {
@@ -201,7 +206,7 @@ impl Canon {
         if self.frames.len() >= self.limits.depth {
             return Err(Fault::Depth);
         }
-        self.hold(64)?;
+        self.hold(FRAME + 1)?;
         self.frames.push(frame);
         self.next = next;
         Ok(())
@@ -223,11 +228,17 @@ impl Canon {
         let rope = match (self.frames.pop(), byte) {
             (Some(Frame::Array(mut rope)), b']') => {
                 rope.push(b"]");
+                self.held += 1;
                 rope
             }
-            (Some(Frame::Object { members, .. }), b'}') => sorted(members)?,
+            (Some(Frame::Object { members, .. }), b'}') => {
+                // Members become their marks: two quotes, a colon, and a comma or the end.
+                self.held = self.held.saturating_sub(members.len() * (MEMBER - 4));
+                sorted(members)?
+            }
             _ => return Err(Fault::Syntax("an end without a beginning")),
         };
+        self.held = self.held.saturating_sub(FRAME);
         self.current().append(rope);
         self.ended()
     }
@@ -243,7 +254,7 @@ impl Canon {
         {
             let member = (std::mem::take(key), std::mem::take(value));
             members.push(member);
-            self.hold(96)?;
+            self.hold(MEMBER)?;
         }
         self.next = if self.frames.is_empty() {
             Next::Done

@@ -131,6 +131,29 @@ fn long_values_go_to_the_file_and_hash_the_same() {
 }
 
 #[test]
+fn memory_is_bounded_by_what_is_open_not_by_what_was() {
+    let folder = tempfile::tempdir().unwrap();
+    let limits = Limits {
+        memory: 256 << 10,
+        ..Limits::default()
+    };
+    let check = |text: &str, expect: Option<Fault>| {
+        let mut hasher = Hasher::new(None, limits, Some(folder.path()));
+        hasher.push(text.as_bytes());
+        let (found, fault) = hasher.finish();
+        assert_eq!(fault, expect);
+        assert_eq!(found == digest(text.as_bytes(), None), expect.is_none());
+    };
+    check(
+        &format!("[{}0]", "[1,{\"key\":2,\"a\":{}}],".repeat(50_000)),
+        None,
+    );
+    let wide: Vec<String> = (0..5_000).map(|key| format!("\"{key}\":1,")).collect();
+    let wide = wide.concat();
+    check(&format!("{{{wide}\"z\":0}}"), Some(Fault::Memory));
+}
+
+#[test]
 fn hexadecimal_reads_back() {
     let bytes = sha256(b"x");
     assert_eq!(unhex(&hex(&bytes)), Some(bytes));

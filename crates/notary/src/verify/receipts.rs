@@ -42,8 +42,7 @@ const STRIPPED: [&str; 5] = [
 pub(super) struct Receipts {
     /// The leaves, with what came before the run.
     run: Run,
-    /// The digest of the last receipt, without what digests leave out.
-    head: Option<[u8; 32]>,
+    /// The last line.
     last: Vec<u8>,
     claim: Completeness,
     /// Whether any line is linked to the one before it.
@@ -72,7 +71,6 @@ impl Receipts {
                 before: tree,
                 leaves: Vec::new(),
             },
-            head: None,
             last: Vec::new(),
             claim: Completeness::default(),
             linked: false,
@@ -111,7 +109,7 @@ impl Receipts {
         let head = if self.run.leaves.is_empty() {
             Some(sha256(b"empty"))
         } else {
-            self.head
+            Read::new(&self.last).and_then(head)
         };
         if manifest.attested("head_hash").and_then(|head| unhex(&head)) != head {
             report.add(
@@ -296,7 +294,7 @@ impl Pass<'_> {
         self.receipts.run.leaves.push(tree::leaf(bytes));
         let digest = sha256(bytes);
         let Some(read) = Read::new(bytes) else {
-            self.receipts.head = None;
+            self.receipts.last.clear();
             return self.report.add(
                 Code::CanonMismatch,
                 format!("line {number} is not strict JSON"),
@@ -304,13 +302,6 @@ impl Pass<'_> {
         };
         self.fields(read, number);
         self.link(read, number, &digest);
-        self.receipts.head = head(read, digest);
-        if self.receipts.head.is_none() {
-            self.report.add(
-                Code::CanonMismatch,
-                format!("line {number} has no canonical form"),
-            );
-        }
         self.receipts.claim.see(read);
         if read.text("type").as_deref() == Some("mcp.key_succession") {
             self.receipts.successions.extend(succession(read));
@@ -368,21 +359,12 @@ impl Pass<'_> {
     }
 }
 
-/// Computes a receipt's digest as the peer does; most often that of the line itself.
-fn head(read: Read<'_>, line: [u8; 32]) -> Option<[u8; 32]> {
-    let text = read.whole();
-    let stripped = members(text).any(|member| STRIPPED.contains(&member.key.as_ref()));
-    let kept = if stripped {
-        strip(text)?
-    } else {
-        text.to_owned()
-    };
-    let canonical = canonical(kept.as_bytes(), Numbers::Peer).ok()?;
-    Some(if canonical == text.as_bytes() {
-        line
-    } else {
-        sha256(&canonical)
-    })
+/// Computes a receipt's digest as the peer does.
+fn head(read: Read<'_>) -> Option<[u8; 32]> {
+    let kept = strip(read.whole())?;
+    canonical(kept.as_bytes(), Numbers::Peer)
+        .ok()
+        .map(|bytes| sha256(&bytes))
 }
 
 fn strip(text: &str) -> Option<String> {
