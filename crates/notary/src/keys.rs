@@ -155,11 +155,16 @@ impl Signer {
         let mut new = Self::generate(name)?;
         let succession = Succession::sign(&old, new.public());
         let path = file(folder, name, "succession");
-        // CRASH: the statement comes first; without the new key beside it, it is not read.
+        // CRASH: the statement comes first; without the new key beside it, it is not read. The old
+        // key has a second name before the new one takes its first, so that there always is a key.
         write_private(&path, succession.print().as_bytes(), folder)?;
-        let kept = file(folder, &format!("{name}-{}", short(&old.public())), "key");
-        fs::rename(file(folder, name, "key"), &kept).map_err(NotaryError::file("move", &kept))?;
-        new.store(folder)?;
+        let key = file(folder, name, "key");
+        let old_name = format!("{name}-{}", short(&old.public()));
+        let kept = file(folder, &old_name, "key");
+        fs::hard_link(&key, &kept).map_err(NotaryError::file("create", &kept))?;
+        write_private(&key, new.key.as_bytes(), folder)?;
+        let public = new.public();
+        write_private(&file(folder, name, "pub"), public.bytes(), folder)?;
         new.succeeds = Some(succession);
         Ok(new)
     }
@@ -447,6 +452,9 @@ mod tests {
             (old.public(), new.public())
         );
         assert!(succession.holds());
+        let kept = format!("k-{}", short(&old.public()));
+        let kept = Signer::open(folder.path(), &kept).unwrap();
+        assert_eq!(kept.public(), old.public(), "the old key is kept");
         let mut forged = succession.clone();
         forged.new = Signer::generate("x").unwrap().public();
         assert!(!forged.holds());
