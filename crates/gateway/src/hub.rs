@@ -130,10 +130,19 @@ impl GatewayHub {
         self.judge(upstream, offers, extent);
     }
 
-    /// Reads what an upstream offers in a caller's own conversation, and judges it.
+    /// Reads what an upstream offers in a caller's own conversation, and judges the tools that are
+    /// not in ours.
     pub(crate) async fn read_for(&self, upstream: &Upstream, instance: &Instance) {
+        let unlisted = |one: &Offered| {
+            let tool = one.kind == OfferKind::Tool;
+            tool && self.engine.is_unlisted(upstream.name(), &one.name)
+        };
         match Listed::fetch(instance, &upstream.settings().tools).await {
-            Ok(listed) => self.judge_seen(upstream, offered(&listed)),
+            Ok(listed) => {
+                let mut offers = offered(&listed);
+                offers.retain(unlisted);
+                self.judge_seen(upstream, offers);
+            }
             Err(fault) => tracing::debug!("cannot list `{}`: {fault}", upstream.name()),
         }
     }

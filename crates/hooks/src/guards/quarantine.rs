@@ -23,6 +23,9 @@ pub const UNASKED: &str = "scan";
 /// The number of tools that changed hostilely from which the whole upstream waits.
 const SEVERAL: usize = 3;
 
+/// For how long a harmless change is not told again, in milliseconds.
+const QUIET: u64 = 60 * 60 * 1000;
+
 /// One thing that an upstream offers.
 #[derive(Clone, Debug)]
 pub struct Offer {
@@ -112,7 +115,7 @@ impl Guards {
         let strict = ground.trust == Trust::Manual && self.settings.rug_pull.is_some();
         let mut turn = seen(known, offer);
         match self.change(known, offer, card, neighbours) {
-            Change::Notice(reason) if !strict => turn.notice = Some(reason),
+            Change::Notice(reason) if !strict => turn.tell(reason, ground.now),
             Change::Notice(reason) | Change::Alarm(reason) => {
                 let reason = format!("it changed after it was approved: {reason}");
                 turn.withhold(OfferState::RugPull, rug_pull::ID, reason, ground.now);
@@ -286,6 +289,18 @@ fn said_anew(known: &Baseline, offer: &Offer) -> bool {
 }
 
 impl Turn {
+    /// Tells of a harmless change, but not of the same one again and again: some upstreams put the
+    /// time of day into what they offer.
+    fn tell(&mut self, reason: String, now: Wall) {
+        let since = now.0.saturating_sub(self.baseline.since.0);
+        if *self.baseline.reason == *reason && since < QUIET {
+            return;
+        }
+        self.baseline.reason = reason.clone().into();
+        self.baseline.since = now;
+        self.notice = Some(reason);
+    }
+
     fn withhold(&mut self, state: OfferState, by: &str, reason: String, now: Wall) {
         self.baseline = Baseline {
             state,

@@ -115,6 +115,13 @@ fn an_honest_change_is_told_once_and_never_becomes_what_was_approved() {
     assert_eq!(turn.baseline.approved, first.approved);
     let again = scene.sees(Some(&turn.baseline), false, &tool("Adds two numbers."));
     assert_eq!(again, None);
+    // One that says what time it is is told of once in a while.
+    let later = scene.sees(Some(&turn.baseline), false, &tool("Adds both numbers."));
+    assert!(!later.unwrap().is_news());
+    let mut long_ago = turn.baseline.clone();
+    long_ago.reason = "changed in `title`".into();
+    let other = scene.sees(Some(&long_ago), false, &tool("Adds both numbers."));
+    assert!(other.unwrap().is_news());
     let back = scene
         .sees(Some(&turn.baseline), false, &tool("Adds numbers."))
         .unwrap();
