@@ -27,6 +27,7 @@ use crate::facts::{Seen, arguments, context, origin, tool_name, whose};
 use crate::guarded::Guarded;
 use crate::marks;
 use crate::own::Own;
+use crate::pipeline::Looked;
 use crate::quarantine::Quarantine;
 use crate::reads::Reads;
 use crate::ready::{EngineSettings, Ready};
@@ -120,6 +121,7 @@ pub struct Engine {
     /// Nothing where no hook is configured: then a call takes one branch.
     pipeline: ArcSwapOption<Registry>,
     metrics: Arc<Metrics>,
+    looked: Looked,
     tracker: Tracker,
     classes: Classes,
     approvals: Approvals,
@@ -150,6 +152,7 @@ impl Engine {
             ready: ArcSwap::from_pointee(Ready::new(settings)?),
             pipeline: ArcSwapOption::empty(),
             metrics: Arc::default(),
+            looked: Looked::default(),
             classes,
             approvals: Approvals::default(),
             stops: Stops::default(),
@@ -189,6 +192,7 @@ impl Engine {
     /// Puts a pipeline of hooks in force, for sessions that are under way as well; calls that are
     /// being judged end under the one they began with.
     pub fn set_hooks(&self, pipeline: Option<Arc<Registry>>) {
+        self.looked.clear();
         self.pipeline.store(pipeline);
     }
 
@@ -267,6 +271,10 @@ impl Engine {
         self.guarded.load()
     }
 
+    pub(crate) fn looked(&self) -> &Looked {
+        &self.looked
+    }
+
     pub(crate) fn quarantine(&self) -> &Quarantine {
         &self.quarantine
     }
@@ -297,6 +305,7 @@ impl Engine {
         self.classes.forget(upstream);
         self.quarantine.forget(upstream);
         self.guarded.load().forget(upstream);
+        self.looked.forget(upstream);
     }
 
     /// Judges a call before it leaves.
@@ -337,6 +346,7 @@ impl Engine {
             for finding in &mut findings {
                 marks::quiet(&ready.detector, finding);
             }
+            findings.extend(self.hooks_withhold(call));
             findings.extend(judge(&ready.settings.policy, call, &seen.facts));
         }
         Found {

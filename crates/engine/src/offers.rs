@@ -87,13 +87,17 @@ impl Engine {
 
     /// Tells whether something may be shown to agents, in exactly this form.
     pub fn shows(&self, upstream: &UpstreamId, kind: OfferKind, name: &str, raw: &[u8]) -> bool {
-        !self.ready().withholds() || self.quarantine().shows((upstream, kind, name), raw)
+        let approved =
+            !self.ready().withholds() || self.quarantine().shows((upstream, kind, name), raw);
+        approved && self.is_let_through(upstream, kind, name, raw)
     }
 
     /// Says why something may not be used, if it may not.
     pub fn held(&self, upstream: &UpstreamId, kind: OfferKind, name: &str) -> Option<Held> {
         let withholds = self.ready().withholds();
-        withholds.then(|| self.quarantine().held(upstream, kind, name))?
+        let held = withholds.then(|| self.quarantine().held(upstream, kind, name));
+        held.flatten()
+            .or_else(|| self.held_by_hooks(upstream, kind, name))
     }
 
     /// Tells whether a tool is unknown although its upstream has listed what it has.

@@ -23,6 +23,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use self::book::Book;
+use crate::pipeline::HOOKED;
 pub use self::judge::Extent;
 pub(crate) use self::judge::Listing;
 pub(crate) use self::news::{event, log, record};
@@ -306,11 +307,25 @@ impl Held {
         self.rule == UNLISTED
     }
 
+    /// Something that a hook withholds.
+    pub(crate) fn by_hook(reason: String) -> Self {
+        Self {
+            rule: HOOKED,
+            state: "withheld",
+            reason,
+            remedy: "",
+            threat: Threat::ToolPoisoning,
+        }
+    }
+
     /// Says what is held, why, and what a person can do about it.
     pub fn sentence(&self, upstream: &UpstreamId, kind: OfferKind, name: &str) -> String {
         let name: String = name.escape_debug().take(80).collect();
         let (state, reason, kind) = (self.state, &self.reason, kind.name());
         let remedy = self.remedy;
+        if self.rule == HOOKED {
+            return format!("{kind} `{name}` of `{upstream}` is withheld: {reason}");
+        }
         format!(
             "{kind} `{name}` of `{upstream}` is withheld ({state}): {reason}; a person can look at \
              it with `mcpproxy tools diff` and let it pass with `{remedy}`"

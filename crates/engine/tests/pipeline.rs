@@ -14,11 +14,11 @@ use bytes::Bytes;
 use mcpproxy_core::{
     Action, Askable, Call, CallId, Cleared, Clock as _, Declared, Door, Enforcement, FlowScope,
     HealthStatus, HookFault, Id128, Later, McpMessage, McpRequest, McpResponse, MessageKind,
-    Outcome, Phases, Principal, ResponseKind, SecurityContext, SecurityDecision, SecurityHook,
+    OfferKind, Outcome, Phases, Principal, ResponseKind, SecurityContext, SecurityDecision, SecurityHook,
     SecurityModification, SecurityViolation, SessionBasis, SessionKey, Severity, Status, Threat,
     ToolName, ToolRef, Trace, UpstreamId, Wire,
 };
-use mcpproxy_engine::{After, Aside, Before, Engine, EngineSettings, Heard, Registry};
+use mcpproxy_engine::{After, Aside, Before, Engine, EngineSettings, Heard, Offered, Registry};
 use mcpproxy_hooks::{Entry, FailureMode, Limits};
 use mcpproxy_policy::settings::Mode;
 use mcpproxy_testkit::{FixedClock, MemorySink};
@@ -73,7 +73,7 @@ impl SecurityHook for Scripted {
         Phases {
             request: true,
             response: true,
-            listing: true,
+            listing: self.id == "list",
             notification: true,
             reverse: true,
         }
@@ -536,4 +536,52 @@ async fn without_hooks_nothing_is_asked() {
     rig.engine.set_hooks(None);
     rig.cleared("hello").await;
     assert_eq!(hook.asked.load(Ordering::Relaxed), 0);
+}
+
+#[tokio::test]
+async fn a_listing_is_shown_as_far_as_hooks_let_it() {
+    let offer = |name: &str, text: &str| Offered {
+        kind: OfferKind::Tool,
+        name: name.into(),
+        raw: Bytes::from(format!(r#"{{"name":"{name}","description":"{text}"}}"#)),
+    };
+    let hook = hook("list", |body| {
+        let read: serde_json::Value = serde_json::from_str(body).unwrap();
+        let tools = read["tools"].as_array().cloned().unwrap_or_default();
+        Ok(match body {
+            one if one.contains("deny-all") => SecurityDecision::Deny(found("R3")),
+            one if one.contains("absent") => return Err(HookFault::Late),
+            one if one.contains("poison") => {
+                let clean = |tool: &serde_json::Value| !tool.to_string().contains("poison");
+                let left: Vec<_> = tools.into_iter().filter(clean).collect();
+                response(&serde_json::json!({ "tools": left }).to_string())
+            }
+            _ => SecurityDecision::Allow,
+        })
+    });
+    let check = async |offers: &[(&str, &str)], expect: &[bool]| {
+        let mut settings = EngineSettings::default();
+        settings.guards.enabled = false;
+        let rig = Rig::new(settings, &[(&hook, Limits::default())]).await;
+        let upstream = UpstreamId::new("notes");
+        let offers: Vec<_> = offers.iter().map(|(name, text)| offer(name, text)).collect();
+        let shown = |rig: &Rig| -> Vec<bool> {
+            let shows = |one: &Offered| rig.engine.shows(&upstream, one.kind, &one.name, &one.raw);
+            offers.iter().map(shows).collect()
+        };
+        assert!(shown(&rig).iter().all(|shown| !shown), "nothing before they were asked");
+        assert!(rig.engine.look_at(&upstream, offers.clone()).await);
+        assert_eq!(shown(&rig), expect);
+        for (one, shown) in offers.iter().zip(expect) {
+            let held = rig.engine.held(&upstream, one.kind, &one.name);
+            assert_eq!(held.is_none(), *shown, "{held:?}");
+        }
+        // A tool that changed is not the one they were asked about.
+        let other = offer(&offers[0].name, "changed");
+        assert!(!rig.engine.shows(&upstream, other.kind, &other.name, &other.raw));
+    };
+    check(&[("a", "reads"), ("b", "writes")], &[true, true]).await;
+    check(&[("a", "reads"), ("b", "poison")], &[true, false]).await;
+    check(&[("a", "reads"), ("b", "deny-all")], &[false, false]).await;
+    check(&[("a", "absent")], &[false]).await;
 }

@@ -120,10 +120,7 @@ impl Gateway {
         let seed: [u8; 16] = seal::random().map_err(|fault| Error::Random(fault.to_string()))?;
         let sealer = Sealer::ephemeral().map_err(|fault| Error::Random(fault.to_string()))?;
         let sessions = Arc::new(Sessions::new(Arc::clone(&parts.clock)));
-        let hub = Arc::new(GatewayHub::new(
-            Arc::clone(&parts.engine),
-            Arc::clone(&sessions),
-        ));
+        let hub = GatewayHub::new(Arc::clone(&parts.engine), Arc::clone(&sessions));
         let fleet = Fleet::new(parts.fleet, Arc::clone(&hub) as _);
         fleet.apply(&parts.active.upstreams);
         Ok(Arc::new(Self {

@@ -2,7 +2,7 @@
 //! Those who asked to hear of it do; nothing else is passed on.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, Mutex, RwLock};
+use std::sync::{Arc, Mutex, RwLock, Weak};
 
 use mcpproxy_core::{Door, Id128, OfferKind, UpstreamId};
 use mcpproxy_engine::{Described, Engine, Extent, Offered, Profile};
@@ -50,19 +50,21 @@ pub struct GatewayHub {
     pub(crate) watches: Arc<Watches>,
     index: RwLock<Index>,
     seen: Mutex<HashMap<UpstreamId, [Id128; 3]>>,
+    me: Weak<Self>,
 }
 
 impl GatewayHub {
     /// Makes a hub that tells the engine and these sessions.
-    pub fn new(engine: Arc<Engine>, sessions: Arc<Sessions>) -> Self {
-        Self {
+    pub fn new(engine: Arc<Engine>, sessions: Arc<Sessions>) -> Arc<Self> {
+        Arc::new_cyclic(|me| Self {
+            me: Weak::clone(me),
             engine,
             sessions,
             subscribers: Mutex::default(),
             watches: Arc::default(),
             index: RwLock::default(),
             seen: Mutex::default(),
-        }
+        })
     }
 
     /// Looks into the search index.
@@ -101,9 +103,25 @@ impl GatewayHub {
         self.changed([true; 3]);
     }
 
+    /// Has hooks look at what an upstream offers; what they let through is told as news.
+    fn look(&self, upstream: &UpstreamId, offers: Vec<Offered>) {
+        let (engine, hub) = (Arc::clone(&self.engine), Weak::clone(&self.me));
+        let (upstream, under_way) = (upstream.clone(), engine.begin_look());
+        tokio::spawn(async move {
+            let news = engine.look_at(&upstream, offers).await;
+            drop(under_way);
+            if let (Some(hub), true) = (hub.upgrade(), news) {
+                hub.changed([true; 3]);
+            }
+        });
+    }
+
     /// Has the engine judge what an upstream offers; returns whether that changed what is shown.
     fn judge(&self, upstream: &Upstream, offers: Vec<Offered>, extent: Extent) -> bool {
         let profile = profile(upstream);
+        if self.engine.looks_at_listings() {
+            self.look(upstream.name(), offers.clone());
+        }
         let judge = || {
             let engine = &self.engine;
             engine.judge_offers(upstream.name(), &profile, offers, extent)

@@ -134,6 +134,7 @@ async fn collect(
 ) -> Vec<String> {
     let known = gateway.known_to(who);
     settle(&known).await;
+    gateway.engine.until_looked().await;
     let mut found = Vec::new();
     for upstream in &known {
         add(upstream, &upstream.listed(), &mut found);

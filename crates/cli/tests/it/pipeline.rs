@@ -17,7 +17,7 @@ use tokio::net::TcpListener;
 use tokio::task::{JoinHandle, JoinSet};
 
 use crate::support::{
-    Gateway, Home, Http, KEY, Legacy, PATIENCE, Reply, Scene, headers, text_of, until,
+    Gateway, Home, Http, KEY, Legacy, PATIENCE, Reply, Scene, headers, names_of, text_of, until,
 };
 
 /// Calls the tool outside with more headers, and returns the answer.
@@ -342,4 +342,30 @@ async fn a_hook_is_tried_out_without_a_gateway() {
         (&figures["asked"], &figures["undecided"]),
         (&json!(5), &json!(0))
     );
+}
+
+#[tokio::test]
+async fn a_webhook_takes_a_tool_out_of_a_listing_and_it_cannot_be_called() {
+    let service = Service::start(|question| {
+        let tools = question["response"]["body"]["tools"].as_array();
+        let has = |tool: &Value| tool["name"] == "post";
+        match tools {
+            Some(tools) if tools.iter().any(has) => json!({
+                "decision": "modify", "modification": { "result": { "tools": [] } },
+            }),
+            _ => json!({ "decision": "allow" }),
+        }
+    })
+    .await;
+    let scene = Scene::start(json!({ "hooks": [service.hook(json!({}))] })).await;
+    let agent = Legacy::open(&scene.gateway.url("/mcp"), json!({})).await;
+    let listed = until("the list", || async {
+        let listed = agent.ask("tools/list", json!({})).await;
+        (names_of(&listed["tools"]) == ["inside__read"]).then_some(listed)
+    })
+    .await;
+    assert!(!listed.to_string().contains("outside__post"), "{listed}");
+    let denied = agent.ask("tools/call", Scene::post("hello")).await;
+    assert!(text_of(&denied).contains("is withheld"), "{denied}");
+    assert!(scene.arrived().is_empty());
 }

@@ -70,7 +70,7 @@ impl Engine {
                 upstream,
                 session,
                 id,
-            } => self.around_message(upstream, session, id, &message),
+            } => self.around_message(upstream, session, id.to_string().into(), &message.method),
         };
         let ready = self.ready();
         let mask = masked::mask(&ready);
@@ -97,16 +97,16 @@ impl Engine {
         Heard::Stopped("hooks do not agree on a form of this message".to_owned())
     }
 
-    fn around_message(
+    pub(super) fn around_message(
         &self,
         upstream: &UpstreamId,
         session: Option<SessionKey>,
-        id: CallId,
-        message: &McpMessage,
+        correlation_id: Arc<str>,
+        method: &str,
     ) -> Around {
         let now = self.now().1;
         Around {
-            correlation_id: id.to_string().into(),
+            correlation_id,
             session: Arc::new(McpSessionInfo {
                 session_id: session.map_or_else(String::new, |key| key.id.to_string()),
                 server_id: upstream.to_string(),
@@ -116,7 +116,7 @@ impl Engine {
             }),
             identity: None,
             request: Arc::new(RequestMetadata {
-                method: message.method.to_string(),
+                method: method.to_owned(),
                 path: String::new(),
                 headers: Vec::new(),
                 remote_addr: None,
