@@ -199,6 +199,21 @@ fn two_proxies_in_one_folder_do_not_collide() {
 }
 
 #[test]
+fn a_bad_file_of_another_session_costs_nothing() {
+    // The peer stores nothing any more once one line of any trace is bad.
+    let scene = Scene::new();
+    scene.run(&[], ANSWERS, (call(1, "a", "{}") + "\n").as_bytes());
+    let receipts = scene.audit().join("receipts");
+    let bad = receipts.join("session_20200101T000000Z_deadbeef.jsonl");
+    fs::write(&bad, b"{not json\n\xff\n").unwrap();
+    let left = scene.run(&[], ANSWERS, (call(2, "b", "{}") + "\n").as_bytes());
+    assert_eq!(left.code(), Some(0), "{left:?}");
+    assert_eq!(scene.verified(), 2);
+    fs::remove_file(bad).unwrap();
+    assert_eq!(scene.calls().len(), 2);
+}
+
+#[test]
 fn packs_are_made_on_the_way_and_not_at_all() {
     let scene = Scene::new();
     let mut proxy = scene.proxy(&["--pack-interval", "2r"], ANSWERS);
