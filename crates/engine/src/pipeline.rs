@@ -25,8 +25,8 @@ use crate::engine::{Engine, Found, Judged, announces};
 use crate::ready::Ready;
 
 pub use self::aside::{Aside, Heard};
-pub use self::listing::{HOOKED, UnderWay};
 pub(crate) use self::listing::Looked;
+pub use self::listing::{HOOKED, UnderWay};
 pub use self::tried::Tried;
 
 /// How often hooks may change one message: after that they do not agree.

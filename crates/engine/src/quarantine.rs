@@ -23,10 +23,10 @@ use serde::Serialize;
 use serde_json::Value;
 
 use self::book::Book;
-use crate::pipeline::HOOKED;
 pub use self::judge::Extent;
 pub(crate) use self::judge::Listing;
 pub(crate) use self::news::{event, log, record};
+use crate::pipeline::HOOKED;
 
 /// One thing as an upstream lists it.
 #[derive(Clone, Debug)]

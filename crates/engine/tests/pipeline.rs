@@ -14,9 +14,9 @@ use bytes::Bytes;
 use mcpproxy_core::{
     Action, Askable, Call, CallId, Cleared, Clock as _, Declared, Door, Enforcement, FlowScope,
     HealthStatus, HookFault, Id128, Later, McpMessage, McpRequest, McpResponse, MessageKind,
-    OfferKind, Outcome, Phases, Principal, ResponseKind, SecurityContext, SecurityDecision, SecurityHook,
-    SecurityModification, SecurityViolation, SessionBasis, SessionKey, Severity, Status, Threat,
-    ToolName, ToolRef, Trace, UpstreamId, Wire,
+    OfferKind, Outcome, Phases, Principal, ResponseKind, SecurityContext, SecurityDecision,
+    SecurityHook, SecurityModification, SecurityViolation, SessionBasis, SessionKey, Severity,
+    Status, Threat, ToolName, ToolRef, Trace, UpstreamId, Wire,
 };
 use mcpproxy_engine::{After, Aside, Before, Engine, EngineSettings, Heard, Offered, Registry};
 use mcpproxy_hooks::{Entry, FailureMode, Limits};
@@ -564,12 +564,18 @@ async fn a_listing_is_shown_as_far_as_hooks_let_it() {
         settings.guards.enabled = false;
         let rig = Rig::new(settings, &[(&hook, Limits::default())]).await;
         let upstream = UpstreamId::new("notes");
-        let offers: Vec<_> = offers.iter().map(|(name, text)| offer(name, text)).collect();
+        let offers: Vec<_> = offers
+            .iter()
+            .map(|(name, text)| offer(name, text))
+            .collect();
         let shown = |rig: &Rig| -> Vec<bool> {
             let shows = |one: &Offered| rig.engine.shows(&upstream, one.kind, &one.name, &one.raw);
             offers.iter().map(shows).collect()
         };
-        assert!(shown(&rig).iter().all(|shown| !shown), "nothing before they were asked");
+        assert!(
+            shown(&rig).iter().all(|shown| !shown),
+            "nothing before they were asked"
+        );
         assert!(rig.engine.look_at(&upstream, offers.clone()).await);
         assert_eq!(shown(&rig), expect);
         for (one, shown) in offers.iter().zip(expect) {
@@ -578,7 +584,10 @@ async fn a_listing_is_shown_as_far_as_hooks_let_it() {
         }
         // A tool that changed is not the one they were asked about.
         let other = offer(&offers[0].name, "changed");
-        assert!(!rig.engine.shows(&upstream, other.kind, &other.name, &other.raw));
+        assert!(
+            !rig.engine
+                .shows(&upstream, other.kind, &other.name, &other.raw)
+        );
     };
     check(&[("a", "reads"), ("b", "writes")], &[true, true]).await;
     check(&[("a", "reads"), ("b", "poison")], &[true, false]).await;

@@ -357,7 +357,7 @@ async fn a_webhook_takes_a_tool_out_of_a_listing_and_it_cannot_be_called() {
         }
     })
     .await;
-    let scene = Scene::start(json!({ "hooks": [service.hook(json!({}))] })).await;
+    let scene = Scene::start(json!({ "hooks": [service.hook(&json!({}))] })).await;
     let agent = Legacy::open(&scene.gateway.url("/mcp"), json!({})).await;
     let listed = until("the list", || async {
         let listed = agent.ask("tools/list", json!({})).await;

@@ -250,7 +250,11 @@ fn looks(
     let objection = ran.noted.iter().find(|one| one.wants >= Action::Ask);
     let whole = objection.map(|one| masked::words(ready, &one.reason).to_string());
     let decided = objection.is_none_or(|one| one.objects);
-    let changed = ran.noted.iter().rev().find(|one| one.wants == Action::Allow);
+    let changed = ran
+        .noted
+        .iter()
+        .rev()
+        .find(|one| one.wants == Action::Allow);
     let changed = changed.map(|one| masked::words(ready, &one.reason).to_string());
     let left: Option<Value> = ran.changed.as_ref().map(|body| {
         let body: Value = serde_json::from_slice(body).unwrap_or_default();
