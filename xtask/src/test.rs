@@ -1,5 +1,6 @@
 //! `cargo xtask test`: everything that must be green, in the order in which it fails fastest.
 
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
@@ -7,6 +8,9 @@ use anyhow::{Context, Result, bail};
 
 use crate::tools::{self, Tools};
 use crate::{Outcome, conformance, tidy, workspace};
+
+/// What the hooks of `examples/wasm-hooks` are compiled for.
+const GUESTS: &str = "wasm32-unknown-unknown";
 
 /// Arguments of `cargo xtask test`.
 #[derive(clap::Args, Debug)]
@@ -79,6 +83,9 @@ fn set_up() -> Result<Tools> {
             if !has_cargo(part) {
                 bail!("`cargo {part}` is missing; run `rustup component add {component}`");
             }
+        }
+        if !has_target(GUESTS)? {
+            bail!("the target of WebAssembly hooks is missing; run `rustup target add {GUESTS}`");
         }
         let tools = tools::ready()?;
         println!("python {}", tools.python.display());
@@ -155,4 +162,12 @@ fn has_cargo(part: &str) -> bool {
         .stdout(Stdio::null())
         .stderr(Stdio::null());
     command.status().is_ok_and(|status| status.success())
+}
+
+fn has_target(target: &str) -> Result<bool> {
+    let mut command = Command::new("rustc");
+    command.args(["--print", "target-libdir", "--target", target]);
+    let output = command.output().context("cannot run rustc")?;
+    let folder = String::from_utf8_lossy(&output.stdout);
+    Ok(Path::new(folder.trim()).exists())
 }

@@ -1,0 +1,14 @@
+//! Components of `examples/`, and hostile ones, asked through the port.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::print_stderr,
+    reason = "helpers of tests"
+)]
+
+mod asked;
+mod examples;
+mod faults;
+mod guest;
+mod swap;
