@@ -4,6 +4,7 @@ use std::fmt;
 use std::fs::File;
 use std::io::Read as _;
 use std::path::Path;
+use std::sync::Arc;
 
 use sha2::{Digest as _, Sha256};
 use wasmtime::Store;
@@ -57,8 +58,7 @@ impl Binary {
                 limit: FILE_LIMIT,
             });
         }
-        let digest = Sha256::digest(&bytes);
-        let digest = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+        let digest = hex(&Sha256::digest(&bytes));
         let binary = Self { bytes, digest };
         match pin {
             Some(pin) if !pin.eq_ignore_ascii_case(&binary.digest) => Err(Error::Digest {
@@ -114,7 +114,7 @@ impl Loaded {
         subject: Subject<'_>,
     ) -> Result<Result<Answer, String>, wasmtime::Error> {
         let instance = self.instance.instantiate(&mut room)?;
-        let inspect: Inspect<'_> = instance.get_typed_func(&mut room, &self.inspect)?;
+        let inspect: Inspect<'_> = instance.get_typed_func(&mut room, self.inspect)?;
         let (answer,) = inspect.call(&mut room, (context, subject))?;
         Ok(answer)
     }
@@ -128,10 +128,10 @@ impl Loaded {
         };
         let mut room = sandbox.room().map_err(failed)?;
         let instance = self.instance.instantiate(&mut room).map_err(failed)?;
-        let inspect: Result<Inspect<'_>, _> = instance.get_typed_func(&mut room, &self.inspect);
+        let inspect: Result<Inspect<'_>, _> = instance.get_typed_func(&mut room, self.inspect);
         inspect.map_err(|_| wrong(INSPECT))?;
         let check: Result<CheckConfig<'_>, _> =
-            instance.get_typed_func(&mut room, &self.check_config);
+            instance.get_typed_func(&mut room, self.check_config);
         let check = check.map_err(|_| wrong(CHECK_CONFIG))?;
         let (answer,) = check.call(&mut room, (config,)).map_err(failed)?;
         answer.map_err(Error::Refused)
@@ -140,8 +140,8 @@ impl Loaded {
 
 /// What is asked, in a form that can go to another thread.
 pub(crate) struct Question {
-    pub(crate) hook_id: std::sync::Arc<str>,
-    pub(crate) config: std::sync::Arc<str>,
+    pub(crate) hook_id: Arc<str>,
+    pub(crate) config: Arc<str>,
     pub(crate) context: SecurityContext,
     pub(crate) about: About,
     pub(crate) limit: u64,
@@ -162,6 +162,12 @@ impl Question {
             Err(why) => Err(fault(&why)),
         }
     }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    let digit = |nibble: u8| char::from_digit(nibble.into(), 16).unwrap_or_default();
+    let digits = bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]);
+    digits.map(digit).collect()
 }
 
 impl fmt::Debug for Loaded {

@@ -94,9 +94,8 @@ impl Sandbox {
     ) -> Result<T, HookFault> {
         let permits = Arc::clone(&self.permits).acquire_owned();
         let begun = tokio::time::Instant::now();
-        let permit = match tokio::time::timeout(limit, permits).await {
-            Ok(Ok(permit)) => permit,
-            Ok(Err(_)) | Err(_) => return Err(HookFault::Busy),
+        let Ok(Ok(permit)) = tokio::time::timeout(limit, permits).await else {
+            return Err(HookFault::Busy);
         };
         let leash = Leash::new(&self.engine);
         let (sandbox, stopped) = (self.clone(), Arc::clone(&leash.stopped));
@@ -127,9 +126,10 @@ impl Sandbox {
             return Err(Trap::Interrupt.into());
         }
         store.epoch_deadline_callback(move |_| {
-            Ok(match stopped.load(Ordering::SeqCst) {
-                true => UpdateDeadline::Interrupt,
-                false => UpdateDeadline::Continue(1),
+            Ok(if stopped.load(Ordering::SeqCst) {
+                UpdateDeadline::Interrupt
+            } else {
+                UpdateDeadline::Continue(1)
             })
         });
         Ok(store)
