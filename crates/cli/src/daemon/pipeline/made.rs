@@ -5,6 +5,8 @@ use std::sync::Arc;
 use mcpproxy_config::{HookKind, HookSettings};
 use mcpproxy_core::{Clock, SecurityHook};
 use mcpproxy_hooks_remote::{GrpcHook, Webhook};
+use mcpproxy_hooks_wasm::{WasmHook, WasmSettings};
+use serde_json::Value;
 
 /// Makes a hook.
 pub(super) fn made(
@@ -29,6 +31,15 @@ pub(super) fn made(
             Ok(Arc::new(made.map_err(|fault| fault.to_string())?))
         }
         HookKind::Native => Err("a native hook is a guard, which needs no trial".to_owned()),
-        HookKind::Wasm => Err("this build has no hooks of type `wasm`".to_owned()),
+        HookKind::Wasm => {
+            let config = Value::Object(settings.own_config());
+            let config = serde_json::from_value(config);
+            let told = WasmSettings {
+                path: settings.path.clone().unwrap_or_default(),
+                config: config.map_err(|fault| format!("config: {fault}"))?,
+            };
+            let made = WasmHook::new(id, priority, phases, &told);
+            Ok(Arc::new(made.map_err(|fault| fault.to_string())?))
+        }
     }
 }
