@@ -18,7 +18,7 @@ impl Resolver for Nowhere {
 
 impl Files for Nowhere {
     fn folder(&self) -> Option<String> {
-        Some("/work".to_owned())
+        Some("/srv".to_owned())
     }
 
     fn home(&self) -> Option<String> {
@@ -31,7 +31,7 @@ impl Files for Nowhere {
 }
 
 const POLICY: &str = "version: 1\ndefault: allow\nconstraints:\n  t:\n    deny_private_hosts: true\n    \
-                      allowed_paths: ['/work/**', '!**/.env']\n";
+                      allowed_paths: ['/srv/**', '!**/.env']\n";
 
 fuzz_target!(|text: &str| {
     let world = World { resolver: &Nowhere, files: &Nowhere };

@@ -1,9 +1,11 @@
 //! `cargo xtask soak`: one hard case, many times.
 //!
 //! `kill` kills the gateway with SIGKILL, which it cannot see coming, and looks for upstream
-//! processes that it left behind. `crowd` fills it with idle sessions and tools.
+//! processes that it left behind. `crowd` fills it with idle sessions and tools. `notary` kills the
+//! recording proxy and looks for what is missing.
 
 mod crowd;
+mod notary;
 
 use std::env;
 use std::fs;
@@ -50,6 +52,12 @@ enum Case {
         #[arg(long, default_value_t = 16)]
         at_once: usize,
     },
+    /// Kills the recording proxy under load and looks for receipts and packs that are missing
+    Notary {
+        /// How often to kill
+        #[arg(long, default_value_t = 1000)]
+        count: u64,
+    },
     /// Opens many idle sessions before many tools and says how much memory that takes
     Crowd {
         /// How many sessions
@@ -65,6 +73,7 @@ enum Case {
 pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     match arguments.case {
         Case::Kill { count, at_once } => kill_many(count, at_once),
+        Case::Notary { count } => notary::run(count),
         Case::Crowd { sessions, tools } => crowd::run(sessions, tools),
     }
 }
