@@ -130,6 +130,11 @@ fn tell(recorder: &Recorder, pack: Option<&std::path::Path>, end: End, form: For
         "timeouts": counts.timeouts,
         "lost": counts.lost,
     });
+    let lost = match counts.lost {
+        0 => String::new(),
+        lost => format!("; {lost} receipts are lost"),
+    };
+    let calls = format!("{calls}{lost}");
     let complete = if end.is_complete() {
         ""
     } else {

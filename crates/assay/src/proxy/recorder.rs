@@ -146,8 +146,9 @@ impl Recorder {
         self.calls().open()
     }
 
-    /// Records the calls that have waited too long.
+    /// Records the calls that have waited too long, and says if receipts are being lost.
     pub(super) fn expire(&self) {
+        self.say_lost(self.ledger.problem());
         let now = self.clock.tick();
         let late = self
             .calls()
@@ -242,10 +243,14 @@ impl Recorder {
 
     /// Says once that receipts are being lost.
     fn tell(&self, fault: Option<mcpproxy_notary::NotaryError>) {
+        self.say_lost(fault.map(|fault| fault.to_string()));
+    }
+
+    fn say_lost(&self, fault: Option<String>) {
         if let Some(fault) = fault
             && !self.told.swap(true, Ordering::Relaxed)
         {
-            let details = json!({ "reason": fault.to_string() });
+            let details = json!({ "reason": fault });
             let text = format!("receipts are being lost: {fault}");
             self.settings.form.note("receipts_lost", &text, details);
         }

@@ -273,6 +273,7 @@ fn a_full_disk_is_said_and_strict_refuses() {
     let (code, stdout, stderr) = run("");
     assert_eq!(code, Some(2), "{stderr}");
     assert_eq!(stdout.lines().count(), 40, "{stderr}");
+    assert!(stderr.contains("receipts are lost"), "{stderr}");
     let (code, stdout, stderr) = run("--strict");
     assert_eq!(code, Some(2), "{stderr}");
     assert_eq!(stdout.lines().count(), 40, "{stderr}");

@@ -345,6 +345,7 @@ impl Writer {
         }
     }
 
+    /// Tells everybody how the session stands.
     fn publish(&self, problem: Option<String>) {
         let mut status = self.status.lock().unwrap_or_else(PoisonError::into_inner);
         status.problem = problem;

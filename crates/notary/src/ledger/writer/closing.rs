@@ -114,7 +114,11 @@ impl Writer {
         self.write(Vec::new());
         let left = std::mem::take(&mut self.pending);
         let lost = left.iter().filter(|job| matches!(job, Job::Outcome(..)));
-        self.counts.lost += u64::try_from(lost.count()).unwrap_or(u64::MAX);
+        let lost = u64::try_from(lost.count()).unwrap_or(u64::MAX);
+        if lost > 0 {
+            self.counts.lost += lost;
+            self.publish(Some("receipts could not be written to the end".to_owned()));
+        }
         let open = std::mem::take(&mut self.open);
         let complete = end.is_complete() && open.is_empty() && self.counts.lost == 0;
         let at = self.options.clock.wall();
