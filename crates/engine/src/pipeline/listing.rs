@@ -28,10 +28,13 @@ pub const HOOKED: &str = "hook_listing";
 /// How long a list waits for hooks that are being asked about one.
 const PATIENCE: Duration = Duration::from_secs(2);
 
+/// What hooks said about what one upstream offers, by kind and name.
+type Looks = HashMap<(OfferKind, Box<str>), Look>;
+
 /// What hooks said about what upstreams offer.
 #[derive(Debug, Default)]
 pub(crate) struct Looked {
-    offers: RwLock<HashMap<UpstreamId, HashMap<(OfferKind, Box<str>), Look>>>,
+    offers: RwLock<HashMap<UpstreamId, Looks>>,
     /// Lists that hooks are being asked about.
     under_way: Arc<watch::Sender<usize>>,
 }
