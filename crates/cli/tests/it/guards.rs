@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Gateway, Legacy, Scene, Upstream, WORDS};
+use crate::support::{Gateway, Legacy, Scene, Upstream, WORDS, text_of};
 
 /// A `security` section with one native guard.
 fn guard(id: &str, config: &Value) -> Value {
@@ -23,7 +23,7 @@ async fn too_many_calls_are_refused_and_the_answer_says_when_to_come_back() {
         agent.ask("tools/call", Scene::post(text)).await;
     }
     let refused = agent.ask("tools/call", Scene::post("three")).await;
-    let said = refused["result"]["content"][0]["text"].as_str().unwrap();
+    let said = text_of(&refused);
     assert!(said.contains("try again in"), "{refused}");
     // Who comes in another session has a bucket of its own.
     opened(&scene)
@@ -70,7 +70,7 @@ async fn what_breaks_the_schema_of_its_tool_neither_leaves_nor_comes_back() {
     let long = agent
         .ask("tools/call", Scene::post("longer than it may be"))
         .await;
-    let said = long["result"]["content"][0]["text"].as_str().unwrap();
+    let said = text_of(&long);
     assert!(said.contains("break the rule `maxLength`"), "{long}");
     let more = json!({ "name": "outside__post", "arguments": { "text": "a", "shell": "rm" } });
     agent.ask("tools/call", more).await;
@@ -107,7 +107,7 @@ async fn personal_data_is_taken_out_on_both_ways_and_the_rest_stays() {
             Scene::post("write to ada@harbour.example today"),
         )
         .await;
-    let text = answer["result"]["content"][0]["text"].as_str().unwrap();
+    let text = text_of(&answer);
     assert_eq!(text, "paid with ****-****-****-1111 by ada@harbour.example");
     agent
         .ask("tools/call", Scene::post("to GB82 WEST 1234 5698 7654 32"))

@@ -266,7 +266,7 @@ async fn a_reload_reaches_sessions_that_are_open() {
     let home = &scene.gateway.home;
     let text = std::fs::read_to_string(home.config()).unwrap();
     let mut config: Value = serde_json::from_str(&text).unwrap();
-    config["security"]["hooks"] = json!([service.hook(&json!({}))]);
+    config["security"]["hooks"] = json!([service.hook(&json!({ "runs_on": "request" }))]);
     home.configure(&config.to_string());
     let reload = async || {
         let owner = scene.gateway.owner();

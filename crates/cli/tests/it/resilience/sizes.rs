@@ -27,7 +27,7 @@ const DEEP: usize = 1_000_000;
 const SESSIONS: usize = 2_000;
 const TOOLS: usize = 2_000;
 /// The memory that so many sessions and tools may take in a debug build, in megabytes.
-const CROWDED: u64 = 50;
+const CROWDED: u64 = 30;
 
 async fn gateway() -> (Upstream, Gateway) {
     let echo = Upstream::start(Sample::Echo, EraSupport::Both, Over::Shared).await;
