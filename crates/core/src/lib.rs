@@ -18,6 +18,7 @@ pub mod id;
 pub mod secret;
 pub mod security;
 pub mod share;
+pub mod units;
 pub mod verdict;
 pub mod who;
 
@@ -46,5 +47,6 @@ pub use security::{
     SecurityModification, SecurityViolation, Sight,
 };
 pub use share::{Room, Shares};
+pub use units::{ByteSize, InvalidUnit, Span};
 pub use verdict::{Action, Enforcement, FlowType, Risk, RiskLevel, Verdict};
 pub use who::{FlowScope, Principal, PrincipalKind, SessionBasis, SessionKey};

@@ -87,7 +87,7 @@ impl GrpcHook {
         }
         let bounds = Bounds {
             retries: config.connect_retries,
-            answer: config.max_answer_size.saturating_add(PREFIX),
+            answer: config.max_answer_size.as_usize().saturating_add(PREFIX),
         };
         let description = format!("asks the gRPC service at {}", authority.host());
         let service = Service {
@@ -105,7 +105,7 @@ impl GrpcHook {
             shown: Shown {
                 requests: config.check_request_body,
                 responses: config.check_response_body,
-                limit: config.max_body_size,
+                limit: config.max_body_size.as_usize(),
             },
             batches: batches(settings, &service)?,
             service,

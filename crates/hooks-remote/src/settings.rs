@@ -2,17 +2,14 @@
 //!
 //! The parts that every hook has (id, priority, phases, timeout, failure mode) are not here.
 
-mod units;
-
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
-use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use mcpproxy_core::Secret;
+use mcpproxy_core::{ByteSize, Secret, Span};
 
 /// One webhook.
 #[derive(Clone, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
@@ -44,13 +41,9 @@ pub struct WebhookConfig {
     /// Whether results and errors are sent.
     pub check_response_body: bool,
     /// Largest message that is sent.
-    #[serde(with = "units::size")]
-    #[schemars(with = "units::Size")]
-    pub max_body_size: usize,
+    pub max_body_size: ByteSize,
     /// Largest answer that is read.
-    #[serde(with = "units::size")]
-    #[schemars(with = "units::Size")]
-    pub max_answer_size: usize,
+    pub max_answer_size: ByteSize,
     /// How often a connection that could not be opened is tried again.
     pub connect_retries: u32,
     /// Address that says by its status whether the service is well.
@@ -101,13 +94,9 @@ pub struct GrpcConfig {
     /// Whether results and errors are sent.
     pub check_response_body: bool,
     /// Largest message that is sent.
-    #[serde(with = "units::size")]
-    #[schemars(with = "units::Size")]
-    pub max_body_size: usize,
+    pub max_body_size: ByteSize,
     /// Largest answer that is read.
-    #[serde(with = "units::size")]
-    #[schemars(with = "units::Size")]
-    pub max_answer_size: usize,
+    pub max_answer_size: ByteSize,
     /// How often a connection that could not be opened is tried again.
     pub connect_retries: u32,
     /// Sends events in batches and waits for no decision; only for protocol `mcpproxy`.
@@ -137,29 +126,23 @@ pub struct BatchSettings {
     /// Events in a batch at most.
     pub max_events: usize,
     /// How long the first event of a batch waits for others.
-    #[serde(with = "units::span")]
-    #[schemars(with = "units::Span")]
-    pub max_wait: Duration,
+    pub max_wait: Span,
     /// Bytes of events after which a batch is not added to.
-    #[serde(with = "units::size")]
-    #[schemars(with = "units::Size")]
-    pub max_batch_size: usize,
+    pub max_batch_size: ByteSize,
     /// Events at most that wait to be sent; more are lost.
     pub max_waiting: usize,
     /// Bytes of events at most that wait to be sent.
-    #[serde(with = "units::size")]
-    #[schemars(with = "units::Size")]
-    pub max_waiting_size: usize,
+    pub max_waiting_size: ByteSize,
 }
 
 impl Default for BatchSettings {
     fn default() -> Self {
         Self {
             max_events: 64,
-            max_wait: Duration::from_millis(200),
-            max_batch_size: 1 << 20,
+            max_wait: Span::from_millis(200),
+            max_batch_size: ByteSize::from_mib(1),
             max_waiting: 4096,
-            max_waiting_size: 16 << 20,
+            max_waiting_size: ByteSize::from_mib(16),
         }
     }
 }
@@ -211,8 +194,8 @@ impl Protocol {
     }
 }
 
-const BODY_LIMIT: usize = 1 << 20;
-const ANSWER_LIMIT: usize = 1 << 20;
+const BODY_LIMIT: ByteSize = ByteSize::from_mib(1);
+const ANSWER_LIMIT: ByteSize = ByteSize::from_mib(1);
 
 /// Leaves out header values and keys, which are credentials.
 impl fmt::Debug for WebhookSettings {
@@ -241,5 +224,18 @@ impl fmt::Debug for GrpcSettings {
             .field("protocol", &self.protocol)
             .field("config", &self.config)
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_nobody_knows_is_refused() {
+        let read = serde_json::from_str::<GrpcConfig>(r#"{"max_bodysize":1}"#);
+        assert!(read.unwrap_err().to_string().contains("max_bodysize"));
+        let read = serde_json::from_str::<BatchSettings>(r#"{"max_wait":"2 potatoes"}"#);
+        assert!(read.unwrap_err().to_string().contains("is not a duration"));
     }
 }

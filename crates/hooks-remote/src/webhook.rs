@@ -81,7 +81,7 @@ impl Webhook {
         }
         let bounds = Bounds {
             retries: config.connect_retries,
-            answer: config.max_answer_size,
+            answer: config.max_answer_size.as_usize(),
         };
         Ok(Self {
             id: id.into(),
@@ -103,7 +103,7 @@ impl Webhook {
             shown: Shown {
                 requests: config.check_request_body,
                 responses: config.check_response_body,
-                limit: config.max_body_size,
+                limit: config.max_body_size.as_usize(),
             },
             link: Link::new(Wire::One, config.tls.as_ref(), bounds)?,
             clock,

@@ -86,7 +86,7 @@ impl WasmHook {
                 current: ArcSwap::from_pointee(loaded),
                 trouble: Mutex::default(),
             }),
-            limit: config.max_body_size,
+            limit: config.max_body_size.bytes(),
             watched: AtomicBool::new(false),
         })
     }

@@ -44,7 +44,7 @@ pub(crate) struct Room {
 impl Sandbox {
     pub(crate) fn new(config: &WasmConfig) -> Result<Self, Error> {
         let wrong = |why: String| Error::Sandbox(why);
-        let memory = config.max_memory.next_multiple_of(PAGE);
+        let memory = config.max_memory.bytes().next_multiple_of(PAGE);
         let mut engine = Config::new();
         engine
             .consume_fuel(true)
@@ -68,7 +68,7 @@ impl Sandbox {
             engine: Engine::new(&engine).map_err(|why| wrong(text(&why)))?,
             memory,
             fuel: config.max_fuel,
-            answer: usize::try_from(config.max_answer_size).unwrap_or(usize::MAX),
+            answer: config.max_answer_size.as_usize(),
             permits: Arc::new(Semaphore::new(permits)),
         })
     }

@@ -2,10 +2,9 @@
 //!
 //! The parts that every hook has (id, priority, phases, timeout, failure mode) are not here.
 
-mod size;
-
 use std::path::PathBuf;
 
+use mcpproxy_core::ByteSize;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -32,21 +31,15 @@ pub struct WasmConfig {
     /// SHA-256 digest that the file must have, in hexadecimal digits.
     pub sha256: Option<String>,
     /// Most memory of one instance.
-    #[serde(with = "size")]
-    #[schemars(with = "size::Size")]
-    pub max_memory: u64,
+    pub max_memory: ByteSize,
     /// Most work for one question, about one unit for each instruction.
     pub max_fuel: u64,
     /// Most questions at once.
     pub max_instances: u32,
     /// Largest message that it is shown.
-    #[serde(with = "size")]
-    #[schemars(with = "size::Size")]
-    pub max_body_size: u64,
+    pub max_body_size: ByteSize,
     /// Largest answer that is read.
-    #[serde(with = "size")]
-    #[schemars(with = "size::Size")]
-    pub max_answer_size: u64,
+    pub max_answer_size: ByteSize,
 }
 
 impl Default for WasmConfig {
@@ -54,11 +47,11 @@ impl Default for WasmConfig {
         Self {
             settings: Map::new(),
             sha256: None,
-            max_memory: 32 << 20,
+            max_memory: ByteSize::from_mib(32),
             max_fuel: 200_000_000,
             max_instances: 32,
-            max_body_size: 1 << 20,
-            max_answer_size: 2 << 20,
+            max_body_size: ByteSize::from_mib(1),
+            max_answer_size: ByteSize::from_mib(2),
         }
     }
 }
@@ -67,11 +60,11 @@ impl WasmConfig {
     /// Refuses bounds under which nothing runs, or which bound nothing.
     pub(crate) fn check(&self) -> Result<(), Error> {
         let bounds = [
-            ("max_memory", self.max_memory, 1 << 16, 1 << 30),
+            ("max_memory", self.max_memory.bytes(), 1 << 16, 1 << 30),
             ("max_fuel", self.max_fuel, 1, u64::MAX >> 1),
             ("max_instances", self.max_instances.into(), 1, 1000),
-            ("max_body_size", self.max_body_size, 1, 1 << 28),
-            ("max_answer_size", self.max_answer_size, 1, 1 << 28),
+            ("max_body_size", self.max_body_size.bytes(), 1, 1 << 28),
+            ("max_answer_size", self.max_answer_size.bytes(), 1, 1 << 28),
         ];
         for (name, value, least, most) in bounds {
             if !(least..=most).contains(&value) {
@@ -84,5 +77,34 @@ impl WasmConfig {
             }
             Some(_) | None => Ok(()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bounds_that_bound_nothing_are_refused() {
+        let refused = |text: &str| {
+            let config: WasmConfig = serde_json::from_str(text).unwrap();
+            config.check().err().map(|why| why.to_string())
+        };
+        assert_eq!(refused("{}"), None);
+        let expect = "`max_fuel` has to be from 1 to 9223372036854775807";
+        assert_eq!(refused(r#"{"max_fuel":0}"#).as_deref(), Some(expect));
+        let expect = "`max_memory` has to be from 65536 to 1073741824";
+        assert_eq!(
+            refused(r#"{"max_memory":"9000MB"}"#).as_deref(),
+            Some(expect)
+        );
+        let expect = "`ab` is not a SHA-256 digest of 64 hexadecimal digits";
+        assert_eq!(refused(r#"{"sha256":"ab"}"#).as_deref(), Some(expect));
+    }
+
+    #[test]
+    fn what_nobody_knows_is_refused() {
+        let read = serde_json::from_str::<WasmConfig>(r#"{"max_fule":1}"#);
+        assert!(read.unwrap_err().to_string().contains("max_fule"));
     }
 }

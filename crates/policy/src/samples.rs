@@ -1,44 +1,11 @@
-//! Calls and facts for tests: one plain call to one destination, with what a test is about put on
-//! top.
+//! Facts for tests about one plain call to one destination, with what a test is about put on top.
 
-use std::time::Duration;
-
-use bytes::Bytes;
 use mcpproxy_core::{
-    Askable, Call, CallId, DataOrigin, Declared, Destination, Door, Facts, FlowScope, Id128, Label,
-    Likeness, Masked, Match, MessageKind, Nature, Principal, Sensitive, SessionBasis, SessionKey,
-    Severity, Side, Sink, Tick, ToolName, ToolRef, Trace, UpstreamId, Wall, Weight, Wire,
+    CallId, DataOrigin, Destination, Facts, Label, Likeness, Masked, Match, Nature, Sensitive,
+    Severity, Side, Sink, ToolName, UpstreamId, Wall, Weight,
 };
 
-/// A call of `slack:post_message` that can be asked about.
-pub(crate) fn call() -> Call {
-    Call {
-        id: CallId::new(1, 1),
-        leg: 0,
-        at: Wall(0),
-        deadline: Tick(Duration::from_mins(1)),
-        door: Door::Mcp,
-        who: Principal::owner(),
-        scope: FlowScope(Id128(1)),
-        session: SessionKey {
-            basis: SessionBasis::McpSession,
-            id: Id128(1),
-        },
-        kind: MessageKind::Request("tools/call".into()),
-        tool: ToolRef {
-            upstream: UpstreamId::new("slack"),
-            tool: ToolName::new("post_message"),
-        },
-        declared: Declared::default(),
-        askable: Askable::Elicit,
-        hook: None,
-        trace: Trace::default(),
-        wire: Wire {
-            raw: Bytes::new(),
-            ticket: None,
-        },
-    }
-}
+pub(crate) use mcpproxy_testkit::samples::call;
 
 /// What is known about a call to a destination.
 pub(crate) fn facts(sink: Sink, class: &'static str) -> Facts {

@@ -7,7 +7,6 @@
 
 mod check;
 mod filter;
-mod units;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -20,7 +19,7 @@ use mcpproxy_core::{Secret, Trust};
 
 pub use self::check::{Fault, check_name};
 pub use self::filter::ToolFilter;
-pub use self::units::{ByteSize, InvalidUnit, Span};
+pub use mcpproxy_core::{ByteSize, InvalidUnit, Span};
 
 /// One upstream: how it is reached, who shares it, and what bounds it.
 #[derive(Clone, PartialEq, Deserialize, Serialize, JsonSchema)]

@@ -236,7 +236,7 @@ mod tests {
         let found = told(&native(abuse::ID, config)).abuse.unwrap();
         assert_eq!(found.per_tool.calls_per_minute, 5);
         let found = told(&native(contents::ID, json!({ "max_body_size": "1MB" })));
-        assert_eq!(found.contents.unwrap().max_body_size, 1 << 20);
+        assert_eq!(found.contents.unwrap().max_body_size.bytes(), 1_000_000);
         let found = told(&native(dlp::ID, json!({ "rules": [{ "action": "mask" }] })));
         assert_eq!(found.dlp.unwrap().rules.len(), 1);
         let off = json!([{ "id": spoofing::ID, "type": "native", "enabled": false }]);

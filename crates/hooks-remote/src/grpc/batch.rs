@@ -41,7 +41,10 @@ pub(super) struct Batches {
 
 impl Batches {
     pub(super) fn new(settings: BatchSettings, service: Service) -> Self {
-        let room = settings.max_waiting_size.min(Semaphore::MAX_PERMITS);
+        let room = settings
+            .max_waiting_size
+            .as_usize()
+            .min(Semaphore::MAX_PERMITS);
         Self {
             settings,
             service,
@@ -109,10 +112,12 @@ impl Sending {
 
     /// Waits for more until the batch is full in number, in bytes or in time.
     async fn gather(&mut self, first: Waiting) -> Vec<Waiting> {
-        let until = Instant::now() + self.settings.max_wait;
+        let until = Instant::now() + self.settings.max_wait.duration();
         let mut size = first.size;
         let mut gathered = vec![first];
-        while gathered.len() < self.settings.max_events && size < self.settings.max_batch_size {
+        while gathered.len() < self.settings.max_events
+            && size < self.settings.max_batch_size.as_usize()
+        {
             let Ok(Some(next)) = timeout_at(until, self.events.recv()).await else {
                 break;
             };

@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use mcpproxy_core::Secret;
 use mcpproxy_core::clock::Wall;
 use mcpproxy_core::security::{McpSessionInfo, RequestMetadata};
+use mcpproxy_core::{ByteSize, Secret, Span};
 use tonic::Status;
 
 use self::service::{Answers, Running};
@@ -152,7 +152,7 @@ async fn a_huge_answer_is_not_read() {
 async fn a_huge_message_is_not_sent() {
     let service = Running::start(Answers::Inspect(Ok(ALLOWED))).await;
     let mut settings = settings(&service.endpoint);
-    settings.config.max_body_size = 10;
+    settings.config.max_body_size = ByteSize::new(10);
     assert_eq!(
         ask(&hook(&settings), PATIENT).await,
         Err(HookFault::TooLarge)
@@ -219,7 +219,7 @@ async fn events_come_in_batches_and_what_is_lost_is_counted() {
     let mut settings = settings(&service.endpoint);
     settings.config.batch = Some(BatchSettings {
         max_events: 4,
-        max_wait: Duration::from_mins(1),
+        max_wait: Span::from_secs(60),
         max_waiting: 8,
         ..BatchSettings::default()
     });
@@ -249,7 +249,7 @@ async fn bytes_that_wait_are_bounded_too() {
     let service = Running::start(Answers::Never).await;
     let mut settings = settings(&service.endpoint);
     settings.config.batch = Some(BatchSettings {
-        max_waiting_size: 150,
+        max_waiting_size: ByteSize::new(150),
         ..BatchSettings::default()
     });
     let hook = hook(&settings);

@@ -8,9 +8,11 @@ use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use jsonschema::{PatternOptions, Validator};
-use mcpproxy_core::{Action, Call, Finding, Masked, Threat, Tier, ToolName, ToolRef, UpstreamId};
+use mcpproxy_core::{
+    Action, ByteSize, Call, Finding, Masked, Threat, Tier, ToolName, ToolRef, UpstreamId,
+};
 use mcpproxy_text as text;
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// The id by which the configuration knows this guard.
@@ -33,8 +35,7 @@ pub struct Settings {
     /// Whether results are.
     pub check_response_body: bool,
     /// Bytes that a message may have, as a number or as `1MB`.
-    #[serde(deserialize_with = "size")]
-    pub max_body_size: u64,
+    pub max_body_size: ByteSize,
     /// Kinds of content that may come back, as `text` or `image/png`; all where none is named.
     pub allowed_content_types: Vec<String>,
     /// Whether a tool is refused whose schema cannot be used.
@@ -46,7 +47,7 @@ impl Default for Settings {
         Self {
             check_request_body: true,
             check_response_body: true,
-            max_body_size: 1 << 20,
+            max_body_size: ByteSize::new(1_000_000),
             allowed_content_types: Vec::new(),
             strict_mode: false,
         }
@@ -157,7 +158,7 @@ impl Contents {
     }
 
     fn fits(&self, bytes: usize) -> Result<(), Wrong> {
-        let most = self.settings.max_body_size;
+        let most = self.settings.max_body_size.bytes();
         let fits = u64::try_from(bytes).is_ok_and(|bytes| bytes <= most);
         let wrong = || Wrong(format!("it has {bytes} bytes, {most} at most are allowed"));
         if fits { Ok(()) } else { Err(wrong()) }
@@ -274,34 +275,6 @@ fn finding(wrong: &Wrong) -> Finding {
             wrong.0
         )),
         ..Finding::new(ID, Tier::Guard, Action::Deny)
-    }
-}
-
-/// Reads a size: a number of bytes, or one with a unit.
-fn size<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
-    #[derive(Deserialize)]
-    #[serde(untagged)]
-    enum Given {
-        Number(u64),
-        Text(String),
-    }
-    let wrong = || serde::de::Error::custom("a size is a number of bytes, or as `64KB` or `1MB`");
-    match Given::deserialize(deserializer)? {
-        Given::Number(bytes) => Ok(bytes),
-        Given::Text(text) => {
-            let text = text.trim();
-            let digits = text.trim_end_matches(|c: char| !c.is_ascii_digit());
-            let unit = text.get(digits.len()..).unwrap_or_default().trim();
-            let unit: u64 = match unit.to_ascii_uppercase().as_str() {
-                "" | "B" => 1,
-                "KB" | "KIB" | "K" => 1 << 10,
-                "MB" | "MIB" | "M" => 1 << 20,
-                "GB" | "GIB" | "G" => 1 << 30,
-                _ => return Err(wrong()),
-            };
-            let number: u64 = digits.parse().map_err(|_| wrong())?;
-            number.checked_mul(unit).ok_or_else(wrong)
-        }
     }
 }
 

@@ -151,18 +151,3 @@ fn results_have_the_form_that_the_tool_declares() {
         r#"{"content":[{"type":"resource","resource":{"uri":"a:b","mimeType":"text/html"}}]}"#;
     check(texts, page, "`text/html`");
 }
-
-#[test]
-fn sizes_are_numbers_or_have_a_unit() {
-    let check = |given: &str, expect: Option<u64>| {
-        let read = serde_json::from_str::<Settings>(&format!(r#"{{"max_body_size":{given}}}"#));
-        assert_eq!(read.ok().map(|read| read.max_body_size), expect, "{given}");
-    };
-    check("7", Some(7));
-    check(r#""1MB""#, Some(1 << 20));
-    check(r#""64 kb""#, Some(64 << 10));
-    check(r#""MB""#, None);
-    check(r#""1 potato""#, None);
-    check(r#""99999999999 GB""#, None);
-    check("-1", None);
-}

@@ -31,18 +31,32 @@ const SIZES: [(&str, u64); 9] = [
 const TIMES: [(&str, u64); 4] = [("h", 3_600_000), ("m", 60_000), ("s", 1_000), ("ms", 1)];
 
 /// A text that is no size or no duration.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum InvalidUnit {
     /// Not a size at all.
-    #[error("`{0}` is not a size such as `512`, `64KiB` or `16MB`")]
     Size(String),
     /// Not a duration at all.
-    #[error("`{0}` is not a duration such as `100ms`, `10s`, `5m` or `1h`")]
     Duration(String),
     /// A size or duration beyond what can be used.
-    #[error("`{0}` is too large")]
     TooLarge(String),
 }
+
+impl fmt::Display for InvalidUnit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Size(text) => {
+                write!(f, "`{text}` is not a size such as `512`, `64KiB` or `16MB`")
+            }
+            Self::Duration(text) => write!(
+                f,
+                "`{text}` is not a duration such as `100ms`, `10s`, `5m` or `1h`"
+            ),
+            Self::TooLarge(text) => write!(f, "`{text}` is too large"),
+        }
+    }
+}
+
+impl std::error::Error for InvalidUnit {}
 
 /// A number of bytes, written as an integer or with a unit such as `16MB` or `64KiB`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
