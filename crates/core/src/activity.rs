@@ -11,7 +11,7 @@ use crate::finding::{Finding, Severity};
 use crate::flow::FlowSummary;
 use crate::hook::{Coverage, HookNote};
 use crate::id::CallId;
-use crate::verdict::{Action, Enforcement, FlowType, Risk};
+use crate::verdict::{Action, Enforcement, FlowType, Risk, RiskLevel};
 
 /// A future behind `dyn`, from std alone.
 pub type Later<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -93,6 +93,48 @@ pub struct Record {
     /// What became of something that an upstream offers, in the record of such a change.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub quarantine: Option<Box<QuarantineNote>>,
+}
+
+impl Record {
+    /// Makes a record of something allowed, of which nothing else is known yet.
+    pub fn new(id: CallId, kind: &'static str, source: Door) -> Self {
+        Self {
+            id,
+            kind,
+            source,
+            server_name: String::new(),
+            tool_name: String::new(),
+            method: String::new(),
+            status: Status::Success,
+            error_message: None,
+            duration_ms: 0.0,
+            timestamp: String::new(),
+            session_id: String::new(),
+            correlation_id: String::new(),
+            principal: String::new(),
+            request_bytes: 0,
+            response_bytes: 0,
+            decision: Action::Allow,
+            effective: Action::Allow,
+            enforcement: Enforcement::Enforced,
+            flow_type: FlowType::None,
+            risk: Risk {
+                level: RiskLevel::None,
+                score: 0,
+            },
+            declared: Declared::default(),
+            findings: Vec::new(),
+            has_sensitive_data: false,
+            detection_types: Vec::new(),
+            max_severity: None,
+            mcp_session_id: None,
+            security_coverage: None,
+            hook: None,
+            hook_metadata: Vec::new(),
+            summary: None,
+            quarantine: None,
+        }
+    }
 }
 
 /// What became of something that an upstream offers.

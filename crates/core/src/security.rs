@@ -5,6 +5,8 @@
 //! enforces on all hooks alike, and any transport. A hook is shown what its declaration names and
 //! nothing else; whoever makes the values of this module leaves the rest empty.
 
+mod outside;
+
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,6 +17,8 @@ use serde::{Deserialize, Serialize};
 use crate::activity::Later;
 use crate::clock::Wall;
 use crate::finding::{Severity, Threat};
+
+pub use self::outside::{HookCard, OutsideHook, Subject};
 
 /// One security hook.
 ///

@@ -4,9 +4,8 @@
 use std::collections::BTreeSet;
 
 use mcpproxy_core::{
-    Action, Call, CallId, Classified, Coverage, Declared, Door, Enforcement, FlowScope,
-    FlowSummary, FlowType, Gap, HookNote, MessageKind, Outcome, Owner, Phase, Record, Risk,
-    RiskLevel, Severity, Status, Verdict, Wall,
+    Call, CallId, Classified, Coverage, Declared, Door, FlowScope, FlowSummary, Gap, HookNote,
+    MessageKind, Outcome, Owner, Phase, Record, Risk, RiskLevel, Severity, Status, Verdict, Wall,
 };
 use mcpproxy_detect::{Category, Detector, Report};
 use mcpproxy_flow::Summary;
@@ -57,9 +56,6 @@ pub(crate) fn record(
         }
     };
     Record {
-        id: call.id,
-        kind,
-        source: call.door,
         server_name: call.tool.upstream.to_string(),
         tool_name: short(call.tool.tool.as_str()),
         method: short(call.kind.method()),
@@ -82,12 +78,8 @@ pub(crate) fn record(
         has_sensitive_data: detected.worst.is_some(),
         detection_types: detected.types.iter().cloned().collect(),
         max_severity: detected.worst,
-        mcp_session_id: None,
-        security_coverage: None,
-        hook: None,
         hook_metadata: call.trace.hook_metadata.clone(),
-        summary: None,
-        quarantine: None,
+        ..Record::new(call.id, kind, call.door)
     }
 }
 
@@ -105,38 +97,15 @@ pub(crate) fn closing(summary: &Summary, coverage: Coverage, now: Wall) -> Recor
     let FlowScope(scope) = summary.whose.scope;
     let session = summary.whose.session.id;
     Record {
-        id: CallId::new(now.0, scope.0 ^ session.0),
-        kind: "flow_summary",
-        source: Door::Internal,
-        server_name: String::new(),
-        tool_name: String::new(),
-        method: String::new(),
-        status: Status::Success,
-        error_message: None,
         duration_ms: summary.duration.as_secs_f64() * 1000.0,
         timestamp: now.rfc3339(),
         session_id: session.to_string(),
-        correlation_id: String::new(),
-        principal: String::new(),
-        request_bytes: 0,
-        response_bytes: 0,
-        decision: Action::Allow,
-        effective: Action::Allow,
-        enforcement: Enforcement::Enforced,
-        flow_type: FlowType::None,
         risk: Risk {
             level: worst.unwrap_or(RiskLevel::None),
             score: 0,
         },
-        declared: Declared::default(),
-        findings: Vec::new(),
         has_sensitive_data: worst == Some(RiskLevel::Critical),
-        detection_types: Vec::new(),
-        max_severity: None,
-        mcp_session_id: None,
         security_coverage: Some(coverage),
-        hook: None,
-        hook_metadata: Vec::new(),
         summary: Some(Box::new(FlowSummary {
             duration_ms: u64::try_from(summary.duration.as_millis()).unwrap_or(u64::MAX),
             origins: summary.origins,
@@ -150,7 +119,11 @@ pub(crate) fn closing(summary: &Summary, coverage: Coverage, now: Wall) -> Recor
                 .collect(),
             tools: summary.tools.iter().cloned().collect(),
         })),
-        quarantine: None,
+        ..Record::new(
+            CallId::new(now.0, scope.0 ^ session.0),
+            "flow_summary",
+            Door::Internal,
+        )
     }
 }
 
@@ -164,35 +137,15 @@ pub(crate) fn missed(detector: &Detector, id: CallId, gap: &Gap, class: Classifi
     };
     let at = Wall(gap.at);
     Record {
-        id,
-        kind: "hook_evaluation",
-        source: Door::Hook,
         server_name: shown(&gap.agent),
         tool_name: shown(&gap.tool),
         method: "tools/call".to_owned(),
         status: Status::Error,
         error_message: Some(gap.cause.sentence().to_owned()),
-        duration_ms: 0.0,
         timestamp: at.rfc3339(),
-        session_id: String::new(),
-        correlation_id: String::new(),
         principal: "local".to_owned(),
-        request_bytes: 0,
-        response_bytes: 0,
         decision: gap.decision,
         effective: gap.decision,
-        enforcement: Enforcement::Enforced,
-        flow_type: FlowType::None,
-        risk: Risk {
-            level: RiskLevel::None,
-            score: 0,
-        },
-        declared: Declared::default(),
-        findings: Vec::new(),
-        has_sensitive_data: false,
-        detection_types: Vec::new(),
-        max_severity: None,
-        mcp_session_id: None,
         // Nobody saw it.
         security_coverage: Some(Coverage::ProxyOnly),
         hook: Some(Box::new(HookNote {
@@ -204,9 +157,7 @@ pub(crate) fn missed(detector: &Detector, id: CallId, gap: &Gap, class: Classifi
             owner: Owner::Agent,
             classification: class,
         })),
-        hook_metadata: Vec::new(),
-        summary: None,
-        quarantine: None,
+        ..Record::new(id, "hook_evaluation", Door::Hook)
     }
 }
 

@@ -10,6 +10,7 @@ mod tests;
 mod unary;
 
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use http::uri::{Authority, Scheme};
@@ -17,14 +18,14 @@ use prost::Message;
 
 use mcpproxy_core::activity::Later;
 use mcpproxy_core::security::{
-    HealthStatus, HookFault, McpMessage, McpRequest, McpResponse, Phases, ResponseKind,
-    SecurityContext, SecurityDecision, SecurityHook,
+    HealthStatus, HookCard, HookFault, OutsideHook, Phases, ResponseKind, SecurityContext,
+    SecurityDecision, Subject,
 };
 
 use self::batch::Batches;
 use self::unary::{PREFIX, Service, UNKNOWN_METHOD};
 use crate::link::{Bounds, Link, Wire, headers};
-use crate::subject::{Shown, Subject};
+use crate::subject::Shown;
 use crate::{Error, GrpcSettings, Protocol};
 
 /// Metadata that every question has and no configuration sets.
@@ -47,10 +48,7 @@ const SERVING: i32 = 1;
 
 /// A security hook behind a gRPC address.
 pub struct GrpcHook {
-    id: String,
-    description: String,
-    priority: u32,
-    runs_on: Phases,
+    card: HookCard,
     protocol: Protocol,
     shown: Shown,
     service: Service,
@@ -74,7 +72,7 @@ struct HealthResponse {
 impl GrpcHook {
     /// Makes a gRPC hook; nothing is sent yet.
     pub fn new(
-        id: impl Into<String>,
+        id: impl Into<Arc<str>>,
         priority: u32,
         runs_on: Phases,
         settings: &GrpcSettings,
@@ -97,10 +95,17 @@ impl GrpcHook {
             headers: headers(&settings.headers, RESERVED)?,
         };
         Ok(Self {
-            id: id.into(),
-            description,
-            priority,
-            runs_on,
+            card: HookCard {
+                id: id.into(),
+                name: match settings.protocol {
+                    Protocol::Mcpproxy => "gRPC service",
+                    Protocol::ExtAuthz => "External authorization",
+                    Protocol::ExtMcp => "External MCP policy",
+                },
+                description,
+                priority,
+                runs_on,
+            },
             protocol: settings.protocol,
             shown: Shown {
                 requests: config.check_request_body,
@@ -112,30 +117,18 @@ impl GrpcHook {
         })
     }
 
-    async fn ask(
-        &self,
-        context: &SecurityContext,
-        subject: Subject<'_>,
-    ) -> Result<SecurityDecision, HookFault> {
-        match self.protocol {
-            Protocol::Mcpproxy => self.ask_own(context, subject).await,
-            Protocol::ExtAuthz => self.ask_authz(context, subject).await,
-            Protocol::ExtMcp => self.ask_ext_mcp(context, subject).await,
-        }
-    }
-
     async fn ask_own(
         &self,
         context: &SecurityContext,
         subject: Subject<'_>,
     ) -> Result<SecurityDecision, HookFault> {
-        let question = own::question(&self.id, context, subject, self.shown)?;
+        let question = own::question(&self.card.id, context, subject, self.shown)?;
         if let Some(batches) = &self.batches {
             batches.push(question)?;
             return Ok(SecurityDecision::Allow);
         }
         let answered = self.service.call(own::INSPECT, &question, context.timeout);
-        own::answer(answered.await?, subject.phase())
+        own::answer(answered.await?, subject.into())
     }
 
     /// What the protocol cannot carry was refused when the hook was made.
@@ -147,7 +140,7 @@ impl GrpcHook {
         let Subject::Request(request) = subject else {
             return Ok(SecurityDecision::Allow);
         };
-        let question = authz::question(&self.id, context, request, self.shown)?;
+        let question = authz::question(&self.card.id, context, request, self.shown)?;
         let answered = self.service.call(authz::CHECK, &question, context.timeout);
         authz::answer(answered.await?)
     }
@@ -169,11 +162,11 @@ impl GrpcHook {
             }
             Subject::Response(..) | Subject::Message(_) => return Ok(SecurityDecision::Allow),
         };
-        ext_mcp::answer(answered?, subject.phase())
+        ext_mcp::answer(answered?, subject.into())
     }
 
     /// Asks as gRPC has it; a service that does not know the question is at least there.
-    async fn health(&self) -> Result<HealthStatus, HookFault> {
+    async fn serving(&self) -> Result<HealthStatus, HookFault> {
         let question = HealthRequest::default();
         let answered = self.service.call(HEALTH, &question, HEALTH_LIMIT).await;
         let (healthy, said) = match answered {
@@ -193,68 +186,25 @@ impl GrpcHook {
     }
 }
 
-impl SecurityHook for GrpcHook {
-    fn id(&self) -> &str {
-        &self.id
+impl OutsideHook for GrpcHook {
+    fn card(&self) -> &HookCard {
+        &self.card
     }
 
-    fn name(&self) -> &'static str {
+    fn ask<'a>(
+        &'a self,
+        context: &'a SecurityContext,
+        subject: Subject<'a>,
+    ) -> Later<'a, Result<SecurityDecision, HookFault>> {
         match self.protocol {
-            Protocol::Mcpproxy => "gRPC service",
-            Protocol::ExtAuthz => "External authorization",
-            Protocol::ExtMcp => "External MCP policy",
+            Protocol::Mcpproxy => Box::pin(self.ask_own(context, subject)),
+            Protocol::ExtAuthz => Box::pin(self.ask_authz(context, subject)),
+            Protocol::ExtMcp => Box::pin(self.ask_ext_mcp(context, subject)),
         }
     }
 
-    fn description(&self) -> &str {
-        &self.description
-    }
-
-    fn priority(&self) -> u32 {
-        self.priority
-    }
-
-    fn runs_on(&self) -> Phases {
-        self.runs_on
-    }
-
-    fn initialize(&self) -> Later<'_, Result<(), HookFault>> {
-        Box::pin(async {
-            let status = self.health().await?;
-            if status.healthy {
-                return Ok(());
-            }
-            Err(HookFault::Unreachable(status.message))
-        })
-    }
-
-    fn inspect_request<'a>(
-        &'a self,
-        context: &'a SecurityContext,
-        request: &'a McpRequest,
-    ) -> Later<'a, Result<SecurityDecision, HookFault>> {
-        Box::pin(self.ask(context, Subject::Request(request)))
-    }
-
-    fn inspect_response<'a>(
-        &'a self,
-        context: &'a SecurityContext,
-        request: &'a McpRequest,
-        response: &'a McpResponse,
-    ) -> Later<'a, Result<SecurityDecision, HookFault>> {
-        Box::pin(self.ask(context, Subject::Response(request, response)))
-    }
-
-    fn inspect_message<'a>(
-        &'a self,
-        context: &'a SecurityContext,
-        message: &'a McpMessage,
-    ) -> Later<'a, Result<SecurityDecision, HookFault>> {
-        Box::pin(self.ask(context, Subject::Message(message)))
-    }
-
-    fn health_check(&self) -> Later<'_, Result<HealthStatus, HookFault>> {
-        Box::pin(self.health())
+    fn health(&self) -> Later<'_, Result<HealthStatus, HookFault>> {
+        Box::pin(self.serving())
     }
 }
 
@@ -314,10 +264,8 @@ fn address(endpoint: &str) -> Result<(Scheme, Authority), Error> {
 impl fmt::Debug for GrpcHook {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("GrpcHook")
-            .field("id", &self.id)
+            .field("card", &self.card)
             .field("protocol", &self.protocol)
-            .field("priority", &self.priority)
-            .field("runs_on", &self.runs_on)
             .finish_non_exhaustive()
     }
 }

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use mcpproxy_core::security::{HookFault, McpMessage, McpRequest, McpResponse, ResponseKind};
+use mcpproxy_core::security::{HookFault, ResponseKind, Subject};
 
 /// What is looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -22,24 +22,16 @@ pub(crate) enum Phase {
     Reverse,
 }
 
-/// What a question is about.
-#[derive(Clone, Copy)]
-pub(crate) enum Subject<'a> {
-    Request(&'a McpRequest),
-    Response(&'a McpRequest, &'a McpResponse),
-    Message(&'a McpMessage),
-}
-
-impl Subject<'_> {
-    pub(crate) fn phase(&self) -> Phase {
-        match self {
-            Self::Request(_) => Phase::Request,
-            Self::Response(_, response) => match response.kind {
-                ResponseKind::Result | ResponseKind::Error => Phase::Response,
-                ResponseKind::Listing => Phase::Listing,
+impl From<Subject<'_>> for Phase {
+    fn from(subject: Subject<'_>) -> Self {
+        match subject {
+            Subject::Request(_) => Self::Request,
+            Subject::Response(_, response) => match response.kind {
+                ResponseKind::Result | ResponseKind::Error => Self::Response,
+                ResponseKind::Listing => Self::Listing,
             },
-            Self::Message(message) if message.wants_answer => Phase::Reverse,
-            Self::Message(_) => Phase::Notification,
+            Subject::Message(message) if message.wants_answer => Self::Reverse,
+            Subject::Message(_) => Self::Notification,
         }
     }
 }

@@ -19,13 +19,13 @@ use schemars::SchemaGenerator;
 use mcpproxy_core::activity::Later;
 use mcpproxy_core::clock::Clock;
 use mcpproxy_core::security::{
-    HealthStatus, HookFault, McpMessage, McpRequest, McpResponse, Phases, SecurityContext,
-    SecurityDecision, SecurityHook,
+    HealthStatus, HookCard, HookFault, OutsideHook, Phases, SecurityContext, SecurityDecision,
+    Subject,
 };
 
 use self::sign::Signer;
 use crate::link::{Answer, Bounds, Link, Wire, headers};
-use crate::subject::{Shown, Subject};
+use crate::subject::Shown;
 use crate::{Error, Method, WebhookSettings};
 
 /// Headers that every question has and no configuration sets.
@@ -51,10 +51,7 @@ const HEALTH_LIMIT: Duration = Duration::from_secs(2);
 
 /// A security hook behind an HTTP address.
 pub struct Webhook {
-    id: String,
-    description: String,
-    priority: u32,
-    runs_on: Phases,
+    card: HookCard,
     address: Uri,
     health: Option<Uri>,
     method: http::Method,
@@ -68,7 +65,7 @@ pub struct Webhook {
 impl Webhook {
     /// Makes a webhook; nothing is sent yet.
     pub fn new(
-        id: impl Into<String>,
+        id: impl Into<Arc<str>>,
         priority: u32,
         runs_on: Phases,
         settings: &WebhookSettings,
@@ -84,10 +81,13 @@ impl Webhook {
             answer: config.max_answer_size.as_usize(),
         };
         Ok(Self {
-            id: id.into(),
-            description: format!("asks the webhook at {}", address.host().unwrap_or_default()),
-            priority,
-            runs_on,
+            card: HookCard {
+                id: id.into(),
+                name: "Webhook",
+                description: format!("asks the webhook at {}", address.host().unwrap_or_default()),
+                priority,
+                runs_on,
+            },
             address,
             health: config
                 .health_url
@@ -108,19 +108,6 @@ impl Webhook {
             link: Link::new(Wire::One, config.tls.as_ref(), bounds)?,
             clock,
         })
-    }
-
-    async fn ask(
-        &self,
-        context: &SecurityContext,
-        subject: Subject<'_>,
-    ) -> Result<SecurityDecision, HookFault> {
-        let now = self.clock.wall();
-        let body = body::write(&self.id, now, context, subject, self.shown)?;
-        let question = self.question(body, now.0 / 1000, &context.correlation_id)?;
-        let answer = self.link.ask(question, context.timeout).await?;
-        check_head(&answer)?;
-        answer::read(&answer.body, subject.phase())
     }
 
     fn question(
@@ -152,7 +139,7 @@ impl Webhook {
     }
 
     /// Asks how the service is doing: by its own address for that, else any answer will do.
-    async fn health(&self) -> Result<HealthStatus, HookFault> {
+    async fn answering(&self) -> Result<HealthStatus, HookFault> {
         let mut question = Request::new(Full::default());
         *question.headers_mut() = self.headers.clone();
         if self.health.is_none() {
@@ -167,64 +154,28 @@ impl Webhook {
     }
 }
 
-impl SecurityHook for Webhook {
-    fn id(&self) -> &str {
-        &self.id
+impl OutsideHook for Webhook {
+    fn card(&self) -> &HookCard {
+        &self.card
     }
 
-    fn name(&self) -> &'static str {
-        "Webhook"
-    }
-
-    fn description(&self) -> &str {
-        &self.description
-    }
-
-    fn priority(&self) -> u32 {
-        self.priority
-    }
-
-    fn runs_on(&self) -> Phases {
-        self.runs_on
-    }
-
-    fn initialize(&self) -> Later<'_, Result<(), HookFault>> {
-        Box::pin(async {
-            let status = self.health().await?;
-            if status.healthy {
-                return Ok(());
-            }
-            Err(HookFault::Unreachable(status.message))
+    fn ask<'a>(
+        &'a self,
+        context: &'a SecurityContext,
+        subject: Subject<'a>,
+    ) -> Later<'a, Result<SecurityDecision, HookFault>> {
+        Box::pin(async move {
+            let now = self.clock.wall();
+            let body = body::write(&self.card.id, now, context, subject, self.shown)?;
+            let question = self.question(body, now.0 / 1000, &context.correlation_id)?;
+            let answer = self.link.ask(question, context.timeout).await?;
+            check_head(&answer)?;
+            answer::read(&answer.body, subject.into())
         })
     }
 
-    fn inspect_request<'a>(
-        &'a self,
-        context: &'a SecurityContext,
-        request: &'a McpRequest,
-    ) -> Later<'a, Result<SecurityDecision, HookFault>> {
-        Box::pin(self.ask(context, Subject::Request(request)))
-    }
-
-    fn inspect_response<'a>(
-        &'a self,
-        context: &'a SecurityContext,
-        request: &'a McpRequest,
-        response: &'a McpResponse,
-    ) -> Later<'a, Result<SecurityDecision, HookFault>> {
-        Box::pin(self.ask(context, Subject::Response(request, response)))
-    }
-
-    fn inspect_message<'a>(
-        &'a self,
-        context: &'a SecurityContext,
-        message: &'a McpMessage,
-    ) -> Later<'a, Result<SecurityDecision, HookFault>> {
-        Box::pin(self.ask(context, Subject::Message(message)))
-    }
-
-    fn health_check(&self) -> Later<'_, Result<HealthStatus, HookFault>> {
-        Box::pin(self.health())
+    fn health(&self) -> Later<'_, Result<HealthStatus, HookFault>> {
+        Box::pin(self.answering())
     }
 }
 
@@ -293,9 +244,7 @@ fn value(text: &str) -> Result<HeaderValue, HookFault> {
 impl fmt::Debug for Webhook {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Webhook")
-            .field("id", &self.id)
-            .field("priority", &self.priority)
-            .field("runs_on", &self.runs_on)
+            .field("card", &self.card)
             .finish_non_exhaustive()
     }
 }

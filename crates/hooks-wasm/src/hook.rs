@@ -9,12 +9,11 @@ use arc_swap::ArcSwap;
 
 use mcpproxy_core::activity::Later;
 use mcpproxy_core::security::{
-    HealthStatus, HookFault, McpMessage, McpRequest, McpResponse, Phases, SecurityContext,
-    SecurityDecision, SecurityHook,
+    HealthStatus, HookCard, HookFault, OutsideHook, Phases, SecurityContext, SecurityDecision,
+    Subject,
 };
 
 use crate::loaded::{Binary, Loaded, Question};
-use crate::question::About;
 use crate::sandbox::Sandbox;
 use crate::{Error, WasmSettings};
 
@@ -24,10 +23,7 @@ const WATCH: Duration = Duration::from_secs(2);
 /// A security hook that is a WebAssembly component.
 #[derive(Debug)]
 pub struct WasmHook {
-    id: Arc<str>,
-    description: String,
-    priority: u32,
-    runs_on: Phases,
+    card: HookCard,
     slot: Arc<Slot>,
     limit: u64,
     watched: AtomicBool,
@@ -74,10 +70,13 @@ impl WasmHook {
         let loaded = Loaded::new(binary, &settings.path, &sandbox, &told)?;
         let file = settings.path.file_name().unwrap_or_default();
         Ok(Self {
-            id: id.into(),
-            description: format!("asks the component {}", file.display()),
-            priority,
-            runs_on,
+            card: HookCard {
+                id: id.into(),
+                name: "WebAssembly component",
+                description: format!("asks the component {}", file.display()),
+                priority,
+                runs_on,
+            },
             slot: Arc::new(Slot {
                 path: settings.path.clone(),
                 pin: config.sha256.clone(),
@@ -102,24 +101,7 @@ impl WasmHook {
             .map_err(|why| Error::Sandbox(why.to_string()))?
     }
 
-    async fn ask(
-        &self,
-        context: &SecurityContext,
-        about: About,
-    ) -> Result<SecurityDecision, HookFault> {
-        let question = Question {
-            hook_id: Arc::clone(&self.id),
-            config: Arc::clone(&self.slot.config),
-            context: context.clone(),
-            about,
-            limit: self.limit,
-        };
-        let loaded = self.slot.current.load_full();
-        let work = move |room| question.put(&loaded, room);
-        self.slot.sandbox.run(context.timeout, work).await
-    }
-
-    fn health(&self) -> HealthStatus {
+    fn running(&self) -> HealthStatus {
         let digest = self.slot.current.load().digest.clone();
         let mut message = format!("it runs the component with SHA-256 {digest}");
         if let Some(trouble) = self.slot.trouble().as_deref() {
@@ -182,29 +164,13 @@ async fn watch(slot: Weak<Slot>, mut seen: Stamp) {
     }
 }
 
-impl SecurityHook for WasmHook {
-    fn id(&self) -> &str {
-        &self.id
-    }
-
-    fn name(&self) -> &'static str {
-        "WebAssembly component"
-    }
-
-    fn description(&self) -> &str {
-        &self.description
-    }
-
-    fn priority(&self) -> u32 {
-        self.priority
-    }
-
-    fn runs_on(&self) -> Phases {
-        self.runs_on
+impl OutsideHook for WasmHook {
+    fn card(&self) -> &HookCard {
+        &self.card
     }
 
     /// Begins to watch the file; the component itself was tried when the hook was made.
-    fn initialize(&self) -> Later<'_, Result<(), HookFault>> {
+    fn start(&self) -> Later<'_, Result<(), HookFault>> {
         Box::pin(async {
             if !self.watched.swap(true, Ordering::Relaxed) {
                 // Not what the file is now: it may have changed since it was read.
@@ -214,33 +180,24 @@ impl SecurityHook for WasmHook {
         })
     }
 
-    fn inspect_request<'a>(
+    fn ask<'a>(
         &'a self,
         context: &'a SecurityContext,
-        request: &'a McpRequest,
+        subject: Subject<'a>,
     ) -> Later<'a, Result<SecurityDecision, HookFault>> {
-        Box::pin(self.ask(context, About::Request(request.clone())))
+        let question = Question {
+            hook_id: Arc::clone(&self.card.id),
+            config: Arc::clone(&self.slot.config),
+            context: context.clone(),
+            about: subject.into(),
+            limit: self.limit,
+        };
+        let loaded = self.slot.current.load_full();
+        let work = move |room| question.put(&loaded, room);
+        Box::pin(self.slot.sandbox.run(context.timeout, work))
     }
 
-    fn inspect_response<'a>(
-        &'a self,
-        context: &'a SecurityContext,
-        request: &'a McpRequest,
-        response: &'a McpResponse,
-    ) -> Later<'a, Result<SecurityDecision, HookFault>> {
-        let about = About::Response(request.clone(), response.clone());
-        Box::pin(self.ask(context, about))
-    }
-
-    fn inspect_message<'a>(
-        &'a self,
-        context: &'a SecurityContext,
-        message: &'a McpMessage,
-    ) -> Later<'a, Result<SecurityDecision, HookFault>> {
-        Box::pin(self.ask(context, About::Message(message.clone())))
-    }
-
-    fn health_check(&self) -> Later<'_, Result<HealthStatus, HookFault>> {
-        Box::pin(std::future::ready(Ok(self.health())))
+    fn health(&self) -> Later<'_, Result<HealthStatus, HookFault>> {
+        Box::pin(std::future::ready(Ok(self.running())))
     }
 }

@@ -4,8 +4,8 @@ use bytes::Bytes;
 use wasmtime::component::{ComponentType, Lower};
 
 use mcpproxy_core::security::{
-    HookFault, Identity, McpMessage, McpRequest, McpResponse, McpSessionInfo, RequestMetadata,
-    ResponseKind, SecurityContext,
+    self, HookFault, Identity, McpMessage, McpRequest, McpResponse, McpSessionInfo,
+    RequestMetadata, ResponseKind, SecurityContext,
 };
 
 /// What a question is about.
@@ -14,6 +14,19 @@ pub(crate) enum About {
     Request(McpRequest),
     Response(McpRequest, McpResponse),
     Message(McpMessage),
+}
+
+/// A component is asked on a thread of its own, which may outlive whoever asks.
+impl From<security::Subject<'_>> for About {
+    fn from(subject: security::Subject<'_>) -> Self {
+        match subject {
+            security::Subject::Request(asked) => Self::Request(asked.clone()),
+            security::Subject::Response(asked, answered) => {
+                Self::Response(asked.clone(), answered.clone())
+            }
+            security::Subject::Message(said) => Self::Message(said.clone()),
+        }
+    }
 }
 
 #[derive(ComponentType, Lower)]

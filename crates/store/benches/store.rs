@@ -17,9 +17,9 @@ use std::task::{Context, Poll, Wake};
 use std::time::{Duration, Instant};
 
 use mcpproxy_core::{
-    Action, ActivityQuery, ActivityReader as _, ActivitySink as _, CallId, Declared, Door,
-    Durability, Enforcement, Field, Finding, FlowType, Masked, Record, Risk, RiskLevel, Severity,
-    SinkFault, Source, Status, Threat, Tier, Wall,
+    Action, ActivityQuery, ActivityReader as _, ActivitySink as _, CallId, Door, Durability, Field,
+    Finding, FlowType, Masked, Record, Risk, RiskLevel, Severity, SinkFault, Source, Status,
+    Threat, Tier, Wall,
 };
 use mcpproxy_store::{Reader, SqliteSink};
 
@@ -72,40 +72,20 @@ fn main() {
 /// The record of an ordinary call.
 fn usual(number: u64) -> Record {
     Record {
-        id: CallId::new(NOON + number / 20, u128::from(number)),
-        kind: "tool_call",
-        source: Door::Mcp,
         server_name: format!("server{}", number % 20),
         tool_name: format!("tool_{}", number % 200),
         method: "tools/call".to_owned(),
-        status: Status::Success,
-        error_message: None,
         duration_ms: 1.25,
         timestamp: Wall(NOON + number / 20).rfc3339(),
         session_id: format!("{:032x}", number / 500),
-        correlation_id: String::new(),
         principal: "token:agent".to_owned(),
         request_bytes: 256,
         response_bytes: 1024,
-        decision: Action::Allow,
-        effective: Action::Allow,
-        enforcement: Enforcement::Enforced,
-        flow_type: FlowType::None,
-        risk: Risk {
-            level: RiskLevel::None,
-            score: 0,
-        },
-        declared: Declared::default(),
-        findings: Vec::new(),
-        has_sensitive_data: false,
-        detection_types: Vec::new(),
-        max_severity: None,
-        mcp_session_id: None,
-        security_coverage: None,
-        hook: None,
-        hook_metadata: Vec::new(),
-        summary: None,
-        quarantine: None,
+        ..Record::new(
+            CallId::new(NOON + number / 20, u128::from(number)),
+            "tool_call",
+            Door::Mcp,
+        )
     }
 }
 

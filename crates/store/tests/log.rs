@@ -13,9 +13,9 @@ use std::time::Duration;
 
 use mcpproxy_core::{
     Action, ActivityQuery, ActivityReader as _, ActivitySink as _, CallId, DataOrigin, Declared,
-    Door, Durability, Enforcement, Field, Finding, FlowType, Label, Likeness, Masked, Match,
-    Nature, Operation, Record, Risk, RiskLevel, Severity, Side, SinkFault, Source, Status, Threat,
-    Tier, ToolName, UpstreamId, Wall, Weight,
+    Door, Durability, Field, Finding, FlowType, Label, Likeness, Masked, Match, Nature, Operation,
+    Record, Risk, RiskLevel, Severity, Side, SinkFault, Source, Status, Threat, Tier, ToolName,
+    UpstreamId, Wall, Weight,
 };
 use mcpproxy_store::{Reader, SqliteSink};
 use serde_json::{Value, json};
@@ -25,14 +25,9 @@ const NOON: u64 = 1_780_000_000_000;
 
 fn record(number: u64) -> Record {
     Record {
-        id: CallId::new(NOON + number, u128::from(number)),
-        kind: "tool_call",
-        source: Door::Mcp,
         server_name: format!("server{}", number % 3),
         tool_name: "echo".to_owned(),
         method: "tools/call".to_owned(),
-        status: Status::Success,
-        error_message: None,
         duration_ms: 1.5,
         timestamp: Wall(NOON + number).rfc3339(),
         session_id: format!("s{}", number / 1000),
@@ -40,25 +35,11 @@ fn record(number: u64) -> Record {
         principal: "owner".to_owned(),
         request_bytes: 10,
         response_bytes: 20,
-        decision: Action::Allow,
-        effective: Action::Allow,
-        enforcement: Enforcement::Enforced,
-        flow_type: FlowType::None,
-        risk: Risk {
-            level: RiskLevel::None,
-            score: 0,
-        },
-        declared: Declared::default(),
-        findings: Vec::new(),
-        has_sensitive_data: false,
-        detection_types: Vec::new(),
-        max_severity: None,
-        mcp_session_id: None,
-        security_coverage: None,
-        hook: None,
-        hook_metadata: Vec::new(),
-        summary: None,
-        quarantine: None,
+        ..Record::new(
+            CallId::new(NOON + number, u128::from(number)),
+            "tool_call",
+            Door::Mcp,
+        )
     }
 }
 

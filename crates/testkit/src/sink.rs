@@ -75,48 +75,17 @@ impl ActivitySink for HangingSink {
 
 #[cfg(test)]
 mod tests {
-    use mcpproxy_core::{
-        Action, CallId, Declared, Door, Enforcement, FlowType, Risk, RiskLevel, Status,
-    };
+    use mcpproxy_core::{CallId, Door};
 
     use super::*;
 
     fn record(id: u64) -> Record {
         Record {
-            id: CallId::new(id, 0),
-            kind: "tool_call",
-            source: Door::Mcp,
             server_name: "echo".to_owned(),
             tool_name: "echo".to_owned(),
             method: "tools/call".to_owned(),
-            status: Status::Success,
-            error_message: None,
-            duration_ms: 0.0,
-            timestamp: String::new(),
-            session_id: String::new(),
-            correlation_id: String::new(),
             principal: "owner".to_owned(),
-            request_bytes: 0,
-            response_bytes: 0,
-            decision: Action::Allow,
-            effective: Action::Allow,
-            enforcement: Enforcement::Enforced,
-            flow_type: FlowType::None,
-            risk: Risk {
-                level: RiskLevel::None,
-                score: 0,
-            },
-            declared: Declared::default(),
-            findings: Vec::new(),
-            has_sensitive_data: false,
-            detection_types: Vec::new(),
-            max_severity: None,
-            mcp_session_id: None,
-            security_coverage: None,
-            hook: None,
-            hook_metadata: Vec::new(),
-            summary: None,
-            quarantine: None,
+            ..Record::new(CallId::new(id, 0), "tool_call", Door::Mcp)
         }
     }
 

@@ -2,8 +2,7 @@
 //! in the log of the process.
 
 use mcpproxy_core::{
-    Action, CallId, Declared, Door, Enforcement, FlowType, OfferKind, OfferState, QuarantineNote,
-    Record, Risk, RiskLevel, Severity, Status, Wall,
+    Action, CallId, Door, OfferKind, OfferState, QuarantineNote, Record, Severity, Status, Wall,
 };
 use mcpproxy_hooks::guards::{Turn, fingerprint};
 
@@ -29,40 +28,16 @@ pub(crate) fn record(turn: &Turn, door: Door, now: Wall) -> Record {
         OfferState::RugPull => (Status::Blocked, Action::Deny, Some(Severity::High)),
     };
     Record {
-        id: id(turn, now),
-        kind,
-        source: door,
         server_name: baseline.upstream.to_string(),
         tool_name: short(&baseline.name),
-        method: String::new(),
         status,
-        error_message: None,
-        duration_ms: 0.0,
         timestamp: now.rfc3339(),
-        session_id: String::new(),
         principal: short(&baseline.by),
-        request_bytes: 0,
-        response_bytes: 0,
         decision,
         effective: decision,
-        enforcement: Enforcement::Enforced,
-        flow_type: FlowType::None,
-        risk: Risk {
-            level: RiskLevel::None,
-            score: 0,
-        },
-        declared: Declared::default(),
-        findings: Vec::new(),
-        has_sensitive_data: false,
-        detection_types: Vec::new(),
         max_severity: severity,
-        mcp_session_id: None,
-        security_coverage: None,
-        hook: None,
-        summary: None,
         quarantine: Some(Box::new(note(turn))),
-        correlation_id: String::new(),
-        hook_metadata: Vec::new(),
+        ..Record::new(id(turn, now), kind, door)
     }
 }
 

@@ -7,12 +7,12 @@ pub(super) mod wire;
 use mcpproxy_core::finding::{Severity, Threat};
 use mcpproxy_core::security::{
     HookFault, Identity, McpRequest, RequestMetadata, ResponseKind, SecurityContext,
-    SecurityDecision, SecurityModification, SecurityViolation,
+    SecurityDecision, SecurityModification, SecurityViolation, Subject,
 };
 
 use super::unary::garbage;
 use crate::decision;
-use crate::subject::{Phase, Shown, Subject};
+use crate::subject::{Phase, Shown};
 
 /// The method that decides.
 pub(super) const INSPECT: &str = "/mcpproxy.hook.v1.Hook/Inspect";

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use mcpproxy_core::clock::Wall;
-use mcpproxy_core::security::{McpSessionInfo, RequestMetadata};
+use mcpproxy_core::security::{McpRequest, McpSessionInfo, RequestMetadata, SecurityHook as _};
 use mcpproxy_core::{ByteSize, Secret, Span};
 use tonic::Status;
 

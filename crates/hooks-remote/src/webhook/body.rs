@@ -9,10 +9,10 @@ use serde_json::value::RawValue;
 use mcpproxy_core::Wall;
 use mcpproxy_core::security::{
     HookFault, Identity, McpRequest, McpResponse, McpSessionInfo, RequestMetadata, ResponseKind,
-    SecurityContext,
+    SecurityContext, Subject,
 };
 
-use crate::subject::{Phase, Shown, Subject};
+use crate::subject::{Phase, Shown};
 
 /// The version of the body. It changes when a reader of the old one would go wrong.
 pub(super) const VERSION: &str = "1";
@@ -184,7 +184,7 @@ pub(super) fn write(
     let mut question = Question {
         version: VERSION,
         hook_id,
-        phase: subject.phase(),
+        phase: subject.into(),
         correlation_id: &context.correlation_id,
         sent_at: sent_at.rfc3339(),
         timeout_ms: u64::try_from(context.timeout.as_millis()).unwrap_or(u64::MAX),

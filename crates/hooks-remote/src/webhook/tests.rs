@@ -6,8 +6,8 @@ use mcpproxy_core::Secret;
 use mcpproxy_core::clock::{SystemClock, Wall};
 use mcpproxy_core::finding::{Severity, Threat};
 use mcpproxy_core::security::{
-    Identity, McpSessionInfo, RequestMetadata, ResponseKind, SecurityModification,
-    SecurityViolation,
+    Identity, McpMessage, McpRequest, McpResponse, McpSessionInfo, RequestMetadata, ResponseKind,
+    SecurityModification, SecurityViolation,
 };
 use serde_json::{Value, json};
 
