@@ -5,20 +5,45 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{ArgAction, Parser, Subcommand};
+use mcpproxy_core::PackInterval;
 use mcpproxy_notary::disclose::Side;
+use mcpproxy_notary::keys;
 
 /// Receipts and proof packs for tool calls over the Model Context Protocol.
 #[derive(Debug, Parser)]
 #[command(name = "assay", version, max_term_width = 100)]
 pub(crate) struct Args {
-    /// Folder of the signing keys; `~/.assay/keys` if it is not given.
-    #[arg(long, global = true, value_name = "DIR", env = "ASSAY_KEYS_DIR")]
-    pub(crate) keys_dir: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) keys: KeysDir,
     /// Print JSON.
     #[arg(long, global = true)]
     pub(crate) json: bool,
     #[command(subcommand)]
     pub(crate) command: Command,
+}
+
+/// Where the signing keys are.
+#[derive(Debug, clap::Args)]
+pub(crate) struct KeysDir {
+    /// Folder of the signing keys; `~/.assay/keys` if it is not given.
+    #[arg(long, global = true, value_name = "DIR", env = "ASSAY_KEYS_DIR")]
+    keys_dir: Option<PathBuf>,
+}
+
+impl KeysDir {
+    /// Returns the folder, which is the user's usual one if none was named.
+    pub(crate) fn folder(self) -> PathBuf {
+        self.keys_dir.unwrap_or_else(keys::usual_folder)
+    }
+}
+
+/// The flags of `mcp-proxy`, for a program that has them as a command of its own.
+#[derive(Debug, clap::Args)]
+pub struct Wrap {
+    #[command(flatten)]
+    pub(crate) keys: KeysDir,
+    #[command(flatten)]
+    pub(crate) proxy: McpProxy,
 }
 
 #[derive(Debug, Subcommand)]
@@ -59,6 +84,13 @@ pub(crate) enum Command {
         #[command(flatten)]
         trusted: Trusted,
     },
+    /// Have an outside authority vouch for the time of a pack (RFC 3161).
+    Timestamp {
+        /// The folder of the pack.
+        pack: PathBuf,
+        #[command(flatten)]
+        by: Authority,
+    },
     /// Print a pack as a signed in-toto statement (DSSE).
     Export(Judged),
     /// Reveal one member of the arguments or result of a call that `--commit-fields` recorded.
@@ -95,6 +127,21 @@ pub(crate) struct Trusted {
     /// Key whose packs are believed (raw, base64 or PEM); may be given again. Without it, one's own.
     #[arg(long, value_name = "FILE")]
     pub(crate) trust_key: Vec<PathBuf>,
+}
+
+/// How an authority is asked.
+#[derive(Debug, clap::Args)]
+#[group(required = true, multiple = false)]
+pub(crate) struct Authority {
+    /// Address of the authority, which is asked at once.
+    #[arg(long, value_name = "URL")]
+    pub(crate) tsa: Option<String>,
+    /// File to write the request to, for somebody else to send.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) request: Option<PathBuf>,
+    /// File with the authority's answer to it.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) response: Option<PathBuf>,
 }
 
 /// A pack that is judged before anything is said about it.
@@ -141,6 +188,10 @@ pub(crate) struct VerifyPack {
     /// A checkpoint that was kept; says both.
     #[arg(long, value_name = "FILE")]
     pub(crate) checkpoint: Option<PathBuf>,
+    /// Root certificate of an authority for timestamps; the pack must have one of it. May be given
+    /// again.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) time_root: Vec<PathBuf>,
     /// Oldest pack that is accepted, in days.
     #[arg(long, value_name = "DAYS")]
     pub(crate) max_age: Option<u32>,
@@ -163,17 +214,6 @@ pub(crate) enum Profile {
     Audit,
     /// Refuses what the policy denies, before the upstream sees it.
     Guard,
-}
-
-/// When a pack is made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Interval {
-    /// At the end of the session.
-    Session,
-    /// Also after this much time.
-    Every(Duration),
-    /// Also after this many receipts.
-    Receipts(u64),
 }
 
 #[derive(Debug, clap::Args)]
@@ -213,8 +253,8 @@ pub(crate) struct McpProxy {
     #[arg(long, overrides_with = "auto_pack")]
     pub(crate) no_auto_pack: bool,
     /// When packs are made: `session`, every `Nm` minutes or every `Nr` receipts.
-    #[arg(long, value_name = "INTERVAL", default_value = "session", value_parser = interval)]
-    pub(crate) pack_interval: Interval,
+    #[arg(long, value_name = "INTERVAL", default_value = "session")]
+    pub(crate) pack_interval: PackInterval,
     /// Keep arguments in clear.
     #[arg(long)]
     pub(crate) store_args: bool,
@@ -276,24 +316,6 @@ fn profile(text: &str) -> Result<Profile, String> {
     }
 }
 
-fn interval(text: &str) -> Result<Interval, String> {
-    if text == "session" {
-        return Ok(Interval::Session);
-    }
-    let wrong = || "expected `session`, `Nm` (minutes) or `Nr` (receipts)".to_owned();
-    let (number, unit) = text
-        .split_at_checked(text.len().saturating_sub(1))
-        .ok_or_else(wrong)?;
-    let plain = number.bytes().all(|byte| byte.is_ascii_digit());
-    let number: u32 = number.parse().ok().filter(|_| plain).ok_or_else(wrong)?;
-    match (number, unit) {
-        (0, "m" | "r") => Err("an interval is at least one".to_owned()),
-        (minutes, "m") => Ok(Interval::Every(Duration::from_mins(1) * minutes)),
-        (receipts, "r") => Ok(Interval::Receipts(receipts.into())),
-        _ => Err(wrong()),
-    }
-}
-
 fn seconds(text: &str) -> Result<Duration, String> {
     let wrong = || "expected a number of seconds".to_owned();
     let seconds: f64 = text.parse().map_err(|_| wrong())?;
@@ -303,31 +325,6 @@ fn seconds(text: &str) -> Result<Duration, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn intervals_are_sessions_minutes_or_receipts() {
-        let check = |text: &str, expect: Option<Interval>| {
-            assert_eq!(interval(text).ok(), expect, "{text}");
-        };
-        check("session", Some(Interval::Session));
-        check("5m", Some(Interval::Every(Duration::from_mins(5))));
-        check("100r", Some(Interval::Receipts(100)));
-        for wrong in [
-            "",
-            "m",
-            "0m",
-            "0r",
-            "5",
-            "5h",
-            "-1m",
-            "+1m",
-            "1.5m",
-            "é",
-            "99999999999m",
-        ] {
-            check(wrong, None);
-        }
-    }
 
     #[test]
     fn the_arguments_are_consistent() {

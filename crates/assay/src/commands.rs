@@ -5,9 +5,9 @@ mod keys;
 mod prove;
 mod read;
 mod scan;
+mod timestamp;
 mod verify;
 
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 use crate::args::{Args, Command};
@@ -18,7 +18,7 @@ use crate::proxy;
 /// Runs the command that the arguments name.
 pub(crate) fn run(args: Args) -> ExitCode {
     let form = Form::of(args.json);
-    let folder = args.keys_dir.unwrap_or_else(usual_keys);
+    let folder = args.keys.folder();
     let done = match args.command {
         Command::McpProxy(mcp_proxy) => return proxy::run(*mcp_proxy, &folder, form),
         Command::Watch { group } => return proxy::child::watch(group),
@@ -28,6 +28,7 @@ pub(crate) fn run(args: Args) -> ExitCode {
         Command::Analyze { audit_dir, .. } => read::analyze(&audit_dir, form),
         Command::Prove { pack, receipt_id } => prove::prove(&pack, &receipt_id),
         Command::CheckProof { proof, trusted } => prove::check(&proof, &trusted, &folder, form),
+        Command::Timestamp { pack, by } => timestamp::run(&pack, &by, form),
         Command::Export(judged) => prove::export(&judged, &folder),
         Command::Disclose(disclose) => disclose::reveal(&disclose, &folder),
         Command::CheckDisclosure { disclosure, pack } => disclose::check(&disclosure, &pack, form),
@@ -41,10 +42,4 @@ pub(crate) fn run(args: Args) -> ExitCode {
             exit::code_of(&fault).into()
         }
     }
-}
-
-/// Returns the folder of the user's keys.
-fn usual_keys() -> PathBuf {
-    let home = std::env::home_dir().unwrap_or_else(|| PathBuf::from("."));
-    home.join(".assay").join("keys")
 }

@@ -16,6 +16,8 @@ use std::process::ExitCode;
 use clap::Parser as _;
 
 use crate::args::Args;
+pub use crate::args::Wrap;
+use crate::output::Form;
 
 /// Runs the program on its arguments, the first of which is its own name.
 pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
@@ -23,4 +25,16 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Ok(args) => commands::run(args),
         Err(fault) => output::usage(&fault),
     }
+}
+
+/// Runs `mcp-proxy` for a program that has it as a command of its own; that program must also
+/// know the hidden command `watch`, see [`watch`].
+pub fn wrap(wrap: Wrap, json: bool) -> ExitCode {
+    proxy::run(wrap.proxy, &wrap.keys.folder(), Form::of(json))
+}
+
+/// Ends a process group once standard input closes: what the proxy starts its own program with, as
+/// `watch GROUP`, beside an upstream.
+pub fn watch(group: i32) -> ExitCode {
+    proxy::child::watch(group)
 }

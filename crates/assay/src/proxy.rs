@@ -21,9 +21,9 @@ use mcpproxy_notary::ledger::{End, Packing};
 use mcpproxy_notary::receipt::Mark;
 use serde_json::json;
 
+pub(crate) use self::http::Address;
 use self::outlet::Outlet;
 use self::recorder::Recorder;
-pub(crate) use self::setup::SIGNER;
 use crate::args::McpProxy;
 use crate::exit::{self, Exit};
 use crate::output::Form;
@@ -93,7 +93,9 @@ fn conclude(recorder: &Recorder, finish: Finish, packing: Packing, form: Form) -
                 end,
                 form,
             );
-            recorder.ledger().counts().lost == 0
+            // A session that ended well and whose disk did not is incomplete all the same.
+            let said = built.and_then(|built| built.report.session_complete);
+            recorder.ledger().counts().lost == 0 && (said != Some(false) || !end.is_complete())
         }
         Err(fault) => {
             form.error(&fault.to_string());

@@ -71,6 +71,8 @@ pub(crate) enum Command {
     Serve(Serve),
     /// Connect an agent that knows only stdio to the running gateway.
     Stdio(Stdio),
+    /// Record the calls to one upstream, without a gateway; the same as `assay mcp-proxy`.
+    Wrap(Box<assay::Wrap>),
     /// Find the MCP configurations of agents, import their servers, point them here.
     Init(Init),
     /// Show what works, what does not, and what to do about it.
@@ -132,6 +134,12 @@ pub(crate) enum Command {
     /// Watch over a child of the gateway.
     #[command(hide = true)]
     Supervise(Supervise),
+    /// End a process group once standard input closes; `wrap` runs this beside its upstream.
+    #[command(hide = true)]
+    Watch {
+        /// The number of the group.
+        group: i32,
+    },
     /// Run a sample MCP server on standard input and output.
     #[command(hide = true)]
     Sample(Sample),

@@ -26,17 +26,16 @@ mod upstream;
 
 use anyhow::Result;
 
-use crate::args::{Args, Command, Format, Sample, Tools};
+use crate::args::{Command, Format, Global, Sample, Tools};
 use crate::exit::{Exit, bad_input};
 
 /// Runs one command.
-pub(crate) fn run(args: Args) -> Result<Exit> {
-    let global = args.global;
-    if global.format() == Format::Sarif && !scans(&args.command) {
+pub(crate) fn run(global: Global, command: Command) -> Result<Exit> {
+    if global.format() == Format::Sarif && !scans(&command) {
         let hint = Some("choose table, json, yaml or jsonl");
         return Err(bad_input("only `scan` prints SARIF", hint));
     }
-    match args.command {
+    match command {
         Command::Serve(serve) => serve::run(&global, &serve),
         Command::Stdio(stdio) => bridge::run(&global, &stdio),
         Command::Init(init) => init::run(&global, &init),
@@ -61,7 +60,7 @@ pub(crate) fn run(args: Args) -> Result<Exit> {
         Command::Completions { shell } => shell::completions(shell),
         Command::Man => shell::man(),
         // Handled in `main`, before anything else is set up.
-        Command::Supervise(_) => Ok(Exit::BadInput),
+        Command::Supervise(_) | Command::Watch { .. } | Command::Wrap(_) => Ok(Exit::BadInput),
         Command::Sample(sample) => run_sample(sample),
     }
 }

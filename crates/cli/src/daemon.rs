@@ -2,6 +2,7 @@
 //! the configuration of a running one.
 
 pub(crate) mod pipeline;
+mod receipts;
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock, Weak};
@@ -28,6 +29,7 @@ use tokio::sync::watch;
 use tracing_subscriber::{EnvFilter, Registry, reload};
 
 use self::pipeline::Pipeline;
+use self::receipts::Receipts;
 use crate::args::Global;
 use crate::exit::{bad_input, failed};
 use crate::output;
@@ -71,6 +73,7 @@ pub(crate) struct Daemon {
     pub(crate) files: Arc<ConfigFiles>,
     pub(crate) loaded: Loaded,
     pub(crate) key: Created,
+    receipts: Option<Arc<Receipts>>,
 }
 
 impl Daemon {
@@ -92,9 +95,14 @@ impl Daemon {
         let ActivityLog { sink, reader } = ActivityLog::open(settings)?;
         let engine = Engine::new(engine_settings(&loaded), sink, Arc::clone(&clock) as _);
         let baselines = SqliteBaselines::open(&folder.join(mcpproxy_store::FILE))?;
-        let engine = Arc::new(engine?.with_baselines(Arc::new(baselines))?);
-        let pipeline = Pipeline::default();
         let shared: Arc<dyn Clock> = Arc::clone(&clock) as _;
+        let receipts = Receipts::open(&loaded, &shared)?;
+        let mut engine = engine?.with_baselines(Arc::new(baselines))?;
+        if let Some(receipts) = &receipts {
+            engine = engine.with_receipts(Arc::clone(receipts) as _);
+        }
+        let engine = Arc::new(engine);
+        let pipeline = Pipeline::default();
         let started = pipeline.apply(&loaded, &engine, &shared).await;
         started.map_err(|why| {
             let hint = "make it `failure_mode: fail_open`, or switch it off with `enabled: false`";
@@ -135,6 +143,7 @@ impl Daemon {
             gateway: Arc::downgrade(&gateway),
             engine,
             pipeline,
+            receipts: receipts.clone(),
             clock: shared,
         };
         drop(files.running.set(running));
@@ -143,7 +152,16 @@ impl Daemon {
             files,
             loaded,
             key: created,
+            receipts,
         })
+    }
+
+    /// Writes down what the sessions came to, waits until everything is on disk, and packs receipts.
+    pub(crate) async fn finish(&self) {
+        finish(&self.gateway).await;
+        if let Some(receipts) = &self.receipts {
+            receipts.finish().await;
+        }
     }
 
     /// Watches the configuration files and puts changes in force, for as long as the gateway runs.
@@ -210,8 +228,7 @@ pub(crate) fn reload_and_log(files: &ConfigFiles) {
 /// How long the end may wait for the last records.
 const FLUSH: Duration = Duration::from_secs(5);
 
-/// Writes down what the sessions came to, and waits until everything is on disk.
-pub(crate) async fn finish(gateway: &Gateway) {
+async fn finish(gateway: &Gateway) {
     gateway.engine.finish().await;
     match tokio::time::timeout(FLUSH, gateway.engine.flush()).await {
         Ok(Ok(())) => {}
@@ -310,6 +327,7 @@ struct Running {
     gateway: Weak<Gateway>,
     engine: Arc<Engine>,
     pipeline: Pipeline,
+    receipts: Option<Arc<Receipts>>,
     clock: Arc<dyn Clock>,
 }
 
@@ -434,6 +452,10 @@ impl Configurer for ConfigFiles {
             gateway.reload_problem.store(Arc::new(Some(reason.clone())));
             return Err(ChangeFault::Invalid { reason, hint: None });
         }
+        if let Some(Err(fault)) = running.receipts.as_ref().map(|one| one.apply(&loaded)) {
+            // Receipts go on naming the policy before it, of which there is a copy.
+            tracing::error!("{fault:#}");
+        }
         gateway.fleet.check_every(check_interval(&loaded));
         gateway.reload(active(&loaded));
         if let Some(log) = self.log.get() {
@@ -465,6 +487,7 @@ fn compare(before: &Active, after: &Loaded) -> ReloadReport {
         ("data_dir", old.data_dir != new.data_dir),
         ("api_key", old.api_key != new.api_key),
         ("activity", old.activity != new.activity),
+        ("receipts", old.receipts != new.receipts),
         (
             "limits.connections",
             old.limits.connections != new.limits.connections,

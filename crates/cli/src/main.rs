@@ -11,9 +11,11 @@ mod program;
 
 use std::process::ExitCode;
 
+use anyhow::Result;
 use clap::Parser as _;
 
-use crate::args::{Args, Command};
+use crate::args::{Args, Command, Format};
+use crate::exit::Exit;
 
 fn main() -> ExitCode {
     // An agent waits for this one at every use of a tool, also where nothing stands in front.
@@ -24,11 +26,19 @@ fn main() -> ExitCode {
         Ok(args) => args,
         Err(fault) => return output::usage(&fault),
     };
-    // The supervisor must stay small and start at once: no runtime, no logging.
-    if let Command::Supervise(supervise) = &args.command {
-        return commands::supervise::run(supervise);
+    let json = matches!(args.global.format(), Format::Json | Format::Jsonl);
+    match args.command {
+        // Those that watch over a child must stay small and start at once: no runtime, no logging.
+        Command::Supervise(supervise) => commands::supervise::run(&supervise),
+        Command::Watch { group } => assay::watch(group),
+        // It has exit codes of its own.
+        Command::Wrap(wrap) => assay::wrap(*wrap, json),
+        command => ended(commands::run(args.global, command)),
     }
-    match commands::run(args) {
+}
+
+fn ended(result: Result<Exit>) -> ExitCode {
+    match result {
         Ok(code) => code.into(),
         Err(fault) => exit::report(&fault),
     }

@@ -5,6 +5,7 @@ mod tighten;
 
 use std::net::{IpAddr, SocketAddr};
 
+use mcpproxy_core::Secret;
 use mcpproxy_gateway::settings::{RoutingMode, Settings};
 use mcpproxy_upstream::settings::{UpstreamSettings, check_name};
 
@@ -210,6 +211,17 @@ impl Checker<'_> {
                 "must be greater than zero",
                 None,
             );
+        }
+        let receipts = &settings.receipts;
+        if receipts.store_args && !receipts.store_fields.is_empty() {
+            let hint = Some("keep one of them");
+            let message = "`store_args` keeps all members already";
+            self.wrong(&Path::of(["receipts", "store_fields"]), message, hint);
+        }
+        let pepper = receipts.hash_pepper.as_ref().map(Secret::expose);
+        if pepper.is_some_and(|pepper| pepper.trim().is_empty()) {
+            let path = Path::of(["receipts", "hash_pepper"]);
+            self.wrong(&path, "the key is empty", None);
         }
         if settings.activity.max_bytes.bytes() == 0 {
             let hint = Some("use `enabled: false` to keep no log");

@@ -53,6 +53,7 @@ pub fn schema() -> Value {
         properties.extend(sections.map(|(key, value)| (key.to_owned(), value)));
     }
     spell_upstream(&mut root);
+    spell_receipts(&mut root);
     if let Some(root) = root.as_object_mut() {
         root.insert("title".to_owned(), json!("mcpproxy configuration"));
     }
@@ -110,6 +111,17 @@ fn spell_upstream(root: &mut Value) {
     let also = ["streamable-http", "streamable_http", "streamableHttp"];
     spell_words(root, "/$defs/Transport", "http", &also);
     spell_words(root, "/$defs/ActionLevel", "ask", &["approve"]);
+}
+
+/// Adds the short forms of a section that only says whether.
+fn spell_receipts(root: &mut Value) {
+    let Some(section) = root.pointer_mut("/properties/receipts") else {
+        return;
+    };
+    let full = section.take();
+    *section = json!({
+        "anyOf": [full, { "enum": ["enabled", "disabled"] }, { "type": "boolean" }],
+    });
 }
 
 /// Adds other spellings of a word to a definition that lists words.

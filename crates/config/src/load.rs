@@ -304,6 +304,15 @@ fn expand(
         report.add(texts, at, place, message, Some("set `HOME`".to_owned()));
     };
     home(&mut config.gateway.data_dir, &Path::of(["data_dir"]));
+    let receipts = &mut config.gateway.receipts;
+    for (key, folder) in [
+        ("audit_dir", &mut receipts.audit_dir),
+        ("keys_dir", &mut receipts.keys_dir),
+    ] {
+        if let Some(folder) = folder {
+            home(folder, &Path::of(["receipts", key]));
+        }
+    }
     for (name, upstream) in &mut config.upstreams {
         let at = Path::of(["mcpServers", name]);
         if let Some(folder) = &mut upstream.working_dir {

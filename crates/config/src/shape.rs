@@ -2,7 +2,7 @@
 //!
 //! `mcpServers` as a list becomes a map; a map under `security.hooks` is the agent-hook section;
 //! `tool_policy` at the top belongs to `security`; an upstream's `type`, `protocol`, `cwd` and
-//! `disabled` get their own names.
+//! `disabled` get their own names; `receipts: enabled` is a section with that key.
 
 use std::collections::BTreeSet;
 
@@ -27,6 +27,7 @@ pub(crate) fn shape(root: &mut Node, texts: &Texts, report: &mut Report) {
             shaper.tool_policy(root);
             shaper.agent_hooks(root);
             shaper.upstreams(root);
+            receipts(root);
         }
         Value::Null => root.value = Value::Map(Vec::new()),
         _ => {
@@ -180,6 +181,24 @@ impl Shaper<'_> {
         };
         self.report.add(self.texts, &path, place, message, None);
     }
+}
+
+/// Makes a section of `receipts` where it only says whether.
+fn receipts(root: &mut Node) {
+    let Some(node) = root.get_mut("receipts") else {
+        return;
+    };
+    let enabled = match &node.value {
+        Value::Bool(enabled) => *enabled,
+        Value::Text(word) if word == "enabled" => true,
+        Value::Text(word) if word == "disabled" => false,
+        _ => return,
+    };
+    node.value = Value::Map(vec![Entry {
+        key: "enabled".to_owned(),
+        key_place: node.place,
+        node: Node::new(Value::Bool(enabled), node.place),
+    }]);
 }
 
 /// Brings the keys of one upstream to their own names.

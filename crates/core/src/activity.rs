@@ -180,6 +180,8 @@ pub enum SinkFault {
     Broken(String),
     /// The record was not on disk when the call's time was over.
     Late,
+    /// The receipt cannot be written.
+    Unreceipted(String),
 }
 
 impl fmt::Display for SinkFault {
@@ -188,6 +190,7 @@ impl fmt::Display for SinkFault {
             Self::Full => formatter.write_str("the activity log's queue is full"),
             Self::Broken(why) => write!(formatter, "the activity log cannot be written: {why}"),
             Self::Late => formatter.write_str("the activity log did not take the record in time"),
+            Self::Unreceipted(why) => write!(formatter, "receipts cannot be written: {why}"),
         }
     }
 }

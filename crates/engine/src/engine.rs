@@ -9,8 +9,9 @@ use bytes::Bytes;
 use mcpproxy_classify::{Class, Classification, Kind, is_browser};
 use mcpproxy_core::{
     Action, ActivitySink, BaselineFault, BaselineStore, Call, Cleared, Clock, DataOrigin,
-    Durability, Facts, Finding, FlowScope, FlowType, MessageKind, Outcome, Owner, Record,
-    SessionKey, Side, SinkFault, Status, Taint, Tick, Tier, UpstreamId, Verdict, Wall,
+    Durability, Facts, Finding, FlowScope, FlowType, MessageKind, Outcome, Owner, ReceiptSink,
+    Record, SessionKey, Side, SinkFault, Status, Taint, Tick, Tier, Unanswered, UpstreamId,
+    Verdict, Wall,
 };
 use mcpproxy_detect::{DetectError, Detector, Direction};
 use mcpproxy_flow::{Content, SessionView, Summary, Tracker, Whose};
@@ -33,6 +34,7 @@ use crate::reads::Reads;
 use crate::ready::{EngineSettings, Ready};
 use crate::record::{Detected, record};
 use crate::stops::Stops;
+use crate::witness::ended;
 
 /// The least time that a record is given to reach the disk: a call whose deadline has passed is
 /// put on record too.
@@ -133,6 +135,7 @@ pub struct Engine {
     quarantine: Quarantine,
     guarded: ArcSwap<Guarded>,
     sink: Arc<dyn ActivitySink>,
+    pub(crate) receipts: Option<Arc<dyn ReceiptSink>>,
     lost: AtomicU64,
     since: Wall,
     clock: Arc<dyn Clock>,
@@ -163,6 +166,7 @@ impl Engine {
             quarantine: Quarantine::default(),
             guarded: ArcSwap::from_pointee(guarded),
             sink,
+            receipts: None,
             lost: AtomicU64::new(0),
             since: clock.wall(),
             clock,
@@ -410,7 +414,7 @@ impl Engine {
         &self,
         cleared: &Cleared<Call>,
         outcome: &Outcome,
-        problem: Option<&str>,
+        problem: Option<Unanswered<'_>>,
     ) -> Result<After, SinkFault> {
         let call = cleared.value();
         let ready = self.ready.load_full();
@@ -429,12 +433,14 @@ impl Engine {
             call,
             cleared.verdict(),
             outcome,
-            problem,
+            problem.map(|problem| problem.words),
             &detected,
         );
         reviewed.note(&mut record);
         let kept = self.keep(call, record, ready.settings.durability).await;
-        self.settle(kept, &ready.settings)?;
+        let ended = || ended(outcome, problem, &reviewed.after);
+        let receipted = self.witness_end(call, cleared.verdict(), ended).await;
+        self.settle(kept, &ready.settings).and(receipted)?;
         Ok(reviewed.after)
     }
 
@@ -527,7 +533,10 @@ impl Engine {
 
     async fn cleared(&self, call: Call, judged: Judged, ready: &Ready) -> Before {
         // Evidence before the act: what cannot be written down does not leave.
-        let kept = self.recordable(&call, &judged, ready).await;
+        let kept = match self.recordable(&call, &judged, ready).await {
+            Ok(()) => self.witness_intent(&call, &judged.verdict).await,
+            Err(fault) => Err(fault),
+        };
         if let Err(fault) = kept {
             self.guarded.load().release(&call);
             self.unsent(&call);
@@ -592,10 +601,15 @@ impl Engine {
         record: Record,
         how: Durability,
     ) -> Result<(), SinkFault> {
-        let left = call.deadline.0.saturating_sub(self.clock.tick().0);
         let kept = self.sink.append(self.attributed(call, record), how);
-        let kept = tokio::time::timeout(left.max(LEAST), kept).await;
+        let kept = tokio::time::timeout(self.patience_for(call), kept).await;
         kept.unwrap_or(Err(SinkFault::Late))
+    }
+
+    /// Returns how long a disk may take with what is recorded of a call.
+    pub(crate) fn patience_for(&self, call: &Call) -> Duration {
+        let left = call.deadline.0.saturating_sub(self.clock.tick().0);
+        left.max(LEAST)
     }
 
     /// Ends the sessions that have rested too long, and writes down what they came to.
@@ -629,7 +643,11 @@ impl Engine {
     pub fn record_problem(&self) -> Option<String> {
         let lost = self.lost.load(Ordering::Relaxed);
         let lost = (lost > 0).then(|| format!("{lost} records were lost: the queue was full"));
-        self.sink.problem().or(lost)
+        let unreceipted = self
+            .receipts
+            .as_ref()
+            .and_then(|receipts| receipts.problem());
+        self.sink.problem().or(lost).or(unreceipted)
     }
 
     pub(crate) async fn denied(&self, call: &Call, judged: Judged, ready: &Ready) -> Before {
@@ -659,7 +677,8 @@ impl Engine {
         let mut record = record(detector, call, &verdict, &nothing, reason, &detected);
         record.kind = "policy_decision";
         let kept = self.keep(call, record, ready.settings.durability).await;
-        match self.settle(kept, &ready.settings) {
+        let receipted = self.witness_denial(call, &verdict).await;
+        match self.settle(kept, &ready.settings).and(receipted) {
             Ok(()) => Before::Denied(Box::new(Denied { verdict, answer })),
             Err(fault) => Before::Unrecorded(fault),
         }

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use bytes::Bytes;
 use mcpproxy_classify::{Class, Kind, Method, ToolClass, role};
 use mcpproxy_core::{
-    Action, Call, CallId, Classified, Coverage, Facts, FlowType, Gap, HookNote, Hooked, Outcome,
-    Owner, Phase, Record, Risk, RiskLevel, SessionBasis, SessionKey, SinkFault, Status, Taint,
-    Verdict,
+    Action, Call, CallId, Classified, Coverage, Ended, Facts, FlowType, Gap, HookNote, Hooked,
+    Outcome, Owner, Phase, Record, Risk, RiskLevel, SessionBasis, SessionKey, SinkFault, Status,
+    Taint, Verdict,
 };
 use mcpproxy_flow::Summary;
 use mcpproxy_policy::decide;
@@ -211,7 +211,8 @@ impl Engine {
         let detector = &ready.detector;
         let record = record(detector, call, &verdict, &outcome, reason, &detected);
         let kept = self.keep(call, record, ready.settings.durability).await;
-        self.settle(kept, &ready.settings)
+        let receipted = self.witness_intent(call, &verdict).await;
+        self.settle(kept, &ready.settings).and(receipted)
     }
 
     /// Notes that a tool begins to read something private.
@@ -251,8 +252,12 @@ impl Engine {
         };
         let record = record(&ready.detector, call, &verdict, &outcome, None, &detected);
         let kept = self.keep(call, record, ready.settings.durability).await;
+        let ended = || Ended::Reported {
+            body: response.map(|_| outcome.body.clone()),
+        };
+        let receipted = self.witness_end(call, &verdict, ended).await;
         // The tool was used already: a record that is lost is counted, and stops nothing.
-        drop(self.settle(kept, &ready.settings));
+        drop(self.settle(kept, &ready.settings).and(receipted));
         Evaluation {
             decision: Action::Allow,
             reason: None,

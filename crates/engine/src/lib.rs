@@ -23,6 +23,7 @@ mod ready;
 mod record;
 pub mod replay;
 pub mod stops;
+mod witness;
 
 pub use approvals::{Approval, Approvals, Standing};
 pub use classes::{Described, Profile};

@@ -2,7 +2,7 @@
 //! message for outside and one for inside. Only the outside one leaves the process.
 
 use bytes::Bytes;
-use mcpproxy_core::SinkFault;
+use mcpproxy_core::{Cause, SinkFault, Unanswered};
 use mcpproxy_mcp::{Refusal, compose, era};
 use serde_json::{Value, json};
 
@@ -91,6 +91,7 @@ impl Failure {
         let outside = match fault {
             // The words of the system may name files.
             SinkFault::Broken(_) => "the activity log cannot be written".to_owned(),
+            SinkFault::Unreceipted(_) => "receipts cannot be written".to_owned(),
             SinkFault::Full | SinkFault::Late => fault.to_string(),
         };
         Self {
@@ -119,6 +120,18 @@ impl Failure {
                 "the deadline passed before an answer came",
             )
         }
+    }
+
+    /// Says why no answer came back, as records have it.
+    pub fn unanswered(&self) -> Unanswered<'_> {
+        let cause = match (self.name, self.fault) {
+            ("timed_out", _) => Cause::TimedOut,
+            ("cancelled", _) => Cause::Cancelled,
+            (_, Fault::Upstream) => Cause::Failed,
+            (_, Fault::Downstream | Fault::Gateway) => Cause::Stopped,
+        };
+        let words = &self.outside;
+        Unanswered { cause, words }
     }
 
     /// Composes the answer to the request with this id.

@@ -485,17 +485,14 @@ impl Passage<'_> {
         let headers = added(cleared.value());
         let sent = timeout_at(deadline, self.instance.send(cleared, headers)).await;
         let sent = sent.map_or_else(|_| Err(Failure::timed_out()), |sent| Ok(sent?));
-        let problem = sent.as_ref().err().map(|failure| failure.outside.clone());
+        let problem = sent.as_ref().err();
         let outcome = Outcome {
             body: Bytes::new(),
-            status: problem.as_ref().map_or(Status::Success, |_| Status::Error),
+            status: problem.map_or(Status::Success, |_| Status::Error),
             took: started.elapsed(),
         };
-        let kept = self
-            .gateway
-            .engine
-            .after(cleared, &outcome, problem.as_deref())
-            .await;
+        let problem = problem.map(Failure::unanswered);
+        let kept = self.gateway.engine.after(cleared, &outcome, problem).await;
         kept.map_err(|fault| Failure::unrecorded(&fault))?;
         // Nothing came back that could be withheld.
         sent
@@ -514,15 +511,11 @@ impl Passage<'_> {
                 if failure.fault == Fault::Upstream {
                     self.target.upstream.trouble();
                 }
-                (Bytes::new(), Status::Error, Some(failure.outside.clone()))
+                (Bytes::new(), Status::Error, Some(failure.unanswered()))
             }
         };
         let outcome = Outcome { body, status, took };
-        let kept = self
-            .gateway
-            .engine
-            .after(cleared, &outcome, problem.as_deref())
-            .await;
+        let kept = self.gateway.engine.after(cleared, &outcome, problem).await;
         match kept.map_err(|fault| Failure::unrecorded(&fault))? {
             After::Passed => answer,
             After::Replaced(body) => {

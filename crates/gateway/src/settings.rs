@@ -3,6 +3,8 @@
 //! Reading files and naming places in them is the `config` crate's work; upstreams have their own
 //! settings.
 
+mod receipts;
+
 use std::path::PathBuf;
 
 use schemars::JsonSchema;
@@ -10,6 +12,8 @@ use serde::{Deserialize, Serialize};
 
 use mcpproxy_core::Secret;
 pub use mcpproxy_upstream::settings::{ByteSize, Span};
+
+pub use self::receipts::ReceiptSettings;
 
 /// Everything that stands at the top level of the configuration beside upstreams and security.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
@@ -42,6 +46,8 @@ pub struct Settings {
     pub log: LogSettings,
     /// The activity log.
     pub activity: ActivitySettings,
+    /// Signed receipts of every call.
+    pub receipts: ReceiptSettings,
 }
 
 /// What `/mcp` shows to agents.
@@ -198,6 +204,7 @@ impl Default for Settings {
             limits: Limits::default(),
             log: LogSettings::default(),
             activity: ActivitySettings::default(),
+            receipts: ReceiptSettings::default(),
         }
     }
 }

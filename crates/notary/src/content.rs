@@ -9,7 +9,8 @@ use std::ops::ControlFlow;
 
 use mcpproxy_text::{LeafKind, members, visit};
 
-use crate::hash::{Numbers, canonical, quote};
+use crate::hash::{Numbers, Pepper, canonical, digest, quote};
+use crate::receipt::{Evidence, Mark};
 
 /// The longest value that is kept, in bytes of its text.
 pub const LONGEST: usize = 1 << 20;
@@ -26,6 +27,41 @@ enum Form {
     Text(String),
     /// Either of them, as it stood in a line.
     Rendered(Vec<u8>),
+}
+
+/// Which values are kept in clear.
+#[derive(Clone, Debug)]
+pub enum Keep {
+    /// None.
+    Nothing,
+    /// Of objects these members.
+    Fields(Vec<String>),
+    /// All.
+    All,
+}
+
+impl Keep {
+    /// Makes evidence of a value, and says what a reader must know of it.
+    pub fn evidence(
+        &self,
+        bytes: &[u8],
+        pepper: Option<&Pepper>,
+        marks: &mut Vec<Mark>,
+    ) -> Evidence {
+        let digest = digest(bytes, pepper);
+        if !digest.is_canonical() {
+            marks.push(Mark::Uninspected);
+        }
+        let content = match self {
+            Self::Nothing => None,
+            Self::Fields(names) => Content::only(bytes, names),
+            Self::All => Content::all(bytes),
+        };
+        if content.is_none() && matches!(self, Self::All) {
+            marks.push(Mark::ContentTooLong);
+        }
+        Evidence { digest, content }
+    }
 }
 
 impl Content {

@@ -18,6 +18,7 @@ use std::net::IpAddr;
 use mcpproxy_text::fold;
 
 pub use self::read::Problem;
+pub use self::snapshot::snapshot;
 pub use self::system::{SystemFiles, SystemResolver};
 
 /// A policy that was read in full and understood in full.

@@ -15,6 +15,18 @@ use sha2::Sha256;
 use crate::error::NotaryError;
 use crate::hash::{hex, sha256};
 
+/// The name under which packs are signed.
+pub const SIGNER: &str = "assay-local";
+
+/// How many replacements of a key are kept in mind.
+const STEPS: usize = 32;
+
+/// Returns the folder of the user's keys, `~/.assay/keys`.
+pub fn usual_folder() -> PathBuf {
+    let home = std::env::home_dir().unwrap_or_else(|| PathBuf::from("."));
+    home.join(".assay").join("keys")
+}
+
 /// What precedes the 32 bytes of a key in its `SubjectPublicKeyInfo` (RFC 8410).
 const SPKI: [u8; 12] = [
     0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x03, 0x21, 0x00,
@@ -105,8 +117,8 @@ impl fmt::Debug for PublicKey {
 pub struct Signer {
     name: String,
     key: SigningKey,
-    /// The statement by which this key replaced the one before it.
-    succeeds: Option<Succession>,
+    /// The statements by which keys were replaced until this one came, oldest first.
+    successions: Vec<Succession>,
 }
 
 impl fmt::Debug for Signer {
@@ -127,7 +139,7 @@ impl Signer {
         Ok(Self {
             name: name.to_owned(),
             key: SigningKey::from_bytes(&seed),
-            succeeds: None,
+            successions: Vec::new(),
         })
     }
 
@@ -153,11 +165,16 @@ impl Signer {
     pub fn rotate(folder: &Path, name: &str) -> Result<Self, NotaryError> {
         let old = Self::open(folder, name)?;
         let mut new = Self::generate(name)?;
+        new.successions.clone_from(&old.successions);
+        let oldest = (new.successions.len() + 1).saturating_sub(STEPS);
+        new.successions.drain(..oldest);
         let succession = Succession::sign(&old, new.public());
+        new.successions.push(succession);
         let path = file(folder, name, "succession");
+        let statements: String = new.successions.iter().map(Succession::print).collect();
         // CRASH: the statement comes first; without the new key beside it, it is not read. The old
         // key has a second name before the new one takes its first, so that there always is a key.
-        write_private(&path, succession.print().as_bytes(), folder)?;
+        write_private(&path, statements.as_bytes(), folder)?;
         let key = file(folder, name, "key");
         let old_name = format!("{name}-{}", short(&old.public()));
         let kept = file(folder, &old_name, "key");
@@ -165,7 +182,6 @@ impl Signer {
         write_private(&key, new.key.as_bytes(), folder)?;
         let public = new.public();
         write_private(&file(folder, name, "pub"), public.bytes(), folder)?;
-        new.succeeds = Some(succession);
         Ok(new)
     }
 
@@ -176,14 +192,12 @@ impl Signer {
             .map_err(|_| bad(path, "it does not have 32 bytes"))?;
         let key = SigningKey::from_bytes(&seed);
         let public = PublicKey(key.verifying_key());
-        let succeeds = fs::read_to_string(file(folder, name, "succession"))
-            .ok()
-            .and_then(|text| Succession::parse(&text))
-            .filter(|succession| succession.new == public && succession.holds());
+        let statements = fs::read_to_string(file(folder, name, "succession"));
+        let successions = Succession::leading_to(public, &statements.unwrap_or_default());
         Ok(Self {
             name: name.to_owned(),
             key,
-            succeeds,
+            successions,
         })
     }
 
@@ -208,9 +222,9 @@ impl Signer {
         PublicKey(self.key.verifying_key())
     }
 
-    /// Returns the statement by which this key replaced another, if it did.
-    pub fn succeeds(&self) -> Option<&Succession> {
-        self.succeeds.as_ref()
+    /// Returns the statements by which keys were replaced until this one came, oldest first.
+    pub fn successions(&self) -> &[Succession] {
+        &self.successions
     }
 
     /// Derives 32 secret bytes for a purpose other than signing.
@@ -276,11 +290,29 @@ impl Succession {
         )
     }
 
-    fn parse(text: &str) -> Option<Self> {
-        let mut lines = text.lines();
-        let mut key = || PublicKey::parse(lines.next()?.as_bytes());
-        let (old, new) = (key()?, key()?);
-        Self::new(old, new, &STANDARD.decode(lines.next()?).ok()?)
+    fn parse(lines: &[&str]) -> Option<Self> {
+        let [old, new, signature] = lines else {
+            return None;
+        };
+        let key = |line: &str| PublicKey::parse(line.as_bytes());
+        Self::new(key(old)?, key(new)?, &STANDARD.decode(signature).ok()?)
+    }
+
+    /// Reads statements, oldest first, and returns those that lead to a key without a gap.
+    ///
+    /// A statement about a key that never came, since its making was interrupted, is passed over.
+    fn leading_to(key: PublicKey, text: &str) -> Vec<Self> {
+        let lines: Vec<&str> = text.lines().collect();
+        let mut next = key;
+        let mut found = Vec::new();
+        for one in lines.chunks(3).rev().filter_map(Self::parse) {
+            if one.new == next && one.holds() {
+                next = one.old;
+                found.push(one);
+            }
+        }
+        found.reverse();
+        found
     }
 }
 
@@ -443,10 +475,12 @@ mod tests {
         let new = Signer::rotate(folder.path(), "k").unwrap();
         let read = Signer::open(folder.path(), "k").unwrap();
         assert_eq!(
-            (read.public(), read.succeeds()),
-            (new.public(), new.succeeds())
+            (read.public(), read.successions()),
+            (new.public(), new.successions())
         );
-        let succession = read.succeeds().unwrap();
+        let [succession] = read.successions() else {
+            panic!("{:?}", read.successions());
+        };
         assert_eq!(
             (succession.old, succession.new),
             (old.public(), new.public())
@@ -458,5 +492,21 @@ mod tests {
         let mut forged = succession.clone();
         forged.new = Signer::generate("x").unwrap().public();
         assert!(!forged.holds());
+    }
+
+    #[test]
+    fn every_replacement_of_a_key_is_remembered() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut keys = vec![Signer::open(folder.path(), "k").unwrap().public()];
+        for _ in 0..STEPS + 2 {
+            keys.push(Signer::rotate(folder.path(), "k").unwrap().public());
+        }
+        let read = Signer::open(folder.path(), "k").unwrap();
+        let steps = read.successions();
+        assert_eq!(steps.len(), STEPS);
+        let known: Vec<_> = steps.iter().map(|step| (step.old, step.new)).collect();
+        let pairs = keys.windows(2).map(|pair| (pair[0], pair[1]));
+        assert_eq!(known, pairs.skip(2).collect::<Vec<_>>());
+        assert!(steps.iter().all(Succession::holds));
     }
 }

@@ -30,6 +30,9 @@ use writer::Writer;
 /// How many values may wait for the writer; past that, whoever records waits.
 const QUEUE: usize = 16 << 10;
 
+/// After how many lines a checkpoint is signed, usually.
+pub const CHECKPOINT_EVERY: u64 = 1000;
+
 /// What carries the messages of the upstream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Transport {
@@ -39,14 +42,34 @@ pub enum Transport {
     Http,
     /// The older HTTP with server-sent events.
     Sse,
+    /// An agent's own tools, of which its hook tells.
+    Hook,
+    /// Several upstreams behind a gateway.
+    Gateway,
 }
 
 impl Transport {
-    fn name(self) -> &'static str {
+    const ALL: [Self; 5] = [
+        Self::Stdio,
+        Self::Http,
+        Self::Sse,
+        Self::Hook,
+        Self::Gateway,
+    ];
+
+    /// Finds the transport of that name.
+    pub(crate) fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|one| one.name() == name)
+    }
+
+    /// Returns the name that stands in the receipt.
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Stdio => "stdio",
             Self::Http => "http",
             Self::Sse => "sse",
+            Self::Hook => "hook",
+            Self::Gateway => "gateway",
         }
     }
 }
@@ -102,6 +125,12 @@ impl Ticket {
     pub fn call(&self) -> &Call {
         &self.0
     }
+
+    fn ended(self, outcome: Outcome, marks: &[Mark]) -> CallReceipt {
+        let Self(mut call) = self;
+        call.marks.extend_from_slice(marks);
+        CallReceipt { call, outcome }
+    }
 }
 
 /// Whether a pack is made at the end.
@@ -124,12 +153,17 @@ struct Commitments {
 /// Why the writer did not take something.
 type Refusal = String;
 
+/// Who is told, by the writer's thread, once a record is on disk or is known to be lost.
+pub type Done = Box<dyn FnOnce(Result<(), String>) + Send>;
+
 /// What the writer is asked to do.
 enum Job {
-    Intent(Box<Call>, Option<SyncSender<Result<(), Refusal>>>),
-    Outcome(Box<CallReceipt>, Option<SyncSender<Result<(), Refusal>>>),
-    Commit(Box<Commitments>, Option<SyncSender<Result<(), Refusal>>>),
-    Flush(SyncSender<Result<(), Refusal>>),
+    Intent(Box<Call>, Option<Done>),
+    Outcome(Box<CallReceipt>, Option<Done>),
+    Commit(Box<Commitments>, Option<Done>),
+    /// So many receipts were lost before they came here.
+    Lost(u64),
+    Flush(Done),
     Pack(SyncSender<Result<Option<Built>, NotaryError>>),
     Finish(End, Packing, SyncSender<Result<Option<Built>, NotaryError>>),
 }
@@ -209,7 +243,13 @@ impl Ledger {
     /// Records that a call is about to be forwarded. In strict mode it is on disk when this
     /// returns; an error then means that the call must not be forwarded.
     pub fn intent(&self, call: Call) -> Result<Ticket, NotaryError> {
-        self.record(|reply| Job::Intent(Box::new(call.clone()), reply))?;
+        self.record(|done| Job::Intent(Box::new(call.clone()), done))?;
+        Ok(Ticket(call))
+    }
+
+    /// The same without waiting: `done` is called once it is on disk, if anybody wants to know.
+    pub fn intent_then(&self, call: Call, done: Option<Done>) -> Result<Ticket, NotaryError> {
+        self.send(Job::Intent(Box::new(call.clone()), done))?;
         Ok(Ticket(call))
     }
 
@@ -220,9 +260,18 @@ impl Ledger {
         outcome: Outcome,
         marks: &[Mark],
     ) -> Result<(), NotaryError> {
-        let Ticket(mut call) = ticket;
-        call.marks.extend_from_slice(marks);
-        self.call(CallReceipt { call, outcome })
+        self.call(ticket.ended(outcome, marks))
+    }
+
+    /// The same without waiting.
+    pub fn outcome_then(
+        &self,
+        ticket: Ticket,
+        outcome: Outcome,
+        marks: &[Mark],
+        done: Option<Done>,
+    ) -> Result<(), NotaryError> {
+        self.call_then(ticket.ended(outcome, marks), done)
     }
 
     /// Records commitments to the single fields of a call's arguments or result, so that one of
@@ -245,32 +294,48 @@ impl Ledger {
     /// Records a call that needs no intent, since it was not forwarded.
     pub fn call(&self, receipt: CallReceipt) -> Result<(), NotaryError> {
         let receipt = Box::new(receipt);
-        self.record(move |reply| Job::Outcome(receipt, reply))
+        self.record(move |done| Job::Outcome(receipt, done))
     }
 
-    fn record(
-        &self,
-        job: impl FnOnce(Option<SyncSender<Result<(), Refusal>>>) -> Job,
-    ) -> Result<(), NotaryError> {
-        match self.durability {
-            Durability::Relaxed => self.jobs.send(job(None)).map_err(|_| NotaryError::Closed),
-            Durability::Strict => self
-                .ask(|reply| job(Some(reply)))?
-                .map_err(NotaryError::Unrecorded),
+    /// The same without waiting.
+    pub fn call_then(&self, receipt: CallReceipt, done: Option<Done>) -> Result<(), NotaryError> {
+        self.send(Job::Outcome(Box::new(receipt), done))
+    }
+
+    /// Counts receipts that were lost before they came here: the session is incomplete then.
+    pub fn note_lost(&self, lost: u64) {
+        if lost > 0 {
+            // A ledger that is closed has said already that it is incomplete.
+            self.send(Job::Lost(lost)).unwrap_or_default();
         }
+    }
+
+    fn send(&self, job: Job) -> Result<(), NotaryError> {
+        self.jobs.send(job).map_err(|_| NotaryError::Closed)
+    }
+
+    fn record(&self, job: impl FnOnce(Option<Done>) -> Job) -> Result<(), NotaryError> {
+        match self.durability {
+            Durability::Relaxed => self.send(job(None)),
+            Durability::Strict => self.wait(|done| job(Some(done))),
+        }
+    }
+
+    /// Waits until the writer has told how it went.
+    fn wait(&self, job: impl FnOnce(Done) -> Job) -> Result<(), NotaryError> {
+        let said = self.ask(|reply| job(Box::new(move |said| writer::tell(&reply, said))))?;
+        said.map_err(NotaryError::Unrecorded)
     }
 
     fn ask<T>(&self, job: impl FnOnce(SyncSender<T>) -> Job) -> Result<T, NotaryError> {
         let (reply, answer) = sync_channel(1);
-        self.jobs
-            .send(job(reply))
-            .map_err(|_| NotaryError::Closed)?;
+        self.send(job(reply))?;
         answer.recv().map_err(|_| NotaryError::Closed)
     }
 
     /// Waits until everything recorded before is on disk, or is known to be lost.
     pub fn flush(&self) -> Result<(), NotaryError> {
-        self.ask(Job::Flush)?.map_err(NotaryError::Unrecorded)
+        self.wait(Job::Flush)
     }
 
     /// Makes a pack of what was recorded since the last one, and goes on; nothing if there is

@@ -10,12 +10,14 @@
 pub mod receipt;
 
 pub mod content;
+pub mod desk;
 pub mod guard;
 pub mod hash;
 pub mod keys;
 pub mod ledger;
 pub mod note;
 pub mod pack;
+pub mod rolling;
 pub mod tree;
 
 pub mod claims;

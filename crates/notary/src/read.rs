@@ -7,8 +7,8 @@ use mcpproxy_text::{self as text, members};
 
 use crate::content::Content;
 use crate::hash::Digest;
-use crate::ledger::Profile;
-use crate::receipt::{Call, Common, Evidence, Mark, RequestId, Rule, Ruling};
+use crate::ledger::{Profile, Transport};
+use crate::receipt::{Call, Common, Evidence, Mark, RequestId, Rule, Ruling, Via};
 
 /// A line that is strict JSON.
 #[derive(Clone, Copy, Debug)]
@@ -66,12 +66,7 @@ impl<'a> Read<'a> {
         Some(Common {
             session_id: self.text("session_id")?.into_owned(),
             server_id: self.text("server_id")?.into_owned(),
-            transport: match self.text("server_transport")?.as_ref() {
-                "stdio" => "stdio",
-                "http" => "http",
-                "sse" => "sse",
-                _ => return None,
-            },
+            transport: self.transport()?.name(),
             policy_hash: self.text("policy_hash").map(Cow::into_owned),
             version: version.to_owned(),
         })
@@ -103,7 +98,27 @@ impl<'a> Read<'a> {
                 .into_iter()
                 .filter_map(|raw| Mark::from_name(&text::string(raw)?))
                 .collect(),
+            via: self.via().map(Box::new),
         })
+    }
+
+    /// Reads where a call came from and went, in the ledger of a gateway.
+    fn via(&self) -> Option<Via> {
+        let text = |name: &str| self.text(name).map(Cow::into_owned);
+        Some(Via {
+            server_id: text("server_id")?,
+            transport: self.transport()?,
+            policy_hash: self.text("policy_hash").map(Into::into),
+            activity_id: text("activity_id")?,
+            correlation_id: text("correlation_id")?,
+            downstream_session_id: text("downstream_session_id")?,
+            principal: text("principal")?,
+            door: text("door")?,
+        })
+    }
+
+    fn transport(&self) -> Option<Transport> {
+        Transport::from_name(&self.text("server_transport")?)
     }
 
     pub(crate) fn time(&self, name: &str) -> Option<Wall> {

@@ -3,6 +3,8 @@
 //! Every field of the schema stands in every receipt. Which of them are null follows from the
 //! outcome, and an [`Outcome`] cannot hold what its row of the matrix leaves out.
 
+use std::borrow::Cow;
+use std::sync::Arc;
 use std::time::Duration;
 
 use mcpproxy_core::Wall;
@@ -10,6 +12,7 @@ use mcpproxy_core::Wall;
 use crate::content::Content;
 use crate::error::NotaryError;
 use crate::hash::{Digest, hex};
+use crate::ledger::Transport;
 use crate::line::Line;
 
 /// The version of the receipts' schema.
@@ -113,10 +116,22 @@ pub enum Mark {
     Cut,
     /// A value was to be kept and is too long for a receipt.
     ContentTooLong,
+    /// An agent's hook told of it; nothing of it crossed the gateway.
+    Hook,
+    /// The agent did not say what became of it.
+    Unreported,
+    /// The upstream, or the way to it, failed before the answer.
+    UpstreamFailed,
+    /// An order of the operator ended it.
+    Stopped,
+    /// The caller got another answer than the one that came.
+    AnswerChanged,
+    /// The caller got nothing of the answer that came.
+    AnswerWithheld,
 }
 
 impl Mark {
-    const ALL: [Self; 11] = [
+    const ALL: [Self; 17] = [
         Self::NoId,
         Self::DuplicateId,
         Self::Batch,
@@ -128,6 +143,12 @@ impl Mark {
         Self::Unrecorded,
         Self::Cut,
         Self::ContentTooLong,
+        Self::Hook,
+        Self::Unreported,
+        Self::UpstreamFailed,
+        Self::Stopped,
+        Self::AnswerChanged,
+        Self::AnswerWithheld,
     ];
 
     /// Finds the mark of that name.
@@ -149,6 +170,12 @@ impl Mark {
             Self::Unrecorded => "unrecorded",
             Self::Cut => "cut",
             Self::ContentTooLong => "content_too_long",
+            Self::Hook => "hook",
+            Self::Unreported => "unreported",
+            Self::UpstreamFailed => "upstream_failed",
+            Self::Stopped => "stopped",
+            Self::AnswerChanged => "answer_changed",
+            Self::AnswerWithheld => "answer_withheld",
         }
     }
 }
@@ -171,6 +198,49 @@ pub struct Call {
     pub ruling: Ruling,
     /// What else is to be known.
     pub marks: Vec<Mark>,
+    /// Where it came from and went, in the ledger of a gateway.
+    pub via: Option<Box<Via>>,
+}
+
+/// Whose call it is and which upstream's, in a ledger that holds those of several.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Via {
+    /// Names the upstream.
+    pub server_id: String,
+    /// How it is reached.
+    pub transport: Transport,
+    /// The SHA-256 of the policy in force, in hexadecimal.
+    pub policy_hash: Option<Arc<str>>,
+    /// Names the call in the activity log.
+    pub activity_id: String,
+    /// Ties together everything about one request.
+    pub correlation_id: String,
+    /// The conversation with whoever called.
+    pub downstream_session_id: String,
+    /// The verified caller.
+    pub principal: String,
+    /// The door it came through.
+    pub door: String,
+}
+
+impl Via {
+    fn fields(&self, line: &mut Line) {
+        line.text("activity_id", &self.activity_id)
+            .text("correlation_id", cut(&self.correlation_id).0)
+            .text("downstream_session_id", &self.downstream_session_id)
+            .text("principal", cut(&self.principal).0)
+            .text("door", &self.door);
+    }
+
+    /// Returns what the lines of a session have in common, as it is for this call.
+    fn common(&self, common: &Common) -> Common {
+        Common {
+            server_id: self.server_id.clone(),
+            transport: self.transport.name(),
+            policy_hash: self.policy_hash.as_deref().map(str::to_owned),
+            ..common.clone()
+        }
+    }
 }
 
 /// An answer that came back.
@@ -251,10 +321,18 @@ impl Common {
 impl Call {
     /// Renders the record that precedes forwarding.
     pub(crate) fn intent(&self, common: &Common, id: &str, at: Wall) -> Line {
+        let common = &*self.common(common);
         let mut line = common.line("mcp.tool_intent", id, at);
         self.fields(&mut line, &self.marks);
         self.ruling.fields(&mut line, common);
         line
+    }
+
+    fn common<'a>(&self, common: &'a Common) -> Cow<'a, Common> {
+        match &self.via {
+            None => Cow::Borrowed(common),
+            Some(via) => Cow::Owned(via.common(common)),
+        }
     }
 
     fn fields(&self, line: &mut Line, marks: &[Mark]) {
@@ -287,12 +365,16 @@ impl Call {
         marks.sort_unstable();
         marks.dedup();
         line.list("marks", marks.iter().map(|mark| mark.name()));
+        if let Some(via) = &self.via {
+            via.fields(line);
+        }
     }
 }
 
 impl CallReceipt {
     /// Renders the receipt.
     pub(crate) fn line(&self, common: &Common, id: &str, at: Wall) -> Line {
+        let common = &*self.call.common(common);
         let mut line = common.line("mcp_tool_call", id, at);
         self.call.fields(&mut line, &self.call.marks);
         line.text("outcome", self.outcome.name());

@@ -23,6 +23,15 @@ pub(crate) struct Made {
 }
 
 pub(crate) fn make(signer: Signer, calls: usize) -> Made {
+    session(signer, calls, false)
+}
+
+/// Makes a session of two calls in two packs.
+pub(crate) fn rolled(signer: Signer) -> Made {
+    session(signer, 2, true)
+}
+
+fn session(signer: Signer, calls: usize, rolls: bool) -> Made {
     let folder = tempfile::tempdir().unwrap();
     let signer = Arc::new(signer);
     let options = Options {
@@ -37,7 +46,10 @@ pub(crate) fn make(signer: Signer, calls: usize) -> Made {
         signer: Arc::clone(&signer),
     };
     let ledger = Ledger::open(folder.path(), options).unwrap();
-    for _ in 0..calls {
+    for number in 0..calls {
+        if rolls && number > 0 {
+            ledger.pack().unwrap();
+        }
         let call = Call {
             invocation_id: invocation_id().unwrap(),
             tool_name: "naïve\u{2028}".to_owned(),
@@ -46,6 +58,7 @@ pub(crate) fn make(signer: Signer, calls: usize) -> Made {
             arguments: Evidence::hashed(digest(b"{}", None)),
             ruling: Ruling::NoPolicy,
             marks: vec![],
+            via: None,
         };
         let ticket = ledger.intent(call).unwrap();
         let answer = Answer {

@@ -5,7 +5,7 @@ use mcpproxy_core::Wall;
 use crate::chain::Chain;
 use crate::error::NotaryError;
 use crate::hash::hex;
-use crate::keys::Signer;
+use crate::keys::{Signer, Succession};
 use crate::layout::Last;
 use crate::line::Line;
 use crate::note::Checkpoint;
@@ -63,6 +63,11 @@ pub struct Counts {
 }
 
 impl Counts {
+    /// Returns how many calls have their receipt.
+    pub fn calls(&self) -> u64 {
+        self.forwarded + self.denied + self.errors + self.timeouts
+    }
+
     pub(crate) fn add(&mut self, outcome: &Outcome) {
         self.add_name(outcome.name());
     }
@@ -95,20 +100,20 @@ pub(crate) fn start(
     Ok(line)
 }
 
-/// Renders the statement by which the signer's key replaced another, if it did.
-pub(crate) fn succession(
+/// Renders the statements by which keys were replaced until the signer's came.
+pub(crate) fn successions(
     common: &Common,
     signer: &Signer,
     at: Wall,
-) -> Result<Option<Line>, NotaryError> {
-    let Some(succession) = signer.succeeds() else {
-        return Ok(None);
+) -> Result<Vec<Line>, NotaryError> {
+    let render = |succession: &Succession| {
+        let mut line = common.line("mcp.key_succession", &random_id("mks_")?, at);
+        line.text("old_pubkey", &succession.old.base64())
+            .text("new_pubkey", &succession.new.base64())
+            .text("old_signature", &succession.signature());
+        Ok(line)
     };
-    let mut line = common.line("mcp.key_succession", &random_id("mks_")?, at);
-    line.text("old_pubkey", &succession.old.base64())
-        .text("new_pubkey", &succession.new.base64())
-        .text("old_signature", &succession.signature());
-    Ok(Some(line))
+    signer.successions().iter().map(render).collect()
 }
 
 /// Renders the last word on a session.

@@ -67,6 +67,11 @@ impl Roots {
         Self(certificates.collect())
     }
 
+    /// Believes those of `others` too.
+    pub fn extend(&mut self, others: Self) {
+        self.0.extend(others.0);
+    }
+
     /// Tells whether nobody is believed.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
@@ -304,5 +309,7 @@ fn general_time(text: &str) -> Option<Wall> {
     Wall::from_rfc3339(&format!("{date}T{time}{fraction}Z"))
 }
 
+#[cfg(test)]
+mod authority;
 #[cfg(test)]
 mod tests;

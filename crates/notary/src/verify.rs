@@ -112,14 +112,22 @@ fn known(key: Option<PublicKey>, receipts: &Receipts, trust: &Trust) -> Known {
     if trust.contains(&key) {
         return Known::Trusted;
     }
-    let succeeds = |succession: &crate::keys::Succession| {
-        succession.new == key && succession.holds() && trust.contains(&succession.old)
-    };
-    if receipts.successions.iter().any(succeeds) {
-        Known::Successor
-    } else {
-        Known::Unknown
+    // From key to key, as far as statements that hold lead back.
+    let mut reached = vec![key];
+    let mut at = 0;
+    while let Some(new) = reached.get(at).copied() {
+        at += 1;
+        for succession in receipts.successions.iter().filter(|one| one.new == new) {
+            if reached.contains(&succession.old) || !succession.holds() {
+                continue;
+            }
+            if trust.contains(&succession.old) {
+                return Known::Successor;
+            }
+            reached.push(succession.old);
+        }
     }
+    Known::Unknown
 }
 
 /// Checks the timestamp of an outside authority, if one is asked for or there.

@@ -103,6 +103,7 @@ fn call(tool: &str, arguments: &str, ruling: Ruling) -> Call {
         },
         ruling,
         marks: vec![Mark::Batch],
+        via: None,
     }
 }
 

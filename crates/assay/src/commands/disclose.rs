@@ -5,13 +5,12 @@ use std::path::Path;
 
 use anyhow::Result;
 use mcpproxy_notary::disclose::{self, Salts};
-use mcpproxy_notary::keys::Signer;
+use mcpproxy_notary::keys::{SIGNER, Signer};
 use serde_json::json;
 
 use crate::args::Disclose;
 use crate::exit::{Exit, bad_input};
 use crate::output::{self, Form};
-use crate::proxy::SIGNER;
 
 /// Reveals a member of a value that the caller has and the receipts committed to.
 pub(super) fn reveal(args: &Disclose, keys: &Path) -> Result<Exit> {

@@ -3,13 +3,12 @@
 use std::path::Path;
 
 use anyhow::Result;
-use mcpproxy_notary::keys::Signer;
+use mcpproxy_notary::keys::{SIGNER, Signer};
 use serde_json::json;
 
 use crate::args::Keys;
 use crate::exit::Exit;
 use crate::output::{self, Form};
-use crate::proxy::SIGNER;
 
 /// Shows, prints or replaces the key; it is made if there is none.
 pub(crate) fn run(action: Option<Keys>, folder: &Path, form: Form) -> Result<Exit> {
@@ -18,9 +17,8 @@ pub(crate) fn run(action: Option<Keys>, folder: &Path, form: Form) -> Result<Exi
         Some(Keys::Rotate) => Signer::rotate(folder, SIGNER)?,
     };
     let key = signer.public();
-    let succeeds = signer
-        .succeeds()
-        .map(|succession| succession.old.fingerprint());
+    let succeeds = signer.successions().last();
+    let succeeds = succeeds.map(|succession| succession.old.fingerprint());
     output::data(&match (form, action) {
         (Form::Json, _) => json!({
             "name": signer.name(),

@@ -4,14 +4,13 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::Result;
-use mcpproxy_notary::keys::Signer;
+use mcpproxy_notary::keys::{SIGNER, Signer};
 use mcpproxy_notary::{export as statement, prove as proof};
 
 use super::verify;
 use crate::args::{Judged, Trusted};
 use crate::exit::{Exit, bad_input};
 use crate::output::{self, Form};
-use crate::proxy::SIGNER;
 
 /// Prints the proof that a receipt is part of what was signed.
 pub(super) fn prove(pack: &Path, receipt_id: &str) -> Result<Exit> {

@@ -1,18 +1,18 @@
 //! `verify-pack`: is a pack intact, and by whom.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::Result;
-use mcpproxy_core::{Clock as _, SystemClock};
-use mcpproxy_notary::keys::{PublicKey, Trust};
+use mcpproxy_core::{Clock as _, SystemClock, Wall};
+use mcpproxy_notary::keys::{PublicKey, SIGNER, Trust};
+use mcpproxy_notary::timestamp::Roots;
 use mcpproxy_notary::verify::{self, Checks, Class, Expected, Report};
 
 use crate::args::{Judged, Trusted, VerifyPack};
 use crate::exit::{Exit, bad_input};
 use crate::output::{self, Form};
-use crate::proxy::SIGNER;
 
 /// Judges a pack and prints the judgement.
 pub(crate) fn run(args: &VerifyPack, keys: &Path, form: Form) -> Result<Exit> {
@@ -20,6 +20,7 @@ pub(crate) fn run(args: &VerifyPack, keys: &Path, form: Form) -> Result<Exit> {
         trust: trust(&args.trusted, keys)?,
         max_age: args.max_age.map(|days| Duration::from_hours(24) * days),
         expect: expected(args)?,
+        time_roots: roots(&args.time_root)?,
         ..Checks::at(SystemClock::start().wall())
     };
     let report =
@@ -61,6 +62,14 @@ pub(super) fn exit(class: Class) -> Exit {
     }
 }
 
+fn roots(paths: &[PathBuf]) -> Result<Roots> {
+    let mut roots = Roots::default();
+    for path in paths {
+        roots.extend(Roots::load(path).map_err(|fault| bad_input(fault.to_string()))?);
+    }
+    Ok(roots)
+}
+
 fn expected(args: &VerifyPack) -> Result<Option<Expected>> {
     if let (Some(root), Some(size)) = (&args.expect_root, args.expect_size) {
         let expected = Expected::new(size, root);
@@ -92,6 +101,7 @@ fn shown(report: &Report) -> String {
     let complete = report
         .session_complete
         .map(|complete| if complete { "yes" } else { "no" });
+    add("vouched for at", report.stamped_at.map(Wall::rfc3339));
     add("session complete", complete.map(str::to_owned));
     for problem in &report.problems {
         lines.push(format!("  {}: {}", problem.code.name(), problem.message));

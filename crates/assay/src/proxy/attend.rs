@@ -5,17 +5,17 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
+use mcpproxy_core::PackInterval;
+use mcpproxy_notary::rolling::Rolling;
 use rustix::process::Signal;
 use serde_json::json;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc::UnboundedSender;
-use tokio::time::Instant;
 
 use super::Shared;
 use super::child::Ended;
 use super::pump::Stopped;
 use super::recorder::Recorder;
-use crate::args::Interval;
 use crate::output::Form;
 
 /// How often calls are looked at that may have waited too long.
@@ -84,39 +84,29 @@ pub(super) fn listen(send: &UnboundedSender<Event>) -> io::Result<()> {
 #[derive(Debug)]
 pub(super) struct Upkeep {
     recorder: Arc<Recorder>,
-    interval: Interval,
+    rolling: Rolling,
     form: Form,
-    /// When the last pack was made, and at how many receipts.
-    packed_at: Instant,
-    packed: u64,
 }
 
 impl Upkeep {
     /// Begins with a session.
-    pub(super) fn new(recorder: &Arc<Recorder>, interval: Interval, form: Form) -> Self {
+    pub(super) fn new(recorder: &Arc<Recorder>, interval: PackInterval, form: Form) -> Self {
         Self {
             recorder: Arc::clone(recorder),
-            interval,
+            rolling: Rolling::new(interval, recorder.now()),
             form,
-            packed_at: Instant::now(),
-            packed: 0,
         }
     }
 
     /// Records calls that have waited too long, and makes a rolling pack when it is time.
     pub(super) fn tick(&mut self) {
         self.recorder.expire();
-        let written = self.written();
-        let due = match self.interval {
-            Interval::Session => false,
-            Interval::Every(time) => self.packed_at.elapsed() >= time,
-            Interval::Receipts(count) => written.saturating_sub(self.packed) >= count,
-        };
-        if !due {
+        let ledger = self.recorder.ledger();
+        let written = ledger.counts().calls();
+        if !self.rolling.due(self.recorder.now(), written) {
             return;
         }
-        (self.packed_at, self.packed) = (Instant::now(), written);
-        match self.recorder.ledger().pack() {
+        match ledger.pack() {
             Ok(Some(built)) => {
                 let pack = built.path.display().to_string();
                 let details = json!({ "pack": pack });
@@ -125,10 +115,5 @@ impl Upkeep {
             Ok(None) => {}
             Err(fault) => self.form.error(&fault.to_string()),
         }
-    }
-
-    fn written(&self) -> u64 {
-        let counts = self.recorder.ledger().counts();
-        counts.forwarded + counts.denied + counts.errors + counts.timeouts
     }
 }

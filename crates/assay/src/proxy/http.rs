@@ -36,14 +36,14 @@ const WAITING: usize = 64;
 
 /// Where an upstream is, and what every request to it carries.
 #[derive(Clone, Debug)]
-pub(super) struct Address {
-    pub(super) uri: Uri,
+pub(crate) struct Address {
+    pub(crate) uri: Uri,
     pub(super) headers: HeaderMap,
 }
 
 impl Address {
     /// Reads the flags.
-    pub(super) fn read(url: &str, headers: &[String]) -> Result<Self> {
+    pub(crate) fn read(url: &str, headers: &[String]) -> Result<Self> {
         let wrong = || {
             bad_input(format!(
                 "`{url}` is no address that starts with http or https"
@@ -180,15 +180,17 @@ impl Session {
         let until = Instant::now() + self.shutdown;
         loop {
             tokio::select! {
-                _ = &mut self.speaking => break,
-                () = sleep_until(until) => break,
+                // That it was never reached is told before there is nothing more to say.
+                biased;
                 event = self.events.recv() => match event {
                     Some(Event::Signalled(Signal::INT)) => return Finish::Interrupted,
                     Some(Event::Signalled(_)) => return Finish::Terminated,
                     Some(Event::Lost(Lost::Unreachable)) => return Finish::Unreachable,
                     Some(_) => {}
                     None => break,
-                }
+                },
+                _ = &mut self.speaking => break,
+                () = sleep_until(until) => break,
             }
         }
         // Over the older transport an answer comes by itself, after its request was taken.

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use mcpproxy_core::{Clock, Tick, Wall};
 use mcpproxy_mcp::tap::{Part, Seen, Tap, Watch};
-use mcpproxy_notary::content::Content;
+use mcpproxy_notary::content::Keep;
 use mcpproxy_notary::disclose::Side;
 use mcpproxy_notary::guard::Policy;
 use mcpproxy_notary::hash::{Digest, Pepper, digest};
@@ -29,17 +29,6 @@ pub(super) use self::long::Long;
 
 /// How long a cancelled call may still be answered before it is recorded as not answered.
 const CANCEL_GRACE: Duration = Duration::from_secs(5);
-
-/// Which arguments are kept in clear.
-#[derive(Clone, Debug)]
-pub(super) enum Keep {
-    /// None.
-    Nothing,
-    /// These members.
-    Fields(Vec<String>),
-    /// All.
-    All,
-}
 
 /// What decides how calls are recorded.
 #[derive(Debug)]
@@ -136,6 +125,11 @@ impl Recorder {
         &self.settings
     }
 
+    /// Returns the time by which calls are measured.
+    pub(super) fn now(&self) -> Tick {
+        self.clock.tick()
+    }
+
     /// Tells whether the policy denied a call.
     pub(super) fn violated(&self) -> bool {
         self.violated.load(Ordering::Relaxed)
@@ -219,19 +213,7 @@ impl Recorder {
             }
             return Evidence::hashed(hashed.unwrap_or_else(|| digest(b"null", pepper)));
         };
-        let digest = digest(bytes, pepper);
-        if !digest.is_canonical() {
-            marks.push(Mark::Uninspected);
-        }
-        let content = match keep {
-            Keep::Nothing => None,
-            Keep::Fields(names) => Content::only(bytes, names),
-            Keep::All => Content::all(bytes),
-        };
-        if content.is_none() && matches!(keep, Keep::All) {
-            marks.push(Mark::ContentTooLong);
-        }
-        Evidence { digest, content }
+        keep.evidence(bytes, pepper, marks)
     }
 
     /// Commits to the members of one side of a call, if that was asked for.

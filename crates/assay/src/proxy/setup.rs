@@ -8,23 +8,19 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
-use mcpproxy_core::{Clock, Durability, SystemClock};
+use mcpproxy_core::{Clock, Durability, PackInterval, SystemClock};
+use mcpproxy_notary::content::Keep;
 use mcpproxy_notary::guard::Policy;
 use mcpproxy_notary::hash::Pepper;
-use mcpproxy_notary::keys::Signer;
+use mcpproxy_notary::keys::{SIGNER, Signer};
 use mcpproxy_notary::ledger::{self, Ledger, Options, Packing, Recovered, Transport};
 use serde_json::json;
 
 use super::http::Address;
-use super::recorder::{Keep, Recorder, Settings};
-use crate::args::{Interval, McpProxy, Profile};
+use super::recorder::{Recorder, Settings};
+use crate::args::{McpProxy, Profile};
 use crate::exit::bad_input;
 use crate::output::Form;
-
-/// The name under which packs are signed.
-pub(crate) const SIGNER: &str = "assay-local";
-/// Lines between two signed checkpoints.
-const CHECKPOINT: u64 = 1000;
 
 /// A session that is ready to run.
 #[derive(Debug)]
@@ -36,7 +32,7 @@ pub(super) struct Setup {
     /// The thread that packs what earlier sessions left.
     pub(super) recovery: Option<JoinHandle<()>>,
     pub(super) packing: Packing,
-    pub(super) interval: Interval,
+    pub(super) interval: PackInterval,
     pub(super) shutdown: Duration,
     pub(super) form: Form,
 }
@@ -74,7 +70,7 @@ pub(super) fn prepare(args: McpProxy, keys: &Path, form: Form) -> Result<Setup> 
         },
         policy_hash: policy.as_ref().map(|policy| policy.hash().to_owned()),
         version: env!("CARGO_PKG_VERSION").to_owned(),
-        checkpoint_every: CHECKPOINT,
+        checkpoint_every: ledger::CHECKPOINT_EVERY,
         clock: Arc::clone(&clock),
         signer,
     };

@@ -7,6 +7,8 @@
     reason = "a test that cannot set up its scene has failed"
 )]
 
+#[path = "../../../notary/src/timestamp/authority.rs"]
+mod authority;
 mod endings;
 mod flags;
 mod guard;

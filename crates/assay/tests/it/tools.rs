@@ -1,10 +1,12 @@
 //! The commands beside the proxy, on packs that it made.
 
 use std::fs;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::process::Command;
 
 use serde_json::Value;
 
+use crate::authority::Authority;
 use crate::support::{ANSWERS, Left, Scene, call};
 
 fn recorded() -> (Scene, String) {
@@ -275,4 +277,101 @@ fn a_pack_becomes_a_signed_statement() {
     let left = scene.tool(&["export", &pack]);
     assert_eq!(left.code(), Some(0), "{left:?}");
     assert_eq!(json(&left)["payloadType"], "application/vnd.in-toto+json");
+}
+
+/// Answers one request with what `openssl` says, as an authority does over HTTP.
+fn authority_at(authority: Authority) -> (String, std::thread::JoinHandle<Authority>) {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("http://{}/tsa", listener.local_addr().unwrap());
+    let serve = move || {
+        let (stream, _) = listener.accept().unwrap();
+        let mut reader = BufReader::new(stream);
+        let mut length = 0;
+        loop {
+            let mut line = String::new();
+            reader.read_line(&mut line).unwrap();
+            let line = line.trim().to_ascii_lowercase();
+            if let Some(number) = line.strip_prefix("content-length: ") {
+                length = number.parse().unwrap();
+            }
+            if line.is_empty() {
+                break;
+            }
+        }
+        let mut request = vec![0; length];
+        reader.read_exact(&mut request).unwrap();
+        let answer = authority.stamp(&request);
+        let head = format!(
+            "HTTP/1.1 200 OK\r\ncontent-length: {}\r\nconnection: close\r\n\r\n",
+            answer.len()
+        );
+        let mut stream = reader.into_inner();
+        stream.write_all(head.as_bytes()).unwrap();
+        stream.write_all(&answer).unwrap();
+        authority
+    };
+    (address, std::thread::spawn(serve))
+}
+
+/// Issue 7: RFC 3161 timestamps with a pinned root, and `openssl ts` as a local authority.
+#[test]
+fn an_authority_vouches_for_the_time_of_a_pack() {
+    let (Some(authority), Some(fake)) = (Authority::make("tsa"), Authority::make("tsa")) else {
+        return;
+    };
+    let (scene, pack) = recorded();
+    let verified = |root: &Authority| {
+        let root = root.root().display().to_string();
+        scene.tool(&["--json", "verify-pack", &pack, "--time-root", &root])
+    };
+    assert_eq!(verified(&authority).code(), Some(1), "there is none yet");
+    // By hand, through files.
+    let request = scene.path().join("request.tsq").display().to_string();
+    let left = scene.tool(&["timestamp", &pack, "--request", &request]);
+    assert_eq!(left.code(), Some(0), "{left:?}");
+    let answer = authority.stamp(&fs::read(&request).unwrap());
+    let response = scene.path().join("answer.tsr");
+    fs::write(&response, answer).unwrap();
+    let response = response.display().to_string();
+    let left = scene.tool(&["timestamp", &pack, "--response", &response]);
+    assert_eq!(left.code(), Some(0), "{left:?}");
+    let left = verified(&authority);
+    assert_eq!(left.code(), Some(0), "{left:?}");
+    assert!(json(&left)["stamped_at"].is_string(), "{left:?}");
+    assert_eq!(verified(&fake).code(), Some(1));
+    // Another pack's answer is not kept.
+    let (other, second) = recorded();
+    let left = other.tool(&["timestamp", &second, "--response", &response]);
+    assert_eq!(left.code(), Some(3), "{left:?}");
+    // By itself, over HTTP.
+    let (url, serving) = authority_at(authority);
+    let left = other.tool(&["timestamp", &second, "--tsa", &url]);
+    assert_eq!(left.code(), Some(0), "{left:?}");
+    let authority = serving.join().unwrap();
+    let root = authority.root().display().to_string();
+    let left = other.tool(&["verify-pack", &second, "--time-root", &root]);
+    assert_eq!(left.code(), Some(0), "{left:?}");
+    let nobody = ["timestamp", second.as_str(), "--tsa", "http://127.0.0.1:1/"];
+    assert_eq!(other.tool(&nobody).code(), Some(3));
+    assert_eq!(other.tool(&["timestamp", &second]).code(), Some(3));
+}
+
+/// The first key stays pinned while keys are replaced.
+#[test]
+fn a_key_that_was_replaced_twice_is_known_by_the_first() {
+    let scene = Scene::new();
+    let first = scene.tool(&["keys", "export"]);
+    let first = scene.file("first.pem", &String::from_utf8(first.stdout).unwrap());
+    for _ in 0..2 {
+        assert_eq!(scene.tool(&["keys", "rotate"]).code(), Some(0));
+    }
+    let left = scene.run(&[], ANSWERS, (call(1, "a", "{}") + "\n").as_bytes());
+    assert_eq!(left.code(), Some(0), "{left:?}");
+    let pack = scene.packs().remove(0).display().to_string();
+    let verify = ["--json", "verify-pack", &pack, "--trust-key", &first];
+    let left = scene.tool(&verify);
+    assert_eq!(
+        (left.code(), &json(&left)["signer"]),
+        (Some(0), &"successor".into())
+    );
 }

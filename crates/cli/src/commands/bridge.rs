@@ -72,7 +72,7 @@ async fn standalone(global: &Global, mode: Option<Mode>) -> Result<Exit> {
     }
     let grace = daemon.gateway.active().settings.limits.shutdown_grace;
     daemon.gateway.fleet.retire(grace.into()).await;
-    crate::daemon::finish(&daemon.gateway).await;
+    daemon.finish().await;
     Ok(Exit::Fine)
 }
 

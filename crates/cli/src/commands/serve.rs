@@ -13,7 +13,7 @@ use tracing_subscriber::util::SubscriberInitExt as _;
 use tracing_subscriber::{EnvFilter, fmt, reload};
 
 use crate::args::{Global, Serve};
-use crate::daemon::{ConfigFiles, Daemon, SOCKET, finish, flags, reload_and_log};
+use crate::daemon::{ConfigFiles, Daemon, SOCKET, flags, reload_and_log};
 use crate::exit::{Exit, bad_input};
 use crate::output;
 
@@ -61,7 +61,7 @@ async fn run_async(global: &Global, args: &Serve) -> Result<Exit> {
     ));
     tokio::spawn(reload_on_hangup(Arc::clone(&daemon.files)));
     serve(Arc::clone(&daemon.gateway), listening, until_told()?).await;
-    finish(&daemon.gateway).await;
+    daemon.finish().await;
     tracing::info!("stopped");
     Ok(Exit::Fine)
 }

@@ -65,6 +65,7 @@ async fn help_names_the_commands() {
     Commands:
       serve         Run the gateway
       stdio         Connect an agent that knows only stdio to the running gateway
+      wrap          Record the calls to one upstream, without a gateway; the same as `assay mcp-proxy`
       init          Find the MCP configurations of agents, import their servers, point them here
       doctor        Show what works, what does not, and what to do about it
       status        Show how the running gateway is doing

@@ -44,7 +44,7 @@ pub fn recover(root: &Path, options: &Options) -> Result<Vec<Recovered>, NotaryE
 
 fn close(layout: &Layout, name: &str, claim: Claim, options: &Options) -> Recovered {
     let receipts = layout.session(name);
-    let packs = match rebuild(layout, name, claim, options) {
+    let packs = match rebuild(layout, name, claim, options, (End::Recovered, 0)) {
         Ok(packs) => packs.into_iter().map(Ok).collect(),
         Err(fault) => vec![Err(fault)],
     };
@@ -77,11 +77,13 @@ struct Closed {
     complete: Option<bool>,
 }
 
-fn rebuild(
+/// Closes a session from what its file says, in the way of `end`.
+pub(super) fn rebuild(
     layout: &Layout,
     name: &str,
     claim: Claim,
     options: &Options,
+    (end, lost): (End, u64),
 ) -> Result<Vec<Built>, NotaryError> {
     let path = layout.session(name);
     let past = match File::open(&path) {
@@ -115,14 +117,21 @@ fn rebuild(
         status,
     )
     .resume(past.length, past.chain, past.start, past.dropped);
-    writer.take_up(past.open, past.counts);
+    let lost = past.counts.lost + lost;
+    writer.take_up(
+        past.open,
+        Counts {
+            lost,
+            ..past.counts
+        },
+    );
     let mut built = Vec::new();
     for closed in past.closed {
         built.push(writer.build(closed.start, closed.end, closed.note, closed.complete)?);
     }
     match past.ended {
         Some(complete) => built.extend(writer.conclude(complete)?),
-        None => built.extend(writer.finish(End::Recovered, Packing::Pack)?),
+        None => built.extend(writer.finish(end, Packing::Pack)?),
     }
     Ok(built)
 }

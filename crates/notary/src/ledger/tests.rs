@@ -34,6 +34,7 @@ fn call(tool: &str) -> Call {
         arguments: Evidence::hashed(digest(b"{}", None)),
         ruling: Ruling::NoPolicy,
         marks: vec![],
+        via: None,
     }
 }
 
@@ -389,6 +390,57 @@ fn a_sync_that_failed_is_never_taken_for_success() {
     assert_eq!(disk.state().syncs, syncs, "it was asked again");
     assert!(ledger.problem().is_some());
     assert!(ledger.finish(End::Closed, Packing::Pack).is_err());
+}
+
+/// A file that can be written to, and whose next sync fails once.
+struct FailsOnce(File, Arc<std::sync::atomic::AtomicBool>);
+
+impl Disk for FailsOnce {
+    fn append(&mut self, bytes: &[u8]) -> std::io::Result<()> {
+        self.0.append(bytes)
+    }
+
+    fn sync(&mut self) -> std::io::Result<()> {
+        if self.1.swap(false, std::sync::atomic::Ordering::Relaxed) {
+            return Err(std::io::Error::other("the medium is bad"));
+        }
+        self.0.sync()
+    }
+
+    fn cut(&mut self, length: u64) -> std::io::Result<()> {
+        self.0.cut(length)
+    }
+}
+
+#[test]
+fn a_session_whose_disk_failed_is_packed_from_what_is_there() {
+    for durability in [Durability::Strict, Durability::Relaxed] {
+        let folder = tempfile::tempdir().unwrap();
+        let fails = Arc::default();
+        let order: Arc<std::sync::atomic::AtomicBool> = Arc::clone(&fails);
+        let options = options(durability);
+        let disk = move |file| -> Box<dyn Disk> { Box::new(FailsOnce(file, fails)) };
+        let ledger = Ledger::open_on(folder.path(), options.clone(), disk).unwrap();
+        let ticket = ledger.intent(call("before")).unwrap();
+        ledger.outcome(ticket, answered(), &[]).unwrap();
+        let _open = ledger.intent(call("open")).unwrap();
+        order.store(true, std::sync::atomic::Ordering::Relaxed);
+        assert!(ledger.flush().is_err() || durability == Durability::Strict);
+        if durability == Durability::Strict {
+            refusal(ledger.intent(call("during")));
+        }
+        let built = ledger.finish(End::Closed, Packing::Pack).unwrap().unwrap();
+        assert_good(&built, Some(false));
+        let lines = lines(&built.path.join("receipt_pack.jsonl"));
+        let calls = lines.iter().filter(|line| line["type"] == "mcp_tool_call");
+        let calls = calls.map(|line| format!("{} {}", line["tool_name"], line["outcome"]));
+        let calls: std::collections::BTreeSet<String> = calls.collect();
+        let expect = [r#""before" "forwarded""#, r#""open" "timeout""#];
+        assert!(expect.iter().all(|one| calls.contains(*one)), "{calls:?}");
+        // Nothing is left for the next start.
+        let found = recover(folder.path(), &options).unwrap();
+        assert!(found.is_empty(), "{found:?}");
+    }
 }
 
 #[test]

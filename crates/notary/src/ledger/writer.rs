@@ -14,7 +14,7 @@ use std::time::Duration;
 use mcpproxy_core::{Durability, Tick, Wall};
 
 use super::disk::Disk;
-use super::{Job, Options, Refusal, Status};
+use super::{Done, Job, Options, Refusal, Status};
 use crate::chain::Chain;
 use crate::error::NotaryError;
 use crate::layout::{Claim, Layout};
@@ -146,7 +146,7 @@ impl Writer {
         let profile = self.options.profile.name();
         let line = session::start(&self.common, profile, last.as_ref(), &signer, at)?;
         draft.bytes = draft.chain.append(line);
-        if let Some(line) = session::succession(&self.common, &signer, at)? {
+        for line in session::successions(&self.common, &signer, at)? {
             draft.bytes.extend(draft.chain.append(line));
         }
         self.start.note_time(at);
@@ -171,10 +171,10 @@ impl Writer {
             while let Some(job) = next.take() {
                 match job {
                     Job::Intent(..) | Job::Outcome(..) | Job::Commit(..) => records.push(job),
-                    Job::Flush(reply) => {
+                    Job::Lost(lost) => self.counts.lost += lost,
+                    Job::Flush(done) => {
                         self.write(std::mem::take(&mut records));
-                        let synced = self.sync();
-                        tell(&reply, synced);
+                        done(self.sync());
                     }
                     Job::Pack(reply) => {
                         self.write(std::mem::take(&mut records));
@@ -231,14 +231,14 @@ impl Writer {
             result = result.and_then(|()| self.sync());
         }
         self.publish(result.clone().err());
-        for reply in waiting {
-            tell(&reply, result.clone());
+        for done in waiting {
+            done(result.clone());
         }
     }
 
     /// Keeps what could not be written for the next time, unless somebody is told that it was
     /// refused, or there is too much of it; returns who is to be told.
-    fn keep(&mut self, jobs: Vec<Job>) -> Vec<SyncSender<Result<(), Refusal>>> {
+    fn keep(&mut self, jobs: Vec<Job>) -> Vec<Done> {
         let mut waiting = Vec::new();
         for job in jobs {
             let relaxed = self.options.durability == Durability::Relaxed;
@@ -272,7 +272,7 @@ impl Writer {
                     .list("commitments", commitments.made.iter().map(String::as_str));
                 line
             }),
-            Job::Flush(_) | Job::Pack(_) | Job::Finish(..) => return Ok(()),
+            Job::Lost(_) | Job::Flush(_) | Job::Pack(_) | Job::Finish(..) => return Ok(()),
         };
         self.start.note_time(at);
         draft
@@ -282,7 +282,7 @@ impl Writer {
     }
 
     /// Counts a record that has been written; returns who waits for it.
-    fn settle(&mut self, job: Job) -> Option<SyncSender<Result<(), Refusal>>> {
+    fn settle(&mut self, job: Job) -> Option<Done> {
         match job {
             Job::Intent(call, reply) => {
                 self.open.insert(call.invocation_id.clone(), *call);
@@ -294,7 +294,7 @@ impl Writer {
                 reply
             }
             Job::Commit(_, reply) => reply,
-            Job::Flush(_) | Job::Pack(_) | Job::Finish(..) => None,
+            Job::Lost(_) | Job::Flush(_) | Job::Pack(_) | Job::Finish(..) => None,
         }
     }
 
@@ -385,15 +385,15 @@ impl std::fmt::Debug for Writer {
     }
 }
 
-fn waits(job: Job) -> Option<SyncSender<Result<(), Refusal>>> {
+fn waits(job: Job) -> Option<Done> {
     match job {
-        Job::Intent(_, reply) | Job::Outcome(_, reply) | Job::Commit(_, reply) => reply,
-        Job::Flush(reply) => Some(reply),
-        Job::Pack(_) | Job::Finish(..) => None,
+        Job::Intent(_, done) | Job::Outcome(_, done) | Job::Commit(_, done) => done,
+        Job::Flush(done) => Some(done),
+        Job::Lost(_) | Job::Pack(_) | Job::Finish(..) => None,
     }
 }
 
 /// Answers somebody who may have stopped waiting.
-fn tell<T>(reply: &SyncSender<T>, answer: T) {
+pub(super) fn tell<T>(reply: &SyncSender<T>, answer: T) {
     reply.try_send(answer).unwrap_or_default();
 }

@@ -24,6 +24,7 @@ fn call(ruling: Ruling) -> Call {
         arguments: Evidence::hashed(digest(b"{}", None)),
         ruling,
         marks: vec![],
+        via: None,
     }
 }
 

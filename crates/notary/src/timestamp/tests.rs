@@ -1,94 +1,14 @@
 //! Tokens of a local authority made with `openssl ts`, pinned and not.
 
 use std::fs;
-use std::process::Command;
 
-use tempfile::TempDir;
-
+use super::authority::Authority;
 use super::*;
 use crate::sample::made;
 use crate::verify::{Checks, Class, verify};
 
-/// An authority of our own: a root and a certificate for timestamps.
-struct Authority(TempDir);
-
-const CONFIG: &str = "
-[ca]
-basicConstraints = critical,CA:TRUE
-keyUsage = critical,keyCertSign
-[tsa]
-basicConstraints = critical,CA:FALSE
-keyUsage = critical,digitalSignature
-extendedKeyUsage = critical,timeStamping
-[other]
-basicConstraints = critical,CA:FALSE
-extendedKeyUsage = serverAuth
-[ts]
-default_tsa = local
-[local]
-serial = serial
-default_policy = 1.2.3.4.1
-digests = sha256
-signer_digest = sha256
-";
-
-impl Authority {
-    /// Makes one; nothing where there is no `openssl`.
-    fn make(purpose: &str) -> Option<Self> {
-        let folder = TempDir::new().unwrap();
-        fs::write(folder.path().join("config"), CONFIG).unwrap();
-        fs::write(folder.path().join("serial"), "01\n").unwrap();
-        let authority = Self(folder);
-        let sign = "req -x509 -newkey rsa:2048 -nodes -keyout ca.key -out ca.pem -days 9000 \
-                    -subj /CN=root -config config -extensions ca";
-        if !Command::new("openssl")
-            .arg("version")
-            .output()
-            .is_ok_and(|done| done.status.success())
-        {
-            return None;
-        }
-        fs::write(
-            authority.0.path().join("config"),
-            format!("[req]\ndistinguished_name = name\n[name]\n{CONFIG}"),
-        )
-        .unwrap();
-        authority.openssl(sign);
-        authority.openssl(
-            "req -newkey rsa:2048 -nodes -keyout tsa.key -out tsa.csr -subj /CN=tsa -config config",
-        );
-        authority.openssl(&format!(
-            "x509 -req -in tsa.csr -CA ca.pem -CAkey ca.key -CAcreateserial -out tsa.pem -days 9000 \
-             -extfile config -extensions {purpose}"
-        ));
-        Some(authority)
-    }
-
-    fn openssl(&self, arguments: &str) {
-        let mut command = Command::new("openssl");
-        command
-            .args(arguments.split_whitespace())
-            .current_dir(self.0.path());
-        let output = command.output().unwrap();
-        assert!(
-            output.status.success(),
-            "{}",
-            String::from_utf8_lossy(&output.stderr)
-        );
-    }
-
-    fn stamp(&self, request: &[u8]) -> Vec<u8> {
-        fs::write(self.0.path().join("request"), request).unwrap();
-        self.openssl(
-            "ts -reply -queryfile request -config config -section local -signer tsa.pem \
-             -inkey tsa.key -out answer",
-        );
-        fs::read(self.0.path().join("answer")).unwrap()
-    }
-
-    fn roots(&self) -> Roots {
-        Roots::load(&self.0.path().join("ca.pem")).unwrap()
-    }
+fn roots(authority: &Authority) -> Roots {
+    Roots::load(&authority.root()).unwrap()
 }
 
 /// PEERS, notary 13: a fake authority must not pass.
@@ -100,10 +20,10 @@ fn a_timestamp_is_believed_only_under_a_pinned_root() {
     let made = made();
     let note = fs::read(made.path.join(CHECKPOINT)).unwrap();
     let answer = authority.stamp(&request(&made.path).unwrap());
-    assert!(check(&answer, &note, &authority.roots()).is_ok());
-    assert!(check(&answer, &note, &fake.roots()).is_err());
+    assert!(check(&answer, &note, &roots(&authority)).is_ok());
+    assert!(check(&answer, &note, &roots(&fake)).is_err());
     assert!(check(&answer, &note, &Roots::default()).is_err());
-    assert!(check(&answer, b"another note", &authority.roots()).is_err());
+    assert!(check(&answer, b"another note", &roots(&authority)).is_err());
     attach(&made.path, &answer).unwrap();
 
     let judge = |roots: Roots| {
@@ -113,10 +33,10 @@ fn a_timestamp_is_believed_only_under_a_pinned_root() {
         };
         verify(&made.path, &checks).unwrap()
     };
-    let report = judge(authority.roots());
+    let report = judge(roots(&authority));
     assert_eq!(report.class, Class::Pass, "{:?}", report.problems);
     assert!(report.stamped_at.is_some());
-    let report = judge(fake.roots());
+    let report = judge(roots(&fake));
     assert_eq!(report.problems[0].code.name(), "E_TIME_AUTHORITY");
     let report = judge(Roots::default());
     assert_eq!(
@@ -133,11 +53,11 @@ fn a_changed_timestamp_does_not_hold() {
     let made = made();
     let note = fs::read(made.path.join(CHECKPOINT)).unwrap();
     let answer = authority.stamp(&request(&made.path).unwrap());
-    let time = check(&answer, &note, &authority.roots()).unwrap();
+    let time = check(&answer, &note, &roots(&authority)).unwrap();
     for at in (0..answer.len()).step_by(7) {
         let mut changed = answer.clone();
         changed[at] ^= 1;
-        let judged = check(&changed, &note, &authority.roots());
+        let judged = check(&changed, &note, &roots(&authority));
         assert!(judged.is_err() || judged == Ok(time), "byte {at}");
     }
     assert!(attach(&made.path, &answer[1..]).is_err());
@@ -153,13 +73,13 @@ fn a_certificate_for_another_purpose_cannot_stamp() {
     let answer = authority.stamp(&request(&made.path).unwrap());
     let token = Token::parse(&answer).unwrap();
     let other = Authority::make("other").unwrap();
-    let wrong = fs::read(other.0.path().join("tsa.pem")).unwrap();
+    let wrong = fs::read(other.root().with_file_name("tsa.pem")).unwrap();
     let Roots(wrong) = Roots::parse(&wrong);
     let certificate = CertificateDer::from(wrong[0].as_slice());
     let signer = EndEntityCert::try_from(&certificate).unwrap();
     let at = Duration::from_millis(token.time.0);
-    assert!(!leads_to(&signer, &[], &other.roots(), at));
-    assert!(check(&answer, &note, &other.roots()).is_err());
+    assert!(!leads_to(&signer, &[], &roots(&other), at));
+    assert!(check(&answer, &note, &roots(&other)).is_err());
 }
 
 #[test]

@@ -28,6 +28,9 @@ use crate::tree::{self, Run, Tree};
 /// The longest line that is read.
 const LONGEST: u64 = 64 << 20;
 
+/// The most replacements of keys that are looked at.
+const SUCCESSIONS: usize = 256;
+
 /// The members of a receipt that its digest leaves out.
 const STRIPPED: [&str; 5] = [
     "signatures",
@@ -303,7 +306,8 @@ impl Pass<'_> {
         self.fields(read, number);
         self.link(read, number, &digest);
         self.receipts.claim.see(read);
-        if read.text("type").as_deref() == Some("mcp.key_succession") {
+        let room = self.receipts.successions.len() < SUCCESSIONS;
+        if room && read.text("type").as_deref() == Some("mcp.key_succession") {
             self.receipts.successions.extend(succession(read));
         }
         self.receipts.last.clear();

@@ -4,7 +4,7 @@ use std::fs;
 
 use super::*;
 use crate::hash::digest;
-use crate::keys::Signer;
+use crate::keys::{PublicKey, Signer};
 use crate::pack::{MANIFEST, RECEIPTS, SIGNATURE};
 use crate::sample::{Made, made, make};
 
@@ -106,17 +106,41 @@ fn an_unknown_signer_is_not_a_pass() {
 #[test]
 fn a_successor_of_a_trusted_key_is_known() {
     let folder = tempfile::tempdir().unwrap();
-    let old = Signer::open(folder.path(), "k").unwrap().public();
+    let first = Signer::open(folder.path(), "k").unwrap().public();
+    let second = Signer::rotate(folder.path(), "k").unwrap().public();
     let made = make(Signer::rotate(folder.path(), "k").unwrap(), 1);
+    let stranger = Signer::generate("k").unwrap().public();
+    let check = |pinned: PublicKey, expect: (Class, Known)| {
+        let checks = Checks {
+            trust: Trust::new([pinned]),
+            ..made.checks()
+        };
+        let report = verify(&made.path, &checks).unwrap();
+        assert_eq!((report.class, report.signer), expect);
+    };
+    check(second, (Class::Pass, Known::Successor));
+    check(first, (Class::Pass, Known::Successor));
+    check(stranger, (Class::Doubt, Known::Unknown));
+}
+
+#[test]
+fn every_pack_of_a_session_says_which_keys_led_to_its_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let first = Signer::open(folder.path(), "k").unwrap().public();
+    Signer::rotate(folder.path(), "k").unwrap();
+    let made = crate::sample::rolled(Signer::rotate(folder.path(), "k").unwrap());
     let checks = Checks {
-        trust: Trust::new([old]),
+        trust: Trust::new([first]),
         ..made.checks()
     };
-    let report = verify(&made.path, &checks).unwrap();
-    assert_eq!(
-        (report.class, report.signer),
-        (Class::Pass, Known::Successor)
-    );
+    let packs = fs::read_dir(made.root().join("packs")).unwrap();
+    let packs = packs.map(|pack| pack.unwrap().path());
+    let known: Vec<_> = packs
+        .filter(|pack| pack.is_dir())
+        .map(|pack| verify(&pack, &checks).unwrap())
+        .map(|report| (report.class, report.signer))
+        .collect();
+    assert_eq!(known, [(Class::Pass, Known::Successor); 2]);
 }
 
 /// Signs a changed manifest anew, as the holder of the key could.

@@ -157,6 +157,7 @@ impl Recorder {
             arguments,
             ruling,
             marks,
+            via: None,
         };
         Ok(Asked { id, call })
     }
@@ -184,6 +185,7 @@ impl Recorder {
                         Ruling::NoPolicy
                     },
                     marks: vec![Mark::Uninspected],
+                    via: None,
                 },
             })
         };

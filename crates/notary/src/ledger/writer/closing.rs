@@ -1,5 +1,8 @@
 //! The closing of runs and sessions: the last lines, the checkpoint that covers them, the pack.
 
+use std::fs::File;
+use std::io;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,10 +11,25 @@ use mcpproxy_core::Wall;
 use super::{Start, Writer};
 use crate::error::NotaryError;
 use crate::layout::{Claim, Last, pack_name};
-use crate::ledger::{Job, Packing, Profile};
+use crate::ledger::{Job, Packing, Profile, recover};
 use crate::pack::{self, Built, Segment};
 use crate::receipt::{CallReceipt, Mark, Outcome};
 use crate::session::{self, End};
+
+/// Writes a file anew under its name.
+///
+/// After a sync that failed, the system may take for written what is not; another sync of the same
+/// file would then succeed and prove nothing. What can be read is read and written to a new file,
+/// whose sync covers all of it. Whether it is whole, its chain tells.
+fn renew(path: &Path) -> io::Result<()> {
+    let folder = path.parent().ok_or(io::ErrorKind::InvalidInput)?;
+    let mut fresh = tempfile::NamedTempFile::new_in(folder)?;
+    io::copy(&mut File::open(path)?, fresh.as_file_mut())?;
+    fresh.as_file().sync_all()?;
+    // CRASH: until the rename the old file is there, and after it the new one.
+    fresh.persist(path).map_err(|fault| fault.error)?;
+    File::open(folder)?.sync_all()
+}
 
 impl Writer {
     /// Makes a pack of what is new; nothing if nothing is.
@@ -24,6 +42,7 @@ impl Writer {
 
     /// Closes the segment with a checkpoint and makes a pack of it.
     fn close_segment(&mut self, complete: Option<bool>) -> Result<Built, NotaryError> {
+        self.vouch()?;
         let name = pack_name(&self.name, self.start.index);
         let note = self
             .checkpoint(Some(&name))
@@ -32,6 +51,25 @@ impl Writer {
         let next = Start::after(&self.chain, self.length, self.start.index + 1);
         let start = std::mem::replace(&mut self.start, next);
         self.build(start, self.length, note, complete)
+    }
+
+    /// Says again, in a pack that does not begin the session, which keys led to the one that signs
+    /// it: each pack is judged by itself.
+    fn vouch(&mut self) -> Result<(), NotaryError> {
+        if self.start.index == 0 {
+            return Ok(());
+        }
+        let at = self.options.clock.wall();
+        let lines = session::successions(&self.common, &self.options.signer, at)?;
+        let mut draft = self.draft();
+        for line in lines {
+            draft.bytes.extend(draft.chain.append(line));
+        }
+        if draft.bytes.is_empty() {
+            return Ok(());
+        }
+        self.start.note_time(at);
+        self.commit(draft).map_err(NotaryError::Unrecorded)
     }
 
     /// Makes the pack of a run of lines that is closed.
@@ -72,6 +110,9 @@ impl Writer {
         end: End,
         packing: Packing,
     ) -> Result<Option<Built>, NotaryError> {
+        if self.broken.is_some() {
+            return self.salvage(packing);
+        }
         let complete = self.end(end)?;
         let built = match packing {
             Packing::Pack => Some(self.close_segment(Some(complete))?),
@@ -83,6 +124,22 @@ impl Writer {
         };
         self.release()?;
         Ok(built)
+    }
+
+    /// Ends a session whose disk failed: what its file still says is written anew, to a file that
+    /// has not failed, and closed from there. Nothing that was refused before is taken.
+    fn salvage(&mut self, packing: Packing) -> Result<Option<Built>, NotaryError> {
+        let unrecorded = || NotaryError::Unrecorded(self.broken.clone().unwrap_or_default());
+        if packing == Packing::Skip {
+            // The receipts stay as they are, and the next start closes them.
+            return Err(unrecorded());
+        }
+        let path = self.layout.session(&self.name);
+        renew(&path).map_err(NotaryError::file("renew", &path))?;
+        let claim = self.claim.take().ok_or_else(unrecorded)?;
+        let how = (End::Failed, self.counts.lost);
+        let built = recover::rebuild(&self.layout, &self.name, claim, &self.options, how)?;
+        built.into_iter().last().map(Some).ok_or_else(unrecorded)
     }
 
     /// Packs what is left of a session that has said its last word.

@@ -1,0 +1,158 @@
+//! From what a gateway knows of a call to what a receipt says of it.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use mcpproxy_core::{Action, Cause, Deed, Door, Ended, Passing, Verdict};
+
+use super::Known;
+use crate::content::Keep;
+use crate::error::NotaryError;
+use crate::hash::Pepper;
+use crate::ledger::Transport;
+use crate::receipt::{Call, Evidence, Mark, RequestId, Rule, Ruling, Via, invocation_id};
+
+/// What stands in for arguments or a result that are not there.
+const NOTHING: &[u8] = b"{}";
+
+/// One side of a call: its bytes, or what was made of them when too many waited.
+#[derive(Debug)]
+pub(super) enum Load {
+    /// As it came.
+    Raw(Bytes),
+    /// What a receipt holds of it.
+    Made(Evidence, Vec<Mark>),
+}
+
+impl Load {
+    /// Returns how many bytes it holds on to.
+    pub(super) fn size(&self) -> usize {
+        match self {
+            Self::Raw(bytes) => bytes.len(),
+            Self::Made(..) => 0,
+        }
+    }
+
+    /// Makes what a receipt holds of it, with marks.
+    pub(super) fn made(self, keep: &Keep, pepper: Option<&Pepper>) -> (Evidence, Vec<Mark>) {
+        match self {
+            Self::Raw(bytes) => {
+                let mut marks = Vec::new();
+                (keep.evidence(&bytes, pepper, &mut marks), marks)
+            }
+            Self::Made(evidence, marks) => (evidence, marks),
+        }
+    }
+}
+
+/// Returns the arguments of a call, exact bytes.
+pub(super) fn arguments(deed: &Deed) -> Bytes {
+    if deed.arguments.is_empty() || deed.arguments.end > deed.raw.len() {
+        return Bytes::from_static(NOTHING);
+    }
+    deed.raw.slice(deed.arguments.clone())
+}
+
+/// Returns what came back, if anything did.
+pub(super) fn result(ended: &Ended) -> Option<Bytes> {
+    match ended {
+        Ended::Answered { body, .. } => Some(body.clone()),
+        Ended::Unanswered { .. } => None,
+        Ended::Reported { body } => Some(body.clone().unwrap_or(Bytes::from_static(b"null"))),
+    }
+}
+
+/// Makes the call of a receipt.
+pub(super) fn call(
+    deed: &Deed,
+    known: &Known,
+    (arguments, mut marks): (Evidence, Vec<Mark>),
+) -> Result<Call, NotaryError> {
+    marks.extend(deed.hook.is_some().then_some(Mark::Hook));
+    let request_id = match (deed.ticket, &deed.hook) {
+        (Some(ticket), _) => RequestId::from_json(Some(&ticket.to_string())),
+        (None, Some(hook)) => hook
+            .tool_use
+            .as_deref()
+            .map_or(RequestId::Absent, |id| RequestId::Text(id.to_owned())),
+        (None, None) => RequestId::Absent,
+    };
+    Ok(Call {
+        invocation_id: invocation_id()?,
+        tool_name: deed.tool.tool.as_str().to_owned(),
+        request_id,
+        observed_at: deed.at,
+        arguments,
+        ruling: ruling(deed),
+        marks,
+        via: Some(Box::new(via(deed, known))),
+    })
+}
+
+fn via(deed: &Deed, known: &Known) -> Via {
+    let server_id = deed.tool.upstream.to_string();
+    let transport = match (&deed.hook, known.transports.get(&server_id)) {
+        (Some(_), _) => Transport::Hook,
+        (None, Some(transport)) => *transport,
+        (None, None) => Transport::Gateway,
+    };
+    let id = deed.id.to_string();
+    let given = deed.correlation_id.as_deref().map(str::to_owned);
+    Via {
+        server_id,
+        transport,
+        policy_hash: known.policy_hash.clone(),
+        correlation_id: given.unwrap_or_else(|| id.clone()),
+        activity_id: id,
+        downstream_session_id: deed.session.id.to_string(),
+        principal: deed.principal.to_string(),
+        door: door(deed.door).to_owned(),
+    }
+}
+
+fn door(door: Door) -> &'static str {
+    match door {
+        Door::Mcp => "mcp",
+        Door::Cli => "cli",
+        Door::Api => "api",
+        Door::Hook => "hook",
+        Door::Internal => "internal",
+    }
+}
+
+/// Returns the rule that decided; what nobody objected to passed by default.
+pub(super) fn rule(deed: &Deed) -> Rule {
+    let verdict: &Arc<Verdict> = &deed.verdict;
+    let finding = verdict.decided_by.and_then(|at| verdict.findings.get(at));
+    Rule {
+        name: finding.map_or_else(|| "default".to_owned(), |finding| finding.rule.to_string()),
+        reason: finding.map(|finding| finding.reason.as_str().to_owned()),
+        decided_at: deed.decided_at,
+    }
+}
+
+/// Returns what the policy said: a denial that is not enforced is a denial all the same.
+fn ruling(deed: &Deed) -> Ruling {
+    match deed.verdict.wanted {
+        Action::Deny => Ruling::Denied(rule(deed)),
+        Action::Allow | Action::Warn | Action::Ask => Ruling::Allowed(rule(deed)),
+    }
+}
+
+/// Returns what a reader must know of how a call ended.
+pub(super) fn mark(ended: &Ended) -> Option<Mark> {
+    match ended {
+        Ended::Answered { passing, .. } => match passing {
+            Passing::Whole => None,
+            Passing::Changed => Some(Mark::AnswerChanged),
+            Passing::Withheld => Some(Mark::AnswerWithheld),
+        },
+        Ended::Unanswered { cause, .. } => match cause {
+            Cause::TimedOut => None,
+            Cause::Cancelled => Some(Mark::Cancelled),
+            Cause::Failed => Some(Mark::UpstreamFailed),
+            Cause::Stopped => Some(Mark::Stopped),
+        },
+        Ended::Reported { .. } => None,
+    }
+}

@@ -1,0 +1,362 @@
+//! Calls of several conversations in one ledger, uses of agents' own tools, and packs by the clock.
+
+use std::fs;
+use std::path::PathBuf;
+use std::sync::mpsc::channel;
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use mcpproxy_core::{
+    Action, Call, CallId, Cause, Door, Enforcement, Finding, FlowType, Hooked, Id128, Masked,
+    Owner, Passing, Phase, Risk, RiskLevel, SessionBasis, SessionKey, Tier, ToolName, Verdict,
+};
+use mcpproxy_testkit::{FixedClock, samples};
+use serde_json::Value;
+use tempfile::TempDir;
+
+use super::*;
+use crate::keys::{Signer, Trust};
+use crate::ledger::{Profile, recover};
+use crate::verify::{Checks, Class, Report, verify};
+
+/// A desk with its folder, its clock and the packs that it made on the way.
+struct Scene {
+    folder: TempDir,
+    clock: Arc<FixedClock>,
+    options: Options,
+    desk: Desk,
+    packs: Arc<Mutex<Vec<PathBuf>>>,
+}
+
+fn scene(durability: Durability, interval: &str) -> Scene {
+    let folder = tempfile::tempdir().unwrap();
+    let clock = Arc::new(FixedClock::default());
+    let options = Options {
+        server_id: "gateway".to_owned(),
+        transport: Transport::Gateway,
+        profile: Profile::Guard,
+        durability,
+        policy_hash: None,
+        version: "0.1.0".to_owned(),
+        checkpoint_every: 100,
+        clock: Arc::clone(&clock) as _,
+        signer: Arc::new(Signer::generate("test").unwrap()),
+    };
+    let rules = Rules {
+        arguments: Keep::Nothing,
+        results: Keep::All,
+        pepper: None,
+        interval: interval.parse().unwrap(),
+    };
+    let packs = Arc::new(Mutex::new(Vec::new()));
+    let made = Arc::clone(&packs);
+    let on_pack = Box::new(move |built: Result<Built, NotaryError>| {
+        made.lock().unwrap().push(built.unwrap().path);
+    });
+    let desk = Desk::open(folder.path(), options.clone(), rules, on_pack).unwrap();
+    desk.reach([("github".to_owned(), Transport::Http)].into());
+    desk.enforce(&"ab".repeat(32));
+    Scene {
+        folder,
+        clock,
+        options,
+        desk,
+        packs,
+    }
+}
+
+impl Scene {
+    fn judge(&self, pack: &Path) -> Report {
+        let checks = Checks {
+            trust: Trust::new([self.options.signer.public()]),
+            ..Checks::at(self.options.clock.wall())
+        };
+        verify(pack, &checks).unwrap()
+    }
+
+    /// Ends the run, and returns the calls of its last pack.
+    fn finished(&self) -> (Report, Vec<Value>) {
+        let pack = self.desk.finish().unwrap().unwrap().path;
+        let report = self.judge(&pack);
+        assert_eq!(report.class, Class::Pass, "{report:?}");
+        (report, calls(&pack))
+    }
+}
+
+fn calls(pack: &Path) -> Vec<Value> {
+    let text = fs::read_to_string(pack.join("receipt_pack.jsonl")).unwrap();
+    let lines = text.lines().map(|line| serde_json::from_str(line).unwrap());
+    let is_call = |line: &Value| line["type"] == "mcp_tool_call";
+    lines.filter(is_call).collect()
+}
+
+fn verdict(wanted: Action) -> Arc<Verdict> {
+    let mut finding = Finding::new("flow", Tier::Flow, wanted);
+    finding.reason = Masked::from_safe("data leaves");
+    Arc::new(Verdict {
+        action: wanted,
+        wanted,
+        enforced: Enforcement::Enforced,
+        decided_by: (wanted != Action::Allow).then_some(0),
+        findings: [finding].into(),
+        risk: Risk {
+            level: RiskLevel::None,
+            score: 0,
+        },
+        flow: FlowType::None,
+    })
+}
+
+/// Tells of call number `id` in a conversation.
+fn deed(id: u128, session: u128, wanted: Action) -> Deed {
+    let call = Call {
+        id: CallId::new(1, id),
+        session: SessionKey {
+            basis: SessionBasis::McpSession,
+            id: Id128(session),
+        },
+        ..samples::call()
+    };
+    let mut deed = Deed::new(&call, 0..0, &verdict(wanted), call.at);
+    deed.raw = Bytes::from_static(br#"{"params":{"arguments":{"a":1}}}"#);
+    deed.arguments = 23..30;
+    deed.at = FixedClock::default().wall();
+    deed.tool.upstream = mcpproxy_core::UpstreamId::new("github");
+    deed.tool.tool = ToolName::new(format!("tool{id}"));
+    deed
+}
+
+fn hooked(id: u128, phase: Phase, tool_use: Option<&str>) -> Deed {
+    let hook = Hooked {
+        agent: "claude-code".into(),
+        phase,
+        event: "PreToolUse".into(),
+        session: "s".into(),
+        tool_use: tool_use.map(Into::into),
+        owner: Owner::Agent,
+    };
+    Deed {
+        hook: Some(Arc::new(hook)),
+        door: Door::Hook,
+        ..deed(id, 7, Action::Allow)
+    }
+}
+
+fn answered(body: &'static str, is_error: bool, passing: Passing) -> Ended {
+    Ended::Answered {
+        body: Bytes::from_static(body.as_bytes()),
+        is_error,
+        passing,
+        took: Duration::from_millis(5),
+    }
+}
+
+fn unanswered(cause: Cause) -> Ended {
+    Ended::Unanswered {
+        cause,
+        took: Duration::from_millis(9),
+    }
+}
+
+fn until(what: &str, mut holds: impl FnMut() -> bool) {
+    let start = Instant::now();
+    while !holds() {
+        assert!(start.elapsed() < Duration::from_secs(30), "{what}");
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn every_end_of_a_call_has_its_receipt() {
+    let scene = scene(Durability::Relaxed, "session");
+    let ends = [
+        answered(r#"{"r":1}"#, false, Passing::Whole),
+        answered(r#"{"isError":true}"#, true, Passing::Whole),
+        answered("{}", false, Passing::Changed),
+        answered("{}", false, Passing::Withheld),
+        unanswered(Cause::TimedOut),
+        unanswered(Cause::Cancelled),
+        unanswered(Cause::Failed),
+        unanswered(Cause::Stopped),
+    ];
+    let numbers: Vec<u128> = (0..).take(ends.len()).collect();
+    for id in &numbers {
+        assert!(scene.desk.intent(deed(*id, id % 2, Action::Allow), None));
+    }
+    for (id, ended) in numbers.iter().zip(ends) {
+        let deed = deed(*id, id % 2, Action::Allow);
+        assert!(scene.desk.outcome(deed, ended, None));
+    }
+    assert!(scene.desk.denied(deed(99, 0, Action::Deny), None));
+    let (report, calls) = scene.finished();
+    assert_eq!(report.session_complete, Some(true));
+    let shown = |call: &Value| {
+        let session = call["downstream_session_id"].as_str().unwrap();
+        let session = session.chars().last().unwrap();
+        format!("{session} {} {}", call["outcome"], call["marks"]).replace('"', "")
+    };
+    let shown: Vec<String> = calls.iter().map(shown).collect();
+    let expect = [
+        "0 forwarded []",
+        "1 error []",
+        "0 forwarded [answer_changed]",
+        "1 forwarded [answer_withheld]",
+        "0 timeout []",
+        "1 timeout [cancelled]",
+        "0 timeout [upstream_failed]",
+        "1 timeout [stopped]",
+        "0 denied []",
+    ];
+    assert_eq!(shown, expect);
+    let first = &calls[0];
+    assert_eq!(first["server_id"], "github");
+    assert_eq!(first["server_transport"], "http");
+    assert_eq!(first["activity_id"], first["correlation_id"]);
+    assert_eq!(first["policy_hash"], "ab".repeat(32));
+    assert_eq!(first["arguments_hash"], digest_of(r#"{"a":1}"#));
+    assert_eq!(first["arguments_content"], Value::Null);
+    assert_eq!(first["result_content"], serde_json::json!({ "r": 1 }));
+    assert_eq!(calls[8]["policy_ref"], "flow");
+    assert_eq!(calls[8]["policy_reason"], "data leaves");
+}
+
+fn digest_of(text: &str) -> String {
+    crate::hash::digest(text.as_bytes(), None).to_string()
+}
+
+#[test]
+fn what_agents_tell_of_their_own_tools_is_one_receipt_a_use() {
+    let scene = scene(Durability::Relaxed, "session");
+    let report = |body: &'static str| Ended::Reported {
+        body: Some(Bytes::from_static(body.as_bytes())),
+    };
+    let desk = &scene.desk;
+    assert!(desk.intent(hooked(1, Phase::Pre, Some("use-1")), None));
+    assert!(desk.intent(hooked(2, Phase::Pre, None), None));
+    assert!(desk.intent(hooked(3, Phase::Pre, Some("use-3")), None));
+    scene.clock.advance(Duration::from_millis(30));
+    // A report is a call of its own in the log, and known by its use or by what was given.
+    let mut later = hooked(11, Phase::Post, Some("use-1"));
+    later.tool.tool = ToolName::new("tool1");
+    assert!(desk.outcome(later, report("\"x\""), None));
+    let mut later = hooked(12, Phase::Post, None);
+    later.tool.tool = ToolName::new("tool2");
+    assert!(desk.outcome(later, report("\"y\""), None));
+    assert!(desk.outcome(hooked(4, Phase::Post, Some("use-4")), report("\"z\""), None));
+    let (report, calls) = scene.finished();
+    assert_eq!(report.session_complete, Some(true));
+    let shown = |call: &Value| {
+        let (tool, id) = (&call["tool_name"], &call["mcp_request_id"]);
+        let (outcome, marks) = (&call["outcome"], &call["marks"]);
+        let span = &call["duration_ms"];
+        format!("{tool} {id} {outcome} {span} {marks}").replace('"', "")
+    };
+    let shown: Vec<String> = calls.iter().map(shown).collect();
+    let expect = [
+        "tool1 use-1 forwarded 30 [hook]",
+        "tool2 null forwarded 30 [hook]",
+        "tool4 use-4 forwarded 30 [hook]",
+        "tool3 use-3 timeout 30 [hook,unreported]",
+    ];
+    assert_eq!(shown, expect);
+    assert_eq!(calls[0]["server_transport"], "hook");
+}
+
+#[test]
+fn a_use_that_nobody_reports_is_closed_in_time() {
+    let scene = scene(Durability::Relaxed, "session");
+    assert!(scene.desk.intent(hooked(1, Phase::Pre, None), None));
+    until("the intent is taken", || {
+        scene.desk.waiting.load(Ordering::Relaxed) == 0
+    });
+    scene.clock.advance(Duration::from_mins(31));
+    until("it is closed", || scene.desk.counts().timeouts == 1);
+}
+
+#[test]
+fn packs_are_made_by_the_minute() {
+    let scene = scene(Durability::Relaxed, "5m");
+    for id in 0..3 {
+        assert!(scene.desk.denied(deed(id, 0, Action::Deny), None));
+        let written = u64::try_from(id).unwrap() + 1;
+        until("it is written", || scene.desk.counts().denied == written);
+        scene.clock.advance(Duration::from_mins(5));
+        let made = usize::try_from(written).unwrap();
+        until("a pack is made", || {
+            scene.packs.lock().unwrap().len() == made
+        });
+    }
+    for pack in &*scene.packs.lock().unwrap() {
+        assert_eq!(scene.judge(pack).class, Class::Pass);
+        assert_eq!(calls(pack).len(), 1);
+    }
+    let (report, calls) = scene.finished();
+    assert_eq!((report.session_complete, calls.len()), (Some(true), 0));
+}
+
+#[test]
+fn in_strict_mode_who_hands_in_is_told_when_it_is_on_disk() {
+    let scene = scene(Durability::Strict, "session");
+    let (send, heard) = channel();
+    let done = |name: &'static str| {
+        let send = send.clone();
+        let done: Done = Box::new(move |said| send.send((name, said)).unwrap());
+        Some(done)
+    };
+    let (one, two) = (deed(1, 0, Action::Allow), deed(2, 0, Action::Deny));
+    assert!(scene.desk.intent(one.clone(), done("intent")));
+    assert_eq!(heard.recv().unwrap(), ("intent", Ok(())));
+    let file = scene.desk.ledger.path();
+    let written = || fs::read_to_string(file).unwrap();
+    assert!(written().contains("mcp.tool_intent"));
+    let ended = answered("{}", false, Passing::Whole);
+    assert!(scene.desk.outcome(one, ended, done("outcome")));
+    assert_eq!(heard.recv().unwrap(), ("outcome", Ok(())));
+    assert!(written().contains(r#""outcome":"forwarded""#));
+    assert!(scene.desk.denied(two, done("denied")));
+    assert_eq!(heard.recv().unwrap(), ("denied", Ok(())));
+    scene.finished();
+}
+
+#[test]
+fn what_a_killed_gateway_left_open_says_whose_it_was() {
+    let made = scene(Durability::Relaxed, "session");
+    assert!(made.desk.intent(deed(1, 5, Action::Allow), None));
+    until("the intent is taken", || {
+        made.desk.waiting.load(Ordering::Relaxed) == 0
+    });
+    made.desk.ledger.flush().unwrap();
+    let Scene {
+        folder,
+        options,
+        desk,
+        ..
+    } = made;
+    drop(desk);
+    let mut found = Vec::new();
+    until("the lock is free", || {
+        found = recover(folder.path(), &options).unwrap();
+        !found.is_empty()
+    });
+    let pack = &found[0].packs[0].as_ref().unwrap().path;
+    let calls = calls(pack);
+    assert_eq!(calls[0]["outcome"], "timeout");
+    assert_eq!(calls[0]["marks"], serde_json::json!(["recovered"]));
+    assert_eq!(calls[0]["server_id"], "github");
+    assert_eq!(calls[0]["door"], "mcp");
+    let session = calls[0]["downstream_session_id"].as_str().unwrap();
+    assert!(session.ends_with('5'), "{session}");
+}
+
+#[test]
+fn what_is_too_heavy_to_wait_is_digested_at_once() {
+    let scene = scene(Durability::Relaxed, "session");
+    let body = Bytes::from_static(b"{\"r\":1}");
+    scene.desk.waiting.store(HEAVY, Ordering::Relaxed);
+    let load = scene.desk.load(Load::Raw(body.clone()), &Keep::Nothing);
+    assert!(matches!(load, Load::Made(..)));
+    scene.desk.waiting.store(0, Ordering::Relaxed);
+    let load = scene.desk.load(Load::Raw(body), &Keep::Nothing);
+    assert!(matches!(load, Load::Raw(_)));
+    assert_eq!(scene.desk.waiting.swap(0, Ordering::Relaxed), 7);
+}
