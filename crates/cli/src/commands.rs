@@ -30,33 +30,33 @@ use crate::args::{Command, Format, Global, Sample, Tools};
 use crate::exit::{Exit, bad_input};
 
 /// Runs one command.
-pub(crate) fn run(global: Global, command: Command) -> Result<Exit> {
+pub(crate) fn run(global: &Global, command: Command) -> Result<Exit> {
     if global.format() == Format::Sarif && !scans(&command) {
         let hint = Some("choose table, json, yaml or jsonl");
         return Err(bad_input("only `scan` prints SARIF", hint));
     }
     match command {
-        Command::Serve(serve) => serve::run(&global, &serve),
-        Command::Stdio(stdio) => bridge::run(&global, &stdio),
-        Command::Init(init) => init::run(&global, &init),
-        Command::Doctor => doctor::run(&global),
-        Command::Status => status::run(&global),
-        Command::Upstream(command) => upstream::run(&global, command),
-        Command::Tools(command) => tools::run(&global, command),
-        Command::Activity(command) => activity::run(&global, &command),
-        Command::Call(command) => call::run(&global, command),
-        Command::StopCalls(stop) => stops::stop(&global, &stop.scope),
-        Command::ResumeCalls(stop) => stops::resume(&global, &stop.scope),
-        Command::Approvals(command) => approvals::run(&global, command),
-        Command::Policy(command) => policy::run(&global, &command),
-        Command::Token(command) => token::run(&global, command),
-        Command::Config(command) => config::run(&global, &command),
-        Command::Detect => detect::run(&global),
-        Command::Rules(command) => rules::run(&global, &command),
-        Command::Scan(scan) => scan::run(&global, &scan),
-        Command::Hooks(command) => hooks::run(&global, &command),
-        Command::Hook(command) => crate::hook::run(&global, command),
-        Command::Demo => demo::run(&global),
+        Command::Serve(serve) => serve::run(global, &serve),
+        Command::Stdio(stdio) => bridge::run(global, &stdio),
+        Command::Init(init) => init::run(global, &init),
+        Command::Doctor => doctor::run(global),
+        Command::Status => status::run(global),
+        Command::Upstream(command) => upstream::run(global, command),
+        Command::Tools(command) => tools::run(global, command),
+        Command::Activity(command) => activity::run(global, &command),
+        Command::Call(command) => call::run(global, command),
+        Command::StopCalls(stop) => stops::stop(global, &stop.scope),
+        Command::ResumeCalls(stop) => stops::resume(global, &stop.scope),
+        Command::Approvals(command) => approvals::run(global, command),
+        Command::Policy(command) => policy::run(global, &command),
+        Command::Token(command) => token::run(global, command),
+        Command::Config(command) => config::run(global, &command),
+        Command::Detect => detect::run(global),
+        Command::Rules(command) => rules::run(global, &command),
+        Command::Scan(scan) => scan::run(global, &scan),
+        Command::Hooks(command) => hooks::run(global, &command),
+        Command::Hook(command) => crate::hook::run(global, command),
+        Command::Demo => demo::run(global),
         Command::Completions { shell } => shell::completions(shell),
         Command::Man => shell::man(),
         // Handled in `main`, before anything else is set up.

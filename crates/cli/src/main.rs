@@ -33,7 +33,7 @@ fn main() -> ExitCode {
         Command::Watch { group } => assay::watch(group),
         // It has exit codes of its own.
         Command::Wrap(wrap) => assay::wrap(*wrap, json),
-        command => ended(commands::run(args.global, command)),
+        command => ended(commands::run(&args.global, command)),
     }
 }
 

@@ -53,8 +53,11 @@ enum Job {
     Intent(Box<Handed>, Option<Done>),
     Denied(Box<Handed>, Option<Done>),
     Outcome(Box<Handed>, Ending, Option<Done>),
-    Finish(SyncSender<Result<Option<Built>, NotaryError>>),
+    Finish(Reply),
 }
+
+/// Who is told how a run ended.
+type Reply = SyncSender<Result<Option<Built>, NotaryError>>;
 
 /// A call that was handed in.
 struct Handed {
@@ -109,7 +112,7 @@ impl Desk {
             Arc::clone(&rules),
             Arc::clone(&known),
             Arc::clone(&waiting),
-            Arc::clone(&clock),
+            (durability, Arc::clone(&clock)),
             on_pack,
         );
         let thread = std::thread::Builder::new().name("clerk".to_owned());

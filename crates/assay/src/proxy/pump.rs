@@ -15,8 +15,10 @@ use crate::args::Profile;
 const CHUNK: usize = 64 << 10;
 /// Longest line that is held where nothing must be.
 const AUDITED: usize = 1 << 20;
-/// Longest line that is held where it must be; a longer one is refused.
+/// Longest line that is held to be judged; a longer one is refused.
 const WHOLE: usize = 16 << 20;
+/// Longest line that is held since it becomes one request over HTTP; a longer one is refused.
+pub(super) const ADDRESSED: usize = 128 << 20;
 
 /// Whether an upstream takes a line in parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,8 +54,11 @@ pub(super) fn outward(
     outlet: &Outlet,
     takes: Takes,
 ) -> Stopped {
-    let guard = recorder.settings().profile == Profile::Guard || takes == Takes::WholeLines;
-    let held = if guard { WHOLE } else { AUDITED };
+    let (guard, held) = match (recorder.settings().profile, takes) {
+        (Profile::Guard, _) => (true, WHOLE),
+        (Profile::Audit, Takes::WholeLines) => (true, ADDRESSED),
+        (Profile::Audit, Takes::Parts) => (false, AUDITED),
+    };
     let mut long: Option<Long> = None;
     let mut each = |piece: Piece<'_>| -> Result<(), Stopped> {
         match piece {

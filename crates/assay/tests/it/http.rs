@@ -104,6 +104,29 @@ fn the_older_transport_is_found_out() {
 }
 
 #[test]
+fn long_messages_pass_an_address_in_both_directions() {
+    let remote = Remote::start(EraSupport::LegacyOnly);
+    let scene = Scene::new();
+    let mut proxy = proxy(&scene, &remote.upstream.url, &[]);
+    greet(&mut proxy);
+    let words = "x".repeat(17 << 20);
+    let line = call(1, "echo", &json!({ "text": words }).to_string());
+    let mut stdin = proxy.stdin.take().unwrap();
+    let writer = std::thread::spawn(move || {
+        stdin.write_all(line.as_bytes()).unwrap();
+        stdin.write_all(b"\n").unwrap();
+        stdin
+    });
+    let answer = proxy.line();
+    assert!(answer.len() > words.len(), "{answer:.200}");
+    proxy.stdin = Some(writer.join().unwrap());
+    let left = proxy.left();
+    assert_eq!(left.code(), Some(0), "{left:?}");
+    assert_eq!(scene.outcomes(), ["echo forwarded no_policy"]);
+    assert_eq!(scene.verified(), 1);
+}
+
+#[test]
 fn the_modern_era_carries_its_headers() {
     let remote = Remote::start(EraSupport::ModernOnly);
     let scene = Scene::new();

@@ -58,9 +58,10 @@ impl Receipts {
         self.desk.reach(transports.collect::<BTreeMap<_, _>>());
         let rows = show(loaded, false).into_iter();
         let rows = rows.filter(|row| row.path.starts_with("security."));
-        let text: String = rows
-            .map(|row| format!("{}: {}\n", row.path, row.value))
+        let lines: Vec<String> = rows
+            .map(|row| format!("{}: {}", row.path, row.value))
             .collect();
+        let text = lines.join("\n") + "\n";
         let folder = self.root.join("policy");
         let fault = || format!("cannot keep a copy of the policy in `{}`", folder.display());
         let (hash, _) = snapshot(&folder, &text).with_context(fault)?;

@@ -112,9 +112,9 @@ async fn every_call_through_the_gateway_has_its_receipt() {
         reply = hanging => drop(reply.text().await),
         () = cancelling => {}
     }
-    drop(downstream.send(body(6, "exits")).await.text().await);
     let other = Legacy::open(&gateway.url("/mcp"), json!({})).await;
     drop(other.send(body(1, "works")).await.text().await);
+    drop(downstream.send(body(6, "exits")).await.text().await);
     let home = gateway.stop().await;
     let packs = packs(&home);
     assert_eq!(packs.len(), 1, "{packs:?}");
@@ -127,8 +127,8 @@ async fn every_call_through_the_gateway_has_its_receipt() {
             "do timeout allowed []",
             "do denied denied []",
             "do timeout allowed [cancelled]",
-            "do timeout allowed [upstream_failed]",
             "do forwarded allowed []",
+            "do timeout allowed [upstream_failed]",
         ]
     );
     assert_eq!(judged(&home, &packs[0]).session_complete, Some(true));
@@ -138,8 +138,8 @@ async fn every_call_through_the_gateway_has_its_receipt() {
     assert_eq!(calls[0]["arguments_content"], Value::Null);
     assert_eq!(calls[3]["policy_ref"], "suspicious_endpoint");
     let session = |call: &Value| call["downstream_session_id"].clone();
-    assert_eq!(session(&calls[0]), session(&calls[5]));
-    assert_ne!(session(&calls[0]), session(&calls[6]));
+    assert_eq!(session(&calls[0]), session(&calls[6]));
+    assert_ne!(session(&calls[0]), session(&calls[5]));
     // The activity log and the receipts name each other's calls.
     let records = home.activity();
     for call in &calls {

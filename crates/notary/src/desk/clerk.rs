@@ -7,10 +7,10 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use mcpproxy_core::{CallId, Clock, Deed, Ended, SessionKey, Tick};
+use mcpproxy_core::{CallId, Clock, Deed, Durability, Ended, SessionKey, Tick};
 
 use super::deed::{self, Load};
-use super::{Ending, Handed, Job, Known, OnPack, Rules};
+use super::{Ending, Handed, Job, Known, OnPack, Reply, Rules};
 use crate::error::NotaryError;
 use crate::ledger::{Done, End, Ledger, Packing, Ticket};
 use crate::pack::Built;
@@ -19,6 +19,10 @@ use crate::rolling::Rolling;
 
 /// How often is looked for what is due.
 const TICK: Duration = Duration::from_millis(200);
+/// How long relaxed receipts are gathered, so that the calls need not wake anybody for each.
+const GATHER: Duration = Duration::from_millis(5);
+/// How many are worked through before is looked for what is due.
+const BATCH: usize = 4096;
 /// How long an agent may take to say what a tool of its own gave.
 const PATIENCE: Duration = Duration::from_mins(30);
 /// How many uses of agents' own tools may be outstanding; past that the oldest is closed.
@@ -31,6 +35,8 @@ pub(super) struct Clerk {
     waiting: Arc<AtomicUsize>,
     clock: Arc<dyn Clock>,
     on_pack: Arc<OnPack>,
+    /// Whether nobody waits for what is written.
+    gathers: bool,
     rolling: Rolling,
     /// Calls at upstreams.
     open: HashMap<(CallId, u8), Ticket>,
@@ -50,7 +56,7 @@ impl Clerk {
         rules: Arc<Rules>,
         known: Arc<Mutex<Known>>,
         waiting: Arc<AtomicUsize>,
-        clock: Arc<dyn Clock>,
+        (durability, clock): (Durability, Arc<dyn Clock>),
         on_pack: OnPack,
     ) -> Self {
         let rolling = Rolling::new(rules.interval, clock.tick());
@@ -61,6 +67,7 @@ impl Clerk {
             waiting,
             clock,
             on_pack: Arc::new(on_pack),
+            gathers: durability == Durability::Relaxed,
             rolling,
             open: HashMap::new(),
             uses: HashMap::new(),
@@ -72,15 +79,11 @@ impl Clerk {
         let mut looked = self.clock.tick();
         loop {
             match queue.recv_timeout(TICK) {
-                Ok(Job::Finish(reply)) => {
-                    reply.try_send(self.finish()).unwrap_or_default();
-                    return;
-                }
                 Ok(job) => {
-                    let size = size(&job);
-                    // What the ledger does not take shows in its own state, where everybody looks.
-                    self.take(job).unwrap_or_default();
-                    self.waiting.fetch_sub(size, Ordering::Relaxed);
+                    if let Some(reply) = self.work(job, queue) {
+                        reply.try_send(self.finish()).unwrap_or_default();
+                        return;
+                    }
                 }
                 Err(RecvTimeoutError::Timeout) => {}
                 // Everybody who could finish the session is gone: the next start closes it.
@@ -92,6 +95,23 @@ impl Clerk {
                 self.tend(now);
             }
         }
+    }
+
+    /// Does what is there to do; returns who waits for the end, if it has come.
+    fn work(&mut self, first: Job, queue: &Receiver<Job>) -> Option<Reply> {
+        if self.gathers && !matches!(first, Job::Finish(_)) {
+            std::thread::sleep(GATHER);
+        }
+        for job in std::iter::once(first).chain(queue.try_iter().take(BATCH)) {
+            let size = size(&job);
+            if let Job::Finish(reply) = job {
+                return Some(reply);
+            }
+            // What the ledger does not take shows in its own state, where everybody looks.
+            self.take(job).unwrap_or_default();
+            self.waiting.fetch_sub(size, Ordering::Relaxed);
+        }
+        None
     }
 
     fn take(&mut self, job: Job) -> Result<(), NotaryError> {

@@ -17,9 +17,10 @@ use tokio::time::{sleep, timeout};
 
 use super::link::{Link, Message};
 use crate::proxy::attend::Lost;
+use crate::proxy::pump::ADDRESSED;
 
-/// Largest answer that is taken.
-const LARGEST: usize = 64 << 20;
+/// Largest answer that is taken: as large as what is sent.
+const LARGEST: usize = ADDRESSED;
 /// How long a body may take once its head is there.
 const BODY: Duration = Duration::from_mins(10);
 /// How long the upstream may take to name the address for messages.
