@@ -18,6 +18,7 @@ pub mod orders;
 pub mod quarantine;
 mod strict;
 pub mod tokens;
+pub mod vault;
 
 pub use change::{Act, Change, Effect};
 pub use configurer::{ChangeFault, Configurer, ReloadReport};
@@ -28,3 +29,4 @@ pub use keys::{ApiKey, Created};
 pub use orders::{Order, Orders};
 pub use quarantine::Moved;
 pub use tokens::{TokenInfo, TokenScope, Tokens};
+pub use vault::Vault;
