@@ -19,6 +19,8 @@ pub struct Profile {
     pub args: Vec<String>,
     /// The address that is called.
     pub url: Option<String>,
+    /// The keys that it may show.
+    pub pins: Vec<String>,
     /// How much is taken on trust from it; nothing where the configuration has no word on it.
     pub trust: Option<Trust>,
 }

@@ -56,6 +56,7 @@ impl Engine {
             command: profile.command.as_deref(),
             args: &profile.args,
             url: profile.url.as_deref(),
+            pins: &profile.pins,
         };
         let listing = Listing {
             upstream,

@@ -11,7 +11,7 @@ use mcpproxy_mcp::era::{Era, META_SUBSCRIPTION};
 use mcpproxy_mcp::{Frame, FrameKind};
 use mcpproxy_search::{Document, Index};
 use mcpproxy_text as text;
-use mcpproxy_upstream::settings::Scope;
+use mcpproxy_upstream::settings::{Scope, UpstreamSettings};
 use mcpproxy_upstream::upstream::Hub;
 use mcpproxy_upstream::{Instance, Listed, State, ToolCard, Upstream};
 use sha2::{Digest as _, Sha256};
@@ -247,8 +247,14 @@ fn profile(upstream: &Upstream) -> Profile {
         command: settings.command.clone(),
         args: settings.args.clone(),
         url: settings.url.clone(),
+        pins: pins(settings),
         trust: settings.trust,
     }
+}
+
+fn pins(settings: &UpstreamSettings) -> Vec<String> {
+    let tls = settings.tls.as_ref();
+    tls.map_or(Vec::new(), |tls| tls.pin.all().to_vec())
 }
 
 /// Everything in a listing that agents could be shown.

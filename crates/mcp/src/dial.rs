@@ -2,6 +2,7 @@
 //!
 //! One request is one exchange on one connection. There are no redirects, no proxies and no HTTP/2.
 
+mod pin;
 mod pool;
 
 use std::future::poll_fn;
@@ -18,6 +19,7 @@ use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::connect::HttpConnector;
 use tower_service::Service as _;
 
+pub use self::pin::{Chain, Pin};
 pub use self::pool::Received;
 use self::pool::{Pool, Sender, origin};
 use crate::Error;
@@ -31,21 +33,29 @@ pub struct Dialer {
 
 impl Default for Dialer {
     fn default() -> Self {
-        let mut http = HttpConnector::new();
-        http.enforce_http(false);
-        http.set_nodelay(true);
-        http.set_connect_timeout(Some(Duration::from_secs(10)));
         let connector = HttpsConnectorBuilder::new()
             .with_webpki_roots()
             .https_or_http()
             .enable_http1()
-            .wrap_connector(http);
+            .wrap_connector(plain());
         let pool = Arc::default();
         Self { connector, pool }
     }
 }
 
 impl Dialer {
+    /// Makes a pool of connections to a peer that shows one of the pinned keys, and to no other.
+    pub fn pinned(pins: Vec<Pin>, chain: Chain) -> Result<Self, Error> {
+        let config = pin::config(pins, chain).map_err(Error::Transport)?;
+        let connector = HttpsConnectorBuilder::new()
+            .with_tls_config(config)
+            .https_only()
+            .enable_http1()
+            .wrap_connector(plain());
+        let pool = Arc::default();
+        Ok(Self { connector, pool })
+    }
+
     /// Sends one request and returns the answer's head; the body is still to be read.
     pub async fn send(
         &self,
@@ -104,6 +114,14 @@ impl Dialer {
         });
         Ok(sender)
     }
+}
+
+fn plain() -> HttpConnector {
+    let mut http = HttpConnector::new();
+    http.enforce_http(false);
+    http.set_nodelay(true);
+    http.set_connect_timeout(Some(Duration::from_secs(10)));
+    http
 }
 
 /// The address as the request's own line has it (RFC 9112, "origin-form").

@@ -29,6 +29,9 @@ pub enum Error {
         /// What the peer wants for authentication, if it said so.
         authenticate: Option<String>,
     },
+    /// The peer accepts no credential that we have, so that it did not act.
+    #[error("{0}")]
+    Unauthorized(String),
     /// A message broke the rules of the protocol.
     #[error("{0}")]
     Refused(#[from] crate::Refusal),

@@ -7,6 +7,7 @@
 
 mod check;
 mod filter;
+mod login;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -19,6 +20,7 @@ use mcpproxy_core::{Secret, Trust};
 
 pub use self::check::{Fault, check_name};
 pub use self::filter::ToolFilter;
+pub use self::login::{Grant, OAuthSettings, Pins, TlsSettings};
 pub use mcpproxy_core::{ByteSize, InvalidUnit, Span};
 
 /// One upstream: how it is reached, who shares it, and what bounds it.
@@ -42,6 +44,10 @@ pub struct UpstreamSettings {
     /// Headers sent with every request to `url`.
     #[schemars(with = "BTreeMap<String, String>")]
     pub headers: BTreeMap<String, Secret>,
+    /// How it is logged in to; without it as it says itself, once somebody logs in.
+    pub oauth: Option<OAuthSettings>,
+    /// Which keys it may show, beside those that authorities vouch for.
+    pub tls: Option<TlsSettings>,
     /// Wire between us and the upstream.
     #[serde(alias = "type", alias = "protocol")]
     pub transport: Transport,
@@ -176,6 +182,8 @@ impl Default for UpstreamSettings {
             working_dir: None,
             url: None,
             headers: BTreeMap::new(),
+            oauth: None,
+            tls: None,
             transport: Transport::default(),
             enabled: true,
             scope: None,
@@ -223,6 +231,8 @@ impl fmt::Debug for UpstreamSettings {
             .field("env", &self.env)
             .field("url", &self.url.as_deref().map(check::origin_of))
             .field("headers", &self.headers)
+            .field("oauth", &self.oauth)
+            .field("tls", &self.tls)
             .field("transport", &self.transport)
             .field("enabled", &self.enabled)
             .field("scope", &self.scope)

@@ -59,6 +59,7 @@ struct AllowedServer {
     command: Option<String>,
     package: Option<String>,
     url: Option<String>,
+    pin: Option<String>,
 }
 
 /// The ids of all native guards.
@@ -184,6 +185,7 @@ fn allowed(server: AllowedServer) -> spoofing::Allowed {
         command: server.command,
         package: server.package,
         url: server.url,
+        pin: server.pin,
     }
 }
 

@@ -1,5 +1,5 @@
 //! `server-spoofing-detector`: who an upstream is, beyond its name: the program and the package
-//! that are started, or the address that is called. One that became somebody else waits, and under
+//! that are started, or the address that is called and the key that it shows. One that became somebody else waits, and under
 //! an allow list so does one that is not on it.
 
 use mcpproxy_core::Trust;
@@ -10,6 +10,9 @@ use super::{fingerprint, show};
 
 /// The id of this guard.
 pub const ID: &str = "server-spoofing-detector";
+
+/// The member of an identity that has the pinned keys.
+const PINS: &str = "pins";
 
 /// What the guard is told by the configuration.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -29,6 +32,8 @@ pub struct Allowed {
     pub package: Option<String>,
     /// The address, or what it begins with up to a slash.
     pub url: Option<String>,
+    /// The key that it must be pinned to.
+    pub pin: Option<String>,
 }
 
 /// How an upstream is started or reached.
@@ -40,6 +45,8 @@ pub struct Profile<'a> {
     pub args: &'a [String],
     /// The address.
     pub url: Option<&'a str>,
+    /// The keys that it may show; without any, those that authorities vouch for.
+    pub pins: &'a [String],
 }
 
 /// How an identity differs from the one before.
@@ -56,13 +63,20 @@ impl Profile<'_> {
     /// kept.
     pub fn identity(&self) -> Value {
         let package = mcpproxy_classify::package(self.command, self.args);
-        json!({
+        let mut pins = self.pins.to_vec();
+        pins.sort_unstable();
+        let mut identity = json!({
             "command": self.command,
             "package": package.map(|(name, _)| name),
             "version": package.and_then(|(_, version)| version),
             "origin": self.url.map(origin),
             "arguments": fingerprint::digest(&json!([self.args, self.url]).to_string()),
-        })
+        });
+        // Identities from before there were pins have no such member, and are the same.
+        if let (Some(members), false) = (identity.as_object_mut(), pins.is_empty()) {
+            members.insert(PINS.to_owned(), json!(pins));
+        }
+        identity
     }
 
     /// Returns what two upstreams share that are the same program, or live at the same place.
@@ -128,6 +142,10 @@ fn differs(listed: &Allowed, profile: &Profile<'_>) -> Option<&'static str> {
     if listed.url.as_deref().is_some_and(|wanted| !begins(wanted)) {
         return Some("address");
     }
+    let only = |pin: &String| profile.pins == std::slice::from_ref(pin);
+    if listed.pin.as_ref().is_some_and(|pin| !only(pin)) {
+        return Some("pinned key");
+    }
     None
 }
 
@@ -148,6 +166,14 @@ pub(super) fn compare(before: &Value, after: &Value) -> Moved {
             let reason = format!("its {what} was `{}` and is `{}`", word(old), word(new));
             return Moved::Other(reason);
         }
+    }
+    // Whoever is pinned for the first time is held to more than before.
+    if before.get(PINS).is_some() && before.get(PINS) != after.get(PINS) {
+        let what = match after.get(PINS) {
+            Some(_) => "other keys are pinned for it than before",
+            None => "its key is not pinned any more",
+        };
+        return Moved::Other(what.to_owned());
     }
     let what = if before.get("version") == after.get("version") {
         "its arguments or its address were changed".to_owned()
@@ -202,7 +228,7 @@ mod tests {
             [command, args @ ..] => Profile {
                 command: Some(command),
                 args,
-                url: None,
+                ..Profile::default()
             },
             [] => Profile::default(),
         };
@@ -230,6 +256,30 @@ mod tests {
             true,
         );
         check("https://mcp.example.com", "http://mcp.example.com", true);
+    }
+
+    #[test]
+    fn another_pinned_key_is_another_upstream_and_the_first_pin_is_not() {
+        let identity = |pins: &[&str]| {
+            let pins: Vec<_> = pins.iter().map(|pin| format!("sha256/{pin}")).collect();
+            let profile = Profile {
+                url: Some("https://mcp.example.com/a"),
+                pins: &pins,
+                ..Profile::default()
+            };
+            profile.identity()
+        };
+        let check = |before: &[&str], after: &[&str], other: bool| {
+            let moved = compare(&identity(before), &identity(after));
+            assert_eq!(matches!(moved, Moved::Other(_)), other, "{moved:?}");
+        };
+        check(&[], &["a"], false);
+        check(&["a"], &["b"], true);
+        check(&["a"], &["a", "b"], true);
+        check(&["a"], &[], true);
+        assert_eq!(identity(&["a", "b"]), identity(&["b", "a"]));
+        let old = json!({ "origin": "https://mcp.example.com" });
+        assert!(identity(&[]).get(PINS).is_none() && old.get(PINS).is_none());
     }
 
     #[test]
@@ -270,7 +320,7 @@ mod tests {
                 [command, args @ ..] => Profile {
                     command: Some(command),
                     args,
-                    url: None,
+                    ..Profile::default()
                 },
                 [] => Profile::default(),
             };
@@ -295,6 +345,27 @@ mod tests {
             Some("its address"),
         );
         check("pay", "https://pay.example.com/mcp2", Some("its address"));
+        let pinned = Settings {
+            allowed_servers: Some(vec![Allowed {
+                name: "pay".to_owned(),
+                pin: Some("sha256/a".to_owned()),
+                ..Allowed::default()
+            }]),
+        };
+        for (pins, expect) in [
+            (vec!["sha256/a"], false),
+            (vec![], true),
+            (vec!["sha256/b"], true),
+            (vec!["sha256/a", "sha256/b"], true),
+        ] {
+            let pins: Vec<_> = pins.into_iter().map(ToOwned::to_owned).collect();
+            let profile = Profile {
+                pins: &pins,
+                ..Profile::default()
+            };
+            let found = judge(&pinned, "pay", &profile);
+            assert_eq!(found.is_some(), expect, "{pins:?} {found:?}");
+        }
         let open = Settings::default();
         assert_eq!(super::judge(&open, "any", &Profile::default()), None);
     }

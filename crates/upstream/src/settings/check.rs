@@ -1,6 +1,8 @@
 //! Checks of one upstream that no single key can answer.
 
-use super::{Transport, UpstreamSettings};
+use mcpproxy_mcp::dial::Pin;
+
+use super::{Grant, Transport, UpstreamSettings};
 
 /// Longest name of an upstream.
 const LONGEST_NAME: usize = 64;
@@ -65,6 +67,8 @@ impl UpstreamSettings {
         faults.extend(self.check_transport());
         faults.extend(self.url.as_deref().and_then(check_url));
         faults.extend(self.check_bounds());
+        faults.extend(self.check_oauth());
+        faults.extend(self.check_tls());
         if let Some(name) = self
             .env
             .keys()
@@ -106,7 +110,14 @@ impl UpstreamSettings {
                 "command",
                 "the program to start contains a null character",
             )),
-            (Some(_), None) => check_unused("url", &[("headers", !self.headers.is_empty())]),
+            (Some(_), None) => check_unused(
+                "url",
+                &[
+                    ("headers", !self.headers.is_empty()),
+                    ("oauth", self.oauth.is_some()),
+                    ("tls", self.tls.is_some()),
+                ],
+            ),
             (None, Some(_)) => check_unused(
                 "command",
                 &[
@@ -130,6 +141,48 @@ impl UpstreamSettings {
         let target = self.command.is_some() || self.url.is_some();
         (target && !there)
             .then(|| Fault::new("transport", format!("transport `{name}` needs `{needs}`")))
+    }
+
+    fn check_oauth(&self) -> Option<Fault> {
+        let oauth = self.oauth.as_ref()?;
+        let shows = |header: &String| header.eq_ignore_ascii_case("authorization");
+        if self.headers.keys().any(shows) {
+            let message = "`oauth` and a header `Authorization` cannot both be shown";
+            return Some(Fault::new("oauth", message).hint("keep one of them"));
+        }
+        let missing = |key, needs: &str| {
+            let message = format!("`{key}` needs `{needs}`");
+            Some(Fault::new("oauth", message))
+        };
+        if oauth.client_secret.is_some() && oauth.client_id.is_none() {
+            return missing("client_secret", "client_id");
+        }
+        if oauth.grant == Grant::ClientCredentials && oauth.client_secret.is_none() {
+            return missing("grant: client_credentials", "client_secret");
+        }
+        let word = |scope: &String| scope.is_empty() || scope.contains(char::is_whitespace);
+        if oauth.scopes.iter().any(word) {
+            return Some(Fault::new("oauth.scopes", "a scope is one word"));
+        }
+        (oauth.redirect_port == Some(0))
+            .then(|| Fault::new("oauth.redirect_port", "must be greater than zero"))
+    }
+
+    fn check_tls(&self) -> Option<Fault> {
+        let tls = self.tls.as_ref()?;
+        let url = self.url.as_deref().unwrap_or_default();
+        if self.url.is_some() && !url.to_ascii_lowercase().starts_with("https://") {
+            let message = "`tls` has no effect without an address with `https`";
+            return Some(Fault::new("tls", message));
+        }
+        if tls.pin.all().is_empty() {
+            let message = "`tls` without `pin` changes nothing";
+            return Some(Fault::new("tls", message).hint("name the key's hash"));
+        }
+        let wrong = tls.pin.all().iter().find(|pin| Pin::read(pin).is_none())?;
+        let message = format!("`{wrong}` is no pin");
+        let hint = "write `sha256/` and the base64 of the SHA-256 of the public key";
+        Some(Fault::new("tls.pin", message).hint(hint))
     }
 
     fn check_bounds(&self) -> Vec<Fault> {

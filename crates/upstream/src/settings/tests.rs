@@ -216,6 +216,54 @@ fn checks() {
 }
 
 #[test]
+fn logins_and_keys_are_checked() {
+    let check = |oauth: &str, expect: &str| {
+        let json = format!(r#"{{"url": "https://a", {oauth}}}"#);
+        assert_eq!(faults(&json), expect, "{oauth}");
+    };
+    check(r#""oauth": {}"#, "");
+    check(r#""oauth": {"client_id": "a", "scopes": ["b"]}"#, "");
+    let machine = r#""oauth": {"grant": "client_credentials", "client_id": "a""#;
+    check(&format!(r#"{machine}, "client_secret": "b"}}"#), "");
+    check(
+        &format!("{machine}}}"),
+        "oauth: `grant: client_credentials` needs `client_secret`",
+    );
+    check(
+        r#""oauth": {"client_secret": "b"}"#,
+        "oauth: `client_secret` needs `client_id`",
+    );
+    check(
+        r#""oauth": {}, "headers": {"authorization": "b"}"#,
+        "oauth: `oauth` and a header `Authorization` cannot both be shown",
+    );
+    check(
+        r#""oauth": {"scopes": ["a b"]}"#,
+        "oauth.scopes: a scope is one word",
+    );
+    check(
+        r#""oauth": {"redirect_port": 0}"#,
+        "oauth.redirect_port: must be greater than zero",
+    );
+    let pin = format!("sha256/{}=", "A".repeat(43));
+    check(&format!(r#""tls": {{"pin": "{pin}"}}"#), "");
+    check(
+        &format!(r#""tls": {{"pin": ["{pin}"], "self_signed": true}}"#),
+        "",
+    );
+    check(r#""tls": {}"#, "tls: `tls` without `pin` changes nothing");
+    check(
+        r#""tls": {"pin": "sha256/x"}"#,
+        "tls.pin: `sha256/x` is no pin",
+    );
+    let plain = format!(r#"{{"url": "http://a", "tls": {{"pin": "{pin}"}}}}"#);
+    let expect = "tls: `tls` has no effect without an address with `https`";
+    assert_eq!(faults(&plain), expect);
+    let child = r#"{"command": "a", "oauth": {}}"#;
+    assert_eq!(faults(child), "oauth: `oauth` has no effect without `url`");
+}
+
+#[test]
 fn the_transport_decides_the_scope() {
     let check = |json: &str, transport, scope| {
         let settings: UpstreamSettings = serde_json::from_str(json).unwrap();
@@ -240,8 +288,8 @@ fn the_transport_decides_the_scope() {
 
 #[test]
 fn debug_shows_no_secret() {
-    let json =
-        r#"{"url": "https://a.com/s3cret?s3cret", "headers": {"A": "s3cret"}, "args": ["s3cret"]}"#;
+    let json = r#"{"url": "https://a.com/s3cret?s3cret", "headers": {"A": "s3cret"}, "args": ["s3cret"],
+            "oauth": {"client_id": "a", "client_secret": "s3cret"}}"#;
     let settings: UpstreamSettings = serde_json::from_str(json).unwrap();
     let shown = format!("{settings:?}");
     assert!(!shown.contains("s3cret"), "{shown}");

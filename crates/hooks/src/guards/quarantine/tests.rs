@@ -252,7 +252,7 @@ fn an_upstream_that_became_another_waits() {
             let profile = Profile {
                 command: Some("npx"),
                 args: &args,
-                url: None,
+                ..Profile::default()
             };
             scene.guards.server(scene.ground(true), known, &profile)
         };
