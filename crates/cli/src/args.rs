@@ -348,6 +348,19 @@ pub(crate) enum Upstream {
         /// Its name.
         name: String,
     },
+    /// Log in to an upstream that wants it. Prints the address to open.
+    Login {
+        /// Its name.
+        name: String,
+        /// Leave it to you to open the address.
+        #[arg(long)]
+        no_browser: bool,
+    },
+    /// Forget the login to an upstream, and tell who issued it.
+    Logout {
+        /// Its name.
+        name: String,
+    },
     /// Import the servers of an agent's configuration without changing the agent.
     Import {
         /// The agent, as `claude-code` or `cursor`; all that are found if not given.

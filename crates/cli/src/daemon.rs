@@ -32,6 +32,7 @@ use self::pipeline::Pipeline;
 use self::receipts::Receipts;
 use crate::args::Global;
 use crate::exit::{bad_input, failed};
+use crate::logins::logins;
 use crate::output;
 
 pub(crate) use mcpproxy_front::SOCKET;
@@ -307,6 +308,7 @@ pub(crate) fn fleet(loaded: &Loaded) -> Result<FleetSettings> {
         },
         max_message: limits.response_bytes.as_usize(),
         dialer: Dialer::default(),
+        logins: logins(&loaded.config.gateway.data_dir),
         check_interval: watch::Sender::new(check_interval(loaded)),
     })
 }

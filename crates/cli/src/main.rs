@@ -5,6 +5,7 @@ mod commands;
 mod daemon;
 mod exit;
 mod hook;
+mod logins;
 mod output;
 mod places;
 mod program;

@@ -167,6 +167,8 @@ impl From<mcpproxy_upstream::Error> for Failure {
             Upstream::Transport(_)
             | Upstream::Failed { .. }
             | Upstream::Refused { .. }
+            | Upstream::NeedsLogin { .. }
+            | Upstream::Authority(_)
             | Upstream::NoCommonVersion => (era::UPSTREAM_FAILED, "upstream_failed"),
         };
         let outside = error.to_string();

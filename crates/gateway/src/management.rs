@@ -117,6 +117,7 @@ pub fn describe(gateway: &Gateway, upstream: &Upstream) -> Value {
         "command": settings.command,
         "class": gateway.engine.class(upstream.name()),
         "status": describe_state(upstream),
+        "login": upstream.login().map(|login| login.standing()),
         "protocol_version": version,
         "tools": listed.tools.len(),
         "filtered_tools": listed.filtered.len(),

@@ -18,6 +18,7 @@ pub mod hooks;
 mod pipeline;
 mod quarantine;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use axum::extract::{Path, Query, State as AxumState};
@@ -26,13 +27,15 @@ use axum::routing::{get, post};
 use axum::{Extension, Json, Router};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use mcpproxy_control::{Kind, Refused, TokenScope};
-use mcpproxy_core::{Door, Id128, OfferKind, Principal, PrincipalKind, SessionBasis, SessionKey};
+use mcpproxy_core::{
+    Door, Id128, OfferKind, Principal, PrincipalKind, SessionBasis, SessionKey, UpstreamId,
+};
 use mcpproxy_engine::coverage::ACTIVE;
 use mcpproxy_engine::{StopScope, is_named};
 use mcpproxy_mcp::era::{self, Era, LEGACY_LATEST};
 use mcpproxy_mcp::{Frame, compose};
 use mcpproxy_upstream::settings::Start;
-use mcpproxy_upstream::{Greeting, State, Upstream};
+use mcpproxy_upstream::{Greeting, Standing, State, Upstream};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -190,6 +193,7 @@ async fn status(AxumState(gateway): Shared, who: Who) -> Response {
         "listen": gateway.bound.get().map_or(active.settings.listen.clone(), ToString::to_string),
         "routing_mode": active.settings.routing_mode,
         "upstreams": { "total": all.len(), "up": up },
+        "logins": logins(&all),
         "sessions": gateway.sessions.len(),
         "calls_in_flight": gateway.shed.in_flight(),
         "stopped": stopped,
@@ -210,6 +214,15 @@ async fn status(AxumState(gateway): Shared, who: Who) -> Response {
     }))
 }
 
+/// How the upstreams are logged in to that are.
+fn logins(all: &BTreeMap<UpstreamId, Arc<Upstream>>) -> BTreeMap<&str, Standing> {
+    let standing = all.iter().filter_map(|(name, upstream)| {
+        let standing = upstream.login()?.standing();
+        (standing != Standing::None).then_some((name.as_str(), standing))
+    });
+    standing.collect()
+}
+
 async fn diagnostics(AxumState(gateway): Shared, who: Who) -> Response {
     owner!(who);
     let mut problems = Vec::new();
@@ -222,7 +235,11 @@ async fn diagnostics(AxumState(gateway): Shared, who: Who) -> Response {
     for (name, upstream) in gateway.fleet.all().iter() {
         if let State::Down { why, attempts } = upstream.state() {
             let problem = format!("down after {attempts} attempts: {why}");
-            let hint = format!("mcpproxy upstream logs {name}");
+            let login = upstream.login().map(|login| login.standing());
+            let hint = match login {
+                Some(Standing::Needed { .. }) => format!("mcpproxy upstream login {name}"),
+                Some(_) | None => format!("mcpproxy upstream logs {name}"),
+            };
             problems.push(json!({ "area": name.as_str(), "problem": problem, "hint": hint }));
         }
         for problem in upstream.listed().problems.iter().take(5) {

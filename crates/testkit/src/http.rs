@@ -26,6 +26,7 @@ use tokio::task::{AbortHandle, JoinSet};
 
 pub use self::broken::Broken;
 use self::sessions::Sessions;
+use crate::authority::{self, Authority};
 use crate::lock;
 use crate::sample::{Options, Sample, Service};
 
@@ -68,6 +69,15 @@ struct Orders {
     status: Option<u16>,
     broken: Option<(String, Broken)>,
     hanging: Option<String>,
+    protection: Option<Protection>,
+}
+
+/// Who must vouch for callers, and what they are told who come without a word.
+#[derive(Clone)]
+struct Protection {
+    authority: Arc<authority::Shared>,
+    resource: String,
+    challenge: String,
 }
 
 impl HttpUpstream {
@@ -149,6 +159,23 @@ impl HttpUpstream {
     /// Breaks the answers to requests of one method.
     pub fn break_answers(&self, method: &str, how: Broken) {
         lock(&self.shared.orders).broken = Some((method.to_owned(), how));
+    }
+
+    /// Lets in only who shows a token that an authorization server issued for this upstream.
+    pub fn protect(&self, authority: &Authority) {
+        let base = self.url.trim_end_matches("/mcp");
+        let described = format!("{base}/.well-known/oauth-protected-resource/mcp");
+        let challenge = format!(r#"Bearer resource_metadata="{described}", scope="read""#);
+        self.protect_with(authority, &challenge);
+    }
+
+    /// The same, with a challenge of the test's own.
+    pub fn protect_with(&self, authority: &Authority, challenge: &str) {
+        lock(&self.shared.orders).protection = Some(Protection {
+            authority: authority.shared(),
+            resource: self.url.clone(),
+            challenge: challenge.to_owned(),
+        });
     }
 
     /// Takes back every order to delay, hold back, refuse or break answers.

@@ -1,15 +1,18 @@
 //! Real MCP upstreams, written small, and the ports that tests fix by hand.
 //!
 //! [`sample`] is also what `mcpproxy demo` runs, so it is held to the product's rules: bounded,
-//! and without a panic. [`http`] serves the same samples in process, with faults to order.
+//! and without a panic. [`http`] serves the same samples in process, with faults to order,
+//! and [`authority`] hands out tokens for them.
 //! Deliberately absent: anything of the gateway. A test that wants one brings its own.
 
+pub mod authority;
 pub mod clock;
 pub mod http;
 pub mod sample;
 pub mod samples;
 pub mod sink;
 
+pub use authority::{Authority, AuthorityOrders};
 pub use clock::FixedClock;
 pub use http::{Broken, HttpUpstream, Received};
 pub use sample::{EraSupport, Options, Sample};

@@ -323,7 +323,7 @@ pub fn decode(text: &str, run: &Run) -> Option<Vec<u8>> {
 }
 
 /// Undoes percent signs and nothing else, wherever they stand.
-pub(crate) fn percent_decoded(bytes: &[u8]) -> Vec<u8> {
+pub fn percent_decoded(bytes: &[u8]) -> Vec<u8> {
     escapes::percent_signs(bytes)
 }
 

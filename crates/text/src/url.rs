@@ -131,6 +131,25 @@ pub fn parse(text: &str) -> Option<Url<'_>> {
     whole.then(|| at(text, 0, colon, text.len())).flatten()
 }
 
+/// Writes a text so that it can stand in a path, a query or a form.
+pub fn encoded(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' => {
+                out.push(char::from(byte));
+            }
+            other => {
+                let digit = |half: u8| char::from_digit(u32::from(half), 16).unwrap_or('0');
+                out.push('%');
+                out.push(digit(other >> 4).to_ascii_uppercase());
+                out.push(digit(other & 15).to_ascii_uppercase());
+            }
+        }
+    }
+    out
+}
+
 /// Tells whether a scheme is one that browsers fetch.
 fn is_web(scheme: &str) -> bool {
     let known = ["http", "https", "ws", "wss", "ftp"];

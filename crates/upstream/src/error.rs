@@ -53,6 +53,17 @@ pub enum Error {
     /// The upstream speaks no version that the gateway speaks.
     #[error("upstream speaks no common protocol version")]
     NoCommonVersion,
+    /// A person has to log in: there is no token, or it is not accepted any more.
+    #[error("needs login: run `mcpproxy upstream login {name}` ({why})")]
+    NeedsLogin {
+        /// The upstream.
+        name: UpstreamId,
+        /// Why.
+        why: String,
+    },
+    /// An authorization server could not be asked, or said what cannot be used.
+    #[error("authorization server: {0}")]
+    Authority(String),
     /// A bound was reached.
     #[error("upstream `{name}` is at its limit of {limit} {what}")]
     Full {
@@ -75,9 +86,12 @@ impl Error {
             | Self::Down { .. }
             | Self::Start { .. }
             | Self::Full { .. }
+            | Self::NeedsLogin { .. }
+            | Self::Authority(_)
             | Self::NoCommonVersion => true,
             Self::Transport(source) | Self::Failed { source, .. } => {
-                matches!(source, mcpproxy_mcp::Error::Unreachable(_))
+                use mcpproxy_mcp::Error::{Unauthorized, Unreachable};
+                matches!(source, Unreachable(_) | Unauthorized(_))
             }
             Self::Refused { .. } => false,
         }
@@ -95,6 +109,8 @@ impl Error {
             | Self::Down { .. }
             | Self::Start { .. }
             | Self::Full { .. }
+            | Self::NeedsLogin { .. }
+            | Self::Authority(_)
             | Self::NoCommonVersion
             | Self::Refused { .. } => false,
         }

@@ -12,6 +12,7 @@ use tokio::sync::watch;
 
 use crate::Error;
 use crate::child::Supervisor;
+use crate::oauth::Logins;
 use crate::settings::UpstreamSettings;
 use crate::upstream::{Hub, Upstream};
 
@@ -26,6 +27,8 @@ pub struct FleetSettings {
     pub max_message: usize,
     /// The pool of HTTP connections.
     pub dialer: Dialer,
+    /// What logins share.
+    pub logins: Logins,
     /// How often lists are read again although nobody said that they changed; never if nothing.
     pub check_interval: watch::Sender<Option<Duration>>,
 }

@@ -9,12 +9,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use mcpproxy_core::{Id128, UpstreamId};
+use mcpproxy_mcp::dial::Dialer;
 use mcpproxy_mcp::era::Era;
 use mcpproxy_mcp::{Frame, FrameKind};
 use tokio::sync::{Notify, watch};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout_at};
 
+pub use self::connect::login_of;
 use self::slots::{Key, Most, Place, Slots};
 use crate::Error;
 use crate::catalogue::{Catalogue, Listed};
@@ -22,6 +24,7 @@ use crate::child::Ring;
 use crate::fleet::FleetSettings;
 use crate::instance::{Greeting, Instance};
 use crate::link::Listener;
+use crate::oauth::OAuth;
 use crate::settings::{Scope, UpstreamSettings};
 
 /// Who wants to talk to an upstream.
@@ -81,6 +84,10 @@ pub struct Upstream {
     name: UpstreamId,
     settings: UpstreamSettings,
     fleet: Arc<FleetSettings>,
+    /// Its own pool of connections, where it has a key of its own.
+    /// Nothing where that key cannot be checked.
+    dialer: Option<Dialer>,
+    login: Option<Arc<OAuth>>,
     hub: Arc<dyn Hub>,
     slots: Mutex<Slots>,
     support: Mutex<Support>,
@@ -109,10 +116,16 @@ impl Upstream {
         fleet: Arc<FleetSettings>,
         hub: Arc<dyn Hub>,
     ) -> Arc<Self> {
+        let dialer = connect::dialer(&settings, &fleet);
+        let dialer = dialer.inspect_err(|fault| tracing::error!("upstream `{name}`: {fault}"));
+        let dialer = dialer.ok();
+        let login = connect::login(&name, &settings, &fleet, dialer.as_ref());
         let upstream = Arc::new(Self {
             name,
             settings,
             fleet,
+            dialer,
+            login,
             hub,
             slots: Mutex::default(),
             support: Mutex::default(),
@@ -140,6 +153,11 @@ impl Upstream {
     /// Returns how it is doing.
     pub fn state(&self) -> State {
         self.state.borrow().clone()
+    }
+
+    /// Returns its login, where there can be one.
+    pub fn login(&self) -> Option<&Arc<OAuth>> {
+        self.login.as_ref()
     }
 
     /// Returns the latest listing.

@@ -17,6 +17,8 @@ use crate::args::Global;
 use crate::daemon::{SOCKET, data_dir, flags};
 use crate::exit::{Exit, Failed, failed};
 
+pub(crate) use mcpproxy_text::url::encoded;
+
 /// The largest answer that is read.
 const MOST: usize = 64 * 1024 * 1024;
 /// How long an answer may take.
@@ -125,16 +127,4 @@ async fn exchange(
         hint: text("hint"),
     }
     .into())
-}
-
-/// Writes a text so that it can stand in a path or a query.
-pub(crate) fn encoded(text: &str) -> String {
-    text.bytes()
-        .map(|byte| match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' => {
-                char::from(byte).to_string()
-            }
-            other => format!("%{other:02X}"),
-        })
-        .collect()
 }

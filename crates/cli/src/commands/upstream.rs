@@ -2,6 +2,8 @@
 //!
 //! Changes go through the running gateway; without one they are made in the configuration file.
 
+mod login;
+
 use std::path::Path;
 
 use anyhow::Result;
@@ -9,6 +11,7 @@ use http::Method;
 use mcpproxy_config::edit;
 use serde_json::{Map, Value, json};
 
+use self::login::Browser;
 use crate::args::{AddUpstream, Global, Upstream};
 use crate::commands::client::{encoded, request, request_with_key, socket};
 use crate::commands::init;
@@ -59,6 +62,15 @@ pub(crate) fn run(global: &Global, command: Upstream) -> Result<Exit> {
                 output::line(line.as_str().unwrap_or_default())?;
             }
         }
+        Upstream::Login { name, no_browser } => {
+            let browser = if no_browser {
+                Browser::Left
+            } else {
+                Browser::Opened
+            };
+            login::login(global, &name, browser)?;
+        }
+        Upstream::Logout { name } => login::logout(global, &name)?,
         Upstream::Import { agent } => return init::import(global, agent.as_deref()),
     }
     Ok(Exit::Fine)

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::header::ACCEPT;
+use http::header::{ACCEPT, AUTHORIZATION, WWW_AUTHENTICATE};
 use http::{HeaderMap, HeaderValue, Method, Request, Response};
 use hyper::body::Incoming;
 use mcpproxy_mcp::body::read_bounded;
@@ -19,7 +19,7 @@ use super::answer::{Body, Channel, Message, OnDrop, Words, bare, events, json};
 use super::broken::spoil;
 use super::older;
 use super::sessions::Session;
-use super::{Received, Shared};
+use super::{Protection, Received, Shared};
 use crate::lock;
 use crate::sample::{Card, Conversation, EraSupport, MOST_BYTES, Outlet, Step};
 
@@ -43,6 +43,10 @@ pub(super) async fn answer(shared: Arc<Shared>, request: Request<Incoming>) -> A
         return Ok(bare(status));
     }
     let headers = &parts.headers;
+    let protection = lock(&shared.orders).protection.clone();
+    if let Some(protected) = protection.and_then(|one| one.answer(headers, parts.uri.path())) {
+        return Ok(protected);
+    }
     let stateless = shared.service.options.era == EraSupport::ModernOnly;
     match (&parts.method, parts.uri.path()) {
         (&Method::POST, "/mcp") => post(&shared, headers, body).await,
@@ -56,6 +60,35 @@ pub(super) async fn answer(shared: Arc<Shared>, request: Request<Incoming>) -> A
         }
         (_, "/mcp" | "/sse" | older::MESSAGES) => Ok(bare(405)),
         _ => Ok(bare(404)),
+    }
+}
+
+impl Protection {
+    /// Answers who is not let in, and who asks for the way in.
+    fn answer(&self, headers: &HeaderMap, path: &str) -> Option<Response<Body>> {
+        if path == "/.well-known/oauth-protected-resource/mcp" {
+            let document = serde_json::json!({
+                "resource": self.resource,
+                "authorization_servers": [self.authority.issuer()],
+                "scopes_supported": ["read", "write"],
+            });
+            return Some(json(200, Body::whole(document.to_string().into())));
+        }
+        if path.starts_with("/.well-known/") {
+            return None;
+        }
+        let shown = headers
+            .get(AUTHORIZATION)
+            .and_then(|value| value.to_str().ok());
+        let token = shown.and_then(|shown| shown.strip_prefix("Bearer "));
+        if token.is_some_and(|token| self.authority.accepts(token, &self.resource)) {
+            return None;
+        }
+        let mut response = bare(401);
+        if let Ok(challenge) = HeaderValue::from_str(&self.challenge) {
+            response.headers_mut().insert(WWW_AUTHENTICATE, challenge);
+        }
+        Some(response)
     }
 }
 

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::header::{ACCEPT, CONTENT_TYPE, WWW_AUTHENTICATE};
+use http::header::{ACCEPT, CONTENT_TYPE};
 use http::{HeaderMap, HeaderValue, Method, Response, StatusCode, Uri};
 use http_body_util::BodyExt as _;
 use mcpproxy_mcp::body::{discard, read_bounded};
@@ -16,6 +16,7 @@ use tokio::sync::mpsc;
 use tokio::time::timeout;
 
 use crate::link::{FromUpstream, Headers, Listener};
+use crate::oauth::{OAuth, challenges};
 use crate::switch::ask;
 
 /// How long the body of a plain answer may take once its head is there.
@@ -43,6 +44,24 @@ pub struct HttpTarget {
     pub max_message: usize,
     /// The bounds of a message's form.
     pub limits: Limits,
+    /// Who logs in, where that is for us to do.
+    pub login: Option<Arc<OAuth>>,
+}
+
+impl HttpTarget {
+    /// Sends one request, with the token of a login where there is one.
+    pub(crate) async fn send(
+        &self,
+        method: Method,
+        uri: &Uri,
+        headers: HeaderMap,
+        body: Bytes,
+    ) -> Result<Response<Received>, Error> {
+        match &self.login {
+            Some(login) => login.send(method, uri, headers, body).await,
+            None => self.dialer.send(method, uri, headers, body).await,
+        }
+    }
 }
 
 /// A link over Streamable HTTP.
@@ -136,7 +155,6 @@ impl HttpLink {
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         headers.extend(extra);
         self.target
-            .dialer
             .send(Method::POST, &self.target.uri, headers, message)
             .await
     }
@@ -188,13 +206,9 @@ impl HttpLink {
         if status == StatusCode::NOT_FOUND && self.lock().session.is_some() {
             self.end("the upstream ended the session");
         }
-        let authenticate = response.headers().get(WWW_AUTHENTICATE);
-        let authenticate = authenticate
-            .and_then(|value| value.to_str().ok())
-            .map(str::to_owned);
         Error::Status {
             status: status.as_u16(),
-            authenticate,
+            authenticate: challenges(response.headers()),
         }
     }
 
@@ -316,9 +330,7 @@ impl HttpLink {
             return;
         }
         let target = &self.target;
-        let sent = target
-            .dialer
-            .send(Method::DELETE, &target.uri, headers, Bytes::new());
+        let sent = target.send(Method::DELETE, &target.uri, headers, Bytes::new());
         match timeout(OWN_PATIENCE, sent).await {
             Ok(Ok(_)) => {}
             Ok(Err(fault)) => tracing::debug!("could not end a session at an upstream: {fault}"),
@@ -355,8 +367,7 @@ async fn overhear(link: Weak<HttpLink>, target: HttpTarget) {
 }
 
 async fn get(target: &HttpTarget, headers: HeaderMap) -> Result<Response<Received>, Error> {
-    let dialer = &target.dialer;
-    dialer
+    target
         .send(Method::GET, &target.uri, headers, Bytes::new())
         .await
 }

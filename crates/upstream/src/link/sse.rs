@@ -43,7 +43,6 @@ impl SseLink {
         let mut headers = target.headers.clone();
         headers.insert(ACCEPT, HeaderValue::from_static("text/event-stream"));
         let response = target
-            .dialer
             .send(Method::GET, &target.uri, headers, Bytes::new())
             .await?;
         if !is(&response, "text/event-stream") {
@@ -107,7 +106,6 @@ async fn post(target: &HttpTarget, endpoint: &Uri, message: Bytes) -> Result<(),
     let mut headers = target.headers.clone();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     let response = target
-        .dialer
         .send(Method::POST, endpoint, headers, message)
         .await?;
     let status = response.status();
@@ -222,6 +220,7 @@ data: {"jsonrpc":"2.0","id":1,"result":{}}
             dialer: mcpproxy_mcp::dial::Dialer::default(),
             max_message: 1024,
             limits: mcpproxy_text::Limits::default(),
+            login: None,
         };
         let link = SseLink::open(target, Arc::new(Nobody)).await.unwrap();
         let (events, _ignored) = mpsc::channel(1);

@@ -5,17 +5,21 @@ use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use http::{HeaderMap, HeaderName, HeaderValue, Uri};
+use mcpproxy_core::UpstreamId;
+use mcpproxy_mcp::dial::{Chain, Dialer, Pin};
 use mcpproxy_mcp::era::Era;
 
 use super::Upstream;
 use crate::Error;
 use crate::child;
+use crate::fleet::FleetSettings;
 use crate::instance::{Greeting, Instance, Opening};
 use crate::link::http::{HttpLink, HttpTarget};
 use crate::link::sse::SseLink;
 use crate::link::stdio::StdioLink;
 use crate::link::{Link, Listener};
-use crate::settings::{EraChoice, Transport};
+use crate::oauth::OAuth;
+use crate::settings::{EraChoice, Transport, UpstreamSettings};
 
 /// How long an upstream may be silent about `server/discover` before it is taken to be of the
 /// other era.
@@ -182,11 +186,66 @@ impl Upstream {
         Ok(HttpTarget {
             uri,
             headers,
-            dialer: self.fleet.dialer.clone(),
+            dialer: self
+                .dialer
+                .clone()
+                .ok_or_else(|| fault("its key cannot be checked"))?,
             max_message: self.fleet.max_message,
             limits: self.fleet.limits,
+            login: self.login.clone(),
         })
     }
+}
+
+/// The connections of an upstream: those of all, or its own where its key is pinned.
+pub(super) fn dialer(
+    settings: &UpstreamSettings,
+    fleet: &FleetSettings,
+) -> Result<Dialer, mcpproxy_mcp::Error> {
+    let Some(tls) = &settings.tls else {
+        return Ok(fleet.dialer.clone());
+    };
+    let chain = if tls.self_signed {
+        Chain::Unchecked
+    } else {
+        Chain::Checked
+    };
+    // What is no pin was refused with the configuration; here it would fit no key.
+    let pins = tls.pin.all().iter().filter_map(|pin| Pin::read(pin));
+    Dialer::pinned(pins.collect(), chain)
+}
+
+/// Returns the login of an upstream that need not run.
+pub fn login_of(
+    name: &str,
+    settings: &UpstreamSettings,
+    fleet: &FleetSettings,
+) -> Option<Arc<OAuth>> {
+    let own = dialer(settings, fleet).ok()?;
+    login(&UpstreamId::new(name), settings, fleet, Some(&own))
+}
+
+/// The login of an upstream. One whose credentials are configured logs in to nothing.
+pub(super) fn login(
+    name: &UpstreamId,
+    settings: &UpstreamSettings,
+    fleet: &FleetSettings,
+    own: Option<&Dialer>,
+) -> Option<Arc<OAuth>> {
+    let shows = |header: &String| header.eq_ignore_ascii_case("authorization");
+    if settings.headers.keys().any(shows) {
+        return None;
+    }
+    let uri = settings.url.as_deref()?.parse().ok()?;
+    let dialers = (own?.clone(), fleet.dialer.clone());
+    let told = settings.oauth.clone().unwrap_or_default();
+    Some(OAuth::new(
+        name.clone(),
+        uri,
+        told,
+        fleet.logins.clone(),
+        dialers,
+    ))
 }
 
 fn is_silence(fault: &Error) -> bool {
@@ -211,6 +270,8 @@ fn denies_era(fault: &Error) -> bool {
         | Error::Disabled(_)
         | Error::Down { .. }
         | Error::Start { .. }
+        | Error::NeedsLogin { .. }
+        | Error::Authority(_)
         | Error::Full { .. } => false,
     }
 }

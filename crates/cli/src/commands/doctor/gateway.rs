@@ -125,6 +125,7 @@ fn upstreams(status: &Value, diagnostics: &Value) -> Vec<Check> {
     };
     let (up, total) = (count("up").unwrap_or(0), count("total").unwrap_or(0));
     let mut checks = vec![Check::ok(UPSTREAMS, format!("{up} of {total} are up"))];
+    checks.extend(logins(status));
     let problems = diagnostics.get("problems").and_then(Value::as_array);
     for problem in problems.into_iter().flatten() {
         let text = |name: &str| problem.get(name).and_then(Value::as_str);
@@ -145,6 +146,27 @@ fn upstreams(status: &Value, diagnostics: &Value) -> Vec<Check> {
         });
     }
     checks
+}
+
+/// Says until when upstreams are logged in to. One that needs a login is down, and said so below.
+fn logins(status: &Value) -> Vec<Check> {
+    let all = status.get("logins").and_then(Value::as_object);
+    let said = all.into_iter().flatten().filter_map(|(name, login)| {
+        let text = |key: &str| login.get(key).and_then(Value::as_str);
+        let renews = login.get("renews").and_then(Value::as_bool);
+        if text("state") != Some("in") {
+            return None;
+        }
+        let until = text("expires").map_or(String::new(), |expires| format!(" until {expires}"));
+        if renews == Some(true) {
+            let message = format!("`{name}` is logged in to{until}, and renews by itself");
+            return Some(Check::ok(UPSTREAMS, message));
+        }
+        let message = format!("`{name}` is logged in to{until}, and does not renew by itself");
+        let hint = format!("log in again in time with `mcpproxy upstream login {name}`");
+        Some(Check::warn(UPSTREAMS, message, &hint))
+    });
+    said.collect()
 }
 
 #[cfg(test)]
@@ -192,6 +214,17 @@ mod tests {
         let stopped = with("stopped", json!(["upstream:a"]));
         let resume = (Status::Warn, "`mcpproxy resume-calls upstream:a`");
         check(&stopped, json!([]), &[(Status::Ok, ""), resume, up]);
+        let login = |renews: bool| {
+            let login = json!({ "state": "in", "expires": "then", "renews": renews });
+            with(
+                "logins",
+                json!({ "a": login, "b": { "state": "needed", "why": "x" } }),
+            )
+        };
+        let good = (Status::Ok, "`a` is logged in to until then, and renews");
+        check(&login(true), json!([]), &[(Status::Ok, ""), up, good]);
+        let ends = (Status::Warn, "`mcpproxy upstream login a`");
+        check(&login(false), json!([]), &[(Status::Ok, ""), up, ends]);
         let down = json!([
             { "area": "a", "problem": "down after 3 attempts: no", "hint": "mcpproxy upstream logs a" },
             { "area": "b", "problem": "a tool has no name" },
