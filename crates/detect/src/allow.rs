@@ -123,7 +123,7 @@ fn sha256(value: &str) -> String {
 }
 
 /// Matches with `*` for any run of characters; brackets and dots stand for themselves.
-fn glob(pattern: &str, text: &str) -> bool {
+pub fn glob(pattern: &str, text: &str) -> bool {
     let mut parts = pattern.split('*');
     let Some(mut rest) = parts.next().and_then(|first| text.strip_prefix(first)) else {
         return false;

@@ -1,5 +1,6 @@
 //! The guards over calls and answers that the configuration switches on: rate limits, the form of
-//! messages, and what is done with sensitive data in them. They say findings like everything else.
+//! messages, whether answers are what they were, and what is done with sensitive data in them. They
+//! say findings like everything else.
 //!
 //! What one of them keeps outlives a reload that does not change it: a limit is not lifted by
 //! touching the configuration.
@@ -7,16 +8,18 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use mcpproxy_core::{Call, Finding, MessageKind, Outcome, Sink, UpstreamId};
+use mcpproxy_classify::Kind;
+use mcpproxy_core::{Call, Finding, MessageKind, Nature, Outcome, Sink, UpstreamId};
 use mcpproxy_detect::Direction;
 use mcpproxy_hooks::guards::Settings;
 use mcpproxy_hooks::guards::abuse::{self, Abuse};
 use mcpproxy_hooks::guards::contents::Contents;
+use mcpproxy_hooks::guards::context::{self, Context};
 use mcpproxy_hooks::guards::dlp::{Between, Dlp, Treated, Way};
 
 use crate::classes::{Classes, Described};
 use crate::engine::Engine;
-use crate::facts::{context, tool_name};
+use crate::facts::{self, tool_name};
 use crate::marks;
 use crate::ready::Ready;
 
@@ -25,6 +28,7 @@ use crate::ready::Ready;
 pub(crate) struct Guarded {
     abuse: Option<(abuse::Settings, Arc<Abuse>)>,
     contents: Option<Contents>,
+    context: Option<(context::Settings, Arc<Context>)>,
     dlp: Option<Dlp>,
 }
 
@@ -42,9 +46,16 @@ impl Guarded {
             classes.each(|upstream, listed| learn(&made, upstream, listed));
             made
         });
+        let context = settings.context.clone().map(|told| {
+            let kept = before.context.as_ref().filter(|(was, _)| *was == told);
+            let kept = kept.map(|(_, context)| Arc::clone(context));
+            let made = kept.unwrap_or_else(|| Arc::new(Context::new(told.clone())));
+            (told, made)
+        });
         Self {
             abuse,
             contents,
+            context,
             dlp: settings.dlp.clone().map(Dlp::new),
         }
     }
@@ -108,7 +119,7 @@ impl Engine {
         ready: &Ready,
     ) -> (Vec<Finding>, Option<Bytes>) {
         let guards = self.guarded();
-        let idle = guards.contents.is_none() && guards.dlp.is_none();
+        let idle = guards.contents.is_none() && guards.dlp.is_none() && guards.context.is_none();
         if idle || !ready.settings.enabled || outcome.body.is_empty() {
             return (Vec::new(), None);
         }
@@ -120,10 +131,38 @@ impl Engine {
         let treated = dlp.map(|dlp| self.treated(dlp, call, Way::Response, body, ready));
         let Treated { text, finding } = treated.unwrap_or_default();
         findings.extend(finding);
+        let mut text = text;
+        if let Some((_, context)) = &guards.context {
+            findings.extend(context.changed(call, body));
+            findings.extend(Self::leaked(context, call, body, ready));
+            // Last, so that nothing stands outside the marks.
+            let class = self
+                .classes()
+                .of(&call.tool, &ready.settings.classification);
+            let kind = class.as_source(Kind::Unknown);
+            let marked = context.marked(call, text.as_deref().unwrap_or(body), kind);
+            findings.extend(marked.finding);
+            text = marked.text.or(text);
+        }
         for finding in &mut findings {
             marks::quiet(&ready.detector, finding);
         }
         (findings, text.map(Bytes::from))
+    }
+
+    /// Says whether an answer holds a secret that somebody else was given.
+    fn leaked(context: &Context, call: &Call, body: &str, ready: &Ready) -> Option<Finding> {
+        if !context.wants_secrets(call) {
+            return None;
+        }
+        let tool = tool_name(call);
+        let around = facts::context(&tool, Direction::Response);
+        let report = ready.detector.json(body, around);
+        let marked = marks::marked(&ready.detector, body, &report);
+        let secrets = marked
+            .iter()
+            .filter(|one| one.label.nature == Nature::Secret);
+        context.leaked(call, secrets.map(|one| (&*one.value, one.label.word)))
     }
 
     fn treated(&self, dlp: &Dlp, call: &Call, way: Way, raw: &str, ready: &Ready) -> Treated {
@@ -132,7 +171,7 @@ impl Engine {
             Way::Request => Direction::Request,
             Way::Response => Direction::Response,
         };
-        let scan = |text: &str| ready.detector.json(text, context(&tool, direction));
+        let scan = |text: &str| ready.detector.json(text, facts::context(&tool, direction));
         let settings = &ready.settings.classification;
         let between = Between {
             way,

@@ -6,6 +6,7 @@
 
 pub mod abuse;
 pub mod contents;
+pub mod context;
 pub mod dlp;
 pub mod fingerprint;
 pub mod poisoning;
@@ -41,6 +42,8 @@ pub struct Settings {
     pub abuse: Option<abuse::Settings>,
     /// Which form messages must have; nothing unless the guard is switched on.
     pub contents: Option<contents::Settings>,
+    /// What is looked at in answers; nothing unless the guard is switched on.
+    pub context: Option<context::Settings>,
     /// What is done with sensitive data; nothing unless the guard is switched on.
     pub dlp: Option<dlp::Settings>,
 }
@@ -56,6 +59,7 @@ impl Default for Settings {
             spoofing: Some(spoofing::Settings::default()),
             abuse: None,
             contents: None,
+            context: None,
             dlp: None,
         }
     }

@@ -284,7 +284,7 @@ fn one_upstream_by_itself() {
     };
     let good =
         serde_json::json!({"url": "https://a", "headers": {"X": "${KEY}"}, "disabled": true});
-    assert_snapshot!(check(good), @r#"UpstreamSettings { command: None, args: 0, env: {}, url: Some("https://a"), headers: {"X": ***}, transport: Auto, enabled: false, scope: None, era: Auto, start: Eager, .. }"#);
+    assert_snapshot!(check(good), @r#"UpstreamSettings { command: None, args: 0, env: {}, url: Some("https://a"), headers: {"X": ***}, oauth: None, tls: None, transport: Auto, enabled: false, scope: None, era: Auto, start: Eager, .. }"#);
     assert_snapshot!(check(serde_json::json!({"comand": "x", "env": {"A": "${NO}"}})), @"
     mcpServers.a.env.A: environment variable `NO` is not set
       hint: set it, or give a default with `${NO:-default}`

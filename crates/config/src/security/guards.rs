@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use mcpproxy_core::Trust;
 use mcpproxy_hooks::guards::{
-    Settings, abuse, contents, dlp, poisoning, rug_pull, shadowing, spoofing,
+    Settings, abuse, contents, context, dlp, poisoning, rug_pull, shadowing, spoofing,
 };
 use mcpproxy_upstream::settings::Span;
 
@@ -63,13 +63,14 @@ struct AllowedServer {
 }
 
 /// The ids of all native guards.
-const KNOWN: [&str; 7] = [
+const KNOWN: [&str; 8] = [
     poisoning::ID,
     rug_pull::ID,
     shadowing::ID,
     spoofing::ID,
     abuse::ID,
     contents::ID,
+    context::ID,
     dlp::ID,
 ];
 
@@ -168,6 +169,7 @@ fn apply(settings: &mut Settings, hook: &HookSettings) -> Result<(), String> {
         }
         abuse::ID => settings.abuse = Some(read(hook)?).filter(|_| hook.enabled),
         contents::ID => settings.contents = Some(read(hook)?).filter(|_| hook.enabled),
+        context::ID => settings.context = Some(read(hook)?).filter(|_| hook.enabled),
         dlp::ID => settings.dlp = Some(read(hook)?).filter(|_| hook.enabled),
         other => {
             let known = KNOWN.join("`, `");
@@ -239,6 +241,13 @@ mod tests {
         assert_eq!(found.per_tool.calls_per_minute, 5);
         let found = told(&native(contents::ID, json!({ "max_body_size": "1MB" })));
         assert_eq!(found.contents.unwrap().max_body_size.bytes(), 1_000_000);
+        let config = json!({ "immutable": ["doc://*"], "check_versions": false, "on_change": "warn", "cross_session": "off", "spotlighting": { "external": "delimit" } });
+        let found = told(&native(context::ID, config)).context.unwrap();
+        assert_eq!(found.immutable, ["doc://*"]);
+        assert!(!found.check_versions);
+        assert_eq!(found.on_change, context::Reaction::Warn);
+        assert_eq!(found.cross_session, context::Reaction::Off);
+        assert_ne!(found.spotlighting, context::Spotlighting::default());
         let found = told(&native(dlp::ID, json!({ "rules": [{ "action": "mask" }] })));
         assert_eq!(found.dlp.unwrap().rules.len(), 1);
         let off = json!([{ "id": spoofing::ID, "type": "native", "enabled": false }]);
@@ -293,6 +302,11 @@ mod tests {
         );
         check(abuse::ID, json!({ "per_user": {} }), "unknown field");
         check(contents::ID, json!({ "max_body_size": "many" }), "a size");
+        check(
+            context::ID,
+            json!({ "on_change": "ask" }),
+            "unknown variant `ask`",
+        );
         check(dlp::ID, json!({ "rules": [{}] }), "missing field `action`");
         check(
             "rate-limits",

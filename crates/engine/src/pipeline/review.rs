@@ -71,7 +71,7 @@ impl Engine {
             Subject::Response(..) | Subject::Message(_) => None,
         });
         let Some((pipeline, request)) = asked else {
-            if findings.is_empty() {
+            if findings.is_empty() && replaced.is_none() {
                 return Reviewed::nothing();
             }
             return self.concluded(call, findings, Vec::new(), replaced, ready);

@@ -1,0 +1,172 @@
+//! `context-integrity`: whether what an agent is given to read is what it was, is its own, and can be
+//! told from what its user says.
+//!
+//! Four things are looked at: resources that changed where they must not, answers that claim to be
+//! unchanged and are not, secrets that an upstream gave to somebody else before, and, for agents that
+//! want it, marks around text from outside. State that a downstream carries back is sealed by the
+//! gateway and needs nothing here. What is known is kept in memory, with bounds.
+
+mod leaks;
+mod reads;
+mod spotlight;
+
+use mcpproxy_classify::Kind;
+use mcpproxy_core::{Action, Call, Finding, Masked, PrincipalKind, Severity, Threat, Tier};
+use serde::{Deserialize, Serialize};
+
+use self::leaks::Leaks;
+use self::reads::{Changed, Reads};
+use self::spotlight::Marks;
+use super::show;
+
+pub use self::spotlight::{Spotlighting, Style};
+
+/// The id by which the configuration knows this guard.
+pub const ID: &str = "context-integrity";
+
+/// What is looked at.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Settings {
+    /// Addresses of resources that never change, with `*` for any run of characters.
+    pub immutable: Vec<String>,
+    /// Whether one that names the same version as before must be the same.
+    pub check_versions: bool,
+    /// What happens to one that changed although it must not.
+    pub on_change: Reaction,
+    /// What happens to a secret that the upstream gave to another caller before.
+    pub cross_session: Reaction,
+    /// Which text is marked as coming from outside.
+    pub spotlighting: Spotlighting,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            immutable: Vec::new(),
+            check_versions: true,
+            on_change: Reaction::Deny,
+            cross_session: Reaction::Warn,
+            spotlighting: Spotlighting::default(),
+        }
+    }
+}
+
+/// What happens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Reaction {
+    /// Nothing.
+    Off,
+    /// It is on record.
+    Warn,
+    /// The answer is withheld.
+    Deny,
+}
+
+impl Reaction {
+    fn action(self) -> Option<Action> {
+        match self {
+            Self::Off => None,
+            Self::Warn => Some(Action::Warn),
+            Self::Deny => Some(Action::Deny),
+        }
+    }
+}
+
+/// An answer with marks around its text.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Marked {
+    /// The answer in place of the upstream's own, where something was marked.
+    pub text: Option<String>,
+    /// What there is to say about it.
+    pub finding: Option<Finding>,
+}
+
+/// The guard at work.
+#[derive(Debug)]
+pub struct Context {
+    settings: Settings,
+    reads: Reads,
+    leaks: Leaks,
+    marks: Marks,
+}
+
+impl Context {
+    /// Starts without having seen anything.
+    pub fn new(settings: Settings) -> Self {
+        Self {
+            settings,
+            reads: Reads::default(),
+            leaks: Leaks::default(),
+            marks: Marks::default(),
+        }
+    }
+
+    /// Tells whether it wants to know which secrets an answer has.
+    pub fn wants_secrets(&self, call: &Call) -> bool {
+        // The owner sees everything, and what the owner saw is nobody's alone.
+        self.settings.cross_session != Reaction::Off && call.who.kind != PrincipalKind::Owner
+    }
+
+    /// Says what changed in an answer that must not.
+    pub fn changed(&self, call: &Call, body: &str) -> Option<Finding> {
+        let wants = self.settings.on_change.action()?;
+        let changed = self.reads.judge(&self.settings, call, body)?;
+        let why = match &changed {
+            Changed::Immutable(uri) => {
+                format!("`{}` never changes and is not what it was", show::name(uri))
+            }
+            Changed::Version(uri) => format!(
+                "`{}` names the same version as before and is not what it was",
+                show::name(uri)
+            ),
+        };
+        Some(Finding {
+            severity: Severity::High,
+            threat: Threat::ContextPoisoning,
+            reason: Masked::from_safe(format!("The resource {why}.")),
+            ..Finding::new(ID, Tier::Guard, wants)
+        })
+    }
+
+    /// Says whether an upstream gave a secret of an answer to another caller before. `secrets` are
+    /// the values with the words for what they are.
+    pub fn leaked<'a>(
+        &self,
+        call: &Call,
+        secrets: impl Iterator<Item = (&'a str, &'static str)>,
+    ) -> Option<Finding> {
+        let wants = self.settings.cross_session.action()?;
+        let word = self.leaks.judge(call, secrets)?;
+        Some(Finding {
+            severity: Severity::High,
+            threat: Threat::DataExfiltration,
+            reason: Masked::from_safe(format!(
+                "The answer holds a secret ({word}) that this upstream gave to another caller before."
+            )),
+            ..Finding::new(ID, Tier::Guard, wants)
+        })
+    }
+
+    /// Marks the text of an answer that comes from a place of this kind.
+    pub fn marked(&self, call: &Call, body: &str, kind: Kind) -> Marked {
+        if self.settings.spotlighting.style(kind) == Style::Off {
+            return Marked::default();
+        }
+        let (text, forged) = self.marks.around(call, body);
+        let finding = forged.then(|| Finding {
+            severity: Severity::High,
+            threat: Threat::PromptInjection,
+            reason: Masked::from_safe(
+                "The answer holds the mark by which the agent tells text from outside; it was taken out."
+                    .to_owned(),
+            ),
+            ..Finding::new(ID, Tier::Guard, Action::Warn)
+        });
+        Marked { text, finding }
+    }
+}
+
+#[cfg(test)]
+mod tests;
