@@ -22,11 +22,12 @@ use hyper_util::rt::TokioIo;
 use mcpproxy_core::Clock;
 use mcpproxy_mcp::dial::Dialer;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::task::{AbortHandle, JoinSet};
+use tokio::task::AbortHandle;
 
 use self::book::Book;
 pub use self::book::Counts;
 pub use self::orders::{AuthorityOrders, Iss, Metadata};
+use crate::http::accept;
 use crate::lock;
 
 /// An authorization server that runs until it is dropped.
@@ -56,7 +57,9 @@ impl Authority {
             orders: Mutex::default(),
             book: Mutex::default(),
         });
-        let accepting = tokio::spawn(accept(listener, Arc::clone(&shared))).abort_handle();
+        let serving = Arc::clone(&shared);
+        let serve = move |stream| connection(stream, Arc::clone(&serving));
+        let accepting = tokio::spawn(accept(listener, serve, |_| {})).abort_handle();
         Ok(Self {
             issuer,
             shared,
@@ -137,20 +140,6 @@ impl fmt::Debug for Authority {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut shown = formatter.debug_struct("Authority");
         shown.field("issuer", &self.issuer).finish_non_exhaustive()
-    }
-}
-
-/// Accepts connections. Dropping the set of their tasks closes them.
-async fn accept(listener: TcpListener, shared: Arc<Shared>) {
-    let mut connections = JoinSet::new();
-    loop {
-        tokio::select! {
-            accepted = listener.accept() => {
-                let Ok((stream, _)) = accepted else { return };
-                connections.spawn(connection(stream, Arc::clone(&shared)));
-            }
-            Some(_) = connections.join_next() => {}
-        }
     }
 }
 

@@ -76,8 +76,9 @@ struct Orders {
 #[derive(Clone)]
 struct Protection {
     authority: Arc<authority::Shared>,
-    resource: String,
-    challenge: String,
+    base: String,
+    /// Instead of the one that leads to the upstream's own description.
+    challenge: Option<String>,
 }
 
 impl HttpUpstream {
@@ -92,7 +93,10 @@ impl HttpUpstream {
             received: watch::Sender::default(),
             connections: AtomicUsize::new(0),
         });
-        let accepting = tokio::spawn(accept(listener, Arc::clone(&shared))).abort_handle();
+        let (serving, counting) = (Arc::clone(&shared), Arc::clone(&shared));
+        let serve = move |stream| connection(stream, Arc::clone(&serving));
+        let count = move |many| counting.connections.store(many, Ordering::Relaxed);
+        let accepting = tokio::spawn(accept(listener, serve, count)).abort_handle();
         Ok(Self {
             url: format!("http://{address}/mcp"),
             sse_url: format!("http://{address}/sse"),
@@ -163,18 +167,19 @@ impl HttpUpstream {
 
     /// Lets in only who shows a token that an authorization server issued for this upstream.
     pub fn protect(&self, authority: &Authority) {
-        let base = self.url.trim_end_matches("/mcp");
-        let described = format!("{base}/.well-known/oauth-protected-resource/mcp");
-        let challenge = format!(r#"Bearer resource_metadata="{described}", scope="read""#);
-        self.protect_with(authority, &challenge);
+        self.protected(authority, None);
     }
 
     /// The same, with a challenge of the test's own.
     pub fn protect_with(&self, authority: &Authority, challenge: &str) {
+        self.protected(authority, Some(challenge.to_owned()));
+    }
+
+    fn protected(&self, authority: &Authority, challenge: Option<String>) {
         lock(&self.shared.orders).protection = Some(Protection {
             authority: authority.shared(),
-            resource: self.url.clone(),
-            challenge: challenge.to_owned(),
+            base: self.url.trim_end_matches("/mcp").to_owned(),
+            challenge,
         });
     }
 
@@ -198,20 +203,24 @@ impl fmt::Debug for HttpUpstream {
     }
 }
 
-/// Accepts connections. Dropping the set of their tasks closes them.
-async fn accept(listener: TcpListener, shared: Arc<Shared>) {
+/// Accepts connections, and says how many there are. Dropping the set of their tasks closes them.
+pub(crate) async fn accept<F>(
+    listener: TcpListener,
+    serve: impl Fn(TcpStream) -> F,
+    count: impl Fn(usize),
+) where
+    F: Future<Output = ()> + Send + 'static,
+{
     let mut connections = JoinSet::new();
     loop {
         tokio::select! {
             accepted = listener.accept() => {
                 let Ok((stream, _)) = accepted else { return };
-                connections.spawn(connection(stream, Arc::clone(&shared)));
+                connections.spawn(serve(stream));
             }
             Some(_) = connections.join_next() => {}
         }
-        shared
-            .connections
-            .store(connections.len(), Ordering::Relaxed);
+        count(connections.len());
     }
 }
 

@@ -25,6 +25,7 @@ mod guards;
 mod hook_files;
 mod hooks;
 mod ids;
+mod logins;
 mod modes;
 mod peers;
 mod pipeline;

@@ -63,12 +63,15 @@ pub(super) async fn answer(shared: Arc<Shared>, request: Request<Incoming>) -> A
     }
 }
 
+/// Where an upstream describes itself, before the path of what is described.
+const DESCRIBED: &str = "/.well-known/oauth-protected-resource";
+
 impl Protection {
     /// Answers who is not let in, and who asks for the way in.
     fn answer(&self, headers: &HeaderMap, path: &str) -> Option<Response<Body>> {
-        if path == "/.well-known/oauth-protected-resource/mcp" {
+        if let Some(described @ ("/mcp" | "/sse")) = path.strip_prefix(DESCRIBED) {
             let document = serde_json::json!({
-                "resource": self.resource,
+                "resource": format!("{}{described}", self.base),
                 "authorization_servers": [self.authority.issuer()],
                 "scopes_supported": ["read", "write"],
             });
@@ -77,15 +80,19 @@ impl Protection {
         if path.starts_with("/.well-known/") {
             return None;
         }
-        let shown = headers
-            .get(AUTHORIZATION)
-            .and_then(|value| value.to_str().ok());
+        let place = if path == "/mcp" { "/mcp" } else { "/sse" };
+        let resource = format!("{}{place}", self.base);
+        let shown = headers.get(AUTHORIZATION);
+        let shown = shown.and_then(|value| value.to_str().ok());
         let token = shown.and_then(|shown| shown.strip_prefix("Bearer "));
-        if token.is_some_and(|token| self.authority.accepts(token, &self.resource)) {
+        if token.is_some_and(|token| self.authority.accepts(token, &resource)) {
             return None;
         }
+        let base = &self.base;
+        let usual = format!(r#"Bearer resource_metadata="{base}{DESCRIBED}{place}", scope="read""#);
+        let challenge = self.challenge.as_ref().unwrap_or(&usual);
         let mut response = bare(401);
-        if let Ok(challenge) = HeaderValue::from_str(&self.challenge) {
+        if let Ok(challenge) = HeaderValue::from_str(challenge) {
             response.headers_mut().insert(WWW_AUTHENTICATE, challenge);
         }
         Some(response)

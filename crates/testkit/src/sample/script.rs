@@ -12,8 +12,8 @@ use serde_json::{Value, json};
 use super::tool::text;
 use crate::lock;
 
-/// The file: descriptors, and the answers to the calls of each tool in their order. The last answer
-/// is given again and again.
+/// The file: descriptors, and the answers to the calls of each tool in their order; those to reads of
+/// resources stand under `resources/read`. The last answer is given again and again.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct File {
@@ -87,7 +87,10 @@ impl Script {
                 json!({ "messages": [{ "role": "user", "content": said }] })
             }
             "resources/list" => json!({ "resources": self.file.resources }),
-            "resources/read" => json!({ "contents": [] }),
+            "resources/read" => {
+                let next = self.next(method);
+                next.unwrap_or_else(|| json!({ "contents": [] }))
+            }
             "resources/templates/list" => json!({ "resourceTemplates": [] }),
             _ => return None,
         })
@@ -95,16 +98,22 @@ impl Script {
 
     /// Answers the next call of a tool; an unknown one is nothing.
     pub(crate) fn call(&self, tool: &str) -> Option<Value> {
-        let results = self.file.results.get(tool)?;
-        let mut played = lock(&self.played);
-        let at = played.entry(tool.to_owned()).or_default();
-        let result = results.get(*at).or_else(|| results.last());
-        *at += 1;
-        Some(match result {
-            Some(Value::String(words)) => text(words.clone()),
-            Some(value) if value.get("content").is_some() => value.clone(),
+        self.file.results.get(tool)?;
+        Some(match self.next(tool) {
+            Some(Value::String(words)) => text(words),
+            Some(value) if value.get("content").is_some() => value,
             Some(value) => json!({ "content": [], "structuredContent": value }),
             None => text("done"),
         })
+    }
+
+    /// Returns the next answer that the script has under a name.
+    fn next(&self, name: &str) -> Option<Value> {
+        let results = self.file.results.get(name)?;
+        let mut played = lock(&self.played);
+        let at = played.entry(name.to_owned()).or_default();
+        let result = results.get(*at).or_else(|| results.last());
+        *at += 1;
+        result.cloned()
     }
 }

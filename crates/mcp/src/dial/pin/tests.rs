@@ -1,3 +1,5 @@
+//! Pins against real TLS on this machine.
+
 use std::net::SocketAddr;
 
 use bytes::Bytes;
