@@ -1,11 +1,12 @@
 //! Putting the product together: configuration in, a gateway out, and what is needed to change
 //! the configuration of a running one.
 
+pub(crate) mod access;
 pub(crate) mod pipeline;
 mod receipts;
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock, Weak};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
@@ -103,6 +104,8 @@ impl Daemon {
             engine = engine.with_receipts(Arc::clone(receipts) as _);
         }
         let engine = Arc::new(engine);
+        let rules = access::rules(&loaded).map_err(|why| bad_input(why, None))?;
+        engine.set_access(rules);
         let pipeline = Pipeline::default();
         let started = pipeline.apply(&loaded, &engine, &shared).await;
         started.map_err(|why| {
@@ -146,6 +149,7 @@ impl Daemon {
             pipeline,
             receipts: receipts.clone(),
             clock: shared,
+            policies: Mutex::new(access::file(&loaded)),
         };
         drop(files.running.set(running));
         Ok(Self {
@@ -167,10 +171,10 @@ impl Daemon {
 
     /// Watches the configuration files and puts changes in force, for as long as the gateway runs.
     pub(crate) async fn watch(files: Arc<ConfigFiles>, paths: Vec<PathBuf>) {
-        let mut seen = Fingerprint::of(&paths);
+        let mut seen = Fingerprint::of(&files.watched(&paths));
         loop {
             tokio::time::sleep(WATCH).await;
-            let now = Fingerprint::of(&paths);
+            let now = Fingerprint::of(&files.watched(&paths));
             if now == seen {
                 continue;
             }
@@ -331,12 +335,23 @@ struct Running {
     pipeline: Pipeline,
     receipts: Option<Arc<Receipts>>,
     clock: Arc<dyn Clock>,
+    /// The file of access policies, which is watched like the configuration.
+    policies: Mutex<Option<PathBuf>>,
 }
 
 impl ConfigFiles {
     /// Takes what changes the level of the log.
     pub(crate) fn log_with(&self, level: LogLevel) {
         drop(self.log.set(level));
+    }
+
+    /// Adds the files that the configuration names to those that it stands in.
+    fn watched(&self, paths: &[PathBuf]) -> Vec<PathBuf> {
+        let named = self.running.get().and_then(|running| {
+            let policies = running.policies.lock();
+            policies.unwrap_or_else(PoisonError::into_inner).clone()
+        });
+        paths.iter().cloned().chain(named).collect()
     }
 
     fn loaded(&self) -> Result<Loaded, ChangeFault> {
@@ -443,12 +458,17 @@ impl Configurer for ConfigFiles {
             engine,
             pipeline,
             clock,
+            policies,
             ..
         } = running;
-        // Hooks first: where one cannot start, everything stays as it is.
-        let changed = pipeline.apply_now(&loaded, engine, clock).and_then(|()| {
+        // Policies and hooks first: where one cannot be used, everything stays as it is.
+        let changed = access::rules(&loaded).and_then(|rules| {
+            pipeline.apply_now(&loaded, engine, clock)?;
             let reloaded = engine.reload(engine_settings(&loaded));
-            reloaded.map_err(|fault| fault.to_string())
+            reloaded.map_err(|fault| fault.to_string())?;
+            engine.set_access(rules);
+            *policies.lock().unwrap_or_else(PoisonError::into_inner) = access::file(&loaded);
+            Ok(())
         });
         if let Err(reason) = changed {
             gateway.reload_problem.store(Arc::new(Some(reason.clone())));

@@ -126,10 +126,12 @@ impl<'a> Mandate<'a> {
     pub(crate) fn of(who: &'a Principal, act: Act) -> Result<Self, Refused> {
         match who.kind {
             PrincipalKind::Owner => Ok(Self { act, who }),
-            PrincipalKind::Agent | PrincipalKind::Local => Err(Refused::Forbidden {
-                who: who.name.to_string(),
-                act,
-            }),
+            PrincipalKind::Agent | PrincipalKind::User | PrincipalKind::Local => {
+                Err(Refused::Forbidden {
+                    who: who.name.to_string(),
+                    act,
+                })
+            }
         }
     }
 

@@ -8,7 +8,7 @@ mod tests;
 
 use std::sync::Arc;
 
-use mcpproxy_core::{ActivityReader, Clock, Principal, PrincipalKind, Secret, Wall};
+use mcpproxy_core::{ActivityReader, Claims, Clock, Principal, PrincipalKind, Secret, Wall};
 use mcpproxy_engine::{Engine, StopScope};
 use serde::Serialize;
 
@@ -101,10 +101,15 @@ impl Control {
         }
         self.tokens.refresh(self.clock.tick());
         let info = self.tokens.verify(presented, self.clock.wall())?;
-        let name = format!("{TOKEN}{}", info.name).into();
+        let claims = Claims {
+            subject: info.name.clone(),
+            scopes: info.scope.names(),
+            until: info.scope.expires,
+            ..Claims::default()
+        };
         Some(Principal {
-            kind: PrincipalKind::Agent,
-            name,
+            claims: Some(Arc::new(claims)),
+            ..Principal::agent(format!("{TOKEN}{}", info.name))
         })
     }
 
@@ -113,7 +118,7 @@ impl Control {
     /// The holder of a token that was revoked or expired meanwhile is limited to nothing at all.
     pub fn scope_of(&self, who: &Principal) -> Option<TokenScope> {
         match who.kind {
-            PrincipalKind::Owner | PrincipalKind::Local => None,
+            PrincipalKind::Owner | PrincipalKind::User | PrincipalKind::Local => None,
             PrincipalKind::Agent => {
                 self.tokens.refresh(self.clock.tick());
                 let name = who.name.strip_prefix(TOKEN);
@@ -123,10 +128,14 @@ impl Control {
         }
     }
 
-    /// Says whether who was let in would be let in again: tokens are revoked and end.
+    /// Says whether who was let in would be let in again: tokens are revoked, and credentials end.
     pub fn is_valid(&self, who: &Principal) -> bool {
         match who.kind {
             PrincipalKind::Owner | PrincipalKind::Local => true,
+            PrincipalKind::User => {
+                let until = who.claims.as_ref().and_then(|claims| claims.until);
+                until.is_none_or(|until| self.clock.wall() < until)
+            }
             PrincipalKind::Agent => {
                 self.tokens.refresh(self.clock.tick());
                 let name = who.name.strip_prefix(TOKEN);

@@ -159,6 +159,17 @@ pub enum Operation {
     Destructive,
 }
 
+impl Operation {
+    /// Returns the name under which records and rules have it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Write => "write",
+            Self::Destructive => "destructive",
+        }
+    }
+}
+
 /// Whom a question about a call could be put to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Askable {

@@ -4,6 +4,7 @@
 //! Deliberately absent: I/O, a runtime, and any wire format. A door translates bytes into these
 //! values and back; nothing here knows JSON-RPC.
 
+pub mod access;
 pub mod activity;
 pub mod baseline;
 pub mod call;
@@ -23,6 +24,7 @@ pub mod units;
 pub mod verdict;
 pub mod who;
 
+pub use access::{AccessDecision, AccessRequest, AccessRules};
 pub use activity::{ActivitySink, Durability, HookLeft, Later, QuarantineNote, Record, SinkFault};
 pub use baseline::{
     Baseline, BaselineFault, BaselineStore, MemoryBaselines, OfferKind, OfferState, Trust,
@@ -51,4 +53,4 @@ pub use security::{
 pub use share::{Room, Shares};
 pub use units::{ByteSize, InvalidUnit, Span};
 pub use verdict::{Action, Enforcement, FlowType, Risk, RiskLevel, Verdict};
-pub use who::{FlowScope, Principal, PrincipalKind, SessionBasis, SessionKey};
+pub use who::{Claims, FlowScope, Principal, PrincipalKind, SessionBasis, SessionKey};

@@ -2,19 +2,41 @@
 //!
 //! Both are set by the door that verified them. Nothing an agent writes into a message feeds them.
 
+use std::hash::{Hash, Hasher};
 use std::sync::{Arc, LazyLock};
 
 use serde::Serialize;
 
+use crate::clock::Wall;
 use crate::id::Id128;
 
 /// The verified caller of a door.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+///
+/// Two are the same who have the same kind and name: who comes back with a renewed credential is
+/// the same caller, whatever the new one claims.
+#[derive(Clone, Debug)]
 pub struct Principal {
     /// What the caller may do.
     pub kind: PrincipalKind,
-    /// A stable name: `owner`, `local`, or the name of the agent token.
+    /// A stable name: `owner`, `local`, or that of the agent token or the user.
     pub name: Arc<str>,
+    /// What the credential says about its holder, where it says anything.
+    pub claims: Option<Arc<Claims>>,
+}
+
+/// What a credential says about its holder, as its issuer or the configuration has it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Claims {
+    /// The holder's name among those whom the same issuer knows.
+    pub subject: String,
+    /// Roles.
+    pub roles: Vec<String>,
+    /// What the credential is for.
+    pub scopes: Vec<String>,
+    /// Other properties, by name.
+    pub attributes: Vec<(String, String)>,
+    /// When the credential ends, where it does.
+    pub until: Option<Wall>,
 }
 
 /// What a caller may do.
@@ -25,6 +47,8 @@ pub enum PrincipalKind {
     Owner,
     /// Holds an agent token: may call what the token's scope names.
     Agent,
+    /// Holds an access token of the configured issuer: may call, may not administer.
+    User,
     /// Came over loopback without a credential: may call, may not administer.
     Local,
 }
@@ -39,6 +63,7 @@ impl Principal {
         Self {
             kind: PrincipalKind::Owner,
             name: Arc::clone(&OWNER),
+            claims: None,
         }
     }
 
@@ -47,7 +72,32 @@ impl Principal {
         Self {
             kind: PrincipalKind::Local,
             name: Arc::clone(&LOCAL),
+            claims: None,
         }
+    }
+
+    /// The holder of an agent token, by the name that stands for it.
+    pub fn agent(name: impl Into<Arc<str>>) -> Self {
+        Self {
+            kind: PrincipalKind::Agent,
+            name: name.into(),
+            claims: None,
+        }
+    }
+}
+
+impl PartialEq for Principal {
+    fn eq(&self, other: &Self) -> bool {
+        (self.kind, &self.name) == (other.kind, &other.name)
+    }
+}
+
+impl Eq for Principal {}
+
+impl Hash for Principal {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.kind.hash(state);
+        self.name.hash(state);
     }
 }
 

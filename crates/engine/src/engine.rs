@@ -19,6 +19,7 @@ use mcpproxy_hooks::{Metrics, Registry};
 use mcpproxy_policy::settings::DecisionLevel;
 use mcpproxy_policy::{Answer, Policy, answer, decide, judge};
 
+use crate::access::Rules;
 use crate::approvals::Approvals;
 use crate::classes::{Classes, Described, Profile};
 use crate::correlate::Correlator;
@@ -134,6 +135,8 @@ pub struct Engine {
     reads: Reads,
     quarantine: Quarantine,
     guarded: ArcSwap<Guarded>,
+    /// Who may use what; nothing where no rules are configured.
+    access: ArcSwapOption<Rules>,
     sink: Arc<dyn ActivitySink>,
     pub(crate) receipts: Option<Arc<dyn ReceiptSink>>,
     lost: AtomicU64,
@@ -165,6 +168,7 @@ impl Engine {
             reads: Reads::default(),
             quarantine: Quarantine::default(),
             guarded: ArcSwap::from_pointee(guarded),
+            access: ArcSwapOption::empty(),
             sink,
             receipts: None,
             lost: AtomicU64::new(0),
@@ -275,6 +279,10 @@ impl Engine {
         self.guarded.load()
     }
 
+    pub(crate) fn access_rules(&self) -> &ArcSwapOption<Rules> {
+        &self.access
+    }
+
     pub(crate) fn looked(&self) -> &Looked {
         &self.looked
     }
@@ -350,6 +358,7 @@ impl Engine {
             for finding in &mut findings {
                 marks::quiet(&ready.detector, finding);
             }
+            findings.extend(self.forbidden(call, ready));
             findings.extend(self.hooks_withhold(call));
             findings.extend(judge(&ready.settings.policy, call, &seen.facts));
         }

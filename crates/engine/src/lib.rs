@@ -3,6 +3,7 @@
 //!
 //! A door translates; it never decides. Only this crate issues `Cleared`.
 
+mod access;
 pub mod approvals;
 pub mod classes;
 mod contradictions;
@@ -33,6 +34,7 @@ pub use engine::{After, Asked, Before, Denied, Engine, Said};
 pub use events::{Event, Events};
 pub use hooks::{Evaluation, HookSettings};
 pub use mcpproxy_detect::DetectError;
+pub use mcpproxy_hooks::guards::access::HIDDEN;
 pub use mcpproxy_hooks::guards::{self, Settings as GuardSettings};
 pub use mcpproxy_hooks::{Health, Metrics, Registry};
 pub use offers::{Diff, News};

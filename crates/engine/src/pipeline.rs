@@ -15,7 +15,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use mcpproxy_core::{
     Action, Call, Finding, HookLeft, Identity, Masked, McpMessage, McpRequest, McpSessionInfo,
-    MessageKind, PrincipalKind, RequestMetadata, Severity, Tier, Verdict,
+    MessageKind, Principal, PrincipalKind, RequestMetadata, Severity, Tier, Verdict,
 };
 use mcpproxy_hooks::{Around, Noted, Phase, Registry, Subject};
 use mcpproxy_policy::decide;
@@ -143,12 +143,7 @@ impl Engine {
                 protocol_version: version.to_owned(),
                 established_at: call.at,
             }),
-            identity: Some(Arc::new(Identity {
-                user_id: call.who.name.to_string(),
-                agent_id: agent,
-                roles: vec![role(call.who.kind).to_owned()],
-                ..Identity::default()
-            })),
+            identity: Some(Arc::new(identity(&call.who, agent))),
             request: Arc::new(RequestMetadata {
                 method: call.kind.method().to_owned(),
                 ..request
@@ -222,10 +217,25 @@ fn bare(call: &Call) -> RequestMetadata {
     }
 }
 
+/// A caller as hooks know it: what its credential claims, and its kind as a role.
+fn identity(who: &Principal, agent_id: Option<String>) -> Identity {
+    let claims = who.claims.as_deref().cloned().unwrap_or_default();
+    let mut roles = vec![role(who.kind).to_owned()];
+    roles.extend(claims.roles);
+    Identity {
+        user_id: who.name.to_string(),
+        agent_id,
+        roles,
+        scopes: claims.scopes,
+        attributes: claims.attributes,
+    }
+}
+
 fn role(kind: PrincipalKind) -> &'static str {
     match kind {
         PrincipalKind::Owner => "owner",
         PrincipalKind::Agent => "agent",
+        PrincipalKind::User => "user",
         PrincipalKind::Local => "local",
     }
 }

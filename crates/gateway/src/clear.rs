@@ -6,9 +6,9 @@
 use std::sync::Arc;
 
 use mcpproxy_core::{
-    Action, Askable, Call, CallId, Cleared, Likeness, Match, MessageKind, ToolRef, Trace,
+    Action, Askable, Call, CallId, Cleared, Likeness, Match, MessageKind, OfferKind, ToolRef, Trace,
 };
-use mcpproxy_engine::{Asked, Before, Denied, Event, Said, Standing, UNLISTED};
+use mcpproxy_engine::{Asked, Before, Denied, Event, HIDDEN, Said, Standing, UNLISTED};
 use mcpproxy_mcp::compose::quoted;
 use mcpproxy_mcp::era::{self, Era, declares};
 use mcpproxy_mcp::{Frame, FrameKind, compose};
@@ -21,6 +21,7 @@ use crate::downstream::Downstream;
 use crate::error::Failure;
 use crate::forward::{Origin, Target};
 use crate::gateway::Gateway;
+use crate::listing::unknown_resource;
 
 /// The member of `_meta` under which a denied call says why.
 pub(crate) const DECISION: &str = "io.mcpproxy/decision";
@@ -76,7 +77,7 @@ pub(crate) async fn clear(
         who: downstream.who.clone(),
         scope: Gateway::flow_scope(&downstream.who),
         session: downstream.conversation(),
-        kind: message.kind,
+        kind: message.kind.clone(),
         tool: ToolRef {
             upstream: at.target.upstream.name().clone(),
             tool: at.target.tool.clone(),
@@ -97,23 +98,42 @@ pub(crate) async fn clear(
         Before::Cleared(cleared) => Ok(cleared),
         // Boxed: few calls raise a question.
         Before::Asked(asked) => Box::pin(ask(at, *asked, origin)).await,
-        Before::Denied(why) if is_unlisted(&why) => Err(unknown_tool(at.target.tool.as_str())),
+        Before::Denied(why) if is_unknown(&why) => {
+            let kind = kind_of(message.kind.method(), message.sent);
+            Err(unknown(kind, at.target.tool.as_str()))
+        }
         Before::Denied(why) => Err(denied(&why, id)),
         Before::Unrecorded(fault) => Err(Failure::unrecorded(&fault)),
     }
 }
 
-/// Tells whether a call was denied because nobody knows the tool.
-fn is_unlisted(why: &Denied) -> bool {
-    let verdict = &why.verdict;
-    let deciding = verdict.decided_by.and_then(|at| verdict.findings.get(at));
-    deciding.is_some_and(|finding| finding.rule == UNLISTED)
+/// Tells whether a call was denied of something that nobody has listed, or that its caller may not
+/// know of. Whatever else speaks against the call is not said: it would tell the two apart.
+fn is_unknown(why: &Denied) -> bool {
+    let mut findings = why.verdict.findings.iter();
+    findings.any(|finding| finding.rule == UNLISTED || finding.rule == HIDDEN)
 }
 
-/// Answers as an upstream would that has no such tool.
-fn unknown_tool(name: &str) -> Failure {
-    let name: String = name.chars().take(SHOWN).collect();
-    Failure::params(format!("unknown tool `{name}`"))
+fn kind_of(method: &str, sent: &Frame) -> OfferKind {
+    match method {
+        "prompts/get" => OfferKind::Prompt,
+        "completion/complete" if sent.parameter(&["ref", "uri"]).is_none() => OfferKind::Prompt,
+        "completion/complete" => OfferKind::Resource,
+        method if method.starts_with("resources/") => OfferKind::Resource,
+        _ => OfferKind::Tool,
+    }
+}
+
+/// Answers as if there were no such thing.
+pub(crate) fn unknown(kind: OfferKind, name: &str) -> Failure {
+    let short: String = name.chars().take(SHOWN).collect();
+    match kind {
+        OfferKind::Prompt => Failure::params(format!("unknown prompt `{short}`")),
+        OfferKind::Resource | OfferKind::Template => unknown_resource(name),
+        OfferKind::Tool | OfferKind::Server | OfferKind::Instructions => {
+            Failure::params(format!("unknown tool `{short}`"))
+        }
+    }
 }
 
 /// Finds out whom a question about a call could be put to.

@@ -48,7 +48,7 @@ impl Downstream {
     /// Returns the sender of a message that came with a session.
     pub fn of_session(session: &Arc<Session>, door: Door) -> Self {
         Self {
-            who: session.who.clone(),
+            who: session.holder(),
             door,
             era: Era::Legacy,
             mode: session.mode,

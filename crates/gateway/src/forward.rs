@@ -6,7 +6,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use mcpproxy_core::{Call, Cleared, Declared, McpMessage, MessageKind, Outcome, Status, ToolName};
+use mcpproxy_core::{
+    Call, Cleared, Declared, McpMessage, MessageKind, Outcome, PrincipalKind, Status, ToolName,
+};
 use mcpproxy_engine::{After, Aside, Heard};
 use mcpproxy_mcp::era::{self, Era, META_LOG_LEVEL};
 use mcpproxy_mcp::frame::replace;
@@ -368,9 +370,11 @@ impl Passage<'_> {
                 reason = way.cancelled() => {
                     return Failure::downstream(era::INTERNAL_ERROR, "cancelled", reason);
                 }
-                // With a session, its end cancels what is under way in it.
+                // With a session, its end cancels what is under way in it. The short-lived tokens
+                // of users are shown at the beginning of a call, which may outlast them.
                 () = self.gateway.until_invalid(&self.downstream.who),
-                        if self.downstream.session.is_none() => {
+                        if self.downstream.session.is_none()
+                            && self.downstream.who.kind == PrincipalKind::Agent => {
                     let reason = INVALID_TOKEN.to_owned();
                     return Failure::downstream(era::INTERNAL_ERROR, "cancelled", reason);
                 }

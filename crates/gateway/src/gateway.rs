@@ -15,6 +15,7 @@ use mcpproxy_core::{
 use mcpproxy_engine::Engine;
 use mcpproxy_mcp::seal::{self, Sealer};
 use mcpproxy_text::Limits;
+use mcpproxy_upstream::catalogue::Entry;
 use mcpproxy_upstream::settings::UpstreamSettings;
 use mcpproxy_upstream::{Fleet, FleetSettings, Upstream};
 use sha2::{Digest as _, Sha256};
@@ -193,14 +194,53 @@ impl Gateway {
         self.engine.shows(upstream.name(), kind, name, raw)
     }
 
-    /// Returns the upstreams that a caller may know of, by name: a token's scope limits what it
-    /// sees as it limits what it calls.
+    /// Returns the upstreams that a caller may know of, by name: a token's scope and access rules
+    /// limit what it sees as they limit what it calls.
     pub fn known_to(&self, who: &Principal) -> Vec<Arc<Upstream>> {
         let all = self.fleet.all();
         let known = all
             .values()
-            .filter(|upstream| self.access.reaches(who, upstream.name()).is_ok());
+            .filter(|upstream| self.access.reaches(who, upstream.name()).is_ok())
+            .filter(|upstream| self.offers_any(who, upstream));
         known.cloned().collect()
+    }
+
+    /// Finds the upstream of a name; one that access rules hide from the caller is not found.
+    pub fn upstream_for(&self, who: &Principal, name: &str) -> Result<Arc<Upstream>, Failure> {
+        let found = self.fleet.get(name)?;
+        if self.offers_any(who, &found) {
+            return Ok(found);
+        }
+        Err(mcpproxy_upstream::Error::Unknown(UpstreamId::new(name)).into())
+    }
+
+    /// Tells whether access rules let a caller know of something that an upstream offers.
+    pub fn may_know(
+        &self,
+        who: &Principal,
+        upstream: &Upstream,
+        kind: OfferKind,
+        name: &str,
+    ) -> bool {
+        self.engine.may_know(who, upstream.name(), kind, name)
+    }
+
+    /// Tells whether an upstream offers anything that a caller may know of. One that has listed
+    /// nothing yet may turn out to.
+    fn offers_any(&self, who: &Principal, upstream: &Upstream) -> bool {
+        if !self.engine.hides() {
+            return true;
+        }
+        let listed = upstream.listed();
+        let tools = listed.tools.iter();
+        let mut offered = tools
+            .map(|card| (OfferKind::Tool, card.name.as_str()))
+            .chain(entries(OfferKind::Prompt, &listed.prompts))
+            .chain(entries(OfferKind::Resource, &listed.resources))
+            .chain(entries(OfferKind::Template, &listed.templates))
+            .peekable();
+        offered.peek().is_none()
+            || offered.any(|(kind, name)| self.may_know(who, upstream, kind, name))
     }
 
     /// Returns the bounds of a message's form.
@@ -298,10 +338,16 @@ impl Gateway {
     pub fn expel(&self) {
         let control = self.access.control();
         for session in self.sessions.all() {
-            if !control.is_valid(&session.who) {
-                session.cancel_all(INVALID_TOKEN);
-                self.end_session(&session.id);
+            if control.is_valid(&session.holder()) {
+                continue;
             }
+            if session.who.kind == PrincipalKind::User {
+                // They come back with a renewed token; until then they hear nothing.
+                lock(&session.streams).detach(GENERAL);
+                continue;
+            }
+            session.cancel_all(INVALID_TOKEN);
+            self.end_session(&session.id);
         }
         self.expelled.send_replace(());
     }
@@ -309,8 +355,9 @@ impl Gateway {
     /// Resolves once a caller would not be let in again.
     pub async fn until_invalid(&self, who: &Principal) {
         // Only tokens end; a call of anybody else need not listen for it.
-        if who.kind != PrincipalKind::Agent {
-            return std::future::pending().await;
+        match who.kind {
+            PrincipalKind::Agent | PrincipalKind::User => {}
+            PrincipalKind::Owner | PrincipalKind::Local => return std::future::pending().await,
         }
         let mut expelled = self.expelled.subscribe();
         while self.access.control().is_valid(who) {
@@ -366,6 +413,10 @@ impl Gateway {
         let own = upstream.call_timeout.map(Duration::from);
         own.unwrap_or_else(|| self.active.load().settings.limits.call_timeout.into())
     }
+}
+
+fn entries(kind: OfferKind, entries: &[Entry]) -> impl Iterator<Item = (OfferKind, &str)> {
+    entries.iter().map(move |entry| (kind, entry.key.as_str()))
 }
 
 fn task_key(who: &Principal, task: &str) -> Id128 {

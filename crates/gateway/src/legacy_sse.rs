@@ -195,8 +195,9 @@ where
         return bare(StatusCode::ACCEPTED);
     };
     session.touch(gateway.clock.tick());
+    session.renew(who);
     match frame.kind() {
-        FrameKind::Request => run(gateway, &channel, &session, frame),
+        FrameKind::Request => run(gateway, who, &channel, &session, frame),
         FrameKind::Notification => {
             let downstream = Downstream::of_session(&session, Door::Mcp);
             router::notification(gateway, &downstream, &frame).await;
@@ -238,7 +239,13 @@ fn refuse(channel: &Channel, frame: &Frame, message: &str) {
     drop(channel.queue.try_send(sse::encode(&error, None)));
 }
 
-fn run(gateway: &Arc<Gateway>, channel: &Arc<Channel>, session: &Arc<Session>, frame: Frame) {
+fn run(
+    gateway: &Arc<Gateway>,
+    who: &Principal,
+    channel: &Arc<Channel>,
+    session: &Arc<Session>,
+    frame: Frame,
+) {
     let (way, mut back) = Way::new();
     let id = frame.id().unwrap_or_default().to_owned();
     let queue = channel.queue.clone();
@@ -249,7 +256,10 @@ fn run(gateway: &Arc<Gateway>, channel: &Arc<Channel>, session: &Arc<Session>, f
             "a request with this id is in flight already",
         );
     };
-    let downstream = Downstream::of_session(session, Door::Mcp);
+    let downstream = Downstream {
+        who: who.clone(),
+        ..Downstream::of_session(session, Door::Mcp)
+    };
     let gateway = Arc::clone(gateway);
     let place = Some(in_flight);
     tokio::spawn(router::request(gateway, downstream, frame, way, place));

@@ -234,7 +234,7 @@ async fn admitted(
     uri: &str,
 ) -> Result<Arc<Instance>, Failure> {
     check_length(uri)?;
-    let upstream = listing::offering(gateway, known, uri)?;
+    let upstream = listing::offering(gateway, &downstream.who, known, uri)?;
     let access = &gateway.access;
     access.permits(&downstream.who, upstream.name(), Operation::Read)?;
     let instance = upstream.own_instance().await?;

@@ -39,7 +39,7 @@ pub async fn tools(
             let permitted = gateway
                 .access
                 .permits(&downstream.who, id, toolbox::says(card));
-            if permitted.is_ok() && shows_tool(gateway, upstream, card) {
+            if permitted.is_ok() && shows_tool(gateway, &downstream.who, upstream, card) {
                 found.push(with_prefix(id.as_str(), card.name.as_str(), card.text()));
             }
         }
@@ -53,28 +53,39 @@ pub fn tools_of(
     gateway: &Gateway,
     upstream: &Upstream,
     frame: &Frame,
-    era: Era,
+    downstream: &Downstream,
 ) -> Result<Answer, Failure> {
     let listed = upstream.listed();
     let shown = listed.tools.iter();
-    let shown = shown.filter(|card| shows_tool(gateway, upstream, card));
+    let shown = shown.filter(|card| shows_tool(gateway, &downstream.who, upstream, card));
     let entries: Vec<_> = shown.map(|card| card.text().to_owned()).collect();
-    page(frame, "tools", &entries, era)
+    page(frame, "tools", &entries, downstream.era)
 }
 
-/// Tells whether a tool may be shown.
-pub fn shows_tool(gateway: &Gateway, upstream: &Upstream, card: &ToolCard) -> bool {
-    gateway.shows(upstream, OfferKind::Tool, card.name.as_str(), &card.raw)
+/// Tells whether a tool may be shown to a caller.
+pub fn shows_tool(
+    gateway: &Gateway,
+    who: &Principal,
+    upstream: &Upstream,
+    card: &ToolCard,
+) -> bool {
+    let name = card.name.as_str();
+    gateway.shows(upstream, OfferKind::Tool, name, &card.raw)
+        && gateway.may_know(who, upstream, OfferKind::Tool, name)
 }
 
-/// What may be shown of some entries.
+/// What may be shown of some entries to a caller.
 fn shown<'a>(
     gateway: &'a Gateway,
+    who: &'a Principal,
     upstream: &'a Upstream,
     kind: OfferKind,
     entries: &'a [Entry],
 ) -> impl Iterator<Item = &'a Entry> {
-    let shows = move |entry: &&Entry| gateway.shows(upstream, kind, &entry.key, &entry.raw);
+    let shows = move |entry: &&Entry| {
+        gateway.shows(upstream, kind, &entry.key, &entry.raw)
+            && gateway.may_know(who, upstream, kind, &entry.key)
+    };
     entries.iter().filter(shows)
 }
 
@@ -85,7 +96,13 @@ pub async fn prompts(
     frame: &Frame,
 ) -> Result<Answer, Failure> {
     let entries = collect(gateway, &downstream.who, |upstream, listed, found| {
-        for prompt in shown(gateway, upstream, OfferKind::Prompt, &listed.prompts) {
+        for prompt in shown(
+            gateway,
+            &downstream.who,
+            upstream,
+            OfferKind::Prompt,
+            &listed.prompts,
+        ) {
             found.push(with_prefix(
                 upstream.name().as_str(),
                 &prompt.key,
@@ -104,7 +121,13 @@ pub async fn resources(
     frame: &Frame,
 ) -> Result<Answer, Failure> {
     let entries = collect(gateway, &downstream.who, |upstream, listed, found| {
-        let entries = shown(gateway, upstream, OfferKind::Resource, &listed.resources);
+        let entries = shown(
+            gateway,
+            &downstream.who,
+            upstream,
+            OfferKind::Resource,
+            &listed.resources,
+        );
         found.extend(entries.map(|entry| raw(entry).to_owned()));
     })
     .await;
@@ -118,7 +141,13 @@ pub async fn templates(
     frame: &Frame,
 ) -> Result<Answer, Failure> {
     let entries = collect(gateway, &downstream.who, |upstream, listed, found| {
-        let entries = shown(gateway, upstream, OfferKind::Template, &listed.templates);
+        let entries = shown(
+            gateway,
+            &downstream.who,
+            upstream,
+            OfferKind::Template,
+            &listed.templates,
+        );
         found.extend(entries.map(|entry| raw(entry).to_owned()));
     })
     .await;
@@ -219,11 +248,11 @@ pub async fn owner_of(
     let uri = named.ok_or_else(|| Failure::params("`uri` is missing"))?;
     let known = gateway.known_to(&downstream.who);
     // Who offers the very address already need not wait for others that are being started.
-    let exact = |one: &Arc<Upstream>| fixed(gateway, one, &uri) == usize::MAX;
+    let exact = |one: &Arc<Upstream>| fixed(gateway, &downstream.who, one, &uri) == usize::MAX;
     if !known.iter().any(exact) {
         settle(&known).await;
     }
-    offering(gateway, &known, &uri)
+    offering(gateway, &downstream.who, &known, &uri)
 }
 
 /// Finds the upstream that offers a resource: by its exact address first, then by the template
@@ -231,13 +260,14 @@ pub async fn owner_of(
 /// would send a request to the wrong one.
 pub fn offering(
     gateway: &Gateway,
+    who: &Principal,
     known: &[Arc<Upstream>],
     uri: &str,
 ) -> Result<Arc<Upstream>, Failure> {
     let mut best: Vec<&Arc<Upstream>> = Vec::new();
     let mut most = 0;
     for upstream in known {
-        let fixed = fixed(gateway, upstream, uri);
+        let fixed = fixed(gateway, who, upstream, uri);
         if fixed > most {
             best.clear();
             most = fixed;
@@ -247,9 +277,7 @@ pub fn offering(
         }
     }
     match best.as_slice() {
-        [] => Err(Failure::params(format!(
-            "no upstream offers the resource `{uri}`"
-        ))),
+        [] => Err(unknown_resource(uri)),
         [only] => Ok(Arc::clone(only)),
         several => {
             let names: Vec<_> = several.iter().map(|one| one.name().as_str()).collect();
@@ -262,11 +290,19 @@ pub fn offering(
     }
 }
 
+/// Answers about a resource that nobody offers.
+pub(crate) fn unknown_resource(uri: &str) -> Failure {
+    Failure::params(format!("no upstream offers the resource `{uri}`"))
+}
+
 /// How much of an address an upstream's catalogue fixes: nothing, the characters outside the
 /// variables of a template that it fits, or all.
-fn fixed(gateway: &Gateway, upstream: &Upstream, uri: &str) -> usize {
+fn fixed(gateway: &Gateway, who: &Principal, upstream: &Upstream, uri: &str) -> usize {
+    if !gateway.may_know(who, upstream, OfferKind::Resource, uri) {
+        return 0;
+    }
     let listed = upstream.listed();
-    let of = |kind, entries| shown(gateway, upstream, kind, entries);
+    let of = |kind, entries| shown(gateway, who, upstream, kind, entries);
     let mut entries = of(OfferKind::Resource, &listed.resources)
         .chain(of(OfferKind::Template, &listed.templates));
     if entries.any(|entry| entry.key == uri) {

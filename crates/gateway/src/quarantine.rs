@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use mcpproxy_control::{Moved, Refused};
-use mcpproxy_core::{Door, OfferKind, OfferState, UpstreamId};
+use mcpproxy_core::{Door, OfferKind, OfferState, Principal, UpstreamId};
 use mcpproxy_engine::{Known, Which};
 use mcpproxy_mcp::era;
 use serde_json::{Value, json};
@@ -37,7 +37,7 @@ pub async fn quarantine_security(
         let name =
             text("name").ok_or_else(|| Failure::params("`name` of the server is missing"))?;
         let id = UpstreamId::new(name);
-        gateway.fleet.get(name)?;
+        gateway.upstream_for(&downstream.who, name)?;
         gateway.access.reaches(&downstream.who, &id)?;
         Ok::<_, Failure>(id)
     };
@@ -45,8 +45,8 @@ pub async fn quarantine_security(
     let who = &downstream.who;
     let moved = match text("operation").unwrap_or_default() {
         "list_quarantined" => return Ok(withheld(gateway, downstream)),
-        "inspect_quarantined" => return Ok(of(gateway, &upstream()?, |state| !state)),
-        "inspect_tools" => return Ok(of(gateway, &upstream()?, |_| true)),
+        "inspect_quarantined" => return Ok(of(gateway, who, &upstream()?, |state| !state)),
+        "inspect_tools" => return Ok(of(gateway, who, &upstream()?, |_| true)),
         "quarantine_server" => control.quarantine(who, upstream()?.as_str()),
         "block_all_tools" => control.block_offers(who, upstream()?.as_str(), &Which::All),
         "block_tool" => {
@@ -96,17 +96,35 @@ fn withheld(gateway: &Gateway, downstream: &Downstream) -> Value {
         let name = upstream.name().as_str();
         let own = offers.iter().filter(|one| one.server_name == name);
         let own = own.filter(|one| one.state != OfferState::Approved);
+        let own = own.filter(|one| may_know(gateway, &downstream.who, upstream.name(), one));
         found.extend(own.map(shown));
     }
     json!({ "quarantined": found })
 }
 
+/// Tells whether access rules let a caller know of something.
+fn may_know(gateway: &Gateway, who: &Principal, upstream: &UpstreamId, known: &Known) -> bool {
+    match known.kind {
+        OfferKind::Server | OfferKind::Instructions => true,
+        OfferKind::Tool | OfferKind::Prompt | OfferKind::Resource | OfferKind::Template => {
+            let engine = &gateway.engine;
+            engine.may_know(who, upstream, known.kind, &known.name)
+        }
+    }
+}
+
 /// What is known about one upstream.
-fn of(gateway: &Gateway, upstream: &UpstreamId, wanted: impl Fn(bool) -> bool) -> Value {
+fn of(
+    gateway: &Gateway,
+    who: &Principal,
+    upstream: &UpstreamId,
+    wanted: impl Fn(bool) -> bool,
+) -> Value {
     let offers = gateway.engine.offers(Some(upstream));
     let server = offers.iter().find(|one| one.kind == OfferKind::Server);
     let items = offers.iter().filter(|one| one.kind != OfferKind::Server);
     let items = items.filter(|one| wanted(one.state == OfferState::Approved));
+    let items = items.filter(|one| may_know(gateway, who, upstream, one));
     json!({
         "server": server.map(shown),
         "tools": items.map(shown).collect::<Vec<_>>(),

@@ -11,8 +11,8 @@ mod subscriptions;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use mcpproxy_core::{Declared, Operation, PrincipalKind, ToolName};
-use mcpproxy_mcp::era::Era;
+use mcpproxy_core::{Declared, OfferKind, Operation, PrincipalKind, ToolName};
+use mcpproxy_mcp::era::{self, Era};
 use mcpproxy_mcp::{Frame, compose, header};
 use mcpproxy_text as text;
 use mcpproxy_upstream::Upstream;
@@ -24,10 +24,11 @@ pub(crate) use self::notifications::CANCELLED;
 pub use self::notifications::notification;
 use self::notifications::set_level;
 use self::subscriptions::subscribe;
+use crate::clear::unknown;
 use crate::downstream::{Downstream, Way};
 use crate::error::Failure;
 use crate::forward::{Origin, Target, as_tool_result, conversation, forward};
-use crate::gateway::Gateway;
+use crate::gateway::{Gateway, INVALID_TOKEN};
 use crate::listen::{end_of_subscription, listen};
 use crate::listing;
 use crate::parked::{Parked, Resume};
@@ -71,6 +72,8 @@ pub async fn request(
     let room = room(&gateway, &downstream, &frame);
     let answer = if room.is_none() {
         Err(Failure::overloaded())
+    } else if has_ended(&gateway, &downstream) {
+        Err(Failure::downstream(era::DENIED, "denied", INVALID_TOKEN))
     } else if is_endless(&downstream, &frame) {
         Box::pin(subscription(&gateway, &downstream, &frame, &mut origin)).await
     } else {
@@ -84,6 +87,12 @@ pub async fn request(
     };
     drop(place);
     origin.way.finish(message, code, room).await;
+}
+
+/// Tells whether the token of a user has ended on a connection that is older than that.
+fn has_ended(gateway: &Gateway, downstream: &Downstream) -> bool {
+    let who = &downstream.who;
+    who.kind == PrincipalKind::User && !gateway.access.control().is_valid(who)
 }
 
 fn refusal(failure: &Failure, frame: &Frame, id: &str, era: Era) -> (Bytes, Option<i64>) {
@@ -157,7 +166,7 @@ fn room(gateway: &Gateway, downstream: &Downstream, frame: &Frame) -> Option<Pla
     // A token is one caller however many sessions it opens; callers without a credential are told
     // apart by their sessions, which is all there is.
     let caller = match downstream.who.kind {
-        PrincipalKind::Agent => Gateway::flow_scope(&downstream.who).0,
+        PrincipalKind::Agent | PrincipalKind::User => Gateway::flow_scope(&downstream.who).0,
         PrincipalKind::Owner | PrincipalKind::Local => downstream.key.id,
     };
     let limits = &gateway.active().settings.limits;
@@ -234,7 +243,7 @@ async fn single(
             upstream
                 .tried(upstream.settings().start_timeout.into())
                 .await;
-            return listing::tools_of(gateway, &upstream, frame, downstream.era);
+            return listing::tools_of(gateway, &upstream, frame, downstream);
         }
         method if listed_by(method).is_some() => {
             // What is listed first is judged first: not an extract that somebody asks for.
@@ -242,7 +251,13 @@ async fn single(
                 .tried(upstream.settings().start_timeout.into())
                 .await;
             let answer = pass(gateway, downstream, frame, Arc::clone(&upstream), origin).await?;
-            return Ok(filtered(gateway, &upstream, frame.method(), answer));
+            return Ok(filtered(
+                gateway,
+                &downstream.who,
+                &upstream,
+                frame.method(),
+                answer,
+            ));
         }
         "logging/setLevel" => {
             let instance = conversation(gateway, downstream, &upstream).await?;
@@ -338,6 +353,9 @@ pub(crate) async fn to_upstream(
             "tool `{tool}` is filtered by the configuration"
         )));
     }
+    if asks_for_prompt(frame) && gateway.engine.hides() {
+        lists_prompt(&upstream, &tool).await?;
+    }
     let target = Target {
         upstream,
         tool,
@@ -350,6 +368,26 @@ pub(crate) async fn to_upstream(
         return Ok(Answer::Frame(Box::new(answer)));
     }
     Ok(Answer::Frame(Box::new(answer)))
+}
+
+fn asks_for_prompt(frame: &Frame) -> bool {
+    &**frame.method() == "prompts/get" || frame.parameter(&["ref", "name"]).is_some()
+}
+
+/// Refuses a prompt that the upstream does not list, as one is that access rules hide.
+async fn lists_prompt(upstream: &Upstream, name: &ToolName) -> Result<(), Failure> {
+    upstream
+        .tried(upstream.settings().start_timeout.into())
+        .await;
+    let listed = upstream.listed();
+    if listed
+        .prompts
+        .iter()
+        .any(|prompt| prompt.key == name.as_str())
+    {
+        return Ok(());
+    }
+    Err(unknown(OfferKind::Prompt, name.as_str()))
 }
 
 /// What a request may do, as far as a token's scope is concerned: the worst of what the agent
@@ -431,7 +469,7 @@ async fn prefixed(
             "`{full}` is not of the form `upstream__name`"
         )));
     };
-    let upstream = gateway.fleet.get(upstream)?;
+    let upstream = gateway.upstream_for(&downstream.who, upstream)?;
     let tool = ToolName::new(name);
     let frame = translate::renamed(frame, path, &tool, gateway.limits())?;
     to_upstream(
@@ -481,7 +519,8 @@ pub fn check_param_headers(
     let Some((upstream, tool)) = found else {
         return Ok(());
     };
-    match upstream.listed().tool(tool) {
+    let known = gateway.may_know(&downstream.who, &upstream, OfferKind::Tool, tool);
+    match upstream.listed().tool(tool).filter(|_| known) {
         Some(card) => header::check_params(headers, frame, &card.param_headers),
         None => Ok(()),
     }

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use bytes::Bytes;
-use mcpproxy_core::{Principal, SessionKey, Tick, UpstreamId};
+use mcpproxy_core::{Principal, PrincipalKind, SessionKey, Tick, UpstreamId};
 use mcpproxy_engine::Engine;
 use mcpproxy_mcp::era::Era;
 use mcpproxy_mcp::{Frame, FrameKind};
@@ -49,6 +49,8 @@ pub struct Session {
     pub key: SessionKey,
     /// Who opened it; nobody else may use it.
     pub who: Principal,
+    /// The same with the credential that was shown last.
+    holder: Mutex<Principal>,
     /// What the client said about itself.
     pub greeting: Arc<Greeting>,
     /// The version in force.
@@ -90,6 +92,11 @@ pub async fn follow(
         if session.is_ended() || gateway.is_stopping() {
             return;
         }
+        if !gateway.access.control().is_valid(&session.holder()) {
+            // Nobody can come back to it: the connection was let in by what has ended.
+            gateway.end_session(&session.id);
+            return;
+        }
         let items = lock(&session.streams).attach(GENERAL, None);
         drop(session);
         let Some(mut items) = items else { return };
@@ -107,6 +114,19 @@ impl Session {
     fn is_overheard(&self) -> bool {
         let engine = self.engine.as_ref();
         engine.is_some_and(|engine| engine.overhears(false))
+    }
+
+    /// Returns who uses it, with the credential that was shown last.
+    pub fn holder(&self) -> Principal {
+        lock(&self.holder).clone()
+    }
+
+    /// Takes note of the credential that its user shows now.
+    pub fn renew(&self, who: &Principal) {
+        // Only the credentials of users are renewed under the same name.
+        if who.kind == PrincipalKind::User {
+            who.clone_into(&mut lock(&self.holder));
+        }
     }
 
     /// Writes a message that belongs to no request.

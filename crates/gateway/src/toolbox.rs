@@ -63,7 +63,7 @@ pub async fn call(
     };
     let inner = unwrapped(frame, &arguments, gateway.limits())?;
     let declared = declared(operation, &arguments)?;
-    let upstream = gateway.fleet.get(&inner.upstream)?;
+    let upstream = gateway.upstream_for(&downstream.who, &inner.upstream)?;
     let name = ToolName::new(inner.tool);
     let from = ToolRef {
         upstream: upstream.name().clone(),

@@ -1,10 +1,11 @@
-//! Lists and instructions that pass from the only upstream as they are, less what may not be shown.
+//! Lists and instructions that pass from the only upstream as they are, less what may not be shown
+//! to whoever asks.
 //! What may be shown whole stays byte for byte as it came.
 
 use std::collections::HashSet;
 
 use bytes::Bytes;
-use mcpproxy_core::OfferKind;
+use mcpproxy_core::{OfferKind, Principal};
 use mcpproxy_engine::Offered;
 use mcpproxy_mcp::FrameKind;
 use mcpproxy_text::{self as text, Splice};
@@ -27,6 +28,7 @@ pub(crate) fn listed_by(method: &str) -> Option<(OfferKind, &'static str, &'stat
 /// Leaves out of an answer what may not be shown, after it was judged.
 pub(crate) fn filtered(
     gateway: &Gateway,
+    who: &Principal,
     upstream: &Upstream,
     method: &str,
     answer: Answer,
@@ -37,7 +39,7 @@ pub(crate) fn filtered(
     if frame.kind() != FrameKind::Result {
         return answer;
     }
-    match without_withheld(gateway, upstream, listed, frame.payload()) {
+    match without_withheld(gateway, who, upstream, listed, frame.payload()) {
         Some(changed) => Answer::Result(changed),
         None => answer,
     }
@@ -46,6 +48,7 @@ pub(crate) fn filtered(
 /// Takes what may not be shown out of a list; nothing where all of it may.
 fn without_withheld(
     gateway: &Gateway,
+    who: &Principal,
     upstream: &Upstream,
     (kind, list, key): (OfferKind, &str, &str),
     payload: &str,
@@ -73,6 +76,7 @@ fn without_withheld(
     let kept: Vec<&str> = entries
         .iter()
         .filter(|(raw, name)| shows(raw, name) && seen.insert(name))
+        .filter(|(_, name)| gateway.may_know(who, upstream, kind, name))
         .map(|(raw, _)| *raw)
         .collect();
     if kept.len() == entries.len() {

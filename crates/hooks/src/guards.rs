@@ -5,6 +5,7 @@
 //! Keeping baselines, and withholding what is not approved, is for the engine and the gateway.
 
 pub mod abuse;
+pub mod access;
 pub mod contents;
 pub mod context;
 pub mod dlp;
@@ -46,6 +47,8 @@ pub struct Settings {
     pub context: Option<context::Settings>,
     /// What is done with sensitive data; nothing unless the guard is switched on.
     pub dlp: Option<dlp::Settings>,
+    /// Who may use what; nothing unless the guard is switched on.
+    pub access: Option<access::Settings>,
 }
 
 impl Default for Settings {
@@ -61,6 +64,7 @@ impl Default for Settings {
             contents: None,
             context: None,
             dlp: None,
+            access: None,
         }
     }
 }

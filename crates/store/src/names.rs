@@ -1,6 +1,6 @@
 //! The words that stand in columns for values of `core`: the same that its JSON has.
 
-use mcpproxy_core::{Action, Door, Operation, Severity, Status};
+use mcpproxy_core::{Action, Door, Severity, Status};
 
 pub(crate) fn door(door: Door) -> &'static str {
     match door {
@@ -31,14 +31,6 @@ pub(crate) fn action(action: Action) -> &'static str {
     }
 }
 
-pub(crate) fn operation(operation: Operation) -> &'static str {
-    match operation {
-        Operation::Read => "read",
-        Operation::Write => "write",
-        Operation::Destructive => "destructive",
-    }
-}
-
 pub(crate) fn severity(severity: Severity) -> &'static str {
     match severity {
         Severity::Info => "info",
@@ -52,7 +44,7 @@ pub(crate) fn severity(severity: Severity) -> &'static str {
 #[cfg(test)]
 mod tests {
     use mcpproxy_core::Field;
-    use mcpproxy_core::{FlowType, RiskLevel};
+    use mcpproxy_core::{FlowType, Operation, RiskLevel};
     use serde::Serialize;
 
     use super::*;
@@ -94,7 +86,7 @@ mod tests {
         ];
         check(Field::RiskLevel, RiskLevel::name, &levels);
         let operations = [Operation::Read, Operation::Write, Operation::Destructive];
-        check(Field::Operation, operation, &operations);
+        check(Field::Operation, Operation::name, &operations);
         let severities = [
             Severity::Info,
             Severity::Low,

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use mcpproxy_core::{
     Action, CallId, Coverage, Declared, Enforcement, Field, Finding, FlowSummary, HookLeft,
-    HookNote, QuarantineNote, Record, Wall,
+    HookNote, Operation, QuarantineNote, Record, Wall,
 };
 use rusqlite::types::ValueRef;
 use rusqlite::{Row, Statement, params};
@@ -127,7 +127,7 @@ pub(crate) fn insert(statement: &mut Statement<'_>, record: &Record) -> rusqlite
         signed(*request_bytes),
         signed(*response_bytes),
         has_sensitive_data,
-        declared.operation.map(names::operation),
+        declared.operation.map(Operation::name),
         max_severity.map(names::severity),
         listed(detection_types),
         rest,

@@ -4,8 +4,8 @@ use anyhow::Result;
 use serde_json::{Value, json};
 
 use crate::args::{Config, Format, Global};
-use crate::daemon::{configuration, flags};
-use crate::exit::{Exit, Failed};
+use crate::daemon::{access, configuration, flags};
+use crate::exit::{Exit, Failed, bad_input};
 use crate::output;
 
 /// Checks, shows or describes the configuration.
@@ -22,6 +22,7 @@ pub(crate) fn run(global: &Global, command: &Config) -> Result<Exit> {
                 }
                 fault
             })?;
+            access::rules(&loaded).map_err(|why| bad_input(why, None))?;
             for notice in &loaded.notices {
                 output::note(&format!("notice: {notice}"));
             }

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use mcpproxy_core::Trust;
 use mcpproxy_hooks::guards::{
-    Settings, abuse, contents, context, dlp, poisoning, rug_pull, shadowing, spoofing,
+    Settings, abuse, access, contents, context, dlp, poisoning, rug_pull, shadowing, spoofing,
 };
 use mcpproxy_upstream::settings::Span;
 
@@ -63,7 +63,7 @@ struct AllowedServer {
 }
 
 /// The ids of all native guards.
-const KNOWN: [&str; 8] = [
+const KNOWN: [&str; 9] = [
     poisoning::ID,
     rug_pull::ID,
     shadowing::ID,
@@ -72,6 +72,7 @@ const KNOWN: [&str; 8] = [
     contents::ID,
     context::ID,
     dlp::ID,
+    access::ID,
 ];
 
 /// Where baselines may be said to live.
@@ -171,6 +172,11 @@ fn apply(settings: &mut Settings, hook: &HookSettings) -> Result<(), String> {
         contents::ID => settings.contents = Some(read(hook)?).filter(|_| hook.enabled),
         context::ID => settings.context = Some(read(hook)?).filter(|_| hook.enabled),
         dlp::ID => settings.dlp = Some(read(hook)?).filter(|_| hook.enabled),
+        access::ID => {
+            let told: access::Settings = read(hook)?;
+            told.check()?;
+            settings.access = hook.enabled.then_some(told);
+        }
         other => {
             let known = KNOWN.join("`, `");
             return Err(format!(
@@ -250,6 +256,9 @@ mod tests {
         assert_ne!(found.spotlighting, context::Spotlighting::default());
         let found = told(&native(dlp::ID, json!({ "rules": [{ "action": "mask" }] })));
         assert_eq!(found.dlp.unwrap().rules.len(), 1);
+        let config = json!({ "policy_file": "/etc/mcpproxy/access.cedar" });
+        let found = told(&native(access::ID, config)).access.unwrap();
+        assert_eq!(found.policy_file.unwrap(), "/etc/mcpproxy/access.cedar");
         let off = json!([{ "id": spoofing::ID, "type": "native", "enabled": false }]);
         assert_eq!(told(&off).spoofing, None);
         assert_eq!(told(&json!([])), Settings::default());
@@ -308,6 +317,7 @@ mod tests {
             "unknown variant `ask`",
         );
         check(dlp::ID, json!({ "rules": [{}] }), "missing field `action`");
+        check(access::ID, json!({}), "needs `policy_file` or `policies`");
         check(
             "rate-limits",
             json!({}),

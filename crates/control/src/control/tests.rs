@@ -134,10 +134,7 @@ fn bench() -> Bench {
 }
 
 fn agent(name: &str) -> Principal {
-    Principal {
-        kind: PrincipalKind::Agent,
-        name: name.into(),
-    }
+    Principal::agent(name)
 }
 
 type Run = fn(&Control, &Principal) -> Result<Option<Change>, Refused>;

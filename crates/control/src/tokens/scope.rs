@@ -48,6 +48,15 @@ impl TokenScope {
             .is_none_or(|named| named.contains(&operation))
     }
 
+    /// Names what it is limited to, as access rules read it: `upstream:git`, `operation:read`.
+    pub fn names(&self) -> Vec<String> {
+        let upstreams = self.upstreams.iter().flatten();
+        let upstreams = upstreams.map(|name| format!("upstream:{name}"));
+        let operations = self.operations.iter().flatten();
+        let operations = operations.map(|one| format!("operation:{}", one.name()));
+        upstreams.chain(operations).collect()
+    }
+
     /// Says whether the token has ended.
     pub fn expired(&self, now: Wall) -> bool {
         self.expires.is_some_and(|expires| expires <= now)

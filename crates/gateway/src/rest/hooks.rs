@@ -47,7 +47,7 @@ pub(super) async fn evaluate(
         // The socket makes its user the owner, and an agent that comes this way is no more than an
         // agent: what it reads is followed with what it calls over the same socket.
         PrincipalKind::Owner => Principal::local(),
-        PrincipalKind::Agent => who.0,
+        PrincipalKind::Agent | PrincipalKind::User => who.0,
         PrincipalKind::Local => {
             let hint = "use the Unix socket, the API key or an agent's token";
             return failed(

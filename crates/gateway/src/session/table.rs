@@ -124,6 +124,7 @@ impl Sessions {
         Some(Session {
             id,
             key,
+            holder: Mutex::new(new.who.clone()),
             who: new.who,
             greeting: new.greeting,
             version: new.version,
@@ -148,6 +149,7 @@ impl Sessions {
             return None;
         }
         session.touch(self.clock.tick());
+        session.renew(who);
         Some(session)
     }
 
@@ -232,12 +234,8 @@ mod tests {
         /// Opens a session a second after the one before.
         fn open(&self, name: &str) -> Option<Opened> {
             self.clock.advance(Duration::from_secs(1));
-            let who = Principal {
-                kind: mcpproxy_core::PrincipalKind::Agent,
-                name: name.into(),
-            };
             let new = NewSession {
-                who,
+                who: Principal::agent(name),
                 greeting: Arc::default(),
                 version: String::new(),
                 mode: RoutingMode::All,

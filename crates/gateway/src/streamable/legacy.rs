@@ -38,6 +38,8 @@ pub(super) async fn legacy(
         Err(status) => return bare(status),
     };
     let downstream = Downstream {
+        // What this very request showed: another one of the session may have shown more.
+        who,
         arrived: Some(arrived),
         ..Downstream::of_session(&session, Door::Mcp)
     };

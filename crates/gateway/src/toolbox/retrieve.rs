@@ -76,7 +76,7 @@ pub(super) async fn retrieve(
         let may = |card: &ToolCard| gateway.access.permits(who, &id, says(card)).is_ok();
         let shown = |card: &ToolCard| {
             let upstream = named(&known, upstream);
-            upstream.is_some_and(|upstream| shows_tool(gateway, upstream, card))
+            upstream.is_some_and(|upstream| shows_tool(gateway, who, upstream, card))
         };
         card(upstream, name).is_some_and(|card| wanted.admits(&card) && may(&card) && shown(&card))
     };
@@ -111,7 +111,7 @@ pub(super) async fn retrieve(
     answer.insert("usage_instructions".into(), json!(USAGE));
     answer.insert(
         "session_risk".into(),
-        risk(&known, taint(gateway, downstream)),
+        risk(gateway, who, &known, taint(gateway, downstream)),
     );
     if ignored > 0 {
         answer.insert(
@@ -122,11 +122,11 @@ pub(super) async fn retrieve(
     if let Some(explained) = wanted.text("explain_tool") {
         answer.insert(
             "explanation".into(),
-            explain(gateway, &known, wanted.query, explained),
+            explain(gateway, who, &known, wanted.query, explained),
         );
     }
     if total == 0 || wanted.flag("include_disabled") {
-        answer.insert("unavailable".into(), unavailable(gateway, &known));
+        answer.insert("unavailable".into(), unavailable(gateway, who, &known));
     }
     Ok(Value::Object(answer))
 }
@@ -151,8 +151,10 @@ pub(super) async fn describe(
         .ok_or_else(|| mcpproxy_upstream::Error::Unknown(UpstreamId::new(upstream)))?;
     settle(&known).await;
     let listed = found.listed();
-    let card = listed.tool(tool).ok_or_else(|| {
+    let may_know = gateway.may_know(who, found, OfferKind::Tool, tool);
+    let card = listed.tool(tool).filter(|_| may_know).ok_or_else(|| {
         let filtered = listed.filtered.iter().any(|name| name.as_str() == tool);
+        let filtered = filtered && may_know;
         let why = if filtered {
             "it is filtered by the configuration"
         } else {
@@ -163,7 +165,7 @@ pub(super) async fn describe(
             describe_state(found)
         ))
     })?;
-    if !shows_tool(gateway, found, card) {
+    if !shows_tool(gateway, who, found, card) {
         let held = gateway.engine.held(found.name(), OfferKind::Tool, tool);
         let why = held.map_or_else(
             || format!("`{full}` is being judged; try again"),
@@ -231,10 +233,14 @@ fn taint(gateway: &Gateway, downstream: &Downstream) -> Taint {
     gateway.engine.taint(scope, downstream.conversation())
 }
 
-fn risk(known: &[Arc<Upstream>], taint: Taint) -> Value {
+fn risk(gateway: &Gateway, who: &Principal, known: &[Arc<Upstream>], taint: Taint) -> Value {
     let (mut open_world, mut destructive, mut write) = (false, false, false);
     for upstream in known {
-        for card in &upstream.listed().tools {
+        let listed = upstream.listed();
+        let known = |card: &&Arc<ToolCard>| {
+            gateway.may_know(who, upstream, OfferKind::Tool, card.name.as_str())
+        };
+        for card in listed.tools.iter().filter(known) {
             let read_only = card.hint("readOnlyHint") == Some(true);
             open_world |= card.hint("openWorldHint").unwrap_or(true);
             write |= !read_only;
@@ -259,11 +265,18 @@ fn risk(known: &[Arc<Upstream>], taint: Taint) -> Value {
     })
 }
 
-fn explain(gateway: &Gateway, known: &[Arc<Upstream>], query: &str, full: &str) -> Value {
+fn explain(
+    gateway: &Gateway,
+    who: &Principal,
+    known: &[Arc<Upstream>],
+    query: &str,
+    full: &str,
+) -> Value {
     let Some((upstream, tool)) = full.split_once(':') else {
         return json!(format!("`{full}` is not of the form `server:tool`"));
     };
-    let known = named(known, upstream).is_some();
+    let found = named(known, upstream);
+    let known = found.is_some_and(|one| gateway.may_know(who, one, OfferKind::Tool, tool));
     gateway.hub.search(|index| {
         let explained = index.explain(query, upstream, tool);
         match explained.filter(|_| known) {
@@ -280,18 +293,28 @@ fn explain(gateway: &Gateway, known: &[Arc<Upstream>], query: &str, full: &str) 
 }
 
 /// Says which tools are missing and why: filtered, quarantined, or their server is down.
-fn unavailable(gateway: &Gateway, known: &[Arc<Upstream>]) -> Value {
+fn unavailable(gateway: &Gateway, who: &Principal, known: &[Arc<Upstream>]) -> Value {
     let mut reasons = Vec::new();
     for upstream in known {
         let name = upstream.name();
+        let may_know = |tool: &str| gateway.may_know(who, upstream, OfferKind::Tool, tool);
         if !matches!(upstream.state(), State::Up { .. }) {
             reasons.push(json!({ "server": name.as_str(), "reason": describe_state(upstream) }));
         }
-        for tool in &upstream.listed().filtered {
+        let listed = upstream.listed();
+        for tool in listed
+            .filtered
+            .iter()
+            .filter(|tool| may_know(tool.as_str()))
+        {
             let tool = format!("{name}:{tool}");
             reasons.push(json!({ "tool": tool, "reason": "filtered by the configuration" }));
         }
-        for card in &upstream.listed().tools {
+        for card in listed
+            .tools
+            .iter()
+            .filter(|card| may_know(card.name.as_str()))
+        {
             let held = gateway
                 .engine
                 .held(name, OfferKind::Tool, card.name.as_str());

@@ -1,6 +1,6 @@
 //! Calls at given moments, and which of them are too much.
 
-use mcpproxy_core::{Id128, Principal, PrincipalKind, ToolName};
+use mcpproxy_core::{Id128, Principal, ToolName};
 use mcpproxy_testkit::samples;
 
 use super::*;
@@ -68,10 +68,7 @@ fn every_limit_is_of_its_own() {
     };
     let limit = |of: &str| format!(r#"{{"{of}":{{"calls_per_minute":1,"burst":1}}}}"#);
     let by_another = |call: &mut Call| {
-        call.who = Principal {
-            kind: PrincipalKind::Agent,
-            name: "owner".into(),
-        };
+        call.who = Principal::agent("owner");
     };
     let elsewhere = |call: &mut Call| call.session.id = Id128(2);
     let other_tool = |call: &mut Call| call.tool.tool = ToolName::new("get_channel");

@@ -1,0 +1,214 @@
+//! Decisions in tables.
+
+use std::sync::Arc;
+
+use mcpproxy_core::{
+    AccessDecision, AccessRequest, AccessRules as _, Claims, OfferKind, Operation, Principal,
+    PrincipalKind,
+};
+
+use super::CedarRules;
+
+const POLICIES: &str = r#"
+@id("readers-read")
+permit(principal in Role::"reader", action == Action::"tools/call", resource in Server::"files")
+when { context.operation == "read" };
+
+@id("writers-write-notes")
+permit(principal in Role::"writer", action == Action::"tools/call", resource == Tool::"files/write")
+when { context.arguments.path like "notes/*" };
+
+@id("operations")
+permit(principal, action, resource)
+when { principal has attributes && principal.attributes has team && principal.attributes.team == "ops" };
+
+@id("no-keys")
+forbid(principal, action, resource)
+when { context.arguments has path && context.arguments.path like "*.key" };
+
+@id("small-batches")
+forbid(principal, action, resource == Tool::"files/delete")
+when { context.arguments.count > 10 };
+
+@id("greeting")
+permit(principal == Local::"local", action, resource == Prompt::"files/hello");
+
+@id("ci")
+permit(principal == Agent::"ci", action, resource)
+when { principal.scopes.contains("upstream:files") };
+"#;
+
+fn rules() -> CedarRules {
+    CedarRules::parse(POLICIES, "access.cedar").unwrap()
+}
+
+fn user(roles: &[&str], team: &str) -> Principal {
+    Principal {
+        kind: PrincipalKind::User,
+        name: "oauth:ada".into(),
+        claims: Some(Arc::new(Claims {
+            subject: "ada".to_owned(),
+            roles: roles.iter().map(|role| (*role).to_owned()).collect(),
+            attributes: vec![("team".to_owned(), team.to_owned())],
+            ..Claims::default()
+        })),
+    }
+}
+
+fn call<'a>(
+    who: &'a Principal,
+    name: &'a str,
+    operation: Operation,
+    arguments: &'a str,
+) -> AccessRequest<'a> {
+    AccessRequest {
+        who,
+        kind: OfferKind::Tool,
+        upstream: "files",
+        name,
+        operation: Some(operation),
+        arguments,
+    }
+}
+
+/// `permitted`, or what forbids.
+fn short(decision: AccessDecision) -> String {
+    match decision {
+        AccessDecision::Permitted => "permitted".to_owned(),
+        AccessDecision::Forbidden { rules, problems } => {
+            format!("forbidden {rules:?} {problems:?}")
+        }
+    }
+}
+
+fn check(request: AccessRequest<'_>, expect: &str) {
+    assert_eq!(short(rules().decide(&request)), expect, "{request:?}");
+}
+
+#[test]
+fn roles_operations_and_arguments_decide() {
+    use Operation::{Read, Write};
+    let reader = user(&["reader"], "blue");
+    check(
+        call(&reader, "read", Read, r#"{"path":"a.txt"}"#),
+        "permitted",
+    );
+    check(call(&reader, "read", Read, "{}"), "permitted");
+    check(
+        call(&reader, "write", Write, r#"{"path":"notes/a"}"#),
+        "forbidden [] []",
+    );
+    check(
+        call(&reader, "read", Read, r#"{"path":"tls.key"}"#),
+        r#"forbidden ["no-keys"] []"#,
+    );
+    let elsewhere = AccessRequest {
+        upstream: "mail",
+        ..call(&reader, "read", Read, "{}")
+    };
+    check(elsewhere, "forbidden [] []");
+    let writer = user(&["writer"], "blue");
+    let notes = r#"{"path":"notes/a","mode":null,"size":1.5,"tags":["x"]}"#;
+    check(call(&writer, "write", Write, notes), "permitted");
+    check(
+        call(&writer, "write", Write, r#"{"path":"etc/a"}"#),
+        "forbidden [] []",
+    );
+}
+
+#[test]
+fn nobody_can_be_called_what_another_kind_of_caller_is() {
+    let greets = |who: &Principal, expect: &str| {
+        let prompt = AccessRequest {
+            kind: OfferKind::Prompt,
+            ..call(who, "hello", Operation::Read, "{}")
+        };
+        check(prompt, expect);
+    };
+    greets(&Principal::local(), "permitted");
+    let mut named = user(&[], "blue");
+    named.claims = Some(Arc::new(Claims {
+        subject: "local".to_owned(),
+        ..Claims::default()
+    }));
+    greets(&named, "forbidden [] []");
+    greets(&Principal::owner(), "forbidden [] []");
+    let claims = |scope: &str| {
+        Some(Arc::new(Claims {
+            subject: "ci".to_owned(),
+            scopes: vec![scope.to_owned()],
+            ..Claims::default()
+        }))
+    };
+    let mut agent = Principal::agent("token:ci");
+    agent.claims = claims("upstream:files");
+    greets(&agent, "permitted");
+    agent.claims = claims("upstream:mail");
+    greets(&agent, "forbidden [] []");
+    agent.kind = PrincipalKind::User;
+    agent.claims = claims("upstream:files");
+    greets(&agent, "forbidden [] []");
+}
+
+#[test]
+fn what_cannot_be_judged_is_forbidden() {
+    let ops = user(&[], "ops");
+    let delete = |arguments| call(&ops, "delete", Operation::Destructive, arguments);
+    check(delete(r#"{"count":3}"#), "permitted");
+    check(
+        delete(r#"{"count":11}"#),
+        r#"forbidden ["small-batches"] []"#,
+    );
+    check(delete("{}"), r#"forbidden [] ["small-batches"]"#);
+    check(
+        delete(r#"{"count":1e30}"#),
+        r#"forbidden [] ["small-batches"]"#,
+    );
+    check(
+        delete("{"),
+        r#"forbidden [] ["the arguments are not JSON"]"#,
+    );
+    let deep = format!("{}{}", r#"{"a":"#.repeat(4000), "}".repeat(4000));
+    check(
+        delete(&deep),
+        r#"forbidden [] ["the arguments are not JSON"]"#,
+    );
+}
+
+#[test]
+fn lists_show_what_some_arguments_could_call() {
+    let check = |who: &Principal, name: &str, operation, expect: bool| {
+        let shown = rules().may_permit(&call(who, name, operation, ""));
+        assert_eq!(shown, expect, "{name} for {who:?}");
+    };
+    let reader = user(&["reader"], "blue");
+    check(&reader, "read", Operation::Read, true);
+    check(&reader, "write", Operation::Write, false);
+    check(&reader, "delete", Operation::Destructive, false);
+    let writer = user(&["writer"], "blue");
+    check(&writer, "write", Operation::Write, true);
+    check(&writer, "read", Operation::Read, false);
+    check(&user(&[], "ops"), "delete", Operation::Destructive, true);
+}
+
+#[test]
+fn what_is_wrong_with_policies_is_said_with_its_place() {
+    let check = |text: &str, expect: &str| {
+        let why = CedarRules::parse(text, "access.cedar").unwrap_err();
+        let why = why.to_string();
+        assert!(why.starts_with(expect), "{why}");
+    };
+    check(
+        "permit(principal, action, resource);\n  permt();",
+        "`access.cedar` line 2 column 3: ",
+    );
+    check(
+        "permit(principal, action, resource)\nwhen { \"\u{e9}\" == };",
+        "`access.cedar` line 2 column 15: ",
+    );
+    let twice = r#"@id("a") permit(principal, action, resource); @id("a") forbid(principal, action, resource);"#;
+    check(twice, "`access.cedar`: two policies have the name `a`");
+    let template = r#"@id("t") permit(principal == ?principal, action, resource);"#;
+    check(template, "`access.cedar`: policy `t` is a template");
+    assert!(CedarRules::parse("", "access.cedar").unwrap().is_empty());
+}
