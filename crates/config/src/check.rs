@@ -27,6 +27,7 @@ pub(crate) fn check(config: &Config, root: &Node, texts: &Texts, report: &mut Re
     checker.listen(&config.gateway);
     checker.gateway(&config.gateway);
     checker.limits(&config.gateway);
+    checker.oauth(&config.gateway);
     for (name, settings) in &config.upstreams {
         checker.upstream(name, settings);
     }
@@ -60,13 +61,18 @@ pub(crate) fn check_tighter(
 ) {
     let brings =
         |name: &str| config.upstreams.contains_key(name) && !floor.upstreams.contains_key(name);
-    Checker {
+    let mut checker = Checker {
         root,
         base: Path::default(),
         texts,
         report,
+    };
+    if floor.gateway.oauth != config.gateway.oauth {
+        let message = "a project's file cannot say whose access tokens are taken";
+        let hint = Some("put it in the user's file, or name this file with `--config`");
+        checker.wrong(&Path::of(["oauth"]), message, hint);
     }
-    .tighter(&floor.security, &config.security, &brings);
+    checker.tighter(&floor.security, &config.security, &brings);
 }
 
 /// Adds what is wrong with one upstream that stands in no file.
@@ -184,6 +190,21 @@ impl Checker<'_> {
                     hint,
                 );
             }
+        }
+    }
+
+    fn oauth(&mut self, settings: &Settings) {
+        let base = Path::of(["oauth"]);
+        // What follows from a mistake in the same section would only confuse.
+        let Some(oauth) = settings
+            .oauth
+            .as_ref()
+            .filter(|_| !self.report.touches(&base))
+        else {
+            return;
+        };
+        for (key, message) in oauth.check() {
+            self.wrong(&base.key(key), message, None);
         }
     }
 

@@ -3,13 +3,19 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
+use arc_swap::ArcSwapOption;
 use http::header::{AUTHORIZATION, HOST, ORIGIN};
-use http::{HeaderMap, StatusCode};
+use http::{HeaderMap, HeaderValue, Request, StatusCode};
 use mcpproxy_control::Control;
-use mcpproxy_core::{Operation, Principal, UpstreamId};
+use mcpproxy_core::{Clock, Operation, Principal, UpstreamId};
 use mcpproxy_mcp::era;
 
+use crate::arrived::API_KEY;
 use crate::error::Failure;
+use crate::oauth::{
+    OauthSettings, Refused, ResourceServer, asked_for, challenge, is_token, metadata,
+};
+use crate::reply::Answered;
 use crate::settings::Settings;
 
 /// The other end of a connection.
@@ -33,22 +39,81 @@ pub struct Denial {
     pub status: StatusCode,
     /// What they are told.
     pub message: &'static str,
+    /// What is wrong with their token, by its name in RFC 6750.
+    pub error: Option<&'static str>,
 }
 
 const fn denial(status: StatusCode, message: &'static str) -> Denial {
-    Denial { status, message }
+    Denial {
+        status,
+        message,
+        error: None,
+    }
 }
 
 /// Who may come in.
 #[derive(Debug)]
 pub struct Access {
     control: Arc<Control>,
+    oauth: ArcSwapOption<ResourceServer>,
 }
 
 impl Access {
     /// Makes the check from what holds keys and tokens.
     pub fn new(control: Arc<Control>) -> Self {
-        Self { control }
+        Self {
+            control,
+            oauth: ArcSwapOption::empty(),
+        }
+    }
+
+    /// Puts the settings of the token issuer in force; keys that are known stay with the same
+    /// settings.
+    pub(crate) fn trust(&self, settings: Option<&OauthSettings>, clock: &Arc<dyn Clock>) {
+        let before = self.oauth.load();
+        if before.as_ref().map(|one| &one.settings) == settings {
+            return;
+        }
+        let made = settings.map(|one| ResourceServer::new(one.clone(), Arc::clone(clock)));
+        self.oauth.store(made.map(Arc::new));
+    }
+
+    /// Answers a request for the metadata of this resource; nothing where it asks for something
+    /// else. Everybody may ask.
+    pub(crate) fn metadata<B>(
+        &self,
+        settings: &Settings,
+        peer: Peer,
+        request: &Request<B>,
+    ) -> Option<Result<Answered, Denial>> {
+        let endpoint = asked_for(request.uri().path())?;
+        let oauth = self.oauth.load_full()?;
+        if let Peer::Tcp { local, .. } = peer
+            && let Err(denial) = check_host(settings, request.headers(), local)
+        {
+            return Some(Err(denial));
+        }
+        let host = host_of(request.headers());
+        let told = metadata(&oauth.settings, request.method(), host, endpoint);
+        Some(Ok(told))
+    }
+
+    /// Says how to come in, for the header of an answer to somebody who may not.
+    pub(crate) fn challenge(
+        &self,
+        headers: &HeaderMap,
+        path: &str,
+        denial: &Denial,
+    ) -> Option<HeaderValue> {
+        let Some(oauth) = self.oauth.load_full() else {
+            let plain = HeaderValue::from_static("Bearer realm=\"mcpproxy\"");
+            return (denial.status == StatusCode::UNAUTHORIZED).then_some(plain);
+        };
+        if denial.status != StatusCode::UNAUTHORIZED && denial.error.is_none() {
+            return None;
+        }
+        let error = denial.error.map(|error| (error, denial.message));
+        Some(challenge(&oauth.settings, host_of(headers), path, error))
     }
 
     /// Returns the authorized operations.
@@ -57,7 +122,7 @@ impl Access {
     }
 
     /// Names the caller of a request, or says why it may not come in.
-    pub fn admit(
+    pub async fn admit(
         &self,
         settings: &Settings,
         peer: Peer,
@@ -68,14 +133,24 @@ impl Access {
         };
         check_host(settings, headers, local)?;
         check_origin(settings, headers)?;
+        let oauth = self.oauth.load_full();
         if let Some(presented) = credential(headers)? {
-            let found = self.control.authenticate(presented);
-            return found.ok_or(denial(
-                StatusCode::UNAUTHORIZED,
-                "the credential is not valid",
-            ));
+            if let Some(found) = self.control.authenticate(presented) {
+                return Ok(found);
+            }
+            let bearer = !headers.contains_key(API_KEY) && is_token(presented);
+            return match oauth.filter(|_| bearer) {
+                // Boxed: it is large, and who has a key does not come here.
+                Some(oauth) => Box::pin(oauth.admit(presented)).await.map_err(refused),
+                None => Err(Denial {
+                    error: Some("invalid_token"),
+                    ..denial(StatusCode::UNAUTHORIZED, "the credential is not valid")
+                }),
+            };
         }
-        let open = !settings.require_auth.unwrap_or(!local.is_loopback());
+        // Whoever names an issuer wants to know who comes, also from this machine.
+        let required = oauth.is_some() || !local.is_loopback();
+        let open = !settings.require_auth.unwrap_or(required);
         if open && remote.is_loopback() {
             return Ok(Principal::local());
         }
@@ -122,10 +197,36 @@ impl Access {
     }
 }
 
+fn refused(why: Refused) -> Denial {
+    match why {
+        Refused::Invalid(message) => Denial {
+            error: Some("invalid_token"),
+            ..denial(StatusCode::UNAUTHORIZED, message)
+        },
+        Refused::Insufficient => Denial {
+            error: Some("insufficient_scope"),
+            ..denial(
+                StatusCode::FORBIDDEN,
+                "the token lacks a scope that is required",
+            )
+        },
+        Refused::Unverifiable => denial(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "the token cannot be verified: the issuer's keys cannot be had; try again",
+        ),
+    }
+}
+
+/// The host that a request was sent to.
+fn host_of(headers: &HeaderMap) -> &str {
+    let host = headers.get(HOST).and_then(|host| host.to_str().ok());
+    host.unwrap_or("localhost")
+}
+
 /// Returns the key or token that a request presents.
 pub(crate) fn credential(headers: &HeaderMap) -> Result<Option<&str>, Denial> {
     let unreadable = denial(StatusCode::UNAUTHORIZED, "the credential is not readable");
-    if let Some(key) = headers.get("x-api-key") {
+    if let Some(key) = headers.get(API_KEY) {
         return key.to_str().map(Some).map_err(|_| unreadable);
     }
     let Some(value) = headers.get(AUTHORIZATION) else {
@@ -205,8 +306,6 @@ fn is_loopback_name(name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use http::HeaderValue;
-
     use super::*;
 
     fn headers(pairs: &[(http::HeaderName, &str)]) -> HeaderMap {

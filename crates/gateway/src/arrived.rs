@@ -19,7 +19,7 @@ const LONGEST_ID: usize = 128;
 /// Headers that a hook is told at most.
 const MOST_HEADERS: usize = 64;
 /// The header of the API key.
-const API_KEY: &str = "x-api-key";
+pub(crate) const API_KEY: &str = "x-api-key";
 
 /// How a request came in.
 #[derive(Debug)]

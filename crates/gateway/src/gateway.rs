@@ -124,6 +124,8 @@ impl Gateway {
         let hub = GatewayHub::new(Arc::clone(&parts.engine), Arc::clone(&sessions));
         let fleet = Fleet::new(parts.fleet, Arc::clone(&hub) as _);
         fleet.apply(&parts.active.upstreams);
+        let oauth = parts.active.settings.oauth.as_ref();
+        parts.access.trust(oauth, &parts.clock);
         Ok(Arc::new(Self {
             active: ArcSwap::from_pointee(parts.active),
             engine: parts.engine,
@@ -176,6 +178,8 @@ impl Gateway {
     pub fn reload(&self, active: Active) {
         let before = self.fleet.all();
         self.fleet.apply(&active.upstreams);
+        self.access
+            .trust(active.settings.oauth.as_ref(), &self.clock);
         self.active.store(Arc::new(active));
         self.reload_problem.store(Arc::new(None));
         let after = self.fleet.all();

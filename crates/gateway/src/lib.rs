@@ -21,6 +21,7 @@ pub mod lines;
 mod listen;
 pub mod listing;
 pub mod management;
+pub mod oauth;
 pub mod parked;
 mod patience;
 pub mod quarantine;

@@ -274,15 +274,19 @@ impl Doors {
             _ => {}
         }
         let active = self.gateway.active();
-        let who = match self
-            .gateway
-            .access
-            .admit(&active.settings, peer, request.headers())
-        {
+        let access = &self.gateway.access;
+        match access.metadata(&active.settings, peer, &request) {
+            None => {}
+            Some(Ok(metadata)) => return metadata,
+            Some(Err(denial)) => return denied(&denial, None),
+        }
+        let headers = request.headers();
+        let who = match access.admit(&active.settings, peer, headers).await {
             Ok(who) => who,
             Err(denial) => {
                 tracing::info!("refused a request: {}", denial.message);
-                return denied(&denial);
+                let challenge = access.challenge(headers, request.uri().path(), &denial);
+                return denied(&denial, challenge);
             }
         };
         let mode = match request.uri().path() {
@@ -383,15 +387,14 @@ fn wants(request: &Request<Incoming>, name: &str) -> bool {
     offered.any(|offered| offered.eq_ignore_ascii_case(name.as_bytes()))
 }
 
-fn denied(denial: &crate::access::Denial) -> Answered {
+fn denied(denial: &crate::access::Denial, challenge: Option<http::HeaderValue>) -> Answered {
     let code = mcpproxy_mcp::era::DENIED;
     let body = mcpproxy_mcp::compose::error(None, code, denial.message, None);
     let mut response = json(denial.status, body);
-    if denial.status == StatusCode::UNAUTHORIZED {
-        let value = http::HeaderValue::from_static("Bearer realm=\"mcpproxy\"");
+    if let Some(challenge) = challenge {
         response
             .headers_mut()
-            .insert(http::header::WWW_AUTHENTICATE, value);
+            .insert(http::header::WWW_AUTHENTICATE, challenge);
     }
     response
 }

@@ -14,6 +14,7 @@ use mcpproxy_core::Secret;
 pub use mcpproxy_upstream::settings::{ByteSize, Span};
 
 pub use self::receipts::ReceiptSettings;
+pub use crate::oauth::OauthSettings;
 
 /// Everything that stands at the top level of the configuration beside upstreams and security.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
@@ -30,6 +31,8 @@ pub struct Settings {
     pub routing_mode: RoutingMode,
     /// Whether `/mcp` asks for a key; without it only beyond loopback.
     pub require_auth: Option<bool>,
+    /// Whose access tokens open the MCP endpoints; only keys and agent tokens where nothing is said.
+    pub oauth: Option<OauthSettings>,
     /// Names accepted in `Host` beside the loopback ones and the address listened on.
     pub allowed_hosts: Vec<String>,
     /// Origins of web pages that may call; none by default.
@@ -196,6 +199,7 @@ impl Default for Settings {
             data_dir: PathBuf::from("~/.mcpproxy"),
             routing_mode: RoutingMode::default(),
             require_auth: None,
+            oauth: None,
             allowed_hosts: Vec::new(),
             allowed_origins: Vec::new(),
             management_tools: true,

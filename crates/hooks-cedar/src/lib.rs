@@ -6,6 +6,7 @@
 
 mod policies;
 mod question;
+mod remembered;
 
 mod error;
 

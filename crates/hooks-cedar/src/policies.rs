@@ -15,6 +15,7 @@ use miette::Diagnostic as _;
 
 use crate::Error;
 use crate::question::{Arguments, Question};
+use crate::remembered::Remembered;
 
 /// A set of policies, which nothing changes after it was read.
 pub struct CedarRules {
@@ -22,6 +23,7 @@ pub struct CedarRules {
     authorizer: Authorizer,
     /// What a policy is called, and what it does.
     names: BTreeMap<PolicyId, (String, Effect)>,
+    known: Remembered,
 }
 
 impl CedarRules {
@@ -49,6 +51,7 @@ impl CedarRules {
             set,
             authorizer: Authorizer::new(),
             names,
+            known: Remembered::default(),
         })
     }
 
@@ -105,6 +108,13 @@ impl AccessRules for CedarRules {
     }
 
     fn may_permit(&self, request: &AccessRequest<'_>) -> bool {
+        self.known.or_ask(request, || self.could_permit(request))
+    }
+}
+
+impl CedarRules {
+    /// Evaluates as far as that goes without the arguments.
+    fn could_permit(&self, request: &AccessRequest<'_>) -> bool {
         let Ok(question) = Question::new(request, Arguments::Unknown) else {
             return false;
         };

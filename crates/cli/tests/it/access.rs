@@ -1,6 +1,8 @@
 //! Who may come in. What a message must look like to be heard is in `messages`.
 
 mod messages;
+mod oauth;
+mod policies;
 
 use std::os::unix::fs::PermissionsExt as _;
 

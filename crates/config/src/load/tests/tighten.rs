@@ -198,3 +198,23 @@ fn a_named_file_and_the_user_s_own_folder_are_no_project() {
     world.flags.data_dir = Some(world.folder.path().join("project"));
     assert!(world.load().is_ok());
 }
+
+/// Whoever names the issuer says who comes in.
+#[test]
+fn a_project_names_no_issuer() {
+    let oauth = |audience: &str| {
+        format!(
+            "oauth: {{issuer: 'https://id.example', audience: {audience}, \
+             jwks_url: 'https://id.example/keys'}}\n"
+        )
+    };
+    let problems = World::new().project(&oauth("gate")).problems();
+    assert!(problems.contains("whose access tokens"), "{problems}");
+    let changed = World::new().user(&oauth("gate")).project(&oauth("other"));
+    assert!(changed.problems().contains("whose access tokens"));
+    let world = World::new().user(&oauth("gate"));
+    let loaded = world.load().unwrap();
+    assert_eq!(loaded.config.gateway.oauth.unwrap().audience, "gate");
+    let wrong = World::new().user(&oauth("''")).problems();
+    assert!(wrong.contains("oauth.audience"), "{wrong}");
+}
