@@ -82,7 +82,10 @@ pub(crate) fn rows(format: Format, columns: &[&str], rows: &[Value]) -> Result<(
 
 /// Prints one value in the chosen form; a table shows a name and a value on each line.
 pub(crate) fn value(format: Format, value: &Value) -> Result<()> {
-    match (format, value) {
+    // A map keeps the order of its making if any crate of the build asks for that.
+    let mut value = value.clone();
+    value.sort_all_objects();
+    match (format, &value) {
         (Format::Table, Value::Object(members)) => {
             let width = members.keys().map(String::len).max().unwrap_or(0);
             members

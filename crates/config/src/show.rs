@@ -23,7 +23,9 @@ pub struct Row {
 /// Returns every value of the configuration, defaults included, in the order of their paths.
 pub fn show(loaded: &Loaded, origin: bool) -> Vec<Row> {
     // A configuration is a map of plain values, which always can be written as JSON.
-    let value = serde_json::to_value(&loaded.config).unwrap_or_default();
+    let mut value = serde_json::to_value(&loaded.config).unwrap_or_default();
+    // A map keeps the order of its making if any crate of the build asks for that.
+    value.sort_all_objects();
     let mut shower = Shower {
         origins: &loaded.origins,
         origin,

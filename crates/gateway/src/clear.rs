@@ -252,7 +252,9 @@ fn pending(id: &str) -> Failure {
     );
     Failure {
         retry: true,
-        data: Some(json!({ "decision": "ask", "approval_id": id, "retry": true })),
+        data: Some(Box::new(
+            json!({ "decision": "ask", "approval_id": id, "retry": true }),
+        )),
         ..Failure::downstream(era::DENIED, "denied", outside)
     }
 }
@@ -283,7 +285,7 @@ pub(crate) fn withheld(why: &Denied, id: CallId) -> Failure {
 fn denied(why: &Denied, id: CallId) -> Failure {
     let outside = format!("denied by mcpproxy: {}", why.answer.reason);
     Failure {
-        data: Some(decided(why, id)),
+        data: Some(Box::new(decided(why, id))),
         ..Failure::downstream(era::DENIED, "denied", outside)
     }
 }

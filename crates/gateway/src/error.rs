@@ -33,8 +33,8 @@ pub struct Failure {
     pub outside: String,
     /// What only the log is told.
     pub inside: Option<String>,
-    /// More for the caller, where the protocol has it.
-    pub data: Option<Value>,
+    /// More for the caller, where the protocol has it; boxed, since few failures have any.
+    pub data: Option<Box<Value>>,
 }
 
 impl Failure {
@@ -136,7 +136,7 @@ impl Failure {
 
     /// Composes the answer to the request with this id.
     pub fn answer(&self, id: Option<&str>) -> Bytes {
-        let mut data = self.data.clone().unwrap_or_else(|| json!({}));
+        let mut data = self.data.as_deref().cloned().unwrap_or_else(|| json!({}));
         if let Some(data) = data.as_object_mut()
             && self.data.is_none()
         {

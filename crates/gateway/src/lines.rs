@@ -252,7 +252,7 @@ impl Connection {
             return match self.modern(&frame) {
                 Ok(downstream) => self.run(downstream, frame).await,
                 Err(EnvelopeRefusal { refusal, data }) => {
-                    self.refuse(&refusal, data.as_ref()).await;
+                    self.refuse(&refusal, data.as_deref()).await;
                 }
             };
         }

@@ -27,8 +27,8 @@ pub struct Envelope {
 pub struct EnvelopeRefusal {
     /// The refusal.
     pub refusal: Refusal,
-    /// The error's data.
-    pub data: Option<Value>,
+    /// The error's data; boxed, since few refusals have any.
+    pub data: Option<Box<Value>>,
 }
 
 impl Envelope {
@@ -78,7 +78,9 @@ impl Envelope {
                 message,
                 id,
             },
-            data: Some(json!({ "requested": version, "supported": MODERN_VERSIONS })),
+            data: Some(Box::new(
+                json!({ "requested": version, "supported": MODERN_VERSIONS }),
+            )),
         })
     }
 

@@ -51,7 +51,7 @@ pub(super) async fn modern(
     }
     let envelope = match check_modern(headers, &frame) {
         Ok(envelope) => envelope,
-        Err(EnvelopeRefusal { refusal, data }) => return refused(&refusal, data.as_ref()),
+        Err(EnvelopeRefusal { refusal, data }) => return refused(&refusal, data.as_deref()),
     };
     let key = Gateway::credential_key(&who, envelope.client_info.as_deref());
     let downstream = Downstream {

@@ -66,18 +66,18 @@ pub fn judge(
 }
 
 /// Names of policies are the operator's own words; nothing of the call is repeated.
-fn reason(named: &[String], problems: &[String]) -> String {
+fn reason(forbidding: &[String], problems: &[String]) -> String {
     let list = |names: &[String]| {
         let shown: Vec<_> = names.iter().take(NAMED).map(String::as_str).collect();
         shown.join("`, `")
     };
-    match (named, problems) {
+    match (forbidding, problems) {
         ([], []) => "no access policy permits this call".to_owned(),
         ([], problems) => {
             let names = list(problems);
             format!("access policy `{names}` cannot be asked about this call and forbids")
         }
-        (named, _) => format!("access policy `{}` forbids this call", list(named)),
+        (forbidding, _) => format!("access policy `{}` forbids this call", list(forbidding)),
     }
 }
 

@@ -237,7 +237,7 @@ fn refused(refusal: EnvelopeRefusal) -> Fault {
     Fault::Protocol {
         code: refusal.refusal.code,
         message: refusal.refusal.message,
-        data: refusal.data,
+        data: refusal.data.map(|data| *data),
     }
 }
 

@@ -3,11 +3,11 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
 use http::{HeaderMap, Method};
+use mcpproxy_core::{Clock as _, SystemClock};
 use mcpproxy_testkit::{EraSupport, Sample};
 use ring::hmac;
 use ring::signature::{Ed25519KeyPair, KeyPair as _};
@@ -39,8 +39,7 @@ fn key(id: &str, seed: u8) -> Value {
 }
 
 fn seconds() -> u64 {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH);
-    now.unwrap().as_secs()
+    SystemClock::start().wall().0 / 1000
 }
 
 impl Issuer {
