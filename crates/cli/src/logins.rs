@@ -28,8 +28,6 @@ impl Keep for InVault {
 
 /// Returns where logins are kept for a data folder.
 pub(crate) fn logins(data_dir: &Path) -> Logins {
-    Logins {
-        keep: Arc::new(InVault(Vault::new(data_dir))),
-        clock: Arc::new(SystemClock::start()),
-    }
+    let keep = InVault(Vault::new(data_dir));
+    Logins::new(Arc::new(keep), Arc::new(SystemClock::start()))
 }

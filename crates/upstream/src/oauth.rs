@@ -14,6 +14,7 @@ mod message;
 mod register;
 mod web;
 
+use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -49,10 +50,26 @@ pub trait Keep: Send + Sync + fmt::Debug {
 /// What logins of all upstreams share.
 #[derive(Clone, Debug)]
 pub struct Logins {
-    /// Where they are kept.
-    pub keep: Arc<dyn Keep>,
-    /// The time, by which tokens end.
-    pub clock: Arc<dyn Clock>,
+    keep: Arc<dyn Keep>,
+    clock: Arc<dyn Clock>,
+    turns: Arc<Mutex<HashMap<UpstreamId, Turn>>>,
+}
+
+/// Held by whoever renews. An upstream that was started anew shares it with the one before, which
+/// may still have calls under way.
+type Turn = Arc<tokio::sync::Mutex<()>>;
+
+impl Logins {
+    /// Says where logins are kept, and by which clock tokens end.
+    pub fn new(keep: Arc<dyn Keep>, clock: Arc<dyn Clock>) -> Self {
+        let turns = Arc::default();
+        Self { keep, clock, turns }
+    }
+
+    fn turn(&self, name: &UpstreamId) -> Turn {
+        let mut turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(turns.entry(name.clone()).or_default())
+    }
 }
 
 /// How an upstream is logged in to right now.
@@ -87,8 +104,7 @@ pub struct OAuth {
     web: Web,
     logins: Logins,
     held: Mutex<Held>,
-    /// Held by whoever renews.
-    turn: tokio::sync::Mutex<()>,
+    turn: Turn,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -112,6 +128,7 @@ impl OAuth {
         logins: Logins,
         (own, others): (Dialer, Dialer),
     ) -> Arc<Self> {
+        let turn = logins.turn(&name);
         Arc::new(Self {
             name,
             settings,
@@ -122,7 +139,7 @@ impl OAuth {
             },
             logins,
             held: Mutex::default(),
-            turn: tokio::sync::Mutex::default(),
+            turn,
         })
     }
 
@@ -220,7 +237,11 @@ impl OAuth {
             Err(refusal) => return Err(self.not_renewed(current.as_deref(), refusal).await),
         };
         tracing::debug!("renewed the token for `{}`", self.name);
-        Ok(self.stored(renewed).await)
+        match self.load().await {
+            // Somebody logged in meanwhile: that is newer.
+            Ok(Some(newer)) if Some(&newer) != current.as_ref() => Ok(newer),
+            Ok(_) | Err(_) => Ok(self.stored(renewed).await),
+        }
     }
 
     async fn by_refresh(&self, kept: Option<&Kept>) -> Result<Result<Kept, Refusal>, Error> {
@@ -277,7 +298,11 @@ impl OAuth {
                 self.lock().failed = Some((now, why.clone()));
                 Error::Authority(why)
             }
-            Refusal::Final { code, why } => {
+            // What else the server says is for whoever reads the log: this goes to agents too.
+            Refusal::Final { code, said } => {
+                let why = format!("it answered `{code}`");
+                let said = said.unwrap_or_default();
+                tracing::info!("no token for `{}`: {why} {said}", self.name);
                 if let Some(kept) = kept.filter(|_| code == "invalid_grant") {
                     let ended = Kept {
                         refresh: None,

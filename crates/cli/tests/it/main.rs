@@ -28,6 +28,7 @@ mod ids;
 mod logins;
 mod modes;
 mod peers;
+mod pins;
 mod pipeline;
 mod quarantine;
 mod receipts;

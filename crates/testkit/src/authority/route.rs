@@ -39,8 +39,12 @@ pub(super) async fn answer(shared: Arc<Shared>, request: Request<Incoming>) -> A
             Ok(authorize(&shared, &orders, &fields))
         }
         (&Method::POST, "/token") => {
+            let asked = fields(&text);
+            if asked.contains_key("refresh_token") {
+                lock(&shared.book).counts.renewals += 1;
+            }
             tokio::time::sleep(orders.delay).await;
-            Ok(token(&shared, &orders, &parts.headers, &fields(&text)))
+            Ok(token(&shared, &orders, &parts.headers, &asked))
         }
         (&Method::POST, "/register") => Ok(register(&shared, &orders, &text)),
         (&Method::POST, "/revoke") => {
@@ -153,9 +157,6 @@ fn token(
 ) -> Response<Full<Bytes>> {
     let kind = asked.get("grant_type").map_or("", String::as_str);
     let mut book = lock(&shared.book);
-    if kind == "refresh_token" {
-        book.counts.renewals += 1;
-    }
     if let Some(status) = orders.down {
         return said(status, &Value::Null);
     }

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::discover::{text, words};
 use super::kept::{Client, Kept, Method};
-use super::web::{Answer, Web, flat};
+use super::web::{Answer, Web, flat, sentence};
 use crate::Error;
 
 /// The longest token that is used.
@@ -36,7 +36,7 @@ pub(super) enum By<'a> {
 #[derive(Debug)]
 pub(super) enum Refusal {
     /// The server will not give one for this; asking again does not help.
-    Final { code: String, why: String },
+    Final { code: String, said: Option<String> },
     /// It could not be asked, or is not itself; another try may help.
     Passing(String),
 }
@@ -44,7 +44,12 @@ pub(super) enum Refusal {
 impl Refusal {
     pub(super) fn words(self) -> String {
         match self {
-            Self::Final { why, .. } | Self::Passing(why) => why,
+            Self::Final { code, said: None } => format!("it answered `{code}`"),
+            Self::Final {
+                code,
+                said: Some(said),
+            } => format!("it answered `{code}`: {said}"),
+            Self::Passing(why) => why,
         }
     }
 }
@@ -167,21 +172,20 @@ fn granted(answer: &Answer) -> Result<Granted, Refusal> {
 fn refusal(answer: &Answer) -> Refusal {
     let code = text(&answer.body, "error").unwrap_or_default();
     let (code, status) = (flat(code), answer.status.as_u16());
-    let said = text(&answer.body, "error_description").map(flat);
-    let why = match (code.as_str(), said) {
-        ("", _) => format!("it answered HTTP {status}"),
-        (code, None) => format!("it answered `{code}`"),
-        (code, Some(said)) => format!("it answered `{code}`: {said}"),
-    };
+    let said = text(&answer.body, "error_description").map(sentence);
     let busy = matches!(
         code.as_str(),
         "" | "temporarily_unavailable" | "server_error" | "slow_down"
     );
     // What is neither a success nor an error of the protocol says nothing about our token.
     if busy || !matches!(status, 400 | 401 | 403) {
-        return Refusal::Passing(why);
+        return Refusal::Passing(
+            format!("it answered HTTP {status} {code}")
+                .trim_end()
+                .to_owned(),
+        );
     }
-    Refusal::Final { code, why }
+    Refusal::Final { code, said }
 }
 
 /// RFC 6750, 2.1: what can stand in the header.

@@ -11,7 +11,7 @@ use mcpproxy_mcp::dial::Received;
 
 use super::OAuth;
 use super::challenge::Challenge;
-use super::web::{challenges, flat, same_origin};
+use super::web::{challenges, same_origin, sentence};
 use crate::Error;
 use crate::link::http::OWN_PATIENCE;
 
@@ -74,9 +74,10 @@ impl OAuth {
         match lacks {
             None => Ok(response),
             Some(lacks) => {
-                let scope = flat(&lacks.scope.unwrap_or_default());
-                let why = format!("it wants `{scope}`, which goes under `oauth.scopes`");
-                Err(unauthorized(self.needs_login(&why)))
+                let scope = sentence(&lacks.scope.unwrap_or_default());
+                tracing::warn!("upstream `{}` wants the scopes `{scope}`", self.name);
+                let why = "it wants more than `oauth.scopes` has; the log says what";
+                Err(unauthorized(self.needs_login(why)))
             }
         }
     }

@@ -65,10 +65,8 @@ impl Stage {
     }
 
     fn oauth_at(&self, url: &str, settings: OAuthSettings) -> Arc<OAuth> {
-        let logins = Logins {
-            keep: Arc::clone(&self.keep) as _,
-            clock: Arc::clone(&self.clock) as _,
-        };
+        let keep = Arc::clone(&self.keep);
+        let logins = Logins::new(keep, Arc::clone(&self.clock) as _);
         let dialers = (Dialer::default(), Dialer::default());
         let name = UpstreamId::new("notes");
         OAuth::new(name, url.parse().unwrap(), settings, logins, dialers)

@@ -162,8 +162,14 @@ fn is_here(host: &Host) -> bool {
     }
 }
 
-/// Makes a stranger's words printable: short, and without control characters.
+/// Shows a stranger's word: short, and nothing that could be read as a sentence.
 pub(super) fn flat(text: &str) -> String {
+    let visible = text.chars().filter(char::is_ascii_graphic);
+    visible.take(120).collect()
+}
+
+/// Shows a stranger's sentence to the person at the terminal: short, without control characters.
+pub(super) fn sentence(text: &str) -> String {
     let plain = |c: char| if c.is_control() { ' ' } else { c };
     text.chars().take(200).map(plain).collect()
 }

@@ -161,3 +161,50 @@ async fn a_full_disk_does_not_lose_the_login_of_this_process() {
         assert_eq!(stage.call(&oauth).await, Ok(200));
     }
 }
+
+#[tokio::test]
+async fn an_upstream_that_was_started_anew_does_not_renew_beside_the_one_before() {
+    let stage = Stage::new().await;
+    let old = stage.logged_in().await;
+    let new = {
+        let dialers = (Dialer::default(), Dialer::default());
+        let uri = stage.upstream.url.parse().unwrap();
+        let told = OAuthSettings::default();
+        OAuth::new(old.name.clone(), uri, told, old.logins.clone(), dialers)
+    };
+    assert_eq!(stage.call(&new).await, Ok(200));
+    let delay = Duration::from_millis(100);
+    stage.authority.order(|orders| orders.delay = delay);
+    stage.authority.end_access();
+    let both = tokio::join!(stage.call(&old), stage.call(&new));
+    assert_eq!(both, (Ok(200), Ok(200)));
+    assert_eq!(stage.authority.counts().renewals, 1);
+}
+
+#[tokio::test]
+async fn a_login_during_a_renewal_is_the_one_that_stays() {
+    let stage = Stage::new().await;
+    let oauth = stage.logged_in().await;
+    stage.authority.end_access();
+    let delay = Duration::from_millis(200);
+    stage.authority.order(|orders| orders.delay = delay);
+    let person = stage.oauth(OAuthSettings {
+        scopes: vec!["read".to_owned(), "write".to_owned()],
+        ..OAuthSettings::default()
+    });
+    let login = async {
+        while stage.authority.counts().renewals == 0 {
+            tokio::task::yield_now().await;
+        }
+        stage
+            .authority
+            .order(|orders| orders.delay = Duration::ZERO);
+        stage.log_in(&person).await.unwrap();
+    };
+    let (called, ()) = tokio::join!(stage.call(&oauth), login);
+    assert_eq!(called, Ok(200));
+    let Standing::In { scopes, .. } = oauth.read_standing().await.unwrap() else {
+        panic!("{:?}", oauth.standing());
+    };
+    assert_eq!(scopes, ["read", "write"]);
+}
