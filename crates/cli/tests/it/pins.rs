@@ -129,7 +129,7 @@ async fn an_upstream_that_is_pinned_to_another_key_waits_for_a_person() {
     let offered = async || {
         let agent = Legacy::open(&gateway.url("/mcp"), json!({})).await;
         let list = agent.ask("tools/list", json!({})).await;
-        names_of(&list).contains(&"notes__echo")
+        names_of(&list["tools"]).contains(&"notes__echo")
     };
     assert!(offered().await);
     front.show(&other);
