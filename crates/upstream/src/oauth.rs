@@ -197,7 +197,7 @@ impl OAuth {
     async fn rejected(self: &Arc<Self>, shown: Option<&HeaderValue>) -> Result<HeaderValue, Error> {
         let kept = self.kept().await?;
         let Some(kept) = kept.filter(|_| shown.is_some()) else {
-            return Err(self.noted(self.needs_login("the upstream wants one")));
+            return Err(self.noted(self.needs_login("the upstream answered HTTP 401")));
         };
         let current = kept.header();
         let next = if current.as_ref() == shown {

@@ -129,7 +129,7 @@ async fn sent(oauth: &Arc<OAuth>, uri: &Uri) -> Result<u16, String> {
 async fn a_person_logs_in_once_and_calls_go_through_until_logout() {
     let stage = Stage::new().await;
     let oauth = stage.oauth(OAuthSettings::default());
-    let wants = "needs login: run `mcpproxy upstream login notes` (the upstream wants one)";
+    let wants = "needs login: run `mcpproxy upstream login notes` (the upstream answered HTTP 401)";
     assert_eq!(stage.call(&oauth).await.unwrap_err(), wants);
     assert!(matches!(oauth.standing(), Standing::Needed { .. }));
     stage.log_in(&oauth).await.unwrap();
