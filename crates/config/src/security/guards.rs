@@ -258,7 +258,8 @@ mod tests {
         assert_eq!(found.dlp.unwrap().rules.len(), 1);
         let config = json!({ "policy_file": "/etc/mcpproxy/access.cedar" });
         let found = told(&native(access::ID, config)).access.unwrap();
-        assert_eq!(found.policy_file.unwrap(), "/etc/mcpproxy/access.cedar");
+        let file = std::path::Path::new("/etc/mcpproxy/access.cedar");
+        assert_eq!(found.policy_file.as_deref(), Some(file));
         let off = json!([{ "id": spoofing::ID, "type": "native", "enabled": false }]);
         assert_eq!(told(&off).spoofing, None);
         assert_eq!(told(&json!([])), Settings::default());

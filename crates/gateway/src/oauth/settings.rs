@@ -161,7 +161,7 @@ mod tests {
         check(r#"{"jwks_url":null,"jwks_file":"/keys"}"#, &[]);
         check(r#"{"audience":""}"#, &["audience"]);
         check(r#"{"resource":"gate"}"#, &["resource"]);
-        check(r##"{"resource":"https://gate.example/#a"}"##, &["resource"]);
+        check(r#"{"resource":"https://gate.example/#a"}"#, &["resource"]);
         check(r#"{"required_scopes":["mcp:use"]}"#, &[]);
         check(r#"{"required_scopes":["a b"]}"#, &["required_scopes"]);
         check(r#"{"leeway":"6m"}"#, &["leeway"]);
