@@ -8,7 +8,9 @@ use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
-use mcpproxy_config::{ApprovalMode, Fingerprint, Flags, Loaded, Sources, edit, load};
+use mcpproxy_config::{
+    ApprovalMode, Fingerprint, Flags, Loaded, Sources, baseline_file, edit, load,
+};
 use mcpproxy_control::{
     ApiKey, ChangeFault, Configurer, Control, Created, Orders, ReloadReport, Tokens,
     prepare_data_dir,
@@ -91,8 +93,7 @@ impl Daemon {
         let clock = Arc::new(SystemClock::start());
         let ActivityLog { sink, reader } = ActivityLog::open(settings)?;
         let engine = Engine::new(engine_settings(&loaded), sink, Arc::clone(&clock) as _);
-        let baselines = SqliteBaselines::open(&folder.join(mcpproxy_store::FILE))?;
-        let engine = Arc::new(engine?.with_baselines(Arc::new(baselines))?);
+        let engine = Arc::new(remembering(engine?, &loaded)?);
         let pipeline = Pipeline::default();
         let shared: Arc<dyn Clock> = Arc::clone(&clock) as _;
         let started = pipeline.apply(&loaded, &engine, &shared).await;
@@ -159,6 +160,21 @@ impl Daemon {
             reload_and_log(&files);
         }
     }
+}
+
+/// Gives an engine its baselines, from where the configuration keeps them.
+fn remembering(engine: Engine, loaded: &Loaded) -> Result<Engine> {
+    let folder = &loaded.config.gateway.data_dir;
+    let guards = loaded.config.security.guards();
+    let open = |told: Option<String>| {
+        let file = baseline_file(told.as_deref());
+        let file = file.unwrap_or_else(|| mcpproxy_store::FILE.into());
+        SqliteBaselines::open(&folder.join(file)).map(Arc::new)
+    };
+    let offers = guards.rug_pull.and_then(|told| told.baseline_store);
+    let habits = guards.behaviour.and_then(|told| told.baseline_store);
+    let engine = engine.with_baselines(open(offers)?)?;
+    Ok(engine.with_habits(open(habits)?)?)
 }
 
 /// The activity log, to write and, unless it is switched off, to read.

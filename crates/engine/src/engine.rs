@@ -14,6 +14,7 @@ use mcpproxy_core::{
 };
 use mcpproxy_detect::{DetectError, Detector, Direction};
 use mcpproxy_flow::{Content, SessionView, Summary, Tracker, Whose};
+use mcpproxy_hooks::guards::behaviour::Book;
 use mcpproxy_hooks::{Metrics, Registry};
 use mcpproxy_policy::settings::DecisionLevel;
 use mcpproxy_policy::{Answer, Policy, answer, decide, judge};
@@ -37,6 +38,9 @@ use crate::stops::Stops;
 /// The least time that a record is given to reach the disk: a call whose deadline has passed is
 /// put on record too.
 const LEAST: Duration = Duration::from_secs(5);
+
+/// How often what was learned about behaviour is written down, in milliseconds.
+const KEEP_HABITS: u64 = 60_000;
 
 /// What `before` came to.
 #[derive(Debug)]
@@ -132,6 +136,10 @@ pub struct Engine {
     reads: Reads,
     quarantine: Quarantine,
     guarded: ArcSwap<Guarded>,
+    habits: Arc<Book>,
+    /// Where habits are kept, if anywhere, and when they were last.
+    habit_store: Option<Arc<dyn BaselineStore>>,
+    habits_kept: AtomicU64,
     sink: Arc<dyn ActivitySink>,
     lost: AtomicU64,
     since: Wall,
@@ -146,7 +154,8 @@ impl Engine {
         clock: Arc<dyn Clock>,
     ) -> Result<Self, DetectError> {
         let classes = Classes::default();
-        let guarded = Guarded::new(&settings.guards, &Guarded::default(), &classes);
+        let habits = Arc::default();
+        let guarded = Guarded::new(&settings.guards, &Guarded::default(), &classes, &habits);
         Ok(Self {
             tracker: Tracker::new(&settings.flow_tracking),
             ready: ArcSwap::from_pointee(Ready::new(settings)?),
@@ -162,6 +171,9 @@ impl Engine {
             reads: Reads::default(),
             quarantine: Quarantine::default(),
             guarded: ArcSwap::from_pointee(guarded),
+            habits,
+            habit_store: None,
+            habits_kept: AtomicU64::new(0),
             sink,
             lost: AtomicU64::new(0),
             since: clock.wall(),
@@ -177,13 +189,24 @@ impl Engine {
         })
     }
 
+    /// Gives it what is known about how callers and upstreams behave, and keeps there what is learned.
+    pub fn with_habits(self, store: Arc<dyn BaselineStore>) -> Result<Self, BaselineFault> {
+        for subject in self.habits.take(store.habits()?) {
+            tracing::warn!("the habits of `{subject}` cannot be read and are learned anew");
+        }
+        Ok(Self {
+            habit_store: Some(store),
+            ..self
+        })
+    }
+
     /// Puts new settings in force; calls under way end under those they began with.
     pub fn reload(&self, settings: EngineSettings) -> Result<(), DetectError> {
         let ready = Ready::new(settings)?;
         self.tracker.reload(&ready.settings.flow_tracking);
         self.classes.reload(&ready.settings.classification);
         let before = self.guarded.load();
-        let guarded = Guarded::new(&ready.settings.guards, &before, &self.classes);
+        let guarded = Guarded::new(&ready.settings.guards, &before, &self.classes, &self.habits);
         self.guarded.store(Arc::new(guarded));
         self.ready.store(Arc::new(ready));
         Ok(())
@@ -342,7 +365,9 @@ impl Engine {
         }
         if ready.settings.enabled {
             findings.extend_from_slice(early);
-            findings.extend(self.guarded.load().form(call));
+            let guarded = self.guarded.load();
+            findings.extend(guarded.form(call));
+            findings.extend(guarded.unusual(call, &seen.facts, self.clock.wall()));
             for finding in &mut findings {
                 marks::quiet(&ready.detector, finding);
             }
@@ -416,13 +441,13 @@ impl Engine {
         let ready = self.ready.load_full();
         let now = self.clock.tick();
         self.tracker.settle(whose(call), call.id, true, now);
-        self.guarded.load().release(call);
+        let unusual = self.guarded.load().over(call, outcome, self.clock.wall());
         let mut detected = Detected::default();
         if ready.settings.enabled && brings_data(&call.kind) {
             let body = std::str::from_utf8(&outcome.body).unwrap_or_default();
             self.remember(call, body, &ready, &mut detected);
         }
-        let reviewed = self.reviewed(call, outcome, &ready).await;
+        let reviewed = self.reviewed(call, outcome, unusual, &ready).await;
         let detector = &ready.detector;
         let mut record = record(
             detector,
@@ -602,12 +627,41 @@ impl Engine {
     pub async fn sweep(&self) {
         let ended = self.tracker.expire(self.clock.tick());
         self.summarize(ended).await;
+        let now = self.clock.wall().0;
+        let kept = self.habits_kept.load(Ordering::Relaxed);
+        if now.abs_diff(kept) >= KEEP_HABITS {
+            self.keep_habits().await;
+        }
+    }
+
+    /// Writes down what was learned about everybody since the last time.
+    async fn keep_habits(&self) {
+        let now = self.clock.wall();
+        self.habits_kept.store(now.0, Ordering::Relaxed);
+        let Some(store) = self.habit_store.clone() else {
+            return;
+        };
+        let habits = Arc::clone(&self.habits);
+        // It waits for the disk, which nobody else should.
+        let kept = tokio::task::spawn_blocking(move || {
+            let changed = habits.changed(now);
+            if changed.is_empty() {
+                return Ok(());
+            }
+            store.keep_habits(&changed)
+        });
+        match kept.await {
+            Ok(Ok(())) => {}
+            Ok(Err(fault)) => tracing::error!("habits are not kept: {fault}"),
+            Err(fault) => tracing::error!("habits are not kept: {fault}"),
+        }
     }
 
     /// Ends every session: the process stops, and what was followed is not known afterwards.
     pub async fn finish(&self) {
         let ended = self.tracker.finish();
         self.summarize(ended).await;
+        self.keep_habits().await;
     }
 
     async fn summarize(&self, ended: Vec<Summary>) {

@@ -1,5 +1,5 @@
-//! The guards over calls and answers that the configuration switches on: rate limits, the form of
-//! messages, and what is done with sensitive data in them. They say findings like everything else.
+//! The guards over calls and answers that the configuration switches on: rate limits, habits, the form
+//! of messages, and what is done with sensitive data in them. They say findings like everything else.
 //!
 //! What one of them keeps outlives a reload that does not change it: a limit is not lifted by
 //! touching the configuration.
@@ -7,10 +7,11 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use mcpproxy_core::{Call, Finding, MessageKind, Outcome, Sink, UpstreamId};
+use mcpproxy_core::{Call, Facts, Finding, MessageKind, Outcome, Sink, UpstreamId, Wall};
 use mcpproxy_detect::Direction;
 use mcpproxy_hooks::guards::Settings;
 use mcpproxy_hooks::guards::abuse::{self, Abuse};
+use mcpproxy_hooks::guards::behaviour::{Behaviour, Book};
 use mcpproxy_hooks::guards::contents::Contents;
 use mcpproxy_hooks::guards::dlp::{Between, Dlp, Treated, Way};
 
@@ -24,13 +25,19 @@ use crate::ready::Ready;
 #[derive(Debug, Default)]
 pub(crate) struct Guarded {
     abuse: Option<(abuse::Settings, Arc<Abuse>)>,
+    behaviour: Option<Behaviour>,
     contents: Option<Contents>,
     dlp: Option<Dlp>,
 }
 
 impl Guarded {
     /// Makes what the settings switch on, and keeps of `before` what they leave as it is.
-    pub(crate) fn new(settings: &Settings, before: &Self, classes: &Classes) -> Self {
+    pub(crate) fn new(
+        settings: &Settings,
+        before: &Self,
+        classes: &Classes,
+        habits: &Arc<Book>,
+    ) -> Self {
         let abuse = settings.abuse.clone().map(|told| {
             let kept = before.abuse.as_ref().filter(|(was, _)| *was == told);
             let kept = kept.map(|(_, abuse)| Arc::clone(abuse));
@@ -42,8 +49,10 @@ impl Guarded {
             classes.each(|upstream, listed| learn(&made, upstream, listed));
             made
         });
+        let behaviour = settings.behaviour.clone();
         Self {
             abuse,
+            behaviour: behaviour.map(|told| Behaviour::new(told, Arc::clone(habits))),
             contents,
             dlp: settings.dlp.clone().map(Dlp::new),
         }
@@ -68,6 +77,23 @@ impl Guarded {
         if let Some((_, abuse)) = &self.abuse {
             abuse.release(call.id);
         }
+        if let Some(behaviour) = &self.behaviour {
+            behaviour.release(call.id);
+        }
+    }
+
+    /// Says how a call departs from what is usual.
+    pub(crate) fn unusual(&self, call: &Call, facts: &Facts, now: Wall) -> Option<Finding> {
+        let behaviour = self.behaviour.as_ref().filter(|_| call.hook.is_none())?;
+        behaviour.judge(call, &facts.hosts, now)
+    }
+
+    /// Takes note that a call was allowed and is over; says whether its answer is unusual.
+    pub(crate) fn over(&self, call: &Call, outcome: &Outcome, now: Wall) -> Option<Finding> {
+        let behaviour = self.behaviour.as_ref();
+        let unusual = behaviour.and_then(|behaviour| behaviour.learn(call, outcome, now));
+        self.release(call);
+        unusual
     }
 
     /// Says what is wrong with the form of a call.
@@ -88,6 +114,9 @@ impl Engine {
         let counts = call.leg == 0 && matches!(call.kind, MessageKind::Request(_));
         if let Some((_, abuse)) = guards.abuse.as_ref().filter(|_| counts) {
             findings.extend(abuse.admit(call, self.now().0));
+        }
+        if let Some(behaviour) = guards.behaviour.as_ref().filter(|_| counts) {
+            behaviour.count(call, self.now().1);
         }
         if let Some(dlp) = &guards.dlp {
             let raw = std::str::from_utf8(&call.wire.raw).unwrap_or_default();

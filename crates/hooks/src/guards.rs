@@ -5,6 +5,7 @@
 //! Keeping baselines, and withholding what is not approved, is for the engine and the gateway.
 
 pub mod abuse;
+pub mod behaviour;
 pub mod contents;
 pub mod dlp;
 pub mod fingerprint;
@@ -39,6 +40,8 @@ pub struct Settings {
     pub spoofing: Option<spoofing::Settings>,
     /// How often and how much may be called; nothing unless the guard is switched on.
     pub abuse: Option<abuse::Settings>,
+    /// What is said of those who behave unlike before; nothing unless the guard is switched on.
+    pub behaviour: Option<behaviour::Settings>,
     /// Which form messages must have; nothing unless the guard is switched on.
     pub contents: Option<contents::Settings>,
     /// What is done with sensitive data; nothing unless the guard is switched on.
@@ -55,6 +58,7 @@ impl Default for Settings {
             shadowing: Some(shadowing::Settings::default()),
             spoofing: Some(spoofing::Settings::default()),
             abuse: None,
+            behaviour: None,
             contents: None,
             dlp: None,
         }

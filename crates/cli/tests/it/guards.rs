@@ -122,6 +122,49 @@ async fn personal_data_is_taken_out_on_both_ways_and_the_rest_stays() {
 }
 
 #[tokio::test]
+async fn whoever_behaves_unlike_before_is_stopped_also_after_a_restart() {
+    let tool = |name: &str| json!({ "name": name, "inputSchema": { "type": "object" } });
+    let results = json!({ "look": ["seen"], "post": ["posted"] });
+    let notes = Upstream::play(&json!({
+        "tools": [tool("look"), tool("post")],
+        "results": results,
+    }));
+    let learning = json!({
+        "learning_calls": 70, "learning_time": "0s", "deny_at": 30, "baseline_store": "file:habits.db",
+    });
+    let gateway = Gateway::start(&json!({
+        "routing_mode": "all",
+        "mcpServers": { "notes": notes.settings },
+        "security": guard("anomaly-detector", &learning),
+    }))
+    .await;
+    let look = || json!({ "name": "notes__look", "arguments": { "at": "the harbour" } });
+    let post = || json!({ "name": "notes__post", "arguments": { "text": "the harbour" } });
+    let agent = Legacy::open(&gateway.url("/mcp"), json!({})).await;
+    for _ in 0..80 {
+        let seen = agent.ask("tools/call", look()).await;
+        assert_eq!(text_of(&seen), "seen", "{seen}");
+    }
+    let refused = agent.ask("tools/call", post()).await;
+    let said = text_of(&refused);
+    assert!(said.contains("which is new after 80 calls"), "{refused}");
+
+    let home = gateway.stop().await;
+    assert!(home.data().join("habits.db").exists());
+    let gateway = Gateway::start_in(home).await;
+    let agent = Legacy::open(&gateway.url("/mcp"), json!({})).await;
+    let seen = agent.ask("tools/call", look()).await;
+    assert_eq!(text_of(&seen), "seen", "{seen}");
+    agent.ask("tools/call", post()).await;
+    let posted = notes
+        .called()
+        .iter()
+        .filter(|(name, _)| name == "post")
+        .count();
+    assert_eq!(posted, 0);
+}
+
+#[tokio::test]
 async fn without_the_guards_everything_passes() {
     let scene = Scene::start(json!({})).await;
     let agent = opened(&scene).await;

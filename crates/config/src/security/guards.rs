@@ -1,13 +1,15 @@
 //! What the native guards are told: the switches of the quarantine, and the entries of
 //! `security.hooks` that have their ids.
 
+use std::path::PathBuf;
+
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use mcpproxy_core::Trust;
 use mcpproxy_hooks::guards::{
-    Settings, abuse, contents, dlp, poisoning, rug_pull, shadowing, spoofing,
+    Settings, abuse, behaviour, contents, dlp, poisoning, rug_pull, shadowing, spoofing,
 };
 use mcpproxy_upstream::settings::Span;
 
@@ -31,8 +33,6 @@ impl Default for Poisoning {
 #[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct RugPull {
-    /// Where baselines live: nothing or `sqlite` is the data folder, and the addresses of services
-    /// fall back to it.
     baseline_store: Option<String>,
     check_interval: Option<Span>,
 }
@@ -62,12 +62,13 @@ struct AllowedServer {
 }
 
 /// The ids of all native guards.
-const KNOWN: [&str; 7] = [
+const KNOWN: [&str; 8] = [
     poisoning::ID,
     rug_pull::ID,
     shadowing::ID,
     spoofing::ID,
     abuse::ID,
+    behaviour::ID,
     contents::ID,
     dlp::ID,
 ];
@@ -144,9 +145,10 @@ fn apply(settings: &mut Settings, hook: &HookSettings) -> Result<(), String> {
             if check_interval.is_zero() {
                 return Err("`check_interval` must be greater than zero".to_owned());
             }
-            settings.rug_pull = hook
-                .enabled
-                .then_some(rug_pull::Settings { check_interval });
+            settings.rug_pull = hook.enabled.then_some(rug_pull::Settings {
+                check_interval,
+                baseline_store: told.baseline_store,
+            });
         }
         shadowing::ID => {
             let Shadowing {
@@ -166,6 +168,11 @@ fn apply(settings: &mut Settings, hook: &HookSettings) -> Result<(), String> {
             settings.spoofing = hook.enabled.then_some(told);
         }
         abuse::ID => settings.abuse = Some(read(hook)?).filter(|_| hook.enabled),
+        behaviour::ID => {
+            let told: behaviour::Settings = read(hook)?;
+            known_store(told.baseline_store.as_deref())?;
+            settings.behaviour = Some(told).filter(|_| hook.enabled);
+        }
         contents::ID => settings.contents = Some(read(hook)?).filter(|_| hook.enabled),
         dlp::ID => settings.dlp = Some(read(hook)?).filter(|_| hook.enabled),
         other => {
@@ -185,6 +192,17 @@ fn allowed(server: AllowedServer) -> spoofing::Allowed {
         package: server.package,
         url: server.url,
     }
+}
+
+/// Returns the file in which baselines are to be kept; nothing stands for the data folder, to which
+/// the addresses of services fall back.
+pub fn baseline_file(store: Option<&str>) -> Option<PathBuf> {
+    let store = store?;
+    let path = store
+        .strip_prefix("sqlite:")
+        .or(store.strip_prefix("file:"))?;
+    let path = path.strip_prefix("//").unwrap_or(path);
+    (!path.is_empty()).then(|| path.into())
 }
 
 fn known_store(store: Option<&str>) -> Result<(), String> {
@@ -235,6 +253,11 @@ mod tests {
         let config = json!({ "per_tool": { "calls_per_minute": 5 } });
         let found = told(&native(abuse::ID, config)).abuse.unwrap();
         assert_eq!(found.per_tool.calls_per_minute, 5);
+        let config = json!({ "learning_calls": 7, "baseline_store": "file:habits.db" });
+        let found = told(&native(behaviour::ID, config)).behaviour.unwrap();
+        assert_eq!(found.learning_calls, 7);
+        let file = baseline_file(found.baseline_store.as_deref());
+        assert_eq!(file, Some("habits.db".into()));
         let found = told(&native(contents::ID, json!({ "max_body_size": "1MB" })));
         assert_eq!(found.contents.unwrap().max_body_size.bytes(), 1_000_000);
         let found = told(&native(dlp::ID, json!({ "rules": [{ "action": "mask" }] })));
@@ -242,6 +265,20 @@ mod tests {
         let off = json!([{ "id": spoofing::ID, "type": "native", "enabled": false }]);
         assert_eq!(told(&off).spoofing, None);
         assert_eq!(told(&json!([])), Settings::default());
+    }
+
+    #[test]
+    fn baselines_are_kept_where_the_configuration_says() {
+        let check = |store: Option<&str>, expect: Option<&str>| {
+            assert_eq!(baseline_file(store), expect.map(Into::into), "{store:?}");
+        };
+        check(None, None);
+        check(Some("sqlite"), None);
+        check(Some("sqlite:"), None);
+        check(Some("sqlite:///var/lib/a.db"), Some("/var/lib/a.db"));
+        check(Some("file:a.db"), Some("a.db"));
+        check(Some("redis://localhost:6379/0"), None);
+        check(Some("postgres://localhost/x"), None);
     }
 
     #[test]
@@ -290,6 +327,12 @@ mod tests {
             "missing field `name`",
         );
         check(abuse::ID, json!({ "per_user": {} }), "unknown field");
+        check(
+            behaviour::ID,
+            json!({ "baseline_store": "memory" }),
+            "`memory`",
+        );
+        check(behaviour::ID, json!({ "deny_at": 300 }), "300");
         check(contents::ID, json!({ "max_body_size": "many" }), "a size");
         check(dlp::ID, json!({ "rules": [{}] }), "missing field `action`");
         check(

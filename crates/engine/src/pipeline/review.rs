@@ -58,9 +58,17 @@ impl Reviewed {
 }
 
 impl Engine {
-    /// Takes what came back for a call past the guards, and asks hooks about it.
-    pub(crate) async fn reviewed(&self, call: &Call, outcome: &Outcome, ready: &Ready) -> Reviewed {
-        let (findings, replaced) = self.guard_answer(call, outcome, ready);
+    /// Takes what came back for a call past the guards, and asks hooks about it. `unusual` is what
+    /// is said already.
+    pub(crate) async fn reviewed(
+        &self,
+        call: &Call,
+        outcome: &Outcome,
+        unusual: Option<Finding>,
+        ready: &Ready,
+    ) -> Reviewed {
+        let (mut findings, replaced) = self.guard_answer(call, outcome, ready);
+        findings.extend(unusual);
         let stopped = findings.iter().any(|one| one.wants >= Action::Deny);
         let pipeline = self.hooks().filter(|pipeline| {
             let concerns = ready.settings.enabled && pipeline.concerns(Phase::Response);

@@ -24,16 +24,19 @@ const SHOWN: usize = 2000;
 const DEEPEST: usize = 64;
 
 /// What the guard is told by the configuration.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
     /// How often lists are read again although nobody said that they changed.
     pub check_interval: Duration,
+    /// Where baselines are kept; in the data folder where it is not said.
+    pub baseline_store: Option<String>,
 }
 
 impl Default for Settings {
     fn default() -> Self {
         Self {
             check_interval: Duration::from_mins(1),
+            baseline_store: None,
         }
     }
 }
