@@ -8,13 +8,15 @@ use arc_swap::{ArcSwap, ArcSwapOption};
 use bytes::Bytes;
 use mcpproxy_classify::{Class, Classification, Kind, is_browser};
 use mcpproxy_core::{
-    Action, ActivitySink, BaselineFault, BaselineStore, Call, Cleared, Clock, DataOrigin,
+    Action, ActivitySink, BaselineFault, BaselineStore, Call, CallId, Cleared, Clock, DataOrigin,
     Durability, Facts, Finding, FlowScope, FlowType, MessageKind, Outcome, Owner, Record,
-    SessionKey, Side, SinkFault, Status, Taint, Tick, Tier, UpstreamId, Verdict, Wall,
+    SessionKey, Side, SinkFault, Status, Taint, Tick, Tier, ToolName, ToolRef, UpstreamId, Verdict,
+    Wall,
 };
-use mcpproxy_detect::{DetectError, Detector, Direction};
+use mcpproxy_detect::{Audience, Context, DetectError, Detector, Direction, Report};
 use mcpproxy_flow::{Content, SessionView, Summary, Tracker, Whose};
 use mcpproxy_hooks::guards::behaviour::Book;
+use mcpproxy_hooks::guards::poisoning::answers::Answered;
 use mcpproxy_hooks::{Metrics, Registry};
 use mcpproxy_policy::settings::DecisionLevel;
 use mcpproxy_policy::{Answer, Policy, answer, decide, judge};
@@ -27,7 +29,7 @@ use crate::events::{Event, Events, FlowAlert};
 use crate::facts::{Seen, arguments, context, origin, tool_name, whose};
 use crate::guarded::Guarded;
 use crate::marks;
-use crate::own::Own;
+use crate::own::{Credential, Own};
 use crate::pipeline::Looked;
 use crate::quarantine::Quarantine;
 use crate::reads::Reads;
@@ -116,6 +118,19 @@ pub enum Said {
     Nothing,
     /// Somebody may still answer, but the call does not wait any longer.
     Later,
+}
+
+/// Who says something to a session outside of any call.
+#[derive(Clone, Copy, Debug)]
+pub struct Unasked<'a> {
+    /// The upstream.
+    pub upstream: &'a UpstreamId,
+    /// The domain in which secrets are matched.
+    pub scope: FlowScope,
+    /// The conversation that hears it.
+    pub session: SessionKey,
+    /// Names the message.
+    pub id: CallId,
 }
 
 /// The engine.
@@ -443,11 +458,14 @@ impl Engine {
         self.tracker.settle(whose(call), call.id, true, now);
         let unusual = self.guarded.load().over(call, outcome, self.clock.wall());
         let mut detected = Detected::default();
+        let mut answered = Answered::default();
         if ready.settings.enabled && brings_data(&call.kind) {
             let body = std::str::from_utf8(&outcome.body).unwrap_or_default();
-            self.remember(call, body, &ready, &mut detected);
+            let audience = Some(audience(call, outcome.status));
+            answered = self.remember(call, body, audience, &ready, &mut detected);
         }
-        let reviewed = self.reviewed(call, outcome, unusual, &ready).await;
+        answered.findings.extend(unusual);
+        let reviewed = self.reviewed(call, outcome, answered, &ready).await;
         let detector = &ready.detector;
         let mut record = record(
             detector,
@@ -483,55 +501,115 @@ impl Engine {
     pub fn heard(&self, call: &Call, message: &str) {
         let ready = self.ready.load_full();
         if ready.settings.enabled {
-            self.remember(call, message, &ready, &mut Detected::default());
+            self.remember(call, message, None, &ready, &mut Detected::default());
         }
     }
 
-    /// Remembers what a call read, as data of the side that its tool is on.
-    pub(crate) fn remember(&self, call: &Call, body: &str, ready: &Ready, detected: &mut Detected) {
-        let settings = &ready.settings;
+    /// Remembers what a call read, as data of the side that its tool is on; says what hides in it for
+    /// whoever reads it, if that is looked for.
+    pub(crate) fn remember(
+        &self,
+        call: &Call,
+        body: &str,
+        audience: Option<Audience>,
+        ready: &Ready,
+        detected: &mut Detected,
+    ) -> Answered {
         let tool = tool_name(call);
-        let report = ready
-            .detector
-            .json(body, context(&tool, Direction::Response));
+        let context = Context {
+            audience,
+            ..context(&tool, Direction::Response)
+        };
+        let report = ready.detector.json(body, context);
         detected.add(&report);
-        if !settings.flow_tracking.enabled {
-            return;
+        if ready.settings.flow_tracking.enabled {
+            self.follow(call, body, &report, ready);
         }
+        let answered = audience.map(|audience| ready.guards.answer(body, &report, audience));
+        answered.unwrap_or_default()
+    }
+
+    /// Remembers where what a call read comes from.
+    fn follow(&self, call: &Call, body: &str, report: &Report, ready: &Ready) {
         let own = Own::of(call, &ready.detector);
         let origin = match &own {
             Some(own) => own.origin(call),
-            None => Some(self.origin(call, settings)),
+            None => Some(self.origin(call, &ready.settings)),
         };
         let Some(origin) = origin else { return };
-        let now = self.clock.tick();
-        if origin.side == Side::Inside && report.coverage.unscanned > 0 && settings.detector.enabled
-        {
-            // Whether a secret stands in the rest is not known: from now on somebody is asked.
-            self.tracker.note_unread(whose(call), now);
+        let file = own.and_then(|own| own.credential);
+        self.trace(whose(call), origin, body, report, file.as_ref(), ready);
+    }
+
+    /// Remembers what an upstream says to a session outside of any call: messages to its log,
+    /// questions, lists of resources.
+    pub fn heard_aside(&self, from: &Unasked<'_>, message: &str) {
+        let ready = self.ready.load_full();
+        let settings = &ready.settings;
+        if !settings.enabled || !settings.flow_tracking.enabled {
+            return;
         }
-        let mut marked = marks::marked(&ready.detector, body, &report);
-        if let Some(file) = own.and_then(|own| own.credential) {
-            marks::credential(body, &file, &mut marked);
+        let context = context(from.upstream.as_str(), Direction::Response);
+        let report = ready.detector.json(message, context);
+        let tool = ToolRef {
+            upstream: from.upstream.clone(),
+            tool: ToolName::new(""),
+        };
+        let origin = DataOrigin {
+            call: from.id,
+            side: self.side(&tool, settings),
+            upstream: tool.upstream,
+            tool: tool.tool,
+            at: self.clock.wall(),
+        };
+        let whose = Whose {
+            scope: from.scope,
+            session: from.session,
+        };
+        self.trace(whose, origin, message, &report, None, &ready);
+    }
+
+    fn trace(
+        &self,
+        whose: Whose,
+        origin: DataOrigin,
+        body: &str,
+        report: &Report,
+        file: Option<&Credential>,
+        ready: &Ready,
+    ) {
+        let now = self.clock.tick();
+        let detects = ready.settings.detector.enabled;
+        if origin.side == Side::Inside && report.coverage.unscanned > 0 && detects {
+            // Whether a secret stands in the rest is not known: from now on somebody is asked.
+            self.tracker.note_unread(whose, now);
+        }
+        let mut marked = marks::marked(&ready.detector, body, report);
+        if let Some(file) = file {
+            marks::credential(body, file, &mut marked);
         }
         let content = Content {
             json: body,
             marked: &marked,
         };
-        self.tracker.record(whose(call), origin, &content, now);
+        self.tracker.record(whose, origin, &content, now);
     }
 
     /// Returns where what a tool behind MCP gave comes from.
     fn origin(&self, call: &Call, settings: &EngineSettings) -> DataOrigin {
-        let class = self.classes.of(&call.tool, &settings.classification);
+        origin(call, self.side(&call.tool, settings))
+    }
+
+    /// Returns the side on which what a tool gives is.
+    fn side(&self, tool: &ToolRef, settings: &EngineSettings) -> Side {
+        let class = self.classes.of(tool, &settings.classification);
         let kind = class.as_source(settings.classification.default_unknown);
-        let page = kind == Kind::Hybrid && is_browser(call.tool.upstream.as_str());
-        let side = match kind {
+        let page = kind == Kind::Hybrid && is_browser(tool.upstream.as_str());
+        match kind {
             Kind::External => Side::Outside,
             Kind::Hybrid if page => Side::Outside,
             Kind::Internal | Kind::Hybrid | Kind::Unknown => Side::Inside,
-        };
-        origin(call, side)
+        }
     }
 
     /// Tells those who watch about data on its way outside.
@@ -742,6 +820,15 @@ fn log(policy: &Policy, call: &Call, verdict: &Verdict) {
     }
 }
 
+/// As what a model reads the answer to a call.
+fn audience(call: &Call, status: Status) -> Audience {
+    match status {
+        Status::Error => Audience::Error,
+        _ if call.kind.method() == "prompts/get" => Audience::Prompt,
+        Status::Success | Status::Blocked | Status::Rejected | Status::Pending => Audience::Result,
+    }
+}
+
 /// Tells whether the answer to a message is data, and no list or confirmation of the protocol.
 fn brings_data(kind: &MessageKind) -> bool {
     let MessageKind::Request(method) = kind else {
@@ -750,6 +837,7 @@ fn brings_data(kind: &MessageKind) -> bool {
     let bringing = [
         "tools/call",
         "resources/read",
+        "resources/list",
         "prompts/get",
         "completion/complete",
         "tasks/result",

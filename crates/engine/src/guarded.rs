@@ -14,6 +14,7 @@ use mcpproxy_hooks::guards::abuse::{self, Abuse};
 use mcpproxy_hooks::guards::behaviour::{Behaviour, Book};
 use mcpproxy_hooks::guards::contents::Contents;
 use mcpproxy_hooks::guards::dlp::{Between, Dlp, Treated, Way};
+use mcpproxy_hooks::guards::poisoning::answers::Answered;
 
 use crate::classes::{Classes, Described};
 use crate::engine::Engine;
@@ -134,25 +135,27 @@ impl Engine {
         &self,
         call: &Call,
         outcome: &Outcome,
+        answered: Answered,
         ready: &Ready,
     ) -> (Vec<Finding>, Option<Bytes>) {
         let guards = self.guarded();
+        let Answered { mut findings, text } = answered;
         let idle = guards.contents.is_none() && guards.dlp.is_none();
-        if idle || !ready.settings.enabled || outcome.body.is_empty() {
-            return (Vec::new(), None);
+        if idle && findings.is_empty() || !ready.settings.enabled || outcome.body.is_empty() {
+            return (findings, None);
         }
         let body = std::str::from_utf8(&outcome.body).unwrap_or_default();
+        let body = text.as_deref().unwrap_or(body);
         let contents = guards.contents.as_ref();
-        let formed = contents.and_then(|contents| contents.response(call, body));
-        let mut findings: Vec<_> = formed.into_iter().collect();
+        findings.extend(contents.and_then(|contents| contents.response(call, body)));
         let dlp = guards.dlp.as_ref();
         let treated = dlp.map(|dlp| self.treated(dlp, call, Way::Response, body, ready));
-        let Treated { text, finding } = treated.unwrap_or_default();
-        findings.extend(finding);
+        let treated = treated.unwrap_or_default();
+        findings.extend(treated.finding);
         for finding in &mut findings {
             marks::quiet(&ready.detector, finding);
         }
-        (findings, text.map(Bytes::from))
+        (findings, treated.text.or(text).map(Bytes::from))
     }
 
     fn treated(&self, dlp: &Dlp, call: &Call, way: Way, raw: &str, ready: &Ready) -> Treated {

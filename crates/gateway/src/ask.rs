@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use mcpproxy_core::MessageKind;
-use mcpproxy_engine::Aside;
+use mcpproxy_engine::{Aside, Unasked};
 use mcpproxy_mcp::envelope::remove;
 use mcpproxy_mcp::era::{DENIED, Era, METHOD_NOT_FOUND, declares};
 use mcpproxy_mcp::input::{self, InputRequired};
@@ -200,17 +200,26 @@ pub(crate) async fn serve_questions(
     }
 }
 
-/// Has hooks look at what an upstream says outside of calls; what they stop goes no further.
+/// Remembers what an upstream says outside of calls, and has hooks look at it; what they stop goes no
+/// further.
 async fn judged(gateway: &Gateway, session: &Session, question: Question) -> Option<Question> {
     let Question {
         upstream,
         asker,
         frame,
     } = question;
+    let id = gateway.call_id();
+    let unasked = Unasked {
+        upstream: &upstream,
+        scope: Gateway::flow_scope(&session.who),
+        session: session.key,
+        id,
+    };
+    gateway.engine.heard_aside(&unasked, frame.params());
     let from = Aside::From {
         upstream: &upstream,
         session: Some(session.key),
-        id: gateway.call_id(),
+        id,
     };
     match overheard(gateway, from, frame).await {
         Ok(frame) => Some(Question {

@@ -285,7 +285,8 @@ impl Listener for Ear {
             return false;
         };
         match frame.kind() {
-            FrameKind::Notification if !session.is_overheard() => {
+            // What has data in it is remembered first, away from the upstream's reader.
+            FrameKind::Notification if !session.is_overheard() && !is_log_message(&frame) => {
                 if session.wants(&frame) {
                     session.push(frame.raw());
                 }

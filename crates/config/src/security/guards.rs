@@ -8,6 +8,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use mcpproxy_core::Trust;
+use mcpproxy_hooks::guards::poisoning::answers::{OnHidden, OnOrders};
 use mcpproxy_hooks::guards::{
     Settings, abuse, behaviour, contents, dlp, poisoning, rug_pull, shadowing, spoofing,
 };
@@ -20,12 +21,22 @@ use super::{HookKind, HookSettings, SecuritySettings, ToolQuarantine};
 #[serde(default, deny_unknown_fields)]
 struct Poisoning {
     strict_mode: bool,
+    hidden_in_results: OnHidden,
+    orders_in_results: OnOrders,
 }
 
 impl Default for Poisoning {
     fn default() -> Self {
-        let poisoning::Settings { strict_mode } = poisoning::Settings::default();
-        Self { strict_mode }
+        let poisoning::Settings {
+            strict_mode,
+            hidden_in_results,
+            orders_in_results,
+        } = poisoning::Settings::default();
+        Self {
+            strict_mode,
+            hidden_in_results,
+            orders_in_results,
+        }
     }
 }
 
@@ -123,7 +134,10 @@ pub(crate) fn tightens(hook: &HookSettings) -> bool {
     if apply(&mut told, hook).is_err() {
         return false;
     }
-    let strict = told.poisoning.is_some_and(|told| told.strict_mode);
+    let strict = told.poisoning.is_some_and(|told| {
+        let hidden = told.hidden_in_results != OnHidden::Tag;
+        told.strict_mode && hidden && told.orders_in_results != OnOrders::Tag
+    });
     let often = match (&told.rug_pull, &usual.rug_pull) {
         (Some(told), Some(usual)) => told.check_interval <= usual.check_interval,
         (told, _) => told.is_some(),
@@ -134,8 +148,16 @@ pub(crate) fn tightens(hook: &HookSettings) -> bool {
 fn apply(settings: &mut Settings, hook: &HookSettings) -> Result<(), String> {
     match hook.id.as_str() {
         poisoning::ID => {
-            let Poisoning { strict_mode } = read(hook)?;
-            settings.poisoning = hook.enabled.then_some(poisoning::Settings { strict_mode });
+            let Poisoning {
+                strict_mode,
+                hidden_in_results,
+                orders_in_results,
+            } = read(hook)?;
+            settings.poisoning = hook.enabled.then_some(poisoning::Settings {
+                strict_mode,
+                hidden_in_results,
+                orders_in_results,
+            });
         }
         rug_pull::ID => {
             let told: RugPull = read(hook)?;
@@ -238,6 +260,10 @@ mod tests {
             |id: &str, config: Value| json!([{ "id": id, "type": "native", "config": config }]);
         let found = told(&native(poisoning::ID, json!({ "strict_mode": false })));
         assert!(!found.poisoning.unwrap().strict_mode);
+        let config = json!({ "hidden_in_results": "block", "orders_in_results": "tag" });
+        let found = told(&native(poisoning::ID, config)).poisoning.unwrap();
+        assert_eq!(found.hidden_in_results, OnHidden::Block);
+        assert_eq!(found.orders_in_results, OnOrders::Tag);
         let config =
             json!({ "check_interval": "5s", "baseline_store": "redis://localhost:6379/0" });
         let found = told(&native(rug_pull::ID, config)).rug_pull.unwrap();

@@ -240,7 +240,10 @@ impl Guards {
         let poisoned = self.settings.poisoning.and_then(|settings| {
             // Who trusts an upstream wants to hear of attacks, not of oddities.
             let strict_mode = settings.strict_mode && trust != Trust::Auto;
-            let settings = poisoning::Settings { strict_mode };
+            let settings = poisoning::Settings {
+                strict_mode,
+                ..poisoning::Settings::default()
+            };
             poisoning::judge(&self.inspector, settings, offer.kind, &offer.descriptor)
         });
         if let Some(reason) = poisoned {
