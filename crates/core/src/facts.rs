@@ -65,6 +65,9 @@ pub struct Contradiction {
     /// How far the one is trusted that speaks against the other, in percent.
     #[serde(skip)]
     pub confidence: u8,
+    /// Whether the upstream is caught in a lie, so that it should wait for a person.
+    #[serde(skip)]
+    pub quarantines: bool,
     /// What contradicts what, safe to show.
     pub explanation: Masked,
 }

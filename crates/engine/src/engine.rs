@@ -17,9 +17,11 @@ use mcpproxy_detect::{Audience, Context, DetectError, Detector, Direction, Repor
 use mcpproxy_flow::{Content, SessionView, Summary, Tracker, Whose};
 use mcpproxy_hooks::guards::behaviour::Book;
 use mcpproxy_hooks::guards::poisoning::answers::Answered;
-use mcpproxy_hooks::{Metrics, Registry};
+use mcpproxy_hooks::{Health, Metrics, Registry};
 use mcpproxy_policy::settings::DecisionLevel;
 use mcpproxy_policy::{Answer, Policy, answer, decide, judge};
+use tracing::field::Empty;
+use tracing::{Instrument as _, Span};
 
 use crate::approvals::Approvals;
 use crate::classes::{Classes, Described, Profile};
@@ -129,8 +131,6 @@ pub struct Unasked<'a> {
     pub scope: FlowScope,
     /// The conversation that hears it.
     pub session: SessionKey,
-    /// Names the message.
-    pub id: CallId,
 }
 
 /// The engine.
@@ -170,12 +170,13 @@ impl Engine {
     ) -> Result<Self, DetectError> {
         let classes = Classes::default();
         let habits = Arc::default();
+        let metrics = Arc::<Metrics>::default();
         let guarded = Guarded::new(&settings.guards, &Guarded::default(), &classes, &habits);
         Ok(Self {
             tracker: Tracker::new(&settings.flow_tracking),
-            ready: ArcSwap::from_pointee(Ready::new(settings)?),
+            ready: ArcSwap::from_pointee(Ready::new(settings)?.counted(&metrics, &clock)),
             pipeline: ArcSwapOption::empty(),
-            metrics: Arc::default(),
+            metrics,
             looked: Looked::default(),
             classes,
             approvals: Approvals::default(),
@@ -217,7 +218,7 @@ impl Engine {
 
     /// Puts new settings in force; calls under way end under those they began with.
     pub fn reload(&self, settings: EngineSettings) -> Result<(), DetectError> {
-        let ready = Ready::new(settings)?;
+        let ready = Ready::new(settings)?.counted(&self.metrics, &self.clock);
         self.tracker.reload(&ready.settings.flow_tracking);
         self.classes.reload(&ready.settings.classification);
         let before = self.guarded.load();
@@ -237,6 +238,20 @@ impl Engine {
     /// Returns the pipeline of hooks, if there is one.
     pub fn hooks(&self) -> Option<Arc<Registry>> {
         self.pipeline.load_full()
+    }
+
+    /// Says how every native guard and every hook is doing, in the order of their priorities.
+    pub async fn health(&self) -> Vec<Health> {
+        let ready = self.ready.load_full();
+        let mut all = Vec::new();
+        if ready.settings.enabled {
+            all = ready.guards.health();
+        }
+        if let Some(pipeline) = self.hooks() {
+            all.extend(pipeline.health().await);
+        }
+        all.sort_by(|one, other| (one.priority, &one.id).cmp(&(other.priority, &other.id)));
+        all
     }
 
     /// Returns what is counted about hooks and violations.
@@ -347,11 +362,17 @@ impl Engine {
     }
 
     /// Judges a call before it leaves.
-    pub async fn before(&self, mut call: Call) -> Before {
+    pub async fn before(&self, call: Call) -> Before {
+        let span = span(&call);
+        self.begun(call).instrument(span).await
+    }
+
+    async fn begun(&self, mut call: Call) -> Before {
         let ready = self.ready.load_full();
         self.until_read(&call, &ready).await;
         let early = self.guard_call(&mut call, &ready);
         let judged = self.judged(&mut call, early, &ready).await;
+        self.catch(&call, &judged.verdict, &ready).await;
         match judged.verdict.action {
             Action::Allow | Action::Warn => self.cleared(call, judged, &ready).await,
             Action::Ask => Before::Asked(Box::new(Asked { call, judged })),
@@ -379,10 +400,13 @@ impl Engine {
             findings.extend(self.quarantine.judge(call));
         }
         if ready.settings.enabled {
+            let from = findings.len();
             findings.extend_from_slice(early);
-            let guarded = self.guarded.load();
-            findings.extend(guarded.form(call));
-            findings.extend(guarded.unusual(call, &seen.facts, self.clock.wall()));
+            let (guarded, watches) = (self.guarded.load(), ready.guards.watches());
+            findings.extend(guarded.form(call, watches));
+            let now = self.clock.wall();
+            findings.extend(guarded.unusual(call, &seen.facts, now, watches));
+            watches.order(findings.get_mut(from..).unwrap_or_default());
             for finding in &mut findings {
                 marks::quiet(&ready.detector, finding);
             }
@@ -452,11 +476,23 @@ impl Engine {
         outcome: &Outcome,
         problem: Option<&str>,
     ) -> Result<After, SinkFault> {
+        let ended = self.ended(cleared, outcome, problem);
+        ended.instrument(span(cleared.value())).await
+    }
+
+    async fn ended(
+        &self,
+        cleared: &Cleared<Call>,
+        outcome: &Outcome,
+        problem: Option<&str>,
+    ) -> Result<After, SinkFault> {
         let call = cleared.value();
         let ready = self.ready.load_full();
         let now = self.clock.tick();
         self.tracker.settle(whose(call), call.id, true, now);
-        let unusual = self.guarded.load().over(call, outcome, self.clock.wall());
+        let (guarded, watches) = (self.guarded.load(), ready.guards.watches());
+        let unusual = guarded.over(call, outcome, self.clock.wall(), watches);
+        drop(guarded);
         let mut detected = Detected::default();
         let mut answered = Answered::default();
         if ready.settings.enabled && brings_data(&call.kind) {
@@ -555,12 +591,14 @@ impl Engine {
             upstream: from.upstream.clone(),
             tool: ToolName::new(""),
         };
+        let at = self.clock.wall();
         let origin = DataOrigin {
-            call: from.id,
+            // It belongs to no call, and no record has this id.
+            call: CallId::new(at.0, 0),
             side: self.side(&tool, settings),
             upstream: tool.upstream,
             tool: tool.tool,
-            at: self.clock.wall(),
+            at,
         };
         let whose = Whose {
             scope: from.scope,
@@ -796,6 +834,15 @@ impl Engine {
             Err(fault) => Before::Unrecorded(fault),
         }
     }
+}
+
+/// The span of a call, for logs in detail; otherwise it costs nothing.
+fn span(call: &Call) -> Span {
+    let span = tracing::debug_span!("call", correlation_id = Empty);
+    if !span.is_disabled() {
+        span.record("correlation_id", &*call.correlation_id());
+    }
+    span
 }
 
 /// Tells whether a hook only announces a call that is to come by here.

@@ -11,10 +11,11 @@ use mcpproxy_core::{Call, Facts, Finding, MessageKind, Outcome, Sink, UpstreamId
 use mcpproxy_detect::Direction;
 use mcpproxy_hooks::guards::Settings;
 use mcpproxy_hooks::guards::abuse::{self, Abuse};
-use mcpproxy_hooks::guards::behaviour::{Behaviour, Book};
-use mcpproxy_hooks::guards::contents::Contents;
-use mcpproxy_hooks::guards::dlp::{Between, Dlp, Treated, Way};
+use mcpproxy_hooks::guards::behaviour::{self, Behaviour, Book};
+use mcpproxy_hooks::guards::contents::{self, Contents};
+use mcpproxy_hooks::guards::dlp::{self, Between, Dlp, Treated, Way};
 use mcpproxy_hooks::guards::poisoning::answers::Answered;
+use mcpproxy_hooks::guards::watch::{On, Watches};
 
 use crate::classes::{Classes, Described};
 use crate::engine::Engine;
@@ -84,22 +85,39 @@ impl Guarded {
     }
 
     /// Says how a call departs from what is usual.
-    pub(crate) fn unusual(&self, call: &Call, facts: &Facts, now: Wall) -> Option<Finding> {
+    pub(crate) fn unusual(
+        &self,
+        call: &Call,
+        facts: &Facts,
+        now: Wall,
+        watches: &Watches,
+    ) -> Option<Finding> {
         let behaviour = self.behaviour.as_ref().filter(|_| call.hook.is_none())?;
-        behaviour.judge(call, &facts.hosts, now)
+        let judge = || behaviour.judge(call, &facts.hosts, now);
+        watches.find(behaviour::ID, On::Request, judge)
     }
 
     /// Takes note that a call was allowed and is over; says whether its answer is unusual.
-    pub(crate) fn over(&self, call: &Call, outcome: &Outcome, now: Wall) -> Option<Finding> {
-        let behaviour = self.behaviour.as_ref();
-        let unusual = behaviour.and_then(|behaviour| behaviour.learn(call, outcome, now));
+    pub(crate) fn over(
+        &self,
+        call: &Call,
+        outcome: &Outcome,
+        now: Wall,
+        watches: &Watches,
+    ) -> Option<Finding> {
+        // It learns in any case; `runs_on` says whether it speaks.
+        let unusual = self.behaviour.as_ref().and_then(|behaviour| {
+            let unusual = behaviour.learn(call, outcome, now);
+            watches.find(behaviour::ID, On::Response, || unusual)
+        });
         self.release(call);
         unusual
     }
 
     /// Says what is wrong with the form of a call.
-    pub(crate) fn form(&self, call: &Call) -> Option<Finding> {
-        self.contents.as_ref()?.request(call)
+    pub(crate) fn form(&self, call: &Call, watches: &Watches) -> Option<Finding> {
+        let contents = self.contents.as_ref()?;
+        watches.find(contents::ID, On::Request, || contents.request(call))
     }
 }
 
@@ -112,9 +130,11 @@ impl Engine {
         if !ready.settings.enabled {
             return findings;
         }
+        let watches = ready.guards.watches();
         let counts = call.leg == 0 && matches!(call.kind, MessageKind::Request(_));
         if let Some((_, abuse)) = guards.abuse.as_ref().filter(|_| counts) {
-            findings.extend(abuse.admit(call, self.now().0));
+            let now = self.now().0;
+            findings.extend(watches.find(abuse::ID, On::Request, || abuse.admit(call, now)));
         }
         if let Some(behaviour) = guards.behaviour.as_ref().filter(|_| counts) {
             behaviour.count(call, self.now().1);
@@ -147,11 +167,15 @@ impl Engine {
         let body = std::str::from_utf8(&outcome.body).unwrap_or_default();
         let body = text.as_deref().unwrap_or(body);
         let contents = guards.contents.as_ref();
-        findings.extend(contents.and_then(|contents| contents.response(call, body)));
+        let watches = ready.guards.watches();
+        findings.extend(contents.and_then(|contents| {
+            watches.find(contents::ID, On::Response, || contents.response(call, body))
+        }));
         let dlp = guards.dlp.as_ref();
         let treated = dlp.map(|dlp| self.treated(dlp, call, Way::Response, body, ready));
         let treated = treated.unwrap_or_default();
         findings.extend(treated.finding);
+        watches.order(&mut findings);
         for finding in &mut findings {
             marks::quiet(&ready.detector, finding);
         }
@@ -160,9 +184,9 @@ impl Engine {
 
     fn treated(&self, dlp: &Dlp, call: &Call, way: Way, raw: &str, ready: &Ready) -> Treated {
         let tool = tool_name(call);
-        let direction = match way {
-            Way::Request => Direction::Request,
-            Way::Response => Direction::Response,
+        let (direction, phase) = match way {
+            Way::Request => (Direction::Request, On::Request),
+            Way::Response => (Direction::Response, On::Response),
         };
         let scan = |text: &str| ready.detector.json(text, context(&tool, direction));
         let settings = &ready.settings.classification;
@@ -171,7 +195,14 @@ impl Engine {
             upstream: call.tool.upstream.as_str(),
             outside: self.classes().of(&call.tool, settings).as_sink() != Sink::Inside,
         };
-        dlp.treat(between, raw, &scan(raw), scan)
+        let Some(watch) = ready.guards.watches().of(dlp::ID) else {
+            return Treated::default();
+        };
+        let treat = || dlp.treat(between, raw, &scan(raw), scan);
+        watch.run(phase, treat, Treated::default, || Treated {
+            text: None,
+            finding: Some(watch.broken()),
+        })
     }
 }
 

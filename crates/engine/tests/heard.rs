@@ -85,7 +85,6 @@ async fn what_a_session_hears_outside_of_calls_is_an_origin() {
         upstream: &UpstreamId::new("github"),
         scope: leak.scope,
         session: leak.session,
-        id: CallId::new(1, 1),
     };
     engine.heard_aside(
         &heard,

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use mcpproxy_core::MessageKind;
-use mcpproxy_engine::{Aside, Unasked};
+use mcpproxy_engine::Aside;
 use mcpproxy_mcp::envelope::remove;
 use mcpproxy_mcp::era::{DENIED, Era, METHOD_NOT_FOUND, declares};
 use mcpproxy_mcp::input::{self, InputRequired};
@@ -208,18 +208,11 @@ async fn judged(gateway: &Gateway, session: &Session, question: Question) -> Opt
         asker,
         frame,
     } = question;
-    let id = gateway.call_id();
-    let unasked = Unasked {
-        upstream: &upstream,
-        scope: Gateway::flow_scope(&session.who),
-        session: session.key,
-        id,
-    };
-    gateway.engine.heard_aside(&unasked, frame.params());
+    session.remember(&upstream, &frame);
     let from = Aside::From {
         upstream: &upstream,
         session: Some(session.key),
-        id,
+        id: gateway.call_id(),
     };
     match overheard(gateway, from, frame).await {
         Ok(frame) => Some(Question {

@@ -123,7 +123,6 @@ fn remember(gateway: &Gateway, downstream: &Downstream, upstream: &Upstream, ent
         upstream: upstream.name(),
         scope: Gateway::flow_scope(&downstream.who),
         session: downstream.conversation(),
-        id: gateway.call_id(),
     };
     let list = ["[", &entries.join(","), "]"].concat();
     gateway.engine.heard_aside(&unasked, &list);

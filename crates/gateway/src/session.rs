@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use mcpproxy_core::{Principal, SessionKey, Tick, UpstreamId};
-use mcpproxy_engine::Engine;
+use mcpproxy_engine::{Engine, Unasked};
 use mcpproxy_mcp::era::Era;
 use mcpproxy_mcp::{Frame, FrameKind};
 use mcpproxy_upstream::{Greeting, Instance, Listener};
@@ -107,6 +107,19 @@ impl Session {
     fn is_overheard(&self) -> bool {
         let engine = self.engine.as_ref();
         engine.is_some_and(|engine| engine.overhears(false))
+    }
+
+    /// Has the engine remember what an upstream says outside of calls, where there is data in it.
+    pub(crate) fn remember(&self, upstream: &UpstreamId, frame: &Frame) {
+        let data = frame.kind() == FrameKind::Request || is_log_message(frame);
+        if let Some(engine) = self.engine.as_ref().filter(|_| data) {
+            let unasked = Unasked {
+                upstream,
+                scope: Gateway::flow_scope(&self.who),
+                session: self.key,
+            };
+            engine.heard_aside(&unasked, frame.params());
+        }
     }
 
     /// Writes a message that belongs to no request.
@@ -285,9 +298,9 @@ impl Listener for Ear {
             return false;
         };
         match frame.kind() {
-            // What has data in it is remembered first, away from the upstream's reader.
-            FrameKind::Notification if !session.is_overheard() && !is_log_message(&frame) => {
+            FrameKind::Notification if !session.is_overheard() => {
                 if session.wants(&frame) {
+                    session.remember(&self.upstream, &frame);
                     session.push(frame.raw());
                 }
                 true

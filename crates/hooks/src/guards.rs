@@ -15,11 +15,16 @@ pub mod rug_pull;
 pub mod shadowing;
 mod show;
 pub mod spoofing;
+pub mod watch;
 
 use std::sync::Arc;
 
-use mcpproxy_core::Trust;
+use mcpproxy_core::{Clock, Trust};
 use mcpproxy_detect::{Detector, Inspector};
+
+use self::watch::{Places, Watches};
+use crate::metrics::Metrics;
+use crate::registry::Health;
 
 pub use quarantine::{Ground, Offer, Turn};
 
@@ -46,6 +51,8 @@ pub struct Settings {
     pub contents: Option<contents::Settings>,
     /// What is done with sensitive data; nothing unless the guard is switched on.
     pub dlp: Option<dlp::Settings>,
+    /// Where guards stand that the configuration has something to say about.
+    pub places: Places,
 }
 
 impl Default for Settings {
@@ -61,6 +68,7 @@ impl Default for Settings {
             behaviour: None,
             contents: None,
             dlp: None,
+            places: Places::new(),
         }
     }
 }
@@ -70,19 +78,40 @@ impl Default for Settings {
 pub struct Guards {
     pub(crate) settings: Settings,
     pub(crate) inspector: Inspector,
+    watches: Watches,
 }
 
 impl Guards {
     /// Puts the guards together.
     pub fn new(settings: Settings, detector: Arc<Detector>) -> Self {
         Self {
+            watches: Watches::new(&settings, &Metrics::default(), None),
             settings,
             inspector: Inspector::over(detector),
+        }
+    }
+
+    /// Has what they do counted and timed.
+    #[must_use]
+    pub fn counted(self, metrics: &Metrics, clock: &Arc<dyn Clock>) -> Self {
+        Self {
+            watches: Watches::new(&self.settings, metrics, Some(clock)),
+            ..self
         }
     }
 
     /// Returns what they were told.
     pub fn settings(&self) -> &Settings {
         &self.settings
+    }
+
+    /// Returns what they have in common with hooks.
+    pub fn watches(&self) -> &Watches {
+        &self.watches
+    }
+
+    /// Says how those are doing that are switched on.
+    pub fn health(&self) -> Vec<Health> {
+        self.watches.health(&self.settings)
     }
 }

@@ -187,7 +187,7 @@ async fn what_nobody_sees_in_an_answer_is_taken_out_and_orders_are_on_record() {
         let seen = agent.ask("tools/call", look()).await;
         assert_eq!(text_of(&seen), expect, "{seen}");
     }
-    let records = gateway.home.activity();
+    let records = gateway.stop().await.activity();
     let calls = records.iter().filter(|one| one["type"] == "tool_call");
     let found: Vec<_> = calls
         .map(|one| (one["decision"].clone(), one["findings"][0]["rule"].clone()))

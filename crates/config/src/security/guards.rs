@@ -9,12 +9,13 @@ use serde_json::Value;
 
 use mcpproxy_core::Trust;
 use mcpproxy_hooks::guards::poisoning::answers::{OnHidden, OnOrders};
+use mcpproxy_hooks::guards::watch::{KINDS, Kind, Place};
 use mcpproxy_hooks::guards::{
     Settings, abuse, behaviour, contents, dlp, poisoning, rug_pull, shadowing, spoofing,
 };
 use mcpproxy_upstream::settings::Span;
 
-use super::{HookKind, HookSettings, SecuritySettings, ToolQuarantine};
+use super::{HookKind, HookSettings, SecuritySettings, ToolQuarantine, hooks};
 
 /// `config` of `tool-poisoning-detector`.
 #[derive(Deserialize)]
@@ -71,18 +72,6 @@ struct AllowedServer {
     package: Option<String>,
     url: Option<String>,
 }
-
-/// The ids of all native guards.
-const KNOWN: [&str; 8] = [
-    poisoning::ID,
-    rug_pull::ID,
-    shadowing::ID,
-    spoofing::ID,
-    abuse::ID,
-    behaviour::ID,
-    contents::ID,
-    dlp::ID,
-];
 
 /// Where baselines may be said to live.
 const STORES: [&str; 5] = ["sqlite", "sqlite:", "file:", "redis:", "postgres"];
@@ -146,6 +135,32 @@ pub(crate) fn tightens(hook: &HookSettings) -> bool {
 }
 
 fn apply(settings: &mut Settings, hook: &HookSettings) -> Result<(), String> {
+    tell(settings, hook)?;
+    if let Some(kind) = KINDS.iter().find(|kind| kind.id == hook.id) {
+        settings.places.insert(kind.id, place(kind, hook)?);
+    }
+    Ok(())
+}
+
+/// Says where a guard stands, or that it would have nothing to look at there.
+fn place(kind: &Kind, hook: &HookSettings) -> Result<Place, String> {
+    let (can, may) = (kind.phases, hook.phases());
+    let looks =
+        can.request && may.request || can.response && may.response || can.listing && may.listing;
+    if !looks {
+        return Err(format!(
+            "`runs_on`: `{}` has nothing to look at there",
+            kind.id
+        ));
+    }
+    Ok(Place {
+        priority: (hook.priority != hooks::last()).then_some(hook.priority),
+        runs_on: may,
+        failure_mode: hook.mode(),
+    })
+}
+
+fn tell(settings: &mut Settings, hook: &HookSettings) -> Result<(), String> {
     match hook.id.as_str() {
         poisoning::ID => {
             let Poisoning {
@@ -198,7 +213,7 @@ fn apply(settings: &mut Settings, hook: &HookSettings) -> Result<(), String> {
         contents::ID => settings.contents = Some(read(hook)?).filter(|_| hook.enabled),
         dlp::ID => settings.dlp = Some(read(hook)?).filter(|_| hook.enabled),
         other => {
-            let known = KNOWN.join("`, `");
+            let known = KINDS.each_ref().map(|kind| kind.id).join("`, `");
             return Err(format!(
                 "there is no native guard `{other}`; there are `{known}`"
             ));
@@ -245,6 +260,7 @@ fn read<T: DeserializeOwned>(hook: &HookSettings) -> Result<T, String> {
 mod tests {
     use std::time::Duration;
 
+    use mcpproxy_hooks::FailureMode;
     use serde_json::json;
 
     use super::*;
@@ -291,6 +307,27 @@ mod tests {
         let off = json!([{ "id": spoofing::ID, "type": "native", "enabled": false }]);
         assert_eq!(told(&off).spoofing, None);
         assert_eq!(told(&json!([])), Settings::default());
+    }
+
+    #[test]
+    fn order_phases_and_failure_mode_are_heeded() {
+        let hook = json!([{
+            "id": dlp::ID, "type": "native", "priority": 5, "failure_mode": "fail_open",
+            "runs_on": "response",
+        }]);
+        let place = told(&hook).places[dlp::ID];
+        assert_eq!(place.priority, Some(5));
+        assert_eq!(place.failure_mode, FailureMode::Open);
+        assert!(place.runs_on.response && !place.runs_on.request);
+        let hook = json!([{ "id": dlp::ID, "type": "native" }]);
+        let place = told(&hook).places[dlp::ID];
+        assert_eq!(
+            (place.priority, place.failure_mode),
+            (None, FailureMode::Closed)
+        );
+        let nowhere = json!({ "id": abuse::ID, "type": "native", "runs_on": "response" });
+        let said = super::check(&serde_json::from_value(nowhere).unwrap()).unwrap_err();
+        assert!(said.contains("nothing to look at"), "{said}");
     }
 
     #[test]

@@ -7,10 +7,12 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use mcpproxy_core::Action;
 use mcpproxy_detect::{Inspector, Level};
 use serde::Serialize;
 use serde_json::Value;
 
+use super::watch::Said;
 use super::{poisoning, show};
 
 /// The id of this guard.
@@ -48,6 +50,15 @@ pub enum Change {
     Notice(String),
     /// The tool is withheld.
     Alarm(String),
+}
+
+impl Said for Change {
+    fn said(&self) -> (Action, bool) {
+        match self {
+            Self::Notice(_) => (Action::Allow, false),
+            Self::Alarm(_) => (Action::Deny, false),
+        }
+    }
 }
 
 /// Judges a change from what was approved to what is offered now.

@@ -12,6 +12,7 @@ use mcpproxy_text::{self as text, Limits, Splice};
 use serde::{Deserialize, Serialize};
 
 use super::{ID, PATH, Settings};
+use crate::guards::watch::{On, Said};
 use crate::guards::{Guards, show};
 
 /// The rule for what nobody can see.
@@ -54,9 +55,27 @@ pub struct Answered {
     pub text: Option<String>,
 }
 
+impl Said for Answered {
+    fn said(&self) -> (Action, bool) {
+        let wants = self.findings.iter().map(|one| one.wants).max();
+        (wants.unwrap_or(Action::Allow), self.text.is_some())
+    }
+}
+
 impl Guards {
     /// Judges an answer by what was detected in it for an audience.
     pub fn answer(&self, body: &str, report: &Report, audience: Audience) -> Answered {
+        let Some(watch) = self.watches().of(ID) else {
+            return Answered::default();
+        };
+        let judge = || self.judged(body, report, audience);
+        watch.run(On::Response, judge, Answered::default, || Answered {
+            findings: vec![watch.broken()],
+            text: None,
+        })
+    }
+
+    fn judged(&self, body: &str, report: &Report, audience: Audience) -> Answered {
         let concerns = |found: &Found| {
             let category = found.detection.category;
             matches!(category, Category::HiddenText | Category::HostileText)
