@@ -10,7 +10,9 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
-use mcpproxy_config::{ApprovalMode, Fingerprint, Flags, Loaded, Sources, edit, load};
+use mcpproxy_config::{
+    ApprovalMode, Fingerprint, Flags, Loaded, Sources, baseline_file, edit, load,
+};
 use mcpproxy_control::{
     ApiKey, ChangeFault, Configurer, Control, Created, Orders, ReloadReport, Tokens,
     prepare_data_dir,
@@ -96,10 +98,9 @@ impl Daemon {
         let clock = Arc::new(SystemClock::start());
         let ActivityLog { sink, reader } = ActivityLog::open(settings)?;
         let engine = Engine::new(engine_settings(&loaded), sink, Arc::clone(&clock) as _);
-        let baselines = SqliteBaselines::open(&folder.join(mcpproxy_store::FILE))?;
         let shared: Arc<dyn Clock> = Arc::clone(&clock) as _;
         let receipts = Receipts::open(&loaded, &shared)?;
-        let mut engine = engine?.with_baselines(Arc::new(baselines))?;
+        let mut engine = remembering(engine?, &loaded)?;
         if let Some(receipts) = &receipts {
             engine = engine.with_receipts(Arc::clone(receipts) as _);
         }
@@ -182,6 +183,21 @@ impl Daemon {
             reload_and_log(&files);
         }
     }
+}
+
+/// Gives an engine its baselines, from where the configuration keeps them.
+fn remembering(engine: Engine, loaded: &Loaded) -> Result<Engine> {
+    let folder = &loaded.config.gateway.data_dir;
+    let guards = loaded.config.security.guards();
+    let open = |told: Option<String>| {
+        let file = baseline_file(told.as_deref());
+        let file = file.unwrap_or_else(|| mcpproxy_store::FILE.into());
+        SqliteBaselines::open(&folder.join(file)).map(Arc::new)
+    };
+    let offers = guards.rug_pull.and_then(|told| told.baseline_store);
+    let habits = guards.behaviour.and_then(|told| told.baseline_store);
+    let engine = engine.with_baselines(open(offers)?)?;
+    Ok(engine.with_habits(open(habits)?)?)
 }
 
 /// The activity log, to write and, unless it is switched off, to read.

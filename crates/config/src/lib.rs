@@ -41,7 +41,7 @@ pub use self::scenario::read_scenario;
 pub use self::security::{
     AgentHooks, ApprovalMode, Approvals, AuditLogging, CustomPattern, FailureMode, HookKind,
     HookMethod, HookPhase, HookProtocol, HookSettings, HookSight, PatternSeverity, PiiDetection,
-    PiiPattern, SecuritySettings, ToolQuarantine,
+    PiiPattern, SecuritySettings, ToolQuarantine, baseline_file,
 };
 pub use self::show::{Row, show};
 pub use self::sources::{Flags, Sources};

@@ -23,6 +23,7 @@ use mcpproxy_policy::settings::{
 };
 use mcpproxy_upstream::settings::{Span, TrustName};
 
+pub use self::guards::baseline_file;
 pub use self::hooks::{
     AgentHooks, FailureMode, HookKind, HookMethod, HookPhase, HookProtocol, HookSettings, HookSight,
 };

@@ -1,10 +1,10 @@
-//! What is known about the things that upstreams offer since they were first seen, and the port
-//! behind which that knowledge is kept.
+//! What is known about the things that upstreams offer since they were first seen, and about how
+//! callers and upstreams usually behave, and the port behind which that knowledge is kept.
 //!
-//! How a baseline changes when a listing comes in is for the guards to say.
+//! How a baseline changes when a listing comes in or a call is over is for the guards to say.
 
 use std::fmt;
-use std::sync::Mutex;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
@@ -140,6 +140,17 @@ impl Baseline {
     }
 }
 
+/// What is known about how somebody usually behaves.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Habits {
+    /// Whose they are: a caller or an upstream, as the guard names it.
+    pub subject: Box<str>,
+    /// The habits, as JSON that only the guard reads.
+    pub learned: Box<str>,
+    /// When they were written down.
+    pub at: Wall,
+}
+
 /// Why baselines could not be read or written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BaselineFault(pub String);
@@ -160,30 +171,47 @@ pub trait BaselineStore: Send + Sync + fmt::Debug {
     /// Puts baselines in the place of those of the same upstream, kind and name: all of them, and
     /// durably once this returns.
     fn keep(&self, changed: &[Baseline]) -> Result<(), BaselineFault>;
+
+    /// Returns the habits of everybody.
+    fn habits(&self) -> Result<Vec<Habits>, BaselineFault>;
+
+    /// Puts habits in the place of those of the same subject, durably once this returns.
+    fn keep_habits(&self, changed: &[Habits]) -> Result<(), BaselineFault>;
 }
 
 /// Baselines that end with the process.
 #[derive(Debug, Default)]
-pub struct MemoryBaselines(Mutex<Vec<Baseline>>);
+pub struct MemoryBaselines {
+    offers: Mutex<Vec<Baseline>>,
+    habits: Mutex<Vec<Habits>>,
+}
 
 impl BaselineStore for MemoryBaselines {
     fn load(&self) -> Result<Vec<Baseline>, BaselineFault> {
-        let kept = self.0.lock();
-        Ok(kept.map_or_else(
-            |poisoned| poisoned.into_inner().clone(),
-            |kept| kept.clone(),
-        ))
+        Ok(lock(&self.offers).clone())
     }
 
     fn keep(&self, changed: &[Baseline]) -> Result<(), BaselineFault> {
-        let mut kept = self
-            .0
-            .lock()
-            .unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut kept = lock(&self.offers);
         kept.retain(|old| !changed.iter().any(|new| is_same(old, new)));
         kept.extend(changed.iter().cloned());
         Ok(())
     }
+
+    fn habits(&self) -> Result<Vec<Habits>, BaselineFault> {
+        Ok(lock(&self.habits).clone())
+    }
+
+    fn keep_habits(&self, changed: &[Habits]) -> Result<(), BaselineFault> {
+        let mut kept = lock(&self.habits);
+        kept.retain(|old| !changed.iter().any(|new| new.subject == old.subject));
+        kept.extend(changed.iter().cloned());
+        Ok(())
+    }
+}
+
+fn lock<T>(kept: &Mutex<T>) -> MutexGuard<'_, T> {
+    kept.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn is_same(one: &Baseline, other: &Baseline) -> bool {

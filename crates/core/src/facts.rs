@@ -21,6 +21,8 @@ pub struct Facts {
     pub contradictions: Vec<Contradiction>,
     /// Addresses in the arguments that are known for collecting what is sent to them.
     pub suspicious: Vec<Suspicious>,
+    /// Hosts outside that the arguments name.
+    pub hosts: Vec<Box<str>>,
     /// How the call would reach for what guards the agent, safe to show.
     pub tampering: Option<Masked>,
     /// What a command in the arguments would take outside, wherever else it was seen.
@@ -63,6 +65,9 @@ pub struct Contradiction {
     /// How far the one is trusted that speaks against the other, in percent.
     #[serde(skip)]
     pub confidence: u8,
+    /// Whether the upstream is caught in a lie, so that it should wait for a person.
+    #[serde(skip)]
+    pub quarantines: bool,
     /// What contradicts what, safe to show.
     pub explanation: Masked,
 }
@@ -132,6 +137,7 @@ impl Facts {
             operation: None,
             contradictions: Vec::new(),
             suspicious: Vec::new(),
+            hosts: Vec::new(),
             tampering: None,
             moves: Vec::new(),
             sensitive: Vec::new(),

@@ -27,7 +27,7 @@ pub mod who;
 pub use access::{AccessDecision, AccessRequest, AccessRules};
 pub use activity::{ActivitySink, Durability, HookLeft, Later, QuarantineNote, Record, SinkFault};
 pub use baseline::{
-    Baseline, BaselineFault, BaselineStore, MemoryBaselines, OfferKind, OfferState, Trust,
+    Baseline, BaselineFault, BaselineStore, Habits, MemoryBaselines, OfferKind, OfferState, Trust,
 };
 pub use call::{
     Askable, Call, Declared, Door, MessageKind, Operation, Outcome, Status, ToolRef, Trace, Wire,

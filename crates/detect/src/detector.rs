@@ -39,6 +39,8 @@ pub struct Detector {
     settings: Settings,
     budget: Budget,
     memos: Memos,
+    /// Those of texts that are looked through for orders, as answers are.
+    answer_memos: Memos,
 }
 
 /// What a text is part of.
@@ -107,6 +109,7 @@ impl Detector {
             settings: settings.clone(),
             budget: Budget::default(),
             memos: Memos::default(),
+            answer_memos: Memos::default(),
         })
     }
 

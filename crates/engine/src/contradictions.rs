@@ -3,7 +3,9 @@
 //!
 //! The specification's matrix, with two cells read narrowly. An address in a call that is said to
 //! read is what a fetcher is for: it counts where data goes with it, or where the tool fetches
-//! nothing. What is done about a contradiction is for policy to say.
+//! nothing. An upstream that calls a destructive tool harmless waits for a person only where the
+//! tool's name says so too, or an argument that the tool itself declares: otherwise any agent could
+//! switch an upstream off. What is done about a contradiction else is for policy to say.
 
 use mcpproxy_classify::{Arguments, Says, SignalSource, ToolClass, Words};
 use mcpproxy_core::{Contradiction, Facts, Masked, Operation, Weight};
@@ -14,12 +16,14 @@ const LOOKED_FOR: [&str; 12] = [
     "question", "text",
 ];
 
-/// Finds what contradicts what the agent declared about a call.
+/// Finds what contradicts what the agent declared about a call; `takes` tells which arguments are the
+/// tool's own.
 pub(crate) fn contradictions(
     declared: Option<Operation>,
     class: &ToolClass,
     shown: &Arguments,
     facts: &Facts,
+    takes: impl Fn(&str) -> bool,
 ) -> Vec<Contradiction> {
     let says = |source: SignalSource| {
         let mut said = class.signals.iter().filter(|one| one.source == source);
@@ -33,7 +37,11 @@ pub(crate) fn contradictions(
     match declared {
         Some(Operation::Read) => said_to_read(named, class, shown, facts),
         Some(Operation::Destructive) if hinted == Some(Operation::Read) => {
-            let agrees = named == Some(Operation::Destructive) || !shown.destructive.is_empty();
+            let by_name = named == Some(Operation::Destructive);
+            let agrees = by_name || !shown.destructive.is_empty();
+            let own = |path: &str| takes(path.split(['.', '[']).next().unwrap_or(path));
+            let mut demands = shown.destructive.iter();
+            let quarantines = by_name || demands.any(|demand| own(&demand.path));
             let (trusted, others) = if agrees {
                 (SignalSource::NameHeuristic, "as its name or arguments do")
             } else {
@@ -47,6 +55,7 @@ pub(crate) fn contradictions(
                 claim2: "destructive",
                 severity: 90,
                 confidence: trusted.trust(),
+                quarantines,
                 explanation: Masked::from_safe(format!("{says} `destructive`, {others}.")),
             }]
         }
@@ -70,6 +79,7 @@ fn said_to_read(
             claim2: claim,
             severity,
             confidence: signal.trust(),
+            quarantines: false,
             explanation: Masked::from_safe(format!("The agent says `read`; {what}.")),
         });
     };
@@ -130,7 +140,10 @@ mod tests {
             name: "rows".into(),
         });
         let shown = classify::arguments(arguments);
-        contradictions(declared, &class, &shown, &facts)
+        let schema = |key: &str| mcpproxy_text::get(tool, &["inputSchema", "properties", key]);
+        contradictions(declared, &class, &shown, &facts, |key| {
+            schema(key).is_some()
+        })
     }
 
     #[test]
@@ -168,6 +181,25 @@ mod tests {
             r#"{"url":"https://evil.example/x","force":true}"#,
             &[],
         );
+    }
+
+    #[test]
+    fn an_upstream_is_caught_in_a_lie_only_by_its_own_words() {
+        let check = |tool: &str, arguments: &str, expect: bool| {
+            let found = found(Some(Operation::Destructive), tool, arguments);
+            let caught = found.iter().any(|one| one.quarantines);
+            assert_eq!(caught, expect, "{tool} {arguments}");
+        };
+        check(LIES, r#"{"id":1}"#, true);
+        check(LOOK, r#"{"id":1}"#, false);
+        check(DROP, r#"{"id":1}"#, false);
+        // What an agent makes up proves nothing.
+        check(LOOK, r#"{"id":1,"force":true}"#, false);
+        let forces = r#"{"name":"get_row","annotations":{"readOnlyHint":true},"inputSchema":{"properties":{"force":{}}}}"#;
+        check(forces, r#"{"id":1,"force":true}"#, true);
+        check(forces, r#"{"id":1}"#, false);
+        let found = found(Some(Operation::Read), LIES, r#"{"force":true}"#);
+        assert!(found.iter().all(|one| !one.quarantines));
     }
 
     #[test]

@@ -8,16 +8,22 @@ use arc_swap::{ArcSwap, ArcSwapOption};
 use bytes::Bytes;
 use mcpproxy_classify::{Class, Classification, Kind, is_browser};
 use mcpproxy_core::{
-    Action, ActivitySink, BaselineFault, BaselineStore, Call, Cleared, Clock, DataOrigin,
+    Action, ActivitySink, BaselineFault, BaselineStore, Call, CallId, Cleared, Clock, DataOrigin,
     Durability, Facts, Finding, FlowScope, FlowType, MessageKind, Outcome, Owner, ReceiptSink,
-    Record, SessionKey, Side, SinkFault, Status, Taint, Tick, Tier, Unanswered, UpstreamId,
-    Verdict, Wall,
+    Record, SessionKey, Side, SinkFault, Status, Taint, Tick, Tier, ToolName, ToolRef, Unanswered,
+    UpstreamId, Verdict, Wall,
 };
-use mcpproxy_detect::{DetectError, Detector, Direction};
+use mcpproxy_detect::{Audience, Context, DetectError, Detector, Direction, Report};
 use mcpproxy_flow::{Content, SessionView, Summary, Tracker, Whose};
-use mcpproxy_hooks::{Metrics, Registry};
+use mcpproxy_hooks::guards::access;
+use mcpproxy_hooks::guards::behaviour::Book;
+use mcpproxy_hooks::guards::poisoning::answers::Answered;
+use mcpproxy_hooks::guards::watch::On;
+use mcpproxy_hooks::{Health, Metrics, Registry};
 use mcpproxy_policy::settings::DecisionLevel;
 use mcpproxy_policy::{Answer, Policy, answer, decide, judge};
+use tracing::field::Empty;
+use tracing::{Instrument as _, Span};
 
 use crate::access::Rules;
 use crate::approvals::Approvals;
@@ -28,7 +34,7 @@ use crate::events::{Event, Events, FlowAlert};
 use crate::facts::{Seen, arguments, context, origin, tool_name, whose};
 use crate::guarded::Guarded;
 use crate::marks;
-use crate::own::Own;
+use crate::own::{Credential, Own};
 use crate::pipeline::Looked;
 use crate::quarantine::Quarantine;
 use crate::reads::Reads;
@@ -40,6 +46,9 @@ use crate::witness::ended;
 /// The least time that a record is given to reach the disk: a call whose deadline has passed is
 /// put on record too.
 const LEAST: Duration = Duration::from_secs(5);
+
+/// How often what was learned about behaviour is written down, in milliseconds.
+const KEEP_HABITS: u64 = 60_000;
 
 /// What `before` came to.
 #[derive(Debug)]
@@ -117,6 +126,17 @@ pub enum Said {
     Later,
 }
 
+/// Who says something to a session outside of any call.
+#[derive(Clone, Copy, Debug)]
+pub struct Unasked<'a> {
+    /// The upstream.
+    pub upstream: &'a UpstreamId,
+    /// The domain in which secrets are matched.
+    pub scope: FlowScope,
+    /// The conversation that hears it.
+    pub session: SessionKey,
+}
+
 /// The engine.
 #[derive(Debug)]
 pub struct Engine {
@@ -137,6 +157,10 @@ pub struct Engine {
     guarded: ArcSwap<Guarded>,
     /// Who may use what; nothing where no rules are configured.
     access: ArcSwapOption<Rules>,
+    habits: Arc<Book>,
+    /// Where habits are kept, if anywhere, and when they were last.
+    habit_store: Option<Arc<dyn BaselineStore>>,
+    habits_kept: AtomicU64,
     sink: Arc<dyn ActivitySink>,
     pub(crate) receipts: Option<Arc<dyn ReceiptSink>>,
     lost: AtomicU64,
@@ -152,12 +176,14 @@ impl Engine {
         clock: Arc<dyn Clock>,
     ) -> Result<Self, DetectError> {
         let classes = Classes::default();
-        let guarded = Guarded::new(&settings.guards, &Guarded::default(), &classes);
+        let habits = Arc::default();
+        let metrics = Arc::<Metrics>::default();
+        let guarded = Guarded::new(&settings.guards, &Guarded::default(), &classes, &habits);
         Ok(Self {
             tracker: Tracker::new(&settings.flow_tracking),
-            ready: ArcSwap::from_pointee(Ready::new(settings)?),
+            ready: ArcSwap::from_pointee(Ready::new(settings)?.counted(&metrics, &clock)),
             pipeline: ArcSwapOption::empty(),
-            metrics: Arc::default(),
+            metrics,
             looked: Looked::default(),
             classes,
             approvals: Approvals::default(),
@@ -169,6 +195,9 @@ impl Engine {
             quarantine: Quarantine::default(),
             guarded: ArcSwap::from_pointee(guarded),
             access: ArcSwapOption::empty(),
+            habits,
+            habit_store: None,
+            habits_kept: AtomicU64::new(0),
             sink,
             receipts: None,
             lost: AtomicU64::new(0),
@@ -185,13 +214,24 @@ impl Engine {
         })
     }
 
+    /// Gives it what is known about how callers and upstreams behave, and keeps there what is learned.
+    pub fn with_habits(self, store: Arc<dyn BaselineStore>) -> Result<Self, BaselineFault> {
+        for subject in self.habits.take(store.habits()?) {
+            tracing::warn!("the habits of `{subject}` cannot be read and are learned anew");
+        }
+        Ok(Self {
+            habit_store: Some(store),
+            ..self
+        })
+    }
+
     /// Puts new settings in force; calls under way end under those they began with.
     pub fn reload(&self, settings: EngineSettings) -> Result<(), DetectError> {
-        let ready = Ready::new(settings)?;
+        let ready = Ready::new(settings)?.counted(&self.metrics, &self.clock);
         self.tracker.reload(&ready.settings.flow_tracking);
         self.classes.reload(&ready.settings.classification);
         let before = self.guarded.load();
-        let guarded = Guarded::new(&ready.settings.guards, &before, &self.classes);
+        let guarded = Guarded::new(&ready.settings.guards, &before, &self.classes, &self.habits);
         self.guarded.store(Arc::new(guarded));
         self.ready.store(Arc::new(ready));
         Ok(())
@@ -207,6 +247,20 @@ impl Engine {
     /// Returns the pipeline of hooks, if there is one.
     pub fn hooks(&self) -> Option<Arc<Registry>> {
         self.pipeline.load_full()
+    }
+
+    /// Says how every native guard and every hook is doing, in the order of their priorities.
+    pub async fn health(&self) -> Vec<Health> {
+        let ready = self.ready.load_full();
+        let mut all = Vec::new();
+        if ready.settings.enabled {
+            all = ready.guards.health();
+        }
+        if let Some(pipeline) = self.hooks() {
+            all.extend(pipeline.health().await);
+        }
+        all.sort_by(|one, other| (one.priority, &one.id).cmp(&(other.priority, &other.id)));
+        all
     }
 
     /// Returns what is counted about hooks and violations.
@@ -321,11 +375,17 @@ impl Engine {
     }
 
     /// Judges a call before it leaves.
-    pub async fn before(&self, mut call: Call) -> Before {
+    pub async fn before(&self, call: Call) -> Before {
+        let span = span(&call);
+        self.begun(call).instrument(span).await
+    }
+
+    async fn begun(&self, mut call: Call) -> Before {
         let ready = self.ready.load_full();
         self.until_read(&call, &ready).await;
         let early = self.guard_call(&mut call, &ready);
         let judged = self.judged(&mut call, early, &ready).await;
+        self.catch(&call, &judged.verdict, &ready).await;
         match judged.verdict.action {
             Action::Allow | Action::Warn => self.cleared(call, judged, &ready).await,
             Action::Ask => Before::Asked(Box::new(Asked { call, judged })),
@@ -353,12 +413,18 @@ impl Engine {
             findings.extend(self.quarantine.judge(call));
         }
         if ready.settings.enabled {
+            let from = findings.len();
             findings.extend_from_slice(early);
-            findings.extend(self.guarded.load().form(call));
+            let (guarded, watches) = (self.guarded.load(), ready.guards.watches());
+            findings.extend(guarded.form(call, watches));
+            let now = self.clock.wall();
+            findings.extend(guarded.unusual(call, &seen.facts, now, watches));
+            let forbidden = || self.forbidden(call, ready);
+            findings.extend(watches.find(access::ID, On::Request, forbidden));
+            watches.order(findings.get_mut(from..).unwrap_or_default());
             for finding in &mut findings {
                 marks::quiet(&ready.detector, finding);
             }
-            findings.extend(self.forbidden(call, ready));
             findings.extend(self.hooks_withhold(call));
             findings.extend(judge(&ready.settings.policy, call, &seen.facts));
         }
@@ -425,17 +491,32 @@ impl Engine {
         outcome: &Outcome,
         problem: Option<Unanswered<'_>>,
     ) -> Result<After, SinkFault> {
+        let ended = self.ended(cleared, outcome, problem);
+        ended.instrument(span(cleared.value())).await
+    }
+
+    async fn ended(
+        &self,
+        cleared: &Cleared<Call>,
+        outcome: &Outcome,
+        problem: Option<Unanswered<'_>>,
+    ) -> Result<After, SinkFault> {
         let call = cleared.value();
         let ready = self.ready.load_full();
         let now = self.clock.tick();
         self.tracker.settle(whose(call), call.id, true, now);
-        self.guarded.load().release(call);
+        let (guarded, watches) = (self.guarded.load(), ready.guards.watches());
+        let unusual = guarded.over(call, outcome, self.clock.wall(), watches);
+        drop(guarded);
         let mut detected = Detected::default();
+        let mut answered = Answered::default();
         if ready.settings.enabled && brings_data(&call.kind) {
             let body = std::str::from_utf8(&outcome.body).unwrap_or_default();
-            self.remember(call, body, &ready, &mut detected);
+            let audience = Some(audience(call, outcome.status));
+            answered = self.remember(call, body, audience, &ready, &mut detected);
         }
-        let reviewed = self.reviewed(call, outcome, &ready).await;
+        answered.findings.extend(unusual);
+        let reviewed = self.reviewed(call, outcome, answered, &ready).await;
         let detector = &ready.detector;
         let mut record = record(
             detector,
@@ -473,55 +554,117 @@ impl Engine {
     pub fn heard(&self, call: &Call, message: &str) {
         let ready = self.ready.load_full();
         if ready.settings.enabled {
-            self.remember(call, message, &ready, &mut Detected::default());
+            self.remember(call, message, None, &ready, &mut Detected::default());
         }
     }
 
-    /// Remembers what a call read, as data of the side that its tool is on.
-    pub(crate) fn remember(&self, call: &Call, body: &str, ready: &Ready, detected: &mut Detected) {
-        let settings = &ready.settings;
+    /// Remembers what a call read, as data of the side that its tool is on; says what hides in it for
+    /// whoever reads it, if that is looked for.
+    pub(crate) fn remember(
+        &self,
+        call: &Call,
+        body: &str,
+        audience: Option<Audience>,
+        ready: &Ready,
+        detected: &mut Detected,
+    ) -> Answered {
         let tool = tool_name(call);
-        let report = ready
-            .detector
-            .json(body, context(&tool, Direction::Response));
+        let context = Context {
+            audience,
+            ..context(&tool, Direction::Response)
+        };
+        let report = ready.detector.json(body, context);
         detected.add(&report);
-        if !settings.flow_tracking.enabled {
-            return;
+        if ready.settings.flow_tracking.enabled {
+            self.follow(call, body, &report, ready);
         }
+        let answered = audience.map(|audience| ready.guards.answer(body, &report, audience));
+        answered.unwrap_or_default()
+    }
+
+    /// Remembers where what a call read comes from.
+    fn follow(&self, call: &Call, body: &str, report: &Report, ready: &Ready) {
         let own = Own::of(call, &ready.detector);
         let origin = match &own {
             Some(own) => own.origin(call),
-            None => Some(self.origin(call, settings)),
+            None => Some(self.origin(call, &ready.settings)),
         };
         let Some(origin) = origin else { return };
-        let now = self.clock.tick();
-        if origin.side == Side::Inside && report.coverage.unscanned > 0 && settings.detector.enabled
-        {
-            // Whether a secret stands in the rest is not known: from now on somebody is asked.
-            self.tracker.note_unread(whose(call), now);
+        let file = own.and_then(|own| own.credential);
+        self.trace(whose(call), origin, body, report, file.as_ref(), ready);
+    }
+
+    /// Remembers what an upstream says to a session outside of any call: messages to its log,
+    /// questions, lists of resources.
+    pub fn heard_aside(&self, from: &Unasked<'_>, message: &str) {
+        let ready = self.ready.load_full();
+        let settings = &ready.settings;
+        if !settings.enabled || !settings.flow_tracking.enabled {
+            return;
         }
-        let mut marked = marks::marked(&ready.detector, body, &report);
-        if let Some(file) = own.and_then(|own| own.credential) {
-            marks::credential(body, &file, &mut marked);
+        let context = context(from.upstream.as_str(), Direction::Response);
+        let report = ready.detector.json(message, context);
+        let tool = ToolRef {
+            upstream: from.upstream.clone(),
+            tool: ToolName::new(""),
+        };
+        let at = self.clock.wall();
+        let origin = DataOrigin {
+            // It belongs to no call, and no record has this id.
+            call: CallId::new(at.0, 0),
+            side: self.side(&tool, settings),
+            upstream: tool.upstream,
+            tool: tool.tool,
+            at,
+        };
+        let whose = Whose {
+            scope: from.scope,
+            session: from.session,
+        };
+        self.trace(whose, origin, message, &report, None, &ready);
+    }
+
+    fn trace(
+        &self,
+        whose: Whose,
+        origin: DataOrigin,
+        body: &str,
+        report: &Report,
+        file: Option<&Credential>,
+        ready: &Ready,
+    ) {
+        let now = self.clock.tick();
+        let detects = ready.settings.detector.enabled;
+        if origin.side == Side::Inside && report.coverage.unscanned > 0 && detects {
+            // Whether a secret stands in the rest is not known: from now on somebody is asked.
+            self.tracker.note_unread(whose, now);
+        }
+        let mut marked = marks::marked(&ready.detector, body, report);
+        if let Some(file) = file {
+            marks::credential(body, file, &mut marked);
         }
         let content = Content {
             json: body,
             marked: &marked,
         };
-        self.tracker.record(whose(call), origin, &content, now);
+        self.tracker.record(whose, origin, &content, now);
     }
 
     /// Returns where what a tool behind MCP gave comes from.
     fn origin(&self, call: &Call, settings: &EngineSettings) -> DataOrigin {
-        let class = self.classes.of(&call.tool, &settings.classification);
+        origin(call, self.side(&call.tool, settings))
+    }
+
+    /// Returns the side on which what a tool gives is.
+    fn side(&self, tool: &ToolRef, settings: &EngineSettings) -> Side {
+        let class = self.classes.of(tool, &settings.classification);
         let kind = class.as_source(settings.classification.default_unknown);
-        let page = kind == Kind::Hybrid && is_browser(call.tool.upstream.as_str());
-        let side = match kind {
+        let page = kind == Kind::Hybrid && is_browser(tool.upstream.as_str());
+        match kind {
             Kind::External => Side::Outside,
             Kind::Hybrid if page => Side::Outside,
             Kind::Internal | Kind::Hybrid | Kind::Unknown => Side::Inside,
-        };
-        origin(call, side)
+        }
     }
 
     /// Tells those who watch about data on its way outside.
@@ -625,12 +768,41 @@ impl Engine {
     pub async fn sweep(&self) {
         let ended = self.tracker.expire(self.clock.tick());
         self.summarize(ended).await;
+        let now = self.clock.wall().0;
+        let kept = self.habits_kept.load(Ordering::Relaxed);
+        if now.abs_diff(kept) >= KEEP_HABITS {
+            self.keep_habits().await;
+        }
+    }
+
+    /// Writes down what was learned about everybody since the last time.
+    async fn keep_habits(&self) {
+        let now = self.clock.wall();
+        self.habits_kept.store(now.0, Ordering::Relaxed);
+        let Some(store) = self.habit_store.clone() else {
+            return;
+        };
+        let habits = Arc::clone(&self.habits);
+        // It waits for the disk, which nobody else should.
+        let kept = tokio::task::spawn_blocking(move || {
+            let changed = habits.changed(now);
+            if changed.is_empty() {
+                return Ok(());
+            }
+            store.keep_habits(&changed)
+        });
+        match kept.await {
+            Ok(Ok(())) => {}
+            Ok(Err(fault)) => tracing::error!("habits are not kept: {fault}"),
+            Err(fault) => tracing::error!("habits are not kept: {fault}"),
+        }
     }
 
     /// Ends every session: the process stops, and what was followed is not known afterwards.
     pub async fn finish(&self) {
         let ended = self.tracker.finish();
         self.summarize(ended).await;
+        self.keep_habits().await;
     }
 
     async fn summarize(&self, ended: Vec<Summary>) {
@@ -694,6 +866,15 @@ impl Engine {
     }
 }
 
+/// The span of a call, for logs in detail; otherwise it costs nothing.
+fn span(call: &Call) -> Span {
+    let span = tracing::debug_span!("call", correlation_id = Empty);
+    if !span.is_disabled() {
+        span.record("correlation_id", &*call.correlation_id());
+    }
+    span
+}
+
 /// Tells whether a hook only announces a call that is to come by here.
 pub(crate) fn announces(call: &Call) -> bool {
     let hook = call.hook.as_ref();
@@ -716,6 +897,15 @@ fn log(policy: &Policy, call: &Call, verdict: &Verdict) {
     }
 }
 
+/// As what a model reads the answer to a call.
+fn audience(call: &Call, status: Status) -> Audience {
+    match status {
+        Status::Error => Audience::Error,
+        _ if call.kind.method() == "prompts/get" => Audience::Prompt,
+        Status::Success | Status::Blocked | Status::Rejected | Status::Pending => Audience::Result,
+    }
+}
+
 /// Tells whether the answer to a message is data, and no list or confirmation of the protocol.
 fn brings_data(kind: &MessageKind) -> bool {
     let MessageKind::Request(method) = kind else {
@@ -724,6 +914,7 @@ fn brings_data(kind: &MessageKind) -> bool {
     let bringing = [
         "tools/call",
         "resources/read",
+        "resources/list",
         "prompts/get",
         "completion/complete",
         "tasks/result",

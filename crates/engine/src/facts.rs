@@ -140,7 +140,11 @@ impl Engine {
             facts.recent = checked.recent;
             facts.history = checked.history;
         }
-        facts.contradictions = contradictions(call.declared.operation, &class, &shown, &facts);
+        let takes = |key: &str| self.classes().declares(&call.tool, key);
+        let operation = call.declared.operation;
+        facts.contradictions = contradictions(operation, &class, &shown, &facts, takes);
+        let named = shown.external.into_iter().take(MOST_ADDRESSES);
+        facts.hosts = named.map(|address| address.host.into()).collect();
         for one in &mut facts.contradictions {
             // An agent writes the keys and addresses that an explanation names.
             if marks::has_secret(&ready.detector, one.explanation.as_str()) {

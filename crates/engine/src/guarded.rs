@@ -1,5 +1,5 @@
-//! The guards over calls and answers that the configuration switches on: rate limits, the form of
-//! messages, whether answers are what they were, and what is done with sensitive data in them. They
+//! The guards over calls and answers that the configuration switches on: rate limits, habits, the form
+//! of messages, whether answers are what they were, and what is done with sensitive data in them. They
 //! say findings like everything else.
 //!
 //! What one of them keeps outlives a reload that does not change it: a limit is not lifted by
@@ -9,13 +9,16 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use mcpproxy_classify::Kind;
-use mcpproxy_core::{Call, Finding, MessageKind, Nature, Outcome, Sink, UpstreamId};
+use mcpproxy_core::{Call, Facts, Finding, MessageKind, Nature, Outcome, Sink, UpstreamId, Wall};
 use mcpproxy_detect::Direction;
 use mcpproxy_hooks::guards::Settings;
 use mcpproxy_hooks::guards::abuse::{self, Abuse};
-use mcpproxy_hooks::guards::contents::Contents;
+use mcpproxy_hooks::guards::behaviour::{self, Behaviour, Book};
+use mcpproxy_hooks::guards::contents::{self, Contents};
 use mcpproxy_hooks::guards::context::{self, Context};
-use mcpproxy_hooks::guards::dlp::{Between, Dlp, Treated, Way};
+use mcpproxy_hooks::guards::dlp::{self, Between, Dlp, Treated, Way};
+use mcpproxy_hooks::guards::poisoning::answers::Answered;
+use mcpproxy_hooks::guards::watch::{On, Watches};
 
 use crate::classes::{Classes, Described};
 use crate::engine::Engine;
@@ -27,6 +30,7 @@ use crate::ready::Ready;
 #[derive(Debug, Default)]
 pub(crate) struct Guarded {
     abuse: Option<(abuse::Settings, Arc<Abuse>)>,
+    behaviour: Option<Behaviour>,
     contents: Option<Contents>,
     context: Option<(context::Settings, Arc<Context>)>,
     dlp: Option<Dlp>,
@@ -34,7 +38,12 @@ pub(crate) struct Guarded {
 
 impl Guarded {
     /// Makes what the settings switch on, and keeps of `before` what they leave as it is.
-    pub(crate) fn new(settings: &Settings, before: &Self, classes: &Classes) -> Self {
+    pub(crate) fn new(
+        settings: &Settings,
+        before: &Self,
+        classes: &Classes,
+        habits: &Arc<Book>,
+    ) -> Self {
         let abuse = settings.abuse.clone().map(|told| {
             let kept = before.abuse.as_ref().filter(|(was, _)| *was == told);
             let kept = kept.map(|(_, abuse)| Arc::clone(abuse));
@@ -52,8 +61,10 @@ impl Guarded {
             let made = kept.unwrap_or_else(|| Arc::new(Context::new(told.clone())));
             (told, made)
         });
+        let behaviour = settings.behaviour.clone();
         Self {
             abuse,
+            behaviour: behaviour.map(|told| Behaviour::new(told, Arc::clone(habits))),
             contents,
             context,
             dlp: settings.dlp.clone().map(Dlp::new),
@@ -79,11 +90,45 @@ impl Guarded {
         if let Some((_, abuse)) = &self.abuse {
             abuse.release(call.id);
         }
+        if let Some(behaviour) = &self.behaviour {
+            behaviour.release(call.id);
+        }
+    }
+
+    /// Says how a call departs from what is usual.
+    pub(crate) fn unusual(
+        &self,
+        call: &Call,
+        facts: &Facts,
+        now: Wall,
+        watches: &Watches,
+    ) -> Option<Finding> {
+        let behaviour = self.behaviour.as_ref().filter(|_| call.hook.is_none())?;
+        let judge = || behaviour.judge(call, &facts.hosts, now);
+        watches.find(behaviour::ID, On::Request, judge)
+    }
+
+    /// Takes note that a call was allowed and is over; says whether its answer is unusual.
+    pub(crate) fn over(
+        &self,
+        call: &Call,
+        outcome: &Outcome,
+        now: Wall,
+        watches: &Watches,
+    ) -> Option<Finding> {
+        // It learns in any case; `runs_on` says whether it speaks.
+        let unusual = self.behaviour.as_ref().and_then(|behaviour| {
+            let unusual = behaviour.learn(call, outcome, now);
+            watches.find(behaviour::ID, On::Response, || unusual)
+        });
+        self.release(call);
+        unusual
     }
 
     /// Says what is wrong with the form of a call.
-    pub(crate) fn form(&self, call: &Call) -> Option<Finding> {
-        self.contents.as_ref()?.request(call)
+    pub(crate) fn form(&self, call: &Call, watches: &Watches) -> Option<Finding> {
+        let contents = self.contents.as_ref()?;
+        watches.find(contents::ID, On::Request, || contents.request(call))
     }
 }
 
@@ -96,9 +141,14 @@ impl Engine {
         if !ready.settings.enabled {
             return findings;
         }
+        let watches = ready.guards.watches();
         let counts = call.leg == 0 && matches!(call.kind, MessageKind::Request(_));
         if let Some((_, abuse)) = guards.abuse.as_ref().filter(|_| counts) {
-            findings.extend(abuse.admit(call, self.now().0));
+            let now = self.now().0;
+            findings.extend(watches.find(abuse::ID, On::Request, || abuse.admit(call, now)));
+        }
+        if let Some(behaviour) = guards.behaviour.as_ref().filter(|_| counts) {
+            behaviour.count(call, self.now().1);
         }
         if let Some(dlp) = &guards.dlp {
             let raw = std::str::from_utf8(&call.wire.raw).unwrap_or_default();
@@ -116,25 +166,34 @@ impl Engine {
         &self,
         call: &Call,
         outcome: &Outcome,
+        answered: Answered,
         ready: &Ready,
     ) -> (Vec<Finding>, Option<Bytes>) {
         let guards = self.guarded();
+        let Answered { mut findings, text } = answered;
         let idle = guards.contents.is_none() && guards.dlp.is_none() && guards.context.is_none();
-        if idle || !ready.settings.enabled || outcome.body.is_empty() {
-            return (Vec::new(), None);
+        if idle && findings.is_empty() || !ready.settings.enabled || outcome.body.is_empty() {
+            return (findings, None);
         }
         let body = std::str::from_utf8(&outcome.body).unwrap_or_default();
+        let body = text.as_deref().unwrap_or(body);
         let contents = guards.contents.as_ref();
-        let formed = contents.and_then(|contents| contents.response(call, body));
-        let mut findings: Vec<_> = formed.into_iter().collect();
+        let watches = ready.guards.watches();
+        findings.extend(contents.and_then(|contents| {
+            watches.find(contents::ID, On::Response, || contents.response(call, body))
+        }));
         let dlp = guards.dlp.as_ref();
         let treated = dlp.map(|dlp| self.treated(dlp, call, Way::Response, body, ready));
-        let Treated { text, finding } = treated.unwrap_or_default();
-        findings.extend(finding);
-        let mut text = text;
+        let treated = treated.unwrap_or_default();
+        findings.extend(treated.finding);
+        let mut text = treated
+            .text
+            .or_else(|| text.as_deref().map(ToOwned::to_owned));
         if let Some((_, context)) = &guards.context {
-            findings.extend(context.changed(call, body));
-            findings.extend(Self::leaked(context, call, body, ready));
+            findings
+                .extend(watches.find(context::ID, On::Response, || context.changed(call, body)));
+            let leaked = || Self::leaked(context, call, body, ready);
+            findings.extend(watches.find(context::ID, On::Response, leaked));
             // Last, so that nothing stands outside the marks.
             let class = self
                 .classes()
@@ -144,6 +203,7 @@ impl Engine {
             findings.extend(marked.finding);
             text = marked.text.or(text);
         }
+        watches.order(&mut findings);
         for finding in &mut findings {
             marks::quiet(&ready.detector, finding);
         }
@@ -167,9 +227,9 @@ impl Engine {
 
     fn treated(&self, dlp: &Dlp, call: &Call, way: Way, raw: &str, ready: &Ready) -> Treated {
         let tool = tool_name(call);
-        let direction = match way {
-            Way::Request => Direction::Request,
-            Way::Response => Direction::Response,
+        let (direction, phase) = match way {
+            Way::Request => (Direction::Request, On::Request),
+            Way::Response => (Direction::Response, On::Response),
         };
         let scan = |text: &str| ready.detector.json(text, facts::context(&tool, direction));
         let settings = &ready.settings.classification;
@@ -178,7 +238,14 @@ impl Engine {
             upstream: call.tool.upstream.as_str(),
             outside: self.classes().of(&call.tool, settings).as_sink() != Sink::Inside,
         };
-        dlp.treat(between, raw, &scan(raw), scan)
+        let Some(watch) = ready.guards.watches().of(dlp::ID) else {
+            return Treated::default();
+        };
+        let treat = || dlp.treat(between, raw, &scan(raw), scan);
+        watch.run(phase, treat, Treated::default, || Treated {
+            text: None,
+            finding: Some(watch.broken()),
+        })
     }
 }
 

@@ -183,7 +183,7 @@ impl Engine {
         if let (Some(body), true) = (response, evaluation.decision != Action::Deny) {
             // Some agents have read the file before they ask.
             let mut detected = Detected::default();
-            self.remember(&call, body, &ready, &mut detected);
+            self.remember(&call, body, None, &ready, &mut detected);
         }
         match kept {
             Ok(()) => evaluation,
@@ -241,7 +241,7 @@ impl Engine {
         if ready.settings.enabled && !seen {
             self.said(call, &ready);
             if let Some(body) = response {
-                self.remember(call, body, &ready, &mut detected);
+                self.remember(call, body, None, &ready, &mut detected);
             }
         }
         self.reads().end(call.session, which(call));

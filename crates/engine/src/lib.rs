@@ -30,7 +30,7 @@ pub use approvals::{Approval, Approvals, Standing};
 pub use classes::{Described, Profile};
 pub use correlate::{Arrival, Fingerprint};
 pub use coverage::{AgentHeard, Sight};
-pub use engine::{After, Asked, Before, Denied, Engine, Said};
+pub use engine::{After, Asked, Before, Denied, Engine, Said, Unasked};
 pub use events::{Event, Events};
 pub use hooks::{Evaluation, HookSettings};
 pub use mcpproxy_detect::DetectError;

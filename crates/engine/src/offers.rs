@@ -1,7 +1,7 @@
 //! What the engine does for doors and operators about what upstreams offer: judge a listing, say
 //! what may be shown, change states, and put every change on record.
 
-use mcpproxy_core::{Door, Durability, OfferKind, OfferState, UpstreamId};
+use mcpproxy_core::{Call, Door, Durability, OfferKind, OfferState, UpstreamId, Verdict};
 use mcpproxy_hooks::guards::Turn;
 use mcpproxy_hooks::guards::rug_pull::{Difference, diff};
 use mcpproxy_hooks::guards::spoofing::Profile as Started;
@@ -11,6 +11,7 @@ use serde_json::Value;
 use crate::classes::Profile;
 use crate::engine::Engine;
 use crate::quarantine::{Extent, Held, Known, Listing, NotSet, Offered, Which, event, log, record};
+use crate::ready::Ready;
 
 /// What changed in something since it was approved.
 #[derive(Clone, Debug, Serialize)]
@@ -68,6 +69,19 @@ impl Engine {
         let (_, now) = self.now();
         let turns = self.quarantine().learn(&ready.guards, listing, now);
         News(turns.into_iter().filter(Turn::is_news).collect())
+    }
+
+    /// Withholds an upstream that a call caught in a lie about its tool, if it did.
+    pub(crate) async fn catch(&self, call: &Call, verdict: &Verdict, ready: &Ready) {
+        let mut said = verdict.findings.iter();
+        let mut said = said.by_ref().filter_map(|one| one.contradiction.as_ref());
+        if !ready.withholds() || !said.any(|one| one.quarantines) {
+            return;
+        }
+        let (_, now) = self.now();
+        let (upstream, tool) = (&call.tool.upstream, call.tool.tool.as_str());
+        let turn = self.quarantine().catch(upstream, tool, now);
+        self.tell(News(turn.into_iter().collect()), call.door).await;
     }
 
     /// Tells those who watch about changes, and puts them on record.

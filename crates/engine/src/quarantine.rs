@@ -18,7 +18,7 @@ use mcpproxy_core::{
     Action, Baseline, BaselineFault, BaselineStore, Call, Finding, Masked, MemoryBaselines,
     MessageKind, OfferKind, OfferState, Severity, Threat, Tier, UpstreamId, Wall,
 };
-use mcpproxy_hooks::guards::{Turn, fingerprint, rug_pull, shadowing, spoofing};
+use mcpproxy_hooks::guards::{Turn, fingerprint, quarantine, rug_pull, shadowing, spoofing};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -203,6 +203,21 @@ impl Quarantine {
         self.keep(&turns).map_err(NotSet::Unkept)?;
         self.publish(&turns);
         Ok(turns)
+    }
+
+    /// Withholds an upstream that is caught in a lie about one of its tools.
+    pub(crate) fn catch(&self, upstream: &UpstreamId, tool: &str, now: Wall) -> Option<Turn> {
+        let _judging = self.judging();
+        let turn = {
+            let books = self.read();
+            quarantine::caught(now, books.get(upstream)?.server()?, tool)?
+        };
+        if let Err(fault) = self.keep(std::slice::from_ref(&turn)) {
+            // It is withheld all the same, for as long as the process lives.
+            tracing::error!("that `{upstream}` is withheld is not kept: {fault}");
+        }
+        self.publish(std::slice::from_ref(&turn));
+        Some(turn)
     }
 
     /// Returns what is known about what an upstream offers; of all upstreams if none is named.

@@ -4,9 +4,10 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use mcpproxy_classify::{Classification, Endpoints};
-use mcpproxy_core::Durability;
+use mcpproxy_core::{Clock, Durability};
 use mcpproxy_detect::{DetectError, Detector, Settings as DetectorSettings};
 use mcpproxy_flow::settings::FlowTracking;
+use mcpproxy_hooks::Metrics;
 use mcpproxy_hooks::guards::{Guards, Settings as GuardSettings};
 use mcpproxy_policy::Policy;
 use mcpproxy_policy::settings::Mode;
@@ -77,6 +78,14 @@ impl Ready {
             masker: OnceLock::new(),
             settings,
         })
+    }
+
+    /// Has what guards do counted and timed.
+    pub(crate) fn counted(self, metrics: &Metrics, clock: &Arc<dyn Clock>) -> Self {
+        Self {
+            guards: self.guards.counted(metrics, clock),
+            ..self
+        }
     }
 
     /// Returns what finds the secrets that hooks may not see: what nobody wants to be alarmed of is

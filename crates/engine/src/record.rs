@@ -29,7 +29,11 @@ impl Detected {
     pub(crate) fn add(&mut self, report: &Report) {
         for found in &report.detections {
             let detection = &found.detection;
-            if matches!(detection.category, Category::Opaque) {
+            // What hides or orders is no data that somebody would miss: a finding tells of it.
+            if matches!(
+                detection.category,
+                Category::Opaque | Category::HiddenText | Category::HostileText
+            ) {
                 continue;
             }
             self.worst = self.worst.max(Some(detection.severity));

@@ -8,7 +8,7 @@ use mcpproxy_core::{
     Askable, Call, CallId, Clock as _, Declared, Door, FlowScope, Id128, MessageKind, Principal,
     SessionBasis, SessionKey, ToolName, ToolRef, Trace, UpstreamId, Wire,
 };
-use mcpproxy_engine::{Before, Engine, EngineSettings};
+use mcpproxy_engine::{Before, Engine, EngineSettings, Unasked};
 use mcpproxy_testkit::{FixedClock, MemorySink};
 
 /// A key of the right shape that was never issued.
@@ -63,6 +63,39 @@ async fn news_of_a_call_under_way_are_origins() {
     let leak = call(&clock, 2, "slack", "post_message", KEY);
     let Before::Denied(denied) = engine.before(leak).await else {
         panic!("the answer has not come yet, but the agent has the key");
+    };
+    let reason = &denied.answer.reason;
+    assert!(reason.contains("internal source (github)"), "{reason}");
+}
+
+#[tokio::test]
+async fn what_a_session_hears_outside_of_calls_is_an_origin() {
+    let clock = Arc::new(FixedClock::default());
+    let sink = Arc::new(MemorySink::default());
+    let engine = Engine::new(EngineSettings::default(), sink, Arc::clone(&clock) as _);
+    let engine = engine.unwrap_or_else(|fault| panic!("{fault}"));
+    let leak = call(
+        &clock,
+        1,
+        "slack",
+        "post_message",
+        "the harbour opens at nine",
+    );
+    let heard = Unasked {
+        upstream: &UpstreamId::new("github"),
+        scope: leak.scope,
+        session: leak.session,
+    };
+    engine.heard_aside(
+        &heard,
+        &format!(r#"{{"level":"info","data":"using {KEY}"}}"#),
+    );
+    let Before::Cleared(_) = engine.before(leak).await else {
+        panic!("nothing of it is in this call");
+    };
+    let leak = call(&clock, 2, "slack", "post_message", KEY);
+    let Before::Denied(denied) = engine.before(leak).await else {
+        panic!("the agent has the key from the log of an upstream");
     };
     let reason = &denied.answer.reason;
     assert!(reason.contains("internal source (github)"), "{reason}");

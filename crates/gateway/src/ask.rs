@@ -200,13 +200,15 @@ pub(crate) async fn serve_questions(
     }
 }
 
-/// Has hooks look at what an upstream says outside of calls; what they stop goes no further.
+/// Remembers what an upstream says outside of calls, and has hooks look at it; what they stop goes no
+/// further.
 async fn judged(gateway: &Gateway, session: &Session, question: Question) -> Option<Question> {
     let Question {
         upstream,
         asker,
         frame,
     } = question;
+    session.remember(&upstream, &frame);
     let from = Aside::From {
         upstream: &upstream,
         session: Some(session.key),

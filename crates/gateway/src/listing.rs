@@ -5,6 +5,7 @@ use std::sync::Arc;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
 use mcpproxy_core::{OfferKind, Principal};
+use mcpproxy_engine::Unasked;
 use mcpproxy_mcp::Frame;
 use mcpproxy_mcp::compose::quoted;
 use mcpproxy_mcp::era::Era;
@@ -128,10 +129,26 @@ pub async fn resources(
             OfferKind::Resource,
             &listed.resources,
         );
-        found.extend(entries.map(|entry| raw(entry).to_owned()));
+        let entries: Vec<_> = entries.map(|entry| raw(entry).to_owned()).collect();
+        remember(gateway, downstream, upstream, &entries);
+        found.extend(entries);
     })
     .await;
     page(frame, "resources", &entries, downstream.era)
+}
+
+/// Has the engine remember a list whose entries are data: names of files, titles of records.
+fn remember(gateway: &Gateway, downstream: &Downstream, upstream: &Upstream, entries: &[String]) {
+    if entries.is_empty() {
+        return;
+    }
+    let unasked = Unasked {
+        upstream: upstream.name(),
+        scope: Gateway::flow_scope(&downstream.who),
+        session: downstream.conversation(),
+    };
+    let list = ["[", &entries.join(","), "]"].concat();
+    gateway.engine.heard_aside(&unasked, &list);
 }
 
 /// Lists resource templates.

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use mcpproxy_core::{Principal, PrincipalKind, SessionKey, Tick, UpstreamId};
-use mcpproxy_engine::Engine;
+use mcpproxy_engine::{Engine, Unasked};
 use mcpproxy_mcp::era::Era;
 use mcpproxy_mcp::{Frame, FrameKind};
 use mcpproxy_upstream::{Greeting, Instance, Listener};
@@ -126,6 +126,19 @@ impl Session {
         // Only the credentials of users are renewed under the same name.
         if who.kind == PrincipalKind::User {
             who.clone_into(&mut lock(&self.holder));
+        }
+    }
+
+    /// Has the engine remember what an upstream says outside of calls, where there is data in it.
+    pub(crate) fn remember(&self, upstream: &UpstreamId, frame: &Frame) {
+        let data = frame.kind() == FrameKind::Request || is_log_message(frame);
+        if let Some(engine) = self.engine.as_ref().filter(|_| data) {
+            let unasked = Unasked {
+                upstream,
+                scope: Gateway::flow_scope(&self.holder()),
+                session: self.key,
+            };
+            engine.heard_aside(&unasked, frame.params());
         }
     }
 
@@ -307,6 +320,7 @@ impl Listener for Ear {
         match frame.kind() {
             FrameKind::Notification if !session.is_overheard() => {
                 if session.wants(&frame) {
+                    session.remember(&self.upstream, &frame);
                     session.push(frame.raw());
                 }
                 true

@@ -6,6 +6,7 @@
 
 pub mod abuse;
 pub mod access;
+pub mod behaviour;
 pub mod contents;
 pub mod context;
 pub mod dlp;
@@ -16,11 +17,16 @@ pub mod rug_pull;
 pub mod shadowing;
 mod show;
 pub mod spoofing;
+pub mod watch;
 
 use std::sync::Arc;
 
-use mcpproxy_core::Trust;
+use mcpproxy_core::{Clock, Trust};
 use mcpproxy_detect::{Detector, Inspector};
+
+use self::watch::{Places, Watches};
+use crate::metrics::Metrics;
+use crate::registry::Health;
 
 pub use quarantine::{Ground, Offer, Turn};
 
@@ -41,6 +47,8 @@ pub struct Settings {
     pub spoofing: Option<spoofing::Settings>,
     /// How often and how much may be called; nothing unless the guard is switched on.
     pub abuse: Option<abuse::Settings>,
+    /// What is said of those who behave unlike before; nothing unless the guard is switched on.
+    pub behaviour: Option<behaviour::Settings>,
     /// Which form messages must have; nothing unless the guard is switched on.
     pub contents: Option<contents::Settings>,
     /// What is looked at in answers; nothing unless the guard is switched on.
@@ -49,6 +57,8 @@ pub struct Settings {
     pub dlp: Option<dlp::Settings>,
     /// Who may use what; nothing unless the guard is switched on.
     pub access: Option<access::Settings>,
+    /// Where guards stand that the configuration has something to say about.
+    pub places: Places,
 }
 
 impl Default for Settings {
@@ -61,10 +71,12 @@ impl Default for Settings {
             shadowing: Some(shadowing::Settings::default()),
             spoofing: Some(spoofing::Settings::default()),
             abuse: None,
+            behaviour: None,
             contents: None,
             context: None,
             dlp: None,
             access: None,
+            places: Places::new(),
         }
     }
 }
@@ -74,19 +86,40 @@ impl Default for Settings {
 pub struct Guards {
     pub(crate) settings: Settings,
     pub(crate) inspector: Inspector,
+    watches: Watches,
 }
 
 impl Guards {
     /// Puts the guards together.
     pub fn new(settings: Settings, detector: Arc<Detector>) -> Self {
         Self {
+            watches: Watches::new(&settings, &Metrics::default(), None),
             settings,
             inspector: Inspector::over(detector),
+        }
+    }
+
+    /// Has what they do counted and timed.
+    #[must_use]
+    pub fn counted(self, metrics: &Metrics, clock: &Arc<dyn Clock>) -> Self {
+        Self {
+            watches: Watches::new(&self.settings, metrics, Some(clock)),
+            ..self
         }
     }
 
     /// Returns what they were told.
     pub fn settings(&self) -> &Settings {
         &self.settings
+    }
+
+    /// Returns what they have in common with hooks.
+    pub fn watches(&self) -> &Watches {
+        &self.watches
+    }
+
+    /// Says how those are doing that are switched on.
+    pub fn health(&self) -> Vec<Health> {
+        self.watches.health(&self.settings)
     }
 }

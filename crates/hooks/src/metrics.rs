@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use mcpproxy_core::{HookFault, SecurityDecision, Severity, Threat};
+use mcpproxy_core::{Action, HookFault, SecurityDecision, Severity, Threat};
 use serde::Serialize;
 
 /// What a hook may decide, as the label says it.
@@ -143,7 +143,21 @@ impl HookMetrics {
             SecurityDecision::RequireAdditionalAuth(_) => 3,
             SecurityDecision::Deny(_) => 4,
         };
-        add(self.decisions.get(at), 1);
+        self.count(at, took);
+    }
+
+    /// Counts what a native guard said, and the time it took.
+    pub(crate) fn said(&self, wants: Action, changed: bool, took: Duration) {
+        let at = match wants {
+            Action::Allow | Action::Warn => usize::from(changed),
+            Action::Ask => 2,
+            Action::Deny => 4,
+        };
+        self.count(at, took);
+    }
+
+    fn count(&self, decision: usize, took: Duration) {
+        add(self.decisions.get(decision), 1);
         let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
         let bucket = BOUNDS.iter().position(|(bound, _)| micros <= *bound);
         add(bucket.and_then(|at| self.buckets.get(at)), 1);

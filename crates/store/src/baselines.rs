@@ -1,5 +1,5 @@
-//! The port of the quarantine: baselines in the database of the activity log, on a connection of
-//! their own.
+//! The port of the quarantine and of the guard over behaviour: baselines in the database of the
+//! activity log, on a connection of their own.
 //!
 //! They are few and seldom written, and never dropped when the log is full.
 
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use mcpproxy_core::{
-    Baseline, BaselineFault, BaselineStore, OfferKind, OfferState, UpstreamId, Wall,
+    Baseline, BaselineFault, BaselineStore, Habits, OfferKind, OfferState, UpstreamId, Wall,
 };
 use rusqlite::{Connection, Row, TransactionBehavior};
 
@@ -15,10 +15,17 @@ use crate::Error;
 use crate::schema;
 
 const SELECT: &str = "SELECT upstream, kind, name, state, approved, current, made_by, reason, since \
-     FROM baseline ORDER BY upstream, kind, name";
+     FROM baseline WHERE kind <> 'behaviour' ORDER BY upstream, kind, name";
 const REPLACE: &str = "INSERT OR REPLACE INTO baseline \
      (upstream, kind, name, state, approved, current, made_by, reason, since) \
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)";
+
+/// Habits stand in the same table, under a kind of their own and the name of whose they are.
+const SELECT_HABITS: &str =
+    "SELECT name, current, since FROM baseline WHERE kind = 'behaviour' ORDER BY name";
+const REPLACE_HABITS: &str = "INSERT OR REPLACE INTO baseline \
+     (upstream, kind, name, state, approved, current, made_by, reason, since) \
+     VALUES ('', 'behaviour', ?, 'approved', NULL, ?, 'anomaly-detector', '', ?)";
 
 /// Baselines in a SQLite database.
 #[derive(Debug)]
@@ -60,6 +67,41 @@ impl BaselineStore for SqliteBaselines {
         let mut connection = connection.unwrap_or_else(PoisonError::into_inner);
         write(&mut connection, changed).map_err(|fault| self.fault(&fault))
     }
+
+    fn habits(&self) -> Result<Vec<Habits>, BaselineFault> {
+        let connection = self.connection.lock();
+        let connection = connection.unwrap_or_else(PoisonError::into_inner);
+        let select = connection.prepare(SELECT_HABITS);
+        let mut select = select.map_err(|fault| self.fault(&fault))?;
+        let rows = select.query_map([], |row| {
+            Ok(Habits {
+                subject: row.get(0)?,
+                learned: row.get(1)?,
+                at: Wall(u64::try_from(row.get::<_, i64>(2)?).unwrap_or(0)),
+            })
+        });
+        let rows = rows.map_err(|fault| self.fault(&fault))?;
+        rows.collect::<Result<_, _>>()
+            .map_err(|fault| self.fault(&fault))
+    }
+
+    fn keep_habits(&self, changed: &[Habits]) -> Result<(), BaselineFault> {
+        let connection = self.connection.lock();
+        let mut connection = connection.unwrap_or_else(PoisonError::into_inner);
+        write_habits(&mut connection, changed).map_err(|fault| self.fault(&fault))
+    }
+}
+
+fn write_habits(connection: &mut Connection, changed: &[Habits]) -> rusqlite::Result<()> {
+    let step = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let mut replace = step.prepare(REPLACE_HABITS)?;
+    for one in changed {
+        let at = i64::try_from(one.at.0).unwrap_or(i64::MAX);
+        replace.execute((&*one.subject, &*one.learned, at))?;
+    }
+    drop(replace);
+    // CRASH: a stop before the end of this loses what was learned since the last time.
+    step.commit()
 }
 
 fn write(connection: &mut Connection, changed: &[Baseline]) -> rusqlite::Result<()> {
@@ -139,6 +181,26 @@ mod tests {
         let changed = baseline("read", OfferState::RugPull, r#"{"title":"x"}"#);
         store.keep(std::slice::from_ref(&changed)).unwrap();
         assert_eq!(store.load().unwrap(), [changed, other]);
+    }
+
+    #[test]
+    fn habits_stand_beside_baselines() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(crate::FILE);
+        let store = SqliteBaselines::open(&path).unwrap();
+        let habits = |learned: &str| Habits {
+            subject: "agent/owner".into(),
+            learned: learned.into(),
+            at: Wall(9),
+        };
+        let offer = baseline("read", OfferState::Approved, "{}");
+        store.keep(std::slice::from_ref(&offer)).unwrap();
+        store.keep_habits(&[habits("{}")]).unwrap();
+        store.keep_habits(&[habits(r#"{"calls":1}"#)]).unwrap();
+        drop(store);
+        let store = SqliteBaselines::open(&path).unwrap();
+        assert_eq!(store.load().unwrap(), [offer]);
+        assert_eq!(store.habits().unwrap(), [habits(r#"{"calls":1}"#)]);
     }
 
     #[test]

@@ -47,7 +47,7 @@ fn list(global: &Global) -> Result<Exit> {
     ];
     output::rows(global.format(), &columns, hooks)?;
     if hooks.is_empty() {
-        output::note("no hook is configured under `security.hooks`");
+        output::note("no guard is switched on, and no hook is configured under `security.hooks`");
     }
     Ok(Exit::Fine)
 }

@@ -1,6 +1,8 @@
 //! The pipeline of hooks as an operator has it: the id of a request everywhere, counts, and what
 //! the commands say.
 
+mod foreign;
+
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex};
 
@@ -35,6 +37,13 @@ async fn metrics(http: &Http) -> (u16, String) {
     (reply.status.as_u16(), reply.text().await)
 }
 
+/// How a hook is doing.
+async fn health(gateway: &Gateway, id: &str) -> Value {
+    let hooks = gateway.api("/hooks").await["hooks"].clone();
+    let mut hooks = hooks.as_array().unwrap().iter();
+    hooks.find(|one| one["id"] == id).unwrap().clone()
+}
+
 #[tokio::test]
 async fn a_request_has_one_id_in_its_record_and_its_answer() {
     let security = json!({ "correlation_id_header": "X-Trace" });
@@ -58,21 +67,64 @@ async fn a_request_has_one_id_in_its_record_and_its_answer() {
 }
 
 #[tokio::test]
-async fn without_hooks_there_is_nothing_to_list_and_violations_are_counted() {
-    let scene = Scene::start(json!({})).await;
+async fn what_is_logged_about_a_request_has_its_id() {
+    let limiter = json!({
+        "id": "rate-limiter", "type": "native", "config": { "repeats_per_minute": 1 },
+    });
+    let scene = Scene::start(json!({ "hooks": [limiter] })).await;
+    let home = scene.gateway.stop().await;
+    let gateway = Gateway::launch(home, &["--log-level", "debug"]).await;
+    let gateway = gateway.unwrap_or_else(|refused| panic!("{refused:?}"));
+    gateway.until_ready().await;
+    let agent = Legacy::open(&gateway.url("/mcp"), json!({})).await;
+    for _ in 0..2 {
+        post(&agent, &[("x-correlation-id", "4bf92f3577b34da6")]).await;
+    }
+    let line = gateway.until_logged("that say the same").await;
+    assert!(line.contains("4bf92f3577b34da6"), "{line}");
+}
+
+#[tokio::test]
+async fn native_guards_are_listed_beside_hooks_and_violations_are_counted() {
+    let limiter = json!({
+        "id": "rate-limiter", "type": "native", "priority": 5, "runs_on": "request",
+        "failure_mode": "fail_open", "config": { "repeats_per_minute": 1 },
+    });
+    let scene = Scene::start(json!({ "hooks": [limiter] })).await;
     let gateway = &scene.gateway;
-    assert_eq!(gateway.api("/hooks").await["hooks"], json!([]));
+    let hooks = gateway.api("/hooks").await["hooks"].clone();
+    let shown = hooks.as_array().unwrap().iter();
+    let shown: Vec<_> = shown
+        .map(|one| (one["id"].as_str(), one["priority"].as_u64()))
+        .collect();
+    let expect = [
+        (Some("rate-limiter"), Some(5)),
+        (Some("tool-poisoning-detector"), Some(100)),
+        (Some("rug-pull-detector"), Some(101)),
+        (Some("tool-shadowing-detector"), Some(102)),
+        (Some("server-spoofing-detector"), Some(103)),
+    ];
+    assert_eq!(shown, expect);
+    assert_eq!(hooks[0]["failure_mode"], "fail_open");
+    assert_eq!(hooks[0]["runs_on"]["response"], false);
+    assert!(hooks[1]["decisions"]["allow"].as_u64() > Some(0), "{hooks}");
     assert_eq!(metrics(&gateway.http()).await.0, 403);
     let agent = scene.informed(json!({})).await;
     agent.ask("tools/call", Scene::post(KEY)).await;
+    agent.ask("tools/call", Scene::post(KEY)).await;
+    let limiter = gateway.api("/hooks").await["hooks"][0].clone();
+    assert_eq!(limiter["decisions"]["deny"], 1, "{limiter}");
     let (status, text) = metrics(&gateway.owner()).await;
     assert_eq!(status, 200);
+    let counted = r#"security_hooks_total{hook_id="rate-limiter",decision="deny"} 1"#;
+    assert!(text.contains(counted), "{text}");
     let counted =
         r#"security_violations_total{threat_type="data_exfiltration",severity="critical"}"#;
     assert!(text.contains(counted), "{text}");
     let listed = gateway.home.run(&["hooks", "list"]).await;
-    let said = String::from_utf8(listed.stderr).unwrap();
-    assert!(said.contains("no hook is configured"), "{said}");
+    let said = String::from_utf8(listed.stdout).unwrap();
+    assert!(said.contains("rate-limiter"), "{said}");
+    assert!(said.contains("fail_open"), "{said}");
     let unknown = gateway.home.run(&["hooks", "bench", "dlp"]).await;
     assert_eq!(unknown.status.code(), Some(3));
     let said: Value = String::from_utf8(unknown.stderr).unwrap().into();
@@ -224,7 +276,7 @@ async fn a_hook_that_goes_away_fails_as_its_mode_says_and_health_says_so() {
         assert_eq!(!scene.arrived().is_empty(), arrives, "{mode}");
         let record = scene.records().pop().unwrap().to_string();
         assert!(record.contains(&format!("is `{mode}`")), "{record}");
-        let health = scene.gateway.api("/hooks").await["hooks"][0].clone();
+        let health = health(&scene.gateway, "dlp").await;
         let shown = (&health["failure_mode"], &health["healthy"]);
         assert_eq!(shown, (&json!(mode), &json!(false)), "{health}");
         let (_, text) = metrics(&scene.gateway.owner()).await;
@@ -307,11 +359,8 @@ async fn an_asynchronous_hook_is_told_what_was_decided_and_stops_nothing() {
     })
     .await;
     assert!(!told.to_string().contains(KEY), "{told}");
-    let health = scene.gateway.api("/hooks").await["hooks"][0].clone();
-    assert_eq!(
-        (&health["id"], &health["asynchronous"]),
-        (&json!("audit-logging"), &json!(true))
-    );
+    let health = health(&scene.gateway, "audit-logging").await;
+    assert_eq!(health["asynchronous"], true);
 }
 
 #[tokio::test]

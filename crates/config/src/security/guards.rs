@@ -1,29 +1,44 @@
 //! What the native guards are told: the switches of the quarantine, and the entries of
 //! `security.hooks` that have their ids.
 
+use std::path::PathBuf;
+
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use mcpproxy_core::Trust;
+use mcpproxy_hooks::guards::poisoning::answers::{OnHidden, OnOrders};
+use mcpproxy_hooks::guards::watch::{KINDS, Kind, Place};
 use mcpproxy_hooks::guards::{
-    Settings, abuse, access, contents, context, dlp, poisoning, rug_pull, shadowing, spoofing,
+    Settings, abuse, access, behaviour, contents, context, dlp, poisoning, rug_pull, shadowing,
+    spoofing,
 };
 use mcpproxy_upstream::settings::Span;
 
-use super::{HookKind, HookSettings, SecuritySettings, ToolQuarantine};
+use super::{HookKind, HookSettings, SecuritySettings, ToolQuarantine, hooks};
 
 /// `config` of `tool-poisoning-detector`.
 #[derive(Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct Poisoning {
     strict_mode: bool,
+    hidden_in_results: OnHidden,
+    orders_in_results: OnOrders,
 }
 
 impl Default for Poisoning {
     fn default() -> Self {
-        let poisoning::Settings { strict_mode } = poisoning::Settings::default();
-        Self { strict_mode }
+        let poisoning::Settings {
+            strict_mode,
+            hidden_in_results,
+            orders_in_results,
+        } = poisoning::Settings::default();
+        Self {
+            strict_mode,
+            hidden_in_results,
+            orders_in_results,
+        }
     }
 }
 
@@ -31,8 +46,6 @@ impl Default for Poisoning {
 #[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct RugPull {
-    /// Where baselines live: nothing or `sqlite` is the data folder, and the addresses of services
-    /// fall back to it.
     baseline_store: Option<String>,
     check_interval: Option<Span>,
 }
@@ -61,19 +74,6 @@ struct AllowedServer {
     url: Option<String>,
     pin: Option<String>,
 }
-
-/// The ids of all native guards.
-const KNOWN: [&str; 9] = [
-    poisoning::ID,
-    rug_pull::ID,
-    shadowing::ID,
-    spoofing::ID,
-    abuse::ID,
-    contents::ID,
-    context::ID,
-    dlp::ID,
-    access::ID,
-];
 
 /// Where baselines may be said to live.
 const STORES: [&str; 5] = ["sqlite", "sqlite:", "file:", "redis:", "postgres"];
@@ -125,7 +125,10 @@ pub(crate) fn tightens(hook: &HookSettings) -> bool {
     if apply(&mut told, hook).is_err() {
         return false;
     }
-    let strict = told.poisoning.is_some_and(|told| told.strict_mode);
+    let strict = told.poisoning.is_some_and(|told| {
+        let hidden = told.hidden_in_results != OnHidden::Tag;
+        told.strict_mode && hidden && told.orders_in_results != OnOrders::Tag
+    });
     let often = match (&told.rug_pull, &usual.rug_pull) {
         (Some(told), Some(usual)) => told.check_interval <= usual.check_interval,
         (told, _) => told.is_some(),
@@ -134,10 +137,44 @@ pub(crate) fn tightens(hook: &HookSettings) -> bool {
 }
 
 fn apply(settings: &mut Settings, hook: &HookSettings) -> Result<(), String> {
+    tell(settings, hook)?;
+    if let Some(kind) = KINDS.iter().find(|kind| kind.id == hook.id) {
+        settings.places.insert(kind.id, place(kind, hook)?);
+    }
+    Ok(())
+}
+
+/// Says where a guard stands, or that it would have nothing to look at there.
+fn place(kind: &Kind, hook: &HookSettings) -> Result<Place, String> {
+    let (can, may) = (kind.phases, hook.phases());
+    let looks =
+        can.request && may.request || can.response && may.response || can.listing && may.listing;
+    if !looks {
+        return Err(format!(
+            "`runs_on`: `{}` has nothing to look at there",
+            kind.id
+        ));
+    }
+    Ok(Place {
+        priority: (hook.priority != hooks::last()).then_some(hook.priority),
+        runs_on: may,
+        failure_mode: hook.mode(),
+    })
+}
+
+fn tell(settings: &mut Settings, hook: &HookSettings) -> Result<(), String> {
     match hook.id.as_str() {
         poisoning::ID => {
-            let Poisoning { strict_mode } = read(hook)?;
-            settings.poisoning = hook.enabled.then_some(poisoning::Settings { strict_mode });
+            let Poisoning {
+                strict_mode,
+                hidden_in_results,
+                orders_in_results,
+            } = read(hook)?;
+            settings.poisoning = hook.enabled.then_some(poisoning::Settings {
+                strict_mode,
+                hidden_in_results,
+                orders_in_results,
+            });
         }
         rug_pull::ID => {
             let told: RugPull = read(hook)?;
@@ -147,9 +184,10 @@ fn apply(settings: &mut Settings, hook: &HookSettings) -> Result<(), String> {
             if check_interval.is_zero() {
                 return Err("`check_interval` must be greater than zero".to_owned());
             }
-            settings.rug_pull = hook
-                .enabled
-                .then_some(rug_pull::Settings { check_interval });
+            settings.rug_pull = hook.enabled.then_some(rug_pull::Settings {
+                check_interval,
+                baseline_store: told.baseline_store,
+            });
         }
         shadowing::ID => {
             let Shadowing {
@@ -169,6 +207,11 @@ fn apply(settings: &mut Settings, hook: &HookSettings) -> Result<(), String> {
             settings.spoofing = hook.enabled.then_some(told);
         }
         abuse::ID => settings.abuse = Some(read(hook)?).filter(|_| hook.enabled),
+        behaviour::ID => {
+            let told: behaviour::Settings = read(hook)?;
+            known_store(told.baseline_store.as_deref())?;
+            settings.behaviour = Some(told).filter(|_| hook.enabled);
+        }
         contents::ID => settings.contents = Some(read(hook)?).filter(|_| hook.enabled),
         context::ID => settings.context = Some(read(hook)?).filter(|_| hook.enabled),
         dlp::ID => settings.dlp = Some(read(hook)?).filter(|_| hook.enabled),
@@ -178,7 +221,7 @@ fn apply(settings: &mut Settings, hook: &HookSettings) -> Result<(), String> {
             settings.access = hook.enabled.then_some(told);
         }
         other => {
-            let known = KNOWN.join("`, `");
+            let known = KINDS.each_ref().map(|kind| kind.id).join("`, `");
             return Err(format!(
                 "there is no native guard `{other}`; there are `{known}`"
             ));
@@ -195,6 +238,17 @@ fn allowed(server: AllowedServer) -> spoofing::Allowed {
         url: server.url,
         pin: server.pin,
     }
+}
+
+/// Returns the file in which baselines are to be kept; nothing stands for the data folder, to which
+/// the addresses of services fall back.
+pub fn baseline_file(store: Option<&str>) -> Option<PathBuf> {
+    let store = store?;
+    let path = store
+        .strip_prefix("sqlite:")
+        .or(store.strip_prefix("file:"))?;
+    let path = path.strip_prefix("//").unwrap_or(path);
+    (!path.is_empty()).then(|| path.into())
 }
 
 fn known_store(store: Option<&str>) -> Result<(), String> {
@@ -215,6 +269,7 @@ fn read<T: DeserializeOwned>(hook: &HookSettings) -> Result<T, String> {
 mod tests {
     use std::time::Duration;
 
+    use mcpproxy_hooks::FailureMode;
     use serde_json::json;
 
     use super::*;
@@ -230,6 +285,10 @@ mod tests {
             |id: &str, config: Value| json!([{ "id": id, "type": "native", "config": config }]);
         let found = told(&native(poisoning::ID, json!({ "strict_mode": false })));
         assert!(!found.poisoning.unwrap().strict_mode);
+        let config = json!({ "hidden_in_results": "block", "orders_in_results": "tag" });
+        let found = told(&native(poisoning::ID, config)).poisoning.unwrap();
+        assert_eq!(found.hidden_in_results, OnHidden::Block);
+        assert_eq!(found.orders_in_results, OnOrders::Tag);
         let config =
             json!({ "check_interval": "5s", "baseline_store": "redis://localhost:6379/0" });
         let found = told(&native(rug_pull::ID, config)).rug_pull.unwrap();
@@ -245,6 +304,11 @@ mod tests {
         let config = json!({ "per_tool": { "calls_per_minute": 5 } });
         let found = told(&native(abuse::ID, config)).abuse.unwrap();
         assert_eq!(found.per_tool.calls_per_minute, 5);
+        let config = json!({ "learning_calls": 7, "baseline_store": "file:habits.db" });
+        let found = told(&native(behaviour::ID, config)).behaviour.unwrap();
+        assert_eq!(found.learning_calls, 7);
+        let file = baseline_file(found.baseline_store.as_deref());
+        assert_eq!(file, Some("habits.db".into()));
         let found = told(&native(contents::ID, json!({ "max_body_size": "1MB" })));
         assert_eq!(found.contents.unwrap().max_body_size.bytes(), 1_000_000);
         let config = json!({ "immutable": ["doc://*"], "check_versions": false, "on_change": "warn", "cross_session": "off", "spotlighting": { "external": "delimit" } });
@@ -263,6 +327,41 @@ mod tests {
         let off = json!([{ "id": spoofing::ID, "type": "native", "enabled": false }]);
         assert_eq!(told(&off).spoofing, None);
         assert_eq!(told(&json!([])), Settings::default());
+    }
+
+    #[test]
+    fn order_phases_and_failure_mode_are_heeded() {
+        let hook = json!([{
+            "id": dlp::ID, "type": "native", "priority": 5, "failure_mode": "fail_open",
+            "runs_on": "response",
+        }]);
+        let place = told(&hook).places[dlp::ID];
+        assert_eq!(place.priority, Some(5));
+        assert_eq!(place.failure_mode, FailureMode::Open);
+        assert!(place.runs_on.response && !place.runs_on.request);
+        let hook = json!([{ "id": dlp::ID, "type": "native" }]);
+        let place = told(&hook).places[dlp::ID];
+        assert_eq!(
+            (place.priority, place.failure_mode),
+            (None, FailureMode::Closed)
+        );
+        let nowhere = json!({ "id": abuse::ID, "type": "native", "runs_on": "response" });
+        let said = super::check(&serde_json::from_value(nowhere).unwrap()).unwrap_err();
+        assert!(said.contains("nothing to look at"), "{said}");
+    }
+
+    #[test]
+    fn baselines_are_kept_where_the_configuration_says() {
+        let check = |store: Option<&str>, expect: Option<&str>| {
+            assert_eq!(baseline_file(store), expect.map(Into::into), "{store:?}");
+        };
+        check(None, None);
+        check(Some("sqlite"), None);
+        check(Some("sqlite:"), None);
+        check(Some("sqlite:///var/lib/a.db"), Some("/var/lib/a.db"));
+        check(Some("file:a.db"), Some("a.db"));
+        check(Some("redis://localhost:6379/0"), None);
+        check(Some("postgres://localhost/x"), None);
     }
 
     #[test]
@@ -311,6 +410,12 @@ mod tests {
             "missing field `name`",
         );
         check(abuse::ID, json!({ "per_user": {} }), "unknown field");
+        check(
+            behaviour::ID,
+            json!({ "baseline_store": "memory" }),
+            "`memory`",
+        );
+        check(behaviour::ID, json!({ "deny_at": 300 }), "300");
         check(contents::ID, json!({ "max_body_size": "many" }), "a size");
         check(
             context::ID,

@@ -36,6 +36,14 @@ impl HookSettings {
         }
     }
 
+    /// Returns what a failure of the hook means.
+    pub(crate) fn mode(&self) -> Mode {
+        match self.failure_mode {
+            FailureMode::FailOpen => Mode::Open,
+            FailureMode::FailClosed => Mode::Closed,
+        }
+    }
+
     /// Returns what the hook is held to, or what is wrong with a key under `config`.
     pub fn limits(&self) -> Result<Limits, String> {
         let default = Limits::default();
@@ -45,10 +53,7 @@ impl HookSettings {
         let concurrency = self.max_concurrency.map(usize::try_from);
         Ok(Limits {
             timeout: self.timeout.map_or(default.timeout, Duration::from),
-            failure_mode: match self.failure_mode {
-                FailureMode::FailOpen => Mode::Open,
-                FailureMode::FailClosed => Mode::Closed,
-            },
+            failure_mode: self.mode(),
             concurrency: concurrency
                 .and_then(Result::ok)
                 .unwrap_or(default.concurrency),

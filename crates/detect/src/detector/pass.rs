@@ -9,7 +9,7 @@ use std::ops::{ControlFlow, Range};
 use mcpproxy_text::decode::{self, Budget, View, Views};
 use mcpproxy_text::{LeafKind, Visit, visit};
 
-use super::memo::Memo;
+use super::memo::{Memo, Memos};
 use super::unread::{bound, names, opaque};
 use super::{Context, Detector, Direction};
 use crate::detection::{Detection, Scan};
@@ -72,16 +72,16 @@ impl<'a> Pass<'a> {
 
     /// Scans every leaf of a message that is strict JSON.
     pub(super) fn message(&mut self, raw: &str) {
-        let memos = &self.detector.memos;
-        // What is clean for one reader is not for another.
-        let shared = self.context.audience.is_none();
-        let mut memo = if shared {
-            memos.take()
-        } else {
-            Box::new(Memo::new())
+        // What is clean for one reader is not for another; answers are read by one sort of them.
+        let memos = match self.context.audience {
+            None => Some(&self.detector.memos),
+            Some(audience) if audience.is_authored() => None,
+            Some(_) => Some(&self.detector.answer_memos),
         };
+        let memo = memos.map(Memos::take);
+        let mut memo = memo.unwrap_or_else(|| Box::new(Memo::new()));
         visit(raw, |leaf| self.visited(leaf, &mut memo));
-        if shared {
+        if let Some(memos) = memos {
             memos.keep(memo);
         }
     }

@@ -6,6 +6,7 @@ use mcpproxy_core::{
     Action, Call, Facts, Finding, HookLeft, McpRequest, McpResponse, Outcome, Record, ResponseKind,
     Status, Verdict,
 };
+use mcpproxy_hooks::guards::poisoning::answers::Answered;
 use mcpproxy_hooks::{Phase, Registry, Subject};
 use mcpproxy_policy::{answer, decide};
 use mcpproxy_text as text;
@@ -58,9 +59,16 @@ impl Reviewed {
 }
 
 impl Engine {
-    /// Takes what came back for a call past the guards, and asks hooks about it.
-    pub(crate) async fn reviewed(&self, call: &Call, outcome: &Outcome, ready: &Ready) -> Reviewed {
-        let (findings, replaced) = self.guard_answer(call, outcome, ready);
+    /// Takes what came back for a call past the guards, and asks hooks about it. `answered` is what
+    /// was found in it already, and what is left of it.
+    pub(crate) async fn reviewed(
+        &self,
+        call: &Call,
+        outcome: &Outcome,
+        answered: Answered,
+        ready: &Ready,
+    ) -> Reviewed {
+        let (findings, replaced) = self.guard_answer(call, outcome, answered, ready);
         let stopped = findings.iter().any(|one| one.wants >= Action::Deny);
         let pipeline = self.hooks().filter(|pipeline| {
             let concerns = ready.settings.enabled && pipeline.concerns(Phase::Response);

@@ -1,6 +1,6 @@
 //! Listings, restarts, neighbours and broken disks.
 
-use mcpproxy_core::Trust;
+use mcpproxy_core::{Habits, Trust};
 use mcpproxy_detect::{Detector, Settings as Detection};
 use mcpproxy_hooks::guards::spoofing::Profile;
 use mcpproxy_hooks::guards::{Guards, Settings};
@@ -199,6 +199,14 @@ impl BaselineStore for Broken {
     }
 
     fn keep(&self, _: &[Baseline]) -> Result<(), BaselineFault> {
+        Err(BaselineFault("disk full".to_owned()))
+    }
+
+    fn habits(&self) -> Result<Vec<Habits>, BaselineFault> {
+        Ok(Vec::new())
+    }
+
+    fn keep_habits(&self, _: &[Habits]) -> Result<(), BaselineFault> {
         Err(BaselineFault("disk full".to_owned()))
     }
 }

@@ -10,14 +10,10 @@ use super::{Shared, Who, done, only_owner};
 /// The form in which Prometheus reads what is counted.
 const TEXT: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-/// Says how each hook is doing, in the order in which they are asked.
+/// Says how each guard and each hook is doing, in the order in which they are asked.
 pub(super) async fn list(AxumState(gateway): Shared, who: Who) -> Response {
     owner!(who);
-    let hooks = match gateway.engine.hooks() {
-        Some(pipeline) => pipeline.health().await,
-        None => Vec::new(),
-    };
-    done(json!({ "hooks": hooks }))
+    done(json!({ "hooks": gateway.engine.health().await }))
 }
 
 /// Prints what is counted about hooks and violations.

@@ -12,6 +12,8 @@ use mcpproxy_detect::{Category, Found, Report, mask};
 use mcpproxy_text::{self as text, Limits, Splice};
 use serde::{Deserialize, Serialize};
 
+use super::watch::Said;
+
 /// The id by which the configuration knows this guard.
 pub const ID: &str = "dlp";
 /// Types that one reason names.
@@ -91,6 +93,13 @@ pub struct Treated {
 #[derive(Debug)]
 pub struct Dlp {
     settings: Settings,
+}
+
+impl Said for Treated {
+    fn said(&self) -> (Action, bool) {
+        let (wants, _) = self.finding.said();
+        (wants, self.text.is_some())
+    }
 }
 
 impl Dlp {

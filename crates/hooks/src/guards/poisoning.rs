@@ -1,11 +1,14 @@
-//! `tool-poisoning-detector`: instructions hidden in what an upstream offers. Every text of a
-//! descriptor is read, wherever it stands.
+//! `tool-poisoning-detector`: instructions hidden in what an upstream offers, and in what it answers.
+//! Every text of a descriptor is read, wherever it stands; answers are in `answers`.
+
+pub mod answers;
 
 use mcpproxy_core::OfferKind;
 use mcpproxy_detect::tool::Appraisal;
 use mcpproxy_detect::{Inspector, Level};
 use serde_json::Value;
 
+use self::answers::{OnHidden, OnOrders};
 use super::show;
 
 /// The id of this guard.
@@ -21,11 +24,19 @@ const PATH: usize = 60;
 pub struct Settings {
     /// Whether what is worth a warning is withheld too, and not only what is surely an attack.
     pub strict_mode: bool,
+    /// What is done about what nobody can see in an answer.
+    pub hidden_in_results: OnHidden,
+    /// What is done about orders to the model in an answer.
+    pub orders_in_results: OnOrders,
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { strict_mode: true }
+        Self {
+            strict_mode: true,
+            hidden_in_results: OnHidden::default(),
+            orders_in_results: OnOrders::default(),
+        }
     }
 }
 
@@ -93,7 +104,13 @@ mod tests {
     fn what_is_withheld_depends_on_the_mode_and_on_what_it_is() {
         let inspector = Inspector::new(&Detector::default()).unwrap();
         let check = |kind, value: Value, strict: bool, mild: bool| {
-            let judged = |strict_mode| judge(&inspector, Settings { strict_mode }, kind, &value);
+            let judged = |strict_mode| {
+                let settings = Settings {
+                    strict_mode,
+                    ..Settings::default()
+                };
+                judge(&inspector, settings, kind, &value)
+            };
             assert_eq!(judged(true).is_some(), strict, "{value} {:?}", judged(true));
             assert_eq!(judged(false).is_some(), mild, "{value}");
         };

@@ -15,6 +15,7 @@ use serde_json::Value;
 use super::rug_pull::Change;
 use super::shadowing::{Card, Neighbours};
 use super::spoofing::{Moved, Profile};
+use super::watch::On;
 use super::{Guards, fingerprint, poisoning, rug_pull, shadowing, show, spoofing};
 
 /// Who approved what nobody had to be asked about.
@@ -137,8 +138,7 @@ impl Guards {
         }
         let poisoned = || {
             let settings = self.settings.poisoning?;
-            let (kind, descriptor) = (offer.kind, &offer.descriptor);
-            poisoning::judge(&self.inspector, settings, kind, descriptor)
+            self.poisoned(settings, offer)
         };
         let Some(known) = known else {
             let reason = poisoned()?;
@@ -173,7 +173,9 @@ impl Guards {
         };
         let settings = self.settings.spoofing.as_ref();
         let name = ground.upstream.as_str();
-        let stranger = settings.and_then(|settings| spoofing::judge(settings, name, profile));
+        let stranger = settings.and_then(|settings| {
+            self.doubted(spoofing::ID, || spoofing::judge(settings, name, profile))
+        });
         let Some(known) = known else {
             let doubt = stranger.map(|reason| Doubt {
                 by: spoofing::ID,
@@ -240,8 +242,11 @@ impl Guards {
         let poisoned = self.settings.poisoning.and_then(|settings| {
             // Who trusts an upstream wants to hear of attacks, not of oddities.
             let strict_mode = settings.strict_mode && trust != Trust::Auto;
-            let settings = poisoning::Settings { strict_mode };
-            poisoning::judge(&self.inspector, settings, offer.kind, &offer.descriptor)
+            let settings = poisoning::Settings {
+                strict_mode,
+                ..poisoning::Settings::default()
+            };
+            self.poisoned(settings, offer)
         });
         if let Some(reason) = poisoned {
             let by = poisoning::ID;
@@ -259,7 +264,36 @@ impl Guards {
         neighbours: &Neighbours<'a>,
     ) -> Option<String> {
         let settings = self.settings.shadowing?;
-        shadowing::judge(&self.inspector, settings, (tool, card), neighbours)
+        self.doubted(shadowing::ID, || {
+            shadowing::judge(&self.inspector, settings, (tool, card), neighbours)
+        })
+    }
+
+    fn poisoned(&self, settings: poisoning::Settings, offer: &Offer) -> Option<String> {
+        self.doubted(poisoning::ID, || {
+            poisoning::judge(&self.inspector, settings, offer.kind, &offer.descriptor)
+        })
+    }
+
+    fn turned(&self, approved: &Value, now: &Value) -> Change {
+        let unjudged = || "changed, and nobody judged how".to_owned();
+        let judge = || rug_pull::judge(&self.inspector, approved, now);
+        let (open, closed) = (|| Change::Notice(unjudged()), || Change::Alarm(unjudged()));
+        match self.watches().of(rug_pull::ID) {
+            Some(watch) => watch.run(On::Listing, judge, open, closed),
+            None => closed(),
+        }
+    }
+
+    /// Runs a guard that may give a reason to withhold something.
+    fn doubted(&self, id: &str, guard: impl FnOnce() -> Option<String>) -> Option<String> {
+        let closed = || {
+            Some(format!(
+                "the guard `{id}` broke down and could not judge it"
+            ))
+        };
+        let watch = self.watches().of(id)?;
+        watch.run(On::Listing, guard, || None, closed)
     }
 
     fn change<'a>(
@@ -270,7 +304,7 @@ impl Guards {
         neighbours: &Neighbours<'a>,
     ) -> Change {
         let approved = parsed(known.approved.as_deref().unwrap_or("null"));
-        let change = rug_pull::judge(&self.inspector, &approved, &offer.descriptor);
+        let change = self.turned(&approved, &offer.descriptor);
         if self.settings.rug_pull.is_none() {
             let (Change::Alarm(reason) | Change::Notice(reason)) = change;
             return Change::Notice(reason);
@@ -420,6 +454,18 @@ pub fn same_as(now: Wall, mut turn: Turn, withheld: &Baseline) -> Turn {
     turn.baseline.approved = None;
     turn.withhold(OfferState::Quarantined, rug_pull::ID, reason, now);
     turn
+}
+
+/// Puts an upstream into quarantine that is caught in a lie about one of its tools.
+pub fn caught(now: Wall, server: &Baseline, tool: &str) -> Option<Turn> {
+    if !server.is_approved() {
+        return None;
+    }
+    let mut turn = same(server);
+    let tool = show::name(tool);
+    let reason = format!("it says that `{tool}` only reads, but the tool destroys");
+    turn.withhold(OfferState::Quarantined, "contradiction", reason, now);
+    Some(turn)
 }
 
 /// Puts the upstream itself into quarantine once several of its tools have changed hostilely.

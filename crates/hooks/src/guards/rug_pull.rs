@@ -7,10 +7,12 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use mcpproxy_core::Action;
 use mcpproxy_detect::{Inspector, Level};
 use serde::Serialize;
 use serde_json::Value;
 
+use super::watch::Said;
 use super::{poisoning, show};
 
 /// The id of this guard.
@@ -24,16 +26,19 @@ const SHOWN: usize = 2000;
 const DEEPEST: usize = 64;
 
 /// What the guard is told by the configuration.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
     /// How often lists are read again although nobody said that they changed.
     pub check_interval: Duration,
+    /// Where baselines are kept; in the data folder where it is not said.
+    pub baseline_store: Option<String>,
 }
 
 impl Default for Settings {
     fn default() -> Self {
         Self {
             check_interval: Duration::from_mins(1),
+            baseline_store: None,
         }
     }
 }
@@ -45,6 +50,15 @@ pub enum Change {
     Notice(String),
     /// The tool is withheld.
     Alarm(String),
+}
+
+impl Said for Change {
+    fn said(&self) -> (Action, bool) {
+        match self {
+            Self::Notice(_) => (Action::Allow, false),
+            Self::Alarm(_) => (Action::Deny, false),
+        }
+    }
 }
 
 /// Judges a change from what was approved to what is offered now.

@@ -81,6 +81,7 @@ pub(crate) fn declared(case: &Case<'_>) -> Vec<Contradiction> {
                 claim2,
                 severity,
                 confidence: TRUSTED,
+                quarantines: false,
                 explanation: Masked::from_safe(reason),
             }
         });

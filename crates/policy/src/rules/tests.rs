@@ -290,6 +290,7 @@ fn contradicted(severity: u8) -> Scene {
             claim2: "destructive",
             severity,
             confidence: 80,
+            quarantines: false,
             explanation: Masked::from_safe("the agent says read, the name says delete"),
         });
     })
