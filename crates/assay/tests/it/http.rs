@@ -104,6 +104,24 @@ fn the_older_transport_is_found_out() {
 }
 
 #[test]
+fn the_end_of_the_older_transports_stream_ends_the_session() {
+    let remote = Remote::start(EraSupport::LegacyOnly);
+    let scene = Scene::new();
+    let mut proxy = proxy(&scene, &remote.upstream.sse_url, &[]);
+    greet(&mut proxy);
+    proxy.send(&call(1, "add", r#"{"a":1,"b":2}"#));
+    proxy.line();
+    drop(remote);
+    // The client has not closed anything.
+    let input = proxy.stdin.take();
+    let left = proxy.wait();
+    drop(input);
+    assert_eq!(left.code(), Some(0), "{left:?}");
+    assert_eq!(scene.outcomes(), ["add forwarded no_policy"]);
+    assert_eq!(scene.verified(), 1);
+}
+
+#[test]
 fn long_messages_pass_an_address_in_both_directions() {
     let remote = Remote::start(EraSupport::LegacyOnly);
     let scene = Scene::new();
