@@ -103,6 +103,19 @@ pub enum Door {
     Internal,
 }
 
+impl Door {
+    /// Returns the name under which records have it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Mcp => "mcp",
+            Self::Cli => "cli",
+            Self::Api => "api",
+            Self::Hook => "hook",
+            Self::Internal => "internal",
+        }
+    }
+}
+
 /// What kind of message a call is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MessageKind {

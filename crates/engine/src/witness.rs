@@ -28,10 +28,8 @@ impl Engine {
         call: &Call,
         verdict: &Arc<Verdict>,
     ) -> Result<(), SinkFault> {
-        let Some((receipts, deed)) = self.deed(call, verdict) else {
-            return Ok(());
-        };
-        self.in_time(call, receipts.intent(deed)).await
+        self.witness(call, verdict, |receipts, deed| receipts.intent(deed))
+            .await
     }
 
     /// Has it recorded that a call may not leave.
@@ -40,10 +38,8 @@ impl Engine {
         call: &Call,
         verdict: &Arc<Verdict>,
     ) -> Result<(), SinkFault> {
-        let Some((receipts, deed)) = self.deed(call, verdict) else {
-            return Ok(());
-        };
-        self.in_time(call, receipts.denied(deed)).await
+        self.witness(call, verdict, |receipts, deed| receipts.denied(deed))
+            .await
     }
 
     /// Has it recorded how a call ended.
@@ -53,30 +49,29 @@ impl Engine {
         verdict: &Arc<Verdict>,
         ended: impl FnOnce() -> Ended,
     ) -> Result<(), SinkFault> {
-        let Some((receipts, deed)) = self.deed(call, verdict) else {
-            return Ok(());
-        };
-        self.in_time(call, receipts.outcome(deed, ended())).await
+        self.witness(call, verdict, |receipts, deed| {
+            receipts.outcome(deed, ended())
+        })
+        .await
     }
 
-    fn deed(&self, call: &Call, verdict: &Arc<Verdict>) -> Option<(&dyn ReceiptSink, Deed)> {
-        let receipts = self.receipts.as_deref()?;
-        if !matches!(&call.kind, MessageKind::Request(method) if &**method == "tools/call") {
-            return None;
-        }
+    /// Tells of a call, if anybody keeps receipts, and waits no longer than the call may take.
+    async fn witness(
+        &self,
+        call: &Call,
+        verdict: &Arc<Verdict>,
+        tell: impl for<'a> FnOnce(&'a dyn ReceiptSink, Deed) -> Later<'a, Result<(), SinkFault>>,
+    ) -> Result<(), SinkFault> {
+        let is_call =
+            matches!(&call.kind, MessageKind::Request(method) if &**method == "tools/call");
+        let Some(receipts) = self.receipts.as_ref().filter(|_| is_call) else {
+            return Ok(());
+        };
         let raw = std::str::from_utf8(&call.wire.raw).unwrap_or_default();
         let arguments = text::get(raw, &["params", "arguments"]);
         let arguments = arguments.map_or(0..0, |(_, span)| span);
-        let now = self.now().1;
-        Some((receipts, Deed::new(call, arguments, verdict, now)))
-    }
-
-    /// Waits no longer than the call may take.
-    async fn in_time(
-        &self,
-        call: &Call,
-        kept: Later<'_, Result<(), SinkFault>>,
-    ) -> Result<(), SinkFault> {
+        let deed = Deed::new(call, arguments, verdict, self.now().1);
+        let kept = tell(&**receipts, deed);
         let kept = tokio::time::timeout(self.patience_for(call), kept).await;
         let late = || SinkFault::Unreceipted("they were not on disk in time".to_owned());
         kept.unwrap_or_else(|_| Err(late()))

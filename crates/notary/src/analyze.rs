@@ -70,7 +70,10 @@ impl History {
         }
         for call in &session.calls {
             self.all.add(call);
-            let name = format!("{}/{}", session.server_id, call.tool);
+            let name = match &call.server {
+                Some(_) => call.tool.clone(),
+                None => format!("{}/{}", session.server_id, call.tool),
+            };
             let known = self.tools.len() < MOST || self.tools.contains_key(&name);
             let name = if known { name } else { "(others)".to_owned() };
             self.tools.entry(name).or_default().add(call);

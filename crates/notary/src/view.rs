@@ -19,8 +19,10 @@ const LONGEST: u64 = 64 << 20;
 pub struct CallView {
     /// The receipt.
     pub receipt_id: String,
-    /// The tool.
+    /// The tool; behind a gateway with its upstream in front, as `github/list_issues`.
     pub tool: String,
+    /// Its upstream, behind a gateway; else it is the session's.
+    pub server: Option<String>,
     /// When it was seen.
     pub at: String,
     /// How it ended.
@@ -121,9 +123,16 @@ impl CallView {
         let optional = |name: &str| line.text(name).map(Cow::into_owned);
         let text = |name: &str| optional(name).unwrap_or_default();
         let marks = line.list("marks").unwrap_or_default();
+        let gateway = line.raw("downstream_session_id").is_some();
+        let server = optional("server_id").filter(|_| gateway);
+        let tool = text("tool_name");
         Self {
             receipt_id: text("receipt_id"),
-            tool: text("tool_name"),
+            tool: match &server {
+                Some(server) => format!("{server}/{tool}"),
+                None => tool,
+            },
+            server,
             at: text("request_observed_at"),
             outcome: text("outcome"),
             duration: line.number("duration_ms"),

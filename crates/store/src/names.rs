@@ -1,16 +1,6 @@
 //! The words that stand in columns for values of `core`: the same that its JSON has.
 
-use mcpproxy_core::{Action, Door, Severity, Status};
-
-pub(crate) fn door(door: Door) -> &'static str {
-    match door {
-        Door::Mcp => "mcp",
-        Door::Cli => "cli",
-        Door::Api => "api",
-        Door::Hook => "hook",
-        Door::Internal => "internal",
-    }
-}
+use mcpproxy_core::{Action, Severity, Status};
 
 pub(crate) fn status(status: Status) -> &'static str {
     match status {
@@ -44,7 +34,7 @@ pub(crate) fn severity(severity: Severity) -> &'static str {
 #[cfg(test)]
 mod tests {
     use mcpproxy_core::Field;
-    use mcpproxy_core::{FlowType, Operation, RiskLevel};
+    use mcpproxy_core::{FlowType, RiskLevel};
     use serde::Serialize;
 
     use super::*;
@@ -59,7 +49,7 @@ mod tests {
             }
         }
         let doors = [Door::Mcp, Door::Cli, Door::Api, Door::Hook];
-        check(Field::Source, door, &doors);
+        check(Field::Source, Door::name, &doors);
         let statuses = [
             Status::Success,
             Status::Error,

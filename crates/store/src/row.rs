@@ -112,7 +112,7 @@ pub(crate) fn insert(statement: &mut Statement<'_>, record: &Record) -> rusqlite
         signed(at),
         id.to_bytes(),
         kind,
-        names::door(*source),
+        source.name(),
         server_name,
         tool_name,
         method,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use mcpproxy_core::{Action, Cause, Deed, Door, Ended, Passing, Verdict};
+use mcpproxy_core::{Action, Cause, Deed, Ended, Passing, Verdict};
 
 use super::Known;
 use crate::content::Keep;
@@ -106,17 +106,7 @@ fn via(deed: &Deed, known: &Known) -> Via {
         activity_id: id,
         downstream_session_id: deed.session.id.to_string(),
         principal: deed.principal.to_string(),
-        door: door(deed.door).to_owned(),
-    }
-}
-
-fn door(door: Door) -> &'static str {
-    match door {
-        Door::Mcp => "mcp",
-        Door::Cli => "cli",
-        Door::Api => "api",
-        Door::Hook => "hook",
-        Door::Internal => "internal",
+        door: deed.door.name().to_owned(),
     }
 }
 

@@ -208,6 +208,8 @@ fn every_end_of_a_call_has_its_receipt() {
         "0 denied []",
     ];
     assert_eq!(shown, expect);
+    let session = crate::view::Session::load(scene.desk.ledger.path()).unwrap();
+    assert_eq!(session.calls[0].tool, "github/tool0");
     let first = &calls[0];
     assert_eq!(first["server_id"], "github");
     assert_eq!(first["server_transport"], "http");
