@@ -6,6 +6,7 @@
 #![expect(clippy::print_stdout, reason = "a chore's product is what it prints")]
 
 mod bench;
+mod capabilities;
 mod conformance;
 mod eval;
 mod gateway;
@@ -44,6 +45,8 @@ struct Arguments {
 enum Chore {
     /// Checks the rules of the repository that the compiler does not know
     Tidy,
+    /// Writes the table of capabilities in the README
+    Capabilities,
     /// Sets up what the tests need, then runs format, lints, tidy, all tests and the suites
     Test(test::Arguments),
     /// Runs the MCP conformance suite directly and through the gateway and compares the two
@@ -82,6 +85,7 @@ fn main() -> ExitCode {
 fn run(chore: Chore) -> Result<Outcome> {
     match chore {
         Chore::Tidy => tidy::run(),
+        Chore::Capabilities => capabilities::run(),
         Chore::Test(arguments) => test::run(&arguments),
         Chore::Conformance(arguments) => conformance::run(&arguments),
         Chore::Bench(arguments) => bench::run(&arguments),

@@ -18,7 +18,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
-use crate::{Outcome, workspace};
+use crate::{Outcome, capabilities, workspace};
 
 const ARCHITECTURE: &str = "ARCHITECTURE.md";
 const REQUIREMENTS: &str = "docs/requirements.md";
@@ -160,6 +160,11 @@ fn document_problems(root: &Path, files: &[TextFile]) -> Vec<Problem> {
         }
         None => problems.push(Problem::new(REQUIREMENTS, 1, "the file does not exist")),
     }
+    let readme = text_of(files, capabilities::DOCUMENT).unwrap_or_default();
+    let shown = files.iter().map(|file| (&*file.path, &*file.text));
+    let shown = shown.filter(|(path, _)| path.starts_with(capabilities::FOLDER));
+    let wrong = capabilities::check(readme, shown);
+    problems.extend(wrong.map(|wrong| Problem::new(capabilities::DOCUMENT, 1, wrong)));
     problems
 }
 

@@ -34,7 +34,7 @@ pub(crate) fn severity(severity: Severity) -> &'static str {
 #[cfg(test)]
 mod tests {
     use mcpproxy_core::Field;
-    use mcpproxy_core::{FlowType, RiskLevel};
+    use mcpproxy_core::{Door, FlowType, Operation, RiskLevel};
     use serde::Serialize;
 
     use super::*;

@@ -18,6 +18,7 @@ mod access;
 mod activity;
 mod asking;
 mod asks;
+mod capabilities;
 mod detect;
 mod eras;
 mod events;

@@ -149,7 +149,7 @@ async fn a_tool_that_turns_after_some_calls_is_withheld_and_one_that_grows_is_no
 }
 
 /// The same upstream, started by another program.
-fn through_a_shell(upstream: &Upstream) -> Value {
+pub(super) fn through_a_shell(upstream: &Upstream) -> Value {
     let mut args = vec![json!("-c"), json!("exec \"$@\""), json!("sh")];
     args.push(upstream.settings["command"].clone());
     args.extend(upstream.settings["args"].as_array().unwrap().clone());

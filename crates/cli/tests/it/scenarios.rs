@@ -11,21 +11,23 @@ use std::sync::Arc;
 use mcpproxy_config::{SecuritySettings, read_scenario};
 use mcpproxy_core::{Action, FlowType, RiskLevel};
 use mcpproxy_policy::scenario::{OperationName, Scenario, Step};
+use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use tempfile::TempDir;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
-use crate::support::{Gateway, Home, Legacy, Upstream, text_of};
+use crate::quarantine::through_a_shell;
+use crate::support::{Gateway, Home, Legacy, Upstream, text_of, until};
 
-type Plan = Scenario<SecuritySettings>;
+pub(super) type Plan = Scenario<SecuritySettings>;
 
 /// Gateways that run at once.
 const AT_ONCE: usize = 3;
 
 /// How a file is played.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Mode {
+pub(super) enum Mode {
     /// Nothing is checked.
     Open,
     /// Calls are checked as they come by.
@@ -99,28 +101,63 @@ fn long_answer() -> Value {
     })
 }
 
+/// Other tools, which an upstream lists after so many calls.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Turn {
+    upstream: String,
+    after_calls: usize,
+    tools: Vec<Value>,
+}
+
+/// What upstreams do beside answering.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Cast {
+    /// How one of them changes.
+    pub(super) turn: Option<Turn>,
+    /// Whether every upstream but the first is started by another program.
+    pub(super) strangers: bool,
+}
+
 /// One scenario with its gateway and its upstreams.
-struct Stage {
+pub(super) struct Stage {
     file: String,
     plan: Plan,
     mode: Mode,
+    turn: Option<Turn>,
     upstreams: BTreeMap<String, Upstream>,
     gateway: Gateway,
 }
 
 impl Stage {
     async fn start(file: String, plan: Plan, mode: Mode) -> Self {
+        Self::start_as(file, plan, mode, Cast::default()).await
+    }
+
+    /// The same with a cast of its own.
+    pub(super) async fn start_as(file: String, plan: Plan, mode: Mode, cast: Cast) -> Self {
         let defended = mode != Mode::Open;
+        let turn = cast.turn.filter(|_| defended);
         let names = plan.upstreams.iter().map(|one| one.name.clone());
         let upstreams: BTreeMap<_, _> = names
             .map(|name| {
-                let script = script(&plan, &name, defended);
+                let mut script = script(&plan, &name, defended);
+                if let Some(turn) = turn.as_ref().filter(|turn| turn.upstream == name) {
+                    script["turns"] =
+                        json!({ "after_calls": turn.after_calls, "tools": turn.tools });
+                }
                 (name, Upstream::play(&script))
             })
             .collect();
-        let settings = upstreams
-            .iter()
-            .map(|(name, one)| (name.clone(), one.settings.clone()));
+        let first = plan.upstreams.first().map(|one| one.name.clone());
+        let first = first.filter(|_| cast.strangers);
+        let settings = upstreams.iter().map(|(name, one)| {
+            let settings = match &first {
+                Some(first) if first != name => through_a_shell(one),
+                Some(_) | None => one.settings.clone(),
+            };
+            (name.clone(), settings)
+        });
         let config = json!({
             "routing_mode": if declares(&plan) { "call" } else { "all" },
             "activity": { "durability": "strict" },
@@ -132,15 +169,38 @@ impl Stage {
             file,
             plan,
             mode,
+            turn,
             upstreams,
             gateway,
         }
     }
 
+    /// Has the gateway read the lists again once an upstream has turned.
+    async fn turned(&self) {
+        let Some(turn) = &self.turn else { return };
+        let Turn {
+            upstream,
+            after_calls,
+            ..
+        } = turn;
+        if self.upstreams[upstream].called().len() != *after_calls {
+            return;
+        }
+        let path = format!("/api/v1/servers/{upstream}/refresh");
+        until("the upstream to turn", || async {
+            self.gateway.owner().post(&path, &json!({})).await;
+            let tools = self.gateway.api("/tools").await;
+            let mut tools = tools.as_array().unwrap().iter();
+            tools.any(|one| one["state"] == "rug_pull").then_some(())
+        })
+        .await;
+    }
+
     /// Makes every call, and compares what came of them.
-    async fn play(self) {
+    pub(super) async fn play(self) {
         let downstream = Legacy::open(&self.gateway.url("/mcp"), json!({})).await;
         for step in &self.plan.steps {
+            self.turned().await;
             let (tool, arguments) = called(&self.plan, step);
             if self.mode == Mode::Hooked && !self.announced(step, &tool, &arguments).await {
                 continue;
@@ -235,6 +295,7 @@ impl Stage {
                     assert_eq!(record[key], expect, "{key} of {place}");
                 }
             };
+            assert_ne!(record["correlation_id"], "", "{place}");
             let (upstream, tool) = target(step);
             check("server_name", Some(json!(upstream)));
             check("tool_name", Some(json!(tool)));
