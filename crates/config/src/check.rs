@@ -73,6 +73,7 @@ pub(crate) fn check_tighter(
         checker.wrong(&Path::of(["oauth"]), message, hint);
     }
     checker.tighter(&floor.security, &config.security, &brings);
+    checker.same_receipts(&floor.gateway.receipts, &config.gateway.receipts);
 }
 
 /// Adds what is wrong with one upstream that stands in no file.

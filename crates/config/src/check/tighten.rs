@@ -3,6 +3,7 @@
 
 use mcpproxy_classify::Kind;
 use mcpproxy_core::Action;
+use mcpproxy_gateway::settings::{Durability, ReceiptSettings};
 
 use super::Checker;
 use crate::path::{Path, Segment};
@@ -38,6 +39,25 @@ impl Checker<'_> {
         self.tool_overrides(floor, given);
         self.classes(floor, given, brings);
         self.kept_hooks(floor, given);
+    }
+
+    /// Evidence is the user's: a project may have it written and more durably, and nothing less.
+    pub(crate) fn same_receipts(&mut self, floor: &ReceiptSettings, given: &ReceiptSettings) {
+        let relaxed = |settings: &ReceiptSettings| settings.durability == Durability::Relaxed;
+        let lines = [
+            ("enabled", floor.enabled && !given.enabled),
+            ("durability", !relaxed(floor) && relaxed(given)),
+            ("audit_dir", floor.audit_dir != given.audit_dir),
+            ("keys_dir", floor.keys_dir != given.keys_dir),
+            ("store_args", floor.store_args != given.store_args),
+            ("store_fields", floor.store_fields != given.store_fields),
+            ("store_results", floor.store_results != given.store_results),
+            ("hash_pepper", floor.hash_pepper != given.hash_pepper),
+        ];
+        for (key, _) in lines.iter().filter(|(_, differs)| *differs) {
+            let message = "a project's file can only switch `receipts` on or make them strict";
+            self.wrong(&Path::of(["receipts", key]), message, REMEDY);
+        }
     }
 
     /// An override of a tool replaces what the flow would lead to, so that a new one tightens only

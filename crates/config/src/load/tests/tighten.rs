@@ -218,3 +218,30 @@ fn a_project_names_no_issuer() {
     let wrong = World::new().user(&oauth("''")).problems();
     assert!(wrong.contains("oauth.audience"), "{wrong}");
 }
+
+#[test]
+fn receipts_can_be_switched_on_and_nothing_taken_from_them() {
+    let check = |user: &str, project: &str, expect: Option<&str>| {
+        let world = World::new().user(user).project(project);
+        match expect {
+            None => assert!(world.load().is_ok(), "{project}: {}", world.problems()),
+            Some(key) => {
+                let problems = world.problems();
+                let found = problems.contains(&format!("receipts.{key}: a project's file"));
+                assert!(found, "{project}: {problems}");
+            }
+        }
+    };
+    let strict = "receipts: {enabled: true, durability: strict}";
+    check("", "receipts: enabled", None);
+    check("receipts: enabled", strict, None);
+    check("receipts: enabled", "receipts: disabled", Some("enabled"));
+    check(
+        strict,
+        "receipts: {durability: relaxed}",
+        Some("durability"),
+    );
+    check("", "receipts: {audit_dir: here}", Some("audit_dir"));
+    check("", "receipts: {store_args: true}", Some("store_args"));
+    check(strict, "receipts: {pack_interval: 5m}", None);
+}
