@@ -1,20 +1,22 @@
 //! `before` and `after`: what happens to every call on its way out and on its way back.
 
+mod keeping;
+mod memory;
+mod parts;
+
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use arc_swap::{ArcSwap, ArcSwapOption};
 use bytes::Bytes;
-use mcpproxy_classify::{Class, Classification, Kind, is_browser};
 use mcpproxy_core::{
-    Action, ActivitySink, BaselineFault, BaselineStore, Call, CallId, Cleared, Clock, DataOrigin,
-    Durability, Facts, Finding, FlowScope, FlowType, MessageKind, Outcome, Owner, ReceiptSink,
-    Record, SessionKey, Side, SinkFault, Status, Taint, Tick, Tier, ToolName, ToolRef, Unanswered,
-    UpstreamId, Verdict, Wall,
+    Action, ActivitySink, BaselineFault, BaselineStore, Call, Cleared, Clock, Facts, Finding,
+    FlowType, Outcome, Owner, ReceiptSink, SinkFault, Status, Tick, Tier, Unanswered, Verdict,
+    Wall,
 };
-use mcpproxy_detect::{Audience, Context, DetectError, Detector, Direction, Report};
-use mcpproxy_flow::{Content, SessionView, Summary, Tracker, Whose};
+use mcpproxy_detect::DetectError;
+use mcpproxy_flow::Tracker;
 use mcpproxy_hooks::guards::access;
 use mcpproxy_hooks::guards::behaviour::Book;
 use mcpproxy_hooks::guards::poisoning::answers::Answered;
@@ -25,16 +27,16 @@ use mcpproxy_policy::{Answer, Policy, answer, decide, judge};
 use tracing::field::Empty;
 use tracing::{Instrument as _, Span};
 
+use self::memory::{audience, brings_data};
 use crate::access::Rules;
 use crate::approvals::Approvals;
-use crate::classes::{Classes, Described, Profile};
+use crate::classes::Classes;
 use crate::correlate::Correlator;
 use crate::coverage::Hearing;
 use crate::events::{Event, Events, FlowAlert};
-use crate::facts::{Seen, arguments, context, origin, tool_name, whose};
+use crate::facts::{Seen, tool_name, whose};
 use crate::guarded::Guarded;
 use crate::marks;
-use crate::own::{Credential, Own};
 use crate::pipeline::Looked;
 use crate::quarantine::Quarantine;
 use crate::reads::Reads;
@@ -43,12 +45,7 @@ use crate::record::{Detected, record};
 use crate::stops::Stops;
 use crate::witness::ended;
 
-/// The least time that a record is given to reach the disk: a call whose deadline has passed is
-/// put on record too.
-const LEAST: Duration = Duration::from_secs(5);
-
-/// How often what was learned about behaviour is written down, in milliseconds.
-const KEEP_HABITS: u64 = 60_000;
+pub use self::memory::Unasked;
 
 /// What `before` came to.
 #[derive(Debug)]
@@ -124,17 +121,6 @@ pub enum Said {
     Nothing,
     /// Somebody may still answer, but the call does not wait any longer.
     Later,
-}
-
-/// Who says something to a session outside of any call.
-#[derive(Clone, Copy, Debug)]
-pub struct Unasked<'a> {
-    /// The upstream.
-    pub upstream: &'a UpstreamId,
-    /// The domain in which secrets are matched.
-    pub scope: FlowScope,
-    /// The conversation that hears it.
-    pub session: SessionKey,
 }
 
 /// The engine.
@@ -261,117 +247,6 @@ impl Engine {
         }
         all.sort_by(|one, other| (one.priority, &one.id).cmp(&(other.priority, &other.id)));
         all
-    }
-
-    /// Returns what is counted about hooks and violations.
-    pub fn metrics(&self) -> &Arc<Metrics> {
-        &self.metrics
-    }
-
-    /// Returns the kill switch.
-    pub fn stops(&self) -> &Stops {
-        &self.stops
-    }
-
-    /// Returns what is told to those who watch.
-    pub fn events(&self) -> &Events {
-        &self.events
-    }
-
-    /// Returns the calls that wait for a person.
-    pub fn approvals(&self) -> &Approvals {
-        &self.approvals
-    }
-
-    /// Returns how long a person may take to answer, if there is a queue.
-    pub fn patience(&self) -> Option<Duration> {
-        self.ready.load().settings.approvals
-    }
-
-    pub(crate) fn tracker(&self) -> &Tracker {
-        &self.tracker
-    }
-
-    /// Returns what a session has seen so far.
-    pub fn taint(&self, scope: FlowScope, session: SessionKey) -> Taint {
-        self.tracker.taint(Whose { scope, session })
-    }
-
-    /// Returns what a session read and where it went.
-    pub fn session(&self, key: SessionKey) -> Option<SessionView> {
-        self.tracker.session(key)
-    }
-
-    /// Returns what an upstream is taken for.
-    pub fn class(&self, upstream: &UpstreamId) -> Class {
-        let ready = self.ready.load();
-        self.classes
-            .of_upstream(upstream, &ready.settings.classification)
-    }
-
-    pub(crate) fn ready(&self) -> Arc<Ready> {
-        self.ready.load_full()
-    }
-
-    pub(crate) fn classes(&self) -> &Classes {
-        &self.classes
-    }
-
-    pub(crate) fn correlator(&self) -> &Correlator {
-        &self.correlator
-    }
-
-    pub(crate) fn hearing(&self) -> &Hearing {
-        &self.hearing
-    }
-
-    pub(crate) fn reads(&self) -> &Reads {
-        &self.reads
-    }
-
-    pub(crate) fn guarded(&self) -> arc_swap::Guard<Arc<Guarded>> {
-        self.guarded.load()
-    }
-
-    pub(crate) fn access_rules(&self) -> &ArcSwapOption<Rules> {
-        &self.access
-    }
-
-    pub(crate) fn looked(&self) -> &Looked {
-        &self.looked
-    }
-
-    pub(crate) fn quarantine(&self) -> &Quarantine {
-        &self.quarantine
-    }
-
-    pub(crate) fn sink(&self) -> &dyn ActivitySink {
-        &*self.sink
-    }
-
-    pub(crate) fn now(&self) -> (Tick, Wall) {
-        (self.clock.tick(), self.clock.wall())
-    }
-
-    /// Returns since when data is followed: what was read before is not known.
-    pub fn since(&self) -> Wall {
-        self.since
-    }
-
-    /// Takes a new listing of an upstream.
-    pub fn learn(&self, upstream: &UpstreamId, profile: Profile, listed: Vec<Described>) {
-        let ready = self.ready.load();
-        let settings: &Classification = &ready.settings.classification;
-        self.guarded.load().learn(upstream, &listed);
-        self.classes.learn(upstream, profile, listed, settings);
-    }
-
-    /// Forgets an upstream that is gone.
-    pub fn forget(&self, upstream: &UpstreamId) {
-        self.classes.forget(upstream);
-        self.quarantine.forget(upstream);
-        self.guarded.load().forget(upstream);
-        self.looked.forget(upstream);
     }
 
     /// Judges a call before it leaves.
@@ -534,139 +409,6 @@ impl Engine {
         Ok(reviewed.after)
     }
 
-    /// Remembers what somebody wrote, so that reading it back makes no secret of it. What leaves with
-    /// a call that was checked is remembered when that call is settled.
-    pub(crate) fn said(&self, call: &Call, ready: &Ready) {
-        if !brings_data(&call.kind) || !ready.settings.flow_tracking.enabled {
-            return;
-        }
-        let raw = std::str::from_utf8(&call.wire.raw).unwrap_or_default();
-        let content = Content {
-            json: arguments(raw),
-            marked: &[],
-        };
-        let (now, origin) = (self.clock.tick(), origin(call, Side::Outside));
-        self.tracker.said(whose(call), origin, &content, now);
-    }
-
-    /// Remembers what an upstream said during a call: a question, news of its progress. It reaches
-    /// the agent before the answer does.
-    pub fn heard(&self, call: &Call, message: &str) {
-        let ready = self.ready.load_full();
-        if ready.settings.enabled {
-            self.remember(call, message, None, &ready, &mut Detected::default());
-        }
-    }
-
-    /// Remembers what a call read, as data of the side that its tool is on; says what hides in it for
-    /// whoever reads it, if that is looked for.
-    pub(crate) fn remember(
-        &self,
-        call: &Call,
-        body: &str,
-        audience: Option<Audience>,
-        ready: &Ready,
-        detected: &mut Detected,
-    ) -> Answered {
-        let tool = tool_name(call);
-        let context = Context {
-            audience,
-            ..context(&tool, Direction::Response)
-        };
-        let report = ready.detector.json(body, context);
-        detected.add(&report);
-        if ready.settings.flow_tracking.enabled {
-            self.follow(call, body, &report, ready);
-        }
-        let answered = audience.map(|audience| ready.guards.answer(body, &report, audience));
-        answered.unwrap_or_default()
-    }
-
-    /// Remembers where what a call read comes from.
-    fn follow(&self, call: &Call, body: &str, report: &Report, ready: &Ready) {
-        let own = Own::of(call, &ready.detector);
-        let origin = match &own {
-            Some(own) => own.origin(call),
-            None => Some(self.origin(call, &ready.settings)),
-        };
-        let Some(origin) = origin else { return };
-        let file = own.and_then(|own| own.credential);
-        self.trace(whose(call), origin, body, report, file.as_ref(), ready);
-    }
-
-    /// Remembers what an upstream says to a session outside of any call: messages to its log,
-    /// questions, lists of resources.
-    pub fn heard_aside(&self, from: &Unasked<'_>, message: &str) {
-        let ready = self.ready.load_full();
-        let settings = &ready.settings;
-        if !settings.enabled || !settings.flow_tracking.enabled {
-            return;
-        }
-        let context = context(from.upstream.as_str(), Direction::Response);
-        let report = ready.detector.json(message, context);
-        let tool = ToolRef {
-            upstream: from.upstream.clone(),
-            tool: ToolName::new(""),
-        };
-        let at = self.clock.wall();
-        let origin = DataOrigin {
-            // It belongs to no call, and no record has this id.
-            call: CallId::new(at.0, 0),
-            side: self.side(&tool, settings),
-            upstream: tool.upstream,
-            tool: tool.tool,
-            at,
-        };
-        let whose = Whose {
-            scope: from.scope,
-            session: from.session,
-        };
-        self.trace(whose, origin, message, &report, None, &ready);
-    }
-
-    fn trace(
-        &self,
-        whose: Whose,
-        origin: DataOrigin,
-        body: &str,
-        report: &Report,
-        file: Option<&Credential>,
-        ready: &Ready,
-    ) {
-        let now = self.clock.tick();
-        let detects = ready.settings.detector.enabled;
-        if origin.side == Side::Inside && report.coverage.unscanned > 0 && detects {
-            // Whether a secret stands in the rest is not known: from now on somebody is asked.
-            self.tracker.note_unread(whose, now);
-        }
-        let mut marked = marks::marked(&ready.detector, body, report);
-        if let Some(file) = file {
-            marks::credential(body, file, &mut marked);
-        }
-        let content = Content {
-            json: body,
-            marked: &marked,
-        };
-        self.tracker.record(whose, origin, &content, now);
-    }
-
-    /// Returns where what a tool behind MCP gave comes from.
-    fn origin(&self, call: &Call, settings: &EngineSettings) -> DataOrigin {
-        origin(call, self.side(&call.tool, settings))
-    }
-
-    /// Returns the side on which what a tool gives is.
-    fn side(&self, tool: &ToolRef, settings: &EngineSettings) -> Side {
-        let class = self.classes.of(tool, &settings.classification);
-        let kind = class.as_source(settings.classification.default_unknown);
-        let page = kind == Kind::Hybrid && is_browser(tool.upstream.as_str());
-        match kind {
-            Kind::External => Side::Outside,
-            Kind::Hybrid if page => Side::Outside,
-            Kind::Internal | Kind::Hybrid | Kind::Unknown => Side::Inside,
-        }
-    }
-
     /// Tells those who watch about data on its way outside.
     fn alert(&self, call: &Call, verdict: &Verdict, facts: &Facts) {
         if verdict.flow != FlowType::InternalToExternal || verdict.wanted == Action::Allow {
@@ -696,139 +438,6 @@ impl Engine {
         }
         let until = call.deadline;
         Before::Cleared(Box::new(Cleared::issue(call, judged.verdict, until)))
-    }
-
-    /// Finds out whether a call can be written down, before it leaves.
-    async fn recordable(
-        &self,
-        call: &Call,
-        judged: &Judged,
-        ready: &Ready,
-    ) -> Result<(), SinkFault> {
-        match ready.settings.durability {
-            Durability::Strict => self.intent(&ready.detector, call, judged).await,
-            Durability::Relaxed => match self.sink.problem() {
-                Some(why) if ready.settings.refuse_unrecorded => Err(SinkFault::Broken(why)),
-                Some(_) | None => Ok(()),
-            },
-        }
-    }
-
-    /// Lets a call go on whose record was not taken, where the configuration says so; that it is
-    /// lost is counted.
-    pub(crate) fn settle(
-        &self,
-        kept: Result<(), SinkFault>,
-        settings: &EngineSettings,
-    ) -> Result<(), SinkFault> {
-        let closed = settings.durability == Durability::Strict || settings.refuse_unrecorded;
-        match kept {
-            Err(_) if !closed => {
-                self.lost.fetch_add(1, Ordering::Relaxed);
-                Ok(())
-            }
-            kept => kept,
-        }
-    }
-
-    /// Writes down, durably, that a call is about to leave.
-    async fn intent(
-        &self,
-        detector: &Detector,
-        call: &Call,
-        judged: &Judged,
-    ) -> Result<(), SinkFault> {
-        let nothing = nothing(Status::Pending);
-        let verdict = &judged.verdict;
-        let mut record = record(detector, call, verdict, &nothing, None, &judged.detected);
-        record.kind = "intent";
-        self.keep(call, record, Durability::Strict).await
-    }
-
-    /// Hands a record to the log and waits for it, but no longer than the call may take: a disk
-    /// that hangs must not hold its callers for ever.
-    pub(crate) async fn keep(
-        &self,
-        call: &Call,
-        record: Record,
-        how: Durability,
-    ) -> Result<(), SinkFault> {
-        let kept = self.sink.append(self.attributed(call, record), how);
-        let kept = tokio::time::timeout(self.patience_for(call), kept).await;
-        kept.unwrap_or(Err(SinkFault::Late))
-    }
-
-    /// Returns how long a disk may take with what is recorded of a call.
-    pub(crate) fn patience_for(&self, call: &Call) -> Duration {
-        let left = call.deadline.0.saturating_sub(self.clock.tick().0);
-        left.max(LEAST)
-    }
-
-    /// Ends the sessions that have rested too long, and writes down what they came to.
-    pub async fn sweep(&self) {
-        let ended = self.tracker.expire(self.clock.tick());
-        self.summarize(ended).await;
-        let now = self.clock.wall().0;
-        let kept = self.habits_kept.load(Ordering::Relaxed);
-        if now.abs_diff(kept) >= KEEP_HABITS {
-            self.keep_habits().await;
-        }
-    }
-
-    /// Writes down what was learned about everybody since the last time.
-    async fn keep_habits(&self) {
-        let now = self.clock.wall();
-        self.habits_kept.store(now.0, Ordering::Relaxed);
-        let Some(store) = self.habit_store.clone() else {
-            return;
-        };
-        let habits = Arc::clone(&self.habits);
-        // It waits for the disk, which nobody else should.
-        let kept = tokio::task::spawn_blocking(move || {
-            let changed = habits.changed(now);
-            if changed.is_empty() {
-                return Ok(());
-            }
-            store.keep_habits(&changed)
-        });
-        match kept.await {
-            Ok(Ok(())) => {}
-            Ok(Err(fault)) => tracing::error!("habits are not kept: {fault}"),
-            Err(fault) => tracing::error!("habits are not kept: {fault}"),
-        }
-    }
-
-    /// Ends every session: the process stops, and what was followed is not known afterwards.
-    pub async fn finish(&self) {
-        let ended = self.tracker.finish();
-        self.summarize(ended).await;
-        self.keep_habits().await;
-    }
-
-    async fn summarize(&self, ended: Vec<Summary>) {
-        for summary in ended {
-            let record = self.closing(&summary);
-            let kept = self.sink.append(record, Durability::Relaxed).await;
-            if kept.is_err() {
-                self.lost.fetch_add(1, Ordering::Relaxed);
-            }
-        }
-    }
-
-    /// Resolves once everything that was recorded before is on disk.
-    pub async fn flush(&self) -> Result<(), SinkFault> {
-        self.sink.flush().await
-    }
-
-    /// Says why records are being lost, while they are.
-    pub fn record_problem(&self) -> Option<String> {
-        let lost = self.lost.load(Ordering::Relaxed);
-        let lost = (lost > 0).then(|| format!("{lost} records were lost: the queue was full"));
-        let unreceipted = self
-            .receipts
-            .as_ref()
-            .and_then(|receipts| receipts.problem());
-        self.sink.problem().or(lost).or(unreceipted)
     }
 
     pub(crate) async fn denied(&self, call: &Call, judged: Judged, ready: &Ready) -> Before {
@@ -895,32 +504,6 @@ fn log(policy: &Policy, call: &Call, verdict: &Verdict) {
         DecisionLevel::Info => tracing::info!("{line}"),
         DecisionLevel::Debug => tracing::debug!("{line}"),
     }
-}
-
-/// As what a model reads the answer to a call.
-fn audience(call: &Call, status: Status) -> Audience {
-    match status {
-        Status::Error => Audience::Error,
-        _ if call.kind.method() == "prompts/get" => Audience::Prompt,
-        Status::Success | Status::Blocked | Status::Rejected | Status::Pending => Audience::Result,
-    }
-}
-
-/// Tells whether the answer to a message is data, and no list or confirmation of the protocol.
-fn brings_data(kind: &MessageKind) -> bool {
-    let MessageKind::Request(method) = kind else {
-        return false;
-    };
-    let bringing = [
-        "tools/call",
-        "resources/read",
-        "resources/list",
-        "prompts/get",
-        "completion/complete",
-        "tasks/result",
-        "tasks/get",
-    ];
-    bringing.contains(&&**method)
 }
 
 pub(crate) fn nothing(status: Status) -> Outcome {

@@ -16,9 +16,9 @@ use mcpproxy_hooks::guards::abuse::{self, Abuse};
 use mcpproxy_hooks::guards::behaviour::{self, Behaviour, Book};
 use mcpproxy_hooks::guards::contents::{self, Contents};
 use mcpproxy_hooks::guards::context::{self, Context};
-use mcpproxy_hooks::guards::dlp::{self, Between, Dlp, Treated, Way};
+use mcpproxy_hooks::guards::dlp::{self, Between, Dlp, Way};
 use mcpproxy_hooks::guards::poisoning::answers::Answered;
-use mcpproxy_hooks::guards::watch::{On, Watches};
+use mcpproxy_hooks::guards::watch::{On, Treated, Watches};
 
 use crate::classes::{Classes, Described};
 use crate::engine::Engine;
@@ -199,7 +199,10 @@ impl Engine {
                 .classes()
                 .of(&call.tool, &ready.settings.classification);
             let kind = class.as_source(Kind::Unknown);
-            let marked = context.marked(call, text.as_deref().unwrap_or(body), kind);
+            let mark = || context.marked(call, text.as_deref().unwrap_or(body), kind);
+            let watch = watches.of(context::ID);
+            let marked = watch.map(|watch| watch.treat(On::Response, mark));
+            let marked = marked.unwrap_or_default();
             findings.extend(marked.finding);
             text = marked.text.or(text);
         }
@@ -241,11 +244,7 @@ impl Engine {
         let Some(watch) = ready.guards.watches().of(dlp::ID) else {
             return Treated::default();
         };
-        let treat = || dlp.treat(between, raw, &scan(raw), scan);
-        watch.run(phase, treat, Treated::default, || Treated {
-            text: None,
-            finding: Some(watch.broken()),
-        })
+        watch.treat(phase, || dlp.treat(between, raw, &scan(raw), scan))
     }
 }
 

@@ -18,6 +18,7 @@ use self::leaks::Leaks;
 use self::reads::{Changed, Reads};
 use self::spotlight::Marks;
 use super::show;
+use super::watch::Treated;
 
 pub use self::spotlight::{Spotlighting, Style};
 
@@ -72,15 +73,6 @@ impl Reaction {
             Self::Deny => Some(Action::Deny),
         }
     }
-}
-
-/// An answer with marks around its text.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Marked {
-    /// The answer in place of the upstream's own, where something was marked.
-    pub text: Option<String>,
-    /// What there is to say about it.
-    pub finding: Option<Finding>,
 }
 
 /// The guard at work.
@@ -150,9 +142,9 @@ impl Context {
     }
 
     /// Marks the text of an answer that comes from a place of this kind.
-    pub fn marked(&self, call: &Call, body: &str, kind: Kind) -> Marked {
+    pub fn marked(&self, call: &Call, body: &str, kind: Kind) -> Treated {
         if self.settings.spotlighting.style(kind) == Style::Off {
-            return Marked::default();
+            return Treated::default();
         }
         let (text, forged) = self.marks.around(call, body);
         let finding = forged.then(|| Finding {
@@ -164,7 +156,7 @@ impl Context {
             ),
             ..Finding::new(ID, Tier::Guard, Action::Warn)
         });
-        Marked { text, finding }
+        Treated { text, finding }
     }
 }
 

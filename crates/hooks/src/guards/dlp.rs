@@ -12,7 +12,7 @@ use mcpproxy_detect::{Category, Found, Report, mask};
 use mcpproxy_text::{self as text, Limits, Splice};
 use serde::{Deserialize, Serialize};
 
-use super::watch::Said;
+use super::watch::Treated;
 
 /// The id by which the configuration knows this guard.
 pub const ID: &str = "dlp";
@@ -80,26 +80,10 @@ pub struct Between<'a> {
     pub outside: bool,
 }
 
-/// What became of a message.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Treated {
-    /// The text in place of the message's own, where something was taken out.
-    pub text: Option<String>,
-    /// What there is to say about it.
-    pub finding: Option<Finding>,
-}
-
 /// The guard at work.
 #[derive(Debug)]
 pub struct Dlp {
     settings: Settings,
-}
-
-impl Said for Treated {
-    fn said(&self) -> (Action, bool) {
-        let (wants, _) = self.finding.said();
-        (wants, self.text.is_some())
-    }
 }
 
 impl Dlp {

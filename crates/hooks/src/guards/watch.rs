@@ -194,6 +194,22 @@ impl Said for Option<Finding> {
     }
 }
 
+/// What a guard makes of a message.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Treated {
+    /// The text in place of the message's own, where something was changed.
+    pub text: Option<String>,
+    /// What there is to say about it.
+    pub finding: Option<Finding>,
+}
+
+impl Said for Treated {
+    fn said(&self) -> (Action, bool) {
+        let (wants, _) = self.finding.said();
+        (wants, self.text.is_some())
+    }
+}
+
 /// A reason to withhold something, or none.
 impl Said for Option<String> {
     fn said(&self) -> (Action, bool) {
@@ -290,6 +306,15 @@ impl Watch {
     /// Runs a guard that says at most one thing.
     pub fn find(&self, phase: On, guard: impl FnOnce() -> Option<Finding>) -> Option<Finding> {
         self.run(phase, guard, || None, || Some(self.broken()))
+    }
+
+    /// Runs a guard that may change a message.
+    pub fn treat(&self, phase: On, guard: impl FnOnce() -> Treated) -> Treated {
+        let broken = || Treated {
+            text: None,
+            finding: Some(self.broken()),
+        };
+        self.run(phase, guard, Treated::default, broken)
     }
 
     /// What is said for a guard that broke down and may not be passed over.

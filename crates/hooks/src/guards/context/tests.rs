@@ -185,12 +185,15 @@ fn text_from_outside_is_marked_and_everything_else_stays() {
     let tail = r#"}, {"type":"image","data":"AA==","mimeType":"image/png"}],"structuredContent":{"text":"a"},"isError":false}"#;
     assert!(marked.ends_with(tail), "{marked}");
     assert!(marked.starts_with(r#"{ "content" :[{"type":"text","text":"["#));
-    assert_eq!(guard.marked(&call, body, Kind::Internal), Marked::default());
-    assert_eq!(guard.marked(&call, body, Kind::Unknown), Marked::default());
+    assert_eq!(
+        guard.marked(&call, body, Kind::Internal),
+        Treated::default()
+    );
+    assert_eq!(guard.marked(&call, body, Kind::Unknown), Treated::default());
     let nothing = r#"{"content":[{"type":"image","data":"AA=="}]}"#;
     assert_eq!(
         guard.marked(&call, nothing, Kind::External),
-        Marked::default()
+        Treated::default()
     );
 }
 
@@ -231,7 +234,7 @@ fn odd_answers_are_left_alone() {
         let call = called("ada", "web");
         assert_eq!(
             guard.marked(&call, body, Kind::External),
-            Marked::default(),
+            Treated::default(),
             "{body}"
         );
         assert_eq!(guard.changed(&call, body), None, "{body}");

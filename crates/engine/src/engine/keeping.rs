@@ -1,0 +1,155 @@
+//! What is written down: records, summaries and habits, and what it means that one cannot be.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use mcpproxy_core::{Call, Durability, Record, SinkFault, Status};
+use mcpproxy_detect::Detector;
+use mcpproxy_flow::Summary;
+
+use super::{Engine, Judged, nothing};
+use crate::ready::{EngineSettings, Ready};
+use crate::record::record;
+
+/// The least time that a record is given to reach the disk: a call whose deadline has passed is
+/// put on record too.
+const LEAST: Duration = Duration::from_secs(5);
+
+/// How often what was learned about behaviour is written down, in milliseconds.
+const KEEP_HABITS: u64 = 60_000;
+
+impl Engine {
+    /// Finds out whether a call can be written down, before it leaves.
+    pub(super) async fn recordable(
+        &self,
+        call: &Call,
+        judged: &Judged,
+        ready: &Ready,
+    ) -> Result<(), SinkFault> {
+        match ready.settings.durability {
+            Durability::Strict => self.intent(&ready.detector, call, judged).await,
+            Durability::Relaxed => match self.sink.problem() {
+                Some(why) if ready.settings.refuse_unrecorded => Err(SinkFault::Broken(why)),
+                Some(_) | None => Ok(()),
+            },
+        }
+    }
+
+    /// Lets a call go on whose record was not taken, where the configuration says so; that it is
+    /// lost is counted.
+    pub(crate) fn settle(
+        &self,
+        kept: Result<(), SinkFault>,
+        settings: &EngineSettings,
+    ) -> Result<(), SinkFault> {
+        let closed = settings.durability == Durability::Strict || settings.refuse_unrecorded;
+        match kept {
+            Err(_) if !closed => {
+                self.lost.fetch_add(1, Ordering::Relaxed);
+                Ok(())
+            }
+            kept => kept,
+        }
+    }
+
+    /// Writes down, durably, that a call is about to leave.
+    pub(super) async fn intent(
+        &self,
+        detector: &Detector,
+        call: &Call,
+        judged: &Judged,
+    ) -> Result<(), SinkFault> {
+        let nothing = nothing(Status::Pending);
+        let verdict = &judged.verdict;
+        let mut record = record(detector, call, verdict, &nothing, None, &judged.detected);
+        record.kind = "intent";
+        self.keep(call, record, Durability::Strict).await
+    }
+
+    /// Hands a record to the log and waits for it, but no longer than the call may take: a disk
+    /// that hangs must not hold its callers for ever.
+    pub(crate) async fn keep(
+        &self,
+        call: &Call,
+        record: Record,
+        how: Durability,
+    ) -> Result<(), SinkFault> {
+        let kept = self.sink.append(self.attributed(call, record), how);
+        let kept = tokio::time::timeout(self.patience_for(call), kept).await;
+        kept.unwrap_or(Err(SinkFault::Late))
+    }
+
+    /// Returns how long a disk may take with what is recorded of a call.
+    pub(crate) fn patience_for(&self, call: &Call) -> Duration {
+        let left = call.deadline.0.saturating_sub(self.clock.tick().0);
+        left.max(LEAST)
+    }
+
+    /// Ends the sessions that have rested too long, and writes down what they came to.
+    pub async fn sweep(&self) {
+        let ended = self.tracker.expire(self.clock.tick());
+        self.summarize(ended).await;
+        let now = self.clock.wall().0;
+        let kept = self.habits_kept.load(Ordering::Relaxed);
+        if now.abs_diff(kept) >= KEEP_HABITS {
+            self.keep_habits().await;
+        }
+    }
+
+    /// Writes down what was learned about everybody since the last time.
+    pub(super) async fn keep_habits(&self) {
+        let now = self.clock.wall();
+        self.habits_kept.store(now.0, Ordering::Relaxed);
+        let Some(store) = self.habit_store.clone() else {
+            return;
+        };
+        let habits = Arc::clone(&self.habits);
+        // It waits for the disk, which nobody else should.
+        let kept = tokio::task::spawn_blocking(move || {
+            let changed = habits.changed(now);
+            if changed.is_empty() {
+                return Ok(());
+            }
+            store.keep_habits(&changed)
+        });
+        match kept.await {
+            Ok(Ok(())) => {}
+            Ok(Err(fault)) => tracing::error!("habits are not kept: {fault}"),
+            Err(fault) => tracing::error!("habits are not kept: {fault}"),
+        }
+    }
+
+    /// Ends every session: the process stops, and what was followed is not known afterwards.
+    pub async fn finish(&self) {
+        let ended = self.tracker.finish();
+        self.summarize(ended).await;
+        self.keep_habits().await;
+    }
+
+    pub(super) async fn summarize(&self, ended: Vec<Summary>) {
+        for summary in ended {
+            let record = self.closing(&summary);
+            let kept = self.sink.append(record, Durability::Relaxed).await;
+            if kept.is_err() {
+                self.lost.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+    }
+
+    /// Resolves once everything that was recorded before is on disk.
+    pub async fn flush(&self) -> Result<(), SinkFault> {
+        self.sink.flush().await
+    }
+
+    /// Says why records are being lost, while they are.
+    pub fn record_problem(&self) -> Option<String> {
+        let lost = self.lost.load(Ordering::Relaxed);
+        let lost = (lost > 0).then(|| format!("{lost} records were lost: the queue was full"));
+        let unreceipted = self
+            .receipts
+            .as_ref()
+            .and_then(|receipts| receipts.problem());
+        self.sink.problem().or(lost).or(unreceipted)
+    }
+}

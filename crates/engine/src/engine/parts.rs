@@ -1,0 +1,137 @@
+//! What the engine is made of, lent to those who ask, and what it learns of upstreams.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use arc_swap::ArcSwapOption;
+use mcpproxy_classify::{Class, Classification};
+use mcpproxy_core::{ActivitySink, FlowScope, SessionKey, Taint, Tick, UpstreamId, Wall};
+use mcpproxy_flow::{SessionView, Tracker, Whose};
+use mcpproxy_hooks::Metrics;
+
+use super::Engine;
+use crate::access::Rules;
+use crate::approvals::Approvals;
+use crate::classes::{Classes, Described, Profile};
+use crate::correlate::Correlator;
+use crate::coverage::Hearing;
+use crate::events::Events;
+use crate::guarded::Guarded;
+use crate::pipeline::Looked;
+use crate::quarantine::Quarantine;
+use crate::reads::Reads;
+use crate::ready::Ready;
+use crate::stops::Stops;
+
+impl Engine {
+    /// Returns what is counted about hooks and violations.
+    pub fn metrics(&self) -> &Arc<Metrics> {
+        &self.metrics
+    }
+
+    /// Returns the kill switch.
+    pub fn stops(&self) -> &Stops {
+        &self.stops
+    }
+
+    /// Returns what is told to those who watch.
+    pub fn events(&self) -> &Events {
+        &self.events
+    }
+
+    /// Returns the calls that wait for a person.
+    pub fn approvals(&self) -> &Approvals {
+        &self.approvals
+    }
+
+    /// Returns how long a person may take to answer, if there is a queue.
+    pub fn patience(&self) -> Option<Duration> {
+        self.ready.load().settings.approvals
+    }
+
+    pub(crate) fn tracker(&self) -> &Tracker {
+        &self.tracker
+    }
+
+    /// Returns what a session has seen so far.
+    pub fn taint(&self, scope: FlowScope, session: SessionKey) -> Taint {
+        self.tracker.taint(Whose { scope, session })
+    }
+
+    /// Returns what a session read and where it went.
+    pub fn session(&self, key: SessionKey) -> Option<SessionView> {
+        self.tracker.session(key)
+    }
+
+    /// Returns what an upstream is taken for.
+    pub fn class(&self, upstream: &UpstreamId) -> Class {
+        let ready = self.ready.load();
+        self.classes
+            .of_upstream(upstream, &ready.settings.classification)
+    }
+
+    pub(crate) fn ready(&self) -> Arc<Ready> {
+        self.ready.load_full()
+    }
+
+    pub(crate) fn classes(&self) -> &Classes {
+        &self.classes
+    }
+
+    pub(crate) fn correlator(&self) -> &Correlator {
+        &self.correlator
+    }
+
+    pub(crate) fn hearing(&self) -> &Hearing {
+        &self.hearing
+    }
+
+    pub(crate) fn reads(&self) -> &Reads {
+        &self.reads
+    }
+
+    pub(crate) fn guarded(&self) -> arc_swap::Guard<Arc<Guarded>> {
+        self.guarded.load()
+    }
+
+    pub(crate) fn access_rules(&self) -> &ArcSwapOption<Rules> {
+        &self.access
+    }
+
+    pub(crate) fn looked(&self) -> &Looked {
+        &self.looked
+    }
+
+    pub(crate) fn quarantine(&self) -> &Quarantine {
+        &self.quarantine
+    }
+
+    pub(crate) fn sink(&self) -> &dyn ActivitySink {
+        &*self.sink
+    }
+
+    pub(crate) fn now(&self) -> (Tick, Wall) {
+        (self.clock.tick(), self.clock.wall())
+    }
+
+    /// Returns since when data is followed: what was read before is not known.
+    pub fn since(&self) -> Wall {
+        self.since
+    }
+
+    /// Takes a new listing of an upstream.
+    pub fn learn(&self, upstream: &UpstreamId, profile: Profile, listed: Vec<Described>) {
+        let ready = self.ready.load();
+        let settings: &Classification = &ready.settings.classification;
+        self.guarded.load().learn(upstream, &listed);
+        self.classes.learn(upstream, profile, listed, settings);
+    }
+
+    /// Forgets an upstream that is gone.
+    pub fn forget(&self, upstream: &UpstreamId) {
+        self.classes.forget(upstream);
+        self.quarantine.forget(upstream);
+        self.guarded.load().forget(upstream);
+        self.looked.forget(upstream);
+    }
+}
