@@ -80,8 +80,11 @@ enum Bench {
         #[arg(long)]
         json: Option<PathBuf>,
     },
-    /// What the pipeline of security hooks adds to a call, with none, one and ten hooks
-    Hooks,
+    /// What native guards add to a call, and one and ten hooks: in process, webhook, gRPC, wasm
+    Hooks {
+        /// The file of a WebAssembly component that allows everything
+        component: Option<String>,
+    },
     /// Calls through `assay mcp-proxy` and its peer, with and without a history in the folder
     Notary {
         /// A few calls and a short history, to see that it works
@@ -133,7 +136,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
             let runs = if *quick { 100 } else { 1_000 };
             hook::run(&build()?, runs, json.as_deref())
         }
-        Bench::Hooks => bench_of("engine", "hooks", None),
+        Bench::Hooks { component } => bench_of("engine", "hooks", component.as_deref()),
         Bench::Notary { quick, json } => {
             let (calls, history) = if *quick { (100, 1_000) } else { (500, 100_000) };
             let root = workspace::root()?;
