@@ -477,7 +477,7 @@ async fn errors_are_shown_as_errors_and_the_record_has_what_hooks_left() {
         (&*left.hook, &*left.data),
         (
             "dlp",
-            r#"{"evidence":{"value":"AKIA***KM"},"recommended_action":"rotate the key","rule_id":"R1"}"#
+            r#"{"rule_id":"R1","evidence":{"value":"AKIA***KM"},"recommended_action":"rotate the key"}"#
         )
     );
 }

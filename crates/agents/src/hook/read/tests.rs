@@ -73,7 +73,7 @@ fn claude_code() {
             "tool_input": { "file_path": "/w/.env" },
             "tool_response": { "type": "text", "file": { "content": "A=1" } },
         })),
-        r#"claude-code PostToolUse s1 Read {"file_path":"/w/.env"} gave={"file":{"content":"A=1"},"type":"text"} id=toolu_1 in=/w"#,
+        r#"claude-code PostToolUse s1 Read {"file_path":"/w/.env"} gave={"type":"text","file":{"content":"A=1"}} id=toolu_1 in=/w"#,
     );
     check(
         &with(json!({
@@ -169,7 +169,7 @@ fn cursor() {
             "tool_input": { "command": "ls", "working_directory": "/w" },
             "tool_output": "{\"output\":\"a\",\"exitCode\":0}", "duration": 5,
         })),
-        r#"cursor PostToolUse k1 Bash {"command":"ls","working_directory":"/w"} gave={"exitCode":0,"output":"a"} in=/w"#,
+        r#"cursor PostToolUse k1 Bash {"command":"ls","working_directory":"/w"} gave={"output":"a","exitCode":0} in=/w"#,
     );
     check(
         &with(json!({
@@ -333,7 +333,7 @@ fn windsurf() {
             "pre_write_code",
             json!({ "file_path": "a", "edits": [{ "old_string": "", "new_string": "b" }] }),
         ),
-        r#"windsurf PreToolUse w1 Edit {"edits":[{"new_string":"b","old_string":""}],"file_path":"a"} id=e1"#,
+        r#"windsurf PreToolUse w1 Edit {"file_path":"a","edits":[{"old_string":"","new_string":"b"}]} id=e1"#,
     );
     check(
         &payload("pre_user_prompt", json!({ "user_prompt": "go" })),
@@ -411,7 +411,7 @@ fn kiro() {
             "hook_event_name": "postToolUse", "cwd": "/w", "tool_name": "fs_read",
             "tool_input": { "path": "a" }, "tool_response": { "success": true, "result": ["b"] },
         }),
-        r#"kiro PostToolUse  Read {"path":"a"} gave={"result":["b"],"success":true} in=/w"#,
+        r#"kiro PostToolUse  Read {"path":"a"} gave={"success":true,"result":["b"]} in=/w"#,
     );
     check(
         &json!({ "hook_event_name": "agentSpawn", "cwd": "/w" }),

@@ -49,12 +49,12 @@ fn claude_code() {
         let block = r#"0{"decision":"block","reason":"no"}"#;
         let prompt = ["0", message, message, block];
         table(agent, "UserPromptSubmit", prompt, prompt);
-        let deny = r#"0{"hookSpecificOutput":{"decision":{"behavior":"deny","message":"no"},"hookEventName":"PermissionRequest"}}"#;
+        let deny = r#"0{"hookSpecificOutput":{"hookEventName":"PermissionRequest","decision":{"behavior":"deny","message":"no"}}}"#;
         table(
             agent,
             "PermissionRequest",
             [
-                r#"0{"hookSpecificOutput":{"decision":{"behavior":"allow"},"hookEventName":"PermissionRequest"}}"#,
+                r#"0{"hookSpecificOutput":{"hookEventName":"PermissionRequest","decision":{"behavior":"allow"}}}"#,
                 message,
                 "0",
                 deny,
@@ -80,12 +80,12 @@ fn codex_is_never_told_what_it_rejects() {
         r#"0{"decision":"block","reason":"no"}"#,
     ];
     table(HookAgent::Codex, "UserPromptSubmit", prompt, prompt);
-    let deny = r#"0{"hookSpecificOutput":{"decision":{"behavior":"deny","message":"no"},"hookEventName":"PermissionRequest"}}"#;
+    let deny = r#"0{"hookSpecificOutput":{"hookEventName":"PermissionRequest","decision":{"behavior":"deny","message":"no"}}}"#;
     table(
         HookAgent::Codex,
         "PermissionRequest",
         [
-            r#"0{"hookSpecificOutput":{"decision":{"behavior":"allow"},"hookEventName":"PermissionRequest"}}"#,
+            r#"0{"hookSpecificOutput":{"hookEventName":"PermissionRequest","decision":{"behavior":"allow"}}}"#,
             message,
             "0",
             deny,
@@ -96,8 +96,8 @@ fn codex_is_never_told_what_it_rejects() {
 
 #[test]
 fn cursor_is_always_told_json() {
-    let ask = r#"0{"agent_message":"no","permission":"ask","user_message":"no"}"#;
-    let deny = r#"0{"agent_message":"no","permission":"deny","user_message":"no"}"#;
+    let ask = r#"0{"permission":"ask","user_message":"no","agent_message":"no"}"#;
+    let deny = r#"0{"permission":"deny","user_message":"no","agent_message":"no"}"#;
     let allow = r#"0{"permission":"allow"}"#;
     for event in [
         "beforeShellExecution",

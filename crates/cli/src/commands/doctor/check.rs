@@ -96,7 +96,7 @@ mod tests {
         );
         assert_eq!(
             check.json().to_string(),
-            r#"{"area":"Area","hint":"mend it","message":"it\u001b[2J is\nbroken","status":"fail"}"#
+            r#"{"area":"Area","status":"fail","message":"it\u001b[2J is\nbroken","hint":"mend it"}"#
         );
         assert_eq!(
             Check::ok("Area", "fine".to_owned()).lines(),
