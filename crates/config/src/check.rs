@@ -72,6 +72,13 @@ pub(crate) fn check_tighter(
         let hint = Some("put it in the user's file, or name this file with `--config`");
         checker.wrong(&Path::of(["oauth"]), message, hint);
     }
+    let required = floor.gateway.require_auth;
+    let required = required.unwrap_or(floor.gateway.oauth.is_some());
+    if required && config.gateway.require_auth == Some(false) {
+        let message = "a project's file cannot let in who shows no credential";
+        let hint = Some("put it in the user's file, or name this file with `--config`");
+        checker.wrong(&Path::of(["require_auth"]), message, hint);
+    }
     checker.tighter(&floor.security, &config.security, &brings);
     checker.same_receipts(&floor.gateway.receipts, &config.gateway.receipts);
 }

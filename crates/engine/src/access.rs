@@ -61,7 +61,10 @@ impl Engine {
         let rules = self.access_rules().load();
         let Rules(rules) = rules.as_deref()?;
         let raw = std::str::from_utf8(&call.wire.raw).unwrap_or_default();
-        let (kind, name) = used(call, raw)?;
+        let (kind, name) = match used(call, raw)? {
+            Used::Named(kind, name) => (kind, name),
+            Used::Unclear => return Some(access::unclear()),
+        };
         let upstream = &call.tool.upstream;
         let does = self.does(upstream, kind, &name, ready);
         let arguments = text::get(raw, &["params", "arguments"]);
@@ -100,26 +103,83 @@ impl Engine {
     }
 }
 
+/// What a message uses.
+enum Used<'a> {
+    Named(OfferKind, Cow<'a, str>),
+    /// Two readers could take it for two things, or for none.
+    Unclear,
+}
+
 /// What a call uses, as the message that leaves names it. Completing an argument counts as using
 /// what the argument is for. What agents' hooks tell of does not pass here.
-fn used<'a>(call: &Call, raw: &'a str) -> Option<(OfferKind, Cow<'a, str>)> {
+fn used<'a>(call: &Call, raw: &'a str) -> Option<Used<'a>> {
     let MessageKind::Request(method) = &call.kind else {
         return None;
     };
     if call.hook.is_some() {
         return None;
     }
-    let named = |path: &[&str]| text::get(raw, path).and_then(|(raw, _)| text::string(raw));
+    let found = |path: &[&str]| text::get(raw, path).map(|(raw, _)| raw);
+    let as_one = |kind, raw: Option<&'a str>| match raw.and_then(text::string) {
+        Some(name) => Used::Named(kind, name),
+        None => Used::Unclear,
+    };
     match method.as_ref() {
-        "tools/call" => Some((OfferKind::Tool, named(&["params", "name"])?)),
-        "prompts/get" => Some((OfferKind::Prompt, named(&["params", "name"])?)),
+        "tools/call" => Some(as_one(OfferKind::Tool, found(&["params", "name"]))),
+        "prompts/get" => Some(as_one(OfferKind::Prompt, found(&["params", "name"]))),
         "resources/read" | "resources/subscribe" | "resources/unsubscribe" => {
-            Some((OfferKind::Resource, named(&["params", "uri"])?))
+            Some(as_one(OfferKind::Resource, found(&["params", "uri"])))
         }
-        "completion/complete" => match named(&["params", "ref", "uri"]) {
-            Some(uri) => Some((OfferKind::Resource, uri)),
-            None => Some((OfferKind::Prompt, named(&["params", "ref", "name"])?)),
-        },
+        "completion/complete" => {
+            let prompt = found(&["params", "ref", "name"]);
+            let resource = found(&["params", "ref", "uri"]);
+            Some(match (prompt, resource) {
+                (Some(_), Some(_)) => Used::Unclear,
+                (None, uri @ Some(_)) => as_one(OfferKind::Resource, uri),
+                (name, None) => as_one(OfferKind::Prompt, name),
+            })
+        }
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use mcpproxy_testkit::samples;
+
+    use super::*;
+
+    #[test]
+    fn a_message_uses_one_thing_or_is_unclear() {
+        let check = |method: &str, params: &str, expect: Option<Option<(OfferKind, &str)>>| {
+            let call = Call {
+                kind: MessageKind::Request(method.into()),
+                ..samples::call()
+            };
+            let raw = format!(r#"{{"method":"{method}","params":{params}}}"#);
+            let found = used(&call, &raw).map(|used| match used {
+                Used::Named(kind, name) => Some((kind, name.into_owned())),
+                Used::Unclear => None,
+            });
+            let expect = expect.map(|one| one.map(|(kind, name)| (kind, name.to_owned())));
+            assert_eq!(found, expect, "{raw}");
+        };
+        let tool = |name| Some(Some((OfferKind::Tool, name)));
+        check("tools/call", r#"{"name":"log"}"#, tool("log"));
+        check("tools/call", r#"{"name":["log"]}"#, Some(None));
+        check("resources/read", r#"{"uri":["memo://a"]}"#, Some(None));
+        check("resources/read", "{}", Some(None));
+        check("tools/list", "{}", None);
+        let complete = "completion/complete";
+        let prompt = Some(Some((OfferKind::Prompt, "a")));
+        let resource = Some(Some((OfferKind::Resource, "memo://a")));
+        check(complete, r#"{"ref":{"name":"a"}}"#, prompt);
+        check(complete, r#"{"ref":{"uri":"memo://a"}}"#, resource);
+        check(
+            complete,
+            r#"{"ref":{"name":"a","uri":"memo://a"}}"#,
+            Some(None),
+        );
+        check(complete, r#"{"ref":{}}"#, Some(None));
     }
 }

@@ -266,6 +266,10 @@ async fn single(
                 return Ok(Answer::Result("{}".to_owned()));
             }
         }
+        // What an upstream would tell somebody must be held against what they may know of.
+        "subscriptions/listen" if gateway.engine.hides() => {
+            return listen(gateway, downstream, frame, origin).await;
+        }
         "server/discover" | "subscriptions/listen" => {
             let instance = conversation(gateway, downstream, &upstream).await?;
             if instance.era() == Era::Legacy {
@@ -319,7 +323,9 @@ async fn pass(
 ) -> Result<Answer, Failure> {
     let named = frame
         .parameter(&["name"])
-        .or_else(|| frame.parameter(&["uri"]));
+        .or_else(|| frame.parameter(&["uri"]))
+        .or_else(|| frame.parameter(&["ref", "name"]))
+        .or_else(|| frame.parameter(&["ref", "uri"]));
     let tool = ToolName::new(named.unwrap_or_default());
     to_upstream(
         gateway,

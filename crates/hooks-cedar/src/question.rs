@@ -10,6 +10,9 @@ use serde_json::Value;
 
 use mcpproxy_core::{AccessRequest, OfferKind, Principal, PrincipalKind};
 
+/// Bytes of arguments that policies are asked about; as values they take a hundred times as much.
+const MOST: usize = 256 * 1024;
+
 /// What of the arguments is known.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Arguments {
@@ -106,6 +109,9 @@ fn resource(about: &AccessRequest<'_>, kind: &str) -> Result<Entity, String> {
 fn context(about: &AccessRequest<'_>, arguments: Arguments) -> Result<Context, String> {
     let arguments = match arguments {
         Arguments::Unknown => RestrictedExpression::new_unknown("arguments"),
+        Arguments::Known if about.arguments.len() > MOST => {
+            return Err("the arguments are too large for policies".to_owned());
+        }
         Arguments::Known => {
             let value: Value = serde_json::from_str(about.arguments)
                 .map_err(|_| "the arguments are not JSON".to_owned())?;

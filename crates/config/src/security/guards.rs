@@ -7,7 +7,8 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use mcpproxy_core::Trust;
+use mcpproxy_core::{Phases, Trust};
+use mcpproxy_hooks::FailureMode;
 use mcpproxy_hooks::guards::poisoning::answers::{OnHidden, OnOrders};
 use mcpproxy_hooks::guards::watch::{KINDS, Kind, Place};
 use mcpproxy_hooks::guards::{
@@ -133,7 +134,29 @@ pub(crate) fn tightens(hook: &HookSettings) -> bool {
         (Some(told), Some(usual)) => told.check_interval <= usual.check_interval,
         (told, _) => told.is_some(),
     };
-    strict && often && told.shadowing.is_some() && told.spoofing.is_some()
+    // Another store knows nothing of what was approved and blocked, or of anybody's habits.
+    let stores = [
+        told.rug_pull
+            .as_ref()
+            .and_then(|told| told.baseline_store.as_ref()),
+        told.behaviour
+            .as_ref()
+            .and_then(|told| told.baseline_store.as_ref()),
+    ];
+    let same_stores = stores.iter().all(Option::is_none);
+    let at_work = told.places.iter().all(|(id, place)| {
+        let kind = KINDS.iter().find(|kind| kind.id == *id);
+        let closed = place.failure_mode == FailureMode::Closed;
+        closed && kind.is_some_and(|kind| covers(place.runs_on, kind.phases))
+    });
+    strict && often && same_stores && at_work && told.shadowing.is_some() && told.spoofing.is_some()
+}
+
+/// Tells whether a guard that runs on `told` runs wherever it has something to look at.
+fn covers(told: Phases, needed: Phases) -> bool {
+    (told.request || !needed.request)
+        && (told.response || !needed.response)
+        && (told.listing || !needed.listing)
 }
 
 fn apply(settings: &mut Settings, hook: &HookSettings) -> Result<(), String> {
@@ -269,7 +292,6 @@ fn read<T: DeserializeOwned>(hook: &HookSettings) -> Result<T, String> {
 mod tests {
     use std::time::Duration;
 
-    use mcpproxy_hooks::FailureMode;
     use serde_json::json;
 
     use super::*;

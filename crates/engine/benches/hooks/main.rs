@@ -93,7 +93,7 @@ impl Chain {
                 };
                 for number in 0..*count {
                     let (id, clock) = (format!("hook-{number}"), Arc::clone(clock));
-                    let made = Webhook::new(&id, 1, BOTH, &settings, clock);
+                    let made = Webhook::new(&*id, 1, BOTH, &settings, clock);
                     hooks.push(Arc::new(made.map_err(|fault| fault.to_string())?));
                 }
             }

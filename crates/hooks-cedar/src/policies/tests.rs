@@ -9,6 +9,25 @@ use mcpproxy_core::{
 
 use super::CedarRules;
 
+#[test]
+fn arguments_that_are_too_large_are_forbidden() {
+    let rules = CedarRules::parse("permit(principal, action, resource);", "here").unwrap();
+    let who = Principal::owner();
+    let ask = |arguments: &str| {
+        rules.decide(&AccessRequest {
+            who: &who,
+            kind: OfferKind::Tool,
+            upstream: "files",
+            name: "read",
+            operation: Some(Operation::Read),
+            arguments,
+        })
+    };
+    assert_eq!(ask("{}"), AccessDecision::Permitted);
+    let large = format!(r#"{{"a":[{}0]}}"#, "0,".repeat(200_000));
+    assert!(matches!(ask(&large), AccessDecision::Forbidden { .. }));
+}
+
 const POLICIES: &str = r#"
 @id("readers-read")
 permit(principal in Role::"reader", action == Action::"tools/call", resource in Server::"files")

@@ -47,22 +47,34 @@ pub fn judge(
     request: &AccessRequest<'_>,
     listed: &AccessRequest<'_>,
 ) -> Option<Finding> {
-    let AccessDecision::Forbidden {
-        rules: named,
-        problems,
-    } = rules.decide(request)
-    else {
-        return None;
-    };
-    let hidden = !rules.may_permit(listed);
-    let rule = if hidden { HIDDEN } else { ID };
-    Some(Finding {
+    if !rules.may_permit(listed) {
+        // Whatever the arguments are: they are not even read.
+        return Some(refusal(HIDDEN, reason(&[], &[])));
+    }
+    match rules.decide(request) {
+        AccessDecision::Permitted => None,
+        AccessDecision::Forbidden {
+            rules: named,
+            problems,
+        } => Some(refusal(ID, reason(&named, &problems))),
+    }
+}
+
+/// Refuses a message that does not say in one way what it uses: policies would be asked about one
+/// thing, and another be used.
+pub fn unclear() -> Finding {
+    let reason = "it does not say clearly what it uses, so that no access policy permits it";
+    refusal(ID, reason.to_owned())
+}
+
+fn refusal(rule: &'static str, reason: String) -> Finding {
+    Finding {
         source: Source::Operator,
         severity: Severity::High,
         threat: Threat::UnauthorizedAccess,
-        reason: Masked::from_safe(reason(&named, &problems)),
+        reason: Masked::from_safe(reason),
         ..Finding::new(rule, Tier::Access, Action::Deny)
-    })
+    }
 }
 
 /// Names of policies are the operator's own words; nothing of the call is repeated.

@@ -157,6 +157,10 @@ impl UpstreamSettings {
         if oauth.client_secret.is_some() && oauth.client_id.is_none() {
             return missing("client_secret", "client_id");
         }
+        if oauth.client_secret.is_some() && oauth.issuer.is_none() {
+            // Otherwise the upstream would say who gets to see it.
+            return missing("client_secret", "issuer");
+        }
         if oauth.grant == Grant::ClientCredentials && oauth.client_secret.is_none() {
             return missing("grant: client_credentials", "client_secret");
         }

@@ -224,7 +224,14 @@ fn logins_and_keys_are_checked() {
     check(r#""oauth": {}"#, "");
     check(r#""oauth": {"client_id": "a", "scopes": ["b"]}"#, "");
     let machine = r#""oauth": {"grant": "client_credentials", "client_id": "a""#;
-    check(&format!(r#"{machine}, "client_secret": "b"}}"#), "");
+    check(
+        &format!(r#"{machine}, "client_secret": "b", "issuer": "https://c"}}"#),
+        "",
+    );
+    check(
+        &format!(r#"{machine}, "client_secret": "b"}}"#),
+        "oauth: `client_secret` needs `issuer`",
+    );
     check(
         &format!("{machine}}}"),
         "oauth: `grant: client_credentials` needs `client_secret`",

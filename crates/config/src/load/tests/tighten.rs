@@ -5,7 +5,7 @@ use std::fs;
 use super::World;
 
 /// Keys under `security`: a milder value, and one that is as strict as the defaults or stricter.
-const KEYS: [(&str, &str, &str); 51] = [
+const KEYS: [(&str, &str, &str); 54] = [
     ("enabled", "false", "true"),
     ("mode", "shadow", "enforce"),
     ("flow_tracking.enabled", "false", "true"),
@@ -46,6 +46,21 @@ const KEYS: [(&str, &str, &str); 51] = [
         "hooks",
         "[{id: tool-poisoning-detector, type: native, config: {strict_mode: false}}]",
         "[{id: tool-shadowing-detector, type: native, config: {namespace_isolation: true}}]",
+    ),
+    (
+        "hooks",
+        "[{id: rug-pull-detector, type: native, config: {baseline_store: 'file:other.db'}}]",
+        "[{id: rug-pull-detector, type: native, config: {check_interval: 1m}}]",
+    ),
+    (
+        "hooks",
+        "[{id: tool-poisoning-detector, type: native, runs_on: [listing]}]",
+        "[{id: tool-poisoning-detector, type: native, runs_on: [listing, response]}]",
+    ),
+    (
+        "hooks",
+        "[{id: tool-poisoning-detector, type: native, failure_mode: fail_open}]",
+        "[{id: tool-poisoning-detector, type: native, failure_mode: fail_closed}]",
     ),
     ("detector.enabled", "false", "true"),
     ("detector.scan_requests", "false", "true"),
@@ -197,6 +212,18 @@ fn a_named_file_and_the_user_s_own_folder_are_no_project() {
     let mut world = World::new().project(mild);
     world.flags.data_dir = Some(world.folder.path().join("project"));
     assert!(world.load().is_ok());
+}
+
+#[test]
+fn a_project_lets_nobody_in_without_a_credential() {
+    let open = "require_auth: false\n";
+    let oauth = "oauth: {issuer: 'https://id.example', audience: gate, jwks_url: 'https://id.example/keys'}\n";
+    for strict in ["require_auth: true\n", oauth] {
+        let problems = World::new().user(strict).project(open).problems();
+        assert!(problems.contains("no credential"), "{problems}");
+    }
+    assert!(World::new().user(open).project(open).load().is_ok());
+    assert!(World::new().project(open).load().is_ok());
 }
 
 /// Whoever names the issuer says who comes in.

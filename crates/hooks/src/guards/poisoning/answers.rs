@@ -5,11 +5,14 @@
 //! The report is the one that the engine made of the answer anyway. Nothing is looked at again but
 //! texts in which something hides.
 
+use std::ops::ControlFlow;
+
 use mcpproxy_core::{Action, Finding, Masked, Severity, Threat, Tier};
 use mcpproxy_detect::{Audience, Category, Detection, Found, Inspector, Level, Report};
-use mcpproxy_detect::{sanitize, verdict};
-use mcpproxy_text::{self as text, Limits, Splice};
+use mcpproxy_detect::{Reason, sanitize, verdict};
+use mcpproxy_text::{self as text, LeafKind, Limits, Splice};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::{ID, PATH, Settings};
 use crate::guards::watch::{On, Said};
@@ -81,6 +84,7 @@ impl Guards {
             matches!(category, Category::HiddenText | Category::HostileText)
         };
         match self.settings.poisoning {
+            Some(settings) if is_cut(report) => swept(body, settings),
             Some(settings) if report.detections.iter().any(concerns) => {
                 let desk = Desk {
                     settings,
@@ -92,6 +96,71 @@ impl Guards {
             Some(_) | None => Answered::default(),
         }
     }
+}
+
+/// Tells whether an answer was not looked through to its end.
+fn is_cut(report: &Report) -> bool {
+    let coverage = &report.coverage;
+    let has = |reason| coverage.unread.iter().any(|one| one.reason == reason);
+    let cut = coverage.unscanned > 0 || has(Reason::PayloadSize) || has(Reason::Detections);
+    cut && !has(Reason::Off)
+}
+
+/// What follows for an answer that was not looked through: what hides must not pass behind filling.
+fn swept(body: &str, settings: Settings) -> Answered {
+    let say = |wants, reason: &str| Finding {
+        severity: Severity::High,
+        threat: Threat::ContextPoisoning,
+        reason: Masked::from_safe(format!("{reason} (`{ID}`).")),
+        ..Finding::new(HIDDEN, Tier::Guard, wants)
+    };
+    let too_large = "This answer is too large to be looked through for text that hides";
+    match settings.hidden_in_results {
+        OnHidden::Tag => Answered::default(),
+        OnHidden::Block => Answered {
+            findings: vec![say(Action::Deny, too_large)],
+            text: None,
+        },
+        OnHidden::Sanitize => match swept_text(body) {
+            Ok(None) => Answered::default(),
+            Ok(text) => Answered {
+                findings: vec![say(
+                    Action::Allow,
+                    "Text that hides was taken out of this answer",
+                )],
+                text,
+            },
+            Err(()) => Answered {
+                findings: vec![say(Action::Deny, too_large)],
+                text: None,
+            },
+        },
+    }
+}
+
+/// Takes what hides out of every text of a message; nothing if nothing does.
+fn swept_text(body: &str) -> Result<Option<String>, ()> {
+    let mut splice = Splice::default();
+    let mut changed = 0_usize;
+    text::visit(body, |leaf| {
+        let clean = sanitize(&leaf.text);
+        if !clean.removed.is_empty() {
+            changed += 1;
+            // Two keys that became the same would make the object ambiguous.
+            let clean = match leaf.kind {
+                LeafKind::Key => format!("{}#{changed}", clean.text),
+                _ => clean.text.into_owned(),
+            };
+            splice.replace(leaf.span.clone(), Value::String(clean).to_string());
+        }
+        ControlFlow::Continue(())
+    });
+    if changed == 0 {
+        return Ok(None);
+    }
+    let text = String::from_utf8(splice.apply(body.as_bytes())).map_err(drop)?;
+    text::check(text.as_bytes(), Limits::default()).map_err(drop)?;
+    Ok(Some(text))
 }
 
 /// Where one answer is judged.
@@ -260,6 +329,25 @@ mod tests {
 
     fn body(text: &str) -> String {
         serde_json::json!({ "content": [{ "type": "text", "text": text }] }).to_string()
+    }
+
+    #[test]
+    fn nothing_hides_behind_filling() {
+        let lines = "the tide is at three metres and falls until noon\n".repeat(30_000);
+        let addresses: Vec<_> = (0..10_500).map(|n| format!("a{n}@b{n}.example ")).collect();
+        for filling in [lines, addresses.concat()] {
+            let text = body(&format!("{filling}{TAGS}"));
+            let answered = judged(Settings::default(), &text);
+            assert_eq!(answered.text, Some(body(&filling)), "{}", filling.len());
+            let strict = Settings {
+                hidden_in_results: OnHidden::Block,
+                ..Settings::default()
+            };
+            let wants = judged(strict, &text).findings.into_iter();
+            assert_eq!(wants.map(|one| one.wants).max(), Some(Action::Deny));
+            // Its harmless twin.
+            assert_eq!(judged(Settings::default(), &body(&filling)).text, None);
+        }
     }
 
     #[test]
