@@ -3,6 +3,7 @@
 //!
 //! A message is a line, which ends at `\n` and nowhere else, and the end belongs to it. Peers that
 //! put `Content-Length` before each message are understood too; the head belongs to the message.
+//! A head has no other lines than those of lengths and types, so that no message hides in it.
 
 /// A piece of the stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,7 +87,7 @@ impl Lines {
             rest = after;
             let inside = self.inside;
             match inside {
-                Inside::Head(length) => self.head(now, length, &mut each)?,
+                Inside::Head(length) => self.head(now, ends, length, &mut each)?,
                 Inside::Line if ends && !self.long && self.starts_head(now) => {}
                 Inside::Line => self.take(now, ends, &mut each)?,
                 Inside::Body(left) => {
@@ -114,21 +115,33 @@ impl Lines {
         true
     }
 
-    /// Takes a line of a head; a blank one ends it.
+    /// Takes a line of a head: a blank one ends it, and what is no header was never part of it.
     fn head<E>(
         &mut self,
         now: &[u8],
+        ends: bool,
         length: usize,
         each: &mut impl FnMut(Piece<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
         self.held.extend_from_slice(now);
-        let blank = self.held.ends_with(b"\n\r\n") || self.held.ends_with(b"\n\n");
+        let front = self.held.strip_suffix(b"\n").unwrap_or(&self.held);
+        let front = if ends { front } else { &self.held };
+        let at = memchr::memrchr(b'\n', front).map_or(0, |at| at + 1);
+        let line = self.held.get(at..).unwrap_or_default();
+        let blank = ends && matches!(line, b"\n" | b"\r\n");
         if blank && length > 0 {
             self.head = self.held.len();
             self.inside = Inside::Body(length);
-        } else if blank || self.held.len() > HEAD {
+        } else if blank {
             self.inside = Inside::Line;
             self.take(b"", true, each)?;
+        } else if (ends && !is_content_type(line)) || self.held.len() > HEAD {
+            let line = self.held.split_off(at);
+            self.inside = Inside::Line;
+            self.whole(each)?;
+            if !(ends && self.starts_head(&line)) {
+                self.take(&line, ends, each)?;
+            }
         }
         Ok(())
     }
@@ -206,6 +219,14 @@ fn content_length(line: &[u8]) -> Option<usize> {
         .then(|| value.parse().ok())?
 }
 
+/// Tells whether a line is the other header that a head may have.
+fn is_content_type(line: &[u8]) -> bool {
+    const NAME: &[u8] = b"content-type:";
+    let line = line.trim_ascii_end();
+    let name = line.get(..NAME.len());
+    name.is_some_and(|name| name.eq_ignore_ascii_case(NAME)) && !line.contains(&b'\r')
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -252,7 +273,7 @@ mod tests {
 
     #[test]
     fn messages_behind_a_head_are_whole_too() {
-        let two = "Content-Length: 2\r\n\r\n{}content-length:4\r\nX: y\r\n\r\n[\n1]{}\n";
+        let two = "Content-Length: 2\r\n\r\n{}content-length:4\r\nContent-Type: y\r\n\r\n[\n1]{}\n";
         check(&[two], &["W+{}", "W+[\n1]", "W{}\n"]);
         let cut: Vec<String> = two.chars().map(String::from).collect();
         let cut: Vec<&str> = cut.iter().map(String::as_str).collect();
@@ -272,6 +293,34 @@ mod tests {
                 &format!("P{long}"),
                 "Ez",
                 "W{}\n",
+            ],
+        );
+    }
+
+    #[test]
+    fn nothing_hides_in_a_head() {
+        let head = "Content-Length: 2\r\n";
+        check(
+            &[&format!("{head}{{a}}\r\n\r\n{{}}\n")],
+            &["WContent-Length: 2\r\n", "W{a}\r\n", "W\r\n", "W{}\n"],
+        );
+        check(
+            &[head, "Content-Type: \r{a}\r\n", "b\n"],
+            &["WContent-Length: 2\r\n", "WContent-Type: \r{a}\r\n", "Wb\n"],
+        );
+        // Which of two lengths counts is for the reader to choose, so the first is none.
+        check(
+            &["Content-Length: 4\r\n", head, "\r\n{}a\n"],
+            &["WContent-Length: 4\r\n", "W+{}", "Wa\n"],
+        );
+        let long = "x".repeat(HEAD + 1);
+        check(
+            &[head, &long, "y\n", "z\n"],
+            &[
+                "WContent-Length: 2\r\n",
+                &format!("P{long}"),
+                "Ey\n",
+                "Wz\n",
             ],
         );
     }

@@ -62,10 +62,16 @@ pub(super) fn outward(
     let mut long: Option<Long> = None;
     let mut each = |piece: Piece<'_>| -> Result<(), Stopped> {
         match piece {
-            Piece::Whole(message) => match recorder.request(message.text()) {
-                Fate::Forward => upstream.write_all(message.bytes)?,
-                Fate::Refuse(answer) => say(outlet, answer, message)?,
-            },
+            Piece::Whole(message) => {
+                let fate = match message.head {
+                    0 => recorder.request(message.text()),
+                    _ => recorder.headed_request(message.text()),
+                };
+                match fate {
+                    Fate::Forward => upstream.write_all(message.bytes)?,
+                    Fate::Refuse(answer) => say(outlet, answer, message)?,
+                }
+            }
             Piece::Part(part) => {
                 long.get_or_insert_with(|| recorder.long(takes))
                     .push(part.text());
@@ -167,6 +173,11 @@ fn answered(piece: Piece<'_>, long: &mut Option<Long>, recorder: &Recorder) -> F
         let long = long.get_or_insert_with(|| recorder.long(Takes::Parts));
         long.push(part.text());
     };
+    if let Piece::Whole(part) | Piece::Part(part) = piece
+        && part.head > 0
+    {
+        recorder.saw_head();
+    }
     match piece {
         Piece::Whole(message) => recorder.response(message.text()),
         Piece::Part(part) => {

@@ -55,6 +55,8 @@ pub(super) struct Recorder {
     settings: Settings,
     calls: Mutex<Calls>,
     violated: AtomicBool,
+    /// Whether the upstream puts a head before its messages.
+    heads: AtomicBool,
     /// Whether a loss was already told of.
     told: AtomicBool,
 }
@@ -111,6 +113,7 @@ impl Recorder {
             settings,
             calls: Mutex::default(),
             violated: AtomicBool::new(false),
+            heads: AtomicBool::new(false),
             told: AtomicBool::new(false),
         }
     }
@@ -133,6 +136,11 @@ impl Recorder {
     /// Tells whether the policy denied a call.
     pub(super) fn violated(&self) -> bool {
         self.violated.load(Ordering::Relaxed)
+    }
+
+    /// Notes that the upstream puts a head before its messages.
+    pub(super) fn saw_head(&self) {
+        self.heads.store(true, Ordering::Relaxed);
     }
 
     /// Returns how many calls wait for their answers.

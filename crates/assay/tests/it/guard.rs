@@ -1,5 +1,7 @@
 //! The guard profile: what is denied never reaches the upstream, and the caller is told.
 
+use std::io::{Read as _, Write as _};
+
 use serde_json::{Value, json};
 
 use crate::support::{ANSWERS, Scene, call, entries};
@@ -205,15 +207,66 @@ fn a_denial_is_framed_as_its_call_was() {
         head(&call(2, "search", "{}")),
     );
     let flags = ["--profile", "guard", "--policy", &policy];
-    let left = scene.run(
-        &flags,
-        "cat >received",
-        format!("{denied}{allowed}").as_bytes(),
-    );
+    // The upstream shows first that it frames so itself.
+    let script = "printf 'Content-Length: 2\\r\\n\\r\\n{}'; cat >received";
+    let mut proxy = scene.proxy(&flags, script);
+    let mut first = [0; 23];
+    proxy.stdout.read_exact(&mut first).unwrap();
+    proxy
+        .stdin
+        .as_mut()
+        .unwrap()
+        .write_all(format!("{denied}{allowed}").as_bytes())
+        .unwrap();
+    let left = proxy.left();
     assert_eq!(scene.received(), allowed);
     let text = String::from_utf8(left.stdout).unwrap();
     let (front, body) = text.split_once("\r\n\r\n").unwrap();
     assert_eq!(front, format!("Content-Length: {}", body.len()));
     let answer: Value = serde_json::from_str(body).unwrap();
     assert_eq!(answer["id"], 1);
+}
+
+#[test]
+fn no_message_hides_from_a_guard_behind_a_line_break() {
+    let hidden = call(9, "shell_exec", "{}");
+    let ping = |gap: &str| {
+        format!(r#"{{"jsonrpc":"2.0","id":1,"method":"ping","params":{{"a":{gap}{hidden}{gap}}}}}"#)
+    };
+    let head = |text: &str| format!("Content-Length: {}\r\n\r\n{text}", text.len());
+    let safe = call(1, "search", "{}");
+    let inputs = [
+        ping("\r"),
+        ping("\r\r"),
+        head(&ping("\n")),
+        head(&safe),
+        format!("Content-Length: 9\r\n{hidden}\r\n\r\n{safe}"),
+        format!("Content-Length: 9\r\nX: \r{hidden}\r\n\r\n123456789"),
+    ];
+    for input in inputs {
+        let scene = Scene::new();
+        let policy = scene.file("policy.yaml", POLICY);
+        let flags = ["--profile", "guard", "--policy", &policy];
+        let left = scene.run(&flags, "cat >received", input.as_bytes());
+        assert!(!scene.received().contains("shell_exec"), "{input:?}");
+        let text = String::from_utf8(left.stdout).unwrap();
+        assert!(text.contains("denied by policy"), "{input:?} {text}");
+    }
+    // An audit passes them on, and does not keep quiet about it.
+    let scene = Scene::new();
+    let policy = scene.file("policy.yaml", POLICY);
+    let line = ping("\r") + "\n";
+    scene.run(&["--policy", &policy], "cat >received", line.as_bytes());
+    assert_eq!(scene.received(), line);
+    let [receipt] = scene.calls().try_into().unwrap();
+    assert_eq!(receipt["marks"][0], "uninspected", "{receipt}");
+    let long = r#""b":""#.to_owned() + &"x".repeat(2 << 20) + "\",\r\"a\"";
+    let line = call(1, "search", "{}").replace("\"id\"", &(long + ":1,\"id\"")) + "\n";
+    let scene = Scene::new();
+    scene.run(&[], "cat >received", line.as_bytes());
+    let marks = scene.calls()[0]["marks"].clone();
+    assert!(
+        marks.as_array().unwrap().contains(&json!("uninspected")),
+        "{marks}"
+    );
 }

@@ -13,8 +13,19 @@ pub(in crate::proxy) struct Long {
     tap: Tap,
     heard: Heard,
     first: Option<u8>,
+    /// Whether many a reader would take it for several lines.
+    breaks: Breaks,
     /// Whether it is too long to go on.
     refused: bool,
+}
+
+/// Whether a line holds a break, other than at its ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Breaks {
+    None,
+    /// One came, and nothing after it but blanks.
+    Last,
+    Inside,
 }
 
 #[derive(Debug)]
@@ -74,6 +85,7 @@ impl Recorder {
                 full: false,
             },
             first: None,
+            breaks: Breaks::None,
             refused: self.settings.profile == Profile::Guard || takes == Takes::WholeLines,
         }
     }
@@ -81,7 +93,11 @@ impl Recorder {
     /// Judges and records a long line on its way to the upstream.
     pub(in crate::proxy) fn long_request(&self, long: Long) -> Fate {
         let refused = long.refused;
+        let broken = long.breaks == Breaks::Inside;
         let mut line = self.ended_line(long);
+        if broken {
+            line.trouble = Some("a line break inside the message".to_owned());
+        }
         if refused {
             line.trouble = Some("the message is too long".to_owned());
             return self.too_long(&line);
@@ -124,10 +140,25 @@ impl Recorder {
 impl Long {
     /// Reads the next bytes of the line, its end left out.
     pub(in crate::proxy) fn push(&mut self, bytes: &[u8]) {
+        let begun = match self.first {
+            Some(_) => bytes,
+            None => bytes.trim_ascii_start(),
+        };
+        self.first = self.first.or(begun.first().copied());
+        self.look_for_breaks(begun);
         let bytes = bytes.strip_suffix(b"\n").unwrap_or(bytes);
-        if self.first.is_none() {
-            self.first = bytes.trim_ascii_start().first().copied();
-        }
         self.tap.push(bytes, &mut self.heard);
+    }
+
+    fn look_for_breaks(&mut self, bytes: &[u8]) {
+        let rest = match self.breaks {
+            Breaks::Inside => return,
+            Breaks::Last => Some(bytes),
+            Breaks::None => memchr::memchr2(b'\r', b'\n', bytes).and_then(|at| bytes.get(at..)),
+        };
+        if let Some(rest) = rest {
+            let inside = !rest.trim_ascii_start().is_empty();
+            self.breaks = if inside { Breaks::Inside } else { Breaks::Last };
+        }
     }
 }

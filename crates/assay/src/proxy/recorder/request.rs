@@ -1,5 +1,6 @@
 //! Lines on their way to the upstream: which may go, and what is recorded of them before they do.
 
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -30,9 +31,24 @@ struct Asked {
 }
 
 impl Recorder {
+    /// Judges and records a message behind a head. An upstream that does not know heads would read
+    /// it as lines, and not as the messages that were judged.
+    pub(in crate::proxy) fn headed_request(&self, text: &[u8]) -> Fate {
+        if self.heads.load(Ordering::Relaxed) || self.settings.profile == Profile::Audit {
+            return self.request(text);
+        }
+        let mut read = self.read(text);
+        read.trouble = Some("a head, which the upstream has not shown to know".to_owned());
+        self.decide(&read)
+    }
+
     /// Judges and records a line that is at hand.
     pub(in crate::proxy) fn request(&self, line: &[u8]) -> Fate {
         let mut read = self.read(line);
+        // Many readers end a line at either, and would find a second message behind it.
+        if memchr::memchr2(b'\r', b'\n', line.trim_ascii()).is_some() {
+            read.trouble = Some("a line break inside the message".to_owned());
+        }
         if self.settings.profile == Profile::Guard && read.trouble.is_none() {
             read.trouble = read.text.and_then(fault);
         }
@@ -164,9 +180,12 @@ impl Recorder {
 
     /// Makes a call of a line that is unreadable but may be one to a reader that is less strict.
     fn unreadable(&self, line: &Line<'_>) -> Option<Result<Asked, NotaryError>> {
-        let text = line
-            .text
-            .filter(|_| line.trouble.is_some() && line.messages.is_empty())?;
+        let text = line.text.filter(|_| line.trouble.is_some()).filter(|_| {
+            !line
+                .messages
+                .iter()
+                .any(|one| one.seen.is_method("tools/call"))
+        })?;
         memchr::memmem::find(text, b"tools").or_else(|| memchr::memmem::find(text, b"\\u"))?;
         let make = || {
             let rule = self.rule("uninspected", line.trouble.clone());
@@ -215,8 +234,7 @@ impl Recorder {
     }
 
     fn denied(&self, rule: Rule) -> Ruling {
-        self.violated
-            .store(true, std::sync::atomic::Ordering::Relaxed);
+        self.violated.store(true, Ordering::Relaxed);
         Ruling::Denied(rule)
     }
 
