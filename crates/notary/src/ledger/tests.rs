@@ -456,6 +456,10 @@ fn a_full_disk_refuses_calls_and_leaves_whole_lines() {
     let ticket = ledger.intent(call("t")).unwrap();
     ledger.outcome(ticket, answered(), &[]).unwrap();
     assert_eq!(ledger.problem(), None);
+    let _pack = ledger.finish(End::Closed, Packing::Skip);
+    assert_eq!(ledger.counts().lost, 1, "the call that was refused");
+    let text = String::from_utf8(disk.state().written.clone()).unwrap();
+    assert!(text.contains(r#""session_complete":false"#), "{text}");
 }
 
 #[test]

@@ -246,8 +246,12 @@ impl Writer {
                 self.pending.push(job);
                 continue;
             }
+            // An intent that is refused is all that there would be of its call; one that is not
+            // refused has its outcome come after it.
+            let counts =
+                matches!(job, Job::Outcome(..)) || (!relaxed && matches!(job, Job::Intent(..)));
+            self.counts.lost += u64::from(counts);
             if let Job::Outcome(receipt, _) = &job {
-                self.counts.lost += 1;
                 if let Some(open) = self.open.get_mut(&receipt.call.invocation_id) {
                     open.marks.push(Mark::Unrecorded);
                 }
