@@ -18,6 +18,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use mcpproxy_notary::ledger::{End, Packing};
+use mcpproxy_notary::pack::Built;
 use mcpproxy_notary::receipt::Mark;
 use serde_json::json;
 
@@ -93,12 +94,15 @@ fn conclude(recorder: &Recorder, finish: Finish, packing: Packing, form: Form) -
                 end,
                 form,
             );
+            let whole = built.as_ref().is_none_or(|built| holds(built, form));
             // A session that ended well and whose disk did not is incomplete all the same.
             let said = built.and_then(|built| built.report.session_complete);
-            recorder.ledger().counts().lost == 0 && (said != Some(false) || !end.is_complete())
+            let kept = recorder.ledger().counts().lost == 0;
+            whole && kept && (said != Some(false) || !end.is_complete())
         }
         Err(fault) => {
-            form.error(&fault.to_string());
+            let lost = lost(recorder.ledger().counts().lost);
+            form.error(&format!("{fault}{lost}"));
             false
         }
     };
@@ -110,6 +114,23 @@ fn conclude(recorder: &Recorder, finish: Finish, packing: Packing, form: Form) -
         (true, _) if !end.is_complete() => Exit::Broken,
         (true, _) if recorder.violated() => Exit::Failing,
         (true, _) => Exit::Fine,
+    }
+}
+
+/// Tells whether a pack that was just made holds, and says so if it does not.
+fn holds(built: &Built, form: Form) -> bool {
+    let fault = built.fault();
+    if let Some(fault) = &fault {
+        form.error(fault);
+    }
+    fault.is_none()
+}
+
+/// Says how many receipts are lost, if any are.
+fn lost(count: u64) -> String {
+    match count {
+        0 => String::new(),
+        count => format!("; {count} receipts are lost"),
     }
 }
 
@@ -132,11 +153,7 @@ fn tell(recorder: &Recorder, pack: Option<&std::path::Path>, end: End, form: For
         "timeouts": counts.timeouts,
         "lost": counts.lost,
     });
-    let lost = match counts.lost {
-        0 => String::new(),
-        lost => format!("; {lost} receipts are lost"),
-    };
-    let calls = format!("{calls}{lost}");
+    let calls = format!("{calls}{}", lost(counts.lost));
     let complete = if end.is_complete() {
         ""
     } else {

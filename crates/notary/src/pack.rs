@@ -23,7 +23,7 @@ use crate::layout::{create_file, create_folder, stamp, sync_folder};
 use crate::receipt::random_id;
 use crate::session::origin;
 use crate::tree::Tree;
-use crate::verify::{self, Checks, Report};
+use crate::verify::{self, Checks, Class, Report};
 
 /// The receipts.
 pub const RECEIPTS: &str = "receipt_pack.jsonl";
@@ -54,6 +54,17 @@ pub struct Built {
     pub session_complete: Option<bool>,
     /// What verifying it right after said.
     pub report: Report,
+}
+
+impl Built {
+    /// Says what is wrong with a pack that does not hold, though it was just made.
+    pub fn fault(&self) -> Option<String> {
+        let problem = self.report.problems.first();
+        let problem = problem.map_or("", |problem| problem.message.as_str());
+        let path = self.path.display();
+        (self.report.class == Class::Tampered)
+            .then(|| format!("pack `{path}` does not hold: {problem}"))
+    }
 }
 
 /// What a pack is made of.

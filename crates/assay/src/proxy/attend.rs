@@ -111,6 +111,7 @@ impl Upkeep {
                 let pack = built.path.display().to_string();
                 let details = json!({ "pack": pack });
                 self.form.note("pack", &format!("pack {pack}"), details);
+                super::holds(&built, self.form);
             }
             Ok(None) => {}
             Err(fault) => self.form.error(&fault.to_string()),

@@ -198,6 +198,7 @@ fn recovered(found: &Recovered, form: Form) {
                 let pack = built.path.display().to_string();
                 let text = format!("recovered an interrupted session: pack {pack}");
                 form.note("recovered", &text, json!({ "pack": pack }));
+                super::holds(built, form);
             }
             Err(fault) => form.error(&format!("cannot recover `{receipts}`: {fault}")),
         }

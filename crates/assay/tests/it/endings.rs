@@ -7,7 +7,7 @@ use std::process::Command;
 use rustix::process::{Pid, Signal, test_kill_process};
 use serde_json::json;
 
-use crate::support::{ANSWERS, Scene, call, until};
+use crate::support::{ANSWERS, Scene, call, entries, until};
 
 fn complete(scene: &Scene) -> (serde_json::Value, serde_json::Value) {
     let receipts = scene.receipts();
@@ -250,15 +250,41 @@ fn a_folder_that_cannot_be_written_stops_the_start() {
 }
 
 #[test]
+fn a_pack_that_does_not_hold_is_no_success() {
+    // Somebody changes the receipts while the session still writes them.
+    let spoil = |scene: &Scene| {
+        let path = entries(&scene.audit().join("receipts")).remove(0);
+        let text = fs::read_to_string(&path).unwrap();
+        fs::write(&path, text.replace("\"a\"", "\"z\"")).unwrap();
+    };
+    let scene = Scene::new();
+    let mut proxy = scene.proxy(&["--strict"], ANSWERS);
+    proxy.call(1, "a");
+    spoil(&scene);
+    let left = proxy.left();
+    assert_eq!(left.code(), Some(2), "{left:?}");
+    assert!(left.stderr.contains("error: pack `"), "{left:?}");
+
+    let scene = Scene::new();
+    let mut proxy = scene.proxy(&["--strict", "--pack-interval", "2r"], ANSWERS);
+    proxy.call(1, "a");
+    spoil(&scene);
+    proxy.call(2, "a");
+    until("a rolling pack", || scene.packs().len() == 1);
+    let left = proxy.left();
+    assert!(left.stderr.contains("error: pack `"), "{left:?}");
+}
+
+#[test]
 fn a_full_disk_is_said_and_strict_refuses() {
     // A limit on the size of files stands for a full disk.
-    let run = |flags: &str| {
+    let run = |flags: &str, blocks: u64| {
         let scene = Scene::new();
         let program = env!("CARGO_BIN_EXE_assay");
         let lines: Vec<String> = (0..40).map(|id| call(id, "a", "{}")).collect();
         scene.file("input", &(lines.join("\n") + "\n"));
         let script = format!(
-            "trap '' XFSZ; ulimit -f 16; {program} mcp-proxy --audit-dir audit {flags} -- sh -c \"$0\" <input"
+            "trap '' XFSZ; ulimit -f {blocks}; {program} mcp-proxy --audit-dir audit {flags} -- sh -c \"$0\" <input"
         );
         let output = Command::new("bash")
             .args(["-c", &script, ANSWERS])
@@ -270,11 +296,14 @@ fn a_full_disk_is_said_and_strict_refuses() {
         let stderr = String::from_utf8(output.stderr).unwrap();
         (output.status.code(), stdout, stderr)
     };
-    let (code, stdout, stderr) = run("");
-    assert_eq!(code, Some(2), "{stderr}");
-    assert_eq!(stdout.lines().count(), 40, "{stderr}");
-    assert!(stderr.contains("receipts are lost"), "{stderr}");
-    let (code, stdout, stderr) = run("--strict");
+    // Whether the session's last line still fits depends on the lines before it.
+    for blocks in 14..=17 {
+        let (code, stdout, stderr) = run("", blocks);
+        assert_eq!(code, Some(2), "{stderr}");
+        assert_eq!(stdout.lines().count(), 40, "{stderr}");
+        assert!(stderr.contains("receipts are lost"), "{stderr}");
+    }
+    let (code, stdout, stderr) = run("--strict", 16);
     assert_eq!(code, Some(2), "{stderr}");
     assert_eq!(stdout.lines().count(), 40, "{stderr}");
     assert!(

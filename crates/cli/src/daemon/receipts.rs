@@ -74,9 +74,9 @@ impl Receipts {
         let own = Arc::clone(self);
         let finished = tokio::task::spawn_blocking(move || own.desk.finish()).await;
         match finished {
-            Ok(Ok(Some(built))) => tracing::info!("proof pack {}", built.path.display()),
             Ok(Ok(None)) => {}
-            Ok(Err(fault)) => tracing::error!("receipts were not packed: {fault}"),
+            Ok(Ok(Some(built))) => packed(Ok(built)),
+            Ok(Err(fault)) => packed(Err(fault)),
             Err(fault) => tracing::error!("receipts were not packed: {fault}"),
         }
     }
@@ -176,7 +176,10 @@ fn transport(upstream: &UpstreamSettings) -> Transport {
 
 fn packed(built: Result<mcpproxy_notary::pack::Built, mcpproxy_notary::NotaryError>) {
     match built {
-        Ok(built) => tracing::info!("proof pack {}", built.path.display()),
+        Ok(built) => match built.fault() {
+            None => tracing::info!("proof pack {}", built.path.display()),
+            Some(fault) => tracing::error!("{fault}"),
+        },
         Err(fault) => tracing::error!("receipts were not packed: {fault}"),
     }
 }
@@ -188,10 +191,13 @@ fn recover_beside(root: &Path, options: Options) {
         Ok(found) => {
             for pack in found.into_iter().flat_map(|one| one.packs) {
                 output::note(&match pack {
-                    Ok(built) => {
-                        let pack = built.path.display();
-                        format!("notice: receipts of an interrupted run are in {pack}")
-                    }
+                    Ok(built) => match built.fault() {
+                        None => {
+                            let pack = built.path.display();
+                            format!("notice: receipts of an interrupted run are in {pack}")
+                        }
+                        Some(fault) => format!("warning: an interrupted run: {fault}"),
+                    },
                     Err(fault) => format!("warning: receipts of an interrupted run: {fault}"),
                 });
             }
