@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{BufRead, BufReader, ErrorKind, Read as _, Seek, SeekFrom};
+use std::io::{self, BufRead, BufReader, ErrorKind, Read as _, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
@@ -13,7 +13,7 @@ use super::{Options, Packing, Profile, Status};
 use crate::chain::Chain;
 use crate::error::NotaryError;
 use crate::keys::Signer;
-use crate::layout::{Claim, Layout};
+use crate::layout::{Claim, Layout, create_file, sync_folder};
 use crate::note::Checkpoint;
 use crate::pack::Built;
 use crate::read::Read;
@@ -93,9 +93,7 @@ pub(super) fn rebuild(
         Err(fault) => return Err(NotaryError::file("read", &path)(fault)),
     };
     let (Some(common), Some(profile)) = (past.session, past.profile) else {
-        // It died before its first line was whole; nobody was told of anything.
-        claim.release()?;
-        return Ok(Vec::new());
+        return unbegun(&path, claim, past.dropped);
     };
     keep_damage(&path, past.length, past.dropped)?;
     let file = File::options().append(true).read(true).open(&path);
@@ -136,21 +134,61 @@ pub(super) fn rebuild(
     Ok(built)
 }
 
-/// Sets aside what does not belong to the chain, unless it is no more than a line cut short.
-fn keep_damage(path: &Path, length: u64, dropped: u64) -> Result<(), NotaryError> {
+/// Sets aside what does not belong to the chain, unless it is no more than a line cut short; says
+/// where.
+fn keep_damage(path: &Path, length: u64, dropped: u64) -> Result<Option<PathBuf>, NotaryError> {
     if dropped == 0 {
-        return Ok(());
+        return Ok(None);
     }
     let failed = NotaryError::file("read", path);
     let mut file = File::open(path).map_err(&failed)?;
     file.seek(SeekFrom::Start(length)).map_err(&failed)?;
-    let mut rest = Vec::new();
-    file.take(LONGEST).read_to_end(&mut rest).map_err(&failed)?;
-    if !rest.contains(&b'\n') {
-        return Ok(());
+    let mut front = Vec::new();
+    let read = file.by_ref().take(LONGEST).read_to_end(&mut front);
+    read.map_err(&failed)?;
+    if dropped < LONGEST && !front.contains(&b'\n') {
+        return Ok(None);
     }
-    let aside = path.with_extension("damaged");
-    std::fs::write(&aside, &rest).map_err(NotaryError::file("write", &aside))
+    file.seek(SeekFrom::Start(length)).map_err(&failed)?;
+    let (aside, mut kept) = aside(path)?;
+    // CRASH: until all of it is on disk, the file is not cut, and the next start keeps it again.
+    io::copy(&mut file, &mut kept)
+        .and_then(|_| kept.sync_all())
+        .map_err(NotaryError::file("write", &aside))?;
+    path.parent().map_or(Ok(()), sync_folder)?;
+    Ok(Some(aside))
+}
+
+/// Makes a file for what is damaged, beside those of earlier times.
+fn aside(path: &Path) -> Result<(PathBuf, File), NotaryError> {
+    let mut aside = path.with_extension("damaged");
+    let mut count = 1_u32;
+    loop {
+        match create_file(&aside) {
+            Ok(file) => return Ok((aside, file)),
+            Err(fault) if fault.kind() == ErrorKind::AlreadyExists => {
+                count += 1;
+                aside = path.with_extension(format!("damaged-{count}"));
+            }
+            Err(fault) => return Err(NotaryError::file("create", &aside)(fault)),
+        }
+    }
+}
+
+/// Ends a session that has no first line. If it died before that was whole, nobody was told of
+/// anything; if it is there and damaged, nothing after it can be believed, and all is kept.
+fn unbegun(path: &Path, claim: Claim, dropped: u64) -> Result<Vec<Built>, NotaryError> {
+    let kept = keep_damage(path, 0, dropped)?;
+    claim.release()?;
+    kept.map_or(Ok(Vec::new()), |kept| {
+        Err(NotaryError::Input {
+            name: path.display().to_string(),
+            why: format!(
+                "its first line is damaged; all of it is kept in `{}`",
+                kept.display()
+            ),
+        })
+    })
 }
 
 impl Past {

@@ -237,6 +237,46 @@ fn a_file_cut_anywhere_becomes_a_pack() {
     }
 }
 
+/// Damages a line of a dead session and returns what recovery says, and what it keeps.
+fn damaged(line: usize, more: usize) -> (Vec<Recovered>, bool) {
+    let folder = tempfile::tempdir().unwrap();
+    let ledger = Ledger::open(folder.path(), options(Durability::Relaxed)).unwrap();
+    let ticket = ledger.intent(call("t")).unwrap();
+    ledger.outcome(ticket, answered(), &[]).unwrap();
+    let path = ledger.path().to_owned();
+    ledger.finish(End::Closed, Packing::Skip).unwrap();
+    let mut lines: Vec<Vec<u8>> = fs::read(&path)
+        .unwrap()
+        .split_inclusive(|byte| *byte == b'\n')
+        .map(<[u8]>::to_vec)
+        .collect();
+    lines[line][0] = b'?';
+    lines.push(vec![b'x'; more]);
+    let (whole, bad) = (lines.concat(), lines[line..].concat());
+    let folder = tempfile::tempdir().unwrap();
+    let layout = Layout::create(folder.path()).unwrap();
+    fs::write(layout.session("x"), whole).unwrap();
+    fs::write(folder.path().join("receipts/.open/session_x"), "").unwrap();
+    let options = options(Durability::Relaxed);
+    let recovered = recover(folder.path(), &options).unwrap();
+    assert!(recover(folder.path(), &options).unwrap().is_empty());
+    let kept = fs::read(layout.session("x").with_extension("damaged")).unwrap_or_default();
+    (recovered, kept == bad)
+}
+
+#[test]
+fn what_is_damaged_is_kept_whole_and_said() {
+    for more in [0, 17 << 20] {
+        let (recovered, kept) = damaged(0, more);
+        let fault = recovered[0].packs[0].as_ref().unwrap_err().to_string();
+        assert!(fault.contains("its first line is damaged"), "{fault}");
+        assert!(kept, "{more}");
+        let (recovered, kept) = damaged(2, more);
+        assert_good(recovered[0].packs[0].as_ref().unwrap(), Some(false));
+        assert!(kept, "{more}");
+    }
+}
+
 #[test]
 fn many_sessions_in_one_folder_never_meet() {
     let folder = tempfile::tempdir().unwrap();
