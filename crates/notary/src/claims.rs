@@ -29,7 +29,7 @@ impl Completeness {
         if let (Some(expect), Some(seq)) = (self.next, seq) {
             self.gaps += u64::from(seq != expect);
         }
-        self.next = seq.map(|seq| seq + 1);
+        self.next = seq.map(|seq| seq.saturating_add(1));
         self.lines += 1;
         let kind = line.text("type").unwrap_or_default();
         self.late += u64::from(self.complete.is_some() && kind != "mcp.checkpoint");
@@ -142,6 +142,8 @@ mod tests {
             &[start, "mcp_tool_call 5", "mcp.session_end 6"],
             "1 numbers are left out",
         );
+        let last = format!("{end} {}", u64::MAX);
+        check(&[start, &last, &last], "1 numbers are left out");
         check(
             &[start, end, receipt],
             "1 receipts come after the session's end",

@@ -43,7 +43,9 @@ pub fn prove(pack: &Path, receipt_id: &str) -> Result<Json, NotaryError> {
         leaves.push(tree::leaf(line.whole().as_bytes()));
     })?;
     let (place, line) = found.ok_or_else(|| bad("it has no receipt with that id"))?;
-    let index = before.size() + u64::try_from(place).unwrap_or(u64::MAX);
+    let index = before
+        .size()
+        .saturating_add(u64::try_from(place).unwrap_or(u64::MAX));
     let path = Run { before, leaves }.prove(index, checkpoint.size);
     let path = path.ok_or_else(|| bad("its checkpoint does not cover that receipt"))?;
     let signer = Read::new(&manifest).ok_or_else(|| bad("its manifest is not JSON"))?;

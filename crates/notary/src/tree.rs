@@ -27,6 +27,9 @@ pub fn node(left: &Hash, right: &Hash) -> Hash {
         .into()
 }
 
+/// The most leaves that a tree is believed to have.
+const MOST: u64 = 1 << 53;
+
 /// A tree that grows at its right end and keeps no leaves.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tree {
@@ -36,10 +39,11 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// Takes up a tree that has `size` leaves; nothing if the number of peaks does not fit.
+    /// Takes up a tree that has `size` leaves; nothing if the number of peaks does not fit, or if
+    /// there are more leaves than numbers of JSON can count.
     pub fn resume(size: u64, peaks: Vec<Hash>) -> Option<Self> {
         let expect = usize::try_from(size.count_ones()).ok()?;
-        (peaks.len() == expect).then_some(Self { size, peaks })
+        (peaks.len() == expect && size <= MOST).then_some(Self { size, peaks })
     }
 
     /// Returns how many leaves there are.
@@ -62,7 +66,7 @@ impl Tree {
             }
         }
         self.peaks.push(hash);
-        self.size += 1;
+        self.size = self.size.saturating_add(1);
     }
 
     /// Returns the root.
@@ -99,7 +103,8 @@ impl Run {
     /// Proves that leaf `index` is in the tree of the first `size` leaves: the hashes beside the
     /// way from the leaf to the root, lowest first.
     pub fn prove(&self, index: u64, size: u64) -> Option<Vec<Hash>> {
-        let end = self.before.size + u64::try_from(self.leaves.len()).ok()?;
+        let count = u64::try_from(self.leaves.len()).ok()?;
+        let end = self.before.size.checked_add(count)?;
         if index < self.before.size || index >= size || size > end {
             return None;
         }

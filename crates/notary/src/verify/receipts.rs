@@ -154,8 +154,10 @@ impl Receipts {
             return Err("the tree over the receipts is not the one that was signed".to_owned());
         }
         let last = Read::new(&self.last).ok_or("the last line is no checkpoint")?;
-        let end = self.run.before.size() + report.receipts;
-        if last.text("checkpoint").as_deref() != Some(&note) || checkpoint.size + 1 != end {
+        let end = self.run.before.size().saturating_add(report.receipts);
+        if last.text("checkpoint").as_deref() != Some(&note)
+            || checkpoint.size.saturating_add(1) != end
+        {
             return Err("the last line does not repeat the checkpoint".to_owned());
         }
         let session = last.text("session_id").unwrap_or_default();
@@ -192,7 +194,8 @@ impl Receipts {
         let Some(expect) = expect else {
             return;
         };
-        let end = self.run.before.size() + u64::try_from(self.run.leaves.len()).unwrap_or(0);
+        let count = u64::try_from(self.run.leaves.len()).unwrap_or(0);
+        let end = self.run.before.size().saturating_add(count);
         let message = if expect.size > end {
             format!(
                 "{} lines were seen before, and the session has only {end} here",
@@ -359,7 +362,7 @@ impl Pass<'_> {
                 format!("line {number} does not follow the line before it"),
             );
         }
-        self.next = Some((seq + 1, Some(link_of(digest))));
+        self.next = Some((seq.saturating_add(1), Some(link_of(digest))));
     }
 }
 

@@ -5,7 +5,7 @@ use std::fs;
 use super::*;
 use crate::hash::digest;
 use crate::keys::{PublicKey, Signer};
-use crate::pack::{MANIFEST, RECEIPTS, SIGNATURE};
+use crate::pack::{MANIFEST, RECEIPTS, SIGNATURE, TREE};
 use crate::sample::{Made, made, make};
 
 fn codes(report: &Report) -> Vec<&'static str> {
@@ -291,6 +291,32 @@ fn a_tree_that_was_seen_before_must_be_there() {
         ),
         Some(seen)
     );
+}
+
+#[test]
+fn numbers_at_their_end_are_no_panic() {
+    for start in [u64::MAX, u64::MAX - 1, (1 << 53) + 1] {
+        let made = made();
+        let peak = format!("\"{}\"", "ab".repeat(32));
+        let peaks = vec![peak; usize::try_from(start.count_ones()).unwrap()].join(",");
+        made.edit(TREE, |bytes| {
+            let text = format!(r#"{{"peaks":[{peaks}],"prev_hash":"x","start":{start}}}"#);
+            *bytes = text.into_bytes();
+        });
+        let report = made.judge();
+        let said = report
+            .problems
+            .iter()
+            .any(|one| one.message.contains("where the run begins"));
+        assert!(said, "{start} {:?}", report.problems);
+    }
+    let made = made();
+    made.edit(RECEIPTS, |bytes| {
+        let text = String::from_utf8(bytes.clone()).unwrap();
+        let last = format!("\"seq\":{}", u64::MAX);
+        *bytes = text.replacen("\"seq\":1", &last, 1).into_bytes();
+    });
+    assert_eq!(made.judge().class, Class::Tampered);
 }
 
 #[test]
