@@ -15,6 +15,9 @@ use crate::tree::Hash;
 /// The name of the Ed25519 algorithm in a key id.
 const ED25519: u8 = 1;
 
+/// Says that a key signed something else.
+pub(crate) const FORGED: &str = "the checkpoint's signature does not hold";
+
 /// What a checkpoint says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Checkpoint {
@@ -70,7 +73,7 @@ impl Checkpoint {
                 return key
                     .verify(text.as_bytes(), signature)
                     .then_some(checkpoint)
-                    .ok_or("the checkpoint's signature does not hold");
+                    .ok_or(FORGED);
             }
         }
         Err("the checkpoint is not signed by this key")

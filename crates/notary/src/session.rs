@@ -1,5 +1,7 @@
 //! The lines of a session that are not calls: its start, its end, and checkpoints between them.
 
+use std::borrow::Cow;
+
 use mcpproxy_core::Wall;
 
 use crate::chain::Chain;
@@ -9,7 +11,9 @@ use crate::keys::{Signer, Succession};
 use crate::layout::Last;
 use crate::line::Line;
 use crate::note::Checkpoint;
+use crate::read::Read;
 use crate::receipt::{Common, Outcome, random_id};
+use crate::tree::Tree;
 
 /// How a session ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -157,6 +161,16 @@ pub(crate) fn checkpoint(
         .text("checkpoint", &note)
         .optional("closes_pack", closes);
     Ok((line, note))
+}
+
+/// Returns the note of a checkpoint line, if it is of the tree before the line.
+pub(crate) fn note_of<'a>(line: &Read<'a>, tree: &Tree) -> Option<Cow<'a, str>> {
+    let note = line.text("checkpoint")?;
+    let said = Checkpoint::read(&note).ok()?;
+    let own = (tree.size(), tree.root());
+    let printed = line.text("root_hash")? == format!("sha256:{}", hex(&own.1));
+    let numbered = line.number("tree_size") == Some(own.0);
+    ((said.size, said.root) == own && printed && numbered).then_some(note)
 }
 
 /// Names the log that a session is.

@@ -10,7 +10,6 @@ mod manifest;
 mod receipts;
 mod report;
 
-use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
@@ -132,13 +131,13 @@ fn known(key: Option<PublicKey>, receipts: &Receipts, trust: &Trust) -> Known {
 
 /// Checks the timestamp of an outside authority, if one is asked for or there.
 fn stamped(folder: &Path, roots: &Roots, report: &mut Report) {
-    let token = fs::read(folder.join(TOKEN)).ok();
+    let token = files::small(folder, TOKEN).ok();
     match (token, roots.is_empty()) {
         (None, true) => {}
         (Some(_), true) => report.warn("the timestamp was not checked, since no root is pinned"),
         (None, false) => report.add(Code::TimeAuthority, "the pack has no timestamp"),
         (Some(token), false) => {
-            let note = fs::read(folder.join(CHECKPOINT)).unwrap_or_default();
+            let note = files::small(folder, CHECKPOINT).unwrap_or_default();
             match timestamp::check(&token, &note, roots) {
                 Ok(at) => report.stamped_at = Some(at),
                 Err(why) => report.add(Code::TimeAuthority, why),

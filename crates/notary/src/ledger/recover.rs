@@ -12,13 +12,13 @@ use super::writer::{Start, Writer};
 use super::{Options, Packing, Profile, Status};
 use crate::chain::Chain;
 use crate::error::NotaryError;
-use crate::keys::Signer;
+use crate::keys::{PublicKey, Signer};
 use crate::layout::{Claim, Layout, create_file, sync_folder};
-use crate::note::Checkpoint;
+use crate::note::{Checkpoint, FORGED};
 use crate::pack::Built;
 use crate::read::Read;
 use crate::receipt::{Call, Common};
-use crate::session::{Counts, End};
+use crate::session::{self, Counts, End};
 
 /// The longest line that is taken for a receipt.
 const LONGEST: u64 = 16 << 20;
@@ -56,6 +56,8 @@ fn close(layout: &Layout, name: &str, claim: Claim, options: &Options) -> Recove
 struct Past {
     session: Option<Common>,
     profile: Option<Profile>,
+    /// The keys whose checkpoints can be judged: the one that it began with, and that of today.
+    keys: Vec<(String, PublicKey)>,
     chain: Chain,
     length: u64,
     dropped: u64,
@@ -226,6 +228,10 @@ impl Past {
             "mcp.session_start" => {
                 self.session = Some(line.common(&options.version)?);
                 self.profile = Some(line.profile()?);
+                let key = PublicKey::parse(line.text("signer_pubkey")?.as_bytes())?;
+                self.keys.push((line.text("signer_id")?.into_owned(), key));
+                let own = &options.signer;
+                self.keys.push((own.name().to_owned(), own.public()));
             }
             "mcp.tool_intent" => {
                 let call = line.call()?;
@@ -234,6 +240,15 @@ impl Past {
             "mcp_tool_call" => {
                 self.open.remove(line.text("invocation_id")?.as_ref());
                 self.counts.add_name(&line.text("outcome")?);
+            }
+            "mcp.checkpoint" => {
+                let note = session::note_of(&line, self.chain.tree())?;
+                let forged = |(name, key): &(String, PublicKey)| {
+                    Checkpoint::open(&note, name, key) == Err(FORGED)
+                };
+                if self.keys.iter().any(forged) {
+                    return None;
+                }
             }
             "mcp.session_end" => self.ended = line.flag("session_complete"),
             _ => {}

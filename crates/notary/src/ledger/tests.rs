@@ -278,6 +278,57 @@ fn what_is_damaged_is_kept_whole_and_said() {
 }
 
 #[test]
+fn a_checkpoint_of_other_lines_ends_the_chain() {
+    let folder = tempfile::tempdir().unwrap();
+    let options = options(Durability::Relaxed);
+    let ledger = Ledger::open(folder.path(), options.clone()).unwrap();
+    for _ in 0..3 {
+        let ticket = ledger.intent(call("t")).unwrap();
+        ledger.outcome(ticket, answered(), &[]).unwrap();
+    }
+    let path = ledger.path().to_owned();
+    ledger.finish(End::Closed, Packing::Skip).unwrap();
+    let text = fs::read_to_string(&path).unwrap();
+    let check = |text: &str, expect: bool| {
+        let folder = tempfile::tempdir().unwrap();
+        let layout = Layout::create(folder.path()).unwrap();
+        fs::write(layout.session("x"), text).unwrap();
+        fs::write(folder.path().join("receipts/.open/session_x"), "").unwrap();
+        let recovered = recover(folder.path(), &options).unwrap();
+        let built = recovered[0].packs[0].as_ref().unwrap();
+        assert_eq!(built.session_complete, Some(expect));
+    };
+    check(&text, true);
+    // The last line is a checkpoint, so no link after it breaks.
+    let last = text.lines().last().unwrap();
+    let checkpoint: serde_json::Value = serde_json::from_str(last).unwrap();
+    let note = checkpoint["checkpoint"].as_str().unwrap();
+    let middle = note.trim_end().len() - 20;
+    let other = if &note[middle..=middle] == "A" {
+        "B"
+    } else {
+        "A"
+    };
+    let forged = format!("{}{other}{}", &note[..middle], &note[middle + 1..]);
+    for (from, to) in [
+        (note.to_owned(), forged),
+        (note.to_owned(), note.replacen(".session/", ".session/x", 1)),
+    ] {
+        let mut line = checkpoint.clone();
+        line["checkpoint"] = note.replace(&from, &to).into();
+        let kept = text.strip_suffix(&format!("{last}\n")).unwrap();
+        let changed = format!("{kept}{line}\n");
+        let folder = tempfile::tempdir().unwrap();
+        let layout = Layout::create(folder.path()).unwrap();
+        fs::write(layout.session("x"), &changed).unwrap();
+        fs::write(folder.path().join("receipts/.open/session_x"), "").unwrap();
+        recover(folder.path(), &options).unwrap();
+        let damaged = layout.session("x").with_extension("damaged");
+        assert_eq!(fs::read_to_string(damaged).unwrap(), format!("{line}\n"));
+    }
+}
+
+#[test]
 fn many_sessions_in_one_folder_never_meet() {
     let folder = tempfile::tempdir().unwrap();
     let options = options(Durability::Relaxed);

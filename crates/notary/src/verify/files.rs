@@ -1,7 +1,7 @@
 //! The files of a pack: each where it should be, inside the pack, and with its digest.
 
 use std::fs::{self, File};
-use std::io::Read;
+use std::io::{self, ErrorKind, Read};
 use std::path::{Component, Path};
 
 use sha2::{Digest as _, Sha256};
@@ -18,12 +18,36 @@ const LONGEST: u64 = 8 << 20;
 /// The folder for what the peer's builder leaves unsigned.
 const UNSIGNED_FOLDER: &str = "_unsigned";
 
+/// The longest of the small files that is read.
+const SMALL: u64 = 1 << 20;
+
+/// Opens a file of a pack; what is none, such as a pipe that nobody writes to, is not opened.
+pub(super) fn open(folder: &Path, name: &str) -> io::Result<File> {
+    let path = folder.join(name);
+    if !inside(folder, name) || !fs::symlink_metadata(&path)?.is_file() {
+        return Err(io::Error::new(ErrorKind::InvalidInput, "it is not a file"));
+    }
+    File::open(path)
+}
+
+/// Reads a file that is small in every pack.
+pub(super) fn small(folder: &Path, name: &str) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let read = open(folder, name)?
+        .take(SMALL + 1)
+        .read_to_end(&mut bytes)?;
+    if u64::try_from(read).unwrap_or(u64::MAX) > SMALL {
+        return Err(io::Error::new(ErrorKind::FileTooLarge, "it is too long"));
+    }
+    Ok(bytes)
+}
+
 /// Reads the manifest of a pack. An error means that there is no pack here.
 pub(super) fn manifest(folder: &Path) -> Result<Vec<u8>, NotaryError> {
     let path = folder.join(MANIFEST);
     let failed = NotaryError::file("read", &path);
     let mut bytes = Vec::new();
-    let file = File::open(&path).map_err(&failed)?;
+    let file = open(folder, MANIFEST).map_err(&failed)?;
     file.take(LONGEST + 1)
         .read_to_end(&mut bytes)
         .map_err(&failed)?;
@@ -95,7 +119,7 @@ fn one(folder: &Path, listed: &Listed, report: &mut Report) {
             format!("`{name}` is not a file of the pack"),
         );
     }
-    match digest(&folder.join(name)) {
+    match open(folder, name).and_then(digest) {
         Ok(found) => compare(listed, found, report),
         Err(fault) => report.add(
             Code::ManifestTamper,
@@ -118,8 +142,8 @@ pub(super) fn compare(listed: &Listed, (sha256, bytes): ([u8; 32], u64), report:
     }
 }
 
-fn digest(path: &Path) -> std::io::Result<([u8; 32], u64)> {
-    let (mut file, mut hash, mut bytes) = (File::open(path)?, Sha256::new(), 0);
+fn digest(mut file: File) -> io::Result<([u8; 32], u64)> {
+    let (mut hash, mut bytes) = (Sha256::new(), 0);
     let mut buffer = vec![0; 64 << 10];
     loop {
         let read = file.read(&mut buffer)?;

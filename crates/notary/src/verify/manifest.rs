@@ -4,7 +4,6 @@
 //! without breaking it. The layout is therefore checked as well: only one spelling is accepted.
 
 use std::borrow::Cow;
-use std::fs;
 use std::path::Path;
 
 use base64::Engine as _;
@@ -12,6 +11,7 @@ use base64::engine::general_purpose::STANDARD;
 use mcpproxy_core::Wall;
 use mcpproxy_text::{self as text, elements, members, unescape};
 
+use super::files;
 use super::report::{Code, Report};
 use crate::hash::{Numbers, canonical, hex, sha256, unhex};
 use crate::keys::PublicKey;
@@ -214,7 +214,7 @@ impl<'a> Manifest<'a> {
             return Err("the signer's key and its digest differ");
         }
         let signature = decode("signature").ok_or("the signature is not base64")?;
-        let detached = fs::read(folder.join(pack::SIGNATURE));
+        let detached = files::small(folder, pack::SIGNATURE);
         if detached.ok().as_deref() != Some(signature.as_slice()) {
             return Err("the detached signature is not the manifest's");
         }

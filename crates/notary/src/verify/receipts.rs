@@ -1,7 +1,6 @@
 //! The receipts of a pack, read once: their form, ids and count, and the chain and tree over them.
 
 use std::collections::HashSet;
-use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read as _};
 use std::path::Path;
 
@@ -22,7 +21,7 @@ use crate::keys::{PublicKey, Succession};
 use crate::note::Checkpoint;
 use crate::pack::{CHECKPOINT, RECEIPTS, TREE};
 use crate::read::Read;
-use crate::session::origin;
+use crate::session::{note_of, origin};
 use crate::tree::{self, Run, Tree};
 
 /// The longest line that is read.
@@ -60,6 +59,8 @@ struct Pass<'a> {
     receipts: Receipts,
     /// The number and link that the next line must carry, in packs of ours.
     next: Option<(u64, Option<String>)>,
+    /// The tree over the lines so far.
+    tree: Tree,
 }
 
 impl Receipts {
@@ -82,6 +83,7 @@ impl Receipts {
         let mut pass = Pass {
             report,
             ids: HashSet::new(),
+            tree: receipts.run.before.clone(),
             receipts,
             next,
         };
@@ -143,8 +145,8 @@ impl Receipts {
         key: Option<&PublicKey>,
         report: &mut Report,
     ) -> Result<(), String> {
-        let note =
-            fs::read_to_string(folder.join(CHECKPOINT)).map_err(|fault| fault.to_string())?;
+        let note = files::small(folder, CHECKPOINT).map_err(|fault| fault.to_string())?;
+        let note = String::from_utf8(note).map_err(|fault| fault.to_string())?;
         let key = key.ok_or("the checkpoint's signer is unknown")?;
         let signer = manifest.text("signer_id").unwrap_or_default();
         let checkpoint = Checkpoint::open(&note, &signer, key)?;
@@ -169,7 +171,7 @@ impl Receipts {
     }
 
     fn completeness(&self, folder: &Path, report: &mut Report) {
-        let said = fs::read(folder.join(TREE)).ok();
+        let said = files::small(folder, TREE).ok();
         let said = said
             .as_deref()
             .and_then(Read::new)
@@ -227,7 +229,7 @@ impl Before {
         if !manifest.lists(TREE) {
             return None;
         }
-        let bytes = fs::read(folder.join(TREE)).unwrap_or_default();
+        let bytes = files::small(folder, TREE).unwrap_or_default();
         let found = Read::new(&bytes).and_then(Self::parse);
         if found.is_none() {
             report.add(
@@ -261,7 +263,7 @@ impl Pass<'_> {
                 format!("`{RECEIPTS}` is not a file of the pack"),
             );
         }
-        let file = match File::open(folder.join(RECEIPTS)) {
+        let file = match files::open(folder, RECEIPTS) {
             Ok(file) => file,
             Err(fault) => {
                 let message = format!("cannot read `{RECEIPTS}`: {fault}");
@@ -297,9 +299,15 @@ impl Pass<'_> {
                 .report
                 .add(Code::ManifestTamper, format!("line {number} is cut short"));
         };
-        self.receipts.run.leaves.push(tree::leaf(bytes));
         let digest = sha256(bytes);
-        let Some(read) = Read::new(bytes) else {
+        let read = Read::new(bytes);
+        if let Some(read) = &read {
+            self.interim(read, number);
+        }
+        let leaf = tree::leaf(bytes);
+        self.tree.push(leaf);
+        self.receipts.run.leaves.push(leaf);
+        let Some(read) = read else {
             self.receipts.last.clear();
             return self.report.add(
                 Code::CanonMismatch,
@@ -315,6 +323,15 @@ impl Pass<'_> {
         }
         self.receipts.last.clear();
         self.receipts.last.extend_from_slice(bytes);
+    }
+
+    /// Checks that a checkpoint on the way is of the lines before it.
+    fn interim(&mut self, read: &Read<'_>, number: usize) {
+        let checkpoint = read.text("type").as_deref() == Some("mcp.checkpoint");
+        if self.next.is_some() && checkpoint && note_of(read, &self.tree).is_none() {
+            let message = format!("line {number} is a checkpoint of other lines");
+            self.report.add(Code::ChainBroken, message);
+        }
     }
 
     /// Checks what every receipt has.

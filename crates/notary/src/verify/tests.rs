@@ -319,6 +319,67 @@ fn numbers_at_their_end_are_no_panic() {
     assert_eq!(made.judge().class, Class::Tampered);
 }
 
+/// Rewrites the first checkpoint of a session, and all links after it.
+fn relink(text: &str) -> String {
+    let (mut out, mut link, mut done) = (String::new(), None, false);
+    for line in text.lines() {
+        let mut json: serde_json::Value = serde_json::from_str(line).unwrap();
+        if json["type"] == "mcp.checkpoint" && !done {
+            json["root_hash"] = format!("sha256:{}", "00".repeat(32)).into();
+            done = true;
+        }
+        json["prev_hash"] = link.map_or(serde_json::Value::Null, serde_json::Value::String);
+        let line = crate::hash::canonical(json.to_string().as_bytes(), crate::hash::Numbers::Peer);
+        let line = String::from_utf8(line.unwrap()).unwrap();
+        link = Some(crate::chain::link_of(&crate::hash::sha256(line.as_bytes())));
+        out += &(line + "\n");
+    }
+    out
+}
+
+#[test]
+fn checkpoints_on_the_way_are_held_against_the_lines_before_them() {
+    let made = make(Signer::generate("test").unwrap(), 60);
+    assert_eq!(made.judge().class, Class::Pass);
+    made.edit(RECEIPTS, |bytes| {
+        *bytes = relink(std::str::from_utf8(bytes).unwrap()).into_bytes();
+    });
+    let report = made.judge();
+    let said = |one: &Problem| one.message.contains("a checkpoint of other lines");
+    assert_eq!(
+        report.problems.iter().filter(|one| said(one)).count(),
+        2,
+        "{report:?}"
+    );
+}
+
+#[cfg(unix)]
+#[test]
+fn what_is_no_file_is_not_read() {
+    let names = [
+        MANIFEST,
+        RECEIPTS,
+        SIGNATURE,
+        TREE,
+        "checkpoint.note",
+        "verify_transcript.md",
+    ];
+    for name in names {
+        let made = made();
+        let path = made.path.join(name);
+        fs::remove_file(&path).unwrap();
+        let made_one = std::process::Command::new("mkfifo").arg(&path).status();
+        assert!(made_one.unwrap().success());
+        let judged = verify(&made.path, &made.checks());
+        assert!(judged.is_ok_and(|report| report.class == Class::Tampered) || name == MANIFEST);
+    }
+    let made = made();
+    made.edit("checkpoint.note", |bytes| bytes.resize(2 << 20, b'\n'));
+    let report = made.judge();
+    let said = |one: &Problem| one.message.contains("it is too long");
+    assert!(report.problems.iter().any(said), "{:?}", report.problems);
+}
+
 #[test]
 fn what_is_no_pack_is_an_error() {
     let folder = tempfile::tempdir().unwrap();
