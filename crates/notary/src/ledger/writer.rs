@@ -251,10 +251,10 @@ impl Writer {
             let counts =
                 matches!(job, Job::Outcome(..)) || (!relaxed && matches!(job, Job::Intent(..)));
             self.counts.lost += u64::from(counts);
-            if let Job::Outcome(receipt, _) = &job {
-                if let Some(open) = self.open.get_mut(&receipt.call.invocation_id) {
-                    open.marks.push(Mark::Unrecorded);
-                }
+            if let Job::Outcome(receipt, _) = &job
+                && let Some(open) = self.open.get_mut(&receipt.call.invocation_id)
+            {
+                open.marks.push(Mark::Unrecorded);
             }
             waiting.extend(waits(job));
         }

@@ -321,17 +321,17 @@ fn numbers_at_their_end_are_no_panic() {
 
 /// Rewrites the first checkpoint of a session, and all links after it.
 fn relink(text: &str) -> String {
-    let (mut out, mut link, mut done) = (String::new(), None, false);
+    let (mut out, mut before, mut done) = (String::new(), None, false);
     for line in text.lines() {
         let mut json: serde_json::Value = serde_json::from_str(line).unwrap();
         if json["type"] == "mcp.checkpoint" && !done {
             json["root_hash"] = format!("sha256:{}", "00".repeat(32)).into();
             done = true;
         }
-        json["prev_hash"] = link.map_or(serde_json::Value::Null, serde_json::Value::String);
+        json["prev_hash"] = before.map_or(serde_json::Value::Null, serde_json::Value::String);
         let line = crate::hash::canonical(json.to_string().as_bytes(), crate::hash::Numbers::Peer);
         let line = String::from_utf8(line.unwrap()).unwrap();
-        link = Some(crate::chain::link_of(&crate::hash::sha256(line.as_bytes())));
+        before = Some(crate::chain::link_of(&crate::hash::sha256(line.as_bytes())));
         out += &(line + "\n");
     }
     out
