@@ -95,12 +95,12 @@ pub(crate) enum Command {
     Export(Judged),
     /// Reveal one member of the arguments or result of a call that `--commit-fields` recorded.
     Disclose(Disclose),
-    /// Check what was revealed against the pack.
+    /// Check what was revealed against the pack, or against a file of receipts.
     CheckDisclosure {
         /// What was revealed.
         disclosure: PathBuf,
-        /// The folder of the pack, or a file of receipts.
-        pack: PathBuf,
+        #[command(flatten)]
+        judged: Judged,
     },
     /// Find agents' configurations whose upstreams are not behind the proxy.
     Scan {

@@ -31,7 +31,9 @@ pub(crate) fn run(args: Args) -> ExitCode {
         Command::Timestamp { pack, by } => timestamp::run(&pack, &by, form),
         Command::Export(judged) => prove::export(&judged, &folder),
         Command::Disclose(disclose) => disclose::reveal(&disclose, &folder),
-        Command::CheckDisclosure { disclosure, pack } => disclose::check(&disclosure, &pack, form),
+        Command::CheckDisclosure { disclosure, judged } => {
+            disclose::check(&disclosure, &judged, &folder, form)
+        }
         Command::Scan { project } => scan::run(project, form),
         Command::Keys { action } => keys::run(action, &folder, form),
     };

@@ -6,9 +6,11 @@ use std::path::Path;
 use anyhow::Result;
 use mcpproxy_notary::disclose::{self, Salts};
 use mcpproxy_notary::keys::{SIGNER, Signer};
+use mcpproxy_notary::verify::Class;
 use serde_json::json;
 
-use crate::args::Disclose;
+use super::verify;
+use crate::args::{Disclose, Judged};
 use crate::exit::{Exit, bad_input};
 use crate::output::{self, Form};
 
@@ -23,15 +25,21 @@ pub(super) fn reveal(args: &Disclose, keys: &Path) -> Result<Exit> {
     Ok(Exit::Fine)
 }
 
-/// Checks what was revealed against the commitments of a pack.
-pub(super) fn check(disclosure: &Path, pack: &Path, form: Form) -> Result<Exit> {
+/// Checks what was revealed against the commitments of a pack, which is judged first, or of a file
+/// of receipts, which cannot be.
+pub(super) fn check(disclosure: &Path, judged: &Judged, keys: &Path, form: Form) -> Result<Exit> {
     let text = read(disclosure)?;
-    let lines = if pack.is_dir() {
-        pack.join("receipt_pack.jsonl")
+    let pack = judged.pack.as_path();
+    let (lines, class) = if pack.is_dir() {
+        let report = verify::judge(judged, keys)?;
+        let details = json!({ "verdict": report.class.name() });
+        form.note("pack", &format!("the pack: {}", report.summary()), details);
+        (read(&pack.join("receipt_pack.jsonl"))?, report.class)
     } else {
-        pack.to_owned()
+        let said = "the receipts were not verified: they are no pack";
+        form.note("unverified", said, json!({ "verdict": null }));
+        (read(pack)?, Class::Pass)
     };
-    let lines = read(&lines)?;
     let found = lines
         .split(|byte| *byte == b'\n')
         .filter(|line| memchr::memmem::find(line, b"\"mcp.commitments\"").is_some())
@@ -53,7 +61,7 @@ pub(super) fn check(disclosure: &Path, pack: &Path, form: Form) -> Result<Exit> 
     };
     output::data(&said)?;
     Ok(if found.is_some() {
-        Exit::Fine
+        verify::exit(class)
     } else {
         Exit::Broken
     })

@@ -269,6 +269,23 @@ fn one_member_is_revealed_and_the_others_stay_hidden() {
         scene.tool(&["check-disclosure", &lie, &pack]).code(),
         Some(2)
     );
+    // What was revealed is worth no more than the pack.
+    let receipts = format!("{pack}/receipt_pack.jsonl");
+    let left = scene.tool(&["check-disclosure", &shown, &receipts]);
+    assert_eq!(left.code(), Some(0), "{left:?}");
+    assert!(left.stderr.contains("not verified"), "{left:?}");
+    let key = scene.file("other.pub", &"A".repeat(43));
+    let strange = ["check-disclosure", &shown, &pack, "--trust-key", &key];
+    assert_ne!(scene.tool(&strange).code(), Some(0));
+    let text = fs::read_to_string(&receipts).unwrap();
+    fs::write(
+        &receipts,
+        text.replacen("\"forwarded\"", "\"forwardeD\"", 1),
+    )
+    .unwrap();
+    let left = scene.tool(&["check-disclosure", &shown, &pack]);
+    assert_eq!(left.code(), Some(2), "{left:?}");
+    assert!(left.stderr.contains("tampered"), "{left:?}");
 }
 
 #[test]
