@@ -15,7 +15,7 @@ use super::{Resolver, fields};
 /// Names of one call that are resolved; a call with more is refused.
 const NAMES: usize = 16;
 /// Schemes whose text after the colon is a host even without slashes.
-const WEB: [&str; 5] = ["http", "https", "ws", "wss", "ftp"];
+pub(super) const WEB: [&str; 5] = ["http", "https", "ws", "wss", "ftp"];
 
 /// Says why the arguments lead inside, if they do.
 pub(super) fn check(arguments: &str, resolver: &dyn Resolver) -> Result<(), String> {
@@ -57,6 +57,10 @@ fn look(text: &str, known: bool, names: &mut Vec<String>) -> Result<(), String> 
     for found in urls(&whole).into_iter().chain(urls(text)) {
         judge(&found.host)?;
         names.extend(name_of(found.host));
+    }
+    let mut after = whole.split_whitespace().filter_map(scheme);
+    if after.any(is_ambiguous) || (known && is_ambiguous(&whole)) {
+        return Err("is a URL whose host can be read in two ways".to_owned());
     }
     let blank = whole.contains(char::is_whitespace);
     match scheme(&whole) {
@@ -110,6 +114,15 @@ fn scheme(text: &str) -> Option<&str> {
     let web = WEB.iter().any(|web| scheme.eq_ignore_ascii_case(web));
     let slashes = rest.starts_with("//") || rest.starts_with("\\\\");
     (sound && (web || slashes)).then_some(rest)
+}
+
+/// Tells whether a backslash stands before an `@`: some readers end the host at the first, and some
+/// begin it after the second.
+fn is_ambiguous(rest: &str) -> bool {
+    let front = rest.trim_start_matches(['/', '\\']);
+    let front = front.split(['/', '?', '#']).next().unwrap_or(front);
+    let after = front.split_once('\\').map(|(_, after)| after);
+    after.is_some_and(|after| after.contains('@'))
 }
 
 /// Reads the host at the front of what follows a scheme, or of a text without one.

@@ -9,6 +9,7 @@ use std::ops::ControlFlow;
 use mcpproxy_text::fold;
 use mcpproxy_text::leaves::{LeafKind, visit};
 
+use super::hosts::WEB;
 use super::{Files, fields, glob};
 
 /// Longest path that is judged; a longer one is refused.
@@ -60,6 +61,10 @@ enum Kind {
 
 /// Says which argument breaks the rules, and how.
 pub(super) fn check(rules: &Rules, arguments: &str, files: &dyn Files) -> Result<(), String> {
+    let lost = |pattern: &String| absolute(pattern, files).is_none();
+    if rules.except.iter().any(lost) {
+        return Err("an excluded path cannot be placed on this machine".to_owned());
+    }
     let placed = Placed::new(rules, files);
     let mut seen = false;
     let mut fault = None;
@@ -89,9 +94,12 @@ pub(super) fn check(rules: &Rules, arguments: &str, files: &dyn Files) -> Result
 }
 
 fn kind(leaf: LeafKind, name: &str, text: &str) -> Kind {
-    let rooted = text.starts_with(['/', '\\', '~', '$']) || text.starts_with("..") || drive(text);
-    let single = !text.contains(['\n', '\r']);
-    let url = text.contains("://");
+    // Readers trim what they take for a path.
+    let bare = text.trim();
+    let rooted = bare.starts_with(['/', '\\', '~', '$']) || bare.starts_with("..") || drive(bare);
+    let single = !bare.contains(['\n', '\r']);
+    let climbs = text.split(['/', '\\']).any(|step| step.trim() == "..");
+    let url = is_web_url(bare) && !climbs;
     let value = leaf == LeafKind::Text;
     if leaf == LeafKind::Number
         || (value && !is_file_url(text) && (fields::is_content(name) || url))
@@ -100,13 +108,18 @@ fn kind(leaf: LeafKind, name: &str, text: &str) -> Kind {
     }
     let named = value && fields::is_path(name);
     let steps = value && text.contains(['/', '\\']) && !text.contains(char::is_whitespace);
-    if named || steps || (rooted && single) || (value && is_file_url(text)) {
+    if named || steps || climbs || (rooted && single) || (value && is_file_url(text)) {
         return Kind::Path;
     }
     if value && !text.contains(char::is_whitespace) {
         return Kind::Name;
     }
     Kind::Other
+}
+
+fn is_web_url(text: &str) -> bool {
+    let scheme = text.split_once("://").map(|(scheme, _)| scheme);
+    scheme.is_some_and(|scheme| WEB.iter().any(|web| scheme.eq_ignore_ascii_case(web)))
 }
 
 fn is_file_url(text: &str) -> bool {

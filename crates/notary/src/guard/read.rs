@@ -237,6 +237,10 @@ fn rules(node: &Node) -> Result<Rules, Problem> {
                 format!("a pattern has 1 to {PATTERN} characters, and slashes between its steps");
             return Err(Problem::at(line, message));
         }
+        if bare.starts_with('~') && bare != "~" && !bare.starts_with("~/") {
+            let message = format!("pattern `{pattern}` names a home that is not one's own");
+            return Err(Problem::at(line, message));
+        }
         rules.add(pattern);
     }
     if rules.allow.is_empty() {

@@ -107,6 +107,14 @@ fn every_spelling_of_an_inner_host_is_denied() {
     );
     check(HOSTS, &json!({ "page": "127.0.0.1:80/x" }), Verdict::Denied);
     check(HOSTS, &json!({ "address": "::1" }), Verdict::Denied);
+    for url in [
+        "http://example.com\\@127.0.0.1/",
+        "http://127.0.0.1\\@example.com/",
+        "see http://example.com\\@127.0.0.1/ now",
+    ] {
+        check(HOSTS, &json!({ "url": url }), Verdict::Denied);
+        check(HOSTS, &json!({ "q": url }), Verdict::Denied);
+    }
 }
 
 #[test]
@@ -195,6 +203,22 @@ fn paths_are_found_under_any_name() {
     check(PATHS, &with("also", "etc/../../x"), Denied);
     check(PATHS, &with("also", "~/.ssh/id"), Denied);
     check(PATHS, &with("pattern", ".env"), Denied);
+    check(PATHS, &with("also", " /etc/passwd"), Denied);
+    check(PATHS, &with("also", "/etc/passwd\n"), Denied);
+    check(PATHS, &with("also", "\t~/.ssh/id\n"), Denied);
+    check(PATHS, &with("also", "x y/../../../etc/passwd"), Denied);
+    check(PATHS, &with("also", "x://../../../etc/passwd"), Denied);
+    check(
+        PATHS,
+        &with("also", "http://../../../../etc/passwd"),
+        Denied,
+    );
+    check(PATHS, &with("also", "/etc/passwd://"), Denied);
+    check(
+        PATHS,
+        &with("also", "read https://example.com/x now"),
+        Allowed,
+    );
     check(PATHS, &with("/etc/passwd", "x"), Denied);
     check(PATHS, &with("content", "/etc/passwd"), Allowed);
     check(PATHS, &with("encoding", "utf-8"), Allowed);

@@ -80,6 +80,14 @@ fn another_format_is_never_an_open_policy() {
 
 #[test]
 fn constraints_are_read_as_strictly() {
+    for pattern in ["~bob/x", "!~bob/x"] {
+        check(
+            &format!(
+                "version: 1\ndefault: deny\nconstraints:\n  t:\n    allowed_paths: ['/a', '{pattern}']"
+            ),
+            &format!("line 5: pattern `{pattern}` names a home that is not one's own"),
+        );
+    }
     let tool = |body: &str| format!("version: 1\ndefault: deny\nconstraints:\n  t:\n{body}");
     check(
         &tool("    deny_private_host: true"),
