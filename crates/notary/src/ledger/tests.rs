@@ -304,12 +304,9 @@ fn a_checkpoint_of_other_lines_ends_the_chain() {
     let checkpoint: serde_json::Value = serde_json::from_str(last).unwrap();
     let note = checkpoint["checkpoint"].as_str().unwrap();
     let middle = note.trim_end().len() - 20;
-    let other = if &note[middle..=middle] == "A" {
-        "B"
-    } else {
-        "A"
-    };
-    let forged = format!("{}{other}{}", &note[..middle], &note[middle + 1..]);
+    let (before, after) = note.split_at(middle);
+    let other = if after.starts_with('A') { "B" } else { "A" };
+    let forged = [before, other, after.split_at(1).1].concat();
     for (from, to) in [
         (note.to_owned(), forged),
         (note.to_owned(), note.replacen(".session/", ".session/x", 1)),
