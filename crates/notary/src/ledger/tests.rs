@@ -1,5 +1,7 @@
 //! Sessions in good and bad order: packs, recovery, and disks that fail.
 
+mod damage;
+
 use std::fs;
 use std::time::Duration;
 
@@ -234,94 +236,6 @@ fn a_file_cut_anywhere_becomes_a_pack() {
             assert_eq!(built.report.problems, [], "{length}");
         }
         assert!(recover(folder.path(), &options).unwrap().is_empty());
-    }
-}
-
-/// Damages a line of a dead session and returns what recovery says, and what it keeps.
-fn damaged(line: usize, more: usize) -> (Vec<Recovered>, bool) {
-    let folder = tempfile::tempdir().unwrap();
-    let ledger = Ledger::open(folder.path(), options(Durability::Relaxed)).unwrap();
-    let ticket = ledger.intent(call("t")).unwrap();
-    ledger.outcome(ticket, answered(), &[]).unwrap();
-    let path = ledger.path().to_owned();
-    ledger.finish(End::Closed, Packing::Skip).unwrap();
-    let mut lines: Vec<Vec<u8>> = fs::read(&path)
-        .unwrap()
-        .split_inclusive(|byte| *byte == b'\n')
-        .map(<[u8]>::to_vec)
-        .collect();
-    lines[line][0] = b'?';
-    lines.push(vec![b'x'; more]);
-    let (whole, bad) = (lines.concat(), lines[line..].concat());
-    let folder = tempfile::tempdir().unwrap();
-    let layout = Layout::create(folder.path()).unwrap();
-    fs::write(layout.session("x"), whole).unwrap();
-    fs::write(folder.path().join("receipts/.open/session_x"), "").unwrap();
-    let options = options(Durability::Relaxed);
-    let recovered = recover(folder.path(), &options).unwrap();
-    assert!(recover(folder.path(), &options).unwrap().is_empty());
-    let kept = fs::read(layout.session("x").with_extension("damaged")).unwrap_or_default();
-    (recovered, kept == bad)
-}
-
-#[test]
-fn what_is_damaged_is_kept_whole_and_said() {
-    for more in [0, 17 << 20] {
-        let (recovered, kept) = damaged(0, more);
-        let fault = recovered[0].packs[0].as_ref().unwrap_err().to_string();
-        assert!(fault.contains("its first line is damaged"), "{fault}");
-        assert!(kept, "{more}");
-        let (recovered, kept) = damaged(2, more);
-        assert_good(recovered[0].packs[0].as_ref().unwrap(), Some(false));
-        assert!(kept, "{more}");
-    }
-}
-
-#[test]
-fn a_checkpoint_of_other_lines_ends_the_chain() {
-    let folder = tempfile::tempdir().unwrap();
-    let options = options(Durability::Relaxed);
-    let ledger = Ledger::open(folder.path(), options.clone()).unwrap();
-    for _ in 0..3 {
-        let ticket = ledger.intent(call("t")).unwrap();
-        ledger.outcome(ticket, answered(), &[]).unwrap();
-    }
-    let path = ledger.path().to_owned();
-    ledger.finish(End::Closed, Packing::Skip).unwrap();
-    let text = fs::read_to_string(&path).unwrap();
-    let check = |text: &str, expect: bool| {
-        let folder = tempfile::tempdir().unwrap();
-        let layout = Layout::create(folder.path()).unwrap();
-        fs::write(layout.session("x"), text).unwrap();
-        fs::write(folder.path().join("receipts/.open/session_x"), "").unwrap();
-        let recovered = recover(folder.path(), &options).unwrap();
-        let built = recovered[0].packs[0].as_ref().unwrap();
-        assert_eq!(built.session_complete, Some(expect));
-    };
-    check(&text, true);
-    // The last line is a checkpoint, so no link after it breaks.
-    let last = text.lines().last().unwrap();
-    let checkpoint: serde_json::Value = serde_json::from_str(last).unwrap();
-    let note = checkpoint["checkpoint"].as_str().unwrap();
-    let middle = note.trim_end().len() - 20;
-    let (before, after) = note.split_at(middle);
-    let other = if after.starts_with('A') { "B" } else { "A" };
-    let forged = [before, other, after.split_at(1).1].concat();
-    for (from, to) in [
-        (note.to_owned(), forged),
-        (note.to_owned(), note.replacen(".session/", ".session/x", 1)),
-    ] {
-        let mut line = checkpoint.clone();
-        line["checkpoint"] = note.replace(&from, &to).into();
-        let kept = text.strip_suffix(&format!("{last}\n")).unwrap();
-        let changed = format!("{kept}{line}\n");
-        let folder = tempfile::tempdir().unwrap();
-        let layout = Layout::create(folder.path()).unwrap();
-        fs::write(layout.session("x"), &changed).unwrap();
-        fs::write(folder.path().join("receipts/.open/session_x"), "").unwrap();
-        recover(folder.path(), &options).unwrap();
-        let damaged = layout.session("x").with_extension("damaged");
-        assert_eq!(fs::read_to_string(damaged).unwrap(), format!("{line}\n"));
     }
 }
 
