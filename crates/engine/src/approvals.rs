@@ -236,39 +236,29 @@ fn key(call: &Call) -> Key {
 
 #[cfg(test)]
 mod tests {
-    use mcpproxy_core::{
-        Askable, Declared, FlowScope, Id128, MessageKind, Principal, SessionBasis, SessionKey,
-        ToolName, Trace, UpstreamId, Wire,
-    };
+    use mcpproxy_core::{Askable, Principal, ToolName, UpstreamId, Wire};
+
+    use mcpproxy_testkit::samples;
 
     use super::*;
 
     fn call(raw: &'static str) -> Call {
         Call {
             id: CallId::new(1, 1),
-            leg: 0,
             at: Wall(0),
             deadline: Tick(Duration::ZERO),
             door: mcpproxy_core::Door::Mcp,
             who: Principal::local(),
-            scope: FlowScope(Id128(1)),
-            session: SessionKey {
-                basis: SessionBasis::McpSession,
-                id: Id128(1),
-            },
-            kind: MessageKind::Request("tools/call".into()),
             tool: ToolRef {
                 upstream: UpstreamId::new("slack"),
                 tool: ToolName::new("post"),
             },
-            declared: Declared::default(),
             askable: Askable::Queue,
-            hook: None,
-            trace: Trace::default(),
             wire: Wire {
                 raw: raw.into(),
                 ticket: None,
             },
+            ..samples::call()
         }
     }
 

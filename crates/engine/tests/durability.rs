@@ -4,12 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mcpproxy_core::{
-    Askable, Call, CallId, Clock as _, Declared, Door, Durability, FlowScope, Id128, MessageKind,
-    Outcome, Principal, SessionBasis, SessionKey, SinkFault, Status, ToolName, ToolRef, Trace,
+    Askable, Call, CallId, Clock as _, Durability, Outcome, SinkFault, Status, ToolName, ToolRef,
     UpstreamId, Wire,
 };
 use mcpproxy_engine::{Before, Engine, EngineSettings};
-use mcpproxy_testkit::{FixedClock, HangingSink};
+use mcpproxy_testkit::{FixedClock, HangingSink, samples};
 use tokio::time::Instant;
 
 fn settings(durability: Durability) -> EngineSettings {
@@ -22,29 +21,18 @@ fn settings(durability: Durability) -> EngineSettings {
 fn call(clock: &FixedClock, patience: Duration) -> Call {
     Call {
         id: CallId::new(1, 0),
-        leg: 0,
         at: clock.wall(),
         deadline: clock.tick().after(patience),
-        door: Door::Mcp,
-        who: Principal::owner(),
-        scope: FlowScope(Id128(1)),
-        session: SessionKey {
-            basis: SessionBasis::McpSession,
-            id: Id128(1),
-        },
-        kind: MessageKind::Request("tools/call".into()),
         tool: ToolRef {
             upstream: UpstreamId::new("echo"),
             tool: ToolName::new("echo"),
         },
-        declared: Declared::default(),
         askable: Askable::Nobody,
-        hook: None,
-        trace: Trace::default(),
         wire: Wire {
             raw: "{}".into(),
             ticket: Some(1),
         },
+        ..samples::call()
     }
 }
 

@@ -4,12 +4,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use mcpproxy_core::{
-    Askable, Call, CallId, Clock as _, Declared, Door, FlowScope, Id128, MessageKind, Principal,
-    SessionBasis, SessionKey, ToolName, ToolRef, Trace, UpstreamId, Wire,
-};
+use mcpproxy_core::{Askable, Call, CallId, Clock as _, ToolName, ToolRef, UpstreamId, Wire};
 use mcpproxy_engine::{Before, Engine, EngineSettings, Unasked};
-use mcpproxy_testkit::{FixedClock, MemorySink};
+use mcpproxy_testkit::{FixedClock, MemorySink, samples};
 
 /// A key of the right shape that was never issued.
 const KEY: &str = "AKIAQ3EGRTLZ7VHWN2KM";
@@ -20,29 +17,18 @@ fn call(clock: &FixedClock, number: u64, upstream: &str, tool: &str, text: &str)
     );
     Call {
         id: CallId::new(number, 0),
-        leg: 0,
         at: clock.wall(),
         deadline: clock.tick().after(Duration::from_mins(1)),
-        door: Door::Mcp,
-        who: Principal::owner(),
-        scope: FlowScope(Id128(1)),
-        session: SessionKey {
-            basis: SessionBasis::McpSession,
-            id: Id128(1),
-        },
-        kind: MessageKind::Request("tools/call".into()),
         tool: ToolRef {
             upstream: UpstreamId::new(upstream),
             tool: ToolName::new(tool),
         },
-        declared: Declared::default(),
         askable: Askable::Nobody,
-        hook: None,
-        trace: Trace::default(),
         wire: Wire {
             raw: raw.into(),
             ticket: Some(number),
         },
+        ..samples::call()
     }
 }
 

@@ -6,12 +6,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mcpproxy_core::{
-    Action, Askable, Call, CallId, Clock as _, Coverage, Declared, Door, FlowScope, Hooked, Id128,
-    MessageKind, Owner, Phase, Principal, SessionBasis, SessionKey, Status, ToolName, ToolRef,
-    Trace, UpstreamId, Wire,
+    Action, Askable, Call, CallId, Clock as _, Coverage, Door, Hooked, Id128, Owner, Phase,
+    Principal, SessionBasis, SessionKey, Status, ToolName, ToolRef, UpstreamId, Wire,
 };
 use mcpproxy_engine::{Engine, EngineSettings, Evaluation};
-use mcpproxy_testkit::{FixedClock, MemorySink};
+use mcpproxy_testkit::{FixedClock, MemorySink, samples};
 use serde_json::{Value, json};
 
 const KEY: &str = "q8Zr1vTnB0xLw4YhKd7sEoGu2mPfJc5RiVaXt9Ny";
@@ -39,22 +38,18 @@ impl Scene {
         let raw = json!({ "params": { "name": tool, "arguments": input } });
         Call {
             id: CallId::new(1, 1),
-            leg: 0,
             at: self.clock.wall(),
             deadline: self.clock.tick().after(Duration::from_secs(2)),
             door: Door::Hook,
             who: Principal::local(),
-            scope: FlowScope(Id128(1)),
             session: SessionKey {
                 basis: SessionBasis::Hook,
                 id: Id128(7),
             },
-            kind: MessageKind::Request("tools/call".into()),
             tool: ToolRef {
                 upstream: UpstreamId::new("claude-code"),
                 tool: ToolName::new(tool),
             },
-            declared: Declared::default(),
             askable: Askable::AgentPrompt,
             hook: Some(Arc::new(Hooked {
                 agent: "claude-code".into(),
@@ -64,11 +59,11 @@ impl Scene {
                 tool_use: None,
                 owner,
             })),
-            trace: Trace::default(),
             wire: Wire {
                 raw: raw.to_string().into(),
                 ticket: None,
             },
+            ..samples::call()
         }
     }
 

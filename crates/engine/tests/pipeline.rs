@@ -12,16 +12,15 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use mcpproxy_core::{
-    Action, Askable, Call, CallId, Cleared, Clock as _, Declared, Door, Enforcement, FlowScope,
-    HealthStatus, HookFault, Id128, Later, McpMessage, McpRequest, McpResponse, MessageKind,
-    OfferKind, Outcome, Phases, Principal, ResponseKind, SecurityContext, SecurityDecision,
-    SecurityHook, SecurityModification, SecurityViolation, SessionBasis, SessionKey, Severity,
-    Status, Threat, ToolName, ToolRef, Trace, UpstreamId, Wire,
+    Action, Askable, Call, CallId, Cleared, Clock as _, Enforcement, HealthStatus, HookFault,
+    Later, McpMessage, McpRequest, McpResponse, OfferKind, Outcome, Phases, ResponseKind,
+    SecurityContext, SecurityDecision, SecurityHook, SecurityModification, SecurityViolation,
+    Severity, Status, Threat, ToolName, ToolRef, UpstreamId, Wire,
 };
 use mcpproxy_engine::{After, Aside, Before, Engine, EngineSettings, Heard, Offered, Registry};
 use mcpproxy_hooks::{Entry, FailureMode, Limits};
 use mcpproxy_policy::settings::Mode;
-use mcpproxy_testkit::{FixedClock, MemorySink};
+use mcpproxy_testkit::{FixedClock, MemorySink, samples};
 
 const KEY: &str = "AKIAQ3EGRTLZ7VHWN2KM";
 
@@ -160,29 +159,18 @@ impl Rig {
         );
         Call {
             id: CallId::new(1000, number.into()),
-            leg: 0,
             at: self.clock.wall(),
             deadline: self.clock.tick().after(Duration::from_mins(1)),
-            door: Door::Mcp,
-            who: Principal::owner(),
-            scope: FlowScope(Id128(1)),
-            session: SessionKey {
-                basis: SessionBasis::McpSession,
-                id: Id128(1),
-            },
-            kind: MessageKind::Request("tools/call".into()),
             tool: ToolRef {
                 upstream: UpstreamId::new(upstream),
                 tool: ToolName::new("send"),
             },
-            declared: Declared::default(),
             askable: Askable::Queue,
-            hook: None,
-            trace: Trace::default(),
             wire: Wire {
                 raw: raw.into(),
                 ticket: Some(number),
             },
+            ..samples::call()
         }
     }
 

@@ -16,10 +16,10 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use mcpproxy_core::{
-    Askable, Call, CallId, Clock, Declared, Door, Durability, FlowScope, HealthStatus, HookFault,
-    Id128, Later, McpRequest, McpResponse, MessageKind, Outcome, Phases, Principal, Record,
-    SecurityContext, SecurityDecision, SecurityHook, SessionBasis, SessionKey, SinkFault, Span,
-    Status, SystemClock, ToolName, ToolRef, Trace, UpstreamId, Wire,
+    Askable, Call, CallId, Clock, Durability, HealthStatus, HookFault, Id128, Later, McpRequest,
+    McpResponse, Outcome, Phases, Principal, Record, SecurityContext, SecurityDecision,
+    SecurityHook, SessionBasis, SessionKey, SinkFault, Span, Status, SystemClock, ToolName,
+    ToolRef, UpstreamId, Wire,
 };
 use mcpproxy_engine::{Before, Engine, EngineSettings, Registry};
 use mcpproxy_hooks::guards::{self, abuse, behaviour, contents, dlp};
@@ -28,6 +28,7 @@ use mcpproxy_hooks_remote::{
     GrpcConfig, GrpcHook, GrpcSettings, Method, Protocol, Webhook, WebhookConfig, WebhookSettings,
 };
 use mcpproxy_hooks_wasm::{WasmHook, WasmSettings};
+use mcpproxy_testkit::samples;
 
 const SIZES: [usize; 2] = [1 << 10, 1 << 16];
 const CALLS: u64 = 2_000;
@@ -221,29 +222,23 @@ fn call(clock: &dyn Clock, number: u64, text: &str) -> Call {
     );
     Call {
         id: CallId::new(clock.wall().0, number.into()),
-        leg: 0,
         at: clock.wall(),
         deadline: clock.tick().after(Duration::from_mins(1)),
-        door: Door::Mcp,
         who: Principal::local(),
-        scope: FlowScope(Id128(1)),
         session: SessionKey {
             basis: SessionBasis::McpSession,
             id: Id128(u128::from(number / 100)),
         },
-        kind: MessageKind::Request("tools/call".into()),
         tool: ToolRef {
             upstream: UpstreamId::new("files"),
             tool: ToolName::new("echo"),
         },
-        declared: Declared::default(),
         askable: Askable::Nobody,
-        hook: None,
-        trace: Trace::default(),
         wire: Wire {
             raw: raw.into(),
             ticket: Some(number),
         },
+        ..samples::call()
     }
 }
 
