@@ -67,8 +67,11 @@ fn table<'a>(files: impl Iterator<Item = (&'a str, &'a str)>) -> Result<String> 
         let number = name.split('-').next().unwrap_or(name);
         let number = number.trim_start_matches('0');
         let said = |key: &str| {
-            let key = format!("# {key}: ");
-            let mut lines = text.lines().take_while(|line| line.starts_with('#'));
+            let key = format!("{key}: ");
+            let heads = ["# ", "//! "];
+            let head = heads.into_iter().find(|head| text.starts_with(head));
+            let head = head.unwrap_or_default();
+            let mut lines = text.lines().map_while(|line| line.strip_prefix(head));
             let line = lines.find_map(|line| line.strip_prefix(&key));
             line.with_context(|| format!("`{path}` does not begin with a line `{key}...`"))
         };

@@ -323,6 +323,11 @@ impl Error {
 }
 
 impl Refused {
+    /// Answers about something that an upstream does not offer, or that the caller may not know of.
+    pub fn unknown_offer(name: &str) -> Self {
+        Self::Failed(Error::OfferUnknown { name: shown(name) })
+    }
+
     /// Returns what kind of refusal it is.
     pub fn kind(&self) -> Kind {
         match self {

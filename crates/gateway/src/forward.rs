@@ -370,16 +370,22 @@ impl Passage<'_> {
                 reason = way.cancelled() => {
                     return Failure::downstream(era::INTERNAL_ERROR, "cancelled", reason);
                 }
-                // With a session, its end cancels what is under way in it. The short-lived tokens
-                // of users are shown at the beginning of a call, which may outlast them.
                 () = self.gateway.until_invalid(&self.downstream.who),
-                        if self.downstream.session.is_none()
-                            && self.downstream.who.kind == PrincipalKind::Agent => {
+                        if self.ends_with_token(call) => {
                     let reason = INVALID_TOKEN.to_owned();
                     return Failure::downstream(era::INTERNAL_ERROR, "cancelled", reason);
                 }
             }
         }
+    }
+
+    /// Tells whether a call is cut off when the token ends that it was made with. With a session,
+    /// the session's end cancels what is under way in it. The short-lived tokens of users are shown
+    /// at the beginning of a call, which may outlast them; a subscription has no end of its own.
+    fn ends_with_token(&self, call: &Call) -> bool {
+        let listens = matches!(&call.kind, MessageKind::Request(method) if &**method == "subscriptions/listen");
+        let may_outlast = self.downstream.who.kind == PrincipalKind::User && !listens;
+        self.downstream.session.is_none() && !may_outlast
     }
 
     /// Has the engine remember what an upstream says, and hooks look at it, before anybody hears

@@ -13,7 +13,7 @@ use mcpproxy_mcp::{Frame, FrameKind, compose, sse};
 use tokio::sync::mpsc;
 
 use crate::downstream::{Downstream, Reply, Way};
-use crate::gateway::Gateway;
+use crate::gateway::{Gateway, INVALID_TOKEN};
 use crate::reply::{Answered, ReplyBody, bare};
 use crate::router;
 use crate::session::{Session, follow, lock};
@@ -71,6 +71,14 @@ impl Channel {
         }
         *stage = session.map_or(Stage::New, |session| Stage::Open(Arc::clone(session)));
         true
+    }
+
+    /// Returns who the stream is for, with the credential that was shown last.
+    fn holder(&self) -> Principal {
+        match &*lock(&self.stage) {
+            Stage::Open(session) => session.holder(),
+            Stage::New | Stage::Opening | Stage::Closed => self.who.clone(),
+        }
     }
 
     /// Notes that the downstream has gone, and returns its session.
@@ -132,19 +140,27 @@ async fn watch(
     queue: mpsc::Sender<Bytes>,
 ) {
     let mut alive = tokio::time::interval(std::time::Duration::from_secs(15));
-    loop {
+    let control = gateway.access.control();
+    let why = loop {
+        let holder = channel.holder();
         tokio::select! {
-            () = queue.closed() => break,
-            () = gateway.stopped() => break,
+            () = queue.closed() => break Some("the downstream closed its stream"),
+            () = gateway.stopped() => break None,
+            // A user's credential may have been renewed meanwhile.
+            () = gateway.until_invalid(&holder) => {
+                if !control.is_valid(&channel.holder()) {
+                    break Some(INVALID_TOKEN);
+                }
+            }
             _ = alive.tick() => drop(queue.try_send(Bytes::from_static(sse::KEEP_ALIVE))),
         }
-    }
+    };
     lock(&channels.0).remove(&id);
     // What is under way when the gateway stops may need what upstreams keep for the session.
-    if queue.is_closed()
+    if let Some(why) = why
         && let Some(session) = channel.close()
     {
-        session.cancel_all("the downstream closed its stream");
+        session.cancel_all(why);
         gateway.end_session(&session.id);
     }
 }

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use mcpproxy_core::{Principal, PrincipalKind};
+use mcpproxy_core::{OfferKind, Principal, PrincipalKind};
 use mcpproxy_mcp::era;
+use mcpproxy_upstream::catalogue::Entry;
 use mcpproxy_upstream::{State, Upstream};
 use serde_json::{Map, Value, json};
 
@@ -94,17 +95,31 @@ fn settings(arguments: &Value) -> Result<Value, Failure> {
 
 /// Describes the upstreams that a caller may know of, without their secrets.
 pub fn list(gateway: &Gateway, who: &Principal) -> Vec<Value> {
-    let known = gateway.known_to(who);
+    // Access rules say what the owner may call, not what the owner may look after.
+    let known = match who.kind {
+        PrincipalKind::Owner => gateway.fleet.all().values().cloned().collect(),
+        PrincipalKind::Agent | PrincipalKind::User | PrincipalKind::Local => gateway.known_to(who),
+    };
     known
         .iter()
-        .map(|upstream| describe(gateway, upstream))
+        .map(|upstream| describe(gateway, who, upstream))
         .collect()
 }
 
-/// Describes one upstream, without its secrets.
-pub fn describe(gateway: &Gateway, upstream: &Upstream) -> Value {
+/// Describes one upstream, without its secrets and without what the caller may not know of.
+pub fn describe(gateway: &Gateway, who: &Principal, upstream: &Upstream) -> Value {
     let settings = upstream.settings();
     let listed = upstream.listed();
+    let owner = who.kind == PrincipalKind::Owner;
+    let may_know = |kind, name: &str| owner || gateway.may_know(who, upstream, kind, name);
+    let count = |kind, entries: &[Entry]| {
+        let known = entries.iter().filter(|entry| may_know(kind, &entry.key));
+        known.count()
+    };
+    let tools = listed.tools.iter();
+    let tools = tools.filter(|card| may_know(OfferKind::Tool, card.name.as_str()));
+    let filtered = listed.filtered.iter();
+    let filtered = filtered.filter(|name| may_know(OfferKind::Tool, name.as_str()));
     let version = match upstream.state() {
         State::Up { version } => Some(version),
         State::Idle | State::Starting | State::Down { .. } | State::Stopped { .. } => None,
@@ -119,10 +134,10 @@ pub fn describe(gateway: &Gateway, upstream: &Upstream) -> Value {
         "status": describe_state(upstream),
         "login": upstream.login().map(|login| login.standing()),
         "protocol_version": version,
-        "tools": listed.tools.len(),
-        "filtered_tools": listed.filtered.len(),
-        "prompts": listed.prompts.len(),
-        "resources": listed.resources.len(),
+        "tools": tools.count(),
+        "filtered_tools": filtered.count(),
+        "prompts": count(OfferKind::Prompt, &listed.prompts),
+        "resources": count(OfferKind::Resource, &listed.resources),
         "instances": upstream.instances(),
         "problems": listed.problems.iter().take(5).collect::<Vec<_>>(),
     })

@@ -52,8 +52,15 @@ pub async fn quarantine_security(
         "block_tool" => {
             let tool =
                 text("tool_name").ok_or_else(|| Failure::params("`tool_name` is missing"))?;
-            let names = [tool.to_owned()];
-            control.block_offers(who, upstream()?.as_str(), &Which::Named(&names))
+            let (upstream, names) = (upstream()?, [tool.to_owned()]);
+            if gateway
+                .engine
+                .may_know(who, &upstream, OfferKind::Tool, tool)
+            {
+                control.block_offers(who, upstream.as_str(), &Which::Named(&names))
+            } else {
+                Err(Refused::unknown_offer(tool))
+            }
         }
         "approve_tool" | "approve_all_tools" => return Err(not_for_agents()),
         other => return Err(Failure::params(format!("unknown operation `{other}`"))),

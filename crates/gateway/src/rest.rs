@@ -303,7 +303,7 @@ async fn change_server(
 async fn server(AxumState(gateway): Shared, who: Who, Path(name): Path<String>) -> Response {
     owner!(who);
     match gateway.fleet.get(&name) {
-        Ok(upstream) => done(management::describe(&gateway, &upstream)),
+        Ok(upstream) => done(management::describe(&gateway, &who, &upstream)),
         Err(fault) => failed(StatusCode::NOT_FOUND, &fault.to_string(), None),
     }
 }

@@ -11,7 +11,7 @@ mod subscriptions;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use mcpproxy_core::{Declared, OfferKind, Operation, PrincipalKind, ToolName};
+use mcpproxy_core::{Declared, OfferKind, Operation, PrincipalKind, ToolName, UpstreamId};
 use mcpproxy_mcp::era::{self, Era};
 use mcpproxy_mcp::{Frame, compose, header};
 use mcpproxy_text as text;
@@ -37,7 +37,7 @@ use crate::settings::RoutingMode;
 use crate::shed::Place;
 use crate::toolbox;
 use crate::translate;
-use crate::withheld::{filtered, hello, listed_by};
+use crate::withheld::{filtered, hello, listed_by, own_tasks};
 
 /// The separator between an upstream's name and a tool's.
 pub const SEPARATOR: &str = "__";
@@ -288,6 +288,11 @@ async fn single(
         "resources/subscribe" | "resources/unsubscribe" => {
             return subscribe(gateway, downstream, frame, upstream, origin).await;
         }
+        "tasks/list" => {
+            let answer = pass(gateway, downstream, frame, upstream, origin).await?;
+            return Ok(own_tasks(gateway, &downstream.who, answer));
+        }
+        method if method.starts_with("tasks/") => drop(task_at(gateway, downstream, frame)?),
         _ => {}
     }
     pass(gateway, downstream, frame, upstream, origin).await
@@ -349,10 +354,7 @@ pub(crate) async fn to_upstream(
     declared: Declared,
     origin: &mut Origin,
 ) -> Result<Answer, Failure> {
-    let operation = operation(&upstream, frame.method(), &tool, &declared);
-    gateway
-        .access
-        .permits(&downstream.who, upstream.name(), operation)?;
+    in_scope(gateway, downstream, frame, &upstream, &tool, &declared)?;
     let calls_tool = &**frame.method() == "tools/call";
     if calls_tool && !upstream.settings().tools.admits(tool.as_str()) {
         return Err(Failure::params(format!(
@@ -374,6 +376,30 @@ pub(crate) async fn to_upstream(
         return Ok(Answer::Frame(Box::new(answer)));
     }
     Ok(Answer::Frame(Box::new(answer)))
+}
+
+/// Refuses what the scope of a token does not cover. Where access rules hide things, a tool that
+/// they hide is refused as one is that nobody lists: the scope must not tell them apart.
+fn in_scope(
+    gateway: &Gateway,
+    downstream: &Downstream,
+    frame: &Frame,
+    upstream: &Upstream,
+    tool: &ToolName,
+    declared: &Declared,
+) -> Result<(), Failure> {
+    let who = &downstream.who;
+    let operation = operation(upstream, frame.method(), tool, declared);
+    let covered = gateway.access.permits(who, upstream.name(), operation);
+    let hides = &**frame.method() == "tools/call" && gateway.engine.hides();
+    covered.map_err(|refusal| {
+        let listed = upstream.listed().tool(tool.as_str()).is_some();
+        let known = listed && gateway.may_know(who, upstream, OfferKind::Tool, tool.as_str());
+        if hides && !known {
+            return unknown(OfferKind::Tool, tool.as_str());
+        }
+        refusal
+    })
 }
 
 fn asks_for_prompt(frame: &Frame) -> bool {
@@ -450,15 +476,23 @@ async fn many(
             subscribe(gateway, downstream, frame, upstream, origin).await
         }
         method if method.starts_with("tasks/") => {
-            let task = frame.parameter(&["taskId"]).unwrap_or_default();
-            let owner = gateway.task_owner(&downstream.who, &task);
-            let owner =
-                owner.ok_or_else(|| Failure::params(format!("no task `{task}` is known")))?;
-            let upstream = gateway.fleet.get(owner.as_str())?;
+            let upstream = task_at(gateway, downstream, frame)?;
+            let upstream = gateway.fleet.get(upstream.as_str())?;
             pass(gateway, downstream, frame, upstream, origin).await
         }
         method => Err(Failure::method(method)),
     }
+}
+
+/// Finds the upstream that runs the task a request is about: one that the caller began.
+fn task_at(
+    gateway: &Gateway,
+    downstream: &Downstream,
+    frame: &Frame,
+) -> Result<UpstreamId, Failure> {
+    let task = frame.parameter(&["taskId"]).unwrap_or_default();
+    let found = gateway.task_owner(&downstream.who, &task);
+    found.ok_or_else(|| Failure::params(format!("no task `{task}` is known")))
 }
 
 /// Splits `upstream__name`, gives the request the upstream's own name, and forwards it.

@@ -24,6 +24,7 @@ use crate::gateway::Gateway;
 use crate::management;
 use crate::quarantine;
 use crate::router::{Answer, to_upstream};
+use crate::translate;
 
 /// The names of the gateway's own tools.
 pub(crate) const NAMES: [&str; 8] = [
@@ -267,5 +268,7 @@ async fn read_cache(
             ..Declared::default()
         },
     };
-    reread(gateway, downstream, frame, &target, page).await
+    // A page is part of what that tool answered, so the message that is judged names it.
+    let frame = translate::renamed(frame, &["name"], &target.tool, gateway.limits())?;
+    reread(gateway, downstream, &frame, &target, page).await
 }

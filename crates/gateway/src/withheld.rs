@@ -1,8 +1,9 @@
 //! Lists and instructions that pass from the only upstream as they are, less what may not be shown
-//! to whoever asks.
+//! to whoever asks and the tasks of others.
 //! What may be shown whole stays byte for byte as it came.
 
 use std::collections::HashSet;
+use std::ops::Range;
 
 use bytes::Bytes;
 use mcpproxy_core::{OfferKind, Principal};
@@ -82,9 +83,35 @@ fn without_withheld(
     if kept.len() == entries.len() {
         return None;
     }
+    Some(with_entries(payload, span, &kept))
+}
+
+/// Leaves the tasks out of a list that somebody else began.
+pub(crate) fn own_tasks(gateway: &Gateway, who: &Principal, answer: Answer) -> Answer {
+    let Answer::Frame(frame) = &answer else {
+        return answer;
+    };
+    let Some((array, span)) = text::get(frame.payload(), &["tasks"]) else {
+        return answer;
+    };
+    let entries = text::elements(array).filter_map(|span| array.get(span));
+    let entries: Vec<&str> = entries.collect();
+    let is_own = |raw: &&&str| {
+        let id = text::get(raw, &["taskId"]).and_then(|(raw, _)| text::string(raw));
+        id.is_some_and(|id| gateway.task_owner(who, &id).is_some())
+    };
+    let kept: Vec<&str> = entries.iter().filter(is_own).copied().collect();
+    if kept.len() == entries.len() {
+        return answer;
+    }
+    Answer::Result(with_entries(frame.payload(), span, &kept))
+}
+
+/// Puts other entries in the place of a list.
+fn with_entries(payload: &str, list: Range<usize>, entries: &[&str]) -> String {
     let mut splice = Splice::default();
-    splice.replace(span, format!("[{}]", kept.join(",")));
-    String::from_utf8(splice.apply(payload.as_bytes())).ok()
+    splice.replace(list, format!("[{}]", entries.join(",")));
+    String::from_utf8(splice.apply(payload.as_bytes())).unwrap_or_default()
 }
 
 /// Empties the instructions in what an upstream says about itself, if they may not be shown.

@@ -54,11 +54,24 @@ impl Index {
         }
     }
 
-    /// Tells why a tool ranks where it does, or nothing if there is no such tool.
-    pub fn explain(&self, query: &str, upstream: &str, name: &str) -> Option<Explanation<'_>> {
+    /// Tells why a tool ranks where it does among those that may be shown, which are told by
+    /// upstream and name, or nothing if there is no such tool.
+    pub fn explain_where(
+        &self,
+        query: &str,
+        upstream: &str,
+        name: &str,
+        mut may_show: impl FnMut(&str, &str) -> bool,
+    ) -> Option<Explanation<'_>> {
         let document = self.locate(upstream, name)?;
+        if !may_show(upstream, name) {
+            return None;
+        }
         let query = Query::read(query);
-        let ranking = Ranking::of(self, &query);
+        let mut ranking = Ranking::of(self, &query);
+        ranking
+            .ranked
+            .retain(|ranked| may_show(&ranked.stored.upstream, &ranked.stored.name));
         let absent = Ranked::absent(document, self.stored(document)?);
         let own = ranking
             .ranked

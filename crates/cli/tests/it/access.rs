@@ -1,7 +1,7 @@
 //! Who may come in. What a message must look like to be heard is in `messages`.
 
 mod messages;
-mod oauth;
+pub(crate) mod oauth;
 mod policies;
 
 use std::os::unix::fs::PermissionsExt as _;
@@ -14,7 +14,7 @@ use crate::support::{
     Bridge, Gateway, Home, Http, Legacy, Modern, Over, Upstream, headers, speak, text_of, within,
 };
 
-async fn two() -> (Upstream, Upstream, Value) {
+pub(crate) async fn two() -> (Upstream, Upstream, Value) {
     let both = EraSupport::Both;
     let one = Upstream::start(Sample::Echo, both, Over::Shared).await;
     let other = Upstream::start(Sample::Echo, both, Over::Http).await;
@@ -335,18 +335,27 @@ async fn a_revoked_token_hears_nothing_more() {
     let agent = gateway.token("bot", &Value::Null).await.at("/mcp");
     let legacy = Legacy::open_with(agent.clone(), json!({})).await;
     let mut general = legacy.listen(None).await;
+    let accept = headers(&[("accept", "text/event-stream")]);
+    let bare = gateway.token("older", &Value::Null).await;
+    let mut older = bare.send(Method::GET, "/sse", accept, "").await;
+    older.next_text().await.unwrap();
     let modern = Modern::with(agent, json!({}));
     let wanted = json!({ "notifications": { "toolsListChanged": true } });
     let mut subscription = modern.request("subscriptions/listen", wanted).await;
     subscription
         .notification("notifications/subscriptions/acknowledged")
         .await;
-    assert_eq!(gateway.owner().delete("/api/v1/tokens/bot").await.0, 200);
+    for name in ["bot", "older"] {
+        let path = format!("/api/v1/tokens/{name}");
+        assert_eq!(gateway.owner().delete(&path).await.0, 200);
+    }
     within("the subscription to end", subscription.answer()).await;
-    within("the stream to end", async {
-        while general.next().await.is_some() {}
-    })
-    .await;
+    for stream in [&mut general, &mut older] {
+        within("the stream to end", async {
+            while stream.next_text().await.is_some() {}
+        })
+        .await;
+    }
     assert_eq!(gateway.api("/status").await["sessions"], 0);
 }
 

@@ -1,5 +1,11 @@
 //! The files of `tests/capabilities`: for each capability an attack and a twin that means no harm, in
-//! one conversation through the real gateway. With the defence off the attack arrives.
+//! one conversation through the real gateway. With the defence off the attack arrives. What a
+//! conversation of one caller cannot show is a test of its own there.
+
+#[path = "../../../../tests/capabilities/08-context-integrity.rs"]
+mod context_integrity;
+#[path = "../../../../tests/capabilities/07-tokens-and-sessions.rs"]
+mod tokens_and_sessions;
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +16,9 @@ use crate::scenarios::{Cast, Mode, Stage, Turn};
 fn files() -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/capabilities");
     let files = std::fs::read_dir(folder).unwrap();
-    let mut files: Vec<_> = files.map(|entry| entry.unwrap().path()).collect();
+    let files = files.map(|entry| entry.unwrap().path());
+    let is_scenario = |path: &PathBuf| path.extension().is_some_and(|kind| kind == "yaml");
+    let mut files: Vec<_> = files.filter(is_scenario).collect();
     files.sort();
     files
 }

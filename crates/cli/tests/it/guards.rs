@@ -122,7 +122,7 @@ async fn personal_data_is_taken_out_on_both_ways_and_the_rest_stays() {
 }
 
 /// An upstream with a policy that says one thing first and another thing then.
-fn library() -> Upstream {
+pub(crate) fn library() -> Upstream {
     let policy = |text: &str| json!({ "contents": [{ "uri": "doc://policy", "text": text }] });
     let tool = |name: &str| json!({ "name": name, "inputSchema": { "type": "object" } });
     Upstream::play(&json!({
@@ -135,7 +135,7 @@ fn library() -> Upstream {
     }))
 }
 
-async fn reading(library: &Upstream, config: &Value) -> Gateway {
+pub(crate) async fn reading(library: &Upstream, config: &Value) -> Gateway {
     let config = json!({
         "routing_mode": "all",
         "mcpServers": { "library": library.settings },
@@ -145,26 +145,6 @@ async fn reading(library: &Upstream, config: &Value) -> Gateway {
         },
     });
     Gateway::start(&config).await
-}
-
-#[tokio::test]
-async fn a_resource_that_must_not_change_is_withheld_once_it_does() {
-    let library = library();
-    let gateway = reading(&library, &json!({ "immutable": ["doc://policy"] })).await;
-    let agent = Legacy::open(&gateway.url("/mcp"), json!({})).await;
-    let listed = agent.ask("resources/list", json!({})).await;
-    let uri = listed["resources"][0]["uri"].clone();
-    let read = async || {
-        let reply = agent.request("resources/read", json!({ "uri": uri })).await;
-        reply.text().await
-    };
-    for _ in 0..2 {
-        let said = read().await;
-        assert!(said.contains("pay nobody"), "{said}");
-    }
-    let said = read().await;
-    assert!(!said.contains("mallory"), "{said}");
-    assert!(said.contains("never changes"), "{said}");
 }
 
 #[tokio::test]

@@ -208,3 +208,32 @@ async fn a_task_is_its_upstream_s_and_its_caller_s() {
     let unknown = other.request("tasks/get", task).await.error().await;
     assert_eq!(unknown["code"], -32602, "{unknown}");
 }
+
+/// The only upstream knows the tasks of everybody; a caller is told of its own.
+#[tokio::test]
+async fn the_only_upstream_s_tasks_are_their_callers() {
+    let script = r#"answer "$id" '{"task":{"taskId":"t-1","status":"working"}}' ;;
+        *'"tasks/list"'*) answer "$id" '{"tasks":[{"taskId":"t-1"},{"taskId":"t-0"}]}' ;;
+        *'"tasks/'*) answer "$id" '{"taskId":"t-1","status":"working"}'"#;
+    let config = json!({ "routing_mode": "single", "mcpServers": { "one": scripted(script) } });
+    let gateway = Gateway::start(&config).await;
+    let bot = gateway.token("bot", &Value::Null).await.at("/mcp");
+    let bot = Legacy::open_with(bot, json!({})).await;
+    let other = Legacy::open(&gateway.url("/mcp"), json!({})).await;
+    let params = json!({ "name": "do", "arguments": {} });
+    bot.request("tools/call", params).await.result().await;
+    let listed = async |who: &Legacy| {
+        let tasks = who.ask("tasks/list", json!({})).await;
+        let tasks = tasks["tasks"].as_array().unwrap().iter();
+        let ids = tasks.map(|task| task["taskId"].as_str().unwrap().to_owned());
+        ids.collect::<Vec<_>>()
+    };
+    assert_eq!(listed(&bot).await, ["t-1"]);
+    assert_eq!(listed(&other).await, Vec::<String>::new());
+    for method in ["tasks/get", "tasks/result", "tasks/cancel"] {
+        let task = json!({ "taskId": "t-1" });
+        bot.request(method, task.clone()).await.result().await;
+        let unknown = other.request(method, task).await.error().await;
+        assert_eq!(unknown["code"], -32602, "{method}: {unknown}");
+    }
+}

@@ -275,11 +275,11 @@ fn explain(
     let Some((upstream, tool)) = full.split_once(':') else {
         return json!(format!("`{full}` is not of the form `server:tool`"));
     };
-    let found = named(known, upstream);
-    let known = found.is_some_and(|one| gateway.may_know(who, one, OfferKind::Tool, tool));
-    gateway.hub.search(|index| {
-        let explained = index.explain(query, upstream, tool);
-        match explained.filter(|_| known) {
+    let may_know = |upstream: &str, tool: &str| {
+        named(known, upstream).is_some_and(|one| gateway.may_know(who, one, OfferKind::Tool, tool))
+    };
+    gateway.hub.search(
+        |index| match index.explain_where(query, upstream, tool, may_know) {
             Some(explanation) => json!({
                 "rank": explanation.rank,
                 "of": explanation.total,
@@ -288,8 +288,8 @@ fn explain(
                 "missed": explanation.missed,
             }),
             None => json!(format!("`{full}` is not indexed")),
-        }
-    })
+        },
+    )
 }
 
 /// Says which tools are missing and why: filtered, quarantined, or their server is down.

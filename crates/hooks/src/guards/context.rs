@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use self::leaks::Leaks;
 use self::reads::{Changed, Reads};
-use self::spotlight::Marks;
+use self::spotlight::{Marked, Marks, Trouble};
 use super::show;
 use super::watch::Treated;
 
@@ -113,6 +113,10 @@ impl Context {
                 "`{}` names the same version as before and is not what it was",
                 show::name(uri)
             ),
+            Changed::Crowded(uri) => format!(
+                "`{}` is one too many to be held against what it was",
+                show::name(uri)
+            ),
         };
         Some(Finding {
             severity: Severity::High,
@@ -146,15 +150,24 @@ impl Context {
         if self.settings.spotlighting.style(kind) == Style::Off {
             return Treated::default();
         }
-        let (text, forged) = self.marks.around(call, body);
-        let finding = forged.then(|| Finding {
-            severity: Severity::High,
-            threat: Threat::PromptInjection,
-            reason: Masked::from_safe(
-                "The answer holds the mark by which the agent tells text from outside; it was taken out."
-                    .to_owned(),
-            ),
-            ..Finding::new(ID, Tier::Guard, Action::Warn)
+        let Marked { text, trouble } = self.marks.around(call, body);
+        let finding = trouble.map(|trouble| {
+            let (reason, wants) = match trouble {
+                Trouble::Forged => (
+                    "The answer holds the mark by which the agent tells text from outside; it was taken out.",
+                    Action::Warn,
+                ),
+                Trouble::TooMany => (
+                    "The answer has more blocks than can be marked as text from outside.",
+                    Action::Deny,
+                ),
+            };
+            Finding {
+                severity: Severity::High,
+                threat: Threat::PromptInjection,
+                reason: Masked::from_safe(reason.to_owned()),
+                ..Finding::new(ID, Tier::Guard, wants)
+            }
         });
         Treated { text, finding }
     }

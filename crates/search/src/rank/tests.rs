@@ -239,7 +239,9 @@ fn an_explanation_agrees_with_the_search() {
     let query = "create issue comment zzzzqqqq";
     let found = index.search(query, 99);
     for (at, hit) in found.hits.iter().enumerate() {
-        let explanation = index.explain(query, hit.upstream, hit.name).unwrap();
+        let explanation = index
+            .explain_where(query, hit.upstream, hit.name, |_, _| true)
+            .unwrap();
         assert_eq!(
             (explanation.rank, explanation.total),
             (Some(at + 1), found.total)
@@ -247,12 +249,14 @@ fn an_explanation_agrees_with_the_search() {
         assert_eq!(&explanation.hit, hit);
         assert!(explanation.missed.contains(&"zzzzqqqq".to_owned()));
     }
-    let absent = index.explain(query, "who", "who").unwrap();
+    let absent = index
+        .explain_where(query, "who", "who", |_, _| true)
+        .unwrap();
     assert_eq!(
         (absent.rank, absent.hit.score, absent.missed.len()),
         (None, 0.0, 4)
     );
-    assert_eq!(index.explain(query, "who", "none"), None);
+    assert_eq!(index.explain_where(query, "who", "none", |_, _| true), None);
 }
 
 #[test]
@@ -269,7 +273,10 @@ fn what_was_not_looked_at_is_reported() {
     );
     assert_eq!(found.hits[0].name, "create_pull_request");
     assert_eq!(
-        index.explain(&query, "who", "who").unwrap().ignored,
+        index
+            .explain_where(&query, "who", "who", |_, _| true)
+            .unwrap()
+            .ignored,
         found.ignored
     );
 }

@@ -23,7 +23,7 @@ use crate::support::{
 const AUDIENCE: &str = "https://gate.example/mcp";
 
 /// An issuer: its keys are served, its tokens made.
-struct Issuer {
+pub(crate) struct Issuer {
     url: String,
     keys: Arc<Mutex<Value>>,
     asked: Arc<AtomicUsize>,
@@ -43,7 +43,7 @@ fn seconds() -> u64 {
 }
 
 impl Issuer {
-    async fn start() -> Self {
+    pub(crate) async fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let keys = Arc::new(Mutex::new(json!([key("a", 1)])));
@@ -59,14 +59,14 @@ impl Issuer {
         })
     }
 
-    fn claims(&self, subject: &str, roles: &[&str]) -> Value {
+    pub(crate) fn claims(&self, subject: &str, roles: &[&str]) -> Value {
         json!({
             "iss": self.url, "aud": AUDIENCE, "sub": subject, "roles": roles,
             "scope": "mcp:use", "team": "blue", "exp": seconds() + 600,
         })
     }
 
-    fn token(&self, subject: &str, roles: &[&str]) -> String {
+    pub(crate) fn token(&self, subject: &str, roles: &[&str]) -> String {
         signed("a", 1, &self.claims(subject, roles))
     }
 }
@@ -91,7 +91,7 @@ fn unsigned(header: &Value, claims: &Value) -> String {
     format!("{}.{}", part(header), part(claims))
 }
 
-fn signed(id: &str, seed: u8, claims: &Value) -> String {
+pub(crate) fn signed(id: &str, seed: u8, claims: &Value) -> String {
     let text = unsigned(
         &json!({ "alg": "EdDSA", "kid": id, "typ": "at+jwt" }),
         claims,
@@ -100,7 +100,7 @@ fn signed(id: &str, seed: u8, claims: &Value) -> String {
     format!("{text}.{signature}")
 }
 
-fn bearer(gateway: &Gateway, token: &str) -> Http {
+pub(crate) fn bearer(gateway: &Gateway, token: &str) -> Http {
     let http = gateway.http();
     http.with("authorization", &format!("Bearer {token}"))
 }
@@ -118,7 +118,7 @@ async fn tried(gateway: &Gateway, token: &str) -> (u16, String) {
 /// What somebody gets who came in: a legacy message without a session.
 const CAME_IN: u16 = 400;
 
-async fn started(issuer: &Issuer) -> (Upstream, Upstream, Gateway) {
+pub(crate) async fn started(issuer: &Issuer) -> (Upstream, Upstream, Gateway) {
     let (one, other, mut config) = two().await;
     config["oauth"] = issuer.settings();
     let gateway = Gateway::start(&config).await;

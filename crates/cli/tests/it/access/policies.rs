@@ -155,6 +155,95 @@ async fn what_is_hidden_answers_as_what_is_not_there() {
 }
 
 #[tokio::test]
+async fn what_is_hidden_is_not_counted_and_not_put_into_quarantine() {
+    let (_files, gateway, reader, _writer) = start().await;
+    let agent = Legacy::open_with(reader.at("/mcp/call"), json!({})).await;
+    let own = async |tool: &str, arguments: Value| {
+        let answer = agent.call(tool, arguments).await;
+        serde_json::from_str::<Value>(text_of(&answer)).unwrap()
+    };
+    let search = json!({ "query": "notes", "explain_tool": "files:read_note" });
+    let explained = own("retrieve_tools", search).await;
+    assert_eq!(explained["explanation"]["of"], 1, "{explained}");
+    assert_eq!(explained["explanation"]["rank"], 1, "{explained}");
+    let counts = |server: &Value| ["tools", "prompts", "resources"].map(|key| server[key].clone());
+    let shown = own("upstream_servers", json!({ "operation": "list" })).await;
+    assert_eq!(counts(&shown["servers"][0]), [1, 0, 0].map(Value::from));
+    let owner = gateway.api("/servers").await;
+    assert_eq!(counts(&owner[0]), [3, 2, 1].map(Value::from));
+    let block = |tool: &str| {
+        let arguments = json!({ "operation": "block_tool", "name": "files", "tool_name": tool });
+        json!({ "name": "quarantine_security", "arguments": arguments })
+    };
+    let hidden = said(&agent, "tools/call", block("write_note"), "write_note").await;
+    let absent = said(&agent, "tools/call", block("gone_tool"), "gone_tool").await;
+    assert_eq!(hidden, absent);
+    assert!(
+        hidden.contains("error") || hidden.contains("code"),
+        "{hidden}"
+    );
+}
+
+#[tokio::test]
+async fn the_scope_of_a_token_does_not_tell_hidden_from_absent() {
+    let (files, gateway, _reader, _writer) = start().await;
+    gateway.owner().delete("/api/v1/tokens/writer").await;
+    let body = json!({ "name": "writer", "operations": ["read"] });
+    let (_, made) = gateway.owner().post("/api/v1/tokens", &body).await;
+    let token = made["data"]["token"].as_str().unwrap();
+    let http = gateway
+        .http()
+        .with("authorization", &format!("Bearer {token}"));
+    let agent = Legacy::open_with(http.at("/mcp"), json!({})).await;
+    let call = async |tool: &str| {
+        let params = json!({ "name": format!("files__{tool}") });
+        said(&agent, "tools/call", params, tool).await
+    };
+    let (hidden, absent) = (call("secret_wipe").await, call("nothing").await);
+    assert_eq!(hidden, absent);
+    // What they may know of is refused with the reason.
+    let known = call("write_note").await;
+    assert!(known.contains("scope"), "{known}");
+    assert!(files.called().is_empty());
+}
+
+#[tokio::test]
+async fn the_rest_of_a_cut_answer_is_for_who_may_use_the_tool() {
+    let tool = json!({ "name": "read_note", "inputSchema": { "type": "object" },
+        "annotations": { "readOnlyHint": true } });
+    let long = "word ".repeat(1000);
+    let files =
+        Upstream::play(&json!({ "tools": [tool], "results": { "read_note": [long.clone()] } }));
+    let home = Home::new(&json!({}));
+    let policies = home.path().join("access.cedar");
+    std::fs::write(&policies, POLICIES).unwrap();
+    let mut config = config(&files, &json!({ "policy_file": policies }));
+    config["tool_response_limit"] = json!(2000);
+    home.configure(&config.to_string());
+    let gateway = Gateway::start_in(home).await;
+    gateway.until_ready().await;
+    let reader = gateway.token("reader", &Value::Null).await;
+    let agent = Legacy::open_with(reader.at("/mcp/call"), json!({})).await;
+    let read = json!({ "name": "files:read_note", "args": {} });
+    let cut = agent.call("call_tool_read", read).await;
+    let (_, note) = text_of(&cut).split_once("[cut by mcpproxy").unwrap();
+    let key = note.split('`').nth(1).unwrap().to_owned();
+    let page = json!({ "name": "read_cache", "arguments": { "key": key, "offset": 2000 } });
+    let read_on = async || said(&agent, "tools/call", page.clone(), "read_note").await;
+    let fine = read_on().await;
+    assert!(fine.contains("word word"), "{fine}");
+    std::fs::write(
+        &policies,
+        "permit(principal == Owner::\"x\", action, resource);",
+    )
+    .unwrap();
+    until("the new policies", async || {
+        (!read_on().await.contains("word")).then_some(())
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn a_forbidden_call_does_not_arrive_and_its_twin_does() {
     let (files, _gateway, reader, writer) = start().await;
     let reader = Legacy::open_with(reader.at("/mcp"), json!({})).await;

@@ -16,7 +16,7 @@ const SEVERAL: u32 = 3;
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct Seen {
-    times: u32,
+    pub(super) times: u32,
     pub(super) usual: bool,
 }
 

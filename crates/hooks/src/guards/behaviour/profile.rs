@@ -2,7 +2,8 @@
 //! to, how large, how often in vain.
 //!
 //! Everything here is bounded. At a bound nothing more is told apart: somebody who uses hundreds of
-//! tools has no habits in that.
+//! tools as a matter of course has no habits in that. What is not usual does not fill a bound, or
+//! whoever calls for hundreds of new things could have the next one overlooked.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -159,7 +160,7 @@ impl Profile {
         self.judge_tool(about, whose, drift);
         for host in about.hosts {
             let known = self.hosts.named.get(host).is_some_and(|seen| seen.usual);
-            if !known && self.hosts.named.len() < MOST_HOSTS {
+            if !known && !self.hosts.is_without_habit() {
                 let points = 36.0 * self.hosts.novelty.surprise();
                 drift.note(Kind::Destinations, points, || {
                     format!("`{host}`, which is new {whose}")
@@ -178,7 +179,7 @@ impl Profile {
         let place = self.tools.place(about);
         let tool = place.and_then(|place| self.tools.used.get(usize::from(place)));
         let Some(tool) = tool.filter(|tool| tool.seen.usual) else {
-            if self.tools.used.len() < MOST_TOOLS {
+            if !self.tools.is_without_habit() {
                 let points = 36.0 * self.tools.novelty.surprise();
                 drift.note(Kind::Tools, points, || {
                     let (name, calls) = (shown(about), self.calls);
@@ -196,7 +197,8 @@ impl Profile {
         }
         let pair = place.and_then(|place| self.pair(about, place));
         let known = |pair| self.tools.pairs.get(&pair).is_some_and(|seen| seen.usual);
-        if pair.is_some_and(|pair| !known(pair)) && self.tools.pairs.len() < MOST_PAIRS {
+        let pairs = self.tools.pairs.values();
+        if pair.is_some_and(|pair| !known(pair)) && usual(pairs) < MOST_PAIRS {
             let points = 18.0 * self.tools.pair_novelty.surprise();
             drift.note(Kind::Sequences, points, || {
                 let name = shown(about);
@@ -304,6 +306,10 @@ impl Profile {
 }
 
 impl Tools {
+    fn is_without_habit(&self) -> bool {
+        usual(self.used.iter().map(|tool| &tool.seen)) >= MOST_TOOLS
+    }
+
     fn place(&self, about: &About<'_>) -> Option<u16> {
         self.places.get(about.upstream)?.get(about.tool).copied()
     }
@@ -333,9 +339,13 @@ impl Tools {
 }
 
 impl Hosts {
+    fn is_without_habit(&self) -> bool {
+        usual(self.named.values()) >= MOST_HOSTS
+    }
+
     fn learn(&mut self, host: &str, lesson: Lesson) {
         if !self.named.contains_key(host) {
-            if self.named.len() >= MOST_HOSTS {
+            if self.named.len() >= MOST_HOSTS && !self.make_room() {
                 return;
             }
             self.named.insert(host.into(), Seen::default());
@@ -343,6 +353,14 @@ impl Hosts {
         if let Some(seen) = self.named.get_mut(host) {
             self.novelty.learn(seen, lesson);
         }
+    }
+
+    /// Forgets the place that was seen least of those that are not usual.
+    fn make_room(&mut self) -> bool {
+        let odd = self.named.iter().filter(|(_, seen)| !seen.usual);
+        let least = odd.min_by_key(|(_, seen)| seen.times);
+        let least = least.map(|(host, _)| host.clone());
+        least.is_some_and(|host| self.named.remove(&host).is_some())
     }
 }
 
@@ -397,6 +415,10 @@ impl Recent {
 fn slot(part: u64, step: usize) -> usize {
     let part = usize::try_from(part % PARTS as u64).unwrap_or(0);
     (part + step) % PARTS
+}
+
+fn usual<'a>(all: impl Iterator<Item = &'a Seen>) -> usize {
+    all.filter(|seen| seen.usual).count()
 }
 
 fn pair(before: u16, place: u16) -> u32 {

@@ -253,6 +253,30 @@ fn a_flood_of_new_things_does_not_become_usual_at_once() {
 }
 
 #[test]
+fn hundreds_of_new_things_do_not_hide_the_next() {
+    let mut office = Office::new(r#"{"new_per_day":2,"tag_at":5}"#);
+    for _ in 0..300 {
+        let call = office.call("files", "read_file", 300);
+        office.makes(&call, &["home.example"], Status::Success);
+        office.now += MINUTE;
+    }
+    office.works(8);
+    for number in 0..600 {
+        let call = office.call("files", "read_file", 300);
+        let host = format!("flood{number}.example");
+        office.makes(&call, &[&host], Status::Success);
+        office.does("files", &format!("flood{number}"));
+        office.now += MINUTE;
+    }
+    let call = office.call("files", "read_file", 300);
+    let said = office.makes(&call, &["mallory.example"], Status::Success);
+    let said = words(said.as_ref());
+    assert!(said.contains("`mallory.example`, which is new"), "{said}");
+    let said = office.does("files", "wipe");
+    assert!(words(said.as_ref()).contains("wipe`, which is new"));
+}
+
+#[test]
 fn habits_are_taken_up_again() {
     let mut office = Office::new("{}");
     office.works(8);

@@ -13,8 +13,11 @@ use super::Settings;
 
 /// Resources of one upstream that are remembered; the one that was first read goes first.
 const MOST: usize = 1024;
-/// Parts of one answer that are looked at.
-const MOST_PARTS: usize = 256;
+/// Resources of one upstream that never change and are remembered for good. None of them goes: who
+/// reads one more cannot know that it is what it was.
+pub(super) const MOST_IMMUTABLE: usize = 4096;
+/// Resources within one result that are looked at.
+const MOST_EMBEDDED: usize = 4096;
 /// Members that name a version, in small letters and without what stands before them.
 const VERSIONS: [&str; 4] = ["etag", "lastmodified", "last_modified", "version"];
 
@@ -25,6 +28,8 @@ pub(super) enum Changed {
     Immutable(String),
     /// It names the version that it had before.
     Version(String),
+    /// It never does, but too many do not for it to be held against what it was.
+    Crowded(String),
 }
 
 /// What is known, by upstream: one of them cannot make us forget what another said.
@@ -36,15 +41,16 @@ pub(super) struct Reads {
 
 #[derive(Debug, Default)]
 struct Known {
+    /// Resources that never change, as they were first.
+    immutable: HashMap<u64, [u8; 32]>,
     read: HashMap<u64, Read>,
     order: VecDeque<u64>,
 }
 
-/// What a resource was.
+/// What a resource was when it was last read.
 #[derive(Clone, Copy, Debug)]
 struct Read {
-    first: [u8; 32],
-    last: [u8; 32],
+    digest: [u8; 32],
     version: Option<[u8; 32]>,
 }
 
@@ -59,11 +65,15 @@ struct Seen {
 impl Reads {
     /// Says what changed in an answer that must not, and remembers the rest.
     pub(super) fn judge(&self, settings: &Settings, call: &Call, body: &str) -> Option<Changed> {
-        let seen = match call.kind.method() {
+        let mut seen: Vec<Seen> = match call.kind.method() {
             "resources/read" => whole(settings, call, body).into_iter().collect(),
             "tools/call" => embedded(settings, body),
             _ => return None,
         };
+        if seen.len() > MOST_EMBEDDED {
+            let last = seen.pop().map(|one| one.uri).unwrap_or_default();
+            return Some(Changed::Crowded(last));
+        }
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let mut worst = None;
         for one in seen {
@@ -78,18 +88,24 @@ impl Reads {
 
 impl Known {
     fn judge(&mut self, key: u64, seen: Seen, versions: bool) -> Option<Changed> {
+        if seen.immutable {
+            let crowded = self.immutable.len() >= MOST_IMMUTABLE;
+            match self.immutable.get(&key) {
+                Some(first) if *first != seen.digest => return Some(Changed::Immutable(seen.uri)),
+                None if crowded => return Some(Changed::Crowded(seen.uri)),
+                Some(_) => {}
+                None => drop(self.immutable.insert(key, seen.digest)),
+            }
+        }
         let Some(before) = self.read.get_mut(&key) else {
             self.remember(key, &seen);
             return None;
         };
-        if seen.immutable && seen.digest != before.first {
-            return Some(Changed::Immutable(seen.uri));
-        }
         let same_version = seen.version.is_some() && seen.version == before.version;
-        if versions && same_version && seen.digest != before.last {
+        if versions && same_version && seen.digest != before.digest {
             return Some(Changed::Version(seen.uri));
         }
-        before.last = seen.digest;
+        before.digest = seen.digest;
         before.version = seen.version;
         None
     }
@@ -102,8 +118,7 @@ impl Known {
             self.read.remove(&oldest);
         }
         let read = Read {
-            first: seen.digest,
-            last: seen.digest,
+            digest: seen.digest,
             version: seen.version,
         };
         self.order.push_back(key);
@@ -118,7 +133,7 @@ fn whole(settings: &Settings, call: &Call, body: &str) -> Option<Seen> {
     let asked = call.tool.tool.as_str().to_owned();
     let mut seen = Sight::default();
     let mut immutable = is_immutable(settings, &asked);
-    for part in text::elements(contents).take(MOST_PARTS) {
+    for part in text::elements(contents) {
         let part = contents.get(part).unwrap_or_default();
         immutable |= is_immutable(settings, &seen.add(part));
     }
@@ -130,15 +145,14 @@ fn embedded(settings: &Settings, body: &str) -> Vec<Seen> {
     let Some((content, _)) = text::get(body, &["content"]) else {
         return Vec::new();
     };
-    let parts = text::elements(content).take(MOST_PARTS);
-    let found = parts.filter_map(|part| {
+    let found = text::elements(content).filter_map(|part| {
         let (resource, _) = text::get(content.get(part)?, &["resource"])?;
         let mut seen = Sight::default();
         let uri = seen.add(resource);
         let immutable = is_immutable(settings, &uri);
         (!uri.is_empty()).then(|| seen.of(uri, immutable))
     });
-    found.collect()
+    found.take(MOST_EMBEDDED + 1).collect()
 }
 
 fn is_immutable(settings: &Settings, uri: &str) -> bool {

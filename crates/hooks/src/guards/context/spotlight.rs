@@ -12,8 +12,8 @@ use mcpproxy_core::Call;
 use mcpproxy_text::{self as text, Splice};
 use serde::{Deserialize, Serialize};
 
-/// Blocks of one answer that are marked; an answer with more is marked as far as that.
-const MOST: usize = 4096;
+/// Blocks of one answer that can be marked; one with more is withheld.
+pub(super) const MOST: usize = 65_536;
 /// What stands in the place of a session's word.
 const TAKEN_OUT: &str = "(mark)";
 
@@ -81,18 +81,24 @@ impl Marks {
         format!("{:016x}{:016x}", half(&self.0), half(&self.1))
     }
 
-    /// Puts marks around the text blocks of a tool's result. Says also whether the word was in them
-    /// already.
-    pub(super) fn around(&self, call: &Call, body: &str) -> (Option<String>, bool) {
-        if call.kind.method() != "tools/call" {
-            return (None, false);
+    /// Puts marks around the text blocks of a tool's result, also of one that a task came to.
+    pub(super) fn around(&self, call: &Call, body: &str) -> Marked {
+        if !matches!(call.kind.method(), "tools/call" | "tasks/result") {
+            return Marked::default();
         }
         let Some((content, at)) = text::get(body, &["content"]) else {
-            return (None, false);
+            return Marked::default();
         };
+        if text::elements(content).nth(MOST).is_some() {
+            let too_many = Some(Trouble::TooMany);
+            return Marked {
+                text: None,
+                trouble: too_many,
+            };
+        }
         let word = self.word(call);
         let (mut splice, mut forged) = (Splice::default(), false);
-        for block in text::elements(content).take(MOST) {
+        for block in text::elements(content) {
             let inside = content.get(block.clone()).unwrap_or_default();
             let Some((value, span)) = text_of(inside) else {
                 continue;
@@ -113,11 +119,32 @@ impl Marks {
             splice.replace(start..start + value.len(), marked);
         }
         if splice.is_empty() {
-            return (None, false);
+            return Marked::default();
         }
         let marked = splice.apply(body.as_bytes());
-        (String::from_utf8(marked).ok(), forged)
+        Marked {
+            text: String::from_utf8(marked).ok(),
+            trouble: forged.then_some(Trouble::Forged),
+        }
     }
+}
+
+/// An answer with marks.
+#[derive(Debug, Default)]
+pub(super) struct Marked {
+    /// The answer, where there was something to mark.
+    pub(super) text: Option<String>,
+    /// What was wrong with it.
+    pub(super) trouble: Option<Trouble>,
+}
+
+/// What can be wrong with an answer that is to be marked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Trouble {
+    /// The session's word was in it already.
+    Forged,
+    /// It has more blocks than can be marked.
+    TooMany,
 }
 
 /// Finds the text of a block that is one.

@@ -52,6 +52,53 @@ fn a_resource_that_never_changes_is_held_to_that() {
 }
 
 #[test]
+fn an_upstream_cannot_make_itself_forgotten() {
+    let guard = guard(json!({ "immutable": ["doc://*"] }));
+    let read = |uri: &str, text: &str| {
+        let body = contents(uri, text, &json!({}));
+        guard.changed(&read("ada", "docs", uri), &body)
+    };
+    assert_eq!(read("doc://policy", "pay nobody"), None);
+    for number in 1..reads::MOST_IMMUTABLE {
+        assert_eq!(read(&format!("doc://{number}"), "x"), None);
+    }
+    let why = read("doc://one-more", "x").unwrap().reason.to_string();
+    assert!(why.contains("one too many"), "{why}");
+    assert!(read("doc://policy", "pay mallory").is_some());
+    assert_eq!(read("doc://policy", "pay nobody"), None);
+}
+
+#[test]
+fn the_last_of_many_parts_is_looked_at() {
+    let guard = guard(json!({ "immutable": ["doc://*"] }));
+    let body = |last: &str| {
+        let part = |text: &str| json!({ "uri": "doc://a", "text": text });
+        let mut parts = vec![part("x"); 1000];
+        parts.push(part(last));
+        json!({ "contents": parts }).to_string()
+    };
+    let call = read("ada", "docs", "doc://a");
+    assert_eq!(guard.changed(&call, &body("pay nobody")), None);
+    assert!(guard.changed(&call, &body("pay mallory")).is_some());
+}
+
+#[test]
+fn an_answer_with_too_many_blocks_to_mark_is_withheld() {
+    let guard = guard(json!({ "spotlighting": "delimit" }));
+    let answer = |blocks: usize| {
+        let block = r#"{"type":"text","text":"x"}"#;
+        format!(r#"{{"content":[{}]}}"#, vec![block; blocks].join(","))
+    };
+    let call = called("ada", "docs");
+    let all = guard.marked(&call, &answer(spotlight::MOST), Kind::External);
+    assert_eq!(all.finding, None);
+    let marks = all.text.unwrap().matches("[begin untrusted text").count();
+    assert_eq!(marks, spotlight::MOST);
+    let more = guard.marked(&call, &answer(spotlight::MOST + 1), Kind::External);
+    assert_eq!(more.finding.unwrap().wants, Action::Deny);
+}
+
+#[test]
 fn other_names_for_its_parts_do_not_make_it_another_resource() {
     let guard = guard(json!({ "immutable": ["doc://policy/*"] }));
     let call = read("ada", "docs", "doc://policy/1");
