@@ -9,12 +9,12 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
 use crate::error::NotaryError;
-use crate::hash::{Numbers, canonical, hex, sha256};
+use crate::hash::{Numbers, canonical, hex};
 use crate::json::Json;
 use crate::keys::{PublicKey, Signer};
 use crate::pack::{MANIFEST, RECEIPTS};
 use crate::read::Read;
-use crate::verify::Report;
+use crate::verify::{Report, files};
 use crate::view::Session;
 
 /// The media type of statements.
@@ -27,8 +27,9 @@ pub fn statement(pack: &Path, report: &Report) -> Result<Json, NotaryError> {
     let session = Session::load(pack)?;
     let subject = |name: &'static str| -> Result<Json, NotaryError> {
         let path = pack.join(name);
-        let bytes = std::fs::read(&path).map_err(NotaryError::file("read", &path))?;
-        let digest = Json::Object(vec![("sha256", Json::text(hex(&sha256(&bytes))))]);
+        let digest = files::open(pack, name).and_then(files::digest);
+        let (digest, _) = digest.map_err(NotaryError::file("read", &path))?;
+        let digest = Json::Object(vec![("sha256", Json::text(hex(&digest)))]);
         Ok(Json::Object(vec![
             ("name", Json::text(name)),
             ("digest", digest),

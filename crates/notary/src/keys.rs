@@ -68,7 +68,7 @@ impl PublicKey {
 
     /// Reads a key file.
     pub fn load(path: &Path) -> Result<Self, NotaryError> {
-        let bytes = fs::read(path).map_err(NotaryError::file("read", path))?;
+        let bytes = crate::file::read(path).map_err(NotaryError::file("read", path))?;
         Self::parse(&bytes).ok_or_else(|| {
             bad(
                 path,
@@ -161,8 +161,13 @@ impl Signer {
         }
     }
 
-    /// Replaces the key `name` in `folder` by a new one; the old one is kept beside it.
+    /// Replaces the key `name` in `folder` by a new one; the old one is kept beside it. Whoever
+    /// replaces it at the same time waits, and replaces this one.
     pub fn rotate(folder: &Path, name: &str) -> Result<Self, NotaryError> {
+        let turn = file(folder, name, "lock");
+        fs::create_dir_all(folder).map_err(NotaryError::file("create", folder))?;
+        let held = File::create(&turn).map_err(NotaryError::file("create", &turn))?;
+        held.lock().map_err(NotaryError::file("lock", &turn))?;
         let old = Self::open(folder, name)?;
         let mut new = Self::generate(name)?;
         new.successions.clone_from(&old.successions);
@@ -508,5 +513,23 @@ mod tests {
         let pairs = keys.windows(2).map(|pair| (pair[0], pair[1]));
         assert_eq!(known, pairs.skip(2).collect::<Vec<_>>());
         assert!(steps.iter().all(Succession::holds));
+    }
+
+    #[test]
+    fn keys_replaced_at_the_same_time_follow_one_another() {
+        let folder = tempfile::tempdir().unwrap();
+        let first = Signer::open(folder.path(), "k").unwrap().public();
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| Signer::rotate(folder.path(), "k").unwrap());
+            }
+        });
+        let last = Signer::open(folder.path(), "k").unwrap();
+        let steps = last.successions();
+        assert_eq!(steps.len(), 8);
+        assert_eq!(steps[0].old, first);
+        assert_eq!(steps[7].new, last.public());
+        assert!(steps.iter().all(Succession::holds));
+        assert!(steps.windows(2).all(|pair| pair[0].new == pair[1].old));
     }
 }

@@ -29,6 +29,7 @@ pub mod diff;
 pub mod disclose;
 pub mod explain;
 pub mod export;
+pub mod file;
 pub mod prove;
 pub mod tally;
 pub mod view;

@@ -10,10 +10,10 @@ use crate::hash::{hex, unhex};
 use crate::json::Json;
 use crate::keys::{PublicKey, Trust};
 use crate::note::Checkpoint;
-use crate::pack::{CHECKPOINT, MANIFEST, TREE};
+use crate::pack::{CHECKPOINT, TREE};
 use crate::read::Read;
 use crate::tree::{self, Hash, Run, Tree};
-use crate::verify::{Class, Known};
+use crate::verify::{Class, Known, files};
 use crate::view::each_line;
 
 const FORM: &str = "mcpproxy.proof.1";
@@ -24,11 +24,9 @@ pub fn prove(pack: &Path, receipt_id: &str) -> Result<Json, NotaryError> {
         name: pack.display().to_string(),
         why: why.to_owned(),
     };
-    let text = |name: &str| {
-        let path = pack.join(name);
-        std::fs::read(&path).map_err(NotaryError::file("read", &path))
-    };
-    let (manifest, place) = (text(MANIFEST)?, text(TREE)?);
+    let text =
+        |name: &str| files::small(pack, name).map_err(NotaryError::file("read", &pack.join(name)));
+    let (manifest, place) = (files::manifest(pack)?, text(TREE)?);
     let note =
         String::from_utf8(text(CHECKPOINT)?).map_err(|_| bad("its checkpoint is no text"))?;
     let checkpoint = Checkpoint::read(&note).map_err(bad)?;

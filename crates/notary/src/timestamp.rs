@@ -17,8 +17,10 @@ use sha2::{Digest as _, Sha256, Sha384, Sha512};
 use webpki::{EndEntityCert, KeyUsage, anchor_from_trusted_cert, ring};
 
 use crate::error::NotaryError;
+use crate::file;
 use crate::hash::sha256;
 use crate::pack::CHECKPOINT;
+use crate::verify::files;
 use der::{CONTEXT_0, INTEGER, OCTETS, OID, Reader, SEQUENCE, SET, TIME, element};
 
 /// Where a pack's token is kept: beside what was signed, since it is made afterwards.
@@ -43,7 +45,7 @@ pub struct Roots(Vec<Vec<u8>>);
 impl Roots {
     /// Reads the certificates in a file, in PEM or DER.
     pub fn load(path: &Path) -> Result<Self, NotaryError> {
-        let bytes = std::fs::read(path).map_err(NotaryError::file("read", path))?;
+        let bytes = file::read(path).map_err(NotaryError::file("read", path))?;
         let roots = Self::parse(&bytes);
         if roots.is_empty() {
             let why = "it has no certificate".to_owned();
@@ -81,7 +83,7 @@ impl Roots {
 /// Makes the request for a timestamp on a pack's checkpoint.
 pub fn request(pack: &Path) -> Result<Vec<u8>, NotaryError> {
     let path = pack.join(CHECKPOINT);
-    let note = std::fs::read(&path).map_err(NotaryError::file("read", &path))?;
+    let note = files::small(pack, CHECKPOINT).map_err(NotaryError::file("read", &path))?;
     let algorithm = element(SEQUENCE, &[element(OID, SHA256), vec![0x05, 0x00]].concat());
     let digest = element(OCTETS, &sha256(&note));
     let imprint = element(SEQUENCE, &[algorithm, digest].concat());
@@ -93,7 +95,7 @@ pub fn request(pack: &Path) -> Result<Vec<u8>, NotaryError> {
 /// Keeps the answer of an authority with the pack that it is about, if it is.
 pub fn attach(pack: &Path, answer: &[u8]) -> Result<PathBuf, NotaryError> {
     let path = pack.join(CHECKPOINT);
-    let note = std::fs::read(&path).map_err(NotaryError::file("read", &path))?;
+    let note = files::small(pack, CHECKPOINT).map_err(NotaryError::file("read", &path))?;
     if Token::parse(answer).is_none_or(|token| token.imprint != sha256(&note)) {
         let why = "it is not an authority's answer about this pack's checkpoint".to_owned();
         return Err(NotaryError::Input {

@@ -5,7 +5,7 @@
 //! Packs of assay-ai are judged by the same rules as far as they reach. Offline, in one pass over
 //! the receipts.
 
-mod files;
+pub(crate) mod files;
 mod manifest;
 mod receipts;
 mod report;

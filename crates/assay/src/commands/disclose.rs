@@ -1,10 +1,10 @@
 //! `disclose` and `check-disclosure`: one member of a value, and nothing of the others.
 
-use std::fs;
 use std::path::Path;
 
 use anyhow::Result;
 use mcpproxy_notary::disclose::{self, Salts};
+use mcpproxy_notary::file;
 use mcpproxy_notary::keys::{SIGNER, Signer};
 use mcpproxy_notary::verify::Class;
 use serde_json::json;
@@ -68,5 +68,6 @@ pub(super) fn check(disclosure: &Path, judged: &Judged, keys: &Path, form: Form)
 }
 
 fn read(path: &Path) -> Result<Vec<u8>> {
-    fs::read(path).map_err(|fault| bad_input(format!("cannot read `{}`: {fault}", path.display())))
+    file::read(path)
+        .map_err(|fault| bad_input(format!("cannot read `{}`: {fault}", path.display())))
 }

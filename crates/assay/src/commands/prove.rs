@@ -1,11 +1,10 @@
 //! `prove`, `check-proof` and `export`: what others are given instead of a whole pack.
 
-use std::fs;
 use std::path::Path;
 
 use anyhow::Result;
 use mcpproxy_notary::keys::{SIGNER, Signer};
-use mcpproxy_notary::{export as statement, prove as proof};
+use mcpproxy_notary::{export as statement, file, prove as proof};
 
 use super::verify;
 use crate::args::{Judged, Trusted};
@@ -21,7 +20,7 @@ pub(super) fn prove(pack: &Path, receipt_id: &str) -> Result<Exit> {
 
 /// Checks a proof and prints the receipt that it shows.
 pub(super) fn check(path: &Path, trusted: &Trusted, keys: &Path, form: Form) -> Result<Exit> {
-    let text = fs::read(path)
+    let text = file::read(path)
         .map_err(|fault| bad_input(format!("cannot read proof `{}`: {fault}", path.display())))?;
     let shown = proof::check(&text, &verify::trust(trusted, keys)?);
     let shown = shown.map_err(|fault| bad_input(fault.to_string()))?;

@@ -13,7 +13,7 @@ use http::header::CONTENT_TYPE;
 use http::{HeaderMap, HeaderValue, Method};
 use mcpproxy_mcp::body::read_bounded;
 use mcpproxy_mcp::dial::Dialer;
-use mcpproxy_notary::timestamp;
+use mcpproxy_notary::{file, timestamp};
 use serde_json::json;
 use tokio::time::timeout;
 
@@ -36,7 +36,7 @@ pub(super) fn run(pack: &Path, by: &Authority, form: Form) -> Result<Exit> {
         return Ok(Exit::Fine);
     }
     let answer = match (&by.response, &by.tsa) {
-        (Some(path), _) => fs::read(path)
+        (Some(path), _) => file::read(path)
             .map_err(|fault| bad_input(format!("cannot read `{}`: {fault}", path.display())))?,
         (None, url) => ask(url.as_deref().unwrap_or_default(), request()?)?,
     };

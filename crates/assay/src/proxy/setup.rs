@@ -10,6 +10,7 @@ use std::time::Duration;
 use anyhow::{Context as _, Result};
 use mcpproxy_core::{Clock, Durability, PackInterval, SystemClock};
 use mcpproxy_notary::content::Keep;
+use mcpproxy_notary::file;
 use mcpproxy_notary::guard::Policy;
 use mcpproxy_notary::hash::Pepper;
 use mcpproxy_notary::keys::{SIGNER, Signer};
@@ -123,7 +124,7 @@ fn policy(args: &McpProxy) -> Result<Option<Policy>> {
 fn pepper(given: &str) -> Result<Pepper> {
     let key = match given.strip_prefix('@') {
         None => given.as_bytes().to_vec(),
-        Some(path) => fs::read(path)
+        Some(path) => file::read(path.as_ref())
             .map_err(|fault| bad_input(format!("cannot read pepper `{path}`: {fault}")))?,
     };
     let key = key.trim_ascii().to_vec();

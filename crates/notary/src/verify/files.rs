@@ -9,6 +9,7 @@ use sha2::{Digest as _, Sha256};
 use super::manifest::{Listed, Manifest};
 use super::report::{Code, Report};
 use crate::error::NotaryError;
+use crate::file::bounded;
 use crate::hash::hex;
 use crate::pack::{MANIFEST, RECEIPTS, REPORT, SIGNATURE, TRANSCRIPT};
 
@@ -22,7 +23,7 @@ const UNSIGNED_FOLDER: &str = "_unsigned";
 const SMALL: u64 = 1 << 20;
 
 /// Opens a file of a pack; what is none, such as a pipe that nobody writes to, is not opened.
-pub(super) fn open(folder: &Path, name: &str) -> io::Result<File> {
+pub(crate) fn open(folder: &Path, name: &str) -> io::Result<File> {
     let path = folder.join(name);
     if !inside(folder, name) || !fs::symlink_metadata(&path)?.is_file() {
         return Err(io::Error::new(ErrorKind::InvalidInput, "it is not a file"));
@@ -31,34 +32,16 @@ pub(super) fn open(folder: &Path, name: &str) -> io::Result<File> {
 }
 
 /// Reads a file that is small in every pack.
-pub(super) fn small(folder: &Path, name: &str) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    let read = open(folder, name)?
-        .take(SMALL + 1)
-        .read_to_end(&mut bytes)?;
-    if u64::try_from(read).unwrap_or(u64::MAX) > SMALL {
-        return Err(io::Error::new(ErrorKind::FileTooLarge, "it is too long"));
-    }
-    Ok(bytes)
+pub(crate) fn small(folder: &Path, name: &str) -> io::Result<Vec<u8>> {
+    bounded(open(folder, name)?, SMALL)
 }
 
 /// Reads the manifest of a pack. An error means that there is no pack here.
-pub(super) fn manifest(folder: &Path) -> Result<Vec<u8>, NotaryError> {
+pub(crate) fn manifest(folder: &Path) -> Result<Vec<u8>, NotaryError> {
     let path = folder.join(MANIFEST);
-    let failed = NotaryError::file("read", &path);
-    let mut bytes = Vec::new();
-    let file = open(folder, MANIFEST).map_err(&failed)?;
-    file.take(LONGEST + 1)
-        .read_to_end(&mut bytes)
-        .map_err(&failed)?;
-    if u64::try_from(bytes.len()).unwrap_or(u64::MAX) > LONGEST {
-        let why = "it is longer than a manifest can be".to_owned();
-        return Err(NotaryError::Input {
-            name: path.display().to_string(),
-            why,
-        });
-    }
-    Ok(bytes)
+    let file = open(folder, MANIFEST);
+    let read = file.and_then(|file| bounded(file, LONGEST));
+    read.map_err(NotaryError::file("read", &path))
 }
 
 /// Checks every file that the manifest lists, and that it lists what every pack has.
@@ -142,7 +125,7 @@ pub(super) fn compare(listed: &Listed, (sha256, bytes): ([u8; 32], u64), report:
     }
 }
 
-fn digest(mut file: File) -> io::Result<([u8; 32], u64)> {
+pub(crate) fn digest(mut file: File) -> io::Result<([u8; 32], u64)> {
     let (mut hash, mut bytes) = (Sha256::new(), 0);
     let mut buffer = vec![0; 64 << 10];
     loop {

@@ -376,7 +376,7 @@ fn what_is_no_file_is_not_read() {
     let made = made();
     made.edit("checkpoint.note", |bytes| bytes.resize(2 << 20, b'\n'));
     let report = made.judge();
-    let said = |one: &Problem| one.message.contains("it is too long");
+    let said = |one: &Problem| one.message.contains("it is longer than");
     assert!(report.problems.iter().any(said), "{:?}", report.problems);
 }
 
