@@ -20,6 +20,7 @@ pub mod receipt;
 pub mod secret;
 pub mod security;
 pub mod share;
+pub mod statement;
 pub mod units;
 pub mod verdict;
 pub mod who;
@@ -51,6 +52,7 @@ pub use security::{
     SecurityModification, SecurityViolation, Sight,
 };
 pub use share::{Room, Shares};
+pub use statement::{Signed, StatementCheck, StatementSigner};
 pub use units::{ByteSize, InvalidUnit, Span};
 pub use verdict::{Action, Enforcement, FlowType, Risk, RiskLevel, Verdict};
 pub use who::{Claims, FlowScope, Principal, PrincipalKind, SessionBasis, SessionKey};

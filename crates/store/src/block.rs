@@ -2,10 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use mcpproxy_core::{CallId, Field};
-use rusqlite::{Connection, Statement};
+use mcpproxy_core::Field;
 
-use crate::row;
+use crate::columns::{Columns, signed};
 
 /// Records of a block. A place in the log is a block and a place within it.
 pub(crate) const SIZE: i64 = 2048;
@@ -60,7 +59,7 @@ impl Bits {
     }
 
     /// Returns the places as a list if there are few, else as a bitmap.
-    fn to_bytes(&self) -> Vec<u8> {
+    pub(crate) fn to_bytes(&self) -> Vec<u8> {
         let count: u32 = self.0.iter().map(|word| word.count_ones()).sum();
         if usize::try_from(count).is_ok_and(|count| count * 2 < WHOLE) {
             let mut places: Vec<_> = self.descending().collect();
@@ -99,36 +98,43 @@ pub(crate) struct Block {
 }
 
 impl Block {
-    /// Reads a block; nothing where it has no records.
-    pub(crate) fn read(connection: &Connection, number: i64) -> rusqlite::Result<Option<Self>> {
-        let columns = row::COLUMNS;
-        let sql = format!("SELECT {columns} FROM activity WHERE seq >= ? AND seq < ?");
-        let mut statement = connection.prepare(&sql)?;
-        let mut rows = statement.query([number * SIZE, (number + 1) * SIZE])?;
-        let mut block = Self {
+    /// Begins a block without records.
+    pub(crate) fn new(number: i64) -> Self {
+        Self {
             number,
             first_at: i64::MAX,
             last_at: i64::MIN,
             postings: Field::ALL
                 .map(|field| (code(field), BTreeMap::new()))
                 .into(),
-        };
-        while let Some(row) = rows.next()? {
-            block.add(row)?;
         }
-        Ok((block.first_at <= block.last_at).then_some(block))
     }
 
-    fn add(&mut self, row: &rusqlite::Row<'_>) -> rusqlite::Result<()> {
-        let place = u16::try_from(row.get::<_, i64>(0)? - self.number * SIZE).unwrap_or(u16::MAX);
+    /// Returns its number.
+    pub(crate) fn number(&self) -> i64 {
+        self.number
+    }
+
+    /// Returns the places of its records: from the first until before the second.
+    pub(crate) fn places(number: i64) -> [i64; 2] {
+        [number * SIZE, (number + 1) * SIZE]
+    }
+
+    /// Returns the span of time that it covers; nothing where it has no records.
+    pub(crate) fn span(&self) -> Option<(i64, i64)> {
+        (self.first_at <= self.last_at).then_some((self.first_at, self.last_at))
+    }
+
+    /// Takes a record in.
+    pub(crate) fn add(&mut self, place: i64, columns: &Columns<'_>) {
+        let place = u16::try_from(place - self.number * SIZE).unwrap_or(u16::MAX);
         // A call is looked for by the time in its id, which was read apart.
-        let id = CallId::from_bytes(row.get(2)?).millis();
-        for at in [row.get(1)?, i64::try_from(id).unwrap_or(i64::MAX)] {
+        for at in [columns.at, signed(columns.call().millis())] {
             self.first_at = self.first_at.min(at);
             self.last_at = self.last_at.max(at);
         }
         for (field, (_, values)) in Field::ALL.into_iter().zip(&mut self.postings) {
-            row::values(row, field, |value| {
+            columns.values(field, |value| {
                 if let Some(bits) = values.get_mut(value) {
                     bits.set(place);
                 } else {
@@ -136,65 +142,21 @@ impl Block {
                     bits.set(place);
                     values.insert(value.to_owned(), bits);
                 }
-            })?;
+            });
         }
-        Ok(())
     }
 
-    fn postings(&self) -> impl Iterator<Item = (i64, &str, &Bits)> {
+    /// Returns which records have which value: fields by their numbers.
+    pub(crate) fn postings(&self) -> impl Iterator<Item = (i64, &str, &Bits)> {
         self.postings.iter().flat_map(|(field, values)| {
             let values = values.iter();
             values.map(|(value, bits)| (*field, value.as_str(), bits))
         })
     }
-
-    /// Keeps how the records are found. Another process may have done it; then it is the same.
-    pub(crate) fn seal(&self, connection: &Connection) -> rusqlite::Result<()> {
-        let mut keep = connection.prepare("INSERT OR REPLACE INTO posting VALUES (?, ?, ?, ?)")?;
-        for (field, value, bits) in self.postings() {
-            keep.execute((field, value, self.number, bits.to_bytes()))?;
-        }
-        let span = (self.number, self.first_at, self.last_at);
-        connection.execute("INSERT OR REPLACE INTO block VALUES (?, ?, ?)", span)?;
-        Ok(())
-    }
-
-    /// Drops the records and what was kept about them.
-    pub(crate) fn drop_from(&self, connection: &Connection) -> rusqlite::Result<()> {
-        let sql = "DELETE FROM posting WHERE field = ? AND value = ? AND block = ?";
-        let mut forget = connection.prepare(sql)?;
-        for (field, value, _) in self.postings() {
-            forget.execute((field, value, self.number))?;
-        }
-        connection.execute("DELETE FROM block WHERE block = ?", [self.number])?;
-        let span = [self.number * SIZE, (self.number + 1) * SIZE];
-        connection.execute("DELETE FROM activity WHERE seq >= ? AND seq < ?", span)?;
-        Ok(())
-    }
-}
-
-/// Finds which records of a finished block have a value.
-#[derive(Debug)]
-pub(crate) struct Postings<'a>(Statement<'a>);
-
-impl<'a> Postings<'a> {
-    /// Prepares to look.
-    pub(crate) fn new(connection: &'a Connection) -> rusqlite::Result<Self> {
-        let sql = "SELECT records FROM posting WHERE field = ? AND value = ? AND block = ?";
-        connection.prepare(sql).map(Self)
-    }
-
-    /// Looks.
-    pub(crate) fn find(&mut self, field: Field, value: &str, block: i64) -> rusqlite::Result<Bits> {
-        let mut rows = self.0.query((code(field), value, block))?;
-        let found = rows.next()?;
-        let bits = found.map(|row| Ok(Bits::from_bytes(row.get_ref(0)?.as_blob()?)));
-        bits.unwrap_or(Ok(Bits::NONE))
-    }
 }
 
 /// The number of a field in the database; it stays.
-fn code(field: Field) -> i64 {
+pub(crate) fn code(field: Field) -> i64 {
     match field {
         Field::Kind => 1,
         Field::Source => 2,

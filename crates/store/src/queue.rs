@@ -8,6 +8,7 @@ use mcpproxy_core::{Record, SinkFault};
 use tokio::sync::oneshot;
 
 use crate::block::Block;
+use crate::database::{Prune, Redaction};
 
 /// Records that may wait for the writer; past that an append says that the queue is full.
 const QUEUE: usize = 16_384;
@@ -29,10 +30,14 @@ pub(crate) struct Entry {
 pub(crate) enum Chore {
     /// Keeps how the records of a finished block are found.
     Seal(Block),
-    /// Drops a block.
-    Drop(Block),
-    /// Moves the whole write-ahead log into the database, so that it can start anew.
-    Checkpoint,
+    /// Drops records.
+    Drop(Prune),
+    /// Drops what records say in words.
+    Redact(Vec<Redaction>),
+    /// Moves all that was written to where it belongs.
+    Settle,
+    /// Signs how far the chain has got.
+    Sign,
 }
 
 /// What the writer does next.

@@ -1,34 +1,93 @@
 //! The port of the engine: records in, and word when they are on disk.
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
 
-use mcpproxy_core::{ActivitySink, Durability, Later, Record, SinkFault};
+use mcpproxy_core::{ActivitySink, Clock, Durability, Later, Record, SinkFault, StatementSigner};
 use tokio::sync::oneshot;
 
 use crate::Error;
+use crate::database::Database;
 use crate::health::Health;
 use crate::queue::{Entry, Queue};
-use crate::upkeep::Upkeep;
-use crate::writer::Writer;
+use crate::retention::{InForce, Retention};
+use crate::sqlite::Sqlite;
+use crate::upkeep::{Bell, Marks, News, Upkeep};
+use crate::writer::{Writer, start};
 
-/// An activity log in a SQLite database.
-#[derive(Debug)]
-pub struct SqliteSink {
-    queue: Arc<Queue>,
-    health: Arc<Health>,
+/// What a log is kept with.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// How long records are kept.
+    pub retention: Retention,
+    /// Who signs how far the log has got.
+    pub signer: Arc<dyn StatementSigner>,
+    /// What tells how old records are.
+    pub clock: Arc<dyn Clock>,
 }
 
-impl SqliteSink {
-    /// Opens the log, made with mode 0600 if it is new, and starts its writer.
+/// An activity log that is written.
+#[derive(Debug)]
+pub struct Sink {
+    queue: Arc<Queue>,
+    health: Arc<Health>,
+    retention: Arc<InForce>,
+    bell: Bell,
+}
+
+impl Sink {
+    /// Opens a log in a SQLite database, made with mode 0600 if it is new, and starts its writer.
     ///
-    /// Past `max_bytes` the oldest records are dropped. The file keeps the size it once had; its
-    /// free space is used again.
-    pub fn open(path: &Path, max_bytes: u64) -> Result<Self, Error> {
+    /// The file keeps the size it once had; its free space is used again.
+    pub fn sqlite(path: &Path, options: Options) -> Result<Self, Error> {
+        Self::open(Sqlite::at(path), options)
+    }
+
+    fn open<D: Database>(database: D, options: Options) -> Result<Self, Error> {
+        let Options {
+            retention,
+            signer,
+            clock,
+        } = options;
+        let database = Arc::new(database);
         let (queue, health) = (Arc::new(Queue::default()), Arc::new(Health::default()));
-        let bell = Upkeep::start(path, max_bytes, Arc::clone(&queue))?;
-        Writer::start(path, Arc::clone(&queue), Arc::clone(&health), bell)?;
-        Ok(Self { queue, health })
+        let retention = Arc::new(InForce::new(retention));
+        let (bell, news) = mpsc::sync_channel(1);
+        let bell = Bell(bell);
+        let (log, house) = (database.log()?, database.house()?);
+        let upkeep = Upkeep {
+            database: Arc::clone(&database),
+            queue: Arc::clone(&queue),
+            retention: Arc::clone(&retention),
+            signer: Arc::clone(&signer),
+            clock: Arc::clone(&clock),
+            marks: Marks::default(),
+        };
+        start("activity-upkeep", move || upkeep.run(house, &news))?;
+        let writer = Writer {
+            database,
+            queue: Arc::clone(&queue),
+            health: Arc::clone(&health),
+            signer,
+            clock,
+            bell: bell.clone(),
+        };
+        start("activity-log", move || writer.run(log))?;
+        Ok(Self {
+            queue,
+            health,
+            retention,
+            bell,
+        })
+    }
+
+    /// Keeps records for another time from now on.
+    pub fn retain(&self, retention: Retention) {
+        self.retention.set(retention);
+        self.bell.tell(&mut News {
+            block: true,
+            pages: false,
+        });
     }
 
     fn send(&self, record: Option<Record>, how: Durability) -> Later<'_, Result<(), SinkFault>> {
@@ -53,7 +112,7 @@ impl SqliteSink {
     }
 }
 
-impl ActivitySink for SqliteSink {
+impl ActivitySink for Sink {
     fn append(&self, record: Record, how: Durability) -> Later<'_, Result<(), SinkFault>> {
         self.send(Some(record), how)
     }
@@ -67,7 +126,7 @@ impl ActivitySink for SqliteSink {
     }
 }
 
-impl Drop for SqliteSink {
+impl Drop for Sink {
     /// The writer goes on until the queue is empty; who needs to know waits for `flush` before.
     fn drop(&mut self) {
         self.queue.close();

@@ -1,28 +1,28 @@
-//! Keeping house beside the writer: finished blocks are made easy to find, the write-ahead log is
-//! moved into the database, and the oldest blocks go at the bound.
+//! Keeping house beside the writer: finished blocks are made easy to find, what was written is
+//! moved to where it belongs, and what is too old or too much goes.
 //!
 //! Only the writer changes tables, so that nothing here makes it wait for a lock: what is
 //! prepared here is handed to it as a chore.
 
-use std::path::Path;
 use std::sync::Arc;
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender};
 use std::time::Duration;
 
-use rusqlite::Connection;
+use mcpproxy_core::{Clock, StatementSigner, Wall};
 
-use crate::Error;
 use crate::block::{self, Block};
+use crate::checkpoint::{Checkpoint, State};
+use crate::database::{Database, Fault, House, Moved, Prune};
 use crate::queue::{Chore, Queue};
-use crate::schema;
+use crate::retention::InForce;
 
-/// Pages that the write-ahead log may have before the writer has to help: 64 MiB.
-const MOST_PAGES: i64 = 16_384;
 /// Chores that may wait for the writer before more are prepared.
 const MOST_CHORES: usize = 64;
 /// How long the writer is given for them.
 const SOON: Duration = Duration::from_millis(20);
-/// Blocks at the end of the log that are never dropped.
+/// How often is looked for what grew old, and the chain signed, without being rung.
+const OFTEN: Duration = Duration::from_mins(1);
+/// Blocks at the end of the log that are never dropped for their size.
 const KEPT: i64 = 2;
 
 /// What there may be to do.
@@ -35,8 +35,8 @@ pub(crate) struct News {
 }
 
 /// What the writer rings when there may be something to do.
-#[derive(Debug)]
-pub(crate) struct Bell(SyncSender<News>);
+#[derive(Clone, Debug)]
+pub(crate) struct Bell(pub(crate) SyncSender<News>);
 
 impl Bell {
     /// Tells the news, if there are any; who is too busy to listen is told the next time.
@@ -48,123 +48,172 @@ impl Bell {
 }
 
 /// The thread that keeps house.
-pub(crate) struct Upkeep {
-    connection: Connection,
-    queue: Arc<Queue>,
-    max_bytes: u64,
+pub(crate) struct Upkeep<D: Database> {
+    pub(crate) database: Arc<D>,
+    pub(crate) queue: Arc<Queue>,
+    pub(crate) retention: Arc<InForce>,
+    pub(crate) signer: Arc<dyn StatementSigner>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) marks: Marks,
+}
+
+/// How far it has got.
+#[derive(Debug, Default)]
+pub(crate) struct Marks {
     /// The block that is sealed next.
     next: Option<i64>,
-    /// The oldest block that was not asked to be dropped.
-    oldest: Option<i64>,
+    /// The first place that was not asked to be dropped.
+    oldest: i64,
+    /// The first place whose words were not looked at.
+    redacted: i64,
     /// More is to be done once the writer has done what it was asked.
     is_behind: bool,
 }
 
-impl Upkeep {
-    /// Opens the database and starts the thread, which ends with the bell.
-    pub(crate) fn start(path: &Path, max_bytes: u64, queue: Arc<Queue>) -> Result<Bell, Error> {
-        let upkeep = Self {
-            connection: schema::open(path)?,
-            queue,
-            max_bytes,
-            next: None,
-            oldest: None,
-            is_behind: false,
-        };
-        let (bell, news) = mpsc::sync_channel(1);
-        let thread = std::thread::Builder::new().name("activity-upkeep".into());
-        let run = move || upkeep.run(&news);
-        thread.spawn(run).map_err(Error::Thread)?;
-        Ok(Bell(bell))
-    }
-
-    fn run(mut self, news: &Receiver<News>) {
+impl<D: Database> Upkeep<D> {
+    /// Keeps house until nobody can ring any more.
+    pub(crate) fn run(mut self, house: D::House, news: &Receiver<News>) {
+        let mut house = Some(house);
         loop {
-            let news = match news.recv_timeout(if self.is_behind { SOON } else { Duration::MAX }) {
+            let pause = if self.marks.is_behind { SOON } else { OFTEN };
+            let news = match news.recv_timeout(pause) {
                 Ok(news) => news,
-                Err(RecvTimeoutError::Timeout) => News::default(),
+                Err(RecvTimeoutError::Timeout) if self.marks.is_behind => News::default(),
+                Err(RecvTimeoutError::Timeout) => {
+                    self.queue.ask(Chore::Sign);
+                    News::default()
+                }
                 Err(RecvTimeoutError::Disconnected) => return,
             };
-            self.is_behind = false;
-            if let Err(fault) = self.attend(news) {
+            self.marks.is_behind = false;
+            if let Err(fault) = self.attend(&mut house, news) {
                 // Nothing is lost by it; what was not done is done at a later ring.
                 tracing::warn!("upkeep of the activity log failed: {fault}");
-                (self.next, self.oldest) = (None, None);
+                (house, self.marks) = (None, Marks::default());
             }
         }
     }
 
-    fn attend(&mut self, news: News) -> rusqlite::Result<()> {
-        let (first, last) = schema::ends(&self.connection)?;
-        self.seal(first / block::SIZE, last / block::SIZE)?;
-        self.prune(first / block::SIZE, last / block::SIZE)?;
-        if news.pages {
-            self.checkpoint()?;
+    fn attend(&mut self, house: &mut Option<D::House>, news: News) -> Result<(), Fault> {
+        let house = match house {
+            Some(house) => house,
+            None => house.insert(self.database.house()?),
+        };
+        let (first, last) = house.ends()?;
+        if first <= last {
+            self.seal(house, first / block::SIZE, last / block::SIZE)?;
+            self.prune(house, first, last)?;
+            self.redact(house, first)?;
+        }
+        if news.pages && house.settle()? == Moved::TooLittle {
+            self.queue.ask(Chore::Settle);
         }
         Ok(())
     }
 
-    fn seal(&mut self, first: i64, open: i64) -> rusqlite::Result<()> {
-        let next = if let Some(next) = self.next {
-            next
-        } else {
-            let sql = "SELECT max(block) FROM block";
-            let sealed: Option<i64> = self.connection.query_row(sql, [], |row| row.get(0))?;
-            sealed.map_or(first, |sealed| sealed + 1)
+    fn seal(&mut self, house: &mut D::House, first: i64, open: i64) -> Result<(), Fault> {
+        let next = match self.marks.next {
+            Some(next) => next,
+            None => house.sealed()?.map_or(first, |sealed| sealed + 1),
         };
         let mut number = next.max(first);
         while number < open && self.has_room() {
-            if let Some(block) = Block::read(&self.connection, number)? {
+            if let Some(block) = house.block(number)? {
                 self.queue.ask(Chore::Seal(block));
             }
             number += 1;
         }
-        self.next = Some(number);
+        self.marks.next = Some(number);
         Ok(())
     }
 
     fn has_room(&mut self) -> bool {
-        self.is_behind = self.queue.chores() >= MOST_CHORES;
-        !self.is_behind
+        self.marks.is_behind = self.queue.chores() >= MOST_CHORES;
+        !self.marks.is_behind
     }
 
-    /// Drops as many of the oldest blocks as the log has too many, if all are about as large.
-    fn prune(&mut self, first: i64, open: i64) -> rusqlite::Result<()> {
-        let size = |name: &str| {
-            let sql = format!("PRAGMA {name}");
-            let size = self
-                .connection
-                .query_row(&sql, [], |row| row.get::<_, i64>(0))?;
-            Ok::<_, rusqlite::Error>(u64::try_from(size).unwrap_or(0))
-        };
-        let used = size("page_count")?.saturating_sub(size("freelist_count")?) * size("page_size")?;
-        let excess = used.saturating_sub(self.max_bytes);
-        if excess == 0 {
-            return Ok(());
+    /// Drops what is too old, too many or too large.
+    fn prune(&mut self, house: &mut D::House, first: i64, last: i64) -> Result<(), Fault> {
+        let retention = self.retention.get();
+        let mut until = too_large(house, retention.max_bytes, first, last)?;
+        if let Some(most) = retention.max_records {
+            let most = i64::try_from(most).unwrap_or(i64::MAX);
+            until = until.max((last + 1).saturating_sub(most));
         }
-        let blocks = u64::try_from(open - first + 1).unwrap_or(1).max(1);
-        let many = excess.div_ceil((used / blocks).max(1));
-        let until = first.saturating_add(i64::try_from(many).unwrap_or(i64::MAX));
         // What was asked for already may still be there.
-        let mut number = self.oldest.unwrap_or(first).max(first);
-        while number < until.min(open - KEPT) && self.has_room() {
-            if let Some(block) = Block::read(&self.connection, number)? {
-                self.queue.ask(Chore::Drop(block));
-            }
-            number += 1;
+        let mut from = self.marks.oldest.max(first);
+        if let Some(age) = retention.max_age {
+            until = until.max(house.older(from, self.before(age))?);
         }
-        self.oldest = Some(number);
+        while from < until && self.has_room() {
+            let number = from / block::SIZE;
+            let [_, end] = Block::places(number);
+            let end = end.min(until);
+            let whole = end % block::SIZE == 0;
+            let block = if whole { house.block(number)? } else { None };
+            self.queue.ask(Chore::Drop(Prune {
+                until: end,
+                block,
+                checkpoints: self.remains(house, from, end)?,
+            }));
+            from = end;
+        }
+        self.marks.oldest = from;
         Ok(())
     }
 
-    /// Moves the write-ahead log beside the writer. While records keep coming this never gets to
-    /// its end, so that past a size the writer finishes it between two groups.
-    fn checkpoint(&self) -> rusqlite::Result<()> {
-        let sql = "PRAGMA wal_checkpoint(PASSIVE)";
-        let pages: i64 = self.connection.query_row(sql, [], |row| row.get(1))?;
-        if pages > MOST_PAGES {
-            self.queue.ask(Chore::Checkpoint);
+    /// Signs what remains of the chains whose records are dropped.
+    fn remains(
+        &self,
+        house: &mut D::House,
+        from: i64,
+        until: i64,
+    ) -> Result<Vec<Checkpoint>, Fault> {
+        let (signer, now) = (&*self.signer, self.clock.wall());
+        let heads = house.heads(from, until)?;
+        let heads = heads.iter();
+        Ok(heads
+            .map(|head| Checkpoint::sign(signer, head, State::Pruned, now))
+            .collect())
+    }
+
+    /// Drops what old records say in words, where they hold sensitive data.
+    fn redact(&mut self, house: &mut D::House, first: i64) -> Result<(), Fault> {
+        let Some(age) = self.retention.get().redact_after else {
+            return Ok(());
+        };
+        let limit = self.before(age);
+        let mut from = self.marks.redacted.max(first);
+        while self.has_room() {
+            let due = house.due(from, limit)?;
+            if !due.redactions.is_empty() {
+                self.queue.ask(Chore::Redact(due.redactions));
+            }
+            match due.next {
+                Some(next) => from = next,
+                None => break,
+            }
         }
+        self.marks.redacted = from;
         Ok(())
     }
+
+    fn before(&self, age: Duration) -> Wall {
+        let age = u64::try_from(age.as_millis()).unwrap_or(u64::MAX);
+        Wall(self.clock.wall().0.saturating_sub(age))
+    }
+}
+
+/// Returns before which place records go if all blocks are about as large.
+fn too_large(house: &mut impl House, most: u64, first: i64, last: i64) -> Result<i64, Fault> {
+    let used = house.used()?;
+    let excess = used.saturating_sub(most);
+    if excess == 0 {
+        return Ok(first);
+    }
+    let (oldest, open) = (first / block::SIZE, last / block::SIZE);
+    let blocks = u64::try_from(open - oldest + 1).unwrap_or(1).max(1);
+    let many = excess.div_ceil((used / blocks).max(1));
+    let until = oldest.saturating_add(i64::try_from(many).unwrap_or(i64::MAX));
+    Ok(until.min(open - KEPT).max(0).saturating_mul(block::SIZE))
 }

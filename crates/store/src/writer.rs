@@ -1,22 +1,22 @@
 //! The one thread that writes: a group of records is one transaction, and everybody in it is
 //! told what came of it.
 //!
-//! After a fault the group counts as lost, the database is opened again, and writing goes on;
-//! how many records are missing is then written down where they are missing.
+//! After a fault the group counts as lost, the database is opened again, and writing goes on with
+//! a chain of its own; how many records are missing is then written down where they are missing.
 
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use mcpproxy_core::SinkFault;
-use rusqlite::{Connection, Statement};
+use mcpproxy_core::{Clock, SinkFault, StatementSigner};
 
 use crate::Error;
 use crate::block;
+use crate::chain::Chain;
+use crate::checkpoint::{Checkpoint, Head, State};
+use crate::columns::Columns;
+use crate::database::{Database, Fault, Log, Row, Sync};
 use crate::health::Health;
 use crate::queue::{Chore, Entry, Queue};
-use crate::row;
-use crate::schema;
 use crate::upkeep::{Bell, News};
 
 /// The first and the longest pause before the database is opened again.
@@ -26,66 +26,51 @@ const PAUSES: [Duration; 2] = [Duration::from_millis(50), Duration::from_secs(5)
 const MANY_PAGES: usize = 512;
 
 /// The writer's state between two databases.
-pub(crate) struct Writer {
-    path: PathBuf,
-    queue: Arc<Queue>,
-    health: Arc<Health>,
-    bell: Bell,
+pub(crate) struct Writer<D> {
+    pub(crate) database: Arc<D>,
+    pub(crate) queue: Arc<Queue>,
+    pub(crate) health: Arc<Health>,
+    pub(crate) signer: Arc<dyn StatementSigner>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) bell: Bell,
 }
 
-impl Writer {
-    /// Opens the database and starts the thread.
-    pub(crate) fn start(
-        path: &Path,
-        queue: Arc<Queue>,
-        health: Arc<Health>,
-        bell: Bell,
-    ) -> Result<(), Error> {
-        let connection = schema::open(path)?;
-        let writer = Self {
-            path: path.to_owned(),
-            queue,
-            health,
-            bell,
-        };
-        let thread = std::thread::Builder::new().name("activity-log".into());
-        let run = move || writer.run(connection);
-        thread.spawn(run).map(drop).map_err(Error::Thread)
-    }
-
-    fn run(self, mut connection: Connection) {
-        while let Err(fault) = self.write_all(&connection) {
-            let fault = fault.to_string();
-            tracing::error!("activity log `{}` is broken: {fault}", self.path.display());
-            // Whatever SQLite knows about the file may be wrong after a fault.
-            drop(connection);
-            match self.reopen(&fault) {
-                Some(opened) => connection = opened,
+impl<D: Database> Writer<D> {
+    /// Writes until the queue is closed.
+    pub(crate) fn run(self, mut log: D::Log) {
+        while let Err(fault) = self.write_all(&mut log) {
+            let name = self.database.name();
+            tracing::error!("activity log `{name}` is broken: {fault}");
+            // Whatever is known about the database may be wrong after a fault.
+            drop(log);
+            match self.reopen(&fault.to_string()) {
+                Some(opened) => log = opened,
                 None => return,
             }
         }
     }
 
     /// Writes until the queue is closed, or until a fault, which everybody concerned was told.
-    fn write_all(&self, connection: &Connection) -> rusqlite::Result<()> {
-        let mut log = Log::new(connection)?;
+    fn write_all(&self, log: &mut D::Log) -> Result<(), Fault> {
+        let mut pen = Pen::new(log, &*self.signer, &*self.clock);
         while let Some(batch) = self.queue.take() {
-            let result = log.write(&batch.entries);
+            let result = pen.write(&batch.entries);
             self.tell(batch.entries, result.as_ref().err());
             result?;
-            self.bell.tell(&mut log.news);
-            if let Some(chore) = batch.chore
-                && let Err(fault) = log.attend(&chore)
-            {
-                self.queue.put_back(chore);
-                self.health.fail(&fault.to_string(), 0);
-                return Err(fault);
-            }
+            let signed = if pen.is_due { pen.sign() } else { Ok(()) };
+            self.bell.tell(&mut pen.news);
+            let attended = signed.and_then(|()| match batch.chore {
+                Some(chore) => pen
+                    .attend(&chore)
+                    .inspect_err(|_| self.queue.put_back(chore)),
+                None => Ok(()),
+            });
+            attended.inspect_err(|fault| self.health.fail(&fault.to_string(), 0))?;
         }
-        Ok(())
+        pen.sign()
     }
 
-    fn tell(&self, entries: Vec<Entry>, fault: Option<&rusqlite::Error>) {
+    fn tell(&self, entries: Vec<Entry>, fault: Option<&Fault>) {
         let fault = fault.map(ToString::to_string);
         if let Some(fault) = &fault {
             let lost = entries.iter().filter(|entry| entry.record.is_some());
@@ -102,7 +87,7 @@ impl Writer {
 
     /// Opens the database again, with longer and longer pauses; whoever cannot wait so long is
     /// refused meanwhile. Returns nothing once the queue is closed.
-    fn reopen(&self, why: &str) -> Option<Connection> {
+    fn reopen(&self, why: &str) -> Option<D::Log> {
         let [mut pause, longest] = PAUSES;
         loop {
             let refuse = |entry: Entry| {
@@ -115,107 +100,120 @@ impl Writer {
                 return None;
             }
             pause = (pause * 2).min(longest);
-            let opened = schema::open(&self.path).map_err(|fault| fault.to_string());
             let lost = self.health.lost();
-            let opened = opened.and_then(|connection| {
-                let kept = note_gap(&connection, lost, why);
-                kept.map_err(|fault| fault.to_string()).map(|()| connection)
-            });
-            if let Ok(connection) = opened {
+            let opened = self.database.log().map_err(Fault::from);
+            // That this is durable shows that writing works.
+            let opened = opened.and_then(|mut log| log.note_gap(lost, why).map(|()| log));
+            if let Ok(log) = opened {
                 tracing::warn!("the activity log is written again; {lost} records were lost");
                 self.health.mend();
-                return Some(connection);
+                return Some(log);
             }
         }
     }
 }
 
-/// Writes down that records are missing here. It is durable, so it shows that writing works.
-fn note_gap(connection: &Connection, lost: u64, why: &str) -> rusqlite::Result<()> {
-    let sql = "INSERT INTO gap SELECT coalesce(max(seq), 0), ?, ? FROM activity";
-    let lost = i64::try_from(lost).unwrap_or(i64::MAX);
-    connection.execute(sql, (lost, why)).map(drop)
-}
-
-/// How far a commit goes.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Sync {
-    /// Into the write-ahead log; the system writes it when it likes.
-    Normal,
-    /// Onto the disk.
-    Full,
-}
-
-/// An open database with its statements.
-struct Log<'a> {
-    connection: &'a Connection,
-    insert: Statement<'a>,
-    begin: Statement<'a>,
-    commit: Statement<'a>,
-    sync: Sync,
+/// An open database, and the chain that is written to it.
+struct Pen<'a, L> {
+    log: &'a mut L,
+    signer: &'a dyn StatementSigner,
+    clock: &'a dyn Clock,
+    /// Made with the first record, so that who writes nothing leaves nothing.
+    hand: Option<Hand>,
     /// The block that is being filled.
     block: i64,
     /// Pages of the write-ahead log since it was last told to be moved, by a rough count.
     pages: usize,
+    /// A block was finished since the chain was last signed.
+    is_due: bool,
     news: News,
 }
 
-impl<'a> Log<'a> {
-    fn new(connection: &'a Connection) -> rusqlite::Result<Self> {
-        Ok(Self {
-            connection,
-            insert: connection.prepare(row::INSERT)?,
-            begin: connection.prepare("BEGIN IMMEDIATE")?,
-            commit: connection.prepare("COMMIT")?,
-            sync: Sync::Full,
+/// One writer, as others see it.
+struct Hand {
+    writer: i64,
+    name: [u8; 16],
+    chain: Chain,
+    /// How far the chain was when that was last signed.
+    signed: i64,
+}
+
+impl<'a, L: Log> Pen<'a, L> {
+    fn new(log: &'a mut L, signer: &'a dyn StatementSigner, clock: &'a dyn Clock) -> Self {
+        Self {
+            log,
+            signer,
+            clock,
+            hand: None,
             block: 0,
             pages: 0,
+            is_due: false,
             // What an earlier process left is looked at, too.
             news: News {
                 block: true,
                 pages: true,
             },
-        })
+        }
     }
 
     /// Writes a group in one transaction, durably if anybody waits for it.
-    fn write(&mut self, entries: &[Entry]) -> rusqlite::Result<()> {
+    fn write(&mut self, entries: &[Entry]) -> Result<(), Fault> {
         if entries.is_empty() {
             return Ok(());
         }
         let awaited = entries.iter().any(|entry| entry.durable.is_some());
-        self.sync(if awaited { Sync::Full } else { Sync::Normal })?;
-        self.begin.execute([])?;
-        let mut records = entries.iter().filter_map(|entry| entry.record.as_ref());
-        if let Some(first) = records.next() {
-            row::insert(&mut self.insert, first)?;
-            records.try_for_each(|record| row::insert(&mut self.insert, record))?;
-        } else {
-            // An empty transaction would not wait for what was written before it.
-            touch(self.connection)?;
+        let sync = if awaited { Sync::Full } else { Sync::Normal };
+        if entries.iter().any(|entry| entry.record.is_some()) {
+            self.append(entries, sync)?;
         }
-        // CRASH: a stop before the end of this leaves nothing of the group, and nobody was told
-        // that it is there.
-        self.commit.execute([])?;
-        self.count(entries.len());
-        Ok(())
-    }
-
-    fn sync(&mut self, sync: Sync) -> rusqlite::Result<()> {
-        if self.sync != sync {
-            self.connection.execute_batch(match sync {
-                Sync::Normal => "PRAGMA synchronous = NORMAL",
-                Sync::Full => "PRAGMA synchronous = FULL",
-            })?;
-            self.sync = sync;
+        if entries.iter().any(|entry| entry.record.is_none()) {
+            // Who wants to know that all is written may be about to end.
+            self.sign()?;
+            self.log.append(std::iter::empty(), sync)?;
         }
         Ok(())
     }
 
-    fn count(&mut self, records: usize) {
-        let block = self.connection.last_insert_rowid() / block::SIZE;
-        self.news.block |= block != self.block;
-        self.block = block;
+    fn append(&mut self, entries: &[Entry], sync: Sync) -> Result<(), Fault> {
+        if self.hand.is_none() {
+            self.hand = Some(self.begin()?);
+        }
+        let Some(Hand { writer, chain, .. }) = &mut self.hand else {
+            return Ok(());
+        };
+        chain.draw(entries.len())?;
+        let records = entries.iter().filter_map(|entry| entry.record.as_ref());
+        let rows = records.map(|record| {
+            let columns = Columns::of(record);
+            let link = chain.push(&columns).map(|link| (*writer, link));
+            Row { columns, link }
+        });
+        let last = self.log.append(rows, sync)?;
+        self.count(last, entries.len());
+        Ok(())
+    }
+
+    fn begin(&mut self) -> Result<Hand, Fault> {
+        let mut name = [0; 16];
+        getrandom::fill(&mut name).map_err(|fault| Fault::new(fault.to_string()))?;
+        let (writer, genesis) = self.log.begin(name, self.clock.wall())?;
+        let chain = Chain::new(&genesis);
+        let mut hand = Hand {
+            writer,
+            name,
+            chain,
+            signed: -1,
+        };
+        // From here on nobody can leave the writer out and not be seen to.
+        state(self.log, &mut hand, self.signer, self.clock)?;
+        Ok(hand)
+    }
+
+    fn count(&mut self, last: i64, records: usize) {
+        let block = last / block::SIZE;
+        if block != self.block {
+            (self.block, self.news.block, self.is_due) = (block, true, true);
+        }
         // A commit writes a page or two, however little it has to say.
         self.pages += 2 + records / 4;
         if self.pages >= MANY_PAGES {
@@ -223,30 +221,50 @@ impl<'a> Log<'a> {
         }
     }
 
-    /// Does a chore. None of them has to be durable: what a stop undoes is done again.
-    fn attend(&mut self, chore: &Chore) -> rusqlite::Result<()> {
-        self.sync(Sync::Normal)?;
-        match chore {
-            Chore::Checkpoint => {
-                return self
-                    .connection
-                    .execute_batch("PRAGMA wal_checkpoint(PASSIVE)");
-            }
-            Chore::Seal(block) => {
-                self.begin.execute([])?;
-                block.seal(self.connection)?;
-            }
-            Chore::Drop(block) => {
-                self.begin.execute([])?;
-                block.drop_from(self.connection)?;
-            }
+    /// Signs how far the chain has got, unless that is signed already.
+    fn sign(&mut self) -> Result<(), Fault> {
+        self.is_due = false;
+        match &mut self.hand {
+            Some(hand) => state(self.log, hand, self.signer, self.clock),
+            None => Ok(()),
         }
-        self.commit.execute([]).map(drop)
+    }
+
+    /// Does a chore.
+    fn attend(&mut self, chore: &Chore) -> Result<(), Fault> {
+        match chore {
+            Chore::Settle => self.log.settle(),
+            Chore::Sign => self.sign(),
+            Chore::Seal(block) => self.log.seal(block),
+            Chore::Drop(prune) => self.log.prune(prune),
+            Chore::Redact(redactions) => self.log.redact(redactions),
+        }
     }
 }
 
-/// Changes nothing, but in a way that is written.
-fn touch(connection: &Connection) -> rusqlite::Result<()> {
-    let form: i64 = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
-    connection.execute_batch(&format!("PRAGMA user_version = {form}"))
+fn state(
+    log: &mut impl Log,
+    hand: &mut Hand,
+    signer: &dyn StatementSigner,
+    clock: &dyn Clock,
+) -> Result<(), Fault> {
+    let (number, hash) = hand.chain.head();
+    if number == hand.signed {
+        return Ok(());
+    }
+    let head = Head {
+        writer: hand.writer,
+        name: hand.name,
+        number,
+        hash,
+    };
+    log.state(&Checkpoint::sign(signer, &head, State::Kept, clock.wall()))?;
+    hand.signed = number;
+    Ok(())
+}
+
+/// Starts a thread of the log.
+pub(crate) fn start(name: &str, run: impl FnOnce() + Send + 'static) -> Result<(), Error> {
+    let thread = std::thread::Builder::new().name(name.to_owned());
+    thread.spawn(run).map(drop).map_err(Error::Thread)
 }

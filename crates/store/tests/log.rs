@@ -1,301 +1,110 @@
-//! The log as a whole: what is written is found again by every filter, in order, over restarts,
-//! past its bound, and after faults.
+//! The log in a SQLite database: what every log must do, over restarts, past its bounds, and after
+//! faults.
 
 #![expect(
     clippy::unwrap_used,
-    clippy::panic,
     clippy::indexing_slicing,
     reason = "a test that cannot go on fails"
 )]
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
-use mcpproxy_core::{
-    Action, ActivityQuery, ActivityReader as _, ActivitySink as _, CallId, DataOrigin, Declared,
-    Door, Durability, Field, Finding, FlowType, Label, Likeness, Masked, Match, Nature, Operation,
-    Record, Risk, RiskLevel, Severity, Side, SinkFault, Source, Status, Threat, Tier, ToolName,
-    UpstreamId, Wall, Weight,
+use mcpproxy_core::{ActivityReader as _, ActivitySink as _, Durability, Field, SinkFault, Wall};
+use mcpproxy_store::{Options, Reader, Retention, Sink};
+use mcpproxy_testkit::suite::activity::{
+    self as suite, NOON, denial, fill, number, numbers, query, record, until,
 };
-use mcpproxy_store::{Reader, SqliteSink};
-use serde_json::{Value, json};
+use mcpproxy_testkit::{FixedClock, WordSigner};
+use serde_json::Value;
 use tempfile::TempDir;
 
-const NOON: u64 = 1_780_000_000_000;
-
-fn record(number: u64) -> Record {
-    Record {
-        server_name: format!("server{}", number % 3),
-        tool_name: "echo".to_owned(),
-        method: "tools/call".to_owned(),
-        duration_ms: 1.5,
-        timestamp: Wall(NOON + number).rfc3339(),
-        session_id: format!("s{}", number / 1000),
-        correlation_id: "trace-7".to_owned(),
-        principal: "owner".to_owned(),
-        request_bytes: 10,
-        response_bytes: 20,
-        ..Record::new(
-            CallId::new(NOON + number, u128::from(number)),
-            "tool_call",
-            Door::Mcp,
-        )
-    }
-}
-
-/// A record in which everything is said that can be.
-fn denial(number: u64) -> Record {
-    let origin = DataOrigin {
-        call: CallId::new(NOON, 1),
-        upstream: UpstreamId::new("github"),
-        tool: ToolName::new("get_file"),
-        at: Wall(NOON),
-        side: Side::Inside,
-    };
-    let label = Label {
-        kind: "aws_secret_key".into(),
-        word: "api_token",
-        severity: Severity::Critical,
-        validated: true,
-        nature: Nature::Secret,
-    };
-    let evidence = Match {
-        how: Likeness::Encoded,
-        via: vec!["base64"],
-        origin,
-        place: "/arguments/text".into(),
-        shared: 40,
-        weight: Weight::Sensitive,
-        label: Some(label),
-        sample: Masked::from_safe("wJ…EY"),
-    };
-    let finding = Finding {
-        rule: "flow".into(),
-        source: Source::Flow,
-        tier: Tier::SensitiveFlow,
-        wants: Action::Deny,
-        severity: Severity::Critical,
-        confidence: 99,
-        threat: Threat::DataExfiltration,
-        place: None,
-        evidence: Some(Box::new(evidence)),
-        contradiction: None,
-        reason: Masked::from_safe("a key is about to leave"),
-    };
-    Record {
-        kind: "policy_decision",
-        status: Status::Blocked,
-        error_message: Some("a \"key\" is about to leave".to_owned()),
-        decision: Action::Deny,
-        effective: Action::Deny,
-        flow_type: FlowType::InternalToExternal,
-        risk: Risk {
-            level: RiskLevel::Critical,
-            score: 90,
-        },
-        declared: Declared {
-            operation: Some(Operation::Write),
-            reason: Some("to share it".into()),
-            ..Declared::default()
-        },
-        findings: vec![finding],
-        has_sensitive_data: true,
-        detection_types: vec!["aws_secret_key".into()],
-        max_severity: Some(Severity::Critical),
-        ..record(number)
-    }
-}
+const DAY: Duration = Duration::from_hours(24);
 
 struct Log {
     folder: TempDir,
-    sink: SqliteSink,
+    sink: Sink,
+    clock: Arc<FixedClock>,
 }
 
 impl Log {
-    fn open(max_bytes: u64) -> Self {
+    fn open(retention: Retention) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let sink = SqliteSink::open(&folder.path().join("activity.db"), max_bytes).unwrap();
-        Self { folder, sink }
+        let clock = Arc::new(FixedClock::at(Wall(NOON)));
+        let sink = open(&folder.path().join("activity.db"), retention, &clock);
+        Self {
+            folder,
+            sink,
+            clock,
+        }
     }
 
     fn path(&self) -> PathBuf {
         self.folder.path().join("activity.db")
     }
 
-    async fn fill(&self, numbers: std::ops::Range<u64>) {
-        for number in numbers {
-            let record = if number % 5000 == 4999 {
-                denial(number)
-            } else {
-                record(number)
-            };
-            while self.sink.append(record.clone(), Durability::Relaxed).await
-                == Err(SinkFault::Full)
-            {
-                tokio::time::sleep(Duration::from_millis(5)).await;
-            }
-        }
-        self.sink.flush().await.unwrap();
+    fn reader(&self) -> Reader {
+        Reader::open(&self.path()).unwrap()
+    }
+
+    fn count(&self, sql: &str) -> i64 {
+        let connection = rusqlite::Connection::open(self.path()).unwrap();
+        connection.query_row(sql, [], |row| row.get(0)).unwrap()
+    }
+
+    async fn sealed(&self, blocks: i64) {
+        let sealed = || self.count("SELECT count(*) FROM block") == blocks;
+        until("blocks", sealed).await;
     }
 }
 
-fn query(wanted: &[(Field, &[&str])]) -> ActivityQuery {
-    let own = |values: &[&str]| values.iter().map(|&value| value.to_owned()).collect();
-    ActivityQuery {
-        wanted: wanted
-            .iter()
-            .map(|(field, values)| (*field, own(values)))
-            .collect(),
-        limit: 50,
-        ..ActivityQuery::default()
-    }
+fn open(path: &Path, retention: Retention, clock: &Arc<FixedClock>) -> Sink {
+    let options = Options {
+        retention,
+        signer: Arc::new(WordSigner("ours")),
+        clock: Arc::clone(clock) as _,
+    };
+    Sink::sqlite(path, options).unwrap()
 }
 
-/// All pages of an answer, as the numbers of the records.
-fn numbers(reader: &Reader, query: &ActivityQuery) -> Vec<u64> {
-    let (mut query, mut numbers) = (query.clone(), Vec::new());
-    loop {
-        let page = reader.page(&query).unwrap();
-        assert!(page.records.len() <= query.limit);
-        numbers.extend(page.records.iter().map(|text| number(text)));
-        query.skip = 0;
-        query.before = page.next;
-        if page.next.is_none() {
-            return numbers;
-        }
-    }
-}
-
-fn number(text: &str) -> u64 {
-    let record: Value = serde_json::from_str(text).unwrap();
-    CallId::parse(record["id"].as_str().unwrap())
-        .unwrap()
-        .millis()
-        - NOON
-}
-
-async fn until(what: &str, mut is_so: impl FnMut() -> bool) {
-    for _ in 0..2000 {
-        if is_so() {
-            return;
-        }
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
-    panic!("waited in vain for {what}");
-}
-
-fn count(path: &Path, sql: &str) -> i64 {
+/// Changes the database behind the log's back.
+fn tamper(path: &Path, sql: &str) {
     let connection = rusqlite::Connection::open(path).unwrap();
-    connection.query_row(sql, [], |row| row.get(0)).unwrap()
+    connection.busy_timeout(Duration::from_secs(5)).unwrap();
+    connection.execute_batch(sql).unwrap();
 }
 
 #[tokio::test]
 async fn every_filter_finds_its_records_in_finished_blocks_and_after_them() {
-    let log = Log::open(u64::MAX);
-    log.fill(0..10_000).await;
-    let path = log.path();
-    until("four blocks", || {
-        count(&path, "SELECT count(*) FROM block") == 4
-    })
-    .await;
-    let reader = Reader::open(&path).unwrap();
-    let denials = vec![9999_u64, 4999];
-    let check = |wanted: &[(Field, &[&str])], expect: &[u64]| {
-        assert_eq!(numbers(&reader, &query(wanted)), expect, "{wanted:?}");
-    };
-    check(&[(Field::Kind, &["policy_decision", "approval"])], &denials);
-    check(&[(Field::Status, &["blocked"])], &denials);
-    check(&[(Field::Decision, &["deny"])], &denials);
-    check(&[(Field::FlowType, &["internal→external"])], &denials);
-    check(&[(Field::RiskLevel, &["high", "critical"])], &denials);
-    check(&[(Field::Operation, &["write"])], &denials);
-    check(&[(Field::Sensitive, &["true"])], &denials);
-    check(&[(Field::Severity, &["critical"])], &denials);
-    check(&[(Field::Detection, &["aws_secret_key"])], &denials);
-    check(
-        &[(Field::Session, &["s4"]), (Field::Decision, &["deny"])],
-        &[4999],
-    );
-    check(
-        &[(Field::Session, &["s5"]), (Field::Decision, &["deny"])],
-        &[],
-    );
-    check(&[(Field::Tool, &["ech"])], &[]);
-    check(
-        &[(Field::Principal, &["owner"]), (Field::Kind, &["intent"])],
-        &[],
-    );
-    check(&[(Field::Source, &["api"])], &[]);
-    let third: Vec<_> = (0..10_000).rev().filter(|number| number % 3 == 1).collect();
-    check(&[(Field::Upstream, &["server1"])], &third);
-    check(&[], &(0..10_000).rev().collect::<Vec<_>>());
+    let log = Log::open(Retention::ALL);
+    fill(&log.sink, 0..10_000).await;
+    suite::finds_by_every_filter(&log.reader());
+    log.sealed(4).await;
+    suite::finds_by_every_filter(&log.reader());
 }
 
 #[tokio::test]
 async fn time_skipping_and_single_calls() {
-    let log = Log::open(u64::MAX);
-    log.fill(0..5000).await;
-    let path = log.path();
-    until("two blocks", || {
-        count(&path, "SELECT count(*) FROM block") == 2
-    })
-    .await;
-    let reader = Reader::open(&path).unwrap();
-    let span = ActivityQuery {
-        from: Some(Wall(NOON + 2000)),
-        to: Some(Wall(NOON + 2100)),
-        ..query(&[])
-    };
-    assert_eq!(
-        numbers(&reader, &span),
-        (2000..=2100).rev().collect::<Vec<_>>()
-    );
-    let skipping = ActivityQuery {
-        skip: 7,
-        limit: 3,
-        ..query(&[])
-    };
-    let page = reader.page(&skipping).unwrap();
-    let shown: Vec<_> = page.records.iter().map(|text| number(text)).collect();
-    assert_eq!(shown, [4992, 4991, 4990]);
-    for one in [0, 2047, 2048, 4999] {
-        let id = record(one).id;
-        assert_eq!(number(&reader.get(id).unwrap().unwrap()), one);
-    }
-    assert_eq!(reader.get(CallId::new(NOON + 7, 8)).unwrap(), None);
-    assert_eq!(reader.get(CallId::new(7, 7)).unwrap(), None);
-    let tail = reader.tail(4998, 10).unwrap();
-    assert_eq!(tail.records.len(), 2);
-    assert_eq!(reader.tail(tail.next.unwrap(), 10).unwrap().next, None);
+    let log = Log::open(Retention::ALL);
+    fill(&log.sink, 0..5000).await;
+    log.sealed(2).await;
+    suite::finds_by_time_and_place(&log.reader());
 }
 
 #[tokio::test]
 async fn a_record_is_shown_as_it_came() {
-    let log = Log::open(u64::MAX);
-    for one in [record(1), denial(2)] {
-        log.sink.append(one, Durability::Strict).await.unwrap();
-    }
-    let reader = Reader::open(&log.path()).unwrap();
-    let page = reader.page(&query(&[])).unwrap();
-    for (shown, came) in page.records.iter().zip([denial(2), record(1)]) {
-        let mut shown: Value = serde_json::from_str(shown).unwrap();
-        let mut came = serde_json::to_value(&came).unwrap();
-        let shown = shown.as_object_mut().unwrap();
-        let came = came.as_object_mut().unwrap();
-        if came["decision"] == "allow" {
-            // Nothing was declared and nothing detected.
-            came.insert("declared".to_owned(), json!({}));
-            came.remove("detection_types");
-        }
-        assert_eq!(shown, came);
-    }
+    let log = Log::open(Retention::ALL);
+    suite::shows_what_came(&log.sink, &log.reader()).await;
 }
 
 #[tokio::test]
 async fn past_the_bound_the_oldest_go_and_the_newest_stay_found() {
-    let log = Log::open(2 * 1024 * 1024);
-    log.fill(0..40_000).await;
-    let path = log.path();
+    let log = Log::open(Retention {
+        max_bytes: 2 * 1024 * 1024,
+        ..Retention::ALL
+    });
+    fill(&log.sink, 0..40_000).await;
     let used = "SELECT (SELECT page_count FROM pragma_page_count) \
                 - (SELECT freelist_count FROM pragma_freelist_count)";
     let mut next = 40_000;
@@ -304,15 +113,15 @@ async fn past_the_bound_the_oldest_go_and_the_newest_stay_found() {
         let record = record(next);
         next += 1;
         drop(log.sink.append(record, Durability::Relaxed));
-        count(&path, used) * 4096 < 3 * 1024 * 1024
-            && count(&path, "SELECT min(seq) FROM activity") > 2048
+        log.count(used) * 4096 < 3 * 1024 * 1024
+            && log.count("SELECT min(seq) FROM activity") > 2048
     })
     .await;
     log.sink.flush().await.unwrap();
-    let first = count(&path, "SELECT min(seq) FROM activity");
+    let first = log.count("SELECT min(seq) FROM activity");
     let stale = format!("SELECT count(*) FROM posting WHERE block < {first} / 2048");
-    assert_eq!(count(&path, &stale), 0);
-    let reader = Reader::open(&path).unwrap();
+    assert_eq!(log.count(&stale), 0);
+    let reader = log.reader();
     let newest = reader.page(&query(&[(Field::Tool, &["echo"])])).unwrap();
     assert_eq!(number(&newest.records[0]), next - 1);
     assert_eq!(reader.get(record(3).id).unwrap(), None);
@@ -320,9 +129,9 @@ async fn past_the_bound_the_oldest_go_and_the_newest_stay_found() {
 
 #[tokio::test]
 async fn a_log_goes_on_where_another_process_left_it() {
-    let log = Log::open(u64::MAX);
-    log.fill(0..100).await;
-    let other = SqliteSink::open(&log.path(), u64::MAX).unwrap();
+    let log = Log::open(Retention::ALL);
+    fill(&log.sink, 0..100).await;
+    let other = open(&log.path(), Retention::ALL, &log.clock);
     for number in 100..110 {
         other
             .append(record(number), Durability::Strict)
@@ -333,13 +142,13 @@ async fn a_log_goes_on_where_another_process_left_it() {
             .await
             .unwrap();
     }
-    let reader = Reader::open(&log.path()).unwrap();
+    let reader = log.reader();
     assert_eq!(numbers(&reader, &query(&[])).len(), 120);
 }
 
 #[tokio::test]
 async fn after_a_fault_writing_goes_on_and_the_gap_is_on_record() {
-    let log = Log::open(u64::MAX);
+    let log = Log::open(Retention::ALL);
     log.sink
         .append(record(1), Durability::Strict)
         .await
@@ -368,14 +177,14 @@ async fn after_a_fault_writing_goes_on_and_the_gap_is_on_record() {
         .append(record(5), Durability::Strict)
         .await
         .unwrap();
-    let reader = Reader::open(&log.path()).unwrap();
+    let reader = log.reader();
     assert_eq!(numbers(&reader, &query(&[])), [5, 3, 1]);
     assert_eq!(reader.page(&query(&[])).unwrap().lost, 2);
 }
 
 #[tokio::test]
 async fn a_full_queue_says_so() {
-    let log = Log::open(u64::MAX);
+    let log = Log::open(Retention::ALL);
     log.sink.flush().await.unwrap();
     let thief = rusqlite::Connection::open(log.path()).unwrap();
     thief.execute_batch("BEGIN IMMEDIATE").unwrap();
@@ -393,4 +202,164 @@ async fn a_full_queue_says_so() {
     assert_eq!(refused, Err(SinkFault::Full));
     thief.execute_batch("ROLLBACK").unwrap();
     log.sink.flush().await.unwrap_or_default();
+}
+
+#[tokio::test]
+async fn old_and_surplus_records_go_and_what_remains_is_signed() {
+    let log = Log::open(Retention::ALL);
+    fill(&log.sink, 0..9000).await;
+    // A record is a millisecond younger than the one before.
+    log.clock.set_wall(Wall(NOON + 5000));
+    log.sink.retain(Retention {
+        max_age: Some(Duration::from_secs(2)),
+        ..Retention::ALL
+    });
+    let first = || log.count("SELECT min(seq) FROM activity");
+    until("old records to go", || first() == 3001).await;
+    log.sink.retain(Retention {
+        max_records: Some(1500),
+        ..Retention::ALL
+    });
+    until("surplus records to go", || first() == 7501).await;
+    log.sink.flush().await.unwrap();
+    let found = log.reader().verify(&WordSigner("ours")).unwrap();
+    assert_eq!(
+        (found.records, found.pruned, found.flaws),
+        (1500, 7500, vec![])
+    );
+    suite::check_newest(&log.reader(), 8999);
+    tamper(
+        &log.path(),
+        "UPDATE checkpoint SET number = number - 1 WHERE pruned",
+    );
+    let found = log.reader().verify(&WordSigner("ours")).unwrap();
+    assert!(!found.is_sound(), "a changed statement passed");
+}
+
+#[tokio::test]
+async fn sensitive_records_lose_their_words_in_time_and_the_chain_holds() {
+    let log = Log::open(Retention::ALL);
+    fill(&log.sink, 0..6000).await;
+    let path = log.path();
+    let says = "a key is about to leave";
+    let has = || {
+        let file = |ending: &str| std::fs::read(path.with_extension(ending)).unwrap_or_default();
+        let bytes = [file("db"), file("db-wal")].concat();
+        bytes
+            .windows(says.len())
+            .any(|window| window == says.as_bytes())
+    };
+    assert!(has(), "the words were never there");
+    log.clock.set_wall(Wall(NOON + 5500).after(30 * DAY));
+    log.sink.retain(Retention {
+        redact_after: Some(30 * DAY),
+        ..Retention::ALL
+    });
+    let said = "SELECT count(*) FROM activity WHERE words IS NOT NULL";
+    let all = log.count(said);
+    until("words to go", || log.count(said) < all).await;
+    let shown = log.reader().get(denial(4999).id).unwrap().unwrap();
+    let shown: Value = serde_json::from_str(&shown).unwrap();
+    assert_eq!(shown["redacted"], true);
+    assert_eq!(shown["findings"], Value::Array(vec![]));
+    assert_eq!(shown["decision"], "deny");
+    assert_eq!(shown["detection_types"][0], "aws_secret_key");
+    log.sink.flush().await.unwrap();
+    let found = log.reader().verify(&WordSigner("ours")).unwrap();
+    assert_eq!((found.redacted, found.flaws), (1, vec![]));
+    // A record that was not old enough, or not sensitive, is as it was.
+    assert_eq!(
+        numbers(&log.reader(), &query(&[(Field::Tool, &["echo"])])).len(),
+        6000
+    );
+    tamper(&path, "PRAGMA wal_checkpoint(TRUNCATE)");
+    assert!(!has(), "the words are still in the file");
+}
+
+#[tokio::test]
+async fn what_is_changed_taken_out_or_put_in_is_found() {
+    let check = async |sql: &str, expect: &str| {
+        let log = Log::open(Retention::ALL);
+        fill(&log.sink, 0..3000).await;
+        // A second writer goes on after the first.
+        let other = open(&log.path(), Retention::ALL, &log.clock);
+        fill(&other, 4000..5000).await;
+        let found = log.reader().verify(&WordSigner("ours")).unwrap();
+        assert_eq!(
+            (found.records, found.writers, found.flaws),
+            (4000, 2, vec![])
+        );
+        tamper(&log.path(), sql);
+        let found = log.reader().verify(&WordSigner("ours")).unwrap();
+        let told: Vec<_> = found.flaws.iter().map(|flaw| flaw.what).collect();
+        assert!(
+            told.iter().any(|told| told.contains(expect)),
+            "{sql}: {told:?}"
+        );
+    };
+    let cases = [
+        (
+            "UPDATE activity SET status = 'error' WHERE seq = 7",
+            "not what was written",
+        ),
+        (
+            "UPDATE activity SET tool_name = 'x' WHERE seq = 2500",
+            "not what was written",
+        ),
+        (
+            "UPDATE activity SET words = NULL WHERE seq = 4000",
+            "not what was written",
+        ),
+        (
+            "UPDATE activity SET hash = zeroblob(32) WHERE seq = 8",
+            "not what was written",
+        ),
+        (
+            "UPDATE activity SET rest = '{}' WHERE seq = 9",
+            "not what was written",
+        ),
+        (
+            "DELETE FROM activity WHERE seq = 100",
+            "records before this one are gone",
+        ),
+        (
+            "DELETE FROM activity WHERE seq < 100",
+            "records before this one are gone",
+        ),
+        (
+            "DELETE FROM activity WHERE seq > 3990",
+            "that were signed are gone",
+        ),
+        (
+            "DELETE FROM activity WHERE writer = 1",
+            "records before the next writer are gone",
+        ),
+        (
+            "DELETE FROM activity WHERE writer = 1; DELETE FROM writer WHERE writer = 1",
+            "is gone",
+        ),
+        ("DELETE FROM checkpoint", "the signature is gone"),
+        ("UPDATE checkpoint SET number = 5", "not genuine"),
+        (
+            "INSERT INTO activity SELECT 9999, at, id, type, source, server_name, tool_name, method, \
+             session_id, principal, status, decision, flow_type, risk_level, risk_score, duration_ms, \
+             request_bytes, response_bytes, has_sensitive_data, intent_type, max_severity, \
+             detection_types, rest, words, writer, number, salts, hash FROM activity WHERE seq = 5",
+            "a second time",
+        ),
+        (
+            "UPDATE activity SET writer = NULL WHERE seq = 50",
+            "no place in one",
+        ),
+    ];
+    for (sql, expect) in cases {
+        check(sql, expect).await;
+    }
+    let log = Log::open(Retention::ALL);
+    fill(&log.sink, 0..10).await;
+    let found = log.reader().verify(&WordSigner("others")).unwrap();
+    assert!(
+        found.is_sound() && found.unknown_keys.len() == 1,
+        "{found:?}"
+    );
 }

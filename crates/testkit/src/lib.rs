@@ -3,6 +3,7 @@
 //! [`sample`] is also what `mcpproxy demo` runs, so it is held to the product's rules: bounded,
 //! and without a panic. [`http`] serves the same samples in process, with faults to order,
 //! and [`authority`] hands out tokens for them.
+//! [`suite`] has what every implementation of a port must do.
 //! Deliberately absent: anything of the gateway. A test that wants one brings its own.
 
 pub mod authority;
@@ -10,12 +11,20 @@ pub mod clock;
 pub mod http;
 pub mod sample;
 pub mod samples;
+pub mod signer;
 pub mod sink;
+#[expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a check that cannot go on fails"
+)]
+pub mod suite;
 
 pub use authority::{Authority, AuthorityOrders};
 pub use clock::FixedClock;
 pub use http::{Broken, HttpUpstream, Received};
 pub use sample::{EraSupport, Options, Sample};
+pub use signer::WordSigner;
 pub use sink::{FailingSink, HangingSink, MemorySink};
 
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -11,8 +11,8 @@ use mcpproxy_core::{
 };
 use rusqlite::{Connection, Row, TransactionBehavior};
 
+use super::schema;
 use crate::Error;
-use crate::schema;
 
 const SELECT: &str = "SELECT upstream, kind, name, state, approved, current, made_by, reason, since \
      FROM baseline WHERE kind <> 'behaviour' ORDER BY upstream, kind, name";
@@ -150,57 +150,17 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Result<Baseline, String>> {
 
 #[cfg(test)]
 mod tests {
+    use mcpproxy_testkit::suite::baselines as suite;
+
     use super::*;
 
-    fn baseline(name: &str, state: OfferState, current: &str) -> Baseline {
-        Baseline {
-            upstream: UpstreamId::new("files"),
-            kind: OfferKind::Tool,
-            name: name.into(),
-            state,
-            approved: (state == OfferState::Approved).then(|| current.into()),
-            current: current.into(),
-            by: "scan".into(),
-            reason: "new".into(),
-            since: Wall(7),
-        }
-    }
-
     #[test]
-    fn baselines_outlive_the_process_and_the_latest_counts() {
+    fn baselines_and_habits_outlive_the_process() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join(crate::FILE);
-        let store = SqliteBaselines::open(&path).unwrap();
-        assert_eq!(store.load().unwrap(), []);
-        let first = baseline("read", OfferState::Approved, "{}");
-        let other = baseline("write", OfferState::Quarantined, "{}");
-        store.keep(&[first.clone(), other.clone()]).unwrap();
-        drop(store);
-        let store = SqliteBaselines::open(&path).unwrap();
-        assert_eq!(store.load().unwrap(), [first, other.clone()]);
-        let changed = baseline("read", OfferState::RugPull, r#"{"title":"x"}"#);
-        store.keep(std::slice::from_ref(&changed)).unwrap();
-        assert_eq!(store.load().unwrap(), [changed, other]);
-    }
-
-    #[test]
-    fn habits_stand_beside_baselines() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join(crate::FILE);
-        let store = SqliteBaselines::open(&path).unwrap();
-        let habits = |learned: &str| Habits {
-            subject: "agent/owner".into(),
-            learned: learned.into(),
-            at: Wall(9),
-        };
-        let offer = baseline("read", OfferState::Approved, "{}");
-        store.keep(std::slice::from_ref(&offer)).unwrap();
-        store.keep_habits(&[habits("{}")]).unwrap();
-        store.keep_habits(&[habits(r#"{"calls":1}"#)]).unwrap();
-        drop(store);
-        let store = SqliteBaselines::open(&path).unwrap();
-        assert_eq!(store.load().unwrap(), [offer]);
-        assert_eq!(store.habits().unwrap(), [habits(r#"{"calls":1}"#)]);
+        let open = || SqliteBaselines::open(&path).unwrap();
+        suite::keeps_the_latest(open);
+        suite::keeps_habits_apart(open);
     }
 
     #[test]
@@ -209,7 +169,7 @@ mod tests {
         let path = folder.path().join(crate::FILE);
         let store = SqliteBaselines::open(&path).unwrap();
         store
-            .keep(&[baseline("read", OfferState::Approved, "{}")])
+            .keep(&[suite::baseline("read", OfferState::Approved, "{}")])
             .unwrap();
         let connection = schema::open(&path).unwrap();
         let odd = "UPDATE baseline SET state = 'adored'";

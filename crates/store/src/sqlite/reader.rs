@@ -3,13 +3,18 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use mcpproxy_core::{ActivityPage, ActivityQuery, ActivityReader, CallId, ReadFault};
+use mcpproxy_core::{
+    ActivityPage, ActivityQuery, ActivityReader, CallId, Field, ReadFault, StatementCheck,
+};
 use rusqlite::{Connection, OptionalExtension as _, Row, Statement};
 
+use super::schema::{self, ends};
+use super::{audit, row};
 use crate::Error;
-use crate::block::{Bits, Postings, SIZE};
-use crate::row;
-use crate::schema::{self, ends};
+use crate::block::{Bits, SIZE, code};
+use crate::columns::signed;
+use crate::database::Fault;
+use crate::verify::Verified;
 
 /// Connections that are kept for the next question.
 const KEPT: usize = 4;
@@ -31,10 +36,15 @@ impl Reader {
         })
     }
 
+    /// Looks for what was changed, taken out or put in behind the log's back.
+    pub fn verify(&self, trust: &dyn StatementCheck) -> Result<Verified, ReadFault> {
+        self.ask(|connection| audit::verify(connection, trust))
+    }
+
     /// Answers a question from one state of the log, whatever is written meanwhile.
     fn ask<T>(
         &self,
-        question: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+        question: impl FnOnce(&Connection) -> Result<T, Fault>,
     ) -> Result<T, ReadFault> {
         let idle = || self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         let kept = idle().pop();
@@ -49,7 +59,7 @@ impl Reader {
             }
             Ok(answer)
         };
-        answer().map_err(|fault: rusqlite::Error| ReadFault(fault.to_string()))
+        answer().map_err(|fault: Fault| ReadFault(fault.to_string()))
     }
 }
 
@@ -69,9 +79,9 @@ impl ActivityReader for Reader {
             );
             let mut records = connection.prepare(&sql)?;
             for block in blocks_of(connection, millis)? {
-                let found = records.query_row((id.to_bytes(), block * SIZE, SIZE), row::show);
-                if let Some(found) = found.optional()? {
-                    return Ok(Some(found));
+                let mut rows = records.query((id.to_bytes(), block * SIZE, SIZE))?;
+                if let Some(row) = rows.next()? {
+                    return Ok(Some(row::read(row)?.show()?));
                 }
             }
             Ok(None)
@@ -89,7 +99,7 @@ impl ActivityReader for Reader {
                 ..ActivityPage::default()
             };
             while let Some(row) = rows.next()? {
-                page.records.push(row::show(row)?);
+                page.records.push(row::read(row)?.show()?);
                 page.next = Some(place(row)?);
             }
             Ok(page)
@@ -97,22 +107,18 @@ impl ActivityReader for Reader {
     }
 }
 
-fn signed(number: impl TryInto<i64>) -> i64 {
-    number.try_into().unwrap_or(i64::MAX)
+fn place(row: &Row<'_>) -> Result<u64, Fault> {
+    Ok(u64::try_from(row::place(row)?).unwrap_or(0))
 }
 
-fn place(row: &Row<'_>) -> rusqlite::Result<u64> {
-    Ok(u64::try_from(row.get::<_, i64>(0)?).unwrap_or(0))
-}
-
-fn lost(connection: &Connection) -> rusqlite::Result<u64> {
+fn lost(connection: &Connection) -> Result<u64, Fault> {
     let sql = "SELECT coalesce(sum(lost), 0) FROM gap";
     let lost: i64 = connection.query_row(sql, [], |row| row.get(0))?;
     Ok(u64::try_from(lost).unwrap_or(0))
 }
 
 /// Returns the blocks that may have a call of a time, newest first.
-fn blocks_of(connection: &Connection, millis: i64) -> rusqlite::Result<Vec<i64>> {
+fn blocks_of(connection: &Connection, millis: i64) -> Result<Vec<i64>, Fault> {
     let (first, last) = ends(connection)?;
     let mut spans = Spans::new(connection)?;
     let mut blocks = Vec::new();
@@ -129,16 +135,36 @@ fn blocks_of(connection: &Connection, millis: i64) -> rusqlite::Result<Vec<i64>>
 struct Spans<'a>(Statement<'a>);
 
 impl<'a> Spans<'a> {
-    fn new(connection: &'a Connection) -> rusqlite::Result<Self> {
+    fn new(connection: &'a Connection) -> Result<Self, Fault> {
         let sql = "SELECT first_at, last_at FROM block WHERE block = ?";
-        connection.prepare(sql).map(Self)
+        Ok(Self(connection.prepare(sql)?))
     }
 
-    fn find(&mut self, block: i64) -> rusqlite::Result<Option<(i64, i64)>> {
+    fn find(&mut self, block: i64) -> Result<Option<(i64, i64)>, Fault> {
         let found = self
             .0
             .query_row([block], |row| Ok((row.get(0)?, row.get(1)?)));
-        found.optional()
+        Ok(found.optional()?)
+    }
+}
+
+/// Finds which records of a finished block have a value.
+struct Postings<'a>(Statement<'a>);
+
+impl<'a> Postings<'a> {
+    fn new(connection: &'a Connection) -> Result<Self, Fault> {
+        let sql = "SELECT records FROM posting WHERE field = ? AND value = ? AND block = ?";
+        Ok(Self(connection.prepare(sql)?))
+    }
+
+    fn find(&mut self, field: Field, value: &str, block: i64) -> Result<Bits, Fault> {
+        let mut rows = self.0.query((code(field), value, block))?;
+        Ok(match rows.next()? {
+            Some(row) => {
+                Bits::from_bytes(row.get_ref(0)?.as_blob().map_err(rusqlite::Error::from)?)
+            }
+            None => Bits::NONE,
+        })
     }
 }
 
@@ -163,7 +189,7 @@ enum Further {
 }
 
 impl<'a> Search<'a> {
-    fn new(connection: &'a Connection, query: &'a ActivityQuery) -> rusqlite::Result<Self> {
+    fn new(connection: &'a Connection, query: &'a ActivityQuery) -> Result<Self, Fault> {
         let sql = format!("SELECT {} FROM activity WHERE seq = ?", row::COLUMNS);
         Ok(Self {
             connection,
@@ -177,7 +203,7 @@ impl<'a> Search<'a> {
         })
     }
 
-    fn run(mut self) -> rusqlite::Result<ActivityPage> {
+    fn run(mut self) -> Result<ActivityPage, Fault> {
         self.page.lost = lost(self.connection)?;
         let (first, last) = ends(self.connection)?;
         let last = last.min(
@@ -200,7 +226,7 @@ impl<'a> Search<'a> {
     }
 
     /// Returns the records of a block that may be meant: all of an unfinished one.
-    fn candidates(&mut self, block: i64) -> rusqlite::Result<Bits> {
+    fn candidates(&mut self, block: i64) -> Result<Bits, Fault> {
         let mut candidates = Bits::ALL;
         let Some((first, last)) = self.spans.find(block)? else {
             return Ok(candidates);
@@ -223,12 +249,13 @@ impl<'a> Search<'a> {
         Ok(candidates)
     }
 
-    fn look(&mut self, seq: i64) -> rusqlite::Result<Further> {
+    fn look(&mut self, seq: i64) -> Result<Further, Fault> {
         let mut rows = self.record.query([seq])?;
         let Some(row) = rows.next()? else {
             return Ok(Further::Yes);
         };
-        if !is_meant(self.query, row)? {
+        let found = row::read(row)?;
+        if !found.columns.is_meant(self.query) {
             return Ok(Further::Yes);
         }
         if self.skipped < self.query.skip {
@@ -241,25 +268,7 @@ impl<'a> Search<'a> {
             return Ok(Further::No);
         }
         self.last = Some(place(row)?);
-        self.page.records.push(row::show(row)?);
+        self.page.records.push(found.show()?);
         Ok(Further::Yes)
     }
-}
-
-/// Tells whether a record is what a question is about.
-fn is_meant(query: &ActivityQuery, row: &Row<'_>) -> rusqlite::Result<bool> {
-    let at = row::at(row)?;
-    if query.from.is_some_and(|from| at < from) || query.to.is_some_and(|to| at > to) {
-        return Ok(false);
-    }
-    for (field, values) in &query.wanted {
-        let mut found = false;
-        row::values(row, *field, |value| {
-            found |= values.iter().any(|one| one == value);
-        })?;
-        if !found {
-            return Ok(false);
-        }
-    }
-    Ok(true)
 }

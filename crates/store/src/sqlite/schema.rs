@@ -10,13 +10,17 @@ use crate::Error;
 
 /// The steps from an empty database to the present form. A step is never changed once it was
 /// released: a new one is added.
-const STEPS: [&str; 2] = [include_str!("schema/1.sql"), include_str!("schema/2.sql")];
+const STEPS: [&str; 3] = [
+    include_str!("schema/1.sql"),
+    include_str!("schema/2.sql"),
+    include_str!("schema/3.sql"),
+];
 /// How long a connection waits for another process that writes.
 const BUSY: Duration = Duration::from_secs(2);
 
 /// Opens the database for writing, makes it with mode 0600 if it is new, and brings it to the
 /// present form.
-pub(crate) fn open(path: &Path) -> Result<Connection, Error> {
+pub(super) fn open(path: &Path) -> Result<Connection, Error> {
     make_private(path).map_err(|source| Error::Create {
         path: path.to_owned(),
         source,
@@ -35,7 +39,7 @@ pub(crate) fn open(path: &Path) -> Result<Connection, Error> {
 }
 
 /// Opens the database for reading only.
-pub(crate) fn open_to_read(path: &Path) -> rusqlite::Result<Connection> {
+pub(super) fn open_to_read(path: &Path) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags)?;
     connection.busy_timeout(BUSY)?;
@@ -43,7 +47,7 @@ pub(crate) fn open_to_read(path: &Path) -> rusqlite::Result<Connection> {
 }
 
 /// Returns the first and the last place of the log; the last is before the first where it is empty.
-pub(crate) fn ends(connection: &Connection) -> rusqlite::Result<(i64, i64)> {
+pub(super) fn ends(connection: &Connection) -> rusqlite::Result<(i64, i64)> {
     // Asked for together, they would be looked for in all rows.
     let sql = "SELECT (SELECT min(seq) FROM activity), (SELECT max(seq) FROM activity)";
     connection.query_row(sql, [], |row| {
@@ -105,7 +109,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("activity.db");
         let connection = open(&path).unwrap();
-        connection.execute_batch("PRAGMA user_version = 2").unwrap();
+        connection.execute_batch("PRAGMA user_version = 3").unwrap();
         for ending in ["", "-wal", "-shm"] {
             let file = folder.path().join(format!("activity.db{ending}"));
             let mode = std::fs::metadata(&file).unwrap().permissions().mode();

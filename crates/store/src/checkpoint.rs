@@ -1,0 +1,85 @@
+//! How far a chain has got, or what was dropped of it, as a statement that is signed.
+
+use std::fmt::Write as _;
+
+use mcpproxy_core::{Id128, Signed, StatementCheck, StatementSigner, Wall};
+
+use crate::chain::Hash;
+
+/// What a statement says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum State {
+    /// The chain had got so far.
+    Kept,
+    /// The records up to here were dropped, as the configuration wants.
+    Pruned,
+}
+
+/// A signed statement about a chain.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Checkpoint {
+    /// The row of the writer.
+    pub(crate) writer: i64,
+    pub(crate) state: State,
+    pub(crate) number: i64,
+    pub(crate) hash: Vec<u8>,
+    pub(crate) at: i64,
+    pub(crate) key: Vec<u8>,
+    pub(crate) signature: Vec<u8>,
+}
+
+/// The end of what a statement is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Head {
+    /// The row of the writer, and its name.
+    pub(crate) writer: i64,
+    pub(crate) name: [u8; 16],
+    pub(crate) number: i64,
+    pub(crate) hash: Hash,
+}
+
+impl Checkpoint {
+    /// Signs a statement.
+    pub(crate) fn sign(signer: &dyn StatementSigner, head: &Head, state: State, at: Wall) -> Self {
+        let at = i64::try_from(at.0).unwrap_or(i64::MAX);
+        let text = statement(&head.name, state, head.number, &head.hash, at);
+        Self {
+            writer: head.writer,
+            state,
+            number: head.number,
+            hash: head.hash.to_vec(),
+            at,
+            key: signer.key().to_vec(),
+            signature: signer.sign(text.as_bytes()).to_vec(),
+        }
+    }
+
+    /// Judges the signature.
+    pub(crate) fn check(&self, name: &[u8; 16], trust: &dyn StatementCheck) -> Signed {
+        let text = statement(name, self.state, self.number, &self.hash, self.at);
+        trust.check(&self.key, text.as_bytes(), &self.signature)
+    }
+}
+
+fn statement(name: &[u8; 16], state: State, number: i64, hash: &[u8], at: i64) -> String {
+    let writer = Id128::from_bytes(*name);
+    let state = match state {
+        State::Kept => "kept",
+        State::Pruned => "pruned",
+    };
+    let at = Wall(u64::try_from(at).unwrap_or(0)).rfc3339();
+    let hash = hex(hash);
+    format!(
+        "mcpproxy activity log\nwriter: {writer}\nnumber: {number}\nhash: {hash}\nstate: {state}\nat: {at}\n"
+    )
+}
+
+/// Returns bytes in hexadecimal.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(bytes.len() * 2);
+    for byte in bytes {
+        // Writing to a string does not fail.
+        write!(text, "{byte:02x}").unwrap_or_default();
+    }
+    text
+}

@@ -1,0 +1,219 @@
+//! What a database must be able to do to hold the log: the port between what is the same for all
+//! and what each does in its own way.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use mcpproxy_core::Wall;
+
+use crate::Error;
+use crate::block::Block;
+use crate::chain::{Genesis, Link, Redacted};
+use crate::checkpoint::{Checkpoint, Head};
+use crate::columns::Columns;
+use crate::shown::{self, Words};
+
+/// What a database said when something went wrong.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Fault(String);
+
+impl Fault {
+    /// Takes what was said.
+    pub(crate) fn new(said: impl Into<String>) -> Self {
+        Self(said.into())
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0)
+    }
+}
+
+impl From<rusqlite::Error> for Fault {
+    fn from(fault: rusqlite::Error) -> Self {
+        Self(fault.to_string())
+    }
+}
+
+impl From<serde_json::Error> for Fault {
+    fn from(fault: serde_json::Error) -> Self {
+        Self(fault.to_string())
+    }
+}
+
+impl From<Error> for Fault {
+    fn from(fault: Error) -> Self {
+        Self(fault.to_string())
+    }
+}
+
+/// A record with its place in the chain of who wrote it.
+#[derive(Clone, Debug)]
+pub(crate) struct Row<'a> {
+    pub(crate) columns: Columns<'a>,
+    /// The row of the writer and the place in its chain; nothing for what an earlier version wrote.
+    pub(crate) link: Option<(i64, Link<'a>)>,
+}
+
+impl Row<'_> {
+    /// Returns the record as it is shown.
+    pub(crate) fn show(&self) -> Result<String, serde_json::Error> {
+        let salts = self.link.as_ref().map(|(_, link)| &link.salts);
+        let redacted = salts.is_some_and(|salts| Redacted::read(salts).is_some());
+        let words = if redacted {
+            Words::Redacted
+        } else {
+            Words::Kept
+        };
+        shown::show(&self.columns, words)
+    }
+
+    /// Takes the words of the record at a place away; nothing where there is nothing to take.
+    pub(crate) fn redact(&self, place: i64) -> Option<Redaction> {
+        let columns = &self.columns;
+        if !columns.has_sensitive_data {
+            return None;
+        }
+        let salts = if let Some((_, link)) = &self.link {
+            columns.words.as_ref()?;
+            Redacted::of(columns, &link.salts)?.to_bytes()
+        } else {
+            columns.rest.as_ref()?;
+            Vec::new()
+        };
+        Some(Redaction {
+            place,
+            at: columns.at,
+            salts,
+        })
+    }
+}
+
+/// What stays of a record's salts when its words are dropped.
+#[derive(Clone, Debug)]
+pub(crate) struct Redaction {
+    pub(crate) place: i64,
+    pub(crate) at: i64,
+    /// Nothing for a record without a chain, whose words are in `rest`.
+    pub(crate) salts: Vec<u8>,
+}
+
+/// Records whose words are to be dropped.
+#[derive(Debug, Default)]
+pub(crate) struct Due {
+    pub(crate) redactions: Vec<Redaction>,
+    /// Where to look on; nothing where no more is old enough.
+    pub(crate) next: Option<i64>,
+}
+
+impl Due {
+    /// Looks at a record; tells whether the next may be old enough, too.
+    pub(crate) fn look(&mut self, place: i64, row: &Row<'_>, limit: Wall) -> bool {
+        if row.columns.wall() >= limit {
+            self.next = None;
+            return false;
+        }
+        self.redactions.extend(row.redact(place));
+        self.next = Some(place + 1);
+        true
+    }
+}
+
+/// Records that are to be dropped: all before a place.
+#[derive(Debug)]
+pub(crate) struct Prune {
+    pub(crate) until: i64,
+    /// The block that goes with them.
+    pub(crate) block: Option<Block>,
+    /// What remains of the chains.
+    pub(crate) checkpoints: Vec<Checkpoint>,
+}
+
+/// How far a commit goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sync {
+    /// To the system, which writes it when it likes.
+    Normal,
+    /// Onto the disk.
+    Full,
+}
+
+/// A database.
+pub(crate) trait Database: fmt::Debug + Send + std::marker::Sync + 'static {
+    type Log: Log;
+    type House: House;
+
+    /// Opens it for the writer.
+    fn log(&self) -> Result<Self::Log, Error>;
+
+    /// Opens it for upkeep.
+    fn house(&self) -> Result<Self::House, Error>;
+
+    /// Names it in messages.
+    fn name(&self) -> Cow<'_, str>;
+}
+
+/// The writer's side.
+pub(crate) trait Log: Send + 'static {
+    /// Adds a writer, after the one whose record is the last; returns its row.
+    fn begin(&mut self, name: [u8; 16], begun: Wall) -> Result<(i64, Genesis), Fault>;
+
+    /// Adds records in one transaction and returns the last place; without any it only waits for
+    /// what was added before.
+    fn append<'a>(&mut self, rows: impl Iterator<Item = Row<'a>>, sync: Sync)
+    -> Result<i64, Fault>;
+
+    /// Keeps a statement in the place of an earlier one.
+    fn state(&mut self, checkpoint: &Checkpoint) -> Result<(), Fault>;
+
+    /// Keeps how the records of a finished block are found.
+    fn seal(&mut self, block: &Block) -> Result<(), Fault>;
+
+    /// Drops records, durably, so that nobody goes on from what is gone.
+    fn prune(&mut self, prune: &Prune) -> Result<(), Fault>;
+
+    /// Drops what records say in words.
+    fn redact(&mut self, redactions: &[Redaction]) -> Result<(), Fault>;
+
+    /// Moves what was written to where it belongs, if that is left to the writer.
+    fn settle(&mut self) -> Result<(), Fault>;
+
+    /// Writes down, durably, that records are missing here.
+    fn note_gap(&mut self, lost: u64, why: &str) -> Result<(), Fault>;
+}
+
+/// Whether the writer has to help.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Moved {
+    Enough,
+    TooLittle,
+}
+
+/// The side of upkeep, which only reads.
+pub(crate) trait House: Send + 'static {
+    /// Returns the first and the last place; the last is before the first where there are none.
+    fn ends(&mut self) -> Result<(i64, i64), Fault>;
+
+    /// Returns the last block whose records are found easily.
+    fn sealed(&mut self) -> Result<Option<i64>, Fault>;
+
+    /// Reads a block; nothing where it has no records.
+    fn block(&mut self, number: i64) -> Result<Option<Block>, Fault>;
+
+    /// Returns how many bytes are in use.
+    fn used(&mut self) -> Result<u64, Fault>;
+
+    /// Returns the first place at or after `from` whose record is not older than `limit`, or the
+    /// one after the last that was looked at.
+    fn older(&mut self, from: i64, limit: Wall) -> Result<i64, Fault>;
+
+    /// Looks for records from a place on that say something in words and are older than `limit`.
+    fn due(&mut self, from: i64, limit: Wall) -> Result<Due, Fault>;
+
+    /// Returns where the chains have got to whose records are in a span.
+    fn heads(&mut self, from: i64, until: i64) -> Result<Vec<Head>, Fault>;
+
+    /// Moves what was written to where it belongs.
+    fn settle(&mut self) -> Result<Moved, Fault>;
+}

@@ -1,0 +1,144 @@
+//! Columns as the JSON object that is shown.
+
+use std::borrow::Cow;
+
+use mcpproxy_core::CallId;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use crate::columns::Columns;
+
+/// The record as it is shown.
+#[derive(Serialize)]
+struct Shown<'a> {
+    id: CallId,
+    #[serde(rename = "type")]
+    kind: &'a str,
+    source: &'a str,
+    server_name: &'a str,
+    tool_name: &'a str,
+    method: &'a str,
+    status: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error_message: Option<Cow<'a, str>>,
+    duration_ms: f64,
+    timestamp: String,
+    session_id: &'a str,
+    correlation_id: Cow<'a, str>,
+    principal: &'a str,
+    request_bytes: i64,
+    response_bytes: i64,
+    decision: &'a str,
+    effective: Cow<'a, str>,
+    enforcement: Cow<'a, str>,
+    flow_type: &'a str,
+    risk_level: &'a str,
+    risk_score: i64,
+    has_sensitive_data: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    detection_types: Option<&'a RawValue>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_severity: Option<&'a str>,
+    declared: Option<&'a RawValue>,
+    findings: Option<&'a RawValue>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mcp_session_id: Option<Cow<'a, str>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    security_coverage: Option<Cow<'a, str>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hook: Option<&'a RawValue>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hook_metadata: Option<&'a RawValue>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    summary: Option<&'a RawValue>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    quarantine: Option<&'a RawValue>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    redacted: bool,
+}
+
+/// What stands in the columns `rest` and `words`; an earlier version had all of it in `rest`.
+#[derive(Default, Deserialize)]
+struct Kept<'a> {
+    #[serde(borrow)]
+    effective: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    enforcement: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    mcp_session_id: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    security_coverage: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    hook: Option<&'a RawValue>,
+    #[serde(borrow)]
+    summary: Option<&'a RawValue>,
+    #[serde(borrow)]
+    correlation_id: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    hook_metadata: Option<&'a RawValue>,
+    #[serde(borrow)]
+    quarantine: Option<&'a RawValue>,
+    #[serde(borrow)]
+    error_message: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    declared: Option<&'a RawValue>,
+    #[serde(borrow)]
+    findings: Option<&'a RawValue>,
+}
+
+/// Whether what a record said in words is still there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Words {
+    Kept,
+    Redacted,
+}
+
+/// Returns columns as a JSON object.
+pub(crate) fn show(columns: &Columns<'_>, words: Words) -> Result<String, serde_json::Error> {
+    let raw = |text| serde_json::from_str::<&RawValue>(text).ok();
+    let (kept, said) = (
+        read(columns.rest.as_deref()),
+        read(columns.words.as_deref()),
+    );
+    let id = columns.call();
+    serde_json::to_string(&Shown {
+        id,
+        kind: columns.kind,
+        source: columns.source,
+        server_name: &columns.server_name,
+        tool_name: &columns.tool_name,
+        method: &columns.method,
+        status: columns.status,
+        error_message: said.error_message.or(kept.error_message),
+        duration_ms: columns.duration_ms,
+        timestamp: columns.wall().rfc3339(),
+        session_id: &columns.session_id,
+        correlation_id: kept.correlation_id.unwrap_or(Cow::Owned(id.to_string())),
+        principal: &columns.principal,
+        request_bytes: columns.request_bytes,
+        response_bytes: columns.response_bytes,
+        decision: columns.decision,
+        effective: kept.effective.unwrap_or(Cow::Borrowed(columns.decision)),
+        enforcement: kept.enforcement.unwrap_or(Cow::Borrowed("enforced")),
+        flow_type: columns.flow_type,
+        risk_level: columns.risk_level,
+        risk_score: columns.risk_score,
+        has_sensitive_data: columns.has_sensitive_data,
+        detection_types: columns.detection_types.as_deref().and_then(raw),
+        max_severity: columns.max_severity,
+        declared: said.declared.or(kept.declared).or(raw("{}")),
+        findings: said.findings.or(kept.findings).or(raw("[]")),
+        mcp_session_id: kept.mcp_session_id,
+        security_coverage: kept.security_coverage,
+        hook: said.hook.or(kept.hook),
+        hook_metadata: said.hook_metadata.or(kept.hook_metadata),
+        summary: kept.summary,
+        quarantine: kept.quarantine,
+        redacted: words == Words::Redacted,
+    })
+}
+
+fn read(object: Option<&str>) -> Kept<'_> {
+    let kept = object.and_then(|object| serde_json::from_str(object).ok());
+    kept.unwrap_or_default()
+}

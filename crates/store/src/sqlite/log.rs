@@ -1,0 +1,221 @@
+//! What the writer does to a SQLite database.
+
+use mcpproxy_core::Wall;
+use rusqlite::{Connection, OptionalExtension as _};
+
+use super::row;
+use crate::block::Block;
+use crate::chain::Genesis;
+use crate::checkpoint::{Checkpoint, State};
+use crate::columns::signed;
+use crate::database::{Fault, Log, Prune, Redaction, Row, Sync};
+
+const BEGIN: &str = "BEGIN IMMEDIATE";
+const COMMIT: &str = "COMMIT";
+/// Statements about dropped records only ever reach further.
+const STATE: &str = "INSERT INTO checkpoint (writer, pruned, number, hash, at, key, signature) \
+     VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET number = excluded.number, \
+     hash = excluded.hash, at = excluded.at, key = excluded.key, signature = excluded.signature \
+     WHERE excluded.number >= checkpoint.number";
+
+/// An open database.
+#[derive(Debug)]
+pub(crate) struct SqliteLog {
+    connection: Connection,
+    sync: Sync,
+}
+
+impl SqliteLog {
+    /// Takes a connection that was just opened.
+    pub(super) fn new(connection: Connection) -> Self {
+        Self {
+            connection,
+            sync: Sync::Full,
+        }
+    }
+
+    fn run(&self, sql: &str) -> rusqlite::Result<()> {
+        self.connection.prepare_cached(sql)?.execute([]).map(drop)
+    }
+
+    fn sync(&mut self, sync: Sync) -> rusqlite::Result<()> {
+        if self.sync != sync {
+            self.connection.execute_batch(match sync {
+                Sync::Normal => "PRAGMA synchronous = NORMAL",
+                Sync::Full => "PRAGMA synchronous = FULL",
+            })?;
+            self.sync = sync;
+        }
+        Ok(())
+    }
+
+    /// Changes something in one transaction.
+    fn change(
+        &mut self,
+        sync: Sync,
+        change: impl FnOnce(&Connection) -> rusqlite::Result<()>,
+    ) -> Result<(), Fault> {
+        self.sync(sync)?;
+        self.run(BEGIN)?;
+        change(&self.connection)?;
+        // CRASH: a stop before the end of this leaves nothing of it, and nobody was told.
+        Ok(self.run(COMMIT)?)
+    }
+}
+
+impl Log for SqliteLog {
+    fn begin(&mut self, name: [u8; 16], begun: Wall) -> Result<(i64, Genesis), Fault> {
+        let begun = signed(begun.0);
+        let mut begins = None;
+        self.change(Sync::Normal, |connection| {
+            let (after_name, after_number, after_hash) = last(connection)?.unwrap_or_default();
+            let genesis = Genesis {
+                name,
+                begun,
+                after_name,
+                after_number,
+                after_hash,
+            };
+            let sql = "INSERT INTO writer (name, begun, after_name, after_number, after_hash) \
+                       VALUES (?, ?, ?, ?, ?)";
+            let after = (
+                &genesis.after_name,
+                genesis.after_number,
+                &genesis.after_hash,
+            );
+            connection.execute(sql, (name, begun, after.0, after.1, after.2))?;
+            begins = Some((connection.last_insert_rowid(), genesis));
+            Ok(())
+        })?;
+        begins.ok_or_else(|| Fault::new("a writer was not added"))
+    }
+
+    fn append<'a>(
+        &mut self,
+        rows: impl Iterator<Item = Row<'a>>,
+        sync: Sync,
+    ) -> Result<i64, Fault> {
+        self.change(sync, |connection| {
+            let mut insert = connection.prepare_cached(row::INSERT)?;
+            let mut count = 0_usize;
+            for row in rows {
+                row::insert(&mut insert, &row)?;
+                count += 1;
+            }
+            if count == 0 {
+                // An empty transaction would not wait for what was written before it.
+                touch(connection)?;
+            }
+            Ok(())
+        })?;
+        Ok(self.connection.last_insert_rowid())
+    }
+
+    fn state(&mut self, checkpoint: &Checkpoint) -> Result<(), Fault> {
+        self.change(Sync::Normal, |connection| keep(connection, checkpoint))
+    }
+
+    /// Another process may have done it; then it is the same.
+    fn seal(&mut self, block: &Block) -> Result<(), Fault> {
+        self.change(Sync::Normal, |connection| {
+            let sql = "INSERT OR REPLACE INTO posting VALUES (?, ?, ?, ?)";
+            let mut keep = connection.prepare_cached(sql)?;
+            for (field, value, bits) in block.postings() {
+                keep.execute((field, value, block.number(), bits.to_bytes()))?;
+            }
+            if let Some((first_at, last_at)) = block.span() {
+                let span = (block.number(), first_at, last_at);
+                connection.execute("INSERT OR REPLACE INTO block VALUES (?, ?, ?)", span)?;
+            }
+            Ok(())
+        })
+    }
+
+    fn prune(&mut self, prune: &Prune) -> Result<(), Fault> {
+        self.change(Sync::Normal, |connection| {
+            for checkpoint in &prune.checkpoints {
+                keep(connection, checkpoint)?;
+            }
+            if let Some(block) = &prune.block {
+                let sql = "DELETE FROM posting WHERE field = ? AND value = ? AND block = ?";
+                let mut forget = connection.prepare_cached(sql)?;
+                for (field, value, _) in block.postings() {
+                    forget.execute((field, value, block.number()))?;
+                }
+                connection.execute("DELETE FROM block WHERE block = ?", [block.number()])?;
+            }
+            connection.execute("DELETE FROM activity WHERE seq < ?", [prune.until])?;
+            Ok(())
+        })
+    }
+
+    fn redact(&mut self, redactions: &[Redaction]) -> Result<(), Fault> {
+        // What is dropped must not stay in the free space of the file.
+        self.connection.execute_batch("PRAGMA secure_delete = ON")?;
+        let redacted = self.change(Sync::Normal, |connection| {
+            let words = "UPDATE activity SET words = NULL, salts = ?1 \
+                         WHERE seq = ?2 AND words IS NOT NULL";
+            let rest = "UPDATE activity SET rest = NULL WHERE seq = ? AND writer IS NULL";
+            let mut words = connection.prepare_cached(words)?;
+            let mut rest = connection.prepare_cached(rest)?;
+            for one in redactions {
+                if one.salts.is_empty() {
+                    rest.execute([one.place])?;
+                } else {
+                    words.execute((&one.salts, one.place))?;
+                }
+            }
+            Ok(())
+        });
+        self.connection
+            .execute_batch("PRAGMA secure_delete = OFF")?;
+        redacted
+    }
+
+    fn settle(&mut self) -> Result<(), Fault> {
+        let sql = "PRAGMA wal_checkpoint(PASSIVE)";
+        Ok(self.connection.execute_batch(sql)?)
+    }
+
+    fn note_gap(&mut self, lost: u64, why: &str) -> Result<(), Fault> {
+        self.change(Sync::Full, |connection| {
+            let sql = "INSERT INTO gap SELECT coalesce(max(seq), 0), ?, ? FROM activity";
+            connection.execute(sql, (signed(lost), why)).map(drop)
+        })
+    }
+}
+
+/// The name of a writer, how far its chain had got, and the hash there.
+type Followed = (Vec<u8>, i64, Vec<u8>);
+
+/// Returns who wrote the last record; where there is none, whose records were dropped last.
+fn last(connection: &Connection) -> rusqlite::Result<Option<Followed>> {
+    let read = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?));
+    let sql = "SELECT name, number, hash FROM activity JOIN writer USING (writer) \
+               ORDER BY seq DESC LIMIT 1";
+    if let Some(last) = connection.query_row(sql, [], read).optional()? {
+        return Ok(Some(last));
+    }
+    let sql = "SELECT name, number, hash FROM checkpoint JOIN writer USING (writer) \
+               WHERE pruned ORDER BY writer DESC LIMIT 1";
+    connection.query_row(sql, [], read).optional()
+}
+
+fn keep(connection: &Connection, checkpoint: &Checkpoint) -> rusqlite::Result<()> {
+    connection.prepare_cached(STATE)?.execute((
+        checkpoint.writer,
+        checkpoint.state == State::Pruned,
+        checkpoint.number,
+        &checkpoint.hash,
+        checkpoint.at,
+        &checkpoint.key,
+        &checkpoint.signature,
+    ))?;
+    Ok(())
+}
+
+/// Changes nothing, but in a way that is written.
+fn touch(connection: &Connection) -> rusqlite::Result<()> {
+    let form: i64 = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
+    connection.execute_batch(&format!("PRAGMA user_version = {form}"))
+}

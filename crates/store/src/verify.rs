@@ -1,0 +1,291 @@
+//! Going through the log to find what was changed, taken out or put in behind its back.
+//!
+//! One pass over the records in the order of their places, with the end of every chain in memory.
+//! What cannot be seen: records that were taken off the end together with the signature over
+//! them, where somebody kept an older one.
+
+use std::collections::BTreeMap;
+
+use mcpproxy_core::{CallId, Id128, Signed, StatementCheck};
+
+use crate::chain::{self, Genesis, Redacted};
+use crate::checkpoint::{Checkpoint, State, hex};
+use crate::database::Row;
+
+/// Flaws that are told; of more it is only said that there are.
+const MOST: usize = 100;
+
+/// What was found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Verified {
+    /// Records that were looked at.
+    pub records: u64,
+    /// Those of them that an earlier version wrote, without a chain.
+    pub unchained: u64,
+    /// Those whose words were dropped.
+    pub redacted: u64,
+    /// Those after the last signature of their writer.
+    pub unsigned: u64,
+    /// Records that were dropped, with a signature over it.
+    pub pruned: u64,
+    /// Chains.
+    pub writers: u64,
+    /// Keys that signed and that nobody vouches for, in hexadecimal.
+    pub unknown_keys: Vec<String>,
+    /// What is wrong, the first of it.
+    pub flaws: Vec<Flaw>,
+    /// How much more is wrong.
+    pub more: u64,
+}
+
+impl Verified {
+    /// Tells whether nothing is wrong.
+    pub fn is_sound(&self) -> bool {
+        self.flaws.is_empty()
+    }
+}
+
+/// Something that is wrong.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Flaw {
+    /// The record's place in the log, and its call.
+    pub record: Option<(u64, CallId)>,
+    /// Whose chain, and where in it.
+    pub chain: Option<(Id128, u64)>,
+    /// What is wrong.
+    pub what: &'static str,
+}
+
+/// A chain as far as it was followed.
+#[derive(Debug)]
+struct Thread {
+    genesis: Genesis,
+    /// The number that comes next, and what it follows.
+    next: i64,
+    hash: chain::Hash,
+    pruned: i64,
+    kept: Option<Checkpoint>,
+    is_broken: bool,
+}
+
+/// The state of the pass.
+#[derive(Debug)]
+pub(crate) struct Verifier<'a> {
+    trust: &'a dyn StatementCheck,
+    threads: BTreeMap<i64, Thread>,
+    /// What later writers say of a place in the chain of another: writer, number, hash.
+    followed: BTreeMap<(i64, i64), Vec<u8>>,
+    found: Verified,
+}
+
+impl<'a> Verifier<'a> {
+    /// Begins with everybody who wrote, in order, and all statements.
+    pub(crate) fn new(
+        writers: Vec<(i64, Genesis)>,
+        checkpoints: Vec<Checkpoint>,
+        trust: &'a dyn StatementCheck,
+    ) -> Self {
+        let mut verifier = Self {
+            trust,
+            threads: BTreeMap::new(),
+            followed: BTreeMap::new(),
+            found: Verified::default(),
+        };
+        for (writer, genesis) in writers {
+            verifier.follow(&genesis);
+            let thread = Thread {
+                next: 1,
+                hash: genesis.hash(),
+                pruned: 0,
+                kept: None,
+                is_broken: false,
+                genesis,
+            };
+            verifier.threads.insert(writer, thread);
+            verifier.found.writers += 1;
+        }
+        for checkpoint in checkpoints {
+            verifier.hear(checkpoint);
+        }
+        verifier
+    }
+
+    fn follow(&mut self, genesis: &Genesis) {
+        if genesis.after_name.is_empty() {
+            return;
+        }
+        let mut before = self.threads.iter();
+        let before = before.find(|(_, thread)| thread.genesis.name[..] == genesis.after_name[..]);
+        if let Some((writer, _)) = before {
+            let place = (*writer, genesis.after_number);
+            let other = self.followed.insert(place, genesis.after_hash.clone());
+            if other.is_some_and(|other| other != genesis.after_hash) {
+                self.flaw(
+                    None,
+                    Some((genesis, 0)),
+                    "two writers followed different records",
+                );
+            }
+        } else {
+            self.flaw(
+                None,
+                Some((genesis, 0)),
+                "the writer before this one is gone",
+            );
+        }
+    }
+
+    fn hear(&mut self, checkpoint: Checkpoint) {
+        let Some(thread) = self.threads.get_mut(&checkpoint.writer) else {
+            return self.flaw(None, None, "a signature is about a writer that is gone");
+        };
+        let signed = checkpoint.check(&thread.genesis.name, self.trust);
+        let place = (thread.genesis.clone(), checkpoint.number);
+        match signed {
+            Signed::Trusted => {}
+            Signed::Unknown => {
+                let key = hex(&checkpoint.key);
+                if !self.found.unknown_keys.contains(&key) {
+                    self.found.unknown_keys.push(key);
+                }
+            }
+            Signed::Forged => {
+                return self.flaw(
+                    None,
+                    Some((&place.0, place.1)),
+                    "the signature is not genuine",
+                );
+            }
+        }
+        match checkpoint.state {
+            State::Kept => thread.kept = Some(checkpoint),
+            State::Pruned => {
+                thread.pruned = checkpoint.number;
+                thread.next = checkpoint.number + 1;
+                thread.hash = checkpoint.hash.try_into().unwrap_or_default();
+                let pruned = u64::try_from(checkpoint.number).unwrap_or(0);
+                self.found.pruned = self.found.pruned.saturating_add(pruned);
+                let hash = thread.hash;
+                self.compare(checkpoint.writer, checkpoint.number, &hash);
+            }
+        }
+    }
+
+    /// Looks at the next record.
+    pub(crate) fn look(&mut self, place: i64, row: &Row<'_>) {
+        self.found.records += 1;
+        let record = Some((u64::try_from(place).unwrap_or(0), row.columns.call()));
+        let Some((writer, link)) = &row.link else {
+            self.found.unchained += 1;
+            if !self.threads.is_empty() && self.found.records > self.found.unchained {
+                self.flaw(
+                    record,
+                    None,
+                    "the record stands in a chain and has no place in one",
+                );
+            }
+            return;
+        };
+        let Some(thread) = self.threads.get_mut(writer) else {
+            return self.flaw(record, None, "whoever wrote the record is gone");
+        };
+        let is_redacted = Redacted::read(&link.salts).is_some();
+        let hash = chain::recompute(&thread.hash, link.number, &row.columns, &link.salts);
+        let wrong = if link.number > thread.next {
+            Some("records before this one are gone")
+        } else if link.number < thread.next {
+            Some("the record stands in the chain a second time")
+        } else if hash != Some(link.hash) {
+            Some("the record is not what was written")
+        } else if is_redacted && !row.columns.has_sensitive_data {
+            Some("the words of a record are gone that holds nothing sensitive")
+        } else {
+            None
+        };
+        // The chain goes on from what stands there, so that one change is one flaw.
+        thread.next = link.number.saturating_add(1).max(thread.next);
+        thread.hash = link.hash;
+        thread.is_broken |= wrong.is_some();
+        let kept = thread.kept.as_ref();
+        let other = kept.is_some_and(|kept| kept.number == link.number && kept.hash != link.hash);
+        let genesis = (wrong.is_some() || other).then(|| thread.genesis.clone());
+        let signed = kept.map_or(0, |kept| kept.number);
+        self.found.unsigned += u64::from(link.number > signed);
+        self.found.redacted += u64::from(is_redacted);
+        if let (Some(what), Some(genesis)) = (wrong, &genesis) {
+            self.flaw(record, Some((genesis, link.number)), what);
+        } else if let Some(genesis) = &genesis {
+            let what = "the signature is over another record";
+            self.flaw(record, Some((genesis, link.number)), what);
+        }
+        self.compare(*writer, link.number, &link.hash);
+    }
+
+    /// Compares with what a later writer followed.
+    fn compare(&mut self, writer: i64, number: i64, hash: &chain::Hash) {
+        if let Some(followed) = self.followed.remove(&(writer, number))
+            && followed != hash
+        {
+            let genesis = self
+                .threads
+                .get(&writer)
+                .map(|thread| thread.genesis.clone());
+            let chain = genesis.as_ref().map(|genesis| (genesis, number));
+            self.flaw(None, chain, "the next writer followed another record");
+        }
+    }
+
+    /// Ends the pass.
+    pub(crate) fn finish(mut self) -> Verified {
+        let threads = std::mem::take(&mut self.threads);
+        for thread in threads.values() {
+            let last = thread.next - 1;
+            match &thread.kept {
+                None => self.flaw(None, Some((&thread.genesis, last)), "the signature is gone"),
+                Some(kept) if kept.number > last => {
+                    let chain = Some((&thread.genesis, kept.number));
+                    self.flaw(None, chain, "records that were signed are gone");
+                }
+                Some(_) => {}
+            }
+        }
+        for (writer, number) in std::mem::take(&mut self.followed).into_keys() {
+            // What was dropped, and what is missing anyway, has been told.
+            let thread = threads.get(&writer);
+            let known = |thread: &&Thread| thread.pruned >= number || thread.next <= number;
+            if let Some(thread) = thread.filter(|thread| !known(thread)) {
+                let chain = Some((&thread.genesis, number));
+                self.flaw(
+                    None,
+                    chain,
+                    "the record that the next writer followed is gone",
+                );
+            } else if let Some(thread) = thread.filter(|thread| thread.pruned < number) {
+                let chain = Some((&thread.genesis, number));
+                self.flaw(None, chain, "records before the next writer are gone");
+            }
+        }
+        self.found
+    }
+
+    fn flaw(
+        &mut self,
+        record: Option<(u64, CallId)>,
+        chain: Option<(&Genesis, i64)>,
+        what: &'static str,
+    ) {
+        if self.found.flaws.len() >= MOST {
+            self.found.more += 1;
+            return;
+        }
+        let chain = chain.map(|(genesis, number)| {
+            let number = u64::try_from(number).unwrap_or(0);
+            (Id128::from_bytes(genesis.name), number)
+        });
+        self.found.flaws.push(Flaw {
+            record,
+            chain,
+            what,
+        });
+    }
+}

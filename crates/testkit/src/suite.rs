@@ -1,0 +1,4 @@
+//! What every implementation of a port must do, as checks that a test runs over each.
+
+pub mod activity;
+pub mod baselines;

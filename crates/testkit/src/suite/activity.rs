@@ -1,0 +1,255 @@
+//! What an activity log must do, whichever database it stands in.
+
+use std::time::Duration;
+
+use mcpproxy_core::{
+    Action, ActivityQuery, ActivityReader, ActivitySink, CallId, DataOrigin, Declared, Door,
+    Durability, Field, Finding, FlowType, Label, Likeness, Masked, Match, Nature, Operation,
+    Record, Risk, RiskLevel, Severity, Side, SinkFault, Source, Status, Threat, Tier, ToolName,
+    UpstreamId, Wall, Weight,
+};
+use serde_json::{Value, json};
+
+/// When the first of the records was made.
+pub const NOON: u64 = 1_780_000_000_000;
+
+/// A plain record, one of many.
+pub fn record(number: u64) -> Record {
+    Record {
+        server_name: format!("server{}", number % 3),
+        tool_name: "echo".to_owned(),
+        method: "tools/call".to_owned(),
+        duration_ms: 1.5,
+        timestamp: Wall(NOON + number).rfc3339(),
+        session_id: format!("s{}", number / 1000),
+        correlation_id: "trace-7".to_owned(),
+        principal: "owner".to_owned(),
+        request_bytes: 10,
+        response_bytes: 20,
+        ..Record::new(
+            CallId::new(NOON + number, u128::from(number)),
+            "tool_call",
+            Door::Mcp,
+        )
+    }
+}
+
+/// A record in which everything is said that can be.
+pub fn denial(number: u64) -> Record {
+    let origin = DataOrigin {
+        call: CallId::new(NOON, 1),
+        upstream: UpstreamId::new("github"),
+        tool: ToolName::new("get_file"),
+        at: Wall(NOON),
+        side: Side::Inside,
+    };
+    let label = Label {
+        kind: "aws_secret_key".into(),
+        word: "api_token",
+        severity: Severity::Critical,
+        validated: true,
+        nature: Nature::Secret,
+    };
+    let evidence = Match {
+        how: Likeness::Encoded,
+        via: vec!["base64"],
+        origin,
+        place: "/arguments/text".into(),
+        shared: 40,
+        weight: Weight::Sensitive,
+        label: Some(label),
+        sample: Masked::from_safe("wJ…EY"),
+    };
+    let finding = Finding {
+        rule: "flow".into(),
+        source: Source::Flow,
+        tier: Tier::SensitiveFlow,
+        wants: Action::Deny,
+        severity: Severity::Critical,
+        confidence: 99,
+        threat: Threat::DataExfiltration,
+        place: None,
+        evidence: Some(Box::new(evidence)),
+        contradiction: None,
+        reason: Masked::from_safe("a key is about to leave"),
+    };
+    Record {
+        kind: "policy_decision",
+        status: Status::Blocked,
+        error_message: Some("a \"key\" is about to leave".to_owned()),
+        decision: Action::Deny,
+        effective: Action::Deny,
+        flow_type: FlowType::InternalToExternal,
+        risk: Risk {
+            level: RiskLevel::Critical,
+            score: 90,
+        },
+        declared: Declared {
+            operation: Some(Operation::Write),
+            reason: Some("to share it".into()),
+            ..Declared::default()
+        },
+        findings: vec![finding],
+        has_sensitive_data: true,
+        detection_types: vec!["aws_secret_key".into()],
+        max_severity: Some(Severity::Critical),
+        ..record(number)
+    }
+}
+
+/// Adds records, every five-thousandth a denial, and waits until they are on disk.
+pub async fn fill(sink: &dyn ActivitySink, numbers: std::ops::Range<u64>) {
+    for number in numbers {
+        let record = if number % 5000 == 4999 {
+            denial(number)
+        } else {
+            record(number)
+        };
+        while sink.append(record.clone(), Durability::Relaxed).await == Err(SinkFault::Full) {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    }
+    sink.flush().await.unwrap();
+}
+
+/// A question for fifty records.
+pub fn query(wanted: &[(Field, &[&str])]) -> ActivityQuery {
+    let own = |values: &[&str]| values.iter().map(|&value| value.to_owned()).collect();
+    ActivityQuery {
+        wanted: wanted
+            .iter()
+            .map(|(field, values)| (*field, own(values)))
+            .collect(),
+        limit: 50,
+        ..ActivityQuery::default()
+    }
+}
+
+/// All pages of an answer, as the numbers of the records.
+pub fn numbers(reader: &dyn ActivityReader, query: &ActivityQuery) -> Vec<u64> {
+    let (mut query, mut numbers) = (query.clone(), Vec::new());
+    loop {
+        let page = reader.page(&query).unwrap();
+        assert!(page.records.len() <= query.limit, "a page is too long");
+        numbers.extend(page.records.iter().map(|text| number(text)));
+        query.skip = 0;
+        query.before = page.next;
+        if page.next.is_none() {
+            return numbers;
+        }
+    }
+}
+
+/// The number of a record that is shown.
+pub fn number(text: &str) -> u64 {
+    let record: Value = serde_json::from_str(text).unwrap();
+    let id = record["id"].as_str().unwrap();
+    CallId::parse(id).unwrap().millis() - NOON
+}
+
+/// Waits until something is so.
+///
+/// # Panics
+///
+/// Where it is not so within ten seconds.
+pub async fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+    for _ in 0..2000 {
+        if is_so() {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    assert!(is_so(), "waited in vain for {what}");
+}
+
+/// Every filter finds its records, alone and together, among those that [`fill`] made of the first
+/// ten thousand numbers.
+pub fn finds_by_every_filter(reader: &dyn ActivityReader) {
+    let denials = vec![9999_u64, 4999];
+    let check = |wanted: &[(Field, &[&str])], expect: &[u64]| {
+        assert_eq!(numbers(reader, &query(wanted)), expect, "{wanted:?}");
+    };
+    check(&[(Field::Kind, &["policy_decision", "approval"])], &denials);
+    check(&[(Field::Status, &["blocked"])], &denials);
+    check(&[(Field::Decision, &["deny"])], &denials);
+    check(&[(Field::FlowType, &["internal→external"])], &denials);
+    check(&[(Field::RiskLevel, &["high", "critical"])], &denials);
+    check(&[(Field::Operation, &["write"])], &denials);
+    check(&[(Field::Sensitive, &["true"])], &denials);
+    check(&[(Field::Severity, &["critical"])], &denials);
+    check(&[(Field::Detection, &["aws_secret_key"])], &denials);
+    let denied: (Field, &[&str]) = (Field::Decision, &["deny"]);
+    check(&[(Field::Session, &["s4"]), denied], &[4999]);
+    check(&[(Field::Session, &["s5"]), denied], &[]);
+    check(&[(Field::Tool, &["ech"])], &[]);
+    let owner: (Field, &[&str]) = (Field::Principal, &["owner"]);
+    check(&[owner, (Field::Kind, &["intent"])], &[]);
+    check(&[(Field::Source, &["api"])], &[]);
+    let third: Vec<_> = (0..10_000).rev().filter(|number| number % 3 == 1).collect();
+    check(&[(Field::Upstream, &["server1"])], &third);
+    check(&[], &(0..10_000).rev().collect::<Vec<_>>());
+}
+
+/// Times, skipping, single calls and the tail are found among the first five thousand.
+pub fn finds_by_time_and_place(reader: &dyn ActivityReader) {
+    let span = ActivityQuery {
+        from: Some(Wall(NOON + 2000)),
+        to: Some(Wall(NOON + 2100)),
+        ..query(&[])
+    };
+    let expect: Vec<_> = (2000..=2100).rev().collect();
+    assert_eq!(numbers(reader, &span), expect);
+    let skipping = ActivityQuery {
+        skip: 7,
+        limit: 3,
+        ..query(&[])
+    };
+    let page = reader.page(&skipping).unwrap();
+    let shown: Vec<_> = page.records.iter().map(|text| number(text)).collect();
+    assert_eq!(shown, [4992, 4991, 4990]);
+    for one in [0, 2047, 2048, 4999] {
+        let id = record(one).id;
+        assert_eq!(number(&reader.get(id).unwrap().unwrap()), one);
+    }
+    assert_eq!(reader.get(CallId::new(NOON + 7, 8)).unwrap(), None);
+    assert_eq!(reader.get(CallId::new(7, 7)).unwrap(), None);
+    let tail = reader.tail(4998, 10).unwrap();
+    assert_eq!(tail.records.len(), 2);
+    assert_eq!(reader.tail(tail.next.unwrap(), 10).unwrap().next, None);
+}
+
+/// A record is shown as it came, also one with a character that not every database can keep.
+pub async fn shows_what_came(sink: &dyn ActivitySink, reader: &dyn ActivityReader) {
+    let odd = Record {
+        tool_name: "nul\0tool".to_owned(),
+        ..record(3)
+    };
+    for one in [record(1), denial(2), odd] {
+        sink.append(one, Durability::Strict).await.unwrap();
+    }
+    let page = reader.page(&query(&[])).unwrap();
+    let odd = Record {
+        tool_name: "nul\u{FFFD}tool".to_owned(),
+        ..record(3)
+    };
+    assert_eq!(page.records.len(), 3);
+    for (shown, came) in page.records.iter().zip([odd, denial(2), record(1)]) {
+        let mut shown: Value = serde_json::from_str(shown).unwrap();
+        let mut came = serde_json::to_value(&came).unwrap();
+        let shown = shown.as_object_mut().unwrap();
+        let came = came.as_object_mut().unwrap();
+        if came["decision"] == "allow" {
+            // Nothing was declared and nothing detected.
+            came.insert("declared".to_owned(), json!({}));
+            came.remove("detection_types");
+        }
+        assert_eq!(shown, came);
+    }
+}
+
+/// The newest record is the one with this number, and the oldest is not there any more.
+pub fn check_newest(reader: &dyn ActivityReader, newest: u64) {
+    let page = reader.page(&query(&[(Field::Tool, &["echo"])])).unwrap();
+    assert_eq!(number(&page.records[0]), newest);
+    assert_eq!(reader.get(record(3).id).unwrap(), None);
+}
