@@ -442,6 +442,15 @@ pub(crate) enum Activity {
         /// The id of the call.
         id: String,
     },
+    /// Look for records that were changed, taken out or put in behind the log's back.
+    Verify(ActivityVerify),
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct ActivityVerify {
+    /// The public key of another gateway that wrote; may be given more than once.
+    #[arg(long = "key", value_name = "FILE")]
+    pub(crate) keys: Vec<PathBuf>,
 }
 
 #[derive(Debug, clap::Args)]

@@ -11,6 +11,7 @@ mod detect;
 mod doctor;
 mod hooks;
 mod init;
+mod integrity;
 mod key;
 mod policy;
 mod rules;

@@ -2,6 +2,7 @@
 //! the configuration of a running one.
 
 pub(crate) mod access;
+pub(crate) mod activity;
 pub(crate) mod pipeline;
 mod receipts;
 
@@ -17,13 +18,13 @@ use mcpproxy_control::{
     ApiKey, ChangeFault, Configurer, Control, Created, Orders, ReloadReport, Tokens,
     prepare_data_dir,
 };
-use mcpproxy_core::{ActivityReader, ActivitySink, Clock, Durability, SystemClock};
+use mcpproxy_core::{Clock, Durability, SystemClock};
 use mcpproxy_engine::{Engine, EngineSettings, HookSettings};
 use mcpproxy_gateway::access::Access;
-use mcpproxy_gateway::settings::{Durability as LogDurability, OnFailure, Settings};
+use mcpproxy_gateway::settings::{Durability as LogDurability, OnFailure};
 use mcpproxy_gateway::{Active, Gateway, GatewayParts};
 use mcpproxy_mcp::dial::Dialer;
-use mcpproxy_store::{NoSink, Reader, SqliteBaselines, SqliteSink};
+use mcpproxy_store::{Sink, SqliteBaselines};
 use mcpproxy_text::Limits;
 use mcpproxy_upstream::FleetSettings;
 use mcpproxy_upstream::child::Supervisor;
@@ -31,6 +32,7 @@ use serde_json::{Map, Value};
 use tokio::sync::watch;
 use tracing_subscriber::{EnvFilter, Registry, reload};
 
+use self::activity::{ActivityLog, retention};
 use self::pipeline::Pipeline;
 use self::receipts::Receipts;
 use crate::args::Global;
@@ -96,7 +98,8 @@ impl Daemon {
         };
         let key = key.map_err(with_remedy)?;
         let clock = Arc::new(SystemClock::start());
-        let ActivityLog { sink, reader } = ActivityLog::open(settings)?;
+        let log = ActivityLog::open(&loaded, Arc::clone(&clock) as _)?;
+        let ActivityLog { sink, reader, kept } = log;
         let engine = Engine::new(engine_settings(&loaded), sink, Arc::clone(&clock) as _);
         let shared: Arc<dyn Clock> = Arc::clone(&clock) as _;
         let receipts = Receipts::open(&loaded, &shared)?;
@@ -149,6 +152,7 @@ impl Daemon {
             engine,
             pipeline,
             receipts: receipts.clone(),
+            log: kept,
             clock: shared,
             policies: Mutex::new(access::file(&loaded)),
         };
@@ -198,37 +202,6 @@ fn remembering(engine: Engine, loaded: &Loaded) -> Result<Engine> {
     let habits = guards.behaviour.and_then(|told| told.baseline_store);
     let engine = engine.with_baselines(open(offers)?)?;
     Ok(engine.with_habits(open(habits)?)?)
-}
-
-/// The activity log, to write and, unless it is switched off, to read.
-struct ActivityLog {
-    sink: Arc<dyn ActivitySink>,
-    reader: Option<Arc<dyn ActivityReader>>,
-}
-
-impl ActivityLog {
-    fn open(settings: &Settings) -> Result<Self> {
-        if !settings.activity.enabled {
-            return Ok(Self {
-                sink: Arc::new(NoSink),
-                reader: None,
-            });
-        }
-        let path = settings.data_dir.join(mcpproxy_store::FILE);
-        let is_new = !path.exists();
-        let sink = SqliteSink::open(&path, settings.activity.max_bytes.bytes())?;
-        let old = settings.data_dir.join("activity.ndjson");
-        if is_new && old.exists() {
-            let (old, path) = (old.display(), path.display());
-            output::note(&format!(
-                "notice: records now go to `{path}`; `{old}` is left as it is"
-            ));
-        }
-        Ok(Self {
-            sink: Arc::new(sink),
-            reader: Some(Arc::new(Reader::open(&path)?)),
-        })
-    }
 }
 
 /// Reads the files again and logs what came of it.
@@ -350,6 +323,7 @@ struct Running {
     engine: Arc<Engine>,
     pipeline: Pipeline,
     receipts: Option<Arc<Receipts>>,
+    log: Option<Arc<Sink>>,
     clock: Arc<dyn Clock>,
     /// The file of access policies, which is watched like the configuration.
     policies: Mutex<Option<PathBuf>>,
@@ -494,6 +468,9 @@ impl Configurer for ConfigFiles {
             // Receipts go on naming the policy before it, of which there is a copy.
             tracing::error!("{fault:#}");
         }
+        if let Some(log) = &running.log {
+            log.retain(retention(&loaded));
+        }
         gateway.fleet.check_every(check_interval(&loaded));
         gateway.reload(active(&loaded));
         if let Some(log) = self.log.get() {
@@ -524,7 +501,10 @@ fn compare(before: &Active, after: &Loaded) -> ReloadReport {
         ("listen", old.listen != new.listen),
         ("data_dir", old.data_dir != new.data_dir),
         ("api_key", old.api_key != new.api_key),
-        ("activity", old.activity != new.activity),
+        (
+            "activity.enabled",
+            old.activity.enabled != new.activity.enabled,
+        ),
         ("receipts", old.receipts != new.receipts),
         (
             "limits.connections",

@@ -252,13 +252,17 @@ impl Checker<'_> {
             let path = Path::of(["receipts", "hash_pepper"]);
             self.wrong(&path, "the key is empty", None);
         }
-        if settings.activity.max_bytes.bytes() == 0 {
-            let hint = Some("use `enabled: false` to keep no log");
-            self.wrong(
-                &Path::of(["activity", "max_bytes"]),
-                "must be greater than zero",
-                hint,
-            );
+        let activity = &settings.activity;
+        for (key, zero) in [
+            ("max_bytes", activity.max_bytes.bytes() == 0),
+            ("max_records", activity.max_records == Some(0)),
+            ("max_age_days", activity.max_age_days == Some(0)),
+        ] {
+            if zero {
+                let hint = Some("use `enabled: false` to keep no log");
+                let path = Path::of(["activity", key]);
+                self.wrong(&path, "must be greater than zero", hint);
+            }
         }
     }
 

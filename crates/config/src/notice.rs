@@ -22,10 +22,7 @@ const ACTIVE: [(&str, Option<&[&str]>); 17] = [
     ("hooks", None),
     ("correlation_id_header", None),
     ("audit_logging", None),
-    (
-        "pii_detection",
-        Some(&["enabled", "patterns", "custom_patterns"]),
-    ),
+    ("pii_detection", None),
     ("risk_assessment", None),
     ("exfiltration", None),
     ("approvals", None),

@@ -167,6 +167,10 @@ pub struct ActivitySettings {
     pub on_failure: OnFailure,
     /// Size after which the oldest records are dropped.
     pub max_bytes: ByteSize,
+    /// Number after which the oldest records are dropped.
+    pub max_records: Option<u64>,
+    /// Days after which records are dropped.
+    pub max_age_days: Option<u32>,
 }
 
 /// Whether an answer waits until its record is on disk.
@@ -242,6 +246,8 @@ impl Default for ActivitySettings {
             durability: Durability::default(),
             on_failure: OnFailure::default(),
             max_bytes: ByteSize::from_mib(256),
+            max_records: None,
+            max_age_days: None,
         }
     }
 }

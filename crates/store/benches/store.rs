@@ -19,9 +19,10 @@ use std::time::{Duration, Instant};
 use mcpproxy_core::{
     Action, ActivityQuery, ActivityReader as _, ActivitySink as _, CallId, Door, Durability, Field,
     Finding, FlowType, Masked, Record, Risk, RiskLevel, Severity, SinkFault, Source, Status,
-    Threat, Tier, Wall,
+    SystemClock, Threat, Tier, Wall,
 };
-use mcpproxy_store::{Reader, SqliteSink};
+use mcpproxy_store::{Options, Reader, Retention, Sink};
+use mcpproxy_testkit::WordSigner;
 
 const NOON: u64 = 1_780_000_000_000;
 /// Callers that wait for their record at the same time.
@@ -224,8 +225,17 @@ fn bare(path: &Path, time: Duration) -> Measured {
     measured
 }
 
+fn open(path: &Path) -> Sink {
+    let options = Options {
+        retention: Retention::ALL,
+        signer: Arc::new(WordSigner("bench")),
+        clock: Arc::new(SystemClock::start()),
+    };
+    Sink::sqlite(path, options).unwrap()
+}
+
 fn strict(path: &Path, time: Duration) -> Measured {
-    let sink = SqliteSink::open(path, u64::MAX).unwrap();
+    let sink = open(path);
     measure(time, |number| {
         wait(sink.append(large(number), Durability::Strict)).unwrap();
     })
@@ -254,7 +264,7 @@ fn wait<T>(future: impl Future<Output = T>) -> T {
 }
 
 fn relaxed(path: &Path, what: &str, make: fn(u64) -> Record, many: u64) {
-    let sink = SqliteSink::open(path, u64::MAX).unwrap();
+    let sink = open(path);
     let begun = Instant::now();
     (0..many).for_each(|number| append(&sink, &make(number)));
     wait(sink.flush()).unwrap();
@@ -269,7 +279,7 @@ fn relaxed(path: &Path, what: &str, make: fn(u64) -> Record, many: u64) {
 }
 
 /// Appends, and waits where the queue is full: nothing is lost in a bench.
-fn append(sink: &SqliteSink, record: &Record) {
+fn append(sink: &Sink, record: &Record) {
     while wait(sink.append(record.clone(), Durability::Relaxed)) == Err(SinkFault::Full) {
         std::thread::sleep(Duration::from_millis(1));
     }
@@ -301,7 +311,7 @@ fn processor() -> [(&'static str, Duration); 2] {
 }
 
 fn pages(path: &Path, many: u64) {
-    let sink = SqliteSink::open(path, u64::MAX).unwrap();
+    let sink = open(path);
     for number in 0..many {
         // Two of them, among the oldest: the worst case for who begins with the newest.
         let is_rare = number == 10 || number == 1000;

@@ -94,6 +94,7 @@ pub(crate) struct Block {
     number: i64,
     first_at: i64,
     last_at: i64,
+    bytes: usize,
     postings: Vec<(i64, BTreeMap<String, Bits>)>,
 }
 
@@ -104,6 +105,7 @@ impl Block {
             number,
             first_at: i64::MAX,
             last_at: i64::MIN,
+            bytes: 0,
             postings: Field::ALL
                 .map(|field| (code(field), BTreeMap::new()))
                 .into(),
@@ -125,9 +127,15 @@ impl Block {
         (self.first_at <= self.last_at).then_some((self.first_at, self.last_at))
     }
 
+    /// Returns about how many bytes its records need.
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
     /// Takes a record in.
     pub(crate) fn add(&mut self, place: i64, columns: &Columns<'_>) {
         let place = u16::try_from(place - self.number * SIZE).unwrap_or(u16::MAX);
+        self.bytes += columns.bytes();
         // A call is looked for by the time in its id, which was read apart.
         for at in [columns.at, signed(columns.call().millis())] {
             self.first_at = self.first_at.min(at);

@@ -12,6 +12,9 @@ use serde::Serialize;
 
 use crate::names;
 
+/// About what a record needs beside its texts: numbers, hashes, and what finds it.
+const FIXED: usize = 320;
+
 /// The columns of a record.
 #[derive(Clone, Debug)]
 pub(crate) struct Columns<'a> {
@@ -184,6 +187,20 @@ impl<'a> Columns<'a> {
             })
     }
 
+    /// Returns about how many bytes a database needs for it.
+    pub(crate) fn bytes(&self) -> usize {
+        let names = [
+            &self.server_name,
+            &self.tool_name,
+            &self.method,
+            &self.session_id,
+            &self.principal,
+        ];
+        let texts = [&self.detection_types, &self.rest, &self.words];
+        let texts = texts.into_iter().flatten().map(|text| text.len());
+        names.iter().map(|name| name.len()).sum::<usize>() + texts.sum::<usize>() + FIXED
+    }
+
     /// Hands each value that a field has to `each`.
     pub(crate) fn values(&self, field: Field, mut each: impl FnMut(&str)) {
         let one = match field {
@@ -223,7 +240,7 @@ pub(crate) fn signed(number: impl TryInto<i64>) -> i64 {
 }
 
 /// A name as every database can keep it: PostgreSQL knows no character zero.
-fn storable(name: &str) -> Cow<'_, str> {
+pub(crate) fn storable(name: &str) -> Cow<'_, str> {
     if name.bytes().any(|byte| byte == 0) {
         return Cow::Owned(name.replace('\0', "\u{FFFD}"));
     }

@@ -31,6 +31,30 @@ pub enum Error {
         /// The newest form that is known here.
         known: i64,
     },
+    /// The address of a database is not one.
+    #[error("the address of the store is wrong: {why}")]
+    Address {
+        /// What is wrong with it.
+        why: String,
+    },
+    /// A database cannot be reached or used.
+    #[error("cannot use the store `{name}`: {why}")]
+    Connect {
+        /// The database, without a password.
+        name: String,
+        /// Why.
+        why: String,
+    },
+    /// A later version wrote a database.
+    #[error("the store `{name}` has form {found}, and this version knows forms up to {known}")]
+    NewerDatabase {
+        /// The database, without a password.
+        name: String,
+        /// Its form.
+        found: usize,
+        /// The newest form that is known here.
+        known: usize,
+    },
     /// A thread of the log cannot be started.
     #[error("cannot start the activity log's writer: {0}")]
     Thread(std::io::Error),

@@ -1,10 +1,11 @@
-//! Where activity records and the baselines of tools are kept: a SQLite database in the data folder.
+//! Where activity records and the baselines of tools are kept: a SQLite database in the data
+//! folder, or a PostgreSQL database that several gateways may share.
 //!
 //! One thread writes ([`Sink`]): it takes records from a bounded queue in groups, so that the
 //! commit in progress does the batching, and chains them by their hashes. Another keeps house
 //! beside it: it makes old records easy to find, and drops what is too old or too much. Readers
-//! ([`Reader`]) have connections of their own and never hold the writer up; [`Reader::verify`]
-//! goes through the whole chain.
+//! ([`Reader`], [`PostgresReader`]) have connections of their own and never hold the writer up;
+//! they also verify the whole chain.
 
 mod block;
 mod chain;
@@ -14,6 +15,7 @@ mod database;
 mod error;
 mod health;
 mod names;
+mod postgres;
 mod queue;
 mod retention;
 mod shown;
@@ -24,6 +26,7 @@ mod verify;
 mod writer;
 
 pub use error::Error;
+pub use postgres::{PostgresBaselines, PostgresReader};
 pub use retention::Retention;
 pub use sink::{NoSink, Options, Sink};
 pub use sqlite::{Reader, SqliteBaselines};

@@ -1,6 +1,6 @@
 //! The words that stand in columns for values of `core`: the same that its JSON has.
 
-use mcpproxy_core::{Action, Severity, Status};
+use mcpproxy_core::{Action, OfferKind, OfferState, Severity, Status};
 
 pub(crate) fn status(status: Status) -> &'static str {
     match status {
@@ -29,6 +29,12 @@ pub(crate) fn severity(severity: Severity) -> &'static str {
         Severity::High => "high",
         Severity::Critical => "critical",
     }
+}
+
+/// Reads the words of a baseline; what a later version wrote and this one does not know is none.
+pub(crate) fn offer(kind: &str, state: &str) -> Result<(OfferKind, OfferState), String> {
+    let known = OfferKind::named(kind).zip(OfferState::named(state));
+    known.ok_or_else(|| format!("`{kind}/{state}` is not known to this version"))
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ use tokio::sync::oneshot;
 use crate::Error;
 use crate::database::Database;
 use crate::health::Health;
+use crate::postgres::Postgres;
 use crate::queue::{Entry, Queue};
 use crate::retention::{InForce, Retention};
 use crate::sqlite::Sqlite;
@@ -41,6 +42,16 @@ impl Sink {
     /// The file keeps the size it once had; its free space is used again.
     pub fn sqlite(path: &Path, options: Options) -> Result<Self, Error> {
         Self::open(Sqlite::at(path), options)
+    }
+
+    /// Opens a log in a PostgreSQL database, which is brought to the present form, and starts its
+    /// writer.
+    pub fn postgres(url: &str, options: Options) -> Result<Self, Error> {
+        let database = Postgres::at(url)?;
+        // Connecting waits, which a thread of a runtime must not.
+        let opened = std::thread::spawn(move || Self::open(database, options)).join();
+        let ended = || Error::Thread(std::io::Error::other("the thread that connects has ended"));
+        opened.unwrap_or_else(|_| Err(ended()))
     }
 
     fn open<D: Database>(database: D, options: Options) -> Result<Self, Error> {

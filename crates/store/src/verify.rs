@@ -39,9 +39,9 @@ pub struct Verified {
 }
 
 impl Verified {
-    /// Tells whether nothing is wrong.
+    /// Tells whether nothing is wrong, and somebody vouches for every signature.
     pub fn is_sound(&self) -> bool {
-        self.flaws.is_empty()
+        self.flaws.is_empty() && self.unknown_keys.is_empty()
     }
 }
 

@@ -9,6 +9,7 @@
 pub mod authority;
 pub mod clock;
 pub mod http;
+pub mod postgres;
 pub mod sample;
 pub mod samples;
 pub mod signer;
@@ -23,6 +24,7 @@ pub mod suite;
 pub use authority::{Authority, AuthorityOrders};
 pub use clock::FixedClock;
 pub use http::{Broken, HttpUpstream, Received};
+pub use postgres::Postgres;
 pub use sample::{EraSupport, Options, Sample};
 pub use signer::WordSigner;
 pub use sink::{FailingSink, HangingSink, MemorySink};

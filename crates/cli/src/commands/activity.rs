@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use crate::args::{Activity, ActivityList, Format, Global};
 use crate::commands::client::{encoded, request};
+use crate::commands::integrity;
 use crate::exit::Exit;
 use crate::output;
 
@@ -27,6 +28,7 @@ const PAGE: usize = 100;
 /// Lists records or shows one.
 pub(crate) fn run(global: &Global, command: &Activity) -> Result<Exit> {
     match command {
+        Activity::Verify(verify) => return integrity::run(global, verify),
         Activity::List(list) => output::rows(global.format(), &COLUMNS, &records(global, list)?)?,
         Activity::Show { id } => {
             let path = format!("/activity/{}", encoded(id));

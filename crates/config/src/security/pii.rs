@@ -22,7 +22,7 @@ pub struct PiiDetection {
     pub patterns: Vec<PiiPattern>,
     /// Kinds of one's own.
     pub custom_patterns: Vec<CustomPattern>,
-    /// Days after which recorded values are blanked.
+    /// Days after which records that hold such data lose what they say in words.
     pub auto_redact_after_days: Option<u32>,
 }
 

@@ -6,13 +6,12 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use mcpproxy_core::{
-    Baseline, BaselineFault, BaselineStore, Habits, OfferKind, OfferState, UpstreamId, Wall,
-};
+use mcpproxy_core::{Baseline, BaselineFault, BaselineStore, Habits, UpstreamId, Wall};
 use rusqlite::{Connection, Row, TransactionBehavior};
 
 use super::schema;
 use crate::Error;
+use crate::names;
 
 const SELECT: &str = "SELECT upstream, kind, name, state, approved, current, made_by, reason, since \
      FROM baseline WHERE kind <> 'behaviour' ORDER BY upstream, kind, name";
@@ -127,12 +126,12 @@ fn write(connection: &mut Connection, changed: &[Baseline]) -> rusqlite::Result<
     step.commit()
 }
 
-/// Reads a row; what a later version wrote and this one does not know is no baseline.
+/// Reads a row.
 fn read(row: &Row<'_>) -> rusqlite::Result<Result<Baseline, String>> {
     let (kind, state): (String, String) = (row.get(1)?, row.get(3)?);
-    let unknown = |what: &str| format!("`{what}` is not known to this version");
-    let (Some(kind), Some(state)) = (OfferKind::named(&kind), OfferState::named(&state)) else {
-        return Ok(Err(unknown(&format!("{kind}/{state}"))));
+    let (kind, state) = match names::offer(&kind, &state) {
+        Ok(known) => known,
+        Err(unknown) => return Ok(Err(unknown)),
     };
     let since: i64 = row.get(8)?;
     Ok(Ok(Baseline {
@@ -150,6 +149,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Result<Baseline, String>> {
 
 #[cfg(test)]
 mod tests {
+    use mcpproxy_core::OfferState;
     use mcpproxy_testkit::suite::baselines as suite;
 
     use super::*;

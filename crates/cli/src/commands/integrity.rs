@@ -1,0 +1,56 @@
+//! `activity verify`: whether the log is what was written.
+
+use anyhow::Result;
+use mcpproxy_store::{Reader, Verified};
+use serde_json::{Value, json};
+
+use crate::args::{ActivityVerify, Global};
+use crate::daemon::activity::Believed;
+use crate::daemon::{configuration, flags};
+use crate::exit::Exit;
+use crate::output;
+
+/// Goes through the whole log; the gateway need not run.
+pub(crate) fn run(global: &Global, verify: &ActivityVerify) -> Result<Exit> {
+    let loaded = configuration(&flags(global, None))?;
+    let folder = &loaded.config.gateway.data_dir;
+    let believed = Believed::load(folder, &verify.keys)?;
+    let reader = Reader::open(&folder.join(mcpproxy_store::FILE))?;
+    let found = reader.verify(&believed)?;
+    output::value(global.format(), &shown(&found))?;
+    if found.is_sound() {
+        return Ok(Exit::Fine);
+    }
+    for key in &found.unknown_keys {
+        output::note(&format!(
+            "hint: `{key}` signed, and nobody vouches for it; name it with `--key` if you know it"
+        ));
+    }
+    Ok(Exit::Findings)
+}
+
+fn shown(found: &Verified) -> Value {
+    let flaws = found.flaws.iter().map(|flaw| {
+        let (place, id) = flaw.record.unzip();
+        let (writer, number) = flaw.chain.unzip();
+        json!({
+            "problem": flaw.what,
+            "place": place,
+            "id": id,
+            "writer": writer.map(|writer| writer.to_string()),
+            "number": number,
+        })
+    });
+    json!({
+        "sound": found.is_sound(),
+        "records": found.records,
+        "writers": found.writers,
+        "redacted": found.redacted,
+        "pruned": found.pruned,
+        "unsigned": found.unsigned,
+        "unchained": found.unchained,
+        "unknown_keys": found.unknown_keys,
+        "problems": flaws.collect::<Vec<_>>(),
+        "more_problems": found.more,
+    })
+}

@@ -1,0 +1,121 @@
+//! The activity log of a gateway: where the configuration has it, how long it is kept, and with
+//! which key it says how far it has got.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result};
+use mcpproxy_config::Loaded;
+use mcpproxy_core::{ActivityReader, ActivitySink, Clock, Signed, StatementCheck, StatementSigner};
+use mcpproxy_notary::keys::{PublicKey, Signer};
+use mcpproxy_store::{NoSink, Options, Reader, Retention, Sink};
+
+use crate::output;
+
+/// The name of the log's key in the folder of keys.
+const KEY: &str = "activity";
+const DAY: u64 = 24 * 60 * 60;
+
+/// The activity log, to write and, unless it is switched off, to read.
+pub(crate) struct ActivityLog {
+    pub(crate) sink: Arc<dyn ActivitySink>,
+    pub(crate) reader: Option<Arc<dyn ActivityReader>>,
+    /// The same sink, to change how long records are kept.
+    pub(crate) kept: Option<Arc<Sink>>,
+}
+
+impl ActivityLog {
+    /// Opens the log that the configuration wants.
+    pub(crate) fn open(loaded: &Loaded, clock: Arc<dyn Clock>) -> Result<Self> {
+        let settings = &loaded.config.gateway;
+        if !settings.activity.enabled {
+            return Ok(Self {
+                sink: Arc::new(NoSink),
+                reader: None,
+                kept: None,
+            });
+        }
+        let signer = Signer::open(&keys(&settings.data_dir), KEY);
+        let signer = signer.context("cannot open the key of the activity log")?;
+        let options = Options {
+            retention: retention(loaded),
+            signer: Arc::new(LogKey(signer)),
+            clock,
+        };
+        let path = settings.data_dir.join(mcpproxy_store::FILE);
+        let is_new = !path.exists();
+        let sink = Arc::new(Sink::sqlite(&path, options)?);
+        let old = settings.data_dir.join("activity.ndjson");
+        if is_new && old.exists() {
+            let (old, path) = (old.display(), path.display());
+            output::note(&format!(
+                "notice: records now go to `{path}`; `{old}` is left as it is"
+            ));
+        }
+        Ok(Self {
+            reader: Some(Arc::new(Reader::open(&path)?)),
+            kept: Some(Arc::clone(&sink)),
+            sink,
+        })
+    }
+}
+
+/// Returns how long the configuration wants records kept.
+pub(crate) fn retention(loaded: &Loaded) -> Retention {
+    let days = |days: u32| Duration::from_secs(u64::from(days) * DAY);
+    let activity = &loaded.config.gateway.activity;
+    let personal = &loaded.config.security.pii_detection;
+    Retention {
+        max_bytes: activity.max_bytes.bytes(),
+        max_records: activity.max_records,
+        max_age: activity.max_age_days.map(days),
+        redact_after: personal.auto_redact_after_days.map(days),
+    }
+}
+
+fn keys(data_dir: &Path) -> PathBuf {
+    data_dir.join("keys")
+}
+
+/// The key with which a gateway signs how far its log has got.
+#[derive(Debug)]
+struct LogKey(Signer);
+
+impl StatementSigner for LogKey {
+    fn key(&self) -> [u8; 32] {
+        *self.0.public().bytes()
+    }
+
+    fn sign(&self, statement: &[u8]) -> [u8; 64] {
+        self.0.sign(statement)
+    }
+}
+
+/// Keys that are believed: that of this gateway, and those that were named.
+#[derive(Debug)]
+pub(crate) struct Believed(Vec<PublicKey>);
+
+impl Believed {
+    /// Reads the keys; that of this gateway need not be there.
+    pub(crate) fn load(data_dir: &Path, named: &[PathBuf]) -> Result<Self> {
+        let own = keys(data_dir).join(format!("{KEY}.pub"));
+        let own = own.exists().then_some(own);
+        let keys = own.iter().chain(named).map(|path| PublicKey::load(path));
+        Ok(Self(keys.collect::<Result<_, _>>()?))
+    }
+}
+
+impl StatementCheck for Believed {
+    fn check(&self, key: &[u8], statement: &[u8], signature: &[u8]) -> Signed {
+        let key = key.try_into().ok().and_then(PublicKey::from_bytes);
+        let Some(key) = key.filter(|key| key.verify(statement, signature)) else {
+            return Signed::Forged;
+        };
+        if self.0.contains(&key) {
+            Signed::Trusted
+        } else {
+            Signed::Unknown
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! The log in a PostgreSQL database, which several gateways may share.
+//!
+//! A group of records is one statement. It moves the place under a lock that is held until the
+//! commit, so that places are seen in order by everybody, and what is finished stays finished.
+//! Every connection is used from a thread that may wait.
+
+mod address;
+mod audit;
+mod baselines;
+mod connection;
+mod house;
+mod log;
+mod reader;
+mod row;
+mod schema;
+mod tls;
+mod worker;
+
+use std::borrow::Cow;
+
+pub use self::baselines::PostgresBaselines;
+pub use self::reader::PostgresReader;
+
+use self::address::Address;
+use self::connection::Connection;
+use self::house::PostgresHouse;
+use self::log::PostgresLog;
+use crate::Error;
+use crate::database::Database;
+
+/// A database behind an address.
+#[derive(Debug)]
+pub(crate) struct Postgres {
+    address: Address,
+}
+
+impl Postgres {
+    /// Reads the address.
+    pub(crate) fn at(url: &str) -> Result<Self, Error> {
+        let address = Address::parse(url)?;
+        Ok(Self { address })
+    }
+}
+
+impl Database for Postgres {
+    type Log = PostgresLog;
+    type House = PostgresHouse;
+
+    fn log(&self) -> Result<PostgresLog, Error> {
+        Connection::open(&self.address).map(PostgresLog::new)
+    }
+
+    fn house(&self) -> Result<PostgresHouse, Error> {
+        Connection::open(&self.address).map(PostgresHouse::new)
+    }
+
+    fn name(&self) -> Cow<'_, str> {
+        Cow::Borrowed(self.address.name())
+    }
+}

@@ -1,0 +1,173 @@
+//! One connection, used from one thread that waits for every answer.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use tokio::runtime::{Builder, Runtime};
+use tokio_postgres::types::ToSql;
+use tokio_postgres::{Client, NoTls, Row, Statement};
+
+use super::address::Address;
+use super::schema;
+use crate::Error;
+use crate::database::Fault;
+
+/// How long an answer is waited for; a database that takes longer counts as lost.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// How often a connection is given the time to hear that it was closed.
+const LISTENED: usize = 3;
+/// What every connection begins with. Plans are made for the values that are asked for.
+const SETTINGS: &str = "SET search_path = mcpproxy; SET plan_cache_mode = force_custom_plan; \
+     SET client_min_messages = warning";
+
+/// What is handed over with a statement.
+pub(super) type Values<'a> = &'a [&'a (dyn ToSql + Sync)];
+
+impl From<tokio_postgres::Error> for Fault {
+    fn from(fault: tokio_postgres::Error) -> Self {
+        let source = std::error::Error::source(&fault);
+        Self::new(source.map_or_else(|| fault.to_string(), |source| format!("{fault}: {source}")))
+    }
+}
+
+/// A connection.
+pub(crate) struct Connection {
+    client: Client,
+    prepared: HashMap<&'static str, Statement>,
+    /// An answer did not come in time.
+    is_late: bool,
+    /// Last, so that what runs in it is dropped before it.
+    runtime: Runtime,
+}
+
+impl std::fmt::Debug for Connection {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Connection").finish_non_exhaustive()
+    }
+}
+
+impl Connection {
+    /// Connects, and brings the database to the present form. Not from within a runtime.
+    pub(super) fn open(address: &Address) -> Result<Self, Error> {
+        let told = |fault: Fault| Error::Connect {
+            name: address.name().to_owned(),
+            why: fault.to_string(),
+        };
+        let runtime = Builder::new_current_thread().enable_all().build();
+        let runtime = runtime.map_err(Error::Thread)?;
+        let client = runtime.block_on(connect(address)).map_err(told)?;
+        let mut connection = Self {
+            client,
+            prepared: HashMap::new(),
+            is_late: false,
+            runtime,
+        };
+        schema::migrate(&mut connection, address.name())?;
+        connection.batch(SETTINGS).map_err(told)?;
+        Ok(connection)
+    }
+
+    /// Tells whether it cannot be used any more.
+    pub(super) fn is_closed(&mut self) -> bool {
+        // Nobody has listened to the database since the last question.
+        self.runtime.block_on(async {
+            for _ in 0..LISTENED {
+                tokio::task::yield_now().await;
+            }
+        });
+        self.is_late || self.client.is_closed()
+    }
+
+    /// Waits for an answer. One that comes too late would be taken for the next.
+    fn wait<T>(
+        &mut self,
+        ask: impl AsyncFnOnce(&Client) -> Result<T, tokio_postgres::Error>,
+    ) -> Result<T, Fault> {
+        let answer = async { tokio::time::timeout(PATIENCE, ask(&self.client)).await };
+        if let Ok(answer) = self.runtime.block_on(answer) {
+            return Ok(answer?);
+        }
+        self.is_late = true;
+        Err(Fault::new("the database did not answer in time"))
+    }
+
+    /// Runs statements without values.
+    pub(super) fn batch(&mut self, sql: &str) -> Result<(), Fault> {
+        self.wait(async |client| client.batch_execute(sql).await)
+    }
+
+    /// Runs a statement that is prepared once, and returns its rows.
+    pub(super) fn query(
+        &mut self,
+        sql: &'static str,
+        values: Values<'_>,
+    ) -> Result<Vec<Row>, Fault> {
+        let statement = self.prepare(sql)?;
+        self.wait(async |client| client.query(&statement, values).await)
+    }
+
+    /// Runs a statement that is prepared once, and returns its first row.
+    pub(super) fn first(
+        &mut self,
+        sql: &'static str,
+        values: Values<'_>,
+    ) -> Result<Option<Row>, Fault> {
+        Ok(self.query(sql, values)?.into_iter().next())
+    }
+
+    /// Runs a statement that is prepared once.
+    pub(super) fn execute(&mut self, sql: &'static str, values: Values<'_>) -> Result<(), Fault> {
+        let statement = self.prepare(sql)?;
+        let done = self.wait(async |client| client.execute(&statement, values).await);
+        done.map(drop)
+    }
+
+    fn prepare(&mut self, sql: &'static str) -> Result<Statement, Fault> {
+        if let Some(statement) = self.prepared.get(sql) {
+            return Ok(statement.clone());
+        }
+        let statement = self.wait(async |client| client.prepare(sql).await)?;
+        self.prepared.insert(sql, statement.clone());
+        Ok(statement)
+    }
+
+    /// Changes something in one transaction.
+    pub(super) fn change<T>(
+        &mut self,
+        change: impl FnOnce(&mut Self) -> Result<T, Fault>,
+    ) -> Result<T, Fault> {
+        self.batch("BEGIN")?;
+        let changed = change(self);
+        if changed.is_err() {
+            // What went wrong is told; that this cannot be done either is no news.
+            self.batch("ROLLBACK").unwrap_or_default();
+            return changed;
+        }
+        // CRASH: a stop before the end of this leaves nothing of it, and nobody was told.
+        self.batch("COMMIT")?;
+        changed
+    }
+
+    /// Asks several things of one state of the database.
+    pub(super) fn look<T>(
+        &mut self,
+        look: impl FnOnce(&mut Self) -> Result<T, Fault>,
+    ) -> Result<T, Fault> {
+        self.batch("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")?;
+        let seen = look(self);
+        self.batch("ROLLBACK")?;
+        seen
+    }
+}
+
+async fn connect(address: &Address) -> Result<Client, Fault> {
+    // Without a task of its own nobody would talk to the database while we wait.
+    if let Some(tls) = &address.tls {
+        let (client, connection) = address.config.connect(tls.clone()).await?;
+        tokio::spawn(connection);
+        return Ok(client);
+    }
+    let (client, connection) = address.config.connect(NoTls).await?;
+    tokio::spawn(connection);
+    Ok(client)
+}

@@ -1,0 +1,230 @@
+//! The log in a PostgreSQL database, a real one: what every log must do, shared by two writers, past
+//! its bounds, and while the database is away.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a test that cannot go on fails"
+)]
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use mcpproxy_core::{ActivityReader as _, ActivitySink as _, Durability, SinkFault, Wall};
+use mcpproxy_store::{Options, PostgresBaselines, PostgresReader, Retention, Sink, Verified};
+use mcpproxy_testkit::suite::activity::{
+    self as suite, NOON, denial, fill, numbers, query, record, until,
+};
+use mcpproxy_testkit::suite::baselines;
+use mcpproxy_testkit::{FixedClock, Postgres, WordSigner};
+use serde_json::Value;
+
+const DAY: Duration = Duration::from_hours(24);
+
+struct Log {
+    postgres: Postgres,
+    sink: Sink,
+    reader: PostgresReader,
+    clock: Arc<FixedClock>,
+}
+
+impl Log {
+    fn open() -> Self {
+        let postgres = Postgres::start().expect("PostgreSQL is needed");
+        let clock = Arc::new(FixedClock::at(Wall(NOON)));
+        Self {
+            sink: open(&postgres, &clock),
+            reader: PostgresReader::open(&postgres.url()).unwrap(),
+            postgres,
+            clock,
+        }
+    }
+
+    fn verified(&self) -> Verified {
+        self.reader.verify(WordSigner("ours")).unwrap()
+    }
+
+    async fn client(&self) -> tokio_postgres::Client {
+        let url = self.postgres.url();
+        let connect = tokio_postgres::connect(&url, tokio_postgres::NoTls);
+        let (client, connection) = connect.await.unwrap();
+        tokio::spawn(connection);
+        client
+            .batch_execute("SET search_path = mcpproxy")
+            .await
+            .unwrap();
+        client
+    }
+}
+
+fn open(postgres: &Postgres, clock: &Arc<FixedClock>) -> Sink {
+    let options = Options {
+        retention: Retention::ALL,
+        signer: Arc::new(WordSigner("ours")),
+        clock: Arc::clone(clock) as _,
+    };
+    Sink::postgres(&postgres.url(), options).unwrap()
+}
+
+/// Waits until a query says so.
+async fn settled(client: &tokio_postgres::Client, sql: &str) {
+    for _ in 0..2000 {
+        let row = client.query_one(sql, &[]).await.unwrap();
+        if row.get::<_, bool>(0) {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    let row = client.query_one(sql, &[]).await.unwrap();
+    assert!(row.get::<_, bool>(0), "waited in vain: {sql}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_filter_finds_its_records_in_finished_blocks_and_after_them() {
+    let log = Log::open();
+    suite::shows_what_came(&log.sink, &log.reader).await;
+    let client = log.client().await;
+    client
+        .batch_execute("DELETE FROM activity; UPDATE place SET last = 0")
+        .await
+        .unwrap();
+    drop(log.sink);
+    let sink = open(&log.postgres, &log.clock);
+    fill(&sink, 0..5000).await;
+    suite::finds_by_time_and_place(&log.reader);
+    fill(&sink, 5000..10_000).await;
+    suite::finds_by_every_filter(&log.reader);
+    settled(&client, "SELECT count(*) = 4 FROM block").await;
+    suite::finds_by_every_filter(&log.reader);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn baselines_and_habits_outlive_the_process() {
+    let postgres = Postgres::start().expect("PostgreSQL is needed");
+    let url = postgres.url();
+    baselines::keeps_the_latest(|| PostgresBaselines::open(&url).unwrap());
+    baselines::keeps_habits_apart(|| PostgresBaselines::open(&url).unwrap());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_writers_share_a_log_and_what_is_changed_is_found() {
+    let log = Log::open();
+    let other = open(&log.postgres, &log.clock);
+    let (one, two) = (fill(&log.sink, 0..3000), fill(&other, 5000..8000));
+    tokio::join!(one, two);
+    assert_eq!(numbers(&log.reader, &query(&[])).len(), 6000);
+    let found = log.verified();
+    assert_eq!(
+        (found.records, found.writers, found.flaws),
+        (6000, 2, vec![])
+    );
+    let tail = log.reader.tail(0, 10_000).unwrap();
+    assert_eq!((tail.records.len(), tail.next), (6000, Some(6000)));
+    let client = log.client().await;
+    let cases = [
+        (
+            "UPDATE activity SET status = 'error' WHERE seq = 7",
+            "not what was written",
+        ),
+        (
+            "DELETE FROM activity WHERE seq = 100",
+            "records before this one are gone",
+        ),
+        ("UPDATE checkpoint SET number = 5", "not genuine"),
+    ];
+    for (sql, expect) in cases {
+        client.batch_execute(sql).await.unwrap();
+        let found = log.verified();
+        let told: Vec<_> = found.flaws.iter().map(|flaw| flaw.what).collect();
+        assert!(
+            told.iter().any(|told| told.contains(expect)),
+            "{sql}: {told:?}"
+        );
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn old_surplus_and_sensitive_records_go_and_what_remains_is_signed() {
+    let log = Log::open();
+    fill(&log.sink, 0..9000).await;
+    let client = log.client().await;
+    // The denial among the first half loses its words, and is dropped afterwards.
+    log.clock.set_wall(Wall(NOON + 5500).after(30 * DAY));
+    log.sink.retain(Retention {
+        redact_after: Some(30 * DAY),
+        ..Retention::ALL
+    });
+    settled(
+        &client,
+        "SELECT words IS NULL FROM activity WHERE seq = 5000",
+    )
+    .await;
+    let shown = log.reader.get(denial(4999).id).unwrap().unwrap();
+    let shown: Value = serde_json::from_str(&shown).unwrap();
+    assert_eq!(
+        (&shown["redacted"], &shown["decision"]),
+        (&true.into(), &"deny".into())
+    );
+    let found = log.verified();
+    assert_eq!((found.redacted, found.flaws), (1, vec![]));
+    log.clock.set_wall(Wall(NOON + 5000));
+    log.sink.retain(Retention {
+        max_age: Some(Duration::from_secs(2)),
+        ..Retention::ALL
+    });
+    settled(&client, "SELECT min(seq) = 3001 FROM activity").await;
+    log.sink.retain(Retention {
+        max_records: Some(1500),
+        ..Retention::ALL
+    });
+    settled(&client, "SELECT min(seq) = 7501 FROM activity").await;
+    log.sink.flush().await.unwrap();
+    let found = log.verified();
+    assert_eq!(
+        (found.records, found.pruned, found.flaws),
+        (1500, 7500, vec![])
+    );
+    suite::check_newest(&log.reader, 8999);
+    // A partition whose records are all dropped goes as a whole.
+    let mut late = record(100_000);
+    late.timestamp = Wall(NOON).after(70 * DAY).rfc3339();
+    log.sink.append(late, Durability::Strict).await.unwrap();
+    log.sink.retain(Retention {
+        max_bytes: 1,
+        max_records: Some(1),
+        ..Retention::ALL
+    });
+    fill(&log.sink, 100_001..103_000).await;
+    settled(&client, "SELECT count(*) <= 1 FROM activity").await;
+    assert_eq!(log.verified().flaws, []);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn while_the_database_is_away_strict_refuses_and_all_goes_on_when_it_is_back() {
+    let log = Log::open();
+    let strict = async |number| log.sink.append(record(number), Durability::Strict).await;
+    strict(1).await.unwrap();
+    log.postgres.stop().unwrap();
+    let refused = strict(2).await;
+    assert!(matches!(refused, Err(SinkFault::Broken(_))), "{refused:?}");
+    let problem = log.sink.problem().unwrap();
+    assert!(problem.contains("1 records were lost"), "{problem}");
+    assert!(!problem.contains("tester@"), "{problem}");
+    assert!(
+        log.reader.page(&query(&[])).is_err(),
+        "nobody can have answered"
+    );
+    // What can wait is written once it can be.
+    log.sink
+        .append(record(3), Durability::Relaxed)
+        .await
+        .unwrap();
+    log.postgres.go_on().unwrap();
+    until("the log to recover", || log.sink.problem().is_none()).await;
+    strict(5).await.unwrap();
+    assert_eq!(numbers(&log.reader, &query(&[])), [5, 3, 1]);
+    let page = log.reader.page(&query(&[])).unwrap();
+    assert_eq!((page.records.len(), page.lost), (3, 1));
+    let found = log.verified();
+    assert_eq!((found.records, found.writers, found.flaws), (3, 2, vec![]));
+}
