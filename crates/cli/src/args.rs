@@ -79,6 +79,8 @@ pub(crate) enum Command {
     Doctor,
     /// Show how the running gateway is doing.
     Status,
+    /// Print a link that opens the dashboard once.
+    Ui,
     /// Manage upstream MCP servers.
     #[command(subcommand)]
     Upstream(Upstream),

@@ -23,6 +23,7 @@ mod stops;
 pub(crate) mod supervise;
 mod token;
 mod tools;
+mod ui;
 mod upstream;
 
 use anyhow::Result;
@@ -42,6 +43,7 @@ pub(crate) fn run(global: &Global, command: Command) -> Result<Exit> {
         Command::Init(init) => init::run(global, &init),
         Command::Doctor => doctor::run(global),
         Command::Status => status::run(global),
+        Command::Ui => ui::run(global),
         Command::Upstream(command) => upstream::run(global, command),
         Command::Tools(command) => tools::run(global, command),
         Command::Activity(command) => activity::run(global, &command),

@@ -160,6 +160,23 @@ impl Access {
         ))
     }
 
+    /// Names the caller of a page for browsers, where a credential does; or says why it may not
+    /// come in. Browsers bring none of ours: the pages see to their login.
+    pub fn visitor(
+        &self,
+        settings: &Settings,
+        peer: Peer,
+        headers: &HeaderMap,
+    ) -> Result<Option<Principal>, Denial> {
+        let Peer::Tcp { local, .. } = peer else {
+            return Ok(Some(Principal::owner()));
+        };
+        check_host(settings, headers, local)?;
+        check_origin(settings, headers)?;
+        let presented = credential(headers)?;
+        Ok(presented.and_then(|key| self.control.authenticate(key)))
+    }
+
     /// Refuses an upstream that the scope of an agent's token leaves out.
     pub fn reaches(&self, who: &Principal, upstream: &UpstreamId) -> Result<(), Failure> {
         let scope = self.control.scope_of(who);

@@ -39,6 +39,7 @@ pub struct Listening {
     pub address: SocketAddr,
     tcp: TcpListener,
     unix: Option<(UnixListener, PathBuf)>,
+    pages: Option<axum::Router>,
 }
 
 impl Listening {
@@ -62,7 +63,19 @@ impl Listening {
             Some(path) => Some((bind_unix(path)?, path.to_owned())),
             None => None,
         };
-        Ok(Self { address, tcp, unix })
+        Ok(Self {
+            address,
+            tcp,
+            unix,
+            pages: None,
+        })
+    }
+
+    /// Serves pages for browsers below `/ui/`, which see to their own login.
+    #[must_use]
+    pub fn with_pages(self, pages: axum::Router) -> Self {
+        let pages = Some(pages);
+        Self { pages, ..self }
     }
 }
 
@@ -94,6 +107,8 @@ struct Doors {
     gateway: Arc<Gateway>,
     channels: Arc<Channels>,
     rest: axum::Router,
+    /// Pages for browsers.
+    pages: Option<axum::Router>,
     places: Arc<Semaphore>,
     /// Places for the owner's own connections, which no stranger can take.
     owners: Arc<Semaphore>,
@@ -116,8 +131,15 @@ type Place = Arc<OwnedSemaphorePermit>;
 /// Serves until `stop` resolves, then lets what is under way end within the configured grace.
 pub async fn serve(gateway: Arc<Gateway>, listening: Listening, stop: impl Future<Output = ()>) {
     let settings = gateway.active().settings.clone();
+    let Listening {
+        address,
+        tcp,
+        unix,
+        pages,
+    } = listening;
     let doors = Doors {
         rest: rest::router(Arc::clone(&gateway)),
+        pages,
         gateway: Arc::clone(&gateway),
         channels: Arc::default(),
         places: Arc::new(Semaphore::new(
@@ -128,7 +150,6 @@ pub async fn serve(gateway: Arc<Gateway>, listening: Listening, stop: impl Futur
         )),
         numbers: Arc::default(),
     };
-    let Listening { address, tcp, unix } = listening;
     let _known = gateway.bound.set(address);
     let (unix, socket) = unix.map_or((None, None), |(unix, path)| (Some(unix), Some(path)));
     let mut sweep = tokio::time::interval(SWEEP);
@@ -280,6 +301,13 @@ impl Doors {
             Some(Ok(metadata)) => return metadata,
             Some(Err(denial)) => return denied(&denial, None),
         }
+        let path = request.uri().path();
+        if let Some(pages) = self.pages.as_ref().filter(|_| is_page(path)) {
+            return match access.visitor(&active.settings, peer, request.headers()) {
+                Ok(who) => Box::pin(routed(pages, who, request)).await,
+                Err(denial) => denied(&denial, None),
+            };
+        }
         let headers = request.headers();
         let who = match access.admit(&active.settings, peer, headers).await {
             Ok(who) => who,
@@ -322,18 +350,8 @@ impl Doors {
                 ))
                 .await
             }
-            (None, _) if is_rest => Box::pin(self.rest(who, request)).await,
+            (None, _) if is_rest => Box::pin(routed(&self.rest, Some(who), request)).await,
             (None, _) => bare(StatusCode::NOT_FOUND),
-        }
-    }
-
-    async fn rest(&self, who: Principal, mut request: Request<Incoming>) -> Answered {
-        request.extensions_mut().insert(who);
-        let request = request.map(axum::body::Body::new);
-        let answer = tower_service::Service::call(&mut self.rest.clone(), request).await;
-        match answer {
-            Ok(answer) => answer.map(ReplyBody::Rest),
-            Err(never) => match never {},
         }
     }
 
@@ -370,6 +388,28 @@ impl Doors {
         );
         headers.insert(http::header::UPGRADE, http::HeaderValue::from_static(to));
         response
+    }
+}
+
+/// Tells whether a path is one of the pages for browsers.
+fn is_page(path: &str) -> bool {
+    path == "/ui" || path.starts_with("/ui/")
+}
+
+/// Has a router answer, which is told who asks where that is known.
+async fn routed(
+    router: &axum::Router,
+    who: Option<Principal>,
+    mut request: Request<Incoming>,
+) -> Answered {
+    if let Some(who) = who {
+        request.extensions_mut().insert(who);
+    }
+    let request = request.map(axum::body::Body::new);
+    let answer = tower_service::Service::call(&mut router.clone(), request).await;
+    match answer {
+        Ok(answer) => answer.map(ReplyBody::Rest),
+        Err(never) => match never {},
     }
 }
 

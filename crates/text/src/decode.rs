@@ -18,6 +18,7 @@ mod walk;
 use std::fmt;
 use std::ops::Range;
 
+pub use self::invisible::is_hidden;
 pub use self::walk::views;
 
 /// A way in which text is written so that it does not look like itself.

@@ -50,7 +50,7 @@ const EDGES: &[(&str, Allowed)] = &[
             "engine", "upstream", "mcp", "agents", "control", "search", "policy", "text", "core",
         ]),
     ),
-    ("web", Only(&["control", "core"])),
+    ("web", Only(&["mcp", "text", "core"])),
     ("auditor", Only(&["control", "core"])),
     (
         "config",

@@ -68,6 +68,15 @@ pub(crate) fn request_with_key(
     })
 }
 
+/// Asks the dashboard for something, with the API key where there is one.
+pub(crate) fn request_page(global: &Global, path: &str, key: Option<&str>) -> Result<Value> {
+    let socket = socket(global);
+    runtime()?.block_on(async {
+        let stream = connect(&socket).await?;
+        send(stream, Method::POST, path, None, key).await
+    })
+}
+
 fn runtime() -> Result<tokio::runtime::Runtime> {
     let mut runtime = tokio::runtime::Builder::new_current_thread();
     Ok(runtime.enable_all().build()?)
@@ -91,6 +100,16 @@ async fn exchange(
     body: Option<&Value>,
     key: Option<&str>,
 ) -> Result<Value> {
+    send(stream, method, &format!("/api/v1{path}"), body, key).await
+}
+
+async fn send(
+    stream: UnixStream,
+    method: Method,
+    path: &str,
+    body: Option<&Value>,
+    key: Option<&str>,
+) -> Result<Value> {
     let (mut sender, connection) =
         hyper::client::conn::http1::handshake(TokioIo::new(stream)).await?;
     tokio::spawn(connection);
@@ -99,7 +118,7 @@ async fn exchange(
         .unwrap_or_default();
     let mut request = Request::builder()
         .method(method)
-        .uri(format!("/api/v1{path}"))
+        .uri(path)
         .header("host", "localhost")
         .header("content-type", "application/json");
     if let Some(key) = key {

@@ -13,7 +13,7 @@ const KEY: &str = "MCPPROXY_API_KEY";
 
 /// Returns the key: from the environment, or typed. `what` needs it, as `answering for a person`.
 pub(crate) fn key(what: &str) -> Result<String> {
-    if let Some(key) = std::env::var(KEY).ok().filter(|key| !key.is_empty()) {
+    if let Some(key) = from_environment() {
         return Ok(key);
     }
     if !io::stdin().is_terminal() {
@@ -28,4 +28,9 @@ pub(crate) fn key(what: &str) -> Result<String> {
     let mut key = String::new();
     io::stdin().lock().read_line(&mut key)?;
     Ok(key.trim().to_owned())
+}
+
+/// Returns the key that the environment holds.
+pub(crate) fn from_environment() -> Option<String> {
+    std::env::var(KEY).ok().filter(|key| !key.is_empty())
 }

@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, Result};
 use mcpproxy_control::Created;
+use mcpproxy_core::PrincipalKind;
 use mcpproxy_gateway::settings::{LogFormat, LogSettings};
-use mcpproxy_gateway::{Listening, serve};
+use mcpproxy_gateway::{Gateway, Listening, rest, serve};
 use tokio::signal::unix::{SignalKind, signal};
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
@@ -50,6 +51,7 @@ async fn run_async(global: &Global, args: &Serve) -> Result<Exit> {
             bad_input(fault.to_string(), Some(hint))
         })?;
     let address = listening.address;
+    let listening = with_pages(listening, &daemon.gateway);
     output::note(&format!("mcpproxy listens on http://{address}/mcp"));
     if daemon.key == Created::New {
         let file = settings.data_dir.join("api_key");
@@ -64,6 +66,20 @@ async fn run_async(global: &Global, args: &Serve) -> Result<Exit> {
     daemon.finish().await;
     tracing::info!("stopped");
     Ok(Exit::Fine)
+}
+
+/// Adds the dashboard, with nothing but the REST interface behind it.
+fn with_pages(listening: Listening, gateway: &Arc<Gateway>) -> Listening {
+    let control = Arc::clone(gateway.access.control());
+    let is_key = move |presented: &str| {
+        let known = control.authenticate(presented);
+        known.is_some_and(|who| who.kind == PrincipalKind::Owner)
+    };
+    listening.with_pages(mcpproxy_web::app(mcpproxy_web::Parts {
+        api: rest::router(Arc::clone(gateway)),
+        is_key: Arc::new(is_key),
+        clock: Arc::clone(&gateway.clock),
+    }))
 }
 
 /// Resolves at SIGINT or SIGTERM.

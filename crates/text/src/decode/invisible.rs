@@ -37,6 +37,11 @@ fn kind(char: char) -> Kind {
     }
 }
 
+/// Tells whether nobody sees a character where it stands.
+pub fn is_hidden(char: char) -> bool {
+    kind(char) != Kind::Seen
+}
+
 fn low(char: char, base: u32) -> u8 {
     u8::try_from(u32::from(char).saturating_sub(base)).unwrap_or(0)
 }

@@ -1,0 +1,95 @@
+// Keeps a page up to date: when something happens, or now and then, the page is fetched again and
+// the parts that are marked `data-live` take the place of the old ones. Without this script every
+// page works all the same, one load at a time. Nothing else is done here.
+"use strict";
+
+(() => {
+  const QUIET = 700; // between an event and the look at what came of it, in milliseconds
+  const ALWAYS = 5000; // between two looks without an event
+  const said = document.querySelector("[data-live-said]");
+  const state = document.querySelector("[data-live-state]");
+  const pause = document.querySelector("[data-live-pause]");
+  const word = document.querySelector("[data-live-text]");
+  let paused = false;
+  let timer = 0;
+  let looking = false;
+
+  const sending = document.querySelector("form[data-send]");
+  if (sending) sending.requestSubmit();
+
+  const parts = () => [...document.querySelectorAll("[data-live][id]")];
+
+  // A part that somebody works in is left alone until they are done.
+  const busy = (part) => {
+    const active = document.activeElement;
+    const typing = active && part.contains(active) && active.matches("input, select, textarea");
+    const chosen = String(document.getSelection() || "") !== "" && part.contains(document.getSelection().anchorNode);
+    return typing || chosen;
+  };
+
+  const swap = (old, fresh) => {
+    if (old.innerHTML === fresh.innerHTML || busy(old)) return false;
+    const active = document.activeElement;
+    const inside = active && old.contains(active);
+    const link = inside ? active.getAttribute("href") || active.getAttribute("aria-label") : null;
+    const open = [...old.querySelectorAll("details")].map((one) => one.open);
+    const scrolled = [...old.querySelectorAll(".scroll")].map((one) => one.scrollLeft);
+    old.replaceChildren(...fresh.childNodes);
+    old.querySelectorAll("details").forEach((one, at) => { one.open = open[at] || false; });
+    old.querySelectorAll(".scroll").forEach((one, at) => { one.scrollLeft = scrolled[at] || 0; });
+    if (inside) {
+      const all = [...old.querySelectorAll("a, button, [tabindex]")];
+      const same = all.find((one) => (one.getAttribute("href") || one.getAttribute("aria-label")) === link);
+      if (same) same.focus({ preventScroll: true });
+    }
+    return true;
+  };
+
+  const look = async () => {
+    if (paused || looking || document.hidden || parts().length === 0) return;
+    looking = true;
+    try {
+      const answer = await fetch(location.href, { credentials: "same-origin", redirect: "error" });
+      if (!answer.ok) return;
+      const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+      let changed = 0;
+      for (const part of parts()) {
+        const fresh = page.getElementById(part.id);
+        if (fresh && swap(part, fresh)) changed += 1;
+      }
+      if (changed && said) said.textContent = "Updated " + new Date().toLocaleTimeString();
+    } catch {
+      // The gateway is away, or the session is over: the next look tells.
+    } finally {
+      looking = false;
+    }
+  };
+
+  const soon = () => {
+    if (timer) return;
+    timer = setTimeout(() => { timer = 0; look(); }, QUIET);
+  };
+
+  if (parts().length === 0 || !state) return;
+  state.hidden = false;
+  pause.addEventListener("click", () => {
+    paused = !paused;
+    pause.setAttribute("aria-pressed", String(paused));
+    pause.textContent = paused ? "Resume" : "Pause";
+    word.textContent = paused ? "Paused" : "Live";
+    state.classList.toggle("paused", paused);
+    if (!paused) look();
+  });
+  setInterval(look, ALWAYS);
+  document.addEventListener("visibilitychange", () => { if (!document.hidden) look(); });
+
+  const kinds = [
+    "activity.tool_call.started", "activity.tool_call.completed", "activity.tool_call.rejected",
+    "activity.policy_decision", "activity.quarantine_change", "activity.tool_quarantine_change",
+    "activity.hook_evaluation.completed", "activity.flow_summary.completed",
+    "sensitive_data.detected", "flow.alert", "approval.requested", "approval.resolved",
+    "servers.changed", "config.reloaded", "missed",
+  ];
+  const events = new EventSource("/ui/events");
+  for (const kind of kinds) events.addEventListener(kind, soon);
+})();

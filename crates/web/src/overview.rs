@@ -1,0 +1,172 @@
+//! The first page: what was stopped, how risk developed, where data went, and how everything is
+//! doing.
+
+use axum::extract::{Query, State};
+use axum::response::Response;
+use maud::{Markup, html};
+use mcpproxy_core::Wall;
+use mcpproxy_text::url::encoded;
+use serde_json::Value;
+
+use crate::act::Visit;
+use crate::app::{Shared, Site};
+use crate::look::Look as _;
+use crate::page::{Page, Section};
+use crate::pieces::{self, live};
+use crate::shown::{plain, short, whole};
+use crate::{activity, chart};
+
+/// The times that can be looked at.
+const PERIODS: [(&str, &str); 4] = [
+    ("1h", "Last hour"),
+    ("24h", "Last day"),
+    ("7d", "Last week"),
+    ("30d", "Last month"),
+];
+
+/// Shows the page.
+pub(crate) async fn show(
+    State(site): Shared,
+    visit: Visit,
+    Query(query): Query<Vec<(String, String)>>,
+) -> Response {
+    let asked = query.iter().find(|(name, _)| name == "period");
+    let asked = asked.map(|(_, value)| value.as_str());
+    let known = PERIODS.iter().find(|(name, _)| Some(*name) == asked);
+    let (period, _) = known.copied().unwrap_or(PERIODS[1]);
+    let body = body(&site, &visit, period).await;
+    let page = Page::new(Section::Overview, "Overview", body);
+    site.show(&visit, Section::Overview, Ok(page)).await
+}
+
+async fn body(site: &Site, visit: &Visit, period: &str) -> Markup {
+    let get = async |path: &str| site.api.get(&visit.viewer, path).await;
+    let summary = get(&format!("/activity/summary?period={period}")).await;
+    let (status, servers) = (get("/status").await, get("/servers").await);
+    let (hooks, tools) = (get("/hooks").await, get("/tools").await);
+    let stopped = get("/activity?status=blocked&limit=6").await;
+    let now = site.clock.wall();
+    html! {
+        nav.periods aria-label="Period" { @for (name, label) in PERIODS {
+            a href={ "/ui/?period=" (name) } aria-current=[(name == period).then_some("true")] { (label) }
+        } }
+        section #tiles .tiles data-live aria-label="At a glance" {
+            (tiles(summary.as_ref().ok(), status.as_ref().ok(), tools.as_ref().ok()))
+        }
+        (live("risk", "Risk over time", &pieces::found(&summary, |summary| {
+            chart::risk(summary.list("buckets"), period)
+        })))
+        div.columns {
+            (live("stopped", "Stopped last", &pieces::found(&stopped, |page| latest(page, now))))
+            (live("flows", "Top flows", &pieces::found(&summary, flows)))
+        }
+        div.columns {
+            (live("servers", "Upstream servers", &pieces::found(&servers, upstreams)))
+            (live("hooks", "Guards and hooks", &pieces::found(&hooks, pipeline)))
+        }
+    }
+}
+
+fn tiles(summary: Option<&Value>, status: Option<&Value>, tools: Option<&Value>) -> Markup {
+    let nothing = Value::Null;
+    let (sum, status) = (summary.unwrap_or(&nothing), status.unwrap_or(&nothing));
+    let by = sum.part("by_status");
+    let stopped = by.count("blocked") + by.count("rejected");
+    let approvals = sum.part("approvals");
+    let share = approvals.get("approved_share").and_then(Value::as_f64);
+    let share = share.map(|share| format!("{:.0} % approved", share * 100.0));
+    let upstreams = status.part("upstreams");
+    let held = tools.and_then(Value::as_array);
+    let held = held.map(|all| {
+        all.iter()
+            .filter(|one| one.text("state") != "approved")
+            .count()
+    });
+    let known = |value: u64| summary.map_or_else(|| "–".to_owned(), |_| value.to_string());
+    html! {
+        (tile("Calls", &known(sum.count("total")), "on record", "/ui/activity", false))
+        (tile("Stopped", &known(stopped), "blocked or rejected", "/ui/activity?status=blocked", stopped > 0))
+        (tile("Asked", &known(approvals.count("asked")), share.as_deref().unwrap_or("of a person"),
+            "/ui/approvals", false))
+        (tile("Waiting", &status.count("approvals").to_string(), "for an answer", "/ui/approvals",
+            status.count("approvals") > 0))
+        (tile("Withheld tools", &held.map_or_else(|| "–".to_owned(), |held| held.to_string()),
+            "in quarantine", "/ui/tools", held.is_some_and(|held| held > 0)))
+        (tile("Upstreams up", &format!("{} / {}", upstreams.count("up"), upstreams.count("total")),
+            "of those configured", "/ui/tools#servers", upstreams.count("up") < upstreams.count("total")))
+    }
+}
+
+fn tile(name: &str, value: &str, note: &str, link: &str, alert: bool) -> Markup {
+    html! {
+        a.tile.alert[alert] href=(link) {
+            span.label { (name) }
+            span.value { (value) }
+            span.quiet { (note) }
+        }
+    }
+}
+
+fn latest(page: &Value, now: Wall) -> Markup {
+    let records = page.list("activities");
+    html! {
+        @if records.is_empty() { (pieces::empty("Nothing was stopped so far.")) }
+        @else { ul.entries { @for one in records { li {
+            a href={ "/ui/activity/" (encoded(one.text("id"))) } {
+                (pieces::time(one.text("timestamp"), now)) " "
+                (pieces::tool(one.text("server_name"), one.text("tool_name")))
+            }
+            " " (pieces::risk(one.text("risk_level")))
+            div.quiet { (whole(activity::why(one))) }
+        } } } }
+    }
+}
+
+fn flows(summary: &Value) -> Markup {
+    let flows = summary.list("flows");
+    let heads = ["From", "To", "Direction", "Risk", "Calls"];
+    let rows = html! { @for one in flows { tr {
+        td { (short(one.text("source"))) }
+        td { (short(one.text("destination"))) }
+        td { (whole(one.text("flow_type"))) }
+        td { (pieces::risk(one.text("risk_level"))) }
+        td.number { (one.count("count")) }
+    } } };
+    html! {
+        @if flows.is_empty() { (pieces::empty("No data was seen to move in this time.")) }
+        @else { (pieces::table("Top flows", &heads, &rows)) }
+    }
+}
+
+fn upstreams(servers: &Value) -> Markup {
+    let servers = servers.as_array().map_or(&[][..], Vec::as_slice);
+    let heads = ["Server", "State", "Class", "Tools"];
+    let rows = html! { @for one in servers { tr {
+        td { a href={ "/ui/servers/" (encoded(one.text("name"))) } { (short(one.text("name"))) } }
+        td { (pieces::health(one.text("status"))) }
+        td { (whole(one.part("class").text("classification"))) }
+        td.number { (one.count("tools")) }
+    } } };
+    html! {
+        @if servers.is_empty() { (pieces::empty("No server is configured: `mcpproxy upstream add` adds one.")) }
+        @else { (pieces::table("Upstream servers", &heads, &rows)) }
+    }
+}
+
+fn pipeline(hooks: &Value) -> Markup {
+    let hooks = hooks.list("hooks");
+    let heads = ["Guard or hook", "State", "Denied", "Mean"];
+    let rows = html! { @for one in hooks {
+        @let state = if one.is("healthy") { "healthy" } else { one.text("message") };
+        tr {
+            td { span title=(plain(one.text("description"))) { (short(one.text("name"))) } }
+            td { (pieces::health(state)) }
+            td.number { (one.part("decisions").count("deny")) }
+            td.number { (one.count("mean_micros")) " µs" }
+        }
+    } };
+    html! {
+        @if hooks.is_empty() { (pieces::empty("No guard is switched on.")) }
+        @else { (pieces::table("Guards and hooks", &heads, &rows)) }
+    }
+}

@@ -1,0 +1,197 @@
+//! Small things that pages are made of. Colour is never the only sign: each mark has a shape and a
+//! word.
+
+use maud::{Markup, html};
+use mcpproxy_core::Wall;
+use serde_json::Value;
+
+use crate::error::Error;
+use crate::look::Look as _;
+use crate::shown::{plain, short, whole};
+
+/// Heads of columns that hold numbers.
+const NUMBERS: [&str; 10] = [
+    "Calls", "Critical", "Denied", "High", "Mean", "Medium", "Shared", "Stopped", "Took", "Tools",
+];
+
+/// A part of a page with a heading.
+pub(crate) fn panel(title: &str, body: &Markup) -> Markup {
+    html! { section.panel { h2 { (title) } (body) } }
+}
+
+/// The same with a name that the script finds again.
+pub(crate) fn live(id: &str, title: &str, body: &Markup) -> Markup {
+    html! { section.panel id=(id) data-live { h2 { (title) } (body) } }
+}
+
+/// Shows what came of a question to the interface, or why nothing did.
+pub(crate) fn found(answer: &Result<Value, Error>, show: impl FnOnce(&Value) -> Markup) -> Markup {
+    match answer {
+        Ok(value) => show(value),
+        Err(fault) => problem(fault),
+    }
+}
+
+/// Says why something is not there.
+pub(crate) fn problem(fault: &Error) -> Markup {
+    html! {
+        p.problem { (whole(&fault.to_string())) }
+        @if let Some(hint) = fault.hint() { p.quiet { (whole(hint)) } }
+    }
+}
+
+/// Says that there is nothing, and when there would be.
+pub(crate) fn empty(what: &str) -> Markup {
+    html! { p.empty { (what) } }
+}
+
+/// A mark with its shape.
+fn tag(class: &str, shape: &str, word: &str) -> Markup {
+    html! { span class={ "tag " (class) } { span aria-hidden="true" { (shape) } (whole(word)) } }
+}
+
+/// How risky it is.
+pub(crate) fn risk(level: &str) -> Markup {
+    match level {
+        "critical" => tag("critical", "▲", level),
+        "high" => tag("high", "◆", level),
+        "medium" => tag("medium", "●", level),
+        "low" => tag("low", "◐", level),
+        "" | "none" => tag("none", "○", "none"),
+        other => tag("none", "?", other),
+    }
+}
+
+/// How it ended.
+pub(crate) fn status(status: &str) -> Markup {
+    match status {
+        "success" => tag("good", "✓", status),
+        "blocked" | "rejected" => tag("critical", "✕", status),
+        "error" => tag("high", "!", status),
+        other => tag("none", "·", other),
+    }
+}
+
+/// What was decided.
+pub(crate) fn decision(action: &str) -> Markup {
+    match action {
+        "allow" => tag("good", "✓", action),
+        "warn" => tag("medium", "!", action),
+        "ask" => tag("high", "?", action),
+        "deny" => tag("critical", "✕", action),
+        other => tag("none", "·", other),
+    }
+}
+
+/// How something is doing, by a word of the interface.
+pub(crate) fn health(word: &str) -> Markup {
+    let first = word.split([' ', ':', ';']).next().unwrap_or_default();
+    match first {
+        "up" | "healthy" | "ok" | "approved" | "ready" | "closed" => tag("good", "✓", word),
+        "idle" | "starting" | "disabled" | "stopped" => tag("none", "○", word),
+        "pending" | "changed" | "degraded" | "half_open" => tag("high", "!", word),
+        "" => tag("none", "·", "unknown"),
+        _ => tag("critical", "✕", word),
+    }
+}
+
+/// A time, short where it is of today; the whole of it for whoever points at it.
+pub(crate) fn time(text: &str, now: Wall) -> Markup {
+    let today = now.rfc3339();
+    let (date, clock) = text.split_once('T').unwrap_or((text, ""));
+    let clock = clock.get(..8).unwrap_or(clock);
+    let is_today = today.starts_with(date) && !date.is_empty();
+    html! {
+        time datetime=(plain(text)) title=(plain(text)) {
+            @if is_today { (whole(clock)) }
+            @else { (whole(date.get(5..).unwrap_or(date))) " " (whole(clock)) }
+        }
+    }
+}
+
+/// How long something took.
+pub(crate) fn duration(milliseconds: f64) -> String {
+    if milliseconds >= 1000.0 {
+        format!("{:.1} s", milliseconds / 1000.0)
+    } else if milliseconds >= 10.0 {
+        format!("{milliseconds:.0} ms")
+    } else {
+        format!("{milliseconds:.1} ms")
+    }
+}
+
+/// A tool with its upstream.
+pub(crate) fn tool(server: &str, tool: &str) -> Markup {
+    html! { span.name {
+        (short(server)) @if !server.is_empty() && !tool.is_empty() { span.quiet { ":" } } (short(tool))
+    } }
+}
+
+/// Names with what stands for them, as a list of definitions.
+pub(crate) fn facts(rows: &[(&str, Markup)]) -> Markup {
+    html! { dl.facts { @for (name, value) in rows { div { dt { (name) } dd { (value) } } } } }
+}
+
+/// A table that scrolls by itself where it is too wide, also with the keyboard.
+pub(crate) fn table(label: &str, heads: &[&str], rows: &Markup) -> Markup {
+    html! {
+        div.scroll tabindex="0" role="region" aria-label=(label) {
+            table {
+                thead { tr { @for head in heads {
+                    th.number[NUMBERS.contains(head)] scope="col" { (head) }
+                } } }
+                tbody { (rows) }
+            }
+        }
+    }
+}
+
+/// A value as it is in the answer, for whoever wants to see everything.
+pub(crate) fn json(value: &Value) -> Markup {
+    let text = serde_json::to_string_pretty(value).unwrap_or_default();
+    html! { pre.code tabindex="0" { code { (whole(&text)) } } }
+}
+
+/// The words of a list, or a dash.
+pub(crate) fn words(value: &Value, name: &str) -> Markup {
+    let words = value.list(name);
+    html! {
+        @if words.is_empty() { span.quiet { "–" } }
+        @for (at, word) in words.iter().enumerate() {
+            @if at > 0 { ", " }
+            (short(word.as_str().unwrap_or_default()))
+        }
+    }
+}
+
+/// A value on one line, by its names.
+pub(crate) fn inline(value: &Value) -> Markup {
+    html! { @match value {
+        Value::Null => span.quiet { "–" },
+        Value::String(text) => (whole(text)),
+        Value::Object(members) => {
+            @let named: Vec<_> = members.iter().filter(|(_, value)| !value.is_null()).collect();
+            @if named.is_empty() { span.quiet { "–" } }
+            @for (at, (name, value)) in named.iter().enumerate() {
+                @if at > 0 { ", " }
+                (whole(name)) ": " (inline(value))
+            }
+        },
+        Value::Array(items) => @for (at, item) in items.iter().enumerate() {
+            @if at > 0 { ", " }
+            (inline(item))
+        },
+        other => (whole(&other.to_string())),
+    } }
+}
+
+/// A value as names and what stands for them.
+pub(crate) fn tree(value: &Value) -> Markup {
+    html! { @match value {
+        Value::Object(members) => dl.facts {
+            @for (name, value) in members { div { dt { (whole(name)) } dd { (inline(value)) } } }
+        },
+        Value::Array(items) => @for item in items { (tree(item)) },
+        other => p { (inline(other)) },
+    } }
+}
