@@ -1,11 +1,14 @@
 //! Calls that wait for a person. An answer is bound to who calls, what is called and with which
-//! arguments; it counts once and for a time.
+//! arguments; it counts once and for a time. Only where a person says so does it count for the same
+//! question about the same tool for the rest of a session.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use mcpproxy_core::{Call, CallId, Masked, Risk, Room, Shares, Tick, ToolRef, Wall};
+use mcpproxy_core::{
+    Call, CallId, Finding, FlowType, Masked, Risk, Room, Shares, Tick, ToolRef, Wall,
+};
 use mcpproxy_text as text;
 use serde::Serialize;
 use sha2::{Digest as _, Sha256};
@@ -15,6 +18,10 @@ use crate::engine::{Asked, Said};
 
 /// Calls that may wait at once; past that an equal share of them is kept for every principal.
 const MOST: usize = 1024;
+/// Answers that may count for a session at once; past that the one goes that would end first.
+const MOST_KEPT: usize = 1024;
+/// How long an answer counts for a session at most: a working day.
+const DAY: Duration = Duration::from_hours(8);
 
 /// What is asked, safe to show.
 #[derive(Clone, Debug, Serialize)]
@@ -35,9 +42,32 @@ pub struct Approval {
     pub expires_at: String,
     /// Why one must ask.
     pub reason: Masked,
+    /// The direction in which data would move.
+    pub flow_type: FlowType,
+    /// What was found: what would leave, and where it was read.
+    pub findings: Vec<Finding>,
     /// The risk.
     #[serde(flatten)]
     pub risk: Risk,
+}
+
+/// The question that an answer for a session is good for: who asks, where, about which tool and why.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Question([String; 5]);
+
+impl Question {
+    fn of(shown: &Approval) -> Self {
+        let Approval {
+            principal,
+            session_id,
+            server_name,
+            tool_name,
+            reason,
+            ..
+        } = shown;
+        let reason = reason.as_str();
+        Self([principal, session_id, server_name, tool_name, reason].map(str::to_owned))
+    }
 }
 
 /// What an answer is good for.
@@ -67,6 +97,8 @@ struct Table {
     waiting: BTreeMap<CallId, Waiting>,
     by_key: HashMap<Key, CallId>,
     granted: HashMap<Key, Granted>,
+    /// Questions that are answered with yes, and until when.
+    kept: HashMap<Question, Tick>,
     shares: Shares,
 }
 
@@ -96,6 +128,10 @@ impl Approvals {
         if let Some(granted) = table.granted.remove(&key) {
             return Standing::Said(granted.said);
         }
+        let shown = shown(asked, now.1, patience);
+        if table.kept.contains_key(&Question::of(&shown)) {
+            return Standing::Said(Said::Yes);
+        }
         if let Some(id) = table.by_key.get(&key) {
             return Standing::Pending(*id);
         }
@@ -105,7 +141,7 @@ impl Approvals {
         let (answer, answered) = oneshot::channel();
         let id = asked.call.id;
         let waiting = Waiting {
-            shown: shown(asked, now.1, patience),
+            shown,
             key: key.clone(),
             until: now.0.after(patience),
             answer,
@@ -144,6 +180,24 @@ impl Approvals {
         Some(waiting.shown)
     }
 
+    /// Has the question that waits under `id` answered with yes whenever it is put again in the same
+    /// session, for a working day at most. The call that waits is not answered by this.
+    pub fn keep(&self, id: &str, now: Tick) {
+        let mut table = self.table();
+        table.sweep(now);
+        let mut waiting = table.waiting.values();
+        let Some(found) = waiting.find(|one| one.shown.id.to_string() == id) else {
+            return;
+        };
+        let question = Question::of(&found.shown);
+        if table.kept.len() >= MOST_KEPT {
+            let first = table.kept.iter().min_by_key(|(_, until)| **until);
+            let first = first.map(|(question, _)| question.clone());
+            first.and_then(|question| table.kept.remove(&question));
+        }
+        table.kept.insert(question, now.after(DAY));
+    }
+
     fn table(&self) -> MutexGuard<'_, Table> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -164,6 +218,7 @@ impl Table {
             self.remove(id);
         }
         self.granted.retain(|_, granted| granted.until > now);
+        self.kept.retain(|_, until| *until > now);
     }
 
     fn make_room(&mut self, principal: &Arc<str>) -> bool {
@@ -192,6 +247,8 @@ fn shown(asked: &Asked, now: Wall, patience: Duration) -> Approval {
         requested_at: now.rfc3339(),
         expires_at: now.after(patience).rfc3339(),
         reason: Masked::from_safe(reason),
+        flow_type: asked.verdict().flow,
+        findings: asked.verdict().findings.to_vec(),
         risk: asked.verdict().risk,
     }
 }

@@ -37,6 +37,17 @@ impl Api {
         read(answer).await
     }
 
+    /// Does something under `/api/v1`.
+    pub(crate) async fn post(
+        &self,
+        viewer: &Viewer,
+        path: &str,
+        body: &Value,
+    ) -> Result<Value, Error> {
+        let body = Body::from(body.to_string());
+        read(self.ask(viewer, Method::POST, path, body).await).await
+    }
+
     /// Listens to what happens; the answer goes on for as long as somebody reads it.
     pub(crate) async fn events(&self, viewer: &Viewer, headers: &HeaderMap) -> Response {
         let mut request = Request::get("/events");

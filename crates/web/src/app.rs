@@ -19,7 +19,7 @@ use crate::act::Visit;
 use crate::api::Api;
 use crate::page::{self, Theme};
 use crate::session::Sessions;
-use crate::{activity, assets, login, overview, record};
+use crate::{activity, approvals, assets, flows, login, overview, policy, record, tools};
 
 /// Everything comes from here, and nothing stands in the page that runs or styles it.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; \
@@ -70,6 +70,29 @@ pub fn app(parts: Parts) -> Router {
         .route("/ui/", get(overview::show))
         .route("/ui/activity", get(activity::show))
         .route("/ui/activity/{id}", get(record::show))
+        .route("/ui/flows", get(flows::list))
+        .route("/ui/flows/{id}", get(flows::show))
+        .route("/ui/approvals", get(approvals::show))
+        .route("/ui/approvals/{id}", post(approvals::answer))
+        .route(
+            "/ui/approvals/{id}/rule",
+            get(approvals::rule).post(approvals::keep_rule),
+        )
+        .route("/ui/tools", get(tools::show))
+        .route("/ui/tools/{server}", get(tools::server).post(tools::act))
+        .route(
+            "/ui/tools/{server}/{tool}",
+            get(tools::diff).post(tools::judge),
+        )
+        .route("/ui/policy", get(policy::show))
+        .route(
+            "/ui/policy/try",
+            get(policy::try_page).post(policy::try_call),
+        )
+        .route(
+            "/ui/policy/change",
+            get(policy::change_page).post(policy::change),
+        )
         .route("/ui/events", get(events))
         .route("/ui/login", get(login::page).post(login::enter))
         .route("/ui/open", get(login::opening).post(login::open))

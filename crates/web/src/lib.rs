@@ -9,18 +9,22 @@ mod act;
 mod activity;
 mod api;
 mod app;
+mod approvals;
 mod assets;
 mod chart;
 mod error;
 mod filters;
+mod flows;
 mod login;
 mod look;
 mod overview;
 mod page;
 mod pieces;
+mod policy;
 mod record;
 mod session;
 mod shown;
+mod tools;
 
 #[cfg(test)]
 mod tests;

@@ -142,7 +142,7 @@ fn upstreams(servers: &Value) -> Markup {
     let servers = servers.as_array().map_or(&[][..], Vec::as_slice);
     let heads = ["Server", "State", "Class", "Tools"];
     let rows = html! { @for one in servers { tr {
-        td { a href={ "/ui/servers/" (encoded(one.text("name"))) } { (short(one.text("name"))) } }
+        td { a href={ "/ui/tools/" (encoded(one.text("name"))) } { (short(one.text("name"))) } }
         td { (pieces::health(one.text("status"))) }
         td { (whole(one.part("class").text("classification"))) }
         td.number { (one.count("tools")) }

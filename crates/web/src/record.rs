@@ -62,7 +62,7 @@ fn decision(record: &Value) -> Markup {
         ]))
         @if !why.is_empty() { p.said { (whole(why)) } }
         @if decided != "allow" {
-            p.quiet { "Why, weightiest tier first:" }
+            h3 { "What spoke against it" }
             ol.reasons { @for one in reasons { li {
                 (pieces::decision(one.text("wants"))) " " (whole(one.text("reason")))
             } } }

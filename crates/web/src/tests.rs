@@ -1,193 +1,39 @@
 //! The dashboard as a browser meets it, in front of an interface that says what a test wants.
 
-use std::sync::{Arc, Mutex};
+mod hostile;
+mod stage;
+
 use std::time::Duration;
 
-use axum::body::Body;
 use axum::extract::Request;
-use axum::response::{IntoResponse as _, Response};
-use axum::{Json, Router};
-use http::header::{CONTENT_TYPE, COOKIE, HOST, LOCATION, ORIGIN, SET_COOKIE};
-use http::{HeaderMap, Method, StatusCode};
-use mcpproxy_core::{Clock, Principal, PrincipalKind};
-use mcpproxy_mcp::body::read_bounded;
-use mcpproxy_testkit::FixedClock;
+use http::StatusCode;
+use http::header::{LOCATION, ORIGIN, SET_COOKIE};
+use mcpproxy_core::Principal;
 use serde_json::{Value, json};
-use tower_service::Service as _;
 
-use crate::{Parts, app};
+use self::hostile::{HOSTILE, hostile};
+use self::stage::{KEY, Stage};
 
-const KEY: &str = "the key";
-const HOSTILE: &str = "<img src=x onerror=alert(1)>\u{202E}";
-
-/// What the interface was asked: by whom, with which key, for what.
-#[derive(Clone, Debug, Default)]
-struct Asked {
-    owner: bool,
-    key: Option<String>,
-    path: String,
-}
-
-/// A dashboard, and what it asked.
-struct Stage {
-    app: Router,
-    clock: Arc<FixedClock>,
-    asked: Arc<Mutex<Vec<Asked>>>,
-}
-
-/// An answer, read whole.
-struct Answer {
-    status: StatusCode,
-    headers: HeaderMap,
-    text: String,
-}
-
-impl Answer {
-    fn header(&self, name: http::HeaderName) -> &str {
-        self.headers
-            .get(name)
-            .map_or("", |value| value.to_str().unwrap())
-    }
-
-    /// The session that a browser would send back.
-    fn cookie(&self) -> String {
-        let cookie = self.header(SET_COOKIE);
-        cookie.split(';').next().unwrap_or_default().to_owned()
-    }
-
-    /// The token that the forms of the page carry.
-    fn token(&self) -> &str {
-        let (_, rest) = self.text.split_once("name=\"token\" value=\"").unwrap();
-        rest.split_once('"').unwrap().0
-    }
-}
-
-impl Stage {
-    fn new(respond: impl Fn(&str) -> Value + Clone + Send + Sync + 'static) -> Self {
-        let asked: Arc<Mutex<Vec<Asked>>> = Arc::default();
-        let clock = Arc::new(FixedClock::default());
-        let seen = Arc::clone(&asked);
-        let api = Router::new().fallback(move |request: Request| {
-            let (seen, respond) = (Arc::clone(&seen), respond.clone());
-            async move { answered(&request, &seen, respond) }
-        });
-        let parts = Parts {
-            api,
-            is_key: Arc::new(|presented| presented == KEY),
-            clock: Arc::clone(&clock) as Arc<dyn Clock>,
-        };
-        let app = app(parts);
-        Self { app, clock, asked }
-    }
-
-    async fn send(&self, request: http::request::Builder, body: &str) -> Answer {
-        let request = request.header(HOST, "127.0.0.1:8080");
-        let request = request.body(Body::from(body.to_owned())).unwrap();
-        let answer = self.app.clone().call(request).await.unwrap();
-        let (parts, body) = answer.into_parts();
-        let body = read_bounded(body, 1 << 20, Duration::from_secs(5))
-            .await
-            .unwrap();
-        Answer {
-            status: parts.status,
-            headers: parts.headers,
-            text: String::from_utf8(body.to_vec()).unwrap(),
-        }
-    }
-
-    async fn get(&self, path: &str, cookie: &str) -> Answer {
-        self.send(Request::get(path).header(COOKIE, cookie), "")
-            .await
-    }
-
-    async fn post(&self, path: &str, cookie: &str, form: &str) -> Answer {
-        let request = Request::post(path)
-            .header(COOKIE, cookie)
-            .header(ORIGIN, "http://127.0.0.1:8080")
-            .header(CONTENT_TYPE, "application/x-www-form-urlencoded");
-        self.send(request, form).await
-    }
-
-    /// Logs in with the key and returns the cookie.
-    async fn login(&self) -> String {
-        let answer = self.post("/ui/login", "", "key=the+key").await;
-        assert_eq!(answer.status, StatusCode::SEE_OTHER, "{}", answer.text);
-        answer.cookie()
-    }
-
-    fn asked(&self, path: &str) -> Vec<Asked> {
-        let asked = self.asked.lock().unwrap();
-        asked
-            .iter()
-            .filter(|one| one.path == path)
-            .cloned()
-            .collect()
-    }
-}
-
-fn answered(
-    request: &Request,
-    seen: &Mutex<Vec<Asked>>,
-    respond: impl Fn(&str) -> Value,
-) -> Response {
-    let who = request.extensions().get::<Principal>();
-    let key = request.headers().get("x-api-key");
-    let path = request.uri().path_and_query().unwrap().to_string();
-    let data = respond(&path);
-    seen.lock().unwrap().push(Asked {
-        owner: who.is_some_and(|who| who.kind == PrincipalKind::Owner),
-        key: key.map(|key| key.to_str().unwrap().to_owned()),
-        path: format!("{} {path}", request.method()),
-    });
-    if request.method() == Method::POST && key.is_none() {
-        let body = json!({ "success": false, "error": "this needs the API key" });
-        return (StatusCode::FORBIDDEN, Json(body)).into_response();
-    }
-    if data.is_null() {
-        let body =
-            json!({ "success": false, "error": "no such resource", "hint": "look elsewhere" });
-        return (StatusCode::NOT_FOUND, Json(body)).into_response();
-    }
-    Json(json!({ "success": true, "data": data })).into_response()
-}
-
-/// An interface whose every text is hostile.
-fn hostile(path: &str) -> Value {
-    let record = json!({
-        "id": "01", "type": HOSTILE, "server_name": HOSTILE, "tool_name": HOSTILE, "status": HOSTILE,
-        "decision": "deny", "error_message": HOSTILE, "session_id": HOSTILE, "timestamp": HOSTILE,
-        "risk_level": HOSTILE, "findings": [{ "reason": HOSTILE, "rule": HOSTILE, "wants": "deny",
-            "place": HOSTILE, "severity": HOSTILE,
-            "evidence": { "sample": HOSTILE, "origin": { "upstream": HOSTILE, "tool": HOSTILE } } }],
-        "declared": { "a": HOSTILE }, "hook_metadata": [{ "hook": HOSTILE }],
-        "detection_types": [HOSTILE],
-    });
-    match path.split('?').next().unwrap_or_default() {
-        "/api/v1/activity" => json!({ "activities": [record], "next_cursor": HOSTILE }),
-        "/api/v1/activity/01" => record,
-        "/api/v1/activity/summary" => json!({
-            "total": 1, "by_status": { "blocked": 1 },
-            "buckets": [{ "start": HOSTILE, "total": 1 }],
-            "flows": [{ "source": HOSTILE, "destination": HOSTILE, "risk_level": HOSTILE }],
-        }),
-        "/api/v1/status" => json!({
-            "version": HOSTILE, "security_coverage": "proxy_only", "config_problem": HOSTILE,
-            "stopped": [HOSTILE], "approvals": 1,
-        }),
-        "/api/v1/servers" => json!([{ "name": HOSTILE, "status": HOSTILE,
-            "class": { "classification": HOSTILE } }]),
-        "/api/v1/hooks" => {
-            json!({ "hooks": [{ "name": HOSTILE, "description": HOSTILE, "message": HOSTILE }] })
-        }
-        "/api/v1/tools" => json!([{ "name": HOSTILE, "state": HOSTILE, "reason": HOSTILE }]),
-        _ => Value::Null,
-    }
-}
+const PAGES: [&str; 13] = [
+    "/ui/",
+    "/ui/activity",
+    "/ui/activity/01",
+    "/ui/flows",
+    "/ui/flows/9",
+    "/ui/approvals",
+    "/ui/approvals/7/rule",
+    "/ui/tools",
+    "/ui/tools/s",
+    "/ui/tools/s/t",
+    "/ui/policy",
+    "/ui/policy/try",
+    "/ui/policy/change",
+];
 
 #[tokio::test]
 async fn nobody_sees_a_page_before_the_login_and_only_the_key_opens_it() {
     let stage = Stage::new(hostile);
-    for path in ["/ui/", "/ui/activity", "/ui/activity/01", "/ui/events"] {
+    for path in PAGES.iter().chain(&["/ui/events"]) {
         let answer = stage.get(path, "mcpproxy_session=made-up").await;
         assert_eq!(answer.status, StatusCode::SEE_OTHER, "{path}");
         assert!(
@@ -241,13 +87,7 @@ async fn a_login_from_elsewhere_is_not_taken_and_wrong_keys_are_limited() {
 async fn what_records_say_is_never_markup_and_nothing_comes_from_elsewhere() {
     let stage = Stage::new(hostile);
     let cookie = stage.login().await;
-    for path in [
-        "/ui/",
-        "/ui/activity",
-        "/ui/activity/01",
-        "/ui/login",
-        "/ui/nowhere",
-    ] {
+    for path in PAGES.iter().chain(&["/ui/login", "/ui/nowhere"]) {
         let page = stage.get(path, &cookie).await;
         assert!(!page.text.contains("<img src=x"), "{path}: {}", page.text);
         assert!(!page.text.contains('\u{202E}'), "{path}: {}", page.text);
@@ -372,4 +212,155 @@ async fn colours_are_chosen_without_a_script() {
     assert!(page.text.contains("data-theme=\"dark\""), "{}", page.text);
     let odd = stage.post("/ui/theme", &cookie, "theme=%22evil").await;
     assert_eq!(odd.cookie(), "mcpproxy_theme=system");
+}
+
+/// What a form asks of the interface: the page it is on, where it goes, what it says, and the
+/// request that comes of it.
+fn acts() -> Vec<(
+    &'static str,
+    &'static str,
+    &'static str,
+    &'static str,
+    Value,
+)> {
+    let rule = |action: &str| {
+        let tool = format!("{HOSTILE}:{HOSTILE}");
+        json!({ "security": { "flow_policy": { "tool_overrides": { tool: action } } } })
+    };
+    vec![
+        (
+            "/ui/approvals",
+            "/ui/approvals/7",
+            "decision=approve",
+            "/approvals/7",
+            json!({ "decision": "approve" }),
+        ),
+        (
+            "/ui/approvals",
+            "/ui/approvals/7",
+            "decision=approve_for_session",
+            "/approvals/7",
+            json!({ "decision": "approve_for_session" }),
+        ),
+        (
+            "/ui/approvals/7/rule",
+            "/ui/approvals/7/rule",
+            "action=deny",
+            "/config/apply",
+            json!({ "patch": rule("deny") }),
+        ),
+        (
+            "/ui/tools/s/t",
+            "/ui/tools/s/t",
+            "act=approve&hash=ab",
+            "/servers/s/tools/approve",
+            json!({ "tools": ["t"], "hash": "ab" }),
+        ),
+        (
+            "/ui/tools/s/t",
+            "/ui/tools/s/t",
+            "act=block",
+            "/servers/s/tools/block",
+            json!({ "tools": ["t"] }),
+        ),
+        (
+            "/ui/tools/s",
+            "/ui/tools/s",
+            "act=quarantine",
+            "/servers/s/quarantine",
+            json!({}),
+        ),
+        (
+            "/ui/tools/s",
+            "/ui/tools/s",
+            "act=class&class=external",
+            "/config/apply",
+            json!({ "patch": { "security": {
+                "classification": { "server_overrides": { "s": "external" } } } } }),
+        ),
+        (
+            "/ui/policy/try",
+            "/ui/policy/try",
+            "server=s&tool=t&args=%7B%22a%22%3A1%7D",
+            "/policy/explain",
+            json!({ "server": "s", "tool": "t", "args": { "a": 1 } }),
+        ),
+        (
+            "/ui/policy/change",
+            "/ui/policy/change",
+            "act=preview&since=24h&patch=%7B%22a%22%3A1%7D",
+            "/policy/replay",
+            json!({ "patch": { "a": 1 }, "since": "24h" }),
+        ),
+        (
+            "/ui/policy/change",
+            "/ui/policy/change",
+            "act=save&patch=%7B%22a%22%3A1%7D",
+            "/config/apply",
+            json!({ "patch": { "a": 1 } }),
+        ),
+    ]
+}
+
+#[tokio::test]
+async fn every_form_asks_the_interface_for_what_it_says() {
+    let stage = Stage::new(hostile);
+    let cookie = stage.login().await;
+    for (page, action, form, path, body) in acts() {
+        let shown = stage.get(page, &cookie).await;
+        let form = format!("token={}&{form}", shown.token());
+        let before = stage.asked.lock().unwrap().len();
+        let answer = stage.post(action, &cookie, &form).await;
+        assert!(
+            answer.status.is_success() || answer.status.is_redirection(),
+            "{form}: {}",
+            answer.text
+        );
+        assert!(!answer.text.contains("<img src=x"), "{}", answer.text);
+        let asked = stage.asked.lock().unwrap().split_off(before);
+        let wanted = format!("POST /api/v1{path}");
+        let made = asked.iter().find(|one| one.path == wanted);
+        let made = made.unwrap_or_else(|| panic!("{wanted} in {asked:?}"));
+        assert_eq!(made.body, body, "{form}");
+        assert_eq!(made.key.as_deref(), Some(KEY), "{form}");
+        // Without the token nothing is asked at all.
+        let refused = stage.post(action, &cookie, "token=x").await;
+        assert_eq!(refused.status, StatusCode::FORBIDDEN, "{action}");
+    }
+}
+
+#[tokio::test]
+async fn a_session_without_the_key_is_told_so_and_can_show_it_later() {
+    let stage = Stage::new(hostile);
+    let request = Request::post("/ui/link").extension(Principal::owner());
+    let made: Value = serde_json::from_str(&stage.send(request, "").await.text).unwrap();
+    let (_, link) = made["data"]["path"]
+        .as_str()
+        .unwrap()
+        .split_once('?')
+        .unwrap();
+    let cookie = stage.post("/ui/open", "", link).await.cookie();
+    let page = stage.get("/ui/approvals", &cookie).await;
+    assert!(
+        page.text.contains("opened without the API key"),
+        "{}",
+        page.text
+    );
+    let approve = format!("token={}&decision=approve", page.token());
+    stage.post("/ui/approvals/7", &cookie, &approve).await;
+    let told = stage.get("/ui/approvals", &cookie).await;
+    assert!(
+        told.text.contains("this needs the API key"),
+        "{}",
+        told.text
+    );
+    for (key, found) in [("wrong", 0), ("the+key", 1)] {
+        let form = format!("token={}&key={key}&next=/ui/approvals", page.token());
+        stage.post("/ui/unlock", &cookie, &form).await;
+        stage.asked.lock().unwrap().clear();
+        stage.post("/ui/approvals/7", &cookie, &approve).await;
+        let asked = stage.asked("POST /api/v1/approvals/7");
+        let with_key = asked.iter().filter(|one| one.key.as_deref() == Some(KEY));
+        assert_eq!(with_key.count(), found, "{key}");
+    }
 }

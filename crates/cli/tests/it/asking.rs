@@ -188,6 +188,38 @@ async fn a_call_waits_in_the_queue_for_whoever_holds_the_key() {
 }
 
 #[tokio::test]
+async fn an_approval_for_the_session_answers_the_same_question_there_and_nowhere_else() {
+    let scene = Scene::start(queue()).await;
+    let gateway = &scene.gateway;
+    let agent = scene.informed(json!({})).await;
+    let decided = async {
+        let question = waiting(gateway).await;
+        let evidence = &question["findings"][0]["evidence"]["origin"];
+        assert_eq!(evidence["upstream"], "inside", "{question}");
+        answer(
+            gateway,
+            question["id"].as_str().unwrap(),
+            "approve_for_session",
+        )
+        .await;
+    };
+    let (first, ()) = tokio::join!(post(&agent, WORDS), decided);
+    assert_eq!(text_of(&first), "posted");
+    // Other words, the same question.
+    let again = format!("{WORDS} Please.");
+    assert_eq!(text_of(&post(&agent, &again).await), "posted");
+    assert_eq!(scene.arrived().len(), 2);
+    let other = scene.informed(json!({})).await;
+    let denied = async {
+        let question = waiting(gateway).await;
+        answer(gateway, question["id"].as_str().unwrap(), "deny").await;
+    };
+    let (refused, ()) = tokio::join!(post(&other, WORDS), denied);
+    assert_eq!(refused["isError"], true);
+    assert_eq!(scene.arrived().len(), 2);
+}
+
+#[tokio::test]
 async fn an_approval_after_the_deadline_counts_once_and_for_that_call_alone() {
     let scene = Scene::start_with(queue(), "1s").await;
     let gateway = &scene.gateway;

@@ -17,9 +17,10 @@ use crate::gateway::Gateway;
 
 /// What a person says about a call.
 #[derive(Clone, Copy, Debug, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[serde(rename_all = "snake_case")]
 enum Decision {
     Approve,
+    ApproveForSession,
     Deny,
 }
 
@@ -52,12 +53,15 @@ pub(super) async fn answer(
         return failed(StatusCode::FORBIDDEN, message, Some(hint));
     }
     let (said, outcome) = match answer.decision {
-        Decision::Approve => (Said::Yes, "approved"),
+        Decision::Approve | Decision::ApproveForSession => (Said::Yes, "approved"),
         Decision::Deny => (Said::No, "denied"),
     };
     let engine = &gateway.engine;
     let patience = engine.patience().unwrap_or_default();
     let now = gateway.clock.tick();
+    if let Decision::ApproveForSession = answer.decision {
+        engine.approvals().keep(&id, now);
+    }
     let Some(about) = engine.approvals().answer(&id, said, now, patience) else {
         let hint = "`mcpproxy approvals list` shows what waits";
         return failed(StatusCode::NOT_FOUND, "no such question waits", Some(hint));

@@ -1,0 +1,269 @@
+//! The picture of a session: sources to the left, destinations to the right, and what moved between
+//! them. Colour and strokes both say how risky it is, and a cross where it was stopped.
+
+use maud::{Markup, html};
+use serde_json::Value;
+
+use crate::look::Look as _;
+use crate::pieces;
+use crate::shown::plain;
+
+/// Sources and destinations that are drawn; what is beyond is counted.
+const MOST: usize = 12;
+/// The size of a box and the room between two, in units of the picture.
+const BOX: [usize; 2] = [250, 34];
+const STEP: usize = 48;
+const WIDTH: usize = 900;
+/// Characters of a name that fit into a box.
+const NAME: usize = 30;
+
+/// A movement of data.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Edge {
+    pub(super) from: String,
+    pub(super) to: String,
+    pub(super) call: String,
+    pub(super) risk: String,
+    pub(super) status: String,
+    pub(super) how: String,
+    pub(super) shared: u64,
+}
+
+impl Edge {
+    /// Takes a movement as it was found, with the record of its call where there is one.
+    pub(super) fn new(
+        origin: &Value,
+        to: &str,
+        found: &Value,
+        record: Option<&Value>,
+        call: &str,
+    ) -> Self {
+        let weight = match found.text("weight") {
+            "sensitive" => "critical",
+            "notable" => "high",
+            _ => "medium",
+        };
+        let (risk, status) = record.map_or((weight, "pending"), |record| {
+            (record.text("risk_level"), record.text("status"))
+        });
+        Self {
+            from: format!("{}:{}", origin.text("upstream"), origin.text("tool")),
+            to: to.to_owned(),
+            call: call.to_owned(),
+            risk: risk.to_owned(),
+            status: status.to_owned(),
+            how: found.text("evidence").to_owned(),
+            shared: found.count("shared"),
+        }
+    }
+
+    fn was_stopped(&self) -> bool {
+        ["blocked", "rejected"].contains(&self.status.as_str())
+    }
+
+    /// Names the risk for the style sheet, which knows only these.
+    fn class(&self) -> &'static str {
+        match self.risk.as_str() {
+            "critical" => "critical",
+            "high" => "high",
+            "medium" => "medium",
+            _ => "none",
+        }
+    }
+}
+
+/// What is drawn.
+#[derive(Debug)]
+pub(super) struct Picture<'a> {
+    sources: Vec<String>,
+    destinations: Vec<String>,
+    edges: &'a [Edge],
+    left_out: usize,
+}
+
+impl<'a> Picture<'a> {
+    /// Finds out who is in the picture: those between whom data moved, then who else was called.
+    pub(super) fn of(records: &[Value], edges: &'a [Edge]) -> Self {
+        let mut sources: Vec<String> = Vec::new();
+        let mut destinations: Vec<String> = Vec::new();
+        for edge in edges {
+            add(&mut sources, edge.from.clone());
+            add(&mut destinations, edge.to.clone());
+        }
+        let calls = records.iter().filter(|one| one.text("status") == "success");
+        for call in calls.filter(|one| !one.text("tool_name").is_empty()) {
+            let server = call.text("server_name");
+            if !destinations.iter().any(|known| known == server) {
+                add(&mut sources, format!("{server}:{}", call.text("tool_name")));
+            }
+        }
+        let left_out = sources.len().saturating_sub(MOST) + destinations.len().saturating_sub(MOST);
+        sources.truncate(MOST);
+        destinations.truncate(MOST);
+        Self {
+            sources,
+            destinations,
+            edges,
+            left_out,
+        }
+    }
+
+    /// Draws it.
+    pub(super) fn draw(&self) -> Markup {
+        if self.sources.is_empty() {
+            return pieces::empty("This session has read nothing yet.");
+        }
+        let rows = self.sources.len().max(self.destinations.len());
+        let height = rows * STEP + 26;
+        let said = format!(
+            "{} sources, {} destinations, {} movements of data; the table below lists them",
+            self.sources.len(),
+            self.destinations.len(),
+            self.edges.len()
+        );
+        html! {
+            div.picture {
+                svg viewBox={ "0 0 " (WIDTH) " " (height) } role="img" aria-label=(said) {
+                    text.head x="0" y="12" { "Read from" }
+                    text.head x=(WIDTH - BOX[0]) y="12" { "Went to" }
+                    @for (at, edge) in self.edges.iter().enumerate() { (self.edge(at, edge)) }
+                    @for (at, name) in self.sources.iter().enumerate() {
+                        (node(name, 0, at, self.is_moved(name)))
+                    }
+                    @for (at, name) in self.destinations.iter().enumerate() {
+                        (node(name, WIDTH - BOX[0], at, true))
+                    }
+                }
+                ul.legend aria-hidden="true" {
+                    @for level in ["medium", "high", "critical"] { li { (pieces::risk(level)) } }
+                    li.quiet { "✕ stopped" }
+                }
+                @if self.destinations.is_empty() {
+                    p.quiet { "Nothing that was read here was seen to go anywhere." }
+                }
+                @if self.left_out > 0 { p.quiet { (self.left_out) " more are not drawn." } }
+            }
+        }
+    }
+
+    fn is_moved(&self, name: &str) -> bool {
+        self.edges.iter().any(|edge| edge.from == name)
+    }
+
+    fn edge(&self, at: usize, edge: &Edge) -> Markup {
+        let from = self.sources.iter().position(|one| *one == edge.from);
+        let to = self.destinations.iter().position(|one| *one == edge.to);
+        let (Some(from), Some(to)) = (from, to) else {
+            return html! {};
+        };
+        let shift = self.shift(at, edge);
+        let (left, right) = (BOX[0], WIDTH - BOX[0]);
+        let (start, end) = (top(from) + shift, top(to) + shift);
+        let (x, y) = (usize::midpoint(left, right), usize::midpoint(start, end));
+        let whole = format!("M{left} {start} C{x} {start} {x} {end} {right} {end}");
+        // What was stopped does not arrive.
+        let half = format!(
+            "M{left} {start} Q{} {start} {x} {y}",
+            usize::midpoint(left, x)
+        );
+        html! {
+            g class={ "edge " (edge.class()) } {
+                title { (plain(&edge.from)) " to " (plain(&edge.to)) ", " (edge.class())
+                    @if edge.was_stopped() { ", stopped" } }
+                @if edge.was_stopped() {
+                    path d=(half) {}
+                    circle cx=(x) cy=(y) r="9" {}
+                    path.cross d={ "M" (x - 4) " " (y - 4) "l8 8m0 -8l-8 8" } {}
+                } @else {
+                    path d=(whole) {}
+                    path.head d={ "M" (right - 9) " " (end - 5) "l9 5l-9 5" } {}
+                }
+            }
+        }
+    }
+
+    /// How far below the top of its boxes a movement is drawn: several between the same two stand
+    /// beside each other for as long as there is room.
+    fn shift(&self, at: usize, edge: &Edge) -> usize {
+        let same = |one: &&Edge| (&one.from, &one.to) == (&edge.from, &edge.to);
+        let before = self.edges.iter().take(at).filter(same).count();
+        let count = self.edges.iter().filter(same).count();
+        BOX[1] * (before + 1) / (count + 1)
+    }
+}
+
+fn add(names: &mut Vec<String>, name: String) {
+    if !names.contains(&name) {
+        names.push(name);
+    }
+}
+
+/// The height at which the box of a row begins.
+fn top(row: usize) -> usize {
+    row * STEP + 22
+}
+
+fn node(name: &str, x: usize, row: usize, moved: bool) -> Markup {
+    let name = plain(name);
+    let short: String = name.chars().take(NAME).collect();
+    let cut = short.len() < name.len();
+    html! {
+        g.node.moved[moved] {
+            title { (name) }
+            rect x=(x) y=(top(row)) width=(BOX[0]) height=(BOX[1]) rx="6" {}
+            text x=(x + 12) y=(top(row) + 22) { (short) @if cut { "…" } }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn edge(from: &str, to: &str, status: &str) -> Edge {
+        Edge {
+            from: from.to_owned(),
+            to: to.to_owned(),
+            call: "1".to_owned(),
+            risk: "critical".to_owned(),
+            status: status.to_owned(),
+            how: "exact".to_owned(),
+            shared: 1,
+        }
+    }
+
+    #[test]
+    fn everybody_is_drawn_once_and_what_was_stopped_is_crossed_out() {
+        let call = |server: &str, tool: &str| json!({ "server_name": server, "tool_name": tool, "status": "success" });
+        let records = [
+            call("vault", "read"),
+            call("vault", "read"),
+            call("out", "post"),
+        ];
+        let edges = [
+            edge("vault:read", "out", "blocked"),
+            edge("vault:read", "out", "success"),
+        ];
+        let drawn = Picture::of(&records, &edges).draw().into_string();
+        assert_eq!(drawn.matches("<rect").count(), 2, "{drawn}");
+        assert_eq!(drawn.matches("class=\"cross\"").count(), 1, "{drawn}");
+        assert!(
+            drawn.contains("1 sources, 1 destinations, 2 movements"),
+            "{drawn}"
+        );
+    }
+
+    #[test]
+    fn names_are_text_and_many_are_counted() {
+        let edges: Vec<Edge> = (0..20)
+            .map(|at| edge(&format!("<b>{at}"), "out", "success"))
+            .collect();
+        let drawn = Picture::of(&[], &edges).draw().into_string();
+        assert!(!drawn.contains("<b>"), "{drawn}");
+        assert!(drawn.contains("8 more are not drawn"), "{drawn}");
+        let nothing = Picture::of(&[], &[]).draw().into_string();
+        assert!(nothing.contains("read nothing yet"), "{nothing}");
+    }
+}
