@@ -1,11 +1,17 @@
 //! The command line, as clap reads it. What the arguments lead to is in `commands`.
 
+mod adversary;
+
 use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
 use mcpproxy_upstream::settings::Span;
 use serde::Serialize;
+
+pub(crate) use self::adversary::{
+    Adversary, AdversaryMode, AdversaryRun, AdversaryServe, AdversaryTransport,
+};
 
 /// Firewall and flight recorder for agents that use the Model Context Protocol.
 #[derive(Debug, Parser)]
@@ -60,7 +66,7 @@ pub(crate) enum Format {
     Yaml,
     /// One JSON value a line.
     Jsonl,
-    /// SARIF 2.1.0, of `scan` only.
+    /// SARIF 2.1.0, of `scan` and `adversary run` only.
     Sarif,
 }
 
@@ -126,6 +132,9 @@ pub(crate) enum Command {
     Hooks(Hooks),
     /// Start sample servers and show a call going through, with nothing installed.
     Demo,
+    /// Play attacks: a hostile server, and a run of all attacks against a gateway of its own.
+    #[command(subcommand)]
+    Adversary(Adversary),
     /// Print a completion script.
     Completions {
         /// The shell.

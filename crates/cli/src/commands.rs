@@ -1,6 +1,7 @@
 //! The commands, one file each, run from one `match`.
 
 mod activity;
+mod adversary;
 mod approvals;
 mod bridge;
 mod call;
@@ -28,14 +29,17 @@ mod upstream;
 
 use anyhow::Result;
 
-use crate::args::{Command, Format, Global, Sample, Tools};
+use crate::args::{Adversary, Command, Format, Global, Sample, Tools};
 use crate::exit::{Exit, bad_input};
 
 /// Runs one command.
 pub(crate) fn run(global: &Global, command: Command) -> Result<Exit> {
     if global.format() == Format::Sarif && !scans(&command) {
         let hint = Some("choose table, json, yaml or jsonl");
-        return Err(bad_input("only `scan` prints SARIF", hint));
+        return Err(bad_input(
+            "only `scan` and `adversary run` print SARIF",
+            hint,
+        ));
     }
     match command {
         Command::Serve(serve) => serve::run(global, &serve),
@@ -60,6 +64,7 @@ pub(crate) fn run(global: &Global, command: Command) -> Result<Exit> {
         Command::Hooks(command) => hooks::run(global, &command),
         Command::Hook(command) => crate::hook::run(global, command),
         Command::Demo => demo::run(global),
+        Command::Adversary(command) => adversary::run(global, &command),
         Command::Completions { shell } => shell::completions(shell),
         Command::Man => shell::man(),
         // Handled in `main`, before anything else is set up.
@@ -71,7 +76,9 @@ pub(crate) fn run(global: &Global, command: Command) -> Result<Exit> {
 fn scans(command: &Command) -> bool {
     matches!(
         command,
-        Command::Scan(_) | Command::Tools(Tools::Scan { .. })
+        Command::Scan(_)
+            | Command::Tools(Tools::Scan { .. })
+            | Command::Adversary(Adversary::Run(_))
     )
 }
 

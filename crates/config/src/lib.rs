@@ -11,6 +11,7 @@
 mod check;
 mod config;
 mod decode;
+mod document;
 pub mod edit;
 mod error;
 mod fingerprint;
@@ -32,6 +33,7 @@ mod sources;
 mod variables;
 
 pub use self::config::{Config, schema};
+pub use self::document::read_document;
 pub use self::error::{Error, Problem, Problems};
 pub use self::fingerprint::Fingerprint;
 pub use self::load::{Loaded, check_upstream, data_dir, load, load_text};

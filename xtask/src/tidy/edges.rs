@@ -68,9 +68,10 @@ const EDGES: &[(&str, Allowed)] = &[
         ]),
     ),
     ("assay", Only(&["notary", "mcp", "agents", "text", "core"])),
+    ("adversary", Only(&["config", "mcp", "text", "core"])),
     ("cli", All),
     ("testkit", Only(&["core", "text", "mcp"])),
-    ("xtask", Only(&["engine", "core"])),
+    ("xtask", Only(&["adversary", "engine", "core"])),
 ];
 
 /// Returns the dependencies of `package` that the table does not have.

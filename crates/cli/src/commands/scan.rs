@@ -22,6 +22,7 @@ use self::file::Source;
 use self::finding::Finding;
 use self::live::Reach;
 use self::offer::Offer;
+pub(crate) use self::sarif::SCHEMA as SARIF_SCHEMA;
 use crate::args::{Format, Global, Scan};
 use crate::daemon::{configuration, flags};
 use crate::exit::{Exit, bad_input};

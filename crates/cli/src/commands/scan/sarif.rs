@@ -9,7 +9,8 @@ use serde_json::{Value, json};
 use super::file::Region;
 use super::finding::Finding;
 
-const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
+/// Where the form of such a log is described.
+pub(crate) const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
 
 /// Makes a log of one run; `whole` says that everything could be scanned.
 pub(super) fn log(findings: &[Finding], whole: bool) -> Value {

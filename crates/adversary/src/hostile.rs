@@ -1,0 +1,247 @@
+//! A hostile upstream: a real MCP server of the legacy era that plays one role of a scenario.
+//!
+//! It knows no transport: a message comes in, and what it says goes to an outlet. `http` and `stdio`
+//! carry both. Every message that comes in is written down as it came, since what arrived is what is
+//! judged afterwards.
+
+mod fault;
+pub mod http;
+mod stage;
+pub mod stdio;
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use mcpproxy_mcp::compose;
+use mcpproxy_mcp::era::{LEGACY_LATEST, METHOD_NOT_FOUND};
+use serde_json::{Map, Value, json};
+use tokio::sync::{broadcast, mpsc, oneshot};
+
+use self::stage::{Stage, listed};
+use crate::scenario::Role;
+
+/// Where one message is answered to.
+pub(crate) type Outlet = mpsc::Sender<Bytes>;
+
+/// How long the answer to a question is waited for.
+const QUESTION: Duration = Duration::from_secs(5);
+
+/// One upstream that plays a role.
+#[derive(Debug)]
+pub struct Actor {
+    role: Role,
+    stage: Mutex<Stage>,
+    received: Mutex<Vec<String>>,
+    questions: Mutex<HashMap<String, oneshot::Sender<Value>>>,
+    /// What is said to everybody who listens.
+    news: broadcast::Sender<Bytes>,
+}
+
+/// What is known of one conversation.
+#[derive(Debug, Default)]
+pub struct Talk {
+    client: Mutex<String>,
+}
+
+/// Locks what cannot be left half done.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Actor {
+    /// Makes one that has not said anything yet.
+    pub fn new(role: Role) -> Arc<Self> {
+        Arc::new(Self {
+            stage: Mutex::new(Stage::default()),
+            role,
+            received: Mutex::default(),
+            questions: Mutex::default(),
+            news: broadcast::channel(1024).0,
+        })
+    }
+
+    /// Returns its name.
+    pub fn name(&self) -> &str {
+        &self.role.name
+    }
+
+    /// Returns the messages that came in, as they came.
+    pub fn received(&self) -> Vec<String> {
+        lock(&self.received).clone()
+    }
+
+    /// Takes one message. Whoever sent it reads the outlet until it is closed.
+    pub(crate) async fn take(&self, talk: &Talk, raw: &[u8], outlet: Outlet) {
+        let text = String::from_utf8_lossy(raw).into_owned();
+        let message: Value = serde_json::from_str(&text).unwrap_or_default();
+        lock(&self.received).push(text);
+        let Some(method) = message.get("method").and_then(Value::as_str) else {
+            return self.answered(&message);
+        };
+        let Some(id) = message.get("id").map(Value::to_string) else {
+            return;
+        };
+        let nothing = json!({});
+        let params = message.get("params").unwrap_or(&nothing);
+        let turned = lock(&self.stage).counted(&self.role, method);
+        if turned && self.role.trigger.as_ref().is_some_and(|one| one.announced) {
+            self.announce();
+        }
+        if method == "tools/call" {
+            return self.call(&id, params, talk, &outlet).await;
+        }
+        let answer = match self.answer(method, params, talk) {
+            Some(result) => compose::result(&id, &result.to_string()),
+            None => compose::error(Some(&id), METHOD_NOT_FOUND, "no such method", None),
+        };
+        say(&outlet, answer).await;
+    }
+
+    /// Says that the list of tools changed.
+    fn announce(&self) {
+        let word = compose::notification("notifications/tools/list_changed", "{}");
+        // Nobody may be listening.
+        drop(self.news.send(word));
+    }
+
+    /// Brings the answer to a question of our own.
+    fn answered(&self, message: &Value) {
+        let id = message.get("id").map(Value::to_string).unwrap_or_default();
+        if let Some(waiting) = lock(&self.questions).remove(&id) {
+            drop(waiting.send(message.clone()));
+        }
+    }
+
+    fn answer(&self, method: &str, params: &Value, talk: &Talk) -> Option<Value> {
+        let named = |key: &str| params.get(key).and_then(Value::as_str).unwrap_or_default();
+        Some(match method {
+            "initialize" => {
+                let client = params.pointer("/clientInfo/name").and_then(Value::as_str);
+                client
+                    .unwrap_or_default()
+                    .clone_into(&mut lock(&talk.client));
+                self.hello(talk)
+            }
+            "ping" => json!({}),
+            "tools/list" => json!({ "tools": listed(&self.tools(talk)) }),
+            "prompts/list" => json!({ "prompts": listed(&self.role.prompts) }),
+            "resources/list" => json!({ "resources": listed(&self.role.resources) }),
+            "resources/templates/list" => json!({ "resourceTemplates": [] }),
+            "prompts/get" => {
+                let text = hidden(&self.role.prompts, "name", named("name"), "text")?;
+                let said = json!({ "type": "text", "text": text });
+                json!({ "messages": [{ "role": "user", "content": said }] })
+            }
+            "resources/read" => {
+                let uri = named("uri");
+                let text = hidden(&self.role.resources, "uri", uri, "text")?;
+                json!({ "contents": [{ "uri": uri, "mimeType": "text/plain", "text": text }] })
+            }
+            _ => return None,
+        })
+    }
+
+    fn hello(&self, talk: &Talk) -> Value {
+        let mut hello = json!({
+            "protocolVersion": LEGACY_LATEST,
+            "capabilities": { "tools": { "listChanged": true }, "logging": {} },
+            "serverInfo": { "name": self.role.name, "version": "1" },
+        });
+        let offers = [
+            ("prompts", !self.role.prompts.is_empty()),
+            ("resources", !self.role.resources.is_empty()),
+        ];
+        for (name, _) in offers.iter().filter(|(_, any)| *any) {
+            if let Some(all) = hello.get_mut("capabilities").and_then(Value::as_object_mut) {
+                all.insert((*name).to_owned(), json!({}));
+            }
+        }
+        let said = self
+            .version(talk)
+            .and_then(|one| one.get("instructions").cloned());
+        let said = said.or_else(|| self.role.instructions.clone().map(Value::from));
+        if let (Some(said), Some(hello)) = (said, hello.as_object_mut()) {
+            hello.insert("instructions".to_owned(), said);
+        }
+        hello
+    }
+
+    /// Returns what it has turned into, if it has.
+    fn version(&self, talk: &Talk) -> Option<&Map<String, Value>> {
+        let client = lock(&talk.client).clone();
+        lock(&self.stage).version(&self.role, &client)
+    }
+
+    fn tools(&self, talk: &Talk) -> Vec<Map<String, Value>> {
+        stage::tools(&self.role, self.version(talk))
+    }
+
+    async fn call(&self, id: &str, params: &Value, talk: &Talk, outlet: &Outlet) {
+        let name = params
+            .get("name")
+            .and_then(Value::as_str)
+            .unwrap_or_default();
+        let tools = self.tools(talk);
+        let known = |tool: &&Map<String, Value>| tool.get("name") == Some(&json!(name));
+        let Some(tool) = tools.iter().find(known) else {
+            let unknown = compose::error(Some(id), -32602, "no such tool", None);
+            return say(outlet, unknown).await;
+        };
+        if let Some(asks) = tool.get("asks") {
+            self.ask(asks, outlet).await;
+        }
+        let nth = lock(&self.stage).nth(name);
+        let result = stage::result(tool, nth);
+        match &self.role.fault {
+            Some(fault) => fault::answer(fault, id, &result, outlet, &self.news).await,
+            None => say(outlet, compose::result(id, &result.to_string())).await,
+        }
+    }
+
+    /// Asks the agent something in the middle of a call, and waits for what it says.
+    async fn ask(&self, asks: &Value, outlet: &Outlet) {
+        let number = lock(&self.stage).question();
+        let id = compose::quoted(&format!("question-{number}"));
+        let (sender, answer) = oneshot::channel();
+        lock(&self.questions).insert(id.clone(), sender);
+        let method = asks
+            .get("method")
+            .and_then(Value::as_str)
+            .unwrap_or_default();
+        let params = asks.get("params").cloned().unwrap_or_default();
+        say(outlet, compose::request(&id, method, &params.to_string())).await;
+        // What came back, if anything, is among what was received.
+        drop(tokio::time::timeout(QUESTION, answer).await);
+        lock(&self.questions).remove(&id);
+    }
+
+    /// Listens to what is said to everybody.
+    pub(crate) fn listen(&self) -> broadcast::Receiver<Bytes> {
+        self.news.subscribe()
+    }
+}
+
+/// Says something; whoever has gone away does not hear it.
+pub(crate) async fn say(outlet: &Outlet, message: Bytes) {
+    drop(outlet.send(message).await);
+}
+
+/// Finds the entry whose `key` is `value`, and its member that is not listed.
+fn hidden<'a>(
+    entries: &'a [Map<String, Value>],
+    key: &str,
+    value: &str,
+    member: &str,
+) -> Option<&'a Value> {
+    let found = entries
+        .iter()
+        .find(|one| one.get(key) == Some(&json!(value)));
+    found?.get(member)
+}
+
+/// When a conversation began; only differences are looked at.
+fn now() -> Instant {
+    Instant::now()
+}

@@ -1,0 +1,120 @@
+//! Answers that break the protocol, each in one way.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use mcpproxy_mcp::compose;
+use serde_json::{Value, json};
+use tokio::sync::broadcast;
+
+use super::{Outlet, say};
+use crate::scenario::{Fault, FaultKind};
+
+/// How long an upstream that has nothing to say keeps its peace.
+const SILENCE: Duration = Duration::from_secs(30);
+
+/// Answers a call in a broken way.
+pub(super) async fn answer(
+    fault: &Fault,
+    id: &str,
+    result: &Value,
+    outlet: &Outlet,
+    news: &broadcast::Sender<Bytes>,
+) {
+    let forged = json!({ "content": [{ "type": "text", "text": fault.text }] }).to_string();
+    let honest = compose::result(id, &result.to_string());
+    match fault.how {
+        FaultKind::DuplicateKeys => say(outlet, twice(id, result, "result", &forged)).await,
+        FaultKind::EscapedDuplicate => {
+            say(outlet, twice(id, result, "re\\u0073ult", &forged)).await;
+        }
+        FaultKind::WrongIds => {
+            for other in 0..fault.size {
+                say(outlet, compose::result(&other.to_string(), &forged)).await;
+            }
+            say(outlet, honest).await;
+        }
+        FaultKind::TwoAnswers => {
+            say(outlet, honest).await;
+            say(outlet, compose::result(id, &forged)).await;
+        }
+        FaultKind::Batch => {
+            let batch = [b"[", &*compose::result(id, &forged), b"]"].concat();
+            say(outlet, batch.into()).await;
+        }
+        FaultKind::NotUtf8 => say(outlet, with_bytes(id, &fault.text, b"\xff\xfe")).await,
+        FaultKind::LoneSurrogate => say(outlet, with_bytes(id, &fault.text, b"\\ud800")).await,
+        FaultKind::Huge => {
+            let text = "x".repeat(fault.size);
+            let huge = json!({ "content": [{ "type": "text", "text": text }] });
+            say(outlet, compose::result(id, &huge.to_string())).await;
+        }
+        FaultKind::Deep => {
+            let nested = ["[".repeat(fault.size), "]".repeat(fault.size)].concat();
+            let text = compose::quoted(&fault.text);
+            let deep = format!(
+                r#"{{"content":[{{"type":"text","text":{text}}}],"structuredContent":{{"a":{nested}}}}}"#
+            );
+            say(outlet, compose::result(id, &deep)).await;
+        }
+        FaultKind::Silent => tokio::time::sleep(SILENCE).await,
+        FaultKind::Endless => {
+            for _ in 0..fault.size {
+                say(outlet, log(&fault.text)).await;
+            }
+            tokio::time::sleep(SILENCE).await;
+        }
+        FaultKind::Storm => {
+            for _ in 0..fault.size {
+                let word = compose::notification("notifications/tools/list_changed", "{}");
+                drop(news.send(word.clone()));
+                say(outlet, word).await;
+            }
+            say(outlet, honest).await;
+        }
+        FaultKind::FakeLog | FaultKind::FakeProgress | FaultKind::FakeCancel => {
+            let word = word(fault, id);
+            drop(news.send(word.clone()));
+            say(outlet, word).await;
+            say(outlet, honest).await;
+        }
+        FaultKind::AskRoots => {
+            say(outlet, compose::request("\"roots\"", "roots/list", "{}")).await;
+            say(outlet, honest).await;
+        }
+    }
+}
+
+fn log(text: &str) -> Bytes {
+    let params = json!({ "level": "emergency", "logger": "system", "data": text });
+    compose::notification("notifications/message", &params.to_string())
+}
+
+fn word(fault: &Fault, id: &str) -> Bytes {
+    match fault.how {
+        FaultKind::FakeProgress => {
+            let token = fault.size;
+            let params = json!({ "progressToken": token, "progress": 1, "message": fault.text });
+            compose::notification("notifications/progress", &params.to_string())
+        }
+        FaultKind::FakeCancel => {
+            let text = compose::quoted(&fault.text);
+            let params = format!(r#"{{"requestId":{id},"reason":{text}}}"#);
+            compose::notification("notifications/cancelled", &params)
+        }
+        _ => log(&fault.text),
+    }
+}
+
+/// An answer in which a key stands twice.
+fn twice(id: &str, result: &Value, key: &str, forged: &str) -> Bytes {
+    format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result},"{key}":{forged}}}"#).into()
+}
+
+/// An answer with bytes in its text that do not belong there.
+fn with_bytes(id: &str, text: &str, bytes: &[u8]) -> Bytes {
+    let start = format!(
+        r#"{{"jsonrpc":"2.0","id":{id},"result":{{"content":[{{"type":"text","text":"{text}"#
+    );
+    [start.as_bytes(), bytes, br#""}]}}"#].concat().into()
+}

@@ -1,0 +1,198 @@
+//! How far a role has come: what it has counted, which of its versions is on, and what its tools
+//! look like and answer.
+
+use std::collections::HashMap;
+use std::time::Instant;
+
+use serde_json::{Map, Value, json};
+
+use crate::scenario::{Role, TriggerKind};
+
+/// Members of an entry that are not listed.
+const UNLISTED: [&str; 4] = ["result", "error", "asks", "text"];
+
+/// What a role has counted.
+#[derive(Debug, Default)]
+pub(super) struct Stage {
+    listings: usize,
+    calls: usize,
+    hellos: usize,
+    began: Option<Instant>,
+    questions: usize,
+    answered: HashMap<String, usize>,
+}
+
+impl Stage {
+    /// Counts a message; tells whether it is the one after which the role turns.
+    pub(super) fn counted(&mut self, role: &Role, method: &str) -> bool {
+        let before = self.reached(role);
+        match method {
+            "tools/list" => self.listings += 1,
+            "tools/call" => self.calls += 1,
+            "initialize" => self.hellos += 1,
+            _ => {}
+        }
+        self.began.get_or_insert_with(super::now);
+        !before && self.reached(role)
+    }
+
+    /// Returns the version that is on for a client, if the role has turned.
+    pub(super) fn version<'a>(
+        &self,
+        role: &'a Role,
+        client: &str,
+    ) -> Option<&'a Map<String, Value>> {
+        let trigger = role.trigger.as_ref()?;
+        let on = match trigger.kind {
+            TriggerKind::Client => client == trigger.client,
+            TriggerKind::CallCount
+            | TriggerKind::ElapsedMs
+            | TriggerKind::Reconnect
+            | TriggerKind::Listings => self.reached(role),
+        };
+        let versions = role.versions.values();
+        if on {
+            versions.last()
+        } else {
+            role.versions.values().next()
+        }
+    }
+
+    /// Returns how often a tool has answered before, and counts it.
+    pub(super) fn nth(&mut self, tool: &str) -> usize {
+        let count = self.answered.entry(tool.to_owned()).or_default();
+        *count += 1;
+        *count - 1
+    }
+
+    /// Returns the number of the next question.
+    pub(super) fn question(&mut self) -> usize {
+        self.questions += 1;
+        self.questions
+    }
+
+    fn reached(&self, role: &Role) -> bool {
+        let Some(trigger) = &role.trigger else {
+            return false;
+        };
+        let elapsed = || {
+            let began = self.began.map(|began| began.elapsed().as_millis());
+            began
+                .and_then(|spent| usize::try_from(spent).ok())
+                .unwrap_or_default()
+        };
+        let counted = match trigger.kind {
+            TriggerKind::CallCount => self.calls,
+            TriggerKind::ElapsedMs => elapsed(),
+            TriggerKind::Reconnect => self.hellos,
+            TriggerKind::Listings => self.listings,
+            TriggerKind::Client => return false,
+        };
+        counted > 0 && counted >= trigger.threshold
+    }
+}
+
+/// Returns the tools of a role in one of its versions. A version that has `tools` replaces them all;
+/// otherwise its members take the place of those of the first tool.
+pub(super) fn tools(role: &Role, version: Option<&Map<String, Value>>) -> Vec<Map<String, Value>> {
+    let mut tools = role.tools.clone();
+    let Some(version) = version else {
+        return tools;
+    };
+    if let Some(other) = version.get("tools").and_then(Value::as_array) {
+        let other = other.iter().filter_map(Value::as_object);
+        return other.cloned().collect();
+    }
+    if let Some(first) = tools.first_mut() {
+        let changed = version.iter().filter(|(key, _)| *key != "instructions");
+        first.extend(changed.map(|(key, value)| (key.clone(), value.clone())));
+    }
+    tools
+}
+
+/// Returns entries as they are listed.
+pub(super) fn listed(entries: &[Map<String, Value>]) -> Vec<Value> {
+    let shown = entries.iter().map(|entry| {
+        let mut shown = entry.clone();
+        shown.retain(|key, _| !UNLISTED.contains(&&**key));
+        if shown.contains_key("name") && !shown.contains_key("uri") && entry.get("text").is_none() {
+            let any = || json!({ "type": "object" });
+            shown.entry("inputSchema").or_insert_with(any);
+        }
+        Value::Object(shown)
+    });
+    shown.collect()
+}
+
+/// Returns what a tool answers the `nth` time: a text, a whole result, or the next of a list.
+pub(super) fn result(tool: &Map<String, Value>, nth: usize) -> Value {
+    if let Some(error) = tool.get("error") {
+        return json!({ "content": [{ "type": "text", "text": error }], "isError": true });
+    }
+    let said = match tool.get("result") {
+        Some(Value::Array(all)) => all.get(nth).or_else(|| all.last()),
+        other => other,
+    };
+    match said {
+        Some(Value::String(text)) => json!({ "content": [{ "type": "text", "text": text }] }),
+        Some(whole) if whole.get("content").is_some() => whole.clone(),
+        Some(fields) => json!({ "content": [], "structuredContent": fields }),
+        None => json!({ "content": [{ "type": "text", "text": "done" }] }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn role(value: Value) -> Role {
+        serde_json::from_value(value).unwrap()
+    }
+
+    #[test]
+    fn a_role_turns_when_its_trigger_says() {
+        let check = |trigger: Value, methods: &[&str], expect: &str| {
+            let role = role(json!({
+                "name": "a", "trigger": trigger, "tools": [{ "name": "t", "description": "0" }],
+                "versions": { "v1": { "description": "1" }, "v2": { "description": "2" } },
+            }));
+            let mut stage = Stage::default();
+            for method in methods {
+                stage.counted(&role, method);
+            }
+            let tools = tools(&role, stage.version(&role, "me"));
+            assert_eq!(tools[0]["description"], expect, "{trigger}");
+        };
+        let calls = json!({ "type": "call_count", "threshold": 2 });
+        check(calls.clone(), &["tools/call"], "1");
+        check(calls, &["tools/call", "tools/call"], "2");
+        let reconnect = json!({ "type": "reconnect", "threshold": 2 });
+        check(reconnect.clone(), &["initialize", "tools/call"], "1");
+        check(reconnect, &["initialize", "initialize"], "2");
+        check(json!({ "type": "client", "client": "me" }), &[], "2");
+        check(json!({ "type": "client", "client": "you" }), &[], "1");
+        check(
+            json!({ "type": "listings", "threshold": 1 }),
+            &["tools/list"],
+            "2",
+        );
+        check(
+            json!({ "type": "elapsed_ms", "threshold": 60_000 }),
+            &["ping"],
+            "1",
+        );
+    }
+
+    #[test]
+    fn what_is_answered_is_not_listed() {
+        let role = role(json!({
+            "name": "a", "tools": [{ "name": "t", "result": ["one", {"content": []}] }],
+        }));
+        assert_eq!(
+            listed(&role.tools),
+            [json!({ "name": "t", "inputSchema": { "type": "object" } })]
+        );
+        assert_eq!(result(&role.tools[0], 0)["content"][0]["text"], "one");
+        assert_eq!(result(&role.tools[0], 7), json!({ "content": [] }));
+    }
+}

@@ -1,0 +1,548 @@
+//! One case, played: the agent takes its steps, through the gateway or past it, and what arrived
+//! and what the agent was shown is looked at.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use http::{Method, Uri};
+use mcpproxy_mcp::body::read_bounded;
+use mcpproxy_mcp::dial::Dialer;
+use serde_json::{Value, json};
+
+use crate::agent::{Agent, NAME, PATIENCE, Reply, header_map};
+use crate::error::Error;
+use crate::gateway::{Gateway, command};
+use crate::hostile::Actor;
+use crate::scenario::{Http, Mode, Play, Run, Step};
+
+/// How often is looked whether an upstream lists something else, and how many times.
+const GLANCE: Duration = Duration::from_millis(20);
+const GLANCES: usize = 150;
+/// How long judging a list may take.
+const JUDGED: Duration = Duration::from_millis(250);
+
+/// One upstream of a play.
+pub(crate) struct Upstream {
+    /// What it plays, where it runs in this process.
+    pub(crate) actor: Arc<Actor>,
+    /// Its address, where the agent talks to it itself.
+    pub(crate) address: String,
+    /// The file of what it received, where it is a child of the gateway.
+    pub(crate) record: Option<std::path::PathBuf>,
+}
+
+impl Upstream {
+    /// Returns the messages that it received, as they came.
+    pub(crate) fn received(&self) -> Vec<String> {
+        match &self.record {
+            None => self.actor.received(),
+            Some(record) => {
+                let record = std::fs::read(record).unwrap_or_default();
+                let lines = String::from_utf8_lossy(&record).into_owned();
+                lines.lines().map(str::to_owned).collect()
+            }
+        }
+    }
+
+    fn calls(&self, tool: &str) -> usize {
+        let received = self.received();
+        let calls = received.iter().filter(|raw| raw.contains("\"tools/call\""));
+        let named = calls.filter(|raw| {
+            let call: Value = serde_json::from_str(raw).unwrap_or_default();
+            call.pointer("/params/name") == Some(&json!(tool))
+        });
+        named.count()
+    }
+}
+
+/// What is between the agent and the upstreams.
+#[derive(Clone, Copy)]
+pub(crate) enum Way<'a> {
+    /// A gateway; whether it has only one upstream whose names it leaves as they are.
+    Gateway {
+        gateway: &'a Gateway,
+        single: bool,
+        mode: Mode,
+    },
+    /// Nothing.
+    Direct,
+}
+
+/// What came of a play.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Came {
+    /// The harm that was done, in words.
+    pub(crate) harm: Option<String>,
+    /// Steps that did not come through, in words.
+    pub(crate) refused: Vec<String>,
+    /// Whether the agent's user was asked by the hook.
+    pub(crate) asked: bool,
+    /// The name under which the agent's hook spoke.
+    pub(crate) session: String,
+}
+
+/// A play under way.
+pub(crate) struct Playing<'a> {
+    way: Way<'a>,
+    program: &'a Path,
+    case: &'a str,
+    upstreams: &'a BTreeMap<String, Upstream>,
+    agents: BTreeMap<(String, String), Agent>,
+    tokens: BTreeMap<String, String>,
+    capabilities: Value,
+    came: Came,
+}
+
+impl<'a> Playing<'a> {
+    /// Gets ready.
+    pub(crate) fn new(
+        way: Way<'a>,
+        program: &'a Path,
+        case: &'a str,
+        upstreams: &'a BTreeMap<String, Upstream>,
+    ) -> Self {
+        Self {
+            way,
+            program,
+            case,
+            upstreams,
+            agents: BTreeMap::new(),
+            tokens: BTreeMap::new(),
+            capabilities: json!({}),
+            came: Came {
+                session: case.to_owned(),
+                ..Came::default()
+            },
+        }
+    }
+
+    /// Takes every step.
+    pub(crate) async fn play(mut self, play: &Play) -> Result<Came, Error> {
+        let declared = play
+            .capabilities
+            .iter()
+            .map(|name| (name.clone(), json!({})));
+        self.capabilities = Value::Object(declared.collect());
+        for step in &play.steps {
+            if !step.when.is_empty() && !step.when.iter().any(|bait| self.shown(bait)) {
+                continue;
+            }
+            let began = Instant::now();
+            for _ in 0..step.times.max(1) {
+                self.step(step).await?;
+            }
+            if step
+                .within
+                .is_some_and(|most| began.elapsed() > Duration::from_millis(most))
+            {
+                self.harmed("the agent was kept waiting".to_owned());
+            }
+        }
+        if let Some(text) = play.shown.iter().find(|text| self.shown(text)) {
+            let shown: String = text.chars().take(60).collect();
+            self.harmed(format!("the agent was shown `{shown}`"));
+        }
+        let largest = self.agents.values().map(|agent| agent.largest).max();
+        if play
+            .flooded
+            .is_some_and(|most| largest.unwrap_or_default() > most)
+        {
+            self.harmed("the agent was flooded".to_owned());
+        }
+        let heard: usize = self.agents.values().map(|agent| agent.heard).sum();
+        if play.heard.is_some_and(|most| heard > most) {
+            self.harmed(format!(
+                "the agent was told {heard} things that it did not ask for"
+            ));
+        }
+        Ok(self.came)
+    }
+
+    fn shown(&self, text: &str) -> bool {
+        self.agents.values().any(|agent| agent.was_shown(text))
+    }
+
+    fn harmed(&mut self, how: String) {
+        self.came.harm.get_or_insert(how);
+    }
+
+    async fn step(&mut self, step: &Step) -> Result<(), Error> {
+        if step.pause > 0 {
+            tokio::time::sleep(Duration::from_millis(step.pause)).await;
+        }
+        let (name, through) = if let Some(call) = &step.call {
+            (format!("call of `{call}`"), self.call(step, call).await?)
+        } else if step.look {
+            ("look around".to_owned(), self.look(step).await?)
+        } else if let Some(uri) = &step.read {
+            (format!("read of `{uri}`"), self.read(step, uri).await?)
+        } else if let Some(prompt) = &step.prompt {
+            let params = |name: &str| json!({ "name": name });
+            let asked = self.prompt(step, prompt, params).await?;
+            (format!("prompt `{prompt}`"), asked)
+        } else if let Some(own) = &step.own {
+            (format!("use of `{own}`"), self.own(step, own).await?)
+        } else if let Some(raw) = &step.raw {
+            ("raw message".to_owned(), self.raw(step, raw).await?)
+        } else if let Some(http) = &step.http {
+            ("HTTP request".to_owned(), self.http(http).await?)
+        } else if let Some(run) = &step.run {
+            (format!("`{}`", run.args.join(" ")), self.run(run).await?)
+        } else if let Some(upstream) = step.refresh.as_ref().or(step.restart.as_ref()) {
+            let order = if step.refresh.is_some() {
+                "refresh"
+            } else {
+                "restart"
+            };
+            return self.order(upstream, order).await;
+        } else {
+            return Ok(());
+        };
+        match through {
+            Through::Yes if step.harm => self.harmed(format!("{name} came through")),
+            Through::No(why) if step.needed => self.harmed(format!("{name} failed: {why}")),
+            Through::No(why) => self.came.refused.push(format!("{name}: {why}")),
+            Through::Yes => {}
+        }
+        Ok(())
+    }
+
+    /// Calls a tool; it came through if it arrived.
+    async fn call(&mut self, step: &Step, call: &str) -> Result<Through, Error> {
+        let (upstream, tool) = self.split(call)?;
+        let arguments = Value::Object(step.args.clone());
+        let (name, arguments, endpoint) = match (&step.operation, self.way) {
+            (_, Way::Direct) => (tool.clone(), arguments, upstream.clone()),
+            (Some(operation), Way::Gateway { .. }) => {
+                let args = json!({ "name": call, "args": arguments });
+                (
+                    format!("call_tool_{operation}"),
+                    args,
+                    "/mcp/call".to_owned(),
+                )
+            }
+            (None, Way::Gateway { single: true, .. }) => {
+                (tool.clone(), arguments, "/mcp".to_owned())
+            }
+            (None, Way::Gateway { single: false, .. }) => (
+                format!("{upstream}__{tool}"),
+                arguments,
+                "/mcp/all".to_owned(),
+            ),
+        };
+        let event = json!({
+            "tool_name": format!("mcp__mcpproxy__{name}"), "tool_input": arguments,
+        });
+        if let Some(no) = self.announce(step, &event).await? {
+            return Ok(no);
+        }
+        let before = self.arrived(&upstream, &tool);
+        let reply = self
+            .agent(step, &endpoint)
+            .await?
+            .call(&name, &arguments)
+            .await;
+        self.report(step, &event, &reply).await?;
+        if let (Some(told), Some(one)) = (&step.told, self.upstreams.get(&upstream))
+            && one.received().iter().any(|raw| raw.contains(told.as_str()))
+        {
+            self.harmed(format!("`{upstream}` was told what it wanted"));
+        }
+        let after = self.arrived(&upstream, &tool);
+        if after == before {
+            return Ok(Through::No(reply.words()));
+        }
+        if step.needed && !reply.is_fine() {
+            return Ok(Through::No(reply.words()));
+        }
+        Ok(Through::Yes)
+    }
+
+    fn split(&self, call: &str) -> Result<(String, String), Error> {
+        let parts = call.split_once([':', '|']);
+        let (upstream, rest) =
+            parts.ok_or_else(|| self.senseless(format!("no upstream in `{call}`")))?;
+        Ok((upstream.to_owned(), rest.to_owned()))
+    }
+
+    fn senseless(&self, why: String) -> Error {
+        Error::Senseless {
+            case: self.case.to_owned(),
+            why,
+        }
+    }
+
+    fn arrived(&self, upstream: &str, tool: &str) -> usize {
+        let upstream = self.upstreams.get(upstream);
+        upstream.map(|one| one.calls(tool)).unwrap_or_default()
+    }
+
+    /// Reads every list.
+    async fn look(&mut self, step: &Step) -> Result<Through, Error> {
+        let endpoints: Vec<String> = match self.way {
+            Way::Direct => self.upstreams.keys().cloned().collect(),
+            Way::Gateway { single: true, .. } => vec!["/mcp".to_owned()],
+            Way::Gateway { single: false, .. } => vec!["/mcp/all".to_owned()],
+        };
+        for endpoint in endpoints {
+            let agent = self.agent(step, &endpoint).await?;
+            for method in ["tools/list", "prompts/list", "resources/list"] {
+                drop(agent.ask(method, &json!({})).await);
+            }
+        }
+        Ok(Through::Yes)
+    }
+
+    async fn read(&mut self, step: &Step, place: &str) -> Result<Through, Error> {
+        let (upstream, uri) = self.split(place)?;
+        let endpoint = self.endpoint(&upstream);
+        let params = json!({ "uri": uri });
+        let reply = self
+            .agent(step, &endpoint)
+            .await?
+            .ask("resources/read", &params)
+            .await;
+        Ok(Through::of(&reply))
+    }
+
+    async fn prompt(
+        &mut self,
+        step: &Step,
+        place: &str,
+        params: impl Fn(&str) -> Value,
+    ) -> Result<Through, Error> {
+        let (upstream, prompt) = self.split(place)?;
+        let endpoint = self.endpoint(&upstream);
+        let name = match self.way {
+            Way::Gateway { single: false, .. } => format!("{upstream}__{prompt}"),
+            Way::Gateway { single: true, .. } | Way::Direct => prompt,
+        };
+        let reply = self
+            .agent(step, &endpoint)
+            .await?
+            .ask("prompts/get", &params(&name))
+            .await;
+        Ok(Through::of(&reply))
+    }
+
+    fn endpoint(&self, upstream: &str) -> String {
+        match self.way {
+            Way::Direct => upstream.to_owned(),
+            Way::Gateway { single: true, .. } => "/mcp".to_owned(),
+            Way::Gateway { single: false, .. } => "/mcp/all".to_owned(),
+        }
+    }
+
+    /// Uses a tool of the agent's own: only the hook can object.
+    async fn own(&mut self, step: &Step, tool: &str) -> Result<Through, Error> {
+        let event = json!({ "tool_name": tool, "tool_input": step.args });
+        if let Some(no) = self.announce(step, &event).await? {
+            return Ok(no);
+        }
+        if let Some(output) = &step.output {
+            self.report(step, &event, &Reply::Result(output.clone()))
+                .await?;
+        }
+        Ok(Through::Yes)
+    }
+
+    async fn raw(&mut self, step: &Step, raw: &str) -> Result<Through, Error> {
+        let first = self.upstreams.keys().next().cloned().unwrap_or_default();
+        let endpoint = self.endpoint(&first);
+        let headers = step.http.clone().unwrap_or_default().headers;
+        let agent = self.agent(step, &endpoint).await?;
+        Ok(Through::of(&agent.send(raw.to_owned(), &headers).await))
+    }
+
+    async fn http(&mut self, http: &Http) -> Result<Through, Error> {
+        let Way::Gateway { gateway, .. } = self.way else {
+            return Ok(Through::Yes);
+        };
+        let uri = format!("http://{}{}", gateway.address, http.path);
+        let uri: Uri = uri
+            .parse()
+            .map_err(|_| self.senseless("not a path".to_owned()))?;
+        let method = if http.method.is_empty() {
+            "POST"
+        } else {
+            &http.method
+        };
+        let method = Method::from_bytes(method.as_bytes()).unwrap_or_default();
+        let headers = header_map(http.headers.iter().map(|(name, value)| (&**name, &**value)));
+        let dialer = Dialer::default();
+        let sent = dialer.send(method, &uri, headers, http.body.clone().into());
+        let answer = match tokio::time::timeout(PATIENCE, sent).await {
+            Ok(Ok(answer)) => answer,
+            Ok(Err(fault)) => return Ok(Through::No(fault.to_string())),
+            Err(_) => return Ok(Through::No("no answer came in time".to_owned())),
+        };
+        let status = answer.status();
+        if status.is_success() {
+            return Ok(Through::Yes);
+        }
+        let said = read_bounded(answer.into_body(), 1 << 16, PATIENCE)
+            .await
+            .unwrap_or_default();
+        Ok(Through::No(format!(
+            "{status}: {}",
+            String::from_utf8_lossy(&said)
+        )))
+    }
+
+    /// Runs a command of the product; it came through if it ended well.
+    async fn run(&mut self, run: &Run) -> Result<Through, Error> {
+        let folder = tempfile::tempdir()?;
+        for (name, text) in &run.files {
+            let path = folder.path().join(name);
+            if let Some(parent) = path.parent() {
+                std::fs::create_dir_all(parent)?;
+            }
+            std::fs::write(path, text)?;
+        }
+        let mut command = command(self.program, folder.path());
+        let ended = command.args(&run.args).status();
+        Ok(match tokio::time::timeout(PATIENCE, ended).await {
+            // A gateway that serves does not end by itself.
+            Err(_) => Through::Yes,
+            Ok(status) if status.as_ref().is_ok_and(std::process::ExitStatus::success) => {
+                Through::Yes
+            }
+            Ok(status) => Through::No(format!("ended with {status:?}")),
+        })
+    }
+
+    /// Has the owner order something about an upstream, and waits until it lists something else.
+    async fn order(&mut self, upstream: &str, order: &str) -> Result<(), Error> {
+        let Way::Gateway { gateway, .. } = self.way else {
+            // Without a gateway the agent itself reads the lists anew, in a new session.
+            self.agents.retain(|(_, endpoint), _| endpoint != upstream);
+            return Ok(());
+        };
+        let path = format!("/servers/{upstream}/tools");
+        let before = gateway.get(&path).await.ok();
+        gateway
+            .post(&format!("/servers/{upstream}/{order}"), &json!({}))
+            .await?;
+        for _ in 0..GLANCES {
+            tokio::time::sleep(GLANCE).await;
+            let after = gateway.get(&path).await.ok();
+            let tools =
+                |page: &Option<Value>| page.as_ref().and_then(|one| one.get("tools").cloned());
+            if tools(&after) != tools(&before) {
+                break;
+            }
+        }
+        // A list is judged just after it was taken over.
+        tokio::time::sleep(JUDGED).await;
+        Ok(())
+    }
+
+    /// Asks the agent's hook; says why not where the step does not go on.
+    async fn announce(&mut self, step: &Step, event: &Value) -> Result<Option<Through>, Error> {
+        let Some((gateway, token)) = self.hooked(step).await? else {
+            return Ok(None);
+        };
+        let event = self.event("PreToolUse", event);
+        let said = gateway.hook(&token, &event).await?;
+        Ok(match &*said {
+            "deny" => Some(Through::No("denied by the hook".to_owned())),
+            "ask" => {
+                self.came.asked = true;
+                Some(Through::No("the user was asked, and declined".to_owned()))
+            }
+            _ => None,
+        })
+    }
+
+    /// Tells the agent's hook what a tool gave.
+    async fn report(&mut self, step: &Step, event: &Value, reply: &Reply) -> Result<(), Error> {
+        let Some((gateway, token)) = self.hooked(step).await? else {
+            return Ok(());
+        };
+        let mut event = self.event("PostToolUse", event);
+        if let (Some(event), Reply::Result(result)) = (event.as_object_mut(), reply) {
+            event.insert("tool_response".to_owned(), result.clone());
+        }
+        gateway.hook(&token, &event).await.map(drop)
+    }
+
+    fn event(&self, name: &str, event: &Value) -> Value {
+        let mut whole = json!({ "session_id": self.case, "hook_event_name": name });
+        if let (Some(whole), Some(event)) = (whole.as_object_mut(), event.as_object()) {
+            whole.extend(event.clone());
+        }
+        whole
+    }
+
+    async fn hooked(&mut self, step: &Step) -> Result<Option<(&'a Gateway, String)>, Error> {
+        match self.way {
+            Way::Gateway {
+                gateway,
+                mode: Mode::Hooks,
+                ..
+            } => {
+                let token = self.token(gateway, step).await?;
+                Ok(Some((gateway, token)))
+            }
+            Way::Gateway {
+                mode: Mode::Proxy, ..
+            }
+            | Way::Direct => Ok(None),
+        }
+    }
+
+    async fn token(&mut self, gateway: &Gateway, step: &Step) -> Result<String, Error> {
+        let who = step.agent.clone().unwrap_or_default();
+        if let Some(token) = self.tokens.get(&who) {
+            return Ok(token.clone());
+        }
+        let upstreams: Vec<&str> = self.upstreams.keys().map(String::as_str).collect();
+        let name = format!("{}{who}", self.case.replace('/', "-"));
+        let token = gateway.token(&name, &upstreams).await?;
+        self.tokens.insert(who, token.clone());
+        Ok(token)
+    }
+
+    /// Returns the session of an agent at an endpoint, opened if it is not.
+    async fn agent(&mut self, step: &Step, endpoint: &str) -> Result<&mut Agent, Error> {
+        let who = step.agent.clone().unwrap_or_default();
+        let key = (who, endpoint.to_owned());
+        if !self.agents.contains_key(&key) {
+            let mut agent = match self.way {
+                Way::Gateway { gateway, .. } => {
+                    let token = self.token(gateway, step).await?;
+                    let bearer = format!("Bearer {token}");
+                    let address = format!("http://{}{endpoint}", gateway.address);
+                    Agent::new(&address, &[("authorization", &bearer)])
+                }
+                Way::Direct => {
+                    let address = self.upstreams.get(endpoint).map(|one| one.address.clone());
+                    let unknown = || self.senseless(format!("no upstream `{endpoint}`"));
+                    Agent::new(&address.ok_or_else(unknown)?, &[])
+                }
+            };
+            agent.open(self.capabilities.clone()).await;
+            self.agents.insert(key.clone(), agent);
+        }
+        let missing = self.senseless(format!("{NAME} is lost"));
+        self.agents.get_mut(&key).ok_or(missing)
+    }
+}
+
+/// Whether a step came through.
+enum Through {
+    Yes,
+    No(String),
+}
+
+impl Through {
+    fn of(reply: &Reply) -> Self {
+        if reply.is_fine() {
+            Self::Yes
+        } else {
+            Self::No(reply.words())
+        }
+    }
+}

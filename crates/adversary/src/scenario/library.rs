@@ -1,0 +1,150 @@
+//! The scenarios that ship inside the program, and those from files.
+
+use std::path::Path;
+
+use super::{Case, Scenario};
+use crate::error::Error;
+
+/// The files, in the order in which they are played and told.
+const FILES: &[(&str, &str)] = &[
+    ("poisoning", include_str!("../../scenarios/poisoning.yaml")),
+    ("rug-pull", include_str!("../../scenarios/rug-pull.yaml")),
+    (
+        "exfiltration",
+        include_str!("../../scenarios/exfiltration.yaml"),
+    ),
+    ("shadowing", include_str!("../../scenarios/shadowing.yaml")),
+    (
+        "line-jumping",
+        include_str!("../../scenarios/line-jumping.yaml"),
+    ),
+    (
+        "obfuscation",
+        include_str!("../../scenarios/obfuscation.yaml"),
+    ),
+    ("protocol", include_str!("../../scenarios/protocol.yaml")),
+    (
+        "exhaustion",
+        include_str!("../../scenarios/exhaustion.yaml"),
+    ),
+];
+
+/// All scenarios that are played.
+#[derive(Clone, Debug)]
+pub struct Library {
+    /// The scenarios, in order.
+    pub scenarios: Vec<Scenario>,
+}
+
+impl Library {
+    /// Reads everything that ships.
+    pub fn embedded() -> Result<Self, Error> {
+        let scenarios = FILES
+            .iter()
+            .map(|(name, text)| read(Path::new(&format!("{name}.yaml")), text));
+        Ok(Self {
+            scenarios: scenarios.collect::<Result<_, _>>()?,
+        })
+    }
+
+    /// Keeps one scenario, or one case of it: `NAME` or `NAME/CASE`, a file in place of a name.
+    pub fn only(self, wanted: &str) -> Result<Self, Error> {
+        if Path::new(wanted).extension().is_some() {
+            let scenarios = vec![load(Path::new(wanted))?];
+            return Ok(Self { scenarios });
+        }
+        let (name, case) = match wanted.split_once('/') {
+            Some((name, case)) => (name, Some(case)),
+            None => (wanted, None),
+        };
+        let found = self.scenarios.into_iter().find(|one| one.name == name);
+        let mut scenario = found.ok_or_else(|| Error::UnknownScenario(name.to_owned()))?;
+        if let Some(case) = case {
+            scenario.cases.retain(|one| one.id == case);
+            if scenario.cases.is_empty() {
+                let (scenario, case) = (scenario.name, case.to_owned());
+                return Err(Error::UnknownCase { scenario, case });
+            }
+        }
+        Ok(Self {
+            scenarios: vec![scenario],
+        })
+    }
+
+    /// Goes over all cases with their scenarios.
+    pub fn cases(&self) -> impl Iterator<Item = (&Scenario, &Case)> {
+        let scenarios = self.scenarios.iter();
+        scenarios.flat_map(|scenario| scenario.cases.iter().map(move |case| (scenario, case)))
+    }
+}
+
+/// Reads a scenario from a file.
+pub fn load(path: &Path) -> Result<Scenario, Error> {
+    let text = std::fs::read_to_string(path).map_err(|source| Error::File {
+        path: path.to_owned(),
+        source,
+    })?;
+    read(path, &text)
+}
+
+fn read(path: &Path, text: &str) -> Result<Scenario, Error> {
+    let mut scenario: Scenario = mcpproxy_config::read_document(path, text)?;
+    if let Some(matrix) = scenario.matrix.take() {
+        scenario.cases.extend(matrix.cases()?);
+    }
+    for case in &mut scenario.cases {
+        if case.id.is_empty() || case.attack.steps.is_empty() {
+            let why = "a case needs an id and steps".to_owned();
+            let case = case.id.clone();
+            return Err(Error::Senseless { case, why });
+        }
+        if let Some(twin) = &mut case.twin
+            && twin.upstreams.is_empty()
+        {
+            twin.upstreams.clone_from(&case.attack.upstreams);
+        }
+    }
+    Ok(scenario)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::scenario::{Measures, filled};
+
+    #[test]
+    fn everything_that_ships_can_be_read_and_filled() {
+        let library = Library::embedded().unwrap();
+        let mut seen = BTreeSet::new();
+        for (scenario, case) in library.cases() {
+            let place = format!("{}/{}", scenario.name, case.id);
+            assert!(seen.insert(place.clone()), "{place} is there twice");
+            filled(&case.attack, &place, &str::to_owned).unwrap();
+            if let Some(twin) = &case.twin {
+                filled(twin, &place, &str::to_owned).unwrap();
+            }
+            let counts = !matches!(
+                scenario.measures,
+                Measures::Incident | Measures::Classification | Measures::Pii
+            );
+            assert!(!counts || case.twin.is_some(), "{place} has no twin");
+        }
+    }
+
+    #[test]
+    fn a_scenario_or_a_case_of_it_is_found_by_name() {
+        let only = |wanted: &str| Library::embedded().unwrap().only(wanted);
+        assert_eq!(only("rug-pull").unwrap().scenarios.len(), 1);
+        let first = only("rug-pull").unwrap().scenarios[0].cases[0].id.clone();
+        let one = only(&format!("rug-pull/{first}")).unwrap();
+        assert_eq!(one.cases().count(), 1);
+        assert!(matches!(only("no"), Err(Error::UnknownScenario(_))));
+        assert!(matches!(
+            only("rug-pull/no"),
+            Err(Error::UnknownCase { .. })
+        ));
+        assert!(matches!(only("none.yaml"), Err(Error::File { .. })));
+    }
+}

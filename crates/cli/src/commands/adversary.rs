@@ -1,0 +1,212 @@
+//! `adversary`: a hostile MCP server, and attacks that are played through a gateway of their own.
+//!
+//! The gateway is this same program in a folder that goes away; no configuration and no running
+//! gateway of the user's is touched.
+
+mod html;
+mod sarif;
+
+use std::path::Path;
+
+use anyhow::{Context as _, Result};
+use mcpproxy_adversary::hostile::http::Playhouse;
+use mcpproxy_adversary::hostile::{Actor, stdio};
+use mcpproxy_adversary::{
+    Controlled, Error, Finished, Library, Mode, Orders, Outcome, Play, Report, TwinOutcome,
+};
+use serde_json::{Value, json};
+
+use crate::args::{
+    Adversary, AdversaryMode, AdversaryRun, AdversaryServe, AdversaryTransport, Format, Global,
+};
+use crate::commands::serve;
+use crate::exit::{Exit, bad_input};
+use crate::output;
+
+/// Runs one of the commands.
+pub(crate) fn run(global: &Global, command: &Adversary) -> Result<Exit> {
+    match command {
+        Adversary::Serve(args) => serve::runtime()?.block_on(be_hostile(args)),
+        Adversary::Run(args) => serve::runtime()?.block_on(play(global, args)),
+        Adversary::List => list(global.format()),
+    }
+}
+
+/// Finds what was asked for, with a hint where it is not there.
+fn library(wanted: Option<&str>) -> Result<Library> {
+    let library = Library::embedded()?;
+    let Some(wanted) = wanted else {
+        return Ok(library);
+    };
+    library.only(wanted).map_err(|fault| match fault {
+        Error::UnknownScenario(_) | Error::UnknownCase { .. } => {
+            let hint = "`mcpproxy adversary list` shows all of them";
+            bad_input(fault.to_string(), Some(hint))
+        }
+        other => bad_input(other.to_string(), None),
+    })
+}
+
+async fn be_hostile(args: &AdversaryServe) -> Result<Exit> {
+    let library = library(Some(&args.scenario))?;
+    let (_, case) = library.cases().next().context("there is nothing to play")?;
+    let play: &Play = match (&case.twin, args.twin) {
+        (Some(twin), true) => twin,
+        (None, true) => return Err(bad_input("the case has no twin", None)),
+        (_, false) => &case.attack,
+    };
+    let play = play.filled(&case.id)?;
+    if args.transport == AdversaryTransport::Http {
+        let house = Playhouse::open().await?;
+        for role in play.upstreams {
+            let address = house.put_on(Actor::new(role));
+            output::line(&address)?;
+        }
+        serve::until_told()?.await;
+        return Ok(Exit::Fine);
+    }
+    let wanted = |name: &str| args.upstream.as_deref().is_none_or(|one| one == name);
+    let role = play.upstreams.into_iter().find(|role| wanted(&role.name));
+    let role = role.ok_or_else(|| bad_input("the case has no such upstream", None))?;
+    let (input, output) = (tokio::io::stdin(), tokio::io::stdout());
+    stdio::serve(Actor::new(role), input, output, args.record.as_deref()).await?;
+    Ok(Exit::Fine)
+}
+
+async fn play(global: &Global, args: &AdversaryRun) -> Result<Exit> {
+    let library = library(args.name.as_deref())?;
+    let orders = Orders {
+        program: std::env::current_exe().context("cannot tell where this program is")?,
+        modes: match args.mode {
+            AdversaryMode::Proxy => vec![Mode::Proxy],
+            AdversaryMode::Hooks => vec![Mode::Hooks],
+            AdversaryMode::Both => vec![Mode::Proxy, Mode::Hooks],
+        },
+    };
+    if args.control {
+        let played = mcpproxy_adversary::control(&library, &orders, &output::note).await?;
+        return controlled(global.format(), &played);
+    }
+    let report = mcpproxy_adversary::run(&library, &orders, &output::note).await?;
+    if let Some(file) = &args.html {
+        write(file, &html::page(&report))?;
+    }
+    let format = if args.sarif {
+        Format::Sarif
+    } else {
+        global.format()
+    };
+    print(format, &report)?;
+    Ok(if report.is_ready() {
+        Exit::Fine
+    } else {
+        Exit::Findings
+    })
+}
+
+fn write(file: &Path, text: &str) -> Result<()> {
+    std::fs::write(file, text).with_context(|| format!("cannot write `{}`", file.display()))
+}
+
+fn print(format: Format, report: &Report) -> Result<()> {
+    match format {
+        Format::Table => table(report),
+        Format::Sarif => output::line(&serde_json::to_string_pretty(&sarif::log(report))?),
+        Format::Json | Format::Yaml | Format::Jsonl => output::value(format, &json!(report)),
+    }
+}
+
+fn table(report: &Report) -> Result<()> {
+    let columns = [
+        "category",
+        "attacks",
+        "stopped",
+        "detected",
+        "missed",
+        "twins",
+        "false_alarms",
+        "floor",
+    ];
+    let rows: Vec<Value> = report
+        .categories
+        .iter()
+        .map(|one| {
+            json!({
+                "category": one.name, "attacks": one.attacks, "stopped": one.stopped,
+                "detected": one.detected, "missed": one.missed, "twins": one.twins,
+                "false_alarms": one.false_alarms,
+                "floor": if one.reached { "reached" } else { "NOT REACHED" },
+            })
+        })
+        .collect();
+    output::rows(Format::Table, &columns, &rows)?;
+    output::line("")?;
+    for (name, value) in report.figures() {
+        output::line(&format!("{name:<26} {value}"))?;
+    }
+    for one in &report.scenarios {
+        if let Some(trouble) = trouble(one) {
+            output::line(&trouble)?;
+        }
+    }
+    for one in report.incidents.iter().filter(|one| !one.as_told) {
+        let (number, name, outcome) = (one.number, &one.name, one.outcome);
+        output::line(&format!(
+            "INCIDENT {number} {name}: came out as {outcome:?}"
+        ))?;
+    }
+    for line in &report.unrecognized {
+        output::line(&format!("NOT RECOGNIZED {line}"))?;
+    }
+    Ok(())
+}
+
+/// Says what went wrong with a case, if anything did.
+fn trouble(one: &Finished) -> Option<String> {
+    let place = format!("{}/{} ({:?})", one.scenario, one.case, one.mode).to_lowercase();
+    let harm = one.harm.as_deref().unwrap_or_default();
+    match (one.outcome, one.twin) {
+        (Outcome::Missed, _) => Some(format!("MISSED {place}: {harm}")),
+        (_, Some(TwinOutcome::FalseAlarm)) => {
+            let rules = one.twin_evidence.as_ref().map(|one| one.rules.join(", "));
+            let why = [one.twin_trouble.join("; "), rules.unwrap_or_default()].join(" | ");
+            let why: String = why.chars().take(300).collect();
+            Some(format!("FALSE ALARM {place}: {why}"))
+        }
+        (Outcome::Detected, _) => Some(format!("only detected {place}: {harm}")),
+        (Outcome::Stopped, _) => None,
+    }
+}
+
+fn controlled(format: Format, played: &[Controlled]) -> Result<Exit> {
+    let idle: Vec<&Controlled> = played.iter().filter(|one| one.harm.is_none()).collect();
+    if format == Format::Table {
+        output::line(&format!(
+            "{} of {} attacks do their harm when nothing is in their way",
+            played.len() - idle.len(),
+            played.len()
+        ))?;
+        for one in &idle {
+            output::line(&format!("HARMLESS {} ({:?})", one.case, one.control))?;
+        }
+    } else {
+        output::value(format, &json!(played))?;
+    }
+    Ok(if idle.is_empty() {
+        Exit::Fine
+    } else {
+        Exit::Findings
+    })
+}
+
+fn list(format: Format) -> Result<Exit> {
+    let library = library(None)?;
+    let rows: Vec<Value> = library
+        .cases()
+        .map(|(scenario, case)| {
+            json!({ "name": format!("{}/{}", scenario.name, case.id), "title": case.title })
+        })
+        .collect();
+    output::rows(format, &["name", "title"], &rows)?;
+    Ok(Exit::Fine)
+}

@@ -1,0 +1,58 @@
+//! What came through, and what was taken for an attack, as SARIF 2.1.0.
+
+use mcpproxy_adversary::{Finished, Outcome, Report, TwinOutcome};
+use serde_json::{Value, json};
+
+use crate::commands::scan::SARIF_SCHEMA;
+
+/// Makes a log of one run.
+pub(super) fn log(report: &Report) -> Value {
+    let results: Vec<Value> = report.scenarios.iter().flat_map(results).collect();
+    let rules = [
+        ("missed", "an attack came through unnoticed"),
+        ("detected", "an attack came through with a warning"),
+        ("false-alarm", "a harmless call was stopped or asked about"),
+    ];
+    let rules = rules.map(|(id, text)| json!({ "id": id, "shortDescription": { "text": text } }));
+    let driver = json!({
+        "name": "mcpproxy adversary",
+        "semanticVersion": env!("CARGO_PKG_VERSION"),
+        "informationUri": env!("CARGO_PKG_REPOSITORY"),
+        "rules": rules,
+    });
+    json!({
+        "$schema": SARIF_SCHEMA,
+        "version": "2.1.0",
+        "runs": [{
+            "tool": { "driver": driver },
+            "invocations": [{ "executionSuccessful": true }],
+            "results": results,
+            "properties": report.metrics,
+        }],
+    })
+}
+
+fn results(one: &Finished) -> Vec<Value> {
+    let harm = one.harm.as_deref().unwrap_or_default();
+    let attack = match one.outcome {
+        Outcome::Missed => Some(("missed", "error", harm)),
+        Outcome::Detected => Some(("detected", "warning", harm)),
+        Outcome::Stopped => None,
+    };
+    let alarm = one.twin.filter(|twin| *twin == TwinOutcome::FalseAlarm);
+    let alarm = alarm.map(|_| ("false-alarm", "warning", "the twin did not pass"));
+    let told = attack.into_iter().chain(alarm);
+    let told = told.map(|(rule, level, text)| {
+        let name = format!("{}/{}", one.scenario, one.case);
+        json!({
+            "ruleId": rule,
+            "level": level,
+            "message": { "text": format!("{}: {text}", one.title) },
+            "locations": [{ "logicalLocations": [{
+                "name": one.case, "fullyQualifiedName": name, "kind": "scenario",
+            }] }],
+            "properties": { "mode": one.mode, "rules": one.evidence.rules },
+        })
+    });
+    told.collect()
+}
