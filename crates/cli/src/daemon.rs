@@ -24,7 +24,7 @@ use mcpproxy_gateway::access::Access;
 use mcpproxy_gateway::settings::{Durability as LogDurability, OnFailure};
 use mcpproxy_gateway::{Active, Gateway, GatewayParts};
 use mcpproxy_mcp::dial::Dialer;
-use mcpproxy_store::{Sink, SqliteBaselines};
+use mcpproxy_store::Sink;
 use mcpproxy_text::Limits;
 use mcpproxy_upstream::FleetSettings;
 use mcpproxy_upstream::child::Supervisor;
@@ -32,7 +32,7 @@ use serde_json::{Map, Value};
 use tokio::sync::watch;
 use tracing_subscriber::{EnvFilter, Registry, reload};
 
-use self::activity::{ActivityLog, retention};
+use self::activity::{ActivityLog, baselines, retention};
 use self::pipeline::Pipeline;
 use self::receipts::Receipts;
 use crate::args::Global;
@@ -191,13 +191,9 @@ impl Daemon {
 
 /// Gives an engine its baselines, from where the configuration keeps them.
 fn remembering(engine: Engine, loaded: &Loaded) -> Result<Engine> {
-    let folder = &loaded.config.gateway.data_dir;
+    let settings = &loaded.config.gateway;
     let guards = loaded.config.security.guards();
-    let open = |told: Option<String>| {
-        let file = baseline_file(told.as_deref());
-        let file = file.unwrap_or_else(|| mcpproxy_store::FILE.into());
-        SqliteBaselines::open(&folder.join(file)).map(Arc::new)
-    };
+    let open = |told: Option<String>| baselines(settings, baseline_file(told.as_deref()));
     let offers = guards.rug_pull.and_then(|told| told.baseline_store);
     let habits = guards.behaviour.and_then(|told| told.baseline_store);
     let engine = engine.with_baselines(open(offers)?)?;
@@ -501,6 +497,7 @@ fn compare(before: &Active, after: &Loaded) -> ReloadReport {
         ("listen", old.listen != new.listen),
         ("data_dir", old.data_dir != new.data_dir),
         ("api_key", old.api_key != new.api_key),
+        ("store", old.store != new.store),
         (
             "activity.enabled",
             old.activity.enabled != new.activity.enabled,

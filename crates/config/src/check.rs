@@ -158,6 +158,17 @@ impl Checker<'_> {
     }
 
     fn gateway(&mut self, settings: &Settings) {
+        let store = settings.store.as_ref().map(Secret::expose);
+        let known = |url: &str| {
+            ["postgres://", "postgresql://"]
+                .iter()
+                .any(|one| url.starts_with(one))
+        };
+        if store.is_some_and(|url| !known(url)) {
+            let hint = Some("leave it out to use SQLite in the data folder");
+            let message = "must be an address such as `postgres://user:password@host/database`";
+            self.wrong(&self.base.key("store"), message, hint);
+        }
         if let Some(key) = &settings.api_key {
             let path = self.base.key("api_key");
             if key.expose().is_empty() {

@@ -13,9 +13,10 @@ use crate::variables::Environment;
 const NAMES: [&str; 3] = ["mcpproxy.yaml", "mcpproxy.yml", "mcpproxy.json"];
 
 /// Variables of the environment that set a value, with its path.
-const VARIABLES: [(&str, &[&str]); 4] = [
+const VARIABLES: [(&str, &[&str]); 5] = [
     ("MCPPROXY_LISTEN", &["listen"]),
     ("MCPPROXY_API_KEY", &["api_key"]),
+    ("MCPPROXY_STORE", &["store"]),
     ("MCPPROXY_DATA_DIR", &["data_dir"]),
     ("MCPPROXY_LOG_LEVEL", &["log", "level"]),
 ];

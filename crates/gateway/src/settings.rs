@@ -27,6 +27,10 @@ pub struct Settings {
     pub api_key: Option<Secret>,
     /// Folder for state, socket and user configuration; `~` is the home folder.
     pub data_dir: PathBuf,
+    /// Address of the PostgreSQL database that keeps records and baselines, in the place of the
+    /// data folder.
+    #[schemars(with = "Option<String>")]
+    pub store: Option<Secret>,
     /// What `/mcp` shows to agents.
     pub routing_mode: RoutingMode,
     /// Whether `/mcp` asks for a key; without it only beyond loopback.
@@ -201,6 +205,7 @@ impl Default for Settings {
             listen: "127.0.0.1:8080".to_owned(),
             api_key: None,
             data_dir: PathBuf::from("~/.mcpproxy"),
+            store: None,
             routing_mode: RoutingMode::default(),
             require_auth: None,
             oauth: None,

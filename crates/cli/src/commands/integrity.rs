@@ -1,11 +1,11 @@
 //! `activity verify`: whether the log is what was written.
 
 use anyhow::Result;
-use mcpproxy_store::{Reader, Verified};
+use mcpproxy_store::Verified;
 use serde_json::{Value, json};
 
 use crate::args::{ActivityVerify, Global};
-use crate::daemon::activity::Believed;
+use crate::daemon::activity::{self, Believed};
 use crate::daemon::{configuration, flags};
 use crate::exit::Exit;
 use crate::output;
@@ -13,10 +13,9 @@ use crate::output;
 /// Goes through the whole log; the gateway need not run.
 pub(crate) fn run(global: &Global, verify: &ActivityVerify) -> Result<Exit> {
     let loaded = configuration(&flags(global, None))?;
-    let folder = &loaded.config.gateway.data_dir;
-    let believed = Believed::load(folder, &verify.keys)?;
-    let reader = Reader::open(&folder.join(mcpproxy_store::FILE))?;
-    let found = reader.verify(&believed)?;
+    let settings = &loaded.config.gateway;
+    let believed = Believed::load(&settings.data_dir, &verify.keys)?;
+    let found = activity::verify(settings, believed)?;
     output::value(global.format(), &shown(&found))?;
     if found.is_sound() {
         return Ok(Exit::Fine);

@@ -7,9 +7,15 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 use mcpproxy_config::Loaded;
-use mcpproxy_core::{ActivityReader, ActivitySink, Clock, Signed, StatementCheck, StatementSigner};
+use mcpproxy_core::{
+    ActivityReader, ActivitySink, BaselineStore, Clock, Signed, StatementCheck, StatementSigner,
+};
+use mcpproxy_gateway::settings::Settings;
 use mcpproxy_notary::keys::{PublicKey, Signer};
-use mcpproxy_store::{NoSink, Options, Reader, Retention, Sink};
+use mcpproxy_store::{
+    NoSink, Options, PostgresBaselines, PostgresReader, Reader, Retention, Sink, SqliteBaselines,
+    Verified,
+};
 
 use crate::output;
 
@@ -43,6 +49,14 @@ impl ActivityLog {
             signer: Arc::new(LogKey(signer)),
             clock,
         };
+        if let Some(url) = &settings.store {
+            let sink = Arc::new(Sink::postgres(url.expose(), options)?);
+            return Ok(Self {
+                reader: Some(Arc::new(PostgresReader::open(url.expose())?)),
+                kept: Some(Arc::clone(&sink)),
+                sink,
+            });
+        }
         let path = settings.data_dir.join(mcpproxy_store::FILE);
         let is_new = !path.exists();
         let sink = Arc::new(Sink::sqlite(&path, options)?);
@@ -59,6 +73,29 @@ impl ActivityLog {
             sink,
         })
     }
+}
+
+/// Opens the baselines: in a file of their own, or where the records are.
+pub(crate) fn baselines(
+    settings: &Settings,
+    file: Option<PathBuf>,
+) -> Result<Arc<dyn BaselineStore>> {
+    if let (None, Some(url)) = (&file, &settings.store) {
+        return Ok(Arc::new(PostgresBaselines::open(url.expose())?));
+    }
+    let file = file.unwrap_or_else(|| mcpproxy_store::FILE.into());
+    Ok(Arc::new(SqliteBaselines::open(
+        &settings.data_dir.join(file),
+    )?))
+}
+
+/// Goes through the whole log to find what was changed behind its back.
+pub(crate) fn verify(settings: &Settings, believed: Believed) -> Result<Verified> {
+    if let Some(url) = &settings.store {
+        return Ok(PostgresReader::open(url.expose())?.verify(believed)?);
+    }
+    let reader = Reader::open(&settings.data_dir.join(mcpproxy_store::FILE))?;
+    Ok(reader.verify(&believed)?)
 }
 
 /// Returns how long the configuration wants records kept.
@@ -117,5 +154,69 @@ impl StatementCheck for Believed {
         } else {
             Signed::Unknown
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use mcpproxy_config::{Flags, Sources, load};
+
+    use super::*;
+
+    #[test]
+    fn every_key_about_keeping_acts() {
+        let check = |text: &str, expect: Retention| {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("mcpproxy.yaml");
+            std::fs::write(&path, text).unwrap();
+            let flags = Flags {
+                config: Some(path),
+                ..Flags::default()
+            };
+            let loaded = load(&Sources::new(flags, &|_| None)).unwrap();
+            assert_eq!(retention(&loaded), expect, "{text}");
+        };
+        let usual = Retention {
+            max_bytes: 256 << 20,
+            redact_after: Some(Duration::from_hours(30 * 24)),
+            ..Retention::ALL
+        };
+        check("{}", usual);
+        let max_bytes = 1 << 20;
+        check(
+            "activity: {max_bytes: 1MiB}",
+            Retention { max_bytes, ..usual },
+        );
+        let max_records = Some(7);
+        check(
+            "activity: {max_records: 7}",
+            Retention {
+                max_records,
+                ..usual
+            },
+        );
+        let max_age = Some(Duration::from_hours(48));
+        check(
+            "activity: {max_age_days: 2}",
+            Retention { max_age, ..usual },
+        );
+        let redact_after = Some(Duration::from_hours(24));
+        let given = "security: {pii_detection: {auto_redact_after_days: 1}}";
+        check(
+            given,
+            Retention {
+                redact_after,
+                ..usual
+            },
+        );
+        let redact_after = None;
+        let never = "security: {pii_detection: {auto_redact_after_days: null}}";
+        check(
+            never,
+            Retention {
+                redact_after,
+                ..usual
+            },
+        );
     }
 }

@@ -39,4 +39,5 @@ mod scan;
 mod scenarios;
 mod screens;
 mod spine;
+mod store;
 mod wrap;

@@ -3,9 +3,6 @@
 
 mod leaks;
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-
 use mcpproxy_testkit::{EraSupport, Sample};
 use serde_json::{Value, json};
 
@@ -191,45 +188,6 @@ async fn in_relaxed_mode_the_configuration_says_what_a_broken_log_does() {
         assert_eq!(reached, if open { 2 } else { 1 }, "{mode}");
         drop(lock);
     }
-}
-
-/// Answers that were released when the gateway was killed are all on record.
-#[tokio::test]
-async fn in_strict_mode_a_kill_loses_no_record_of_an_answered_call() {
-    let upstream = Upstream::start(Sample::Echo, EraSupport::LegacyOnly, Over::Shared).await;
-    let config = json!({
-        "routing_mode": "all",
-        "activity": { "durability": "strict" },
-        "mcpServers": { "echo": upstream.settings },
-    });
-    let gateway = Gateway::start(&config).await;
-    let answered = Arc::new(AtomicUsize::new(0));
-    let mut callers = Vec::new();
-    for _ in 0..4 {
-        let downstream = Legacy::open(&gateway.url("/mcp"), json!({})).await;
-        let answered = Arc::clone(&answered);
-        callers.push(tokio::spawn(async move {
-            loop {
-                downstream.call("echo__echo", json!({ "text": "x" })).await;
-                answered.fetch_add(1, Ordering::SeqCst);
-            }
-        }));
-    }
-    until("some answers", || async {
-        (answered.load(Ordering::SeqCst) >= 200).then_some(())
-    })
-    .await;
-    let home = gateway.kill().await;
-    callers.iter().for_each(tokio::task::JoinHandle::abort);
-    let answered = answered.load(Ordering::SeqCst);
-    let records = home.activity();
-    let kept = |kind: &str| records.iter().filter(|one| one["type"] == kind).count();
-    assert!(
-        kept("tool_call") >= answered,
-        "{} of {answered}",
-        kept("tool_call")
-    );
-    assert!(kept("intent") >= kept("tool_call"));
 }
 
 #[tokio::test]

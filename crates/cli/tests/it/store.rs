@@ -1,0 +1,217 @@
+//! The log as evidence: what a kill leaves of it, what `activity verify` says of it, and a gateway
+//! whose records are in PostgreSQL.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use mcpproxy_core::ActivityReader as _;
+use mcpproxy_store::PostgresReader;
+use mcpproxy_testkit::{EraSupport, Postgres, Sample};
+use serde_json::{Value, json};
+
+use crate::support::{Gateway, Home, Legacy, Over, Upstream, until};
+
+async fn echo(more: &Value) -> (Upstream, Value) {
+    let upstream = Upstream::start(Sample::Echo, EraSupport::LegacyOnly, Over::Shared).await;
+    let mut config = json!({
+        "routing_mode": "all",
+        "activity": { "durability": "strict" },
+        "mcpServers": { "echo": upstream.settings },
+    });
+    for (key, value) in more.as_object().unwrap() {
+        config[key] = value.clone();
+    }
+    (upstream, config)
+}
+
+/// What `activity verify` says, with its code.
+async fn verified(home: &Home) -> (Option<i32>, Value) {
+    let done = home.run(&["activity", "verify", "-o", "json"]).await;
+    let said = serde_json::from_slice(&done.stdout).unwrap_or_default();
+    (done.status.code(), said)
+}
+
+/// Kills a gateway while four callers call, and returns how many of their calls were answered.
+async fn kill_under_load(gateway: Gateway) -> (Home, usize) {
+    let answered = Arc::new(AtomicUsize::new(0));
+    let mut callers = Vec::new();
+    for _ in 0..4 {
+        let downstream = Legacy::open(&gateway.url("/mcp"), json!({})).await;
+        let answered = Arc::clone(&answered);
+        callers.push(tokio::spawn(async move {
+            loop {
+                downstream.call("echo__echo", json!({ "text": "x" })).await;
+                answered.fetch_add(1, Ordering::SeqCst);
+            }
+        }));
+    }
+    until("some answers", || async {
+        (answered.load(Ordering::SeqCst) >= 200).then_some(())
+    })
+    .await;
+    let home = gateway.kill().await;
+    callers.iter().for_each(tokio::task::JoinHandle::abort);
+    (home, answered.load(Ordering::SeqCst))
+}
+
+fn check_kept(records: &[Value], answered: usize) {
+    let kept = |kind: &str| records.iter().filter(|one| one["type"] == kind).count();
+    let calls = kept("tool_call");
+    assert!(calls >= answered, "{calls} of {answered}");
+    assert!(kept("intent") >= calls, "a call has no intent");
+}
+
+#[tokio::test]
+async fn in_strict_mode_a_kill_loses_no_record_of_an_answered_call_and_the_chain_holds() {
+    let (_upstream, config) = echo(&json!({})).await;
+    let (home, first) = kill_under_load(Gateway::start(&config).await).await;
+    check_kept(&home.activity(), first);
+    // A second run goes on after the first.
+    let (home, second) = kill_under_load(Gateway::start_in(home).await).await;
+    check_kept(&home.activity(), first + second);
+    let (code, said) = verified(&home).await;
+    assert_eq!((code, &said["sound"]), (Some(0), &json!(true)), "{said}");
+    assert_eq!(said["writers"], 2);
+
+    let log = rusqlite::Connection::open(home.log()).unwrap();
+    let sql = "UPDATE activity SET principal = 'nobody' WHERE seq = 17";
+    log.execute_batch(sql).unwrap();
+    let (code, said) = verified(&home).await;
+    assert_eq!((code, &said["sound"]), (Some(1), &json!(false)), "{said}");
+    assert_eq!(said["problems"][0]["place"], 17);
+    assert_eq!(
+        said["problems"][0]["problem"],
+        "the record is not what was written"
+    );
+    let log = home.log();
+    std::fs::remove_file(&log).unwrap();
+    assert_eq!(verified(&home).await.0, Some(2));
+}
+
+#[tokio::test]
+async fn a_gateway_that_ended_politely_has_signed_its_last_record() {
+    let (_upstream, config) = echo(&json!({ "activity": { "durability": "relaxed" } })).await;
+    let gateway = Gateway::start(&config).await;
+    let downstream = Legacy::open(&gateway.url("/mcp"), json!({})).await;
+    downstream.call("echo__echo", json!({ "text": "x" })).await;
+    let home = gateway.stop().await;
+    let (code, said) = verified(&home).await;
+    assert_eq!((code, &said["unsigned"]), (Some(0), &json!(0)), "{said}");
+    // Nobody else can have signed it.
+    std::fs::remove_file(home.data().join("keys/activity.pub")).unwrap();
+    let (code, said) = verified(&home).await;
+    assert_eq!(code, Some(1), "{said}");
+    assert_eq!(said["unknown_keys"].as_array().map(Vec::len), Some(1));
+}
+
+/// SC-006.
+#[tokio::test]
+async fn under_load_a_record_is_found_within_two_seconds_of_its_call() {
+    let (_upstream, config) = echo(&json!({ "activity": { "durability": "relaxed" } })).await;
+    let gateway = Gateway::start(&config).await;
+    let mut callers = Vec::new();
+    for _ in 0..4 {
+        let downstream = Legacy::open(&gateway.url("/mcp"), json!({})).await;
+        callers.push(tokio::spawn(async move {
+            loop {
+                downstream.call("echo__echo", json!({ "text": "x" })).await;
+            }
+        }));
+    }
+    let downstream = Legacy::open(&gateway.url("/mcp"), json!({})).await;
+    for _ in 0..5 {
+        let before = gateway.api("/activity?tool=add&limit=100").await;
+        let before = before["activities"].as_array().unwrap().len();
+        downstream
+            .call("echo__add", json!({ "a": 1, "b": 2 }))
+            .await;
+        let answered = Instant::now();
+        until("the record", || async {
+            let page = gateway.api("/activity?tool=add&limit=100").await;
+            (page["activities"].as_array().unwrap().len() > before).then_some(())
+        })
+        .await;
+        let took = answered.elapsed();
+        assert!(took < Duration::from_secs(2), "{took:?}");
+    }
+    callers.iter().for_each(tokio::task::JoinHandle::abort);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn with_postgresql_a_kill_loses_nothing_and_the_chain_holds() {
+    let postgres = Postgres::start().expect("PostgreSQL is needed");
+    let (_upstream, config) = echo(&json!({ "store": postgres.url() })).await;
+    let (home, answered) = kill_under_load(Gateway::start(&config).await).await;
+    let reader = PostgresReader::open(&postgres.url()).unwrap();
+    let records: Vec<Value> = {
+        let page = reader.tail(0, 100_000).unwrap();
+        let records = page.records.iter();
+        records
+            .map(|one| serde_json::from_str(one).unwrap())
+            .collect()
+    };
+    check_kept(&records, answered);
+    let (code, said) = verified(&home).await;
+    assert_eq!((code, &said["sound"]), (Some(0), &json!(true)), "{said}");
+    // Nothing of it is in the data folder.
+    assert!(!home.log().exists(), "there is a second log");
+    // The next gateway finds what the one before learned of its upstreams.
+    let gateway = Gateway::start_in(home).await;
+    let page = gateway.api("/activity?type=tool_call&limit=1").await;
+    assert_eq!(page["activities"][0]["tool_name"], "echo");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn while_postgresql_is_away_strict_refuses_open_goes_on_and_both_recover() {
+    for (durability, passes) in [("strict", false), ("relaxed", true)] {
+        let postgres = Postgres::start().expect("PostgreSQL is needed");
+        let activity = json!({ "durability": durability });
+        let more = json!({ "store": postgres.url(), "activity": activity });
+        let (_upstream, config) = echo(&more).await;
+        let gateway = Gateway::start(&config).await;
+        let downstream = Legacy::open(&gateway.url("/mcp"), json!({})).await;
+        let said = json!({ "name": "echo__echo", "arguments": { "text": "x" } });
+        let call = async || {
+            let mut sent = downstream.request("tools/call", said.clone()).await;
+            sent.answer().await.get("result").is_some()
+        };
+        assert!(call().await, "{durability}");
+        postgres.stop().unwrap();
+        assert_eq!(call().await, passes, "{durability}");
+        until("the problem to be known", || async {
+            let status = gateway.api("/status").await;
+            (!status["activity_problem"].is_null()).then_some(())
+        })
+        .await;
+        assert_eq!(call().await, passes, "{durability}");
+        postgres.go_on().unwrap();
+        until("the log to recover", || async {
+            let status = gateway.api("/status").await;
+            status["activity_problem"].is_null().then_some(())
+        })
+        .await;
+        assert!(call().await, "{durability}");
+        let (code, said) = verified(&gateway.home).await;
+        assert_eq!((code, &said["sound"]), (Some(0), &json!(true)), "{said}");
+    }
+}
+
+#[tokio::test]
+async fn a_store_that_is_not_there_is_said_at_the_start_and_without_its_password() {
+    let (_upstream, config) = echo(&json!({
+        "store": "postgres://me:correct-horse@127.0.0.1:9/log",
+    }))
+    .await;
+    let refused = Gateway::launch(Home::new(&config), &[])
+        .await
+        .err()
+        .unwrap();
+    assert_eq!(refused.code, Some(2), "{}", refused.said);
+    assert!(
+        refused.said.contains("postgres://127.0.0.1/log"),
+        "{}",
+        refused.said
+    );
+    assert!(!refused.said.contains("correct-horse"), "{}", refused.said);
+}
