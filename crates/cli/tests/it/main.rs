@@ -19,6 +19,7 @@ mod activity;
 mod asking;
 mod asks;
 mod capabilities;
+mod deploy;
 mod detect;
 mod eras;
 mod events;
