@@ -18,6 +18,7 @@ mod access;
 mod activity;
 mod asking;
 mod asks;
+mod book;
 mod capabilities;
 mod deploy;
 mod detect;

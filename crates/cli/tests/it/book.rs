@@ -1,0 +1,101 @@
+//! The pages under `docs`: what they link to is there, and what they show works.
+
+use std::path::{Path, PathBuf};
+
+use crate::support::Home;
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs")
+}
+
+/// The pages with their texts.
+fn pages() -> Vec<(String, String)> {
+    let entries = std::fs::read_dir(folder()).unwrap();
+    let paths = entries.map(|entry| entry.unwrap().path());
+    let pages = paths.filter(|path| path.extension().is_some_and(|kind| kind == "md"));
+    let pages = pages.map(|path| {
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        (name, std::fs::read_to_string(&path).unwrap())
+    });
+    let mut pages: Vec<_> = pages.collect();
+    pages.sort();
+    pages
+}
+
+/// The targets of links on a page, without what stands behind `#`.
+fn links(text: &str) -> impl Iterator<Item = &str> {
+    let ends = text.split("](").skip(1);
+    let targets = ends.filter_map(|rest| rest.split(')').next());
+    let targets = targets.filter_map(|target| target.split('#').next());
+    targets.filter(|target| !target.is_empty() && !target.contains("://"))
+}
+
+/// The blocks of a page that begin with these words.
+fn blocks<'a>(text: &'a str, kind: &'a str) -> impl Iterator<Item = &'a str> {
+    let begin = format!("```{kind}\n");
+    let starts: Vec<_> = text
+        .match_indices(&begin)
+        .map(|(at, _)| at + begin.len())
+        .collect();
+    starts
+        .into_iter()
+        .filter_map(|at| text.get(at..)?.split("\n```").next())
+}
+
+#[test]
+fn every_link_leads_to_a_file_and_every_page_is_in_the_summary() {
+    let pages = pages();
+    let (_, summary) = pages.iter().find(|(name, _)| name == "SUMMARY.md").unwrap();
+    let listed: Vec<_> = links(summary).collect();
+    for (name, text) in &pages {
+        for target in links(text) {
+            assert!(folder().join(target).exists(), "{name}: {target}");
+        }
+        let in_summary = name == "SUMMARY.md" || listed.contains(&name.as_str());
+        assert!(in_summary, "`{name}` is not in SUMMARY.md");
+    }
+}
+
+#[tokio::test]
+async fn every_recipe_holds() {
+    let home = Home::new(&serde_json::json!({}));
+    let mut run = Vec::new();
+    for (name, text) in pages() {
+        for (number, block) in blocks(&text, "yaml scenario").enumerate() {
+            let file = home.path().join(format!("{name}-{number}.yaml"));
+            std::fs::write(&file, format!("{block}\n")).unwrap();
+            run.push(file.to_string_lossy().into_owned());
+        }
+    }
+    assert!(run.len() >= 8, "{run:?}");
+    let mut command = vec!["policy", "test"];
+    command.extend(run.iter().map(String::as_str));
+    let tested = home.run(&command).await;
+    let said = String::from_utf8_lossy(&tested.stdout).into_owned();
+    let problems = String::from_utf8_lossy(&tested.stderr).into_owned();
+    assert!(tested.status.success(), "{said}{problems}");
+}
+
+#[tokio::test]
+async fn every_configuration_is_one() {
+    let mut seen = 0;
+    for (name, text) in pages() {
+        for block in blocks(&text, "yaml") {
+            let home = Home::new(&serde_json::json!({}));
+            home.configure(block);
+            let mut check = home.command(&["config", "check"]);
+            for variable in block
+                .split("${")
+                .skip(1)
+                .filter_map(|rest| rest.split('}').next())
+            {
+                check.env(variable.split(':').next().unwrap(), "made-up");
+            }
+            let checked = check.output().await.unwrap();
+            let said = String::from_utf8_lossy(&checked.stderr).into_owned();
+            assert!(checked.status.success(), "{name}: {block}\n{said}");
+            seen += 1;
+        }
+    }
+    assert!(seen >= 6, "{seen}");
+}
