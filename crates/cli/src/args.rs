@@ -1,14 +1,19 @@
 //! The command line, as clap reads it. What the arguments lead to is in `commands`.
 
+mod activity;
 mod adversary;
 
-use std::ffi::OsString;
-use std::path::PathBuf;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
 
+use clap::builder::{PossibleValue, TypedValueParser};
 use clap::{Parser, Subcommand, ValueEnum};
 use mcpproxy_upstream::settings::Span;
 use serde::Serialize;
 
+pub(crate) use self::activity::{
+    ActivityExport, ActivityFilter, ActivityList, ActivitySummary, ActivityWatch, ExportFormat,
+};
 pub(crate) use self::adversary::{
     Adversary, AdversaryMode, AdversaryRun, AdversaryServe, AdversaryTransport,
 };
@@ -37,9 +42,16 @@ pub(crate) struct Global {
     /// Folder for state, socket and user configuration.
     #[arg(short, long, global = true, value_name = "DIR")]
     pub(crate) data_dir: Option<PathBuf>,
-    /// Form of the output.
-    #[arg(short, long, global = true, value_enum, default_value = "table")]
-    pub(crate) output: Format,
+    /// Form of the output; with `activity export`, the file that is written.
+    #[arg(
+        short,
+        long,
+        global = true,
+        value_name = "OUTPUT",
+        default_value = "table"
+    )]
+    #[arg(value_parser = OutputParser)]
+    pub(crate) output: Output,
     /// The same as `--output json`.
     #[arg(long, global = true, conflicts_with = "output")]
     pub(crate) json: bool,
@@ -51,7 +63,53 @@ pub(crate) struct Global {
 impl Global {
     /// Returns the form of the output.
     pub(crate) fn format(&self) -> Format {
-        if self.json { Format::Json } else { self.output }
+        match &self.output {
+            _ if self.json => Format::Json,
+            Output::Form(form) => *form,
+            Output::File(_) => Format::Table,
+        }
+    }
+
+    /// Returns the file that is to be written, where one was named.
+    pub(crate) fn file(&self) -> Option<&Path> {
+        match &self.output {
+            Output::File(file) => Some(file),
+            Output::Form(_) => None,
+        }
+    }
+}
+
+/// What `--output` says: a form, or for an export the file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Output {
+    /// A form.
+    Form(Format),
+    /// A file.
+    File(PathBuf),
+}
+
+/// Reads `--output`: what is no form is a file.
+#[derive(Clone, Debug)]
+pub(crate) struct OutputParser;
+
+impl TypedValueParser for OutputParser {
+    type Value = Output;
+
+    fn parse_ref(
+        &self,
+        _: &clap::Command,
+        _: Option<&clap::Arg>,
+        value: &OsStr,
+    ) -> Result<Output, clap::Error> {
+        let form = value
+            .to_str()
+            .and_then(|text| Format::from_str(text, true).ok());
+        Ok(form.map_or_else(|| Output::File(value.into()), Output::Form))
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        let forms = Format::value_variants().iter();
+        Some(Box::new(forms.filter_map(ValueEnum::to_possible_value)))
     }
 }
 
@@ -446,13 +504,19 @@ pub(crate) struct ChosenTools {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Activity {
-    /// List records, newest first.
+    /// List records, newest first; those of one session in the order of time.
     List(Box<ActivityList>),
     /// Show what was last recorded about a call.
     Show {
         /// The id of the call.
         id: String,
     },
+    /// Print what happens, as it happens.
+    Watch(Box<ActivityWatch>),
+    /// Count what a stretch of time came to.
+    Summary(Box<ActivitySummary>),
+    /// Write records to a file or to standard output.
+    Export(Box<ActivityExport>),
     /// Look for records that were changed, taken out or put in behind the log's back.
     Verify(ActivityVerify),
 }
@@ -462,58 +526,6 @@ pub(crate) struct ActivityVerify {
     /// The public key of another gateway that wrote; may be given more than once.
     #[arg(long = "key", value_name = "FILE")]
     pub(crate) keys: Vec<PathBuf>,
-}
-
-#[derive(Debug, clap::Args)]
-pub(crate) struct ActivityList {
-    /// Only records of these types, as `tool_call,policy_decision`.
-    #[arg(long = "type", value_name = "TYPES")]
-    pub(crate) kind: Option<String>,
-    /// Only those of an upstream.
-    #[arg(long, value_name = "NAME")]
-    pub(crate) server: Option<String>,
-    /// Only those of a tool, prompt or resource.
-    #[arg(long, value_name = "NAME")]
-    pub(crate) tool: Option<String>,
-    /// Only calls that ended so: success, error, blocked, rejected or pending.
-    #[arg(long)]
-    pub(crate) status: Option<String>,
-    /// Only calls about which this was decided: allow, warn, ask or deny.
-    #[arg(long)]
-    pub(crate) decision: Option<String>,
-    /// Only those of a conversation.
-    #[arg(long, value_name = "ID")]
-    pub(crate) session_id: Option<String>,
-    /// Only those in which data moved so, as `internal_to_external`.
-    #[arg(long, value_name = "FLOW")]
-    pub(crate) flow_type: Option<String>,
-    /// Only those of this risk and above: none, medium, high or critical.
-    #[arg(long, value_name = "LEVEL")]
-    pub(crate) risk_level: Option<String>,
-    /// Only those in which sensitive data was found, or was not.
-    #[arg(
-        long,
-        value_name = "BOOL",
-        num_args = 0..=1,
-        require_equals = true,
-        default_missing_value = "true"
-    )]
-    pub(crate) sensitive_data: Option<String>,
-    /// Only those in which data of a type was found, as `aws_secret_key`.
-    #[arg(long, value_name = "TYPE")]
-    pub(crate) detection_type: Option<String>,
-    /// Only those whose heaviest finding weighs this: info, low, medium, high or critical.
-    #[arg(long)]
-    pub(crate) severity: Option<String>,
-    /// Not before this time, as `2026-01-31T12:00:00Z` or `2026-01-31`.
-    #[arg(long, value_name = "TIME")]
-    pub(crate) start_time: Option<String>,
-    /// Not after this time.
-    #[arg(long, value_name = "TIME")]
-    pub(crate) end_time: Option<String>,
-    /// How many at most.
-    #[arg(short = 'n', long, value_name = "COUNT", default_value = "50")]
-    pub(crate) number: usize,
 }
 
 #[derive(Debug, Subcommand)]
@@ -558,6 +570,9 @@ pub(crate) enum Token {
         /// Only for these operations.
         #[arg(long = "operation", value_enum, value_name = "OPERATION")]
         operations: Vec<TokenOperation>,
+        /// For looking at activity, events and metrics, and for nothing else.
+        #[arg(long, conflicts_with_all = ["upstreams", "operations"])]
+        audit: bool,
         /// How long it is valid, as in `12h` or `30d`; for ever where nothing is said.
         #[arg(long, value_name = "TIME")]
         expires_in: Option<Span>,

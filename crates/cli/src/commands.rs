@@ -29,7 +29,7 @@ mod upstream;
 
 use anyhow::Result;
 
-use crate::args::{Adversary, Command, Format, Global, Sample, Tools};
+use crate::args::{Activity, Adversary, Command, Format, Global, Sample, Tools};
 use crate::exit::{Exit, bad_input};
 
 /// Runs one command.
@@ -39,6 +39,13 @@ pub(crate) fn run(global: &Global, command: Command) -> Result<Exit> {
         return Err(bad_input(
             "only `scan` and `adversary run` print SARIF",
             hint,
+        ));
+    }
+    if let (Some(file), false) = (global.file(), exports(&command)) {
+        let message = format!("`{}` is no form of the output", file.display());
+        return Err(bad_input(
+            message,
+            Some("choose table, json, yaml or jsonl"),
         ));
     }
     match command {
@@ -80,6 +87,10 @@ fn scans(command: &Command) -> bool {
             | Command::Tools(Tools::Scan { .. })
             | Command::Adversary(Adversary::Run(_))
     )
+}
+
+fn exports(command: &Command) -> bool {
+    matches!(command, Command::Activity(Activity::Export(_)))
 }
 
 fn run_sample(sample: Sample) -> Result<Exit> {

@@ -3,6 +3,7 @@
 
 pub(crate) mod access;
 pub(crate) mod activity;
+mod changes;
 pub(crate) mod pipeline;
 mod receipts;
 
@@ -15,8 +16,8 @@ use mcpproxy_config::{
     ApprovalMode, Fingerprint, Flags, Loaded, Sources, baseline_file, edit, load,
 };
 use mcpproxy_control::{
-    ApiKey, ChangeFault, Configurer, Control, Created, Orders, ReloadReport, Tokens,
-    prepare_data_dir,
+    ApiKey, Applied, ChangeFault, ConfigChange, Configurer, Control, Created, Orders, ReloadReport,
+    Shown, Tokens, prepare_data_dir,
 };
 use mcpproxy_core::{Clock, Durability, SystemClock};
 use mcpproxy_engine::{Engine, EngineSettings, HookSettings};
@@ -356,14 +357,18 @@ impl ConfigFiles {
         let loaded = self.loaded()?;
         let file = loaded.file_of(name).unwrap_or(loaded.target);
         let reload = || self.reload().map(drop).map_err(NotMade::Reload);
-        edit::tried(&file, change, reload).map_err(|fault| match fault {
+        edit::tried(&file, change, reload).map_err(|fault| self.not_made(fault, name))
+    }
+
+    fn not_made(&self, fault: NotMade, name: &str) -> ChangeFault {
+        match fault {
             NotMade::Edit(fault) => change_fault(&fault, name),
             NotMade::Reload(fault) => {
                 // The file is as it was: the gateway need not go on saying that it is bad.
                 drop(self.reload());
                 fault
             }
-        })
+        }
     }
 }
 
@@ -475,6 +480,29 @@ impl Configurer for ConfigFiles {
             drop(log.reload(EnvFilter::new(level)));
         }
         Ok(report)
+    }
+
+    fn show(&self) -> Result<Shown, ChangeFault> {
+        Ok(changes::shown(&self.loaded()?))
+    }
+
+    fn check(&self, change: &ConfigChange) -> Result<Vec<String>, ChangeFault> {
+        self.changed(change).map(|changed| match changed.loaded {
+            Ok(_) => Vec::new(),
+            Err(problems) => problems,
+        })
+    }
+
+    fn apply(&self, change: &ConfigChange) -> Result<Applied, ChangeFault> {
+        self.put(change)
+    }
+
+    fn preview(&self, change: &ConfigChange) -> Result<EngineSettings, ChangeFault> {
+        let changed = self.changed(change)?;
+        let loaded = changed
+            .loaded
+            .map_err(|problems| changes::invalid(&problems))?;
+        Ok(engine_settings(&loaded))
     }
 }
 

@@ -1,5 +1,6 @@
 //! The program: arguments in, one command run, an exit code out.
 
+mod age;
 mod args;
 mod commands;
 mod daemon;

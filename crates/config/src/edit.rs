@@ -10,7 +10,7 @@ mod print;
 mod splice;
 mod write;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 
@@ -82,6 +82,51 @@ pub fn set_enabled(file: &Path, name: &str, enabled: bool) -> Result<(), Error> 
         name,
         &Map::from_iter([("enabled".to_owned(), Value::Bool(enabled))]),
     )
+}
+
+/// Returns the text that a file would have with a patch laid over it (RFC 7396): maps are merged key
+/// by key, `null` takes a key out, anything else replaces what was there. Nothing is written.
+pub fn patched(file: &Path, patch: &Map<String, Value>) -> Result<String, Error> {
+    let mut document = Document::open(file)?;
+    lay_over(&mut document, &[], patch)?;
+    Ok(document.into_text())
+}
+
+fn lay_over(
+    document: &mut Document,
+    path: &[Segment],
+    over: &Map<String, Value>,
+) -> Result<(), Error> {
+    for (key, value) in over {
+        let inner = [path, &[Segment::Key(key.clone())]].concat();
+        match (value, document.has(path, key)) {
+            (Value::Null, true) => document.remove(&inner)?,
+            (Value::Null, false) => {}
+            (Value::Object(over), true) if document.is_map(&inner) => {
+                lay_over(document, &inner, over)?;
+            }
+            (value, true) => document.replace(path, key, value)?,
+            (value, false) => document.insert(path, key, value)?,
+        }
+    }
+    Ok(())
+}
+
+/// Gives a file another text, all or nothing, and keeps the one before beside it: returns where.
+pub fn put(file: &Path, text: &str) -> Result<Option<PathBuf>, Error> {
+    let before = std::fs::read_to_string(file).ok();
+    let mut kept = None;
+    if let Some(before) = &before {
+        let mut name = file.file_name().unwrap_or_default().to_owned();
+        name.push(".bak");
+        let backup = file.with_file_name(name);
+        let older = std::fs::read_to_string(&backup).ok();
+        // CRASH: a stop after this leaves the file as it was, and a backup that is the same.
+        write::write(&backup, older.as_deref(), before)?;
+        kept = Some(backup);
+    }
+    write::write(file, before.as_deref(), text)?;
+    Ok(kept)
 }
 
 /// Makes a change that holds only if `check` finds the configuration good afterwards: otherwise the

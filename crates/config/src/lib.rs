@@ -36,7 +36,7 @@ pub use self::config::{Config, schema};
 pub use self::document::read_document;
 pub use self::error::{Error, Problem, Problems};
 pub use self::fingerprint::Fingerprint;
-pub use self::load::{Loaded, check_upstream, data_dir, load, load_text};
+pub use self::load::{Loaded, check_upstream, data_dir, load, load_text, load_with, target};
 pub use self::notice::Notice;
 pub use self::origin::{Origin, Origins, Position};
 pub use self::scenario::read_scenario;

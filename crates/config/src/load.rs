@@ -74,6 +74,11 @@ pub fn data_dir(sources: &Sources<'_>) -> PathBuf {
     folder_in(sources, root.get("data_dir"))
 }
 
+/// Returns the file in which something new is written, also while what stands in it is wrong.
+pub fn target(sources: &Sources<'_>) -> PathBuf {
+    find(sources, &mut Files::new(sources.environment)).target
+}
+
 /// Loads and checks a text as if it were the only file; nothing is read from disk.
 pub fn load_text(sources: &Sources<'_>, file: &FilePath, text: &str) -> Result<Loaded, Problems> {
     let mut files = Files::new(sources.environment);
@@ -83,6 +88,13 @@ pub fn load_text(sources: &Sources<'_>, file: &FilePath, text: &str) -> Result<L
         target: file.to_owned(),
         floor: None,
     };
+    finish(sources, files, found)
+}
+
+/// Loads and checks a configuration as it would be if a file held this text; nothing is written.
+pub fn load_with(sources: &Sources<'_>, file: &FilePath, text: &str) -> Result<Loaded, Problems> {
+    let mut files = Files::new(sources.environment).instead(file, text);
+    let found = find(sources, &mut files);
     finish(sources, files, found)
 }
 

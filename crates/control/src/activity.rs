@@ -1,8 +1,19 @@
 //! Reading the activity log: what was asked, in the words of a query, becomes a question to it.
 //!
-//! How the log is kept is for `store` to know, behind the port `ActivityReader`.
+//! How the log is kept is for `store` to know, behind the port `ActivityReader`. What is counted
+//! over many records is in `summary`, what is carried away in `export`.
 
-use mcpproxy_core::{ActivityPage, ActivityQuery, CallId, Field, Principal, Wall};
+pub mod export;
+mod forms;
+mod session;
+pub mod summary;
+#[cfg(test)]
+mod tests;
+
+use mcpproxy_core::{
+    ActivityPage, ActivityQuery, ActivityReader, CallId, Field, Principal, ReadFault, Wall,
+};
+use serde::Deserialize;
 
 use crate::change::{Act, Mandate};
 use crate::control::Control;
@@ -12,23 +23,39 @@ use crate::error::{Error, Refused, shown};
 const LIMIT: [usize; 2] = [50, 100];
 /// Records that can be left out; beyond, a cursor goes on where a page ended.
 const MOST_SKIPPED: usize = 10_000;
+/// Records that are read at once where more are looked through than are given.
+const CHUNK: usize = 500;
+/// Records that one page looks through for what no index has; its cursor goes on from there.
+const MOST_LOOKED: usize = 20_000;
+/// What can be asked for beside the fields that the log picks records by.
+const ASIDE: [&str; 7] = [
+    "request_id",
+    "agent",
+    "start_time",
+    "end_time",
+    "limit",
+    "offset",
+    "cursor",
+];
 
 impl Control {
     /// Returns records, newest first, as `GET /activity` is asked for them: pairs of a name and a
-    /// value, as `("type", "tool_call,intent")`.
+    /// value, as `("type", "tool_call,intent")`. A session brings those that are linked with it.
     pub fn activity(
         &self,
         who: &Principal,
         asked: &[(String, String)],
     ) -> Result<ActivityPage, Refused> {
-        Mandate::of(who, Act::ReadActivity)?;
-        let query = question(asked)?;
-        Ok(self.log()?.page(&query).map_err(Error::Unreadable)?)
+        Mandate::to_audit(who, Act::ReadActivity)?;
+        let log = self.log()?;
+        let mut question = Question::of(asked)?;
+        session::widen(log, &mut question.query).map_err(Error::Unreadable)?;
+        Ok(question.page(log).map_err(Error::Unreadable)?)
     }
 
     /// Returns what was last recorded about a call, as a JSON object.
     pub fn activity_record(&self, who: &Principal, id: &str) -> Result<String, Refused> {
-        Mandate::of(who, Act::ReadActivity)?;
+        Mandate::to_audit(who, Act::ReadActivity)?;
         let unknown = || Error::RecordUnknown { id: shown(id) };
         let call = CallId::parse(id).ok_or_else(unknown)?;
         let found = self.log()?.get(call).map_err(Error::Unreadable)?;
@@ -36,29 +63,122 @@ impl Control {
     }
 }
 
-fn question(asked: &[(String, String)]) -> Result<ActivityQuery, Error> {
-    let mut query = ActivityQuery {
-        limit: LIMIT[0],
-        ..ActivityQuery::default()
-    };
-    for (name, value) in asked {
-        match name.as_str() {
+/// What was asked: what the log picks by itself, and what each record is looked at for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Question {
+    pub(crate) query: ActivityQuery,
+    request: Option<String>,
+    agent: Option<String>,
+}
+
+/// What is looked at in a record that the log does not pick by.
+#[derive(Deserialize)]
+struct Looked<'a> {
+    #[serde(borrow)]
+    correlation_id: std::borrow::Cow<'a, str>,
+    #[serde(borrow, default)]
+    hook: Option<Hooked<'a>>,
+}
+
+#[derive(Deserialize)]
+struct Hooked<'a> {
+    #[serde(borrow)]
+    agent: std::borrow::Cow<'a, str>,
+}
+
+impl Question {
+    /// Reads pairs of a name and a value. A name that is given twice takes either value.
+    pub(crate) fn of(asked: &[(String, String)]) -> Result<Self, Error> {
+        let mut question = Self::default();
+        question.query.limit = LIMIT[0];
+        for (name, value) in asked {
+            question.take(name, value)?;
+        }
+        Ok(question)
+    }
+
+    fn take(&mut self, name: &str, value: &str) -> Result<(), Error> {
+        let query = &mut self.query;
+        match name {
             "start_time" => query.from = Some(time(name, value)?),
             "end_time" => query.to = Some(time(name, value)?),
             "limit" => query.limit = number(name, value, LIMIT[1])?.max(1),
             "offset" => query.skip = number(name, value, MOST_SKIPPED)?,
-            "cursor" => {
-                let wrong = |_| wrong(name, value, "take it from the page before");
-                query.before = Some(value.parse().map_err(wrong)?);
-            }
+            "request_id" => self.request = Some(value.to_owned()),
+            "agent" => self.agent = Some(value.to_owned()),
+            "cursor" => query.before = Some(cursor(name, value)?),
             _ => {
                 let field = Field::ALL.into_iter().find(|field| field.name() == name);
                 let field = field.ok_or_else(|| unknown_name(name))?;
-                query.wanted.push((field, values(field, value)?));
+                let values = values(field, value)?;
+                match query.wanted.iter_mut().find(|(known, _)| *known == field) {
+                    Some((_, known)) => known.extend(values),
+                    None => query.wanted.push((field, values)),
+                }
             }
         }
+        Ok(())
     }
-    Ok(query)
+
+    /// Answers it. Where no index helps, a page may hold fewer than were asked for and go on.
+    pub(crate) fn page(&self, log: &dyn ActivityReader) -> Result<ActivityPage, ReadFault> {
+        if self.request.is_none() && self.agent.is_none() {
+            return log.page(&self.query);
+        }
+        let mut answer = ActivityPage::default();
+        let (mut skip, mut looked) = (self.query.skip, 0);
+        let mut query = ActivityQuery {
+            skip: 0,
+            limit: CHUNK,
+            ..self.query.clone()
+        };
+        while looked < MOST_LOOKED {
+            let page = log.page(&query)?;
+            (answer.lost, answer.next) = (page.lost, page.next);
+            looked += page.records.len();
+            for (at, record) in page.records.into_iter().enumerate() {
+                if !self.means(&record) {
+                    continue;
+                }
+                if skip > 0 {
+                    skip -= 1;
+                    continue;
+                }
+                answer.records.push(record);
+                if answer.records.len() == self.query.limit {
+                    // The place of this very record, from which the next page goes on.
+                    query.limit = at + 1;
+                    answer.next = log.page(&query)?.next;
+                    return Ok(answer);
+                }
+            }
+            if answer.next.is_none() {
+                break;
+            }
+            query.before = answer.next;
+        }
+        Ok(answer)
+    }
+
+    /// Tells whether a record is meant, as far as the log does not know.
+    pub(crate) fn means(&self, record: &str) -> bool {
+        if self.request.is_none() && self.agent.is_none() {
+            return true;
+        }
+        let Ok(looked) = serde_json::from_str::<Looked<'_>>(record) else {
+            return false;
+        };
+        let same = |wanted: &Option<String>, found: Option<&str>| {
+            wanted.as_deref().is_none_or(|wanted| found == Some(wanted))
+        };
+        let agent = looked.hook.as_ref().map(|hook| &*hook.agent);
+        same(&self.request, Some(&looked.correlation_id)) && same(&self.agent, agent)
+    }
+}
+
+fn cursor(name: &str, value: &str) -> Result<u64, Error> {
+    let wrong = |_| wrong(name, value, "take it from the page before");
+    value.parse().map_err(wrong)
 }
 
 fn wrong(name: &str, value: &str, why: &str) -> Error {
@@ -69,7 +189,7 @@ fn wrong(name: &str, value: &str, why: &str) -> Error {
 
 fn unknown_name(name: &str) -> Error {
     let mut known: Vec<_> = Field::ALL.iter().map(|field| field.name()).collect();
-    known.extend(["start_time", "end_time", "limit", "offset", "cursor"]);
+    known.extend(ASIDE);
     let (name, known) = (shown(name), known.join(", "));
     Error::Filter {
         reason: format!("there is no filter `{name}`; known are {known}"),
@@ -120,79 +240,5 @@ fn spelled(field: Field, value: &str) -> String {
     match field {
         Field::FlowType => value.replace("_to_", "→").replace("->", "→"),
         _ => value.to_owned(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn ask(pairs: &[(&str, &str)]) -> Result<ActivityQuery, String> {
-        let own = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
-        let pairs: Vec<_> = pairs.iter().map(own).collect();
-        question(&pairs).map_err(|fault| fault.to_string())
-    }
-
-    #[test]
-    fn what_is_asked_is_understood() {
-        let check = |name: &str, value: &str, field: Field, expect: &[&str]| {
-            let query = ask(&[(name, value)]).unwrap();
-            let expect = expect.iter().map(|&one| one.to_owned()).collect();
-            assert_eq!(query.wanted, [(field, expect)]);
-        };
-        let two = ["tool_call", "intent"];
-        check("type", "tool_call, intent", Field::Kind, &two);
-        check(
-            "risk_level",
-            "high",
-            Field::RiskLevel,
-            &["high", "critical"],
-        );
-        let out = ["internal→external"];
-        for spelling in [
-            "internal→external",
-            "internal->external",
-            "internal_to_external",
-        ] {
-            check("flow_type", spelling, Field::FlowType, &out);
-        }
-        check("tool", "a,b", Field::Tool, &["a,b"]);
-        let query = ask(&[("limit", "7"), ("offset", "3"), ("cursor", "9")]).unwrap();
-        assert_eq!((query.limit, query.skip, query.before), (7, 3, Some(9)));
-        let query = ask(&[
-            ("start_time", "1970-01-02"),
-            ("end_time", "1970-01-02T00:00:01Z"),
-        ]);
-        let query = query.unwrap();
-        assert_eq!(query.from, Some(Wall(86_400_000)));
-        assert_eq!(query.to, Some(Wall(86_401_000)));
-        assert_eq!(ask(&[]).unwrap().limit, 50);
-    }
-
-    #[test]
-    fn what_is_not_understood_is_told_with_what_is_known() {
-        let check = |name: &str, value: &str, expect: &str| {
-            let said = ask(&[(name, value)]).unwrap_err();
-            assert!(said.contains(expect), "{said}");
-        };
-        check(
-            "typ",
-            "x",
-            "there is no filter `typ`; known are type, source",
-        );
-        check(
-            "type",
-            "toolcall",
-            "`type` cannot be `toolcall`: known are tool_call, message",
-        );
-        check(
-            "status",
-            "ok",
-            "known are success, error, blocked, rejected, pending",
-        );
-        check("start_time", "now", "2026-01-31");
-        check("limit", "101", "up to 100");
-        check("offset", "-1", "up to 10000");
-        check("cursor", "x", "the page before");
     }
 }

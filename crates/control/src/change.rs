@@ -8,6 +8,7 @@ use mcpproxy_core::{Principal, PrincipalKind, Wall};
 use serde::Serialize;
 
 use crate::error::Refused;
+use crate::tokens::AUDIT;
 
 /// An operation; only the owner may carry it out, unless it only withholds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -35,6 +36,12 @@ pub enum Act {
     DisableUpstream,
     /// Reads the configuration again.
     Reload,
+    /// Reads the configuration.
+    ReadConfig,
+    /// Changes the configuration.
+    ChangeConfig,
+    /// Asks what the policy would do.
+    TryPolicy,
     /// Reads the activity log.
     ReadActivity,
     /// Reads what is known about what upstreams offer.
@@ -63,6 +70,9 @@ impl fmt::Display for Act {
             Self::EnableUpstream => "enable an upstream",
             Self::DisableUpstream => "disable an upstream",
             Self::Reload => "reload the configuration",
+            Self::ReadConfig => "read the configuration",
+            Self::ChangeConfig => "change the configuration",
+            Self::TryPolicy => "try the policy",
             Self::ReadActivity => "read the activity log",
             Self::ReadQuarantine => "read the quarantine",
             Self::ApproveTools => "approve tools",
@@ -135,6 +145,14 @@ impl<'a> Mandate<'a> {
         }
     }
 
+    /// Lets the owner pass, and the holder of a token that is made for looking at the audit.
+    pub(crate) fn to_audit(who: &'a Principal, act: Act) -> Result<Self, Refused> {
+        if may_audit(who) {
+            return Ok(Self { act, who });
+        }
+        Self::of(who, act)
+    }
+
     /// Lets everybody pass: whoever was let in may withhold, and only the owner may lift it again.
     pub(crate) fn to_tighten(who: &'a Principal, act: Act) -> Self {
         Self { act, who }
@@ -154,6 +172,18 @@ impl<'a> Mandate<'a> {
             at,
             effect,
         }
+    }
+}
+
+/// Says whether somebody may look at the audit: records, events and what is counted.
+pub fn may_audit(who: &Principal) -> bool {
+    match who.kind {
+        PrincipalKind::Owner => true,
+        PrincipalKind::Agent => {
+            let mut scopes = who.claims.iter().flat_map(|claims| &claims.scopes);
+            scopes.any(|scope| scope == AUDIT)
+        }
+        PrincipalKind::User | PrincipalKind::Local => false,
     }
 }
 

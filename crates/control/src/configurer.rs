@@ -1,9 +1,11 @@
-//! The port through which upstreams are changed. Who implements it knows the configuration file;
+//! The port through which the configuration is shown and changed. Who implements it knows the configuration file;
 //! nothing here does.
 
 use std::fmt;
 
-use serde::Serialize;
+use mcpproxy_engine::EngineSettings;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 /// Changes the configuration and puts the change in force.
 ///
@@ -19,6 +21,58 @@ pub trait Configurer: Send + Sync + fmt::Debug {
     fn set_enabled(&self, name: &str, enabled: bool) -> Result<(), ChangeFault>;
     /// Reads the configuration again; a bad one leaves the last good one in force.
     fn reload(&self) -> Result<ReloadReport, ChangeFault>;
+    /// Shows the configuration in the files, without secrets.
+    fn show(&self) -> Result<Shown, ChangeFault>;
+    /// Says what is wrong with the configuration that a change would make; nothing is written.
+    fn check(&self, change: &ConfigChange) -> Result<Vec<String>, ChangeFault>;
+    /// Changes the file and puts the change in force; a bad one leaves everything as it was.
+    fn apply(&self, change: &ConfigChange) -> Result<Applied, ChangeFault>;
+    /// Returns what the engine would be told after a change; nothing is written.
+    fn preview(&self, change: &ConfigChange) -> Result<EngineSettings, ChangeFault>;
+}
+
+/// A change of the configuration file.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ConfigChange {
+    /// The whole text of the file, as YAML or JSON.
+    Text(String),
+    /// What is laid over the file: maps are merged, `null` takes a key out (RFC 7396).
+    Patch(serde_json::Map<String, serde_json::Value>),
+}
+
+/// The configuration as it may be seen.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Shown {
+    /// Every value, defaults included, in the order of their keys.
+    pub values: Vec<ShownValue>,
+    /// The files that were read, the strongest first.
+    pub files: Vec<String>,
+    /// The file that changes are written to.
+    pub target: String,
+    /// What was given and does nothing.
+    pub notices: Vec<String>,
+}
+
+/// One value of the configuration.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct ShownValue {
+    /// Its key, as `security.flow_policy.mode`.
+    pub key: String,
+    /// The value, masked where it is or may be secret.
+    pub value: String,
+    /// Where it came from.
+    pub origin: String,
+}
+
+/// A change that was put in force.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Applied {
+    /// What it brought.
+    #[serde(flatten)]
+    pub report: ReloadReport,
+    /// Where the file stands as it was before; nothing where there was none.
+    pub backup: Option<String>,
 }
 
 /// Why the configuration was not changed.
@@ -65,7 +119,7 @@ impl ChangeFault {
 }
 
 /// What a reload brought.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ReloadReport {
     /// Upstreams that are new.
     pub added: Vec<String>,

@@ -13,7 +13,7 @@ use mcpproxy_engine::{Engine, StopScope};
 use serde::Serialize;
 
 use crate::change::{Act, Change, Effect, Mandate};
-use crate::configurer::{Configurer, ReloadReport};
+use crate::configurer::{Applied, ConfigChange, Configurer, ReloadReport, Shown};
 use crate::error::{Error, Refused};
 use crate::keys::ApiKey;
 use crate::orders::{Order, Orders};
@@ -92,6 +92,10 @@ impl Control {
 
     pub(crate) fn log(&self) -> Result<&dyn ActivityReader, Error> {
         self.activity.as_deref().ok_or(Error::NoActivity)
+    }
+
+    pub(crate) fn shared_log(&self) -> Result<Arc<dyn ActivityReader>, Error> {
+        self.activity.clone().ok_or(Error::NoActivity)
     }
 
     /// Returns who presents a key or a token, if it is a good one.
@@ -265,6 +269,32 @@ impl Control {
             report,
             change: self.made(mandate, ""),
         })
+    }
+
+    /// Shows the configuration, without secrets.
+    pub fn show_config(&self, who: &Principal) -> Result<Shown, Refused> {
+        Mandate::of(who, Act::ReadConfig)?;
+        Ok(self.configurer.show()?)
+    }
+
+    /// Says what is wrong with the configuration that a change would make.
+    pub fn check_config(
+        &self,
+        who: &Principal,
+        change: &ConfigChange,
+    ) -> Result<Vec<String>, Refused> {
+        Mandate::of(who, Act::ReadConfig)?;
+        Ok(self.configurer.check(change)?)
+    }
+
+    /// Changes the configuration and puts it in force.
+    pub fn apply_config(&self, who: &Principal, change: &ConfigChange) -> Result<Applied, Refused> {
+        Mandate::of(who, Act::ChangeConfig)?;
+        Ok(self.configurer.apply(change)?)
+    }
+
+    pub(crate) fn configurer(&self) -> &dyn Configurer {
+        &*self.configurer
     }
 
     fn made(&self, mandate: Mandate<'_>, target: impl Into<String>) -> Change {

@@ -15,18 +15,24 @@ mod file;
 pub mod folder;
 pub mod keys;
 pub mod orders;
+mod policy;
 pub mod quarantine;
 mod strict;
 pub mod tokens;
 pub mod vault;
 
-pub use change::{Act, Change, Effect};
-pub use configurer::{ChangeFault, Configurer, ReloadReport};
+pub use activity::export::Export;
+pub use activity::summary::Summary;
+pub use change::{Act, Change, Effect, may_audit};
+pub use configurer::{
+    Applied, ChangeFault, ConfigChange, Configurer, ReloadReport, Shown, ShownValue,
+};
 pub use control::{Control, NewToken, Reloaded};
 pub use error::{Error, Kind, Refused};
 pub use folder::prepare_data_dir;
 pub use keys::{ApiKey, Created};
 pub use orders::{Order, Orders};
+pub use policy::Replayed;
 pub use quarantine::Moved;
 pub use tokens::{TokenInfo, TokenScope, Tokens};
 pub use vault::Vault;

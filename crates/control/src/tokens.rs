@@ -20,6 +20,7 @@ use crate::credential::{self, Digest};
 use crate::error::{Error, shown};
 use crate::file::{PrivateFile, Stamp};
 
+pub(crate) use scope::AUDIT;
 pub use scope::TokenScope;
 
 /// The file in the data folder.

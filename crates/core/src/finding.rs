@@ -60,7 +60,7 @@ impl Finding {
 }
 
 /// The kind of detection that a finding came from; it weighs the risk score.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Source {
     /// Data-flow tracking.

@@ -13,7 +13,7 @@ use crate::id::{CallId, ToolName, UpstreamId};
 use crate::secret::Masked;
 
 /// Which side of the fence data was read on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Side {
     /// Private: it should not leave.
@@ -79,7 +79,7 @@ pub struct Label {
 }
 
 /// What a labelled value is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Nature {
     /// A short value with a type: a code, an identifier, a number.
@@ -111,7 +111,7 @@ pub enum Likeness {
 }
 
 /// How much a match weighs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Weight {
     /// An edge in the log and no more: a ticket number, a link, a common phrase.

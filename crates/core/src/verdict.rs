@@ -21,7 +21,7 @@ pub enum Action {
 }
 
 /// Whether a verdict was acted upon.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Enforcement {
     /// The action was taken as decided.

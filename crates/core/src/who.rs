@@ -124,6 +124,16 @@ pub enum SessionBasis {
     Connection,
 }
 
+impl SessionBasis {
+    /// All of them, strongest first.
+    pub const ALL: [Self; 4] = [
+        Self::Hook,
+        Self::McpSession,
+        Self::Credential,
+        Self::Connection,
+    ];
+}
+
 /// Matching domain: stands for tenant and verified principal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct FlowScope(pub Id128);

@@ -80,6 +80,28 @@ impl Classes {
         }
     }
 
+    /// Returns the same listings, classified under other settings.
+    #[must_use]
+    pub fn under(&self, settings: &Classification) -> Self {
+        let all = self.known.read().unwrap_or_else(PoisonError::into_inner);
+        let names: BTreeSet<_> = all.keys().cloned().collect();
+        let known = names.into_iter().filter_map(|upstream| {
+            let known = all.get(&upstream)?;
+            let (profile, listed) = (known.profile.clone(), known.listed.clone());
+            let known = Known::read(&upstream, profile, listed, settings);
+            Some((upstream, known))
+        });
+        Self {
+            known: RwLock::new(known.collect()),
+        }
+    }
+
+    /// Takes the place of what was known before.
+    pub fn take_over(&self, other: Self) {
+        let known = other.known.into_inner();
+        *self.write() = known.unwrap_or_else(PoisonError::into_inner);
+    }
+
     /// Goes through everything that was listed.
     pub fn each(&self, mut see: impl FnMut(&UpstreamId, &[Described])) {
         let all = self.known.read().unwrap_or_else(PoisonError::into_inner);

@@ -5,7 +5,7 @@ mod memory;
 mod parts;
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU64, AtomicUsize};
 use std::time::Duration;
 
 use arc_swap::{ArcSwap, ArcSwapOption};
@@ -136,6 +136,8 @@ pub struct Engine {
     approvals: Approvals,
     stops: Stops,
     events: Events,
+    /// Who listens to events without watching calls go by.
+    overheard: AtomicUsize,
     correlator: Correlator,
     hearing: Hearing,
     reads: Reads,
@@ -175,6 +177,7 @@ impl Engine {
             approvals: Approvals::default(),
             stops: Stops::default(),
             events: Events::default(),
+            overheard: AtomicUsize::new(0),
             correlator: Correlator::default(),
             hearing: Hearing::default(),
             reads: Reads::default(),
@@ -436,6 +439,7 @@ impl Engine {
             self.unsent(&call);
             return Before::Unrecorded(fault);
         }
+        self.events.started(&call);
         let until = call.deadline;
         Before::Cleared(Box::new(Cleared::issue(call, judged.verdict, until)))
     }

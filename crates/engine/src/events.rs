@@ -1,16 +1,29 @@
-//! What is told to those who watch live: one bounded channel, on which a slow listener misses the
-//! oldest and never holds up a call.
+//! What is told to those who watch live: one bounded channel and a bounded memory, in which a slow
+//! listener misses the oldest and never holds up a call.
+//!
+//! What every call would tell is told only while somebody watches: a call that nobody watches pays
+//! one look at a flag.
 
-use std::sync::Arc;
+mod told;
 
-use mcpproxy_core::{Action, Call, CallId, FlowType, QuarantineNote, RiskLevel};
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use mcpproxy_core::{Call, CallId, Record, Tick};
 use serde::Serialize;
 use tokio::sync::broadcast;
 
+pub use self::told::{
+    ActivityNews, ApprovalNews, ConfigNews, EndNews, FlowAlert, QuarantineNews, ServerNews,
+};
 use crate::approvals::Approval;
 
-/// Events that a slow listener may be behind.
+/// Events that a slow listener may be behind, and that are kept for one who comes back.
 const BEHIND: usize = 1024;
+/// How long calls go on being told after the last listener went: it may come back.
+const LINGER: Duration = Duration::from_mins(2);
 
 /// Something that happened.
 #[derive(Clone, Debug, Serialize)]
@@ -26,54 +39,66 @@ pub enum Event {
     QuarantineChange(QuarantineNews),
     /// A tool, or something else that an upstream offers, went into quarantine or came out.
     ToolQuarantineChange(QuarantineNews),
-}
-
-/// What went into quarantine or came out.
-#[derive(Clone, Debug, Serialize)]
-pub struct QuarantineNews {
-    /// The record it belongs to.
-    pub activity_id: CallId,
-    /// The upstream.
-    pub server_name: String,
-    /// The tool, prompt or resource; empty for the upstream itself.
-    pub tool_name: String,
-    /// What became of it.
-    #[serde(flatten)]
-    pub note: QuarantineNote,
-}
-
-/// Data on its way outside.
-#[derive(Clone, Debug, Serialize)]
-pub struct FlowAlert {
-    /// The record it belongs to.
-    pub activity_id: CallId,
-    /// The conversation.
-    pub session_id: String,
-    /// The direction.
-    pub flow_type: FlowType,
-    /// The risk.
-    pub risk_level: RiskLevel,
-    /// The tool it goes to, as `upstream:tool`.
-    pub tool_name: String,
-    /// Whether a secret or personal data is among it.
-    pub has_sensitive_data: bool,
-    /// What was decided.
-    pub decision: Action,
-}
-
-/// A question about a call.
-#[derive(Clone, Debug, Serialize)]
-pub struct ApprovalNews {
-    /// The question.
-    pub approval_id: CallId,
-    /// The tool, as `upstream:tool`.
-    pub tool_name: String,
-    /// How it ended, once it has.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub outcome: Option<&'static str>,
+    /// An upstream came, went, or is in another state.
+    ServersChanged(ServerNews),
+    /// The configuration was read again.
+    ConfigReloaded(ConfigNews),
+    /// A call is about to leave.
+    CallStarted(ActivityNews),
+    /// A call was answered.
+    CallCompleted(ActivityNews),
+    /// A call was not let go.
+    CallRejected(ActivityNews),
+    /// Something was decided about a call that was not let go.
+    PolicyDecision(ActivityNews),
+    /// An agent's hook was answered.
+    HookEvaluated(ActivityNews),
+    /// A session came to its end.
+    FlowSummarized(ActivityNews),
+    /// A secret or personal data was seen.
+    SensitiveData(ActivityNews),
 }
 
 impl Event {
+    /// The names under which listeners know events.
+    pub const NAMES: [&'static str; 14] = [
+        "flow.alert",
+        "approval.requested",
+        "approval.resolved",
+        "activity.quarantine_change",
+        "activity.tool_quarantine_change",
+        "servers.changed",
+        "config.reloaded",
+        "activity.tool_call.started",
+        "activity.tool_call.completed",
+        "activity.tool_call.rejected",
+        "activity.policy_decision",
+        "activity.hook_evaluation.completed",
+        "activity.flow_summary.completed",
+        "sensitive_data.detected",
+    ];
+
+    /// Returns the name under which listeners know it.
+    pub fn name(&self) -> &'static str {
+        let at = match self {
+            Self::FlowAlert(_) => 0,
+            Self::ApprovalRequested(_) => 1,
+            Self::ApprovalResolved(_) => 2,
+            Self::QuarantineChange(_) => 3,
+            Self::ToolQuarantineChange(_) => 4,
+            Self::ServersChanged(_) => 5,
+            Self::ConfigReloaded(_) => 6,
+            Self::CallStarted(_) => 7,
+            Self::CallCompleted(_) => 8,
+            Self::CallRejected(_) => 9,
+            Self::PolicyDecision(_) => 10,
+            Self::HookEvaluated(_) => 11,
+            Self::FlowSummarized(_) => 12,
+            Self::SensitiveData(_) => 13,
+        };
+        Self::NAMES.get(at).copied().unwrap_or_default()
+    }
+
     /// Somebody is asked about a call.
     pub fn approval_requested(call: &Call, approval_id: CallId) -> Self {
         Self::ApprovalRequested(ApprovalNews {
@@ -92,37 +117,164 @@ impl Event {
         })
     }
 
-    /// Returns the name under which listeners know it.
-    pub fn name(&self) -> &'static str {
-        match self {
-            Self::FlowAlert(_) => "flow.alert",
-            Self::ApprovalRequested(_) => "approval.requested",
-            Self::ApprovalResolved(_) => "approval.resolved",
-            Self::QuarantineChange(_) => "activity.quarantine_change",
-            Self::ToolQuarantineChange(_) => "activity.tool_quarantine_change",
+    /// Returns what a record is told as: what happened first, then what was seen in it.
+    fn of(record: &Record) -> Vec<Self> {
+        let news = || ActivityNews::of(record);
+        let mut events = match record.kind {
+            "tool_call" | "message" => vec![Self::CallCompleted(news())],
+            "intent" => return Vec::new(),
+            "policy_decision" => vec![Self::PolicyDecision(news()), Self::CallRejected(news())],
+            "hook_evaluation" => vec![Self::HookEvaluated(news())],
+            "flow_summary" => vec![Self::FlowSummarized(news())],
+            _ => Vec::new(),
+        };
+        if record.has_sensitive_data && record.kind != "flow_summary" {
+            events.push(Self::SensitiveData(news()));
         }
+        events
     }
+}
+
+/// An event with its place among all.
+#[derive(Clone, Debug)]
+pub struct Numbered {
+    /// When this run of numbers began; another run means that something was not told.
+    pub run: u64,
+    /// Its number in the run.
+    pub number: u64,
+    /// What happened.
+    pub event: Event,
+}
+
+/// What a listener gets.
+#[derive(Debug)]
+pub struct Listening {
+    /// What happened since the event that it knows last, as far as that is kept.
+    pub before: Vec<Arc<Numbered>>,
+    /// Whether something in between is not known any more.
+    pub gap: bool,
+    /// What happens from now on.
+    pub from_now: broadcast::Receiver<Arc<Numbered>>,
 }
 
 /// The channel.
 #[derive(Debug)]
-pub struct Events(broadcast::Sender<Arc<Event>>);
+pub struct Events {
+    sender: broadcast::Sender<Arc<Numbered>>,
+    kept: Mutex<Kept>,
+    watched: AtomicBool,
+}
+
+#[derive(Debug, Default)]
+struct Kept {
+    run: u64,
+    number: u64,
+    recent: VecDeque<Arc<Numbered>>,
+    left: Option<Tick>,
+}
 
 impl Default for Events {
     fn default() -> Self {
-        Self(broadcast::Sender::new(BEHIND))
+        Self {
+            sender: broadcast::Sender::new(BEHIND),
+            kept: Mutex::default(),
+            watched: AtomicBool::new(false),
+        }
     }
 }
 
 impl Events {
     /// Tells everybody who listens.
     pub fn tell(&self, event: Event) {
-        // Nobody listens: nobody is told.
-        drop(self.0.send(Arc::new(event)));
+        let mut kept = self.kept();
+        kept.number += 1;
+        let numbered = Arc::new(Numbered {
+            run: kept.run,
+            number: kept.number,
+            event,
+        });
+        kept.recent.push_back(Arc::clone(&numbered));
+        if kept.recent.len() > BEHIND {
+            kept.recent.pop_front();
+        }
+        // Sent while the numbers are held, so that they arrive in order. It does not wait; where
+        // nobody listens, nobody is told.
+        drop(self.sender.send(numbered));
     }
 
-    /// Listens from now on.
-    pub fn listen(&self) -> broadcast::Receiver<Arc<Event>> {
-        self.0.subscribe()
+    /// Tells whether anybody watches calls go by.
+    pub fn watched(&self) -> bool {
+        self.watched.load(Ordering::Relaxed)
+    }
+
+    /// Tells what is put on record, if anybody watches.
+    pub(crate) fn recorded(&self, record: &Record) {
+        if self.watched() {
+            for event in Event::of(record) {
+                self.tell(event);
+            }
+        }
+    }
+
+    /// Tells that a call is about to leave, if anybody watches.
+    pub(crate) fn started(&self, call: &Call) {
+        if self.watched() {
+            self.tell(Event::CallStarted(ActivityNews::started(call)));
+        }
+    }
+
+    /// Listens, after the event that the listener knows last; `now` names a new run of numbers.
+    pub fn listen(&self, last: Option<(u64, u64)>, now: u64) -> Listening {
+        let mut kept = self.kept();
+        if !self.watched.swap(true, Ordering::Relaxed) {
+            // Calls went by untold.
+            kept.run = now;
+        }
+        kept.left = None;
+        let from_now = self.sender.subscribe();
+        let Some((run, number)) = last else {
+            return Listening {
+                before: Vec::new(),
+                gap: false,
+                from_now,
+            };
+        };
+        let same = run == kept.run && number <= kept.number;
+        let missed = kept.number.saturating_sub(number);
+        let recent = u64::try_from(kept.recent.len()).unwrap_or(u64::MAX);
+        let skip = usize::try_from(recent.saturating_sub(missed)).unwrap_or(0);
+        let before = kept
+            .recent
+            .iter()
+            .skip(if same { skip } else { usize::MAX });
+        Listening {
+            before: before.cloned().collect(),
+            gap: !same || missed > recent,
+            from_now,
+        }
+    }
+
+    /// Listens from now on to what is told whether anybody watches or not.
+    pub fn overhear(&self) -> broadcast::Receiver<Arc<Numbered>> {
+        self.sender.subscribe()
+    }
+
+    /// Stops telling calls once nobody has watched for a while; `others` listen without watching.
+    pub(crate) fn rest(&self, others: usize, now: Tick) {
+        if !self.watched() || self.sender.receiver_count() > others {
+            return;
+        }
+        let mut kept = self.kept();
+        let left = *kept.left.get_or_insert(now);
+        if left.until(now) >= LINGER {
+            self.watched.store(false, Ordering::Relaxed);
+        }
+    }
+
+    fn kept(&self) -> MutexGuard<'_, Kept> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -22,6 +22,7 @@ mod quarantine;
 mod reads;
 mod ready;
 mod record;
+pub mod recorded;
 pub mod replay;
 pub mod stops;
 mod witness;

@@ -198,15 +198,7 @@ impl Access {
         let Some(scope) = self.control.scope_of(who) else {
             return Ok(());
         };
-        let upstream_fits = scope
-            .upstreams
-            .as_ref()
-            .is_none_or(|allowed| allowed.iter().any(|name| name == upstream.as_str()));
-        let operation_fits = scope
-            .operations
-            .as_ref()
-            .is_none_or(|allowed| allowed.contains(&operation));
-        if upstream_fits && operation_fits {
+        if scope.allows_upstream(upstream.as_str()) && scope.allows_operation(operation) {
             return Ok(());
         }
         let message = "the token's scope does not cover this call";

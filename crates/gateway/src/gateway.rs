@@ -13,6 +13,7 @@ use mcpproxy_core::{
     UpstreamId,
 };
 use mcpproxy_engine::Engine;
+use mcpproxy_engine::events::{ConfigNews, Event, ServerNews};
 use mcpproxy_mcp::seal::{self, Sealer};
 use mcpproxy_text::Limits;
 use mcpproxy_upstream::catalogue::Entry;
@@ -20,7 +21,7 @@ use mcpproxy_upstream::settings::UpstreamSettings;
 use mcpproxy_upstream::{Fleet, FleetSettings, Upstream};
 use sha2::{Digest as _, Sha256};
 use tokio::runtime::Handle;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{Semaphore, mpsc, watch};
 
 use crate::Error;
 use crate::access::Access;
@@ -29,6 +30,7 @@ use crate::gaps::Gaps;
 use crate::hub::GatewayHub;
 use crate::listen::unsubscribe;
 use crate::parked::Parked;
+use crate::rest::layers::Pace;
 use crate::session::{NewSession, Question, Session, Sessions, lock};
 use crate::settings::Settings;
 use crate::shed::Shed;
@@ -92,6 +94,10 @@ pub struct Gateway {
     pub bound: OnceLock<SocketAddr>,
     /// Uses of tools about which agents' hooks could not ask.
     pub gaps: Gaps,
+    /// How often each caller of the REST interface comes.
+    pub(crate) pace: Pace,
+    /// Places for questions that read much of the log.
+    pub(crate) long_questions: Arc<Semaphore>,
     /// When the gateway was started.
     pub since: mcpproxy_core::Wall,
     stopping: watch::Sender<bool>,
@@ -112,6 +118,8 @@ struct TaskOwners {
 const DEEPEST: usize = 1024;
 /// Why what a token had under way is ended.
 pub(crate) const INVALID_TOKEN: &str = "the token is no longer valid";
+/// Questions that read much of the log, at once.
+const LONG_QUESTIONS: usize = 4;
 /// Long tasks remembered at most.
 const TASKS: usize = 10_000;
 
@@ -139,6 +147,8 @@ impl Gateway {
             cache: Cache::default(),
             bound: OnceLock::new(),
             gaps: Gaps::default(),
+            pace: Pace::default(),
+            long_questions: Arc::new(Semaphore::new(LONG_QUESTIONS)),
             since: parts.clock.wall(),
             clock: parts.clock,
             reload_problem: ArcSwap::default(),
@@ -177,6 +187,7 @@ impl Gateway {
     /// Puts new settings in force. Requests in flight end under those they began with.
     pub fn reload(&self, active: Active) {
         let before = self.fleet.all();
+        let news = news(&self.active.load().upstreams, &active.upstreams);
         self.fleet.apply(&active.upstreams);
         self.access
             .trust(active.settings.oauth.as_ref(), &self.clock);
@@ -191,6 +202,25 @@ impl Gateway {
             self.hub.forget(name);
         }
         self.hub.judge_again(after.values());
+        self.tell(news);
+    }
+
+    /// Tells those who watch of a configuration that was read again.
+    fn tell(&self, news: ConfigNews) {
+        let events = self.engine.events();
+        for (names, change) in [
+            (&news.added, "added"),
+            (&news.removed, "removed"),
+            (&news.changed, "changed"),
+        ] {
+            for name in names {
+                events.tell(Event::ServersChanged(ServerNews {
+                    server_name: name.clone(),
+                    change,
+                }));
+            }
+        }
+        events.tell(Event::ConfigReloaded(news));
     }
 
     /// Tells whether something that an upstream offers may be shown, in exactly this form.
@@ -436,4 +466,25 @@ fn digest(parts: &[&[u8]]) -> Id128 {
     let digest: [u8; 32] = hash.finalize().into();
     let (head, _) = digest.split_at(16);
     Id128::from_bytes(head.try_into().unwrap_or_default())
+}
+
+/// What another configuration means for upstreams.
+fn news(
+    before: &BTreeMap<String, UpstreamSettings>,
+    after: &BTreeMap<String, UpstreamSettings>,
+) -> ConfigNews {
+    let missing = |from: &BTreeMap<String, UpstreamSettings>,
+                   of: &BTreeMap<String, UpstreamSettings>| {
+        let names = of.keys().filter(|name| !from.contains_key(*name));
+        names.cloned().collect()
+    };
+    let changed = after.iter().filter(|(name, settings)| {
+        let old = before.get(*name);
+        old.is_some_and(|old| old != *settings)
+    });
+    ConfigNews {
+        added: missing(before, after),
+        removed: missing(after, before),
+        changed: changed.map(|(name, _)| name.clone()).collect(),
+    }
 }

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, RwLock, Weak};
 
 use mcpproxy_core::{Door, Id128, OfferKind, UpstreamId};
+use mcpproxy_engine::events::{Event, ServerNews};
 use mcpproxy_engine::{Described, Engine, Extent, Offered, Profile};
 use mcpproxy_mcp::compose::{self, quoted};
 use mcpproxy_mcp::era::{Era, META_SUBSCRIPTION};
@@ -65,6 +66,14 @@ impl GatewayHub {
             index: RwLock::default(),
             seen: Mutex::default(),
         })
+    }
+
+    /// Tells those who watch about an upstream.
+    fn server_news(&self, upstream: &UpstreamId, change: &'static str) {
+        self.engine.events().tell(Event::ServersChanged(ServerNews {
+            server_name: upstream.to_string(),
+            change,
+        }));
     }
 
     /// Looks into the search index.
@@ -307,7 +316,21 @@ impl Hub for GatewayHub {
         }
         // The first listing is news too: the upstream may have come up after a downstream asked.
         let changed = |at: usize| before.is_none_or(|before| before.get(at) != now.get(at));
+        if news || [0, 1, 2].into_iter().any(changed) {
+            self.server_news(upstream.name(), "listed");
+        }
         self.changed([0, 1, 2].map(|at| news || changed(at)));
+    }
+
+    fn turned(&self, upstream: &UpstreamId, state: &State) {
+        let change = match state {
+            State::Idle => "idle",
+            State::Starting => "starting",
+            State::Up { .. } => "up",
+            State::Down { .. } => "down",
+            State::Stopped { .. } => "stopped",
+        };
+        self.server_news(upstream, change);
     }
 
     /// Subscribes again to what is watched: an upstream that was restarted has forgotten it.

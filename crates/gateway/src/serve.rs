@@ -313,7 +313,12 @@ impl Doors {
             Ok(who) => who,
             Err(denial) => {
                 tracing::info!("refused a request: {}", denial.message);
-                let challenge = access.challenge(headers, request.uri().path(), &denial);
+                let path = request.uri().path();
+                let challenge = access.challenge(headers, path, &denial);
+                if is_rest(path) {
+                    let refused = rest::failed(denial.status, denial.message, None);
+                    return challenged(refused.map(ReplyBody::Rest), challenge);
+                }
                 return denied(&denial, challenge);
             }
         };
@@ -325,8 +330,7 @@ impl Doors {
         };
         // The socket makes its user the owner of the REST interface, where people act; an agent that
         // comes the same way must not be able to act for them.
-        let path = request.uri().path();
-        let is_rest = path.starts_with("/api/") || ["/events", "/metrics"].contains(&path);
+        let is_rest = is_rest(request.uri().path());
         let who = match peer {
             Peer::Owner if !is_rest => Principal::local(),
             Peer::Owner | Peer::Tcp { .. } => who,
@@ -430,7 +434,15 @@ fn wants(request: &Request<Incoming>, name: &str) -> bool {
 fn denied(denial: &crate::access::Denial, challenge: Option<http::HeaderValue>) -> Answered {
     let code = mcpproxy_mcp::era::DENIED;
     let body = mcpproxy_mcp::compose::error(None, code, denial.message, None);
-    let mut response = json(denial.status, body);
+    challenged(json(denial.status, body), challenge)
+}
+
+/// Tells whether a path is one of the REST interface.
+fn is_rest(path: &str) -> bool {
+    path.starts_with("/api/") || ["/events", "/metrics"].contains(&path)
+}
+
+fn challenged(mut response: Answered, challenge: Option<http::HeaderValue>) -> Answered {
     if let Some(challenge) = challenge {
         response
             .headers_mut()

@@ -104,6 +104,8 @@ pub struct Limits {
     pub pending_input: Span,
     /// How long calls in flight may go on after a stop was asked for.
     pub shutdown_grace: Span,
+    /// Requests that one caller may make of the REST interface within a minute; 0 for any number.
+    pub api_requests_per_minute: u64,
 }
 
 /// What is logged to standard error, and how.
@@ -240,6 +242,7 @@ impl Default for Limits {
             calls_per_caller: 128,
             pending_input: Span::from_secs(10 * 60),
             shutdown_grace: Span::from_secs(10),
+            api_requests_per_minute: 6000,
         }
     }
 }

@@ -74,6 +74,8 @@ pub trait Hub: Send + Sync + std::fmt::Debug {
     fn listed(&self, upstream: &Upstream);
     /// The gateway's own conversation with an upstream was opened, for the first time or again.
     fn opened(&self, instance: &Arc<Instance>);
+    /// An upstream is in another state.
+    fn turned(&self, _upstream: &UpstreamId, _state: &State) {}
     /// A notification came that names no caller.
     fn heard(&self, upstream: &UpstreamId, frame: Frame);
 }
@@ -150,6 +152,13 @@ impl Upstream {
         &self.settings
     }
 
+    /// Puts it in another state, and tells of it.
+    fn turn(&self, state: State) {
+        let told = state.clone();
+        self.state.send_replace(state);
+        self.hub.turned(&self.name, &told);
+    }
+
     /// Returns how it is doing.
     pub fn state(&self) -> State {
         self.state.borrow().clone()
@@ -198,7 +207,7 @@ impl Upstream {
     pub fn retire(&self) -> Vec<JoinHandle<()>> {
         self.retired.send_replace(true);
         let open = self.lock_slots().drain();
-        self.state.send_replace(State::Stopped {
+        self.turn(State::Stopped {
             why: "removed or restarted".to_owned(),
         });
         let closing = open.into_iter();

@@ -1,10 +1,14 @@
 //! `activity`: what is on record about calls.
 
+mod export;
+mod summary;
+mod watch;
+
 use anyhow::Result;
 use http::Method;
 use serde_json::{Value, json};
 
-use crate::args::{Activity, ActivityList, Format, Global};
+use crate::args::{Activity, ActivityFilter, ActivityList, Format, Global};
 use crate::commands::client::{encoded, request};
 use crate::commands::integrity;
 use crate::exit::Exit;
@@ -25,11 +29,18 @@ const COLUMNS: [&str; 9] = [
 /// The most records of one page.
 const PAGE: usize = 100;
 
-/// Lists records or shows one.
+/// Runs one of the commands.
 pub(crate) fn run(global: &Global, command: &Activity) -> Result<Exit> {
     match command {
         Activity::Verify(verify) => return integrity::run(global, verify),
-        Activity::List(list) => output::rows(global.format(), &COLUMNS, &records(global, list)?)?,
+        Activity::List(list) => {
+            let mut records = records(global, list)?;
+            if list.filter.session_id.is_some() {
+                // A conversation is read from its beginning.
+                records.reverse();
+            }
+            output::rows(global.format(), &COLUMNS, &records)?;
+        }
         Activity::Show { id } => {
             let path = format!("/activity/{}", encoded(id));
             let mut record = request(global, Method::GET, &path, None)?;
@@ -38,6 +49,9 @@ pub(crate) fn run(global: &Global, command: &Activity) -> Result<Exit> {
             }
             output::value(global.format(), &record)?;
         }
+        Activity::Watch(watch) => watch::run(global, watch)?,
+        Activity::Summary(summary) => summary::run(global, summary)?,
+        Activity::Export(export) => export::run(global, export)?,
     }
     Ok(Exit::Fine)
 }
@@ -47,15 +61,10 @@ fn records(global: &Global, list: &ActivityList) -> Result<Vec<Value>> {
     let mut records: Vec<Value> = Vec::new();
     let mut cursor: Option<String> = None;
     while records.len() < list.number {
-        let mut path = format!(
-            "/activity?limit={}",
-            (list.number - records.len()).min(PAGE)
-        );
-        let filters = filters(list).into_iter().chain([("cursor", &cursor)]);
-        for (name, value) in filters {
-            if let Some(value) = value {
-                path.extend(["&", name, "=", &encoded(value)]);
-            }
+        let limit = (list.number - records.len()).min(PAGE);
+        let mut path = format!("/activity?limit={limit}{}", query(&list.filter));
+        if let Some(cursor) = &cursor {
+            path.extend(["&cursor=", &encoded(cursor)]);
         }
         let mut page = request(global, Method::GET, &path, None)?;
         if let Some(Value::Array(more)) = page.get_mut("activities").map(Value::take) {
@@ -73,6 +82,15 @@ fn records(global: &Global, list: &ActivityList) -> Result<Vec<Value>> {
     Ok(records)
 }
 
+/// Returns what was asked for, to be put behind another part of a query.
+fn query(filter: &ActivityFilter) -> String {
+    let mut query = String::new();
+    for (name, value) in filter.given() {
+        query.extend(["&", name, "=", &encoded(value)]);
+    }
+    query
+}
+
 fn note_losses(page: &Value) {
     let lost = page.get("lost").and_then(Value::as_u64).unwrap_or(0);
     if lost > 0 {
@@ -80,24 +98,6 @@ fn note_losses(page: &Value) {
             "notice: {lost} records could not be written and are missing"
         ));
     }
-}
-
-fn filters(list: &ActivityList) -> [(&'static str, &Option<String>); 13] {
-    [
-        ("type", &list.kind),
-        ("server", &list.server),
-        ("tool", &list.tool),
-        ("status", &list.status),
-        ("decision", &list.decision),
-        ("session_id", &list.session_id),
-        ("flow_type", &list.flow_type),
-        ("risk_level", &list.risk_level),
-        ("sensitive_data", &list.sensitive_data),
-        ("detection_type", &list.detection_type),
-        ("severity", &list.severity),
-        ("start_time", &list.start_time),
-        ("end_time", &list.end_time),
-    ]
 }
 
 /// Leaves of findings what a person wants to read.

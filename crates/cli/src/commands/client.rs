@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 use bytes::Bytes;
-use http::{Method, Request, StatusCode};
+use http::{HeaderMap, Method, Request, Response, StatusCode};
 use http_body_util::Full;
 use hyper_util::rt::TokioIo;
 use mcpproxy_mcp::body::read_bounded;
@@ -77,7 +77,7 @@ pub(crate) fn request_page(global: &Global, path: &str, key: Option<&str>) -> Re
     })
 }
 
-fn runtime() -> Result<tokio::runtime::Runtime> {
+pub(crate) fn runtime() -> Result<tokio::runtime::Runtime> {
     let mut runtime = tokio::runtime::Builder::new_current_thread();
     Ok(runtime.enable_all().build()?)
 }
@@ -91,6 +91,56 @@ pub(crate) async fn ask(
 ) -> Result<Value> {
     let stream = connect(socket).await?;
     exchange(stream, method, path, body, None).await
+}
+
+/// Asks for something that is no JSON, and returns it whole with its headers.
+pub(crate) async fn fetch(socket: &PathBuf, path: &str) -> Result<(HeaderMap, Bytes)> {
+    let mut request = asking(Method::GET, &format!("/api/v1{path}"));
+    request = request.header("accept", "*/*");
+    let response = sent(connect(socket).await?, request, Bytes::new()).await?;
+    if !response.status().is_success() {
+        return Err(told(response)
+            .await
+            .err()
+            .unwrap_or_else(|| failed("the gateway answered with nothing", None)));
+    }
+    let headers = response.headers().clone();
+    let bytes = read_bounded(response.into_body(), MOST, PATIENCE).await?;
+    Ok((headers, bytes))
+}
+
+/// Opens something that goes on: the body comes as it is made.
+pub(crate) async fn open(
+    socket: &PathBuf,
+    path: &str,
+    last: Option<&str>,
+) -> Result<hyper::body::Incoming> {
+    let mut request = asking(Method::GET, path).header("accept", "text/event-stream");
+    if let Some(last) = last {
+        request = request.header("last-event-id", last);
+    }
+    let response = sent(connect(socket).await?, request, Bytes::new()).await?;
+    if !response.status().is_success() {
+        told(response).await?;
+        return Err(failed("the gateway answered with nothing", None));
+    }
+    Ok(response.into_body())
+}
+
+fn asking(method: Method, uri: &str) -> http::request::Builder {
+    let request = Request::builder().method(method).uri(uri);
+    request.header("host", "localhost")
+}
+
+async fn sent(
+    stream: UnixStream,
+    request: http::request::Builder,
+    body: Bytes,
+) -> Result<Response<hyper::body::Incoming>> {
+    let (mut sender, connection) =
+        hyper::client::conn::http1::handshake(TokioIo::new(stream)).await?;
+    tokio::spawn(connection);
+    Ok(sender.send_request(request.body(Full::new(body))?).await?)
 }
 
 async fn exchange(
@@ -110,22 +160,19 @@ async fn send(
     body: Option<&Value>,
     key: Option<&str>,
 ) -> Result<Value> {
-    let (mut sender, connection) =
-        hyper::client::conn::http1::handshake(TokioIo::new(stream)).await?;
-    tokio::spawn(connection);
     let body = body
         .map(|body| Bytes::from(body.to_string()))
         .unwrap_or_default();
-    let mut request = Request::builder()
-        .method(method)
-        .uri(path)
-        .header("host", "localhost")
-        .header("content-type", "application/json");
+    let mut request = asking(method, path);
+    request = request.header("content-type", "application/json");
     if let Some(key) = key {
         request = request.header("x-api-key", key);
     }
-    let request = request.body(Full::new(body))?;
-    let response = sender.send_request(request).await?;
+    told(sent(stream, request, body).await?).await
+}
+
+/// Reads an answer: its data, or why there is none.
+async fn told(response: Response<hyper::body::Incoming>) -> Result<Value> {
     let status = response.status();
     let bytes = read_bounded(response.into_body(), MOST, PATIENCE).await?;
     let answer: Value = serde_json::from_slice(&bytes)

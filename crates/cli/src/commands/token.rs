@@ -17,6 +17,7 @@ pub(crate) fn run(global: &Global, command: Token) -> Result<Exit> {
             name,
             upstreams,
             operations,
+            audit,
             expires_in,
         } => {
             let now = SystemClock::start().wall();
@@ -26,6 +27,7 @@ pub(crate) fn run(global: &Global, command: Token) -> Result<Exit> {
                 "upstreams": (!upstreams.is_empty()).then_some(upstreams),
                 "operations": (!operations.is_empty()).then_some(operations),
                 "expires": expires,
+                "audit": audit,
             });
             let made = request(global, Method::POST, "/tokens", Some(&body))?;
             output::note("this is the only time that the token is shown");
@@ -64,6 +66,14 @@ fn readable(token: &Value) -> Value {
             names.join(", ")
         }
         None => "all".to_owned(),
+    };
+    let audits = token.pointer("/scope/audit") == Some(&Value::Bool(true));
+    let names = |path: &str| {
+        if audits {
+            "none, audit only".to_owned()
+        } else {
+            names(path)
+        }
     };
     json!({
         "name": token.get("name"),

@@ -3,7 +3,7 @@
 use mcpproxy_testkit::{EraSupport, Sample};
 use serde_json::{Value, json};
 
-use crate::support::{Gateway, Legacy, Over, Upstream, headers};
+use crate::support::{Gateway, Legacy, Over, Upstream, headers, within};
 
 /// A gateway through which `echo` was called five times, and a tool that is not there once.
 async fn recorded() -> (Upstream, Gateway) {
@@ -174,4 +174,192 @@ async fn records_are_listed_and_shown_on_the_command_line() {
     let (code, _, said) = run(&["activity", "list", "--flow-type", "sideways"]).await;
     assert_eq!(code, Some(3));
     assert!(said.contains("known are none, internal→internal"), "{said}");
+}
+
+/// What a command printed, and how it ended.
+async fn run(gateway: &Gateway, args: &[&str]) -> (Option<i32>, String, String) {
+    let done = gateway.home.run(args).await;
+    let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+    (done.status.code(), text(&done.stdout), text(&done.stderr))
+}
+
+#[tokio::test]
+async fn a_stretch_of_time_is_counted() {
+    let (_upstream, gateway) = recorded().await;
+    let summary = gateway
+        .api("/activity/summary?period=1h&group_by=tool")
+        .await;
+    assert_eq!(summary["by_type"]["tool_call"], 5, "{summary}");
+    assert_eq!(
+        summary["total"],
+        summary["buckets"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|one| { one["total"].as_u64().unwrap() })
+            .sum::<u64>()
+    );
+    assert_eq!(summary["buckets"].as_array().unwrap().len(), 60);
+    assert_eq!(summary["complete"], true);
+    assert_eq!(summary["servers"][0]["name"], "up");
+    let groups = summary["groups"].as_array().unwrap();
+    assert!(
+        groups
+            .iter()
+            .any(|one| one["key"] == "up:echo" && one["total"] == 5),
+        "{groups:?}"
+    );
+    for period in ["24h", "7d", "30d"] {
+        let summary = gateway
+            .api(&format!("/activity/summary?period={period}&tool=echo"))
+            .await;
+        assert_eq!(
+            (&summary["total"], &summary["period"]),
+            (&json!(5), &json!(period))
+        );
+    }
+    let owner = gateway.owner();
+    for odd in ["period=1y", "group_by=x", "limit=3", "cursor=1"] {
+        let (status, _) = owner.get(&format!("/api/v1/activity/summary?{odd}")).await;
+        assert_eq!(status, 400, "{odd}");
+    }
+    let args = [
+        "activity",
+        "summary",
+        "--period",
+        "1h",
+        "--group-by",
+        "tool",
+    ];
+    let (code, table, _) = run(&gateway, &args).await;
+    assert_eq!(code, Some(0));
+    assert!(
+        table.contains("by_status:") && table.contains("up:echo"),
+        "{table}"
+    );
+    let (_, said, _) = run(&gateway, &[&args[..], &["-o", "json"]].concat()).await;
+    let said: Value = serde_json::from_str(&said).unwrap();
+    assert_eq!(said["by_type"]["tool_call"], 5);
+}
+
+#[tokio::test]
+async fn records_are_carried_away_in_every_form() {
+    let (_upstream, gateway) = recorded().await;
+    let owner = gateway.owner();
+    let fetch = async |query: &str| {
+        let path = format!("/api/v1/activity/export?tool=echo&type=tool_call&{query}");
+        let reply = owner.send(http::Method::GET, &path, headers(&[]), "").await;
+        assert_eq!(reply.status, 200, "{query}");
+        let kind = reply.headers["content-type"].to_str().unwrap().to_owned();
+        let next = reply.headers.get("x-next-cursor");
+        let next = next.map(|next| next.to_str().unwrap().to_owned());
+        (kind, next, reply.text().await)
+    };
+    let (kind, next, text) = fetch("format=json").await;
+    assert_eq!((kind.as_str(), next), ("application/json", None));
+    let whole: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(ids(&whole).len(), 5);
+    assert_eq!(whole["daily"][0]["total"], 5, "{}", whole["daily"]);
+    assert_eq!(whole["daily"][0]["by_type"]["tool_call"], 5);
+    for (form, lines) in [("ndjson", 5), ("csv", 6), ("ocsf", 5), ("cef", 5)] {
+        let (_, _, text) = fetch(&format!("format={form}")).await;
+        assert_eq!(text.lines().count(), lines, "{form}: {text}");
+    }
+    let (_, _, text) = fetch("format=ndjson&rollup=daily").await;
+    assert!(
+        text.lines().last().unwrap().contains("daily_rollup"),
+        "{text}"
+    );
+    // In parts, which put together are the whole.
+    let (mut found, mut cursor) = (String::new(), None::<String>);
+    loop {
+        let from = cursor
+            .as_ref()
+            .map(|at| format!("&cursor={at}"))
+            .unwrap_or_default();
+        let (_, next, part) = fetch(&format!("format=csv&limit=2{from}")).await;
+        found.push_str(&part);
+        cursor = next;
+        if cursor.is_none() {
+            break;
+        }
+    }
+    assert_eq!(found, fetch("format=csv").await.2);
+    let (status, _) = owner.get("/api/v1/activity/export?format=pdf").await;
+    assert_eq!(status, 400);
+}
+
+#[tokio::test]
+async fn an_export_goes_to_a_file_whole_or_not_at_all() {
+    let (_upstream, gateway) = recorded().await;
+    let file = gateway.home.path().join("out.json");
+    let name = file.to_str().unwrap();
+    let args = [
+        "activity",
+        "export",
+        "--output",
+        name,
+        "--type",
+        "tool_call",
+        "--tool",
+        "echo",
+    ];
+    let (code, said, note) = run(&gateway, &args).await;
+    assert_eq!((code, said.as_str()), (Some(0), ""));
+    assert!(note.contains("wrote 5 records"), "{note}");
+    let whole: Value = serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
+    assert_eq!(whole.as_array().unwrap().len(), 5);
+    assert!(!gateway.home.path().join("out.json.partial").exists());
+    let (code, _, said) = run(&gateway, &[&args[..], &["--resume"]].concat()).await;
+    assert_eq!(code, Some(3));
+    assert!(said.contains("was not broken off"), "{said}");
+    let args = [
+        "activity",
+        "export",
+        "--format",
+        "csv",
+        "--include-flows",
+        "--tool",
+        "echo",
+    ];
+    let (code, said, _) = run(&gateway, &args).await;
+    assert_eq!(code, Some(0));
+    assert!(
+        said.lines()
+            .next()
+            .unwrap()
+            .ends_with("flow_sources,flow_evidence"),
+        "{said}"
+    );
+    let (code, _, said) = run(&gateway, &["status", "-o", "paper"]).await;
+    assert_eq!(code, Some(3));
+    assert!(said.contains("`paper` is no form of the output"), "{said}");
+}
+
+#[tokio::test]
+async fn what_happens_is_watched_from_the_command_line() {
+    let (_upstream, gateway) = recorded().await;
+    let mut command = gateway
+        .home
+        .command(&["activity", "watch", "-n", "1", "-o", "jsonl"]);
+    let watching = command
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let downstream = Legacy::open(&gateway.url("/mcp"), json!({})).await;
+    let ended = async {
+        let mut ended = std::pin::pin!(watching.wait_with_output());
+        loop {
+            // It may not listen yet when the first call goes by.
+            downstream.call("up__echo", json!({ "text": "seen" })).await;
+            let pause = std::time::Duration::from_millis(100);
+            if let Ok(done) = tokio::time::timeout(pause, &mut ended).await {
+                return done.unwrap();
+            }
+        }
+    };
+    let done = within("an event", ended).await;
+    let line: Value = serde_json::from_slice(&done.stdout).unwrap();
+    assert_eq!(line["event"], "activity.tool_call.completed");
+    assert_eq!(line["tool_name"], "echo");
 }

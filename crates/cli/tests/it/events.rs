@@ -9,7 +9,8 @@ use tokio::net::TcpStream;
 use crate::support::{Http, KEY, Reply, Scene, WORDS, headers, text_of, within};
 
 async fn listen(http: &Http) -> Reply {
-    http.send(Method::GET, "/events", headers(&[]), "").await
+    let path = "/events?types=flow.alert,approval.*";
+    http.send(Method::GET, path, headers(&[]), "").await
 }
 
 /// The name of the first field that is told, as it stands on the wire.
@@ -164,4 +165,96 @@ async fn a_question_in_the_queue_and_its_end_are_told_live() {
         "approval.resolved",
     ];
     assert_eq!(names, expect);
+}
+
+#[tokio::test]
+async fn every_call_is_told_and_who_comes_back_hears_what_was_missed() {
+    let scene = Scene::start(json!({})).await;
+    let owner = scene.gateway.owner();
+    let from = |last: &str| headers(&[("last-event-id", last)]);
+    let path = "/events?types=activity.*,sensitive_data.detected";
+    let mut events = owner.send(Method::GET, path, headers(&[]), "").await;
+    assert_eq!(events.next_named().await.0, "status");
+    let agent = scene.informed(json!({})).await;
+    agent.ask("tools/call", Scene::post(KEY)).await;
+    let mut names = Vec::new();
+    let mut first = Value::Null;
+    while names
+        .last()
+        .is_none_or(|name| name != "activity.tool_call.rejected")
+    {
+        let (name, told) = events.next_named().await;
+        if name == "activity.tool_call.completed" {
+            first = told["payload"].clone();
+        }
+        names.push(name);
+    }
+    let expect = [
+        "activity.tool_call.started",
+        "activity.tool_call.completed",
+        "sensitive_data.detected",
+        "activity.policy_decision",
+        "activity.tool_call.rejected",
+    ];
+    assert_eq!(names, expect);
+    assert_eq!(first["server_name"], "inside");
+    assert_eq!(
+        (&first["status"], &first["type"]),
+        (&json!("success"), &json!("tool_call"))
+    );
+    assert!(!events.raw.iter().any(|one| one.contains(KEY)));
+    let second = events.events[1].clone();
+    drop(events);
+    agent.call("inside__read", json!({})).await;
+    let mut back = owner.send(Method::GET, path, from(&second), "").await;
+    let mut names = Vec::new();
+    while names.len() < 7 {
+        names.push(back.next_named().await.0);
+    }
+    let again = [
+        "status",
+        "sensitive_data.detected",
+        "activity.policy_decision",
+    ];
+    assert_eq!(&names[..3], again, "{names:?}");
+    assert_eq!(names[5], "activity.tool_call.started");
+    // Numbers of another run of the gateway mean that something was missed.
+    let mut lost = owner.send(Method::GET, path, from("1-1"), "").await;
+    assert_eq!(lost.next_named().await.0, "status");
+    assert_eq!(lost.next_named().await.0, "missed");
+    let (status, said) = owner.get("/events?types=flow").await;
+    assert_eq!(status, 400);
+    assert!(
+        said["hint"].as_str().unwrap().contains("flow.alert"),
+        "{said}"
+    );
+}
+
+#[tokio::test]
+async fn changes_of_servers_and_of_the_configuration_are_told() {
+    let scene = Scene::start(json!({})).await;
+    let owner = scene.gateway.owner();
+    let path = "/events?types=servers.changed,config.reloaded";
+    let mut events = owner.send(Method::GET, path, headers(&[]), "").await;
+    assert_eq!(events.next_named().await.0, "status");
+    let (status, _) = owner
+        .post("/api/v1/servers/inside/disable", &json!({}))
+        .await;
+    assert_eq!(status, 200);
+    let found = async {
+        let mut servers = Vec::new();
+        loop {
+            let (name, told) = events.next_named().await;
+            if name == "config.reloaded" {
+                return (servers, told["payload"].clone());
+            }
+            servers.push(told["payload"].clone());
+        }
+    };
+    let (servers, config) = within("the reload", found).await;
+    assert_eq!(config["changed"], json!(["inside"]));
+    assert!(
+        servers.iter().any(|one| one["change"] == "changed"),
+        "{servers:?}"
+    );
 }

@@ -37,6 +37,7 @@ mod quarantine;
 mod receipts;
 mod reload;
 mod resilience;
+mod rest;
 mod scan;
 mod scenarios;
 mod screens;

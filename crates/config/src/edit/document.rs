@@ -86,6 +86,17 @@ impl Document {
         self.root.at(map).is_some_and(|map| map.get(key).is_some())
     }
 
+    /// Tells whether a map with something in it stands at `path`.
+    pub(super) fn is_map(&self, path: &[Segment]) -> bool {
+        let node = self.root.at(path);
+        node.is_some_and(|node| matches!(&node.value, Value::Map(entries) if !entries.is_empty()))
+    }
+
+    /// Returns the text as it has become.
+    pub(super) fn into_text(self) -> String {
+        self.text
+    }
+
     /// Adds a key to the map at `path`.
     pub(super) fn insert(
         &mut self,

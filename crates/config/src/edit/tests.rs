@@ -477,3 +477,37 @@ mod random {
         }
     }
 }
+
+#[test]
+fn a_patch_is_laid_over_a_file_and_leaves_the_rest() {
+    let check = |text: &str, patch: Value, expect: &str| {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("mcpproxy.yaml");
+        fs::write(&file, text).unwrap();
+        let patch = patch.as_object().unwrap();
+        assert_eq!(patched(&file, patch).unwrap(), expect);
+        assert_eq!(fs::read_to_string(&file).unwrap(), text);
+    };
+    check(
+        "# mine\nlisten: 127.0.0.1:1\nsecurity:\n  mode: shadow # for now\n",
+        json!({ "security": { "mode": "enforce" } }),
+        "# mine\nlisten: 127.0.0.1:1\nsecurity:\n  mode: enforce # for now\n",
+    );
+    check(
+        "listen: 127.0.0.1:1\nlog:\n  level: info\n",
+        json!({ "log": null, "routing_mode": "all" }),
+        "listen: 127.0.0.1:1\nrouting_mode: all\n",
+    );
+}
+
+#[test]
+fn a_text_that_is_put_keeps_the_one_before() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("mcpproxy.yaml");
+    assert_eq!(put(&file, "a: 1\n").unwrap(), None);
+    for (text, before) in [("a: 2\n", "a: 1\n"), ("a: 3\n", "a: 2\n")] {
+        let kept = put(&file, text).unwrap().unwrap();
+        assert_eq!(fs::read_to_string(&file).unwrap(), text);
+        assert_eq!(fs::read_to_string(kept).unwrap(), before);
+    }
+}

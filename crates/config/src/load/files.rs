@@ -18,6 +18,8 @@ use crate::variables::{self, Environment};
 /// The files of one load and what was found wrong with them so far.
 pub(super) struct Files<'a> {
     environment: Environment<'a>,
+    /// A text that stands in for what a file holds.
+    instead: Option<(&'a FilePath, &'a str)>,
     pub(super) texts: Texts,
     pub(super) report: Report,
     /// Files that were read.
@@ -32,12 +34,19 @@ impl<'a> Files<'a> {
     pub(super) fn new(environment: Environment<'a>) -> Self {
         Self {
             environment,
+            instead: None,
             texts: Texts::default(),
             report: Report::default(),
             read: Vec::new(),
             watch: Vec::new(),
             broken: false,
         }
+    }
+
+    /// Reads a text in the place of what a file holds.
+    pub(super) fn instead(mut self, file: &'a FilePath, text: &'a str) -> Self {
+        self.instead = Some((file, text));
+        self
     }
 
     /// Reads a file that must be there.
@@ -72,6 +81,9 @@ impl<'a> Files<'a> {
             .any(|other| real.is_some() && other.canonicalize().ok() == real)
         {
             return None;
+        }
+        if let Some((_, text)) = self.instead.filter(|(path, _)| *path == file) {
+            return self.text(file, text.to_owned());
         }
         let text = match text_of(file) {
             Ok(text) => text?,

@@ -96,6 +96,25 @@ impl Configurer for Asked {
             ..ReloadReport::default()
         })
     }
+
+    fn show(&self) -> Result<Shown, ChangeFault> {
+        self.note("show".to_owned(), "known")?;
+        Ok(Shown::default())
+    }
+
+    fn check(&self, change: &ConfigChange) -> Result<Vec<String>, ChangeFault> {
+        self.note(format!("check {change:?}"), "known")?;
+        Ok(Vec::new())
+    }
+
+    fn apply(&self, change: &ConfigChange) -> Result<Applied, ChangeFault> {
+        self.note(format!("apply {change:?}"), "known")?;
+        Ok(Applied::default())
+    }
+
+    fn preview(&self, _: &ConfigChange) -> Result<EngineSettings, ChangeFault> {
+        Ok(EngineSettings::default())
+    }
 }
 
 struct Bench {
@@ -294,6 +313,7 @@ fn keys_and_tokens_tell_who_asks() {
         upstreams: Some(vec!["github".to_owned()]),
         operations: Some(vec![Operation::Read]),
         expires: Some(Wall(1_000_100)),
+        audit: false,
     };
     let new = control.create_token(&owner, "ci", scope.clone()).unwrap();
     let secret = new.secret.expose();

@@ -1,6 +1,7 @@
 //! What the holder of a token may call, and until when.
 
 use mcpproxy_core::{Operation, Wall};
+use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::error::shown;
@@ -10,8 +11,11 @@ const LONGEST_NAME: usize = 64;
 /// The most upstreams that a scope names.
 const MOST_UPSTREAMS: usize = 256;
 
+/// The name under which a credential says that its holder may look at the audit.
+pub(crate) const AUDIT: &str = "audit:read";
+
 /// What the holder of a token may call, and until when.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TokenScope {
     /// The upstreams that may be called; all where nothing is said.
@@ -19,10 +23,15 @@ pub struct TokenScope {
     pub upstreams: Option<Vec<String>>,
     /// The operations that may be carried out; all where nothing is said.
     #[serde(default, deserialize_with = "operations")]
+    #[schemars(with = "Option<Vec<Named>>")]
     pub operations: Option<Vec<Operation>>,
     /// When the token ends; never where nothing is said.
     #[serde(default, deserialize_with = "expires")]
+    #[schemars(with = "Option<u64>")]
     pub expires: Option<Wall>,
+    /// Whether it is for looking at the audit. Such a token calls nothing.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub audit: bool,
 }
 
 impl TokenScope {
@@ -32,20 +41,20 @@ impl TokenScope {
             upstreams: Some(Vec::new()),
             operations: Some(Vec::new()),
             expires: None,
+            audit: false,
         }
     }
 
     /// Says whether an upstream may be called.
     pub fn allows_upstream(&self, upstream: &str) -> bool {
         let named = self.upstreams.as_ref();
-        named.is_none_or(|names| names.iter().any(|name| name == upstream))
+        !self.audit && named.is_none_or(|names| names.iter().any(|name| name == upstream))
     }
 
     /// Says whether an operation may be carried out.
     pub fn allows_operation(&self, operation: Operation) -> bool {
-        self.operations
-            .as_ref()
-            .is_none_or(|named| named.contains(&operation))
+        let named = self.operations.as_ref();
+        !self.audit && named.is_none_or(|named| named.contains(&operation))
     }
 
     /// Names what it is limited to, as access rules read it: `upstream:git`, `operation:read`.
@@ -54,7 +63,8 @@ impl TokenScope {
         let upstreams = upstreams.map(|name| format!("upstream:{name}"));
         let operations = self.operations.iter().flatten();
         let operations = operations.map(|one| format!("operation:{}", one.name()));
-        upstreams.chain(operations).collect()
+        let audit = self.audit.then(|| AUDIT.to_owned());
+        upstreams.chain(operations).chain(audit).collect()
     }
 
     /// Says whether the token has ended.
@@ -64,6 +74,9 @@ impl TokenScope {
 
     /// Tells what is wrong with a scope that is to be kept, if anything.
     pub(super) fn check(&self) -> Result<(), String> {
+        if self.audit && (self.upstreams.is_some() || self.operations.is_some()) {
+            return Err("a token for the audit calls nothing".to_owned());
+        }
         if let Some(upstreams) = &self.upstreams {
             if upstreams.is_empty() {
                 return Err("it names no upstream".to_owned());
@@ -89,7 +102,7 @@ pub(super) fn is_name(text: &str) -> bool {
 }
 
 /// An operation by its name in a file or a request.
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 enum Named {
     Read,

@@ -39,6 +39,7 @@ fn a_token_is_shown_once_and_only_its_hash_kept() {
         upstreams: Some(vec!["github".to_owned()]),
         operations: Some(vec![Operation::Read, Operation::Write]),
         expires: Some(Wall(NOW.0 + 1)),
+        audit: false,
     };
     let (secret, info) = tokens.create("ci", scope.clone(), NOW).unwrap();
     assert!(secret.expose().starts_with("mcp_agt_") && secret.expose().len() == 8 + 43);

@@ -75,7 +75,9 @@ impl Engine {
         record: Record,
         how: Durability,
     ) -> Result<(), SinkFault> {
-        let kept = self.sink.append(self.attributed(call, record), how);
+        let record = self.attributed(call, record);
+        self.events.recorded(&record);
+        let kept = self.sink.append(record, how);
         let kept = tokio::time::timeout(self.patience_for(call), kept).await;
         kept.unwrap_or(Err(SinkFault::Late))
     }
@@ -90,6 +92,8 @@ impl Engine {
     pub async fn sweep(&self) {
         let ended = self.tracker.expire(self.clock.tick());
         self.summarize(ended).await;
+        self.events
+            .rest(self.overheard.load(Ordering::Relaxed), self.clock.tick());
         let now = self.clock.wall().0;
         let kept = self.habits_kept.load(Ordering::Relaxed);
         if now.abs_diff(kept) >= KEEP_HABITS {
@@ -130,6 +134,7 @@ impl Engine {
     pub(super) async fn summarize(&self, ended: Vec<Summary>) {
         for summary in ended {
             let record = self.closing(&summary);
+            self.events.recorded(&record);
             let kept = self.sink.append(record, Durability::Relaxed).await;
             if kept.is_err() {
                 self.lost.fetch_add(1, Ordering::Relaxed);

@@ -1,13 +1,18 @@
 //! What the engine is made of, lent to those who ask, and what it learns of upstreams.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use arc_swap::ArcSwapOption;
 use mcpproxy_classify::{Class, Classification};
-use mcpproxy_core::{ActivitySink, FlowScope, SessionKey, Taint, Tick, UpstreamId, Wall};
+use mcpproxy_core::{
+    ActivitySink, FlowScope, Id128, SessionBasis, SessionKey, Taint, Tick, UpstreamId, Wall,
+};
 use mcpproxy_flow::{SessionView, Tracker, Whose};
 use mcpproxy_hooks::Metrics;
+use tokio::sync::broadcast;
 
 use super::Engine;
 use crate::access::Rules;
@@ -15,15 +20,38 @@ use crate::approvals::Approvals;
 use crate::classes::{Classes, Described, Profile};
 use crate::correlate::Correlator;
 use crate::coverage::Hearing;
-use crate::events::Events;
+use crate::events::{Events, Numbered};
 use crate::guarded::Guarded;
 use crate::pipeline::Looked;
 use crate::quarantine::Quarantine;
 use crate::reads::Reads;
-use crate::ready::Ready;
+use crate::ready::{EngineSettings, Ready};
 use crate::stops::Stops;
 
 impl Engine {
+    /// Listens to what is told whether anybody watches or not, for as long as the engine runs.
+    pub fn overhear(&self) -> broadcast::Receiver<Arc<Numbered>> {
+        self.overheard.fetch_add(1, Ordering::Relaxed);
+        self.events.overhear()
+    }
+
+    /// Returns the sessions that are linked with one that lasts, by the ids that records have.
+    pub fn linked(&self, session: &str) -> Vec<String> {
+        let id = u128::from_str_radix(session, 16).ok().map(Id128);
+        let keys = id
+            .into_iter()
+            .flat_map(|id| SessionBasis::ALL.map(|basis| SessionKey { basis, id }));
+        let mut linked = BTreeSet::new();
+        for key in keys {
+            let view = self.tracker.session(key);
+            let others = view.map(|view| view.summary.linked).unwrap_or_default();
+            linked.extend(others.iter().map(|key| key.id.to_string()));
+            linked.extend(self.correlator.hook_of(key).map(|key| key.id.to_string()));
+        }
+        linked.remove(session);
+        linked.into_iter().collect()
+    }
+
     /// Returns what is counted about hooks and violations.
     pub fn metrics(&self) -> &Arc<Metrics> {
         &self.metrics
@@ -68,6 +96,18 @@ impl Engine {
         let ready = self.ready.load();
         self.classes
             .of_upstream(upstream, &ready.settings.classification)
+    }
+
+    /// Returns the settings in force.
+    pub fn settings(&self) -> EngineSettings {
+        self.ready.load().settings.clone()
+    }
+
+    /// Takes over what another engine knows of upstreams and their tools.
+    pub fn learn_from(&self, other: &Self) {
+        let ready = self.ready.load();
+        let known = other.classes.under(&ready.settings.classification);
+        self.classes.take_over(known);
     }
 
     pub(crate) fn ready(&self) -> Arc<Ready> {

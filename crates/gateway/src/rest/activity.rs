@@ -1,25 +1,74 @@
-//! `/activity`: pages of the log, and single records. What can be asked is for `control` to know.
+//! `/activity`: pages of the log, single records, what a stretch of time came to, and exports. What
+//! can be asked is for `control` to know.
 
+use std::convert::Infallible;
 use std::sync::Arc;
+use std::time::Duration;
 
-use axum::extract::{Path, Query, State as AxumState};
-use axum::response::Response;
-use http::StatusCode;
-use mcpproxy_control::Refused;
+use axum::body::{Body, Bytes};
+use axum::extract::State as AxumState;
+use axum::response::{IntoResponse as _, Response};
+use futures_util::stream::poll_fn;
+use http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
+use http::{HeaderName, HeaderValue, StatusCode};
+use mcpproxy_control::{Export, Refused};
 use mcpproxy_core::{Field, Principal};
 use serde_json::{Value, json};
+use tokio::sync::{OwnedSemaphorePermit, mpsc};
 
+use super::layers::too_many;
+use super::route::{For, Told};
+use super::taken::{Asked, At};
 use super::{Shared, Who, done, failed, refused};
 use crate::gateway::Gateway;
+
+/// Says where an export that was asked for in parts goes on.
+const NEXT: HeaderName = HeaderName::from_static("x-next-cursor");
+/// Chunks of an export that wait for who reads it.
+const WAITING: usize = 2;
+/// When to come again after too many long questions at once.
+const LATER: Duration = Duration::from_secs(1);
+
+/// Adds to what is told of a route the filters that it takes.
+pub(super) fn filtered(mut told: Told) -> Told {
+    for field in Field::ALL {
+        let schema = match field.known() {
+            Some(known) => json!({ "type": "string", "enum": known }),
+            None => json!({ "type": "string" }),
+        };
+        let about = match field {
+            Field::RiskLevel => "That level and above.",
+            Field::Session => "The session, with those that are linked with it.",
+            Field::Kind | Field::Status => "One or several, with commas between.",
+            _ => "Only records that have this.",
+        };
+        told = told.query(field.name(), &schema, about);
+    }
+    let text = json!({ "type": "string" });
+    let time = json!({
+        "type": "string",
+        "pattern": "^20[0-9]{2}-(0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8])$",
+        "description": "A date, or a time as RFC 3339 has it.",
+    });
+    told.whose(For::Auditors)
+        .query("request_id", &text, "Only records of one request.")
+        .query("agent", &text, "Only what an agent's hooks reported.")
+        .query("start_time", &time, "Not before this time.")
+        .query("end_time", &time, "Not after this time.")
+}
+
+/// What a cursor looks like.
+pub(super) fn cursor() -> Value {
+    json!({ "type": "string", "pattern": "^[0-9]{1,18}$" })
+}
 
 /// Lists records, newest first.
 pub(super) async fn list(
     AxumState(gateway): Shared,
     who: Who,
-    Query(asked): Query<Vec<(String, String)>>,
+    Asked(asked): Asked<Vec<(String, String)>>,
 ) -> Response {
-    let asked = asked.into_iter().map(|one| resolved(&gateway, one));
-    let asked: Vec<_> = asked.collect();
+    let asked = resolved(&gateway, asked);
     let control = Arc::clone(gateway.access.control());
     let page = blocking(move || {
         let page = control.activity(&who, &asked)?;
@@ -33,20 +82,115 @@ pub(super) async fn list(
     page.await
 }
 
-/// Sessions may be asked for by the names that agents have for them; the log knows others.
-fn resolved(gateway: &Gateway, (name, value): (String, String)) -> (String, String) {
-    let logged = value.len() == 32 && value.bytes().all(|byte| byte.is_ascii_hexdigit());
-    if name != Field::Session.name() || logged {
-        return (name, value);
+/// Counts what a stretch of time came to.
+pub(super) async fn summary(
+    AxumState(gateway): Shared,
+    who: Who,
+    Asked(asked): Asked<Vec<(String, String)>>,
+) -> Response {
+    let Some(_place) = place(&gateway) else {
+        return too_many(LATER);
+    };
+    let asked = resolved(&gateway, asked);
+    let control = Arc::clone(gateway.access.control());
+    blocking(move || Ok(json!(control.activity_summary(&who, &asked)?))).await
+}
+
+/// Carries records away, chunk by chunk as they are read.
+pub(super) async fn export(
+    AxumState(gateway): Shared,
+    who: Who,
+    Asked(asked): Asked<Vec<(String, String)>>,
+) -> Response {
+    let Some(place) = place(&gateway) else {
+        return too_many(LATER);
+    };
+    let in_parts = asked.iter().any(|(name, _)| name == "limit");
+    let asked = resolved(&gateway, asked);
+    let control = Arc::clone(gateway.access.control());
+    let begun = tokio::task::spawn_blocking(move || {
+        let mut export = control.export_activity(&who, &asked)?;
+        let mut part = Vec::new();
+        // Where a part ends is told before it: such a part is bounded, and read whole.
+        while in_parts && let Some(chunk) = export.chunk() {
+            part.extend(chunk.map_err(Refused::Failed)?);
+        }
+        Ok((export, part))
+    });
+    match begun.await {
+        Ok(Ok((export, part))) => sent(export, part, place),
+        Ok(Err(refusal)) => refused(&refusal),
+        Err(_) => lost(),
     }
-    let key = gateway.sessions.key_of(&value);
-    let key = key.or_else(|| gateway.engine.hook_session(&value));
-    let key = key.unwrap_or_else(|| Gateway::hook_key(&Principal::local(), &value));
-    (name, key.id.to_string())
+}
+
+/// Takes a place among the few long questions that are answered at once.
+fn place(gateway: &Gateway) -> Option<OwnedSemaphorePermit> {
+    Arc::clone(&gateway.long_questions).try_acquire_owned().ok()
+}
+
+fn sent(mut export: Export, part: Vec<u8>, place: OwnedSemaphorePermit) -> Response {
+    let name = format!("attachment; filename=\"activity.{}\"", export.extension());
+    let (kind, next) = (export.media_type(), export.next());
+    let (sender, mut receiver) = mpsc::channel::<Bytes>(WAITING);
+    tokio::task::spawn_blocking(move || {
+        let mut open = part.is_empty() || sender.blocking_send(part.into()).is_ok();
+        while open && let Some(chunk) = export.chunk() {
+            open = match chunk {
+                Ok(chunk) => chunk.is_empty() || sender.blocking_send(chunk.into()).is_ok(),
+                Err(fault) => {
+                    // The answer ends before its end, which the reader sees.
+                    tracing::error!("an export was broken off: {fault}");
+                    false
+                }
+            };
+        }
+        drop(place);
+    });
+    let stream = poll_fn(move |context| {
+        let chunk = receiver.poll_recv(context);
+        chunk.map(|chunk| chunk.map(Ok::<_, Infallible>))
+    });
+    let mut answer = Body::from_stream(stream).into_response();
+    let headers = answer.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(kind));
+    if let Ok(name) = HeaderValue::from_str(&name) {
+        headers.insert(CONTENT_DISPOSITION, name);
+    }
+    if let Some(next) = next {
+        headers.insert(NEXT, next.into());
+    }
+    answer
+}
+
+/// Sessions may be asked for by the names that agents have for them; the log knows others.
+fn resolved(gateway: &Gateway, asked: Vec<(String, String)>) -> Vec<(String, String)> {
+    let mut resolved = Vec::with_capacity(asked.len());
+    for (name, value) in asked {
+        if name != Field::Session.name() {
+            resolved.push((name, value));
+            continue;
+        }
+        let logged = value.len() == 32 && value.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let id = if logged {
+            value
+        } else {
+            let key = gateway.sessions.key_of(&value);
+            let key = key.or_else(|| gateway.engine.hook_session(&value));
+            let key = key.unwrap_or_else(|| Gateway::hook_key(&Principal::local(), &value));
+            key.id.to_string()
+        };
+        // One that lasts knows its links; those of one that has ended are on record.
+        let linked = gateway.engine.linked(&id);
+        let pair = |id: String| (name.clone(), id);
+        resolved.extend(linked.into_iter().map(pair));
+        resolved.push((name, id));
+    }
+    resolved
 }
 
 /// Shows what was last recorded about a call.
-pub(super) async fn show(AxumState(gateway): Shared, who: Who, Path(id): Path<String>) -> Response {
+pub(super) async fn show(AxumState(gateway): Shared, who: Who, At(id): At<String>) -> Response {
     let control = Arc::clone(gateway.access.control());
     blocking(move || Ok(value(&control.activity_record(&who, &id)?))).await
 }
@@ -56,14 +200,17 @@ fn value(record: &str) -> Value {
 }
 
 /// Asks where waiting for the disk holds nobody else up.
-async fn blocking(question: impl FnOnce() -> Result<Value, Refused> + Send + 'static) -> Response {
+pub(super) async fn blocking(
+    question: impl FnOnce() -> Result<Value, Refused> + Send + 'static,
+) -> Response {
     match tokio::task::spawn_blocking(question).await {
         Ok(Ok(answer)) => done(answer),
         Ok(Err(refusal)) => refused(&refusal),
-        Err(_) => failed(
-            StatusCode::INTERNAL_SERVER_ERROR,
-            "the answer was lost",
-            None,
-        ),
+        Err(_) => lost(),
     }
+}
+
+fn lost() -> Response {
+    let status = StatusCode::INTERNAL_SERVER_ERROR;
+    failed(status, "the answer was lost", None)
 }

@@ -3,20 +3,21 @@
 //! Answering needs the API key, also over the socket: an agent runs as the user and can reach the
 //! socket, and must not be able to answer for them.
 
-use axum::Json;
-use axum::extract::{Path, State as AxumState};
+use axum::extract::State as AxumState;
 use axum::response::Response;
 use http::{HeaderMap, StatusCode};
 use mcpproxy_core::PrincipalKind;
 use mcpproxy_engine::{Event, Said};
+use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
+use super::taken::{At, Body};
 use super::{Shared, Who, done, failed, only_owner};
 use crate::gateway::Gateway;
 
 /// What a person says about a call.
-#[derive(Clone, Copy, Debug, Deserialize)]
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 enum Decision {
     Approve,
@@ -25,7 +26,7 @@ enum Decision {
 }
 
 /// The answer to a question.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Answer {
     decision: Decision,
@@ -43,8 +44,8 @@ pub(super) async fn answer(
     AxumState(gateway): Shared,
     who: Who,
     headers: HeaderMap,
-    Path(id): Path<String>,
-    Json(answer): Json<Answer>,
+    At(id): At<String>,
+    Body(answer): Body<Answer>,
 ) -> Response {
     owner!(who);
     if !holds_key(&gateway, &headers) {

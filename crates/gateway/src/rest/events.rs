@@ -1,4 +1,7 @@
 //! What happens, as it happens: server-sent events at `/events`.
+//!
+//! A listener that cannot keep up is told so and let go; it comes back with the number of the last
+//! event it got and hears what is still kept of the rest.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -8,27 +11,92 @@ use axum::extract::State as AxumState;
 use axum::response::sse::{Event as Sent, KeepAlive, Sse};
 use axum::response::{IntoResponse as _, Response};
 use futures_util::stream::poll_fn;
-use mcpproxy_core::Clock;
+use http::{HeaderMap, HeaderName, StatusCode};
+use mcpproxy_core::{Clock, Principal};
 use mcpproxy_engine::Event;
+use mcpproxy_engine::events::{Listening, Numbered};
+use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::sync::{broadcast, mpsc};
 
-use super::{Shared, Who, only_owner};
+use super::taken::Asked;
+use super::{Shared, Who, failed, only_auditor};
 use crate::gateway::Gateway;
 
 /// How long a listener waits before it connects again.
 const RETRY: Duration = Duration::from_secs(3);
 /// How often a quiet channel shows that it is open.
 const PING: Duration = Duration::from_secs(30);
-/// Events that may wait for one listener; after that it misses the oldest and is told so.
+/// Events that may wait for one listener.
 const WAITING: usize = 64;
+/// The number of the last event that a listener got.
+const LAST: HeaderName = HeaderName::from_static("last-event-id");
+
+/// What a listener wants to hear of.
+#[derive(Debug, Default, Deserialize)]
+pub(super) struct Wanted {
+    types: Option<String>,
+}
+
+/// Which events one listener hears.
+#[derive(Debug, Default)]
+struct Filter(Option<Vec<String>>);
+
+impl Filter {
+    /// Reads names with commas between; a name that ends in `.*` stands for all that begin so.
+    fn read(types: Option<&str>) -> Result<Self, String> {
+        let Some(types) = types else {
+            return Ok(Self(None));
+        };
+        let names: Vec<_> = types
+            .split(',')
+            .map(|name| name.trim().to_owned())
+            .collect();
+        let known = |name: &String| Event::NAMES.iter().any(|known| covers(name, known));
+        match names.iter().find(|name| !known(name)) {
+            Some(odd) => Err(format!("there is no event `{odd}`")),
+            None => Ok(Self(Some(names))),
+        }
+    }
+
+    fn wants(&self, event: &Event) -> bool {
+        let names = self.0.as_ref();
+        names.is_none_or(|names| names.iter().any(|name| covers(name, event.name())))
+    }
+}
+
+fn covers(name: &str, event: &str) -> bool {
+    match name.strip_suffix(".*") {
+        Some(start) => event
+            .strip_prefix(start)
+            .is_some_and(|rest| rest.starts_with('.')),
+        None => name == event,
+    }
+}
 
 /// Listens.
-pub(super) async fn listen(AxumState(gateway): Shared, who: Who) -> Response {
-    owner!(who);
-    let events = gateway.engine.events().listen();
+pub(super) async fn listen(
+    AxumState(gateway): Shared,
+    who: Who,
+    headers: HeaderMap,
+    Asked(wanted): Asked<Wanted>,
+) -> Response {
+    if let Err(refused) = only_auditor(&who) {
+        return *refused;
+    }
+    let filter = match Filter::read(wanted.types.as_deref()) {
+        Ok(filter) => filter,
+        Err(message) => {
+            let hint = format!("known are {}", Event::NAMES.join(", "));
+            return failed(StatusCode::BAD_REQUEST, &message, Some(&hint));
+        }
+    };
+    let last = headers.get(LAST).and_then(|last| last.to_str().ok());
+    // A number that is not ours is one of another run: something was missed.
+    let last = last.map(|last| number(last).unwrap_or_default());
+    let listening = gateway.engine.events().listen(last, gateway.clock.wall().0);
     let (sender, mut receiver) = mpsc::channel(WAITING);
-    tokio::spawn(tell(gateway, events, sender));
+    tokio::spawn(tell(gateway, who.0, listening, filter, sender));
     let ping = Sent::default().event("ping").data("{}");
     let stream = poll_fn(move |context| {
         let event = receiver.poll_recv(context);
@@ -39,50 +107,106 @@ pub(super) async fn listen(AxumState(gateway): Shared, who: Who) -> Response {
         .into_response()
 }
 
-/// Passes events on for as long as somebody listens and the gateway runs.
+fn number(last: &str) -> Option<(u64, u64)> {
+    let (run, number) = last.split_once('-')?;
+    Some((u64::from_str_radix(run, 16).ok()?, number.parse().ok()?))
+}
+
+/// Passes events on for as long as somebody listens, may listen, and the gateway runs.
 async fn tell(
     gateway: Arc<Gateway>,
-    mut events: broadcast::Receiver<Arc<Event>>,
+    who: Principal,
+    listening: Listening,
+    filter: Filter,
     sender: mpsc::Sender<Sent>,
 ) {
     let clock = Arc::clone(&gateway.clock);
     let hello = json!({ "version": env!("CARGO_PKG_VERSION"), "since": gateway.since.rfc3339() });
     // The delay comes first: a listener that loses the stream within its first event knows it.
-    let hello = fill(Sent::default().retry(RETRY), "status", hello, &*clock);
-    if sender.send(hello).await.is_err() {
-        return;
+    let hello = fill(Sent::default().retry(RETRY), "status", &hello, &*clock);
+    let mut first = vec![hello];
+    if listening.gap {
+        let gap = json!({ "events": null, "reason": "they are not kept any more" });
+        first.push(fill(Sent::default(), "missed", &gap, &*clock));
     }
+    let before = listening
+        .before
+        .iter()
+        .filter(|one| filter.wants(&one.event));
+    first.extend(before.map(|one| numbered(one, &*clock)));
+    for event in first {
+        if sender.send(event).await.is_err() {
+            return;
+        }
+    }
+    let mut events = listening.from_now;
     loop {
         let event = tokio::select! {
             event = events.recv() => event,
             () = sender.closed() => return,
             () = gateway.stopped() => return,
+            () = gateway.until_invalid(&who) => return,
         };
-        let event = match event {
+        match event {
+            Ok(event) if !filter.wants(&event.event) => {}
             Ok(event) => {
-                let payload = serde_json::to_value(&*event).unwrap_or_default();
-                sent(event.name(), payload, &*clock)
+                if sender.send(numbered(&event, &*clock)).await.is_err() {
+                    return;
+                }
             }
             Err(broadcast::error::RecvError::Lagged(missed)) => {
-                sent("missed", json!({ "events": missed }), &*clock)
+                let payload = json!({ "events": missed, "reason": "they were not read in time" });
+                let notice = fill(Sent::default(), "missed", &payload, &*clock);
+                // Who does not take even this is gone with the stream.
+                drop(sender.send_timeout(notice, RETRY).await);
+                return;
             }
             Err(broadcast::error::RecvError::Closed) => return,
-        };
-        if sender.send(event).await.is_err() {
-            return;
         }
     }
 }
 
-fn sent(name: &str, payload: Value, clock: &dyn Clock) -> Sent {
-    fill(Sent::default(), name, payload, clock)
+fn numbered(event: &Numbered, clock: &dyn Clock) -> Sent {
+    let payload = serde_json::to_value(&event.event).unwrap_or_default();
+    let id = format!("{:x}-{}", event.run, event.number);
+    fill(Sent::default().id(id), event.event.name(), &payload, clock)
 }
 
-#[expect(
-    clippy::needless_pass_by_value,
-    reason = "a payload is made to be sent"
-)]
-fn fill(event: Sent, name: &str, payload: Value, clock: &dyn Clock) -> Sent {
+fn fill(event: Sent, name: &str, payload: &Value, clock: &dyn Clock) -> Sent {
     let data = json!({ "payload": payload, "timestamp": clock.wall().rfc3339() });
     event.event(name).data(data.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_filter_takes_names_and_kinds() {
+        let check = |types: &str, expect: &[&str]| {
+            let filter = Filter::read(Some(types)).unwrap();
+            let names = filter.0.unwrap();
+            let wanted = Event::NAMES.into_iter().filter(|known| {
+                let mut names = names.iter();
+                names.any(|name| covers(name, known))
+            });
+            assert_eq!(wanted.collect::<Vec<_>>(), expect, "{types}");
+        };
+        check("flow.alert", &["flow.alert"]);
+        check("approval.*", &["approval.requested", "approval.resolved"]);
+        check(
+            "flow.alert, servers.changed",
+            &["flow.alert", "servers.changed"],
+        );
+        assert!(Filter::read(Some("flow")).is_err());
+        assert!(Filter::read(Some("flow*")).is_err());
+    }
+
+    #[test]
+    fn a_number_is_read_as_it_is_written() {
+        assert_eq!(number("ff-12"), Some((255, 12)));
+        for odd in ["", "12", "-", "x-1", "1-x"] {
+            assert_eq!(number(odd), None, "{odd}");
+        }
+    }
 }

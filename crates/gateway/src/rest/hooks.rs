@@ -4,10 +4,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::extract::{Query, Request, State as AxumState};
+use axum::extract::{Request, State as AxumState};
 use axum::response::Response;
 use http::StatusCode;
 use mcpproxy_agents::hook::{Asked, HookAgent, HookError, HookEvent, MAX_PAYLOAD, Tool, read};
+use mcpproxy_control::may_audit;
 use mcpproxy_core::{
     Action, Askable, Call, CallId, Door, FlowType, Hooked, MessageKind, Phase, Principal,
     PrincipalKind, Risk, RiskLevel, SessionKey, Trace, Wire,
@@ -18,7 +19,7 @@ use mcpproxy_mcp::compose::quoted;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Shared, Who, done, failed};
+use super::{Shared, Who, done, failed, taken};
 use crate::aim::Aim;
 use crate::gateway::Gateway;
 
@@ -40,13 +41,17 @@ pub(super) struct Told {
 pub(super) async fn evaluate(
     AxumState(gateway): Shared,
     who: Who,
-    Query(told): Query<Told>,
+    taken::Asked(told): taken::Asked<Told>,
     request: Request,
 ) -> Response {
     let who = match who.kind {
         // The socket makes its user the owner, and an agent that comes this way is no more than an
         // agent: what it reads is followed with what it calls over the same socket.
         PrincipalKind::Owner => Principal::local(),
+        PrincipalKind::Agent if may_audit(&who) => {
+            let message = "a token for the audit only looks";
+            return failed(StatusCode::FORBIDDEN, message, None);
+        }
         PrincipalKind::Agent | PrincipalKind::User => who.0,
         PrincipalKind::Local => {
             let hint = "use the Unix socket, the API key or an agent's token";

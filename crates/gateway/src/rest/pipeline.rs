@@ -5,7 +5,7 @@ use axum::response::{IntoResponse, Response};
 use http::header::CONTENT_TYPE;
 use serde_json::json;
 
-use super::{Shared, Who, done, only_owner};
+use super::{Shared, Who, done, only_auditor, only_owner};
 
 /// The form in which Prometheus reads what is counted.
 const TEXT: &str = "text/plain; version=0.0.4; charset=utf-8";
@@ -18,7 +18,9 @@ pub(super) async fn list(AxumState(gateway): Shared, who: Who) -> Response {
 
 /// Prints what is counted about hooks and violations.
 pub(super) async fn metrics(AxumState(gateway): Shared, who: Who) -> Response {
-    owner!(who);
+    if let Err(refused) = only_auditor(&who) {
+        return *refused;
+    }
     let text = gateway.engine.metrics().text();
     ([(CONTENT_TYPE, TEXT)], text).into_response()
 }

@@ -3,23 +3,24 @@
 //! Letting something pass needs the API key, also over the socket: an agent runs as the user and
 //! can reach the socket, and must not be able to answer for them.
 
-use axum::Json;
-use axum::extract::{Path, State as AxumState};
+use axum::extract::State as AxumState;
 use axum::response::Response;
 use http::{HeaderMap, StatusCode};
 use mcpproxy_control::{Moved, Refused};
 use mcpproxy_core::{Door, OfferKind, OfferState, Principal, UpstreamId};
 use mcpproxy_engine::Which;
+use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::approvals::holds_key;
+use super::taken::{At, Body};
 use super::{Shared, Who, done, failed, only_owner, refused};
 use crate::gateway::Gateway;
 use crate::quarantine::told;
 
 /// The tools that are meant.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct Chosen {
     tools: Vec<String>,
@@ -34,8 +35,8 @@ pub(super) async fn approve(
     AxumState(gateway): Shared,
     who: Who,
     headers: HeaderMap,
-    Path(name): Path<String>,
-    Json(chosen): Json<Chosen>,
+    At(name): At<String>,
+    Body(chosen): Body<Chosen>,
 ) -> Response {
     owner!(who);
     if !holds_key(&gateway, &headers) {
@@ -52,8 +53,8 @@ pub(super) async fn approve(
 pub(super) async fn block(
     AxumState(gateway): Shared,
     who: Who,
-    Path(name): Path<String>,
-    Json(chosen): Json<Chosen>,
+    At(name): At<String>,
+    Body(chosen): Body<Chosen>,
 ) -> Response {
     owner!(who);
     let Some(which) = which(&chosen, chosen.block_all) else {
@@ -67,7 +68,7 @@ pub(super) async fn block(
 pub(super) async fn diff(
     AxumState(gateway): Shared,
     who: Who,
-    Path((name, tool)): Path<(String, String)>,
+    At((name, tool)): At<(String, String)>,
 ) -> Response {
     owner!(who);
     match gateway.access.control().offer_diff(&who, &name, &tool) {

@@ -26,7 +26,7 @@ pub(super) async fn keep(upstream: Weak<Upstream>) {
         return;
     };
     if !first.settings.enabled {
-        first.state.send_replace(State::Stopped {
+        first.turn(State::Stopped {
             why: "disabled".to_owned(),
         });
         return;
@@ -44,7 +44,7 @@ pub(super) async fn keep(upstream: Weak<Upstream>) {
             return;
         }
         if attempts == 0 {
-            upstream.state.send_replace(State::Starting);
+            upstream.turn(State::Starting);
         }
         let begun = Instant::now();
         let up = tokio::select! {
@@ -88,7 +88,7 @@ impl Upstream {
         let result = self.serve(&instance).await;
         self.lock_slots().remove(&Key::Own);
         if instance.is_forgotten() && matches!(self.state(), State::Up { .. }) {
-            self.state.send_replace(State::Starting);
+            self.turn(State::Starting);
             // One that forgets as fast as it is greeted is greeted once in a while.
             tokio::time::sleep_until(opened + REFRESH_PAUSE).await;
             return Ok(());
@@ -100,7 +100,7 @@ impl Upstream {
         self.read_lists(instance).await?;
         let version = instance.version().to_owned();
         tracing::info!("upstream `{}` is up (protocol {version})", self.name);
-        self.state.send_replace(State::Up { version });
+        self.turn(State::Up { version });
         instance.listen();
         self.hub.opened(instance);
         let (sender, mut changes) = mpsc::channel(16);
@@ -159,10 +159,10 @@ impl Upstream {
         let restart = &self.settings.restart;
         if restart.max_attempts.is_some_and(|most| attempts >= most) {
             let why = format!("{why}; gave up after {attempts} attempts");
-            self.state.send_replace(State::Stopped { why });
+            self.turn(State::Stopped { why });
             return false;
         }
-        self.state.send_replace(State::Down {
+        self.turn(State::Down {
             why: why.to_owned(),
             attempts,
         });

@@ -196,7 +196,7 @@ mod tests {
         Global {
             config: Some(config.to_owned()),
             data_dir: Some(data_dir.to_owned()),
-            output: Format::Table,
+            output: crate::args::Output::Form(Format::Table),
             json: false,
             log_level: None,
         }

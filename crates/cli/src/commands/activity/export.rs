@@ -1,0 +1,99 @@
+//! `activity export`: records into a file, part by part, so that an export that is broken off can go
+//! on where it was.
+//!
+//! Until it is whole the file stands under another name, beside a note of how far it came.
+
+mod written;
+
+use anyhow::Result;
+use http::HeaderMap;
+use serde_json::Value;
+
+use self::written::{Place, Progress, Target};
+use super::query;
+use crate::args::{ActivityExport, ExportFormat, Global};
+use crate::commands::client::{fetch, runtime, socket};
+use crate::exit::bad_input;
+use crate::output;
+
+/// Records of one part.
+const PART: usize = 1000;
+
+/// Writes records.
+pub(super) fn run(global: &Global, export: &ActivityExport) -> Result<()> {
+    let asked = asked(export);
+    let mut target = target(global, export, &asked)?;
+    let mut progress = Progress::new(export.filter.start_time.as_deref());
+    let socket = socket(global);
+    runtime()?.block_on(async {
+        loop {
+            let mut path = format!("/activity/export?limit={PART}{asked}");
+            if let Place::At { cursor, .. } = &target.place {
+                path.extend(["&cursor=", &cursor.to_string()]);
+            }
+            let (headers, part) = fetch(&socket, &path).await?;
+            let text = String::from_utf8_lossy(&part);
+            let body = match export.format {
+                ExportFormat::Json => target.listed(&text),
+                ExportFormat::Ndjson
+                | ExportFormat::Csv
+                | ExportFormat::Ocsf
+                | ExportFormat::Cef => text.into_owned(),
+            };
+            progress.seen(&body);
+            let next = next(&headers);
+            target.write(&body, next)?;
+            if next.is_none() {
+                return Ok::<_, anyhow::Error>(());
+            }
+        }
+    })?;
+    progress.end();
+    if export.format == ExportFormat::Json {
+        target.write("]\n", None)?;
+    }
+    let records = target.records;
+    if let Some(file) = target.finish()? {
+        output::note(&format!("wrote {records} records to `{}`", file.display()));
+    }
+    Ok(())
+}
+
+fn target(global: &Global, export: &ActivityExport, asked: &str) -> Result<Target> {
+    let opening = if export.format == ExportFormat::Json {
+        "["
+    } else {
+        ""
+    };
+    match (global.file(), &export.recipient) {
+        (Some(file), _) if export.resume => Target::resumed(file, asked),
+        (None, _) if export.resume => {
+            let hint = "name the file with `--output FILE`";
+            Err(bad_input("there is no file to go on with", Some(hint)))
+        }
+        (file, Some(recipient)) => Target::encrypted(file, recipient, opening),
+        (Some(file), None) => Target::file(file, asked, opening),
+        (None, None) => Target::standard(opening),
+    }
+}
+
+/// What the gateway is asked for in every part; an export goes on only with the same.
+fn asked(export: &ActivityExport) -> String {
+    let form = export.format.asked();
+    let flows = export.include_flows;
+    let filters = query(&export.filter);
+    format!("&format={form}&include_flows={flows}{filters}")
+}
+
+fn next(headers: &HeaderMap) -> Option<u64> {
+    let next = headers.get("x-next-cursor")?.to_str().ok()?;
+    next.parse().ok()
+}
+
+/// Returns when the last record of a part was made.
+fn last_time(part: &str) -> Option<String> {
+    let line = part.lines().rfind(|line| line.contains("\"timestamp\""))?;
+    let line = line.trim_start_matches(['[', ',']);
+    let record: Value = serde_json::from_str(line).ok()?;
+    Some(record.get("timestamp")?.as_str()?.to_owned())
+}

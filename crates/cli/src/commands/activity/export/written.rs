@@ -1,0 +1,325 @@
+//! Where an export goes, and how far it has come.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, IsTerminal as _, Seek as _, SeekFrom, Write};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result};
+use mcpproxy_core::{Clock as _, SystemClock, Wall};
+use serde::{Deserialize, Serialize};
+
+use super::last_time;
+use crate::age::Encrypted;
+use crate::exit::bad_input;
+use crate::output;
+
+/// How far an export came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Place {
+    /// Nothing is written.
+    Start,
+    /// Everything before a place in the log is, in so many bytes.
+    At {
+        /// The place.
+        cursor: u64,
+        /// The bytes.
+        bytes: u64,
+        /// The records.
+        records: u64,
+    },
+}
+
+/// The note beside a file that is not whole.
+#[derive(Serialize, Deserialize)]
+struct Note {
+    asked: String,
+    place: Place,
+}
+
+/// Where an export goes.
+pub(super) struct Target {
+    out: Out,
+    pub(super) place: Place,
+    pub(super) records: u64,
+    bytes: u64,
+}
+
+enum Out {
+    Standard,
+    Encrypted(Box<Encrypted<Box<dyn Write>>>, Option<PathBuf>),
+    File {
+        file: File,
+        path: PathBuf,
+        asked: String,
+    },
+}
+
+impl Target {
+    pub(super) fn standard(opening: &str) -> Result<Self> {
+        Self::begun(Out::Standard, opening)
+    }
+
+    /// Begins a file. It stands under another name until it is whole.
+    pub(super) fn file(path: &Path, asked: &str, opening: &str) -> Result<Self> {
+        let file = created(&partial(path))?;
+        let out = Out::File {
+            file,
+            path: path.to_owned(),
+            asked: asked.to_owned(),
+        };
+        Self::begun(out, opening)
+    }
+
+    /// Begins a file, or standard output, that only the holder of a key can read.
+    pub(super) fn encrypted(path: Option<&Path>, recipient: &str, opening: &str) -> Result<Self> {
+        let inner: Box<dyn Write> = match path {
+            Some(path) => Box::new(created(&partial(path))?),
+            None => Box::new(io::stdout()),
+        };
+        let encrypted = Encrypted::new(inner, recipient);
+        let encrypted = encrypted.map_err(|why| bad_input(why.to_string(), None))?;
+        let out = Out::Encrypted(Box::new(encrypted), path.map(Path::to_owned));
+        Self::begun(out, opening)
+    }
+
+    /// Goes on with a file that was broken off; where there is none, begins.
+    pub(super) fn resumed(path: &Path, asked: &str) -> Result<Self> {
+        let note = note(path);
+        let Ok(text) = std::fs::read_to_string(&note) else {
+            let hint = "leave `--resume` out to begin anew";
+            let message = format!("`{}` was not broken off", path.display());
+            return Err(bad_input(message, Some(hint)));
+        };
+        let kept: Note = serde_json::from_str(&text)
+            .with_context(|| format!("cannot understand `{}`", note.display()))?;
+        if kept.asked != asked {
+            let hint = "give the same filters and form as before";
+            let message = "the export that was broken off is another";
+            return Err(bad_input(message, Some(hint)));
+        }
+        let partial = partial(path);
+        let mut file = OpenOptions::new()
+            .write(true)
+            .open(&partial)
+            .with_context(|| format!("cannot open `{}`", partial.display()))?;
+        let (bytes, records) = match kept.place {
+            Place::Start => (0, 0),
+            Place::At { bytes, records, .. } => (bytes, records),
+        };
+        // What was written after the note is written again.
+        file.set_len(bytes)?;
+        file.seek(SeekFrom::Start(bytes))?;
+        Ok(Self {
+            out: Out::File {
+                file,
+                path: path.to_owned(),
+                asked: asked.to_owned(),
+            },
+            place: kept.place,
+            records,
+            bytes,
+        })
+    }
+
+    fn begun(out: Out, opening: &str) -> Result<Self> {
+        let mut target = Self {
+            out,
+            place: Place::Start,
+            records: 0,
+            bytes: 0,
+        };
+        target.put(opening.as_bytes())?;
+        Ok(target)
+    }
+
+    /// Turns lines into elements of a list.
+    pub(super) fn listed(&self, lines: &str) -> String {
+        let mut text = String::new();
+        for (at, line) in lines.lines().enumerate() {
+            let first = at == 0 && self.records == 0;
+            text.extend([if first { "" } else { ",\n" }, line]);
+        }
+        text
+    }
+
+    /// Writes a part, then notes how far that is.
+    pub(super) fn write(&mut self, part: &str, next: Option<u64>) -> Result<()> {
+        self.put(part.as_bytes())?;
+        let lines = part.lines().filter(|line| line.len() > 1).count();
+        self.records += u64::try_from(lines).unwrap_or(0);
+        let Some(cursor) = next else {
+            return Ok(());
+        };
+        self.place = Place::At {
+            cursor,
+            bytes: self.bytes,
+            records: self.records,
+        };
+        if let Out::File { file, path, asked } = &mut self.out {
+            // CRASH: the note never speaks of more than the file has.
+            file.sync_data()?;
+            let note_of = Note {
+                asked: asked.clone(),
+                place: self.place,
+            };
+            let (note, beside) = (note(path), note(path).with_extension("new"));
+            std::fs::write(&beside, serde_json::to_vec(&note_of)?)?;
+            std::fs::rename(&beside, &note)?;
+        }
+        Ok(())
+    }
+
+    fn put(&mut self, bytes: &[u8]) -> Result<()> {
+        self.bytes += u64::try_from(bytes.len()).unwrap_or(0);
+        match &mut self.out {
+            Out::Standard => output::raw(bytes),
+            Out::Encrypted(encrypted, _) => Ok(encrypted.write_all(bytes)?),
+            Out::File { file, .. } => Ok(file.write_all(bytes)?),
+        }
+    }
+
+    /// Gives the file its name; returns it, where there is one.
+    pub(super) fn finish(self) -> Result<Option<PathBuf>> {
+        match self.out {
+            Out::Standard => Ok(None),
+            Out::Encrypted(encrypted, path) => {
+                drop(encrypted.finish()?);
+                if let Some(path) = &path {
+                    std::fs::rename(partial(path), path)?;
+                }
+                Ok(path)
+            }
+            Out::File { file, path, .. } => {
+                file.sync_all()?;
+                std::fs::rename(partial(&path), &path)?;
+                drop(std::fs::remove_file(note(&path)));
+                Ok(Some(path))
+            }
+        }
+    }
+}
+
+/// Makes a file that only its owner reads.
+fn created(path: &Path) -> Result<File> {
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(true).mode(0o600);
+    let file = options.open(path);
+    file.with_context(|| format!("cannot write `{}`", path.display()))
+}
+
+fn partial(path: &Path) -> PathBuf {
+    beside(path, ".partial")
+}
+
+fn note(path: &Path) -> PathBuf {
+    beside(path, ".resume")
+}
+
+fn beside(path: &Path, end: &str) -> PathBuf {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(end);
+    path.with_file_name(name)
+}
+
+/// What a person at a terminal sees meanwhile.
+pub(super) struct Progress {
+    shown: bool,
+    records: usize,
+    now: u64,
+    from: Option<u64>,
+}
+
+impl Progress {
+    /// Shows how much of the time since `from` is done, where that is known.
+    pub(super) fn new(from: Option<&str>) -> Self {
+        Self {
+            shown: io::stderr().is_terminal(),
+            records: 0,
+            now: SystemClock::start().wall().0,
+            from: from.and_then(Wall::from_rfc3339).map(|from| from.0),
+        }
+    }
+
+    pub(super) fn seen(&mut self, part: &str) {
+        self.records += part.lines().count();
+        if !self.shown {
+            return;
+        }
+        let time = last_time(part);
+        let at = time.as_deref().and_then(Wall::from_rfc3339);
+        let bar = self
+            .from
+            .zip(at)
+            .map(|(from, at)| bar(from, at.0, self.now));
+        let line = match (bar, time) {
+            (Some(bar), _) => format!("{bar} {} records", self.records),
+            (None, Some(time)) => format!("{} records, back to {time}", self.records),
+            (None, None) => format!("{} records", self.records),
+        };
+        drop(write!(io::stderr(), "\r\x1b[K{line}"));
+    }
+
+    pub(super) fn end(&self) {
+        if self.shown {
+            drop(write!(io::stderr(), "\r\x1b[K"));
+        }
+    }
+}
+
+/// A bar of the time that is done: records come newest first.
+fn bar(from: u64, at: u64, now: u64) -> String {
+    const WIDTH: u64 = 30;
+    let whole = now.saturating_sub(from).max(1);
+    let done = now.saturating_sub(at).min(whole);
+    let full = usize::try_from(done * WIDTH / whole).unwrap_or(0);
+    let rest = usize::try_from(WIDTH).unwrap_or(0).saturating_sub(full);
+    format!(
+        "[{}{}] {:3} %",
+        "#".repeat(full),
+        " ".repeat(rest),
+        done * 100 / whole
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bar_shows_the_share_of_time() {
+        assert_eq!(bar(0, 100, 100), format!("[{}]   0 %", " ".repeat(30)));
+        assert_eq!(
+            bar(0, 50, 100),
+            format!("[{}{}]  50 %", "#".repeat(15), " ".repeat(15))
+        );
+        assert_eq!(bar(0, 0, 100), format!("[{}] 100 %", "#".repeat(30)));
+        assert_eq!(bar(100, 0, 100), format!("[{}] 100 %", "#".repeat(30)));
+    }
+
+    #[test]
+    fn a_file_that_was_broken_off_goes_on_after_what_is_noted() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("out.ndjson");
+        let mut first = Target::file(&path, "&a", "").unwrap();
+        first.write("{\"one\":1}\n", Some(7)).unwrap();
+        // A part that came in and was not noted.
+        first.put(b"{\"two\"").unwrap();
+        drop(first);
+        assert!(!path.exists());
+        assert!(Target::resumed(&path, "&b").is_err());
+        let mut second = Target::resumed(&path, "&a").unwrap();
+        let Place::At {
+            cursor, records, ..
+        } = second.place
+        else {
+            panic!("nothing is noted");
+        };
+        assert_eq!((cursor, records), (7, 1));
+        second.write("{\"two\":2}\n", None).unwrap();
+        assert_eq!(second.finish().unwrap().as_deref(), Some(&*path));
+        let text = std::fs::read_to_string(&path).unwrap();
+        assert_eq!(text, "{\"one\":1}\n{\"two\":2}\n");
+        assert!(Target::resumed(&path, "&a").is_err());
+    }
+}

@@ -1,0 +1,227 @@
+//! Carrying records away: page after page of the log in one of several forms, each chunk made when
+//! it is asked for, so that an export of any length needs the room of one page.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use mcpproxy_core::{ActivityReader, Principal};
+use serde::Serialize;
+use serde_json::Value;
+
+use super::forms::{self, Form};
+use super::{CHUNK, Question, session, wrong};
+use crate::change::{Act, Mandate};
+use crate::control::Control;
+use crate::error::{Error, Refused};
+
+/// Records of one part of an export that is fetched part by part.
+const MOST_AT_ONCE: usize = 10_000;
+/// Days that a roll-up tells apart; older ones are left out of it.
+const MOST_DAYS: usize = 4000;
+
+/// An export under way.
+#[derive(Debug)]
+pub struct Export {
+    log: Arc<dyn ActivityReader>,
+    question: Question,
+    form: Form,
+    flows: bool,
+    rollup: bool,
+    /// Records that may still be given.
+    left: usize,
+    days: BTreeMap<String, Day>,
+    stage: Stage,
+    /// Whether a record was given before, so that a mark must stand between.
+    begun: bool,
+    next: Option<u64>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    Opening,
+    Records,
+    Closing,
+    Done,
+}
+
+/// What one day came to.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+struct Day {
+    total: u64,
+    blocked: u64,
+    by_type: BTreeMap<String, u64>,
+    by_risk: BTreeMap<String, u64>,
+    by_flow: BTreeMap<String, u64>,
+}
+
+impl Control {
+    /// Begins an export, as `GET /activity/export` is asked for it: `format`, `include_flows`,
+    /// `rollup`, `limit` and every filter of the list.
+    pub fn export_activity(
+        &self,
+        who: &Principal,
+        asked: &[(String, String)],
+    ) -> Result<Export, Refused> {
+        Mandate::to_audit(who, Act::ReadActivity)?;
+        let mut form = Form::Ndjson;
+        let (mut flows, mut rollup, mut left) = (false, false, usize::MAX);
+        let mut filters = Vec::new();
+        for (name, value) in asked {
+            match name.as_str() {
+                "format" => form = Form::named(name, value)?,
+                "include_flows" => flows = flag(name, value)?,
+                "rollup" if value == "daily" => rollup = true,
+                "rollup" => return Err(wrong(name, value, "known is daily").into()),
+                "limit" => left = super::number(name, value, MOST_AT_ONCE)?.max(1),
+                "offset" => return Err(wrong(name, value, "use a cursor").into()),
+                _ => filters.push((name.clone(), value.clone())),
+            }
+        }
+        if rollup && !matches!(form, Form::Json | Form::Ndjson) {
+            let why = "only json and ndjson have room for it";
+            return Err(wrong("rollup", "daily", why).into());
+        }
+        let mut question = Question::of(&filters)?;
+        session::widen(self.log()?, &mut question.query).map_err(Error::Unreadable)?;
+        Ok(Export {
+            log: self.shared_log()?,
+            // A part that goes on has its heading in the part before.
+            begun: question.query.before.is_some(),
+            question,
+            form,
+            flows,
+            rollup: rollup || form == Form::Json,
+            left,
+            days: BTreeMap::new(),
+            stage: Stage::Opening,
+            next: None,
+        })
+    }
+}
+
+fn flag(name: &str, value: &str) -> Result<bool, Error> {
+    let flag = value.parse();
+    flag.map_err(|_| wrong(name, value, "known are true and false"))
+}
+
+impl Export {
+    /// Returns the type of what is exported.
+    pub fn media_type(&self) -> &'static str {
+        self.form.media_type()
+    }
+
+    /// Returns the end of a file's name that says what is in it.
+    pub fn extension(&self) -> &'static str {
+        self.form.extension()
+    }
+
+    /// Returns the place from which a next part goes on; nothing before this one is whole, and
+    /// nothing where there is no more.
+    pub fn next(&self) -> Option<u64> {
+        self.next
+    }
+
+    /// Makes the next chunk; nothing once everything is given.
+    pub fn chunk(&mut self) -> Option<Result<Vec<u8>, Error>> {
+        let mut out = Vec::new();
+        match self.stage {
+            Stage::Opening => {
+                self.stage = Stage::Records;
+                if self.form == Form::Json {
+                    out.extend_from_slice(b"{\"activities\":[");
+                    self.begun = false;
+                } else if self.form == Form::Csv && !self.begun {
+                    out.extend(forms::csv::heading(self.flows).into_bytes());
+                }
+                Some(Ok(out))
+            }
+            Stage::Records => Some(self.records(&mut out).map(|()| out)),
+            Stage::Closing => {
+                self.stage = Stage::Done;
+                self.close(&mut out);
+                Some(Ok(out))
+            }
+            Stage::Done => None,
+        }
+    }
+
+    /// Reads the next page and prints it.
+    fn records(&mut self, out: &mut Vec<u8>) -> Result<(), Error> {
+        self.question.query.limit = CHUNK.min(self.left);
+        let page = self.question.page(&*self.log).map_err(Error::Unreadable)?;
+        for record in &page.records {
+            self.record(record, out);
+        }
+        self.left = self.left.saturating_sub(page.records.len());
+        self.question.query.before = page.next;
+        if page.next.is_none() || self.left == 0 {
+            self.next = page.next;
+            self.stage = Stage::Closing;
+        }
+        Ok(())
+    }
+
+    fn record(&mut self, record: &str, out: &mut Vec<u8>) {
+        // What the log gives is JSON; what is not is not carried on.
+        let Ok(mut value) = serde_json::from_str::<Value>(record) else {
+            return;
+        };
+        if self.rollup {
+            self.count(&value);
+        }
+        if !self.flows {
+            forms::without_flows(&mut value);
+        }
+        if self.form == Form::Json && self.begun {
+            out.extend_from_slice(b",\n");
+        }
+        self.begun = true;
+        out.extend(self.form.print(&value, self.flows).into_bytes());
+    }
+
+    /// Counts a record in its day.
+    fn count(&mut self, record: &Value) {
+        let text = |name: &str| record.get(name).and_then(Value::as_str).unwrap_or_default();
+        let day: String = text("timestamp").chars().take(10).collect();
+        if text("type") == "intent"
+            || (self.days.len() >= MOST_DAYS && !self.days.contains_key(&day))
+        {
+            return;
+        }
+        let counted = self.days.entry(day).or_default();
+        counted.total += 1;
+        counted.blocked += u64::from(matches!(text("status"), "blocked" | "rejected"));
+        for (counts, name) in [
+            (&mut counted.by_type, "type"),
+            (&mut counted.by_risk, "risk_level"),
+            (&mut counted.by_flow, "flow_type"),
+        ] {
+            *counts.entry(text(name).to_owned()).or_default() += 1;
+        }
+    }
+
+    fn close(&self, out: &mut Vec<u8>) {
+        let days = self.days.iter().map(|(day, counted)| {
+            let mut value = serde_json::to_value(counted).unwrap_or_default();
+            if let Some(value) = value.as_object_mut() {
+                value.insert("type".to_owned(), "daily_rollup".into());
+                value.insert("day".to_owned(), day.as_str().into());
+            }
+            value
+        });
+        match self.form {
+            Form::Json => {
+                let days = Value::from(days.collect::<Vec<_>>());
+                let next = Value::from(self.next.map(|next| next.to_string()));
+                let end = format!("],\"daily\":{days},\"next_cursor\":{next}}}\n");
+                out.extend(end.into_bytes());
+            }
+            Form::Ndjson if self.rollup => {
+                for day in days {
+                    out.extend(format!("{day}\n").into_bytes());
+                }
+            }
+            Form::Ndjson | Form::Csv | Form::Ocsf | Form::Cef => {}
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! Lines of the Common Event Format.
+
+use serde_json::Value;
+
+use super::{reasons, text};
+
+/// The longest value of an extension, in characters: collectors cut lines.
+const LONGEST: usize = 1023;
+
+/// A record as a line.
+pub(super) fn line(record: &Value) -> String {
+    let kind = text(record, "type");
+    let name = format!("{kind} {}", text(record, "status"));
+    let mut line = format!(
+        "CEF:0|mcpproxy|mcpproxy|{}|{}|{}|{}|",
+        header(env!("CARGO_PKG_VERSION")),
+        header(kind),
+        header(&name),
+        severity(record)
+    );
+    let number = |name: &str| {
+        record
+            .get(name)
+            .map(ToString::to_string)
+            .unwrap_or_default()
+    };
+    let detections = record.get("detection_types").and_then(Value::as_array);
+    let detections = detections.into_iter().flatten().filter_map(Value::as_str);
+    let extensions = [
+        ("externalId", text(record, "id").to_owned()),
+        ("rt", text(record, "timestamp").to_owned()),
+        ("act", text(record, "effective").to_owned()),
+        ("outcome", text(record, "status").to_owned()),
+        ("suser", text(record, "principal").to_owned()),
+        (
+            "destinationServiceName",
+            text(record, "server_name").to_owned(),
+        ),
+        ("request", text(record, "tool_name").to_owned()),
+        ("requestMethod", text(record, "method").to_owned()),
+        ("out", number("request_bytes")),
+        ("in", number("response_bytes")),
+        ("cs1Label", "flowType".to_owned()),
+        ("cs1", text(record, "flow_type").to_owned()),
+        ("cs2Label", "riskLevel".to_owned()),
+        ("cs2", text(record, "risk_level").to_owned()),
+        ("cs3Label", "sessionId".to_owned()),
+        ("cs3", text(record, "session_id").to_owned()),
+        ("cs4Label", "detectionTypes".to_owned()),
+        ("cs4", detections.collect::<Vec<_>>().join(",")),
+        ("cs5Label", "decision".to_owned()),
+        ("cs5", text(record, "decision").to_owned()),
+        ("cn1Label", "riskScore".to_owned()),
+        ("cn1", number("risk_score")),
+        ("msg", reasons(record)),
+    ];
+    let extensions = extensions.iter().filter(|(_, value)| !value.is_empty());
+    let extensions: Vec<_> = extensions
+        .map(|(key, value)| format!("{key}={}", extension(value)))
+        .collect();
+    line.push_str(&extensions.join(" "));
+    line.push('\n');
+    line
+}
+
+/// A field of the header: the bar and the backslash are escaped, and lines do not end in it.
+fn header(text: &str) -> String {
+    flat(text).replace('\\', "\\\\").replace('|', "\\|")
+}
+
+/// A value of an extension: the equals sign, the backslash and line ends are escaped.
+fn extension(text: &str) -> String {
+    let short: String = text.chars().take(LONGEST).collect();
+    let escaped = short.replace('\\', "\\\\").replace('=', "\\=");
+    escaped.replace('\n', "\\n").replace('\r', "\\r")
+}
+
+fn flat(text: &str) -> String {
+    let char = |char: char| if char.is_control() { ' ' } else { char };
+    text.chars().map(char).collect()
+}
+
+/// From 0 to 10.
+fn severity(record: &Value) -> u8 {
+    let risk = match text(record, "risk_level") {
+        "critical" => 10,
+        "high" => 8,
+        "medium" => 5,
+        _ => 1,
+    };
+    let stopped = if text(record, "status") == "blocked" {
+        7
+    } else {
+        1
+    };
+    risk.max(stopped)
+}

@@ -1,0 +1,89 @@
+//! One record in every form.
+
+use serde_json::{Value, json};
+
+use super::*;
+
+fn record() -> Value {
+    json!({
+        "id": "01K0000000000000000000000A", "type": "policy_decision", "source": "mcp",
+        "server_name": "out|side", "tool_name": "=post", "method": "tools/call",
+        "status": "blocked", "timestamp": "2026-03-04T05:06:07.008Z", "duration_ms": 1.5,
+        "session_id": "s1", "correlation_id": "c1", "principal": "local", "request_bytes": 10,
+        "response_bytes": 0, "decision": "deny", "effective": "deny",
+        "flow_type": "internal→external", "risk_level": "critical", "risk_score": 90,
+        "declared": { "operation": "write" }, "has_sensitive_data": true,
+        "detection_types": ["a", "b"], "max_severity": "critical",
+        "findings": [{
+            "rule": "sensitive_data_external", "reason": "a=b, \"c\"\nd",
+            "evidence": { "evidence": "exact", "origin": { "upstream": "in", "tool": "read" } },
+        }],
+    })
+}
+
+#[test]
+fn a_row_cannot_break_out_and_computes_nothing() {
+    let row = Form::Csv.print(&record(), true);
+    assert_eq!(
+        row,
+        "01K0000000000000000000000A,policy_decision,2026-03-04T05:06:07.008Z,mcp,out|side,\
+         \"'=post\",tools/call,blocked,deny,deny,internal→external,critical,90,s1,c1,local,1.5,10,0,\
+         true,a; b,,\"a=b, \"\"c\"\"\nd\",in:read,exact\r\n"
+    );
+    let columns = csv::heading(true).matches(',').count();
+    let plain = Form::Csv.print(&json!({}), true);
+    assert_eq!(plain.matches(',').count(), columns);
+    assert_eq!(csv::heading(false).matches(',').count() + 2, columns);
+}
+
+#[test]
+fn an_event_has_what_its_class_requires() {
+    let event: Value = serde_json::from_str(&Form::Ocsf.print(&record(), true)).unwrap();
+    for (path, expect) in [
+        ("/class_uid", json!(6003)),
+        ("/category_uid", json!(6)),
+        ("/activity_id", json!(3)),
+        ("/type_uid", json!(600_303)),
+        ("/severity_id", json!(5)),
+        ("/status_id", json!(2)),
+        ("/time", json!(1_772_600_767_008_u64)),
+        ("/api/operation", json!("=post")),
+        ("/actor/user/name", json!("local")),
+        ("/src_endpoint/name", json!("mcp")),
+        ("/metadata/version", json!("1.3.0")),
+        ("/metadata/uid", json!("01K0000000000000000000000A")),
+        ("/unmapped/flow_type", json!("internal→external")),
+    ] {
+        assert_eq!(event.pointer(path), Some(&expect), "{path}");
+    }
+}
+
+#[test]
+fn a_line_of_cef_is_one_line_with_its_marks_escaped() {
+    let line = Form::Cef.print(&record(), true);
+    assert_eq!(line.matches('\n').count(), 1, "{line}");
+    let version = env!("CARGO_PKG_VERSION");
+    let head =
+        format!("CEF:0|mcpproxy|mcpproxy|{version}|policy_decision|policy_decision blocked|10|");
+    assert!(line.starts_with(&head), "{line}");
+    for part in [
+        "request=\\=post",
+        "destinationServiceName=out|side",
+        "msg=a\\=b, \"c\"\\nd",
+        "cs4=a,b",
+        "cn1=90",
+    ] {
+        assert!(line.contains(part), "{part}: {line}");
+    }
+}
+
+#[test]
+fn how_data_was_followed_is_left_out_unless_it_is_wanted() {
+    let mut plain = record();
+    without_flows(&mut plain);
+    assert_eq!(plain.pointer("/findings/0/evidence"), None);
+    assert_eq!(
+        plain.pointer("/findings/0/rule"),
+        record().pointer("/findings/0/rule")
+    );
+}

@@ -1,0 +1,63 @@
+//! A conversation and those that are linked with it: an agent's hook knows a session by one name,
+//! the protocol by another, and who asks for either wants both.
+
+use std::collections::BTreeSet;
+
+use mcpproxy_core::{ActivityQuery, ActivityReader, Field, ReadFault};
+use serde::Deserialize;
+
+/// Records that are looked through for links; they are the newest of the session.
+const LOOKED: usize = 200;
+/// Sessions that one question can come to be about.
+const MOST: usize = 64;
+
+/// What a record says about links.
+#[derive(Deserialize)]
+struct Linked {
+    #[serde(default)]
+    mcp_session_id: Option<String>,
+    #[serde(default)]
+    summary: Option<Summary>,
+}
+
+#[derive(Deserialize)]
+struct Summary {
+    linked_sessions: Vec<String>,
+}
+
+/// Adds to the sessions that are asked for those that their records name.
+///
+/// A record of a linked conversation stands under the hook's session and names the protocol's, so
+/// that one step finds all of them from the hook's side; what closes a session names its links.
+pub(super) fn widen(log: &dyn ActivityReader, query: &mut ActivityQuery) -> Result<(), ReadFault> {
+    let wanted = query.wanted.iter_mut();
+    let Some((_, sessions)) = wanted
+        .into_iter()
+        .find(|(field, _)| *field == Field::Session)
+    else {
+        return Ok(());
+    };
+    let mut known: BTreeSet<String> = sessions.iter().cloned().collect();
+    for kinds in [&["flow_summary"][..], &["tool_call", "policy_decision"]] {
+        let kinds = kinds.iter().map(|&kind| kind.to_owned()).collect();
+        let page = log.page(&ActivityQuery {
+            wanted: vec![(Field::Session, sessions.clone()), (Field::Kind, kinds)],
+            limit: LOOKED,
+            ..ActivityQuery::default()
+        })?;
+        for record in &page.records {
+            let Ok(linked) = serde_json::from_str::<Linked>(record) else {
+                continue;
+            };
+            known.extend(linked.mcp_session_id);
+            let summary = linked.summary.map(|summary| summary.linked_sessions);
+            known.extend(summary.into_iter().flatten());
+        }
+    }
+    for session in known.into_iter().take(MOST) {
+        if !sessions.contains(&session) {
+            sessions.push(session);
+        }
+    }
+    Ok(())
+}

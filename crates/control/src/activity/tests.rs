@@ -1,0 +1,195 @@
+//! Questions as they are asked, and what they become.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use super::*;
+
+/// Records in memory, newest first.
+#[derive(Debug)]
+pub(super) struct Memory(pub(super) Vec<Value>);
+
+impl ActivityReader for Memory {
+    fn page(&self, query: &ActivityQuery) -> Result<ActivityPage, ReadFault> {
+        let start = query
+            .before
+            .map_or(0, |before| usize::try_from(before).unwrap());
+        let meant = |(_, one): &(usize, &Value)| {
+            let at = Wall::from_rfc3339(one["timestamp"].as_str().unwrap()).unwrap();
+            let fields = BTreeMap::from([(Field::Session, "session_id"), (Field::Kind, "type")]);
+            query.from.is_none_or(|from| at >= from)
+                && query.wanted.iter().all(|(field, values)| {
+                    let value = one[fields[field]].as_str().unwrap();
+                    values.iter().any(|one| one == value)
+                })
+        };
+        let all = self.0.iter().enumerate().skip(start).filter(meant);
+        let all: Vec<_> = all.skip(query.skip).collect();
+        let given = all.iter().take(query.limit);
+        let last = given
+            .clone()
+            .next_back()
+            .map(|(at, _)| u64::try_from(at + 1).unwrap());
+        Ok(ActivityPage {
+            next: last.filter(|_| all.len() > query.limit),
+            records: given.map(|(_, one)| one.to_string()).collect(),
+            lost: 0,
+        })
+    }
+
+    fn get(&self, _: CallId) -> Result<Option<String>, ReadFault> {
+        Ok(None)
+    }
+
+    fn tail(&self, _: u64, _: usize) -> Result<ActivityPage, ReadFault> {
+        Ok(ActivityPage::default())
+    }
+}
+
+/// A record of a call of `up:echo`, with some of it otherwise.
+pub(super) fn record(other: &[(&str, Value)]) -> Value {
+    let mut record = json!({
+        "id": "01K0000000000000000000000A", "type": "tool_call", "source": "mcp",
+        "server_name": "up", "tool_name": "echo", "method": "tools/call", "status": "success",
+        "timestamp": "2026-03-04T05:06:07.008Z", "duration_ms": 1.5, "session_id": "s",
+        "correlation_id": "c", "principal": "local", "request_bytes": 10, "response_bytes": 5,
+        "decision": "allow", "effective": "allow", "enforcement": "enforced",
+        "flow_type": "none", "risk_level": "none", "risk_score": 0, "declared": {},
+        "has_sensitive_data": false, "detection_types": [], "findings": [],
+    });
+    for (name, value) in other {
+        record[*name] = value.clone();
+    }
+    record
+}
+
+#[test]
+fn what_no_index_has_is_looked_for_page_by_page() {
+    let correlated = |number: usize| {
+        let id = if number.is_multiple_of(3) {
+            "mine"
+        } else {
+            "other"
+        };
+        record(&[
+            ("correlation_id", json!(id)),
+            ("tool_name", json!(number.to_string())),
+        ])
+    };
+    let log = Memory((0..2000).map(correlated).collect());
+    let mut question = Question::of(&[
+        ("request_id".to_owned(), "mine".to_owned()),
+        ("limit".to_owned(), "100".to_owned()),
+    ]);
+    let question = question.as_mut().unwrap();
+    let mut found = Vec::new();
+    loop {
+        let page = question.page(&log).unwrap();
+        found.extend(page.records.iter().map(|one| {
+            let record: Value = serde_json::from_str(one).unwrap();
+            record["tool_name"]
+                .as_str()
+                .unwrap()
+                .parse::<usize>()
+                .unwrap()
+        }));
+        question.query.before = page.next;
+        if page.next.is_none() {
+            break;
+        }
+        assert_eq!(page.records.len(), 100);
+    }
+    assert_eq!(found, (0..2000).step_by(3).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_session_brings_those_that_are_linked_with_it() {
+    let linked = json!({ "linked_sessions": ["b"] });
+    let log = Memory(vec![
+        record(&[
+            ("type", json!("flow_summary")),
+            ("session_id", json!("a")),
+            ("summary", linked),
+        ]),
+        record(&[("session_id", json!("a")), ("mcp_session_id", json!("c"))]),
+        record(&[("session_id", json!("d"))]),
+    ]);
+    let check = |asked: &str, expect: &[&str]| {
+        let mut question = Question::of(&[("session_id".to_owned(), asked.to_owned())]).unwrap();
+        session::widen(&log, &mut question.query).unwrap();
+        assert_eq!(question.query.wanted[0].1, expect, "{asked}");
+    };
+    check("a", &["a", "b", "c"]);
+    check("d", &["d"]);
+}
+
+fn ask(pairs: &[(&str, &str)]) -> Result<ActivityQuery, String> {
+    let own = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
+    let pairs: Vec<_> = pairs.iter().map(own).collect();
+    let question = Question::of(&pairs).map_err(|fault| fault.to_string())?;
+    Ok(question.query)
+}
+
+#[test]
+fn what_is_asked_is_understood() {
+    let check = |name: &str, value: &str, field: Field, expect: &[&str]| {
+        let query = ask(&[(name, value)]).unwrap();
+        let expect = expect.iter().map(|&one| one.to_owned()).collect();
+        assert_eq!(query.wanted, [(field, expect)]);
+    };
+    let two = ["tool_call", "intent"];
+    check("type", "tool_call, intent", Field::Kind, &two);
+    check(
+        "risk_level",
+        "high",
+        Field::RiskLevel,
+        &["high", "critical"],
+    );
+    let out = ["internal→external"];
+    for spelling in [
+        "internal→external",
+        "internal->external",
+        "internal_to_external",
+    ] {
+        check("flow_type", spelling, Field::FlowType, &out);
+    }
+    check("tool", "a,b", Field::Tool, &["a,b"]);
+    let query = ask(&[("limit", "7"), ("offset", "3"), ("cursor", "9")]).unwrap();
+    assert_eq!((query.limit, query.skip, query.before), (7, 3, Some(9)));
+    let query = ask(&[
+        ("start_time", "1970-01-02"),
+        ("end_time", "1970-01-02T00:00:01Z"),
+    ]);
+    let query = query.unwrap();
+    assert_eq!(query.from, Some(Wall(86_400_000)));
+    assert_eq!(query.to, Some(Wall(86_401_000)));
+    assert_eq!(ask(&[]).unwrap().limit, 50);
+}
+
+#[test]
+fn what_is_not_understood_is_told_with_what_is_known() {
+    let check = |name: &str, value: &str, expect: &str| {
+        let said = ask(&[(name, value)]).unwrap_err();
+        assert!(said.contains(expect), "{said}");
+    };
+    check(
+        "typ",
+        "x",
+        "there is no filter `typ`; known are type, source",
+    );
+    check(
+        "type",
+        "toolcall",
+        "`type` cannot be `toolcall`: known are tool_call, message",
+    );
+    check(
+        "status",
+        "ok",
+        "known are success, error, blocked, rejected, pending",
+    );
+    check("start_time", "now", "2026-01-31");
+    check("limit", "101", "up to 100");
+    check("offset", "-1", "up to 10000");
+    check("cursor", "x", "the page before");
+}

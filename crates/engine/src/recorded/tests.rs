@@ -1,0 +1,112 @@
+//! Records judged again under another policy.
+
+use std::sync::Arc;
+
+use mcpproxy_core::{ActivitySink, Durability, Later, Record, SinkFault, SystemClock};
+use serde_json::{Value, json};
+
+use super::*;
+
+#[derive(Debug)]
+struct Nowhere;
+
+impl ActivitySink for Nowhere {
+    fn append(&self, _: Record, _: Durability) -> Later<'_, Result<(), SinkFault>> {
+        Box::pin(std::future::ready(Ok(())))
+    }
+}
+
+/// A record of private text on its way to `slack`, about which somebody was asked.
+fn leaving() -> Value {
+    json!({
+        "id": "01K0000000000000000000000A", "type": "tool_call", "server_name": "slack",
+        "tool_name": "post_message", "method": "tools/call", "decision": "ask",
+        "enforcement": "enforced", "flow_type": "internal→external", "declared": {},
+        "findings": [{
+            "rule": "internal_to_external", "source": "flow", "wants": "ask",
+            "severity": "medium", "confidence": 100, "threat": "data_exfiltration",
+            "reason": "", "evidence": {
+                "evidence": "exact", "place": "/text", "shared": 80, "weight": "notable",
+                "sample": "", "origin": {
+                    "call": "01K0000000000000000000000B", "upstream": "notes", "tool": "read",
+                    "at": "2026-01-01T00:00:00.000Z", "side": "inside",
+                },
+            },
+        }],
+    })
+}
+
+fn check(record: &Value, change: impl FnOnce(&mut EngineSettings), expect: &str) {
+    let settings = EngineSettings::default();
+    let clock = Arc::new(SystemClock::start());
+    let engine = Engine::new(settings.clone(), Arc::new(Nowhere), clock).unwrap();
+    let mut after = settings;
+    change(&mut after);
+    let said = match Recorded::new(&engine, after).judge(&record.to_string()) {
+        Again::Same => "same".to_owned(),
+        Again::Changed { before, after, .. } => format!("{before:?} to {after:?}"),
+        Again::Skipped(why) => format!("skipped: {why}"),
+    };
+    assert!(said.starts_with(expect), "{said}, not {expect}");
+}
+
+#[test]
+fn a_policy_that_is_stricter_or_milder_shows() {
+    check(&leaving(), |_| {}, "same");
+    let deny = |settings: &mut EngineSettings| {
+        settings.policy.flow.internal_to_external = Action::Deny;
+    };
+    check(&leaving(), deny, "Ask to Deny");
+    let allow = |settings: &mut EngineSettings| {
+        settings.policy.flow.internal_to_external = Action::Allow;
+    };
+    check(&leaving(), allow, "Ask to Allow");
+    let off = |settings: &mut EngineSettings| settings.enabled = false;
+    check(&leaving(), off, "Ask to Allow");
+}
+
+#[test]
+fn what_a_record_does_not_say_is_not_guessed() {
+    let with = |name: &str, value: Value| {
+        let mut record = leaving();
+        record[name] = value;
+        record
+    };
+    let none = |_: &mut EngineSettings| {};
+    check(&json!({}), none, "skipped: the record is not understood");
+    check(
+        &with("type", json!("hook_evaluation")),
+        none,
+        "skipped: what an agent does",
+    );
+    check(
+        &with("decision", json!("deny")),
+        none,
+        "skipped: the record does not say",
+    );
+    check(
+        &with("findings", json!([])),
+        none,
+        "skipped: the record does not say",
+    );
+    let unkept = json!([{
+        "rule": "suspicious_endpoint", "source": "flow", "wants": "deny", "severity": "critical",
+        "confidence": 100, "threat": "data_exfiltration", "reason": "",
+    }]);
+    check(&with("findings", unkept), none, "skipped: a rule looked at");
+}
+
+#[test]
+fn what_others_than_the_policy_found_stands() {
+    let mut record = leaving();
+    record["decision"] = json!("deny");
+    let guard = json!({
+        "rule": "dlp", "source": "static", "wants": "deny", "severity": "high",
+        "confidence": 100, "threat": "data_exfiltration", "reason": "",
+    });
+    record["findings"].as_array_mut().unwrap().push(guard);
+    let allow = |settings: &mut EngineSettings| {
+        settings.policy.flow.internal_to_external = Action::Allow;
+    };
+    check(&record, allow, "same");
+}

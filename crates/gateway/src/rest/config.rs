@@ -1,0 +1,101 @@
+//! The configuration: shown without secrets, tried, changed, and read again.
+//!
+//! Changing it needs the API key, also over the socket: an agent that runs as the user must not be
+//! able to loosen what holds it.
+
+use std::sync::Arc;
+
+use axum::extract::State as AxumState;
+use axum::response::Response;
+use http::{HeaderMap, StatusCode};
+use mcpproxy_control::ConfigChange;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use super::activity::blocking;
+use super::approvals::holds_key;
+use super::taken::Body;
+use super::{Shared, Who, done, failed, only_owner, refused};
+
+/// A change of the configuration file: either its whole text, or what is laid over it.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct Change {
+    /// The whole text of the file, as YAML or JSON.
+    text: Option<String>,
+    /// What is laid over the file: maps are merged, `null` takes a key out (RFC 7396).
+    patch: Option<Map<String, Value>>,
+}
+
+impl Change {
+    pub(super) fn of(text: Option<String>, patch: Option<Map<String, Value>>) -> Self {
+        Self { text, patch }
+    }
+
+    pub(super) fn read(self) -> Result<ConfigChange, Box<Response>> {
+        match (self.text, self.patch) {
+            (Some(text), None) => Ok(ConfigChange::Text(text)),
+            (None, Some(patch)) => Ok(ConfigChange::Patch(patch)),
+            (None, None) | (Some(_), Some(_)) => Err(Box::new(failed(
+                StatusCode::BAD_REQUEST,
+                "give either `text` or `patch`",
+                None,
+            ))),
+        }
+    }
+}
+
+/// Shows the configuration and where each value comes from.
+pub(super) async fn show(AxumState(gateway): Shared, who: Who) -> Response {
+    let control = Arc::clone(gateway.access.control());
+    blocking(move || Ok(json!(control.show_config(&who)?))).await
+}
+
+/// Says what is wrong with the configuration that a change would make.
+pub(super) async fn validate(
+    AxumState(gateway): Shared,
+    who: Who,
+    Body(change): Body<Change>,
+) -> Response {
+    owner!(who);
+    let change = match change.read() {
+        Ok(change) => change,
+        Err(answer) => return *answer,
+    };
+    let control = Arc::clone(gateway.access.control());
+    let checked = move || {
+        let problems = control.check_config(&who, &change)?;
+        Ok(json!({ "valid": problems.is_empty(), "problems": problems }))
+    };
+    blocking(checked).await
+}
+
+/// Changes the configuration and puts it in force, or leaves everything as it was.
+pub(super) async fn apply(
+    AxumState(gateway): Shared,
+    who: Who,
+    headers: HeaderMap,
+    Body(change): Body<Change>,
+) -> Response {
+    owner!(who);
+    if !holds_key(&gateway, &headers) {
+        let hint = "set MCPPROXY_API_KEY or type the key; it is in the data folder";
+        let message = "changing the configuration needs the API key";
+        return failed(StatusCode::FORBIDDEN, message, Some(hint));
+    }
+    let change = match change.read() {
+        Ok(change) => change,
+        Err(answer) => return *answer,
+    };
+    let control = Arc::clone(gateway.access.control());
+    blocking(move || Ok(json!(control.apply_config(&who, &change)?))).await
+}
+
+/// Reads the files again.
+pub(super) async fn reload(AxumState(gateway): Shared, who: Who) -> Response {
+    match gateway.access.control().reload(&who) {
+        Ok(reloaded) => done(json!({ "done": reloaded.change.to_string() })),
+        Err(refusal) => refused(&refusal),
+    }
+}

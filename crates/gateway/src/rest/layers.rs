@@ -1,0 +1,164 @@
+//! What stands around all handlers: how often one caller may come, and answers that need not be
+//! sent again.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use axum::Extension;
+use axum::body::Body;
+use axum::extract::{Request, State as AxumState};
+use axum::middleware::Next;
+use axum::response::{IntoResponse as _, Response};
+use http::header::{ETAG, IF_NONE_MATCH, RETRY_AFTER};
+use http::{HeaderValue, Method, StatusCode};
+use mcpproxy_core::{Principal, Tick};
+use sha2::{Digest as _, Sha256};
+
+use super::failed;
+use crate::gateway::Gateway;
+
+/// Time over which requests are counted.
+const WINDOW: Duration = Duration::from_mins(1);
+/// Callers that are counted apart; the rest share one count.
+const MOST: usize = 1024;
+
+/// How often each caller came in the current window.
+#[derive(Debug, Default)]
+pub(crate) struct Pace(Mutex<Counted>);
+
+#[derive(Debug, Default)]
+struct Counted {
+    since: Tick,
+    by: HashMap<Arc<str>, u64>,
+}
+
+impl Pace {
+    /// Counts a request; returns how long to wait where there were too many.
+    fn count(&self, who: &Arc<str>, most: u64, now: Tick) -> Result<(), Duration> {
+        let mut counted = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if counted.since.until(now) >= WINDOW {
+            *counted = Counted {
+                since: now,
+                by: HashMap::new(),
+            };
+        }
+        let known = counted.by.len() < MOST || counted.by.contains_key(who);
+        let who = if known { Arc::clone(who) } else { "".into() };
+        let count = counted.by.entry(who).or_default();
+        *count += 1;
+        if most == 0 || *count <= most {
+            return Ok(());
+        }
+        Err(WINDOW.saturating_sub(counted.since.until(now)))
+    }
+}
+
+/// Turns those away who come too often. What agents' hooks ask is not counted: an agent that is
+/// made to ask much must not thereby escape its answers.
+pub(super) async fn pace(
+    AxumState(gateway): AxumState<Arc<Gateway>>,
+    Extension(who): Extension<Principal>,
+    request: Request,
+    next: Next,
+) -> Response {
+    if request.uri().path() != "/api/v1/hooks/evaluate" {
+        let most = gateway.active().settings.limits.api_requests_per_minute;
+        if let Err(wait) = gateway.pace.count(&who.name, most, gateway.clock.tick()) {
+            return too_many(wait);
+        }
+    }
+    next.run(request).await
+}
+
+/// Says that somebody comes too often, and when to come again.
+pub(super) fn too_many(wait: Duration) -> Response {
+    let seconds = wait.as_secs() + 1;
+    let message = format!("too many requests; try again in {seconds} s");
+    let mut answer = failed(StatusCode::TOO_MANY_REQUESTS, &message, None);
+    answer.headers_mut().insert(RETRY_AFTER, seconds.into());
+    answer
+}
+
+/// Marks data with what it is, for callers that have it already.
+pub(super) fn tag(data: &str) -> Option<HeaderValue> {
+    let digest: [u8; 32] = Sha256::digest(data).into();
+    let (first, _) = digest.split_first_chunk::<16>()?;
+    let hex = u128::from_be_bytes(*first);
+    HeaderValue::from_str(&format!("\"{hex:032x}\"")).ok()
+}
+
+/// Leaves the body out of an answer that the caller has.
+pub(super) async fn fresh(request: Request, next: Next) -> Response {
+    let reads = matches!(*request.method(), Method::GET | Method::HEAD);
+    let known = request.headers().get(IF_NONE_MATCH).cloned();
+    let mut answer = next.run(request).await;
+    if !reads {
+        answer.headers_mut().remove(ETAG);
+        return answer;
+    }
+    let (Some(known), Some(tag)) = (known, answer.headers().get(ETAG).cloned()) else {
+        return answer;
+    };
+    if !names(&known, &tag) {
+        return answer;
+    }
+    let (parts, _) = answer.into_parts();
+    let mut unchanged = (StatusCode::NOT_MODIFIED, Body::empty()).into_response();
+    for name in [ETAG, http::HeaderName::from_static("x-request-id")] {
+        if let Some(value) = parts.headers.get(&name) {
+            unchanged.headers_mut().insert(name, value.clone());
+        }
+    }
+    unchanged
+}
+
+/// Tells whether a header names a tag (RFC 9110, 13.1.2): weak ones count as strong.
+fn names(header: &HeaderValue, tag: &HeaderValue) -> bool {
+    let (Ok(header), Ok(tag)) = (header.to_str(), tag.to_str()) else {
+        return false;
+    };
+    let mut listed = header.split(',').map(str::trim);
+    listed.any(|one| one == "*" || one.strip_prefix("W/").unwrap_or(one) == tag)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_caller_is_turned_away_until_the_window_is_over() {
+        let pace = Pace::default();
+        let at = |seconds| Tick(Duration::from_secs(seconds));
+        let check = |who: &str, now: u64, expect: Option<u64>| {
+            let counted = pace.count(&who.into(), 2, at(now));
+            assert_eq!(
+                counted.err().map(|wait| wait.as_secs()),
+                expect,
+                "{who} {now}"
+            );
+        };
+        check("a", 100, None);
+        check("a", 101, None);
+        check("a", 102, Some(58));
+        check("b", 103, None);
+        check("a", 160, None);
+        let none = pace.count(&"a".into(), 0, at(160));
+        assert_eq!(none, Ok(()));
+    }
+
+    #[test]
+    fn a_tag_is_found_among_those_that_are_named() {
+        let check = |header: &str, expect: bool| {
+            let header = HeaderValue::from_str(header).unwrap();
+            let tag = HeaderValue::from_static("\"a\"");
+            assert_eq!(names(&header, &tag), expect, "{header:?}");
+        };
+        check("\"a\"", true);
+        check("W/\"a\"", true);
+        check("\"b\", \"a\"", true);
+        check("*", true);
+        check("\"b\"", false);
+        check("a", false);
+    }
+}

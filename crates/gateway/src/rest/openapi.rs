@@ -1,0 +1,201 @@
+//! The `OpenAPI` document, made from the table of routes and the types that handlers read.
+
+use axum::response::{IntoResponse as _, Response};
+use http::header::CONTENT_TYPE;
+use schemars::SchemaGenerator;
+use schemars::generate::SchemaSettings;
+use serde_json::{Map, Value, json};
+
+use super::route::{Answer, For, Route, Told};
+use super::routes;
+
+/// Serves the document. It tells nothing that the program's own text does not.
+pub(super) async fn serve() -> Response {
+    let document = document(&routes(), &super::outside());
+    ([(CONTENT_TYPE, "application/json")], document.to_string()).into_response()
+}
+
+/// Makes the document of routes under `/api/v1` and of those beside it.
+pub(super) fn document(inner: &[Route], beside: &[Route]) -> Value {
+    let settings = SchemaSettings::draft2020_12().with(|settings| {
+        settings.definitions_path = "/components/schemas".into();
+        settings.meta_schema = None;
+    });
+    let mut generator = settings.into_generator();
+    let mut paths = Map::new();
+    for (prefix, routes) in [("/api/v1", inner), ("", beside)] {
+        for route in routes {
+            let path = format!("{prefix}{}", route.path);
+            let told = route.operations.iter();
+            let told = told.map(|(method, told)| {
+                let operation = operation(method, route.path, told, &mut generator);
+                ((*method).to_owned(), operation)
+            });
+            paths.insert(path, Value::Object(told.collect()));
+        }
+    }
+    let mut schemas = generator.take_definitions(true);
+    schemas.insert("Error".to_owned(), error());
+    json!({
+        "openapi": "3.1.0",
+        "info": {
+            "title": "mcpproxy",
+            "version": env!("CARGO_PKG_VERSION"),
+            "description": "The interface of the running gateway: what the command line, the \
+                dashboard and scripts use. Answers are `{success, data | error, request_id}`.",
+            "license": { "name": "Apache-2.0", "identifier": "Apache-2.0" },
+        },
+        "servers": [{ "url": "/" }],
+        "paths": paths,
+        "components": {
+            "schemas": schemas,
+            "responses": {
+                "Refused": {
+                    "description": "What was asked for makes no sense here, or not from you.",
+                    "content": { "application/json": { "schema": reference("Error") } },
+                },
+            },
+            "securitySchemes": {
+                "key": { "type": "apiKey", "in": "header", "name": "X-API-Key" },
+                "token": { "type": "http", "scheme": "bearer" },
+            },
+        },
+        "security": [{ "key": [] }, { "token": [] }],
+    })
+}
+
+fn reference(name: &str) -> Value {
+    json!({ "$ref": format!("#/components/schemas/{name}") })
+}
+
+fn error() -> Value {
+    json!({
+        "type": "object",
+        "required": ["success", "error", "request_id"],
+        "properties": {
+            "success": { "const": false },
+            "error": { "type": "string", "description": "What is wrong." },
+            "hint": { "type": "string", "description": "What would make it right." },
+            "request_id": { "type": "string" },
+        },
+    })
+}
+
+fn operation(method: &str, path: &str, told: &Told, generator: &mut SchemaGenerator) -> Value {
+    let mut parameters = told.parameters.clone();
+    for name in parts(path) {
+        if !parameters
+            .iter()
+            .any(|one| one.get("name").is_some_and(|known| known == name))
+        {
+            parameters.push(json!({
+                "name": name, "in": "path", "required": true,
+                "schema": { "type": "string", "minLength": 1 },
+            }));
+        }
+    }
+    let mut operation = json!({
+        "operationId": format!("{method}{}", path.replace(['/', '{', '}', '.'], "_")),
+        "summary": told.summary,
+        "description": format!("For {}.", whose(told.whose)),
+        "parameters": parameters,
+        "responses": responses(method, told, generator),
+    });
+    if let (Some(body), Some(operation)) = (told.body, operation.as_object_mut()) {
+        let schema = body(generator);
+        let content = json!({ "application/json": { "schema": schema } });
+        let body = json!({ "required": true, "content": content });
+        operation.insert("requestBody".to_owned(), body);
+    }
+    operation
+}
+
+fn responses(method: &str, told: &Told, generator: &mut SchemaGenerator) -> Value {
+    let envelope = |data: Value| {
+        json!({ "application/json": { "schema": {
+            "type": "object",
+            "required": ["success", "data", "request_id"],
+            "properties": {
+                "success": { "const": true },
+                "data": data,
+                "request_id": { "type": "string" },
+            },
+        } } })
+    };
+    let content = match told.answer {
+        Answer::Data => envelope(json!({})),
+        Answer::Typed(schema) => envelope(schema(generator).to_value()),
+        Answer::Raw(types) => {
+            let types = types.iter().map(|one| ((*one).to_owned(), json!({})));
+            Value::Object(types.collect())
+        }
+    };
+    let mut responses = json!({
+        "200": { "description": "Done.", "content": content },
+        "4XX": { "$ref": "#/components/responses/Refused" },
+        "503": { "$ref": "#/components/responses/Refused" },
+    });
+    if let (Some(responses), "get") = (responses.as_object_mut(), method) {
+        let unchanged = json!({ "description": "It is as `If-None-Match` says." });
+        responses.insert("304".to_owned(), unchanged);
+    }
+    responses
+}
+
+fn whose(whose: For) -> &'static str {
+    match whose {
+        For::Anybody => "everybody who is let in",
+        For::Agents => "agents within the scope of their token, and the owner",
+        For::Auditors => "the owner, and tokens made for the audit",
+        For::Owner => "the owner",
+        For::Key => "the owner, who must show the API key also over the socket",
+    }
+}
+
+/// The names that stand for parts of a path.
+fn parts(path: &str) -> impl Iterator<Item = &str> {
+    let parts = path.split('/');
+    parts.filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn every_reference_of_the_document_leads_somewhere() {
+        fn references<'a>(value: &'a Value, found: &mut BTreeSet<&'a str>) {
+            match value {
+                Value::Object(members) => members.iter().for_each(|(name, value)| {
+                    found.extend(value.as_str().filter(|_| name == "$ref"));
+                    references(value, found);
+                }),
+                Value::Array(items) => items.iter().for_each(|item| references(item, found)),
+                _ => {}
+            }
+        }
+        let document = document(&routes(), &super::super::outside());
+        let mut found = BTreeSet::new();
+        references(&document, &mut found);
+        assert!(!found.is_empty());
+        for reference in found {
+            let pointer = reference.strip_prefix('#').unwrap();
+            assert!(document.pointer(pointer).is_some(), "{reference}");
+        }
+    }
+
+    #[test]
+    fn operations_have_names_of_their_own() {
+        let document = document(&routes(), &super::super::outside());
+        let mut names = BTreeSet::new();
+        for path in document["paths"].as_object().unwrap().values() {
+            for operation in path.as_object().unwrap().values() {
+                assert!(names.insert(operation["operationId"].as_str().unwrap().to_owned()));
+                assert!(!operation["summary"].as_str().unwrap().is_empty());
+            }
+        }
+        assert!(names.len() > 40, "{}", names.len());
+    }
+}

@@ -1,0 +1,92 @@
+//! Trying the policy: what would happen to a call, and what would have happened to those on record.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::extract::State as AxumState;
+use axum::response::Response;
+use http::StatusCode;
+use mcpproxy_core::Span;
+use mcpproxy_engine::replay::{Session, Step};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use super::activity::blocking;
+use super::config::Change;
+use super::taken::Body;
+use super::{Shared, Who, done, failed, only_owner, refused};
+
+/// Calls of one session that are explained.
+const MOST_CALLS: usize = 1000;
+/// How far back calls are judged again where nothing is said.
+const WEEK: Duration = Duration::from_hours(24 * 7);
+
+/// One call, or a session of which the last call is explained.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(untagged)]
+#[schemars(with = "Value")]
+pub(super) enum Tried {
+    Session { calls: Vec<Step> },
+    Call(Step),
+}
+
+/// Explains what would happen to a call, tier by tier and point by point.
+pub(super) async fn explain(
+    AxumState(gateway): Shared,
+    who: Who,
+    Body(tried): Body<Tried>,
+) -> Response {
+    let calls = match tried {
+        Tried::Session { calls } => calls,
+        Tried::Call(call) => vec![call],
+    };
+    if calls.len() > MOST_CALLS {
+        let message = format!("a session has at most {MOST_CALLS} calls");
+        return failed(StatusCode::BAD_REQUEST, &message, None);
+    }
+    let session = Session {
+        id: String::new(),
+        calls,
+    };
+    match gateway
+        .access
+        .control()
+        .explain_policy(&who, &session)
+        .await
+    {
+        Ok(explained) => done(explained),
+        Err(refusal) => refused(&refusal),
+    }
+}
+
+/// A changed policy, and how far back calls are judged again.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct Replay {
+    /// The whole text of the configuration file.
+    text: Option<String>,
+    /// What is laid over the configuration file.
+    patch: Option<Map<String, Value>>,
+    /// How far back, as `24h`; a week where nothing is said.
+    since: Option<Span>,
+}
+
+/// Judges the calls on record again, under a changed policy.
+pub(super) async fn replay(
+    AxumState(gateway): Shared,
+    who: Who,
+    Body(replay): Body<Replay>,
+) -> Response {
+    owner!(who);
+    let Replay { text, patch, since } = replay;
+    let change = match Change::of(text, patch).read() {
+        Ok(change) => change,
+        Err(answer) => return *answer,
+    };
+    let back = since.map_or(WEEK, Duration::from);
+    let back = u64::try_from(back.as_millis()).unwrap_or(u64::MAX);
+    let since = mcpproxy_core::Wall(gateway.clock.wall().0.saturating_sub(back));
+    let control = Arc::clone(gateway.access.control());
+    blocking(move || Ok(json!(control.replay_policy(&who, &change, since)?))).await
+}

@@ -1,0 +1,147 @@
+//! One table for two readers: the routes as they are served, and as the `OpenAPI` document tells of
+//! them. What is not in the table is neither.
+
+use std::sync::Arc;
+
+use axum::handler::Handler;
+use axum::routing::MethodRouter;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde_json::{Value, json};
+
+use crate::gateway::Gateway;
+
+/// A path and what can be done there.
+pub(super) struct Route {
+    pub(super) path: &'static str,
+    pub(super) served: MethodRouter<Arc<Gateway>>,
+    pub(super) operations: Vec<(&'static str, Told)>,
+}
+
+/// Who may use an operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum For {
+    /// Whoever is let in.
+    Anybody,
+    /// Agents within their scope, and the owner.
+    Agents,
+    /// The owner, and tokens that are made for the audit.
+    Auditors,
+    /// The owner.
+    Owner,
+    /// The owner, with the API key in hand, also over the socket.
+    Key,
+}
+
+/// What the document tells of an operation.
+pub(super) struct Told {
+    pub(super) summary: &'static str,
+    pub(super) whose: For,
+    pub(super) parameters: Vec<Value>,
+    pub(super) body: Option<fn(&mut SchemaGenerator) -> Schema>,
+    pub(super) answer: Answer,
+}
+
+/// What an operation answers with.
+#[derive(Clone, Copy)]
+pub(super) enum Answer {
+    /// The envelope, with any data in it.
+    Data,
+    /// The envelope, with data of a type.
+    Typed(fn(&mut SchemaGenerator) -> Schema),
+    /// Something else, of these types.
+    Raw(&'static [&'static str]),
+}
+
+impl Route {
+    pub(super) fn at(path: &'static str) -> Self {
+        Self {
+            path,
+            served: MethodRouter::new(),
+            operations: Vec::new(),
+        }
+    }
+
+    pub(super) fn get<T: 'static>(self, to: impl Handler<T, Arc<Gateway>>, told: Told) -> Self {
+        self.with("get", told, |served| served.get(to))
+    }
+
+    pub(super) fn post<T: 'static>(self, to: impl Handler<T, Arc<Gateway>>, told: Told) -> Self {
+        self.with("post", told, |served| served.post(to))
+    }
+
+    pub(super) fn patch<T: 'static>(self, to: impl Handler<T, Arc<Gateway>>, told: Told) -> Self {
+        self.with("patch", told, |served| served.patch(to))
+    }
+
+    pub(super) fn delete<T: 'static>(self, to: impl Handler<T, Arc<Gateway>>, told: Told) -> Self {
+        self.with("delete", told, |served| served.delete(to))
+    }
+
+    fn with(
+        mut self,
+        method: &'static str,
+        told: Told,
+        serve: impl FnOnce(MethodRouter<Arc<Gateway>>) -> MethodRouter<Arc<Gateway>>,
+    ) -> Self {
+        self.served = serve(self.served);
+        self.operations.push((method, told));
+        self
+    }
+}
+
+impl Told {
+    /// Tells what an operation does, for the owner, with any data in the answer.
+    pub(super) fn new(summary: &'static str) -> Self {
+        Self {
+            summary,
+            whose: For::Owner,
+            parameters: Vec::new(),
+            body: None,
+            answer: Answer::Data,
+        }
+    }
+
+    pub(super) fn whose(self, whose: For) -> Self {
+        Self { whose, ..self }
+    }
+
+    pub(super) fn query(mut self, name: &str, schema: &Value, about: &str) -> Self {
+        self.parameters.push(json!({
+            "name": name, "in": "query", "description": about, "schema": schema,
+        }));
+        self
+    }
+
+    pub(super) fn required(mut self, name: &str, schema: &Value, about: &str) -> Self {
+        self.parameters.push(json!({
+            "name": name, "in": "query", "description": about, "schema": schema, "required": true,
+        }));
+        self
+    }
+
+    /// Narrows what a part of the path can be.
+    pub(super) fn path(mut self, name: &str, known: &[&str]) -> Self {
+        self.parameters.push(json!({
+            "name": name, "in": "path", "required": true,
+            "schema": { "type": "string", "enum": known },
+        }));
+        self
+    }
+
+    pub(super) fn body<T: JsonSchema>(self) -> Self {
+        Self {
+            body: Some(SchemaGenerator::subschema_for::<T>),
+            ..self
+        }
+    }
+
+    pub(super) fn gives<T: JsonSchema>(self) -> Self {
+        let answer = Answer::Typed(SchemaGenerator::subschema_for::<T>);
+        Self { answer, ..self }
+    }
+
+    pub(super) fn raw(self, types: &'static [&'static str]) -> Self {
+        let answer = Answer::Raw(types);
+        Self { answer, ..self }
+    }
+}

@@ -1,0 +1,156 @@
+//! Tools of all upstreams: listing, searching and calling them.
+
+use std::sync::Arc;
+
+use axum::extract::State as AxumState;
+use axum::response::Response;
+use http::StatusCode;
+use mcpproxy_core::{Door, OfferKind};
+use mcpproxy_mcp::era::{self, Era, LEGACY_LATEST};
+use mcpproxy_mcp::{Frame, compose};
+use mcpproxy_upstream::Greeting;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::taken::{Asked, Body};
+use super::{Shared, Who, done, failed, only_owner};
+use crate::downstream::{Downstream, Reply, Way};
+use crate::gateway::Gateway;
+use crate::router;
+use crate::settings::RoutingMode;
+
+pub(super) async fn tools(AxumState(gateway): Shared, who: Who) -> Response {
+    owner!(who);
+    let known = gateway.known_to(&who);
+    crate::listing::settle(&known).await;
+    let mut tools = Vec::new();
+    for upstream in &known {
+        for card in &upstream.listed().tools {
+            let description = card.string(&["description"]).unwrap_or_default();
+            let first = description.lines().next().unwrap_or_default();
+            let name = format!("{}:{}", upstream.name(), card.name);
+            let held = gateway
+                .engine
+                .held(upstream.name(), OfferKind::Tool, card.name.as_str());
+            let state = held.as_ref().map_or("approved", |held| held.state);
+            tools.push(json!({
+                "name": name,
+                "state": state,
+                "reason": held.map(|held| held.reason),
+                "description": first,
+            }));
+        }
+    }
+    done(tools)
+}
+
+#[derive(Deserialize)]
+pub(super) struct SearchQuery {
+    q: String,
+    limit: Option<usize>,
+}
+
+pub(super) async fn search(
+    AxumState(gateway): Shared,
+    who: Who,
+    Asked(query): Asked<SearchQuery>,
+) -> Response {
+    owner!(who);
+    let limit = query.limit.unwrap_or(15).min(100);
+    let hits = gateway.hub.search(|index| {
+        let found = index.search(&query.q, limit);
+        let hits = found.hits.iter().map(
+            |hit| json!({ "name": format!("{}:{}", hit.upstream, hit.name), "score": hit.score }),
+        );
+        hits.collect::<Vec<_>>()
+    });
+    done(hits)
+}
+
+/// A call.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ToolCall {
+    /// `server:tool`.
+    name: String,
+    /// `read`, `write` or `destructive`.
+    operation: Option<String>,
+    #[serde(default)]
+    arguments: Value,
+}
+
+/// The status that says whose fault a failed call is.
+fn status_of(code: Option<i64>) -> StatusCode {
+    match code {
+        Some(era::INVALID_PARAMS | era::METHOD_NOT_FOUND) => StatusCode::BAD_REQUEST,
+        Some(era::OVERLOADED) => StatusCode::SERVICE_UNAVAILABLE,
+        Some(era::TIMED_OUT) => StatusCode::GATEWAY_TIMEOUT,
+        Some(_) | None => StatusCode::BAD_GATEWAY,
+    }
+}
+
+/// Calls a tool the way an agent in call mode would, through the same engine.
+pub(super) async fn call_tool(
+    AxumState(gateway): Shared,
+    who: Who,
+    Body(call): Body<ToolCall>,
+) -> Response {
+    let operation = call.operation.as_deref().unwrap_or("write");
+    if !["read", "write", "destructive"].contains(&operation) {
+        let message = format!("unknown operation `{operation}`");
+        return failed(
+            StatusCode::BAD_REQUEST,
+            &message,
+            Some("use read, write or destructive"),
+        );
+    }
+    let arguments = if call.arguments.is_null() {
+        json!({})
+    } else {
+        call.arguments
+    };
+    let params = json!({
+        "name": format!("call_tool_{operation}"),
+        "arguments": { "name": call.name, "args": arguments },
+    });
+    let raw = compose::request("1", "tools/call", &params.to_string());
+    let frame = match Frame::parse(raw, gateway.limits()) {
+        Ok(frame) => frame,
+        Err(refusal) => return failed(StatusCode::BAD_REQUEST, &refusal.to_string(), None),
+    };
+    let key = Gateway::credential_key(&who.0, Some("rest"));
+    let greeting = Arc::new(Greeting {
+        version: LEGACY_LATEST.to_owned(),
+        ..Greeting::default()
+    });
+    let downstream = Downstream {
+        connection: None,
+        linked: None,
+        arrived: None,
+        who: who.0,
+        door: Door::Api,
+        era: Era::Legacy,
+        mode: RoutingMode::Call,
+        key,
+        greeting,
+        session: None,
+    };
+    let (way, mut back) = Way::new();
+    tokio::spawn(router::request(gateway, downstream, frame, way, None));
+    while let Some(reply) = back.replies.recv().await {
+        if let Reply::Final(message, ..) = reply {
+            let answer: Value = serde_json::from_slice(&message).unwrap_or_default();
+            return match (answer.get("result"), answer.get("error")) {
+                (Some(result), _) => done(result.clone()),
+                (None, error) => {
+                    let message = error.and_then(|error| error.get("message"));
+                    let message = message.and_then(Value::as_str).unwrap_or("the call failed");
+                    let code = error.and_then(|error| error.get("code")?.as_i64());
+                    failed(status_of(code), message, None)
+                }
+            };
+        }
+    }
+    failed(StatusCode::INTERNAL_SERVER_ERROR, "the call was lost", None)
+}
