@@ -1,11 +1,12 @@
-//! The foreign programs that tests and suites talk to: Python and Node packages, an agent, and the
-//! notary's peer.
+//! The foreign programs that tests and suites talk to: Python and Node packages, an agent, the
+//! notary's peer, and a browser.
 //!
 //! They are installed once into a folder that outlives the clone. Each set has a stamp that says
 //! what was installed, so that a warm folder costs nothing and a changed version installs anew.
 
 mod agents;
 mod assay;
+mod browser;
 mod node;
 mod python;
 mod services;
@@ -40,6 +41,10 @@ pub(crate) struct Tools {
     pub(crate) codex: PathBuf,
     /// The notary's peer.
     pub(crate) assay: PathBuf,
+    /// The folder with the packages that drive a browser.
+    pub(crate) browser_modules: PathBuf,
+    /// A browser, where there is one.
+    pub(crate) chromium: Option<PathBuf>,
 }
 
 impl Tools {
@@ -51,6 +56,10 @@ impl Tools {
         command.env("MCPPROXY_TOOLS_NODE_MODULES", &self.node_modules);
         command.env("MCPPROXY_TOOLS_CODEX", &self.codex);
         command.env("MCPPROXY_TOOLS_ASSAY", &self.assay);
+        command.env("MCPPROXY_TOOLS_BROWSER_MODULES", &self.browser_modules);
+        if let Some(chromium) = &self.chromium {
+            command.env("MCPPROXY_TOOLS_CHROMIUM", chromium);
+        }
     }
 
     /// Returns the conformance suite's entry point, a script for `node`.
@@ -85,7 +94,13 @@ pub(crate) fn ready() -> Result<Tools> {
     ensure(&root, &agents::set(&agents), || agents::install(&agents))?;
     let assay = root.join(assay::NAME);
     ensure(&root, &assay::set(&assay), || assay::install(&assay))?;
+    let browser = root.join(browser::NAME);
+    ensure(&root, &browser::set(&browser), || {
+        browser::install(&browser)
+    })?;
     Ok(Tools {
+        browser_modules: browser.join("node_modules"),
+        chromium: browser::chromium(),
         python: python::interpreter(&python),
         services: python::interpreter(&services),
         node: node::interpreter(&node),

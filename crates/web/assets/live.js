@@ -4,8 +4,9 @@
 "use strict";
 
 (() => {
-  const QUIET = 700; // between an event and the look at what came of it, in milliseconds
-  const ALWAYS = 5000; // between two looks without an event
+  const SOON = 500; // between an event and the look at what came of it, in milliseconds
+  const APART = 2000; // between two looks, however much happens
+  const ALWAYS = 10000; // between two looks without an event
   const said = document.querySelector("[data-live-said]");
   const state = document.querySelector("[data-live-state]");
   const pause = document.querySelector("[data-live-pause]");
@@ -13,6 +14,7 @@
   let paused = false;
   let timer = 0;
   let looking = false;
+  let looked = 0;
 
   const sending = document.querySelector("form[data-send]");
   if (sending) sending.requestSubmit();
@@ -48,6 +50,7 @@
   const look = async () => {
     if (paused || looking || document.hidden || parts().length === 0) return;
     looking = true;
+    looked = Date.now();
     try {
       const answer = await fetch(location.href, { credentials: "same-origin", redirect: "error" });
       if (!answer.ok) return;
@@ -67,7 +70,8 @@
 
   const soon = () => {
     if (timer) return;
-    timer = setTimeout(() => { timer = 0; look(); }, QUIET);
+    const wait = Math.max(SOON, looked + APART - Date.now());
+    timer = setTimeout(() => { timer = 0; look(); }, wait);
   };
 
   if (parts().length === 0 || !state) return;

@@ -3,6 +3,8 @@
 
 mod diff;
 
+use std::collections::BTreeSet;
+
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse as _, Redirect, Response};
 use http::StatusCode;
@@ -20,8 +22,8 @@ use crate::pieces::{self, facts, live, panel};
 use crate::session::Notice;
 use crate::shown::{plain, short, whole};
 
-/// Servers whose withheld things are looked for; there are rarely more than a few dozen.
-const SERVERS: usize = 200;
+/// Servers whose withheld things are looked for; there are rarely more than a few.
+const SERVERS: usize = 100;
 /// What a server can count as.
 const CLASSES: [&str; 4] = ["internal", "external", "hybrid", "unknown"];
 
@@ -29,11 +31,28 @@ const CLASSES: [&str; 4] = ["internal", "external", "hybrid", "unknown"];
 pub(crate) async fn show(State(site): Shared, visit: Visit) -> Response {
     let get = async |path: &str| site.api.get(&visit.viewer, path).await;
     let (servers, tools) = (get("/servers").await, get("/tools").await);
+    let withheld = withheld(&site, &visit).await;
+    let now = site.clock.wall();
+    let body = html! {
+        (live("withheld", "Withheld from agents", &held(&visit, &withheld, now)))
+        (live("servers", "Servers", &pieces::found(&servers, list)))
+        (live("all", "All tools", &pieces::found(&tools, all)))
+    };
+    let page = Page::new(Section::Tools, "Tools", body);
+    site.show(&visit, Section::Tools, Ok(page)).await
+}
+
+/// Finds everything that is withheld, of the servers that have something to complain about.
+async fn withheld(site: &Site, visit: &Visit) -> Vec<Value> {
+    let problems = site.api.get(&visit.viewer, "/diagnostics").await;
+    let problems = problems.unwrap_or_default();
+    let areas = problems.list("problems").iter().map(|one| one.text("area"));
+    let areas: BTreeSet<&str> = areas.collect();
     let mut withheld = Vec::new();
-    let known = servers.as_ref().ok().and_then(Value::as_array);
-    for server in known.into_iter().flatten().take(SERVERS) {
-        let path = format!("/servers/{}/tools", encoded(server.text("name")));
-        let Ok(offers) = get(&path).await else {
+    for server in areas.into_iter().take(SERVERS) {
+        let path = format!("/servers/{}/tools", encoded(server));
+        // An area need not be a server.
+        let Ok(offers) = site.api.get(&visit.viewer, &path).await else {
             continue;
         };
         let offers = offers.list("quarantine").iter();
@@ -43,14 +62,7 @@ pub(crate) async fn show(State(site): Shared, visit: Visit) -> Response {
                 .cloned(),
         );
     }
-    let now = site.clock.wall();
-    let body = html! {
-        (live("withheld", "Withheld from agents", &held(&visit, &withheld, now)))
-        (live("servers", "Servers", &pieces::found(&servers, list)))
-        (live("all", "All tools", &pieces::found(&tools, all)))
-    };
-    let page = Page::new(Section::Tools, "Tools", body);
-    site.show(&visit, Section::Tools, Ok(page)).await
+    withheld
 }
 
 fn held(visit: &Visit, offers: &[Value], now: Wall) -> Markup {

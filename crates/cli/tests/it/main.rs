@@ -21,6 +21,7 @@ mod asks;
 mod book;
 mod capabilities;
 mod deploy;
+mod dashboard;
 mod detect;
 mod eras;
 mod events;

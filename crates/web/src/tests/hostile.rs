@@ -44,6 +44,7 @@ pub(super) fn hostile(path: &str) -> Value {
             "state": HOSTILE, "reason": HOSTILE, "by": HOSTILE, "since": HOSTILE,
             "fingerprint": { "combined_hash": HOSTILE },
             "changes": [{ "path": HOSTILE, "before": HOSTILE, "after": HOSTILE }] }),
+        "/api/v1/diagnostics" => json!({ "problems": [{ "area": HOSTILE, "problem": HOSTILE }] }),
         "/api/v1/config" => json!({ "files": [HOSTILE], "target": HOSTILE, "notices": [HOSTILE],
             "values": [{ "key": HOSTILE, "value": HOSTILE, "origin": HOSTILE }] }),
         "/api/v1/policy/explain" => json!({ "decision": HOSTILE, "why": HOSTILE, "tiers": [{

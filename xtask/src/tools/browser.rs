@@ -1,0 +1,62 @@
+//! What the dashboard is looked at with: Chromium of the system, driven by Playwright, with axe to
+//! find what keeps people out.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::Result;
+
+use super::{Set, step};
+
+pub(super) const NAME: &str = "browser";
+
+const PACKAGES: &[&str] = &["axe-core@4.14.0", "playwright-core@1.65.0"];
+/// Names under which systems have the browser.
+const PROGRAMS: &[&str] = &["chromium", "chromium-browser", "google-chrome"];
+
+pub(super) fn set(folder: &Path) -> Set {
+    Set {
+        name: NAME,
+        contents: PACKAGES.join("\n"),
+        proof: folder.join("node_modules/playwright-core/package.json"),
+    }
+}
+
+/// Installs the packages without their install scripts, which would fetch a browser.
+pub(super) fn install(folder: &Path) -> Result<()> {
+    let mut npm = Command::new("npm");
+    npm.current_dir(folder)
+        .args(["install", "--ignore-scripts", "--no-audit", "--no-fund"])
+        .args(["--save-exact", "--loglevel=error"]);
+    step("npm install", npm.args(PACKAGES))
+}
+
+/// Finds the browser, and tries to install it where it is missing; without it the dashboard is not
+/// looked at, and the run says so.
+pub(super) fn chromium() -> Option<PathBuf> {
+    let found = find();
+    if found.is_some() {
+        return found;
+    }
+    println!("no Chromium: trying `apt-get install chromium` ...");
+    let mut apt = Command::new("apt-get");
+    apt.args(["install", "--yes", "--no-install-recommends", "chromium"]);
+    if let Err(fault) = step("apt-get install chromium", &mut apt) {
+        println!("{fault:#}");
+    }
+    let found = find();
+    if found.is_none() {
+        println!("no Chromium: the dashboard is not tested in a browser");
+        println!("install the package `chromium`, or put it on the PATH as `chromium`");
+    }
+    found
+}
+
+fn find() -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    let folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
+    let mut places = PROGRAMS
+        .iter()
+        .flat_map(|name| folders.iter().map(move |folder| folder.join(name)));
+    places.find(|place| place.is_file())
+}
