@@ -69,6 +69,7 @@ async fn help_names_the_commands() {
       init          Find the MCP configurations of agents, import their servers, point them here
       doctor        Show what works, what does not, and what to do about it
       status        Show how the running gateway is doing
+      ui            Print a link that opens the dashboard once
       upstream      Manage upstream MCP servers
       tools         Look at tools
       activity      Look at what is on record about calls
