@@ -66,9 +66,12 @@ impl Gateway {
         Ok(gateway)
     }
 
-    /// Makes a token for an agent that may use these upstreams.
+    /// Makes a token for an agent that may use these upstreams, or all where none is named.
     pub(crate) async fn token(&self, name: &str, upstreams: &[&str]) -> Result<String, Error> {
-        let body = json!({ "name": name, "upstreams": upstreams });
+        let mut body = json!({ "name": name });
+        if let (false, Some(body)) = (upstreams.is_empty(), body.as_object_mut()) {
+            body.insert("upstreams".to_owned(), json!(upstreams));
+        }
         let made = self.post("/tokens", &body).await?;
         let token = made.get("token").and_then(Value::as_str);
         token.map(str::to_owned).ok_or_else(|| Error::Owner {

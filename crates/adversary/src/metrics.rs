@@ -26,7 +26,7 @@ pub struct Metrics {
     pub pii_detection_f1: f64,
     /// Rug pulls that were stopped or warned about.
     pub rug_pull_detection_rate: f64,
-    /// How long a decision to refuse took.
+    /// How long a refusal took as the agent sees it, the way over loopback included.
     pub avg_detection_time_ms: f64,
     /// Whether the specification calls this ready.
     pub production_ready: bool,
@@ -100,6 +100,7 @@ impl Metrics {
         finished: &[(Measures, &Finished)],
         operations: Recognized,
         personal: Recognized,
+        times: &[f64],
     ) -> Self {
         let all: Vec<&Finished> = finished.iter().map(|(_, one)| *one).collect();
         let caught = |one: &&Finished| one.outcome != Outcome::Missed;
@@ -123,10 +124,6 @@ impl Metrics {
                 .filter(|one| !one.evidence.contradicted)
                 .count(),
         };
-        let times: Vec<f64> = all
-            .iter()
-            .flat_map(|one| one.evidence.times.clone())
-            .collect();
         let mut metrics = Self {
             attack_detection_rate: ratio(count(&caught), all.len()),
             attack_stop_rate: ratio(count(&|one| one.outcome == Outcome::Stopped), all.len()),
@@ -141,7 +138,7 @@ impl Metrics {
             classification_accuracy: operations.precision(),
             pii_detection_f1: personal.f1(),
             rug_pull_detection_rate: ratio(of(Measures::RugPull).filter(caught).count(), pulls),
-            avg_detection_time_ms: average(&times),
+            avg_detection_time_ms: average(times),
             production_ready: false,
         };
         metrics.production_ready = metrics.is_production_ready();

@@ -41,11 +41,8 @@ pub struct Evidence {
     pub rules: Vec<String>,
     /// Types of personal data and secrets that were seen.
     pub types: Vec<String>,
-    /// Operations that calls were taken for.
-    pub operations: Vec<String>,
-    /// How long each decision to refuse took, in milliseconds.
-    #[serde(skip)]
-    pub times: Vec<f64>,
+    /// The strictest decision: 0 allow, 1 warn, 2 ask, 3 deny.
+    pub strictest: u8,
 }
 
 /// One case in one mode.
@@ -82,12 +79,9 @@ impl Evidence {
     pub(crate) fn add(&mut self, record: &Value) {
         let word = |key: &str| record.get(key).and_then(Value::as_str).unwrap_or_default();
         let decision = weight(word("decision"));
+        self.strictest = self.strictest.max(decision);
         self.warned |= decision >= WARN;
         self.alarmed |= decision > WARN;
-        if decision > WARN {
-            self.times
-                .extend(record.get("duration_ms").and_then(Value::as_f64));
-        }
         let state = record.pointer("/quarantine/state").and_then(Value::as_str);
         if state.is_some_and(|state| state != "approved") {
             self.warned = true;

@@ -77,6 +77,8 @@ pub(crate) struct Came {
     pub(crate) harm: Option<String>,
     /// Steps that did not come through, in words.
     pub(crate) refused: Vec<String>,
+    /// How long each refusal took as the agent sees it, in milliseconds.
+    pub(crate) times: Vec<f64>,
     /// Whether the agent's user was asked by the hook.
     pub(crate) asked: bool,
     /// The name under which the agent's hook spoke.
@@ -239,11 +241,15 @@ impl<'a> Playing<'a> {
             return Ok(no);
         }
         let before = self.arrived(&upstream, &tool);
+        // The session is opened before the clock starts.
+        self.agent(step, &endpoint).await?;
+        let began = Instant::now();
         let reply = self
             .agent(step, &endpoint)
             .await?
             .call(&name, &arguments)
             .await;
+        let took = began.elapsed();
         self.report(step, &event, &reply).await?;
         if let (Some(told), Some(one)) = (&step.told, self.upstreams.get(&upstream))
             && one.received().iter().any(|raw| raw.contains(told.as_str()))
@@ -252,6 +258,9 @@ impl<'a> Playing<'a> {
         }
         let after = self.arrived(&upstream, &tool);
         if after == before {
+            if matches!(reply, Reply::Result(_)) {
+                self.came.times.push(took.as_secs_f64() * 1000.0);
+            }
             return Ok(Through::No(reply.words()));
         }
         if step.needed && !reply.is_fine() {
@@ -352,15 +361,27 @@ impl<'a> Playing<'a> {
         let first = self.upstreams.keys().next().cloned().unwrap_or_default();
         let endpoint = self.endpoint(&first);
         let headers = step.http.clone().unwrap_or_default().headers;
+        let mut raw = raw.to_owned();
+        if matches!(self.way, Way::Direct) {
+            // Upstreams know their tools without the name that the gateway puts in front.
+            for name in self.upstreams.keys() {
+                raw = raw.replace(&format!("{name}__"), "");
+            }
+        }
         let agent = self.agent(step, &endpoint).await?;
-        Ok(Through::of(&agent.send(raw.to_owned(), &headers).await))
+        Ok(Through::of(&agent.send(raw, &headers).await))
     }
 
     async fn http(&mut self, http: &Http) -> Result<Through, Error> {
-        let Way::Gateway { gateway, .. } = self.way else {
-            return Ok(Through::Yes);
+        let uri = match self.way {
+            Way::Gateway { gateway, .. } => format!("http://{}{}", gateway.address, http.path),
+            Way::Direct => self
+                .upstreams
+                .values()
+                .next()
+                .map(|one| one.address.clone())
+                .unwrap_or_default(),
         };
-        let uri = format!("http://{}{}", gateway.address, http.path);
         let uri: Uri = uri
             .parse()
             .map_err(|_| self.senseless("not a path".to_owned()))?;
@@ -445,7 +466,11 @@ impl<'a> Playing<'a> {
             return Ok(None);
         };
         let event = self.event("PreToolUse", event);
+        let began = Instant::now();
         let said = gateway.hook(&token, &event).await?;
+        if said != "allow" {
+            self.came.times.push(began.elapsed().as_secs_f64() * 1000.0);
+        }
         Ok(match &*said {
             "deny" => Some(Through::No("denied by the hook".to_owned())),
             "ask" => {

@@ -27,7 +27,11 @@ use crate::scenario::{
 /// Gateways that run at once.
 const GATEWAYS: usize = 3;
 /// Cases that are played at once on one gateway.
-const CASES: usize = 6;
+const CASES: usize = 16;
+
+/// Cases that are played again for their time, and refusals of each.
+const TIMED: usize = 12;
+const REFUSALS: usize = 6;
 
 /// What is to be played.
 #[derive(Clone, Debug)]
@@ -164,7 +168,50 @@ pub async fn run(
         }
     }
     let played = play_all(jobs, orders, progress).await?;
-    Ok(report(library, orders, &played))
+    let times = timed(library, orders, &played).await?;
+    Ok(report(library, orders, &played, &times))
+}
+
+/// Plays some of the attacks that were refused again, one at a time, and returns how long each
+/// refusal took as the agent sees it, in milliseconds. The first refusal of a case is left out: it
+/// may have to wait for a conversation with the upstream.
+async fn timed(
+    library: &Library,
+    orders: &Orders,
+    played: &[Played<'_>],
+) -> Result<Vec<f64>, Error> {
+    let refused = |case: &Case| {
+        let mut own = played.iter().filter(|one| std::ptr::eq(one.case, case));
+        own.any(|one| one.side == Side::Attack && !one.came.times.is_empty())
+    };
+    let mut times = Vec::new();
+    let Some((scenario, _)) = library.cases().find(|(_, case)| refused(case)) else {
+        return Ok(times);
+    };
+    let mode = orders.modes.first().copied().unwrap_or(Mode::Proxy);
+    let mut again: Vec<Case> = scenario
+        .cases
+        .iter()
+        .filter(|case| refused(case))
+        .cloned()
+        .collect();
+    again.retain(|case| plays(case, mode));
+    again.truncate(TIMED);
+    for case in &mut again {
+        let harmful = case.attack.steps.iter_mut().filter(|step| step.harm);
+        harmful.for_each(|step| step.times = REFUSALS);
+    }
+    let job = Job {
+        scenario,
+        cases: again.iter().collect(),
+        side: Side::Attack,
+        mode,
+        control: None,
+    };
+    for one in job.play(orders, 1).await? {
+        times.extend(one.came.times.iter().skip(1));
+    }
+    Ok(times)
 }
 
 /// Plays every attack with its defence switched off.
@@ -261,7 +308,7 @@ async fn play_all<'a>(
                 job.side,
                 job.mode
             );
-            let played = job.play(orders).await;
+            let played = job.play(orders, CASES).await;
             progress(&told.to_lowercase());
             played
         })
@@ -274,7 +321,7 @@ async fn play_all<'a>(
 }
 
 impl<'a> Job<'a> {
-    async fn play(self, orders: &Orders) -> Result<Vec<Played<'a>>, Error> {
+    async fn play(self, orders: &Orders, at_once: usize) -> Result<Vec<Played<'a>>, Error> {
         let mut houses = vec![Playhouse::open().await?];
         let folder = tempfile::tempdir()?;
         let mut parts = Vec::new();
@@ -304,7 +351,7 @@ impl<'a> Job<'a> {
         };
         let mut playing = stream::iter(&parts)
             .map(|part| part.play(way, orders, self.side, self.mode))
-            .buffer_unordered(CASES);
+            .buffer_unordered(at_once);
         let mut played = Vec::new();
         while let Some(one) = playing.next().await {
             played.push(one?);
@@ -469,7 +516,7 @@ impl<'a> Part<'a> {
     }
 }
 
-fn report(library: &Library, orders: &Orders, played: &[Played<'_>]) -> Report {
+fn report(library: &Library, orders: &Orders, played: &[Played<'_>], times: &[f64]) -> Report {
     let mut finished: Vec<(Measures, Finished)> = Vec::new();
     let mut incidents = Vec::new();
     let mut unrecognized = Vec::new();
@@ -502,7 +549,7 @@ fn report(library: &Library, orders: &Orders, played: &[Played<'_>]) -> Report {
         .iter()
         .map(|(measures, one)| (*measures, one))
         .collect();
-    let metrics = Metrics::of(&borrowed, operations, personal);
+    let metrics = Metrics::of(&borrowed, operations, personal, times);
     let categories = library.scenarios.iter().filter_map(|scenario| {
         let own: Vec<&Finished> = finished
             .iter()
@@ -569,11 +616,16 @@ fn count_operation(
     let Some(expected) = &case.attack.expect.operation else {
         return;
     };
-    if played.evidence.operations.contains(expected) {
+    // The scenario's policy warns of what writes and asks about what destroys.
+    let found = match played.evidence.strictest {
+        0 => "read",
+        1 => "write",
+        _ => "destructive",
+    };
+    if found == expected {
         operations.right += 1;
     } else {
         operations.wrong += 1;
-        let found = played.evidence.operations.join(", ");
         unrecognized.push(format!("{}: expected {expected}, found {found}", case.id));
     }
 }

@@ -32,6 +32,8 @@ pub struct Scenario {
     pub floors: Floors,
     /// The ids of standards that its cases are tests of.
     pub standards: Vec<String>,
+    /// What the gateway's configuration has beside its defaults, for all cases that say nothing else.
+    pub config: Map<String, Value>,
     /// How the defence is switched off in a control run.
     pub control: Control,
     /// The cases.

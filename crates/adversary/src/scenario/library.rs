@@ -27,6 +27,18 @@ const FILES: &[(&str, &str)] = &[
         "exhaustion",
         include_str!("../../scenarios/exhaustion.yaml"),
     ),
+    (
+        "contradiction",
+        include_str!("../../scenarios/contradiction.yaml"),
+    ),
+    (
+        "classification",
+        include_str!("../../scenarios/classification.yaml"),
+    ),
+    (
+        "personal-data",
+        include_str!("../../scenarios/personal-data.yaml"),
+    ),
 ];
 
 /// All scenarios that are played.
@@ -97,6 +109,9 @@ fn read(path: &Path, text: &str) -> Result<Scenario, Error> {
             let why = "a case needs an id and steps".to_owned();
             let case = case.id.clone();
             return Err(Error::Senseless { case, why });
+        }
+        if case.config.is_empty() {
+            case.config.clone_from(&scenario.config);
         }
         if let Some(twin) = &mut case.twin
             && twin.upstreams.is_empty()

@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::{Case, Control, Play, Step};
+use super::{Case, Control, Expect, Mode, Play, Role, Step};
 use crate::error::Error;
 
 /// Texts by places.
@@ -17,6 +17,30 @@ pub(crate) struct Matrix {
     carriers: Vec<Carrier>,
     /// The texts.
     texts: Vec<Text>,
+    /// Tools, with what they do.
+    tools: Vec<Told>,
+    /// Answers, with the types of personal data in them.
+    answers: Vec<Answer>,
+}
+
+/// A tool and the operation that it is: read, write or destructive.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Told {
+    is: String,
+    tool: Map<String, Value>,
+    #[serde(default)]
+    args: Map<String, Value>,
+}
+
+/// An answer and what is in it.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Answer {
+    id: String,
+    text: String,
+    #[serde(default)]
+    types: Vec<String>,
 }
 
 /// One order, and an honest text of the same make.
@@ -70,7 +94,71 @@ impl Matrix {
                 }
             }
         }
+        cases.extend(self.tools.iter().map(classified));
+        cases.extend(self.answers.iter().map(recognized));
         Ok(cases)
+    }
+}
+
+/// A tool that is called once.
+fn classified(told: &Told) -> Case {
+    let name = told
+        .tool
+        .get("name")
+        .and_then(Value::as_str)
+        .unwrap_or_default();
+    let role = Role {
+        name: "tools".to_owned(),
+        tools: vec![told.tool.clone()],
+        ..Role::default()
+    };
+    let step = Step {
+        call: Some(format!("tools:{name}")),
+        args: told.args.clone(),
+        ..Step::default()
+    };
+    let expect = Expect {
+        operation: Some(told.is.clone()),
+        ..Expect::default()
+    };
+    single(name, role, step, expect)
+}
+
+/// An answer that is given once.
+fn recognized(answer: &Answer) -> Case {
+    let tool = json!({
+        "name": "get_record", "description": "Gets a record.",
+        "annotations": { "readOnlyHint": true }, "result": answer.text,
+    });
+    let role = Role {
+        name: "records".to_owned(),
+        tools: tool.as_object().cloned().into_iter().collect(),
+        ..Role::default()
+    };
+    let step = Step {
+        call: Some("records:get_record".to_owned()),
+        ..Step::default()
+    };
+    let expect = Expect {
+        types: answer.types.clone(),
+        ..Expect::default()
+    };
+    single(&answer.id, role, step, expect)
+}
+
+fn single(id: &str, role: Role, step: Step, expect: Expect) -> Case {
+    Case {
+        id: id.to_owned(),
+        title: id.replace(['_', '-'], " "),
+        modes: vec![Mode::Proxy],
+        control: Some(Control::None),
+        attack: Play {
+            upstreams: vec![role],
+            steps: vec![step],
+            expect,
+            ..Play::default()
+        },
+        ..Case::default()
     }
 }
 
