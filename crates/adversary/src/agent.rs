@@ -119,6 +119,11 @@ impl Agent {
         self.ask("tools/call", &params).await
     }
 
+    /// Returns the id of its session.
+    pub(crate) fn session(&self) -> Option<&str> {
+        self.headers.get("mcp-session-id")?.to_str().ok()
+    }
+
     /// Tells whether it was shown a text.
     pub(crate) fn was_shown(&self, text: &str) -> bool {
         self.shown.iter().any(|shown| shown.contains(text))

@@ -215,7 +215,7 @@ impl<'a> Playing<'a> {
     async fn call(&mut self, step: &Step, call: &str) -> Result<Through, Error> {
         let (upstream, tool) = self.split(call)?;
         let arguments = Value::Object(step.args.clone());
-        let (name, arguments, endpoint) = match (&step.operation, self.way) {
+        let (name, arguments, endpoint) = match (&step.operation, self.way_of(step)) {
             (_, Way::Direct) => (tool.clone(), arguments, upstream.clone()),
             (Some(operation), Way::Gateway { .. }) => {
                 let args = json!({ "name": call, "args": arguments });
@@ -274,6 +274,10 @@ impl<'a> Playing<'a> {
         let (upstream, rest) =
             parts.ok_or_else(|| self.senseless(format!("no upstream in `{call}`")))?;
         Ok((upstream.to_owned(), rest.to_owned()))
+    }
+
+    fn way_of(&self, step: &Step) -> Way<'a> {
+        if step.past { Way::Direct } else { self.way }
     }
 
     fn senseless(&self, why: String) -> Error {
@@ -359,8 +363,13 @@ impl<'a> Playing<'a> {
 
     async fn raw(&mut self, step: &Step, raw: &str) -> Result<Through, Error> {
         let first = self.upstreams.keys().next().cloned().unwrap_or_default();
-        let endpoint = self.endpoint(&first);
-        let headers = step.http.clone().unwrap_or_default().headers;
+        let endpoint = step.at.clone().unwrap_or_else(|| self.endpoint(&first));
+        let mut headers = step.http.clone().unwrap_or_default().headers;
+        if let Some(lender) = &step.borrows {
+            let lender = self.agents.get(&(lender.clone(), endpoint.clone()));
+            let session = lender.and_then(Agent::session).unwrap_or_default();
+            headers.insert("mcp-session-id".to_owned(), session.to_owned());
+        }
         let mut raw = raw.to_owned();
         if matches!(self.way, Way::Direct) {
             // Upstreams know their tools without the name that the gateway puts in front.
@@ -424,13 +433,13 @@ impl<'a> Playing<'a> {
         }
         let mut command = command(self.program, folder.path());
         let ended = command.args(&run.args).status();
-        Ok(match tokio::time::timeout(PATIENCE, ended).await {
-            // A gateway that serves does not end by itself.
-            Err(_) => Through::Yes,
-            Ok(status) if status.as_ref().is_ok_and(std::process::ExitStatus::success) => {
-                Through::Yes
-            }
-            Ok(status) => Through::No(format!("ended with {status:?}")),
+        // A gateway that serves does not end by itself.
+        let Ok(status) = tokio::time::timeout(PATIENCE, ended).await else {
+            return Ok(Through::Yes);
+        };
+        Ok(match status?.code() {
+            Some(code) if code == run.refused => Through::No(format!("ended with {code}")),
+            Some(_) | None => Through::Yes,
         })
     }
 
@@ -535,7 +544,7 @@ impl<'a> Playing<'a> {
         let who = step.agent.clone().unwrap_or_default();
         let key = (who, endpoint.to_owned());
         if !self.agents.contains_key(&key) {
-            let mut agent = match self.way {
+            let mut agent = match self.way_of(step) {
                 Way::Gateway { gateway, .. } => {
                     let token = self.token(gateway, step).await?;
                     let bearer = format!("Bearer {token}");

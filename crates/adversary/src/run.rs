@@ -5,6 +5,8 @@
 //! or does counts for another. Attacks and twins are never on the same gateway.
 
 use std::collections::BTreeMap;
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -448,7 +450,11 @@ fn settled(
                 "--record",
                 received
             ]);
-            settings.insert("command".to_owned(), json!(orders.program));
+            let (command, args) = match &role.package {
+                Some(package) => packaged(package, orders, &args, folder)?,
+                None => (json!(orders.program), args),
+            };
+            settings.insert("command".to_owned(), command);
             settings.insert("args".to_owned(), args);
             record = Some(received);
         }
@@ -459,6 +465,23 @@ fn settled(
         record,
     };
     Ok((Value::Object(settings), upstream))
+}
+
+/// Makes it look as if a package manager started the upstream.
+fn packaged(
+    package: &str,
+    orders: &Orders,
+    args: &Value,
+    folder: &TempDir,
+) -> Result<(Value, Value), Error> {
+    let npx = folder.path().join("npx");
+    let program = orders.program.display();
+    let script = format!("#!/bin/sh\nshift 2\nexec '{program}' \"$@\"\n");
+    std::fs::write(&npx, script)?;
+    std::fs::set_permissions(&npx, Permissions::from_mode(0o700))?;
+    let mut all = vec![json!("-y"), json!(package)];
+    all.extend(args.as_array().cloned().unwrap_or_default());
+    Ok((json!(npx), Value::Array(all)))
 }
 
 /// One case on its gateway.
@@ -595,8 +618,8 @@ fn replayed(case: &Case, attack: &Played<'_>) -> Option<Replayed> {
     let outcome = outcome::attack(&attack.came, &attack.evidence);
     let as_told = match incident.verdict {
         Verdict::Stopped => outcome == Outcome::Stopped,
-        Verdict::Limited => true,
-        Verdict::NotOurs => outcome != Outcome::Stopped,
+        Verdict::Limited => outcome != Outcome::Missed,
+        Verdict::Open | Verdict::NotOurs => outcome == Outcome::Missed,
     };
     Some(Replayed {
         number: incident.number,

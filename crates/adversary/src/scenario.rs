@@ -144,6 +144,8 @@ pub enum Verdict {
     Stopped,
     /// A part of it does, or it is only told.
     Limited,
+    /// It happens, although it could be stopped here.
+    Open,
     /// It happens where the gateway is not.
     #[default]
     NotOurs,
@@ -194,6 +196,9 @@ pub struct Role {
     pub name: String,
     /// How it is reached.
     pub transport: Transport,
+    /// Over stdio, the package that it seems to be started from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub package: Option<String>,
     /// What it says about itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub instructions: Option<String>,
@@ -344,8 +349,14 @@ pub struct Step {
     pub restart: Option<String>,
     /// Waits, in milliseconds.
     pub pause: u64,
+    /// Where a raw message goes; where tools are called, if nothing is said.
+    pub at: Option<String>,
+    /// Goes past the gateway, to the upstream itself.
+    pub past: bool,
     /// Speaks as another agent, with a token of its own.
     pub agent: Option<String>,
+    /// Shows the session of this agent instead of its own.
+    pub borrows: Option<String>,
     /// How often.
     pub times: usize,
     /// Only where the agent was shown one of these texts and does as it is told.
@@ -382,4 +393,6 @@ pub struct Run {
     pub args: Vec<String>,
     /// Files to write first, by their path in the folder.
     pub files: BTreeMap<String, String>,
+    /// The exit code that says no; with any other the command counts as having come through.
+    pub refused: i32,
 }

@@ -29,8 +29,10 @@ pub(super) async fn answer(
             say(outlet, twice(id, result, "re\\u0073ult", &forged)).await;
         }
         FaultKind::WrongIds => {
-            for other in 0..fault.size {
-                say(outlet, compose::result(&other.to_string(), &forged)).await;
+            // The answer to its own request is an upstream's to give.
+            let others = (0..fault.size).map(|other| other.to_string());
+            for other in others.filter(|other| other != id) {
+                say(outlet, compose::result(&other, &forged)).await;
             }
             say(outlet, honest).await;
         }

@@ -118,6 +118,9 @@ fn made(inside: &str, case: &str, name: &dyn Fn(&str) -> String) -> Result<Strin
 
 /// Makes something up that has the shape of the real thing and is nobody's.
 fn secret(what: &str, case: &str) -> Option<String> {
+    if let Some(length) = what.strip_prefix("pad") {
+        return Some("x".repeat(length.parse().ok()?));
+    }
     let mut dice = Dice::new(&format!("{case}/{what}"));
     // A number behind the name makes another one of the kind.
     Some(

@@ -39,6 +39,7 @@ const FILES: &[(&str, &str)] = &[
         "personal-data",
         include_str!("../../scenarios/personal-data.yaml"),
     ),
+    ("incidents", include_str!("../../scenarios/incidents.yaml")),
 ];
 
 /// All scenarios that are played.
