@@ -3,9 +3,11 @@
 
 pub(crate) mod access;
 pub(crate) mod activity;
+mod alerts;
 mod changes;
 pub(crate) mod pipeline;
 mod receipts;
+mod telemetry;
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
@@ -34,6 +36,7 @@ use tokio::sync::watch;
 use tracing_subscriber::{EnvFilter, Registry, reload};
 
 use self::activity::{ActivityLog, baselines, retention};
+use self::alerts::Alerts;
 use self::pipeline::Pipeline;
 use self::receipts::Receipts;
 use crate::args::Global;
@@ -108,7 +111,11 @@ impl Daemon {
         if let Some(receipts) = &receipts {
             engine = engine.with_receipts(Arc::clone(receipts) as _);
         }
+        if let Some(tracer) = telemetry::tracer(&settings.telemetry)? {
+            engine = engine.with_traces(tracer);
+        }
         let engine = Arc::new(engine);
+        let alerts = Alerts::start(&loaded, &engine, &shared);
         let rules = access::rules(&loaded).map_err(|why| bad_input(why, None))?;
         engine.set_access(rules);
         let pipeline = Pipeline::default();
@@ -152,6 +159,7 @@ impl Daemon {
             gateway: Arc::downgrade(&gateway),
             engine,
             pipeline,
+            alerts,
             receipts: receipts.clone(),
             log: kept,
             clock: shared,
@@ -319,6 +327,7 @@ struct Running {
     gateway: Weak<Gateway>,
     engine: Arc<Engine>,
     pipeline: Pipeline,
+    alerts: Arc<Alerts>,
     receipts: Option<Arc<Receipts>>,
     log: Option<Arc<Sink>>,
     clock: Arc<dyn Clock>,
@@ -472,6 +481,7 @@ impl Configurer for ConfigFiles {
         if let Some(log) = &running.log {
             log.retain(retention(&loaded));
         }
+        running.alerts.apply(&loaded);
         gateway.fleet.check_every(check_interval(&loaded));
         gateway.reload(active(&loaded));
         if let Some(log) = self.log.get() {
@@ -531,6 +541,7 @@ fn compare(before: &Active, after: &Loaded) -> ReloadReport {
             old.activity.enabled != new.activity.enabled,
         ),
         ("receipts", old.receipts != new.receipts),
+        ("telemetry", old.telemetry != new.telemetry),
         (
             "limits.connections",
             old.limits.connections != new.limits.connections,

@@ -27,7 +27,7 @@ const ACTIVE: [(&str, Option<&[&str]>); 17] = [
     ("exfiltration", None),
     ("approvals", None),
     ("tool_quarantine", None),
-    ("alerts", Some(&["exfiltration_detection", "pii_exposure"])),
+    ("alerts", None),
 ];
 
 /// Something that was given and does nothing in this version.

@@ -95,6 +95,21 @@ pub struct Record {
     pub quarantine: Option<Box<QuarantineNote>>,
 }
 
+/// What a trace needs to know of a call beside its record.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TraceNote {
+    /// The span of the caller, as the message has it (W3C Trace Context).
+    pub parent: Option<Box<str>>,
+    /// The id under which the call left.
+    pub request: Option<u64>,
+}
+
+/// Where traces of calls go. It must not wait.
+pub trait TraceSink: Send + Sync + fmt::Debug {
+    /// Takes note of a call of which this is put on record.
+    fn ended(&self, record: &Record, note: &TraceNote);
+}
+
 impl Record {
     /// Makes a record of something allowed, of which nothing else is known yet.
     pub fn new(id: CallId, kind: &'static str, source: Door) -> Self {

@@ -26,7 +26,10 @@ pub mod verdict;
 pub mod who;
 
 pub use access::{AccessDecision, AccessRequest, AccessRules};
-pub use activity::{ActivitySink, Durability, HookLeft, Later, QuarantineNote, Record, SinkFault};
+pub use activity::{
+    ActivitySink, Durability, HookLeft, Later, QuarantineNote, Record, SinkFault, TraceNote,
+    TraceSink,
+};
 pub use baseline::{
     Baseline, BaselineFault, BaselineStore, Habits, MemoryBaselines, OfferKind, OfferState, Trust,
 };

@@ -12,8 +12,8 @@ use arc_swap::{ArcSwap, ArcSwapOption};
 use bytes::Bytes;
 use mcpproxy_core::{
     Action, ActivitySink, BaselineFault, BaselineStore, Call, Cleared, Clock, Facts, Finding,
-    FlowType, Outcome, Owner, ReceiptSink, SinkFault, Status, Tick, Tier, Unanswered, Verdict,
-    Wall,
+    FlowType, Outcome, Owner, ReceiptSink, SinkFault, Status, Tick, Tier, TraceSink, Unanswered,
+    Verdict, Wall,
 };
 use mcpproxy_detect::DetectError;
 use mcpproxy_flow::Tracker;
@@ -30,6 +30,7 @@ use tracing::{Instrument as _, Span};
 use self::memory::{audience, brings_data};
 use crate::access::Rules;
 use crate::approvals::Approvals;
+use crate::calls::Calls;
 use crate::classes::Classes;
 use crate::correlate::Correlator;
 use crate::coverage::Hearing;
@@ -136,6 +137,9 @@ pub struct Engine {
     approvals: Approvals,
     stops: Stops,
     events: Events,
+    calls: Calls,
+    /// Nothing where calls are not traced.
+    tracer: Option<Arc<dyn TraceSink>>,
     /// Who listens to events without watching calls go by.
     overheard: AtomicUsize,
     correlator: Correlator,
@@ -177,6 +181,8 @@ impl Engine {
             approvals: Approvals::default(),
             stops: Stops::default(),
             events: Events::default(),
+            calls: Calls::default(),
+            tracer: None,
             overheard: AtomicUsize::new(0),
             correlator: Correlator::default(),
             hearing: Hearing::default(),
@@ -212,6 +218,15 @@ impl Engine {
             habit_store: Some(store),
             ..self
         })
+    }
+
+    /// Has calls traced.
+    #[must_use]
+    pub fn with_traces(self, tracer: Arc<dyn TraceSink>) -> Self {
+        Self {
+            tracer: Some(tracer),
+            ..self
+        }
     }
 
     /// Puts new settings in force; calls under way end under those they began with.

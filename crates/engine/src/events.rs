@@ -202,6 +202,11 @@ impl Events {
         drop(self.sender.send(numbered));
     }
 
+    /// Returns how many listen.
+    pub fn listeners(&self) -> usize {
+        self.sender.receiver_count()
+    }
+
     /// Tells whether anybody watches calls go by.
     pub fn watched(&self) -> bool {
         self.watched.load(Ordering::Relaxed)

@@ -5,6 +5,7 @@
 
 mod access;
 pub mod approvals;
+pub mod calls;
 pub mod classes;
 mod contradictions;
 pub mod correlate;
@@ -37,6 +38,7 @@ pub use hooks::{Evaluation, HookSettings};
 pub use mcpproxy_detect::DetectError;
 pub use mcpproxy_hooks::guards::access::HIDDEN;
 pub use mcpproxy_hooks::guards::{self, Settings as GuardSettings};
+pub use mcpproxy_hooks::metrics;
 pub use mcpproxy_hooks::{Health, Metrics, Registry};
 pub use offers::{Diff, News};
 pub use pipeline::{Aside, HOOKED, Heard, Tried, UnderWay};

@@ -4,6 +4,7 @@
 //! settings.
 
 mod receipts;
+mod telemetry;
 
 use std::path::PathBuf;
 
@@ -14,6 +15,7 @@ use mcpproxy_core::Secret;
 pub use mcpproxy_upstream::settings::{ByteSize, Span};
 
 pub use self::receipts::ReceiptSettings;
+pub use self::telemetry::TelemetrySettings;
 pub use crate::oauth::OauthSettings;
 
 /// Everything that stands at the top level of the configuration beside upstreams and security.
@@ -55,6 +57,8 @@ pub struct Settings {
     pub activity: ActivitySettings,
     /// Signed receipts of every call.
     pub receipts: ReceiptSettings,
+    /// Traces and metrics for a collector.
+    pub telemetry: TelemetrySettings,
 }
 
 /// What `/mcp` shows to agents.
@@ -220,6 +224,7 @@ impl Default for Settings {
             log: LogSettings::default(),
             activity: ActivitySettings::default(),
             receipts: ReceiptSettings::default(),
+            telemetry: TelemetrySettings::default(),
         }
     }
 }

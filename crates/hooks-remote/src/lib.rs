@@ -21,4 +21,4 @@ pub use crate::settings::{
     BatchSettings, GrpcConfig, GrpcSettings, Method, Protocol, TlsSettings, WebhookConfig,
     WebhookSettings,
 };
-pub use crate::webhook::{Webhook, schema};
+pub use crate::webhook::{Signer, Webhook, schema};

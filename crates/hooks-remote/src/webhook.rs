@@ -23,7 +23,7 @@ use mcpproxy_core::security::{
     Subject,
 };
 
-use self::sign::Signer;
+pub use self::sign::Signer;
 use crate::link::{Answer, Bounds, Link, Wire, headers};
 use crate::subject::Shown;
 use crate::{Error, Method, WebhookSettings};

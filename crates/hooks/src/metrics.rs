@@ -3,6 +3,8 @@
 //! Counts belong to a hook's id and outlive its replacement when the configuration changes. Ids
 //! come from the configuration, so that there are few.
 
+mod text;
+
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,6 +12,8 @@ use std::time::Duration;
 
 use mcpproxy_core::{Action, HookFault, SecurityDecision, Severity, Threat};
 use serde::Serialize;
+
+pub use self::text::{Histogram, Text, escaped};
 
 /// What a hook may decide, as the label says it.
 const DECISIONS: [&str; 5] = [
@@ -30,23 +34,6 @@ const ERRORS: [&str; 8] = [
     "busy",
     "dropped",
 ];
-/// Upper bounds of the durations that are counted together, in microseconds and as the label has
-/// them.
-const BOUNDS: [(u64, &str); 12] = [
-    (100, "0.0001"),
-    (250, "0.00025"),
-    (500, "0.0005"),
-    (1_000, "0.001"),
-    (2_500, "0.0025"),
-    (5_000, "0.005"),
-    (10_000, "0.01"),
-    (25_000, "0.025"),
-    (50_000, "0.05"),
-    (100_000, "0.1"),
-    (200_000, "0.2"),
-    (1_000_000, "1"),
-];
-
 /// Everything that is counted.
 #[derive(Debug, Default)]
 pub struct Metrics {
@@ -59,9 +46,7 @@ pub struct Metrics {
 pub(crate) struct HookMetrics {
     decisions: [AtomicU64; DECISIONS.len()],
     errors: [AtomicU64; ERRORS.len()],
-    buckets: [AtomicU64; BOUNDS.len()],
-    micros: AtomicU64,
-    answers: AtomicU64,
+    took: Histogram,
 }
 
 /// What was counted about one hook.
@@ -110,7 +95,8 @@ impl Metrics {
         let name = "security_hooks_duration_seconds";
         text.family(name, "histogram", "How long hooks took to answer.");
         for (id, hook) in hooks.iter() {
-            text.histogram(name, id, hook);
+            let label = format!("hook_id=\"{}\"", escaped(id));
+            text.histogram(name, &label, &hook.took);
         }
         let name = "security_hooks_errors_total";
         text.family(name, "counter", "Questions that hooks did not decide.");
@@ -129,7 +115,7 @@ impl Metrics {
                 text.some(name, &labels, count);
             }
         }
-        text.0
+        text.finish()
     }
 }
 
@@ -158,11 +144,7 @@ impl HookMetrics {
 
     fn count(&self, decision: usize, took: Duration) {
         add(self.decisions.get(decision), 1);
-        let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
-        let bucket = BOUNDS.iter().position(|(bound, _)| micros <= *bound);
-        add(bucket.and_then(|at| self.buckets.get(at)), 1);
-        add(Some(&self.micros), micros);
-        add(Some(&self.answers), 1);
+        self.took.count(took);
     }
 
     /// Counts a question that was not decided.
@@ -187,11 +169,10 @@ impl HookMetrics {
             let pairs = pairs.map(|(name, count)| (*name, count.load(Ordering::Relaxed)));
             pairs.filter(|(_, count)| *count > 0).collect()
         };
-        let answers = self.answers.load(Ordering::Relaxed).max(1);
         Counts {
             decisions: read(&DECISIONS, &self.decisions),
             errors: read(&ERRORS, &self.errors),
-            mean_micros: self.micros.load(Ordering::Relaxed) / answers,
+            mean_micros: self.took.mean_micros(),
         }
     }
 }
@@ -200,53 +181,6 @@ fn add(count: Option<&AtomicU64>, more: u64) {
     if let Some(count) = count {
         count.fetch_add(more, Ordering::Relaxed);
     }
-}
-
-/// Text in the form that Prometheus reads.
-#[derive(Default)]
-struct Text(String);
-
-impl Text {
-    fn family(&mut self, name: &str, kind: &str, help: &str) {
-        self.line(format_args!("# HELP {name} {help}"));
-        self.line(format_args!("# TYPE {name} {kind}"));
-    }
-
-    /// Adds a count unless it is zero.
-    fn some(&mut self, name: &str, labels: &str, count: &AtomicU64) {
-        let count = count.load(Ordering::Relaxed);
-        if count > 0 {
-            self.line(format_args!("{name}{{{labels}}} {count}"));
-        }
-    }
-
-    fn histogram(&mut self, name: &str, id: &str, hook: &HookMetrics) {
-        let label = format!("hook_id=\"{}\"", escaped(id));
-        let mut below = 0;
-        for ((_, bound), count) in BOUNDS.iter().zip(&hook.buckets) {
-            below += count.load(Ordering::Relaxed);
-            self.line(format_args!(
-                "{name}_bucket{{{label},le=\"{bound}\"}} {below}"
-            ));
-        }
-        // Read last, and never less than what was read before.
-        let all = hook.answers.load(Ordering::Relaxed).max(below);
-        let micros = hook.micros.load(Ordering::Relaxed);
-        let (seconds, rest) = (micros / 1_000_000, micros % 1_000_000);
-        self.line(format_args!("{name}_bucket{{{label},le=\"+Inf\"}} {all}"));
-        self.line(format_args!("{name}_sum{{{label}}} {seconds}.{rest:06}"));
-        self.line(format_args!("{name}_count{{{label}}} {all}"));
-    }
-
-    fn line(&mut self, line: std::fmt::Arguments<'_>) {
-        self.0.extend([line.to_string().as_str(), "\n"]);
-    }
-}
-
-/// A label's value, with what would end it escaped.
-fn escaped(value: &str) -> String {
-    let value = value.replace('\\', "\\\\").replace('"', "\\\"");
-    value.replace('\n', "\\n")
 }
 
 #[cfg(test)]

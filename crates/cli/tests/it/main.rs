@@ -44,4 +44,5 @@ mod scenarios;
 mod screens;
 mod spine;
 mod store;
+mod telemetry;
 mod wrap;

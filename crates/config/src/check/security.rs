@@ -34,6 +34,12 @@ impl Checker<'_> {
             let path = base.key("alerts").key("webhook_url");
             self.wrong(&path, "the address has no scheme `http` or `https`", None);
         }
+        if let Some(place) = &settings.alerts.syslog
+            && !has_scheme(place, &["udp", "unix"])
+        {
+            let path = base.key("alerts").key("syslog");
+            self.wrong(&path, "the place has no scheme `udp` or `unix`", None);
+        }
         self.hooks(&settings.hooks, &base.key("hooks"));
     }
 

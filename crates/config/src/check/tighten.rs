@@ -358,6 +358,11 @@ fn addresses(floor: &SecuritySettings, given: &SecuritySettings) -> Vec<Line> {
             floor.alerts.webhook_url != given.alerts.webhook_url,
         ),
         (
+            "alerts.signing_keys",
+            floor.alerts.signing_keys != given.alerts.signing_keys,
+        ),
+        ("alerts.syslog", floor.alerts.syslog != given.alerts.syslog),
+        (
             "audit_logging.destination",
             floor.audit_logging.destination != given.audit_logging.destination,
         ),

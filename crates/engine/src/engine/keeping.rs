@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use mcpproxy_core::{Call, Durability, Record, SinkFault, Status};
+use mcpproxy_core::{Call, Durability, Record, SinkFault, Status, TraceNote};
 use mcpproxy_detect::Detector;
 use mcpproxy_flow::Summary;
 
@@ -77,6 +77,10 @@ impl Engine {
     ) -> Result<(), SinkFault> {
         let record = self.attributed(call, record);
         self.events.recorded(&record);
+        self.calls.count(&record);
+        if let Some(tracer) = &self.tracer {
+            tracer.ended(&record, &traced(call));
+        }
         let kept = self.sink.append(record, how);
         let kept = tokio::time::timeout(self.patience_for(call), kept).await;
         kept.unwrap_or(Err(SinkFault::Late))
@@ -156,5 +160,16 @@ impl Engine {
             .as_ref()
             .and_then(|receipts| receipts.problem());
         self.sink.problem().or(lost).or(unreceipted)
+    }
+}
+
+/// What a trace needs to know of a call: whose part it is, and the id it left under.
+fn traced(call: &Call) -> TraceNote {
+    let raw = std::str::from_utf8(&call.wire.raw).unwrap_or_default();
+    let parent = mcpproxy_text::get(raw, &["params", "_meta", "traceparent"]);
+    let parent = parent.and_then(|(parent, _)| mcpproxy_text::string(parent));
+    TraceNote {
+        parent: parent.map(|parent| parent.into_owned().into()),
+        request: call.wire.ticket,
     }
 }

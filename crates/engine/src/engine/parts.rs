@@ -17,6 +17,7 @@ use tokio::sync::broadcast;
 use super::Engine;
 use crate::access::Rules;
 use crate::approvals::Approvals;
+use crate::calls::Calls;
 use crate::classes::{Classes, Described, Profile};
 use crate::correlate::Correlator;
 use crate::coverage::Hearing;
@@ -50,6 +51,11 @@ impl Engine {
         }
         linked.remove(session);
         linked.into_iter().collect()
+    }
+
+    /// Returns what is counted about calls.
+    pub fn calls(&self) -> &Calls {
+        &self.calls
     }
 
     /// Returns what is counted about hooks and violations.

@@ -1,11 +1,14 @@
-//! The pipeline of hooks: how each of them is doing, and what is counted.
+//! The pipeline of hooks: how each of them is doing; and everything that is counted.
 
 use axum::extract::State as AxumState;
 use axum::response::{IntoResponse, Response};
 use http::header::CONTENT_TYPE;
+use mcpproxy_engine::metrics::{Text, escaped};
+use mcpproxy_upstream::State;
 use serde_json::json;
 
 use super::{Shared, Who, done, only_auditor, only_owner};
+use crate::gateway::Gateway;
 
 /// The form in which Prometheus reads what is counted.
 const TEXT: &str = "text/plain; version=0.0.4; charset=utf-8";
@@ -16,11 +19,69 @@ pub(super) async fn list(AxumState(gateway): Shared, who: Who) -> Response {
     done(json!({ "hooks": gateway.engine.health().await }))
 }
 
-/// Prints what is counted about hooks and violations.
+/// Prints what is counted about calls, hooks and violations, and how the gateway is doing.
 pub(super) async fn metrics(AxumState(gateway): Shared, who: Who) -> Response {
     if let Err(refused) = only_auditor(&who) {
         return *refused;
     }
-    let text = gateway.engine.metrics().text();
+    let mut text = Text::default();
+    gateway.engine.calls().print(&mut text);
+    own(&gateway, &mut text);
+    let text = gateway.engine.metrics().text() + &text.finish();
     ([(CONTENT_TYPE, TEXT)], text).into_response()
+}
+
+/// Prints how the gateway itself is doing.
+fn own(gateway: &Gateway, text: &mut Text) {
+    let name = "mcpproxy_upstream_up";
+    text.family(name, "gauge", "Whether an upstream answers.");
+    for (upstream, one) in gateway.fleet.all().iter() {
+        let label = format!("server=\"{}\"", escaped(upstream.as_str()));
+        let up = matches!(one.state(), State::Up { .. });
+        text.sample(name, &label, u8::from(up));
+    }
+    let approvals = gateway.engine.approvals().list(gateway.clock.tick());
+    let problem = gateway.engine.record_problem().is_some();
+    for (name, help, value) in [
+        (
+            "mcpproxy_calls_in_flight",
+            "Calls under way.",
+            gateway.shed.in_flight(),
+        ),
+        (
+            "mcpproxy_sessions",
+            "Open sessions.",
+            gateway.sessions.len(),
+        ),
+        (
+            "mcpproxy_approvals_waiting",
+            "Calls that wait for a person.",
+            approvals.len(),
+        ),
+        (
+            "mcpproxy_event_listeners",
+            "Listeners to events.",
+            gateway.engine.events().listeners(),
+        ),
+        (
+            "mcpproxy_activity_log_failing",
+            "Whether records are being lost.",
+            usize::from(problem),
+        ),
+        (
+            "mcpproxy_config_reload_failed",
+            "Whether the configuration in the files is bad.",
+            usize::from(gateway.reload_problem.load().is_some()),
+        ),
+    ] {
+        text.family(name, "gauge", help);
+        text.sample(name, "", value);
+    }
+    let name = "mcpproxy_build_info";
+    text.family(name, "gauge", "The version that runs.");
+    text.sample(
+        name,
+        concat!("version=\"", env!("CARGO_PKG_VERSION"), "\""),
+        1,
+    );
 }

@@ -16,11 +16,12 @@ const ENCODED: &str = "whsec_";
 const SHORTEST: usize = 24;
 
 /// The keys of one hook, ready to use.
-pub(super) struct Signer(Vec<Hmac<Sha256>>);
+#[derive(Debug)]
+pub struct Signer(Vec<Hmac<Sha256>>);
 
 impl Signer {
     /// Reads keys: bytes as they are, or base64 after `whsec_`.
-    pub(super) fn new(keys: &[Secret]) -> Result<Self, Error> {
+    pub fn new(keys: &[Secret]) -> Result<Self, Error> {
         let keys = keys.iter().map(|key| {
             let bytes = match key.expose().strip_prefix(ENCODED) {
                 Some(text) => STANDARD.decode(text).map_err(|_| Error::SigningKey)?,
@@ -35,7 +36,7 @@ impl Signer {
     }
 
     /// Returns the header's value, one signature for each key; nothing without a key.
-    pub(super) fn sign(&self, id: &str, seconds: u64, body: &[u8]) -> Option<String> {
+    pub fn sign(&self, id: &str, seconds: u64, body: &[u8]) -> Option<String> {
         let signed = self.0.iter().map(|key| {
             let mut mac = key.clone();
             mac.update(format!("{id}.{seconds}.").as_bytes());

@@ -50,6 +50,11 @@ pub struct Alerts {
     /// Address to which alerts are posted; it often is a credential by itself.
     #[schemars(with = "Option<String>")]
     pub webhook_url: Option<Secret>,
+    /// Keys that sign each alert, as for webhook hooks; two while one replaces the other.
+    #[schemars(with = "Vec<String>")]
+    pub signing_keys: Vec<Secret>,
+    /// Where alerts go as syslog messages: `udp://host:514`, or `unix:///dev/log`.
+    pub syslog: Option<String>,
 }
 
 /// Which alarms are raised: what judging needs of [`Alerts`].
@@ -100,6 +105,8 @@ impl Default for Alerts {
             exfiltration_detection: true,
             pii_exposure: true,
             webhook_url: None,
+            signing_keys: Vec::new(),
+            syslog: None,
         }
     }
 }

@@ -5,7 +5,7 @@ use std::fs;
 use super::World;
 
 /// Keys under `security`: a milder value, and one that is as strict as the defaults or stricter.
-const KEYS: [(&str, &str, &str); 54] = [
+const KEYS: [(&str, &str, &str); 56] = [
     ("enabled", "false", "true"),
     ("mode", "shadow", "enforce"),
     ("flow_tracking.enabled", "false", "true"),
@@ -33,6 +33,12 @@ const KEYS: [(&str, &str, &str); 54] = [
     ("alerts.exfiltration_detection", "false", "true"),
     ("alerts.pii_exposure", "false", "true"),
     ("alerts.webhook_url", "https://example.com", ""),
+    (
+        "alerts.signing_keys",
+        "[a key of more than twenty-four bytes]",
+        "[]",
+    ),
+    ("alerts.syslog", "udp://localhost:514", "null"),
     ("tool_quarantine.enabled", "false", "true"),
     ("tool_quarantine.auto_quarantine_new_tools", "false", "true"),
     ("tool_quarantine.rug_pull_detection", "false", "true"),

@@ -1,0 +1,341 @@
+//! Records as spans and counts, in the JSON form of the OpenTelemetry protocol.
+
+use std::collections::BTreeMap;
+
+use mcpproxy_core::{Record, Status, TraceNote, Wall};
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
+
+/// A call that the gateway makes of an upstream.
+const CLIENT: u8 = 3;
+/// The status of a span that went wrong.
+const ERROR: u8 = 2;
+/// Bounds of durations, in seconds, as the conventions for MCP have them.
+const BOUNDS: [f64; 14] = [
+    0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0,
+];
+/// Kinds of calls that are counted apart.
+const MOST: usize = 1000;
+
+/// One call, as a trace has it.
+#[derive(Clone, Debug)]
+pub(super) struct Span {
+    trace: String,
+    id: String,
+    parent: Option<String>,
+    name: String,
+    start: u64,
+    nanos: u64,
+    method: String,
+    error: Option<&'static str>,
+    attributes: Vec<Value>,
+}
+
+impl Span {
+    /// Makes a span of what is put on record about a call; of anything else there is none.
+    pub(super) fn of(record: &Record, note: &TraceNote) -> Option<Self> {
+        if !matches!(record.kind, "tool_call" | "message" | "policy_decision") {
+            return None;
+        }
+        let start = Wall::from_rfc3339(&record.timestamp)?
+            .0
+            .saturating_mul(1_000_000);
+        let parent = note.parent.as_deref().and_then(parent);
+        let bytes = record.id.to_bytes();
+        let own = || format!("{:032x}", u128::from_be_bytes(bytes));
+        let (trace, parent) = match parent {
+            Some((trace, parent)) => (trace, Some(parent)),
+            None => (own(), None),
+        };
+        let error = error(record);
+        let took = std::time::Duration::try_from_secs_f64(record.duration_ms / 1000.0);
+        let nanos = took.unwrap_or_default().as_nanos();
+        Some(Self {
+            trace,
+            id: span_id(&bytes),
+            parent,
+            name: format!("{} {}", record.method, record.tool_name)
+                .trim_end()
+                .to_owned(),
+            start,
+            nanos: u64::try_from(nanos).unwrap_or(u64::MAX),
+            method: record.method.clone(),
+            error,
+            attributes: attributes(record, note, error),
+        })
+    }
+
+    fn json(&self) -> Value {
+        let mut span = json!({
+            "traceId": self.trace,
+            "spanId": self.id,
+            "name": self.name,
+            "kind": CLIENT,
+            "startTimeUnixNano": self.start.to_string(),
+            "endTimeUnixNano": self.start.saturating_add(self.nanos).to_string(),
+            "attributes": self.attributes,
+        });
+        if let Some(members) = span.as_object_mut() {
+            if let Some(parent) = &self.parent {
+                members.insert("parentSpanId".to_owned(), json!(parent));
+            }
+            if let Some(error) = self.error {
+                let status = json!({ "code": ERROR, "message": error });
+                members.insert("status".to_owned(), status);
+            }
+        }
+        span
+    }
+}
+
+/// What went wrong, as `error.type` says it.
+fn error(record: &Record) -> Option<&'static str> {
+    match record.status {
+        Status::Success | Status::Pending => None,
+        Status::Error => Some("tool_error"),
+        Status::Blocked => Some("blocked"),
+        Status::Rejected => Some("rejected"),
+    }
+}
+
+fn attributes(record: &Record, note: &TraceNote, error: Option<&'static str>) -> Vec<Value> {
+    let mut all = vec![
+        text("mcp.method.name", &record.method),
+        text("mcp.session.id", &record.session_id),
+        text("server.address", &record.server_name),
+        text("mcpproxy.activity.id", &record.id.to_string()),
+        text("mcpproxy.flow_type", record.flow_type.name()),
+        text("mcpproxy.risk_level", record.risk.level.name()),
+    ];
+    match record.method.as_str() {
+        "tools/call" => {
+            all.push(text("gen_ai.tool.name", &record.tool_name));
+            all.push(text("gen_ai.operation.name", "execute_tool"));
+        }
+        "prompts/get" => all.push(text("gen_ai.prompt.name", &record.tool_name)),
+        method if method.starts_with("resources/") => {
+            all.push(text("mcp.resource.uri", &record.tool_name));
+        }
+        _ => {}
+    }
+    all.extend(
+        note.request
+            .map(|id| text("jsonrpc.request.id", &id.to_string())),
+    );
+    all.extend(error.map(|error| text("error.type", error)));
+    all
+}
+
+fn text(key: &str, value: &str) -> Value {
+    json!({ "key": key, "value": { "stringValue": value } })
+}
+
+/// Reads trace and span of a caller (W3C Trace Context, version 00).
+fn parent(text: &str) -> Option<(String, String)> {
+    let parts: Vec<&str> = text.split('-').collect();
+    let [version, trace, span, flags] = parts.as_slice() else {
+        return None;
+    };
+    let hex = |part: &str, length: usize| {
+        let plain = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
+        part.len() == length && part.bytes().all(plain)
+    };
+    let zero = |part: &str| part.bytes().all(|byte| byte == b'0');
+    let sound = *version == "00" && hex(trace, 32) && hex(span, 16) && hex(flags, 2);
+    (sound && !zero(trace) && !zero(span)).then(|| ((*trace).to_owned(), (*span).to_owned()))
+}
+
+/// A span's own id: eight bytes that belong to the call.
+fn span_id(call: &[u8; 16]) -> String {
+    let digest: [u8; 32] = Sha256::digest(call).into();
+    let first = digest.first_chunk::<8>().copied().unwrap_or([1; 8]);
+    format!("{:016x}", u64::from_be_bytes(first))
+}
+
+/// The request that carries spans.
+pub(super) fn traces(service: &str, spans: &[Span]) -> Value {
+    json!({ "resourceSpans": [{
+        "resource": resource(service),
+        "scopeSpans": [{
+            "scope": scope(),
+            "spans": spans.iter().map(Span::json).collect::<Vec<_>>(),
+        }],
+    }] })
+}
+
+/// Durations, counted since the start by method and what went wrong.
+#[derive(Debug, Default)]
+pub(super) struct Counted {
+    by: BTreeMap<(String, &'static str), Histogram>,
+    first: u64,
+    last: u64,
+}
+
+#[derive(Debug, Default)]
+struct Histogram {
+    counts: [u64; BOUNDS.len() + 1],
+    seconds: f64,
+}
+
+impl Counted {
+    pub(super) fn is_empty(&self) -> bool {
+        self.by.is_empty()
+    }
+
+    pub(super) fn add(&mut self, span: &Span) {
+        let key = (span.method.clone(), span.error.unwrap_or_default());
+        if self.by.is_empty() {
+            self.first = span.start;
+        }
+        self.last = self.last.max(span.start.saturating_add(span.nanos));
+        if self.by.len() >= MOST && !self.by.contains_key(&key) {
+            return;
+        }
+        let histogram = self.by.entry(key).or_default();
+        let seconds = std::time::Duration::from_nanos(span.nanos).as_secs_f64();
+        let at = BOUNDS.iter().position(|bound| seconds <= *bound);
+        if let Some(count) = histogram.counts.get_mut(at.unwrap_or(BOUNDS.len())) {
+            *count += 1;
+        }
+        histogram.seconds += seconds;
+    }
+}
+
+/// The request that carries what was counted.
+pub(super) fn metrics(service: &str, counted: &Counted) -> Value {
+    let points = counted.by.iter().map(|((method, error), histogram)| {
+        let mut attributes = vec![text("mcp.method.name", method)];
+        attributes.extend((!error.is_empty()).then(|| text("error.type", error)));
+        let counts: Vec<_> = histogram.counts.iter().map(ToString::to_string).collect();
+        json!({
+            "attributes": attributes,
+            "startTimeUnixNano": counted.first.to_string(),
+            "timeUnixNano": counted.last.to_string(),
+            "count": histogram.counts.iter().sum::<u64>().to_string(),
+            "sum": histogram.seconds,
+            "bucketCounts": counts,
+            "explicitBounds": BOUNDS,
+        })
+    });
+    json!({ "resourceMetrics": [{
+        "resource": resource(service),
+        "scopeMetrics": [{
+            "scope": scope(),
+            "metrics": [{
+                "name": "mcp.client.operation.duration",
+                "unit": "s",
+                "histogram": {
+                    // Counted since the start.
+                    "aggregationTemporality": 2,
+                    "dataPoints": points.collect::<Vec<_>>(),
+                },
+            }],
+        }],
+    }] })
+}
+
+fn resource(service: &str) -> Value {
+    json!({ "attributes": [
+        text("service.name", service),
+        text("service.version", env!("CARGO_PKG_VERSION")),
+    ] })
+}
+
+fn scope() -> Value {
+    json!({ "name": "mcpproxy", "version": env!("CARGO_PKG_VERSION") })
+}
+
+#[cfg(test)]
+mod tests {
+    use mcpproxy_core::{CallId, Door};
+
+    use super::*;
+
+    const PARENT: &str = "00-0123456789abcdef0123456789abcdef-0123456789abcdef-01";
+
+    fn note(parent: Option<&str>) -> TraceNote {
+        TraceNote {
+            parent: parent.map(Into::into),
+            request: Some(7),
+        }
+    }
+
+    fn record(status: Status) -> Record {
+        Record {
+            server_name: "up".to_owned(),
+            tool_name: "echo".to_owned(),
+            method: "tools/call".to_owned(),
+            status,
+            duration_ms: 30.0,
+            timestamp: "1970-01-01T00:00:01.000Z".to_owned(),
+            session_id: "s".to_owned(),
+            ..Record::new(CallId::new(1, 1), "tool_call", Door::Mcp)
+        }
+    }
+
+    #[test]
+    fn a_span_has_what_the_conventions_ask_for() {
+        let span = Span::of(&record(Status::Blocked), &note(Some(PARENT)))
+            .unwrap()
+            .json();
+        assert_eq!(span["name"], "tools/call echo");
+        assert_eq!(span["traceId"], "0123456789abcdef0123456789abcdef");
+        assert_eq!(span["parentSpanId"], "0123456789abcdef");
+        assert_eq!(span["spanId"].as_str().unwrap().len(), 16);
+        assert_eq!(span["startTimeUnixNano"], "1000000000");
+        assert_eq!(span["endTimeUnixNano"], "1030000000");
+        assert_eq!(span["status"]["code"], 2);
+        let attributes = span["attributes"].as_array().unwrap();
+        for (key, value) in [
+            ("mcp.method.name", "tools/call"),
+            ("gen_ai.tool.name", "echo"),
+            ("mcp.session.id", "s"),
+            ("jsonrpc.request.id", "7"),
+            ("error.type", "blocked"),
+        ] {
+            assert!(attributes.contains(&text(key, value)), "{key}: {span}");
+        }
+        let good = Span::of(&record(Status::Success), &note(None))
+            .unwrap()
+            .json();
+        assert_eq!((good.get("status"), good.get("parentSpanId")), (None, None));
+        let intent = Record {
+            kind: "intent",
+            ..record(Status::Pending)
+        };
+        assert!(Span::of(&intent, &note(None)).is_none());
+    }
+
+    #[test]
+    fn only_a_sound_parent_is_taken() {
+        assert!(parent(PARENT).is_some());
+        for odd in [
+            "",
+            "00-0123456789abcdef0123456789abcdef-0123456789abcdef",
+            "01-0123456789abcdef0123456789abcdef-0123456789abcdef-01",
+            "00-0123456789ABCDEF0123456789abcdef-0123456789abcdef-01",
+            "00-00000000000000000000000000000000-0123456789abcdef-01",
+            "00-0123456789abcdef0123456789abcdef-0000000000000000-01",
+        ] {
+            assert!(parent(odd).is_none(), "{odd}");
+        }
+    }
+
+    #[test]
+    fn durations_are_counted_by_method_and_error() {
+        let mut counted = Counted::default();
+        for status in [Status::Success, Status::Success, Status::Error] {
+            counted.add(&Span::of(&record(status), &note(None)).unwrap());
+        }
+        let sent = metrics("here", &counted);
+        let metric = &sent["resourceMetrics"][0]["scopeMetrics"][0]["metrics"][0];
+        let points = metric["histogram"]["dataPoints"].as_array().unwrap();
+        assert_eq!(points.len(), 2);
+        assert_eq!(points[0]["count"], "2");
+        assert_eq!(points[0]["bucketCounts"][2], "2");
+        assert_eq!(
+            points[0]["explicitBounds"].as_array().unwrap().len(),
+            BOUNDS.len()
+        );
+    }
+}
