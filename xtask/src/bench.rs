@@ -60,7 +60,7 @@ enum Bench {
         /// Only the texts whose name contains this
         word: Option<String>,
     },
-    /// The activity log: appends relaxed and strict, beside a bare SQLite group commit, and pages
+    /// The activity log in SQLite and PostgreSQL: appends relaxed and strict, beside a bare commit, and pages
     Store {
         /// Fewer records, to see that it works
         #[arg(long)]

@@ -1,5 +1,6 @@
 //! `cargo xtask bench store`: appends with and without waiting for the disk, beside a bare SQLite
-//! group commit in the same run, what a record costs the processor, and pages at a million records.
+//! group commit in the same run, what a record costs the processor, and pages at ten thousand, a
+//! hundred thousand and a million records; in SQLite and in a PostgreSQL that is started for it.
 //!
 //! Times are printed beside their aims, never asserted: the machine is never quiet.
 
@@ -10,19 +11,19 @@
 )]
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::pin::pin;
 use std::sync::{Arc, mpsc};
 use std::task::{Context, Poll, Wake};
 use std::time::{Duration, Instant};
 
 use mcpproxy_core::{
-    Action, ActivityQuery, ActivityReader as _, ActivitySink as _, CallId, Door, Durability, Field,
+    Action, ActivityQuery, ActivityReader, ActivitySink as _, CallId, Door, Durability, Field,
     Finding, FlowType, Masked, Record, Risk, RiskLevel, Severity, SinkFault, Source, Status,
     SystemClock, Threat, Tier, Wall,
 };
-use mcpproxy_store::{Options, Reader, Retention, Sink};
-use mcpproxy_testkit::WordSigner;
+use mcpproxy_store::{Options, PostgresReader, Reader, Retention, Sink};
+use mcpproxy_testkit::{Postgres, WordSigner};
 
 const NOON: u64 = 1_780_000_000_000;
 /// Callers that wait for their record at the same time.
@@ -31,43 +32,100 @@ const STRICT: Duration = Duration::from_secs(8);
 const ROUNDS: u32 = 8;
 const MILLION: u64 = 1_000_000;
 
+/// The sizes at which pages are asked for.
+const SIZES: [u64; 3] = [MILLION / 100, MILLION / 10, MILLION];
+
 fn main() {
     let folder = tempfile::tempdir().unwrap();
     let quick = std::env::args().any(|arg| arg == "--quick");
-    let (time, many) = if quick {
-        (STRICT / 8, MILLION / 20)
-    } else {
-        (STRICT, MILLION)
-    };
+    let (time, less) = if quick { (STRICT / 8, 20) } else { (STRICT, 1) };
     // In turns, since the disk is never as fast as it was a moment ago.
     let (mut floor, mut ours) = (Measured::default(), Measured::default());
     for round in 0..ROUNDS {
-        floor.add(bare(
-            &folder.path().join(format!("bare{round}.db")),
-            time / ROUNDS,
-        ));
-        ours.add(strict(
-            &folder.path().join(format!("strict{round}.db")),
-            time / ROUNDS,
-        ));
+        let file = |name: &str| folder.path().join(format!("{name}{round}.db"));
+        floor.add(bare(&file("bare"), time / ROUNDS));
+        ours.add(strict(&Place::File(file("strict")), time / ROUNDS));
     }
     println!("records of 1 KB, {CALLERS} callers that wait for the disk");
     println!("  bare SQLite, FULL   {floor}");
-    println!("  mcpproxy, strict    {ours}");
+    println!("  mcpproxy, SQLite    {ours}");
     let ratio = ours.rate() / floor.rate();
     println!("  ratio {ratio:.2} (aim: 0.70 or more; p99 at most 5 ms)");
-    for (what, make) in [
-        ("usual records", usual as fn(u64) -> Record),
-        ("records of 1 KB", large),
-    ] {
-        relaxed(
-            &folder.path().join(format!("{}.db", what.len())),
-            what,
-            make,
-            many / 2,
-        );
+    let file = |name: &str| Place::File(folder.path().join(name));
+    relaxed(&file("usual"), "usual records", usual, MILLION / 2 / less);
+    relaxed(&file("large"), "records of 1 KB", large, MILLION / 2 / less);
+    pages(&file("pages"), less);
+    match Postgres::start() {
+        Ok(postgres) => {
+            let place = Place::Database(postgres.url());
+            println!("PostgreSQL, records of 1 KB, {CALLERS} callers that wait for the disk");
+            println!("  mcpproxy            {}", strict(&place, time / 2));
+            relaxed(&place, "usual records", usual, MILLION / 5 / less);
+            relaxed(&place, "records of 1 KB", large, MILLION / 10 / less);
+            drop(postgres);
+            let postgres = Postgres::start().unwrap();
+            pages(&Place::Database(postgres.url()), less);
+        }
+        Err(why) => println!("PostgreSQL is not measured: {why}"),
     }
-    pages(&folder.path().join("pages.db"), many);
+}
+
+/// Where a log is.
+enum Place {
+    File(PathBuf),
+    Database(String),
+}
+
+impl Place {
+    fn name(&self) -> &'static str {
+        match self {
+            Self::File(_) => "SQLite",
+            Self::Database(_) => "PostgreSQL",
+        }
+    }
+
+    fn open(&self) -> Sink {
+        let options = Options {
+            retention: Retention::ALL,
+            signer: Arc::new(WordSigner("bench")),
+            clock: Arc::new(SystemClock::start()),
+        };
+        match self {
+            Self::File(path) => Sink::sqlite(path, options),
+            Self::Database(url) => Sink::postgres(url, options),
+        }
+        .unwrap()
+    }
+
+    fn reader(&self) -> Box<dyn ActivityReader> {
+        match self {
+            Self::File(path) => Box::new(Reader::open(path).unwrap()),
+            Self::Database(url) => Box::new(PostgresReader::open(url).unwrap()),
+        }
+    }
+
+    /// Returns how many blocks are finished.
+    fn sealed(&self) -> i64 {
+        let sql = "SELECT count(*) FROM mcpproxy.block";
+        match self {
+            Self::File(path) => {
+                let connection = rusqlite::Connection::open(path).unwrap();
+                let sql = sql.replace("mcpproxy.", "");
+                connection.query_row(&sql, [], |row| row.get(0)).unwrap()
+            }
+            Self::Database(url) => {
+                let runtime = tokio::runtime::Builder::new_current_thread()
+                    .enable_all()
+                    .build();
+                runtime.unwrap().block_on(async {
+                    let connected = tokio_postgres::connect(url, tokio_postgres::NoTls).await;
+                    let (client, connection) = connected.unwrap();
+                    tokio::spawn(connection);
+                    client.query_one(sql, &[]).await.unwrap().get(0)
+                })
+            }
+        }
+    }
 }
 
 /// The record of an ordinary call.
@@ -225,17 +283,8 @@ fn bare(path: &Path, time: Duration) -> Measured {
     measured
 }
 
-fn open(path: &Path) -> Sink {
-    let options = Options {
-        retention: Retention::ALL,
-        signer: Arc::new(WordSigner("bench")),
-        clock: Arc::new(SystemClock::start()),
-    };
-    Sink::sqlite(path, options).unwrap()
-}
-
-fn strict(path: &Path, time: Duration) -> Measured {
-    let sink = open(path);
+fn strict(place: &Place, time: Duration) -> Measured {
+    let sink = place.open();
     measure(time, |number| {
         wait(sink.append(large(number), Durability::Strict)).unwrap();
     })
@@ -263,15 +312,16 @@ fn wait<T>(future: impl Future<Output = T>) -> T {
     }
 }
 
-fn relaxed(path: &Path, what: &str, make: fn(u64) -> Record, many: u64) {
-    let sink = open(path);
+fn relaxed(place: &Place, what: &str, make: fn(u64) -> Record, many: u64) {
+    let sink = place.open();
     let begun = Instant::now();
     (0..many).for_each(|number| append(&sink, &make(number)));
     wait(sink.flush()).unwrap();
     let took = begun.elapsed();
     let count = f64::from(u32::try_from(many).unwrap_or(u32::MAX));
     let rate = count / took.as_secs_f64();
-    println!("relaxed, {what}, making them included: {rate:.0}/s (aim: 80,000 or more)");
+    let name = place.name();
+    println!("{name}, relaxed, {what}, making them included: {rate:.0}/s (aim: 80,000 or more)");
     for (name, time) in processor() {
         let each = time.as_secs_f64() * 1e6 / count;
         println!("  {name:<16} {each:.2} us of processor a record");
@@ -310,27 +360,33 @@ fn processor() -> [(&'static str, Duration); 2] {
     })
 }
 
-fn pages(path: &Path, many: u64) {
-    let sink = open(path);
-    for number in 0..many {
-        // Two of them, among the oldest: the worst case for who begins with the newest.
-        let is_rare = number == 10 || number == 1000;
-        let make = if is_rare { rare } else { usual };
-        append(&sink, &make(number));
-    }
-    wait(sink.flush()).unwrap();
-    let connection = rusqlite::Connection::open(path).unwrap();
-    for _ in 0..1000 {
-        let sql = "SELECT count(*) FROM block";
-        let sealed: i64 = connection.query_row(sql, [], |row| row.get(0)).unwrap();
-        if sealed >= i64::try_from(many / 2048).unwrap_or(0) {
-            break;
+/// Asks for pages as the log grows.
+fn pages(place: &Place, less: u64) {
+    let sink = place.open();
+    let mut number = 0;
+    for size in SIZES.map(|size| size / less) {
+        while number < size {
+            // Two of them, among the oldest: the worst case for who begins with the newest.
+            let is_rare = number == 10 || number == 400;
+            let make = if is_rare { rare } else { usual };
+            append(&sink, &make(number));
+            number += 1;
         }
-        append(&sink, &usual(many));
-        std::thread::sleep(Duration::from_millis(10));
+        wait(sink.flush()).unwrap();
+        for _ in 0..1000 {
+            if place.sealed() >= i64::try_from(size / 2048).unwrap_or(0) {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(30));
+        }
+        pages_of(place, size);
     }
-    let reader = Reader::open(path).unwrap();
-    println!("pages of 50 at {many} records (aim: each at most 10 ms)");
+}
+
+fn pages_of(place: &Place, many: u64) {
+    let reader = &*place.reader();
+    let name = place.name();
+    println!("{name}, pages of 50 at {many} records (aim: each at most 10 ms)");
     let session = format!("{:032x}", 7);
     for (field, value) in [
         (Field::Kind, "policy_decision"),
@@ -351,14 +407,14 @@ fn pages(path: &Path, many: u64) {
             limit: 50,
             ..ActivityQuery::default()
         };
-        page(&reader, &format!("{}={value}", field.name()), &query);
+        page(reader, &format!("{}={value}", field.name()), &query);
     }
     let early = ActivityQuery {
         to: Some(Wall(NOON + 5)),
         limit: 50,
         ..ActivityQuery::default()
     };
-    page(&reader, "end_time, the oldest", &early);
+    page(reader, "end_time, the oldest", &early);
     let begun = Instant::now();
     let found = reader.get(usual(many / 2).id).unwrap().is_some();
     println!(
@@ -367,7 +423,7 @@ fn pages(path: &Path, many: u64) {
     );
 }
 
-fn page(reader: &Reader, what: &str, query: &ActivityQuery) {
+fn page(reader: &dyn ActivityReader, what: &str, query: &ActivityQuery) {
     let mut times: Vec<_> = (0..9)
         .map(|_| {
             let begun = Instant::now();

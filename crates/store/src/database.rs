@@ -124,8 +124,10 @@ impl Due {
 #[derive(Debug)]
 pub(crate) struct Prune {
     pub(crate) until: i64,
-    /// The block that goes with them.
+    /// The finished block that some of them are in, as it was.
     pub(crate) block: Option<Block>,
+    /// What is left of it.
+    pub(crate) left: Option<Block>,
     /// What remains of the chains.
     pub(crate) checkpoints: Vec<Checkpoint>,
 }
@@ -198,8 +200,8 @@ pub(crate) trait House: Send + 'static {
     /// Returns the last block whose records are found easily.
     fn sealed(&mut self) -> Result<Option<i64>, Fault>;
 
-    /// Reads a block; nothing where it has no records.
-    fn block(&mut self, number: i64) -> Result<Option<Block>, Fault>;
+    /// Reads a block from a place on; nothing where it has no records there.
+    fn block(&mut self, number: i64, from: i64) -> Result<Option<Block>, Fault>;
 
     /// Returns how many bytes are in use.
     fn used(&mut self) -> Result<u64, Fault>;

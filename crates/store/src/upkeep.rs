@@ -118,7 +118,7 @@ impl<D: Database> Upkeep<D> {
         };
         let mut number = next.max(first);
         while number < open && self.has_room() {
-            if let Some(block) = house.block(number)? {
+            if let Some(block) = house.block(number, i64::MIN)? {
                 self.queue.ask(Chore::Seal(block));
             }
             number += 1;
@@ -149,11 +149,17 @@ impl<D: Database> Upkeep<D> {
             let number = from / block::SIZE;
             let [_, end] = Block::places(number);
             let end = end.min(until);
-            let whole = end % block::SIZE == 0;
-            let block = if whole { house.block(number)? } else { None };
+            // By a block that is not finished nothing is found yet.
+            let is_sealed = self.marks.next.is_some_and(|next| number < next);
+            let (block, left) = if is_sealed {
+                (house.block(number, i64::MIN)?, house.block(number, end)?)
+            } else {
+                (None, None)
+            };
             self.queue.ask(Chore::Drop(Prune {
                 until: end,
                 block,
+                left,
                 checkpoints: self.remains(house, from, end)?,
             }));
             from = end;

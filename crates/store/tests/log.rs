@@ -217,6 +217,12 @@ async fn old_and_surplus_records_go_and_what_remains_is_signed() {
         ..Retention::ALL
     });
     until("surplus records to go", || first() == 7501).await;
+    // What is left of a block is found, and nothing is left of what is not.
+    let third: Vec<_> = (7500..9000).rev().filter(|one| one % 3 == 1).collect();
+    let wanted = query(&[(Field::Upstream, &["server1"])]);
+    assert_eq!(numbers(&log.reader(), &wanted), third);
+    let stale = "SELECT count(*) FROM posting WHERE block < 7501 / 2048 OR value = 's6'";
+    assert_eq!(log.count(stale), 0);
     log.sink.flush().await.unwrap();
     let found = log.reader().verify(&WordSigner("ours")).unwrap();
     assert_eq!(

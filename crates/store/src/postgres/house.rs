@@ -44,13 +44,14 @@ impl House for PostgresHouse {
         row.map_or(Ok(None), |row| Ok(row.try_get(0)?))
     }
 
-    fn block(&mut self, number: i64) -> Result<Option<Block>, Fault> {
+    fn block(&mut self, number: i64, from: i64) -> Result<Option<Block>, Fault> {
         let sql = concat!(
             "SELECT ",
             row::columns!(),
             " FROM activity WHERE seq >= $1 AND seq < $2"
         );
-        let [from, until] = Block::places(number);
+        let [first, until] = Block::places(number);
+        let from = first.max(from);
         let mut block = Block::new(number);
         for row in self.connection.query(sql, &[&from, &until])? {
             block.add(row::place(&row)?, &row::read(&row)?.columns);

@@ -156,24 +156,7 @@ impl Log for PostgresLog {
     /// Another gateway may have done it; then it is the same.
     fn seal(&mut self, block: &Block) -> Result<(), Fault> {
         self.sync(Sync::Normal)?;
-        let Some((first_at, last_at)) = block.span() else {
-            return Ok(());
-        };
-        let (mut fields, mut values, mut records) = (Vec::new(), Vec::new(), Vec::new());
-        for (field, value, bits) in block.postings() {
-            fields.push(field);
-            values.push(key(value));
-            records.push(bits.to_bytes());
-        }
-        let (number, bytes) = (block.number(), signed(block.bytes()));
-        self.connection.change(|connection| {
-            let sql = "INSERT INTO posting SELECT field, value, $1, records \
-                       FROM unnest($2::bigint[], $3::text[], $4::bytea[]) \
-                       AS new(field, value, records) ON CONFLICT DO NOTHING";
-            connection.execute(sql, &[&number, &fields, &values, &records])?;
-            let sql = "INSERT INTO block VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING";
-            connection.execute(sql, &[&number, &first_at, &last_at, &bytes])
-        })
+        self.connection.change(|connection| seal(connection, block))
     }
 
     fn prune(&mut self, prune: &Prune) -> Result<(), Fault> {
@@ -194,6 +177,9 @@ impl Log for PostgresLog {
         }
         let sql = "DELETE FROM activity WHERE seq < $1";
         self.connection.execute(sql, &[&until])?;
+        if let Some(left) = &prune.left {
+            seal(&mut self.connection, left)?;
+        }
         self.connection.batch("COMMIT")
     }
 
@@ -236,6 +222,25 @@ fn last(connection: &mut Connection) -> Result<(Vec<u8>, i64, Vec<u8>), Fault> {
         Some(row) => Ok((row.try_get(0)?, row.try_get(1)?, row.try_get(2)?)),
         None => Ok((Vec::new(), 0, Vec::new())),
     }
+}
+
+fn seal(connection: &mut Connection, block: &Block) -> Result<(), Fault> {
+    let Some((first_at, last_at)) = block.span() else {
+        return Ok(());
+    };
+    let (mut fields, mut values, mut records) = (Vec::new(), Vec::new(), Vec::new());
+    for (field, value, bits) in block.postings() {
+        fields.push(field);
+        values.push(key(value));
+        records.push(bits.to_bytes());
+    }
+    let (number, bytes) = (block.number(), signed(block.bytes()));
+    let sql = "INSERT INTO posting SELECT field, value, $1, records \
+               FROM unnest($2::bigint[], $3::text[], $4::bytea[]) \
+               AS new(field, value, records) ON CONFLICT DO NOTHING";
+    connection.execute(sql, &[&number, &fields, &values, &records])?;
+    let sql = "INSERT INTO block VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING";
+    connection.execute(sql, &[&number, &first_at, &last_at, &bytes])
 }
 
 fn keep(connection: &mut Connection, checkpoint: &Checkpoint) -> Result<(), Fault> {

@@ -41,11 +41,12 @@ impl House for SqliteHouse {
         Ok(self.connection.query_row(sql, [], |row| row.get(0))?)
     }
 
-    fn block(&mut self, number: i64) -> Result<Option<Block>, Fault> {
+    fn block(&mut self, number: i64, from: i64) -> Result<Option<Block>, Fault> {
         let columns = row::COLUMNS;
         let sql = format!("SELECT {columns} FROM activity WHERE seq >= ? AND seq < ?");
         let mut statement = self.connection.prepare_cached(&sql)?;
-        let mut rows = statement.query(Block::places(number))?;
+        let [first, end] = Block::places(number);
+        let mut rows = statement.query([first.max(from), end])?;
         let mut block = Block::new(number);
         while let Some(row) = rows.next()? {
             block.add(row::place(row)?, &row::read(row)?.columns);

@@ -117,18 +117,7 @@ impl Log for SqliteLog {
 
     /// Another process may have done it; then it is the same.
     fn seal(&mut self, block: &Block) -> Result<(), Fault> {
-        self.change(Sync::Normal, |connection| {
-            let sql = "INSERT OR REPLACE INTO posting VALUES (?, ?, ?, ?)";
-            let mut keep = connection.prepare_cached(sql)?;
-            for (field, value, bits) in block.postings() {
-                keep.execute((field, value, block.number(), bits.to_bytes()))?;
-            }
-            if let Some((first_at, last_at)) = block.span() {
-                let span = (block.number(), first_at, last_at);
-                connection.execute("INSERT OR REPLACE INTO block VALUES (?, ?, ?)", span)?;
-            }
-            Ok(())
-        })
+        self.change(Sync::Normal, |connection| seal(connection, block))
     }
 
     fn prune(&mut self, prune: &Prune) -> Result<(), Fault> {
@@ -145,7 +134,8 @@ impl Log for SqliteLog {
                 connection.execute("DELETE FROM block WHERE block = ?", [block.number()])?;
             }
             connection.execute("DELETE FROM activity WHERE seq < ?", [prune.until])?;
-            Ok(())
+            let left = prune.left.as_ref();
+            left.map_or(Ok(()), |left| seal(connection, left))
         })
     }
 
@@ -199,6 +189,19 @@ fn last(connection: &Connection) -> rusqlite::Result<Option<Followed>> {
     let sql = "SELECT name, number, hash FROM checkpoint JOIN writer USING (writer) \
                WHERE pruned ORDER BY writer DESC LIMIT 1";
     connection.query_row(sql, [], read).optional()
+}
+
+fn seal(connection: &Connection, block: &Block) -> rusqlite::Result<()> {
+    let mut keep =
+        connection.prepare_cached("INSERT OR REPLACE INTO posting VALUES (?, ?, ?, ?)")?;
+    for (field, value, bits) in block.postings() {
+        keep.execute((field, value, block.number(), bits.to_bytes()))?;
+    }
+    if let Some((first_at, last_at)) = block.span() {
+        let span = (block.number(), first_at, last_at);
+        connection.execute("INSERT OR REPLACE INTO block VALUES (?, ?, ?)", span)?;
+    }
+    Ok(())
 }
 
 fn keep(connection: &Connection, checkpoint: &Checkpoint) -> rusqlite::Result<()> {
