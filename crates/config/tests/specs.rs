@@ -85,7 +85,6 @@ fn attack_detection() {
     security.tool_quarantine.rug_pull_detection = true
     ");
     assert_snapshot!(notices(&loaded), @r"
-    `security.pii_detection.auto_redact_after_days` is accepted and checked but not active in this version
     `security.alerts.webhook_url` is accepted and checked but not active in this version
     ");
 }

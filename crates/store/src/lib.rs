@@ -15,6 +15,7 @@ mod database;
 mod error;
 mod health;
 mod names;
+mod paging;
 mod postgres;
 mod queue;
 mod retention;

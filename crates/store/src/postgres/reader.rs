@@ -15,6 +15,7 @@ use crate::Error;
 use crate::block::{Bits, SIZE, code};
 use crate::columns::signed;
 use crate::database::Fault;
+use crate::paging::{Further, Paging};
 use crate::verify::Verified;
 
 /// Questions that are answered at once.
@@ -57,7 +58,10 @@ impl PostgresReader {
 impl ActivityReader for PostgresReader {
     fn page(&self, query: &ActivityQuery) -> Result<ActivityPage, ReadFault> {
         let query = query.clone();
-        self.ask(move |connection| Search::new(connection, &query).run())
+        self.ask(move |connection| {
+            let query = &query;
+            Search { connection, query }.run()
+        })
     }
 
     fn get(&self, id: CallId) -> Result<Option<String>, ReadFault> {
@@ -104,16 +108,6 @@ fn lost(connection: &mut Connection) -> Result<u64, Fault> {
 struct Search<'a> {
     connection: &'a mut Connection,
     query: &'a ActivityQuery,
-    skipped: usize,
-    last: Option<u64>,
-    page: ActivityPage,
-}
-
-/// Whether to look further.
-#[derive(PartialEq, Eq)]
-enum Further {
-    Yes,
-    No,
 }
 
 /// Records that may be meant, newest first, and the time in which they stand.
@@ -124,19 +118,9 @@ struct Candidates {
     to: i64,
 }
 
-impl<'a> Search<'a> {
-    fn new(connection: &'a mut Connection, query: &'a ActivityQuery) -> Self {
-        Self {
-            connection,
-            query,
-            skipped: 0,
-            last: None,
-            page: ActivityPage::default(),
-        }
-    }
-
+impl Search<'_> {
     fn run(mut self) -> Result<ActivityPage, Fault> {
-        self.page.lost = lost(self.connection)?;
+        let mut paging = Paging::new(self.query, lost(self.connection)?);
         let (first, last) = ends(self.connection)?;
         let before = self
             .query
@@ -150,12 +134,12 @@ impl<'a> Search<'a> {
             candidates
                 .places
                 .retain(|place| (first..=last).contains(place));
-            if self.fetch(&candidates)? == Further::No {
-                return Ok(self.page);
+            if self.fetch(&candidates, &mut paging)? == Further::No {
+                break;
             }
             newest = from - 1;
         }
-        Ok(self.page)
+        Ok(paging.finish())
     }
 
     /// Returns the records of some blocks that may be meant: all of an unfinished one.
@@ -208,7 +192,11 @@ impl<'a> Search<'a> {
         Ok(found)
     }
 
-    fn fetch(&mut self, candidates: &Candidates) -> Result<Further, Fault> {
+    fn fetch(
+        &mut self,
+        candidates: &Candidates,
+        paging: &mut Paging<'_>,
+    ) -> Result<Further, Fault> {
         let sql = concat!(
             "SELECT ",
             row::columns!(),
@@ -220,30 +208,11 @@ impl<'a> Search<'a> {
             let values: super::connection::Values<'_> =
                 &[&places, &candidates.from, &candidates.to];
             for row in self.connection.query(sql, values)? {
-                if self.look(&row)? == Further::No {
+                if paging.take(row::place(&row)?, &row::read(&row)?)? == Further::No {
                     return Ok(Further::No);
                 }
             }
         }
-        Ok(Further::Yes)
-    }
-
-    fn look(&mut self, row: &tokio_postgres::Row) -> Result<Further, Fault> {
-        let found = row::read(row)?;
-        if !found.columns.is_meant(self.query) {
-            return Ok(Further::Yes);
-        }
-        if self.skipped < self.query.skip {
-            self.skipped += 1;
-            return Ok(Further::Yes);
-        }
-        if self.page.records.len() >= self.query.limit {
-            // There is more: the next page begins after the last of this one.
-            self.page.next = self.last;
-            return Ok(Further::No);
-        }
-        self.last = u64::try_from(row::place(row)?).ok();
-        self.page.records.push(found.show()?);
         Ok(Further::Yes)
     }
 }

@@ -14,6 +14,7 @@ use crate::Error;
 use crate::block::{Bits, SIZE, code};
 use crate::columns::signed;
 use crate::database::Fault;
+use crate::paging::{Further, Paging};
 use crate::verify::Verified;
 
 /// Connections that are kept for the next question.
@@ -176,16 +177,7 @@ struct Search<'a> {
     spans: Spans<'a>,
     postings: Postings<'a>,
     record: Statement<'a>,
-    skipped: usize,
-    last: Option<u64>,
-    page: ActivityPage,
-}
-
-/// Whether to look further.
-#[derive(PartialEq, Eq)]
-enum Further {
-    Yes,
-    No,
+    paging: Paging<'a>,
 }
 
 impl<'a> Search<'a> {
@@ -197,14 +189,11 @@ impl<'a> Search<'a> {
             spans: Spans::new(connection)?,
             postings: Postings::new(connection)?,
             record: connection.prepare(&sql)?,
-            skipped: 0,
-            last: None,
-            page: ActivityPage::default(),
+            paging: Paging::new(query, lost(connection)?),
         })
     }
 
     fn run(mut self) -> Result<ActivityPage, Fault> {
-        self.page.lost = lost(self.connection)?;
         let (first, last) = ends(self.connection)?;
         let last = last.min(
             self.query
@@ -218,11 +207,11 @@ impl<'a> Search<'a> {
             }
             for seq in candidates.descending().map(|place| block * SIZE + place) {
                 if (first..=last).contains(&seq) && self.look(seq)? == Further::No {
-                    return Ok(self.page);
+                    return Ok(self.paging.finish());
                 }
             }
         }
-        Ok(self.page)
+        Ok(self.paging.finish())
     }
 
     /// Returns the records of a block that may be meant: all of an unfinished one.
@@ -254,21 +243,6 @@ impl<'a> Search<'a> {
         let Some(row) = rows.next()? else {
             return Ok(Further::Yes);
         };
-        let found = row::read(row)?;
-        if !found.columns.is_meant(self.query) {
-            return Ok(Further::Yes);
-        }
-        if self.skipped < self.query.skip {
-            self.skipped += 1;
-            return Ok(Further::Yes);
-        }
-        if self.page.records.len() >= self.query.limit {
-            // There is more: the next page begins after the last of this one.
-            self.page.next = self.last;
-            return Ok(Further::No);
-        }
-        self.last = Some(place(row)?);
-        self.page.records.push(found.show()?);
-        Ok(Further::Yes)
+        self.paging.take(row::place(row)?, &row::read(row)?)
     }
 }
