@@ -15,7 +15,7 @@ use crate::look::Look as _;
 use crate::page::{Page, Section, hidden};
 use crate::pieces::{self, facts, panel};
 use crate::session::Notice;
-use crate::shown::whole;
+use crate::shown::{id, short, whole};
 
 /// The parts of the page.
 const TABS: [(&str, &str); 3] = [
@@ -40,8 +40,11 @@ pub(crate) async fn show(
     visit: Visit,
     Query(query): Query<Vec<(String, String)>>,
 ) -> Response {
-    let wanted = query.iter().find(|(name, _)| name == "q");
-    let wanted = wanted.map_or("", |(_, value)| value.as_str());
+    let asked = |name: &str| {
+        let found = query.iter().find(|(key, _)| key == name);
+        found.map_or("", |(_, value)| value.as_str())
+    };
+    let (wanted, all) = (asked("q"), asked("show") == "all");
     let config = site.api.get(&visit.viewer, "/config").await;
     let body = html! {
         (tabs("/ui/policy"))
@@ -49,18 +52,26 @@ pub(crate) async fn show(
             div.fields { div.field {
                 label for="q" { "Keys that contain" }
                 input #q name="q" value=(wanted) spellcheck="false" autocomplete="off";
+            }
+            div.field {
+                label for="show" { "Show" }
+                select #show name="show" {
+                    option value="set" selected[!all] { "what was set" }
+                    option value="all" selected[all] { "defaults, too" }
+                }
             } }
             div.buttons { button.primary type="submit" { "Filter" } }
         }
-        section.panel { (pieces::found(&config, |config| values(config, wanted))) }
+        section.panel { (pieces::found(&config, |config| values(config, wanted, all))) }
     };
     let page = Page::new(Section::Policy, "Policy", body);
     site.show(&visit, Section::Policy, Ok(page)).await
 }
 
-fn values(config: &Value, wanted: &str) -> Markup {
-    let all = config.list("values").iter();
-    let shown: Vec<_> = all.filter(|one| one.text("key").contains(wanted)).collect();
+fn values(config: &Value, wanted: &str, all: bool) -> Markup {
+    let fits =
+        |one: &&Value| one.text("key").contains(wanted) && (all || one.text("origin") != "default");
+    let shown: Vec<_> = config.list("values").iter().filter(fits).collect();
     let heads = ["Key", "Value", "From"];
     let rows = html! { @for one in &shown {
         @let given = one.text("origin") != "default";
@@ -288,34 +299,37 @@ async fn changing(
 /// Shows which calls on record would have been judged otherwise.
 pub(crate) fn effect(replayed: &Value) -> Markup {
     let changed = replayed.list("changed");
-    let number = |name: &str| {
-        let value = replayed.part(name);
-        let list = value
-            .as_array()
-            .and_then(|list| u64::try_from(list.len()).ok());
-        list.unwrap_or_else(|| replayed.count(name))
-    };
-    let heads = ["Call", "Was", "Would be"];
+    let total = replayed.count("changed_total");
+    let heads = ["Call", "Tool", "Was", "Would be"];
     let rows = html! { @for one in changed.iter().take(LISTED) {
         @let call = one.text("activity_id");
         tr {
-            td.code { a href={ "/ui/activity/" (encoded(call)) } { (whole(call)) } }
-            td { (verdict(one.part("before"))) }
-            td { (verdict(one.part("after"))) }
+            td { a.code href={ "/ui/activity/" (encoded(call)) } { (id(call)) } }
+            td.name { (short(one.text("tool_name"))) }
+            td { (pieces::decision(one.text("before"))) }
+            td { (pieces::decision(one.text("after"))) }
         }
     } };
     html! {
-        p { strong { (changed.len()) } " calls would have been judged otherwise, "
-            (number("unchanged")) " the same, " (number("skipped"))
-            " cannot be judged again, since what they carried is not kept." }
+        p { strong { (total) } " would have been judged otherwise, "
+            (replayed.count("unchanged")) " the same." }
+        (skipped(replayed))
         @if !changed.is_empty() { (pieces::table("Calls that change", &heads, &rows)) }
     }
 }
 
-/// A verdict, which may be a word or more than that.
-fn verdict(value: &Value) -> Markup {
-    match value {
-        Value::String(word) => pieces::decision(word),
-        other => pieces::decision(other.text("decision")),
+/// What could not be judged again, so that nobody takes silence for consent.
+fn skipped(replayed: &Value) -> Markup {
+    let because = replayed.part("skipped_because").as_object();
+    html! {
+        @if replayed.count("skipped") > 0 {
+            p.quiet { (replayed.count("skipped")) " cannot be judged again from what is on record"
+                @for (at, (why, count)) in because.into_iter().flatten().enumerate() {
+                    @if at == 0 { ": " } @else { "; " }
+                    (whole(why)) " (" (pieces::inline(count)) ")"
+                }
+                "." }
+        }
+        @if !replayed.is("complete") { p.quiet { "Only the newest calls were looked at." } }
     }
 }

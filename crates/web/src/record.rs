@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use crate::act::Visit;
 use crate::app::Shared;
+use crate::error::Error;
 use crate::look::Look as _;
 use crate::page::{Page, Section};
 use crate::pieces::{self, facts, panel};
@@ -18,6 +19,7 @@ use crate::shown::{plain, whole};
 pub(crate) async fn show(State(site): Shared, visit: Visit, Path(id): Path<String>) -> Response {
     let path = format!("/activity/{}", encoded(&id));
     let record = site.api.get(&visit.viewer, &path).await;
+    let config = site.api.get(&visit.viewer, "/config").await;
     let now = site.clock.wall();
     let page = record.map(|record| {
         let title = match (record.text("server_name"), record.text("tool_name")) {
@@ -25,12 +27,12 @@ pub(crate) async fn show(State(site): Shared, visit: Visit, Path(id): Path<Strin
             (server, "") => plain(server),
             (server, tool) => format!("{}:{}", plain(server), plain(tool)),
         };
-        Page::new(Section::Activity, title, body(&record, now))
+        Page::new(Section::Activity, title, body(&record, &config, now))
     });
     site.show(&visit, Section::Activity, page).await
 }
 
-fn body(record: &Value, now: Wall) -> Markup {
+fn body(record: &Value, config: &Result<Value, Error>, now: Wall) -> Markup {
     html! {
         p.crumbs { a href="/ui/activity" { "Activity" } " / " code { (whole(record.text("id"))) } }
         div.columns {
@@ -40,6 +42,7 @@ fn body(record: &Value, now: Wall) -> Markup {
         (findings(record))
         (classification(record))
         (more(record))
+        (panel("Receipt and its proof", &pieces::found(config, |config| receipt(record, config))))
         section.panel { details { summary { "The whole record" } (pieces::json(record)) } }
     }
 }
@@ -162,13 +165,37 @@ fn classification(record: &Value) -> Markup {
     panel("Classification", &body)
 }
 
+/// Says where the receipt of a call is and how it is proved: the notary's files are not read here.
+fn receipt(record: &Value, config: &Value) -> Markup {
+    let set = |key: &str| {
+        let found = config
+            .list("values")
+            .iter()
+            .find(|one| one.text("key") == key);
+        found.map_or("", |one| one.text("value"))
+    };
+    html! {
+        @if set("receipts.enabled") == "true" {
+            p { "The receipt of this call is the one whose " code { "activity_id" } " is "
+                code { (whole(record.text("id"))) } ", in the ledger and the packs below "
+                @match set("receipts.audit_dir") {
+                    "" => { code { "receipts" } " in the data folder" },
+                    folder => code { (whole(folder)) },
+                } "." }
+            p { code { "assay prove PACK RECEIPT_ID" } " shows it to others with its proof; "
+                code { "assay verify-pack PACK" } " checks the whole." }
+        } @else {
+            p.quiet { "Receipts are switched off; " code { "receipts: enabled" } " has every call signed." }
+        }
+    }
+}
+
 fn more(record: &Value) -> Markup {
     let parts = [
         ("hook", "Agent hook"),
         ("hook_metadata", "Left by hooks"),
         ("quarantine", "Quarantine"),
         ("summary", "What the session came to"),
-        ("receipt", "Receipt and its proof"),
     ];
     html! { @for (name, title) in parts {
         @let part = record.part(name);

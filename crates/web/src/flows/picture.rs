@@ -57,8 +57,12 @@ impl Edge {
         }
     }
 
-    fn was_stopped(&self) -> bool {
-        ["blocked", "rejected"].contains(&self.status.as_str())
+    fn end(&self) -> End {
+        match self.status.as_str() {
+            "blocked" | "rejected" => End::Stopped,
+            "pending" => End::Waits,
+            _ => End::Arrived,
+        }
     }
 
     /// Names the risk for the style sheet, which knows only these.
@@ -68,6 +72,24 @@ impl Edge {
             "high" => "high",
             "medium" => "medium",
             _ => "none",
+        }
+    }
+}
+
+/// What became of a movement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum End {
+    Arrived,
+    Stopped,
+    Waits,
+}
+
+impl End {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Arrived => "arrived",
+            Self::Stopped => "stopped",
+            Self::Waits => "waits",
         }
     }
 }
@@ -137,6 +159,7 @@ impl<'a> Picture<'a> {
                 ul.legend aria-hidden="true" {
                     @for level in ["medium", "high", "critical"] { li { (pieces::risk(level)) } }
                     li.quiet { "✕ stopped" }
+                    li.quiet { "? waits for an answer" }
                 }
                 @if self.destinations.is_empty() {
                     p.quiet { "Nothing that was read here was seen to go anywhere." }
@@ -161,22 +184,30 @@ impl<'a> Picture<'a> {
         let (start, end) = (top(from) + shift, top(to) + shift);
         let (x, y) = (usize::midpoint(left, right), usize::midpoint(start, end));
         let whole = format!("M{left} {start} C{x} {start} {x} {end} {right} {end}");
-        // What was stopped does not arrive.
+        // What was stopped or waits has not arrived.
         let half = format!(
             "M{left} {start} Q{} {start} {x} {y}",
             usize::midpoint(left, x)
         );
         html! {
             g class={ "edge " (edge.class()) } {
-                title { (plain(&edge.from)) " to " (plain(&edge.to)) ", " (edge.class())
-                    @if edge.was_stopped() { ", stopped" } }
-                @if edge.was_stopped() {
-                    path d=(half) {}
-                    circle cx=(x) cy=(y) r="9" {}
-                    path.cross d={ "M" (x - 4) " " (y - 4) "l8 8m0 -8l-8 8" } {}
-                } @else {
-                    path d=(whole) {}
-                    path.head d={ "M" (right - 9) " " (end - 5) "l9 5l-9 5" } {}
+                title { (plain(&edge.from)) " to " (plain(&edge.to)) ", " (edge.class()) ", "
+                    (edge.end().word()) }
+                @match edge.end() {
+                    End::Arrived => {
+                        path d=(whole) {}
+                        path.head d={ "M" (right - 9) " " (end - 5) "l9 5l-9 5" } {}
+                    },
+                    End::Stopped => {
+                        path d=(half) {}
+                        circle cx=(x) cy=(y) r="9" {}
+                        path.cross d={ "M" (x - 4) " " (y - 4) "l8 8m0 -8l-8 8" } {}
+                    },
+                    End::Waits => {
+                        path d=(half) {}
+                        circle cx=(x) cy=(y) r="9" {}
+                        text.mark x=(x) y=(y + 4) text-anchor="middle" { "?" }
+                    },
                 }
             }
         }
@@ -249,6 +280,7 @@ mod tests {
         let drawn = Picture::of(&records, &edges).draw().into_string();
         assert_eq!(drawn.matches("<rect").count(), 2, "{drawn}");
         assert_eq!(drawn.matches("class=\"cross\"").count(), 1, "{drawn}");
+        assert_eq!(drawn.matches("class=\"head\" d=").count(), 1, "{drawn}");
         assert!(
             drawn.contains("1 sources, 1 destinations, 2 movements"),
             "{drawn}"

@@ -50,7 +50,8 @@ pub(super) fn hostile(path: &str) -> Value {
         "/api/v1/policy/explain" => json!({ "decision": HOSTILE, "why": HOSTILE, "tiers": [{
             "tier": HOSTILE, "findings": [{ "reason": HOSTILE, "rule": HOSTILE }] }] }),
         "/api/v1/policy/replay" => json!({ "unchanged": 3, "changed": [{
-            "activity_id": HOSTILE, "before": HOSTILE, "after": { "decision": HOSTILE } }] }),
+            "activity_id": HOSTILE, "tool_name": HOSTILE, "before": HOSTILE, "after": HOSTILE }],
+            "skipped": 1, "skipped_because": { HOSTILE: 1 } }),
         "/api/v1/config/validate" => json!({ "valid": true }),
         "/api/v1/config/apply" => json!({ "backup": HOSTILE }),
         "/api/v1/approvals/7" => json!({ "outcome": "approved" }),
