@@ -15,7 +15,7 @@ use crate::error::Error;
 use crate::login::key_form;
 use crate::look::Look as _;
 use crate::page::{Page, Section, hidden};
-use crate::pieces::{self, facts, panel};
+use crate::pieces::{self, facts, live, panel};
 use crate::policy::effect;
 use crate::session::Notice;
 use crate::shown::{plain, whole};
@@ -45,7 +45,7 @@ pub(crate) async fn show(State(site): Shared, visit: Visit) -> Response {
         div #questions data-live {
             (pieces::found(&waiting, |page| questions(&visit, page.list("approvals"), now)))
         }
-        (panel("Asked before", &pieces::found(&past, |page| {
+        (live("asked", "Asked before", &pieces::found(&past, |page| {
             let records = page.list("activities");
             html! {
                 @if records.is_empty() { (pieces::empty("Nobody was asked so far.")) }

@@ -31,16 +31,19 @@ pub(crate) fn risk(buckets: &[Value], period: &str) -> Markup {
     let count = u64::try_from(buckets.len()).unwrap_or(1).max(1);
     let step = WIDTH / count;
     let every = buckets.len().div_ceil(LABELS).max(1);
+    let picture = html! {
+        svg viewBox={ "0 0 " (WIDTH) " " (HEIGHT + FOOT) } role="img"
+            aria-label="Calls over time by risk; the table below has the numbers" {
+            line.axis x1="0" x2=(WIDTH) y1=(HEIGHT) y2=(HEIGHT) {}
+            @for (at, one) in (0..).zip(buckets) { (bar(one, at * step, step, most)) }
+            @for (at, one) in (0..).zip(buckets).step_by(every) {
+                text x=(at * step + 2) y=(HEIGHT + 13) { (whole(clock(one.text("start"), period))) }
+            }
+        }
+    };
     html! {
         div.chart {
-            svg viewBox={ "0 0 " (WIDTH) " " (HEIGHT + FOOT) } role="img"
-                aria-label="Calls over time by risk; the table below has the numbers" {
-                line.axis x1="0" x2=(WIDTH) y1=(HEIGHT) y2=(HEIGHT) {}
-                @for (at, one) in (0..).zip(buckets) { (bar(one, at * step, step, most)) }
-                @for (at, one) in (0..).zip(buckets).step_by(every) {
-                    text x=(at * step + 2) y=(HEIGHT + 13) { (whole(clock(one.text("start"), period))) }
-                }
-            }
+            (pieces::scroll("Picture of calls over time", &picture))
             ul.legend aria-hidden="true" {
                 @for level in LEVELS { li { (pieces::risk(level)) } }
             }

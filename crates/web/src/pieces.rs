@@ -132,18 +132,22 @@ pub(crate) fn facts(rows: &[(&str, Markup)]) -> Markup {
     html! { dl.facts { @for (name, value) in rows { div { dt { (name) } dd { (value) } } } } }
 }
 
-/// A table that scrolls by itself where it is too wide, also with the keyboard.
+/// Something that scrolls by itself where it is too wide, also with the keyboard.
+pub(crate) fn scroll(label: &str, body: &Markup) -> Markup {
+    html! { div.scroll tabindex="0" role="region" aria-label=(label) { (body) } }
+}
+
+/// A table.
 pub(crate) fn table(label: &str, heads: &[&str], rows: &Markup) -> Markup {
-    html! {
-        div.scroll tabindex="0" role="region" aria-label=(label) {
-            table {
-                thead { tr { @for head in heads {
-                    th.number[NUMBERS.contains(head)] scope="col" { (head) }
-                } } }
-                tbody { (rows) }
-            }
+    let body = html! {
+        table {
+            thead { tr { @for head in heads {
+                th.number[NUMBERS.contains(head)] scope="col" { (head) }
+            } } }
+            tbody { (rows) }
         }
-    }
+    };
+    scroll(label, &body)
 }
 
 /// A value as it is in the answer, for whoever wants to see everything.

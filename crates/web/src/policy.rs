@@ -15,7 +15,7 @@ use crate::look::Look as _;
 use crate::page::{Page, Section, hidden};
 use crate::pieces::{self, facts, panel};
 use crate::session::Notice;
-use crate::shown::{id, short, whole};
+use crate::shown::{id, plain, short, whole};
 
 /// The parts of the page.
 const TABS: [(&str, &str); 3] = [
@@ -78,7 +78,7 @@ fn values(config: &Value, wanted: &str, all: bool) -> Markup {
         tr {
             td.code { @if given { strong { (whole(one.text("key"))) } } @else { (whole(one.text("key"))) } }
             td.wide.code { (pieces::inline(one.part("value"))) }
-            td { @if given { (whole(one.text("origin"))) } @else { span.quiet { "default" } } }
+            td { @if given { (origin(one.text("origin"))) } @else { span.quiet { "default" } } }
         }
     } };
     html! {
@@ -88,6 +88,12 @@ fn values(config: &Value, wanted: &str, all: bool) -> Markup {
         @if shown.is_empty() { (pieces::empty("No key fits.")) }
         @else { (pieces::table("Configuration in force", &heads, &rows)) }
     }
+}
+
+/// Where a value comes from: of a file its name and line, and the whole path for whoever points at it.
+fn origin(text: &str) -> Markup {
+    let name = text.rsplit_once('/').map_or(text, |(_, name)| name);
+    html! { span title=(plain(text)) { (whole(name)) } }
 }
 
 /// Asks for a call to try.

@@ -143,19 +143,22 @@ impl<'a> Picture<'a> {
             self.destinations.len(),
             self.edges.len()
         );
+        let picture = html! {
+            svg viewBox={ "0 0 " (WIDTH) " " (height) } role="img" aria-label=(said) {
+                text.head x="0" y="12" { "Read from" }
+                text.head x=(WIDTH - BOX[0]) y="12" { "Went to" }
+                @for (at, edge) in self.edges.iter().enumerate() { (self.edge(at, edge)) }
+                @for (at, name) in self.sources.iter().enumerate() {
+                    (node(name, 0, at, self.is_moved(name)))
+                }
+                @for (at, name) in self.destinations.iter().enumerate() {
+                    (node(name, WIDTH - BOX[0], at, true))
+                }
+            }
+        };
         html! {
             div.picture {
-                svg viewBox={ "0 0 " (WIDTH) " " (height) } role="img" aria-label=(said) {
-                    text.head x="0" y="12" { "Read from" }
-                    text.head x=(WIDTH - BOX[0]) y="12" { "Went to" }
-                    @for (at, edge) in self.edges.iter().enumerate() { (self.edge(at, edge)) }
-                    @for (at, name) in self.sources.iter().enumerate() {
-                        (node(name, 0, at, self.is_moved(name)))
-                    }
-                    @for (at, name) in self.destinations.iter().enumerate() {
-                        (node(name, WIDTH - BOX[0], at, true))
-                    }
-                }
+                (pieces::scroll("Picture of what moved", &picture))
                 ul.legend aria-hidden="true" {
                     @for level in ["medium", "high", "critical"] { li { (pieces::risk(level)) } }
                     li.quiet { "✕ stopped" }
