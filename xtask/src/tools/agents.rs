@@ -2,11 +2,10 @@
 //! does not fetch it again.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use anyhow::Result;
 
-use super::{Set, step};
+use super::{Set, node};
 
 pub(super) const NAME: &str = "agents";
 
@@ -27,9 +26,5 @@ pub(super) fn codex(folder: &Path) -> PathBuf {
 
 /// Installs the packages without their install scripts.
 pub(super) fn install(folder: &Path) -> Result<()> {
-    let mut npm = Command::new("npm");
-    npm.current_dir(folder)
-        .args(["install", "--ignore-scripts", "--no-audit", "--no-fund"])
-        .args(["--save-exact", "--loglevel=error"]);
-    step("npm install", npm.args(PACKAGES))
+    node::fetch(folder, PACKAGES)
 }

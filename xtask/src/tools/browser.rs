@@ -6,7 +6,7 @@ use std::process::Command;
 
 use anyhow::Result;
 
-use super::{Set, step};
+use super::{Set, node, step};
 
 pub(super) const NAME: &str = "browser";
 
@@ -24,11 +24,7 @@ pub(super) fn set(folder: &Path) -> Set {
 
 /// Installs the packages without their install scripts, which would fetch a browser.
 pub(super) fn install(folder: &Path) -> Result<()> {
-    let mut npm = Command::new("npm");
-    npm.current_dir(folder)
-        .args(["install", "--ignore-scripts", "--no-audit", "--no-fund"])
-        .args(["--save-exact", "--loglevel=error"]);
-    step("npm install", npm.args(PACKAGES))
+    node::fetch(folder, PACKAGES)
 }
 
 /// Finds the browser, and tries to install it where it is missing; without it the dashboard is not

@@ -32,25 +32,26 @@ pub(super) fn interpreter(folder: &Path) -> PathBuf {
     folder.join("node_modules/node/bin/node")
 }
 
-/// Installs the packages without their install scripts, then runs the one that is needed: the
-/// `node` package fetches the binary for this machine with it.
+/// Installs packages into a folder, without their install scripts.
+pub(super) fn fetch(folder: &Path, packages: &[&str]) -> Result<()> {
+    let mut npm = Command::new("npm");
+    npm.current_dir(folder)
+        .args(["install", "--ignore-scripts", "--no-audit", "--no-fund"])
+        .args(["--save-exact", "--loglevel=error"]);
+    step("npm install", npm.args(packages))
+}
+
+/// Installs the packages, then runs the one install script that is needed: the `node` package
+/// fetches the binary for this machine with it.
 pub(super) fn install(folder: &Path) -> Result<()> {
     version("node", &["--version"], REMEDY)?;
     version("npm", &["--version"], REMEDY)?;
-    let mut npm = Command::new("npm");
-    npm.current_dir(folder)
-        .args(["install", "--ignore-scripts", "--no-audit", "--no-fund"]);
-    step(
-        "npm install",
-        npm.args(["--save-exact", "--loglevel=error"])
-            .args(PACKAGES),
-    )?;
-
+    fetch(folder, PACKAGES)?;
     let package = folder.join("node_modules/node");
-    let mut fetch = Command::new("node");
+    let mut script = Command::new("node");
     step(
         "fetching node 22",
-        fetch
+        script
             .current_dir(package)
             .arg("installArchSpecificPackage.js"),
     )?;

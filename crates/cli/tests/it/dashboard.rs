@@ -8,12 +8,15 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
+use http::{HeaderMap, Method};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::process::{Child, ChildStdin, Command};
 use tokio::task::JoinHandle;
 
-use crate::support::{Gateway, KEY, Legacy, Upstream, WORDS, names_of, text_of, until, within};
+use crate::support::{
+    Gateway, KEY, Legacy, Upstream, WORDS, headers, names_of, text_of, until, within,
+};
 
 /// How long the whole walk may take: dozens of pages, each looked at by axe twice.
 const WALK: Duration = Duration::from_mins(5);
@@ -160,6 +163,38 @@ async fn answer(input: &mut ChildStdin, line: &str) {
         .write_all(format!("{line}\n").as_bytes())
         .await
         .unwrap();
+}
+
+#[tokio::test]
+async fn the_pages_are_behind_host_origin_and_login_and_never_behind_a_token() {
+    let gateway = Gateway::start(&json!({ "require_auth": true })).await;
+    let http = gateway.http();
+    let check = async |method: Method, path: &str, more: &[(&str, &str)], expect: u16| {
+        let reply = http.send(method, path, headers(more), "").await;
+        assert_eq!(reply.status, expect, "{path} {more:?}");
+        reply.headers
+    };
+    let (get, post) = (Method::GET, Method::POST);
+    let shown = check(get.clone(), "/ui/", &[], 303).await;
+    assert_eq!(shown["location"], "/ui/login?next=%2Fui%2F");
+    check(get.clone(), "/ui/login", &[], 200).await;
+    let evil = [("host", "evil.example")];
+    check(get.clone(), "/ui/login", &evil, 403).await;
+    let evil = [("origin", "https://evil.example")];
+    check(post.clone(), "/ui/login", &evil, 403).await;
+    // A page of another program on this machine is not one of ours.
+    let beside = [("origin", "http://127.0.0.1:1")];
+    check(post.clone(), "/ui/login", &beside, 403).await;
+    check(post.clone(), "/ui/link", &[], 403).await;
+    let agent = gateway.token("ci", &json!(null)).await;
+    let reply = agent.send(post, "/ui/link", HeaderMap::new(), "").await;
+    assert_eq!(reply.status, 403);
+    // A credential opens the interface; pages want a login.
+    let reply = gateway
+        .owner()
+        .send(get, "/ui/", HeaderMap::new(), "")
+        .await;
+    assert_eq!(reply.status, 303);
 }
 
 #[tokio::test]
