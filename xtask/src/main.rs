@@ -5,6 +5,7 @@
 
 #![expect(clippy::print_stdout, reason = "a chore's product is what it prints")]
 
+mod adversary;
 mod bench;
 mod capabilities;
 mod conformance;
@@ -47,6 +48,8 @@ enum Chore {
     Tidy,
     /// Writes the table of capabilities in the README
     Capabilities,
+    /// Writes the tables of incidents and standards, and the figures of the adversary
+    Adversary(adversary::Arguments),
     /// Sets up what the tests need, then runs format, lints, tidy, all tests and the suites
     Test(test::Arguments),
     /// Runs the MCP conformance suite directly and through the gateway and compares the two
@@ -86,6 +89,7 @@ fn run(chore: Chore) -> Result<Outcome> {
     match chore {
         Chore::Tidy => tidy::run(),
         Chore::Capabilities => capabilities::run(),
+        Chore::Adversary(arguments) => adversary::run(&arguments),
         Chore::Test(arguments) => test::run(&arguments),
         Chore::Conformance(arguments) => conformance::run(&arguments),
         Chore::Bench(arguments) => bench::run(&arguments),

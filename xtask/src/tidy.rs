@@ -18,7 +18,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
-use crate::{Outcome, capabilities, workspace};
+use crate::{Outcome, adversary, capabilities, workspace};
 
 const ARCHITECTURE: &str = "ARCHITECTURE.md";
 const REQUIREMENTS: &str = "docs/requirements.md";
@@ -157,8 +157,19 @@ fn document_problems(root: &Path, files: &[TextFile]) -> Vec<Problem> {
             let tests =
                 inventory::collect(files.iter().map(|f| (f.path.as_str(), f.text.as_str())));
             problems.extend(requirements::check(REQUIREMENTS, text, &tests));
+            let named = adversary::named_tests().into_iter();
+            let missing = named.filter(|name| !tests.has(name));
+            problems.extend(missing.map(|name| {
+                let message = format!("there is no test `{name}`");
+                Problem::new("crates/adversary/standards.yaml", 1, message)
+            }));
         }
         None => problems.push(Problem::new(REQUIREMENTS, 1, "the file does not exist")),
+    }
+    for document in [adversary::INCIDENTS, adversary::STANDARDS] {
+        let text = text_of(files, document).unwrap_or_default();
+        let wrong = adversary::check(document, text);
+        problems.extend(wrong.map(|wrong| Problem::new(document, 1, wrong)));
     }
     let readme = text_of(files, capabilities::DOCUMENT).unwrap_or_default();
     let shown = files.iter().map(|file| (&*file.path, &*file.text));

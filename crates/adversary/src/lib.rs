@@ -15,6 +15,7 @@ mod outcome;
 mod play;
 mod run;
 mod scenario;
+pub mod standards;
 
 pub use self::error::Error;
 pub use self::metrics::{Category, Metrics};

@@ -183,6 +183,10 @@ async fn timed(
     played: &[Played<'_>],
 ) -> Result<Vec<f64>, Error> {
     let refused = |case: &Case| {
+        let mut steps = case.attack.steps.iter();
+        if !steps.any(|step| step.harm && step.call.is_some() && step.when.is_empty()) {
+            return false;
+        }
         let mut own = played.iter().filter(|one| std::ptr::eq(one.case, case));
         own.any(|one| one.side == Side::Attack && !one.came.times.is_empty())
     };

@@ -38,6 +38,12 @@ pub struct Scenario {
     pub control: Control,
     /// The cases.
     pub cases: Vec<Case>,
+    /// Published incidents that are not replayed, and why.
+    pub not_replayed: Vec<Incident>,
+    /// What one tool turns into: a file may have nothing but this and the trigger.
+    pub versions: BTreeMap<String, Map<String, Value>>,
+    /// When it turns.
+    pub trigger: Option<Trigger>,
     /// A table that unfolds into more cases.
     pub(crate) matrix: Option<Matrix>,
 }

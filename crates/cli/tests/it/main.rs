@@ -16,6 +16,7 @@ mod support;
 
 mod access;
 mod activity;
+mod adversary;
 mod asking;
 mod asks;
 mod book;

@@ -1,0 +1,165 @@
+//! The adversary: what it plays comes out as the documents say, and with the defence off every
+//! attack does its harm.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::process::Output;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::process::Command;
+
+use crate::support::{Gateway, Legacy, names_of, program, text_of};
+
+/// How long one run may take on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(240);
+
+async fn adversary(args: &[&str]) -> Output {
+    let run = Command::new(program())
+        .arg("adversary")
+        .args(args)
+        .kill_on_drop(true)
+        .output();
+    let done = tokio::time::timeout(PATIENCE, run).await;
+    done.expect("the run takes too long").unwrap()
+}
+
+async fn report(args: &[&str]) -> Value {
+    let done = adversary(args).await;
+    let said = String::from_utf8_lossy(&done.stderr);
+    serde_json::from_slice(&done.stdout).unwrap_or_else(|_| panic!("{said}"))
+}
+
+/// What comes through in a report of one mode, as the document lists it.
+fn through(report: &Value) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    for one in report["scenarios"].as_array().unwrap() {
+        let word = |key: &str| one[key].as_str().unwrap_or_default();
+        let name = format!("`{}/{}`", word("scenario"), word("case"));
+        match word("outcome") {
+            "missed" => found.insert(format!("missed: {name}")),
+            "detected" => found.insert(format!("only told: {name}")),
+            _ => true,
+        };
+        if word("twin") == "false_alarm" {
+            found.insert(format!("false alarm: {name}"));
+        }
+    }
+    found
+}
+
+/// What the document lists for a mode.
+fn listed(mode: &str) -> BTreeSet<String> {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/adversary.md");
+    let text = std::fs::read_to_string(file).unwrap();
+    let (_, list) = text.split_once("## What comes through").unwrap();
+    let lines = list.lines().filter_map(|line| line.strip_prefix("- "));
+    let lines = lines.filter_map(|line| line.split_once(" ("));
+    let lines = lines.filter(|(_, modes)| modes.contains(mode));
+    lines.map(|(what, _)| what.to_owned()).collect()
+}
+
+#[tokio::test]
+async fn what_comes_through_is_listed_and_nothing_else() {
+    let report = report(&["run", "--all", "--mode", "proxy", "--json"]).await;
+    let (found, listed) = (through(&report), listed("proxy"));
+    let surprises: Vec<_> = found.symmetric_difference(&listed).collect();
+    assert!(surprises.is_empty(), "{surprises:#?}");
+    for one in report["incidents"].as_array().unwrap() {
+        assert_eq!(one["as_told"], true, "{one}");
+    }
+    assert_eq!(report["unrecognized"], json!([]));
+    assert_eq!(report["rug_pull_detection_rate"], 1.0);
+    let figure = |key: &str| report[key].as_f64().unwrap_or_else(|| panic!("no `{key}`"));
+    assert!(figure("false_positive_rate") < 0.01);
+    let both = figure("attack_detection_rate") + figure("false_negative_rate");
+    assert!((both - 1.0).abs() < 1e-9);
+    for key in [
+        "contradiction_precision",
+        "classification_accuracy",
+        "pii_detection_f1",
+    ] {
+        assert!(figure(key) > 0.99, "{key}");
+    }
+    assert!(figure("contradiction_recall") > 0.85);
+    assert!(figure("avg_detection_time_ms") > 0.0);
+    let categories = report["categories"].as_array().unwrap().iter();
+    let mut shadowing = categories.filter(|one| one["name"] == "shadowing");
+    let shadowing = shadowing.next().unwrap();
+    let caught = shadowing["attacks"].as_f64().unwrap() - shadowing["missed"].as_f64().unwrap();
+    assert!(caught / shadowing["attacks"].as_f64().unwrap() > 0.7);
+}
+
+#[tokio::test]
+async fn leaks_are_stopped_with_hooks_too() {
+    let report = report(&["run", "exfiltration", "--mode", "hooks", "--json"]).await;
+    let mut listed = listed("hooks");
+    listed.retain(|line| line.contains("`exfiltration/"));
+    assert_eq!(through(&report), listed);
+    assert!(report["attack_stop_rate"].as_f64().unwrap() >= 0.95);
+}
+
+#[tokio::test]
+async fn with_the_defence_off_every_attack_does_its_harm() {
+    let done = adversary(&["run", "--all", "--control", "--json"]).await;
+    let said = String::from_utf8_lossy(&done.stderr);
+    assert_eq!(done.status.code(), Some(0), "{said}");
+    let played: Value = serde_json::from_slice(&done.stdout).unwrap();
+    let played = played.as_array().unwrap();
+    assert!(played.len() > 300, "{}", played.len());
+    for one in played {
+        assert!(one["harm"].is_string(), "{one}");
+    }
+}
+
+#[tokio::test]
+async fn a_run_that_is_not_ready_ends_with_1_and_says_what_came_through() {
+    let done = adversary(&["run", "protocol/fake-log", "--mode", "proxy"]).await;
+    assert_eq!(done.status.code(), Some(1));
+    let said = String::from_utf8_lossy(&done.stdout);
+    assert!(said.contains("MISSED protocol/fake-log (proxy)"), "{said}");
+    assert!(said.contains("NOT REACHED"), "{said}");
+}
+
+#[tokio::test]
+async fn reports_are_printed_as_sarif_and_written_as_a_page() {
+    let folder = tempfile::tempdir().unwrap();
+    let page = folder.path().join("report.html");
+    let page = page.to_str().unwrap();
+    let args = [
+        "run",
+        "protocol/fake-log",
+        "--mode",
+        "proxy",
+        "--sarif",
+        "--html",
+        page,
+    ];
+    let done = adversary(&args).await;
+    let log: Value = serde_json::from_slice(&done.stdout).unwrap();
+    assert_eq!(log["version"], "2.1.0");
+    assert_eq!(log["runs"][0]["results"][0]["ruleId"], "missed");
+    let page = std::fs::read_to_string(page).unwrap();
+    assert!(page.contains("<svg") && page.contains("protocol/fake-log"));
+    assert!(!page.contains("<script"));
+}
+
+#[tokio::test]
+async fn what_is_not_there_cannot_be_played() {
+    for name in ["nothing", "poisoning/nothing", "nothing.yaml"] {
+        let done = adversary(&["run", name]).await;
+        assert_eq!(done.status.code(), Some(3), "{name}");
+    }
+}
+
+#[tokio::test]
+async fn the_hostile_server_is_an_upstream_like_any_other() {
+    let args = ["adversary", "serve", "--scenario", "exfiltration/message"];
+    let server = json!({ "command": program(), "args": args });
+    let gateway = Gateway::start(&json!({ "mcpServers": { "gitlab": server } })).await;
+    let agent = Legacy::open(&gateway.url("/mcp/all"), json!({})).await;
+    let tools = agent.ask("tools/list", json!({})).await;
+    assert_eq!(names_of(&tools["tools"]), ["gitlab__get_file"]);
+    let answer = agent.call("gitlab__get_file", json!({ "path": "a" })).await;
+    assert!(text_of(&answer).contains("GITLAB_TOKEN=glpat-"), "{answer}");
+}

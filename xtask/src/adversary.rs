@@ -1,0 +1,212 @@
+//! `cargo xtask adversary`: writes the tables of incidents and standards from what the scenarios
+//! say of themselves, and with `--report` the figures of a run. Tidy fails while the first two are
+//! old; the figures are compared by a test of the program.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::PathBuf;
+
+use anyhow::{Context as _, Result, bail};
+use mcpproxy_adversary::standards::{Standards, Status, tags};
+use mcpproxy_adversary::{Incident, Library, Verdict};
+use serde_json::Value;
+
+use crate::{Outcome, workspace};
+
+/// The table of published incidents.
+pub(crate) const INCIDENTS: &str = "docs/incidents.md";
+/// The table of standards.
+pub(crate) const STANDARDS: &str = "docs/standards.md";
+/// The figures.
+const FIGURES: &str = "docs/adversary.md";
+const FROM: &str = "<!-- written by `cargo xtask adversary` -->\n";
+const TO: &str = "<!-- end of what is written -->";
+
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// Also write the figures, from what `mcpproxy adversary run --all --json` printed
+    #[arg(long, value_name = "FILE")]
+    report: Option<PathBuf>,
+}
+
+/// Writes the tables.
+pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
+    let root = workspace::root()?;
+    let library = Library::embedded()?;
+    let mut written = vec![
+        (INCIDENTS, incidents(&library)?),
+        (STANDARDS, standards(&library)?),
+    ];
+    if let Some(file) = &arguments.report {
+        let report = fs::read(file).with_context(|| format!("cannot read `{}`", file.display()))?;
+        let report = serde_json::from_slice(&report).context("the report is no JSON")?;
+        written.push((FIGURES, figures(&report)?));
+    }
+    for (document, table) in written {
+        let path = root.join(document);
+        let text =
+            fs::read_to_string(&path).with_context(|| format!("cannot read `{document}`"))?;
+        let Some(text) = replaced(&text, &table) else {
+            bail!("`{document}` has no place for the table");
+        };
+        fs::write(path, text)?;
+    }
+    Ok(Outcome::Clean)
+}
+
+/// Says what is wrong with a document that should hold a table, if anything is.
+pub(crate) fn check(document: &str, text: &str) -> Option<String> {
+    let table =
+        Library::embedded()
+            .map_err(anyhow::Error::from)
+            .and_then(|library| match document {
+                INCIDENTS => incidents(&library),
+                _ => standards(&library),
+            });
+    match table.map(|table| replaced(text, &table)) {
+        Ok(Some(written)) if written == text => None,
+        Ok(Some(_)) => Some("the table is old: run `cargo xtask adversary`".to_owned()),
+        Ok(None) => Some("there is no place for the table".to_owned()),
+        Err(fault) => Some(fault.to_string()),
+    }
+}
+
+fn replaced(document: &str, table: &str) -> Option<String> {
+    let (before, rest) = document.split_once(FROM)?;
+    let (_, after) = rest.split_once(TO)?;
+    Some([before, FROM, table, TO, after].concat())
+}
+
+fn incidents(library: &Library) -> Result<String> {
+    let mut table = "\n| | incident | verdict | why | replay |\n|---|---|---|---|---|\n".to_owned();
+    let mut rows: Vec<(Incident, String)> = Vec::new();
+    for (scenario, case) in library.cases() {
+        if let Some(incident) = &case.incident {
+            rows.push((incident.clone(), format!("`{}/{}`", scenario.name, case.id)));
+        }
+    }
+    let left = library.scenarios.iter().flat_map(|one| &one.not_replayed);
+    rows.extend(left.map(|incident| (incident.clone(), "none".to_owned())));
+    rows.sort_by_key(|(incident, _)| incident.number);
+    for (incident, replay) in rows {
+        let verdict = match incident.verdict {
+            Verdict::Stopped => "stopped",
+            Verdict::Limited => "limited",
+            Verdict::Open => "not stopped yet",
+            Verdict::NotOurs => "not ours",
+        };
+        let Incident {
+            number, name, why, ..
+        } = incident;
+        writeln!(
+            table,
+            "| {number} | {name} | {verdict} | {why} | {replay} |"
+        )?;
+    }
+    table.push('\n');
+    Ok(table)
+}
+
+fn standards(library: &Library) -> Result<String> {
+    let tags = tags(library);
+    let mut text = "\n".to_owned();
+    for standard in Standards::embedded()?.standards {
+        writeln!(text, "## {}\n", standard.name)?;
+        writeln!(
+            text,
+            "| id | about | | missing | shown by |\n|---|---|---|---|---|"
+        )?;
+        for entry in &standard.entries {
+            let status = match entry.status {
+                Status::Covered => "covered",
+                Status::Partly => "partly",
+                Status::Not => "not",
+            };
+            let tagged = tags.get(&entry.id).into_iter().flatten();
+            let tagged = tagged.map(|name| format!("scenario `{name}`"));
+            let named = entry.tests.iter().map(|name| format!("`{name}`"));
+            let shown: Vec<String> = tagged.chain(named).collect();
+            let (id, title, remark) = (&entry.id, &entry.title, &entry.remark);
+            let shown = shown.join(", ");
+            writeln!(text, "| {id} | {title} | {status} | {remark} | {shown} |")?;
+        }
+        text.push('\n');
+    }
+    Ok(text)
+}
+
+/// Returns the names of the tests that the table of standards refers to.
+pub(crate) fn named_tests() -> Vec<String> {
+    let standards = Standards::embedded().unwrap_or_default().standards;
+    let entries = standards.into_iter().flat_map(|one| one.entries);
+    entries.flat_map(|entry| entry.tests).collect()
+}
+
+fn figures(report: &Value) -> Result<String> {
+    let mut text = "\n| figure | |\n|---|---|\n".to_owned();
+    let rates = report.as_object().into_iter().flatten();
+    for (name, value) in
+        rates.filter(|(name, value)| !value.is_array() && *name != "avg_detection_time_ms")
+    {
+        match value.as_f64() {
+            Some(rate) => writeln!(text, "| `{name}` | {rate:.4} |")?,
+            None => writeln!(text, "| `{name}` | {value} |")?,
+        }
+    }
+    text.push_str(
+        "\n| category | attacks | stopped | detected | missed | twins | false alarms |\n",
+    );
+    text.push_str("|---|---|---|---|---|---|---|\n");
+    for one in list(report, "categories") {
+        let cell = |key: &str| one.get(key).map(ToString::to_string).unwrap_or_default();
+        let keys = [
+            "name",
+            "attacks",
+            "stopped",
+            "detected",
+            "missed",
+            "twins",
+            "false_alarms",
+        ];
+        let cells: Vec<String> = keys.iter().map(|key| cell(key).replace('"', "")).collect();
+        writeln!(text, "| {} |", cells.join(" | "))?;
+    }
+    text.push_str("\n## What comes through\n\n");
+    for (what, modes) in through(report) {
+        writeln!(text, "- {what} ({})", modes.join(", "))?;
+    }
+    for one in list(report, "unrecognized") {
+        writeln!(
+            text,
+            "- not recognized: {}",
+            one.as_str().unwrap_or_default()
+        )?;
+    }
+    text.push('\n');
+    Ok(text)
+}
+
+/// Returns what came through, and in which modes.
+fn through(report: &Value) -> BTreeMap<String, Vec<&str>> {
+    let mut through: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+    for one in list(report, "scenarios") {
+        let word = |key: &str| one.get(key).and_then(Value::as_str).unwrap_or_default();
+        let outcome = match word("outcome") {
+            "missed" => Some("missed"),
+            "detected" => Some("only told"),
+            _ => None,
+        };
+        let alarm = (word("twin") == "false_alarm").then_some("false alarm");
+        for kind in outcome.into_iter().chain(alarm) {
+            let what = format!("{kind}: `{}/{}`", word("scenario"), word("case"));
+            through.entry(what).or_default().push(word("mode"));
+        }
+    }
+    through
+}
+
+fn list<'a>(report: &'a Value, key: &str) -> &'a [Value] {
+    let list = report.get(key).and_then(Value::as_array);
+    list.map(Vec::as_slice).unwrap_or_default()
+}
