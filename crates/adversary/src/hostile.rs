@@ -11,7 +11,7 @@ pub mod stdio;
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use bytes::Bytes;
 use mcpproxy_mcp::compose;
@@ -239,9 +239,4 @@ fn hidden<'a>(
         .iter()
         .find(|one| one.get(key) == Some(&json!(value)));
     found?.get(member)
-}
-
-/// When a conversation began; only differences are looked at.
-fn now() -> Instant {
-    Instant::now()
 }

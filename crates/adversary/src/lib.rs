@@ -13,6 +13,7 @@ pub mod hostile;
 mod metrics;
 mod outcome;
 mod play;
+mod report;
 mod run;
 mod scenario;
 pub mod standards;
@@ -20,7 +21,8 @@ pub mod standards;
 pub use self::error::Error;
 pub use self::metrics::{Category, Metrics};
 pub use self::outcome::{Evidence, Finished, Outcome, TwinOutcome};
-pub use self::run::{Controlled, Orders, Replayed, Report, control, run};
+pub use self::report::{Replayed, Report};
+pub use self::run::{Controlled, Orders, control, run};
 pub use self::scenario::{
     Case, Control, Incident, Library, Measures, Mode, Play, Role, Scenario, Verdict, load,
 };

@@ -1,21 +1,22 @@
 //! One case, played: the agent takes its steps, through the gateway or past it, and what arrived
 //! and what the agent was shown is looked at.
 
+mod call;
+mod hook;
+mod outside;
+
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use http::{Method, Uri};
-use mcpproxy_mcp::body::read_bounded;
-use mcpproxy_mcp::dial::Dialer;
 use serde_json::{Value, json};
 
-use crate::agent::{Agent, NAME, PATIENCE, Reply, header_map};
+use crate::agent::{Agent, NAME, Reply};
 use crate::error::Error;
-use crate::gateway::{Gateway, command};
+use crate::gateway::Gateway;
 use crate::hostile::Actor;
-use crate::scenario::{Http, Mode, Play, Run, Step};
+use crate::scenario::{Mode, Play, Step};
 
 /// How often is looked whether an upstream lists something else, and how many times.
 const GLANCE: Duration = Duration::from_millis(20);
@@ -211,64 +212,6 @@ impl<'a> Playing<'a> {
         Ok(())
     }
 
-    /// Calls a tool; it came through if it arrived.
-    async fn call(&mut self, step: &Step, call: &str) -> Result<Through, Error> {
-        let (upstream, tool) = self.split(call)?;
-        let arguments = Value::Object(step.args.clone());
-        let (name, arguments, endpoint) = match (&step.operation, self.way_of(step)) {
-            (_, Way::Direct) => (tool.clone(), arguments, upstream.clone()),
-            (Some(operation), Way::Gateway { .. }) => {
-                let args = json!({ "name": call, "args": arguments });
-                (
-                    format!("call_tool_{operation}"),
-                    args,
-                    "/mcp/call".to_owned(),
-                )
-            }
-            (None, Way::Gateway { single: true, .. }) => {
-                (tool.clone(), arguments, "/mcp".to_owned())
-            }
-            (None, Way::Gateway { single: false, .. }) => (
-                format!("{upstream}__{tool}"),
-                arguments,
-                "/mcp/all".to_owned(),
-            ),
-        };
-        let event = json!({
-            "tool_name": format!("mcp__mcpproxy__{name}"), "tool_input": arguments,
-        });
-        if let Some(no) = self.announce(step, &event).await? {
-            return Ok(no);
-        }
-        let before = self.arrived(&upstream, &tool);
-        // The session is opened before the clock starts.
-        self.agent(step, &endpoint).await?;
-        let began = Instant::now();
-        let reply = self
-            .agent(step, &endpoint)
-            .await?
-            .call(&name, &arguments)
-            .await;
-        let took = began.elapsed();
-        self.report(step, &event, &reply).await?;
-        if let (Some(told), Some(one)) = (&step.told, self.upstreams.get(&upstream))
-            && one.received().iter().any(|raw| raw.contains(told.as_str()))
-        {
-            self.harmed(format!("`{upstream}` was told what it wanted"));
-        }
-        let after = self.arrived(&upstream, &tool);
-        if after == before {
-            if matches!(reply, Reply::Result(_)) {
-                self.came.times.push(took.as_secs_f64() * 1000.0);
-            }
-            return Ok(Through::No(reply.words()));
-        }
-        if step.needed && !reply.is_fine() {
-            return Ok(Through::No(reply.words()));
-        }
-        Ok(Through::Yes)
-    }
-
     fn split(&self, call: &str) -> Result<(String, String), Error> {
         let parts = call.split_once([':', '|']);
         let (upstream, rest) =
@@ -359,172 +302,6 @@ impl<'a> Playing<'a> {
                 .await?;
         }
         Ok(Through::Yes)
-    }
-
-    async fn raw(&mut self, step: &Step, raw: &str) -> Result<Through, Error> {
-        let first = self.upstreams.keys().next().cloned().unwrap_or_default();
-        let endpoint = step.at.clone().unwrap_or_else(|| self.endpoint(&first));
-        let mut headers = step.http.clone().unwrap_or_default().headers;
-        if let Some(lender) = &step.borrows {
-            let lender = self.agents.get(&(lender.clone(), endpoint.clone()));
-            let session = lender.and_then(Agent::session).unwrap_or_default();
-            headers.insert("mcp-session-id".to_owned(), session.to_owned());
-        }
-        let mut raw = raw.to_owned();
-        if matches!(self.way, Way::Direct) {
-            // Upstreams know their tools without the name that the gateway puts in front.
-            for name in self.upstreams.keys() {
-                raw = raw.replace(&format!("{name}__"), "");
-            }
-        }
-        let agent = self.agent(step, &endpoint).await?;
-        Ok(Through::of(&agent.send(raw, &headers).await))
-    }
-
-    async fn http(&mut self, http: &Http) -> Result<Through, Error> {
-        let uri = match self.way {
-            Way::Gateway { gateway, .. } => format!("http://{}{}", gateway.address, http.path),
-            Way::Direct => self
-                .upstreams
-                .values()
-                .next()
-                .map(|one| one.address.clone())
-                .unwrap_or_default(),
-        };
-        let uri: Uri = uri
-            .parse()
-            .map_err(|_| self.senseless("not a path".to_owned()))?;
-        let method = if http.method.is_empty() {
-            "POST"
-        } else {
-            &http.method
-        };
-        let method = Method::from_bytes(method.as_bytes()).unwrap_or_default();
-        let headers = header_map(http.headers.iter().map(|(name, value)| (&**name, &**value)));
-        let dialer = Dialer::default();
-        let sent = dialer.send(method, &uri, headers, http.body.clone().into());
-        let answer = match tokio::time::timeout(PATIENCE, sent).await {
-            Ok(Ok(answer)) => answer,
-            Ok(Err(fault)) => return Ok(Through::No(fault.to_string())),
-            Err(_) => return Ok(Through::No("no answer came in time".to_owned())),
-        };
-        let status = answer.status();
-        if status.is_success() {
-            return Ok(Through::Yes);
-        }
-        let said = read_bounded(answer.into_body(), 1 << 16, PATIENCE)
-            .await
-            .unwrap_or_default();
-        Ok(Through::No(format!(
-            "{status}: {}",
-            String::from_utf8_lossy(&said)
-        )))
-    }
-
-    /// Runs a command of the product; it came through if it ended well.
-    async fn run(&mut self, run: &Run) -> Result<Through, Error> {
-        let folder = tempfile::tempdir()?;
-        for (name, text) in &run.files {
-            let path = folder.path().join(name);
-            if let Some(parent) = path.parent() {
-                std::fs::create_dir_all(parent)?;
-            }
-            std::fs::write(path, text)?;
-        }
-        let mut command = command(self.program, folder.path());
-        let ended = command.args(&run.args).status();
-        // A gateway that serves does not end by itself.
-        let Ok(status) = tokio::time::timeout(PATIENCE, ended).await else {
-            return Ok(Through::Yes);
-        };
-        Ok(match status?.code() {
-            Some(code) if code == run.refused => Through::No(format!("ended with {code}")),
-            Some(_) | None => Through::Yes,
-        })
-    }
-
-    /// Has the owner order something about an upstream, and waits until it lists something else.
-    async fn order(&mut self, upstream: &str, order: &str) -> Result<(), Error> {
-        let Way::Gateway { gateway, .. } = self.way else {
-            // Without a gateway the agent itself reads the lists anew, in a new session.
-            self.agents.retain(|(_, endpoint), _| endpoint != upstream);
-            return Ok(());
-        };
-        let path = format!("/servers/{upstream}/tools");
-        let before = gateway.get(&path).await.ok();
-        gateway
-            .post(&format!("/servers/{upstream}/{order}"), &json!({}))
-            .await?;
-        for _ in 0..GLANCES {
-            tokio::time::sleep(GLANCE).await;
-            let after = gateway.get(&path).await.ok();
-            let tools =
-                |page: &Option<Value>| page.as_ref().and_then(|one| one.get("tools").cloned());
-            if tools(&after) != tools(&before) {
-                break;
-            }
-        }
-        // A list is judged just after it was taken over.
-        tokio::time::sleep(JUDGED).await;
-        Ok(())
-    }
-
-    /// Asks the agent's hook; says why not where the step does not go on.
-    async fn announce(&mut self, step: &Step, event: &Value) -> Result<Option<Through>, Error> {
-        let Some((gateway, token)) = self.hooked(step).await? else {
-            return Ok(None);
-        };
-        let event = self.event("PreToolUse", event);
-        let began = Instant::now();
-        let said = gateway.hook(&token, &event).await?;
-        if said != "allow" {
-            self.came.times.push(began.elapsed().as_secs_f64() * 1000.0);
-        }
-        Ok(match &*said {
-            "deny" => Some(Through::No("denied by the hook".to_owned())),
-            "ask" => {
-                self.came.asked = true;
-                Some(Through::No("the user was asked, and declined".to_owned()))
-            }
-            _ => None,
-        })
-    }
-
-    /// Tells the agent's hook what a tool gave.
-    async fn report(&mut self, step: &Step, event: &Value, reply: &Reply) -> Result<(), Error> {
-        let Some((gateway, token)) = self.hooked(step).await? else {
-            return Ok(());
-        };
-        let mut event = self.event("PostToolUse", event);
-        if let (Some(event), Reply::Result(result)) = (event.as_object_mut(), reply) {
-            event.insert("tool_response".to_owned(), result.clone());
-        }
-        gateway.hook(&token, &event).await.map(drop)
-    }
-
-    fn event(&self, name: &str, event: &Value) -> Value {
-        let mut whole = json!({ "session_id": self.case, "hook_event_name": name });
-        if let (Some(whole), Some(event)) = (whole.as_object_mut(), event.as_object()) {
-            whole.extend(event.clone());
-        }
-        whole
-    }
-
-    async fn hooked(&mut self, step: &Step) -> Result<Option<(&'a Gateway, String)>, Error> {
-        match self.way {
-            Way::Gateway {
-                gateway,
-                mode: Mode::Hooks,
-                ..
-            } => {
-                let token = self.token(gateway, step).await?;
-                Ok(Some((gateway, token)))
-            }
-            Way::Gateway {
-                mode: Mode::Proxy, ..
-            }
-            | Way::Direct => Ok(None),
-        }
     }
 
     async fn token(&mut self, gateway: &Gateway, step: &Step) -> Result<String, Error> {

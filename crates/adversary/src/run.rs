@@ -4,27 +4,20 @@
 //! with names of their own and agents with tokens of their own, so that nothing that one case reads
 //! or does counts for another. Attacks and twins are never on the same gateway.
 
+mod stage;
+
 use std::collections::BTreeMap;
-use std::fs::Permissions;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use futures_util::{StreamExt as _, stream};
 use serde::Serialize;
-use serde_json::{Map, Value, json};
-use tempfile::TempDir;
+use serde_json::json;
 
 use crate::error::Error;
-use crate::gateway::Gateway;
-use crate::hostile::Actor;
-use crate::hostile::http::Playhouse;
-use crate::metrics::{Category, Metrics, Recognized};
-use crate::outcome::{self, Evidence, Finished, Outcome};
-use crate::play::{Came, Playing, Upstream, Way};
-use crate::scenario::{
-    Case, Control, Library, Measures, Mode, Play, Role, Scenario, Transport, Verdict, filled,
-};
+use crate::outcome::Evidence;
+use crate::play::Came;
+use crate::report::{Report, report};
+use crate::scenario::{Case, Control, Library, Mode, Scenario};
 
 /// Gateways that run at once.
 const GATEWAYS: usize = 3;
@@ -44,81 +37,6 @@ pub struct Orders {
     pub modes: Vec<Mode>,
 }
 
-/// What came of everything.
-#[derive(Debug, Serialize)]
-pub struct Report {
-    /// The figures.
-    #[serde(flatten)]
-    pub metrics: Metrics,
-    /// The figures by category.
-    pub categories: Vec<Category>,
-    /// Every case in every mode.
-    pub scenarios: Vec<Finished>,
-    /// Every published incident.
-    pub incidents: Vec<Replayed>,
-    /// What was recognized otherwise than expected, in words.
-    pub unrecognized: Vec<String>,
-}
-
-impl Report {
-    /// Tells whether the figures are good enough, every floor is reached and every incident came out
-    /// as told.
-    pub fn is_ready(&self) -> bool {
-        self.metrics.production_ready
-            && self.categories.iter().all(|one| one.reached)
-            && self.incidents.iter().all(|one| one.as_told)
-    }
-
-    /// Returns the figures with their names, for people.
-    pub fn figures(&self) -> Vec<(&'static str, String)> {
-        let Metrics {
-            attack_detection_rate,
-            attack_stop_rate,
-            false_positive_rate,
-            false_negative_rate,
-            contradiction_precision,
-            contradiction_recall,
-            classification_accuracy,
-            pii_detection_f1,
-            rug_pull_detection_rate,
-            avg_detection_time_ms,
-            production_ready,
-        } = &self.metrics;
-        let rates = [
-            ("attack_detection_rate", attack_detection_rate),
-            ("attack_stop_rate", attack_stop_rate),
-            ("false_positive_rate", false_positive_rate),
-            ("false_negative_rate", false_negative_rate),
-            ("contradiction_precision", contradiction_precision),
-            ("contradiction_recall", contradiction_recall),
-            ("classification_accuracy", classification_accuracy),
-            ("pii_detection_f1", pii_detection_f1),
-            ("rug_pull_detection_rate", rug_pull_detection_rate),
-            ("avg_detection_time_ms", avg_detection_time_ms),
-        ];
-        let mut figures: Vec<_> = rates
-            .map(|(name, rate)| (name, format!("{rate:.4}")))
-            .into();
-        figures.push(("production_ready", production_ready.to_string()));
-        figures
-    }
-}
-
-/// A published incident and what came of its replay.
-#[derive(Clone, Debug, Serialize)]
-pub struct Replayed {
-    /// Its number in the table.
-    pub number: u32,
-    /// Its name.
-    pub name: String,
-    /// What the table says.
-    pub verdict: Verdict,
-    /// What came of it.
-    pub outcome: Outcome,
-    /// Whether the two go together.
-    pub as_told: bool,
-}
-
 /// What came of a control run.
 #[derive(Clone, Debug, Serialize)]
 pub struct Controlled {
@@ -132,7 +50,7 @@ pub struct Controlled {
 
 /// Whether attacks or twins are played.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Side {
+pub(crate) enum Side {
     Attack,
     Twin,
 }
@@ -147,12 +65,12 @@ struct Job<'a> {
 }
 
 /// One case that was played.
-struct Played<'a> {
-    case: &'a Case,
-    side: Side,
-    mode: Mode,
-    came: Came,
-    evidence: Evidence,
+pub(crate) struct Played<'a> {
+    pub(crate) case: &'a Case,
+    pub(crate) side: Side,
+    pub(crate) mode: Mode,
+    pub(crate) came: Came,
+    pub(crate) evidence: Evidence,
 }
 
 /// Plays everything and counts. `progress` hears of every gateway that is done.
@@ -324,356 +242,4 @@ async fn play_all<'a>(
         all.extend(played?);
     }
     Ok(all)
-}
-
-impl<'a> Job<'a> {
-    async fn play(self, orders: &Orders, at_once: usize) -> Result<Vec<Played<'a>>, Error> {
-        let mut houses = vec![Playhouse::open().await?];
-        let folder = tempfile::tempdir()?;
-        let mut parts = Vec::new();
-        let mut servers = Map::new();
-        for (at, case) in self.cases.iter().enumerate() {
-            // Upstreams at one address belong together. Where they are to be strangers to each
-            // other, each has an address of its own.
-            while case.alone && houses.len() < case.attack.upstreams.len() {
-                houses.push(Playhouse::open().await?);
-            }
-            let part = self.part(case, at, orders, &houses, &folder, &mut servers)?;
-            parts.push(part);
-        }
-        let config = self.config(servers);
-        let gateway = match self.control {
-            Some(Control::Direct) => None,
-            _ => Some(Gateway::start(&orders.program, &config).await?),
-        };
-        let single = config.get("routing_mode") == Some(&json!("single"));
-        let way = match &gateway {
-            Some(gateway) => Way::Gateway {
-                gateway,
-                single,
-                mode: self.mode,
-            },
-            None => Way::Direct,
-        };
-        let mut playing = stream::iter(&parts)
-            .map(|part| part.play(way, orders, self.side, self.mode))
-            .buffer_unordered(at_once);
-        let mut played = Vec::new();
-        while let Some(one) = playing.next().await {
-            played.push(one?);
-        }
-        Ok(played)
-    }
-
-    fn part(
-        &self,
-        case: &'a Case,
-        at: usize,
-        orders: &Orders,
-        houses: &[Playhouse],
-        folder: &TempDir,
-        servers: &mut Map<String, Value>,
-    ) -> Result<Part<'a>, Error> {
-        let name = format!("{}/{}", self.scenario.name, case.id);
-        let alone = case.alone;
-        let called = move |one: &str| {
-            if alone {
-                one.to_owned()
-            } else {
-                format!("{one}-{at}")
-            }
-        };
-        let play = match (self.side, &case.twin) {
-            (Side::Twin, Some(twin)) => twin,
-            (Side::Attack | Side::Twin, _) => &case.attack,
-        };
-        let play = filled(play, &name, &called)?;
-        let mut upstreams = BTreeMap::new();
-        for (role, house) in play.upstreams.iter().zip(houses.iter().cycle()) {
-            let (settings, upstream) = settled(role, orders, house, folder)?;
-            servers.insert(role.name.clone(), settings);
-            upstreams.insert(role.name.clone(), upstream);
-        }
-        Ok(Part {
-            case,
-            name,
-            play,
-            upstreams,
-        })
-    }
-
-    /// The defaults, the upstreams, and what the case brings. Records are written before answers
-    /// leave, so that they are there when they are looked for; this changes no decision.
-    fn config(&self, servers: Map<String, Value>) -> Value {
-        let mut config = json!({ "activity": { "durability": "strict" } });
-        let own = self.cases.first().map(|case| case.config.clone());
-        let own = own.unwrap_or_default();
-        if let Some(all) = config.as_object_mut() {
-            all.extend(own.into_iter().filter(|(key, _)| {
-                self.control != Some(Control::Default) || key == "routing_mode"
-            }));
-            all.insert("mcpServers".to_owned(), Value::Object(servers));
-            if self.control == Some(Control::Off) {
-                all.insert("security".to_owned(), json!({ "enabled": false }));
-            }
-        }
-        config
-    }
-}
-
-/// Makes an upstream available, and says how the gateway reaches it.
-fn settled(
-    role: &Role,
-    orders: &Orders,
-    house: &Playhouse,
-    folder: &TempDir,
-) -> Result<(Value, Upstream), Error> {
-    let actor = Actor::new(role.clone());
-    let address = house.put_on(Arc::clone(&actor));
-    let mut settings = role.settings.clone();
-    let mut record = None;
-    match role.transport {
-        Transport::Http => {
-            settings.insert("url".to_owned(), json!(address));
-        }
-        Transport::Stdio => {
-            let file = folder.path().join(format!("{}.json", role.name));
-            let received = folder.path().join(format!("{}.received", role.name));
-            let mut plain = role.clone();
-            plain.settings = Map::new();
-            let steps = json!([{ "look": true }]);
-            let play = json!({ "upstreams": [plain], "steps": steps });
-            let scenario =
-                json!({ "name": role.name, "cases": [{ "id": "only", "attack": play }] });
-            std::fs::write(&file, scenario.to_string())?;
-            let args = json!([
-                "adversary",
-                "serve",
-                "--scenario",
-                file,
-                "--record",
-                received
-            ]);
-            let (command, args) = match &role.package {
-                Some(package) => packaged(package, orders, &args, folder)?,
-                None => (json!(orders.program), args),
-            };
-            settings.insert("command".to_owned(), command);
-            settings.insert("args".to_owned(), args);
-            record = Some(received);
-        }
-    }
-    let upstream = Upstream {
-        actor,
-        address,
-        record,
-    };
-    Ok((Value::Object(settings), upstream))
-}
-
-/// Makes it look as if a package manager started the upstream.
-fn packaged(
-    package: &str,
-    orders: &Orders,
-    args: &Value,
-    folder: &TempDir,
-) -> Result<(Value, Value), Error> {
-    let npx = folder.path().join("npx");
-    let program = orders.program.display();
-    let script = format!("#!/bin/sh\nshift 2\nexec '{program}' \"$@\"\n");
-    std::fs::write(&npx, script)?;
-    std::fs::set_permissions(&npx, Permissions::from_mode(0o700))?;
-    let mut all = vec![json!("-y"), json!(package)];
-    all.extend(args.as_array().cloned().unwrap_or_default());
-    Ok((json!(npx), Value::Array(all)))
-}
-
-/// One case on its gateway.
-struct Part<'a> {
-    case: &'a Case,
-    name: String,
-    play: Play,
-    upstreams: BTreeMap<String, Upstream>,
-}
-
-impl<'a> Part<'a> {
-    async fn play(
-        &self,
-        way: Way<'_>,
-        orders: &Orders,
-        side: Side,
-        mode: Mode,
-    ) -> Result<Played<'a>, Error> {
-        let playing = Playing::new(way, &orders.program, &self.name, &self.upstreams);
-        let came = playing.play(&self.play).await?;
-        let mut evidence = Evidence::default();
-        if let Way::Gateway { gateway, .. } = way {
-            for record in self.records(gateway, &came).await? {
-                evidence.add(&record);
-            }
-        }
-        Ok(Played {
-            case: self.case,
-            side,
-            mode,
-            came,
-            evidence,
-        })
-    }
-
-    /// Returns what is on record about the upstreams of the case and the agent's own tools.
-    async fn records(&self, gateway: &Gateway, came: &Came) -> Result<Vec<Value>, Error> {
-        let mut asked: Vec<String> = self
-            .upstreams
-            .keys()
-            .map(|name| format!("server={name}"))
-            .collect();
-        if self.play.steps.iter().any(|step| step.own.is_some()) {
-            asked.push(format!("session_id={}", came.session.replace('/', "%2F")));
-        }
-        let mut records = Vec::new();
-        for filter in asked {
-            let path = format!("/activity?limit=100&{filter}");
-            let mut page = gateway.get(&path).await?;
-            if let Some(Value::Array(some)) = page.get_mut("activities").map(Value::take) {
-                records.extend(some);
-            }
-        }
-        Ok(records)
-    }
-}
-
-fn report(library: &Library, orders: &Orders, played: &[Played<'_>], times: &[f64]) -> Report {
-    let mut finished: Vec<(Measures, Finished)> = Vec::new();
-    let mut incidents = Vec::new();
-    let mut unrecognized = Vec::new();
-    let (mut operations, mut personal) = (Recognized::default(), Recognized::default());
-    for (scenario, case) in library.cases() {
-        for mode in &orders.modes {
-            let find = |side: Side| {
-                let own = |one: &&Played<'_>| {
-                    std::ptr::eq(one.case, case) && one.side == side && one.mode == *mode
-                };
-                played.iter().find(own)
-            };
-            let Some(attack) = find(Side::Attack) else {
-                continue;
-            };
-            match scenario.measures {
-                Measures::Incident => incidents.extend(replayed(case, attack)),
-                Measures::Classification => {
-                    count_operation(case, attack, &mut operations, &mut unrecognized);
-                }
-                Measures::Pii => count_types(case, attack, &mut personal, &mut unrecognized),
-                Measures::Attack | Measures::RugPull | Measures::Contradiction => {
-                    let one = one(scenario, case, attack, find(Side::Twin));
-                    finished.push((scenario.measures, one));
-                }
-            }
-        }
-    }
-    let borrowed: Vec<_> = finished
-        .iter()
-        .map(|(measures, one)| (*measures, one))
-        .collect();
-    let metrics = Metrics::of(&borrowed, operations, personal, times);
-    let categories = library.scenarios.iter().filter_map(|scenario| {
-        let own: Vec<&Finished> = finished
-            .iter()
-            .map(|(_, one)| one)
-            .filter(|one| one.scenario == scenario.name)
-            .collect();
-        (!own.is_empty()).then(|| Category::of(scenario, &own))
-    });
-    let categories = categories.collect();
-    Report {
-        metrics,
-        categories,
-        scenarios: finished.into_iter().map(|(_, one)| one).collect(),
-        incidents,
-        unrecognized,
-    }
-}
-
-fn one(
-    scenario: &Scenario,
-    case: &Case,
-    attack: &Played<'_>,
-    twin: Option<&Played<'_>>,
-) -> Finished {
-    Finished {
-        scenario: scenario.name.clone(),
-        case: case.id.clone(),
-        title: case.title.clone(),
-        mode: attack.mode,
-        outcome: outcome::attack(&attack.came, &attack.evidence),
-        harm: attack.came.harm.clone(),
-        evidence: attack.evidence.clone(),
-        twin: twin.map(|twin| outcome::twin(&twin.came, &twin.evidence)),
-        twin_trouble: twin
-            .map(|twin| twin.came.refused.clone())
-            .unwrap_or_default(),
-        twin_evidence: twin.map(|twin| twin.evidence.clone()),
-    }
-}
-
-fn replayed(case: &Case, attack: &Played<'_>) -> Option<Replayed> {
-    let incident = case.incident.clone()?;
-    let outcome = outcome::attack(&attack.came, &attack.evidence);
-    let as_told = match incident.verdict {
-        Verdict::Stopped => outcome == Outcome::Stopped,
-        Verdict::Limited => outcome != Outcome::Missed,
-        Verdict::Open | Verdict::NotOurs => outcome == Outcome::Missed,
-    };
-    Some(Replayed {
-        number: incident.number,
-        name: incident.name,
-        verdict: incident.verdict,
-        outcome,
-        as_told,
-    })
-}
-
-fn count_operation(
-    case: &Case,
-    played: &Played<'_>,
-    operations: &mut Recognized,
-    unrecognized: &mut Vec<String>,
-) {
-    let Some(expected) = &case.attack.expect.operation else {
-        return;
-    };
-    // The scenario's policy warns of what writes and asks about what destroys.
-    let found = match played.evidence.strictest {
-        0 => "read",
-        1 => "write",
-        _ => "destructive",
-    };
-    if found == expected {
-        operations.right += 1;
-    } else {
-        operations.wrong += 1;
-        unrecognized.push(format!("{}: expected {expected}, found {found}", case.id));
-    }
-}
-
-fn count_types(
-    case: &Case,
-    played: &Played<'_>,
-    personal: &mut Recognized,
-    unrecognized: &mut Vec<String>,
-) {
-    let (expected, found) = (&case.attack.expect.types, &played.evidence.types);
-    for kind in expected {
-        if found.contains(kind) {
-            personal.right += 1;
-        } else {
-            personal.overlooked += 1;
-            unrecognized.push(format!("{}: `{kind}` is overlooked", case.id));
-        }
-    }
-    for kind in found.iter().filter(|kind| !expected.contains(kind)) {
-        personal.wrong += 1;
-        unrecognized.push(format!("{}: `{kind}` is not there", case.id));
-    }
 }

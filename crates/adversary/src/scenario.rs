@@ -326,6 +326,10 @@ pub enum FaultKind {
 /// One thing that the agent or its owner does.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a key of a step, and most steps have none of them"
+)]
 pub struct Step {
     /// Calls a tool: `upstream:tool`.
     pub call: Option<String>,

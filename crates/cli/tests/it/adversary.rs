@@ -12,7 +12,7 @@ use tokio::process::Command;
 use crate::support::{Gateway, Legacy, names_of, program, text_of};
 
 /// How long one run may take on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(240);
+const PATIENCE: Duration = Duration::from_mins(4);
 
 async fn adversary(args: &[&str]) -> Output {
     let run = Command::new(program())

@@ -1,0 +1,124 @@
+//! Steps that are no call: raw messages, HTTP, commands, and what the owner orders.
+
+use http::{Method, Uri};
+use mcpproxy_mcp::body::read_bounded;
+use mcpproxy_mcp::dial::Dialer;
+use serde_json::{Value, json};
+
+use super::{GLANCE, GLANCES, JUDGED, Playing, Through, Way};
+use crate::agent::{Agent, PATIENCE, header_map};
+use crate::error::Error;
+use crate::gateway::command;
+use crate::scenario::{Http, Run, Step};
+
+impl Playing<'_> {
+    /// Sends a message as it is.
+    pub(super) async fn raw(&mut self, step: &Step, raw: &str) -> Result<Through, Error> {
+        let first = self.upstreams.keys().next().cloned().unwrap_or_default();
+        let endpoint = step.at.clone().unwrap_or_else(|| self.endpoint(&first));
+        let mut headers = step.http.clone().unwrap_or_default().headers;
+        if let Some(lender) = &step.borrows {
+            let lender = self.agents.get(&(lender.clone(), endpoint.clone()));
+            let session = lender.and_then(Agent::session).unwrap_or_default();
+            headers.insert("mcp-session-id".to_owned(), session.to_owned());
+        }
+        let mut raw = raw.to_owned();
+        if matches!(self.way, Way::Direct) {
+            // Upstreams know their tools without the name that the gateway puts in front.
+            for name in self.upstreams.keys() {
+                raw = raw.replace(&format!("{name}__"), "");
+            }
+        }
+        let agent = self.agent(step, &endpoint).await?;
+        Ok(Through::of(&agent.send(raw, &headers).await))
+    }
+
+    /// Sends an HTTP request as it is.
+    pub(super) async fn http(&mut self, http: &Http) -> Result<Through, Error> {
+        let uri = match self.way {
+            Way::Gateway { gateway, .. } => format!("http://{}{}", gateway.address, http.path),
+            Way::Direct => self
+                .upstreams
+                .values()
+                .next()
+                .map(|one| one.address.clone())
+                .unwrap_or_default(),
+        };
+        let uri: Uri = uri
+            .parse()
+            .map_err(|_| self.senseless("not a path".to_owned()))?;
+        let method = if http.method.is_empty() {
+            "POST"
+        } else {
+            &http.method
+        };
+        let method = Method::from_bytes(method.as_bytes()).unwrap_or_default();
+        let headers = header_map(http.headers.iter().map(|(name, value)| (&**name, &**value)));
+        let dialer = Dialer::default();
+        let sent = dialer.send(method, &uri, headers, http.body.clone().into());
+        let answer = match tokio::time::timeout(PATIENCE, sent).await {
+            Ok(Ok(answer)) => answer,
+            Ok(Err(fault)) => return Ok(Through::No(fault.to_string())),
+            Err(_) => return Ok(Through::No("no answer came in time".to_owned())),
+        };
+        let status = answer.status();
+        if status.is_success() {
+            return Ok(Through::Yes);
+        }
+        let said = read_bounded(answer.into_body(), 1 << 16, PATIENCE)
+            .await
+            .unwrap_or_default();
+        Ok(Through::No(format!(
+            "{status}: {}",
+            String::from_utf8_lossy(&said)
+        )))
+    }
+
+    /// Runs a command of the product; it came through if it ended well.
+    pub(super) async fn run(&mut self, run: &Run) -> Result<Through, Error> {
+        let folder = tempfile::tempdir()?;
+        for (name, text) in &run.files {
+            let path = folder.path().join(name);
+            if let Some(parent) = path.parent() {
+                std::fs::create_dir_all(parent)?;
+            }
+            std::fs::write(path, text)?;
+        }
+        let mut command = command(self.program, folder.path());
+        let ended = command.args(&run.args).status();
+        // A gateway that serves does not end by itself.
+        let Ok(status) = tokio::time::timeout(PATIENCE, ended).await else {
+            return Ok(Through::Yes);
+        };
+        Ok(match status?.code() {
+            Some(code) if code == run.refused => Through::No(format!("ended with {code}")),
+            Some(_) | None => Through::Yes,
+        })
+    }
+
+    /// Has the owner order something about an upstream, and waits until it lists something else.
+    pub(super) async fn order(&mut self, upstream: &str, order: &str) -> Result<(), Error> {
+        let Way::Gateway { gateway, .. } = self.way else {
+            // Without a gateway the agent itself reads the lists anew, in a new session.
+            self.agents.retain(|(_, endpoint), _| endpoint != upstream);
+            return Ok(());
+        };
+        let path = format!("/servers/{upstream}/tools");
+        let before = gateway.get(&path).await.ok();
+        gateway
+            .post(&format!("/servers/{upstream}/{order}"), &json!({}))
+            .await?;
+        for _ in 0..GLANCES {
+            tokio::time::sleep(GLANCE).await;
+            let after = gateway.get(&path).await.ok();
+            let tools =
+                |page: &Option<Value>| page.as_ref().and_then(|one| one.get("tools").cloned());
+            if tools(&after) != tools(&before) {
+                break;
+            }
+        }
+        // A list is judged just after it was taken over.
+        tokio::time::sleep(JUDGED).await;
+        Ok(())
+    }
+}
