@@ -270,3 +270,94 @@ fn put_optional(bytes: &mut Vec<u8>, text: Option<&str>) {
     bytes.push(u8::from(text.is_some()));
     put(bytes, text.unwrap_or_default().as_bytes());
 }
+
+#[cfg(test)]
+mod tests {
+    use mcpproxy_testkit::suite::activity::{denial, record};
+
+    use super::*;
+
+    fn genesis() -> Genesis {
+        Genesis {
+            name: [7; 16],
+            begun: 9,
+            after_name: Vec::new(),
+            after_number: 0,
+            after_hash: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_record_is_recomputed_whole_and_without_its_words_but_not_with_others() {
+        let mut chain = Chain::new(&genesis());
+        chain.draw(2).unwrap();
+        for record in [record(1), denial(2)] {
+            let columns = Columns::of(&record);
+            let before = chain.head().1;
+            let link = chain.push(&columns).unwrap();
+            let check = |columns: &Columns<'_>, salts: &[u8], holds: bool| {
+                let found = recompute(&before, link.number, columns, salts);
+                assert_eq!(found == Some(link.hash), holds, "{columns:?}");
+            };
+            check(&columns, &link.salts, true);
+            check(&columns, b"no salts", false);
+            let wordless = Columns {
+                words: None,
+                ..columns.clone()
+            };
+            let redacted = Redacted::of(&columns, &link.salts).unwrap().to_bytes();
+            check(&wordless, &redacted, true);
+            check(&wordless, &link.salts, columns.words.is_none());
+            let others = Columns {
+                words: Some("{}".into()),
+                ..columns.clone()
+            };
+            check(&others, &redacted, false);
+            // A redacted record is not redacted again, and its other salts open nothing.
+            assert_eq!(Redacted::of(&wordless, &redacted), None);
+        }
+    }
+
+    #[test]
+    fn every_column_is_committed_to() {
+        let plain = denial(1);
+        let mut chain = Chain::new(&genesis());
+        chain.draw(1).unwrap();
+        let columns = Columns::of(&plain);
+        let before = chain.head().1;
+        let link = chain.push(&columns).unwrap();
+        let changes: [fn(&mut Columns<'_>); 23] = [
+            |one| one.at += 1,
+            |one| one.id = [0; 16],
+            |one| one.kind = "x",
+            |one| one.source = "x",
+            |one| one.server_name = "x".into(),
+            |one| one.tool_name = "x".into(),
+            |one| one.method = "x".into(),
+            |one| one.session_id = "x".into(),
+            |one| one.principal = "x".into(),
+            |one| one.status = "x",
+            |one| one.decision = "x",
+            |one| one.flow_type = "x",
+            |one| one.risk_level = "x",
+            |one| one.risk_score += 1,
+            |one| one.duration_ms += 1.0,
+            |one| one.request_bytes += 1,
+            |one| one.response_bytes += 1,
+            |one| one.has_sensitive_data ^= true,
+            |one| one.intent_type = None,
+            |one| one.max_severity = None,
+            |one| one.detection_types = None,
+            |one| one.rest = None,
+            |one| one.words = None,
+        ];
+        for (number, change) in changes.into_iter().enumerate() {
+            let mut changed = columns.clone();
+            change(&mut changed);
+            let found = recompute(&before, link.number, &changed, &link.salts);
+            assert_ne!(found, Some(link.hash), "change {number}");
+        }
+        let moved = recompute(&before, link.number + 1, &columns, &link.salts);
+        assert_ne!(moved, Some(link.hash));
+    }
+}
