@@ -190,7 +190,7 @@ pub(crate) enum Command {
     Hooks(Hooks),
     /// Start sample servers and show a call going through, with nothing installed.
     Demo,
-    /// Play attacks: a hostile server, and a run of all attacks against a gateway of its own.
+    /// Play attacks on a gateway of their own, or be a hostile server.
     #[command(subcommand)]
     Adversary(Adversary),
     /// Print a completion script.

@@ -86,6 +86,7 @@ async fn help_names_the_commands() {
       hook          Answer agents' hooks, install them, and look at them
       hooks         Look at the security hooks that every call passes, and try them out
       demo          Start sample servers and show a call going through, with nothing installed
+      adversary     Play attacks on a gateway of their own, or be a hostile server
       completions   Print a completion script
       man           Print the manual page
       help          Print this message or the help of the given subcommand(s)
