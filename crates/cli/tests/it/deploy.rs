@@ -95,35 +95,33 @@ fn filled(template: &str, values: &Value) -> String {
         ".Release.Name" => Value::from("test"),
         name => values[name.strip_prefix(".Values.").unwrap()].clone(),
     };
-    let (mut out, mut skipped) = (String::new(), false);
+    let (mut lines, mut skipped) = (Vec::new(), false);
     for line in template.lines() {
         let (before, inner) = line.split_once("{{").unwrap_or((line, ""));
-        let inner = inner
-            .split("}}")
-            .next()
-            .unwrap_or_default()
-            .trim_start_matches('-')
-            .trim();
-        if let Some(name) = inner.strip_prefix("if ") {
+        let inner = inner.split("}}").next().unwrap_or_default();
+        let inner = inner.trim_start_matches('-').trim();
+        let after = line.split_once("}}").map_or("", |(_, after)| after);
+        assert!(!after.contains("{{"), "{line}");
+        let conditional = inner.strip_prefix("if ");
+        if let Some(name) = conditional {
             skipped = value(name).as_str() == Some("");
-        } else if inner == "end" {
-            skipped = false;
-        } else if skipped {
-            continue;
-        } else if let Some(name) = inner.strip_prefix("toYaml ") {
-            let (name, indent) = name.split_once(" | indent ").unwrap();
-            let indent: usize = indent.parse().unwrap();
-            out += &format!("{before}{}{}\n", " ".repeat(indent), value(name));
-        } else if inner.is_empty() {
-            out += &format!("{line}\n");
-        } else {
-            let plain = value(inner).as_str().unwrap().to_owned();
-            let after = line.split_once("}}").unwrap().1;
-            assert!(!after.contains("{{"), "{line}");
-            out += &format!("{before}{plain}{after}\n");
         }
+        let shown = !skipped && conditional.is_none() && inner != "end";
+        skipped &= inner != "end";
+        if !shown {
+            continue;
+        }
+        lines.push(match inner.strip_prefix("toYaml ") {
+            Some(name) => {
+                let (name, indent) = name.split_once(" | indent ").unwrap();
+                let indent = " ".repeat(indent.parse().unwrap());
+                format!("{before}{indent}{}", value(name))
+            }
+            None if inner.is_empty() => line.to_owned(),
+            None => format!("{before}{}{after}", value(inner).as_str().unwrap()),
+        });
     }
-    out
+    lines.join("\n")
 }
 
 #[test]

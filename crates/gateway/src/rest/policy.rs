@@ -9,7 +9,8 @@ use http::StatusCode;
 use mcpproxy_core::Span;
 use mcpproxy_engine::replay::{Session, Step};
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer, de};
+use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
 use super::activity::blocking;
@@ -23,12 +24,26 @@ const MOST_CALLS: usize = 1000;
 const WEEK: Duration = Duration::from_hours(24 * 7);
 
 /// One call, or a session of which the last call is explained.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(untagged)]
+#[derive(Debug, JsonSchema)]
 #[schemars(with = "Value")]
-pub(super) enum Tried {
-    Session { calls: Vec<Step> },
-    Call(Step),
+pub(super) struct Tried(Vec<Step>);
+
+impl<'de> Deserialize<'de> for Tried {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        struct Calls {
+            calls: Vec<Step>,
+        }
+        // Steps keep their arguments as they are written, which an untagged enum would have read.
+        let raw = Box::<RawValue>::deserialize(from)?;
+        let whole: Value = serde_json::from_str(raw.get()).map_err(de::Error::custom)?;
+        let calls = if whole.get("calls").is_some() {
+            serde_json::from_str::<Calls>(raw.get()).map(|one| one.calls)
+        } else {
+            serde_json::from_str(raw.get()).map(|call| vec![call])
+        };
+        calls.map(Self).map_err(de::Error::custom)
+    }
 }
 
 /// Explains what would happen to a call, tier by tier and point by point.
@@ -37,10 +52,7 @@ pub(super) async fn explain(
     who: Who,
     Body(tried): Body<Tried>,
 ) -> Response {
-    let calls = match tried {
-        Tried::Session { calls } => calls,
-        Tried::Call(call) => vec![call],
-    };
+    let Tried(calls) = tried;
     if calls.len() > MOST_CALLS {
         let message = format!("a session has at most {MOST_CALLS} calls");
         return failed(StatusCode::BAD_REQUEST, &message, None);

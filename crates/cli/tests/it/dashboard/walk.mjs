@@ -66,6 +66,7 @@ const inspect = async (page, name) => {
 const overview = async (page) => {
   await page.goto(told.link);
   await page.getByRole("heading", { name: "Overview" }).waitFor();
+  await page.getByRole("region", { name: "Picture of calls over time" }).waitFor();
   const banner = page.getByRole("complementary", { name: "Security coverage" });
   assert.match(await banner.innerText(), /MCP proxy only\. Install hooks for full agent tool/);
   await inspect(page, "overview");
@@ -116,6 +117,7 @@ const approvals = async (page) => {
   await inspect(page, "approvals");
   await page.getByRole("link", { name: "Make a rule" }).click();
   await page.getByRole("heading", { name: "The rule" }).waitFor();
+  await page.getByText(/would have been judged otherwise/).waitFor();
   await inspect(page, "rule");
   await page.getByRole("link", { name: "Back" }).click();
   await page.getByRole("button", { name: "Approve once" }).click();
@@ -137,6 +139,9 @@ const tools = async (page) => {
   await page.locator("#servers").getByRole("link", { name: "outside" }).click();
   await page.getByText("Counts as").waitFor();
   await inspect(page, "server");
+  await page.getByLabel("Count it as").selectOption("hybrid");
+  await page.getByRole("button", { name: "Override" }).click();
+  await page.getByText("`outside` now counts as hybrid.").waitFor();
 };
 
 const policy = async (page) => {
@@ -146,12 +151,15 @@ const policy = async (page) => {
   await page.getByLabel("Server").fill("outside");
   await page.getByLabel("Tool").fill("post");
   await page.getByRole("button", { name: "Try it" }).click();
-  await page.getByRole("heading", { name: "What would happen" }).waitFor();
+  await page.getByText("Tier, strongest first").waitFor();
   await inspect(page, "try");
   await page.getByRole("link", { name: "Change and replay" }).click();
   await page.getByRole("button", { name: "Show the effect" }).click();
-  await page.getByRole("heading", { name: "What it would have changed" }).waitFor();
+  await page.getByText(/would have been judged otherwise/).waitFor();
   await inspect(page, "change");
+  await page.getByRole("button", { name: "Save and put in force" }).click();
+  await page.getByText(/The change is in force/).waitFor();
+  await page.getByText("security.flow_policy.internal_to_external").waitFor();
 };
 
 // With the keyboard alone: past the navigation, to the content.
