@@ -352,9 +352,9 @@ mod tests {
             |one| one.words = None,
         ];
         for (number, change) in changes.into_iter().enumerate() {
-            let mut changed = columns.clone();
-            change(&mut changed);
-            let found = recompute(&before, link.number, &changed, &link.salts);
+            let mut forged = columns.clone();
+            change(&mut forged);
+            let found = recompute(&before, link.number, &forged, &link.salts);
             assert_ne!(found, Some(link.hash), "change {number}");
         }
         let moved = recompute(&before, link.number + 1, &columns, &link.salts);
