@@ -112,7 +112,7 @@ fn outside() -> Vec<Route> {
 
 /// What is on record.
 fn about_records() -> Vec<Route> {
-    let number = |most: u64| json!({ "type": "integer", "minimum": 1, "maximum": most });
+    let number = |most: u64| json!({ "type": "integer", "minimum": 0, "maximum": most });
     let period = json!({ "type": "string", "enum": ["1h", "24h", "7d", "30d"] });
     let group = json!({ "type": "string", "enum": [
         "server", "tool", "type", "status", "session_id", "principal", "agent", "flow_type",
@@ -224,7 +224,7 @@ fn about_calls() -> Vec<Route> {
 /// Upstreams and what they offer.
 fn about_upstreams() -> Vec<Route> {
     let text = json!({ "type": "string" });
-    let limit = json!({ "type": "integer", "minimum": 0, "maximum": 100 });
+    let limit = json!({ "type": "integer", "minimum": 0 });
     vec![
         Route::at("/servers")
             .get(servers::servers, Told::new("Lists upstreams."))
@@ -276,7 +276,7 @@ fn about_upstreams() -> Vec<Route> {
                 .query(
                     "limit",
                     &limit,
-                    "How many at most; 15 where nothing is said.",
+                    "How many, 100 at most; 15 where nothing is said.",
                 ),
         ),
     ]

@@ -52,7 +52,9 @@ pub(super) fn run(global: &Global, export: &ActivityExport) -> Result<()> {
     if export.format == ExportFormat::Json {
         target.write("]\n", None)?;
     }
-    let records = target.records;
+    // The line that names the columns is none.
+    let heading = u64::from(export.format == ExportFormat::Csv);
+    let records = target.records.saturating_sub(heading);
     if let Some(file) = target.finish()? {
         output::note(&format!("wrote {records} records to `{}`", file.display()));
     }
