@@ -1,5 +1,5 @@
-//! The Python set: the SDK with its everything-server and conformance client, and two small
-//! servers, in a virtual environment.
+//! The Python set: the SDK with its everything-server and conformance client, two small servers, a
+//! fuzzer and a reader of encrypted files, in a virtual environment.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -17,6 +17,9 @@ const PACKAGES: &[&str] = &[
     SDK,
     "mcp-server-git==2026.10.19",
     "mcp-server-time==2026.10.19",
+    // A fuzzer of the REST interface, and a reader of encrypted exports.
+    "schemathesis==4.32.5",
+    "pyrage==1.4.0",
 ];
 
 pub(super) fn set(folder: &Path) -> Set {
@@ -62,7 +65,7 @@ pub(super) fn install(folder: &Path) -> Result<()> {
     )?;
     let check = [
         "-c",
-        "import mcp, mcp_everything_server, mcp_server_git, mcp_server_time",
+        "import mcp, mcp_everything_server, mcp_server_git, mcp_server_time, schemathesis, pyrage",
     ];
     step(
         "importing the packages",

@@ -6,6 +6,7 @@
 
 mod inspector;
 mod python;
+mod python_tools;
 mod rust;
 
 use std::ffi::OsStr;
