@@ -42,7 +42,7 @@ pub(crate) struct Global {
     /// Folder for state, socket and user configuration.
     #[arg(short, long, global = true, value_name = "DIR")]
     pub(crate) data_dir: Option<PathBuf>,
-    /// Form of the output; with `activity export`, the file that is written.
+    /// Form of the output.
     #[arg(
         short,
         long,

@@ -36,6 +36,19 @@ pub struct Session {
     pub calls: Vec<Step>,
 }
 
+impl Session {
+    /// Reads one call, or a session of several.
+    pub fn read(text: &str) -> serde_json::Result<Self> {
+        if mcpproxy_text::get(text, &["calls"]).is_some() {
+            return serde_json::from_str(text);
+        }
+        Ok(Self {
+            id: String::new(),
+            calls: vec![serde_json::from_str(text)?],
+        })
+    }
+}
+
 /// One call of it.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Step {

@@ -314,7 +314,7 @@ fn about_settings() -> Vec<Route> {
             .post(config::reload, Told::new("Reads the configuration again.")),
         Route::at("/policy/explain").post(
             policy::explain,
-            Told::new("Explains what would happen to a call.").body::<policy::Tried>(),
+            Told::new("Explains what would happen to a call.").body::<servers::Settings>(),
         ),
         Route::at("/policy/replay").post(
             policy::replay,

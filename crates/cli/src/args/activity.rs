@@ -131,7 +131,7 @@ pub(crate) struct ActivitySummary {
 pub(crate) struct ActivityExport {
     #[command(flatten)]
     pub(crate) filter: ActivityFilter,
-    /// The form.
+    /// The form; `--output FILE` names the file, standard output if not given.
     #[arg(long, value_enum, default_value = "json")]
     pub(crate) format: ExportFormat,
     /// Also say how data was followed: where it was read, and how it was recognized.

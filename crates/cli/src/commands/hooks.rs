@@ -177,7 +177,7 @@ fn millis(span: Duration) -> f64 {
 
 fn session(file: &Path) -> Result<Session> {
     let text = policy::read(file)?;
-    policy::session(&text).map_err(|fault| {
+    Session::read(&text).map_err(|fault| {
         let hint = "give one call {server, tool, args, result}, or {calls: [...]}";
         bad_input(format!("`{}`: {fault}", file.display()), Some(hint))
     })
@@ -188,5 +188,5 @@ fn sample() -> Result<Session> {
     let text = "a line of plain text that says nothing. ".repeat(25);
     let call =
         json!({ "server": "sample", "tool": "echo", "args": { "text": text }, "result": text });
-    Ok(policy::session(&call.to_string())?)
+    Ok(Session::read(&call.to_string())?)
 }

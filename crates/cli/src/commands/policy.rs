@@ -9,7 +9,7 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result};
 use mcpproxy_core::Askable;
-use mcpproxy_engine::replay::{Replay, Session, Step};
+use mcpproxy_engine::replay::{Replay, Session};
 use mcpproxy_engine::{DetectError, EngineSettings};
 use serde_json::Value;
 
@@ -74,7 +74,7 @@ pub(super) fn read(path: &Path) -> Result<String> {
 
 fn explain(global: &Global, file: &Path) -> Result<Exit> {
     let text = read(file)?;
-    let session = session(&text).map_err(|fault| {
+    let session = Session::read(&text).map_err(|fault| {
         let hint = "give one call {server, tool, args}, or {calls: [...]}, whose last is explained";
         bad_input(format!("`{}`: {fault}", file.display()), Some(hint))
     })?;
@@ -88,17 +88,4 @@ fn explain(global: &Global, file: &Path) -> Result<Exit> {
         format => output::value(format, &serde_json::to_value(&explained)?)?,
     }
     Ok(Exit::Fine)
-}
-
-/// Reads one call, or a session of several.
-pub(super) fn session(text: &str) -> serde_json::Result<Session> {
-    let value: Value = serde_json::from_str(text)?;
-    if value.get("calls").is_some() {
-        return serde_json::from_str(text);
-    }
-    let step: Step = serde_json::from_str(text)?;
-    Ok(Session {
-        id: String::new(),
-        calls: vec![step],
-    })
 }

@@ -7,9 +7,9 @@ use axum::extract::State as AxumState;
 use axum::response::Response;
 use http::StatusCode;
 use mcpproxy_core::Span;
-use mcpproxy_engine::replay::{Session, Step};
+use mcpproxy_engine::replay::Session;
 use schemars::JsonSchema;
-use serde::{Deserialize, Deserializer, de};
+use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
@@ -23,43 +23,20 @@ const MOST_CALLS: usize = 1000;
 /// How far back calls are judged again where nothing is said.
 const WEEK: Duration = Duration::from_hours(24 * 7);
 
-/// One call, or a session of which the last call is explained.
-#[derive(Debug, JsonSchema)]
-#[schemars(with = "Value")]
-pub(super) struct Tried(Vec<Step>);
-
-impl<'de> Deserialize<'de> for Tried {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        #[derive(Deserialize)]
-        struct Calls {
-            calls: Vec<Step>,
-        }
-        // Steps keep their arguments as they are written, which an untagged enum would have read.
-        let raw = Box::<RawValue>::deserialize(from)?;
-        let whole: Value = serde_json::from_str(raw.get()).map_err(de::Error::custom)?;
-        let calls = if whole.get("calls").is_some() {
-            serde_json::from_str::<Calls>(raw.get()).map(|one| one.calls)
-        } else {
-            serde_json::from_str(raw.get()).map(|call| vec![call])
-        };
-        calls.map(Self).map_err(de::Error::custom)
-    }
-}
-
 /// Explains what would happen to a call, tier by tier and point by point.
 pub(super) async fn explain(
     AxumState(gateway): Shared,
     who: Who,
-    Body(tried): Body<Tried>,
+    Body(tried): Body<Box<RawValue>>,
 ) -> Response {
-    let Tried(calls) = tried;
-    if calls.len() > MOST_CALLS {
-        let message = format!("a session has at most {MOST_CALLS} calls");
-        return failed(StatusCode::BAD_REQUEST, &message, None);
-    }
-    let session = Session {
-        id: String::new(),
-        calls,
+    let refusal = |message: &str| {
+        let hint = "give one call {server, tool, args}, or {calls: [...]}, whose last is explained";
+        failed(StatusCode::BAD_REQUEST, message, Some(hint))
+    };
+    let session = match Session::read(tried.get()) {
+        Ok(session) if session.calls.len() <= MOST_CALLS => session,
+        Ok(_) => return refusal(&format!("a session has at most {MOST_CALLS} calls")),
+        Err(fault) => return refusal(&fault.to_string()),
     };
     match gateway
         .access

@@ -12,7 +12,7 @@ use tokio::time::timeout;
 use crate::support::{Gateway, Over, Upstream};
 
 /// How long the fuzzer may take.
-const PATIENCE: Duration = Duration::from_secs(180);
+const PATIENCE: Duration = Duration::from_mins(3);
 /// What it looks for. Whether everything that fits the document is taken is not among it: names
 /// must exist, and a configuration must make sense.
 const CHECKS: &str = "not_a_server_error,status_code_conformance,content_type_conformance,\
@@ -29,7 +29,11 @@ fn python() -> Option<PathBuf> {
 
 async fn started() -> (Upstream, Gateway) {
     let upstream = Upstream::start(Sample::Echo, EraSupport::Both, Over::Shared).await;
-    let gateway = Gateway::start(&json!({ "mcpServers": { "up": upstream.settings } })).await;
+    let config = json!({
+        "activity": { "durability": "strict" },
+        "mcpServers": { "up": upstream.settings },
+    });
+    let gateway = Gateway::start(&config).await;
     (upstream, gateway)
 }
 
