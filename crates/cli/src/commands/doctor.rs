@@ -201,11 +201,5 @@ mod tests {
             0o600,
             &[(Status::Fail, "variable `UNSET` is not set")],
         );
-        let later = "mcpServers: {a: {command: sh}}\nsecurity: {alerts: {webhook_url: 'https://a.example/'}}";
-        check(
-            later,
-            0o600,
-            &[(Status::Ok, "is fine"), (Status::Warn, "not active")],
-        );
     }
 }

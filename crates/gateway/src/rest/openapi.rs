@@ -196,6 +196,6 @@ mod tests {
                 assert!(!operation["summary"].as_str().unwrap().is_empty());
             }
         }
-        assert!(names.len() > 40, "{}", names.len());
+        assert!(names.len() > 30, "{}", names.len());
     }
 }
