@@ -1,8 +1,8 @@
 //! Encryption for the holder of a key, in the format that `age` reads (age-encryption.org/v1): one
 //! X25519 recipient, and a stream of sealed chunks.
 //!
-//! Deliberately absent: reading such files, which `age` does. The crate of that name brings some
-//! seventy others, most of them for messages in many languages.
+//! Deliberately absent: reading such files, which `age` does. The crate of that name brings well
+//! over a hundred others, most of them for messages in many languages.
 
 use std::fmt;
 use std::io::{self, Write};
