@@ -84,9 +84,7 @@ fn attack_detection() {
     security.tool_quarantine.enabled = true
     security.tool_quarantine.rug_pull_detection = true
     ");
-    assert_snapshot!(notices(&loaded), @r"
-    `security.alerts.webhook_url` is accepted and checked but not active in this version
-    ");
+    assert_snapshot!(notices(&loaded), @"");
 }
 
 #[test]

@@ -171,6 +171,7 @@ mod tests {
             std::fs::write(&path, text).unwrap();
             let flags = Flags {
                 config: Some(path),
+                data_dir: Some(folder.path().to_owned()),
                 ..Flags::default()
             };
             let loaded = load(&Sources::new(flags, &|_| None)).unwrap();
