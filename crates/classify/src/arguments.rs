@@ -17,6 +17,8 @@ use crate::words::Words;
 const DEEPEST: usize = 128;
 /// Places of each sort that are kept.
 const MOST_FOUND: usize = 32;
+/// How much of an address is told of, where its host is not longer.
+const LONGEST_CUT: usize = 160;
 /// Bytes after which a path is not made longer.
 const PATH_SHOWN: usize = 120;
 
@@ -111,10 +113,17 @@ struct Walk<'a> {
     asked: Asked,
     expects_key: bool,
     seen: Arguments,
+    told: &'a mut dyn FnMut(&str, &str),
 }
 
 /// Looks at arguments that passed `text::check`; of anything else as much is seen as can be.
 pub fn arguments(json: &str) -> Arguments {
+    arguments_with(json, &mut |_, _| {})
+}
+
+/// Looks at arguments, and tells of every address that stands in them, inside or outside: where it
+/// stands, and the address.
+pub fn arguments_with(json: &str, told: &mut dyn FnMut(&str, &str)) -> Arguments {
     let mut walk = Walk {
         text: json,
         at: 0,
@@ -123,6 +132,7 @@ pub fn arguments(json: &str) -> Arguments {
         asked: Asked::default(),
         expects_key: false,
         seen: Arguments::default(),
+        told,
     };
     while let Some(byte) = walk.peek() {
         if !walk.step(byte) {
@@ -211,6 +221,7 @@ impl<'a> Walk<'a> {
                 self.seen.demand(path, "the argument chooses to destroy");
             }
             Some(Purpose::Address) if !text.contains("://") && looks_like_host(text) => {
+                (self.told)(path, text);
                 self.seen.address(path, text);
             }
             _ => {}
@@ -218,8 +229,9 @@ impl<'a> Walk<'a> {
         if self.asked.is_statement && has_destructive_statement(text) {
             self.seen.demand(path, "the statement destroys");
         }
-        for address in addresses(text) {
-            self.seen.address(path, address);
+        for (host, address) in addresses(text) {
+            (self.told)(path, address);
+            self.seen.address(path, host);
         }
     }
 
@@ -319,9 +331,10 @@ fn has_destructive_statement(text: &str) -> bool {
     })
 }
 
-/// Finds addresses with a scheme inside a text, cut to the part that holds the host: a longer cut
-/// would read a text of nothing but addresses again for each of them.
-fn addresses(text: &str) -> impl Iterator<Item = &str> {
+/// Finds addresses with a scheme inside a text: the part that holds the host, and that with the
+/// beginning of the path. A longer cut would read a text of nothing but addresses again for each of
+/// them.
+fn addresses(text: &str) -> impl Iterator<Item = (&str, &str)> {
     let ends = |c: char| c.is_whitespace() || "/\\?#\"'<>`)}".contains(c);
     text.match_indices("//").filter_map(move |(at, _)| {
         let before = text.get(..at)?.strip_suffix(':')?;
@@ -332,7 +345,18 @@ fn addresses(text: &str) -> impl Iterator<Item = &str> {
             return None;
         }
         let rest = text.get(at..)?.trim_start_matches(['/', '\\']);
-        rest.get(..rest.find(ends).unwrap_or(rest.len()))
+        let host = rest.get(..rest.find(ends).unwrap_or(rest.len()))?;
+        let near = rest.get(..rest.floor_char_boundary(LONGEST_CUT))?;
+        let path_ends = |c: char| c.is_whitespace() || "?#\"'<>`)}".contains(c);
+        let whole = near.get(..near.find(path_ends).unwrap_or(near.len()))?;
+        Some((
+            host,
+            if whole.len() > host.len() {
+                whole
+            } else {
+                host
+            },
+        ))
     })
 }
 
@@ -349,6 +373,19 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn every_address_is_told_however_many_there_are() {
+        let many: Vec<_> = (0..300).map(|at| format!("http://10.0.0.{at}/x")).collect();
+        let json = serde_json::json!({ "text": many.join(" "), "url": "https://last.example/in" });
+        let mut told = Vec::new();
+        arguments_with(&json.to_string(), &mut |path, address| {
+            told.push((path.to_owned(), address.to_owned()));
+        });
+        assert_eq!(told.len(), 301);
+        let last = ("url".to_owned(), "last.example/in".to_owned());
+        assert_eq!(told.last(), Some(&last));
+    }
 
     fn check(json: &str, destructive: &[&str], external: &[&str]) {
         let seen = arguments(json);

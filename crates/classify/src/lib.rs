@@ -23,7 +23,7 @@ pub mod words;
 
 pub use agents::spelling::{Meaning, Names, meaning};
 pub use agents::{Role, role};
-pub use arguments::{Arguments, arguments};
+pub use arguments::{Arguments, arguments, arguments_with};
 pub use class::{Class, Confidence, Kind, Method, World};
 pub use operation::Does;
 pub use package::package;

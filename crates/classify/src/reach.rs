@@ -4,12 +4,13 @@
 //! Finding the hosts and addresses in arguments or commands is done elsewhere.
 
 use std::collections::HashMap;
+use std::net::IpAddr;
 use std::sync::LazyLock;
 
 use mcpproxy_core::Masked;
 use serde::Serialize;
 
-use crate::host::{host, percent_decoded};
+use crate::host::{host, ip, percent_decoded};
 use crate::rules::sections;
 
 /// Why a destination is suspicious.
@@ -75,7 +76,7 @@ impl Endpoints {
 
     /// Judges an address or a host; nothing if there is nothing against it.
     pub fn judge(&self, address: &str) -> Option<Suspicion> {
-        let host = host(address)?;
+        let host = spelled(host(address)?);
         let path = path(address);
         find(&self.listed, &host, &path).or_else(|| find(&KNOWN, &host, &path))
     }
@@ -102,6 +103,15 @@ fn find(table: &HashMap<String, Vec<Entry>>, host: &str, path: &str) -> Option<S
     }
 }
 
+/// Gives a number for a machine its usual spelling.
+fn spelled(host: String) -> String {
+    match ip(&host) {
+        Some(IpAddr::V6(six)) => six.to_ipv4_mapped().map_or(host, |four| four.to_string()),
+        Some(four @ IpAddr::V4(_)) => four.to_string(),
+        None => host,
+    }
+}
+
 /// Returns the path of an address, as entries have it.
 fn path(address: &str) -> String {
     let after = address.split_once("://").map_or(address, |(_, rest)| rest);
@@ -118,7 +128,7 @@ fn path(address: &str) -> String {
 }
 
 fn insert(table: &mut HashMap<String, Vec<Entry>>, address: &str, sort: Sort, what: &'static str) {
-    if let Some(host) = host(address) {
+    if let Some(host) = host(address).map(spelled) {
         let path = path(address);
         table
             .entry(host)
@@ -157,8 +167,12 @@ mod tests {
     use super::*;
 
     fn check(address: &str, expect: Option<(Sort, &str)>) {
-        let endpoints =
-            Endpoints::new(["evil.example", "*.wild.example", "https://part.example/in"]);
+        let endpoints = Endpoints::new([
+            "evil.example",
+            "*.wild.example",
+            "https://part.example/in",
+            "169.254.169.254",
+        ]);
         let found = endpoints.judge(address);
         let shown = found.as_ref().map(|it| (it.sort, &*it.entry));
         assert_eq!(shown, expect, "{address}");
@@ -197,6 +211,17 @@ mod tests {
             "https://x.burpcollaborator.net",
             Some((Sort::Collector, "burpcollaborator.net")),
         );
+    }
+
+    #[test]
+    fn a_listed_number_is_known_in_every_spelling() {
+        let listed = Some((Sort::Listed, "169.254.169.254"));
+        check("http://169.254.169.254/latest", listed);
+        check("http://0xA9FEA9FE/", listed);
+        check("http://2852039166:80", listed);
+        check("http://0251.0376.0251.0376", listed);
+        check("http://[::ffff:169.254.169.254]/", listed);
+        check("http://169.254.169.253/", None);
     }
 
     #[test]

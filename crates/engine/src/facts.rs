@@ -99,13 +99,12 @@ impl Engine {
         let mut shown = Arguments::default();
         if let Some(own) = own {
             facts.operation = own.operation;
-            facts.suspicious = connected(own.addresses, ready);
+            facts.suspicious = connected(&own.addresses, ready);
             facts.moves = own.moves;
             facts.tampering = own.tampering.map(Masked::from_safe);
         } else {
             facts.operation = class.does.operation;
-            shown = classify::arguments(arguments);
-            facts.suspicious = suspicious(&shown, arguments, ready);
+            (shown, facts.suspicious) = suspicious(arguments, ready);
         }
         facts.sensitive = marks::sensitive(&report);
         for one in &mut facts.sensitive {
@@ -239,31 +238,35 @@ fn spanned(raw: &str) -> (&str, Range<usize>) {
     inner.unwrap_or(("{}", 0..0))
 }
 
-fn suspicious(shown: &Arguments, arguments: &str, ready: &Ready) -> Vec<Suspicious> {
-    let named = shown.external.iter();
-    let named = named.map(|address| (address.host.clone(), address.path.clone()));
-    let sent = commands(arguments).into_iter();
-    judged(named.chain(sent), ready)
+/// Looks at arguments and judges every address in them, and those that commands connect to.
+fn suspicious(arguments: &str, ready: &Ready) -> (Arguments, Vec<Suspicious>) {
+    let mut found = Vec::new();
+    let mut judge = |place: &str, address: &str| {
+        if found.len() < MOST_ADDRESSES {
+            found.extend(judged(address, place, ready));
+        }
+    };
+    let shown = classify::arguments_with(arguments, &mut judge);
+    for (address, place) in commands(arguments) {
+        judge(&place, &address);
+    }
+    (shown, found)
 }
 
 /// Judges the addresses that an agent's own tool connects to.
-fn connected(addresses: Vec<String>, ready: &Ready) -> Vec<Suspicious> {
-    let connected = addresses.into_iter();
-    judged(connected.map(|address| (address, String::new())), ready)
+fn connected(addresses: &[String], ready: &Ready) -> Vec<Suspicious> {
+    let connected = addresses.iter();
+    let found = connected.filter_map(|address| judged(address, "", ready));
+    found.take(MOST_ADDRESSES).collect()
 }
 
-fn judged(addresses: impl Iterator<Item = (String, String)>, ready: &Ready) -> Vec<Suspicious> {
-    let mut found = Vec::new();
-    for (address, place) in addresses.take(MOST_ADDRESSES) {
-        if let Some(suspicion) = ready.endpoints.judge(&address) {
-            found.push(Suspicious {
-                host: suspicion.entry.into(),
-                listed: suspicion.sort == Sort::Listed,
-                place: place.into(),
-            });
-        }
-    }
-    found
+fn judged(address: &str, place: &str, ready: &Ready) -> Option<Suspicious> {
+    let suspicion = ready.endpoints.judge(address)?;
+    Some(Suspicious {
+        host: suspicion.entry.into(),
+        listed: suspicion.sort == Sort::Listed,
+        place: place.into(),
+    })
 }
 
 /// Returns the addresses to which commands in the arguments connect, and where the commands are.
