@@ -12,7 +12,7 @@ use mcpproxy_upstream::settings::Start;
 use mcpproxy_upstream::{Standing, State, Upstream};
 use serde_json::{Value, json};
 
-use super::{Shared, Who, done, only_owner, quarantine};
+use super::{Shared, Who, done, only_owner, quarantine, stops};
 use crate::gateway::Gateway;
 use crate::reply::{Answered, json as answered};
 
@@ -47,13 +47,6 @@ pub(super) async fn status(AxumState(gateway): Shared, who: Who) -> Response {
         .values()
         .filter(|one| matches!(one.state(), State::Up { .. }))
         .count();
-    let stopped: Vec<_> = gateway
-        .engine
-        .stops()
-        .list()
-        .iter()
-        .map(ToString::to_string)
-        .collect();
     done(json!({
         "version": env!("CARGO_PKG_VERSION"),
         "since": gateway.since.rfc3339(),
@@ -64,7 +57,7 @@ pub(super) async fn status(AxumState(gateway): Shared, who: Who) -> Response {
         "logins": logins(&all),
         "sessions": gateway.sessions.len(),
         "calls_in_flight": gateway.shed.in_flight(),
-        "stopped": stopped,
+        "stopped": stops::stopped(&gateway),
         "config_problem": gateway.reload_problem.load_full().as_ref().clone(),
         "activity_problem": gateway.engine.record_problem(),
         "approvals": gateway.engine.approvals().list(gateway.clock.tick()).len(),

@@ -15,14 +15,13 @@ use crate::gateway::Gateway;
 
 pub(super) async fn stops(AxumState(gateway): Shared, who: Who) -> Response {
     owner!(who);
-    let stopped: Vec<_> = gateway
-        .engine
-        .stops()
-        .list()
-        .iter()
-        .map(ToString::to_string)
-        .collect();
-    done(stopped)
+    done(stopped(&gateway))
+}
+
+/// What is stopped, as scopes are written.
+pub(super) fn stopped(gateway: &Gateway) -> Vec<String> {
+    let orders = gateway.engine.stops().list();
+    orders.iter().map(ToString::to_string).collect()
 }
 
 /// What to stop.
