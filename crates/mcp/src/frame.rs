@@ -275,7 +275,7 @@ impl Parts {
             }
             keys.push(member.key);
         }
-        refuse_twins(&keys, 0)?;
+        refuse_ambiguous(&keys, 0)?;
         Ok(parts)
     }
 
@@ -340,10 +340,14 @@ fn id_problem(value: &str) -> Option<&'static str> {
 
 fn distinct_when_folded(object: &str, base: usize) -> Result<(), Refusal> {
     let keys: Vec<_> = text::members(object).map(|member| member.key).collect();
-    refuse_twins(&keys, base)
+    refuse_ambiguous(&keys, base)
 }
 
-fn refuse_twins(keys: &[Cow<'_, str>], at: usize) -> Result<(), Refusal> {
+/// Refuses names by which readers are told apart: equal when folded, or one that JavaScript drops.
+fn refuse_ambiguous(keys: &[Cow<'_, str>], at: usize) -> Result<(), Refusal> {
+    if keys.iter().any(|key| key == "__proto__") {
+        return Err(invalid("a member must not be called `__proto__`"));
+    }
     match text::fold_twins(keys) {
         Some((one, other)) => {
             let kind = FaultKind::TwinKeys(one.into_owned(), other.into_owned());

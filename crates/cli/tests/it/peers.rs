@@ -7,6 +7,7 @@
 mod inspector;
 mod python;
 mod python_tools;
+mod reading;
 mod rust;
 
 use std::ffi::OsStr;

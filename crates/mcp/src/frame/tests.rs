@@ -102,6 +102,11 @@ fn what_could_be_read_two_ways_is_refused() {
         "keys `NAME` and `name` differ only in case or Unicode form at byte 46",
     );
     check(
+        r#"{"jsonrpc":"2.0","id":1,"method":"x","params":{"\u005f_proto__":{}}}"#,
+        INVALID_REQUEST,
+        "a member must not be called `__proto__`",
+    );
+    check(
         r#"{"jsonrpc":"2.0","id":1,"method":"x","result":{}}"#,
         INVALID_REQUEST,
         "a message is either a request or a response, not both",
