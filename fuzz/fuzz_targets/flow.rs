@@ -10,7 +10,7 @@ use mcpproxy_core::{
     CallId, DataOrigin, Destination, FlowScope, Id128, Label, Nature, SessionBasis, SessionKey,
     Severity, Side, Sink, Tick, ToolName, UpstreamId, Wall,
 };
-use mcpproxy_flow::{Content, FlowTracking, Marked, RUN, Tracker, Whose, folded};
+use mcpproxy_flow::{Content, FlowTracking, Leaving, Marked, RUN, Tracker, Whose, folded};
 
 fuzz_target!(|texts: (&str, &str, &str)| {
     let (read, secret, sent) = texts;
@@ -45,7 +45,7 @@ fuzz_target!(|texts: (&str, &str, &str)| {
         json: read,
         marked: &marked,
     };
-    tracker.record(whose, origin, &content, now);
+    tracker.record(whose, origin.clone(), &content, now);
     let to = Destination {
         sink: Sink::Outside,
         class: "external",
@@ -56,13 +56,23 @@ fuzz_target!(|texts: (&str, &str, &str)| {
             json: sent,
             marked: &[],
         };
-        let found = tracker.check(whose, CallId::new(call, 2), &to, &content, now);
+        let by = DataOrigin {
+            call: CallId::new(call, 2),
+            ..origin.clone()
+        };
+        let leaving = Leaving {
+            by: &by,
+            to: &to,
+            content: &content,
+            said: &(0..sent.len()),
+        };
+        let found = tracker.check(whose, leaving, Duration::from_mins(5), now).evidence;
         assert!(found.matches.len() <= 16, "an unbounded report");
         if read == sent && read.is_ascii() && folded(read).len() >= RUN {
             // Only what is common to everybody may go unnoticed.
             let rare = read.contains("zqj");
             assert!(!rare || found.heaviest().is_some(), "a shared run was missed");
         }
-        tracker.settle(whose, CallId::new(call, 2), call == 0);
+        tracker.settle(whose, by.call, call == 0, now);
     }
 });

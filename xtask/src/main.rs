@@ -10,6 +10,7 @@ mod bench;
 mod capabilities;
 mod conformance;
 mod eval;
+mod fuzz;
 mod gateway;
 mod probe;
 mod process;
@@ -58,6 +59,8 @@ enum Chore {
     Bench(bench::Arguments),
     /// Measures what the detectors find, and what they flag for nothing
     Eval(eval::Arguments),
+    /// Feeds every parser made-up input for a bounded time
+    Fuzz(fuzz::Arguments),
     /// Repeats a hard case many times
     Soak(soak::Arguments),
     #[command(hide = true)]
@@ -94,6 +97,7 @@ fn run(chore: Chore) -> Result<Outcome> {
         Chore::Conformance(arguments) => conformance::run(&arguments),
         Chore::Bench(arguments) => bench::run(&arguments),
         Chore::Eval(arguments) => eval::run(&arguments),
+        Chore::Fuzz(arguments) => fuzz::run(&arguments),
         Chore::Soak(arguments) => soak::run(&arguments),
         Chore::ConformanceClientShim(arguments) => conformance::shim::run(&arguments),
         Chore::EchoHttp(arguments) => bench::echo::run_http(&arguments),

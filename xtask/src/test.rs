@@ -7,7 +7,7 @@ use std::time::Instant;
 use anyhow::{Context, Result, bail};
 
 use crate::tools::{self, Tools};
-use crate::{Outcome, conformance, tidy, workspace};
+use crate::{Outcome, conformance, fuzz, tidy, workspace};
 
 /// What the hooks of `examples/wasm-hooks` are compiled for.
 const GUESTS: &str = "wasm32-unknown-unknown";
@@ -49,6 +49,7 @@ fn run_all() -> Result<Option<&'static str>> {
         ("clippy", Box::new(clippy)),
         ("tidy", Box::new(tidy::run)),
         ("dependencies", Box::new(deny)),
+        ("fuzz targets", Box::new(fuzz::check)),
         ("tests", Box::new(|| tests(&tools, None))),
         (
             "conformance",
