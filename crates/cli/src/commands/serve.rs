@@ -2,10 +2,12 @@
 
 use std::future::Future;
 use std::sync::Arc;
+use std::thread;
 
 use anyhow::{Context as _, Result};
 use mcpproxy_control::Created;
 use mcpproxy_core::PrincipalKind;
+use mcpproxy_detect::{Detector, Settings};
 use mcpproxy_gateway::settings::{LogFormat, LogSettings};
 use mcpproxy_gateway::{Gateway, Listening, rest, serve};
 use tokio::signal::unix::{SignalKind, signal};
@@ -20,6 +22,8 @@ use crate::output;
 
 /// Runs the gateway.
 pub(crate) fn run(global: &Global, serve: &Serve) -> Result<Exit> {
+    // The rules of the detectors are half of what a start computes, and nothing else waits for them.
+    thread::spawn(|| drop(Detector::new(&Settings::default())));
     runtime()?.block_on(run_async(global, serve))
 }
 
