@@ -9,7 +9,7 @@ mod contestant;
 pub(crate) mod echo;
 mod hook;
 pub(crate) mod load;
-mod measure;
+pub(crate) mod measure;
 mod notary;
 pub(crate) mod relay;
 mod report;

@@ -2,10 +2,12 @@
 //!
 //! `kill` kills the gateway with SIGKILL, which it cannot see coming, and looks for upstream
 //! processes that it left behind. `crowd` fills it with idle sessions and tools. `notary` kills the
-//! recording proxy and looks for what is missing.
+//! recording proxy and looks for what is missing. `steady` keeps it busy and looks for what grows,
+//! then asks twice of it what it takes.
 
 mod crowd;
 mod notary;
+mod steady;
 
 use std::env;
 use std::fs;
@@ -58,6 +60,12 @@ enum Case {
         #[arg(long, default_value_t = 1000)]
         count: u64,
     },
+    /// Keeps the gateway busy for a while, watches memory and descriptors, then overloads it
+    Steady {
+        /// How many minutes
+        #[arg(long, default_value_t = 10)]
+        minutes: u32,
+    },
     /// Opens many idle sessions before many tools and says how much memory that takes
     Crowd {
         /// How many sessions
@@ -74,6 +82,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     match arguments.case {
         Case::Kill { count, at_once } => kill_many(count, at_once),
         Case::Notary { count } => notary::run(count),
+        Case::Steady { minutes } => steady::run(minutes),
         Case::Crowd { sessions, tools } => crowd::run(sessions, tools),
     }
 }

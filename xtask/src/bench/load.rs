@@ -58,16 +58,18 @@ pub(crate) struct Arguments {
 
 /// What one run of the generator saw.
 #[derive(Serialize, Deserialize, Clone, Default, Debug)]
-pub(super) struct Measured {
+pub(crate) struct Measured {
     /// Calls that were answered rightly while the clock ran.
-    pub(super) calls: u32,
+    pub(crate) calls: u32,
     /// All calls, those of the warm-up too.
-    pub(super) all_calls: u32,
+    pub(crate) all_calls: u32,
     /// Answers that belong to another question.
-    pub(super) wrong: u32,
+    pub(crate) wrong: u32,
     /// Calls that were refused, broke off or came too late.
-    pub(super) faults: u32,
-    pub(super) seconds: f64,
+    pub(crate) faults: u32,
+    /// Those of them that were refused with an answer.
+    pub(crate) refused: u32,
+    pub(crate) seconds: f64,
     pub(super) p50_us: f64,
     pub(super) p95_us: f64,
     pub(super) p99_us: f64,
@@ -80,6 +82,7 @@ struct Tally {
     all_calls: u32,
     wrong: u32,
     faults: u32,
+    refused: u32,
 }
 
 /// Generates the load and prints what it saw as JSON.
@@ -138,6 +141,7 @@ fn summarize(tallies: &[Tally], elapsed: Duration) -> Measured {
         all_calls: tallies.iter().map(|tally| tally.all_calls).sum(),
         wrong: tallies.iter().map(|tally| tally.wrong).sum(),
         faults: tallies.iter().map(|tally| tally.faults).sum(),
+        refused: tallies.iter().map(|tally| tally.refused).sum(),
         seconds: elapsed.as_secs_f64(),
         p50_us: micros(50),
         p95_us: micros(95),
@@ -197,7 +201,10 @@ impl Connection {
         match answer {
             Ok(Ok(Answer::Right)) => tally.took.push(begun.elapsed()),
             Ok(Ok(Answer::Wrong)) => tally.wrong += 1,
-            Ok(Ok(Answer::Refused)) => tally.faults += 1,
+            Ok(Ok(Answer::Refused)) => {
+                tally.faults += 1;
+                tally.refused += 1;
+            }
             Ok(Err(_)) | Err(_) => {
                 tally.faults += 1;
                 // The connection is in an unknown state. If there is no new one, the next call

@@ -2,6 +2,8 @@
 
 use std::fs;
 use std::io::Read;
+use std::net::SocketAddr;
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -18,11 +20,11 @@ const ALLOWANCE: Duration = Duration::from_secs(30);
 
 /// One combination of payload and concurrency.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Cell {
-    pub(super) payload: usize,
-    pub(super) connections: u32,
-    pub(super) calls: u32,
-    pub(super) time: Duration,
+pub(crate) struct Cell {
+    pub(crate) payload: usize,
+    pub(crate) connections: u32,
+    pub(crate) calls: u32,
+    pub(crate) time: Duration,
 }
 
 /// One cell of one contestant in one round.
@@ -36,16 +38,8 @@ pub(super) struct Sample {
 /// Measures one cell.
 pub(super) fn run(programs: &Programs, running: &Running, cell: Cell) -> Result<Sample> {
     let before = cpu_ticks(running.id())?;
-    let mut child = Command::new(&programs.xtask)
-        .arg("load")
-        .arg(running.address().to_string())
+    let mut child = generator(&programs.xtask, running.address(), cell)
         .args(["--path", running.path(), "--tool", running.tool()])
-        .args(["--connections", &cell.connections.to_string()])
-        .args(["--payload", &cell.payload.to_string()])
-        .args(["--milliseconds", &cell.time.as_millis().to_string()])
-        .args(["--calls", &cell.calls.to_string()])
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
         .spawn()
         .context("cannot start the load generator")?;
     let deadline = Instant::now() + cell.time + ALLOWANCE;
@@ -74,6 +68,21 @@ pub(super) fn run(programs: &Programs, running: &Running, cell: Cell) -> Result<
         cpu_us,
         resident_kb: peak,
     })
+}
+
+/// Returns the load generator as a command; what it saw is printed as JSON.
+pub(crate) fn generator(xtask: &Path, address: SocketAddr, cell: Cell) -> Command {
+    let mut command = Command::new(xtask);
+    command
+        .arg("load")
+        .arg(address.to_string())
+        .args(["--connections", &cell.connections.to_string()])
+        .args(["--payload", &cell.payload.to_string()])
+        .args(["--milliseconds", &cell.time.as_millis().to_string()])
+        .args(["--calls", &cell.calls.to_string()])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped());
+    command
 }
 
 fn cpu_ticks(id: u32) -> Result<u32> {
