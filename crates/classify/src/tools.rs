@@ -31,6 +31,9 @@ pub struct ToolClass {
     pub world: World,
     /// Whether it is there to get what stands at an address.
     pub fetches: bool,
+    /// Whether nothing but what the tool says of itself speaks for where it is.
+    #[serde(skip)]
+    pub unproven: bool,
     /// What each source says.
     pub signals: Vec<Signal>,
 }
@@ -42,8 +45,14 @@ impl ToolClass {
     }
 
     /// Returns what it counts as when data is sent to it.
+    ///
+    /// An upstream chooses the names of its tools and what it says of them, so that of one that
+    /// nothing else is known of they are no proof that data stays.
     pub fn as_sink(&self) -> Sink {
-        self.class.as_sink(self.does.operation, self.world)
+        match self.class.as_sink(self.does.operation, self.world) {
+            Sink::Inside if self.unproven => Sink::Unproven,
+            sink => sink,
+        }
     }
 }
 
@@ -69,7 +78,9 @@ pub fn tool(
         World::Closed | World::Unsaid if seen.reaches() => World::Open,
         said => said,
     };
-    let class = match overridden(tool, upstream, settings) {
+    let configured = overridden(tool, upstream, settings);
+    let unproven = configured.is_none() && class.kind == Kind::Unknown;
+    let class = match configured {
         Some(kind) => Class::configured(kind, "the configuration says so of this tool"),
         None if class.method == Method::Config => class.clone(),
         None => refined(tool, class, &does, seen),
@@ -79,6 +90,7 @@ pub fn tool(
         does,
         world,
         fetches: seen.takes.address || fetches(tool),
+        unproven,
         signals,
     }
 }

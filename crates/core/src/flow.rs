@@ -32,14 +32,25 @@ pub enum Sink {
     Outside,
     /// Nothing is known; treated as outside, at medium risk.
     Assumed,
+    /// Only its own word speaks for it, that it reads or stays inside: good enough for anything but
+    /// secrets.
+    Unproven,
 }
 
 impl Sink {
     /// Tells whether data that is sent here may leave.
     pub fn is_outside(self) -> bool {
         match self {
-            Self::Inside => false,
+            Self::Inside | Self::Unproven => false,
             Self::Outside | Self::Assumed => true,
+        }
+    }
+
+    /// Tells whether nothing that is sent here needs to be looked for.
+    pub fn is_trusted(self) -> bool {
+        match self {
+            Self::Inside => true,
+            Self::Outside | Self::Assumed | Self::Unproven => false,
         }
     }
 }

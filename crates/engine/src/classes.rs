@@ -219,7 +219,7 @@ mod tests {
             vec![described],
             &settings,
         );
-        assert_eq!(classes.of(&tool, &settings).as_sink(), Sink::Inside);
+        assert_eq!(classes.of(&tool, &settings).as_sink(), Sink::Unproven);
         let mut outside = Classification::default();
         outside
             .server_overrides

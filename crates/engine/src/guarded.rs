@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use mcpproxy_classify::Kind;
-use mcpproxy_core::{Call, Facts, Finding, MessageKind, Nature, Outcome, Sink, UpstreamId, Wall};
+use mcpproxy_core::{Call, Facts, Finding, MessageKind, Nature, Outcome, UpstreamId, Wall};
 use mcpproxy_detect::Direction;
 use mcpproxy_hooks::guards::Settings;
 use mcpproxy_hooks::guards::abuse::{self, Abuse};
@@ -239,7 +239,11 @@ impl Engine {
         let between = Between {
             way,
             upstream: call.tool.upstream.as_str(),
-            outside: self.classes().of(&call.tool, settings).as_sink() != Sink::Inside,
+            outside: self
+                .classes()
+                .of(&call.tool, settings)
+                .as_sink()
+                .is_outside(),
         };
         let Some(watch) = ready.guards.watches().of(dlp::ID) else {
             return Treated::default();

@@ -149,7 +149,7 @@ impl Engine {
         let Some(session) = session else { return };
         let own = Own::of(call, &ready.detector).map(|own| own.sink);
         let sink = own.unwrap_or_else(|| self.class_of(call, ready).as_sink());
-        if sink.is_outside() && !self.reads().known(session).await {
+        if !sink.is_trusted() && !self.reads().known(session).await {
             // What it is, is not known: from now on it counts as private.
             let legs = Taint {
                 private: true,

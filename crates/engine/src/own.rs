@@ -188,7 +188,7 @@ impl Own {
     pub(crate) fn destination(&self) -> Destination {
         let class = match (self.sink, class(self.role).kind) {
             (Sink::Outside, _) => "external",
-            (Sink::Assumed, _) | (Sink::Inside, Kind::Unknown) => "unknown",
+            (Sink::Assumed | Sink::Unproven, _) | (Sink::Inside, Kind::Unknown) => "unknown",
             (Sink::Inside, Kind::Internal | Kind::External | Kind::Hybrid) => "internal",
         };
         Destination {

@@ -127,11 +127,10 @@ pub(crate) fn compare(
 ) -> Hits {
     let mut hits = Hits::default();
     let salts: Vec<u64> = sessions.iter().copied().map(salt).collect();
-    let outside = errand.sink.is_outside();
-    let tails = if outside {
-        tails(state, errand, sending)
-    } else {
+    let tails = if errand.sink.is_trusted() {
         Decoded::default()
+    } else {
+        tails(state, errand, sending)
     };
     hits.cut = tails.cut;
     let streams = || sending.streams.iter().chain(&tails.streams);

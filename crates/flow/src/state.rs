@@ -365,7 +365,7 @@ impl State {
         }
     }
 
-    /// Compares what is about to leave, and reserves it if it goes outside.
+    /// Compares what is about to leave, and reserves it unless it is known to stay.
     pub(crate) fn send(
         &mut self,
         errand: Errand<'_>,
@@ -375,7 +375,7 @@ impl State {
     ) -> Hits {
         self.session(errand.session, now);
         let hits = compare(self, errand, sessions, sending);
-        if errand.sink.is_outside() {
+        if !errand.sink.is_trusted() {
             for hit in &hits.secrets {
                 self.vault.reserve(errand.call, hit.number, hit.own.clone());
             }

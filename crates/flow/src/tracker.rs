@@ -190,7 +190,7 @@ impl Tracker {
         let outside = to.sink.is_outside();
         let reach = self.reach(whose);
         // Where nothing private was read, and where nothing leaves, nobody hides anything.
-        let undo = outside && self.is_private(&reach);
+        let undo = !to.sink.is_trusted() && self.is_private(&reach);
         let sending = Sending::of(content, &settings, undo);
         let mut said = Some(sending.said(said));
         let mut hits = Hits::default();

@@ -11,7 +11,7 @@ use crate::rules::{Case, command, contradiction, exposure, unread};
 pub(crate) fn flow_type(case: &Case<'_>) -> FlowType {
     let matches = &case.facts.flow.matches;
     let read = |side| matches.iter().any(|one| one.origin.side == side);
-    let outside = case.outside();
+    let outside = case.outside() || matches.iter().any(|one| case.strays(one));
     let stands_in =
         exposure::assumed(case).is_some() || unread::assumed(case) || command::takes(case);
     if read(Side::Inside) || stands_in {
@@ -75,6 +75,9 @@ pub(crate) fn reason(case: &Case<'_>) -> &'static str {
         }
         (_, RiskLevel::Medium) => "private data leaves that is not known to be sensitive",
         (_, RiskLevel::High) => "private data leaves without a justification that holds",
+        (_, RiskLevel::Critical) if case.facts.destination.sink == Sink::Unproven => {
+            "sensitive data goes to an upstream that only its own word speaks for"
+        }
         (_, RiskLevel::Critical) => "sensitive data leaves",
     }
 }

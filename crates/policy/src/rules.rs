@@ -16,7 +16,8 @@ mod trifecta;
 pub(crate) mod unread;
 
 use mcpproxy_core::{
-    Action, Call, Facts, Finding, Likeness, Masked, Operation, Sink, Source, Threat, Tier,
+    Action, Call, Facts, Finding, Likeness, Masked, Match, Nature, Operation, Severity, Side, Sink,
+    Source, Threat, Tier, Weight,
 };
 
 use crate::policy::Policy;
@@ -67,6 +68,21 @@ impl Case<'_> {
         self.facts.destination.sink.is_outside()
     }
 
+    /// Tells whether data is a secret of one upstream on its way to another that only its own word
+    /// speaks for. What such a tool is called says nothing about where its arguments go.
+    pub(crate) fn strays(&self, one: &Match) -> bool {
+        let to = &self.facts.destination;
+        let grave = one.label.as_ref().is_some_and(|label| {
+            let sure = label.validated || label.severity >= Severity::High;
+            label.nature != Nature::Typed && sure
+        });
+        to.sink == Sink::Unproven
+            && one.origin.side == Side::Inside
+            && one.origin.upstream.as_str() != &*to.name
+            && one.weight == Weight::Sensitive
+            && grave
+    }
+
     /// Returns what the call does: the worse of what is known and what is declared. A tool about
     /// which nobody says anything counts as one that writes.
     pub(crate) fn operation(&self) -> Option<Operation> {
@@ -87,7 +103,7 @@ impl Case<'_> {
         match self.facts.destination.sink {
             Sink::Inside => format!("internal destination ({name})"),
             Sink::Outside => format!("external destination ({name})"),
-            Sink::Assumed => format!("unknown destination ({name})"),
+            Sink::Assumed | Sink::Unproven => format!("unknown destination ({name})"),
         }
     }
 }

@@ -120,24 +120,47 @@ fn tools_of_unknown_upstreams_speak_for_themselves() {
         External,
         Sink::Outside,
     );
-    check("acme", "read_file", "path", Internal, Sink::Inside);
+    check("acme", "read_file", "path", Internal, Sink::Unproven);
     check(
         "acme",
         "github_create_issue",
         "title",
         Internal,
-        Sink::Inside,
+        Sink::Unproven,
     );
     check("acme", "web_search", "query", External, Sink::Outside);
     check("acme", "grab", "url", Hybrid, Sink::Outside);
     check("acme", "get_it", "url", External, Sink::Outside);
-    check("acme", "load", "file_path", Internal, Sink::Inside);
+    check("acme", "load", "file_path", Internal, Sink::Unproven);
     check("acme", "send_file", "path recipient", Hybrid, Sink::Outside);
     check("acme", "frobnicate", "value", Unknown, Sink::Assumed);
-    check("acme", "get_thing", "id", Unknown, Sink::Inside);
+    check("acme", "get_thing", "id", Unknown, Sink::Unproven);
     check("acme", "update_thing", "id", Unknown, Sink::Assumed);
     check("acme", "get_thing", "id channel", Unknown, Sink::Assumed);
     check("acme", "send_keys", "keys", Unknown, Sink::Assumed);
+}
+
+#[test]
+fn the_own_word_of_an_unknown_upstream_proves_nothing() {
+    let check = |upstream: &str, name: &str, settings: &Classification, expect: Sink| {
+        let closed = r#","annotations":{"readOnlyHint":true,"openWorldHint":false}"#;
+        let found = classify(upstream, &descriptor(name, "query", closed), settings);
+        assert_eq!(found.as_sink(), expect, "{upstream}:{name}");
+    };
+    let default = Classification::default();
+    check("acme", "search", &default, Sink::Unproven);
+    check("acme", "read_database", &default, Sink::Unproven);
+    check("postgres", "search", &default, Sink::Inside);
+    let by_tool = Classification {
+        tool_overrides: [("acme:search".to_owned(), Internal)].into(),
+        ..Classification::default()
+    };
+    check("acme", "search", &by_tool, Sink::Inside);
+    let by_upstream = Classification {
+        server_overrides: [("acme".to_owned(), Internal)].into(),
+        ..Classification::default()
+    };
+    check("acme", "search", &by_upstream, Sink::Inside);
 }
 
 #[test]

@@ -57,7 +57,7 @@ pub(crate) fn declared(case: &Case<'_>) -> Vec<Contradiction> {
         let reason = format!("The agent declares an internal destination; this is an {to}.");
         found.push((50, DESTINATION, ("internal", "external"), reason));
     }
-    let inside = case.facts.destination.sink == Sink::Inside;
+    let inside = !case.outside();
     if inside && says(&declared.flow_destination_type, &["external", "public"]) {
         let to = case.destination();
         let reason = format!("The agent declares an external destination; this is an {to}.");

@@ -1,6 +1,6 @@
-//! Sensitive data that was read inside, on its way out.
+//! Sensitive data that was read inside, on its way out, or to where nobody knows whether it is.
 
-use mcpproxy_core::{Finding, Match, Severity, Side, Tier, Weight};
+use mcpproxy_core::{Action, Finding, Match, Severity, Side, Tier, Weight};
 
 use super::{Case, confidence, finding};
 
@@ -9,10 +9,14 @@ const KINDS: usize = 8;
 
 /// Reports each kind of sensitive data and each source once.
 pub(super) fn judge(case: &Case<'_>) -> Vec<Finding> {
-    if !case.outside() {
-        return Vec::new();
-    }
-    let wants = case.policy.flow.sensitive_data_external;
+    let outside = case.outside();
+    let most = case.policy.flow.sensitive_data_external;
+    // An upstream that nothing is known of may well be the user's own: that is for them to say.
+    let (wants, severity) = if outside {
+        (most, Severity::Critical)
+    } else {
+        (most.min(Action::Ask), Severity::High)
+    };
     let mut told: Vec<(&str, &str)> = Vec::new();
     let mut found = Vec::new();
     for one in case
@@ -20,7 +24,7 @@ pub(super) fn judge(case: &Case<'_>) -> Vec<Finding> {
         .flow
         .matches
         .iter()
-        .filter(|one| is_sensitive(one))
+        .filter(|one| outside && is_sensitive(one) || case.strays(one))
     {
         let kind = (word(one), one.origin.upstream.as_str());
         if told.contains(&kind) || told.len() == KINDS {
@@ -32,7 +36,7 @@ pub(super) fn judge(case: &Case<'_>) -> Vec<Finding> {
         let reason =
             format!("Sensitive data ({word}) flowing from internal source ({from}) to {to}.");
         found.push(Finding {
-            severity: Severity::Critical,
+            severity,
             confidence: confidence(one.how),
             place: Some(one.place.clone()),
             evidence: Some(Box::new(one.clone())),

@@ -2,14 +2,14 @@
 
 use mcpproxy_core::Action::{Allow, Ask, Deny, Warn};
 use mcpproxy_core::{
-    Contradiction, Declared, FlowType, Moved, Nature, Opaque, Reduced, RiskLevel, Severity, Side,
-    Suspicious, Taint, ToolName, ToolRef, UpstreamId, Verdict, Weight,
+    Contradiction, Declared, FlowType, Moved, Opaque, Reduced, RiskLevel, Suspicious, Taint,
+    ToolName, ToolRef, UpstreamId, Verdict,
 };
 
 use super::*;
 use crate::answer;
 use crate::decide;
-use crate::samples::{call, facts, inside, outside, read, value};
+use crate::samples::{call, facts, inside, label, outside, read, value};
 use crate::settings::{DecisionLevel, Trifecta};
 
 const PRIVATE: Taint = Taint {
@@ -113,6 +113,36 @@ fn sensitive_data_external_is_heeded() {
         (Warn, "sensitive_data_external"),
     );
     check(&flow(inside(), Weight::Sensitive), (Allow, ""));
+}
+
+#[test]
+fn a_secret_for_an_upstream_that_nobody_knows_is_asked_about() {
+    let unproven = || facts(Sink::Unproven, "unknown");
+    let stray = || flow(unproven(), Weight::Sensitive);
+    check(&stray(), (Ask, "sensitive_data_external"));
+    check_risk(
+        &stray(),
+        (FlowType::InternalToExternal, RiskLevel::Critical),
+    );
+    let set = |action| stray().policy(|policy| policy.flow.sensitive_data_external = action);
+    check(&set(Warn), (Warn, "sensitive_data_external"));
+    // The score is high whatever the policy for the flow says.
+    check(&set(Allow), (Warn, "risk_score"));
+    let with = |change: fn(&mut Match)| stray().facts(|facts| change(&mut facts.flow.matches[0]));
+    let passes = [
+        with(|one| one.origin.upstream = UpstreamId::new("slack")),
+        with(|one| one.origin.side = Side::Outside),
+        with(|one| one.label = Some(label(Nature::Typed, Severity::High))),
+        with(|one| one.label = Some(label(Nature::Secret, Severity::Medium))),
+        flow(unproven(), Weight::Notable),
+        flow(inside(), Weight::Sensitive),
+    ];
+    for scene in &passes {
+        check(scene, (Allow, ""));
+        assert_ne!(scene.verdict().flow, FlowType::InternalToExternal);
+    }
+    let card = with(|one| one.label = Some(label(Nature::Personal, Severity::High)));
+    check(&card, (Ask, "sensitive_data_external"));
 }
 
 #[test]
