@@ -5,6 +5,7 @@
 //! `Read` as well.
 
 pub mod spelling;
+pub mod wiring;
 
 use std::collections::HashMap;
 use std::sync::LazyLock;

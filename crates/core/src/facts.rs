@@ -25,6 +25,8 @@ pub struct Facts {
     pub hosts: Vec<Box<str>>,
     /// How the call would reach for what guards the agent, safe to show.
     pub tampering: Option<Masked>,
+    /// How the call would change what the agent starts the next time, safe to show.
+    pub rewiring: Option<Masked>,
     /// What a command in the arguments would take outside, wherever else it was seen.
     pub moves: Vec<Moved>,
     /// Sensitive values in the arguments themselves, wherever they are from.
@@ -139,6 +141,7 @@ impl Facts {
             suspicious: Vec::new(),
             hosts: Vec::new(),
             tampering: None,
+            rewiring: None,
             moves: Vec::new(),
             sensitive: Vec::new(),
             flow: FlowEvidence::default(),

@@ -102,6 +102,7 @@ impl Engine {
             facts.suspicious = connected(&own.addresses, ready);
             facts.moves = own.moves;
             facts.tampering = own.tampering.map(Masked::from_safe);
+            facts.rewiring = own.rewiring.map(Masked::from_safe);
         } else {
             facts.operation = class.does.operation;
             (shown, facts.suspicious) = suspicious(arguments, ready);

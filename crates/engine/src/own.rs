@@ -3,9 +3,12 @@
 //!
 //! Tools behind MCP are in `classes`.
 
+mod paths;
+
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use mcpproxy_classify::agents::wiring;
 use mcpproxy_classify::host::{Place, place};
 use mcpproxy_classify::shell::{
     self, Analysis, Dialect, Flow, Origin, Reason, Transfer, Unknown, UnknownKind, Unparsed,
@@ -50,17 +53,6 @@ const ABOUT_THE_MACHINE: [&str; 20] = [
     "getent",
 ];
 
-/// Arguments that hold the path of a file or folder.
-const PATHS: [&str; 8] = [
-    "file_path",
-    "filePath",
-    "path",
-    "absolute_path",
-    "notebook_path",
-    "target_file",
-    "dir_path",
-    "directory",
-];
 /// The rule that knows our own folder.
 const OURS: &str = "file-mcpproxy";
 /// Commands of ours with which a person decides.
@@ -79,6 +71,8 @@ const ORDERS: [(&str, &str); 11] = [
 ];
 const FILES: &str = "The agent would read or change the files of what guards it.";
 const COMMANDS_OF_OURS: &str = "The agent would give orders to what guards it.";
+const REWIRES: &str =
+    "The agent would change its own configuration: which servers and hooks it starts.";
 
 /// One use of an agent's own tool.
 #[derive(Debug)]
@@ -96,6 +90,8 @@ pub(crate) struct Own {
     pub(crate) addresses: Vec<String>,
     /// How it would reach for what guards the agent.
     pub(crate) tampering: Option<&'static str>,
+    /// How it would change what the agent starts the next time.
+    pub(crate) rewiring: Option<&'static str>,
     /// The kind of file that is read, if it is one that is kept for its secrets.
     pub(crate) credential: Option<Credential>,
     /// The host, where there is one; else the tool.
@@ -129,6 +125,7 @@ impl Own {
             moves: Vec::new(),
             addresses: Vec::new(),
             tampering: None,
+            rewiring: None,
             credential: None,
             name: tool.into(),
         };
@@ -146,17 +143,12 @@ impl Own {
             },
             Some(Role::ReadFiles) => Self {
                 credential: credential(detector, arguments),
-                tampering: paths(arguments)
+                tampering: paths::given(arguments)
                     .any(|path| is_ours(detector, &path))
                     .then_some(FILES),
                 ..bare
             },
-            Some(Role::WriteFiles | Role::DeleteFiles) => Self {
-                tampering: paths(arguments)
-                    .any(|path| is_ours(detector, &path))
-                    .then_some(FILES),
-                ..bare
-            },
+            Some(Role::WriteFiles | Role::DeleteFiles) => bare.files(arguments, detector),
             Some(
                 Role::WatchShell
                 | Role::StopShell
@@ -216,6 +208,20 @@ impl Own {
         })
     }
 
+    fn files(mut self, arguments: &str, detector: &Detector) -> Self {
+        let patched = paths::patched(arguments);
+        let patched = patched.iter().map(|path| path.as_str().into());
+        for path in paths::given(arguments).chain(patched) {
+            if is_ours(detector, &path) {
+                self.tampering = Some(FILES);
+            }
+            if wiring::is_wiring(&path) {
+                self.rewiring = Some(REWIRES);
+            }
+        }
+        self
+    }
+
     fn web(mut self, arguments: &str) -> Self {
         let hosts = classify::arguments(arguments).external.into_iter();
         self.addresses = hosts.map(|address| address.host).collect();
@@ -272,6 +278,7 @@ impl Own {
             self.tampering = self
                 .tampering
                 .or_else(|| tampering(&command, &analysis, detector));
+            self.rewiring = self.rewiring.or_else(|| rewiring(&command, &analysis));
             let read = analysis.reads.iter().map(|access| access.path.as_str());
             self.credential = self
                 .credential
@@ -359,12 +366,6 @@ fn unread() -> Moved {
     }
 }
 
-/// Returns the paths that a tool for files is given.
-fn paths(arguments: &str) -> impl Iterator<Item = Cow<'_, str>> {
-    let each = |name: &&str| text::get(arguments, &[name]).and_then(|(raw, _)| text::string(raw));
-    PATHS.iter().filter_map(each)
-}
-
 /// Tells whether a path leads into the data folder, where keys and orders are.
 fn is_ours(detector: &Detector, path: &str) -> bool {
     let named = [path, "/"].concat();
@@ -390,6 +391,15 @@ fn tampering(command: &str, analysis: &Analysis, detector: &Detector) -> Option<
         _ => false,
     });
     (orders || words.contains(&"resume-calls")).then_some(COMMANDS_OF_OURS)
+}
+
+/// Finds out whether a command changes what an agent starts.
+fn rewiring(command: &str, analysis: &Analysis) -> Option<&'static str> {
+    let written = analysis.writes.iter().map(|access| access.path.as_str());
+    let gone = analysis.destructive.iter().map(|gone| gone.target.as_str());
+    let words: Vec<_> = command.split_whitespace().collect();
+    let changes = written.chain(gone).any(wiring::is_wiring) || wiring::rewires(&words);
+    changes.then_some(REWIRES)
 }
 
 /// Returns what a command would take outside.

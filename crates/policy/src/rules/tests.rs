@@ -668,6 +668,13 @@ fn a_command_is_judged_by_what_it_takes_along() {
 }
 
 #[test]
+fn what_an_agent_starts_is_for_its_user_to_say() {
+    let rewires = || Some(Masked::from_safe("The agent adds a server."));
+    let scene = Scene::new(inside()).facts(|facts| facts.rewiring = rewires());
+    check(&scene, (Ask, "agent_configuration"));
+}
+
+#[test]
 fn what_guards_an_agent_is_not_its_own_to_change() {
     let tampering = || Some(Masked::from_safe("The agent reaches for its guard."));
     let scene = Scene::new(inside()).facts(|facts| facts.tampering = tampering());
