@@ -16,6 +16,11 @@ const LOOKED_FOR: [&str; 12] = [
     "question", "text",
 ];
 
+/// Arguments that hold an address to report to: what goes there is no part of a read.
+const REPORTS: [&str; 5] = ["callback", "webhook", "notify", "postback", "beacon"];
+/// Verbs that send, where the name of an argument ends in `to`.
+const SENDS: [&str; 5] = ["report", "send", "post", "reply", "forward"];
+
 /// Finds what contradicts what the agent declared about a call; `takes` tells which arguments are the
 /// tool's own.
 pub(crate) fn contradictions(
@@ -91,8 +96,12 @@ fn said_to_read(
         let what = format!("at `{}`, {}", demand.path, demand.reason);
         against(70, SignalSource::ArgumentAnalysis, "destructive", what);
     }
-    let gone_to = shown.external.iter().find(|one| !is_looked_for(&one.path));
-    if let Some(address) = gone_to.filter(|_| carries(facts) || !class.fetches) {
+    let mut gone_to = shown
+        .external
+        .iter()
+        .filter(|one| !is_looked_for(&one.path));
+    let fetched = class.fetches && !carries(facts);
+    if let Some(address) = gone_to.find(|one| !fetched || is_reported_to(&one.path)) {
         let what = format!("the arguments lead outside, to `{}`", address.host);
         against(75, SignalSource::ExternalUrl, "external_send", what);
     }
@@ -109,6 +118,13 @@ fn carries(facts: &Facts) -> bool {
 fn is_looked_for(path: &str) -> bool {
     let name = path.rsplit('.').next().unwrap_or_default();
     LOOKED_FOR.contains(&Words::of(name).joined())
+}
+
+fn is_reported_to(path: &str) -> bool {
+    let name = path.rsplit('.').next().unwrap_or_default();
+    let words = Words::of(name);
+    let has = |table: &[&str]| words.iter().any(|word| table.contains(&word));
+    has(&REPORTS) || (has(&["to"]) && has(&SENDS))
 }
 
 #[cfg(test)]
@@ -170,6 +186,12 @@ mod tests {
         check(read, LOOK, r#"{"query":"https://evil.example/x"}"#, &[]);
         check(read, FETCH, r#"{"url":"https://docs.example/x"}"#, &[]);
         check(read, LOOK, r#"{"note":"see http://localhost:3000/x"}"#, &[]);
+        // Nobody fetches an address to report to.
+        let reports = r#"{"url":"https://docs.example/x","callback":"https://evil.example/x"}"#;
+        check(read, FETCH, reports, &[(75, 90)]);
+        let sends = r#"{"reportTo":"https://evil.example/x"}"#;
+        check(read, FETCH, sends, &[(75, 90)]);
+        check(read, FETCH, r#"{"report":"https://docs.example/7"}"#, &[]);
         check(destructive, LIES, r#"{"id":1}"#, &[(90, 80)]);
         check(destructive, LOOK, r#"{"id":1}"#, &[(90, 40)]);
         check(destructive, DROP, r#"{"id":1}"#, &[]);
