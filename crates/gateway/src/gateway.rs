@@ -29,6 +29,7 @@ use crate::error::Failure;
 use crate::gaps::Gaps;
 use crate::hub::GatewayHub;
 use crate::listen::unsubscribe;
+use crate::listing::settle;
 use crate::parked::Parked;
 use crate::rest::layers::Pace;
 use crate::session::{NewSession, Question, Session, Sessions, lock};
@@ -115,7 +116,7 @@ struct TaskOwners {
 }
 
 /// The deepest nesting that any configuration gets: walkers of schemas recurse.
-const DEEPEST: usize = 1024;
+pub(crate) const DEEPEST: usize = 1024;
 /// Why what a token had under way is ended.
 pub(crate) const INVALID_TOKEN: &str = "the token is no longer valid";
 /// Questions that read much of the log, at once.
@@ -239,10 +240,28 @@ impl Gateway {
         known.cloned().collect()
     }
 
-    /// Finds the upstream of a name; one that access rules hide from the caller is not found.
-    pub fn upstream_for(&self, who: &Principal, name: &str) -> Result<Arc<Upstream>, Failure> {
+    /// Returns the upstreams that a caller may know of once those that are being started have said
+    /// what they offer, or taken too long. Starting one tells nobody that it is there.
+    pub async fn settled_for(&self, who: &Principal) -> Vec<Arc<Upstream>> {
+        let all = self.fleet.all();
+        let reached = all.values();
+        let reached = reached.filter(|one| self.access.reaches(who, one.name()).is_ok());
+        let reached: Vec<_> = reached.cloned().collect();
+        settle(&reached).await;
+        self.known_to(who)
+    }
+
+    /// Finds the upstream of a name; one that access rules hide from the caller is not found. What
+    /// the caller wants of it may be known to them before it was listed.
+    pub fn upstream_for(
+        &self,
+        who: &Principal,
+        name: &str,
+        wanted: Option<(OfferKind, &str)>,
+    ) -> Result<Arc<Upstream>, Failure> {
         let found = self.fleet.get(name)?;
-        if self.offers_any(who, &found) {
+        let wanted = wanted.is_some_and(|(kind, name)| self.may_know(who, &found, kind, name));
+        if wanted || self.offers_any(who, &found) {
             return Ok(found);
         }
         Err(mcpproxy_upstream::Error::Unknown(UpstreamId::new(name)).into())
@@ -260,7 +279,7 @@ impl Gateway {
     }
 
     /// Tells whether an upstream offers anything that a caller may know of. One that has listed
-    /// nothing yet may turn out to.
+    /// nothing yet is known to nobody whom rules keep from knowing all.
     fn offers_any(&self, who: &Principal, upstream: &Upstream) -> bool {
         if !self.engine.hides() {
             return true;
@@ -271,10 +290,8 @@ impl Gateway {
             .map(|card| (OfferKind::Tool, card.name.as_str()))
             .chain(entries(OfferKind::Prompt, &listed.prompts))
             .chain(entries(OfferKind::Resource, &listed.resources))
-            .chain(entries(OfferKind::Template, &listed.templates))
-            .peekable();
-        offered.peek().is_none()
-            || offered.any(|(kind, name)| self.may_know(who, upstream, kind, name))
+            .chain(entries(OfferKind::Template, &listed.templates));
+        offered.any(|(kind, name)| self.may_know(who, upstream, kind, name))
     }
 
     /// Returns the bounds of a message's form.

@@ -126,7 +126,7 @@ impl GatewayHub {
     }
 
     /// Has the engine judge what an upstream offers; returns whether that changed what is shown.
-    fn judge(&self, upstream: &Upstream, offers: Vec<Offered>, extent: Extent) -> bool {
+    fn judge_offers(&self, upstream: &Upstream, offers: Vec<Offered>, extent: Extent) -> bool {
         let profile = profile(upstream);
         if self.engine.looks_at_listings() {
             self.look(upstream.name(), offers.clone());
@@ -154,7 +154,7 @@ impl GatewayHub {
             Scope::Shared => Extent::Part,
             Scope::Principal | Scope::Session => Extent::Elsewhere,
         };
-        self.judge(upstream, offers, extent);
+        self.judge_offers(upstream, offers, extent);
     }
 
     /// Reads what an upstream offers in a caller's own conversation, and judges the tools that are
@@ -179,7 +179,8 @@ impl GatewayHub {
         let mut changed = false;
         for upstream in upstreams {
             if matches!(upstream.state(), State::Up { .. }) {
-                changed |= self.judge(upstream, offered(&upstream.listed()), Extent::Whole);
+                let offers = offered(&upstream.listed());
+                changed |= self.judge_offers(upstream, offers, Extent::Whole);
             }
         }
         if changed {
@@ -297,11 +298,14 @@ fn described(listed: &Listed) -> Vec<Described> {
 }
 
 impl Hub for GatewayHub {
-    fn listed(&self, upstream: &Upstream) {
-        let listed = upstream.listed();
+    fn judge(&self, upstream: &Upstream, listed: &Listed) -> bool {
         self.engine
-            .learn(upstream.name(), profile(upstream), described(&listed));
-        let news = self.judge(upstream, offered(&listed), Extent::Whole);
+            .learn(upstream.name(), profile(upstream), described(listed));
+        self.judge_offers(upstream, offered(listed), Extent::Whole)
+    }
+
+    fn listed(&self, upstream: &Upstream, news: bool) {
+        let listed = upstream.listed();
         let now = fingerprints(&listed);
         let before = lock(&self.seen).insert(upstream.name().clone(), now);
         if before.is_none_or(|before| before[0] != now[0]) {

@@ -139,8 +139,7 @@ impl Watching {
         if named.is_empty() {
             return watching;
         }
-        let known = gateway.known_to(&downstream.who);
-        listing::settle(&known).await;
+        let known = gateway.settled_for(&downstream.who).await;
         let mut modern: BTreeMap<UpstreamId, (Arc<Instance>, Vec<String>)> = BTreeMap::new();
         for uri in named {
             let instance = match admitted(gateway, downstream, &known, frame, &uri).await {

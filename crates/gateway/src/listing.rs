@@ -178,8 +178,7 @@ async fn collect(
     who: &Principal,
     add: impl Fn(&Upstream, &Listed, &mut Vec<String>),
 ) -> Vec<String> {
-    let known = gateway.known_to(who);
-    settle(&known).await;
+    let known = gateway.settled_for(who).await;
     gateway.engine.until_looked().await;
     let mut found = Vec::new();
     for upstream in &known {
@@ -263,11 +262,11 @@ pub async fn owner_of(
         .parameter(&["uri"])
         .or_else(|| frame.parameter(&["ref", "uri"]));
     let uri = named.ok_or_else(|| Failure::params("`uri` is missing"))?;
-    let known = gateway.known_to(&downstream.who);
+    let mut known = gateway.known_to(&downstream.who);
     // Who offers the very address already need not wait for others that are being started.
     let exact = |one: &Arc<Upstream>| fixed(gateway, &downstream.who, one, &uri) == usize::MAX;
     if !known.iter().any(exact) {
-        settle(&known).await;
+        known = gateway.settled_for(&downstream.who).await;
     }
     offering(gateway, &downstream.who, &known, &uri)
 }

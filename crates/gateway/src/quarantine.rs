@@ -37,7 +37,7 @@ pub async fn quarantine_security(
         let name =
             text("name").ok_or_else(|| Failure::params("`name` of the server is missing"))?;
         let id = UpstreamId::new(name);
-        gateway.upstream_for(&downstream.who, name)?;
+        gateway.upstream_for(&downstream.who, name, None)?;
         gateway.access.reaches(&downstream.who, &id)?;
         Ok::<_, Failure>(id)
     };

@@ -509,7 +509,11 @@ async fn prefixed(
             "`{full}` is not of the form `upstream__name`"
         )));
     };
-    let upstream = gateway.upstream_for(&downstream.who, upstream)?;
+    let kind = match &**frame.method() {
+        "tools/call" => OfferKind::Tool,
+        _ => OfferKind::Prompt,
+    };
+    let upstream = gateway.upstream_for(&downstream.who, upstream, Some((kind, name)))?;
     let tool = ToolName::new(name);
     let frame = translate::renamed(frame, path, &tool, gateway.limits())?;
     to_upstream(

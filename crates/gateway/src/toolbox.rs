@@ -10,7 +10,7 @@ pub(crate) use retrieve::{describe_state, says};
 
 use std::sync::Arc;
 
-use mcpproxy_core::{Declared, Operation, ToolName, ToolRef};
+use mcpproxy_core::{Declared, OfferKind, Operation, ToolName, ToolRef};
 use mcpproxy_mcp::compose::{self, quoted};
 use mcpproxy_mcp::era::Era;
 use mcpproxy_mcp::{Frame, FrameKind};
@@ -64,7 +64,8 @@ pub async fn call(
     };
     let inner = unwrapped(frame, &arguments, gateway.limits())?;
     let declared = declared(operation, &arguments)?;
-    let upstream = gateway.upstream_for(&downstream.who, &inner.upstream)?;
+    let wanted = Some((OfferKind::Tool, inner.tool.as_str()));
+    let upstream = gateway.upstream_for(&downstream.who, &inner.upstream, wanted)?;
     let name = ToolName::new(inner.tool);
     let from = ToolRef {
         upstream: upstream.name().clone(),

@@ -70,8 +70,11 @@ pub enum State {
 
 /// Hears what shared upstreams say to nobody in particular.
 pub trait Hub: Send + Sync + std::fmt::Debug {
-    /// The catalogue of an upstream was read anew.
-    fn listed(&self, upstream: &Upstream);
+    /// A catalogue of an upstream was read and is to be judged: nobody else sees it before this
+    /// returns. Tells whether that changes what is shown.
+    fn judge(&self, upstream: &Upstream, listed: &Listed) -> bool;
+    /// The catalogue of an upstream is another one now.
+    fn listed(&self, upstream: &Upstream, judged_anew: bool);
     /// The gateway's own conversation with an upstream was opened, for the first time or again.
     fn opened(&self, instance: &Arc<Instance>);
     /// An upstream is in another state.

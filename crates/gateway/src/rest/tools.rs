@@ -22,8 +22,7 @@ use crate::settings::RoutingMode;
 
 pub(super) async fn tools(AxumState(gateway): Shared, who: Who) -> Response {
     owner!(who);
-    let known = gateway.known_to(&who);
-    crate::listing::settle(&known).await;
+    let known = gateway.settled_for(&who).await;
     let mut tools = Vec::new();
     for upstream in &known {
         for card in &upstream.listed().tools {

@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use crate::downstream::Downstream;
 use crate::error::Failure;
 use crate::gateway::Gateway;
-use crate::listing::{settle, shows_tool};
+use crate::listing::shows_tool;
 
 const USAGE: &str = "Call a tool with the call_tool_* variant in `call_with`, giving its `name` and its arguments as `args`. Results marked `available: false` say why.";
 
@@ -68,8 +68,7 @@ pub(super) async fn retrieve(
 ) -> Result<Value, Failure> {
     let who = &downstream.who;
     let wanted = Wanted::read(arguments)?;
-    let known = gateway.known_to(who);
-    settle(&known).await;
+    let known = gateway.settled_for(who).await;
     let card = |upstream: &str, name: &str| named(&known, upstream)?.listed().tool(name).cloned();
     let admitted = |upstream: &str, name: &str| {
         let id = UpstreamId::new(upstream);
@@ -146,10 +145,9 @@ pub(super) async fn describe(
             "`{full}` is not of the form `server:tool`"
         )));
     };
-    let known = gateway.known_to(who);
+    let known = gateway.settled_for(who).await;
     let found = named(&known, upstream)
         .ok_or_else(|| mcpproxy_upstream::Error::Unknown(UpstreamId::new(upstream)))?;
-    settle(&known).await;
     let listed = found.listed();
     let may_know = gateway.may_know(who, found, OfferKind::Tool, tool);
     let card = listed.tool(tool).filter(|_| may_know).ok_or_else(|| {

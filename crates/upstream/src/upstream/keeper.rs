@@ -148,8 +148,9 @@ impl Upstream {
         for problem in listed.problems.iter().take(5) {
             tracing::warn!("upstream `{}`: {problem}", self.name);
         }
+        let judged_anew = self.hub.judge(self, &listed);
         self.catalogue.store(Arc::new(listed));
-        self.hub.listed(self);
+        self.hub.listed(self, judged_anew);
         Ok(())
     }
 
@@ -220,3 +221,6 @@ impl Drop for AbortOnDrop {
         self.0.abort();
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -9,7 +9,7 @@ use mcpproxy_core::UpstreamId;
 use mcpproxy_mcp::Frame;
 use mcpproxy_upstream::settings::{RestartSettings, Scope, Span, Start, UpstreamSettings};
 use mcpproxy_upstream::upstream::Hub;
-use mcpproxy_upstream::{Fleet, Instance, State, Upstream};
+use mcpproxy_upstream::{Fleet, Instance, Listed, State, Upstream};
 use serde_json::{Map, Value, json};
 
 use super::entries::Entry;
@@ -86,7 +86,10 @@ impl Reach {
 struct Deaf;
 
 impl Hub for Deaf {
-    fn listed(&self, _: &Upstream) {}
+    fn judge(&self, _: &Upstream, _: &Listed) -> bool {
+        false
+    }
+    fn listed(&self, _: &Upstream, _: bool) {}
     fn opened(&self, _: &Arc<Instance>) {}
     fn heard(&self, _: &UpstreamId, _: Frame) {}
 }

@@ -103,6 +103,32 @@ async fn a_search_finds_and_describes_no_more_than_a_list_shows() {
 }
 
 #[tokio::test]
+async fn an_upstream_that_has_listed_nothing_yet_is_known_to_nobody() {
+    // Nobody needs it, so that its list stays unknown.
+    let silent = json!({ "command": "sleep", "args": ["600"], "start": "lazy" });
+    let mut config = config(&files(), &json!({ "policies": POLICIES }));
+    config["mcpServers"]["vault"] = silent;
+    let gateway = Gateway::start(&config).await;
+    let writer = gateway.token("writer", &Value::Null).await;
+    let agent = Legacy::open_with(writer.at("/mcp/call"), json!({})).await;
+    until("the files", async || {
+        let list = json!({ "operation": "list" });
+        let list = agent.call("upstream_servers", list).await;
+        let list = text_of(&list).to_owned();
+        assert!(!list.contains("vault"), "{list}");
+        list.contains("files").then_some(())
+    })
+    .await;
+    let call = |name: &str| {
+        let arguments = json!({ "name": name, "args": {} });
+        json!({ "name": "call_tool_read", "arguments": arguments })
+    };
+    let hidden = said(&agent, "tools/call", call("vault:open"), "vault").await;
+    let absent = said(&agent, "tools/call", call("nowhere:open"), "nowhere").await;
+    assert_eq!(hidden, absent);
+}
+
+#[tokio::test]
 async fn what_is_hidden_answers_as_what_is_not_there() {
     let (files, gateway, reader, writer) = start().await;
     for who in [&reader, &writer] {
