@@ -64,9 +64,7 @@ pub fn is_wiring(named: &str) -> bool {
         before.is_some_and(|before| before.ends_with('/'))
     };
     let inside = |folder: &&str| rooted.contains(&["/", folder, "/"].concat());
-    NAMES.contains(&name)
-        || ENDS.iter().any(|end| ends(end))
-        || FOLDERS.iter().any(|one| inside(one))
+    NAMES.contains(&name) || ENDS.iter().any(ends) || FOLDERS.iter().any(inside)
 }
 
 /// Tells whether a command has an agent add to what it starts, by the words it is made of.
