@@ -351,7 +351,7 @@ impl Engine {
     }
 
     /// Counts what checks object to; what hooks object to was counted when they did.
-    fn count(&self, verdict: &Verdict) {
+    pub(crate) fn count(&self, verdict: &Verdict) {
         let objections = verdict.findings.iter();
         let objections = objections.filter(|one| one.wants > Action::Allow);
         for finding in objections.filter(|one| one.tier != Tier::Hook) {

@@ -1,16 +1,18 @@
 //! What agents' hooks tell. An announcement is judged as any call is, with the same facts, state and
-//! policy; a report of what a tool gave is remembered, and nothing is decided about it.
+//! policy; a report of what a tool gave is remembered and looked through, and nothing is denied for it.
 
 use std::sync::Arc;
 
 use bytes::Bytes;
 use mcpproxy_classify::{Class, Kind, Method, ToolClass, role};
 use mcpproxy_core::{
-    Action, Call, CallId, Classified, Coverage, Ended, Facts, FlowType, Gap, HookNote, Hooked,
-    Outcome, Owner, Phase, Record, Risk, RiskLevel, SessionBasis, SessionKey, SinkFault, Status,
-    Taint, Verdict,
+    Action, Call, CallId, Classified, Coverage, Ended, Facts, Finding, FlowType, Gap, HookNote,
+    Hooked, Outcome, Owner, Phase, Record, Risk, RiskLevel, SessionBasis, SessionKey, SinkFault,
+    Status, Taint, Verdict,
 };
+use mcpproxy_detect::Audience;
 use mcpproxy_flow::Summary;
+use mcpproxy_hooks::guards::poisoning::answers::{HIDDEN, ORDERS};
 use mcpproxy_policy::decide;
 use serde_json::Value;
 
@@ -18,7 +20,7 @@ use crate::correlate::{Arrival, Fingerprint, until};
 use crate::coverage::Sight;
 use crate::engine::{Before, Engine, Judged, nothing};
 use crate::facts::{arguments, destination, whose};
-use crate::marks::has_secret;
+use crate::marks::{self, has_secret};
 use crate::own::{self, Own};
 use crate::ready::Ready;
 use crate::record::{Detected, closing, missed, record, short};
@@ -183,7 +185,8 @@ impl Engine {
         if let (Some(body), true) = (response, evaluation.decision != Action::Deny) {
             // Some agents have read the file before they ask.
             let mut detected = Detected::default();
-            self.remember(&call, body, None, &ready, &mut detected);
+            let found = self.read_back(&call, body, &ready, &mut detected);
+            self.count(&self.looked_back(&call, found, &ready));
         }
         match kept {
             Ok(()) => evaluation,
@@ -235,17 +238,18 @@ impl Engine {
     /// Remembers what a tool gave.
     async fn reported(&self, call: &Call, hook: &Hooked, response: Option<&str>) -> Evaluation {
         let ready = self.ready();
-        let mut detected = Detected::default();
+        let (mut detected, mut found) = (Detected::default(), Vec::new());
         // What comes by here was remembered when it did.
         let seen = hook.owner == Owner::Gateway && self.correlator().has_link(call.session);
         if ready.settings.enabled && !seen {
             self.said(call, &ready);
             if let Some(body) = response {
-                self.remember(call, body, None, &ready, &mut detected);
+                found = self.read_back(call, body, &ready, &mut detected);
             }
         }
         self.reads().end(call.session, which(call));
-        let verdict = self.nothing_decided(call, &ready);
+        let verdict = self.looked_back(call, found, &ready);
+        self.count(&verdict);
         let outcome = Outcome {
             body: Bytes::copy_from_slice(response.unwrap_or_default().as_bytes()),
             ..nothing(Status::Success)
@@ -266,12 +270,49 @@ impl Engine {
         }
     }
 
-    fn nothing_decided(&self, call: &Call, ready: &Ready) -> Arc<Verdict> {
+    /// Remembers what a tool of the agent's own gave; says what hides in it, and what orders it gives
+    /// to the model. With such orders strangers have spoken, whatever the text was read from.
+    fn read_back(
+        &self,
+        call: &Call,
+        body: &str,
+        ready: &Ready,
+        detected: &mut Detected,
+    ) -> Vec<Finding> {
+        let answered = self.remember(call, body, Some(Audience::Result), ready, detected);
+        let (mut findings, cut) = (answered.findings, answered.text.is_some());
+        if findings.iter().any(|one| one.rule == ORDERS) {
+            let legs = Taint {
+                untrusted: true,
+                ..Taint::default()
+            };
+            self.tracker().mark(whose(call), legs, self.now().0);
+        }
+        for finding in &mut findings {
+            // The agent has it already: what would have been taken out or withheld is told.
+            let kept = cut && finding.rule == HIDDEN;
+            finding.wants = if kept {
+                Action::Warn
+            } else {
+                finding.wants.min(Action::Warn)
+            };
+            marks::quiet(&ready.detector, finding);
+        }
+        findings
+    }
+
+    /// Returns what is decided about something that is over: that it is told.
+    pub(crate) fn looked_back(
+        &self,
+        call: &Call,
+        findings: Vec<Finding>,
+        ready: &Ready,
+    ) -> Arc<Verdict> {
         let facts = Facts::bare(match Own::of(call, &ready.detector) {
             Some(own) => own.destination(),
             None => destination(call, &self.class_of(call, ready)),
         });
-        Arc::new(decide(&ready.settings.policy, call, &facts, Vec::new()))
+        Arc::new(decide(&ready.settings.policy, call, &facts, findings))
     }
 
     fn class_of(&self, call: &Call, ready: &Ready) -> Arc<ToolClass> {
