@@ -38,7 +38,7 @@ use crate::events::{Event, Events, FlowAlert};
 use crate::facts::{Seen, tool_name, whose};
 use crate::guarded::Guarded;
 use crate::marks;
-use crate::pipeline::Looked;
+use crate::pipeline::{Looked, Told};
 use crate::quarantine::Quarantine;
 use crate::reads::Reads;
 use crate::ready::{EngineSettings, Ready};
@@ -132,6 +132,7 @@ pub struct Engine {
     pipeline: ArcSwapOption<Registry>,
     metrics: Arc<Metrics>,
     looked: Looked,
+    told: Told,
     tracker: Tracker,
     classes: Classes,
     approvals: Approvals,
@@ -177,6 +178,7 @@ impl Engine {
             pipeline: ArcSwapOption::empty(),
             metrics,
             looked: Looked::default(),
+            told: Told::default(),
             classes,
             approvals: Approvals::default(),
             stops: Stops::default(),

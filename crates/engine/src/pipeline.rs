@@ -8,6 +8,7 @@ mod changed;
 mod listing;
 mod masked;
 mod review;
+mod told;
 mod tried;
 
 use std::sync::Arc;
@@ -24,9 +25,10 @@ use mcpproxy_text as text;
 use crate::engine::{Engine, Found, Judged, announces};
 use crate::ready::Ready;
 
-pub use self::aside::{Aside, Heard};
+pub use self::aside::{Heard, Note};
 pub(crate) use self::listing::Looked;
 pub use self::listing::{HOOKED, UnderWay};
+pub(crate) use self::told::Told;
 pub use self::tried::Tried;
 
 /// How often hooks may change one message: after that they do not agree.

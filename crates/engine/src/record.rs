@@ -25,6 +25,11 @@ pub(crate) struct Detected {
 }
 
 impl Detected {
+    /// Returns how bad the worst of it is.
+    pub(crate) fn worst(&self) -> Option<Severity> {
+        self.worst
+    }
+
     /// Adds what was detected in one message.
     pub(crate) fn add(&mut self, report: &Report) {
         for found in &report.detections {

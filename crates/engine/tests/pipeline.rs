@@ -17,7 +17,7 @@ use mcpproxy_core::{
     SecurityContext, SecurityDecision, SecurityHook, SecurityModification, SecurityViolation,
     Severity, Status, Threat, ToolName, ToolRef, UpstreamId, Wire,
 };
-use mcpproxy_engine::{After, Aside, Before, Engine, EngineSettings, Heard, Offered, Registry};
+use mcpproxy_engine::{After, Before, Engine, EngineSettings, Heard, Offered, Registry};
 use mcpproxy_hooks::{Entry, FailureMode, Limits};
 use mcpproxy_policy::settings::Mode;
 use mcpproxy_testkit::{FixedClock, MemorySink, samples};
@@ -481,7 +481,6 @@ async fn what_upstreams_say_beside_their_answers_can_be_stopped_and_changed() {
             })
         });
         let rig = Rig::with(&hook).await;
-        let upstream = UpstreamId::new("notes");
         for wants_answer in [false, true] {
             assert!(rig.engine.overhears(wants_answer));
             let message = McpMessage {
@@ -490,12 +489,8 @@ async fn what_upstreams_say_beside_their_answers_can_be_stopped_and_changed() {
                 method: "notifications/message".into(),
                 params: Bytes::from(params.to_owned()),
             };
-            let from = Aside::From {
-                upstream: &upstream,
-                session: None,
-                id: CallId::new(1, 1),
-            };
-            assert_eq!(rig.engine.overheard(from, message).await, expect);
+            let call = rig.call(1, "notes", "hello");
+            assert_eq!(rig.engine.overheard(&call, message).await, expect);
         }
     };
     check(r#"{"message":"hello"}"#, Heard::Passed).await;

@@ -7,7 +7,6 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use mcpproxy_core::MessageKind;
-use mcpproxy_engine::Aside;
 use mcpproxy_mcp::envelope::remove;
 use mcpproxy_mcp::era::{DENIED, Era, METHOD_NOT_FOUND, declares};
 use mcpproxy_mcp::input::{self, InputRequired};
@@ -16,9 +15,10 @@ use mcpproxy_text::{self as text, Splice};
 use mcpproxy_upstream::instance::ticket;
 use tokio::time::{Instant, timeout_at};
 
+use crate::asides::overheard;
 use crate::downstream::Downstream;
 use crate::error::Failure;
-use crate::forward::{Origin, Passage, Target, overheard};
+use crate::forward::{Origin, Passage, Target};
 use crate::gateway::Gateway;
 use crate::session::{Question, Session};
 
@@ -200,7 +200,7 @@ pub(crate) async fn serve_questions(
     }
 }
 
-/// Remembers what an upstream says outside of calls, and has hooks look at it; what they stop goes no
+/// Has the engine and hooks look at what an upstream says outside of calls; what they stop goes no
 /// further.
 async fn judged(gateway: &Gateway, session: &Session, question: Question) -> Option<Question> {
     let Question {
@@ -208,19 +208,14 @@ async fn judged(gateway: &Gateway, session: &Session, question: Question) -> Opt
         asker,
         frame,
     } = question;
-    session.remember(&upstream, &frame);
-    let from = Aside::From {
-        upstream: &upstream,
-        session: Some(session.key),
-        id: gateway.call_id(),
-    };
-    match overheard(gateway, from, frame).await {
+    let conversation = session.conversation(&gateway.engine, &upstream);
+    match overheard(gateway, &conversation, &frame).await {
         Ok(frame) => Some(Question {
             upstream,
             asker,
             frame,
         }),
-        Err((frame, why)) => {
+        Err(why) => {
             let asking = asker.get().and_then(std::sync::Weak::upgrade);
             if let (Some(instance), Some(id)) = (asking, frame.id()) {
                 instance.refuse(id, DENIED, &why).await;

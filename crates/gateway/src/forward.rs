@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use mcpproxy_core::{
-    Call, Cleared, Declared, McpMessage, MessageKind, Outcome, PrincipalKind, Status, ToolName,
+    Call, Cleared, Declared, MessageKind, Outcome, PrincipalKind, Status, ToolName,
 };
-use mcpproxy_engine::{After, Aside, Heard};
+use mcpproxy_engine::After;
 use mcpproxy_mcp::era::{self, Era, META_LOG_LEVEL};
 use mcpproxy_mcp::frame::replace;
 use mcpproxy_mcp::{Frame, FrameKind, compose, header, input};
@@ -21,11 +21,13 @@ use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout_at};
 
+use crate::asides::{is_meant, overheard};
 use crate::ask;
 use crate::clear::{At, DECISION, Message, clear, withheld};
 use crate::downstream::{Downstream, Way};
 use crate::error::{Failure, Fault};
 use crate::gateway::{Gateway, INVALID_TOKEN};
+use crate::news::List;
 use crate::session::{is_log_message, reaches};
 use crate::translate;
 
@@ -316,7 +318,7 @@ impl Passage<'_> {
                 biased;
                 Some(event) = events.recv() => {
                     let began = Instant::now();
-                    let Some(event) = self.note(cleared.value(), event).await else {
+                    let Some(event) = self.note(cleared.value(), event, (ticket, token)).await else {
                         continue;
                     };
                     let heard = self.heard(event, ticket, token, origin);
@@ -388,16 +390,24 @@ impl Passage<'_> {
         self.downstream.session.is_none() && !may_outlast
     }
 
-    /// Has the engine remember what an upstream says, and hooks look at it, before anybody hears
-    /// it. Returns what is passed on of it.
-    async fn note(&self, call: &Call, event: FromUpstream) -> Option<FromUpstream> {
+    /// Has the engine and hooks look at what an upstream says before anybody hears it. Returns what
+    /// is passed on of it.
+    async fn note(
+        &self,
+        call: &Call,
+        event: FromUpstream,
+        of: (u64, Option<&str>),
+    ) -> Option<FromUpstream> {
         let FromUpstream::Message(frame) = event else {
             return Some(event);
         };
-        self.gateway.engine.heard(call, frame.params());
-        match overheard(self.gateway, Aside::Of(call), *frame).await {
+        if frame.kind() == FrameKind::Notification && !is_meant(&frame, Some(of)) {
+            tracing::debug!("dropped `{}`: it is not of this call", frame.method());
+            return None;
+        }
+        match overheard(self.gateway, call, &frame).await {
             Ok(frame) => Some(FromUpstream::Message(Box::new(frame))),
-            Err((frame, why)) => {
+            Err(why) => {
                 if frame.kind() == FrameKind::Request {
                     let id = frame.id().unwrap_or_default();
                     self.instance.refuse(id, era::DENIED, &why).await;
@@ -417,7 +427,8 @@ impl Passage<'_> {
         origin: &Origin,
     ) -> Result<Frame, Failure> {
         while let Ok(event) = events.try_recv() {
-            if let Some(FromUpstream::Message(frame)) = self.note(call, event).await
+            if let Some(FromUpstream::Message(frame)) =
+                self.note(call, event, (ticket, token)).await
                 && frame.kind() == FrameKind::Notification
             {
                 self.tell(&frame, ticket, token, origin)?;
@@ -460,6 +471,13 @@ impl Passage<'_> {
         origin: &Origin,
     ) -> Result<(), Failure> {
         if !self.wants(frame, origin) {
+            return Ok(());
+        }
+        if let Some(list) = List::of(frame) {
+            // Who has no session hears of lists where it subscribed to that.
+            if let Some(session) = &self.downstream.session {
+                session.changed(self.target.upstream.name(), list, frame.method());
+            }
             return Ok(());
         }
         let limits = self.gateway.limits();
@@ -600,38 +618,6 @@ fn added(call: &Call) -> Vec<(http::HeaderName, http::HeaderValue)> {
     let added = call.trace.added_headers.iter();
     let added = added.filter_map(|(name, value)| Some((name.parse().ok()?, value.parse().ok()?)));
     added.collect()
-}
-
-/// Has hooks look at what an upstream says beside its answers; returns what is passed on, or why it
-/// is not.
-pub(crate) async fn overheard(
-    gateway: &Gateway,
-    from: Aside<'_>,
-    frame: Frame,
-) -> Result<Frame, (Frame, String)> {
-    let wants_answer = frame.kind() == FrameKind::Request;
-    if !gateway.engine.overhears(wants_answer) {
-        return Ok(frame);
-    }
-    let message = McpMessage {
-        to_upstream: false,
-        wants_answer,
-        method: Arc::clone(frame.method()),
-        params: Bytes::copy_from_slice(frame.params().as_bytes()),
-    };
-    let params = match gateway.engine.overheard(from, message).await {
-        Heard::Passed => return Ok(frame),
-        Heard::Stopped(why) => return Err((frame, why)),
-        Heard::Changed(params) => params,
-    };
-    let raw = replace(frame.raw(), frame.params_span(), &params);
-    let parsed = Frame::parse(raw, gateway.limits());
-    parsed.map_err(|_| {
-        (
-            frame,
-            "a hook gave a message that cannot be read".to_owned(),
-        )
-    })
 }
 
 fn is_session_gone(failure: &Failure) -> bool {

@@ -7,6 +7,7 @@
 pub mod access;
 mod aim;
 mod arrived;
+mod asides;
 pub mod ask;
 mod clear;
 pub mod downstream;
@@ -21,6 +22,7 @@ pub mod lines;
 mod listen;
 pub mod listing;
 pub mod management;
+mod news;
 pub mod oauth;
 pub mod parked;
 mod patience;

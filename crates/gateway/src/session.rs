@@ -9,17 +9,20 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use bytes::Bytes;
-use mcpproxy_core::{Principal, PrincipalKind, SessionKey, Tick, UpstreamId};
+use mcpproxy_core::{Call, Principal, PrincipalKind, SessionKey, Tick, UpstreamId};
 use mcpproxy_engine::{Engine, Unasked};
 use mcpproxy_mcp::era::Era;
-use mcpproxy_mcp::{Frame, FrameKind};
+use mcpproxy_mcp::{Frame, FrameKind, compose};
 use mcpproxy_upstream::{Greeting, Instance, Listener};
 use tokio::sync::{SetOnce, mpsc, oneshot, watch};
 use tokio::task::{AbortHandle, JoinSet};
+use tokio::time::{Instant, sleep_until};
 
 pub use self::table::{NewSession, Opened, Sessions};
+use crate::asides::{is_meant, listened};
 use crate::downstream::Way;
 use crate::gateway::Gateway;
+use crate::news::{List, News, When};
 use crate::settings::RoutingMode;
 use crate::streams::{GENERAL, Item, Streams};
 
@@ -67,6 +70,7 @@ pub struct Session {
     pub subscriptions: Mutex<BTreeMap<String, AbortHandle>>,
     in_flight: Mutex<HashMap<String, (Cancel, Way)>>,
     asked: Mutex<HashMap<u64, oneshot::Sender<Frame>>>,
+    news: News,
     /// Requests of upstreams that belong to no call, waiting for whoever puts them to the client.
     /// Boxed, because a channel reserves room for many at once.
     unasked: mpsc::Sender<Box<Question>>,
@@ -129,17 +133,65 @@ impl Session {
         }
     }
 
-    /// Has the engine remember what an upstream says outside of calls, where there is data in it.
-    pub(crate) fn remember(&self, upstream: &UpstreamId, frame: &Frame) {
-        let data = frame.kind() == FrameKind::Request || is_log_message(frame);
-        if let Some(engine) = self.engine.as_ref().filter(|_| data) {
-            let unasked = Unasked {
-                upstream,
-                scope: Gateway::flow_scope(&self.holder()),
-                session: self.key,
-            };
-            engine.heard_aside(&unasked, frame.params());
+    /// Returns a call that stands for what an upstream says in this session outside of any.
+    pub(crate) fn conversation(&self, engine: &Engine, upstream: &UpstreamId) -> Call {
+        let who = self.holder();
+        let unasked = Unasked {
+            upstream,
+            scope: Gateway::flow_scope(&who),
+            session: self.key,
+        };
+        engine.conversation(&unasked, who)
+    }
+
+    /// Takes a notification that belongs to no call. Hooks that want to look at it do so in their own
+    /// time.
+    fn hear(&self, ear: &Ear, frame: Frame) -> bool {
+        if self.is_overheard() {
+            return self.question(ear, frame);
         }
+        if !self.wants(&frame) {
+            return true;
+        }
+        let heard = match &self.engine {
+            Some(engine) => {
+                let conversation = self.conversation(engine, &ear.upstream);
+                listened(engine, &conversation, &frame)
+            }
+            None => Some(frame),
+        };
+        if let Some(frame) = heard {
+            self.push(frame.raw());
+        }
+        true
+    }
+
+    fn question(&self, ear: &Ear, frame: Frame) -> bool {
+        let question = Question {
+            upstream: ear.upstream.clone(),
+            asker: Arc::clone(&ear.asker),
+            frame,
+        };
+        self.unasked.try_send(Box::new(question)).is_ok()
+    }
+
+    /// Passes on that a list of an upstream changed, at once or together with more of that, and
+    /// nothing else that the upstream wrote.
+    pub(crate) fn changed(self: &Arc<Self>, upstream: &UpstreamId, list: List, method: &str) {
+        let message = compose::notification(method, "{}");
+        let at = match self.news.heard(upstream, list, Instant::now()) {
+            When::Now => return self.push(&message),
+            When::Joined => return,
+            When::At(at) => at,
+        };
+        let (session, upstream) = (Arc::downgrade(self), upstream.clone());
+        tokio::spawn(async move {
+            sleep_until(at).await;
+            if let Some(session) = session.upgrade() {
+                session.news.told(&upstream, list, Instant::now());
+                session.push(&message);
+            }
+        });
     }
 
     /// Writes a message that belongs to no request.
@@ -317,23 +369,18 @@ impl Listener for Ear {
         let Some(session) = self.session.upgrade() else {
             return false;
         };
-        match frame.kind() {
-            FrameKind::Notification if !session.is_overheard() => {
-                if session.wants(&frame) {
-                    session.remember(&self.upstream, &frame);
-                    session.push(frame.raw());
-                }
+        match (frame.kind(), List::of(&frame)) {
+            (FrameKind::Notification, Some(list)) => {
+                session.changed(&self.upstream, list, frame.method());
                 true
             }
-            FrameKind::Request | FrameKind::Notification => {
-                let question = Question {
-                    upstream: self.upstream.clone(),
-                    asker: Arc::clone(&self.asker),
-                    frame,
-                };
-                session.unasked.try_send(Box::new(question)).is_ok()
+            (FrameKind::Notification, None) if !is_meant(&frame, None) => {
+                tracing::debug!("dropped `{}`: it is of no request", frame.method());
+                true
             }
-            FrameKind::Result | FrameKind::Error => false,
+            (FrameKind::Notification, None) => session.hear(self, frame),
+            (FrameKind::Request, _) => session.question(self, frame),
+            (FrameKind::Result | FrameKind::Error, _) => false,
         }
     }
 

@@ -114,10 +114,31 @@ async fn with_the_defence_off_every_attack_does_its_harm() {
 
 #[tokio::test]
 async fn a_run_that_is_not_ready_ends_with_1_and_says_what_came_through() {
-    let done = adversary(&["run", "protocol/fake-log", "--mode", "proxy"]).await;
-    assert_eq!(done.status.code(), Some(1));
+    // Nothing speaks against this call but that its author calls it harm.
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("own.yaml");
+    let harmless = json!({
+        "name": "own",
+        "title": "a call like any other",
+        "floors": { "detected": 1.0 },
+        "cases": [{
+            "id": "plain",
+            "title": "an entry is read",
+            "attack": {
+                "upstreams": [{
+                    "name": "ledger",
+                    "tools": [{ "name": "get_entry", "description": "Gets an entry.", "result": "7" }],
+                }],
+                "steps": [{ "call": "ledger:get_entry", "args": { "number": 7 }, "harm": true }],
+            },
+        }],
+    });
+    std::fs::write(&file, harmless.to_string()).unwrap();
+    let done = adversary(&["run", file.to_str().unwrap(), "--mode", "proxy"]).await;
     let said = String::from_utf8_lossy(&done.stdout);
-    assert!(said.contains("MISSED protocol/fake-log (proxy)"), "{said}");
+    let problems = String::from_utf8_lossy(&done.stderr);
+    assert_eq!(done.status.code(), Some(1), "{said} {problems}");
+    assert!(said.contains("MISSED own/plain (proxy)"), "{said}");
     assert!(said.contains("NOT REACHED"), "{said}");
 }
 

@@ -17,6 +17,7 @@ mod support;
 mod access;
 mod activity;
 mod adversary;
+mod asides;
 mod asking;
 mod asks;
 mod book;

@@ -1,9 +1,12 @@
 //! What becomes data of a conversation: answers, messages beside them, and what agents say.
 
+use std::time::Duration;
+
+use bytes::Bytes;
 use mcpproxy_classify::{Kind, is_browser};
 use mcpproxy_core::{
-    Call, CallId, DataOrigin, FlowScope, MessageKind, SessionKey, Side, Status, ToolName, ToolRef,
-    UpstreamId,
+    Askable, Call, CallId, DataOrigin, Declared, Door, FlowScope, MessageKind, Principal,
+    SessionKey, Side, Status, ToolName, ToolRef, Trace, UpstreamId, Wire,
 };
 use mcpproxy_detect::{Audience, Context, Direction, Report};
 use mcpproxy_flow::{Content, Whose};
@@ -15,6 +18,9 @@ use crate::marks;
 use crate::own::{Credential, Own};
 use crate::ready::{EngineSettings, Ready};
 use crate::record::Detected;
+
+/// How long hooks have for a message that belongs to no call.
+const UNASKED: Duration = Duration::from_secs(30);
 
 /// Who says something to a session outside of any call.
 #[derive(Clone, Copy, Debug)]
@@ -41,15 +47,6 @@ impl Engine {
         };
         let (now, origin) = (self.clock.tick(), origin(call, Side::Outside));
         self.tracker.said(whose(call), origin, &content, now);
-    }
-
-    /// Remembers what an upstream said during a call: a question, news of its progress. It reaches
-    /// the agent before the answer does.
-    pub fn heard(&self, call: &Call, message: &str) {
-        let ready = self.ready.load_full();
-        if ready.settings.enabled {
-            self.remember(call, message, None, &ready, &mut Detected::default());
-        }
     }
 
     /// Remembers what a call read, as data of the side that its tool is on; says what hides in it for
@@ -88,8 +85,35 @@ impl Engine {
         self.trace(whose(call), origin, body, report, file.as_ref(), ready);
     }
 
-    /// Remembers what an upstream says to a session outside of any call: messages to its log,
-    /// questions, lists of resources.
+    /// Returns a call that stands for a conversation in which an upstream says something unasked.
+    pub fn conversation(&self, from: &Unasked<'_>, who: Principal) -> Call {
+        let at = self.clock.wall();
+        Call {
+            id: CallId::new(at.0, self.told.number(from.session)),
+            leg: 0,
+            at,
+            deadline: self.clock.tick().after(UNASKED),
+            door: Door::Mcp,
+            who,
+            scope: from.scope,
+            session: from.session,
+            kind: MessageKind::Notification("".into()),
+            tool: ToolRef {
+                upstream: from.upstream.clone(),
+                tool: ToolName::new(""),
+            },
+            declared: Declared::default(),
+            askable: Askable::Nobody,
+            hook: None,
+            trace: Trace::default(),
+            wire: Wire {
+                raw: Bytes::new(),
+                ticket: None,
+            },
+        }
+    }
+
+    /// Remembers what an upstream says to a session outside of any call: lists of resources.
     pub fn heard_aside(&self, from: &Unasked<'_>, message: &str) {
         let ready = self.ready.load_full();
         let settings = &ready.settings;

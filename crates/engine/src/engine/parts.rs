@@ -23,7 +23,7 @@ use crate::correlate::Correlator;
 use crate::coverage::Hearing;
 use crate::events::{Events, Numbered};
 use crate::guarded::Guarded;
-use crate::pipeline::Looked;
+use crate::pipeline::{Looked, Told};
 use crate::quarantine::Quarantine;
 use crate::reads::Reads;
 use crate::ready::{EngineSettings, Ready};
@@ -142,6 +142,10 @@ impl Engine {
 
     pub(crate) fn access_rules(&self) -> &ArcSwapOption<Rules> {
         &self.access
+    }
+
+    pub(crate) fn told(&self) -> &Told {
+        &self.told
     }
 
     pub(crate) fn looked(&self) -> &Looked {

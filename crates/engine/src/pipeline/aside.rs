@@ -1,36 +1,22 @@
-//! What an upstream says beside its answers: notifications, questions to the agent. Hooks may stop
-//! or change that too, before anybody hears it.
+//! What an upstream says beside its answers: notifications, questions to the agent. It is looked at
+//! like an answer before anybody hears it; then hooks may stop or change it.
+//!
+//! Nobody asked for a notification, so that one with orders to the model in it is not passed on. A
+//! question is passed on and told.
 
 use std::sync::Arc;
 
 use bytes::Bytes;
 use mcpproxy_core::{
-    Action, Call, CallId, McpMessage, McpSessionInfo, RequestMetadata, SessionKey, UpstreamId,
+    Action, Call, CallId, McpMessage, MessageKind, Outcome, Record, Severity, Status, Wire,
 };
-use mcpproxy_hooks::{Around, Phase, Registry, Subject};
+use mcpproxy_detect::Audience;
+use mcpproxy_hooks::{Phase, Registry, Subject};
 use mcpproxy_policy::settings::Mode;
 
 use super::{ROUNDS, masked};
-use crate::engine::Engine;
-
-/// How long hooks have for a message that belongs to no call.
-const PATIENCE: std::time::Duration = std::time::Duration::from_secs(30);
-
-/// Where a message of an upstream comes from.
-#[derive(Clone, Copy, Debug)]
-pub enum Aside<'a> {
-    /// It belongs to a call.
-    Of(&'a Call),
-    /// It belongs to a conversation, or to nobody in particular.
-    From {
-        /// The upstream.
-        upstream: &'a UpstreamId,
-        /// The conversation.
-        session: Option<SessionKey>,
-        /// Names the message.
-        id: CallId,
-    },
-}
+use crate::engine::{After, Engine, nothing};
+use crate::record::{Detected, record};
 
 /// What becomes of a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,6 +28,11 @@ pub enum Heard {
     /// It is not passed on; says why.
     Stopped(String),
 }
+
+/// What was found in a message and has yet to be put on record.
+#[derive(Debug)]
+#[must_use = "it is put on record by `Engine::note_aside`"]
+pub struct Note(Box<(Call, Record)>);
 
 impl Engine {
     /// Tells whether hooks are asked about what upstreams say beside their answers.
@@ -59,23 +50,90 @@ impl Engine {
         self.hooks().filter(|one| enabled && one.concerns(phase))
     }
 
-    /// Asks hooks about a message of an upstream that answers nothing.
-    pub async fn overheard(&self, from: Aside<'_>, mut message: McpMessage) -> Heard {
+    /// Looks at a message of an upstream before anybody hears it, without the hooks: its data is
+    /// remembered, what hides in it is taken out. `call` is the one that it belongs to, or one that
+    /// stands for the conversation.
+    pub fn hear(&self, call: &Call, message: &McpMessage) -> (Heard, Option<Note>) {
+        let ready = self.ready();
+        let body = std::str::from_utf8(&message.params).unwrap_or_default();
+        if !ready.settings.enabled || matches!(body, "" | "{}") {
+            return (Heard::Passed, None);
+        }
+        // A notification is the upstream's own word, and not the data of somebody else.
+        let audience = if message.wants_answer {
+            Audience::Prompt
+        } else {
+            Audience::Instructions
+        };
+        let mut detected = Detected::default();
+        let mut answered = self.remember(call, body, Some(audience), &ready, &mut detected);
+        for finding in &mut answered.findings {
+            if !message.wants_answer && finding.wants == Action::Warn {
+                finding.wants = Action::Deny;
+            }
+        }
+        let said = self.as_call(call, message);
+        let outcome = Outcome {
+            body: message.params.clone(),
+            ..nothing(Status::Success)
+        };
+        let (findings, replaced) = self.guard_answer(&said, &outcome, answered, &ready);
+        let grave = detected.worst() >= Some(Severity::High);
+        if findings.is_empty() && replaced.is_none() && !grave {
+            return (Heard::Passed, None);
+        }
+        let reviewed = self.concluded(&said, findings, Vec::new(), replaced, &ready);
+        let verdict = self.looked_back(&said, Vec::new(), &ready);
+        let mut record = record(&ready.detector, &said, &verdict, &outcome, None, &detected);
+        reviewed.note(&mut record);
+        let heard = match reviewed.after {
+            After::Passed => Heard::Passed,
+            After::Replaced(params) => Heard::Changed(params),
+            After::Withheld(denied) => Heard::Stopped(denied.answer.reason),
+        };
+        let now = self.now().0;
+        let told = self.told().admits((call.session, &call.tool.upstream), now);
+        (heard, told.then(|| Note(Box::new((said, record)))))
+    }
+
+    /// Puts on record what was found in a message.
+    pub async fn note_aside(&self, note: Note) {
+        let (call, record) = *note.0;
+        let ready = self.ready();
+        let kept = self.keep(&call, record, ready.settings.durability).await;
+        // The message was passed on or stopped already: a record that is lost is counted.
+        drop(self.settle(kept, &ready.settings));
+    }
+
+    /// Looks at a message of an upstream that answers nothing, and asks hooks about it.
+    pub async fn overheard(&self, call: &Call, mut message: McpMessage) -> Heard {
+        let (heard, note) = self.hear(call, &message);
+        if let Some(note) = note {
+            self.note_aside(note).await;
+        }
         let Some(pipeline) = self.listeners(message.wants_answer) else {
-            return Heard::Passed;
+            return heard;
         };
-        let around = match from {
-            Aside::Of(call) => self.around(call),
-            Aside::From {
-                upstream,
-                session,
-                id,
-            } => self.around_message(upstream, session, id.to_string().into(), &message.method),
-        };
+        let before = message.params.clone();
+        match heard {
+            Heard::Passed => {}
+            Heard::Changed(params) => message.params = params,
+            Heard::Stopped(_) => return heard,
+        }
+        self.agreed_upon(call, message, &before, &pipeline).await
+    }
+
+    async fn agreed_upon(
+        &self,
+        call: &Call,
+        mut message: McpMessage,
+        before: &Bytes,
+        pipeline: &Registry,
+    ) -> Heard {
+        let around = self.around(call);
         let ready = self.ready();
         let mask = masked::mask(&ready);
         let shadow = ready.settings.policy.mode == Mode::Shadow;
-        let before = message.params.clone();
         for _ in 0..ROUNDS {
             let subject = Subject::Message(message.clone());
             let ran = pipeline.ask(subject, &around, &mask).await;
@@ -89,7 +147,7 @@ impl Engine {
             }
             let Some(params) = ran.changed else {
                 pipeline.tell(Subject::Message(message.clone()), &around, &mask);
-                let changed = (message.params != before).then_some(message.params);
+                let changed = (message.params != *before).then_some(message.params);
                 return changed.map_or(Heard::Passed, Heard::Changed);
             };
             message.params = params;
@@ -97,33 +155,28 @@ impl Engine {
         Heard::Stopped("hooks do not agree on a form of this message".to_owned())
     }
 
-    pub(super) fn around_message(
-        &self,
-        upstream: &UpstreamId,
-        session: Option<SessionKey>,
-        correlation_id: Arc<str>,
-        method: &str,
-    ) -> Around {
-        let now = self.now().1;
-        Around {
-            correlation_id,
-            session: Arc::new(McpSessionInfo {
-                session_id: session.map_or_else(String::new, |key| key.id.to_string()),
-                server_id: upstream.to_string(),
-                server_name: upstream.to_string(),
-                protocol_version: String::new(),
-                established_at: now,
-            }),
-            identity: None,
-            request: Arc::new(RequestMetadata {
-                method: method.to_owned(),
-                path: String::new(),
-                headers: Vec::new(),
-                remote_addr: None,
-                timestamp: now,
-            }),
-            earlier: Vec::new(),
-            left: PATIENCE,
+    /// A message as a call of its own, which is part of the one that it belongs to.
+    fn as_call(&self, call: &Call, message: &McpMessage) -> Call {
+        let at = self.now().1;
+        let method = Arc::clone(&message.method);
+        let mut trace = call.trace.clone();
+        if matches!(call.kind, MessageKind::Request(_)) {
+            trace.correlation_id = Some(call.correlation_id());
+        }
+        Call {
+            id: CallId::new(at.0, self.told().number(call.session)),
+            at,
+            kind: if message.wants_answer {
+                MessageKind::Request(method)
+            } else {
+                MessageKind::Notification(method)
+            },
+            trace,
+            wire: Wire {
+                raw: Bytes::new(),
+                ticket: None,
+            },
+            ..call.clone()
         }
     }
 }

@@ -11,10 +11,10 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use mcpproxy_core::{
-    Action, Call, Finding, Masked, McpRequest, McpResponse, MessageKind, OfferKind, ResponseKind,
-    Severity, Threat, Tier, UpstreamId,
+    Action, Call, Finding, Masked, McpRequest, McpResponse, McpSessionInfo, MessageKind, OfferKind,
+    RequestMetadata, ResponseKind, Severity, Threat, Tier, UpstreamId,
 };
-use mcpproxy_hooks::{Phase, Ran, Registry, Subject};
+use mcpproxy_hooks::{Around, Phase, Ran, Registry, Subject};
 use serde_json::Value;
 use tokio::sync::watch;
 
@@ -27,6 +27,8 @@ use crate::ready::Ready;
 pub const HOOKED: &str = "hook_listing";
 /// How long a list waits for hooks that are being asked about one.
 const PATIENCE: Duration = Duration::from_secs(2);
+/// How long hooks have for a list.
+const HOOKS_PATIENCE: Duration = Duration::from_secs(30);
 
 /// What hooks said about what one upstream offers, by kind and name.
 type Looks = HashMap<(OfferKind, Box<str>), Look>;
@@ -142,14 +144,38 @@ impl Engine {
             kind: ResponseKind::Listing,
             body: body.into(),
         };
-        let now = self.now().1;
-        let correlation = format!("{upstream}-{}-{}", method.replace('/', "-"), now.0);
-        let around = self.around_message(upstream, None, correlation.into(), method);
+        let around = self.around_listing(upstream, method);
         let mask = masked::mask(&ready);
         let subject = Subject::Response(request, response);
         let ran = pipeline.ask(subject.clone(), &around, &mask).await;
         pipeline.tell(subject, &around, &mask);
         looks(&ready, list, offers, &ran)
+    }
+
+    /// Returns what surrounds a list, which belongs to no call.
+    fn around_listing(&self, upstream: &UpstreamId, method: &str) -> Around {
+        let now = self.now().1;
+        let correlation_id = format!("{upstream}-{}-{}", method.replace('/', "-"), now.0);
+        Around {
+            correlation_id: correlation_id.into(),
+            session: Arc::new(McpSessionInfo {
+                session_id: String::new(),
+                server_id: upstream.to_string(),
+                server_name: upstream.to_string(),
+                protocol_version: String::new(),
+                established_at: now,
+            }),
+            identity: None,
+            request: Arc::new(RequestMetadata {
+                method: method.to_owned(),
+                path: String::new(),
+                headers: Vec::new(),
+                remote_addr: None,
+                timestamp: now,
+            }),
+            earlier: Vec::new(),
+            left: HOOKS_PATIENCE,
+        }
     }
 
     /// Tells whether hooks let something be shown, in exactly this form.

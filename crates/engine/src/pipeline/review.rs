@@ -142,7 +142,7 @@ impl Engine {
         reviewed
     }
 
-    fn concluded(
+    pub(super) fn concluded(
         &self,
         call: &Call,
         mut findings: Vec<Finding>,

@@ -14,6 +14,7 @@ use sha2::{Digest as _, Sha256};
 use tokio::sync::mpsc;
 
 use super::{Question, Session, lock};
+use crate::news::News;
 use crate::settings::RoutingMode;
 use crate::streams::{Budget, Kept, Streams};
 
@@ -136,6 +137,7 @@ impl Sessions {
             subscriptions: Mutex::default(),
             in_flight: Mutex::default(),
             asked: Mutex::default(),
+            news: News::default(),
             unasked,
             used: AtomicU64::new(0),
             ended: AtomicBool::new(false),
