@@ -112,29 +112,29 @@ async fn with_the_defence_off_every_attack_does_its_harm() {
     }
 }
 
-#[tokio::test]
-async fn a_run_that_is_not_ready_ends_with_1_and_says_what_came_through() {
-    // Nothing speaks against this call but that its author calls it harm.
+/// Writes a scenario that comes through: nothing speaks against the call but that its author calls it
+/// harm.
+fn unstoppable() -> (tempfile::TempDir, String) {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("own.yaml");
-    let harmless = json!({
+    let tool = json!({ "name": "get_entry", "description": "Gets an entry.", "result": "7" });
+    let step = json!({ "call": "ledger:get_entry", "args": { "number": 7 }, "harm": true });
+    let attack = json!({ "upstreams": [{ "name": "ledger", "tools": [tool] }], "steps": [step] });
+    let scenario = json!({
         "name": "own",
         "title": "a call like any other",
         "floors": { "detected": 1.0 },
-        "cases": [{
-            "id": "plain",
-            "title": "an entry is read",
-            "attack": {
-                "upstreams": [{
-                    "name": "ledger",
-                    "tools": [{ "name": "get_entry", "description": "Gets an entry.", "result": "7" }],
-                }],
-                "steps": [{ "call": "ledger:get_entry", "args": { "number": 7 }, "harm": true }],
-            },
-        }],
+        "cases": [{ "id": "plain", "title": "an entry is read", "attack": attack }],
     });
-    std::fs::write(&file, harmless.to_string()).unwrap();
-    let done = adversary(&["run", file.to_str().unwrap(), "--mode", "proxy"]).await;
+    std::fs::write(&file, scenario.to_string()).unwrap();
+    let file = file.to_str().unwrap().to_owned();
+    (folder, file)
+}
+
+#[tokio::test]
+async fn a_run_that_is_not_ready_ends_with_1_and_says_what_came_through() {
+    let (_folder, file) = unstoppable();
+    let done = adversary(&["run", &file, "--mode", "proxy"]).await;
     let said = String::from_utf8_lossy(&done.stdout);
     let problems = String::from_utf8_lossy(&done.stderr);
     assert_eq!(done.status.code(), Some(1), "{said} {problems}");
@@ -147,21 +147,14 @@ async fn reports_are_printed_as_sarif_and_written_as_a_page() {
     let folder = tempfile::tempdir().unwrap();
     let page = folder.path().join("report.html");
     let page = page.to_str().unwrap();
-    let args = [
-        "run",
-        "protocol/fake-log",
-        "--mode",
-        "proxy",
-        "--sarif",
-        "--html",
-        page,
-    ];
+    let (_kept, file) = unstoppable();
+    let args = ["run", &file, "--mode", "proxy", "--sarif", "--html", page];
     let done = adversary(&args).await;
     let log: Value = serde_json::from_slice(&done.stdout).unwrap();
     assert_eq!(log["version"], "2.1.0");
     assert_eq!(log["runs"][0]["results"][0]["ruleId"], "missed");
     let page = std::fs::read_to_string(page).unwrap();
-    assert!(page.contains("<svg") && page.contains("protocol/fake-log"));
+    assert!(page.contains("<svg") && page.contains("own/plain"));
     assert!(!page.contains("<script"));
 }
 

@@ -1,12 +1,12 @@
 //! What upstreams say beside their answers, through the real gateway: what cannot be meant for the
 //! agent does not reach it, and what gives orders does not either.
 
-use mcpproxy_testkit::{EraSupport, Sample};
 use serde_json::{Value, json};
 
-use crate::support::{Gateway, Legacy, Over, Upstream, scripted, text_of, until};
+use crate::support::{Gateway, Legacy, scripted, text_of, until};
 
 const LOG: &str = "notifications/message";
+const TOOLS: &str = "notifications/tools/list_changed";
 const PROMPTS: &str = "notifications/prompts/list_changed";
 
 /// A gateway in front of a script that says these notifications before its answer.
@@ -96,21 +96,24 @@ async fn progress_and_cancellations_of_nobody_s_requests_are_not_passed_on() {
 
 #[tokio::test]
 async fn a_storm_of_changes_is_told_a_few_times_and_the_last_of_it_always() {
-    let upstream = Upstream::start(Sample::Echo, EraSupport::LegacyOnly, Over::Http).await;
-    let settings = upstream.with("scope", json!("session"));
-    let config = json!({ "routing_mode": "all", "mcpServers": { "echo": settings } });
+    let word = json!({ "jsonrpc": "2.0", "method": TOOLS, "params": {} });
+    let storm = format!(
+        "n=0; while [ $n -lt 2000 ]; do printf '%s\\n' '{word}'; n=$((n + 1)); done; say done"
+    );
+    let mut settings = scripted(&storm);
+    settings["scope"] = json!("session");
+    let config = json!({ "routing_mode": "all", "mcpServers": { "line": settings } });
     let gateway = Gateway::start(&config).await;
     let client = Legacy::open(&gateway.url("/mcp"), json!({})).await;
     let mut general = client.listen(None).await;
-    let params = json!({ "name": "echo__storm", "arguments": { "count": 2000 } });
-    let mut reply = client.request("tools/call", params).await;
     let began = std::time::Instant::now();
-    reply.result().await;
-    let changed = "notifications/tools/list_changed";
-    assert_eq!(reply.heard(changed), Vec::<Value>::new());
-    general.notification(changed).await;
-    general.notification(changed).await;
-    let told = general.heard(changed).len();
+    let params = json!({ "name": "line__do", "arguments": {} });
+    let mut reply = client.request("tools/call", params).await;
+    assert_eq!(text_of(&reply.result().await), "done");
+    assert_eq!(reply.heard(TOOLS), Vec::<Value>::new());
+    general.notification(TOOLS).await;
+    general.notification(TOOLS).await;
+    let told = general.heard(TOOLS).len();
     // One at once, one in each quarter of a second, and those of the gateway's own reading.
     let most = 8 + usize::try_from(began.elapsed().as_millis() / 200).unwrap();
     assert!((2..=most).contains(&told), "{told} of at most {most}");

@@ -34,6 +34,9 @@ const MOST_PEERS: usize = 64;
 /// What stands between an upstream's name and a tool's where the gateway puts them together.
 const BETWEEN: [&str; 2] = ["__", ":"];
 
+/// How origins end that are hosts of this machine.
+const HERE: [&str; 3] = ["|127.0.0.1", "|localhost", "|[::1]"];
+
 /// What the guard is told by the configuration.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Settings {
@@ -239,15 +242,19 @@ fn orders(
     };
     let foreign = card.mentions.iter().filter(|word| !is_own(word));
     let others = foreign.flat_map(|word| Neighbours::others(&all.by_name, word, card));
-    let mut others = others
-        .filter(|other| other.origin != card.origin)
-        .take(MOST_PEERS);
+    let mut others = others.filter(|other| !is_kin(card, other)).take(MOST_PEERS);
     let texts = texts(tool);
     let other = others.find(|other| {
         let mut speaking = texts.iter().filter(|text| text.contains(&*other.name));
         speaking.any(|text| orders_about(inspector, &card.name, text, other))
     })?;
     Some(format!("it gives orders about {}", of(other)))
+}
+
+/// Tells whether two upstreams are one maker's. What they share on this machine is the machine.
+fn is_kin(one: &Card, other: &Card) -> bool {
+    let here = HERE.iter().any(|host| one.origin.ends_with(host));
+    one.origin == other.origin && !here
 }
 
 /// Tells whether one text of a tool gives orders about another.
@@ -474,6 +481,7 @@ mod tests {
         check("other-mcp", "weather", mention, None);
         let own = "Books. Always call list_rooms first.";
         check("other-mcp", "book_room", own, None);
+        check("mail-mcp", "weather", order, None);
     }
 
     #[test]

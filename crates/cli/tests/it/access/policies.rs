@@ -106,7 +106,8 @@ async fn a_search_finds_and_describes_no_more_than_a_list_shows() {
 async fn an_upstream_that_has_listed_nothing_yet_is_known_to_nobody() {
     // Nobody needs it, so that its list stays unknown.
     let silent = json!({ "command": "sleep", "args": ["600"], "start": "lazy" });
-    let mut config = config(&files(), &json!({ "policies": POLICIES }));
+    let files = files();
+    let mut config = config(&files, &json!({ "policies": POLICIES }));
     config["mcpServers"]["vault"] = silent;
     let gateway = Gateway::start(&config).await;
     let writer = gateway.token("writer", &Value::Null).await;
