@@ -7,21 +7,23 @@
 
 mod cue;
 mod fold;
+mod grammar;
 mod hash;
 mod ideas;
 mod index;
+mod letters;
 mod lexicon;
 mod mark;
 mod rule;
 mod sentence;
 mod shape;
 mod token;
+mod tongue;
 
 #[cfg(test)]
 mod tests;
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::LazyLock;
 
@@ -35,13 +37,12 @@ use crate::shown::shown;
 use crate::verdict::level_of;
 use cue::Cues;
 use fold::Folded;
-use ideas::Ideas;
-use index::Index;
+use grammar::Grammar;
 use lexicon::Lexicon;
 use mark::Marks;
-use rule::{Brakes, Rule};
 use shape::{Families, Family, Place, Shape};
-use token::{Reader, Shapes};
+use token::Reader;
+use tongue::Tongues;
 
 /// Which of a rule's weights counts.
 const AUTHORED: usize = 0;
@@ -72,15 +73,14 @@ pub struct Hostile {
 #[derive(Debug)]
 struct Rules {
     lexicon: Lexicon,
-    shapes: Shapes,
-    brakes: Brakes,
+    grammar: Grammar,
     paths: AhoCorasick,
-    acts: Vec<Rule>,
-    index: Index,
     marks: Marks,
     shape: Shape,
     /// The words of all cues and the heads of all marks: where in data to look closer.
     cues: Cues,
+    /// The same for other languages than English.
+    tongues: Tongues,
 }
 
 /// One act in one sentence.
@@ -100,7 +100,8 @@ impl Hostile {
     /// Lists the acts, each with the ways of doing it as they stand in the rule files.
     pub(crate) fn acts() -> Vec<Act> {
         let mut acts: Vec<Act> = Vec::new();
-        let lines = ACTS.lines().chain(MARKS.lines()).chain(SIGNS.lines());
+        let lists = [ACTS, tongue::PATTERNS, MARKS, SIGNS];
+        let lines = lists.into_iter().flat_map(str::lines);
         for line in lines.map(str::trim).filter(|line| !line.starts_with('#')) {
             let act = match line.split_once(" : ") {
                 Some((head, _)) => head.split(['.', ' ']).next(),
@@ -122,10 +123,15 @@ impl Hostile {
     /// Adds what is seen in a text of an audience, with the same rules.
     pub(crate) fn scan_for(&self, audience: Audience, text: &str, out: &mut Vec<Detection>) {
         let folded = fold::fold(text);
+        let Rules { paths, tongues, .. } = self.rules;
         let hits = if audience.is_authored() {
-            self.rules.read_all(&folded.text)
+            let mut hits = self.rules.read_all(&folded.text);
+            tongues.read_all(&folded.text, paths, &mut hits);
+            hits
         } else {
-            self.rules.read_cued(&folded.text)
+            let mut hits = self.rules.read_cued(&folded.text);
+            tongues.read_cued(&folded.text, paths, &mut hits);
+            hits
         };
         report(&hits, &folded, text, out);
     }
@@ -252,62 +258,43 @@ impl Rules {
     }
 
     fn parse(words: &str, patterns: &str, voices: &str, shape: Shape) -> Result<Self, DetectError> {
-        let lexicon = Lexicon::parse(words)?;
-        let idea = |name: &str| lexicon.idea(name).unwrap_or_default();
-        let brakes = Brakes {
-            not: idea("not"),
-            donot: idea("donot"),
-            without: idea("without"),
-            guard: idea("guard"),
-            guards: idea("guards"),
-            threat: idea("threat"),
-            example: idea("example"),
-            specimen: idea("specimen"),
-            utterance: idea("utterance"),
-            passive: idea("passive"),
-            order: idea("must") | idea("also") | idea("your"),
-        };
-        let shapes = Shapes {
-            url: idea("<url>"),
-            email: idea("<email>"),
-            path: idea("<path>"),
-            name: idea("<name>"),
-            variable: idea("cred"),
-        };
-        let paths = build(lexicon.words(shapes.path).map(str::to_owned))?;
-        let acts = rule::parse(patterns, &lexicon, &brakes)?;
+        let mut lexicon = Lexicon::new();
+        lexicon.read("hostile.words", words)?;
+        let grammar = Grammar::parse("hostile.acts", patterns, &lexicon)?;
+        let paths = build(lexicon.words(grammar.shapes.path).map(str::to_owned))?;
         let marks = Marks::parse(voices)?;
-        let ideas = acts.iter().fold(shapes.path, |all, rule| all | rule.cue);
-        let words: Vec<String> = lexicon.words(ideas).map(str::to_owned).collect();
+        let words: Vec<String> = lexicon.words(grammar.cues()).map(str::to_owned).collect();
         let ignore = lexicon.words(lexicon.idea("ignore").unwrap_or_default());
         let spelled = ignore
             .filter(|word| (6..=9).contains(&word.len()))
             .flat_map(with_digits);
         let heads = marks.heads().map(str::to_owned);
         let cues = Cues::new(heads.chain(words).chain(spelled))?;
+        let path_words = lexicon.words(grammar.shapes.path).map(str::to_owned);
+        let tongues = Tongues::load(path_words)?;
         Ok(Self {
             lexicon,
-            shapes,
-            brakes,
+            grammar,
             paths,
-            index: Index::new(&acts),
-            acts,
             marks,
             shape,
             cues,
+            tongues,
         })
     }
 
     /// The acts of a text that is short and read whole: every sentence counts.
     fn read_all(&self, text: &str) -> Vec<Hit<'_>> {
         let mut hits = Vec::new();
-        let mut reader = Reader::new(&self.lexicon, self.shapes, &self.paths);
+        let mut reader = Reader::new(&self.lexicon, self.grammar.shapes, &self.paths);
         self.marks.find(text, 0..text.len(), AUTHORED, &mut hits);
         let mut at = 0;
         while at < text.len() && hits.len() < MOST {
             let sentence = sentence::around(text, at, at);
             at = sentence.end.max(at + 1);
-            self.judge(text, &sentence, AUTHORED, &mut reader, &mut hits);
+            reader.read(text.get(sentence.clone()).unwrap_or_default());
+            self.grammar
+                .judge(&reader.tokens, &sentence, AUTHORED, &mut hits);
         }
         hits
     }
@@ -315,62 +302,21 @@ impl Rules {
     /// The acts of those sentences that have a cue.
     fn read_cued(&self, text: &str) -> Vec<Hit<'_>> {
         let mut hits = Vec::new();
-        let mut reader = Reader::new(&self.lexicon, self.shapes, &self.paths);
+        let mut reader = Reader::new(&self.lexicon, self.grammar.shapes, &self.paths);
         let mut search = self.cues.search(text);
         let mut read = 0;
         while let Some(found) = search.next(read) {
             let sentence = sentence::around(text, found.start, read);
             read = sentence.end.max(found.end);
             self.marks.find(text, sentence.start..read, DATA, &mut hits);
-            self.judge(text, &sentence, DATA, &mut reader, &mut hits);
+            reader.read(text.get(sentence.clone()).unwrap_or_default());
+            self.grammar
+                .judge(&reader.tokens, &sentence, DATA, &mut hits);
             if hits.len() > MOST {
                 break;
             }
         }
         hits
-    }
-
-    /// Adds the acts of one sentence: for each act the heaviest way of doing it.
-    fn judge<'a>(
-        &'a self,
-        text: &str,
-        sentence: &Range<usize>,
-        side: usize,
-        reader: &mut Reader<'_>,
-        hits: &mut Vec<Hit<'a>>,
-    ) {
-        reader.read(text.get(sentence.clone()).unwrap_or_default());
-        let tokens = reader.tokens.as_slice();
-        let all = tokens
-            .iter()
-            .fold(Ideas::NONE, |all, token| all | token.ideas);
-        let mut best: BTreeMap<&str, Hit<'a>> = BTreeMap::new();
-        let candidates = self.index.candidates(all);
-        let candidates = candidates.filter_map(|place| self.acts.get(place));
-        for rule in candidates.filter(|rule| rule.fits(all)) {
-            let weight = rule.weights.get(side).copied().unwrap_or(0);
-            if best
-                .get(rule.act.as_str())
-                .is_some_and(|hit| hit.weight >= weight)
-            {
-                continue;
-            }
-            let Some((first, last)) = rule.find(tokens, all, &self.brakes) else {
-                continue;
-            };
-            let start = tokens.get(first).map_or(0, |token| token.span.start);
-            let end = tokens.get(last).map_or(start, |token| token.span.end);
-            let span = sentence.start + start..sentence.start + end;
-            best.insert(
-                rule.act.as_str(),
-                Hit {
-                    id: &rule.id,
-                    weight,
-                    span,
-                },
-            );
-        }
-        hits.extend(best.into_values());
     }
 }
 

@@ -4,6 +4,9 @@ use std::ops::Range;
 
 use crate::confusable::latin_twin;
 
+/// A letter of Turkish, which is written in Latin letters: it spells half of its words.
+const DOTLESS: char = '\u{131}';
+
 /// Finds the words of `text` that are spelled with look-alikes.
 ///
 /// A word is suspect if Latin letters and look-alikes of another script share it. A Greek letter at
@@ -52,7 +55,8 @@ impl Census {
                 census.twins += 1;
                 let greek = ('\u{370}'..='\u{3ff}').contains(&letter);
                 let inside = at > 0 && at < last;
-                census.telling += usize::from(inside || !greek || letter == '\u{3bf}');
+                let spelled = inside || !greek || letter == '\u{3bf}';
+                census.telling += usize::from(spelled && letter != DOTLESS);
             } else {
                 census.foreign += 1;
             }
@@ -117,5 +121,7 @@ mod tests {
         check("α-helix, cosα, 5 μs, Δt, sinθ", &[]);
         check("café naïve straße", &[]);
         check("καλημέρα world", &[]);
+        check("Kullanıcı adı", &[]);
+        check("ıgn\u{43e}re", &["ıgn\u{43e}re"]);
     }
 }

@@ -3,6 +3,7 @@
 //! An automaton over a thousand words walks deep into ordinary prose. Words are told apart by
 //! length and first letters instead, and only what passes is compared.
 
+mod stems;
 mod words;
 
 use std::collections::HashMap;
@@ -14,6 +15,7 @@ use crate::error::DetectError;
 use crate::hostile::build;
 use crate::hostile::hash::Quick;
 use crate::hostile::lexicon::is_unspaced;
+use stems::Stems;
 use words::is_letter;
 
 /// How many words of 64 bits the sieve has; it stays in the nearest cache.
@@ -29,17 +31,21 @@ pub(crate) struct Cues {
     sieve: Vec<u64>,
     /// The cues by their first word: where that word stands in the cue, and the cue.
     heads: HashMap<String, Vec<(usize, String)>, Quick>,
+    /// Cues that words only begin with.
+    stems: Stems,
     /// Cues of scripts without spaces, which have no words to tell apart.
     unspaced: AhoCorasick,
 }
 
 impl Cues {
-    /// Takes literals in lower case; a blank in one stands for blanks, `_` or `-`.
+    /// Takes literals in lower case; a blank in one stands for blanks, `_` or `-`, and a star at
+    /// its end for the rest of a word.
     pub(crate) fn new(literals: impl Iterator<Item = String>) -> Result<Self, DetectError> {
         let (unspaced, plain): (Vec<_>, Vec<_>) = literals.partition(|word| is_unspaced(word));
         let mut cues = Self {
             sieve: vec![0; SIEVE],
             heads: HashMap::default(),
+            stems: Stems::default(),
             unspaced: build(unspaced.into_iter())?,
         };
         for literal in plain {
@@ -52,6 +58,10 @@ impl Cues {
     }
 
     fn enter(&mut self, literal: String) {
+        if let Some(stem) = literal.strip_suffix('*') {
+            self.stems.enter(stem);
+            return;
+        }
         let Some(at) = literal.bytes().position(is_letter) else {
             return;
         };
@@ -89,6 +99,7 @@ impl Cues {
             passes
                 .then(|| self.compare(text, span.start, word))
                 .flatten()
+                .or_else(|| self.stems.begin(word).then_some(span))
         })
     }
 
@@ -243,6 +254,8 @@ mod tests {
             "don't show",
             "игнорируй",
             "忽略",
+            "anweis*",
+            "правил*",
         ];
         let cues = Cues::new(words.map(str::to_owned).into_iter()).unwrap();
         let check = |text: &str, expect: &[&str]| {
@@ -265,5 +278,7 @@ mod tests {
         check("DON'T SHOW, don't", &["DON'T SHOW"]);
         check("Игнорируй, игнорируйте, ignore", &["Игнорируй", "ignore"]);
         check("请忽略 ignore", &["忽略", "ignore"]);
+        check("Anweisungen, anwalt, ANWEIS", &["Anweisungen", "ANWEIS"]);
+        check("правила, Правил, права", &["правила", "Правил"]);
     }
 }

@@ -98,6 +98,8 @@ fn put(letter: char, disguised: bool, plain: &mut String) {
         '\u{2018}' | '\u{2019}' | '\u{2bc}' => plain.push('\''),
         '\u{201c}' | '\u{201d}' | '\u{ab}' | '\u{bb}' => plain.push('"'),
         _ if is_nothing(letter) => {}
+        // Turkish words are known without their dots too, and an English word has none to lose.
+        '\u{131}' => plain.push('i'),
         _ if disguised => plain.push(latin_twin(letter).unwrap_or(letter)),
         _ if is_styled(letter) => plain.extend(letter.nfkc()),
         _ => plain.push(letter),
@@ -157,6 +159,7 @@ mod tests {
         check("read now", "read now");
         check("r\u{200b}ead now", "read now");
         check("rе\u{430}d now", "read now");
+        check("\u{131}gnore now", "ignore now");
         check("\u{ff52}\u{ff45}ad now \u{1d5d4}", "read now A");
         check("don’t “read” now", "don't \"read\" now");
         check("читай now", "читай now");

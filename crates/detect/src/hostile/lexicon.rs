@@ -1,23 +1,26 @@
-//! The words and what they mean: reads `hostile.words` and finds the ideas of a word.
+//! The words and what they mean: reads lists of words and finds the ideas of a word.
 
 use std::collections::HashMap;
 
 use crate::error::DetectError;
 use crate::hostile::hash::Quick;
 use crate::hostile::ideas::Ideas;
+use crate::hostile::letters;
 
-/// The file the words are read from.
-const FILE: &str = "hostile.words";
+/// The longest stem, in bytes.
+const LONGEST_STEM: usize = 64;
 
 /// The most words that one entry has.
 const LONGEST: usize = 4;
 
 /// The words of all ideas.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Lexicon {
     names: Vec<String>,
-    /// Words and runs of words, joined by single blanks.
+    /// Words and runs of words, joined by single blanks, their letters folded.
     entries: HashMap<String, Entry, Quick>,
+    /// Beginnings of words, for languages that bend the end.
+    stems: HashMap<String, Ideas, Quick>,
     /// The longest entry of a script without spaces, in letters.
     pub(crate) unspaced: usize,
 }
@@ -35,29 +38,31 @@ pub(crate) struct Entry {
 const SHAPES: &[&str] = &["<url>", "<email>", "<path>", "<name>"];
 
 impl Lexicon {
-    /// Reads the words.
-    pub(crate) fn parse(source: &str) -> Result<Self, DetectError> {
-        let mut lexicon = Self {
+    /// Knows no words yet, and only the ideas that tokens have by their shape.
+    pub(crate) fn new() -> Self {
+        Self {
             names: SHAPES.iter().map(|&name| name.to_owned()).collect(),
             entries: HashMap::default(),
+            stems: HashMap::default(),
             unspaced: 0,
-        };
-        for line in source.lines() {
-            let line = line.trim();
-            if line.is_empty() || line.starts_with('#') {
-                continue;
-            }
+        }
+    }
+
+    /// Adds the words of a file; ideas that are new get a number.
+    pub(crate) fn read(&mut self, file: &str, source: &str) -> Result<(), DetectError> {
+        for line in lines(source) {
             let (names, words) = line
                 .split_once(':')
-                .ok_or_else(|| fault(line, "no colon"))?;
+                .ok_or_else(|| fault(file, line, "no colon"))?;
             let (orders, describes) = names.split_once('/').unwrap_or((names, names));
-            let orders = lexicon.declare(orders)?;
-            let describes = lexicon.declare(describes)?;
+            let unknown = |()| fault(file, line, "more than 256 ideas");
+            let orders = self.declare(orders).map_err(unknown)?;
+            let describes = self.declare(describes).map_err(unknown)?;
             for word in words.split_whitespace() {
-                lexicon.enter(word, orders, describes);
+                self.enter(word, orders, describes);
             }
         }
-        Ok(lexicon)
+        Ok(())
     }
 
     /// The bit of an idea.
@@ -74,9 +79,27 @@ impl Lexicon {
             .map(|(word, _)| word.as_str())
     }
 
+    /// Whether a word is listed as it stands, or begins what is.
+    pub(crate) fn knows(&self, word: &str) -> bool {
+        self.entries.contains_key(word)
+    }
+
     /// What is known of a word or of words joined by single blanks.
     pub(crate) fn entry(&self, words: &str) -> Entry {
-        self.entries.get(words).copied().unwrap_or_default()
+        let mut entry = self.entries.get(words).copied().unwrap_or_default();
+        if !self.stems.is_empty() {
+            entry.ideas |= self.stemmed(words);
+        }
+        entry
+    }
+
+    /// The ideas of all stems that a word begins with.
+    fn stemmed(&self, word: &str) -> Ideas {
+        let ends = word.char_indices().map(|(at, _)| at).skip(1);
+        let ends = ends.chain([word.len()]);
+        let ends = ends.take_while(|&end| end <= LONGEST_STEM);
+        let stems = ends.filter_map(|end| self.stems.get(word.get(..end)?));
+        stems.fold(Ideas::NONE, |all, &ideas| all | ideas)
     }
 
     /// The ideas of a word or of words joined by single blanks.
@@ -84,12 +107,13 @@ impl Lexicon {
         self.entry(words).ideas
     }
 
-    fn declare(&mut self, name: &str) -> Result<Ideas, DetectError> {
+    /// The bit of an idea, which gets one if it is new and there is room.
+    fn declare(&mut self, name: &str) -> Result<Ideas, ()> {
         if let Some(known) = self.idea(name) {
             return Ok(known);
         }
         if self.names.len() == Ideas::MOST {
-            return Err(fault(name, "more than 256 ideas"));
+            return Err(());
         }
         self.names.push(name.to_owned());
         Ok(Ideas::one(self.names.len() - 1))
@@ -107,21 +131,31 @@ impl Lexicon {
             self.insert(&format!("{stem}ing"), orders);
             self.insert(&format!("{verb}{s}"), describes);
             self.insert(&format!("{stem}ed"), describes);
+        } else if let Some(stem) = word.strip_suffix('*') {
+            let stem = letters::folded(&stem.replace('+', " "));
+            self.reach(&stem);
+            *self.stems.entry(stem).or_default() |= orders;
         } else {
             self.insert(&word.replace('+', " "), orders);
         }
     }
 
     fn insert(&mut self, words: &str, ideas: Ideas) {
+        let words = &letters::folded(words);
         if !words.is_ascii() && !words.contains(' ') && is_unspaced(words) {
             self.unspaced = self.unspaced.max(words.chars().count());
         }
+        self.reach(words);
+        self.entries.entry(words.to_owned()).or_default().ideas |= ideas;
+    }
+
+    /// Notes at the first of several words how many there are.
+    fn reach(&mut self, words: &str) {
         let count = words.split(' ').count().min(LONGEST);
         if let (true, Some(head)) = (count > 1, words.split(' ').next()) {
             let head = self.entries.entry(head.to_owned()).or_default();
             head.reach = head.reach.max(count);
         }
-        self.entries.entry(words.to_owned()).or_default().ideas |= ideas;
     }
 }
 
@@ -132,9 +166,15 @@ pub(crate) fn is_unspaced(word: &str) -> bool {
         .is_some_and(|letter| matches!(letter, '\u{3040}'..='\u{9fff}'))
 }
 
-fn fault(rule: &str, reason: &str) -> DetectError {
+/// The lines of a list of words that are neither empty, nor a remark, nor an example.
+pub(crate) fn lines(source: &str) -> impl Iterator<Item = &str> {
+    let lines = source.lines().map(str::trim);
+    lines.filter(|line| !line.is_empty() && !line.starts_with(['#', '+', '-']))
+}
+
+fn fault(file: &str, rule: &str, reason: &str) -> DetectError {
     DetectError::Rule {
-        file: FILE.to_owned(),
+        file: file.to_owned(),
         rule: rule.chars().take(40).collect(),
         reason: reason.to_owned(),
     }

@@ -1,12 +1,9 @@
-//! Patterns over ideas: reads `hostile.acts` and matches them against a sentence's tokens.
+//! Patterns over ideas: reads lists of them and matches them against a sentence's tokens.
 
 use crate::error::DetectError;
 use crate::hostile::ideas::Ideas;
 use crate::hostile::lexicon::Lexicon;
 use crate::hostile::token::Token;
-
-/// The file the patterns are read from.
-const FILE: &str = "hostile.acts";
 
 /// The most elements of a pattern.
 const LONGEST: usize = 6;
@@ -62,6 +59,7 @@ pub(crate) type Places = [usize; LONGEST];
 
 /// Reads the patterns.
 pub(crate) fn parse(
+    file: &str,
     source: &str,
     lexicon: &Lexicon,
     brakes: &Brakes,
@@ -69,13 +67,18 @@ pub(crate) fn parse(
     let lines = source.lines().map(str::trim);
     let lines = lines.filter(|line| !line.is_empty() && !line.starts_with('#'));
     lines
-        .map(|line| parse_line(line, lexicon, brakes))
+        .map(|line| parse_line(file, line, lexicon, brakes))
         .collect()
 }
 
-fn parse_line(line: &str, lexicon: &Lexicon, brakes: &Brakes) -> Result<Rule, DetectError> {
-    let (Head { id, weights }, pattern) = split_head(FILE, line)?;
-    let fail = |reason: &str| fault(FILE, &id, reason);
+fn parse_line(
+    file: &str,
+    line: &str,
+    lexicon: &Lexicon,
+    brakes: &Brakes,
+) -> Result<Rule, DetectError> {
+    let (Head { id, weights }, pattern) = split_head(file, line)?;
+    let fail = |reason: &str| fault(file, &id, reason);
     let (pattern, unless) = pattern.split_once("unless").unwrap_or((pattern, ""));
     let mut rule = Rule {
         id: id.clone(),

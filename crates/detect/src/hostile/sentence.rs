@@ -10,9 +10,18 @@ const MARGIN: usize = 24;
 
 /// The sentence around `at`, not before `from`.
 pub(crate) fn around(text: &str, at: usize, from: usize) -> Range<usize> {
+    within(text, at, from, REACH)
+}
+
+/// The same in a script that takes up to three bytes a letter.
+pub(crate) fn around_wide(text: &str, at: usize, from: usize) -> Range<usize> {
+    within(text, at, from, 2 * REACH)
+}
+
+fn within(text: &str, at: usize, from: usize, reach: usize) -> Range<usize> {
     let bytes = text.as_bytes();
-    let lowest = floor(text, at.saturating_sub(REACH)).max(from);
-    let highest = floor(text, (at + REACH).min(text.len()));
+    let lowest = floor(text, at.saturating_sub(reach)).max(from);
+    let highest = floor(text, (at + reach).min(text.len()));
     let start = (lowest..at)
         .rev()
         .find(|&end| ends(bytes, end))
@@ -44,7 +53,10 @@ fn ends(bytes: &[u8], at: usize) -> bool {
         }
         // The last byte of a full stop, an exclamation or a question mark of Chinese and Japanese.
         Some(0x82) => at >= 2 && bytes.get(at - 2..at) == Some(&[0xe3, 0x80]),
-        Some(0x81 | 0x9f) => at >= 2 && bytes.get(at - 2..at) == Some(&[0xef, 0xbc]),
+        Some(0x81 | 0x9f) if at >= 2 && bytes.get(at - 2..at) == Some(&[0xef, 0xbc]) => true,
+        // A question mark of Arabic, and the bar of Devanagari.
+        Some(0x9f) => at >= 1 && bytes.get(at - 1) == Some(&0xd8),
+        Some(0xa4) => at >= 2 && bytes.get(at - 2..at) == Some(&[0xe0, 0xa5]),
         _ => false,
     }
 }
@@ -88,5 +100,7 @@ mod tests {
         );
         check("- one cue\n- two", "cue", "- one cue");
         check("第一。第二cue。第三", "cue", "第二cue。");
+        check("एक। दो cue। तीन", "cue", "दो cue।");
+        check("من؟ هذا cue؟ لا", "cue", "هذا cue؟");
     }
 }

@@ -5,6 +5,7 @@ use std::ops::Range;
 use aho_corasick::AhoCorasick;
 
 use crate::hostile::ideas::Ideas;
+use crate::hostile::letters;
 use crate::hostile::lexicon::{Entry, Lexicon, is_unspaced};
 
 /// One word, address, path or name.
@@ -69,7 +70,7 @@ impl<'a> Reader<'a> {
         self.places.clear();
         self.clause = 0;
         self.quoted = false;
-        for chunk in sentence.split_whitespace() {
+        for chunk in sentence.split_whitespace().flat_map(apart) {
             let start = chunk.as_ptr().addr() - sentence.as_ptr().addr();
             self.chunk(chunk, start);
         }
@@ -126,14 +127,17 @@ impl<'a> Reader<'a> {
 
     /// Reads the words of a chunk.
     fn pieces(&mut self, core: &str, start: usize) {
-        let stops = |letter: char| !letter.is_alphanumeric() && !matches!(letter, '_' | '-' | '\'');
+        let stops =
+            |letter: char| !letters::is_letter(letter) && !matches!(letter, '_' | '-' | '\'');
         for piece in core.split(stops) {
             let at = start + piece.as_ptr().addr() - core.as_ptr().addr();
-            if at > start && !piece.is_empty() {
-                let before = core.get(..at - start).unwrap_or_default();
-                if before.ends_with([',', ';', ':', '(', '.']) {
-                    self.clause += 1;
-                }
+            let before = core
+                .get(..at - start)
+                .and_then(|head| head.chars().next_back());
+            match before {
+                Some(',' | ';' | ':' | '(' | '.') if !piece.is_empty() => self.clause += 1,
+                Some(mark) if !mark.is_ascii() => self.mark(mark),
+                _ => {}
             }
             if is_unspaced(piece) {
                 self.unspaced(piece, at);
@@ -165,7 +169,7 @@ impl<'a> Reader<'a> {
             self.plain(piece, start);
             return;
         }
-        let lower = piece.to_lowercase();
+        let lower = letters::folded(piece);
         let mut ideas = self.lexicon.ideas(&lower);
         if piece.contains('_') || is_camel(piece) {
             ideas |= self.shapes.name;
@@ -180,15 +184,21 @@ impl<'a> Reader<'a> {
             ideas |= self.lexicon.ideas(&lower.replace(['_', '-'], " "));
         }
         if ideas == Ideas::NONE
-            && let Some((_, rest)) = lower.split_once('\'')
+            && let Some((head, rest)) = lower.split_once('\'')
         {
-            // An article that French, Italian and Catalan write together with its noun.
+            // An article or a `no` that French and Italian write together with the next word.
+            if self.lexicon.knows(head) {
+                self.push(head, start..start + head.len(), self.lexicon.ideas(head));
+            }
             ideas = self.lexicon.ideas(rest);
+        }
+        if ideas == Ideas::NONE {
+            ideas = self.lexicon.ideas(letters::without_proclitic(&lower));
         }
         if ideas == Ideas::NONE && lower.contains('-') {
             for part in piece.split('-').filter(|part| !part.is_empty()) {
                 let at = start + part.as_ptr().addr() - piece.as_ptr().addr();
-                let lower = part.to_lowercase();
+                let lower = letters::folded(part);
                 self.push(&lower, at..at + part.len(), self.lexicon.ideas(&lower));
             }
             return;
@@ -248,12 +258,22 @@ impl<'a> Reader<'a> {
     fn punctuation(&mut self, marks: &str, opens: bool) {
         for mark in marks.chars() {
             match mark {
-                ',' | ';' | ':' | '(' | ')' | '\u{2014}' | '\u{2013}' => self.clause += 1,
+                ',' | ';' | ':' | '(' | ')' => self.clause += 1,
                 '"' | '`' => self.quoted = !self.quoted,
                 '\'' if opens => self.quoted = true,
                 '\'' => self.quoted = false,
-                _ => {}
+                _ => self.mark(mark),
             }
+        }
+    }
+
+    /// Notes quotes and clauses by marks that other scripts than Latin have, or that stand alone.
+    fn mark(&mut self, mark: char) {
+        match mark {
+            '\u{2014}' | '\u{2013}' | '、' | '،' | '؛' => self.clause += 1,
+            '„' | '「' | '『' => self.quoted = true,
+            '」' | '』' => self.quoted = false,
+            _ => {}
         }
     }
 
@@ -277,10 +297,31 @@ impl<'a> Reader<'a> {
     }
 }
 
+/// Splits a chunk where a script without spaces meets another, as before an address.
+fn apart(chunk: &str) -> impl Iterator<Item = &str> {
+    let mut rest = chunk;
+    std::iter::from_fn(move || {
+        let wide = is_wide(rest.chars().next()?);
+        let end = if rest.is_ascii() {
+            None
+        } else {
+            rest.find(|letter| is_wide(letter) != wide)
+        };
+        let (head, tail) = rest.split_at_checked(end.unwrap_or(rest.len()))?;
+        rest = tail;
+        Some(head)
+    })
+}
+
+/// Whether a character belongs to a script without spaces, or to its punctuation.
+fn is_wide(letter: char) -> bool {
+    matches!(letter, '\u{3000}'..='\u{9fff}')
+}
+
 /// Whether a letter at a chunk's edge is punctuation rather than a part of a path.
 fn is_fringe(letter: char) -> bool {
     !letter.is_ascii_alphabetic()
-        && !letter.is_alphanumeric()
+        && !letters::is_letter(letter)
         && !matches!(letter, '.' | '~' | '/' | '\\' | '_' | '$')
 }
 
