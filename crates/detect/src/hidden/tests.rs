@@ -36,6 +36,8 @@ fn what_hides_in_a_descriptor_is_found() {
         ("ig\u{200b}nore", "zero_width", Level::Block),
         ("done.\u{200b} next", "zero_width", Level::Warn),
         ("a \u{2060}b", "zero_width", Level::Warn),
+        ("4\u{2060}5", "zero_width", Level::Warn),
+        ("a\u{2060}\u{2060}-b", "zero_width", Level::Warn),
         ("x \u{202e}yz", "bidi_override", Level::Block),
         ("x \u{2066}yz", "bidi_mark", Level::Warn),
         (
@@ -78,6 +80,7 @@ fn what_hides_in_a_descriptor_is_found() {
 #[test]
 fn honest_uses_do_not_fire() {
     for text in [
+        "pages 10\u{2060}\u{2013}\u{2060}12, and\u{2060}/or",
         "👨‍👩‍👧‍👦 👩🏽‍💻 ❤️‍🔥 ☺️ 1️⃣ #️⃣ 🏴󠁧󠁢󠁳󠁣󠁴󠁿 🏳️‍🌈",
         "نمی‌دانم می‌خواهم",
         "क्‍ष श्री ক্‌ষ",

@@ -127,6 +127,7 @@ fn judge(
         }
         '\u{200c}' if near(before, script::is_joining) => return (length, None),
         '\u{200d}' if joins(before, after()) => return (length, None),
+        '\u{2060}' if holds_together(before, after()) => return (length, None),
         '\u{200b}'..='\u{200d}'
         | '\u{2060}'..='\u{2064}'
         | '\u{206a}'..='\u{206f}'
@@ -153,6 +154,18 @@ fn judge(
 fn joins(before: Option<char>, after: Option<char>) -> bool {
     let emoji = |letter| script::is_emoji(letter) || letter == '\u{fe0f}';
     (near(before, emoji) && near(after, script::is_emoji)) || near(before, script::is_joining)
+}
+
+/// Whether a word joiner keeps a line from breaking beside a dash or another sign: within a word or a
+/// number no line breaks anyway, and several of them in a row keep nothing more.
+fn holds_together(before: Option<char>, after: Option<char>) -> bool {
+    let seen = |letter: char| letter.is_alphanumeric() || is_sign(letter);
+    near(before, seen) && near(after, seen) && (near(before, is_sign) || near(after, is_sign))
+}
+
+fn is_sign(letter: char) -> bool {
+    letter.is_ascii_punctuation()
+        || matches!(letter, '\u{2010}'..='\u{2015}' | '\u{2026}' | '\u{20a0}'..='\u{20bf}' | '°')
 }
 
 fn near(letter: Option<char>, is: impl Fn(char) -> bool) -> bool {
