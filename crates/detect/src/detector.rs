@@ -3,6 +3,7 @@
 //!
 //! Deliberately absent: what follows from a detection, which policy decides.
 
+mod hiding;
 mod memo;
 mod pass;
 #[cfg(test)]

@@ -14,6 +14,7 @@ mod index;
 mod letters;
 mod lexicon;
 mod mark;
+mod respell;
 mod rule;
 mod sentence;
 mod shape;
@@ -40,6 +41,7 @@ use fold::Folded;
 use grammar::Grammar;
 use lexicon::Lexicon;
 use mark::Marks;
+use respell::Respelled;
 use shape::{Families, Family, Place, Shape};
 use token::Reader;
 use tongue::Tongues;
@@ -123,17 +125,53 @@ impl Hostile {
     /// Adds what is seen in a text of an audience, with the same rules.
     pub(crate) fn scan_for(&self, audience: Audience, text: &str, out: &mut Vec<Detection>) {
         let folded = fold::fold(text);
+        let hits = self.hits(audience, &folded.text);
+        report(&hits, |span| folded.origin(span, text), text, &[], out);
+        for view in respell::views(&folded.text) {
+            // Nobody spells so but to hide, so that data is judged as what was written for a model.
+            let new = self.respelled(audience, &view, &folded);
+            let origin = |span| folded.origin(view.folded.origin(span, &folded.text), text);
+            report(&new, origin, text, &["respelled"], out);
+        }
+    }
+
+    /// What is said in words that are spelled oddly, and nowhere else.
+    fn respelled(&self, audience: Audience, view: &Respelled, folded: &Folded<'_>) -> Vec<Hit<'_>> {
+        let plain = self.weighed(audience, AUTHORED, &folded.text);
+        let mut hits = self.weighed(audience, AUTHORED, &view.folded.text);
+        hits.retain(|hit| {
+            let span = view.folded.origin(hit.span.clone(), &folded.text);
+            let said = |known: &Hit<'_>| {
+                known.id == hit.id && known.span.start < span.end && span.start < known.span.end
+            };
+            view.holds(&hit.span) && !plain.iter().any(said)
+        });
+        hits
+    }
+
+    /// The acts in a folded text.
+    fn hits(&self, audience: Audience, folded: &str) -> Vec<Hit<'_>> {
+        let side = if audience.is_authored() {
+            AUTHORED
+        } else {
+            DATA
+        };
+        self.weighed(audience, side, folded)
+    }
+
+    /// The acts in a folded text by the weights of a side. What was authored is read whole, data
+    /// only where there is a cue.
+    fn weighed(&self, audience: Audience, side: usize, folded: &str) -> Vec<Hit<'_>> {
         let Rules { paths, tongues, .. } = self.rules;
-        let hits = if audience.is_authored() {
-            let mut hits = self.rules.read_all(&folded.text);
-            tongues.read_all(&folded.text, paths, &mut hits);
+        if audience.is_authored() {
+            let mut hits = self.rules.read_all(folded, side);
+            tongues.read_all(folded, side, paths, &mut hits);
             hits
         } else {
-            let mut hits = self.rules.read_cued(&folded.text);
-            tongues.read_cued(&folded.text, paths, &mut hits);
+            let mut hits = self.rules.read_cued(folded, side);
+            tongues.read_cued(folded, side, paths, &mut hits);
             hits
-        };
-        report(&hits, &folded, text, out);
+        }
     }
 
     /// What a tool is about, from its names and from the sentence that says what it is for.
@@ -193,7 +231,7 @@ impl Hostile {
         let shape = &self.rules.shape;
         let about = (families, place, later);
         shape.find(&folded.text, about, names_file, &mut hits);
-        report(&hits, &folded, text, out);
+        report(&hits, |span| folded.origin(span, text), text, &[], out);
     }
 }
 
@@ -241,12 +279,22 @@ impl Scan for Hostile {
     }
 }
 
-/// Adds the hits in a folded text as detections in the text as it was given.
-fn report(hits: &[Hit<'_>], folded: &Folded<'_>, text: &str, out: &mut Vec<Detection>) {
+/// Adds hits as detections in the text as it was given; `origin` leads back to it.
+fn report(
+    hits: &[Hit<'_>],
+    origin: impl Fn(Range<usize>) -> Range<usize>,
+    text: &str,
+    via: &[&'static str],
+    out: &mut Vec<Detection>,
+) {
     for hit in hits.iter().filter(|hit| hit.weight > 0).take(MOST) {
-        let span = folded.origin(hit.span.clone(), text);
+        let span = origin(hit.span.clone());
         let sample = shown(text.get(span.clone()).unwrap_or_default());
-        out.push(detection(hit, span, sample));
+        let via = via.iter().map(|&way| Cow::Borrowed(way)).collect();
+        out.push(Detection {
+            via,
+            ..detection(hit, span, sample)
+        });
     }
 }
 
@@ -284,23 +332,23 @@ impl Rules {
     }
 
     /// The acts of a text that is short and read whole: every sentence counts.
-    fn read_all(&self, text: &str) -> Vec<Hit<'_>> {
+    fn read_all(&self, text: &str, side: usize) -> Vec<Hit<'_>> {
         let mut hits = Vec::new();
         let mut reader = Reader::new(&self.lexicon, self.grammar.shapes, &self.paths);
-        self.marks.find(text, 0..text.len(), AUTHORED, &mut hits);
+        self.marks.find(text, 0..text.len(), side, &mut hits);
         let mut at = 0;
         while at < text.len() && hits.len() < MOST {
             let sentence = sentence::around(text, at, at);
             at = sentence.end.max(at + 1);
             reader.read(text.get(sentence.clone()).unwrap_or_default());
             self.grammar
-                .judge(&reader.tokens, &sentence, AUTHORED, &mut hits);
+                .judge(&reader.tokens, &sentence, side, &mut hits);
         }
         hits
     }
 
     /// The acts of those sentences that have a cue.
-    fn read_cued(&self, text: &str) -> Vec<Hit<'_>> {
+    fn read_cued(&self, text: &str, side: usize) -> Vec<Hit<'_>> {
         let mut hits = Vec::new();
         let mut reader = Reader::new(&self.lexicon, self.grammar.shapes, &self.paths);
         let mut search = self.cues.search(text);
@@ -308,10 +356,10 @@ impl Rules {
         while let Some(found) = search.next(read) {
             let sentence = sentence::around(text, found.start, read);
             read = sentence.end.max(found.end);
-            self.marks.find(text, sentence.start..read, DATA, &mut hits);
+            self.marks.find(text, sentence.start..read, side, &mut hits);
             reader.read(text.get(sentence.clone()).unwrap_or_default());
             self.grammar
-                .judge(&reader.tokens, &sentence, DATA, &mut hits);
+                .judge(&reader.tokens, &sentence, side, &mut hits);
             if hits.len() > MOST {
                 break;
             }

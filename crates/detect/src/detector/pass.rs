@@ -2,18 +2,21 @@
 //! the bounds of the settings.
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::{ControlFlow, Range};
 
 use mcpproxy_text::decode::{self, Budget, View, Views};
 use mcpproxy_text::{LeafKind, Visit, visit};
 
+use super::hiding;
 use super::memo::{Memo, Memos};
 use super::unread::{bound, names, opaque};
 use super::{Context, Detector, Direction};
+use crate::audience::Audience;
 use crate::detection::{Detection, Scan};
 use crate::hidden::Hidden;
+use crate::hostile::About;
 use crate::makeup::Makeup;
 use crate::merge::merge;
 use crate::report::{Found, Reason, Report};
@@ -167,12 +170,43 @@ impl<'a> Pass<'a> {
         }
         self.detector
             .orders(text, makeup, self.context, &mut self.scratch);
+        self.out_of_sight(text);
         if self.scratch.is_empty() {
             return;
         }
         self.detector
             .sift(&mut self.scratch, text, path, self.context.tool);
         merge(&mut self.scratch);
+    }
+
+    /// Adds the orders of those parts of an answer that hide.
+    fn out_of_sight(&mut self, text: &str) {
+        if self.context.audience.is_none_or(Audience::is_authored) {
+            return;
+        }
+        for span in hiding::unseen(&self.scratch) {
+            self.part(text, span, Audience::Prompt, "comment");
+        }
+        if let Some(span) = hiding::forged_turn(text) {
+            self.part(text, span, Audience::Instructions, "forged_turn");
+        }
+    }
+
+    /// Adds the orders of a part of the leaf, read as for an audience.
+    fn part(&mut self, text: &str, span: Range<usize>, audience: Audience, via: &'static str) {
+        let part = text.get(span.clone()).unwrap_or_default();
+        let context = Context {
+            audience: Some(audience),
+            about: About::default(),
+            ..self.context
+        };
+        let from = self.scratch.len();
+        self.detector
+            .orders(part, Makeup::of(part), context, &mut self.scratch);
+        for act in self.scratch.iter_mut().skip(from) {
+            act.span = span.start + act.span.start..span.start + act.span.end;
+            act.via.insert(0, Cow::Borrowed(via));
+        }
     }
 
     fn views(&mut self, text: &str, path: &dyn fmt::Display) {
@@ -208,19 +242,32 @@ impl<'a> Pass<'a> {
                 scanner.scan(&view.text, &mut self.inner);
             }
         }
+        let given = self.context.audience;
+        let audience = given.map(|given| hiding::audience_of(view, given));
+        let context = Context {
+            audience,
+            ..self.context
+        };
         self.detector
-            .orders(&view.text, makeup, self.context, &mut self.inner);
+            .orders(&view.text, makeup, context, &mut self.inner);
         if self.inner.is_empty() {
             return;
+        }
+        if audience != given {
+            hiding::temper(&mut self.inner);
         }
         self.detector
             .sift(&mut self.inner, &view.text, path, self.context.tool);
         merge(&mut self.inner);
         let known = self.scratch.get(..plain).unwrap_or_default();
         let known = within(known, &view.span).iter();
-        let known: BTreeSet<_> = known.map(|d| (&d.kind, d.sample.as_str())).collect();
-        self.inner
-            .retain(|detection| !known.contains(&(&detection.kind, detection.sample.as_str())));
+        let known: BTreeMap<_, _> = known
+            .map(|d| ((&d.kind, d.sample.as_str()), d.confidence))
+            .collect();
+        self.inner.retain(|detection| {
+            let known = known.get(&(&detection.kind, detection.sample.as_str()));
+            known.is_none_or(|known| *known < detection.confidence)
+        });
         for detection in &mut self.inner {
             detection.span = view.span.clone();
             detection.via = names(&view.via);

@@ -19,6 +19,12 @@ pub(crate) struct Folded<'a> {
 }
 
 impl Folded<'_> {
+    /// A text and the places where its distance to the given one changes.
+    pub(crate) fn new(text: String, turns: Vec<(usize, usize)>) -> Folded<'static> {
+        let text = Cow::Owned(text);
+        Folded { text, turns }
+    }
+
     /// Where a span of the folded text stands in the given one.
     pub(crate) fn origin(&self, span: Range<usize>, given: &str) -> Range<usize> {
         if self.turns.is_empty() {

@@ -17,9 +17,12 @@ const STEM: usize = 6;
 /// Folds the letters of a word, or of several with single blanks between.
 pub(crate) fn folded(words: &str) -> String {
     let mut plain = String::with_capacity(words.len());
-    for letter in words.chars() {
+    for (at, letter) in words.char_indices() {
         if letter.is_ascii() {
             plain.push(letter.to_ascii_lowercase());
+        } else if matches!(letter, 'é' | 'É') && is_participle(words.get(at..).unwrap_or_default())
+        {
+            plain.push('é');
         } else {
             put(letter, &mut plain);
         }
@@ -32,6 +35,13 @@ pub(crate) fn folded(words: &str) -> String {
         return bare.join(" ");
     }
     plain
+}
+
+/// Whether a word ends so that French says what was done: without its accent it would be an order.
+fn is_participle(rest: &str) -> bool {
+    let end = rest.split(|letter| !is_letter(letter)).next();
+    let end = end.unwrap_or_default().to_lowercase();
+    matches!(end.as_str(), "é" | "és" | "ée" | "ées")
 }
 
 /// A folded word without a small word that is written together with it.
@@ -125,6 +135,12 @@ mod tests {
         check("للمستخدم", "مستخدم");
         check("फ़ाइल", "फाइल");
         check("지시", "지시");
+    }
+
+    #[test]
+    fn what_was_done_is_no_order() {
+        assert_ne!(folded("informé"), folded("informe"));
+        assert_ne!(folded("cachées"), folded("caches"));
     }
 
     #[test]

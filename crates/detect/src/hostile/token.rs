@@ -8,6 +8,9 @@ use crate::hostile::ideas::Ideas;
 use crate::hostile::letters;
 use crate::hostile::lexicon::{Entry, Lexicon, is_unspaced};
 
+/// How many letters of a script without spaces count as a word that is not known.
+const UNSPACED: usize = 2;
+
 /// One word, address, path or name.
 #[derive(Clone, Debug)]
 pub(crate) struct Token {
@@ -209,6 +212,7 @@ impl<'a> Reader<'a> {
     /// Reads a run of letters of a script without spaces: the longest known words, in order.
     fn unspaced(&mut self, piece: &str, start: usize) {
         let mut rest = piece;
+        let mut unknown = 0;
         while let Some(letter) = rest.chars().next() {
             let at = start + (piece.len() - rest.len());
             let ends = rest
@@ -222,12 +226,15 @@ impl<'a> Reader<'a> {
                 let ideas = self.lexicon.ideas(word);
                 (ideas != Ideas::NONE).then_some((word, ideas))
             });
-            let length = match known {
-                Some((word, ideas)) => {
-                    self.push(word, at..at + word.len(), ideas);
-                    word.len()
+            let length = if let Some((word, ideas)) = known {
+                self.push(word, at..at + word.len(), ideas);
+                word.len()
+            } else {
+                unknown += 1;
+                if unknown % UNSPACED == 0 {
+                    self.push("", at..at + letter.len_utf8(), Ideas::NONE);
                 }
-                None => letter.len_utf8(),
+                letter.len_utf8()
             };
             rest = rest.get(length..).unwrap_or_default();
         }

@@ -23,7 +23,7 @@ use crate::hostile::hash::Quick;
 use crate::hostile::ideas::Ideas;
 use crate::hostile::lexicon::{Lexicon, lines};
 use crate::hostile::token::{Reader, Token};
-use crate::hostile::{AUTHORED, DATA, Hit, MOST, letters, sentence};
+use crate::hostile::{Hit, MOST, letters, sentence};
 use script::Script;
 
 /// What orders are made of.
@@ -62,8 +62,10 @@ const TONGUES: &[(&str, Script, &str)] = &[
     tongue!("zh", Han),
 ];
 
-/// How many words of a language in Latin letters a sentence has that is read as one of it.
-const TELLING: u8 = 2;
+/// How many different words of a language in Latin letters a sentence has that is read as one of it,
+/// and how many if one of them is a small word without a meaning of its own.
+const TELLING: usize = 3;
+const TELLING_WITH_GLUE: usize = 2;
 
 /// How far a word that says no stands from the word for forgetting that it undoes.
 const ADJACENT: usize = 2;
@@ -78,8 +80,8 @@ const DEEDS: &[&str] = &[
 pub(crate) struct Tongues {
     grammar: Grammar,
     spoken: Vec<Tongue>,
-    /// The languages, as bits in the order of the list, that have a word which English lacks.
-    telling: HashMap<String, u32, Quick>,
+    /// Words that English lacks.
+    telling: HashMap<String, Telling, Quick>,
     cues: Cues,
     /// What it means to say no, behind what is undone, and to forget.
     not: Ideas,
@@ -87,6 +89,13 @@ pub(crate) struct Tongues {
     forget: Ideas,
     /// What a word that says no undoes if it stands behind.
     deeds: Ideas,
+}
+
+/// The languages, as bits in the order of the list, that have a word, and for which it is glue.
+#[derive(Clone, Copy, Debug, Default)]
+struct Telling {
+    tongues: u32,
+    glue: u32,
 }
 
 #[derive(Debug)]
@@ -102,15 +111,19 @@ impl Tongues {
         shared.read("en.words", SHARED)?;
         let grammar = Grammar::parse("hostile.tongues", PATTERNS, &shared)?;
         let leading = grammar.cues();
-        let mut telling: HashMap<String, u32, Quick> = HashMap::default();
+        let mut telling: HashMap<String, Telling, Quick> = HashMap::default();
         let mut spoken = Vec::new();
         let mut cues = Vec::new();
         for (at, &(name, script, words)) in TONGUES.iter().enumerate() {
             let mut lexicon = shared.clone();
             lexicon.read(name, words)?;
             if script == Script::Latin {
-                for word in alone(words).filter(|word| !shared.knows(word)) {
-                    *telling.entry(word).or_insert(0) |= 1 << at;
+                let own = |word: &String| word.len() > 1 && !shared.knows(word);
+                for word in alone(words, |_| true).filter(own) {
+                    telling.entry(word).or_default().tongues |= 1 << at;
+                }
+                for word in alone(words, |idea| idea == "glue").filter(own) {
+                    telling.entry(word).or_default().glue |= 1 << at;
                 }
             }
             let leads =
@@ -132,12 +145,18 @@ impl Tongues {
     }
 
     /// Adds the acts of a text that is short and read whole.
-    pub(crate) fn read_all<'a>(&'a self, text: &str, paths: &AhoCorasick, hits: &mut Vec<Hit<'a>>) {
+    pub(crate) fn read_all<'a>(
+        &'a self,
+        text: &str,
+        side: usize,
+        paths: &AhoCorasick,
+        hits: &mut Vec<Hit<'a>>,
+    ) {
         let mut at = 0;
         while at < text.len() && hits.len() < MOST {
             let sentence = sentence::around_wide(text, at, at);
             at = sentence.end.max(at + 1);
-            self.judge(text, &sentence, AUTHORED, paths, hits);
+            self.judge(text, &sentence, side, paths, hits);
         }
     }
 
@@ -145,6 +164,7 @@ impl Tongues {
     pub(crate) fn read_cued<'a>(
         &'a self,
         text: &str,
+        side: usize,
         paths: &AhoCorasick,
         hits: &mut Vec<Hit<'a>>,
     ) {
@@ -153,7 +173,7 @@ impl Tongues {
         while let Some(found) = search.next(read) {
             let sentence = sentence::around_wide(text, found.start, read);
             read = sentence.end.max(found.end);
-            self.judge(text, &sentence, DATA, paths, hits);
+            self.judge(text, &sentence, side, paths, hits);
             if hits.len() > MOST {
                 break;
             }
@@ -182,28 +202,31 @@ impl Tongues {
     /// The languages that a sentence may be in.
     fn candidates(&self, words: &str) -> impl Iterator<Item = &Tongue> {
         let scripts = script::of(words);
-        let mut counts = vec![0_u8; self.spoken.len()];
-        let pieces = words.split(|letter: char| !letters::is_letter(letter));
-        for word in pieces.filter(|word| !word.is_empty()) {
-            let mut spoken = self
-                .telling
-                .get(&letters::folded(word))
-                .copied()
-                .unwrap_or(0);
-            while spoken != 0 {
-                let at = spoken.trailing_zeros() as usize;
-                if let Some(count) = counts.get_mut(at) {
-                    *count = count.saturating_add(1);
-                }
-                spoken &= spoken - 1;
+        let telling = self.telling_words(words);
+        let tongues = self.spoken.iter().enumerate();
+        let spoken = tongues.filter(move |(at, tongue)| {
+            if tongue.script != Script::Latin {
+                return scripts.has(tongue.script);
             }
-        }
-        let tongues = self.spoken.iter().zip(counts);
-        let spoken = tongues.filter(move |(tongue, count)| match tongue.script {
-            Script::Latin => *count >= TELLING,
-            script => scripts.has(script),
+            let count = |own: fn(&Telling) -> u32| {
+                telling.iter().filter(|one| own(one) >> at & 1 != 0).count()
+            };
+            let own = count(|one| one.tongues);
+            own >= TELLING || (own >= TELLING_WITH_GLUE && count(|one| one.glue) > 0)
         });
-        spoken.map(|(tongue, _)| tongue)
+        spoken.map(|(_, tongue)| tongue)
+    }
+
+    /// The different words of a sentence that English lacks.
+    fn telling_words(&self, words: &str) -> Vec<&Telling> {
+        let mut found: Vec<&Telling> = Vec::new();
+        let pieces = words.split(|letter: char| !letters::is_letter(letter));
+        for word in pieces.filter(|word| word.len() > 1) {
+            let telling = self.telling.get(&letters::folded(word));
+            let new = telling.filter(|one| !found.iter().any(|known| std::ptr::eq(*known, *one)));
+            found.extend(new);
+        }
+        found
     }
 
     /// Takes both words of `do not forget` for what they mean together: nothing that counts here.
@@ -250,8 +273,8 @@ fn entries(source: &str, wanted: impl Fn(&str) -> bool) -> impl Iterator<Item = 
 }
 
 /// The whole words of a list that stand alone, folded.
-fn alone(source: &str) -> impl Iterator<Item = String> {
-    let words = entries(source, |_| true);
+fn alone(source: &str, wanted: impl Fn(&str) -> bool) -> impl Iterator<Item = String> {
+    let words = entries(source, wanted);
     let words = words.filter(|word| !word.contains(['+', '*']));
     words.map(letters::folded)
 }
