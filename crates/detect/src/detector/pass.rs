@@ -185,7 +185,7 @@ impl<'a> Pass<'a> {
             return;
         }
         for span in hiding::unseen(&self.scratch) {
-            self.part(text, span, Audience::Prompt, "comment");
+            self.part(text, span, Audience::Instructions, "comment");
         }
         if let Some(span) = hiding::forged_turn(text) {
             self.part(text, span, Audience::Instructions, "forged_turn");

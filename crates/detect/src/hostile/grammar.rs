@@ -29,7 +29,7 @@ impl Grammar {
     ) -> Result<Self, DetectError> {
         let idea = |name: &str| lexicon.idea(name).unwrap_or_default();
         let brakes = Brakes {
-            not: idea("not"),
+            not: idea("not") | idea("half"),
             donot: idea("donot"),
             without: idea("without"),
             guard: idea("guard"),
