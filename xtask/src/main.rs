@@ -14,6 +14,7 @@ mod fuzz;
 mod gateway;
 mod probe;
 mod process;
+mod reference;
 mod soak;
 mod test;
 mod tidy;
@@ -61,6 +62,8 @@ enum Chore {
     Eval(eval::Arguments),
     /// Feeds every parser made-up input for a bounded time
     Fuzz(fuzz::Arguments),
+    /// Writes the pages of the book that the program tells about itself
+    Reference(reference::Arguments),
     /// Repeats a hard case many times
     Soak(soak::Arguments),
     #[command(hide = true)]
@@ -98,6 +101,7 @@ fn run(chore: Chore) -> Result<Outcome> {
         Chore::Bench(arguments) => bench::run(&arguments),
         Chore::Eval(arguments) => eval::run(&arguments),
         Chore::Fuzz(arguments) => fuzz::run(&arguments),
+        Chore::Reference(arguments) => reference::run(&arguments),
         Chore::Soak(arguments) => soak::run(&arguments),
         Chore::ConformanceClientShim(arguments) => conformance::shim::run(&arguments),
         Chore::EchoHttp(arguments) => bench::echo::run_http(&arguments),

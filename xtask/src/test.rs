@@ -7,7 +7,7 @@ use std::time::Instant;
 use anyhow::{Context, Result, bail};
 
 use crate::tools::{self, Tools};
-use crate::{Outcome, conformance, fuzz, tidy, workspace};
+use crate::{Outcome, conformance, fuzz, reference, tidy, workspace};
 
 /// What the hooks of `examples/wasm-hooks` are compiled for.
 const GUESTS: &str = "wasm32-unknown-unknown";
@@ -54,6 +54,10 @@ fn run_all() -> Result<Option<&'static str>> {
         (
             "conformance",
             Box::new(|| conformance::run(&conformance::Arguments::default())),
+        ),
+        (
+            "reference",
+            Box::new(|| reference::run(&reference::Arguments { check: true })),
         ),
     ];
     for (name, step) in steps {
