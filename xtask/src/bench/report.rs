@@ -42,6 +42,7 @@ pub(super) struct StartRow {
     #[serde(skip)]
     pub(super) contestant: Contestant,
     name: &'static str,
+    very_first_ms: f64,
     pub(super) first_answer_ms: f64,
     idle_mb: f64,
 }
@@ -149,6 +150,7 @@ fn start_row(contestant: Contestant, starts: &[Start]) -> StartRow {
     StartRow {
         contestant,
         name: contestant.name(),
+        very_first_ms: of(&|s| s.very_first.as_secs_f64() * 1e3),
         first_answer_ms: of(&|s| s.first_answer.as_secs_f64() * 1e3),
         idle_mb: of(&|s| f64::from(s.idle_kb) / 1024.0),
     }
@@ -172,13 +174,13 @@ impl Summary {
             self.print_row(row);
         }
         println!(
-            "\n{:<26}{:>16}{:>12}",
-            "start", "first answer ms", "idle MB"
+            "\n{:<26}{:>16}{:>16}{:>12}",
+            "start", "first answer ms", "in a new folder", "idle MB"
         );
         for start in &self.starts {
             println!(
-                "{:<26}{:>16.1}{:>12.1}",
-                start.name, start.first_answer_ms, start.idle_mb
+                "{:<26}{:>16.1}{:>16.1}{:>12.1}",
+                start.name, start.first_answer_ms, start.very_first_ms, start.idle_mb
             );
         }
         println!("\n{:<62}{:>10}{:>10}", "target", "aim", "seen");
