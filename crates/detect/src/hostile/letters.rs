@@ -8,10 +8,11 @@ use unicode_normalization::UnicodeNormalization;
 /// The article of Arabic, with the small words that it is written together with, folded.
 const ARTICLES: &[&str] = &["وال", "بال", "فال", "كال", "ولل", "ال", "لل"];
 
-/// Small words of Arabic that are written together with the next one.
+/// Small words of Arabic and of Hebrew that are written together with the next one.
 const PROCLITICS: &[&str] = &["و", "ف", "ب", "ل"];
+const HEBREW_PROCLITICS: &[&str] = &["וה", "שה", "מה", "ו", "ה", "ל", "ב", "מ", "ש", "כ"];
 
-/// The fewest bytes of a word of Arabic from which something is taken off.
+/// The fewest bytes that are left of a word from which something is taken off.
 const STEM: usize = 6;
 
 /// Folds the letters of a word, or of several with single blanks between.
@@ -48,6 +49,8 @@ fn is_participle(rest: &str) -> bool {
 pub(crate) fn without_proclitic(word: &str) -> &str {
     if word.starts_with(is_arabic) {
         without(word, PROCLITICS)
+    } else if word.starts_with(is_hebrew) {
+        without(word, HEBREW_PROCLITICS)
     } else {
         word
     }
@@ -55,8 +58,10 @@ pub(crate) fn without_proclitic(word: &str) -> &str {
 
 /// A word as it may be written together with what stands before it.
 pub(crate) fn with_heads(word: &str) -> impl Iterator<Item = String> {
-    let heads = ARTICLES.iter().chain(PROCLITICS);
-    let heads = heads.filter(|_| word.starts_with(is_arabic));
+    let arabic = ARTICLES.iter().chain(PROCLITICS);
+    let arabic = arabic.filter(|_| word.starts_with(is_arabic));
+    let hebrew = HEBREW_PROCLITICS.iter();
+    let heads = arabic.chain(hebrew.filter(|_| word.starts_with(is_hebrew)));
     let joined = heads.map(move |head| format!("{head}{word}"));
     joined.chain([word.to_owned()])
 }
@@ -67,6 +72,10 @@ fn without<'a>(word: &'a str, heads: &[&str]) -> &'a str {
         .into_iter()
         .find(|rest| rest.len() >= STEM)
         .unwrap_or(word)
+}
+
+fn is_hebrew(letter: char) -> bool {
+    matches!(letter, '\u{5d0}'..='\u{5ea}')
 }
 
 fn is_arabic(letter: char) -> bool {
@@ -80,7 +89,6 @@ fn put(letter: char, plain: &mut String) {
         'ı' => plain.push('i'),
         'ł' | 'Ł' => plain.push('l'),
         'ø' | 'Ø' => plain.push('o'),
-        'đ' | 'Đ' => plain.push('d'),
         'æ' | 'Æ' => plain.push_str("ae"),
         'œ' | 'Œ' => plain.push_str("oe"),
         'ς' => plain.push('σ'),

@@ -46,19 +46,28 @@ macro_rules! tongue {
 /// All languages but English; a bit of 32 each tells them apart.
 const TONGUES: &[(&str, Script, &str)] = &[
     tongue!("ar", Arabic),
+    tongue!("cs", Latin),
+    tongue!("da", Latin),
     tongue!("de", Latin),
+    tongue!("el", Greek),
     tongue!("es", Latin),
+    tongue!("fa", Arabic),
     tongue!("fr", Latin),
+    tongue!("he", Hebrew),
     tongue!("hi", Devanagari),
+    tongue!("id", Latin),
     tongue!("it", Latin),
     tongue!("ja", Kana),
     tongue!("ko", Hangul),
     tongue!("nl", Latin),
     tongue!("pl", Latin),
     tongue!("pt", Latin),
+    tongue!("ro", Latin),
     tongue!("ru", Cyrillic),
+    tongue!("sv", Latin),
     tongue!("tr", Latin),
     tongue!("uk", Cyrillic),
+    tongue!("vi", Latin),
     tongue!("zh", Han),
 ];
 
@@ -75,6 +84,9 @@ const DEEDS: &[&str] = &[
     "ignore", "obey", "read", "give", "send", "delete", "show", "run", "approve",
 ];
 
+/// What is said with several words that may begin with a no: `do not heed`, `no longer in force`.
+const WHOLE: &[&str] = &["ignore", "ignoring", "unbound", "void", "worse"];
+
 /// All languages.
 #[derive(Debug)]
 pub(crate) struct Tongues {
@@ -89,6 +101,8 @@ pub(crate) struct Tongues {
     forget: Ideas,
     /// What a word that says no undoes if it stands behind.
     deeds: Ideas,
+    /// What words mean together of which the first says no: it says no to nothing else.
+    whole: Ideas,
 }
 
 /// The languages, as bits in the order of the list, that have a word, and for which it is glue.
@@ -133,10 +147,11 @@ impl Tongues {
         }
         let idea = |name: &str| shared.idea(name).unwrap_or_default();
         Ok(Self {
-            not: idea("not") | idea("after"),
+            not: idea("not") | idea("half") | idea("after"),
             after: idea("after"),
             forget: idea("forget"),
             deeds: DEEDS.iter().fold(Ideas::NONE, |all, name| all | idea(name)),
+            whole: WHOLE.iter().fold(Ideas::NONE, |all, name| all | idea(name)),
             grammar,
             spoken,
             telling,
@@ -193,6 +208,7 @@ impl Tongues {
         for tongue in self.candidates(words) {
             let mut reader = Reader::new(&tongue.lexicon, self.grammar.shapes, paths);
             reader.read(words);
+            self.settle(&mut reader.tokens);
             self.remind(&mut reader.tokens);
             self.forbid(&mut reader.tokens);
             self.grammar.judge(&reader.tokens, span, side, hits);
@@ -227,6 +243,16 @@ impl Tongues {
             found.extend(new);
         }
         found
+    }
+
+    /// Takes words of which the first says no for what they mean together.
+    fn settle(&self, tokens: &mut [Token]) {
+        for token in tokens
+            .iter_mut()
+            .filter(|token| token.ideas & self.whole != Ideas::NONE)
+        {
+            token.ideas = token.ideas & !self.not;
+        }
     }
 
     /// Takes both words of `do not forget` for what they mean together: nothing that counts here.

@@ -5,7 +5,9 @@
 pub(crate) enum Script {
     /// Shared by many languages, which their words tell apart.
     Latin,
+    Greek,
     Cyrillic,
+    Hebrew,
     Arabic,
     Devanagari,
     Hangul,
@@ -38,7 +40,9 @@ pub(crate) fn of(words: &str) -> Scripts {
 
 fn of_letter(letter: char) -> Option<Script> {
     Some(match letter {
+        '\u{370}'..='\u{3ff}' | '\u{1f00}'..='\u{1fff}' => Script::Greek,
         '\u{400}'..='\u{52f}' => Script::Cyrillic,
+        '\u{590}'..='\u{5ff}' => Script::Hebrew,
         '\u{600}'..='\u{6ff}' => Script::Arabic,
         '\u{900}'..='\u{97f}' => Script::Devanagari,
         '\u{3040}'..='\u{30ff}' => Script::Kana,
