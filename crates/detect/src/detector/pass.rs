@@ -181,13 +181,17 @@ impl<'a> Pass<'a> {
 
     /// Adds the orders of those parts of an answer that hide.
     fn out_of_sight(&mut self, text: &str) {
-        if self.context.audience.is_none_or(Audience::is_authored) {
+        let Some(audience) = self.context.audience else {
             return;
-        }
-        for span in hiding::unseen(&self.scratch) {
+        };
+        let data = !audience.is_authored();
+        let hidden = data.then(|| hiding::unseen(&self.scratch));
+        for span in hidden.into_iter().flatten() {
             self.part(text, span, Audience::Instructions, "comment");
         }
-        if let Some(span) = hiding::forged_turn(text) {
+        if (data || audience == Audience::Prompt)
+            && let Some(span) = hiding::forged_turn(text)
+        {
             self.part(text, span, Audience::Instructions, "forged_turn");
         }
     }

@@ -30,7 +30,16 @@ impl Grammar {
         let idea = |name: &str| lexicon.idea(name).unwrap_or_default();
         let brakes = Brakes {
             not: idea("not") | idea("half"),
-            donot: idea("donot"),
+            donot: [
+                "donot",
+                "untold",
+                "untelling",
+                "unknown",
+                "unasked",
+                "unused",
+            ]
+            .into_iter()
+            .fold(Ideas::NONE, |all, name| all | idea(name)),
             without: idea("without"),
             guard: idea("guard"),
             guards: idea("guards"),

@@ -84,6 +84,18 @@ const DEEDS: &[&str] = &[
     "ignore", "obey", "read", "give", "send", "delete", "show", "run", "approve",
 ];
 
+/// What is not to be told, known, asked or used, if a no stands in the same clause.
+const DENIED: &[(&str, &str)] = &[
+    ("tell", "untold"),
+    ("telling", "untelling"),
+    ("know", "unknown"),
+    ("ask", "unasked"),
+    ("use", "unused"),
+];
+
+/// How far that no may stand, in words.
+const DENIES: usize = 5;
+
 /// What is said with several words that may begin with a no: `do not heed`, `no longer in force`.
 const WHOLE: &[&str] = &["ignore", "ignoring", "unbound", "void", "worse"];
 
@@ -95,12 +107,15 @@ pub(crate) struct Tongues {
     /// Words that English lacks.
     telling: HashMap<String, Telling, Quick>,
     cues: Cues,
-    /// What it means to say no, behind what is undone, and to forget.
+    /// What it means to say no, wholly or by half, behind what is undone, and to forget.
+    no: Ideas,
     not: Ideas,
     after: Ideas,
     forget: Ideas,
     /// What a word that says no undoes if it stands behind.
     deeds: Ideas,
+    /// What means something else where a no stands beside it, and what it means then.
+    denied: Vec<(Ideas, Ideas)>,
     /// What words mean together of which the first says no: it says no to nothing else.
     whole: Ideas,
 }
@@ -147,10 +162,15 @@ impl Tongues {
         }
         let idea = |name: &str| shared.idea(name).unwrap_or_default();
         Ok(Self {
+            no: idea("not") | idea("after"),
             not: idea("not") | idea("half") | idea("after"),
             after: idea("after"),
             forget: idea("forget"),
             deeds: DEEDS.iter().fold(Ideas::NONE, |all, name| all | idea(name)),
+            denied: DENIED
+                .iter()
+                .map(|(name, denied)| (idea(name), idea(denied)))
+                .collect(),
             whole: WHOLE.iter().fold(Ideas::NONE, |all, name| all | idea(name)),
             grammar,
             spoken,
@@ -210,6 +230,7 @@ impl Tongues {
             reader.read(words);
             self.settle(&mut reader.tokens);
             self.remind(&mut reader.tokens);
+            self.deny(&mut reader.tokens);
             self.forbid(&mut reader.tokens);
             self.grammar.judge(&reader.tokens, span, side, hits);
         }
@@ -274,6 +295,24 @@ impl Tongues {
                     if token.ideas & (self.not | self.forget) != Ideas::NONE {
                         token.ideas = Ideas::NONE;
                     }
+                }
+            }
+        }
+    }
+
+    /// Adds what words mean beside a no.
+    fn deny(&self, tokens: &mut [Token]) {
+        let no = |token: &Token| (token.ideas & self.no != Ideas::NONE).then_some(token.clause);
+        let places: Vec<Option<u32>> = tokens.iter().map(no).collect();
+        for (at, token) in tokens.iter_mut().enumerate() {
+            let near = at.saturating_sub(DENIES)..(at + DENIES + 1).min(places.len());
+            let near = places.get(near).unwrap_or_default();
+            if !near.contains(&Some(token.clause)) {
+                continue;
+            }
+            for &(plain, denied) in &self.denied {
+                if token.ideas & plain != Ideas::NONE {
+                    token.ideas |= denied;
                 }
             }
         }
