@@ -6,6 +6,7 @@
 //! a file of its words, with the English ones that everybody uses beside it. Which language a
 //! sentence is in is told by its script or by words that English does not have.
 
+mod negation;
 mod script;
 
 #[cfg(test)]
@@ -22,8 +23,9 @@ use crate::hostile::grammar::Grammar;
 use crate::hostile::hash::Quick;
 use crate::hostile::ideas::Ideas;
 use crate::hostile::lexicon::{Lexicon, lines};
-use crate::hostile::token::{Reader, Token};
+use crate::hostile::token::Reader;
 use crate::hostile::{Hit, MOST, letters, sentence};
+use negation::Negation;
 use script::Script;
 
 /// What orders are made of.
@@ -76,29 +78,6 @@ const TONGUES: &[(&str, Script, &str)] = &[
 const TELLING: usize = 3;
 const TELLING_WITH_GLUE: usize = 2;
 
-/// How far a word that says no stands from the word for forgetting that it undoes.
-const ADJACENT: usize = 2;
-
-/// What can be done, and therefore forbidden, with one word.
-const DEEDS: &[&str] = &[
-    "ignore", "obey", "read", "give", "send", "delete", "show", "run", "approve",
-];
-
-/// What is not to be told, known, asked or used, if a no stands in the same clause.
-const DENIED: &[(&str, &str)] = &[
-    ("tell", "untold"),
-    ("telling", "untelling"),
-    ("know", "unknown"),
-    ("ask", "unasked"),
-    ("use", "unused"),
-];
-
-/// How far that no may stand, in words.
-const DENIES: usize = 5;
-
-/// What is said with several words that may begin with a no: `do not heed`, `no longer in force`.
-const WHOLE: &[&str] = &["ignore", "ignoring", "unbound", "void", "worse"];
-
 /// All languages.
 #[derive(Debug)]
 pub(crate) struct Tongues {
@@ -107,17 +86,7 @@ pub(crate) struct Tongues {
     /// Words that English lacks.
     telling: HashMap<String, Telling, Quick>,
     cues: Cues,
-    /// What it means to say no, wholly or by half, behind what is undone, and to forget.
-    no: Ideas,
-    not: Ideas,
-    after: Ideas,
-    forget: Ideas,
-    /// What a word that says no undoes if it stands behind.
-    deeds: Ideas,
-    /// What means something else where a no stands beside it, and what it means then.
-    denied: Vec<(Ideas, Ideas)>,
-    /// What words mean together of which the first says no: it says no to nothing else.
-    whole: Ideas,
+    negation: Negation,
 }
 
 /// The languages, as bits in the order of the list, that have a word, and for which it is glue.
@@ -160,18 +129,8 @@ impl Tongues {
             cues.extend(entries(words, leads).flat_map(spellings));
             spoken.push(Tongue { script, lexicon });
         }
-        let idea = |name: &str| shared.idea(name).unwrap_or_default();
         Ok(Self {
-            no: idea("not") | idea("after"),
-            not: idea("not") | idea("half") | idea("after"),
-            after: idea("after"),
-            forget: idea("forget"),
-            deeds: DEEDS.iter().fold(Ideas::NONE, |all, name| all | idea(name)),
-            denied: DENIED
-                .iter()
-                .map(|(name, denied)| (idea(name), idea(denied)))
-                .collect(),
-            whole: WHOLE.iter().fold(Ideas::NONE, |all, name| all | idea(name)),
+            negation: Negation::new(&shared),
             grammar,
             spoken,
             telling,
@@ -228,10 +187,7 @@ impl Tongues {
         for tongue in self.candidates(words) {
             let mut reader = Reader::new(&tongue.lexicon, self.grammar.shapes, paths);
             reader.read(words);
-            self.settle(&mut reader.tokens);
-            self.remind(&mut reader.tokens);
-            self.deny(&mut reader.tokens);
-            self.forbid(&mut reader.tokens);
+            self.negation.apply(&mut reader.tokens);
             self.grammar.judge(&reader.tokens, span, side, hits);
         }
     }
@@ -264,69 +220,6 @@ impl Tongues {
             found.extend(new);
         }
         found
-    }
-
-    /// Takes words of which the first says no for what they mean together.
-    fn settle(&self, tokens: &mut [Token]) {
-        for token in tokens
-            .iter_mut()
-            .filter(|token| token.ideas & self.whole != Ideas::NONE)
-        {
-            token.ideas = token.ideas & !self.not;
-        }
-    }
-
-    /// Takes both words of `do not forget` for what they mean together: nothing that counts here.
-    fn remind(&self, tokens: &mut [Token]) {
-        let forgets = |token: &Token| token.ideas & self.forget != Ideas::NONE;
-        let places: Vec<usize> = (0..tokens.len())
-            .filter(|&at| tokens.get(at).is_some_and(forgets))
-            .collect();
-        for at in places {
-            let near = at.saturating_sub(ADJACENT)..(at + ADJACENT + 1).min(tokens.len());
-            let Some(near) = tokens.get_mut(near) else {
-                continue;
-            };
-            if near
-                .iter()
-                .any(|token| token.ideas & self.not != Ideas::NONE)
-            {
-                for token in near {
-                    if token.ideas & (self.not | self.forget) != Ideas::NONE {
-                        token.ideas = Ideas::NONE;
-                    }
-                }
-            }
-        }
-    }
-
-    /// Adds what words mean beside a no.
-    fn deny(&self, tokens: &mut [Token]) {
-        let no = |token: &Token| (token.ideas & self.no != Ideas::NONE).then_some(token.clause);
-        let places: Vec<Option<u32>> = tokens.iter().map(no).collect();
-        for (at, token) in tokens.iter_mut().enumerate() {
-            let near = at.saturating_sub(DENIES)..(at + DENIES + 1).min(places.len());
-            let near = places.get(near).unwrap_or_default();
-            if !near.contains(&Some(token.clause)) {
-                continue;
-            }
-            for &(plain, denied) in &self.denied {
-                if token.ideas & plain != Ideas::NONE {
-                    token.ideas |= denied;
-                }
-            }
-        }
-    }
-
-    /// Takes what is forbidden by the next word for undone.
-    fn forbid(&self, tokens: &mut [Token]) {
-        let says_no = |token: &Token| token.ideas & self.after != Ideas::NONE;
-        let places = (1..tokens.len()).filter(|&at| tokens.get(at).is_some_and(says_no));
-        for at in places.collect::<Vec<_>>() {
-            if let Some(token) = tokens.get_mut(at - 1) {
-                token.ideas = token.ideas & !self.deeds;
-            }
-        }
     }
 }
 
