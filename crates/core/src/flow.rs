@@ -89,6 +89,29 @@ pub struct Label {
     pub nature: Nature,
 }
 
+/// The coarse words for sentences; the last stands for all that are not known.
+const WORDS: [&str; 11] = [
+    "api_token",
+    "private_key",
+    "auth_token",
+    "database_credential",
+    "high_entropy",
+    "credit_card",
+    "pii",
+    "custom",
+    "sensitive_file",
+    "identifier",
+    "sensitive",
+];
+
+impl Label {
+    /// Finds the coarse word that another process wrote.
+    pub fn word_of(text: &str) -> &'static str {
+        let known = WORDS.into_iter().find(|word| *word == text);
+        known.unwrap_or("sensitive")
+    }
+}
+
 /// What a labelled value is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]

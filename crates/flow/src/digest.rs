@@ -9,7 +9,7 @@ use sha2::{Digest as _, Sha256};
 use crate::content::{Part, WHOLE};
 
 /// Hashes that a scope holds; the oldest go first.
-const MOST: usize = 1 << 14;
+pub(crate) const MOST: usize = 1 << 14;
 
 /// Hashes a text as the specification does.
 pub fn digest(text: &str) -> Id128 {

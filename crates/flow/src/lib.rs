@@ -37,12 +37,15 @@ mod state;
 mod tail;
 
 mod directory;
+mod event;
 mod evidence;
+mod outbox;
 pub mod summary;
 mod tracker;
 
 pub use content::{Content, Marked};
 pub use digest::{digest, normalized};
+pub use event::{Event, Lane};
 pub use fold::folded;
 pub use session::Edge;
 pub use settings::{FlowTracking, Scope};

@@ -24,7 +24,7 @@ const LARGE: usize = 1 << 20;
 /// Bytes of a larger one that are folded at a time.
 const PIECE: usize = 1 << 17;
 /// Windows that are kept of one content: a scope holds no more. The first ones stay.
-const GRAMS: usize = 1 << 19;
+pub(crate) const GRAMS: usize = 1 << 19;
 
 /// Keeps the windows of folded text that are not common.
 fn keep(symbols: &[u8], grams: &mut Vec<u64>) {

@@ -19,9 +19,9 @@ const RUN: usize = 16;
 /// Less than this of a secret is an accident, unless it is all of it.
 const LEAST: usize = 8;
 /// Windows of one value that are kept: the beginning of a longer one gives it away.
-const LONGEST: usize = 2048;
+pub(crate) const LONGEST: usize = 2048;
 /// Values that one principal's state holds, and the windows of all of them together.
-const ENTRIES: usize = 4096;
+pub(crate) const ENTRIES: usize = 4096;
 const WINDOWS: usize = 1 << 16;
 /// Values that a window leads to: one that many share, as of a domain or a prefix, leads to none of
 /// them in particular. Their other windows do, and from there a value is followed as far as it goes.
@@ -40,7 +40,7 @@ pub(crate) struct SecretPrint {
     pub(crate) whole: u64,
     pub(crate) length: usize,
     pub(crate) sample: Masked,
-    windows: Vec<u32>,
+    pub(crate) windows: Vec<u32>,
 }
 
 impl SecretPrint {
@@ -103,7 +103,7 @@ pub(crate) fn short(hash: u64) -> u32 {
 
 /// Which windows of a value were seen.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Bits(Vec<u64>);
+pub(crate) struct Bits(pub(crate) Vec<u64>);
 
 impl Bits {
     pub(crate) fn set(&mut self, at: usize) {
@@ -344,9 +344,10 @@ impl Vault {
         self.pending.push((call, number, bits));
     }
 
-    /// Settles what a call took along.
-    pub(crate) fn settle(&mut self, call: CallId, left: bool) {
+    /// Settles what a call took along; tells whether there was anything to settle.
+    pub(crate) fn settle(&mut self, call: CallId, left: bool) -> bool {
         let pending = std::mem::take(&mut self.pending);
+        let before = pending.len();
         for (other, number, bits) in pending {
             if other != call {
                 self.pending.push((other, number, bits));
@@ -354,6 +355,7 @@ impl Vault {
                 entry.left.join(&bits);
             }
         }
+        self.pending.len() < before
     }
 }
 

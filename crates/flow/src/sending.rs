@@ -23,7 +23,7 @@ use crate::words::split;
 /// Tokens of one message that are compared.
 const TOKENS: usize = 8192;
 /// Fields of one message whose tail is kept for the next, and links that are looked up.
-const TAILS: usize = 16;
+pub(crate) const TAILS: usize = 16;
 const POINTERS: usize = 256;
 /// Windows that are kept of what one call says.
 const SAID: usize = 1 << 14;
@@ -88,6 +88,14 @@ impl<'a> Sending<'a> {
                 .take(reading::TOKENS)
                 .collect(),
         }
+    }
+
+    /// Returns the ends of the fields, for the next call to the same place.
+    pub(crate) fn pieces(&self) -> Vec<(u64, String)> {
+        let fields = self.fields.iter();
+        fields
+            .map(|field| (field.path, field.tail.clone()))
+            .collect()
     }
 
     /// Hands the hashes of short words to `each`, if the bit of their length is set.

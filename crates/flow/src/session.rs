@@ -168,6 +168,11 @@ impl Session {
         }
     }
 
+    /// Puts it on further legs.
+    pub(crate) fn mark(&mut self, legs: Taint) {
+        self.taint = joined(self.taint, legs);
+    }
+
     pub(crate) fn deny(&mut self) {
         self.denials = self.denials.saturating_add(1);
     }
@@ -185,6 +190,15 @@ impl Session {
     pub(crate) fn count_flow(&mut self, flow: FlowType, risk: RiskLevel) {
         count(&mut self.flows, flow);
         count(&mut self.risks, risk);
+    }
+}
+
+/// Returns the legs that either stands on.
+pub(crate) fn joined(one: Taint, other: Taint) -> Taint {
+    Taint {
+        private: one.private || other.private,
+        untrusted: one.untrusted || other.untrusted,
+        outside: one.outside || other.outside,
     }
 }
 

@@ -11,11 +11,11 @@ use mcpproxy_core::{CallId, DataOrigin, SessionKey, Side, Sink, Tick};
 
 use crate::digest::Digests;
 use crate::going::Going;
-use crate::hits::{Hits, compare};
+use crate::hits::{Hits, SecretHit, compare};
 use crate::origins::{Origin, Origins};
 use crate::pool::{Added, Pool, Seen};
 use crate::reading::Reading;
-use crate::secret::Vault;
+use crate::secret::{Bits, Vault};
 use crate::sending::Sending;
 use crate::session::Session;
 use crate::tail::Tails;
@@ -69,6 +69,15 @@ pub(crate) struct Errand<'a> {
     pub(crate) sink: Sink,
 }
 
+/// What came of a sending.
+#[derive(Debug)]
+pub(crate) struct Settled {
+    /// Whether anything of it was reserved.
+    pub(crate) reserved: bool,
+    /// What the agent said with it.
+    pub(crate) said: Option<(DataOrigin, Reading)>,
+}
+
 impl State {
     pub(crate) fn new(now: Tick) -> Self {
         Self {
@@ -89,7 +98,8 @@ impl State {
     }
 
     pub(crate) fn session(&mut self, key: SessionKey, now: Tick) -> &mut Session {
-        self.last = now;
+        // What another process did is folded when it is heard of.
+        self.last = self.last.max(now);
         if self.sessions.len() >= SESSIONS && !self.sessions.contains_key(&key) {
             self.end_oldest();
         }
@@ -97,7 +107,7 @@ impl State {
             .sessions
             .entry(key)
             .or_insert_with(|| Session::start(now));
-        session.last = now;
+        session.last = session.last.max(now);
         session
     }
 
@@ -379,12 +389,21 @@ impl State {
             for hit in &hits.secrets {
                 self.vault.reserve(errand.call, hit.number, hit.own.clone());
             }
-            self.tails.reserve(errand.call, errand.to, &sending.fields);
+            self.tails.reserve(errand.call, errand.to, sending.pieces());
         }
         hits
     }
 
-    /// Settles what a sending reserved.
+    /// Names the values of which something is taken along, by their hashes.
+    pub(crate) fn named(&self, hits: &Hits) -> Vec<(u64, Bits)> {
+        let of = |hit: &SecretHit| {
+            let entry = self.vault.entry(hit.number)?;
+            Some((entry.whole, hit.own.clone()))
+        };
+        hits.secrets.iter().filter_map(of).collect()
+    }
+
+    /// Settles what a sending reserved; says what others must know of it.
     pub(crate) fn settle(
         &mut self,
         session: SessionKey,
@@ -392,18 +411,20 @@ impl State {
         left: bool,
         most: usize,
         now: Tick,
-    ) {
-        self.vault.settle(call, left);
-        self.tails.settle(call, left);
+    ) -> Settled {
+        let mut reserved = self.vault.settle(call, left);
+        reserved |= self.tails.settle(call, left);
         let said = self.going.end(call);
         // A session may have ended while somebody was asked.
         let lasts = self.sessions.contains_key(&session);
-        if let Some((origin, reading)) = said.filter(|_| left && lasts) {
-            self.said(session, origin, &reading, most, now);
+        let said = said.filter(|_| left && lasts);
+        if let Some((origin, reading)) = &said {
+            self.said(session, origin.clone(), reading, most, now);
         }
         if !left && let Some(session) = self.sessions.get_mut(&session) {
             session.unsend(call);
         }
+        Settled { reserved, said }
     }
 
     /// Ends the session that rested longest, to make room for another.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use mcpproxy_core::CallId;
 
-use crate::sending::{Field, TAIL};
+use crate::sending::TAIL;
 
 /// Destinations whose tails are kept, and fields of each.
 const PLACES: usize = 64;
@@ -66,28 +66,26 @@ impl Tails {
         tail.unwrap_or_default()
     }
 
-    /// Notes what a call takes along.
-    pub(crate) fn reserve(&mut self, call: CallId, to: &Arc<str>, fields: &[Field]) {
+    /// Notes what a call takes along, by field.
+    pub(crate) fn reserve(&mut self, call: CallId, to: &Arc<str>, pieces: Vec<(u64, String)>) {
         if self.pending.len() >= PENDING
             && let Some((call, _, _)) = self.pending.front()
         {
             self.settle(*call, true);
         }
-        let pieces = fields.iter().map(|field| (field.path, field.tail.clone()));
-        self.pending
-            .push_back((call, Arc::clone(to), pieces.collect()));
+        self.pending.push_back((call, Arc::clone(to), pieces));
     }
 
-    /// Settles what a call took along.
-    pub(crate) fn settle(&mut self, call: CallId, left: bool) {
+    /// Settles what a call took along; tells whether there was anything to settle.
+    pub(crate) fn settle(&mut self, call: CallId, left: bool) -> bool {
         let Some(at) = self.pending.iter().position(|(other, _, _)| *other == call) else {
-            return;
+            return false;
         };
         let Some((_, to, pieces)) = self.pending.remove(at) else {
-            return;
+            return false;
         };
         if !left {
-            return;
+            return true;
         }
         if !self.places.contains_key(&to) {
             self.order.push_back(Arc::clone(&to));
@@ -103,5 +101,6 @@ impl Tails {
         {
             self.places.remove(&oldest);
         }
+        true
     }
 }

@@ -1,5 +1,7 @@
 //! The tracker: finds the state of a scope, holds its lock no longer than an event takes, and
-//! keeps the memory of the whole process bounded.
+//! keeps the memory of the whole process bounded. What it is to other processes is in `shared`.
+
+mod shared;
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -14,11 +16,13 @@ use mcpproxy_core::{
 
 use crate::content::Content;
 use crate::directory::Directory;
+use crate::event::{Sent, What};
 use crate::evidence::weigh;
 use crate::hits::Hits;
+use crate::outbox::Outbox;
 use crate::reading::Reading;
 use crate::sending::Sending;
-use crate::session::{Edge, Session};
+use crate::session::{Edge, Session, joined};
 use crate::settings::{FlowTracking, Scope};
 use crate::state::{Errand, State};
 use crate::summary::{SessionView, Summary, Usage};
@@ -41,6 +45,8 @@ pub struct Tracker {
     directory: Mutex<Directory>,
     /// Whether any sessions were ever linked: most processes never ask the directory.
     linked: AtomicBool,
+    /// What others are told.
+    outbox: Outbox,
     bytes: AtomicUsize,
     most: usize,
 }
@@ -93,6 +99,7 @@ impl Tracker {
             shards: Default::default(),
             directory: Mutex::default(),
             linked: AtomicBool::new(false),
+            outbox: Outbox::default(),
             bytes: AtomicUsize::new(0),
             most: bytes,
         }
@@ -125,18 +132,28 @@ impl Tracker {
             return Recorded::default();
         }
         let whose = narrowed(whose, &settings);
-        let reading = Reading::of(content, &settings);
+        let mut reading = Reading::of(content, &settings);
+        let fingerprints = reading.grams.len();
         let sensitive = match origin.side {
             Side::Inside => reading.secrets.len(),
             Side::Outside => 0,
         };
         let evicted = self.with(whose, now, |state| {
             let most = settings.max_origins_per_session;
-            state.read(whose.session, origin, &reading, most, now)
+            let before = state.session(whose.session, now).taint;
+            let evicted = state.read(whose.session, origin.clone(), &reading, most, now);
+            let legs = state.session(whose.session, now).taint;
+            if self.outbox.is_open() {
+                self.tell_read(whose, origin, std::mem::take(&mut reading), now);
+                if legs != before {
+                    self.tell(whose.scope, whose.session, now, || What::Marked(legs));
+                }
+            }
+            evicted
         });
         self.limit(whose.scope);
         Recorded {
-            fingerprints: reading.grams.len(),
+            fingerprints,
             sensitive,
             reduced: if evicted {
                 vec![Reduced::Evicted]
@@ -146,9 +163,20 @@ impl Tracker {
         }
     }
 
+    /// Tells others what was read, its secrets apart: they are kept for longer.
+    fn tell_read(&self, whose: Whose, origin: DataOrigin, mut reading: Reading, now: Tick) {
+        let secrets = std::mem::take(&mut reading.secrets);
+        let (scope, session) = (whose.scope, whose.session);
+        if !secrets.is_empty() && origin.side == Side::Inside {
+            let from = origin.clone();
+            self.tell(scope, session, now, || What::Secrets(from, secrets));
+        }
+        self.tell(scope, session, now, || What::Read(origin, reading));
+    }
+
     /// Notes that a conversation read something that was not looked through to its end.
     pub fn note_unread(&self, whose: Whose, now: Tick) {
-        self.with_session(whose, now, |session| session.unread = true);
+        self.with_session(whose, now, || What::Unread, |session| session.unread = true);
     }
 
     /// Remembers what somebody wrote, to an inside or an outside place, that no check will settle.
@@ -161,7 +189,10 @@ impl Tracker {
         let reading = Reading::of(content, &settings);
         self.with(whose, now, |state| {
             let most = settings.max_origins_per_session;
-            state.said(whose.session, origin, &reading, most, now);
+            state.said(whose.session, origin.clone(), &reading, most, now);
+            self.tell(whose.scope, whose.session, now, || {
+                What::Said(origin, reading)
+            });
         });
         self.limit(whose.scope);
     }
@@ -210,15 +241,28 @@ impl Tracker {
                 sink: to.sink,
             };
             self.with(here, now, |state| {
-                hits.join(state.send(errand, sessions, &sending, now));
+                let found = state.send(errand, sessions, &sending, now);
+                let reserved = self.outbox.is_open().then(|| state.named(&found));
+                hits.join(found);
+                let personal = sending.personal || hits.has_personal();
+                let counted = (here == whose).then_some((sending.bytes, personal));
                 if here == whose {
                     let session = state.session(whose.session, now);
                     if outside {
                         session.taint.outside = true;
-                        let personal = sending.personal || hits.has_personal();
                         session.send(by.call, now, sending.bytes, personal);
                     }
                     state.going.start(by, said.take());
+                }
+                if let Some(secrets) = reserved.filter(|_| outside) {
+                    let sent = || Sent {
+                        call: by.call,
+                        to: Arc::clone(&to.name),
+                        secrets,
+                        pieces: sending.pieces(),
+                        counted,
+                    };
+                    self.tell(*scope, here.session, now, || What::Sent(sent()));
                 }
                 for session in sessions.iter().filter_map(|key| state.sessions.get(key)) {
                     taint = joined(taint, session.taint);
@@ -269,14 +313,18 @@ impl Tracker {
         self.with(whose, now, |state| {
             let session = state.session(whose.session, now);
             for one in &evidence.matches {
-                session.add_edge(Edge {
+                let edge = Edge {
                     call,
                     origin: one.origin.clone(),
                     to: Arc::clone(&to.name),
                     how: one.how,
                     weight: one.weight,
                     shared: one.shared,
+                };
+                self.tell(whose.scope, whose.session, now, || {
+                    What::Moved(edge.clone())
                 });
+                session.add_edge(edge);
             }
         });
     }
@@ -291,7 +339,13 @@ impl Tracker {
         for (scope, _) in self.reach(whose) {
             self.peek(scope, |state| {
                 let most = settings.max_origins_per_session;
-                state.settle(whose.session, call, left, most, now);
+                let settled = state.settle(whose.session, call, left, most, now);
+                if settled.reserved {
+                    self.tell(scope, whose.session, now, || What::Settled(call, left));
+                }
+                if let Some((origin, reading)) = settled.said {
+                    self.tell(scope, whose.session, now, || What::Said(origin, reading));
+                }
                 self.recount(state);
             });
         }
@@ -310,44 +364,54 @@ impl Tracker {
 
     /// Puts a session on further legs, as when it can reach something outside.
     pub fn mark(&self, whose: Whose, legs: Taint, now: Tick) {
-        let whose = narrowed(whose, &self.settings());
-        self.with(whose, now, |state| {
-            let session = state.session(whose.session, now);
-            session.taint = joined(session.taint, legs);
-        });
+        self.with_session(
+            whose,
+            now,
+            || What::Marked(legs),
+            |session| session.mark(legs),
+        );
     }
 
     /// Notes that a flow was denied.
     pub fn note_denied(&self, whose: Whose, now: Tick) {
-        self.with_session(whose, now, Session::deny);
+        self.with_session(whose, now, || What::Denied, Session::deny);
     }
 
     /// Notes that a justification was asked for at a destination, and none came.
     pub fn note_unjustified(&self, whose: Whose, to: &Destination, now: Tick) {
-        self.with_session(whose, now, |session| session.unjustify(&to.name));
+        let told = || What::Justified(Arc::clone(&to.name), false);
+        self.with_session(whose, now, told, |session| session.unjustify(&to.name));
     }
 
     /// Notes that a justification came.
     pub fn note_justified(&self, whose: Whose, to: &Destination, now: Tick) {
-        self.with_session(whose, now, |session| session.justify(&to.name));
+        let told = || What::Justified(Arc::clone(&to.name), true);
+        self.with_session(whose, now, told, |session| session.justify(&to.name));
     }
 
     /// Notes what a call's flow was found to be, for the summary.
     pub fn note_flow(&self, whose: Whose, flow: FlowType, risk: RiskLevel, now: Tick) {
-        self.with_session(whose, now, |session| session.count_flow(flow, risk));
+        let told = || What::Flow(flow, risk);
+        self.with_session(whose, now, told, |session| session.count_flow(flow, risk));
     }
 
     /// Makes two sessions one conversation.
     pub fn link(&self, a: SessionKey, b: SessionKey) {
         self.directory().link(a, b);
         self.linked.store(true, Ordering::Release);
+        self.tell_link(a, b, Tick::default());
     }
 
     /// Ends the sessions that have rested too long.
     pub fn expire(&self, now: Tick) -> Vec<Summary> {
-        let minutes = u64::from(self.settings().session_timeout_minutes);
-        let longest = Duration::from_secs(minutes * 60);
+        let longest = self.longest();
         self.end(|session| now.0.saturating_sub(session.last.0) >= longest)
+    }
+
+    /// Returns how long a session may rest.
+    pub fn longest(&self) -> Duration {
+        let minutes = u64::from(self.settings().session_timeout_minutes);
+        Duration::from_secs(minutes * 60)
     }
 
     /// Ends every session.
@@ -426,18 +490,27 @@ impl Tracker {
     /// Returns how much is remembered.
     pub fn usage(&self) -> Usage {
         let mut usage = Usage::default();
+        self.each(|_, state| {
+            usage.bytes += state.bytes();
+            usage.fingerprints += state.text.live();
+            usage.origins += state.origins.len();
+            usage.sessions += state.sessions.len();
+            usage.scopes += 1;
+        });
+        usage
+    }
+
+    /// Looks at every state, one after the other.
+    fn each(&self, mut look: impl FnMut(FlowScope, &State)) {
         for shard in &self.shards {
-            let states: Vec<_> = held(shard).values().map(Arc::clone).collect();
-            for state in states {
-                let state = held(&state);
-                usage.bytes += state.bytes();
-                usage.fingerprints += state.text.live();
-                usage.origins += state.origins.len();
-                usage.sessions += state.sessions.len();
-                usage.scopes += 1;
+            let states: Vec<_> = held(shard)
+                .iter()
+                .map(|(scope, state)| (*scope, Arc::clone(state)))
+                .collect();
+            for (scope, state) in states {
+                look(scope, &held(&state));
             }
         }
-        usage
     }
 
     fn directory(&self) -> MutexGuard<'_, Directory> {
@@ -467,11 +540,22 @@ impl Tracker {
         };
         let mut state = held(&state);
         if !state.sessions.contains_key(&whose.session) {
-            self.directory().settle_in(whose);
+            self.settle_in(whose, now);
         }
         let done = act(&mut state);
         self.recount(&mut state);
         done
+    }
+
+    /// Takes note of where a session lives, which may be linked already.
+    fn settle_in(&self, whose: Whose, now: Tick) {
+        self.directory().settle_in(whose);
+        if self.outbox.is_open() && self.linked.load(Ordering::Acquire) {
+            let linked = self.directory().linked(whose.session).to_vec();
+            for other in linked {
+                self.tell_link(whose.session, other, now);
+            }
+        }
     }
 
     /// Runs `act` on the state of a scope, if there is one.
@@ -482,9 +566,19 @@ impl Tracker {
         }
     }
 
-    fn with_session(&self, whose: Whose, now: Tick, act: impl FnOnce(&mut Session)) {
+    /// Changes a session, and tells others what they have to do the same.
+    fn with_session(
+        &self,
+        whose: Whose,
+        now: Tick,
+        told: impl FnOnce() -> What,
+        act: impl FnOnce(&mut Session),
+    ) {
         let whose = narrowed(whose, &self.settings());
-        self.with(whose, now, |state| act(state.session(whose.session, now)));
+        self.with(whose, now, |state| {
+            act(state.session(whose.session, now));
+            self.tell(whose.scope, whose.session, now, told);
+        });
     }
 
     fn recount(&self, state: &mut State) {
@@ -542,14 +636,6 @@ fn narrowed(whose: Whose, settings: &FlowTracking) -> Whose {
             scope: FlowScope(whose.session.id),
             ..whose
         },
-    }
-}
-
-fn joined(one: Taint, other: Taint) -> Taint {
-    Taint {
-        private: one.private || other.private,
-        untrusted: one.untrusted || other.untrusted,
-        outside: one.outside || other.outside,
     }
 }
 

@@ -1,0 +1,244 @@
+//! Whoever folds what another process did knows what that one knows, and bytes of nobody are refused.
+
+use std::borrow::Cow;
+use std::time::Duration;
+
+use mcpproxy_core::{
+    Destination, Id128, Label, Nature, SessionBasis, Severity, Sink, ToolName, UpstreamId, Wall,
+};
+use proptest::prelude::*;
+use proptest::sample::select;
+
+use super::*;
+use crate::content::{Content, Marked};
+use crate::settings::FlowTracking;
+use crate::tracker::{Checked, Leaving, Tracker};
+use crate::whose::Whose;
+
+const NOW: Tick = Tick(Duration::from_secs(9));
+const SCOPE: FlowScope = FlowScope(Id128(1));
+/// Made up, of nobody.
+const KEY: &str = "vt3-live-9Qm4xLz7WkePb2RsYc8Hd5Nf";
+const PROSE: &str = "The ferry to Saaremaa is laid up for six weeks from the second of May, and \
+    the harbour office wants the forty crates of lamp oil on the other side before that.";
+
+/// What one may do in a session.
+#[derive(Clone, Debug)]
+enum Deed {
+    Read(Side, String),
+    Secret(String),
+    Say(String),
+    Send(&'static str, String, bool),
+    Hold(String),
+    Mark,
+    Deny,
+    Justify(bool),
+    Link(u128),
+}
+
+fn text() -> impl Strategy<Value = String> {
+    let whole = select(vec![
+        KEY,
+        PROSE,
+        "Order 482913 for Katarina",
+        "nothing to see",
+    ]);
+    (whole, 0_usize..40, 0_usize..60).prop_map(|(text, from, length)| {
+        let part: String = text.chars().skip(from).take(length + 20).collect();
+        format!(r#"{{"text":"{part}"}}"#)
+    })
+}
+
+fn deed() -> impl Strategy<Value = Deed> {
+    let side = select(SIDES.to_vec());
+    prop_oneof![
+        (side, text()).prop_map(|(side, text)| Deed::Read(side, text)),
+        Just(Deed::Secret(format!(r#"{{"env":"KEY={KEY}"}}"#))),
+        text().prop_map(Deed::Say),
+        (select(vec!["slack", "mail"]), text(), any::<bool>())
+            .prop_map(|(to, text, left)| Deed::Send(to, text, left)),
+        text().prop_map(Deed::Hold),
+        Just(Deed::Mark),
+        Just(Deed::Deny),
+        any::<bool>().prop_map(Deed::Justify),
+        (2_u128..4).prop_map(Deed::Link),
+    ]
+}
+
+const SIDES: [Side; 2] = [Side::Inside, Side::Outside];
+
+fn whose(session: u128) -> Whose {
+    Whose {
+        scope: SCOPE,
+        session: SessionKey {
+            basis: SessionBasis::McpSession,
+            id: Id128(session),
+        },
+    }
+}
+
+fn origin(number: u64, side: Side) -> DataOrigin {
+    DataOrigin {
+        call: CallId::new(number, 0),
+        upstream: UpstreamId::new("files"),
+        tool: ToolName::new("read"),
+        at: Wall(number),
+        side,
+    }
+}
+
+fn to(name: &str) -> Destination {
+    Destination {
+        sink: Sink::Outside,
+        class: "external",
+        name: name.into(),
+    }
+}
+
+fn checked(tracker: &Tracker, who: u128, number: u64, name: &str, json: &str) -> Checked {
+    let leaving = Leaving {
+        by: &origin(number, Side::Outside),
+        to: &to(name),
+        content: &Content { json, marked: &[] },
+        said: &(0..json.len()),
+    };
+    tracker.check(whose(who), leaving, Duration::from_mins(5), NOW)
+}
+
+fn act(tracker: &Tracker, who: u128, number: u64, deed: &Deed) {
+    let me = whose(who);
+    let label = Label {
+        kind: "test_key".into(),
+        word: "api_token",
+        severity: Severity::Critical,
+        validated: true,
+        nature: Nature::Secret,
+    };
+    let marked = [Marked {
+        value: Cow::Borrowed(KEY),
+        label,
+        place: Cow::Borrowed(""),
+    }];
+    match deed {
+        Deed::Read(side, json) => {
+            let content = Content { json, marked: &[] };
+            tracker.record(me, origin(number, *side), &content, NOW);
+        }
+        Deed::Secret(json) => {
+            let marked = &marked;
+            let content = Content { json, marked };
+            tracker.record(me, origin(number, Side::Inside), &content, NOW);
+        }
+        Deed::Say(json) => {
+            let content = Content { json, marked: &[] };
+            tracker.said(me, origin(number, Side::Outside), &content, NOW);
+        }
+        Deed::Send(name, json, left) => {
+            checked(tracker, who, number, name, json);
+            tracker.settle(me, CallId::new(number, 0), *left, NOW);
+        }
+        Deed::Hold(json) => drop(checked(tracker, who, number, "slack", json)),
+        Deed::Mark => {
+            let legs = Taint {
+                untrusted: true,
+                ..Taint::default()
+            };
+            tracker.mark(me, legs, NOW);
+            tracker.note_unread(me, NOW);
+        }
+        Deed::Deny => {
+            tracker.note_denied(me, NOW);
+            tracker.note_flow(me, FlowType::InternalToExternal, RiskLevel::High, NOW);
+        }
+        Deed::Justify(true) => tracker.note_justified(me, &to("slack"), NOW),
+        Deed::Justify(false) => tracker.note_unjustified(me, &to("slack"), NOW),
+        Deed::Link(other) => tracker.link(me.session, whose(*other).session),
+    }
+}
+
+/// Carries everything that one tracker did to another, as bytes.
+fn carry(from: &Tracker, to: &Tracker) {
+    for (at, event) in from.take(SCOPE) {
+        let bytes = event.encode();
+        let event = Event::decode(&bytes).expect("what was written is read");
+        assert_eq!(event.encode(), bytes);
+        to.fold(SCOPE, event, at);
+    }
+}
+
+/// What a tracker says about a session, as far as others can know it.
+fn says(tracker: &Tracker, who: u128, number: u64, json: &str) -> String {
+    let mut said = Vec::new();
+    for name in ["slack", "web"] {
+        let found = checked(tracker, who, number, name, json);
+        tracker.settle(whose(who), CallId::new(number, 0), false, NOW);
+        said.push(format!("{found:?}"));
+    }
+    let view = tracker.session(whose(who).session);
+    let view = view.map(|view| (view.edges, view.summary.flows, view.summary.taint));
+    format!("{said:#?} {view:#?}")
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(150))]
+
+    #[test]
+    fn who_folds_the_events_knows_what_the_teller_knows(
+        deeds in prop::collection::vec((1_u128..3, deed()), 1..14), probe in text(),
+    ) {
+        let (one, other) = (Tracker::new(&FlowTracking::default()), Tracker::new(&FlowTracking::default()));
+        one.share();
+        for (number, (who, deed)) in (10..).zip(&deeds) {
+            act(&one, *who, number, deed);
+            carry(&one, &other);
+        }
+        for who in 1..3 {
+            prop_assert_eq!(says(&one, who, 99, &probe), says(&other, who, 99, &probe));
+        }
+    }
+
+    #[test]
+    fn bytes_of_nobody_are_survived(bytes in prop::collection::vec(any::<u8>(), 0..300), kind in 0_u8..13) {
+        drop(Event::decode(&bytes));
+        let framed = [&[1, kind, 1][..], &[7; 16], &bytes].concat();
+        if let Some(event) = Event::decode(&framed) {
+            Tracker::new(&FlowTracking::default()).fold(SCOPE, event, NOW);
+        }
+    }
+}
+
+#[test]
+fn what_was_read_by_one_and_leaves_by_another_is_seen() {
+    let (one, other) = (
+        Tracker::new(&FlowTracking::default()),
+        Tracker::new(&FlowTracking::default()),
+    );
+    one.share();
+    other.share();
+    act(&one, 1, 1, &Deed::Secret(format!(r#"{{"env":"{KEY}"}}"#)));
+    carry(&one, &other);
+    // In halves, each through another process, and neither is enough by itself.
+    let (left, right) = KEY.split_at(14);
+    let half = |tracker: &Tracker, number: u64, half: &str| {
+        let json = format!(r#"{{"text":"{half}"}}"#);
+        let evidence = checked(tracker, 1, number, "slack", &json).evidence;
+        tracker.settle(whose(1), CallId::new(number, 0), true, NOW);
+        let worst = evidence.matches.iter().map(|one| one.weight).max();
+        worst == Some(mcpproxy_core::Weight::Sensitive)
+    };
+    assert!(!half(&other, 2, &left[..10]));
+    carry(&other, &one);
+    assert!(half(&one, 3, right));
+}
+
+#[test]
+fn where_nobody_is_told_nothing_waits() {
+    let tracker = Tracker::new(&FlowTracking::default());
+    act(&tracker, 1, 1, &Deed::Mark);
+    assert!(tracker.untold().is_empty());
+    tracker.share();
+    act(&tracker, 1, 1, &Deed::Mark);
+    assert_eq!(tracker.untold(), [SCOPE]);
+    assert_eq!(tracker.take(SCOPE).count(), 2);
+    assert!(tracker.untold().is_empty());
+}
