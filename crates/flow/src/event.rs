@@ -99,6 +99,22 @@ impl Event {
         }
     }
 
+    /// Tells whether it may change what is said about a call.
+    pub fn matters(&self) -> bool {
+        match &self.what {
+            What::Flow(..) | What::Moved(_) | What::Settled(..) => false,
+            What::Read(..)
+            | What::Secrets(..)
+            | What::Said(..)
+            | What::Sent(_)
+            | What::Marked(_)
+            | What::Unread
+            | What::Denied
+            | What::Justified(..)
+            | What::Linked(..) => true,
+        }
+    }
+
     /// Returns how many bytes it takes, by estimate.
     pub(crate) fn bytes(&self) -> usize {
         let reading = |reading: &Reading| {

@@ -399,7 +399,7 @@ impl Tracker {
     pub fn link(&self, a: SessionKey, b: SessionKey) {
         self.directory().link(a, b);
         self.linked.store(true, Ordering::Release);
-        self.tell_link(a, b, Tick::default());
+        self.tell_links(a, Tick::default());
     }
 
     /// Ends the sessions that have rested too long.
@@ -551,10 +551,7 @@ impl Tracker {
     fn settle_in(&self, whose: Whose, now: Tick) {
         self.directory().settle_in(whose);
         if self.outbox.is_open() && self.linked.load(Ordering::Acquire) {
-            let linked = self.directory().linked(whose.session).to_vec();
-            for other in linked {
-                self.tell_link(whose.session, other, now);
-            }
+            self.tell_links(whose.session, now);
         }
     }
 

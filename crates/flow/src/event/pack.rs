@@ -64,7 +64,9 @@ impl Event {
             What::Secrets(from, secrets) => {
                 origin(&mut to, from);
                 to.count(secrets.len());
-                secrets.iter().for_each(|one| secret(&mut to, one));
+                for one in secrets {
+                    secret(&mut to, one);
+                }
             }
             What::Sent(one) => sent(&mut to, one),
             What::Settled(call, left) => {
@@ -72,8 +74,9 @@ impl Event {
                 to.byte(u8::from(*left));
             }
             What::Marked(legs) => {
-                let legs = [legs.private, legs.untrusted, legs.outside];
-                legs.into_iter().for_each(|leg| to.byte(u8::from(leg)));
+                for leg in [legs.private, legs.untrusted, legs.outside] {
+                    to.byte(u8::from(leg));
+                }
             }
             What::Unread | What::Denied => {}
             What::Justified(at, came) => {
@@ -87,7 +90,7 @@ impl Event {
             What::Moved(one) => edge(&mut to, one),
             What::Linked(with, home) => {
                 session(&mut to, *with);
-                to.byte(u8::from(home.is_some()));
+                to.count(usize::from(home.is_some()));
                 if let Some(FlowScope(home)) = home {
                     to.id(*home);
                 }
@@ -148,10 +151,7 @@ fn read_what(kind: u8, from: &mut Unpacker<'_>) -> Option<What> {
         10 => What::Moved(read_edge(from)?),
         11 => What::Linked(
             read_session(from)?,
-            match from.flag()? {
-                true => Some(FlowScope(from.id()?)),
-                false => None,
-            },
+            from.list(1, 16, |from| from.id().map(FlowScope))?.pop(),
         ),
         _ => return None,
     })
@@ -205,7 +205,9 @@ fn reading(to: &mut Packer, reading: &Reading) {
     }
     let digests = digests.get(..DIGESTS).unwrap_or(digests);
     to.count(digests.len());
-    digests.iter().for_each(|digest| to.id(*digest));
+    for digest in digests {
+        to.id(*digest);
+    }
     to.count(tokens.len());
     for token in tokens {
         to.fixed(&token.hash.to_be_bytes());
@@ -216,8 +218,8 @@ fn reading(to: &mut Packer, reading: &Reading) {
 
 fn read_reading(from: &mut Unpacker<'_>) -> Option<Reading> {
     let gram = |from: &mut Unpacker<'_>| {
-        let [a, b, c, d, e] = from.fixed::<TAG>()?;
-        Some(u64::from_be_bytes([0, 0, 0, a, b, c, d, e]))
+        let tag = from.take(TAG)?;
+        Some(tag.iter().fold(0, |tag, &byte| tag << 8 | u64::from(byte)))
     };
     let token = |from: &mut Unpacker<'_>| {
         Some(Token {
@@ -285,7 +287,7 @@ fn sent(to: &mut Packer, sent: &Sent) {
         to.fixed(&path.to_be_bytes());
         to.name(piece);
     }
-    to.byte(u8::from(sent.counted.is_some()));
+    to.count(usize::from(sent.counted.is_some()));
     if let Some((bytes, personal)) = sent.counted {
         to.number(bytes);
         to.byte(u8::from(personal));
@@ -305,10 +307,9 @@ fn read_sent(from: &mut Unpacker<'_>) -> Option<Sent> {
         pieces: from.list(TAILS, MIN_PIECE, |from| {
             Some((u64::from_be_bytes(from.fixed()?), from.name()?.to_owned()))
         })?,
-        counted: match from.flag()? {
-            true => Some((from.number()?, from.flag()?)),
-            false => None,
-        },
+        counted: from
+            .list(1, 2, |from| Some((from.number()?, from.flag()?)))?
+            .pop(),
     })
 }
 

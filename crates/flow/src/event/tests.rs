@@ -180,7 +180,7 @@ fn says(tracker: &Tracker, who: u128, number: u64, json: &str) -> String {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(150))]
+    #![proptest_config(ProptestConfig::with_cases(300))]
 
     #[test]
     fn who_folds_the_events_knows_what_the_teller_knows(
@@ -218,7 +218,8 @@ fn what_was_read_by_one_and_leaves_by_another_is_seen() {
     act(&one, 1, 1, &Deed::Secret(format!(r#"{{"env":"{KEY}"}}"#)));
     carry(&one, &other);
     // In halves, each through another process, and neither is enough by itself.
-    let (left, right) = KEY.split_at(14);
+    let (left, _) = KEY.split_at(10);
+    let (_, right) = KEY.split_at(14);
     let half = |tracker: &Tracker, number: u64, half: &str| {
         let json = format!(r#"{{"text":"{half}"}}"#);
         let evidence = checked(tracker, 1, number, "slack", &json).evidence;
@@ -226,7 +227,7 @@ fn what_was_read_by_one_and_leaves_by_another_is_seen() {
         let worst = evidence.matches.iter().map(|one| one.weight).max();
         worst == Some(mcpproxy_core::Weight::Sensitive)
     };
-    assert!(!half(&other, 2, &left[..10]));
+    assert!(!half(&other, 2, left));
     carry(&other, &one);
     assert!(half(&one, 3, right));
 }

@@ -90,20 +90,26 @@ impl Tracker {
         });
     }
 
-    /// Tells in the scopes of both, as far as they are known, that two sessions are one conversation.
-    pub(super) fn tell_link(&self, a: SessionKey, b: SessionKey, now: Tick) {
+    /// Tells which sessions are one conversation with this one, in the scope of each of them as far as
+    /// it is known.
+    pub(super) fn tell_links(&self, session: SessionKey, now: Tick) {
         if !self.outbox.is_open() {
             return;
         }
-        let (home_a, home_b) = {
+        let members: Vec<(SessionKey, Option<FlowScope>)> = {
             let directory = self.directory();
-            (directory.home(a), directory.home(b))
+            let linked = directory.linked(session).iter().copied();
+            let all = std::iter::once(session).chain(linked);
+            all.map(|key| (key, directory.home(key))).collect()
         };
-        if let Some(home) = home_a {
-            self.tell(home, a, now, || What::Linked(b, home_b));
-        }
-        if let Some(home) = home_b.filter(|_| home_a != home_b) {
-            self.tell(home, b, now, || What::Linked(a, home_a));
+        for (at, &(one, home)) in members.iter().enumerate() {
+            let Some(home) = home else { continue };
+            for (place, &(other, lives)) in members.iter().enumerate() {
+                // In one scope it is enough that either tells.
+                if place > at || lives != Some(home) && place != at {
+                    self.tell(home, one, now, || What::Linked(other, lives));
+                }
+            }
         }
     }
 }
