@@ -5,7 +5,7 @@
 //! commit in progress does the batching, and chains them by their hashes. Another keeps house
 //! beside it: it makes old records easy to find, and drops what is too old or too much. Readers
 //! ([`Reader`], [`PostgresReader`]) have connections of their own and never hold the writer up;
-//! they also verify the whole chain.
+//! they also verify the whole chain. [`Redis`] keeps what several gateways share while it lasts.
 
 mod block;
 mod chain;
@@ -18,16 +18,19 @@ mod names;
 mod paging;
 mod postgres;
 mod queue;
+mod redis;
 mod retention;
 mod shown;
 mod sink;
 mod sqlite;
+mod tls;
 mod upkeep;
 mod verify;
 mod writer;
 
 pub use error::Error;
 pub use postgres::{PostgresBaselines, PostgresReader};
+pub use redis::{LiveOptions, Redis};
 pub use retention::Retention;
 pub use sink::{NoSink, Options, Sink};
 pub use sqlite::{Reader, SqliteBaselines};

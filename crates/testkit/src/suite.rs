@@ -2,3 +2,4 @@
 
 pub mod activity;
 pub mod baselines;
+pub mod live;

@@ -7,8 +7,8 @@ use std::time::Duration;
 use tokio_postgres::Config;
 use tokio_postgres::config::{Host, SslMode};
 
-use super::tls::Tls;
 use crate::Error;
+use crate::tls::Tls;
 
 /// How long a connection may take to come about.
 const CONNECT: Duration = Duration::from_secs(5);

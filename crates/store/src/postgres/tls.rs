@@ -1,48 +1,16 @@
 //! Encrypted connections to PostgreSQL, by rustls.
 
 use std::io;
-use std::path::Path;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use rustls::{ClientConfig, RootCertStore};
-use rustls_pki_types::pem::PemObject as _;
-use rustls_pki_types::{CertificateDer, ServerName};
+use rustls_pki_types::ServerName;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio_postgres::tls::{ChannelBinding, MakeTlsConnect, TlsConnect, TlsStream};
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream as Encrypted;
 
-/// Who may issue the certificate of a database.
-#[derive(Clone)]
-pub(super) struct Tls(Arc<ClientConfig>);
-
-impl Tls {
-    /// Trusts the issuers in a file, or the usual ones.
-    pub(super) fn new(issuers: Option<&Path>) -> io::Result<Self> {
-        let mut roots = RootCertStore::empty();
-        if let Some(path) = issuers {
-            let told = |fault: &dyn std::fmt::Display| {
-                io::Error::other(format!("`{}`: {fault}", path.display()))
-            };
-            let found = CertificateDer::pem_file_iter(path).map_err(|fault| told(&fault))?;
-            for certificate in found {
-                let certificate = certificate.map_err(|fault| told(&fault))?;
-                roots.add(certificate).map_err(|fault| told(&fault))?;
-            }
-        } else {
-            roots.extend(webpki_roots::TLS_SERVER_ROOTS.iter().cloned());
-        }
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let config = ClientConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()
-            .map_err(io::Error::other)?
-            .with_root_certificates(roots)
-            .with_no_client_auth();
-        Ok(Self(Arc::new(config)))
-    }
-}
+use crate::tls::Tls;
 
 impl<S> MakeTlsConnect<S> for Tls
 where
@@ -55,14 +23,14 @@ where
     fn make_tls_connect(&mut self, host: &str) -> io::Result<Connect> {
         let name = ServerName::try_from(host.to_owned()).map_err(io::Error::other)?;
         Ok(Connect {
-            connector: TlsConnector::from(Arc::clone(&self.0)),
+            connector: self.connector(),
             name,
         })
     }
 }
 
 /// A handshake that is about to begin.
-pub(super) struct Connect {
+pub(crate) struct Connect {
     connector: TlsConnector,
     name: ServerName<'static>,
 }
@@ -82,7 +50,7 @@ where
 }
 
 /// An encrypted connection.
-pub(super) struct Stream<S>(Encrypted<S>);
+pub(crate) struct Stream<S>(Encrypted<S>);
 
 impl<S: AsyncRead + AsyncWrite + Unpin> TlsStream for Stream<S> {
     fn channel_binding(&self) -> ChannelBinding {

@@ -1,0 +1,185 @@
+//! A store for live state in memory, which several engines of one process can share, and which can be
+//! lost, come back, and have forgotten everything.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use mcpproxy_core::{
+    Exchange, Exchanged, Id128, Later, LiveFault, LiveStore, LogAsk, LogSaid, Place,
+};
+use tokio::sync::broadcast;
+
+use crate::lock;
+
+/// Notices that may wait.
+const NOTICES: usize = 64;
+
+type Log = VecDeque<(Place, Vec<u8>)>;
+
+/// What all holders share.
+#[derive(Debug)]
+struct Shared {
+    kept: Mutex<Kept>,
+    notices: broadcast::Sender<Vec<u8>>,
+}
+
+#[derive(Debug, Default)]
+struct Kept {
+    logs: BTreeMap<(Id128, usize), Log>,
+    values: BTreeMap<String, Vec<u8>>,
+    places: u64,
+    epoch: u128,
+    lost: bool,
+}
+
+/// One holder of the store.
+#[derive(Debug)]
+pub struct MemoryLive {
+    shared: Arc<Shared>,
+    heard: tokio::sync::Mutex<broadcast::Receiver<Vec<u8>>>,
+}
+
+impl Default for MemoryLive {
+    fn default() -> Self {
+        let (notices, heard) = broadcast::channel(NOTICES);
+        let kept = Mutex::default();
+        Self {
+            shared: Arc::new(Shared { kept, notices }),
+            heard: tokio::sync::Mutex::new(heard),
+        }
+    }
+}
+
+/// Another holder of the same store.
+impl Clone for MemoryLive {
+    fn clone(&self) -> Self {
+        Self {
+            shared: Arc::clone(&self.shared),
+            heard: tokio::sync::Mutex::new(self.shared.notices.subscribe()),
+        }
+    }
+}
+
+impl MemoryLive {
+    /// Loses the store for all, or brings it back.
+    pub fn lose(&self, lost: bool) {
+        lock(&self.shared.kept).lost = lost;
+    }
+
+    /// Forgets everything.
+    pub fn forget(&self) {
+        let mut kept = lock(&self.shared.kept);
+        let (places, epoch) = (kept.places, kept.epoch + 1);
+        *kept = Kept {
+            places,
+            epoch,
+            lost: kept.lost,
+            ..Kept::default()
+        };
+    }
+
+    /// Counts the entries of all logs.
+    pub fn entries(&self) -> usize {
+        lock(&self.shared.kept)
+            .logs
+            .values()
+            .map(VecDeque::len)
+            .sum()
+    }
+
+    fn there<T>(&self, act: impl FnOnce(&mut Kept) -> T) -> Result<T, LiveFault> {
+        let mut kept = lock(&self.shared.kept);
+        if kept.lost {
+            return Err(LiveFault("it was lost to order".to_owned()));
+        }
+        Ok(act(&mut kept))
+    }
+}
+
+impl Kept {
+    fn log(&mut self, room: Id128, number: usize, asked: LogAsk) -> LogSaid {
+        let log = self.logs.entry((room, number)).or_default();
+        let after = |place: &Place| asked.after.is_none_or(|after| *place > after);
+        let entries = log.iter().filter(|(place, _)| after(place)).cloned();
+        let entries = entries.collect();
+        let mut appended = Vec::new();
+        for entry in asked.append {
+            self.places += 1;
+            let place = Place(self.places, 0);
+            log.push_back((place, entry));
+            appended.push(place);
+        }
+        log.retain(|(place, _)| asked.keep.is_none_or(|keep| *place >= keep));
+        LogSaid {
+            entries,
+            more: false,
+            appended,
+        }
+    }
+}
+
+fn now<'a, T: Send + 'a>(value: T) -> Later<'a, T> {
+    Box::pin(std::future::ready(value))
+}
+
+impl LiveStore for MemoryLive {
+    fn exchange(&self, asked: Exchange) -> Later<'_, Result<Exchanged, LiveFault>> {
+        let [first, second] = asked.logs;
+        now(self.there(|kept| Exchanged {
+            logs: [
+                kept.log(asked.room, 0, first),
+                kept.log(asked.room, 1, second),
+            ],
+            epoch: Id128(kept.epoch),
+        }))
+    }
+
+    fn put<'a>(
+        &'a self,
+        name: &'a str,
+        value: Vec<u8>,
+        _: Duration,
+    ) -> Later<'a, Result<(), LiveFault>> {
+        now(self.there(|kept| drop(kept.values.insert(name.to_owned(), value))))
+    }
+
+    fn get<'a>(&'a self, name: &'a str) -> Later<'a, Result<Option<Vec<u8>>, LiveFault>> {
+        now(self.there(|kept| kept.values.get(name).cloned()))
+    }
+
+    fn remove<'a>(&'a self, name: &'a str) -> Later<'a, Result<bool, LiveFault>> {
+        now(self.there(|kept| kept.values.remove(name).is_some()))
+    }
+
+    fn claim<'a>(&'a self, name: &'a str, _: Duration) -> Later<'a, Result<bool, LiveFault>> {
+        now(self.there(|kept| kept.values.insert(name.to_owned(), Vec::new()).is_none()))
+    }
+
+    fn announce(&self, notice: Vec<u8>) -> Later<'_, Result<(), LiveFault>> {
+        now(self.there(|_| drop(self.shared.notices.send(notice))))
+    }
+
+    fn heard(&self) -> Later<'_, Option<Vec<u8>>> {
+        Box::pin(async { self.heard.lock().await.recv().await.ok() })
+    }
+
+    fn problem(&self) -> Option<String> {
+        self.there(|_| ()).err().map(|fault| fault.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::suite::live as suite;
+
+    #[tokio::test]
+    async fn it_does_what_every_store_does() {
+        let one = MemoryLive::default();
+        let other = one.clone();
+        suite::logs_are_read_on(&one, &other).await;
+        suite::values_are_kept(&one, &other).await;
+        suite::notices_are_heard(&one, &other).await;
+    }
+}
