@@ -12,8 +12,8 @@ use arc_swap::{ArcSwap, ArcSwapOption};
 use bytes::Bytes;
 use mcpproxy_core::{
     Action, ActivitySink, BaselineFault, BaselineStore, Call, Cleared, Clock, Facts, Finding,
-    FlowType, Outcome, Owner, ReceiptSink, SinkFault, Status, Tick, Tier, TraceSink, Unanswered,
-    Verdict, Wall,
+    FlowType, Id128, LiveStore, Outcome, Owner, ReceiptSink, SinkFault, Status, Tick, Tier,
+    TraceSink, Unanswered, Verdict, Wall,
 };
 use mcpproxy_detect::DetectError;
 use mcpproxy_flow::Tracker;
@@ -37,6 +37,7 @@ use crate::coverage::Hearing;
 use crate::events::{Event, Events, FlowAlert};
 use crate::facts::{Seen, tool_name, whose};
 use crate::guarded::Guarded;
+use crate::live::{Live, OnLoss};
 use crate::marks;
 use crate::pipeline::{Looked, Told};
 use crate::quarantine::Quarantine;
@@ -150,6 +151,8 @@ pub struct Engine {
     guarded: ArcSwap<Guarded>,
     /// Who may use what; nothing where no rules are configured.
     access: ArcSwapOption<Rules>,
+    /// Nothing where nothing is shared with other gateways.
+    live: Option<Live>,
     habits: Arc<Book>,
     /// Where habits are kept, if anywhere, and when they were last.
     habit_store: Option<Arc<dyn BaselineStore>>,
@@ -192,6 +195,7 @@ impl Engine {
             quarantine: Quarantine::default(),
             guarded: ArcSwap::from_pointee(guarded),
             access: ArcSwapOption::empty(),
+            live: None,
             habits,
             habit_store: None,
             habits_kept: AtomicU64::new(0),
@@ -220,6 +224,16 @@ impl Engine {
             habit_store: Some(store),
             ..self
         })
+    }
+
+    /// Shares what is followed with other gateways; `process` stands for this one and no later one.
+    #[must_use]
+    pub fn with_live(self, store: Arc<dyn LiveStore>, process: Id128, on_loss: OnLoss) -> Self {
+        self.tracker.share();
+        Self {
+            live: Some(Live::new(store, process, on_loss)),
+            ..self
+        }
     }
 
     /// Has calls traced.
@@ -320,6 +334,8 @@ impl Engine {
             for finding in &mut findings {
                 marks::quiet(&ready.detector, finding);
             }
+            let outside = seen.facts.destination.sink.is_outside();
+            findings.extend(self.refused_alone(outside));
             findings.extend(self.hooks_withhold(call));
             findings.extend(judge(&ready.settings.policy, call, &seen.facts));
         }
@@ -410,6 +426,7 @@ impl Engine {
             let audience = Some(audience(call, outcome.status));
             answered = self.remember(call, body, audience, &ready, &mut detected);
         }
+        self.tell_others(call).await;
         answered.findings.extend(unusual);
         let reviewed = self.reviewed(call, outcome, answered, &ready).await;
         let detector = &ready.detector;
@@ -483,6 +500,7 @@ impl Engine {
         } = judged;
         self.guarded.load().release(call);
         self.unsent(call);
+        self.tell_others(call).await;
         let nothing = nothing(Status::Blocked);
         let (detector, reason) = (&ready.detector, verdict.reason());
         let mut record = record(detector, call, &verdict, &nothing, reason, &detected);

@@ -136,6 +136,9 @@ impl Engine {
             if !report.coverage.is_complete() && settings.detector.enabled {
                 flow.reduced.push(Reduced::Size);
             }
+            if self.is_alone() {
+                flow.reduced.push(Reduced::LocalOnly);
+            }
             facts.flow = flow;
             facts.recent = checked.recent;
             facts.history = checked.history;

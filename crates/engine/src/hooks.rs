@@ -188,6 +188,7 @@ impl Engine {
             let found = self.read_back(&call, body, &ready, &mut detected);
             self.count(&self.looked_back(&call, found, &ready));
         }
+        self.tell_others(&call).await;
         match kept {
             Ok(()) => evaluation,
             Err(fault) => refused(&fault.to_string()),
@@ -247,6 +248,7 @@ impl Engine {
                 found = self.read_back(call, body, &ready, &mut detected);
             }
         }
+        self.tell_others(call).await;
         self.reads().end(call.session, which(call));
         let verdict = self.looked_back(call, found, &ready);
         self.count(&verdict);

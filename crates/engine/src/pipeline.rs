@@ -48,7 +48,7 @@ impl Engine {
         ready: &Ready,
     ) -> Judged {
         match self.pipeline_for(call, ready) {
-            None => self.ruled(call, self.found(call, &early, ready), ready),
+            None => self.ruled(call, self.found_by_all(call, &early, ready).await, ready),
             // Boxed: without hooks a call stays small.
             Some(pipeline) => Box::pin(self.rounds(call, &early, ready, &pipeline)).await,
         }
@@ -89,7 +89,7 @@ impl Engine {
         let mask = masked::mask(ready);
         let mut kept = Vec::new();
         for _ in 0..ROUNDS {
-            let mut found = self.found(call, early, ready);
+            let mut found = self.found_by_all(call, early, ready).await;
             found.findings.extend(kept.iter().cloned());
             let facts = &found.seen.facts;
             let so_far = decide(&ready.settings.policy, call, facts, found.findings.clone());
@@ -121,7 +121,7 @@ impl Engine {
                 }
             }
         }
-        let mut found = self.found(call, early, ready);
+        let mut found = self.found_by_all(call, early, ready).await;
         found.findings.append(&mut kept);
         let why = "hooks go on changing this call and do not agree on a form of it";
         found.findings.push(refusal("hook_rounds", why));

@@ -128,6 +128,18 @@ impl Quarantine {
         })
     }
 
+    /// Takes what the store has now: another gateway may have written there.
+    pub(crate) fn read_again(&self) -> Result<(), BaselineFault> {
+        let _judging = self.judging();
+        let kept = self.store.load()?;
+        let mut books = self.books.write().unwrap_or_else(PoisonError::into_inner);
+        for baseline in kept {
+            let book = books.entry(baseline.upstream.clone()).or_default();
+            book.take(baseline);
+        }
+        Ok(())
+    }
+
     fn read(&self) -> std::sync::RwLockReadGuard<'_, HashMap<UpstreamId, Book>> {
         self.books.read().unwrap_or_else(PoisonError::into_inner)
     }

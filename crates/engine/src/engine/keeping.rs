@@ -94,6 +94,7 @@ impl Engine {
 
     /// Ends the sessions that have rested too long, and writes down what they came to.
     pub async fn sweep(&self) {
+        self.ask_about_resting().await;
         let ended = self.tracker.expire(self.clock.tick());
         self.summarize(ended).await;
         self.events
@@ -128,15 +129,23 @@ impl Engine {
         }
     }
 
-    /// Ends every session: the process stops, and what was followed is not known afterwards.
+    /// Ends every session: the process stops, and what was followed is not known afterwards. Sessions
+    /// that are shared go on elsewhere: who sees them end writes down what they came to.
     pub async fn finish(&self) {
-        let ended = self.tracker.finish();
-        self.summarize(ended).await;
+        if self.is_shared() && !self.is_alone() {
+            self.tell_all().await;
+        } else {
+            let ended = self.tracker.finish();
+            self.summarize(ended).await;
+        }
         self.keep_habits().await;
     }
 
     pub(super) async fn summarize(&self, ended: Vec<Summary>) {
         for summary in ended {
+            if !self.closes(summary.whose.session.id).await {
+                continue;
+            }
             let record = self.closing(&summary);
             self.events.recorded(&record);
             let kept = self.sink.append(record, Durability::Relaxed).await;

@@ -8,7 +8,8 @@ use std::time::Duration;
 use arc_swap::ArcSwapOption;
 use mcpproxy_classify::{Class, Classification};
 use mcpproxy_core::{
-    ActivitySink, FlowScope, Id128, SessionBasis, SessionKey, Taint, Tick, UpstreamId, Wall,
+    ActivitySink, BaselineFault, FlowScope, Id128, SessionBasis, SessionKey, Taint, Tick,
+    UpstreamId, Wall,
 };
 use mcpproxy_flow::{SessionView, Tracker, Whose};
 use mcpproxy_hooks::Metrics;
@@ -23,6 +24,7 @@ use crate::correlate::Correlator;
 use crate::coverage::Hearing;
 use crate::events::{Events, Numbered};
 use crate::guarded::Guarded;
+use crate::live::Live;
 use crate::pipeline::{Looked, Told};
 use crate::quarantine::Quarantine;
 use crate::reads::Reads;
@@ -81,6 +83,10 @@ impl Engine {
     /// Returns how long a person may take to answer, if there is a queue.
     pub fn patience(&self) -> Option<Duration> {
         self.ready.load().settings.approvals
+    }
+
+    pub(crate) fn live(&self) -> Option<&Live> {
+        self.live.as_ref()
     }
 
     pub(crate) fn tracker(&self) -> &Tracker {
@@ -154,6 +160,12 @@ impl Engine {
 
     pub(crate) fn quarantine(&self) -> &Quarantine {
         &self.quarantine
+    }
+
+    /// Takes from the store what another gateway decided about what upstreams offer. It waits for the
+    /// store.
+    pub fn read_baselines(&self) -> Result<(), BaselineFault> {
+        self.quarantine.read_again()
     }
 
     pub(crate) fn sink(&self) -> &dyn ActivitySink {
