@@ -5,6 +5,7 @@ pub(crate) mod access;
 pub(crate) mod activity;
 mod alerts;
 mod changes;
+mod live;
 pub(crate) mod pipeline;
 mod receipts;
 mod telemetry;
@@ -111,10 +112,15 @@ impl Daemon {
         if let Some(receipts) = &receipts {
             engine = engine.with_receipts(Arc::clone(receipts) as _);
         }
+        let live = live::store(&loaded).await?;
+        if let (Some(store), Some(settings)) = (&live, &settings.live) {
+            engine = live::sharing(engine, Arc::clone(store), settings)?;
+        }
         if let Some(tracer) = telemetry::tracer(&settings.telemetry)? {
             engine = engine.with_traces(tracer);
         }
         let engine = Arc::new(engine);
+        tokio::spawn(Arc::clone(&engine).tend());
         let alerts = Alerts::start(&loaded, &engine, &shared);
         let rules = access::rules(&loaded).map_err(|why| bad_input(why, None))?;
         engine.set_access(rules);
@@ -153,8 +159,10 @@ impl Daemon {
             fleet: fleet(&loaded)?,
             access: Access::new(control),
             clock,
+            live,
         };
         let gateway = Gateway::new(parts)?;
+        tokio::spawn(Arc::clone(&gateway).hear_others());
         let running = Running {
             gateway: Arc::downgrade(&gateway),
             engine,
@@ -536,6 +544,7 @@ fn compare(before: &Active, after: &Loaded) -> ReloadReport {
         ("data_dir", old.data_dir != new.data_dir),
         ("api_key", old.api_key != new.api_key),
         ("store", old.store != new.store),
+        ("live", old.live != new.live),
         (
             "activity.enabled",
             old.activity.enabled != new.activity.enabled,

@@ -28,6 +28,7 @@ pub(crate) fn check(config: &Config, root: &Node, texts: &Texts, report: &mut Re
     checker.gateway(&config.gateway);
     checker.limits(&config.gateway);
     checker.oauth(&config.gateway);
+    checker.live(&config.gateway);
     for (name, settings) in &config.upstreams {
         checker.upstream(name, settings);
     }
@@ -71,6 +72,11 @@ pub(crate) fn check_tighter(
         let message = "a project's file cannot say whose access tokens are taken";
         let hint = Some("put it in the user's file, or name this file with `--config`");
         checker.wrong(&Path::of(["oauth"]), message, hint);
+    }
+    if floor.gateway.live != config.gateway.live {
+        let message = "a project's file cannot say with whom live state is shared";
+        let hint = Some("put it in the user's file, or name this file with `--config`");
+        checker.wrong(&Path::of(["live"]), message, hint);
     }
     let required = floor.gateway.require_auth;
     let required = required.unwrap_or(floor.gateway.oauth.is_some());
@@ -223,6 +229,17 @@ impl Checker<'_> {
             return;
         };
         for (key, message) in oauth.check() {
+            self.wrong(&base.key(key), message, None);
+        }
+    }
+
+    fn live(&mut self, settings: &Settings) {
+        let base = Path::of(["live"]);
+        let live = settings.live.as_ref();
+        let Some(live) = live.filter(|_| !self.report.touches(&base)) else {
+            return;
+        };
+        for (key, message) in live.check() {
             self.wrong(&base.key(key), message, None);
         }
     }

@@ -174,6 +174,22 @@ impl Control {
         Ok(self.made(mandate, scope.to_string()))
     }
 
+    /// Returns all orders in force, to be shared with other gateways.
+    pub fn orders(&self) -> Vec<Order> {
+        self.orders.list()
+    }
+
+    /// Stops calls as another gateway of the installation does.
+    pub fn adopt_stop(&self, scope: &StopScope, by: &str) -> Result<(), Error> {
+        let (stops, now) = (self.engine.stops(), self.clock.wall());
+        self.orders.stop(stops, scope, by, now).map(drop)
+    }
+
+    /// Lets calls go again as another gateway of the installation does.
+    pub fn adopt_resume(&self, scope: &StopScope) -> Result<(), Error> {
+        self.orders.resume(self.engine.stops(), scope).map(drop)
+    }
+
     /// Returns what is stopped: all of it to the owner, what concerns them to others.
     ///
     /// Other callers' names and sessions stay hidden, since the id of a session opens it.

@@ -213,6 +213,7 @@ async fn queued(at: &At<'_>, asked: &Asked) -> Result<Said, Failure> {
     engine
         .events()
         .tell(Event::approval_requested(&asked.call, id));
+    at.gateway.put_on_board(id).await;
     match timeout_at(at.deadline, answered).await {
         Ok(Ok(said)) => Ok(said),
         Ok(Err(_)) => Ok(Said::Nothing),

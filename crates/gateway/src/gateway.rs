@@ -9,8 +9,8 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use http::HeaderName;
 use mcpproxy_core::{
-    CallId, Clock, FlowScope, Id128, OfferKind, Principal, PrincipalKind, SessionBasis, SessionKey,
-    UpstreamId,
+    CallId, Clock, FlowScope, Id128, LiveStore, OfferKind, Principal, PrincipalKind, SessionBasis,
+    SessionKey, UpstreamId,
 };
 use mcpproxy_engine::Engine;
 use mcpproxy_engine::events::{ConfigNews, Event, ServerNews};
@@ -25,6 +25,7 @@ use tokio::sync::{Semaphore, mpsc, watch};
 
 use crate::Error;
 use crate::access::Access;
+use crate::board::Board;
 use crate::error::Failure;
 use crate::gaps::Gaps;
 use crate::hub::GatewayHub;
@@ -32,12 +33,15 @@ use crate::listen::unsubscribe;
 use crate::listing::settle;
 use crate::parked::Parked;
 use crate::rest::layers::Pace;
-use crate::session::{NewSession, Question, Session, Sessions, lock};
+use crate::session::{NewSession, Opened, Question, Session, Sessions, lock};
 use crate::settings::Settings;
 use crate::shed::Shed;
 use crate::streams::GENERAL;
 use crate::toolbox::Cache;
 use crate::watches::Watcher;
+
+/// The questions of upstreams to a session that belong to no call.
+type Questions = mpsc::Receiver<Box<Question>>;
 
 /// The settings in force.
 #[derive(Clone, Debug)]
@@ -63,6 +67,8 @@ pub struct GatewayParts {
     pub access: Access,
     /// The clocks.
     pub clock: Arc<dyn Clock>,
+    /// Where state is shared with other gateways, if it is.
+    pub live: Option<Arc<dyn LiveStore>>,
 }
 
 /// The gateway.
@@ -89,6 +95,10 @@ pub struct Gateway {
     pub cache: Cache,
     /// The clocks.
     pub clock: Arc<dyn Clock>,
+    /// Where state is shared with other gateways, if it is.
+    pub(crate) live: Option<Arc<dyn LiveStore>>,
+    /// Questions that wait at other gateways.
+    pub(crate) board: Board,
     /// The problem of the latest reload, if it failed.
     pub reload_problem: ArcSwap<Option<String>>,
     /// The address that is listened at, once it is.
@@ -152,6 +162,8 @@ impl Gateway {
             long_questions: Arc::new(Semaphore::new(LONG_QUESTIONS)),
             since: parts.clock.wall(),
             clock: parts.clock,
+            live: parts.live,
+            board: Board::default(),
             reload_problem: ArcSwap::default(),
             stopping: watch::Sender::new(false),
             expelled: watch::Sender::new(()),
@@ -373,16 +385,38 @@ impl Gateway {
     pub(crate) fn open_session(
         &self,
         new: NewSession,
-    ) -> Result<(Arc<Session>, mpsc::Receiver<Box<Question>>), Failure> {
+    ) -> Result<(Arc<Session>, Questions), Failure> {
         let limit = self.active.load().settings.limits.sessions;
         let opened = self.sessions.open(new, limit);
         let opened = opened.ok_or_else(|| Failure::too_many("sessions"))?;
+        Ok(self.opened(opened))
+    }
+
+    /// Ends what had to make room for a session.
+    fn opened(&self, opened: Opened) -> (Arc<Session>, Questions) {
         if let Some(evicted) = opened.evicted {
             let who = &evicted.who.name;
             tracing::info!("ended an idle session of `{who}` to make room for another");
             self.forget_session(evicted.key.id);
         }
-        Ok((opened.session, opened.questions))
+        (opened.session, opened.questions)
+    }
+
+    /// Opens a session that another gateway opened before, or returns the one that is open here.
+    pub(crate) fn adopt_session(
+        &self,
+        id: &str,
+        new: NewSession,
+    ) -> Option<(Arc<Session>, Option<Questions>)> {
+        let limit = self.active.load().settings.limits.sessions;
+        let who = new.who.clone();
+        match self.sessions.adopt(id, new, limit) {
+            Ok(opened) => {
+                let (session, questions) = self.opened(opened?);
+                Some((session, Some(questions)))
+            }
+            Err(known) => (known.who == who).then_some((known, None)),
+        }
     }
 
     /// Ends what tokens that are no longer valid still have open.

@@ -75,6 +75,8 @@ pub struct Session {
     /// Boxed, because a channel reserves room for many at once.
     unasked: mpsc::Sender<Box<Question>>,
     used: AtomicU64,
+    /// When other gateways were last told of it, and whether they were.
+    published: AtomicU64,
     ended: AtomicBool,
 }
 
@@ -312,8 +314,20 @@ impl Session {
 
     /// Notes that the session is in use.
     pub fn touch(&self, now: Tick) {
-        let millis = u64::try_from(now.0.as_millis()).unwrap_or(u64::MAX);
-        self.used.store(millis, Ordering::Relaxed);
+        self.used.store(millis(now.0), Ordering::Relaxed);
+    }
+
+    /// Notes that other gateways know of it.
+    pub(crate) fn published(&self, now: Tick) {
+        // Nought stands for never.
+        self.published
+            .store(millis(now.0).max(1), Ordering::Relaxed);
+    }
+
+    /// Tells whether other gateways must be told of it, again after some time.
+    pub(crate) fn is_due(&self, now: Tick, after: Duration) -> bool {
+        let told = self.published.load(Ordering::Relaxed);
+        told == 0 || millis(now.0).saturating_sub(told) >= millis(after)
     }
 }
 
@@ -430,6 +444,10 @@ async fn set_level(instance: Arc<Instance>, level: &'static str) {
         let upstream = instance.upstream();
         tracing::debug!("could not set the level of log messages of `{upstream}`: {fault}");
     }
+}
+
+fn millis(span: Duration) -> u64 {
+    u64::try_from(span.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// Takes a lock; a panic elsewhere while it was held leaves plain data that is still whole.

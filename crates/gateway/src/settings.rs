@@ -3,6 +3,7 @@
 //! Reading files and naming places in them is the `config` crate's work; upstreams have their own
 //! settings.
 
+mod live;
 mod receipts;
 mod telemetry;
 
@@ -14,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use mcpproxy_core::Secret;
 pub use mcpproxy_upstream::settings::{ByteSize, Span};
 
+pub use self::live::{LiveSettings, OnLoss};
 pub use self::receipts::ReceiptSettings;
 pub use self::telemetry::TelemetrySettings;
 pub use crate::oauth::OauthSettings;
@@ -33,6 +35,9 @@ pub struct Settings {
     /// data folder.
     #[schemars(with = "Option<String>")]
     pub store: Option<Secret>,
+    /// Where several gateways share what they know of what goes on; each for itself where nothing is
+    /// said.
+    pub live: Option<LiveSettings>,
     /// What `/mcp` shows to agents.
     pub routing_mode: RoutingMode,
     /// Whether `/mcp` asks for a key; without it only beyond loopback.
@@ -212,6 +217,7 @@ impl Default for Settings {
             api_key: None,
             data_dir: PathBuf::from("~/.mcpproxy"),
             store: None,
+            live: None,
             routing_mode: RoutingMode::default(),
             require_auth: None,
             oauth: None,

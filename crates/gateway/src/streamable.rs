@@ -41,8 +41,8 @@ where
 {
     match *request.method() {
         Method::POST => post(gateway, who, mode, request).await,
-        Method::GET => get(gateway, &who, request.headers()),
-        Method::DELETE => delete(gateway, &who, request.headers()),
+        Method::GET => get(gateway, &who, request.headers()).await,
+        Method::DELETE => delete(gateway, &who, request.headers()).await,
         _ => {
             let mut response = bare(StatusCode::METHOD_NOT_ALLOWED);
             response

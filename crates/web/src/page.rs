@@ -265,6 +265,7 @@ fn troubles(standing: &Value) -> Markup {
             "The configuration file is wrong, and the last good one is in force: ",
         ),
         ("activity_problem", "Records are being lost: "),
+        ("live_problem", "What other gateways know cannot be asked: "),
     ];
     html! {
         @for (name, what) in kinds {

@@ -39,6 +39,7 @@ mod pipeline;
 mod quarantine;
 mod receipts;
 mod reload;
+mod replicas;
 mod resilience;
 mod rest;
 mod scan;

@@ -258,6 +258,8 @@ async fn a_running_gateway_is_shown() {
     hooks                {"agents":[],"enabled":true,"gaps":{"count":0,"last":null},"window_seconds":1800}
     hooks_active         false
     listen               [ADDRESS]
+    live_problem         -
+    live_shared          false
     logins               {}
     routing_mode         call
     security_coverage    proxy_only

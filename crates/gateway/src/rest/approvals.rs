@@ -7,23 +7,14 @@ use axum::extract::State as AxumState;
 use axum::response::Response;
 use http::{HeaderMap, StatusCode};
 use mcpproxy_core::PrincipalKind;
-use mcpproxy_engine::{Event, Said};
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::taken::{At, Body};
 use super::{Shared, Who, done, failed, only_owner};
+use crate::board::Decision;
 use crate::gateway::Gateway;
-
-/// What a person says about a call.
-#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-enum Decision {
-    Approve,
-    ApproveForSession,
-    Deny,
-}
 
 /// The answer to a question.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -32,10 +23,14 @@ pub(super) struct Answer {
     decision: Decision,
 }
 
-/// Lists what waits, oldest first.
+/// Lists what waits, oldest first, also at other gateways.
 pub(super) async fn list(AxumState(gateway): Shared, who: Who) -> Response {
     owner!(who);
     let waiting = gateway.engine.approvals().list(gateway.clock.tick());
+    let waiting = waiting.iter().map(|one| json!(one));
+    let mut waiting: Vec<Value> = waiting.collect();
+    waiting.extend(gateway.asked_elsewhere().await);
+    waiting.sort_by(|one, other| one["id"].as_str().cmp(&other["id"].as_str()));
     done(json!({ "approvals": waiting }))
 }
 
@@ -53,24 +48,16 @@ pub(super) async fn answer(
         let message = "answering for a person needs the API key";
         return failed(StatusCode::FORBIDDEN, message, Some(hint));
     }
-    let (said, outcome) = match answer.decision {
-        Decision::Approve | Decision::ApproveForSession => (Said::Yes, "approved"),
-        Decision::Deny => (Said::No, "denied"),
-    };
-    let engine = &gateway.engine;
-    let patience = engine.patience().unwrap_or_default();
-    let now = gateway.clock.tick();
-    if let Decision::ApproveForSession = answer.decision {
-        engine.approvals().keep(&id, now);
+    let (decision, outcome) = (answer.decision, answer.decision.outcome());
+    if let Some(about) = gateway.settle_question(&id, decision) {
+        gateway.take_from_board(about.id).await;
+        return done(json!({ "id": about.id, "outcome": outcome }));
     }
-    let Some(about) = engine.approvals().answer(&id, said, now, patience) else {
-        let hint = "`mcpproxy approvals list` shows what waits";
-        return failed(StatusCode::NOT_FOUND, "no such question waits", Some(hint));
-    };
-    engine
-        .events()
-        .tell(Event::approval_resolved(&about, outcome));
-    done(json!({ "id": about.id, "outcome": outcome }))
+    if gateway.answer_elsewhere(&id, decision).await {
+        return done(json!({ "id": id, "outcome": outcome }));
+    }
+    let hint = "`mcpproxy approvals list` shows what waits";
+    failed(StatusCode::NOT_FOUND, "no such question waits", Some(hint))
 }
 
 /// Tells whether a request shows the API key.

@@ -69,6 +69,11 @@ fn own(gateway: &Gateway, text: &mut Text) {
             usize::from(problem),
         ),
         (
+            "mcpproxy_live_state_lost",
+            "Whether what other gateways know cannot be asked.",
+            usize::from(gateway.engine.live_problem().is_some()),
+        ),
+        (
             "mcpproxy_config_reload_failed",
             "Whether the configuration in the files is bad.",
             usize::from(gateway.reload_problem.load().is_some()),

@@ -60,6 +60,9 @@ pub(super) async fn status(AxumState(gateway): Shared, who: Who) -> Response {
         "stopped": stops::stopped(&gateway),
         "config_problem": gateway.reload_problem.load_full().as_ref().clone(),
         "activity_problem": gateway.engine.record_problem(),
+        // Whether state is shared with other gateways, and why it is not at the moment.
+        "live_shared": gateway.engine.is_shared(),
+        "live_problem": gateway.engine.live_problem(),
         "approvals": gateway.engine.approvals().list(gateway.clock.tick()).len(),
         // What was read before is not known: a restart starts afresh.
         "flow_tracking_since": gateway.engine.since().rfc3339(),
@@ -92,6 +95,10 @@ pub(super) async fn diagnostics(AxumState(gateway): Shared, who: Who) -> Respons
     }
     if let Some(problem) = gateway.engine.record_problem() {
         problems.push(json!({ "area": "activity log", "problem": problem }));
+    }
+    if let Some(problem) = gateway.engine.live_problem() {
+        let hint = "see to it that Redis answers at `live.url`";
+        problems.push(json!({ "area": "live state", "problem": problem, "hint": hint }));
     }
     for (name, upstream) in gateway.fleet.all().iter() {
         if let State::Down { why, attempts } = upstream.state() {

@@ -12,6 +12,7 @@ use serde_json::json;
 use super::taken::{At, Body};
 use super::{Shared, Who, done, failed, only_owner, refused};
 use crate::gateway::Gateway;
+use crate::notices::Notice;
 
 pub(super) async fn stops(AxumState(gateway): Shared, who: Who) -> Response {
     owner!(who);
@@ -75,6 +76,8 @@ pub(super) async fn stop_calls(
     };
     match gateway.access.control().stop_calls(&who, &scope) {
         Ok(change) => {
+            let (name, by) = (scope.to_string(), who.name.to_string());
+            gateway.announce(&Notice::Stopped { scope: name, by }).await;
             let nothing = "nothing that is known goes by this name; the order stands all the same";
             let notice = (!covers_something(&gateway, &who, &scope)).then_some(nothing);
             done(
@@ -95,7 +98,11 @@ pub(super) async fn resume_calls(
         Err(answer) => return *answer,
     };
     match gateway.access.control().resume_calls(&who, &scope) {
-        Ok(change) => done(json!({ "done": change.to_string() })),
+        Ok(change) => {
+            let scope = scope.to_string();
+            gateway.announce(&Notice::Resumed { scope }).await;
+            done(json!({ "done": change.to_string() }))
+        }
         Err(refusal) => refused(&refusal),
     }
 }

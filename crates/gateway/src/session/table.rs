@@ -91,13 +91,40 @@ impl Sessions {
     /// Opens a session. Where there are too many, the one that was idle for longest of whoever has
     /// more than an equal share of `limit` ends; where none is idle, nothing is returned.
     pub fn open(&self, new: NewSession, limit: usize) -> Option<Opened> {
+        let random: [u8; 16] = mcpproxy_mcp::seal::random().ok()?;
+        self.open_as(Id128::from_bytes(random).to_string(), new, limit)
+            .ok()?
+    }
+
+    /// Opens a session under an id that was given to it elsewhere, or returns the one that has it.
+    pub fn adopt(
+        &self,
+        id: &str,
+        new: NewSession,
+        limit: usize,
+    ) -> Result<Option<Opened>, Arc<Session>> {
+        self.open_as(id.to_owned(), new, limit)
+    }
+
+    fn open_as(
+        &self,
+        id: String,
+        new: NewSession,
+        limit: usize,
+    ) -> Result<Option<Opened>, Arc<Session>> {
         let (unasked, questions) = mpsc::channel(UNASKED);
-        let session = Arc::new(self.made(new, unasked)?);
+        let session = Arc::new(self.made(id, new, unasked));
         session.touch(self.clock.tick());
         let mut table = lock(&self.table);
+        if let Some(known) = table.open.get(&session.id) {
+            return Err(Arc::clone(known));
+        }
         let evicted = match table.shares.room(&session.who.name, limit) {
             Room::Free => None,
-            Room::Of(who) => Some(table.take_idle(&who)?),
+            Room::Of(who) => match table.take_idle(&who) {
+                Some(idle) => Some(idle),
+                None => return Ok(None),
+            },
         };
         table.shares.add(&session.who.name);
         table.open.insert(session.id.clone(), Arc::clone(&session));
@@ -105,16 +132,14 @@ impl Sessions {
         if let Some(evicted) = &evicted {
             evicted.end();
         }
-        Some(Opened {
+        Ok(Some(Opened {
             session,
             questions,
             evicted,
-        })
+        }))
     }
 
-    fn made(&self, new: NewSession, unasked: mpsc::Sender<Box<Question>>) -> Option<Session> {
-        let random: [u8; 16] = mcpproxy_mcp::seal::random().ok()?;
-        let id = Id128::from_bytes(random).to_string();
+    fn made(&self, id: String, new: NewSession, unasked: mpsc::Sender<Box<Question>>) -> Session {
         // What is written down names the session without opening it.
         let digest: [u8; 32] = Sha256::digest(&id).into();
         let (head, _) = digest.split_at(16);
@@ -122,7 +147,7 @@ impl Sessions {
             basis: SessionBasis::McpSession,
             id: Id128::from_bytes(head.try_into().unwrap_or_default()),
         };
-        Some(Session {
+        Session {
             id,
             key,
             holder: Mutex::new(new.who.clone()),
@@ -140,8 +165,9 @@ impl Sessions {
             news: News::default(),
             unasked,
             used: AtomicU64::new(0),
+            published: AtomicU64::new(0),
             ended: AtomicBool::new(false),
-        })
+        }
     }
 
     /// Finds a session of `who`. Another principal's session does not exist for the caller.

@@ -33,7 +33,7 @@ pub(super) async fn legacy(
         // Boxed, like the rare ways in `serve`: what every request moves about stays small.
         return Box::pin(open(gateway, who, mode, &frame)).await;
     }
-    let session = match find(gateway, &who, headers) {
+    let session = match find(gateway, &who, headers).await {
         Ok(session) => session,
         Err(status) => return bare(status),
     };
@@ -70,6 +70,7 @@ async fn open(
     let id = frame.id().unwrap_or_default();
     match router::initialize(gateway, who, mode, frame).await {
         Ok((session, result)) => {
+            gateway.publish(&session).await;
             let mut response = json(StatusCode::OK, compose::result(id, &result));
             if let Ok(id) = HeaderValue::from_str(&session.id) {
                 response.headers_mut().insert(header::SESSION, id);
@@ -85,8 +86,8 @@ async fn open(
 
 /// Finds the session that a message names (Streamable HTTP, "Session management": 400 without an
 /// id, 404 for one that is not known).
-fn find(
-    gateway: &Gateway,
+async fn find(
+    gateway: &Arc<Gateway>,
     who: &Principal,
     headers: &HeaderMap,
 ) -> Result<Arc<Session>, StatusCode> {
@@ -99,7 +100,8 @@ fn find(
     }
     let id = headers.get(header::SESSION).and_then(|id| id.to_str().ok());
     let id = id.ok_or(StatusCode::BAD_REQUEST)?;
-    gateway.sessions.find(id, who).ok_or(StatusCode::NOT_FOUND)
+    let found = gateway.find_session(id, who).await;
+    found.ok_or(StatusCode::NOT_FOUND)
 }
 
 async fn respond_legacy(
@@ -185,7 +187,7 @@ async fn pump_legacy(
 }
 
 /// Opens the general stream of a session, or resumes one of its streams.
-pub(super) fn get(gateway: &Arc<Gateway>, who: &Principal, headers: &HeaderMap) -> Answered {
+pub(super) async fn get(gateway: &Arc<Gateway>, who: &Principal, headers: &HeaderMap) -> Answered {
     let version = headers
         .get(header::VERSION)
         .and_then(|version| version.to_str().ok());
@@ -204,7 +206,7 @@ pub(super) fn get(gateway: &Arc<Gateway>, who: &Principal, headers: &HeaderMap) 
     if !wants_stream {
         return bare(StatusCode::NOT_ACCEPTABLE);
     }
-    let session = match find(gateway, who, headers) {
+    let session = match find(gateway, who, headers).await {
         Ok(session) => session,
         Err(status) => return bare(status),
     };
@@ -266,11 +268,16 @@ async fn keep_open(session: Arc<Session>, attachment: Attachment) {
 }
 
 /// Ends a session.
-pub(super) fn delete(gateway: &Gateway, who: &Principal, headers: &HeaderMap) -> Answered {
-    match find(gateway, who, headers) {
+pub(super) async fn delete(
+    gateway: &Arc<Gateway>,
+    who: &Principal,
+    headers: &HeaderMap,
+) -> Answered {
+    match find(gateway, who, headers).await {
         Ok(session) => {
             session.cancel_all("the downstream ended the session");
             gateway.end_session(&session.id);
+            gateway.unpublish(&session.id).await;
             bare(StatusCode::OK)
         }
         Err(status) => bare(status),

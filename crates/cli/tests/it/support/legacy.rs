@@ -48,6 +48,26 @@ impl Legacy {
         opened
     }
 
+    /// The same session, spoken to at another endpoint.
+    pub(crate) fn at(&self, endpoint: &str) -> Self {
+        self.by(Http::new(endpoint))
+    }
+
+    /// The same session, spoken to with another client.
+    pub(crate) fn by(&self, http: Http) -> Self {
+        let version = self.hello["protocolVersion"].as_str().unwrap();
+        let http = http
+            .with("content-type", "application/json")
+            .with("accept", "application/json, text/event-stream")
+            .with("mcp-session-id", &self.session)
+            .with("mcp-protocol-version", version);
+        Self {
+            hello: self.hello.clone(),
+            session: self.session.clone(),
+            http,
+        }
+    }
+
     /// Posts a body as it is.
     pub(crate) async fn send(&self, body: impl Into<bytes::Bytes>) -> Reply {
         self.send_with(body, HeaderMap::new()).await

@@ -253,6 +253,34 @@ fn a_project_names_no_issuer() {
 }
 
 #[test]
+fn with_whom_live_state_is_shared_is_for_the_user_to_say() {
+    let live = |url: &str, length: usize, more: &str| {
+        let key = "k".repeat(length);
+        format!("live: {{url: '{url}', key: {key}{more}}}\n")
+    };
+    let good = live("redis://127.0.0.1", 32, "");
+    let problems = World::new().project(&good).problems();
+    assert!(
+        problems.contains("with whom live state is shared"),
+        "{problems}"
+    );
+    let loaded = World::new().user(&good).load().unwrap();
+    let settings = loaded.config.gateway.live.unwrap();
+    assert_eq!(settings.timeout.to_string(), "1s");
+    let check = |text: &str, expect: &str| {
+        let wrong = World::new().user(text).problems();
+        assert!(wrong.contains(expect), "{text}: {wrong}");
+        assert!(!wrong.contains("kkkkk"), "{wrong}");
+    };
+    check(&live("redis://127.0.0.1", 31, ""), "live.key");
+    check(&live("memcached://127.0.0.1", 32, ""), "live.url");
+    check(&live("redis://h", 32, ", timeout: 0s"), "live.timeout");
+    check(&live("redis://h", 32, ", timeout: 31s"), "live.timeout");
+    check(&live("redis://h", 32, ", on_loss: open"), "on_loss");
+    check("live: {url: 'redis://h'}\n", "key");
+}
+
+#[test]
 fn receipts_can_be_switched_on_and_nothing_taken_from_them() {
     let check = |user: &str, project: &str, expect: Option<&str>| {
         let world = World::new().user(user).project(project);

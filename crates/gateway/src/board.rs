@@ -1,0 +1,223 @@
+//! Questions that wait for a person, on one board for all gateways: each writes its own there, anybody
+//! may answer there, and who asked hears of it. Answers stand on the board, so that a notice that was
+//! missed delays one and loses none.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::time::Duration;
+
+use mcpproxy_core::{CallId, Exchange, Id128, LiveFault, LiveStore, LogAsk, Place};
+use mcpproxy_engine::{Approval, Event, Said};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use tokio::sync::Mutex;
+
+use crate::gateway::Gateway;
+use crate::notices::Notice;
+
+/// The room of the board; scopes are digests, and none is this.
+const ROOM: Id128 = Id128(1);
+/// Entries of the board that are kept.
+const ENTRIES: usize = 4096;
+
+/// What a person says about a call.
+#[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Decision {
+    /// It may leave.
+    Approve,
+    /// It may leave, and so may the next for the same reason in this session.
+    ApproveForSession,
+    /// It may not.
+    Deny,
+}
+
+impl Decision {
+    /// Returns the word for what came of the question.
+    pub(crate) fn outcome(self) -> &'static str {
+        match self {
+            Self::Approve | Self::ApproveForSession => "approved",
+            Self::Deny => "denied",
+        }
+    }
+}
+
+/// What stands on the board.
+#[derive(Debug, Deserialize, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Entry {
+    /// A question, until when it waits, and what is shown of it.
+    Asked {
+        id: String,
+        until: u64,
+        shown: Value,
+    },
+    /// An answer.
+    Answered { id: String, decision: Decision },
+    /// A question that does not wait any more.
+    Ended { id: String },
+}
+
+/// The board as it was read last.
+#[derive(Debug, Default)]
+pub(crate) struct Board(Mutex<Read>);
+
+#[derive(Debug, Default)]
+struct Read {
+    after: Option<Place>,
+    places: VecDeque<Place>,
+    /// What waits, with the time until when.
+    waiting: BTreeMap<String, (u64, Value)>,
+}
+
+impl Read {
+    /// Writes on the board, and reads what others wrote; returns their answers.
+    async fn exchange(
+        &mut self,
+        live: &dyn LiveStore,
+        entry: Option<&Entry>,
+        rest: Duration,
+    ) -> Result<Vec<(String, Decision)>, LiveFault> {
+        let entry = entry.map(|entry| serde_json::to_vec(entry).unwrap_or_default());
+        let mut append: Vec<_> = entry.into_iter().collect();
+        let mut answers = Vec::new();
+        loop {
+            let log = LogAsk {
+                append: std::mem::take(&mut append),
+                after: self.after,
+                keep: self.places.front().copied(),
+            };
+            let said = live.exchange(Exchange {
+                room: ROOM,
+                logs: [log, LogAsk::default()],
+                rest,
+            });
+            let [log, _] = said.await?.logs;
+            for (place, bytes) in log.entries {
+                self.after = Some(place);
+                self.places.push_back(place);
+                // What is not understood was written by a later version.
+                if let Ok(entry) = serde_json::from_slice(&bytes) {
+                    self.take(entry, &mut answers);
+                }
+            }
+            while self.places.len() > ENTRIES {
+                self.places.pop_front();
+            }
+            // What was written now is read with the next page, like that of anybody.
+            if !log.more {
+                return Ok(answers);
+            }
+        }
+    }
+
+    fn take(&mut self, entry: Entry, answers: &mut Vec<(String, Decision)>) {
+        match entry {
+            Entry::Asked { id, until, shown } => {
+                self.waiting.insert(id, (until, shown));
+            }
+            Entry::Answered { id, decision } => {
+                self.waiting.remove(&id);
+                answers.push((id, decision));
+            }
+            Entry::Ended { id } => {
+                self.waiting.remove(&id);
+            }
+        }
+    }
+}
+
+impl Gateway {
+    /// Answers a question that waits here; says what it was about, or nothing if none does.
+    pub(crate) fn settle_question(&self, id: &str, decision: Decision) -> Option<Approval> {
+        let engine = &self.engine;
+        let (now, patience) = (self.clock.tick(), engine.patience().unwrap_or_default());
+        let said = match decision {
+            Decision::Approve => Said::Yes,
+            Decision::ApproveForSession => {
+                engine.approvals().keep(id, now);
+                Said::Yes
+            }
+            Decision::Deny => Said::No,
+        };
+        let about = engine.approvals().answer(id, said, now, patience)?;
+        let resolved = Event::approval_resolved(&about, decision.outcome());
+        engine.events().tell(resolved);
+        Some(about)
+    }
+
+    /// Writes on the board, and acts on what others wrote there.
+    async fn write_on_board(&self, entry: Option<&Entry>) {
+        let Some(live) = &self.live else { return };
+        let rest = self.engine.patience().unwrap_or_default() * 2;
+        let mut board = self.board.0.lock().await;
+        let rest = rest.max(Duration::from_mins(1));
+        let answers = board.exchange(&**live, entry, rest).await;
+        drop(board);
+        match answers {
+            Ok(answers) => {
+                for (id, decision) in answers {
+                    self.settle_question(&id, decision);
+                }
+            }
+            Err(fault) => tracing::warn!("the board of questions cannot be reached: {fault}"),
+        }
+    }
+
+    /// Reads what others wrote on the board.
+    pub(crate) async fn read_board(&self) {
+        self.write_on_board(None).await;
+    }
+
+    /// Lets other gateways see a question that waits here.
+    pub(crate) async fn put_on_board(&self, id: CallId) {
+        if self.live.is_none() {
+            return;
+        }
+        let waiting = self.engine.approvals().list(self.clock.tick());
+        let Some(shown) = waiting.into_iter().find(|one| one.id == id) else {
+            return;
+        };
+        let patience = self.engine.patience().unwrap_or_default();
+        let entry = Entry::Asked {
+            id: id.to_string(),
+            until: self.clock.wall().after(patience).0,
+            shown: serde_json::to_value(&shown).unwrap_or_default(),
+        };
+        self.write_on_board(Some(&entry)).await;
+    }
+
+    /// Takes a question that was answered here from the board.
+    pub(crate) async fn take_from_board(&self, id: CallId) {
+        let id = id.to_string();
+        self.write_on_board(Some(&Entry::Ended { id })).await;
+    }
+
+    /// Returns the questions that wait at other gateways, oldest first.
+    pub(crate) async fn asked_elsewhere(&self) -> Vec<Value> {
+        if self.live.is_none() {
+            return Vec::new();
+        }
+        self.read_board().await;
+        let here = self.engine.approvals().list(self.clock.tick());
+        let here: Vec<String> = here.iter().map(|one| one.id.to_string()).collect();
+        let now = self.clock.wall().0;
+        let mut board = self.board.0.lock().await;
+        board.waiting.retain(|_, (until, _)| *until > now);
+        let others = board.waiting.iter().filter(|(id, _)| !here.contains(id));
+        others.map(|(_, (_, shown))| shown.clone()).collect()
+    }
+
+    /// Answers a question that waits at another gateway; tells whether there is one.
+    pub(crate) async fn answer_elsewhere(&self, id: &str, decision: Decision) -> bool {
+        let others = self.asked_elsewhere().await;
+        if !others.iter().any(|one| one["id"] == *id) {
+            return false;
+        }
+        let id = id.to_owned();
+        self.write_on_board(Some(&Entry::Answered { id, decision }))
+            .await;
+        self.announce(&Notice::Answered).await;
+        true
+    }
+}

@@ -1,0 +1,166 @@
+//! What gateways tell each other beside what flows: orders to stop calls, what was decided about what
+//! upstreams offer, that a question was answered, and sessions that ended.
+//!
+//! A notice may be missed. What must not be forgotten is kept as well: orders where live state is
+//! shared, decisions in the store of baselines. Whoever may have missed something reads both again.
+//! Every doubt ends in a stop: an order that is read again is added, and only a notice takes one away.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use mcpproxy_core::LiveStore;
+use mcpproxy_engine::events::Event;
+use mcpproxy_engine::{Engine, StopScope};
+use serde::{Deserialize, Serialize};
+use tokio::sync::broadcast::error::RecvError;
+
+use crate::gateway::Gateway;
+
+/// Where orders are kept, and for how long.
+const ORDERS: &str = "orders";
+const MONTH: Duration = Duration::from_hours(30 * 24);
+
+/// What one gateway tells the others.
+#[derive(Debug, Deserialize, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Notice {
+    /// Calls are stopped.
+    Stopped {
+        /// Which.
+        scope: String,
+        /// Who said so.
+        by: String,
+    },
+    /// Calls may go again.
+    Resumed {
+        /// Which.
+        scope: String,
+    },
+    /// Something was decided about what upstreams offer.
+    Decided,
+    /// A question was answered.
+    Answered,
+    /// A session ended.
+    Ended {
+        /// Its id.
+        session: String,
+    },
+}
+
+impl Gateway {
+    /// Tells other gateways something, if there are any.
+    pub(crate) async fn announce(&self, notice: &Notice) {
+        let Some(live) = &self.live else { return };
+        if matches!(notice, Notice::Stopped { .. } | Notice::Resumed { .. }) {
+            self.keep_orders(&**live).await;
+        }
+        let told = live.announce(serde_json::to_vec(notice).unwrap_or_default());
+        if let Err(fault) = told.await {
+            tracing::warn!("other gateways were not told: {fault}");
+        }
+    }
+
+    /// Keeps the orders in force for gateways that come later.
+    async fn keep_orders(&self, live: &dyn LiveStore) {
+        let orders = self.access.control().orders();
+        let orders: BTreeMap<String, String> = orders
+            .into_iter()
+            .map(|order| (order.scope.to_string(), order.by))
+            .collect();
+        let orders = serde_json::to_vec(&orders).unwrap_or_default();
+        if let Err(fault) = live.put(ORDERS, orders, MONTH).await {
+            tracing::warn!("orders to stop calls are not shared: {fault}");
+        }
+    }
+
+    /// Hears what other gateways tell, for as long as this one runs.
+    pub async fn hear_others(self: Arc<Self>) {
+        let Some(live) = self.live.clone() else {
+            return;
+        };
+        let mut events = self.engine.overhear();
+        self.catch_up(&*live).await;
+        loop {
+            tokio::select! {
+                heard = live.heard() => match heard.map(|notice| serde_json::from_slice(&notice)) {
+                    Some(Ok(notice)) => self.told(notice).await,
+                    Some(Err(_)) => tracing::debug!("another gateway told what is not known here"),
+                    None => self.catch_up(&*live).await,
+                },
+                event = events.recv() => match event.map(|event| is_decision(&event.event)) {
+                    Ok(true) | Err(RecvError::Lagged(_)) => self.announce(&Notice::Decided).await,
+                    Ok(false) => {}
+                    Err(RecvError::Closed) => return,
+                },
+                () = self.stopped() => return,
+            }
+        }
+    }
+
+    /// Reads again what may have been told while nobody heard.
+    async fn catch_up(&self, live: &dyn LiveStore) {
+        self.engine.doubt_live();
+        match live.get(ORDERS).await {
+            Ok(orders) => {
+                let orders = orders.as_deref().map(serde_json::from_slice);
+                let orders: BTreeMap<String, String> =
+                    orders.and_then(Result::ok).unwrap_or_default();
+                for (scope, by) in orders {
+                    self.adopt_stop(&scope, &by);
+                }
+                self.keep_orders(live).await;
+            }
+            Err(fault) => tracing::warn!("orders of other gateways are not known: {fault}"),
+        }
+        self.read_decisions().await;
+        self.read_board().await;
+    }
+
+    async fn told(&self, notice: Notice) {
+        match notice {
+            Notice::Stopped { scope, by } => self.adopt_stop(&scope, &by),
+            Notice::Resumed { scope } => {
+                let resumed = scope.parse::<StopScope>();
+                let resumed = resumed.map(|scope| self.access.control().adopt_resume(&scope));
+                if let Ok(Err(fault)) = resumed {
+                    tracing::debug!("not resumed with the others: {fault}");
+                }
+            }
+            Notice::Decided => self.read_decisions().await,
+            Notice::Answered => self.read_board().await,
+            Notice::Ended { session } => {
+                self.end_session(&session);
+            }
+        }
+    }
+
+    fn adopt_stop(&self, scope: &str, by: &str) {
+        let adopted = scope.parse::<StopScope>().map(|scope| {
+            let control = self.access.control();
+            control.adopt_stop(&scope, by)
+        });
+        match adopted {
+            Ok(Ok(())) => {}
+            Ok(Err(fault)) => tracing::error!("an order of another gateway: {fault}"),
+            Err(why) => tracing::error!("an order of another gateway: {why}"),
+        }
+    }
+
+    /// Takes what was decided about what upstreams offer from where it is kept.
+    async fn read_decisions(&self) {
+        let engine: Arc<Engine> = Arc::clone(&self.engine);
+        // It waits for a database, which nobody else should.
+        let read = tokio::task::spawn_blocking(move || engine.read_baselines()).await;
+        if let Ok(Err(fault)) = read {
+            tracing::error!("what was decided about tools is not known: {fault}");
+        }
+    }
+}
+
+fn is_decision(event: &Event) -> bool {
+    matches!(
+        event,
+        Event::QuarantineChange(_) | Event::ToolQuarantineChange(_)
+    )
+}
