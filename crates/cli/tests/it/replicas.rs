@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use mcpproxy_testkit::{Postgres, RedisServer};
 use serde_json::{Value, json};
 
-use crate::support::{Gateway, Home, KEY, Legacy, Upstream, WORDS, until};
+use crate::support::{Gateway, Home, KEY, Legacy, Upstream, WORDS, arrived, sides, until};
 
 /// What only these gateways know, made up.
 const SHARED: &str = "wV8q-3nTz-6Yb1-Lk0p-Rm7d-Xs2f-Hc9j";
@@ -26,12 +26,7 @@ struct Pair {
 
 impl Pair {
     async fn start(more: &Value) -> Self {
-        let tool = |name: &str| json!({ "name": name, "inputSchema": { "type": "object" } });
-        let told = format!("{WORDS}\nGITLAB_TOKEN={KEY}");
-        let inside = json!({ "tools": [tool("read")], "results": { "read": [told] } });
-        let inside = Upstream::play(&inside);
-        let outside = json!({ "tools": [tool("post")], "results": { "post": ["posted"] } });
-        let outside = Upstream::play(&outside);
+        let [inside, outside] = sides();
         let classes = json!({ "inside": "internal", "outside": "external" });
         let mut config = json!({
             "routing_mode": "all",
@@ -55,9 +50,7 @@ impl Pair {
 
     /// The texts that arrived outside.
     fn arrived(&self) -> Vec<String> {
-        let called = self.outside.called().into_iter();
-        let texts = called.map(|(_, arguments)| arguments["text"].as_str().unwrap().to_owned());
-        texts.collect()
+        arrived(&self.outside)
     }
 }
 

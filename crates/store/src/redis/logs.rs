@@ -24,7 +24,13 @@ impl Redis {
         steps.cmd("SETNX").arg(&epoch).arg(fresh()?.to_string());
         steps.cmd("GET").arg(&epoch);
         for (name, log) in names.iter().zip(&asked.logs) {
-            self.ask_log(&mut steps, name, log, millis(asked.rest))?;
+            self.ask_log(&mut steps, name, log)?;
+        }
+        // One log lasts as long as the other.
+        if asked.logs.iter().any(|log| !log.append.is_empty()) {
+            for name in &names {
+                steps.cmd("PEXPIRE").arg(name).arg(millis(asked.rest));
+            }
         }
         let mut connection = self.link.current()?;
         let answers = steps.query_async::<Vec<Value>>(&mut connection);
@@ -45,13 +51,7 @@ impl Redis {
         read().ok_or_else(|| LiveFault("the answer is not what was asked for".to_owned()))
     }
 
-    fn ask_log(
-        &self,
-        steps: &mut Pipeline,
-        name: &str,
-        log: &LogAsk,
-        rest: u64,
-    ) -> Result<(), LiveFault> {
+    fn ask_log(&self, steps: &mut Pipeline, name: &str, log: &LogAsk) -> Result<(), LiveFault> {
         let from = log
             .after
             .map_or_else(|| "-".to_owned(), |at| format!("({}", id(at)));
@@ -63,9 +63,6 @@ impl Redis {
                 step.arg("MINID").arg("~").arg(id(keep));
             }
             step.arg("*").arg(FIELD).arg(self.seal.seal(entry, name)?);
-        }
-        if !log.append.is_empty() {
-            steps.cmd("PEXPIRE").arg(name).arg(rest);
         }
         Ok(())
     }
@@ -88,9 +85,6 @@ impl Redis {
         let entries = entries.collect::<Option<Vec<_>>>()?;
         let appended = log.append.iter().map(|_| place(&next::<String>(answers)?));
         let appended = appended.collect::<Option<Vec<_>>>()?;
-        if !log.append.is_empty() {
-            answers.next()?;
-        }
         Some(LogSaid {
             entries,
             more,

@@ -10,6 +10,22 @@ pub(crate) const WORDS: &str =
 /// The key, made up.
 pub(crate) const KEY: &str = "glpat-w5Kq2mZt8XcV4bRn9LpY";
 
+/// The two upstreams, inside first.
+pub(crate) fn sides() -> [Upstream; 2] {
+    let tool = |name: &str| json!({ "name": name, "inputSchema": { "type": "object" } });
+    let told = format!("{WORDS}\nGITLAB_TOKEN={KEY}");
+    let inside = json!({ "tools": [tool("read")], "results": { "read": [told] } });
+    let outside = json!({ "tools": [tool("post")], "results": { "post": ["posted"] } });
+    [Upstream::play(&inside), Upstream::play(&outside)]
+}
+
+/// The texts that arrived outside.
+pub(crate) fn arrived(outside: &Upstream) -> Vec<String> {
+    let called = outside.called().into_iter();
+    let texts = called.map(|(_, arguments)| arguments["text"].as_str().unwrap().to_owned());
+    texts.collect()
+}
+
 /// A gateway between the two.
 pub(crate) struct Scene {
     pub(crate) gateway: Gateway,
@@ -27,12 +43,7 @@ impl Scene {
     pub(crate) async fn start_with(mut security: Value, call_timeout: &str) -> Self {
         security["classification"]["server_overrides"] =
             json!({ "inside": "internal", "outside": "external" });
-        let tool = |name: &str| json!({ "name": name, "inputSchema": { "type": "object" } });
-        let told = format!("{WORDS}\nGITLAB_TOKEN={KEY}");
-        let inside = json!({ "tools": [tool("read")], "results": { "read": [told] } });
-        let inside = Upstream::play(&inside);
-        let outside = json!({ "tools": [tool("post")], "results": { "post": ["posted"] } });
-        let outside = Upstream::play(&outside);
+        let [inside, outside] = sides();
         let config = json!({
             "routing_mode": "all",
             "activity": { "durability": "strict" },
@@ -63,9 +74,7 @@ impl Scene {
 
     /// The texts that arrived outside.
     pub(crate) fn arrived(&self) -> Vec<String> {
-        let called = self.outside.called().into_iter();
-        let texts = called.map(|(_, arguments)| arguments["text"].as_str().unwrap().to_owned());
-        texts.collect()
+        arrived(&self.outside)
     }
 
     /// The records of calls to the outside and of those that were denied, oldest first.
