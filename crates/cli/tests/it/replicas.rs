@@ -4,13 +4,10 @@
 //!
 //! Each test asserts what arrived outside. The control shows the leak: two gateways without Redis.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-
 use mcpproxy_testkit::{Postgres, RedisServer};
 use serde_json::{Value, json};
 
-use crate::support::{Gateway, Home, KEY, Legacy, Upstream, WORDS, arrived, sides, until};
+use crate::support::{Gateway, Home, KEY, Legacy, Upstream, WORDS, arrived, sides, text_of, until};
 
 /// What only these gateways know, made up.
 const SHARED: &str = "wV8q-3nTz-6Yb1-Lk0p-Rm7d-Xs2f-Hc9j";
@@ -27,6 +24,10 @@ struct Pair {
 impl Pair {
     async fn start(more: &Value) -> Self {
         let [inside, outside] = sides();
+        Self::between(inside, outside, more).await
+    }
+
+    async fn between(inside: Upstream, outside: Upstream, more: &Value) -> Self {
         let classes = json!({ "inside": "internal", "outside": "external" });
         let mut config = json!({
             "routing_mode": "all",
@@ -89,6 +90,7 @@ async fn what_one_gateway_read_does_not_leave_by_another() {
     let postgres = Postgres::start().expect("PostgreSQL is needed");
     let mut more = live(&redis, "local");
     more["store"] = json!(postgres.url());
+    more["activity"] = json!({ "durability": "strict" });
     let pair = Pair::start(&more).await;
     let (here, there) = (agent(&pair.one).await, agent(&pair.other).await);
     assert!(posted(&there, "Good morning").await);
@@ -278,38 +280,71 @@ async fn what_was_acknowledged_is_known_although_redis_forgot_everything() {
     .await;
 }
 
+/// Keys that nobody has, of the shape of one.
+fn keys(count: u64) -> Vec<String> {
+    let letters = b"ABCDEFGHJKMNPQRSTUVWXYZabcdefghjkmnpqrstuvwxyz23456789";
+    let mut state = 0x2545_F491_4F6C_DD1D_u64;
+    let mut letter = || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        let at = usize::try_from(state % 53).unwrap();
+        char::from(letters[at])
+    };
+    let mut key = || (0..20).map(|_| letter()).collect::<String>();
+    (0..count).map(|_| format!("glpat-{}", key())).collect()
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn under_load_nothing_that_was_acknowledged_is_lost_when_redis_restarts() {
-    let redis = Arc::new(RedisServer::start().expect("redis-server is needed"));
-    let pair = Pair::start(&live(&redis, "closed")).await;
-    let stop = Arc::new(AtomicBool::new(false));
-    let mut callers = Vec::new();
-    for gateway in [&pair.one, &pair.other] {
-        let (caller, stop) = (agent(gateway).await, Arc::clone(&stop));
-        callers.push(tokio::spawn(async move {
-            while !stop.load(Ordering::Relaxed) {
-                read(&caller).await;
-                // Whether it goes through depends on the moment; that it is answered does not.
-                posted(&caller, "a line of nobody").await;
-            }
-        }));
-    }
-    for _ in 0..3 {
+    let redis = RedisServer::start().expect("redis-server is needed");
+    let keys = keys(60);
+    let told: Vec<_> = keys
+        .iter()
+        .map(|key| format!("GITLAB_TOKEN={key}"))
+        .collect();
+    let tool = json!({ "name": "read", "inputSchema": { "type": "object" } });
+    let inside = Upstream::play(&json!({ "tools": [tool], "results": { "read": told } }));
+    let [_, outside] = sides();
+    let pair = Pair::between(inside, outside, &live(&redis, "closed")).await;
+    let (here, there) = (agent(&pair.one).await, agent(&pair.other).await);
+    let reads = tokio::spawn(async move {
+        let mut acknowledged = Vec::new();
+        for _ in 0..60 {
+            let result = here.call("inside__read", json!({})).await;
+            acknowledged.push(text_of(&result).to_owned());
+            // Whether it goes through depends on the moment; that it is answered does not.
+            posted(&here, "a line of nobody").await;
+        }
+        acknowledged
+    });
+    for forgets in [false, true, false] {
         redis.stop().unwrap();
+        if forgets {
+            redis.forget().unwrap();
+        }
         redis.go_on().unwrap();
-        until("live state to recover", || async {
-            let status = pair.other.api("/status").await;
-            status["live_problem"].is_null().then_some(())
-        })
-        .await;
+        for gateway in [&pair.one, &pair.other] {
+            until("live state to recover", || async {
+                let status = gateway.api("/status").await;
+                status["live_problem"].is_null().then_some(())
+            })
+            .await;
+        }
     }
-    stop.store(true, Ordering::Relaxed);
-    for caller in callers {
-        caller.await.unwrap();
+    let acknowledged = reads.await.unwrap();
+    assert_eq!(acknowledged, told);
+    // A call of the first gateway that is let through shows that it has told what it knew.
+    let here = agent(&pair.one).await;
+    until("the first gateway to share again", || async {
+        posted(&here, "Good morning").await.then_some(())
+    })
+    .await;
+    for key in &keys {
+        assert!(!posted(&there, &format!("x {key}")).await, "{key} left");
     }
-    let there = agent(&pair.other).await;
-    assert!(!posted(&there, &format!("x {KEY}")).await);
-    assert!(!pair.arrived().iter().any(|text| text.contains(KEY)));
+    let left = pair.arrived();
+    assert!(!left.iter().any(|text| text.contains("glpat")), "{left:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
