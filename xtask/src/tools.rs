@@ -1,5 +1,5 @@
 //! The foreign programs that tests and suites talk to: Python and Node packages, an agent, the
-//! notary's peer, and a browser.
+//! notary's peer, databases, and a browser.
 //!
 //! They are installed once into a folder that outlives the clone. Each set has a stamp that says
 //! what was installed, so that a warm folder costs nothing and a changed version installs anew.
@@ -7,6 +7,7 @@
 mod agents;
 mod assay;
 mod browser;
+mod databases;
 mod node;
 mod python;
 mod services;
@@ -98,6 +99,7 @@ pub(crate) fn ready() -> Result<Tools> {
     ensure(&root, &browser::set(&browser), || {
         browser::install(&browser)
     })?;
+    databases::ready();
     Ok(Tools {
         browser_modules: browser.join("node_modules"),
         chromium: browser::chromium(),
@@ -109,6 +111,26 @@ pub(crate) fn ready() -> Result<Tools> {
         codex: agents::codex(&agents),
         assay: assay::program(&assay),
     })
+}
+
+/// Finds a program of the system under one of its names.
+fn on_path(names: &[&str]) -> Option<PathBuf> {
+    let path = env::var_os("PATH")?;
+    let folders: Vec<PathBuf> = env::split_paths(&path).collect();
+    let mut places = names
+        .iter()
+        .flat_map(|name| folders.iter().map(move |folder| folder.join(name)));
+    places.find(|place| place.is_file())
+}
+
+/// Tries to install a package of the system.
+fn apt(package: &str) {
+    println!("trying `apt-get install {package}` ...");
+    let mut apt = Command::new("apt-get");
+    apt.args(["install", "--yes", "--no-install-recommends", package]);
+    if let Err(fault) = step(&format!("apt-get install {package}"), &mut apt) {
+        println!("{fault:#}");
+    }
 }
 
 /// Returns the folder of the installed programs, which need not be there yet.

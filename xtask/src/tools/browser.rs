@@ -2,11 +2,10 @@
 //! find what keeps people out.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use anyhow::Result;
 
-use super::{Set, node, step};
+use super::{Set, apt, node, on_path};
 
 pub(super) const NAME: &str = "browser";
 
@@ -30,29 +29,15 @@ pub(super) fn install(folder: &Path) -> Result<()> {
 /// Finds the browser, and tries to install it where it is missing; without it the dashboard is not
 /// looked at, and the run says so.
 pub(super) fn chromium() -> Option<PathBuf> {
-    let found = find();
+    let found = on_path(PROGRAMS);
     if found.is_some() {
         return found;
     }
-    println!("no Chromium: trying `apt-get install chromium` ...");
-    let mut apt = Command::new("apt-get");
-    apt.args(["install", "--yes", "--no-install-recommends", "chromium"]);
-    if let Err(fault) = step("apt-get install chromium", &mut apt) {
-        println!("{fault:#}");
-    }
-    let found = find();
+    apt("chromium");
+    let found = on_path(PROGRAMS);
     if found.is_none() {
         println!("no Chromium: the dashboard is not tested in a browser");
         println!("install the package `chromium`, or put it on the PATH as `chromium`");
     }
     found
-}
-
-fn find() -> Option<PathBuf> {
-    let path = std::env::var_os("PATH")?;
-    let folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
-    let mut places = PROGRAMS
-        .iter()
-        .flat_map(|name| folders.iter().map(move |folder| folder.join(name)));
-    places.find(|place| place.is_file())
 }
