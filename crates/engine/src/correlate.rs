@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use mcpproxy_core::{Id128, SessionBasis, SessionKey, Tick};
+use mcpproxy_core::{FlowScope, Id128, SessionBasis, SessionKey, Tick};
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
@@ -36,6 +36,16 @@ impl Fingerprint {
         let digest: [u8; 32] = hash.finalize().into();
         let (head, _) = digest.split_first_chunk().unwrap_or((&[0; 16], &[]));
         Self(*head)
+    }
+
+    /// Returns it as other gateways are told.
+    pub fn id(self) -> Id128 {
+        Id128::from_bytes(self.0)
+    }
+
+    /// Takes what another gateway told.
+    pub fn from_id(id: Id128) -> Self {
+        Self(id.0.to_be_bytes())
     }
 }
 
@@ -85,8 +95,19 @@ fn add(hash: &mut Sha256, value: &Value) {
 struct Pending {
     print: Fingerprint,
     hook: SessionKey,
+    /// Where the conversation lives, if another gateway told of it.
+    home: Option<FlowScope>,
     tool_use: Option<Box<str>>,
     until: Tick,
+}
+
+/// Whose announcement it is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Announcer {
+    /// The conversation of the hook.
+    pub(crate) hook: SessionKey,
+    /// Where it lives, if another gateway told of it.
+    pub(crate) home: Option<FlowScope>,
 }
 
 /// A call as it comes by.
@@ -124,18 +145,23 @@ pub(crate) struct Linked {
     pub(crate) hook: SessionKey,
     /// Whether that was found out just now.
     pub(crate) new: bool,
+    /// Where the conversation lives, if another gateway told of it.
+    pub(crate) home: Option<FlowScope>,
+    /// The announcement that is used up.
+    pub(crate) used: Option<Fingerprint>,
 }
 
 impl Correlator {
     /// Waits for a call that a hook announced.
     pub(crate) fn expect(
         &self,
-        hook: SessionKey,
+        announcer: Announcer,
         print: Fingerprint,
         tool_use: Option<&str>,
         until: Tick,
         now: Tick,
     ) {
+        let Announcer { hook, home } = announcer;
         let mut table = self.table();
         table.sweep(now);
         let own = table.pending.iter().filter(|one| one.hook == hook).count();
@@ -149,9 +175,19 @@ impl Correlator {
         table.pending.push_back(Pending {
             print,
             hook,
+            home,
             tool_use: tool_use.map(Into::into),
             until,
         });
+        self.count(&table);
+    }
+
+    /// Does not wait any more for a call that came by another gateway.
+    pub(crate) fn withdraw(&self, hook: SessionKey, print: Fingerprint) {
+        let mut table = self.table();
+        let same = |one: &Pending| one.hook == hook && one.print == print;
+        let at = table.pending.iter().position(same);
+        at.and_then(|at| table.pending.remove(at));
         self.count(&table);
     }
 
@@ -173,6 +209,10 @@ impl Correlator {
         let known = table.links.get(&key).copied();
         let at = print.and_then(|print| table.matching(print, arrival.tool_use, known));
         let announced = at.and_then(|at| table.pending.remove(at));
+        let (home, used) = match &announced {
+            Some(one) => (one.home, Some(one.print)),
+            None => (None, None),
+        };
         let hook = known.or(announced.map(|one| one.hook));
         if let (Some(hook), None) = (hook, known) {
             table.link(key, hook);
@@ -187,6 +227,8 @@ impl Correlator {
             session: session?,
             hook: hook?,
             new: known.is_none(),
+            home,
+            used,
         })
     }
 

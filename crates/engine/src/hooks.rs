@@ -6,17 +6,17 @@ use std::sync::Arc;
 use bytes::Bytes;
 use mcpproxy_classify::{Class, Kind, Method, ToolClass, role};
 use mcpproxy_core::{
-    Action, Call, CallId, Classified, Coverage, Ended, Facts, Finding, FlowType, Gap, HookNote,
-    Hooked, Outcome, Owner, Phase, Record, Risk, RiskLevel, SessionBasis, SessionKey, SinkFault,
-    Status, Taint, Verdict,
+    Action, Call, CallId, Classified, Coverage, Ended, Facts, Finding, FlowScope, FlowType, Gap,
+    HookNote, Hooked, Outcome, Owner, Phase, Record, Risk, RiskLevel, SessionBasis, SessionKey,
+    SinkFault, Status, Taint, Verdict,
 };
 use mcpproxy_detect::Audience;
-use mcpproxy_flow::Summary;
+use mcpproxy_flow::{Summary, Whose};
 use mcpproxy_hooks::guards::poisoning::answers::{HIDDEN, ORDERS};
 use mcpproxy_policy::decide;
 use serde_json::Value;
 
-use crate::correlate::{Arrival, Fingerprint, until};
+use crate::correlate::{Announcer, Arrival, Fingerprint, until};
 use crate::coverage::Sight;
 use crate::engine::{Before, Engine, Judged, nothing};
 use crate::facts::{arguments, destination, whose};
@@ -89,12 +89,42 @@ impl Engine {
 
     /// Waits for a call that a hook announced, under the name and with the arguments with which it
     /// will come by.
-    pub fn announce(&self, session: SessionKey, tool: &str, given: &Value, tool_use: Option<&str>) {
+    pub fn announce(
+        &self,
+        hook: SessionKey,
+        tool: &str,
+        given: &Value,
+        tool_use: Option<&str>,
+    ) -> Fingerprint {
+        let print = Fingerprint::of(tool, given);
+        self.expect(Announcer { hook, home: None }, print, tool_use);
+        print
+    }
+
+    /// Waits for a call that a hook announced at another gateway, where its conversation lives in a
+    /// scope.
+    pub fn announced_elsewhere(
+        &self,
+        hook: SessionKey,
+        home: FlowScope,
+        print: Fingerprint,
+        tool_use: Option<&str>,
+    ) {
+        let home = Some(home);
+        self.expect(Announcer { hook, home }, print, tool_use);
+    }
+
+    fn expect(&self, announcer: Announcer, print: Fingerprint, tool_use: Option<&str>) {
         let seconds = self.ready().settings.hooks.correlation_ttl_seconds;
-        let (now, print) = (self.now().0, Fingerprint::of(tool, given));
+        let now = self.now().0;
         let until = until(now, seconds);
-        self.correlator()
-            .expect(session, print, tool_use, until, now);
+        let correlator = self.correlator();
+        correlator.expect(announcer, print, tool_use, until, now);
+    }
+
+    /// Does not wait any more for a call that came by another gateway.
+    pub fn arrived_elsewhere(&self, hook: SessionKey, print: Fingerprint) {
+        self.correlator().withdraw(hook, print);
     }
 
     /// Tells whether a call may belong to the conversation of a hook.
@@ -103,20 +133,27 @@ impl Engine {
     }
 
     /// Finds out which conversation of a hook a call belongs to, and links the two for good.
-    /// Returns the session in which its data is followed, if it is another than its own.
+    /// Returns the session in which its data is followed, and the announcement that is used up.
     pub fn arrived(
         &self,
         arrival: Arrival<'_>,
         print: impl FnOnce() -> Option<Fingerprint>,
-    ) -> Option<SessionKey> {
+    ) -> Option<(SessionKey, Option<(SessionKey, Fingerprint)>)> {
         if !self.correlates() {
             return None;
         }
         let linked = self.correlator().arrived(arrival, print(), self.now().0)?;
         if linked.new {
+            if let Some(scope) = linked.home {
+                let session = linked.hook;
+                self.tracker().lives(Whose { scope, session });
+            }
             self.tracker().link(linked.hook, linked.session);
         }
-        Some(linked.session)
+        Some((
+            linked.session,
+            linked.used.map(|print| (linked.hook, print)),
+        ))
     }
 
     /// Puts on record that a hook could not ask.

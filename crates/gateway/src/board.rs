@@ -217,7 +217,7 @@ impl Gateway {
         let id = id.to_owned();
         self.write_on_board(Some(&Entry::Answered { id, decision }))
             .await;
-        self.announce(&Notice::Answered).await;
+        self.announce(Notice::Answered).await;
         true
     }
 }

@@ -97,6 +97,8 @@ pub struct Gateway {
     pub clock: Arc<dyn Clock>,
     /// Where state is shared with other gateways, if it is.
     pub(crate) live: Option<Arc<dyn LiveStore>>,
+    /// Stands for this process among those that share state.
+    pub(crate) process: String,
     /// Questions that wait at other gateways.
     pub(crate) board: Board,
     /// The problem of the latest reload, if it failed.
@@ -138,6 +140,7 @@ impl Gateway {
     /// Puts a gateway together; the upstreams begin to start.
     pub fn new(parts: GatewayParts) -> Result<Arc<Self>, Error> {
         let seed: [u8; 16] = seal::random().map_err(|fault| Error::Random(fault.to_string()))?;
+        let process: [u8; 16] = seal::random().map_err(|fault| Error::Random(fault.to_string()))?;
         let sealer = Sealer::ephemeral().map_err(|fault| Error::Random(fault.to_string()))?;
         let sessions = Arc::new(Sessions::new(Arc::clone(&parts.clock)));
         let hub = GatewayHub::new(Arc::clone(&parts.engine), Arc::clone(&sessions));
@@ -163,6 +166,7 @@ impl Gateway {
             since: parts.clock.wall(),
             clock: parts.clock,
             live: parts.live,
+            process: Id128::from_bytes(process).to_string(),
             board: Board::default(),
             reload_problem: ArcSwap::default(),
             stopping: watch::Sender::new(false),

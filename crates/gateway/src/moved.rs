@@ -104,7 +104,7 @@ impl Gateway {
             tracing::warn!("a session that ended may go on at another gateway: {fault}");
         }
         let session = id.to_owned();
-        self.announce(&Notice::Ended { session }).await;
+        self.announce(Notice::Ended { session }).await;
     }
 
     /// Goes on with a session that another gateway opened for the same caller.

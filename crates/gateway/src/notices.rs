@@ -1,5 +1,5 @@
 //! What gateways tell each other beside what flows: orders to stop calls, what was decided about what
-//! upstreams offer, that a question was answered, and sessions that ended.
+//! upstreams offer, that a question was answered, calls that hooks announced, and sessions that ended.
 //!
 //! A notice may be missed. What must not be forgotten is kept as well: orders where live state is
 //! shared, decisions in the store of baselines. Whoever may have missed something reads both again.
@@ -9,9 +9,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use mcpproxy_core::LiveStore;
+use mcpproxy_core::{FlowScope, Id128, LiveStore, SessionBasis, SessionKey};
 use mcpproxy_engine::events::Event;
-use mcpproxy_engine::{Engine, StopScope};
+use mcpproxy_engine::{Engine, Fingerprint, StopScope};
 use serde::{Deserialize, Serialize};
 use tokio::sync::broadcast::error::RecvError;
 
@@ -41,6 +41,24 @@ pub(crate) enum Notice {
     Decided,
     /// A question was answered.
     Answered,
+    /// A hook announced a call.
+    Announced {
+        /// The conversation of the hook.
+        hook: String,
+        /// Where it lives.
+        scope: String,
+        /// What the call is recognized by.
+        print: String,
+        /// The use of the tool, as the agent calls it.
+        tool_use: Option<String>,
+    },
+    /// A call that was announced came by.
+    Arrived {
+        /// The conversation of the hook.
+        hook: String,
+        /// What the call is recognized by.
+        print: String,
+    },
     /// A session ended.
     Ended {
         /// Its id.
@@ -48,14 +66,23 @@ pub(crate) enum Notice {
     },
 }
 
+/// A notice, and who tells it: nobody acts on their own.
+#[derive(Debug, Deserialize, Serialize)]
+struct Told {
+    from: String,
+    notice: Notice,
+}
+
 impl Gateway {
     /// Tells other gateways something, if there are any.
-    pub(crate) async fn announce(&self, notice: &Notice) {
+    pub(crate) async fn announce(&self, notice: Notice) {
         let Some(live) = &self.live else { return };
         if matches!(notice, Notice::Stopped { .. } | Notice::Resumed { .. }) {
             self.keep_orders(&**live).await;
         }
-        let told = live.announce(serde_json::to_vec(notice).unwrap_or_default());
+        let from = self.process.clone();
+        let told = serde_json::to_vec(&Told { from, notice });
+        let told = live.announce(told.unwrap_or_default());
         if let Err(fault) = told.await {
             tracing::warn!("other gateways were not told: {fault}");
         }
@@ -83,13 +110,13 @@ impl Gateway {
         self.catch_up(&*live).await;
         loop {
             tokio::select! {
-                heard = live.heard() => match heard.map(|notice| serde_json::from_slice(&notice)) {
-                    Some(Ok(notice)) => self.told(notice).await,
+                heard = live.heard() => match heard.map(|told| serde_json::from_slice(&told)) {
+                    Some(Ok(told)) => self.told(told).await,
                     Some(Err(_)) => tracing::debug!("another gateway told what is not known here"),
                     None => self.catch_up(&*live).await,
                 },
                 event = events.recv() => match event.map(|event| is_decision(&event.event)) {
-                    Ok(true) | Err(RecvError::Lagged(_)) => self.announce(&Notice::Decided).await,
+                    Ok(true) | Err(RecvError::Lagged(_)) => self.announce(Notice::Decided).await,
                     Ok(false) => {}
                     Err(RecvError::Closed) => return,
                 },
@@ -117,8 +144,11 @@ impl Gateway {
         self.read_board().await;
     }
 
-    async fn told(&self, notice: Notice) {
-        match notice {
+    async fn told(&self, told: Told) {
+        if told.from == self.process {
+            return;
+        }
+        match told.notice {
             Notice::Stopped { scope, by } => self.adopt_stop(&scope, &by),
             Notice::Resumed { scope } => {
                 let resumed = scope.parse::<StopScope>();
@@ -129,6 +159,25 @@ impl Gateway {
             }
             Notice::Decided => self.read_decisions().await,
             Notice::Answered => self.read_board().await,
+            Notice::Announced {
+                hook,
+                scope,
+                print,
+                tool_use,
+            } => {
+                if let (Some(hook), Some(scope), Some(print)) = (id(&hook), id(&scope), id(&print))
+                {
+                    let (home, print) = (FlowScope(scope), Fingerprint::from_id(print));
+                    let engine = &self.engine;
+                    engine.announced_elsewhere(hooked(hook), home, print, tool_use.as_deref());
+                }
+            }
+            Notice::Arrived { hook, print } => {
+                if let (Some(hook), Some(print)) = (id(&hook), id(&print)) {
+                    let print = Fingerprint::from_id(print);
+                    self.engine.arrived_elsewhere(hooked(hook), print);
+                }
+            }
             Notice::Ended { session } => {
                 self.end_session(&session);
             }
@@ -155,6 +204,19 @@ impl Gateway {
         if let Ok(Err(fault)) = read {
             tracing::error!("what was decided about tools is not known: {fault}");
         }
+    }
+}
+
+/// Reads an id as it is printed.
+fn id(text: &str) -> Option<Id128> {
+    u128::from_str_radix(text, 16).ok().map(Id128)
+}
+
+/// Returns the key of a hook's conversation.
+fn hooked(id: Id128) -> SessionKey {
+    SessionKey {
+        basis: SessionBasis::Hook,
+        id,
     }
 }
 

@@ -7,10 +7,16 @@
 use mcpproxy_testkit::{Postgres, RedisServer};
 use serde_json::{Value, json};
 
-use crate::support::{Gateway, Home, KEY, Legacy, Upstream, WORDS, arrived, sides, text_of, until};
+use crate::support::{
+    Gateway, Heard, Home, KEY, Legacy, Upstream, WORDS, arrived, hook, sides, text_of, until,
+};
 
 /// What only these gateways know, made up.
 const SHARED: &str = "wV8q-3nTz-6Yb1-Lk0p-Rm7d-Xs2f-Hc9j";
+
+/// What a file says that only an agent's own tool reads.
+const PLAN: &str = "The cranes of the third quay are sold to Gdynia in spring, and nobody but the \
+    foreman and his two clerks may hear of it before the contract is signed.";
 
 /// Two gateways in front of the same upstreams.
 struct Pair {
@@ -218,6 +224,40 @@ async fn a_question_is_seen_and_answered_at_another_gateway() {
         assert_eq!(pair.one.api("/approvals").await["approvals"], json!([]));
     }
     assert_eq!(pair.arrived(), [WORDS]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_hook_saw_at_one_gateway_does_not_leave_by_a_session_at_another() {
+    for shared in [false, true] {
+        let redis = RedisServer::start().expect("redis-server is needed");
+        let mut more = if shared {
+            live(&redis, "local")
+        } else {
+            json!({})
+        };
+        more["security.flow_policy"] = json!({ "internal_to_external": "deny" });
+        let pair = Pair::start(&more).await;
+        let hooked = async |event: &str, tool: &str, more: Value| {
+            let mut payload = json!({
+                "session_id": "cc-1", "hook_event_name": event, "tool_name": tool, "tool_use_id": "toolu_1",
+            });
+            for (key, value) in more.as_object().unwrap() {
+                payload[key] = value.clone();
+            }
+            let said = hook(&pair.one.home, "claude-code", &payload.to_string(), &[]).await;
+            assert_eq!(said.heard("claude-code"), Heard::Allow, "{said:?}");
+        };
+        // The agent reads a file by itself, and announces a call that then comes by the other gateway.
+        let file = json!({ "file_path": "/srv/harbour/plan.txt" });
+        let given = json!({ "tool_input": file, "tool_response": { "content": PLAN } });
+        hooked("PostToolUse", "Read", given).await;
+        let call = json!({ "tool_input": {} });
+        hooked("PreToolUse", "mcp__mcpproxy__inside__read", call).await;
+        let there = agent(&pair.other).await;
+        read(&there).await;
+        assert_eq!(posted(&there, PLAN).await, !shared, "{shared}");
+        assert_eq!(pair.arrived().len(), usize::from(!shared));
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -32,7 +32,11 @@ fn at(millis: u64) -> Tick {
 
 fn expect(correlator: &Correlator, of: SessionKey, arguments: &Value, now: u64) {
     let print = Fingerprint::of("call_tool_read", arguments);
-    correlator.expect(of, print, None, at(now + 5000), at(now));
+    correlator.expect(by(of), print, None, at(now + 5000), at(now));
+}
+
+fn by(hook: SessionKey) -> Announcer {
+    Announcer { hook, home: None }
 }
 
 fn came(
@@ -127,7 +131,7 @@ fn the_agents_own_name_for_a_use_tells_them_apart() {
     let correlator = Correlator::default();
     let print = Fingerprint::of("t", &json!({}));
     for (number, name) in [(1, "toolu_1"), (2, "toolu_2")] {
-        correlator.expect(hook(number), print, Some(name), at(5000), at(0));
+        correlator.expect(by(hook(number)), print, Some(name), at(5000), at(0));
     }
     let come = |of: u128, name: &'static str| {
         let arrival = Arrival {
@@ -232,4 +236,28 @@ fn sc_005_pairs_are_linked_and_none_is_crossed() {
     }
     assert_eq!(crossed, 0);
     assert!(linked >= 990, "{linked} of 1000");
+}
+
+#[test]
+fn what_came_by_another_gateway_is_not_waited_for() {
+    let correlator = Correlator::default();
+    let print = Fingerprint::of("call_tool_read", &json!({}));
+    assert_eq!(Fingerprint::from_id(print.id()), print);
+    let home = Some(FlowScope(Id128(7)));
+    let elsewhere = Announcer {
+        home,
+        ..by(hook(1))
+    };
+    correlator.expect(elsewhere, print, None, at(5000), at(0));
+    correlator.expect(elsewhere, print, None, at(5000), at(0));
+    correlator.withdraw(hook(1), print);
+    let found = correlator.arrived(arrival(session(1)), Some(print), at(1));
+    let found = found.unwrap();
+    assert_eq!(
+        (found.hook, found.home, found.used),
+        (hook(1), home, Some(print))
+    );
+    correlator.withdraw(hook(1), print);
+    let other = correlator.arrived(arrival(session(2)), Some(print), at(2));
+    assert_eq!(other, None, "it was used up");
 }

@@ -52,6 +52,12 @@ impl Tracker {
         self.limit(scope);
     }
 
+    /// Takes note of where a session lives that only others have seen.
+    pub fn lives(&self, whose: Whose) {
+        let whose = narrowed(whose, &self.settings());
+        self.directory().settle_in(whose);
+    }
+
     /// Returns the scopes in which something may be known that concerns a conversation.
     pub fn scopes(&self, whose: Whose) -> Vec<FlowScope> {
         let reach = self.reach(narrowed(whose, &self.settings()));

@@ -22,6 +22,7 @@ use serde_json::{Value, json};
 use super::{Shared, Who, done, failed, taken};
 use crate::aim::Aim;
 use crate::gateway::Gateway;
+use crate::notices::Notice;
 
 /// A tool that no agent has: whoever asks for it wants to know whether the hook blocks.
 pub const CANARY: &str = "mcpproxy_canary";
@@ -140,12 +141,21 @@ async fn judge(gateway: &Arc<Gateway>, who: Principal, asked: &Asked) -> (CallId
     }
     let response = asked.response.as_ref().filter(|_| aim.brings_data);
     let response = response.map(Value::to_string);
+    let scope = Gateway::flow_scope(&who);
     let call = call(gateway, id, who, session, hooked, &aim);
     let evaluation = engine.evaluate(call, response.as_deref()).await;
     // What is denied does not come by. The agent calls once it is answered, so this is in time.
     let comes = asked.event == HookEvent::Pre && evaluation.decision != Action::Deny;
     if let Some(tool) = aim.announced.filter(|_| comes) {
-        engine.announce(session, &tool, &asked.input, asked.tool_use_id.as_deref());
+        let tool_use = asked.tool_use_id.as_deref();
+        let print = engine.announce(session, &tool, &asked.input, tool_use);
+        let announced = Notice::Announced {
+            hook: session.id.to_string(),
+            scope: scope.0.to_string(),
+            print: print.id().to_string(),
+            tool_use: tool_use.map(str::to_owned),
+        };
+        gateway.announce(announced).await;
     }
     (id, evaluation)
 }

@@ -77,7 +77,7 @@ pub(super) async fn stop_calls(
     match gateway.access.control().stop_calls(&who, &scope) {
         Ok(change) => {
             let (name, by) = (scope.to_string(), who.name.to_string());
-            gateway.announce(&Notice::Stopped { scope: name, by }).await;
+            gateway.announce(Notice::Stopped { scope: name, by }).await;
             let nothing = "nothing that is known goes by this name; the order stands all the same";
             let notice = (!covers_something(&gateway, &who, &scope)).then_some(nothing);
             done(
@@ -100,7 +100,7 @@ pub(super) async fn resume_calls(
     match gateway.access.control().resume_calls(&who, &scope) {
         Ok(change) => {
             let scope = scope.to_string();
-            gateway.announce(&Notice::Resumed { scope }).await;
+            gateway.announce(Notice::Resumed { scope }).await;
             done(json!({ "done": change.to_string() }))
         }
         Err(refusal) => refused(&refusal),

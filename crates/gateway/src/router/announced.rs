@@ -1,5 +1,7 @@
 //! Requests that an agent's hook announced: the session they come in is that conversation's.
 
+use std::sync::Arc;
+
 use mcpproxy_core::Door;
 use mcpproxy_engine::{Arrival, Fingerprint};
 use mcpproxy_mcp::Frame;
@@ -7,10 +9,11 @@ use mcpproxy_text as text;
 
 use crate::downstream::Downstream;
 use crate::gateway::Gateway;
+use crate::notices::Notice;
 
 /// Attributes a request to the conversation of the hook that announced it, or an earlier one in its
 /// session.
-pub(super) fn attribute(gateway: &Gateway, downstream: &mut Downstream, frame: &Frame) {
+pub(super) fn attribute(gateway: &Arc<Gateway>, downstream: &mut Downstream, frame: &Frame) {
     if downstream.door != Door::Mcp || !gateway.engine.correlates() {
         return;
     }
@@ -26,8 +29,18 @@ pub(super) fn attribute(gateway: &Gateway, downstream: &mut Downstream, frame: &
         let (given, _) = text::get(frame.params(), &["arguments"]).unwrap_or(("{}", 0..0));
         Some(Fingerprint::of(&tool, &serde_json::from_str(given).ok()?))
     };
-    let followed = gateway.engine.arrived(arrival, print);
-    downstream.linked = followed.filter(|session| *session != downstream.key);
+    let Some((followed, used)) = gateway.engine.arrived(arrival, print) else {
+        downstream.linked = None;
+        return;
+    };
+    downstream.linked = Some(followed).filter(|session| *session != downstream.key);
+    if let (Some((hook, print)), true) = (used, gateway.live.is_some()) {
+        let gateway = Arc::clone(gateway);
+        tokio::spawn(async move {
+            let (hook, print) = (hook.id.to_string(), print.id().to_string());
+            gateway.announce(Notice::Arrived { hook, print }).await;
+        });
+    }
 }
 
 /// Returns the use of the tool as the agent calls it, which some send along.
