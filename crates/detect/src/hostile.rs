@@ -127,7 +127,8 @@ impl Hostile {
         let folded = fold::fold(text);
         let hits = self.hits(audience, &folded.text);
         report(&hits, |span| folded.origin(span, text), text, &[], out);
-        for view in respell::views(&folded.text) {
+        let known = |word: &str| self.rules.lexicon.knows(word);
+        for view in respell::views(&folded.text, known) {
             // Nobody spells so but to hide, so that data is judged as what was written for a model.
             let new = self.respelled(audience, &view, &folded);
             let origin = |span| folded.origin(view.folded.origin(span, &folded.text), text);

@@ -50,7 +50,10 @@ impl Cues {
         };
         for literal in plain {
             if !literal.is_ascii() {
-                cues.enter(capitalized(&literal));
+                let capital = capitalized(&literal);
+                if capital != literal {
+                    cues.enter(capital);
+                }
             }
             cues.enter(literal);
         }

@@ -7,6 +7,9 @@ use crate::hostile::hash::Quick;
 use crate::hostile::ideas::Ideas;
 use crate::hostile::letters;
 
+/// How many words of 64 bits tell the heads of stems apart.
+const HEADS: usize = 64;
+
 /// The longest stem, in bytes.
 const LONGEST_STEM: usize = 64;
 
@@ -21,6 +24,8 @@ pub(crate) struct Lexicon {
     entries: HashMap<String, Entry, Quick>,
     /// Beginnings of words, for languages that bend the end.
     stems: HashMap<String, Ideas, Quick>,
+    /// One bit for the first two letters of each stem, so that most words are not looked up.
+    heads: Vec<u64>,
     /// The longest entry of a script without spaces, in letters.
     pub(crate) unspaced: usize,
 }
@@ -44,6 +49,7 @@ impl Lexicon {
             names: SHAPES.iter().map(|&name| name.to_owned()).collect(),
             entries: HashMap::default(),
             stems: HashMap::default(),
+            heads: vec![0; HEADS],
             unspaced: 0,
         }
     }
@@ -87,10 +93,23 @@ impl Lexicon {
     /// What is known of a word or of words joined by single blanks.
     pub(crate) fn entry(&self, words: &str) -> Entry {
         let mut entry = self.entries.get(words).copied().unwrap_or_default();
-        if !self.stems.is_empty() {
+        let (slot, bit) = head_of(words);
+        if self.heads.get(slot).is_some_and(|bits| bits & bit != 0) {
             entry.ideas |= self.stemmed(words);
         }
         entry
+    }
+
+    /// How many words the longest entry has that begins with a word.
+    pub(crate) fn reach(&self, word: &str) -> usize {
+        self.entries.get(word).map_or(0, |entry| entry.reach)
+    }
+
+    /// All words and runs of words, in order.
+    pub(crate) fn sorted(&self) -> Vec<&str> {
+        let mut words: Vec<&str> = self.entries.keys().map(String::as_str).collect();
+        words.sort_unstable();
+        words
     }
 
     /// The ideas of all stems that a word begins with.
@@ -133,7 +152,11 @@ impl Lexicon {
             self.insert(&format!("{stem}ed"), describes);
         } else if let Some(stem) = word.strip_suffix('*') {
             let stem = letters::folded(&stem.replace('+', " "));
-            self.reach(&stem);
+            self.note_reach(&stem);
+            let (slot, bit) = head_of(&stem);
+            if let Some(slot) = self.heads.get_mut(slot) {
+                *slot |= bit;
+            }
             *self.stems.entry(stem).or_default() |= orders;
         } else {
             self.insert(&word.replace('+', " "), orders);
@@ -145,18 +168,26 @@ impl Lexicon {
         if !words.is_ascii() && !words.contains(' ') && is_unspaced(words) {
             self.unspaced = self.unspaced.max(words.chars().count());
         }
-        self.reach(words);
+        self.note_reach(words);
         self.entries.entry(words.to_owned()).or_default().ideas |= ideas;
     }
 
     /// Notes at the first of several words how many there are.
-    fn reach(&mut self, words: &str) {
+    fn note_reach(&mut self, words: &str) {
         let count = words.split(' ').count().min(LONGEST);
         if let (true, Some(head)) = (count > 1, words.split(' ').next()) {
             let head = self.entries.entry(head.to_owned()).or_default();
             head.reach = head.reach.max(count);
         }
     }
+}
+
+/// Where the first two letters of a word are noted.
+fn head_of(word: &str) -> (usize, u64) {
+    let mut letters = word.chars().map(u32::from);
+    let (first, second) = (letters.next().unwrap_or(0), letters.next().unwrap_or(0));
+    let hash = (first << 16 ^ second).wrapping_mul(0x9e37_79b9) >> 20;
+    (hash as usize >> 6, 1 << (hash & 63))
 }
 
 /// Whether a word is written in a script without spaces.

@@ -195,8 +195,9 @@ impl<'a> Reader<'a> {
             }
             ideas = self.lexicon.ideas(rest);
         }
-        if ideas == Ideas::NONE {
-            ideas = self.lexicon.ideas(letters::without_proclitic(&lower));
+        let bare = letters::without_proclitic(&lower);
+        if ideas == Ideas::NONE && bare.len() < lower.len() {
+            ideas = self.lexicon.ideas(bare);
         }
         if ideas == Ideas::NONE && lower.contains('-') {
             for part in piece.split('-').filter(|part| !part.is_empty()) {
@@ -241,7 +242,7 @@ impl<'a> Reader<'a> {
     }
 
     fn push(&mut self, word: &str, span: Range<usize>, ideas: Ideas) {
-        let reach = self.lexicon.entry(word).reach;
+        let reach = self.lexicon.reach(word);
         self.push_entry(word, span, Entry { ideas, reach });
     }
 

@@ -14,6 +14,7 @@ mod tests;
 
 use std::collections::HashMap;
 use std::ops::Range;
+use std::sync::OnceLock;
 
 use aho_corasick::AhoCorasick;
 
@@ -82,6 +83,7 @@ const TELLING_WITH_GLUE: usize = 2;
 #[derive(Debug)]
 pub(crate) struct Tongues {
     grammar: Grammar,
+    shared: Lexicon,
     spoken: Vec<Tongue>,
     /// Words that English lacks.
     telling: HashMap<String, Telling, Quick>,
@@ -98,8 +100,23 @@ struct Telling {
 
 #[derive(Debug)]
 struct Tongue {
+    file: &'static str,
     script: Script,
-    lexicon: Lexicon,
+    words: &'static str,
+    /// Read when a sentence is first taken to be in this language.
+    lexicon: OnceLock<Option<Lexicon>>,
+}
+
+impl Tongue {
+    /// The words with those that everybody borrows; the tests see to it that they can be read.
+    fn lexicon(&self, shared: &Lexicon) -> Option<&Lexicon> {
+        let read = || {
+            let mut lexicon = shared.clone();
+            lexicon.read(self.file, self.words).ok()?;
+            Some(lexicon)
+        };
+        self.lexicon.get_or_init(read).as_ref()
+    }
 }
 
 impl Tongues {
@@ -109,29 +126,29 @@ impl Tongues {
         shared.read("en.words", SHARED)?;
         let grammar = Grammar::parse("hostile.tongues", PATTERNS, &shared)?;
         let leading = grammar.cues();
+        let borrowed = shared.sorted();
         let mut telling: HashMap<String, Telling, Quick> = HashMap::default();
         let mut spoken = Vec::new();
         let mut cues = Vec::new();
-        for (at, &(name, script, words)) in TONGUES.iter().enumerate() {
-            let mut lexicon = shared.clone();
-            lexicon.read(name, words)?;
+        for (at, &(file, script, words)) in TONGUES.iter().enumerate() {
             if script == Script::Latin {
-                let own = |word: &String| word.len() > 1 && !shared.knows(word);
-                for word in alone(words, |_| true).filter(own) {
-                    telling.entry(word).or_default().tongues |= 1 << at;
-                }
-                for word in alone(words, |idea| idea == "glue").filter(own) {
-                    telling.entry(word).or_default().glue |= 1 << at;
-                }
+                tell(words, at, &shared, &mut telling);
             }
-            let leads =
-                |name: &str| lexicon.idea(name).unwrap_or_default() & leading != Ideas::NONE;
-            cues.extend(entries(words, leads).flat_map(spellings));
-            spoken.push(Tongue { script, lexicon });
+            let leads = |name: &str| shared.idea(name).unwrap_or_default() & leading != Ideas::NONE;
+            // What English has too leads nowhere: most texts are full of it.
+            let own = entries(words, leads).filter(|entry| is_own(entry, &borrowed));
+            cues.extend(own.flat_map(spellings));
+            spoken.push(Tongue {
+                file,
+                script,
+                words,
+                lexicon: OnceLock::new(),
+            });
         }
         Ok(Self {
             negation: Negation::new(&shared),
             grammar,
+            shared,
             spoken,
             telling,
             cues: Cues::new(paths.chain(cues))?,
@@ -184,8 +201,9 @@ impl Tongues {
         hits: &mut Vec<Hit<'a>>,
     ) {
         let words = text.get(span.clone()).unwrap_or_default();
-        for tongue in self.candidates(words) {
-            let mut reader = Reader::new(&tongue.lexicon, self.grammar.shapes, paths);
+        let candidates = self.candidates(words);
+        for lexicon in candidates.filter_map(|tongue| tongue.lexicon(&self.shared)) {
+            let mut reader = Reader::new(lexicon, self.grammar.shapes, paths);
             reader.read(words);
             self.negation.apply(&mut reader.tokens);
             self.grammar.judge(&reader.tokens, span, side, hits);
@@ -213,14 +231,44 @@ impl Tongues {
     /// The different words of a sentence that English lacks.
     fn telling_words(&self, words: &str) -> Vec<&Telling> {
         let mut found: Vec<&Telling> = Vec::new();
+        let mut lower = String::new();
         let pieces = words.split(|letter: char| !letters::is_letter(letter));
         for word in pieces.filter(|word| word.len() > 1) {
-            let telling = self.telling.get(&letters::folded(word));
+            lower.clear();
+            if word.is_ascii() {
+                lower.push_str(word);
+                lower.make_ascii_lowercase();
+            } else {
+                lower.push_str(&letters::folded(word));
+            }
+            let telling = self.telling.get(&lower);
             let new = telling.filter(|one| !found.iter().any(|known| std::ptr::eq(*known, *one)));
             found.extend(new);
         }
         found
     }
+}
+
+/// Notes the words of a list that English lacks; `at` is the place of its language.
+fn tell(words: &str, at: usize, shared: &Lexicon, telling: &mut HashMap<String, Telling, Quick>) {
+    let own = |word: &String| word.len() > 1 && !shared.knows(word);
+    for word in alone(words, |_| true).filter(own) {
+        telling.entry(word).or_default().tongues |= 1 << at;
+    }
+    for word in alone(words, |idea| idea == "glue").filter(own) {
+        telling.entry(word).or_default().glue |= 1 << at;
+    }
+}
+
+/// Whether an entry of a list is nothing that English has, or begins with; `borrowed` is in order.
+fn is_own(entry: &str, borrowed: &[&str]) -> bool {
+    let stem = entry.strip_suffix('*');
+    let word = letters::folded(stem.unwrap_or(entry));
+    let at = borrowed.partition_point(|known| **known < *word);
+    !borrowed.get(at).is_some_and(|known| match stem {
+        Some(_) => known.starts_with(&word),
+        None => **known == *word,
+    })
 }
 
 /// The entries of a list of words whose idea is wanted.
@@ -244,7 +292,11 @@ fn spellings(entry: &str) -> Vec<String> {
         return vec![listed];
     }
     let plain = letters::folded(&listed);
+    let mut all: Vec<String> = letters::with_heads(&listed).collect();
+    if plain != listed {
+        all.extend(letters::with_heads(&plain));
+    }
     let capitals = [listed.to_uppercase(), plain.to_uppercase()];
-    let joined = letters::with_heads(&listed).chain(letters::with_heads(&plain));
-    joined.chain(capitals).collect()
+    all.extend(capitals.into_iter().filter(|capitals| *capitals != listed));
+    all
 }
