@@ -27,7 +27,7 @@ use crate::shown::{escaped, shown};
 pub(crate) use escape::Effect;
 use markup::Trick;
 pub(crate) use markup::comments;
-pub(crate) use mixed::words as disguised_words;
+pub(crate) use mixed::disguise;
 pub(crate) use walk::{Kind, Unseen, walk};
 
 /// The most detections of one kind in one text; beyond it the last one grows.

@@ -13,8 +13,21 @@ const DOTLESS: char = '\u{131}';
 /// a word's edge is mathematics. A word of look-alikes only is suspect if nothing else in the text
 /// shows that the other script is really in use.
 pub(crate) fn words(text: &str) -> Vec<Range<usize>> {
+    disguise(text).words
+}
+
+/// The words of a text that are spelled with look-alikes.
+#[derive(Debug, Default)]
+pub(crate) struct Disguise {
+    pub(crate) words: Vec<Range<usize>>,
+    /// Whether another script is really in use beside them, so that other words are what they seem.
+    pub(crate) in_use: bool,
+}
+
+/// Finds the words of `text` that are spelled with look-alikes, and says what else is there.
+pub(crate) fn disguise(text: &str) -> Disguise {
     if text.is_ascii() {
-        return Vec::new();
+        return Disguise::default();
     }
     let mut mixed = Vec::new();
     let mut disguised = Vec::new();
@@ -31,7 +44,10 @@ pub(crate) fn words(text: &str) -> Vec<Range<usize>> {
     if !in_use {
         mixed.append(&mut disguised);
     }
-    mixed
+    Disguise {
+        words: mixed,
+        in_use,
+    }
 }
 
 /// How many letters of which sort a word has.

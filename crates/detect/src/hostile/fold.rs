@@ -8,7 +8,7 @@ use std::ops::Range;
 use unicode_normalization::UnicodeNormalization;
 
 use crate::confusable::latin_twin;
-use crate::hidden::disguised_words;
+use crate::hidden::disguise;
 
 /// A folded text and the way back to the places of the given one.
 #[derive(Debug)]
@@ -54,8 +54,10 @@ pub(crate) fn fold(text: &str) -> Folded<'_> {
     if !letters.any(|(_, letter)| is_odd(letter) || latin_twin(letter).is_some()) {
         return borrowed;
     }
-    let disguised = disguised_words(text);
-    let mut words = disguised.iter().peekable();
+    let disguise = disguise(text);
+    // Where a text is in disguise, so are its words of one or two letters.
+    let throughout = !disguise.in_use && !disguise.words.is_empty();
+    let mut words = disguise.words.iter().peekable();
     let mut plain = String::with_capacity(text.len());
     let mut turns = Vec::new();
     let mut copied = 0;
@@ -63,7 +65,7 @@ pub(crate) fn fold(text: &str) -> Folded<'_> {
         while words.peek().is_some_and(|word| word.end <= at) {
             words.next();
         }
-        let disguised = words.peek().is_some_and(|word| word.start <= at);
+        let disguised = throughout || words.peek().is_some_and(|word| word.start <= at);
         plain.push_str(text.get(copied..at).unwrap_or_default());
         let before = plain.len();
         put(letter, disguised, &mut plain);
@@ -166,6 +168,7 @@ mod tests {
         check("r\u{200b}ead now", "read now");
         check("rе\u{430}d now", "read now");
         check("\u{131}gnore now", "ignore now");
+        check("d\u{43e} r\u{435}\u{430}d it now", "do read it now");
         check("\u{ff52}\u{ff45}ad now \u{1d5d4}", "read now A");
         check("don’t “read” now", "don't \"read\" now");
         check("читай now", "читай now");
