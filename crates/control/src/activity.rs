@@ -28,8 +28,9 @@ const CHUNK: usize = 500;
 /// Records that one page looks through for what no index has; its cursor goes on from there.
 const MOST_LOOKED: usize = 20_000;
 /// What can be asked for beside the fields that the log picks records by.
-const ASIDE: [&str; 7] = [
+const ASIDE: [&str; 8] = [
     "request_id",
+    "parent_id",
     "agent",
     "start_time",
     "end_time",
@@ -68,6 +69,7 @@ impl Control {
 pub(crate) struct Question {
     pub(crate) query: ActivityQuery,
     request: Option<String>,
+    parent: Option<String>,
     agent: Option<String>,
 }
 
@@ -76,6 +78,8 @@ pub(crate) struct Question {
 struct Looked<'a> {
     #[serde(borrow)]
     correlation_id: std::borrow::Cow<'a, str>,
+    #[serde(borrow, default)]
+    parent_id: Option<std::borrow::Cow<'a, str>>,
     #[serde(borrow, default)]
     hook: Option<Hooked<'a>>,
 }
@@ -105,6 +109,7 @@ impl Question {
             "limit" => query.limit = number(name, value, LIMIT[1])?.max(1),
             "offset" => query.skip = number(name, value, MOST_SKIPPED)?,
             "request_id" => self.request = Some(value.to_owned()),
+            "parent_id" => self.parent = Some(value.to_owned()),
             "agent" => self.agent = Some(value.to_owned()),
             "cursor" => query.before = Some(cursor(name, value)?),
             _ => {
@@ -122,7 +127,7 @@ impl Question {
 
     /// Answers it. Where no index helps, a page may hold fewer than were asked for and go on.
     pub(crate) fn page(&self, log: &dyn ActivityReader) -> Result<ActivityPage, ReadFault> {
-        if self.request.is_none() && self.agent.is_none() {
+        if !self.looks() {
             return log.page(&self.query);
         }
         let mut answer = ActivityPage::default();
@@ -160,9 +165,14 @@ impl Question {
         Ok(answer)
     }
 
+    /// Tells whether records must be looked at one by one.
+    fn looks(&self) -> bool {
+        self.request.is_some() || self.parent.is_some() || self.agent.is_some()
+    }
+
     /// Tells whether a record is meant, as far as the log does not know.
     pub(crate) fn means(&self, record: &str) -> bool {
-        if self.request.is_none() && self.agent.is_none() {
+        if !self.looks() {
             return true;
         }
         let Ok(looked) = serde_json::from_str::<Looked<'_>>(record) else {
@@ -172,7 +182,9 @@ impl Question {
             wanted.as_deref().is_none_or(|wanted| found == Some(wanted))
         };
         let agent = looked.hook.as_ref().map(|hook| &*hook.agent);
-        same(&self.request, Some(&looked.correlation_id)) && same(&self.agent, agent)
+        same(&self.request, Some(&looked.correlation_id))
+            && same(&self.parent, looked.parent_id.as_deref())
+            && same(&self.agent, agent)
     }
 }
 

@@ -46,6 +46,10 @@ pub struct Record {
     /// The id that ties together everything about one request; empty where it is the call's own.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub correlation_id: String,
+    /// The record of what it is a part of: a message of the call under way, a question of the call
+    /// that it is about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parent_id: Option<CallId>,
     /// The verified caller.
     pub principal: String,
     /// Bytes that left.
@@ -126,6 +130,7 @@ impl Record {
             timestamp: String::new(),
             session_id: String::new(),
             correlation_id: String::new(),
+            parent_id: None,
             principal: String::new(),
             request_bytes: 0,
             response_bytes: 0,

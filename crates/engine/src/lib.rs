@@ -6,6 +6,7 @@
 mod access;
 pub mod approvals;
 pub mod calls;
+mod chronicle;
 pub mod classes;
 mod contradictions;
 pub mod correlate;
@@ -30,6 +31,7 @@ pub mod stops;
 mod witness;
 
 pub use approvals::{Approval, Approvals, Standing};
+pub use chronicle::Happening;
 pub use classes::{Described, Profile};
 pub use correlate::{Arrival, Fingerprint};
 pub use coverage::{AgentHeard, Sight};

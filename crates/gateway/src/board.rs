@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 use mcpproxy_core::{CallId, Exchange, Id128, LiveFault, LiveStore, LogAsk, Place};
-use mcpproxy_engine::{Approval, Event, Said};
+use mcpproxy_engine::{Approval, Event, Happening, Said};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -19,6 +19,8 @@ use crate::notices::Notice;
 const ROOM: Id128 = Id128(1);
 /// Entries of the board that are kept.
 const ENTRIES: usize = 4096;
+/// Who answered, where it was not here.
+const ELSEWHERE: &str = "another gateway";
 
 /// What a person says about a call.
 #[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema)]
@@ -129,7 +131,12 @@ impl Read {
 
 impl Gateway {
     /// Answers a question that waits here; says what it was about, or nothing if none does.
-    pub(crate) fn settle_question(&self, id: &str, decision: Decision) -> Option<Approval> {
+    pub(crate) async fn settle_question(
+        &self,
+        id: &str,
+        decision: Decision,
+        by: &str,
+    ) -> Option<Approval> {
         let engine = &self.engine;
         let (now, patience) = (self.clock.tick(), engine.patience().unwrap_or_default());
         let said = match decision {
@@ -143,6 +150,12 @@ impl Gateway {
         let about = engine.approvals().answer(id, said, now, patience)?;
         let resolved = Event::approval_resolved(&about, decision.outcome());
         engine.events().tell(resolved);
+        let answered = Happening::Answered {
+            about: Box::new(about.clone()),
+            outcome: decision.outcome(),
+            by: by.to_owned(),
+        };
+        engine.chronicle(answered).await;
         Some(about)
     }
 
@@ -157,7 +170,7 @@ impl Gateway {
         match answers {
             Ok(answers) => {
                 for (id, decision) in answers {
-                    self.settle_question(&id, decision);
+                    self.settle_question(&id, decision, ELSEWHERE).await;
                 }
             }
             Err(fault) => tracing::warn!("the board of questions cannot be reached: {fault}"),

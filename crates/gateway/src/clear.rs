@@ -8,7 +8,7 @@ use std::sync::Arc;
 use mcpproxy_core::{
     Action, Askable, Call, CallId, Cleared, Likeness, Match, MessageKind, OfferKind, ToolRef, Trace,
 };
-use mcpproxy_engine::{Asked, Before, Denied, Event, HIDDEN, Said, Standing, UNLISTED};
+use mcpproxy_engine::{Asked, Before, Denied, Event, HIDDEN, Happening, Said, Standing, UNLISTED};
 use mcpproxy_mcp::compose::quoted;
 use mcpproxy_mcp::era::{self, Era, declares};
 use mcpproxy_mcp::{Frame, FrameKind, compose};
@@ -213,6 +213,8 @@ async fn queued(at: &At<'_>, asked: &Asked) -> Result<Said, Failure> {
     engine
         .events()
         .tell(Event::approval_requested(&asked.call, id));
+    let put = Happening::Asked(Box::new(asked.call.clone()));
+    engine.chronicle(put).await;
     at.gateway.put_on_board(id).await;
     match timeout_at(at.deadline, answered).await {
         Ok(Ok(said)) => Ok(said),

@@ -12,8 +12,8 @@ use mcpproxy_core::{
     CallId, Clock, FlowScope, Id128, LiveStore, OfferKind, Principal, PrincipalKind, SessionBasis,
     SessionKey, UpstreamId,
 };
-use mcpproxy_engine::Engine;
 use mcpproxy_engine::events::{ConfigNews, Event, ServerNews};
+use mcpproxy_engine::{Engine, Happening};
 use mcpproxy_mcp::seal::{self, Sealer};
 use mcpproxy_text::Limits;
 use mcpproxy_upstream::catalogue::Entry;
@@ -224,7 +224,7 @@ impl Gateway {
 
     /// Tells those who watch of a configuration that was read again.
     fn tell(&self, news: ConfigNews) {
-        let events = self.engine.events();
+        let (events, mut happened) = (self.engine.events(), vec![Happening::Configured]);
         for (names, change) in [
             (&news.added, "added"),
             (&news.removed, "removed"),
@@ -235,9 +235,19 @@ impl Gateway {
                     server_name: name.clone(),
                     change,
                 }));
+                happened.push(Happening::Upstream {
+                    name: name.clone(),
+                    change,
+                });
             }
         }
         events.tell(Event::ConfigReloaded(news));
+        let engine = Arc::clone(&self.engine);
+        tokio::spawn(async move {
+            for one in happened {
+                engine.chronicle(one).await;
+            }
+        });
     }
 
     /// Tells whether something that an upstream offers may be shown, in exactly this form.

@@ -62,6 +62,8 @@ struct Rest<'a> {
     #[serde(skip_serializing_if = "str::is_empty")]
     correlation_id: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
+    parent_id: Option<CallId>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     quarantine: Option<&'a QuarantineNote>,
 }
 
@@ -97,6 +99,7 @@ impl<'a> Columns<'a> {
             timestamp,
             session_id,
             correlation_id,
+            parent_id,
             principal,
             request_bytes,
             response_bytes,
@@ -126,6 +129,7 @@ impl<'a> Columns<'a> {
             security_coverage: *security_coverage,
             summary: summary.as_deref(),
             correlation_id,
+            parent_id: *parent_id,
             quarantine: quarantine.as_deref(),
         });
         let words = object(&Words {

@@ -25,6 +25,8 @@ struct Shown<'a> {
     timestamp: String,
     session_id: &'a str,
     correlation_id: Cow<'a, str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    parent_id: Option<Cow<'a, str>>,
     principal: &'a str,
     request_bytes: i64,
     response_bytes: i64,
@@ -75,6 +77,8 @@ struct Kept<'a> {
     #[serde(borrow)]
     correlation_id: Option<Cow<'a, str>>,
     #[serde(borrow)]
+    parent_id: Option<Cow<'a, str>>,
+    #[serde(borrow)]
     hook_metadata: Option<&'a RawValue>,
     #[serde(borrow)]
     quarantine: Option<&'a RawValue>,
@@ -114,6 +118,7 @@ pub(crate) fn show(columns: &Columns<'_>, words: Words) -> Result<String, serde_
         timestamp: columns.wall().rfc3339(),
         session_id: &columns.session_id,
         correlation_id: kept.correlation_id.unwrap_or(Cow::Owned(id.to_string())),
+        parent_id: kept.parent_id,
         principal: &columns.principal,
         request_bytes: columns.request_bytes,
         response_bytes: columns.response_bytes,

@@ -26,6 +26,9 @@ pub(crate) struct ActivityFilter {
     /// Only those of one request, by its correlation id.
     #[arg(long, value_name = "ID")]
     pub(crate) request_id: Option<String>,
+    /// Only those that are part of something, by the id of its record.
+    #[arg(long, value_name = "ID")]
+    pub(crate) parent_id: Option<String>,
     /// Only what the hooks of an agent reported, as `claude-code`.
     #[arg(long, value_name = "NAME")]
     pub(crate) agent: Option<String>,
@@ -69,6 +72,7 @@ impl ActivityFilter {
             ("decision", &self.decision),
             ("session_id", &self.session_id),
             ("request_id", &self.request_id),
+            ("parent_id", &self.parent_id),
             ("agent", &self.agent),
             ("flow_type", &self.flow_type),
             ("risk_level", &self.risk_level),

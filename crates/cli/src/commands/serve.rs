@@ -8,6 +8,7 @@ use anyhow::{Context as _, Result};
 use mcpproxy_control::Created;
 use mcpproxy_core::PrincipalKind;
 use mcpproxy_detect::{Detector, Settings};
+use mcpproxy_engine::Happening;
 use mcpproxy_gateway::settings::{LogFormat, LogSettings};
 use mcpproxy_gateway::{Gateway, Listening, rest, serve};
 use tokio::signal::unix::{SignalKind, signal};
@@ -66,7 +67,10 @@ async fn run_async(global: &Global, args: &Serve) -> Result<Exit> {
         daemon.loaded.watch.clone(),
     ));
     tokio::spawn(reload_on_hangup(Arc::clone(&daemon.files)));
+    let engine = &daemon.gateway.engine;
+    engine.chronicle(Happening::Started).await;
     serve(Arc::clone(&daemon.gateway), listening, until_told()?).await;
+    engine.chronicle(Happening::Stopped).await;
     daemon.finish().await;
     tracing::info!("stopped");
     Ok(Exit::Fine)

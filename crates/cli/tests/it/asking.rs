@@ -188,6 +188,34 @@ async fn a_call_waits_in_the_queue_for_whoever_holds_the_key() {
 }
 
 #[tokio::test]
+async fn questions_and_answers_are_on_record_as_part_of_their_call() {
+    let scene = Scene::start(queue()).await;
+    let agent = scene.informed(json!({})).await;
+    let (result, id) = tokio::join!(post(&agent, WORDS), async {
+        let asked = waiting(&scene.gateway).await;
+        let id = asked["id"].as_str().unwrap().to_owned();
+        answer(&scene.gateway, &id, "deny").await;
+        id
+    });
+    assert_eq!(result["isError"], true);
+    let found = until("both records", || async {
+        let path = format!("/activity?type=approval&parent_id={id}");
+        let page = scene.gateway.api(&path).await;
+        let records = page["activities"].as_array().unwrap().clone();
+        (records.len() == 2).then_some(records)
+    })
+    .await;
+    let said = |at: usize| {
+        let record = &found[at];
+        [&record["method"], &record["status"], &record["tool_name"]]
+    };
+    assert_eq!(said(0), ["denied", "blocked", "post"]);
+    assert_eq!(said(1), ["requested", "pending", "post"]);
+    let none = scene.gateway.api("/activity?parent_id=nothing").await;
+    assert_eq!(none["activities"], json!([]));
+}
+
+#[tokio::test]
 async fn an_approval_for_the_session_answers_the_same_question_there_and_nowhere_else() {
     let scene = Scene::start(queue()).await;
     let gateway = &scene.gateway;

@@ -7,7 +7,9 @@ use mcpproxy_testkit::{EraSupport, Sample};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
-use crate::support::{Gateway, Http, Legacy, Modern, Over, Upstream, names_of, text_of, until};
+use crate::support::{
+    Gateway, Http, Legacy, Modern, Over, Upstream, names_of, scripted, text_of, until,
+};
 
 async fn echo(over: Over) -> Upstream {
     Upstream::start(Sample::Echo, EraSupport::Both, over).await
@@ -240,4 +242,36 @@ async fn a_policy_is_in_force_with_the_reload_that_brings_it() {
     let denied = downstream.call("slack__post_message", leak).await;
     assert_eq!(denied["isError"], true);
     assert_eq!(slack.received_with("tools/call").len(), 1);
+}
+
+#[tokio::test]
+async fn starts_stops_and_changes_are_on_record() {
+    let (one, two) = (scripted("say one"), scripted("say two"));
+    let config = json!({ "mcpServers": { "one": one } });
+    let gateway = Gateway::start(&config).await;
+    let config = json!({ "mcpServers": { "two": two } });
+    gateway.home.configure(&config.to_string());
+    assert_eq!(reload(&gateway).await.0, 200);
+    let changes = until("the changes", || async {
+        let page = gateway.api("/activity?type=server_change").await;
+        let records = page["activities"].as_array().unwrap().clone();
+        (records.len() == 2).then_some(records)
+    })
+    .await;
+    let mut changes: Vec<_> = changes
+        .iter()
+        .map(|one| [&one["server_name"], &one["method"]].map(|word| word.as_str().unwrap()))
+        .collect();
+    changes.sort_unstable();
+    assert_eq!(changes, [["one", "removed"], ["two", "added"]]);
+    let home = gateway.stop().await;
+    let records = home.records();
+    let mut kinds: Vec<_> = records
+        .iter()
+        .filter_map(|one| one["type"].as_str())
+        .filter(|kind| kind.starts_with("system_") || *kind == "config_change")
+        .collect();
+    // The file is watched too, and may have been read once more.
+    kinds.dedup();
+    assert_eq!(kinds, ["system_start", "config_change", "system_stop"]);
 }

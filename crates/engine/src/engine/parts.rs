@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use arc_swap::ArcSwapOption;
@@ -148,6 +148,11 @@ impl Engine {
 
     pub(crate) fn access_rules(&self) -> &ArcSwapOption<Rules> {
         &self.access
+    }
+
+    /// Counts records that were lost.
+    pub(crate) fn lost(&self) -> &AtomicU64 {
+        &self.lost
     }
 
     pub(crate) fn told(&self) -> &Told {

@@ -86,6 +86,7 @@ impl Engine {
         let verdict = self.looked_back(&said, Vec::new(), &ready);
         let mut record = record(&ready.detector, &said, &verdict, &outcome, None, &detected);
         reviewed.note(&mut record);
+        record.parent_id = matches!(call.kind, MessageKind::Request(_)).then_some(call.id);
         let heard = match reviewed.after {
             After::Passed => Heard::Passed,
             After::Replaced(params) => Heard::Changed(params),

@@ -52,6 +52,7 @@ pub(super) fn filtered(mut told: Told) -> Told {
     });
     told.whose(For::Auditors)
         .query("request_id", &text, "Only records of one request.")
+        .query("parent_id", &text, "Only records that are part of one.")
         .query("agent", &text, "Only what an agent's hooks reported.")
         .query("start_time", &time, "Not before this time.")
         .query("end_time", &time, "Not after this time.")

@@ -49,7 +49,8 @@ pub(super) async fn answer(
         return failed(StatusCode::FORBIDDEN, message, Some(hint));
     }
     let (decision, outcome) = (answer.decision, answer.decision.outcome());
-    if let Some(about) = gateway.settle_question(&id, decision) {
+    let settled = gateway.settle_question(&id, decision, &who.name).await;
+    if let Some(about) = settled {
         gateway.take_from_board(about.id).await;
         return done(json!({ "id": about.id, "outcome": outcome }));
     }

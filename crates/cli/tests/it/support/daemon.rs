@@ -59,8 +59,21 @@ impl Home {
         self.data().join(mcpproxy_store::FILE)
     }
 
-    /// The records of the activity log so far, oldest first.
+    /// The records of calls and messages so far, oldest first: those about the gateway itself are
+    /// left out.
     pub(crate) fn activity(&self) -> Vec<Value> {
+        let about_itself = |record: &Value| {
+            let kind = record["type"].as_str().unwrap_or_default();
+            let system = kind.starts_with("system_");
+            system || ["config_change", "server_change", "approval"].contains(&kind)
+        };
+        let mut records = self.records();
+        records.retain(|record| !about_itself(record));
+        records
+    }
+
+    /// Everything in the activity log so far, oldest first.
+    pub(crate) fn records(&self) -> Vec<Value> {
         let Ok(reader) = Reader::open(&self.log()) else {
             return Vec::new();
         };

@@ -1,0 +1,98 @@
+//! What happens to the gateway itself, put on record beside the calls: starts and stops, another
+//! configuration, upstreams that come and go, questions to a person and their answers.
+
+use std::sync::atomic::Ordering;
+
+use mcpproxy_core::{
+    Call, CallId, Door, Durability, Id128, Record, SessionBasis, SessionKey, Status,
+};
+
+use crate::approvals::Approval;
+use crate::engine::Engine;
+use crate::record::short;
+
+/// Something that happened.
+#[derive(Clone, Debug)]
+pub enum Happening {
+    /// The gateway serves.
+    Started,
+    /// It stops.
+    Stopped,
+    /// Another configuration is in force.
+    Configured,
+    /// An upstream was added, changed or removed.
+    Upstream {
+        /// The upstream.
+        name: String,
+        /// What became of it.
+        change: &'static str,
+    },
+    /// A person was asked about a call.
+    Asked(Box<Call>),
+    /// A person answered.
+    Answered {
+        /// What was asked.
+        about: Box<Approval>,
+        /// What was said.
+        outcome: &'static str,
+        /// Who said so.
+        by: String,
+    },
+}
+
+impl Engine {
+    /// Puts on record that something happened to the gateway.
+    pub async fn chronicle(&self, what: Happening) {
+        let record = self.told_of(what);
+        let kept = self.sink().append(record, Durability::Relaxed).await;
+        if kept.is_err() {
+            self.lost().fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    fn told_of(&self, what: Happening) -> Record {
+        let now = self.now().1;
+        // It belongs to no conversation.
+        let nobody = SessionKey {
+            basis: SessionBasis::Connection,
+            id: Id128(0),
+        };
+        let id = CallId::new(now.0, self.told().number(nobody));
+        let record = |kind, method: &str| Record {
+            method: method.to_owned(),
+            timestamp: now.rfc3339(),
+            ..Record::new(id, kind, Door::Internal)
+        };
+        match what {
+            Happening::Started => record("system_start", env!("CARGO_PKG_VERSION")),
+            Happening::Stopped => record("system_stop", env!("CARGO_PKG_VERSION")),
+            Happening::Configured => record("config_change", "reloaded"),
+            Happening::Upstream { name, change } => Record {
+                server_name: name,
+                ..record("server_change", change)
+            },
+            Happening::Asked(call) => Record {
+                server_name: call.tool.upstream.to_string(),
+                tool_name: short(call.tool.tool.as_str()),
+                session_id: call.session.id.to_string(),
+                principal: call.who.name.to_string(),
+                status: Status::Pending,
+                parent_id: Some(call.id),
+                ..record("approval", "requested")
+            },
+            Happening::Answered { about, outcome, by } => Record {
+                server_name: about.server_name.clone(),
+                tool_name: short(&about.tool_name),
+                session_id: about.session_id.clone(),
+                principal: by,
+                status: if outcome == "approved" {
+                    Status::Success
+                } else {
+                    Status::Blocked
+                },
+                parent_id: Some(about.id),
+                ..record("approval", outcome)
+            },
+        }
+    }
+}
