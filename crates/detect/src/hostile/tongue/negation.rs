@@ -23,7 +23,7 @@ const DENIED: &[(&str, &str)] = &[
 ];
 
 /// How far that no may stand, in words.
-const REACH: usize = 5;
+const REACH: usize = 8;
 
 /// What is said with several words that may begin with a no: `do not heed`, `no longer in force`.
 const WHOLE: &[&str] = &["ignore", "ignoring", "unbound", "void", "worse"];
