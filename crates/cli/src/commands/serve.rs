@@ -7,7 +7,7 @@ use std::thread;
 use anyhow::{Context as _, Result};
 use mcpproxy_control::Created;
 use mcpproxy_core::PrincipalKind;
-use mcpproxy_detect::{Detector, Settings};
+use mcpproxy_detect::{Audience, Context, Detector, Settings};
 use mcpproxy_engine::Happening;
 use mcpproxy_gateway::settings::{LogFormat, LogSettings};
 use mcpproxy_gateway::{Gateway, Listening, rest, serve};
@@ -23,9 +23,20 @@ use crate::output;
 
 /// Runs the gateway.
 pub(crate) fn run(global: &Global, serve: &Serve) -> Result<Exit> {
-    // The rules of the detectors are half of what a start computes, and nothing else waits for them.
-    thread::spawn(|| drop(Detector::new(&Settings::default())));
+    thread::spawn(read_rules);
     runtime()?.block_on(run_async(global, serve))
+}
+
+/// Reads the rules of the detectors ahead: they are half of what a start computes, and the first to
+/// need them finds them read.
+fn read_rules() {
+    if let Ok(detector) = Detector::new(&Settings::default()) {
+        let context = Context {
+            audience: Some(Audience::Descriptor),
+            ..Context::default()
+        };
+        drop(detector.text_in("read ahead", context));
+    }
 }
 
 /// Makes the runtime that commands with a gateway use.
