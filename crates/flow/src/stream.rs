@@ -51,7 +51,8 @@ pub(crate) struct Stream {
 pub(crate) struct Before {
     tail: Tail,
     leaf: u32,
-    streams: OnceLock<Vec<Stream>>,
+    judged: OnceLock<Vec<Stream>>,
+    all: OnceLock<Vec<Stream>>,
 }
 
 impl Before {
@@ -59,13 +60,19 @@ impl Before {
         Self {
             tail,
             leaf,
-            streams: OnceLock::new(),
+            judged: OnceLock::new(),
+            all: OnceLock::new(),
         }
     }
 
-    /// Returns its streams, which are made when they are asked for.
-    pub(crate) fn streams(&self, make: impl FnOnce(&Tail, u32) -> Vec<Stream>) -> &[Stream] {
-        self.streams.get_or_init(|| make(&self.tail, self.leaf))
+    /// Returns the streams of what could be judged as text when it came, made when asked for.
+    pub(crate) fn judged(&self, make: impl FnOnce(&Tail, u32) -> Vec<Stream>) -> &[Stream] {
+        self.judged.get_or_init(|| make(&self.tail, self.leaf))
+    }
+
+    /// Returns the streams of all of it, made when asked for.
+    pub(crate) fn all(&self, make: impl FnOnce(&Tail, u32) -> Vec<Stream>) -> &[Stream] {
+        self.all.get_or_init(|| make(&self.tail, self.leaf))
     }
 }
 

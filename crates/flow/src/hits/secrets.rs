@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use mcpproxy_core::{Likeness, Nature};
 
-use super::tails::gone;
+use super::tails::sent;
 use super::{Hits, SecretHit, likeness};
 use crate::roll::roll;
 use crate::secret::{Bits, GRAM as SECRET, short};
@@ -75,7 +75,9 @@ impl<'a> Trail<'a> {
             };
             (first..first + run).for_each(|position| self.own.set(position));
         }
-        if run > self.best {
+        // What lies in what left before adds up, and is no news by itself.
+        let is_news = stream.before.is_none() || self.until + SECRET - 1 > sent(stream);
+        if run > self.best && is_news {
             self.best = run;
             self.stream = stream;
             self.start = u32::try_from(start).unwrap_or(u32::MAX);
@@ -134,15 +136,12 @@ pub(super) fn secrets<'a>(
             stream,
             start,
             end,
+            best,
             ..
         } = trail;
-        let Some(entry) = state.vault.entry(number) else {
+        let Some(entry) = state.vault.entry(number).filter(|_| best > 0) else {
             continue;
         };
-        let width = u32::try_from(SECRET).unwrap_or(0);
-        if end + width <= gone(stream) {
-            continue;
-        }
         if entry.label.nature == Nature::Typed && is_supplied(state, errand, salts, entry.whole) {
             continue;
         }

@@ -31,13 +31,14 @@ pub(super) fn tails(state: &State, errand: Errand<'_>, sending: &Sending<'_>) ->
     decoded
 }
 
-/// Returns the symbols at the beginning of a stream that have left already: what lies in them alone
-/// is no news. What was sent before is read again only for a stream that holds something known.
+/// Returns the symbols at the beginning of a stream that have left already and were judged: what lies
+/// in them alone is no news. What was sent before is read again only for a stream that holds
+/// something known.
 pub(super) fn gone(stream: &Stream) -> u32 {
     let Some(before) = &stream.before else {
         return 0;
     };
-    let old = before.streams(|Tail { text, last }, leaf| {
+    let old = before.judged(|Tail { text, last }, leaf| {
         // A piece that is shorter than a run could not be judged when it came: it counts again.
         let (older, piece) = text
             .split_at_checked(text.len() - last)
@@ -49,10 +50,23 @@ pub(super) fn gone(stream: &Stream) -> u32 {
         };
         read_on(judged, leaf).streams
     });
+    u32::try_from(begins_with(stream, old)).unwrap_or(u32::MAX)
+}
+
+/// Returns the symbols at the beginning of a stream that have left already, judged or not: of a
+/// sensitive value that lies in them alone, this call takes nothing along.
+pub(super) fn sent(stream: &Stream) -> usize {
+    let before = stream.before.as_ref();
+    before.map_or(0, |before| {
+        let old = before.all(|tail, leaf| read_on(&tail.text, leaf).streams);
+        begins_with(stream, old)
+    })
+}
+
+fn begins_with(stream: &Stream, old: &[Stream]) -> usize {
     let known = old.iter();
     let known = known.filter(|known| stream.symbols.starts_with(&known.symbols));
-    let gone = known.map(|known| known.symbols.len()).max().unwrap_or(0);
-    u32::try_from(gone).unwrap_or(u32::MAX)
+    known.map(|known| known.symbols.len()).max().unwrap_or(0)
 }
 
 /// Reads a text that was put together, as it is and with its encodings undone.

@@ -52,6 +52,34 @@ fn pieces_in_several_calls_add_up() {
 }
 
 #[test]
+fn what_left_before_it_was_known_is_not_held_against_what_comes_after() {
+    let check = |sent: &[&str], next: &str, expect: Option<Weight>| {
+        let desk = Desk::new();
+        for piece in sent {
+            desk.send(&message(piece));
+        }
+        desk.read_secret(&env_file(), KEY, Nature::Secret);
+        assert_eq!(
+            weight(&desk.send(&message(next))),
+            expect,
+            "{sent:?} {next}"
+        );
+    };
+    let sensitive = Some(Weight::Sensitive);
+    let (one, two) = KEY.split_at(KEY.len() * 2 / 5);
+    check(&[KEY], "Good morning", None);
+    check(&["Good morning", KEY], "Good night", None);
+    check(&[KEY], KEY, sensitive);
+    // The rest of it adds up with what left, also where something stands between them.
+    check(&[one], two, sensitive);
+    check(
+        &[one],
+        &format!("and {}", two.get(..two.len() - 3).unwrap()),
+        sensitive,
+    );
+}
+
+#[test]
 fn calls_on_their_way_count_until_they_are_settled() {
     let desk = Desk::new();
     desk.read_secret(&env_file(), KEY, Nature::Secret);
