@@ -10,7 +10,7 @@ use mcpproxy_core::{
     Call, Cleared, Declared, MessageKind, Outcome, PrincipalKind, Status, ToolName,
 };
 use mcpproxy_engine::After;
-use mcpproxy_mcp::era::{self, Era, META_LOG_LEVEL};
+use mcpproxy_mcp::era::{self, Era, META_LOG_LEVEL, META_SUBSCRIPTION};
 use mcpproxy_mcp::frame::replace;
 use mcpproxy_mcp::{Frame, FrameKind, compose, header, input};
 use mcpproxy_text::{self as text, Limits};
@@ -474,11 +474,14 @@ impl Passage<'_> {
             return Ok(());
         }
         if let Some(list) = List::of(frame) {
-            // Who has no session hears of lists where it subscribed to that.
             if let Some(session) = &self.downstream.session {
                 session.changed(self.target.upstream.name(), list, frame.method());
+                return Ok(());
             }
-            return Ok(());
+            // Who has no session hears of lists where it subscribed to that.
+            if text::get(frame.params(), &["_meta", META_SUBSCRIPTION]).is_none() {
+                return Ok(());
+            }
         }
         let limits = self.gateway.limits();
         let frame = translate::notification(frame, ticket, token, &origin.id, limits)?;
