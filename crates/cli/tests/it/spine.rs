@@ -131,7 +131,7 @@ async fn a_log_that_cannot_be_opened_keeps_the_gateway_from_starting() {
 async fn in_strict_mode_calls_are_refused_while_the_log_cannot_be_written() {
     let (github, slack) = upstreams().await;
     let gateway = Gateway::start(&config(&github, &slack, "strict")).await;
-    let lock = locked(&gateway.home);
+    let lock = locked(&gateway).await;
     let downstream = Legacy::open(&gateway.url("/mcp"), json!({})).await;
     let params = json!({ "name": "github__get_file", "arguments": { "path": PRIVATE } });
     for _ in 0..2 {
@@ -154,9 +154,16 @@ async fn in_strict_mode_calls_are_refused_while_the_log_cannot_be_written() {
     assert_eq!(gateway.api("/activity").await["lost"], 2);
 }
 
-/// Keeps the log from being written for as long as what is returned lives.
-fn locked(home: &Home) -> rusqlite::Connection {
-    let lock = rusqlite::Connection::open(home.log()).unwrap();
+/// Keeps the log from being written for as long as what is returned lives, once the start is on
+/// record.
+async fn locked(gateway: &Gateway) -> rusqlite::Connection {
+    until("the start to be on record", || async {
+        let started = gateway.api("/activity?type=system_start").await;
+        let started = started["activities"].as_array()?.len();
+        (started > 0).then_some(())
+    })
+    .await;
+    let lock = rusqlite::Connection::open(gateway.home.log()).unwrap();
     lock.execute_batch("BEGIN IMMEDIATE").unwrap();
     lock
 }
@@ -168,7 +175,7 @@ async fn in_relaxed_mode_the_configuration_says_what_a_broken_log_does() {
         let mut config = config(&github, &slack, "relaxed");
         config["activity"]["on_failure"] = json!(mode);
         let gateway = Gateway::start(&config).await;
-        let lock = locked(&gateway.home);
+        let lock = locked(&gateway).await;
         let downstream = Legacy::open(&gateway.url("/mcp"), json!({})).await;
         let params = json!({ "name": "github__list_files", "arguments": {} });
         // The first call is what the log breaks at.
