@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use mcpproxy_core::{Id128, Signed, StatementCheck, StatementSigner, Wall};
 
-use crate::chain::Hash;
+use crate::chain::{Chain, Hash};
 
 /// What a statement says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,6 +36,19 @@ pub(crate) struct Head {
     pub(crate) name: [u8; 16],
     pub(crate) number: i64,
     pub(crate) hash: Hash,
+}
+
+impl Head {
+    /// Where the chain of a writer is now.
+    pub(crate) fn of(writer: i64, name: [u8; 16], chain: &Chain) -> Self {
+        let (number, hash) = chain.head();
+        Self {
+            writer,
+            name,
+            number,
+            hash,
+        }
+    }
 }
 
 impl Checkpoint {

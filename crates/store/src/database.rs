@@ -158,8 +158,14 @@ pub(crate) trait Database: fmt::Debug + Send + std::marker::Sync + 'static {
 
 /// The writer's side.
 pub(crate) trait Log: Send + 'static {
-    /// Adds a writer, after the one whose record is the last; returns its row.
-    fn begin(&mut self, name: [u8; 16], begun: Wall) -> Result<(i64, Genesis), Fault>;
+    /// Adds a writer, after the one whose record is the last, together with its first statement: who
+    /// is there without one was robbed of it. Returns its row.
+    fn begin(
+        &mut self,
+        name: [u8; 16],
+        begun: Wall,
+        first: &dyn Fn(i64, &Genesis) -> Checkpoint,
+    ) -> Result<(i64, Genesis), Fault>;
 
     /// Adds records in one transaction and returns the last place; without any it only waits for
     /// what was added before.

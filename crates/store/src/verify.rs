@@ -241,8 +241,6 @@ impl<'a> Verifier<'a> {
         for thread in threads.values() {
             let last = thread.next - 1;
             match &thread.kept {
-                // A writer that has just begun has nothing to sign.
-                None if last == 0 => {}
                 None => self.flaw(None, Some((&thread.genesis, last)), "the signature is gone"),
                 Some(kept) if kept.number > last => {
                     let chain = Some((&thread.genesis, kept.number));

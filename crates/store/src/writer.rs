@@ -11,7 +11,7 @@ use mcpproxy_core::{Clock, SinkFault, StatementSigner};
 
 use crate::Error;
 use crate::block;
-use crate::chain::Chain;
+use crate::chain::{Chain, Genesis};
 use crate::checkpoint::{Checkpoint, Head, State};
 use crate::columns::Columns;
 use crate::database::{Database, Fault, Log, Row, Sync};
@@ -196,17 +196,21 @@ impl<'a, L: Log> Pen<'a, L> {
     fn begin(&mut self) -> Result<Hand, Fault> {
         let mut name = [0; 16];
         getrandom::fill(&mut name).map_err(|fault| Fault::new(fault.to_string()))?;
-        let (writer, genesis) = self.log.begin(name, self.clock.wall())?;
+        let (signer, begun) = (self.signer, self.clock.wall());
+        // From its beginning on nobody can leave the writer out and not be seen to.
+        let first = |writer: i64, genesis: &Genesis| {
+            let head = Head::of(writer, name, &Chain::new(genesis));
+            Checkpoint::sign(signer, &head, State::Kept, begun)
+        };
+        let (writer, genesis) = self.log.begin(name, begun, &first)?;
         let chain = Chain::new(&genesis);
-        let mut hand = Hand {
+        let (signed, _) = chain.head();
+        Ok(Hand {
             writer,
             name,
             chain,
-            signed: -1,
-        };
-        // From here on nobody can leave the writer out and not be seen to.
-        state(self.log, &mut hand, self.signer, self.clock)?;
-        Ok(hand)
+            signed,
+        })
     }
 
     fn count(&mut self, last: i64, records: usize) {
@@ -248,18 +252,12 @@ fn state(
     signer: &dyn StatementSigner,
     clock: &dyn Clock,
 ) -> Result<(), Fault> {
-    let (number, hash) = hand.chain.head();
-    if number == hand.signed {
+    let head = Head::of(hand.writer, hand.name, &hand.chain);
+    if head.number == hand.signed {
         return Ok(());
     }
-    let head = Head {
-        writer: hand.writer,
-        name: hand.name,
-        number,
-        hash,
-    };
     log.state(&Checkpoint::sign(signer, &head, State::Kept, clock.wall()))?;
-    hand.signed = number;
+    hand.signed = head.number;
     Ok(())
 }
 

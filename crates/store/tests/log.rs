@@ -179,6 +179,26 @@ async fn after_a_fault_writing_goes_on_and_the_gap_is_on_record() {
 }
 
 #[tokio::test]
+async fn a_writer_whose_first_statement_cannot_be_kept_leaves_nothing() {
+    let log = Log::open(Retention::ALL);
+    log.sink.flush().await.unwrap();
+    let refuse = "CREATE TRIGGER refuse BEFORE INSERT ON checkpoint \
+                  BEGIN SELECT RAISE(ABORT, 'no room'); END";
+    tamper(&log.path(), refuse);
+    let refused = log.sink.append(record(1), Durability::Strict).await;
+    assert!(matches!(refused, Err(SinkFault::Broken(_))), "{refused:?}");
+    assert_eq!(log.count("SELECT count(*) FROM writer"), 0);
+    tamper(&log.path(), "DROP TRIGGER refuse");
+    until("the log to recover", || log.sink.problem().is_none()).await;
+    log.sink
+        .append(record(2), Durability::Strict)
+        .await
+        .unwrap();
+    let found = log.reader().verify(&WordSigner("ours")).unwrap();
+    assert_eq!((found.writers, found.flaws), (1, vec![]));
+}
+
+#[tokio::test]
 async fn a_full_queue_says_so() {
     let log = Log::open(Retention::ALL);
     log.sink.flush().await.unwrap();

@@ -99,7 +99,12 @@ impl PostgresLog {
 }
 
 impl Log for PostgresLog {
-    fn begin(&mut self, name: [u8; 16], begun: Wall) -> Result<(i64, Genesis), Fault> {
+    fn begin(
+        &mut self,
+        name: [u8; 16],
+        begun: Wall,
+        first: &dyn Fn(i64, &Genesis) -> Checkpoint,
+    ) -> Result<(i64, Genesis), Fault> {
         self.sync(Sync::Normal)?;
         let begun = signed(begun.0);
         self.connection.change(|connection| {
@@ -121,7 +126,9 @@ impl Log for PostgresLog {
             let name = &name[..];
             let row = connection.first(sql, &[&name, &begun, after.0, after.1, after.2])?;
             let row = row.ok_or_else(|| Fault::new("a writer was not added"))?;
-            Ok((row.try_get(0)?, genesis))
+            let writer = row.try_get(0)?;
+            keep(connection, &first(writer, &genesis))?;
+            Ok((writer, genesis))
         })
     }
 

@@ -64,7 +64,12 @@ impl SqliteLog {
 }
 
 impl Log for SqliteLog {
-    fn begin(&mut self, name: [u8; 16], begun: Wall) -> Result<(i64, Genesis), Fault> {
+    fn begin(
+        &mut self,
+        name: [u8; 16],
+        begun: Wall,
+        first: &dyn Fn(i64, &Genesis) -> Checkpoint,
+    ) -> Result<(i64, Genesis), Fault> {
         let begun = signed(begun.0);
         let mut begins = None;
         self.change(Sync::Normal, |connection| {
@@ -84,7 +89,9 @@ impl Log for SqliteLog {
                 &genesis.after_hash,
             );
             connection.execute(sql, (name, begun, after.0, after.1, after.2))?;
-            begins = Some((connection.last_insert_rowid(), genesis));
+            let writer = connection.last_insert_rowid();
+            keep(connection, &first(writer, &genesis))?;
+            begins = Some((writer, genesis));
             Ok(())
         })?;
         begins.ok_or_else(|| Fault::new("a writer was not added"))
