@@ -11,8 +11,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use mcpproxy_core::{
-    Action, BaselineStore, Call, CallId, Clock as _, MemoryBaselines, Outcome, Status, ToolName,
-    UpstreamId,
+    Action, Askable, BaselineStore, Call, CallId, Clock as _, MemoryBaselines, Outcome, Status,
 };
 use mcpproxy_engine::{Before, Engine, EngineSettings};
 use mcpproxy_hooks::guards;
@@ -41,17 +40,11 @@ impl Rig {
     }
 
     fn call(&self, number: u64, tool: &str, text: &str) -> Call {
-        let raw = format!(
-            r#"{{"jsonrpc":"2.0","id":{number},"method":"tools/call","params":{{"name":"{tool}","arguments":{{"text":"{text}"}}}}}}"#
-        );
-        let mut call = samples::call();
-        call.id = CallId::new(1000, number.into());
-        call.at = self.clock.wall();
-        call.deadline = self.clock.tick().after(Duration::from_mins(1));
-        call.tool.upstream = UpstreamId::new("notes");
-        call.tool.tool = ToolName::new(tool);
-        call.wire.raw = Bytes::from(raw);
-        call
+        Call {
+            id: CallId::new(1000, number.into()),
+            askable: Askable::Elicit,
+            ..samples::saying(&*self.clock, number, ("notes", tool), text)
+        }
     }
 
     /// Makes a call; says what it came to and what was found unusual in it.

@@ -3,12 +3,8 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use mcpproxy_core::{
-    Action, Askable, Call, CallId, Clock as _, McpMessage, Record, Status, ToolName, ToolRef,
-    UpstreamId, Wire,
-};
+use mcpproxy_core::{Action, Call, McpMessage, Record, Status, UpstreamId};
 use mcpproxy_engine::guards::poisoning::answers::OnOrders;
 use mcpproxy_engine::{Before, Engine, EngineSettings, Heard, Unasked};
 use mcpproxy_testkit::{FixedClock, MemorySink, samples};
@@ -17,24 +13,7 @@ use mcpproxy_testkit::{FixedClock, MemorySink, samples};
 const KEY: &str = "AKIAQ3EGRTLZ7VHWN2KM";
 
 fn call(clock: &FixedClock, number: u64, upstream: &str, tool: &str, text: &str) -> Call {
-    let raw = format!(
-        r#"{{"jsonrpc":"2.0","id":{number},"method":"tools/call","params":{{"name":"{tool}","arguments":{{"text":"{text}"}}}}}}"#
-    );
-    Call {
-        id: CallId::new(number, 0),
-        at: clock.wall(),
-        deadline: clock.tick().after(Duration::from_mins(1)),
-        tool: ToolRef {
-            upstream: UpstreamId::new(upstream),
-            tool: ToolName::new(tool),
-        },
-        askable: Askable::Nobody,
-        wire: Wire {
-            raw: raw.into(),
-            ticket: Some(number),
-        },
-        ..samples::call()
-    }
+    samples::saying(clock, number, (upstream, tool), text)
 }
 
 const LOG: &str = "notifications/message";

@@ -7,9 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use mcpproxy_core::{
-    Askable, Call, CallId, Clock as _, Id128, Outcome, Status, ToolName, ToolRef, UpstreamId, Wire,
-};
+use mcpproxy_core::{Call, Id128, Outcome, Status};
 use mcpproxy_engine::{Before, Engine, EngineSettings, OnLoss};
 use mcpproxy_testkit::{FixedClock, MemoryLive, MemorySink, samples};
 
@@ -53,24 +51,7 @@ impl Pair {
     }
 
     fn call(&self, number: u64, upstream: &str, tool: &str, text: &str) -> Call {
-        let raw = format!(
-            r#"{{"jsonrpc":"2.0","id":{number},"method":"tools/call","params":{{"name":"{tool}","arguments":{{"text":"{text}"}}}}}}"#
-        );
-        Call {
-            id: CallId::new(number, 0),
-            at: self.clock.wall(),
-            deadline: self.clock.tick().after(Duration::from_mins(1)),
-            tool: ToolRef {
-                upstream: UpstreamId::new(upstream),
-                tool: ToolName::new(tool),
-            },
-            askable: Askable::Nobody,
-            wire: Wire {
-                raw: raw.into(),
-                ticket: Some(number),
-            },
-            ..samples::call()
-        }
+        samples::saying(&*self.clock, number, (upstream, tool), text)
     }
 
     /// Reads a file inside that has a key in it.

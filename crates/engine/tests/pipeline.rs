@@ -12,10 +12,10 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use mcpproxy_core::{
-    Action, Askable, Call, CallId, Cleared, Clock as _, Enforcement, HealthStatus, HookFault,
-    Later, McpMessage, McpRequest, McpResponse, OfferKind, Outcome, Phases, ResponseKind,
-    SecurityContext, SecurityDecision, SecurityHook, SecurityModification, SecurityViolation,
-    Severity, Status, Threat, ToolName, ToolRef, UpstreamId, Wire,
+    Action, Askable, Call, CallId, Cleared, Enforcement, HealthStatus, HookFault, Later,
+    McpMessage, McpRequest, McpResponse, OfferKind, Outcome, Phases, ResponseKind, SecurityContext,
+    SecurityDecision, SecurityHook, SecurityModification, SecurityViolation, Severity, Status,
+    Threat, UpstreamId,
 };
 use mcpproxy_engine::{After, Before, Engine, EngineSettings, Heard, Offered, Registry};
 use mcpproxy_hooks::{Entry, FailureMode, Limits};
@@ -154,23 +154,10 @@ impl Rig {
     }
 
     fn call(&self, number: u64, upstream: &str, text: &str) -> Call {
-        let raw = format!(
-            r#"{{"jsonrpc":"2.0","id":{number},"method":"tools/call","params":{{"name":"send","arguments":{{"text":"{text}"}}}}}}"#
-        );
         Call {
             id: CallId::new(1000, number.into()),
-            at: self.clock.wall(),
-            deadline: self.clock.tick().after(Duration::from_mins(1)),
-            tool: ToolRef {
-                upstream: UpstreamId::new(upstream),
-                tool: ToolName::new("send"),
-            },
             askable: Askable::Queue,
-            wire: Wire {
-                raw: raw.into(),
-                ticket: Some(number),
-            },
-            ..samples::call()
+            ..samples::saying(&*self.clock, number, (upstream, "send"), text)
         }
     }
 

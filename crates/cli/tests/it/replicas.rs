@@ -8,7 +8,8 @@ use mcpproxy_testkit::{Postgres, RedisServer};
 use serde_json::{Value, json};
 
 use crate::support::{
-    Gateway, Heard, Home, KEY, Legacy, Upstream, WORDS, arrived, hook, sides, text_of, until,
+    Gateway, Heard, Home, KEY, Legacy, PASSWORD, Upstream, WORDS, arrived, hook,
+    refuses_without_password, sides, text_of, until,
 };
 
 /// What only these gateways know, made up.
@@ -75,6 +76,15 @@ async fn agent(gateway: &Gateway) -> Legacy {
 async fn posted(agent: &Legacy, text: &str) -> bool {
     let result = agent.call("outside__post", json!({ "text": text })).await;
     result["isError"] != true
+}
+
+/// Waits until a gateway has its live state again.
+async fn recovered(gateway: &Gateway) {
+    until("live state to recover", || async {
+        let status = gateway.api("/status").await;
+        status["live_problem"].is_null().then_some(())
+    })
+    .await;
 }
 
 async fn read(agent: &Legacy) {
@@ -278,13 +288,8 @@ async fn while_redis_is_away_calls_go_on_locally_or_are_refused_and_both_recover
         read(&here).await;
         assert!(!posted(&here, KEY).await, "{on_loss}");
         redis.go_on().unwrap();
-        for gateway in [&pair.one, &pair.other] {
-            until("live state to recover", || async {
-                let status = gateway.api("/status").await;
-                status["live_problem"].is_null().then_some(())
-            })
-            .await;
-        }
+        recovered(&pair.one).await;
+        recovered(&pair.other).await;
         until("what was read meanwhile to be known", || async {
             (!posted(&there, &format!("x {KEY}")).await).then_some(())
         })
@@ -308,11 +313,7 @@ async fn what_was_acknowledged_is_known_although_redis_forgot_everything() {
     redis.stop().unwrap();
     redis.forget().unwrap();
     redis.go_on().unwrap();
-    until("live state to recover", || async {
-        let status = pair.one.api("/status").await;
-        status["live_problem"].is_null().then_some(())
-    })
-    .await;
+    recovered(&pair.one).await;
     // What the first gateway knows it tells again by itself.
     until("the other gateway to know", || async {
         (!posted(&there, &format!("x {KEY}")).await).then_some(())
@@ -364,13 +365,8 @@ async fn under_load_nothing_that_was_acknowledged_is_lost_when_redis_restarts() 
             redis.forget().unwrap();
         }
         redis.go_on().unwrap();
-        for gateway in [&pair.one, &pair.other] {
-            until("live state to recover", || async {
-                let status = gateway.api("/status").await;
-                status["live_problem"].is_null().then_some(())
-            })
-            .await;
-        }
+        recovered(&pair.one).await;
+        recovered(&pair.other).await;
     }
     let acknowledged = reads.await.unwrap();
     assert_eq!(acknowledged, told);
@@ -398,11 +394,7 @@ async fn a_redis_that_hangs_holds_nobody_for_longer_than_it_may() {
     let took = asked.elapsed();
     redis.signal("CONT").unwrap();
     assert!(took < std::time::Duration::from_secs(3), "{took:?}");
-    until("live state to recover", || async {
-        let status = pair.one.api("/status").await;
-        status["live_problem"].is_null().then_some(())
-    })
-    .await;
+    recovered(&pair.one).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -431,17 +423,7 @@ async fn nothing_in_redis_can_be_read_without_the_key() {
 
 #[tokio::test]
 async fn a_redis_that_is_not_there_is_said_at_the_start_and_without_its_password() {
-    let url = "redis://me:correct-horse@127.0.0.1:9/0";
+    let url = format!("redis://me:{PASSWORD}@127.0.0.1:9/0");
     let config = json!({ "live": { "url": url, "key": SHARED, "timeout": "200ms" } });
-    let refused = Gateway::launch(Home::new(&config), &[])
-        .await
-        .err()
-        .unwrap();
-    assert_eq!(refused.code, Some(2), "{}", refused.said);
-    assert!(
-        refused.said.contains("redis://127.0.0.1:9"),
-        "{}",
-        refused.said
-    );
-    assert!(!refused.said.contains("correct-horse"), "{}", refused.said);
+    refuses_without_password(&config, "redis://127.0.0.1:9").await;
 }

@@ -19,7 +19,7 @@ use serde_json::Value;
 use tokio::time::{Instant, sleep, timeout};
 
 pub(crate) use self::bridge::{Bridge, Wiring};
-pub(crate) use self::daemon::{Gateway, Home};
+pub(crate) use self::daemon::{Gateway, Home, PASSWORD, refuses_without_password};
 pub(crate) use self::hook::{Heard, Said, hook};
 pub(crate) use self::legacy::Legacy;
 pub(crate) use self::modern::Modern;

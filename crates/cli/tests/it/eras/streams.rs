@@ -131,6 +131,24 @@ async fn updates_arrive(grid: &Grid, name: &str, mode: &str) {
 }
 
 #[tokio::test]
+async fn a_change_of_the_only_upstreams_tools_is_told_to_whoever_listens() {
+    let grid = Grid::start().await;
+    for name in ["legacy-http", "legacy-sse", "modern-http"] {
+        let gateway = alone(&grid, name, "single").await;
+        for client in Client::both(&gateway).await {
+            let mut stream = hear(&client, json!({ "toolsListChanged": true })).await;
+            client.call("change", json!({})).await;
+            let told = stream
+                .notification("notifications/tools/list_changed")
+                .await;
+            if let Client::Modern(_) = &client {
+                assert_eq!(told["params"]["_meta"][SUBSCRIPTION], "mine", "{name}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
 async fn updates_of_a_resource_reach_who_subscribed_in_all_mode() {
     let grid = Grid::start().await;
     for name in ["legacy-http", "legacy-sse", "modern-http"] {

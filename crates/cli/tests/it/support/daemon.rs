@@ -285,3 +285,15 @@ async fn listening(mut log: watch::Receiver<Vec<String>>) -> Option<String> {
         log.changed().await.ok()?;
     }
 }
+
+/// The password in addresses that must not be shown.
+pub(crate) const PASSWORD: &str = "correct-horse";
+
+/// Checks that a gateway with this configuration does not start, and names `place` without the
+/// password.
+pub(crate) async fn refuses_without_password(config: &Value, place: &str) {
+    let refused = Gateway::launch(Home::new(config), &[]).await.err().unwrap();
+    let Refused { code, said } = refused;
+    assert_eq!(code, Some(2), "{said}");
+    assert!(said.contains(place) && !said.contains(PASSWORD), "{said}");
+}
