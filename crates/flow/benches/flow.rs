@@ -1,7 +1,7 @@
 //! What recording and checking cost: `cargo bench -p mcpproxy-flow --bench flow [-- WORD]`.
 //!
-//! Contents of three sizes with no, a thousand and ten thousand origins before them; then the
-//! memory of a session that is full. Each figure is the best of some rounds, beside the aim.
+//! Contents of three sizes with no, a thousand and ten thousand origins before them, and whole calls
+//! as a gateway makes them one after the other; then the memory of a session that is full. Each figure is the best of some rounds, beside the aim.
 
 #![expect(clippy::print_stdout, reason = "a bench prints its figures")]
 
@@ -82,6 +82,11 @@ fn main() {
                 (size == 1 << 10).then_some(CHECK),
             );
         }
+    }
+    if chosen("call") {
+        let tracker = filled(1_000);
+        let size = 1 << 10;
+        row("call", size, 1_000, best(|n| call(&tracker, size, n)), None);
     }
     if !chosen("memory") {
         return;
@@ -164,6 +169,21 @@ fn record(tracker: &Tracker, json: &str, number: u64) {
 }
 
 fn check(tracker: &Tracker, json: &str, number: u64) {
+    checked(tracker, json, 0, number);
+}
+
+/// Sends a message in the envelope of the protocol, and reads one of the same size as the answer.
+fn call(tracker: &Tracker, size: usize, number: u64) {
+    let head = format!(
+        r#"{{"jsonrpc":"2.0","id":{number},"method":"tools/call","params":{{"name":"post","arguments":"#
+    );
+    let json = format!("{head}{}}}}}", message(size, number));
+    checked(tracker, &json, head.len(), number);
+    record(tracker, &message(size, number + 1), number);
+}
+
+/// Compares a message, of which the agent says what begins at `said`, and lets it leave.
+fn checked(tracker: &Tracker, json: &str, said: usize, number: u64) {
     let call = CallId::new(number, 1);
     let to = Destination {
         sink: Sink::Outside,
@@ -174,7 +194,7 @@ fn check(tracker: &Tracker, json: &str, number: u64) {
         by: &origin(call, "slack", Side::Outside),
         to: &to,
         content: &Content { json, marked: &[] },
-        said: &(0..json.len()),
+        said: &(said..json.len()),
     };
     let now = Tick(Duration::ZERO);
     black_box(tracker.check(whose(), leaving, Duration::from_mins(5), now));

@@ -24,25 +24,40 @@ static WORDS: LazyLock<HashSet<&'static [u8]>> = LazyLock::new(|| {
 /// Letters of the longest word.
 const WORD: usize = 16;
 
-/// The lengths of the words that end with two letters, as bits: few of all places can end a word, and
-/// only those are looked up.
-static ENDS: LazyLock<Vec<u32>> = LazyLock::new(|| {
-    let mut ends = vec![0; 1 << 10];
+/// The lengths of the words that begin and of those that end with two letters, as bits: few stretches
+/// can be a word, and only those are looked up.
+static EDGES: LazyLock<[Vec<u32>; 2]> = LazyLock::new(|| {
+    let mut edges = [vec![0; PAIRS], vec![0; PAIRS]];
     let words = include_str!("common/words.txt").split_ascii_whitespace();
     for word in words.map(str::as_bytes) {
-        if let Some(lengths) = ends.get_mut(ending(word)) {
-            *lengths |= 1 << word.len();
+        for (lengths, pair) in edges.iter_mut().zip([beginning(word), ending(word)]) {
+            if let Some(lengths) = lengths.get_mut(pair) {
+                *lengths |= 1 << word.len();
+            }
         }
     }
-    ends
+    edges
 });
+const PAIRS: usize = 1 << 10;
+
+/// Returns the place in the table of what begins with the first two letters of a text.
+fn beginning(text: &[u8]) -> usize {
+    match text {
+        [first, second, ..] => pair(*first, *second),
+        [_] | [] => 0,
+    }
+}
 
 /// Returns the place in the table of what ends with the last two letters of a text.
 fn ending(text: &[u8]) -> usize {
     match text {
-        [.., before, last] => (usize::from(*before) * 29 + usize::from(*last)) & 0x3FF,
+        [.., before, last] => pair(*before, *last),
         [_] | [] => 0,
     }
+}
+
+fn pair(one: u8, two: u8) -> usize {
+    (usize::from(one) * 29 + usize::from(two)) & (PAIRS - 1)
 }
 
 /// Returns how many symbols of a stretch belong to no chain of plain words.
@@ -72,17 +87,19 @@ struct Best {
 
 /// Tells for every symbol whether it belongs to a chain of plain words.
 fn chains(text: &[u8]) -> Vec<bool> {
+    let [begins, ends] = &*EDGES;
     let mut best: Vec<Best> = Vec::with_capacity(text.len() + 1);
     best.push(Best::default());
     for end in 1..=text.len() {
         let mut chained = None;
-        let lengths = ENDS.get(ending(text.get(..end).unwrap_or_default()));
-        let lengths = lengths.copied().unwrap_or(0);
+        let lengths = |table: &[u32], pair: usize| table.get(pair).copied().unwrap_or(0);
+        let may_end = lengths(ends, ending(text.get(..end).unwrap_or_default()));
         for length in 1..=WORD.min(end) {
-            if length > 1 && lengths >> length & 1 == 0 {
+            let word = text.get(end - length..end).unwrap_or_default();
+            let may_be = || may_end & lengths(begins, beginning(word)) & 1 << length != 0;
+            if length > 1 && !may_be() {
                 continue;
             }
-            let word = text.get(end - length..end).unwrap_or_default();
             let Some(before) = best.get(end - length).filter(|_| WORDS.contains(word)) else {
                 continue;
             };

@@ -80,7 +80,7 @@ fn across(parts: &[Part<'_>], grams: &mut Vec<u64>) {
         let (group, after) = rest.split_at(1 + more.count());
         rest = after;
         if group.len() > 2 {
-            let bridges = streams(group, false).into_iter().skip(1);
+            let bridges = streams(group, 0..group.len(), false).into_iter().skip(1);
             bridges.for_each(|stream| keep(&stream.symbols, grams));
         }
     }
@@ -102,7 +102,7 @@ impl Reading {
         let parts = parts(content.json);
         let mut grams = Vec::new();
         if content.json.len() <= LARGE {
-            for stream in streams(&parts, false) {
+            for stream in streams(&parts, 0..parts.len(), false) {
                 keep(&stream.symbols, &mut grams);
             }
         } else {

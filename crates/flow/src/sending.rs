@@ -62,8 +62,11 @@ impl<'a> Sending<'a> {
     /// once it has left. Nothing is decoded for that: what the agent reads back, it reads as it
     /// wrote it.
     pub(crate) fn said(&self, span: &Range<usize>) -> Reading {
-        let said = self.parts.iter().filter(|part| span.contains(&part.at));
-        let mut leaves = said.map(|part| part.leaf);
+        let said = self
+            .parts
+            .get(within(&self.parts, span))
+            .unwrap_or_default();
+        let mut leaves = said.iter().map(|part| part.leaf);
         let first = leaves.next().unwrap_or(WHOLE);
         let leaves = first..=leaves.next_back().unwrap_or(first);
         let mut grams = Vec::new();
@@ -126,17 +129,25 @@ impl<'a> Sending<'a> {
     }
 
     /// Fingerprints what is about to leave; encodings are undone only if `undo` says so, since that
-    /// is what takes longest.
-    pub(crate) fn of(content: &Content<'a>, settings: &FlowTracking, undo: bool) -> Self {
+    /// is what takes longest. Only what the agent says, within `said`, is read as pieces of something
+    /// longer: the protocol's own words come again in every call.
+    pub(crate) fn of(
+        content: &Content<'a>,
+        said: &Range<usize>,
+        settings: &FlowTracking,
+        undo: bool,
+    ) -> Self {
         let parts = parts(content.json);
-        let mut all = streams(&parts, true);
+        let own = within(&parts, said);
+        let mut all = streams(&parts, own.clone(), true);
+        let own = parts.get(own).unwrap_or_default();
         let Decoded {
             streams,
             texts,
             opaque,
             cut,
         } = if undo {
-            decode(&parts, content.json.len())
+            decode(&parts, own, content.json.len())
         } else {
             Decoded::default()
         };
@@ -171,7 +182,7 @@ impl<'a> Sending<'a> {
             ),
             tokens: found,
             pointers,
-            fields: fields(&parts),
+            fields: fields(own),
             parts,
             opaque,
             bytes: u64::try_from(content.json.len()).unwrap_or(u64::MAX),
@@ -179,6 +190,13 @@ impl<'a> Sending<'a> {
             cut,
         }
     }
+}
+
+/// Tells which parts begin within a span.
+fn within(parts: &[Part<'_>], span: &Range<usize>) -> Range<usize> {
+    let before = parts.partition_point(|part| part.at < span.start);
+    let after = parts.partition_point(|part| part.at < span.end);
+    before..after
 }
 
 fn fields(parts: &[Part<'_>]) -> Vec<Field> {
@@ -197,4 +215,24 @@ fn fields(parts: &[Part<'_>]) -> Vec<Field> {
         }
     };
     values.take(TAILS).map(field).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_the_agent_says_is_read_on_from_call_to_call() {
+        let json = r#"{"jsonrpc":"2.0","id":4711,"method":"tools/call","params":{"name":"post","arguments":{"text":"moon","to":"bay"}}}"#;
+        let content = Content { json, marked: &[] };
+        let start = json.find(r#"{"text"#).unwrap();
+        let heads = |said: Range<usize>| {
+            let sending = Sending::of(&content, &said, &FlowTracking::default(), true);
+            let heads = sending.fields.into_iter().map(|field| field.head);
+            heads.collect::<Vec<_>>()
+        };
+        assert_eq!(heads(start..json.len() - 2), ["moon", "bay"]);
+        assert_eq!(heads(0..json.len()).len(), 6);
+        assert_eq!(heads(0..0), [""; 0]);
+    }
 }

@@ -129,8 +129,8 @@ impl Stream {
     }
 }
 
-/// Folds the parts and puts them together; `keys` if keys beside keys are wanted, too.
-pub(crate) fn streams(parts: &[Part<'_>], keys: bool) -> Vec<Stream> {
+/// Folds the parts and puts those of `own` together; `keys` if keys beside keys are wanted, too.
+pub(crate) fn streams(parts: &[Part<'_>], own: Range<usize>, keys: bool) -> Vec<Stream> {
     let mut all = Stream::new(Family::Whole);
     let mut spans = Vec::with_capacity(parts.len());
     for part in parts {
@@ -140,12 +140,14 @@ pub(crate) fn streams(parts: &[Part<'_>], keys: bool) -> Vec<Stream> {
         spans.push(start..all.symbols.len());
     }
     let mut found = Vec::new();
+    let parts = parts.get(own.clone()).unwrap_or_default();
+    let spans = spans.get(own).unwrap_or_default();
     let has_keys = parts.iter().any(Part::is_key);
     if has_keys && parts.len() > 2 {
         let of_kind = |is_key: bool| {
             parts
                 .iter()
-                .zip(&spans)
+                .zip(spans)
                 .filter(move |(p, _)| p.is_key() == is_key)
         };
         bridge(Family::Values, of_kind(false), &all, &mut found);

@@ -140,14 +140,15 @@ impl Tracker {
         };
         let evicted = self.with(whose, now, |state| {
             let most = settings.max_origins_per_session;
+            if !self.outbox.is_open() {
+                return state.read(whose.session, origin, &reading, most, now);
+            }
             let before = state.session(whose.session, now).taint;
             let evicted = state.read(whose.session, origin.clone(), &reading, most, now);
             let legs = state.session(whose.session, now).taint;
-            if self.outbox.is_open() {
-                self.tell_read(whose, origin, std::mem::take(&mut reading), now);
-                if legs != before {
-                    self.tell(whose.scope, whose.session, now, || What::Marked(legs));
-                }
+            self.tell_read(whose, origin, std::mem::take(&mut reading), now);
+            if legs != before {
+                self.tell(whose.scope, whose.session, now, || What::Marked(legs));
             }
             evicted
         });
@@ -161,17 +162,6 @@ impl Tracker {
                 Vec::new()
             },
         }
-    }
-
-    /// Tells others what was read, its secrets apart: they are kept for longer.
-    fn tell_read(&self, whose: Whose, origin: DataOrigin, mut reading: Reading, now: Tick) {
-        let secrets = std::mem::take(&mut reading.secrets);
-        let (scope, session) = (whose.scope, whose.session);
-        if !secrets.is_empty() && origin.side == Side::Inside {
-            let from = origin.clone();
-            self.tell(scope, session, now, || What::Secrets(from, secrets));
-        }
-        self.tell(scope, session, now, || What::Read(origin, reading));
     }
 
     /// Notes that a conversation read something that was not looked through to its end.
@@ -222,7 +212,7 @@ impl Tracker {
         let reach = self.reach(whose);
         // Where nothing private was read, and where nothing leaves, nobody hides anything.
         let undo = !to.sink.is_trusted() && self.is_private(&reach);
-        let sending = Sending::of(content, &settings, undo);
+        let sending = Sending::of(content, said, &settings, undo);
         let mut said = Some(sending.said(said));
         let mut hits = Hits::default();
         let mut taint = Taint::default();

@@ -78,8 +78,8 @@ pub(crate) fn budget(bytes: usize) -> Budget {
     }
 }
 
-/// Undoes the encodings of all parts, and of those that only make sense together.
-pub(crate) fn decode(parts: &[Part<'_>], bytes: usize) -> Decoded {
+/// Undoes the encodings of all parts, and of those of `own` that only make sense together.
+pub(crate) fn decode(parts: &[Part<'_>], own: &[Part<'_>], bytes: usize) -> Decoded {
     let mut decoded = Decoded::default();
     let mut budget = budget(bytes);
     for part in parts {
@@ -97,10 +97,10 @@ pub(crate) fn decode(parts: &[Part<'_>], bytes: usize) -> Decoded {
         }
     }
     let opaque = std::mem::take(&mut decoded.opaque);
-    for (joined, leaf) in piece::joined(parts) {
+    for (joined, leaf) in piece::joined(own) {
         one(&joined, leaf, Family::Decoded, &mut budget, &mut decoded);
     }
-    decoded.streams.extend(piece::backwards(parts));
+    decoded.streams.extend(piece::backwards(own));
     // What was opaque by itself is not reported again for being part of something longer.
     decoded.opaque = opaque;
     decoded
@@ -109,13 +109,21 @@ pub(crate) fn decode(parts: &[Part<'_>], bytes: usize) -> Decoded {
 /// Returns the segments of addresses that could hold something encoded: a slash divides them, and
 /// is a digit of base64 as well.
 fn segments(text: &str) -> impl Iterator<Item = &str> {
-    let is_address = text.len() <= LONGEST && text.contains("://");
-    let split = split(text, |byte| b"/?&=#\"()<> \n".contains(&byte));
+    let address = Some(text).filter(|text| text.len() <= LONGEST && text.contains("://"));
+    let divides = |byte: u8| {
+        matches!(
+            byte,
+            b'/' | b'?' | b'&' | b'=' | b'#' | b'"' | b'(' | b')' | b'<' | b'>' | b' ' | b'\n'
+        )
+    };
     let fits = move |(at, segment): &(usize, &str)| {
-        let long = is_address && (SEGMENT..LONGEST).contains(&segment.len());
+        let long = (SEGMENT..LONGEST).contains(&segment.len());
         long && !usual::is_public(text, *at..*at + segment.len())
     };
-    split
+    let parts = address
+        .into_iter()
+        .flat_map(move |text| split(text, divides));
+    parts
         .filter(fits)
         .map(|(_, segment)| segment)
         .take(SEGMENTS)

@@ -2,10 +2,11 @@
 
 use std::sync::atomic::Ordering;
 
-use mcpproxy_core::{FlowScope, SessionKey, Tick};
+use mcpproxy_core::{DataOrigin, FlowScope, SessionKey, Side, Tick};
 
 use super::{Tracker, narrowed};
 use crate::event::{Event, What};
+use crate::reading::Reading;
 use crate::whose::Whose;
 
 impl Tracker {
@@ -94,6 +95,23 @@ impl Tracker {
             session,
             what: what(),
         });
+    }
+
+    /// Tells others what was read, its secrets apart: they are kept for longer.
+    pub(super) fn tell_read(
+        &self,
+        whose: Whose,
+        origin: DataOrigin,
+        mut reading: Reading,
+        now: Tick,
+    ) {
+        let secrets = std::mem::take(&mut reading.secrets);
+        let (scope, session) = (whose.scope, whose.session);
+        if !secrets.is_empty() && origin.side == Side::Inside {
+            let from = origin.clone();
+            self.tell(scope, session, now, || What::Secrets(from, secrets));
+        }
+        self.tell(scope, session, now, || What::Read(origin, reading));
     }
 
     /// Tells which sessions are one conversation with this one, in the scope of each of them as far as

@@ -72,6 +72,11 @@ fn moved(text: &str, counts: &[u32; 26], made: &mut Vec<Made>) {
 
 /// Turns printable ASCII by half its length, where that makes more letters than signs.
 fn rot47(text: &str, made: &mut Vec<Made>) {
+    let signs = |text: &str| text.bytes().filter(u8::is_ascii_punctuation).count();
+    let before = signs(text);
+    if before * 6 < text.len() {
+        return;
+    }
     let turned: String = text
         .chars()
         .map(|char| match u8::try_from(char) {
@@ -79,16 +84,19 @@ fn rot47(text: &str, made: &mut Vec<Made>) {
             _ => char,
         })
         .collect();
-    let signs = |text: &str| text.bytes().filter(u8::is_ascii_punctuation).count();
-    let before = signs(text);
-    if before * 6 >= text.len() && signs(&turned) * 3 <= before {
+    if signs(&turned) * 3 <= before {
         made.push(Made::new("rot47", turned));
     }
 }
 
 /// Finds the byte that was mixed into every other, if one gives readable text.
 pub(super) fn unmixed(bytes: &[u8]) -> Option<String> {
-    if !(12..=4096).contains(&bytes.len()) {
+    let [first, ..] = bytes else {
+        return None;
+    };
+    // What is readable has no high bit: with one key for all, all have it or none.
+    let alike = bytes.iter().all(|byte| (byte ^ first) & 0x80 == 0);
+    if !(12..=4096).contains(&bytes.len()) || !alike {
         return None;
     }
     (1..=255_u8).find_map(|key| {

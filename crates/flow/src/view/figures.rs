@@ -29,35 +29,101 @@ pub(super) fn find(text: &str, read: &[Range<usize>]) -> Vec<Range<usize>> {
     let mut read = Read::new(read);
     let (mut at, mut last) = (0, None);
     while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
-        let length = word(rest);
-        let place = at..at + length;
+        let word = Word::first(rest);
+        let place = at..at + word.length;
         at = place.end;
         if place.start < read.until(place.start) {
             continue;
         }
-        let word = rest.get(..length).unwrap_or_default();
-        let known = known(rest.as_bytes());
-        at = at.max(place.start + known);
-        let number = word.parse::<u64>().ok();
-        let follows = number.is_some() && (number == last || number == last.map(|one| one + 1));
-        let again = length > 2 && !seen.insert(word);
-        let more = match value(word) {
-            more if more > 0 && (known > 0 || follows || again) => 0,
-            more => more,
-        };
-        last = number.or(last);
+        let mut more = word.value();
+        // Words and signs are no numbers, whether they came before or not.
+        if word.digits > 0 || word.is_hex {
+            let known = known(rest.as_bytes());
+            at = at.max(place.start + known);
+            let word = rest.get(..place.len()).unwrap_or_default();
+            let number = word.parse::<u64>().ok();
+            let follows = number.is_some() && (number == last || number == last.map(|one| one + 1));
+            if more > 0 && (known > 0 || follows || word.len() > 2 && !seen.insert(word)) {
+                more = 0;
+            }
+            last = number.or(last);
+        }
         meter.add(place, more, &mut found);
     }
     meter.end(&mut found);
     found
 }
 
-/// Returns the length of the word at the beginning, or of the sign that stands there.
-fn word(text: &str) -> usize {
-    let letter = |char: &char| char.is_alphanumeric();
-    let length: usize = text.chars().take_while(letter).map(char::len_utf8).sum();
-    let sign = || text.chars().next().map_or(1, char::len_utf8);
-    if length == 0 { sign() } else { length }
+/// A word, or a sign that stands alone.
+#[derive(Debug)]
+struct Word {
+    length: usize,
+    digits: usize,
+    /// Letters of any language.
+    letters: usize,
+    /// Whether all of it are hexadecimal digits.
+    is_hex: bool,
+}
+
+impl Word {
+    /// Looks at the word at the beginning of a text, or at the sign that stands there.
+    fn first(text: &str) -> Self {
+        let mut word = Self {
+            length: 0,
+            digits: 0,
+            letters: 0,
+            is_hex: true,
+        };
+        for byte in text.bytes() {
+            match byte {
+                b'0'..=b'9' => word.digits += 1,
+                b'a'..=b'f' | b'A'..=b'F' => word.letters += 1,
+                b'g'..=b'z' | b'G'..=b'Z' => {
+                    (word.letters, word.is_hex) = (word.letters + 1, false)
+                }
+                0x80.. => return Self::of_any(text),
+                _ => break,
+            }
+            word.length += 1;
+        }
+        if word.length == 0 {
+            (word.length, word.is_hex) = (1, false);
+        }
+        word
+    }
+
+    /// The same for a word that is not all ASCII.
+    fn of_any(text: &str) -> Self {
+        let mut chars = text.chars().take_while(|char| char.is_alphanumeric());
+        let mut word = Self {
+            length: 0,
+            digits: 0,
+            letters: 0,
+            is_hex: true,
+        };
+        for char in chars.by_ref() {
+            word.length += char.len_utf8();
+            word.digits += usize::from(char.is_ascii_digit());
+            word.letters += usize::from(char.is_alphabetic());
+            word.is_hex &= char.is_ascii_hexdigit();
+        }
+        if word.length == 0 {
+            word.length = text.chars().next().map_or(1, char::len_utf8);
+            word.is_hex = false;
+        }
+        word
+    }
+
+    /// Returns what the word counts: its digits, or what its letters take off.
+    fn value(&self) -> i32 {
+        let count = |length: usize| i32::try_from(length.min(WORD)).unwrap_or(0);
+        match self.digits {
+            0 if self.is_hex && self.length <= 2 => 0,
+            0 => -LETTER * count(self.letters),
+            digits if self.is_hex || digits * 2 >= self.length => count(self.length),
+            _ => 0,
+        }
+    }
 }
 
 /// Returns the length of a time, a date or a unique number at the beginning, or zero.
@@ -73,20 +139,6 @@ fn known(text: &[u8]) -> usize {
     let short = FORMS.iter().find(fits).map_or(0, |form| form.len());
     let unique = unique(text).unwrap_or(0);
     time(text).max(short).max(unique)
-}
-
-/// Returns what a word counts: its digits, or what its letters take off.
-fn value(word: &str) -> i32 {
-    let digits = word.bytes().filter(u8::is_ascii_digit).count();
-    let hex = word.bytes().all(|byte| byte.is_ascii_hexdigit());
-    let count = |length: usize| i32::try_from(length.min(WORD)).unwrap_or(0);
-    match digits {
-        0 if hex && word.len() <= 2 => 0,
-        0 if word.chars().all(char::is_alphabetic) => -LETTER * count(word.chars().count()),
-        0 => 0,
-        _ if hex || digits * 2 >= word.len() => count(word.len()),
-        _ => 0,
-    }
 }
 
 #[cfg(test)]

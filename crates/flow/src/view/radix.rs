@@ -5,7 +5,6 @@
 //! is kept.
 
 use std::ops::Range;
-use std::sync::LazyLock;
 
 use super::Made;
 use super::cipher::unmixed;
@@ -25,74 +24,130 @@ const READABLE: usize = 10;
 /// Longest number in base 58 or 62; reading one is quadratic.
 const NUMBER: usize = 256;
 
+/// What each byte is worth in an alphabet.
+type Values = [u8; 256];
+/// What a byte is worth that is no digit.
+const NONE: u8 = u8::MAX;
+
+#[expect(
+    clippy::indexing_slicing,
+    reason = "evaluated when compiled; a wrong index does not build"
+)]
+const fn values(digits: &[u8], any_case: bool) -> Values {
+    let mut values = [NONE; 256];
+    let mut digit = 0_u8;
+    while (digit as usize) < digits.len() {
+        let byte = digits[digit as usize];
+        values[byte as usize] = digit;
+        if any_case {
+            values[byte.to_ascii_lowercase() as usize] = digit;
+        }
+        digit += 1;
+    }
+    values
+}
+
 /// An alphabet whose digits stand for so many bits.
 struct Alphabet {
     name: &'static str,
     bits: u32,
-    digits: &'static [u8],
-    any_case: bool,
+    values: Values,
 }
 
-const ALPHABETS: [Alphabet; 8] = [
-    Alphabet {
-        name: "base64",
-        bits: 6,
-        digits: b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/",
-        any_case: false,
-    },
-    Alphabet {
-        name: "base64",
-        bits: 6,
-        digits: b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_",
-        any_case: false,
-    },
-    Alphabet {
-        name: "crypt64",
-        bits: 6,
-        digits: b"./0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz",
-        any_case: false,
-    },
-    Alphabet {
-        name: "base32",
-        bits: 5,
-        digits: b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567",
-        any_case: true,
-    },
-    Alphabet {
-        name: "base32hex",
-        bits: 5,
-        digits: b"0123456789ABCDEFGHIJKLMNOPQRSTUV",
-        any_case: true,
-    },
-    Alphabet {
-        name: "crockford32",
-        bits: 5,
-        digits: b"0123456789ABCDEFGHJKMNPQRSTVWXYZ",
-        any_case: true,
-    },
-    Alphabet {
-        name: "zbase32",
-        bits: 5,
-        digits: b"YBNDRFG8EJKMCPQXOT1UWISZA345H769",
-        any_case: true,
-    },
-    Alphabet {
-        name: "hex",
-        bits: 4,
-        digits: b"0123456789ABCDEF",
-        any_case: true,
-    },
+impl Alphabet {
+    /// Makes one in which the case of letters tells digits apart.
+    const fn exact(name: &'static str, bits: u32, digits: &[u8]) -> Self {
+        let values = values(digits, false);
+        Self { name, bits, values }
+    }
+
+    /// Makes one in which it does not.
+    const fn loose(name: &'static str, bits: u32, digits: &[u8]) -> Self {
+        let values = values(digits, true);
+        Self { name, bits, values }
+    }
+}
+
+static ALPHABETS: [Alphabet; 8] = [
+    Alphabet::exact(
+        "base64",
+        6,
+        b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/",
+    ),
+    Alphabet::exact(
+        "base64",
+        6,
+        b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_",
+    ),
+    Alphabet::exact(
+        "crypt64",
+        6,
+        b"./0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz",
+    ),
+    Alphabet::loose("base32", 5, b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"),
+    Alphabet::loose("base32hex", 5, b"0123456789ABCDEFGHIJKLMNOPQRSTUV"),
+    Alphabet::loose("crockford32", 5, b"0123456789ABCDEFGHJKMNPQRSTVWXYZ"),
+    Alphabet::loose("zbase32", 5, b"YBNDRFG8EJKMCPQXOT1UWISZA345H769"),
+    Alphabet::loose("hex", 4, b"0123456789ABCDEF"),
 ];
 
-const BASE58: &[u8] = b"123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
-const BASE62: &[u8] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-const BASE62_LOWER: &[u8] = b"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
-const BASE36: &[u8] = b"0123456789abcdefghijklmnopqrstuvwxyz";
-const BASE85: &[u8] =
-    b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;<=>?@^_`{|}~";
-const Z85: &[u8] =
-    b"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#";
-const BASE45: &[u8] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ $%*+-./:";
+/// An alphabet of so many digits, which make one number or groups of numbers.
+struct Radix {
+    name: &'static str,
+    radix: u64,
+    values: Values,
+}
+
+impl Radix {
+    const fn new(name: &'static str, digits: &[u8]) -> Self {
+        Self {
+            name,
+            radix: digits.len() as u64,
+            values: values(digits, false),
+        }
+    }
+
+    /// Returns what all digits of a word are worth, if all are digits.
+    fn read(&self, word: &[u8]) -> Option<Vec<u8>> {
+        read(&self.values, word)
+    }
+}
+
+static NUMBERS: [Radix; 4] = [
+    Radix::new(
+        "base58",
+        b"123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz",
+    ),
+    Radix::new(
+        "base62",
+        b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz",
+    ),
+    Radix::new(
+        "base62",
+        b"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ",
+    ),
+    Radix::new("base36", b"0123456789abcdefghijklmnopqrstuvwxyz"),
+];
+static FIVES: [Radix; 2] = [
+    Radix::new(
+        "base85",
+        b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;<=>?@^_`{|}~",
+    ),
+    Radix::new(
+        "z85",
+        b"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#",
+    ),
+];
+static BASE45: Radix = Radix::new("base45", b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ $%*+-./:");
+
+/// Returns what the bytes of a word are worth, if all of them are digits.
+fn read(values: &Values, word: &[u8]) -> Option<Vec<u8>> {
+    let value = |&byte: &u8| values.get(usize::from(byte)).copied().unwrap_or(NONE);
+    // Most words fail in most alphabets, at no cost but this look.
+    word.iter()
+        .all(|byte| value(byte) != NONE)
+        .then(|| word.iter().map(value).collect())
+}
 
 /// Adds what the tokens of `text` spell, but for those in `read`.
 pub(super) fn find(text: &str, look: Look, read: &[Range<usize>], made: &mut Vec<Made>) {
@@ -158,64 +213,28 @@ fn squeezed(text: &str) -> Option<String> {
 
 fn token(word: &[u8], made: &mut Vec<Made>) {
     let before = made.len();
-    for (alphabet, values) in ALPHABETS.iter().zip(VALUES.iter()) {
-        in_bits(word, alphabet, values, made);
+    let mut bytes = Vec::new();
+    for alphabet in &ALPHABETS {
+        in_bits(word, alphabet, &mut bytes, made);
     }
     if made.len() > before {
         return;
     }
-    for (name, digits) in [("base85", BASE85), ("z85", Z85)] {
-        made.extend(base85(word, digits, name));
-    }
+    made.extend(FIVES.iter().filter_map(|radix| base85(word, radix)));
     made.extend(ascii85(word));
     made.extend(base45(word));
     if word.len() <= NUMBER && made.len() == before {
-        for (name, digits) in [
-            ("base58", BASE58),
-            ("base62", BASE62),
-            ("base62", BASE62_LOWER),
-            ("base36", BASE36),
-        ] {
-            made.extend(number(word, digits, name));
-        }
-    }
-}
-
-/// What each byte is worth in each alphabet.
-static VALUES: LazyLock<Vec<[u8; 256]>> =
-    LazyLock::new(|| ALPHABETS.iter().map(Alphabet::values).collect());
-const NONE: u8 = u8::MAX;
-
-impl Alphabet {
-    fn values(&self) -> [u8; 256] {
-        let mut values = [NONE; 256];
-        for (digit, &byte) in (0_u8..).zip(self.digits) {
-            let other = if self.any_case {
-                byte.to_ascii_lowercase()
-            } else {
-                byte
-            };
-            for spelled in [byte, other] {
-                if let Some(value) = values.get_mut(usize::from(spelled)) {
-                    *value = digit;
-                }
-            }
-        }
-        values
+        made.extend(NUMBERS.iter().filter_map(|radix| number(word, radix)));
     }
 }
 
 /// Reads a token from each digit at which a byte could begin.
-fn in_bits(word: &[u8], alphabet: &Alphabet, values: &[u8; 256], made: &mut Vec<Made>) {
+fn in_bits(word: &[u8], alphabet: &Alphabet, bytes: &mut Vec<u8>, made: &mut Vec<Made>) {
     let end = word
         .iter()
         .rposition(|&byte| byte != b'=')
         .map_or(0, |last| last + 1);
-    let value = |&byte: &u8| {
-        let value = values.get(usize::from(byte)).copied();
-        value.filter(|&value| value != NONE).map(u32::from)
-    };
-    let digits: Option<Vec<u32>> = word.iter().take(end).map(value).collect();
+    let digits = read(&alphabet.values, word.get(..end).unwrap_or_default());
     let Some(digits) = digits else {
         return;
     };
@@ -226,13 +245,14 @@ fn in_bits(word: &[u8], alphabet: &Alphabet, values: &[u8; 256], made: &mut Vec<
         _ => 2,
     };
     for phase in 0..phases {
-        let bytes = packed(digits.get(phase..).unwrap_or_default(), alphabet.bits);
-        if let Some(plain) = readable(&bytes) {
+        let digits = digits.get(phase..).unwrap_or_default();
+        pack(digits, alphabet.bits, bytes);
+        if let Some(plain) = readable(bytes) {
             made.push(Made::new(alphabet.name, plain));
             return;
         }
         if phase == 0
-            && let Some(plain) = unmixed(&bytes)
+            && let Some(plain) = unmixed(bytes)
         {
             made.push(Made::new("xor", plain));
             return;
@@ -240,39 +260,43 @@ fn in_bits(word: &[u8], alphabet: &Alphabet, values: &[u8; 256], made: &mut Vec<
     }
 }
 
-fn packed(digits: &[u32], width: u32) -> Vec<u8> {
+/// Puts the bytes that digits spell into `bytes`.
+fn pack(digits: &[u8], width: u32, bytes: &mut Vec<u8>) {
+    bytes.clear();
     let (mut bits, mut held) = (0_u32, 0);
-    let mut bytes = Vec::with_capacity(digits.len());
-    for digit in digits {
-        bits = (bits << width | digit) & 0xFFFF;
+    for &digit in digits {
+        bits = (bits << width | u32::from(digit)) & 0xFFFF;
         held += width;
         if held >= 8 {
             held -= 8;
             bytes.push(u8::try_from(bits >> held & 0xFF).unwrap_or(0));
         }
     }
-    bytes
 }
 
 /// Returns the readable runs of some bytes, if there are any and they are most of it.
 fn readable(bytes: &[u8]) -> Option<String> {
-    let fair = |byte: u8| byte.is_ascii_graphic() || matches!(byte, b' ' | b'\n' | b'\r' | b'\t');
-    let mut plain = String::new();
-    for run in bytes.split(|&byte| !fair(byte)) {
-        if run.len() >= READABLE {
+    let fair = |byte: &u8| byte.is_ascii_graphic() || matches!(byte, b' ' | b'\n' | b'\r' | b'\t');
+    let runs = || {
+        let runs = bytes.split(|byte| !fair(byte));
+        runs.filter(|run| run.len() >= READABLE)
+    };
+    // Bytes by chance hardly ever have a run, and mostly end the count at once.
+    let length: usize = runs().map(|run| run.len() + 1).sum();
+    (length > 0 && length * 2 >= bytes.len()).then(|| {
+        let mut plain = String::with_capacity(length);
+        for run in runs() {
             plain.extend(run.iter().copied().map(char::from));
             plain.push('\n');
         }
-    }
-    (!plain.is_empty() && plain.len() * 2 >= bytes.len()).then_some(plain)
+        plain
+    })
 }
 
 /// Reads groups of five digits in base 85.
-fn base85(word: &[u8], digits: &[u8], name: &'static str) -> Option<Made> {
-    let value = |byte: &u8| digits.iter().position(|digit| digit == byte);
-    let values: Option<Vec<usize>> = word.iter().map(value).collect();
-    let bytes = grouped(&values?);
-    readable(&bytes?).map(|plain| Made::new(name, plain))
+fn base85(word: &[u8], radix: &Radix) -> Option<Made> {
+    let bytes = grouped(&radix.read(word)?)?;
+    readable(&bytes).map(|plain| Made::new(radix.name, plain))
 }
 
 fn ascii85(word: &[u8]) -> Option<Made> {
@@ -281,7 +305,7 @@ fn ascii85(word: &[u8]) -> Option<Made> {
     let mut values = Vec::with_capacity(word.len());
     for &byte in word {
         match byte {
-            b'!'..=b'u' => values.push(usize::from(byte - b'!')),
+            b'!'..=b'u' => values.push(byte - b'!'),
             b'z' => values.extend([0; 5]),
             _ => return None,
         }
@@ -290,13 +314,11 @@ fn ascii85(word: &[u8]) -> Option<Made> {
 }
 
 /// Turns groups of five digits into four bytes; a last group may be short.
-fn grouped(values: &[usize]) -> Option<Vec<u8>> {
+fn grouped(values: &[u8]) -> Option<Vec<u8>> {
     let mut bytes = Vec::with_capacity(values.len());
     for group in values.chunks(5) {
         let padded = group.iter().copied().chain(std::iter::repeat(84)).take(5);
-        let number = padded.fold(0_u64, |sum, digit| {
-            sum * 85 + u64::try_from(digit).unwrap_or(0)
-        });
+        let number = padded.fold(0_u64, |sum, digit| sum * 85 + u64::from(digit));
         let number = u32::try_from(number).ok()?;
         let keep = group.len().saturating_sub(1);
         bytes.extend(number.to_be_bytes().into_iter().take(keep));
@@ -306,31 +328,29 @@ fn grouped(values: &[usize]) -> Option<Vec<u8>> {
 
 /// Reads RFC 9285: three digits for two bytes.
 fn base45(word: &[u8]) -> Option<Made> {
-    let value = |byte: &u8| BASE45.iter().position(|digit| digit == byte);
-    let values: Option<Vec<usize>> = word.iter().map(value).collect();
     let mut bytes = Vec::new();
-    for group in values?.chunks(3) {
-        let number = group.iter().rev().fold(0, |sum, digit| sum * 45 + digit);
+    for group in BASE45.read(word)?.chunks(3) {
+        let add = |sum: u32, digit: &u8| sum * 45 + u32::from(*digit);
+        let number = group.iter().rev().fold(0, add);
         match group.len() {
             3 => bytes.extend(u16::try_from(number).ok()?.to_be_bytes()),
             2 => bytes.push(u8::try_from(number).ok()?),
             _ => return None,
         }
     }
-    readable(&bytes).map(|plain| Made::new("base45", plain))
+    readable(&bytes).map(|plain| Made::new(BASE45.name, plain))
 }
 
 /// Reads one large number.
-fn number(word: &[u8], digits: &[u8], name: &'static str) -> Option<Made> {
-    let radix = u64::try_from(digits.len()).ok()?;
+fn number(word: &[u8], radix: &Radix) -> Option<Made> {
+    let digits = radix.read(word)?;
     // Limbs of 32 bits, the lowest first; five digits at a time, which fit in one.
-    let mut limbs: Vec<u32> = Vec::with_capacity(word.len() / 5 + 1);
-    for five in word.chunks(5) {
+    let mut limbs: Vec<u32> = Vec::with_capacity(digits.len() / 5 + 1);
+    for five in digits.chunks(5) {
         let (mut factor, mut carry) = (1_u64, 0_u64);
-        for byte in five {
-            let digit = digits.iter().position(|digit| digit == byte)?;
-            carry = carry * radix + u64::try_from(digit).ok()?;
-            factor *= radix;
+        for &digit in five {
+            carry = carry * radix.radix + u64::from(digit);
+            factor *= radix.radix;
         }
         for limb in &mut limbs {
             let sum = u64::from(*limb) * factor + carry;
@@ -343,7 +363,7 @@ fn number(word: &[u8], digits: &[u8], name: &'static str) -> Option<Made> {
     }
     let bytes = limbs.iter().rev().flat_map(|limb| limb.to_be_bytes());
     let bytes: Vec<u8> = bytes.skip_while(|&byte| byte == 0).collect();
-    readable(&bytes).map(|plain| Made::new(name, plain))
+    readable(&bytes).map(|plain| Made::new(radix.name, plain))
 }
 
 #[cfg(test)]
