@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 use mcpproxy_config::{
-    ApprovalMode, Fingerprint, Flags, Loaded, Sources, baseline_file, edit, load,
+    ApprovalMode, Fingerprint, Flags, Loaded, Sources, baseline_place, edit, load,
 };
 use mcpproxy_control::{
     ApiKey, Applied, ChangeFault, ConfigChange, Configurer, Control, Created, Orders, ReloadReport,
@@ -210,7 +210,7 @@ impl Daemon {
 fn remembering(engine: Engine, loaded: &Loaded) -> Result<Engine> {
     let settings = &loaded.config.gateway;
     let guards = loaded.config.security.guards();
-    let open = |told: Option<String>| baselines(settings, baseline_file(told.as_deref()));
+    let open = |told: Option<String>| baselines(settings, baseline_place(told.as_deref()));
     let offers = guards.rug_pull.and_then(|told| told.baseline_store);
     let habits = guards.behaviour.and_then(|told| told.baseline_store);
     let engine = engine.with_baselines(open(offers)?)?;

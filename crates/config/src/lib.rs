@@ -41,9 +41,9 @@ pub use self::notice::Notice;
 pub use self::origin::{Origin, Origins, Position};
 pub use self::scenario::read_scenario;
 pub use self::security::{
-    AgentHooks, ApprovalMode, Approvals, AuditLogging, CustomPattern, FailureMode, HookKind,
-    HookMethod, HookPhase, HookProtocol, HookSettings, HookSight, PatternSeverity, PiiDetection,
-    PiiPattern, SecuritySettings, ToolQuarantine, baseline_file,
+    AgentHooks, ApprovalMode, Approvals, AuditLogging, BaselinePlace, CustomPattern, FailureMode,
+    HookKind, HookMethod, HookPhase, HookProtocol, HookSettings, HookSight, PatternSeverity,
+    PiiDetection, PiiPattern, SecuritySettings, ToolQuarantine, baseline_place,
 };
 pub use self::show::{Row, show};
 pub use self::sources::{Flags, Sources};

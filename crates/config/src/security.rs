@@ -23,7 +23,7 @@ use mcpproxy_policy::settings::{
 };
 use mcpproxy_upstream::settings::{Span, TrustName};
 
-pub use self::guards::baseline_file;
+pub use self::guards::{BaselinePlace, baseline_place};
 pub use self::hooks::{
     AgentHooks, FailureMode, HookKind, HookMethod, HookPhase, HookProtocol, HookSettings, HookSight,
 };

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
-use mcpproxy_config::Loaded;
+use mcpproxy_config::{BaselinePlace, Loaded};
 use mcpproxy_core::{
     ActivityReader, ActivitySink, BaselineStore, Clock, Signed, StatementCheck, StatementSigner,
 };
@@ -75,18 +75,27 @@ impl ActivityLog {
     }
 }
 
-/// Opens the baselines: in a file of their own, or where the records are.
+/// Opens the baselines where they are to be kept.
 pub(crate) fn baselines(
     settings: &Settings,
-    file: Option<PathBuf>,
+    place: BaselinePlace,
 ) -> Result<Arc<dyn BaselineStore>> {
-    if let (None, Some(url)) = (&file, &settings.store) {
+    if place == BaselinePlace::Redis {
+        output::note(
+            "notice: Redis may forget what was approved; baselines are kept with the records",
+        );
+    }
+    let own = match place {
+        BaselinePlace::Postgres(url) => return Ok(Arc::new(PostgresBaselines::open(&url)?)),
+        BaselinePlace::File(file) => Some(file),
+        BaselinePlace::Records | BaselinePlace::Redis => None,
+    };
+    if let (None, Some(url)) = (&own, &settings.store) {
         return Ok(Arc::new(PostgresBaselines::open(url.expose())?));
     }
-    let file = file.unwrap_or_else(|| mcpproxy_store::FILE.into());
-    Ok(Arc::new(SqliteBaselines::open(
-        &settings.data_dir.join(file),
-    )?))
+    let file = own.unwrap_or_else(|| mcpproxy_store::FILE.into());
+    let file = settings.data_dir.join(file);
+    Ok(Arc::new(SqliteBaselines::open(&file)?))
 }
 
 /// Goes through the whole log to find what was changed behind its back.

@@ -263,15 +263,36 @@ fn allowed(server: AllowedServer) -> spoofing::Allowed {
     }
 }
 
-/// Returns the file in which baselines are to be kept; nothing stands for the data folder, to which
-/// the addresses of services fall back.
-pub fn baseline_file(store: Option<&str>) -> Option<PathBuf> {
-    let store = store?;
+/// Where baselines are to be kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum BaselinePlace {
+    /// Where the records are.
+    Records,
+    /// In a file of their own.
+    File(PathBuf),
+    /// In a PostgreSQL database, by its address.
+    Postgres(String),
+    /// In Redis, which keeps nothing for certain: they stay where the records are.
+    Redis,
+}
+
+/// Returns where a guard's `baseline_store` says that baselines are to be kept.
+pub fn baseline_place(store: Option<&str>) -> BaselinePlace {
+    let store = store.unwrap_or_default();
+    if store.starts_with("postgres") {
+        return BaselinePlace::Postgres(store.to_owned());
+    }
+    if store.starts_with("redis:") {
+        return BaselinePlace::Redis;
+    }
     let path = store
         .strip_prefix("sqlite:")
-        .or(store.strip_prefix("file:"))?;
-    let path = path.strip_prefix("//").unwrap_or(path);
-    (!path.is_empty()).then(|| path.into())
+        .or(store.strip_prefix("file:"))
+        .map(|path| path.strip_prefix("//").unwrap_or(path));
+    match path {
+        Some(path) if !path.is_empty() => BaselinePlace::File(path.into()),
+        Some(_) | None => BaselinePlace::Records,
+    }
 }
 
 fn known_store(store: Option<&str>) -> Result<(), String> {
@@ -329,8 +350,8 @@ mod tests {
         let config = json!({ "learning_calls": 7, "baseline_store": "file:habits.db" });
         let found = told(&native(behaviour::ID, config)).behaviour.unwrap();
         assert_eq!(found.learning_calls, 7);
-        let file = baseline_file(found.baseline_store.as_deref());
-        assert_eq!(file, Some("habits.db".into()));
+        let place = baseline_place(found.baseline_store.as_deref());
+        assert_eq!(place, BaselinePlace::File("habits.db".into()));
         let found = told(&native(contents::ID, json!({ "max_body_size": "1MB" })));
         assert_eq!(found.contents.unwrap().max_body_size.bytes(), 1_000_000);
         let config = json!({ "immutable": ["doc://*"], "check_versions": false, "on_change": "warn", "cross_session": "off", "spotlighting": { "external": "delimit" } });
@@ -374,16 +395,18 @@ mod tests {
 
     #[test]
     fn baselines_are_kept_where_the_configuration_says() {
-        let check = |store: Option<&str>, expect: Option<&str>| {
-            assert_eq!(baseline_file(store), expect.map(Into::into), "{store:?}");
+        use BaselinePlace::{File, Postgres, Records, Redis};
+        let check = |store: Option<&str>, expect: BaselinePlace| {
+            assert_eq!(baseline_place(store), expect, "{store:?}");
         };
-        check(None, None);
-        check(Some("sqlite"), None);
-        check(Some("sqlite:"), None);
-        check(Some("sqlite:///var/lib/a.db"), Some("/var/lib/a.db"));
-        check(Some("file:a.db"), Some("a.db"));
-        check(Some("redis://localhost:6379/0"), None);
-        check(Some("postgres://localhost/x"), None);
+        check(None, Records);
+        check(Some("sqlite"), Records);
+        check(Some("sqlite:"), Records);
+        check(Some("sqlite:///var/lib/a.db"), File("/var/lib/a.db".into()));
+        check(Some("file:a.db"), File("a.db".into()));
+        check(Some("redis://localhost:6379/0"), Redis);
+        let address = "postgresql://localhost/x";
+        check(Some(address), Postgres(address.to_owned()));
     }
 
     #[test]
