@@ -26,6 +26,7 @@ use mcpproxy_core::{Clock, Durability, SystemClock};
 use mcpproxy_engine::{Engine, EngineSettings, HookSettings};
 use mcpproxy_gateway::access::Access;
 use mcpproxy_gateway::settings::{Durability as LogDurability, OnFailure};
+use mcpproxy_gateway::tls::Tls;
 use mcpproxy_gateway::{Active, Gateway, GatewayParts};
 use mcpproxy_mcp::dial::Dialer;
 use mcpproxy_store::Sink;
@@ -154,7 +155,7 @@ impl Daemon {
             output::note(&format!("warning: {problem}"));
         }
         let parts = GatewayParts {
-            active: active(&loaded),
+            active: active(&loaded).map_err(|fault| bad_input(fault.to_string(), None))?,
             engine: Arc::clone(&engine),
             fleet: fleet(&loaded)?,
             access: Access::new(control),
@@ -171,7 +172,7 @@ impl Daemon {
             receipts: receipts.clone(),
             log: kept,
             clock: shared,
-            policies: Mutex::new(access::file(&loaded)),
+            named: Mutex::new(named(&loaded)),
         };
         drop(files.running.set(running));
         Ok(Self {
@@ -258,12 +259,25 @@ fn with_remedy(fault: mcpproxy_control::Error) -> anyhow::Error {
     failed(fault.to_string(), fault.remedy().as_deref())
 }
 
-fn active(loaded: &Loaded) -> Active {
-    Active {
+/// Returns the files that a configuration names and that are read again when they change.
+fn named(loaded: &Loaded) -> Vec<PathBuf> {
+    let mut files: Vec<_> = access::file(loaded).into_iter().collect();
+    if let Some(tls) = &loaded.config.gateway.tls {
+        let roots = tls.callers.as_ref().map(|callers| callers.roots.clone());
+        files.extend([tls.certificate.clone(), tls.key.clone()]);
+        files.extend(roots);
+    }
+    files
+}
+
+fn active(loaded: &Loaded) -> Result<Active, mcpproxy_gateway::Error> {
+    let tls = loaded.config.gateway.tls.as_ref().map(Tls::read);
+    Ok(Active {
         settings: loaded.config.gateway.clone(),
+        tls: tls.transpose()?.map(Arc::new),
         upstreams: loaded.config.upstreams.clone(),
         correlation_header: loaded.config.security.correlation_id_header.parse().ok(),
-    }
+    })
 }
 
 /// Returns what the engine is told by a configuration.
@@ -339,8 +353,9 @@ struct Running {
     receipts: Option<Arc<Receipts>>,
     log: Option<Arc<Sink>>,
     clock: Arc<dyn Clock>,
-    /// The file of access policies, which is watched like the configuration.
-    policies: Mutex<Option<PathBuf>>,
+    /// The files that the configuration names and that are watched like itself: access policies,
+    /// certificates.
+    named: Mutex<Vec<PathBuf>>,
 }
 
 impl ConfigFiles {
@@ -351,10 +366,11 @@ impl ConfigFiles {
 
     /// Adds the files that the configuration names to those that it stands in.
     fn watched(&self, paths: &[PathBuf]) -> Vec<PathBuf> {
-        let named = self.running.get().and_then(|running| {
-            let policies = running.policies.lock();
-            policies.unwrap_or_else(PoisonError::into_inner).clone()
+        let named = self.running.get().map(|running| {
+            let named = running.named.lock();
+            named.unwrap_or_else(PoisonError::into_inner).clone()
         });
+        let named = named.unwrap_or_default();
         paths.iter().cloned().chain(named).collect()
     }
 
@@ -466,22 +482,25 @@ impl Configurer for ConfigFiles {
             engine,
             pipeline,
             clock,
-            policies,
+            named: files,
             ..
         } = running;
-        // Policies and hooks first: where one cannot be used, everything stays as it is.
-        let changed = access::rules(&loaded).and_then(|rules| {
+        // Certificates, policies and hooks first: where one cannot be used, everything stays as it
+        // is. The files are watched from now on: the mistake may be mended in one of them.
+        *files.lock().unwrap_or_else(PoisonError::into_inner) = named(&loaded);
+        let active = active(&loaded).map_err(|fault| fault.to_string());
+        let changed = active.and_then(|active| {
+            let rules = access::rules(&loaded)?;
             pipeline.apply_now(&loaded, engine, clock)?;
             let reloaded = engine.reload(engine_settings(&loaded));
             reloaded.map_err(|fault| fault.to_string())?;
             engine.set_access(rules);
-            *policies.lock().unwrap_or_else(PoisonError::into_inner) = access::file(&loaded);
-            Ok(())
+            Ok(active)
         });
-        if let Err(reason) = changed {
+        let active = changed.map_err(|reason| {
             gateway.reload_problem.store(Arc::new(Some(reason.clone())));
-            return Err(ChangeFault::Invalid { reason, hint: None });
-        }
+            ChangeFault::Invalid { reason, hint: None }
+        })?;
         if let Some(Err(fault)) = running.receipts.as_ref().map(|one| one.apply(&loaded)) {
             // Receipts go on naming the policy before it, of which there is a copy.
             tracing::error!("{fault:#}");
@@ -491,7 +510,7 @@ impl Configurer for ConfigFiles {
         }
         running.alerts.apply(&loaded);
         gateway.fleet.check_every(check_interval(&loaded));
-        gateway.reload(active(&loaded));
+        gateway.reload(active);
         if let Some(log) = self.log.get() {
             let level = loaded.config.gateway.log.level.as_str();
             // The log ends with the process, so that its level can be changed until then.

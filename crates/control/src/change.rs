@@ -136,12 +136,13 @@ impl<'a> Mandate<'a> {
     pub(crate) fn of(who: &'a Principal, act: Act) -> Result<Self, Refused> {
         match who.kind {
             PrincipalKind::Owner => Ok(Self { act, who }),
-            PrincipalKind::Agent | PrincipalKind::User | PrincipalKind::Local => {
-                Err(Refused::Forbidden {
-                    who: who.name.to_string(),
-                    act,
-                })
-            }
+            PrincipalKind::Agent
+            | PrincipalKind::User
+            | PrincipalKind::Certificate
+            | PrincipalKind::Local => Err(Refused::Forbidden {
+                who: who.name.to_string(),
+                act,
+            }),
         }
     }
 
@@ -183,7 +184,7 @@ pub fn may_audit(who: &Principal) -> bool {
             let mut scopes = who.claims.iter().flat_map(|claims| &claims.scopes);
             scopes.any(|scope| scope == AUDIT)
         }
-        PrincipalKind::User | PrincipalKind::Local => false,
+        PrincipalKind::User | PrincipalKind::Certificate | PrincipalKind::Local => false,
     }
 }
 

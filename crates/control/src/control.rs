@@ -122,7 +122,10 @@ impl Control {
     /// The holder of a token that was revoked or expired meanwhile is limited to nothing at all.
     pub fn scope_of(&self, who: &Principal) -> Option<TokenScope> {
         match who.kind {
-            PrincipalKind::Owner | PrincipalKind::User | PrincipalKind::Local => None,
+            PrincipalKind::Owner
+            | PrincipalKind::User
+            | PrincipalKind::Certificate
+            | PrincipalKind::Local => None,
             PrincipalKind::Agent => {
                 self.tokens.refresh(self.clock.tick());
                 let name = who.name.strip_prefix(TOKEN);
@@ -136,7 +139,7 @@ impl Control {
     pub fn is_valid(&self, who: &Principal) -> bool {
         match who.kind {
             PrincipalKind::Owner | PrincipalKind::Local => true,
-            PrincipalKind::User => {
+            PrincipalKind::User | PrincipalKind::Certificate => {
                 let until = who.claims.as_ref().and_then(|claims| claims.until);
                 until.is_none_or(|until| self.clock.wall() < until)
             }

@@ -5,7 +5,7 @@
 use std::hash::{Hash, Hasher};
 use std::sync::{Arc, LazyLock};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::clock::Wall;
 use crate::id::Id128;
@@ -18,7 +18,7 @@ use crate::id::Id128;
 pub struct Principal {
     /// What the caller may do.
     pub kind: PrincipalKind,
-    /// A stable name: `owner`, `local`, or that of the agent token or the user.
+    /// A stable name: `owner`, `local`, or that of the agent token, the user or the certificate.
     pub name: Arc<str>,
     /// What the credential says about its holder, where it says anything.
     pub claims: Option<Arc<Claims>>,
@@ -40,7 +40,7 @@ pub struct Claims {
 }
 
 /// What a caller may do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum PrincipalKind {
     /// Holds the API key, or came over the Unix socket with the owner's uid: may administer.
@@ -49,8 +49,21 @@ pub enum PrincipalKind {
     Agent,
     /// Holds an access token of the configured issuer: may call, may not administer.
     User,
+    /// Showed a certificate of a configured authority: may call, may not administer.
+    Certificate,
     /// Came over loopback without a credential: may call, may not administer.
     Local,
+}
+
+impl PrincipalKind {
+    /// Tells whether a credential of this kind ends by itself while its holder stays the same, and
+    /// comes back with another.
+    pub const fn is_renewed(self) -> bool {
+        match self {
+            Self::User | Self::Certificate => true,
+            Self::Owner | Self::Agent | Self::Local => false,
+        }
+    }
 }
 
 // Every request without a credential is of one of these two.

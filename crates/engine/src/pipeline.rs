@@ -238,6 +238,7 @@ fn role(kind: PrincipalKind) -> &'static str {
         PrincipalKind::Owner => "owner",
         PrincipalKind::Agent => "agent",
         PrincipalKind::User => "user",
+        PrincipalKind::Certificate => "certificate",
         PrincipalKind::Local => "local",
     }
 }

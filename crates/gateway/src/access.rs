@@ -17,6 +17,7 @@ use crate::oauth::{
 };
 use crate::reply::Answered;
 use crate::settings::Settings;
+use crate::tls::Shown;
 
 /// The other end of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,14 +94,15 @@ impl Access {
         {
             return Some(Err(denial));
         }
-        let host = host_of(request.headers());
-        let told = metadata(&oauth.settings, request.method(), host, endpoint);
+        let origin = origin_of(settings, request.headers());
+        let told = metadata(&oauth.settings, request.method(), &origin, endpoint);
         Some(Ok(told))
     }
 
     /// Says how to come in, for the header of an answer to somebody who may not.
     pub(crate) fn challenge(
         &self,
+        settings: &Settings,
         headers: &HeaderMap,
         path: &str,
         denial: &Denial,
@@ -113,7 +115,8 @@ impl Access {
             return None;
         }
         let error = denial.error.map(|error| (error, denial.message));
-        Some(challenge(&oauth.settings, host_of(headers), path, error))
+        let origin = origin_of(settings, headers);
+        Some(challenge(&oauth.settings, &origin, path, error))
     }
 
     /// Returns the authorized operations.
@@ -121,11 +124,13 @@ impl Access {
         &self.control
     }
 
-    /// Names the caller of a request, or says why it may not come in.
-    pub async fn admit(
+    /// Names the caller of a request, or says why it may not come in. A key or a token in the
+    /// request counts before the certificate of its connection.
+    pub(crate) async fn admit(
         &self,
         settings: &Settings,
         peer: Peer,
+        shown: Option<&Shown>,
         headers: &HeaderMap,
     ) -> Result<Principal, Denial> {
         let Peer::Tcp { remote, local } = peer else {
@@ -141,15 +146,21 @@ impl Access {
             let bearer = !headers.contains_key(API_KEY) && is_token(presented);
             return match oauth.filter(|_| bearer) {
                 // Boxed: it is large, and who has a key does not come here.
-                Some(oauth) => Box::pin(oauth.admit(presented)).await.map_err(refused),
+                Some(oauth) => {
+                    let thumbprint = shown.map(|shown| shown.thumbprint.as_str());
+                    let admitted = Box::pin(oauth.admit(presented, thumbprint)).await;
+                    admitted.map_err(refused)
+                }
                 None => Err(Denial {
                     error: Some("invalid_token"),
                     ..denial(StatusCode::UNAUTHORIZED, "the credential is not valid")
                 }),
             };
         }
-        // Whoever names an issuer wants to know who comes, also from this machine.
-        let required = oauth.is_some() || !local.is_loopback();
+        if let Some(shown) = shown {
+            return self.certified(shown);
+        }
+        let required = settings.asks_who() || !local.is_loopback();
         let open = !settings.require_auth.unwrap_or(required);
         if open && remote.is_loopback() {
             return Ok(Principal::local());
@@ -158,6 +169,16 @@ impl Access {
             StatusCode::UNAUTHORIZED,
             "a key or token is required",
         ))
+    }
+
+    /// Names the holder of a certificate, which may have ended since the connection was opened.
+    fn certified(&self, shown: &Shown) -> Result<Principal, Denial> {
+        let unknown = |why| denial(StatusCode::UNAUTHORIZED, why);
+        let who = shown.holder.clone().map_err(unknown)?;
+        if self.control.is_valid(&who) {
+            return Ok(who);
+        }
+        Err(unknown("the certificate has expired"))
     }
 
     /// Names the caller of a page for browsers, where a credential does; or says why it may not
@@ -226,10 +247,11 @@ fn refused(why: Refused) -> Denial {
     }
 }
 
-/// The host that a request was sent to.
-fn host_of(headers: &HeaderMap) -> &str {
+/// The scheme and the host that a request was sent to.
+fn origin_of(settings: &Settings, headers: &HeaderMap) -> String {
     let host = headers.get(HOST).and_then(|host| host.to_str().ok());
-    host.unwrap_or("localhost")
+    let host = host.unwrap_or("localhost");
+    format!("{}://{host}", settings.scheme())
 }
 
 /// Returns the key or token that a request presents.

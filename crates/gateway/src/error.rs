@@ -217,6 +217,14 @@ pub enum Error {
         /// Why.
         source: std::io::Error,
     },
+    /// A file that TLS on the listener needs cannot be used.
+    #[error("cannot use `{}` for `tls`: {why}", path.display())]
+    Tls {
+        /// The file.
+        path: std::path::PathBuf,
+        /// Why.
+        why: String,
+    },
     /// The operating system gave no random bytes.
     #[error("no random bytes: {0}")]
     Random(String),

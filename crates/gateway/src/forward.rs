@@ -6,9 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use mcpproxy_core::{
-    Call, Cleared, Declared, MessageKind, Outcome, PrincipalKind, Status, ToolName,
-};
+use mcpproxy_core::{Call, Cleared, Declared, MessageKind, Outcome, Status, ToolName};
 use mcpproxy_engine::After;
 use mcpproxy_mcp::era::{self, Era, META_LOG_LEVEL, META_SUBSCRIPTION};
 use mcpproxy_mcp::frame::replace;
@@ -386,7 +384,7 @@ impl Passage<'_> {
     /// at the beginning of a call, which may outlast them; a subscription has no end of its own.
     fn ends_with_token(&self, call: &Call) -> bool {
         let listens = matches!(&call.kind, MessageKind::Request(method) if &**method == "subscriptions/listen");
-        let may_outlast = self.downstream.who.kind == PrincipalKind::User && !listens;
+        let may_outlast = self.downstream.who.kind.is_renewed() && !listens;
         self.downstream.session.is_none() && !may_outlast
     }
 

@@ -37,6 +37,7 @@ use crate::session::{NewSession, Opened, Question, Session, Sessions, lock};
 use crate::settings::Settings;
 use crate::shed::Shed;
 use crate::streams::GENERAL;
+use crate::tls::Tls;
 use crate::toolbox::Cache;
 use crate::watches::Watcher;
 
@@ -50,6 +51,8 @@ pub struct Active {
     pub settings: Settings,
     /// The upstreams'.
     pub upstreams: BTreeMap<String, UpstreamSettings>,
+    /// What speaks TLS on the listener, where it does.
+    pub tls: Option<Arc<Tls>>,
     /// The header that carries the id under which everything about a request is found.
     pub correlation_header: Option<HeaderName>,
 }
@@ -440,8 +443,8 @@ impl Gateway {
             if control.is_valid(&session.holder()) {
                 continue;
             }
-            if session.who.kind == PrincipalKind::User {
-                // They come back with a renewed token; until then they hear nothing.
+            if session.who.kind.is_renewed() {
+                // They come back with a renewed credential; until then they hear nothing.
                 lock(&session.streams).detach(GENERAL);
                 continue;
             }
@@ -455,7 +458,7 @@ impl Gateway {
     pub async fn until_invalid(&self, who: &Principal) {
         // Only tokens end; a call of anybody else need not listen for it.
         match who.kind {
-            PrincipalKind::Agent | PrincipalKind::User => {}
+            PrincipalKind::Agent | PrincipalKind::User | PrincipalKind::Certificate => {}
             PrincipalKind::Owner | PrincipalKind::Local => return std::future::pending().await,
         }
         let mut expelled = self.expelled.subscribe();

@@ -41,6 +41,7 @@ pub mod shed;
 pub mod standard;
 pub mod streamable;
 pub mod streams;
+pub mod tls;
 pub mod toolbox;
 pub mod translate;
 mod watches;

@@ -98,7 +98,10 @@ pub fn list(gateway: &Gateway, who: &Principal) -> Vec<Value> {
     // Access rules say what the owner may call, not what the owner may look after.
     let known = match who.kind {
         PrincipalKind::Owner => gateway.fleet.all().values().cloned().collect(),
-        PrincipalKind::Agent | PrincipalKind::User | PrincipalKind::Local => gateway.known_to(who),
+        PrincipalKind::Agent
+        | PrincipalKind::User
+        | PrincipalKind::Certificate
+        | PrincipalKind::Local => gateway.known_to(who),
     };
     known
         .iter()

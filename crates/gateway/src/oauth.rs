@@ -21,7 +21,7 @@ pub(crate) use self::metadata::{asked_for, challenge, metadata};
 pub use self::settings::OauthSettings;
 use self::source::{KeySource, NoKey, Origin};
 use self::token::Token;
-pub(crate) use self::token::is_token;
+pub(crate) use self::token::{is_token, plain_name};
 
 /// Why a token does not open anything.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,8 +59,13 @@ impl ResourceServer {
         }
     }
 
-    /// Names the holder of a token, or says why it opens nothing.
-    pub(crate) async fn admit(&self, presented: &str) -> Result<Principal, Refused> {
+    /// Names the holder of a token, or says why it opens nothing. `thumbprint` is that of the
+    /// certificate that came with it, where one did.
+    pub(crate) async fn admit(
+        &self,
+        presented: &str,
+        thumbprint: Option<&str>,
+    ) -> Result<Principal, Refused> {
         let token = Token::read(presented).map_err(Refused::Invalid)?;
         let key = self.keys.find(token.key.as_deref(), token.algorithm).await;
         let key = key.map_err(|why| match why {
@@ -68,7 +73,7 @@ impl ResourceServer {
             NoKey::Unreachable => Refused::Unverifiable,
         })?;
         let now = self.clock.wall();
-        let claims = token.verified(&key, &self.settings, now);
+        let claims = token.verified(&key, &self.settings, now, thumbprint);
         let claims = claims.map_err(Refused::Invalid)?;
         let has = |scope: &String| claims.scopes.contains(scope);
         if !self.settings.required_scopes.iter().all(has) {

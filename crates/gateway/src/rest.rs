@@ -379,7 +379,10 @@ fn refused(refused: &Refused) -> Response {
 fn only_owner(who: &Principal) -> Result<(), Box<Response>> {
     match who.kind {
         PrincipalKind::Owner => Ok(()),
-        PrincipalKind::Agent | PrincipalKind::User | PrincipalKind::Local => {
+        PrincipalKind::Agent
+        | PrincipalKind::User
+        | PrincipalKind::Certificate
+        | PrincipalKind::Local => {
             let hint = "use the API key, or the Unix socket";
             Err(Box::new(failed(
                 StatusCode::FORBIDDEN,

@@ -89,10 +89,10 @@ pub async fn request(
     origin.way.finish(message, code, room).await;
 }
 
-/// Tells whether the token of a user has ended on a connection that is older than that.
+/// Tells whether a credential that is renewed has ended on a connection that is older than that.
 fn has_ended(gateway: &Gateway, downstream: &Downstream) -> bool {
     let who = &downstream.who;
-    who.kind == PrincipalKind::User && !gateway.access.control().is_valid(who)
+    who.kind.is_renewed() && !gateway.access.control().is_valid(who)
 }
 
 fn refusal(failure: &Failure, frame: &Frame, id: &str, era: Era) -> (Bytes, Option<i64>) {
@@ -166,7 +166,9 @@ fn room(gateway: &Gateway, downstream: &Downstream, frame: &Frame) -> Option<Pla
     // A token is one caller however many sessions it opens; callers without a credential are told
     // apart by their sessions, which is all there is.
     let caller = match downstream.who.kind {
-        PrincipalKind::Agent | PrincipalKind::User => Gateway::flow_scope(&downstream.who).0,
+        PrincipalKind::Agent | PrincipalKind::User | PrincipalKind::Certificate => {
+            Gateway::flow_scope(&downstream.who).0
+        }
         PrincipalKind::Owner | PrincipalKind::Local => downstream.key.id,
     };
     let limits = &gateway.active().settings.limits;

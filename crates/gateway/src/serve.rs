@@ -28,6 +28,7 @@ use crate::reply::{Answered, ReplyBody, bare, json};
 use crate::rest;
 use crate::settings::{RoutingMode, Settings};
 use crate::streamable;
+use crate::tls::{Shown, Tls};
 
 /// How often what was left alone is looked for.
 const SWEEP: std::time::Duration = std::time::Duration::from_secs(30);
@@ -161,13 +162,16 @@ pub async fn serve(gateway: Arc<Gateway>, listening: Listening, stop: impl Futur
                     let local = stream.local_addr().map_or(remote.ip(), |local| local.ip());
                     let peer = Peer::Tcp { remote: remote.ip(), local };
                     drop(stream.set_nodelay(true));
-                    doors.connection(stream, peer, &settings, place);
+                    match &gateway.active().tls {
+                        Some(tls) => doors.secured(tls, stream, peer, &settings, place),
+                        None => doors.connection(stream, (peer, None), &settings, place),
+                    }
                 }
                 Err(fault) => pause(&fault).await,
             },
             accepted = accept_unix(unix.as_ref(), &doors.owners) => match accepted {
                 Ok((stream, place)) if is_owner(&stream) => {
-                    doors.connection(stream, Peer::Owner, &settings, place);
+                    doors.connection(stream, (Peer::Owner, None), &settings, place);
                 }
                 Ok(_) => tracing::warn!("refused a connection to the socket by another user"),
                 Err(fault) => pause(&fault).await,
@@ -246,11 +250,39 @@ impl Doors {
         }
     }
 
-    fn connection<S>(&self, stream: S, peer: Peer, settings: &Settings, place: Place)
-    where
+    /// Shakes hands aside, so that somebody who takes their time keeps nobody else out.
+    fn secured(
+        &self,
+        tls: &Arc<Tls>,
+        stream: TcpStream,
+        peer: Peer,
+        settings: &Settings,
+        place: Place,
+    ) {
+        let (doors, tls, settings) = (self.clone(), Arc::clone(tls), settings.clone());
+        tokio::spawn(async move {
+            match tls
+                .accept(stream, settings.limits.header_timeout.into())
+                .await
+            {
+                Ok((stream, shown)) => {
+                    doors.connection(stream, (peer, shown), &settings, place);
+                }
+                Err(fault) => tracing::info!("refused a connection: {fault}"),
+            }
+        });
+    }
+
+    fn connection<S>(
+        &self,
+        stream: S,
+        (peer, shown): (Peer, Option<Shown>),
+        settings: &Settings,
+        place: Place,
+    ) where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
-        let doors = Arc::new(self.clone());
+        let (doors, shown) = (Arc::new(self.clone()), Arc::new(shown));
         let connection = Connection {
             number: self.numbers.fetch_add(1, Ordering::Relaxed),
             remote: match peer {
@@ -261,7 +293,12 @@ impl Doors {
         let service = service_fn(move |mut request: Request<Incoming>| {
             request.extensions_mut().insert(connection);
             let (doors, place) = (Arc::clone(&doors), Arc::clone(&place));
-            async move { Ok::<_, std::convert::Infallible>(doors.handle(peer, request, place).await) }
+            let shown = Arc::clone(&shown);
+            async move {
+                let shown = shown.as_ref().as_ref();
+                let answered = doors.handle(peer, shown, request, place).await;
+                Ok::<_, std::convert::Infallible>(answered)
+            }
         });
         let patience = settings.limits.write_timeout.into();
         let head = settings.limits.header_bytes.as_usize().max(8192);
@@ -288,7 +325,13 @@ impl Doors {
         });
     }
 
-    async fn handle(&self, peer: Peer, request: Request<Incoming>, place: Place) -> Answered {
+    async fn handle(
+        &self,
+        peer: Peer,
+        shown: Option<&Shown>,
+        request: Request<Incoming>,
+        place: Place,
+    ) -> Answered {
         match request.uri().path() {
             "/healthz" => return json(StatusCode::OK, r#"{"status":"ok"}"#.into()),
             "/readyz" => return rest::ready(&self.gateway),
@@ -309,12 +352,13 @@ impl Doors {
             };
         }
         let headers = request.headers();
-        let who = match access.admit(&active.settings, peer, headers).await {
+        let settings = &active.settings;
+        let who = match access.admit(settings, peer, shown, headers).await {
             Ok(who) => who,
             Err(denial) => {
                 tracing::info!("refused a request: {}", denial.message);
                 let path = request.uri().path();
-                let challenge = access.challenge(headers, path, &denial);
+                let challenge = access.challenge(settings, headers, path, &denial);
                 if is_rest(path) {
                     let refused = rest::failed(denial.status, denial.message, None);
                     return challenged(refused.map(ReplyBody::Rest), challenge);

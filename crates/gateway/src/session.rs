@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use bytes::Bytes;
-use mcpproxy_core::{Call, Principal, PrincipalKind, SessionKey, Tick, UpstreamId};
+use mcpproxy_core::{Call, Principal, SessionKey, Tick, UpstreamId};
 use mcpproxy_engine::{Engine, Unasked};
 use mcpproxy_mcp::era::Era;
 use mcpproxy_mcp::{Frame, FrameKind, compose};
@@ -129,8 +129,7 @@ impl Session {
 
     /// Takes note of the credential that its user shows now.
     pub fn renew(&self, who: &Principal) {
-        // Only the credentials of users are renewed under the same name.
-        if who.kind == PrincipalKind::User {
+        if who.kind.is_renewed() {
             who.clone_into(&mut lock(&self.holder));
         }
     }

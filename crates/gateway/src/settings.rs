@@ -19,6 +19,7 @@ pub use self::live::{LiveSettings, OnLoss};
 pub use self::receipts::ReceiptSettings;
 pub use self::telemetry::TelemetrySettings;
 pub use crate::oauth::OauthSettings;
+pub use crate::tls::TlsSettings;
 
 /// Everything that stands at the top level of the configuration beside upstreams and security.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
@@ -42,6 +43,8 @@ pub struct Settings {
     pub routing_mode: RoutingMode,
     /// Whether `/mcp` asks for a key; without it only beyond loopback.
     pub require_auth: Option<bool>,
+    /// TLS on the listener, and whose certificates name callers; plain HTTP where nothing is said.
+    pub tls: Option<TlsSettings>,
     /// Whose access tokens open the MCP endpoints; only keys and agent tokens where nothing is said.
     pub oauth: Option<OauthSettings>,
     /// Names accepted in `Host` beside the loopback ones and the address listened on.
@@ -220,6 +223,7 @@ impl Default for Settings {
             live: None,
             routing_mode: RoutingMode::default(),
             require_auth: None,
+            tls: None,
             oauth: None,
             allowed_hosts: Vec::new(),
             allowed_origins: Vec::new(),
@@ -231,6 +235,23 @@ impl Default for Settings {
             activity: ActivitySettings::default(),
             receipts: ReceiptSettings::default(),
             telemetry: TelemetrySettings::default(),
+        }
+    }
+}
+
+impl Settings {
+    /// Tells whether everybody must say who they are, where `require_auth` does not say: whoever
+    /// names an issuer or an authority wants to know who comes, also from this machine.
+    pub fn asks_who(&self) -> bool {
+        let callers = self.tls.as_ref().and_then(|tls| tls.callers.as_ref());
+        self.oauth.is_some() || callers.is_some()
+    }
+
+    /// Returns the scheme of the listener's address.
+    pub const fn scheme(&self) -> &'static str {
+        match self.tls {
+            Some(_) => "https",
+            None => "http",
         }
     }
 }

@@ -52,6 +52,7 @@ fn principal(who: &Principal) -> Result<Entity, String> {
         PrincipalKind::Owner => "Owner",
         PrincipalKind::Agent => "Agent",
         PrincipalKind::User => "User",
+        PrincipalKind::Certificate => "Certificate",
         PrincipalKind::Local => "Local",
     };
     let Some(claims) = &who.claims else {
@@ -129,7 +130,17 @@ fn context(about: &AccessRequest<'_>, arguments: Arguments) -> Result<Context, S
 /// The entity types, by name: reading one is not free, and every question names five.
 static TYPES: LazyLock<HashMap<&str, EntityTypeName>> = LazyLock::new(|| {
     let names = [
-        "Action", "Agent", "Local", "Owner", "Prompt", "Resource", "Role", "Server", "Tool", "User",
+        "Action",
+        "Agent",
+        "Certificate",
+        "Local",
+        "Owner",
+        "Prompt",
+        "Resource",
+        "Role",
+        "Server",
+        "Tool",
+        "User",
     ];
     let read = |name: &'static str| Some((name, name.parse().ok()?));
     names.into_iter().filter_map(read).collect()

@@ -68,7 +68,8 @@ async fn run_async(global: &Global, args: &Serve) -> Result<Exit> {
         })?;
     let address = listening.address;
     let listening = with_pages(listening, &daemon.gateway);
-    output::note(&format!("mcpproxy listens on http://{address}/mcp"));
+    let scheme = settings.scheme();
+    output::note(&format!("mcpproxy listens on {scheme}://{address}/mcp"));
     if daemon.key == Created::New {
         let file = settings.data_dir.join("api_key");
         output::note(&format!("an API key was made in {}", file.display()));

@@ -27,7 +27,8 @@ pub(crate) fn run(global: &Global) -> Result<Exit> {
     let (Some(path), Some(listen)) = (text(&made, "path"), text(&status, "listen")) else {
         return Err(failed("the gateway made no link", None));
     };
-    let link = format!("http://{}{path}", reachable(&listen));
+    let scheme = text(&status, "scheme").unwrap_or_else(|| "http".to_owned());
+    let link = format!("{scheme}://{}{path}", reachable(&listen));
     match global.format() {
         Format::Table => output::line(&link)?,
         form => output::value(form, &serde_json::json!({ "url": link }))?,

@@ -1,5 +1,6 @@
 //! Who may come in. What a message must look like to be heard is in `messages`.
 
+mod certificates;
 mod messages;
 pub(crate) mod oauth;
 mod policies;

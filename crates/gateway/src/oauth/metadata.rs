@@ -20,11 +20,11 @@ pub(crate) fn asked_for(path: &str) -> Option<&str> {
     ENDPOINTS.contains(&endpoint).then_some(endpoint)
 }
 
-/// Answers with the metadata of an endpoint; `host` is what the request was sent to.
+/// Answers with the metadata of an endpoint; `origin` is what the request was sent to.
 pub(crate) fn metadata(
     settings: &OauthSettings,
     method: &Method,
-    host: &str,
+    origin: &str,
     endpoint: &str,
 ) -> Answered {
     if method != Method::GET {
@@ -34,7 +34,7 @@ pub(crate) fn metadata(
         return response;
     }
     let body = json!({
-        "resource": resource(settings, host, endpoint),
+        "resource": resource(settings, origin, endpoint),
         "authorization_servers": [settings.issuer],
         "scopes_supported": settings.required_scopes,
         "bearer_methods_supported": ["header"],
@@ -52,14 +52,14 @@ pub(crate) fn metadata(
 /// Says what a request needs; `error` is what is wrong with the token that it has.
 pub(crate) fn challenge(
     settings: &OauthSettings,
-    host: &str,
+    origin: &str,
     path: &str,
     error: Option<(&str, &str)>,
 ) -> HeaderValue {
     let path = path.trim_end_matches('/');
     let endpoint = ENDPOINTS.into_iter().find(|one| *one == path);
     let endpoint = endpoint.unwrap_or("/mcp");
-    let resource = resource(settings, host, endpoint);
+    let resource = resource(settings, origin, endpoint);
     let mut parts = vec![format!(
         r#"Bearer resource_metadata="{}""#,
         metadata_address(&resource)
@@ -76,10 +76,10 @@ pub(crate) fn challenge(
 }
 
 /// The address of this resource: as configured, or as the request has it.
-fn resource(settings: &OauthSettings, host: &str, endpoint: &str) -> String {
+fn resource(settings: &OauthSettings, origin: &str, endpoint: &str) -> String {
     match settings.address() {
         Some(address) => address.to_owned(),
-        None => format!("http://{host}{endpoint}"),
+        None => format!("{origin}{endpoint}"),
     }
 }
 

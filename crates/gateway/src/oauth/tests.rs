@@ -101,7 +101,7 @@ impl Rig {
     }
 
     async fn admit(&self, token: &str) -> Result<String, Refused> {
-        let admitted = self.server.admit(token).await;
+        let admitted = self.server.admit(token, None).await;
         admitted.map(|who| who.name.to_string())
     }
 }
@@ -113,7 +113,10 @@ fn publish(file: &Path, keys: &Value) {
 #[tokio::test]
 async fn a_good_token_names_its_holder() {
     let rig = Rig::new(&json!([published("a", 1)]));
-    let who = rig.server.admit(&signed(&header(), &claims(), 1)).await;
+    let who = rig
+        .server
+        .admit(&signed(&header(), &claims(), 1), None)
+        .await;
     let who = who.unwrap();
     assert_eq!(&*who.name, "oauth:https://id.example#ada");
     let claims = who.claims.unwrap();
@@ -190,6 +193,26 @@ async fn what_is_wrong_with_a_token_is_said() {
     check("a.b.c", "no token").await;
     check("..", "no token").await;
     check(&"a".repeat(20_000), "too long").await;
+}
+
+/// A token that is bound to a certificate is good only together with it (RFC 8705, section 3).
+#[tokio::test]
+async fn a_bound_token_is_taken_only_with_its_certificate() {
+    let rig = Rig::new(&json!([published("a", 1)]));
+    let check = async |bound: Value, shown: Option<&str>, expect: bool| {
+        let token = signed(&header(), &with(claims(), &json!({ "cnf": bound })), 1);
+        let found = rig.server.admit(&token, shown).await;
+        assert_eq!(found.is_ok(), expect, "{bound} {shown:?} {found:?}");
+    };
+    let bound = json!({ "x5t#S256": "abc" });
+    check(bound.clone(), Some("abc"), true).await;
+    check(bound.clone(), Some("abd"), false).await;
+    check(bound, None, false).await;
+    check(json!({ "jkt": "abc" }), Some("abc"), false).await;
+    check(json!({ "x5t#S256": 7 }), Some("abc"), false).await;
+    check(json!("abc"), Some("abc"), false).await;
+    check(Value::Null, Some("abc"), true).await;
+    check(Value::Null, None, true).await;
 }
 
 /// The time allows for clocks that differ, and times may have fractions.

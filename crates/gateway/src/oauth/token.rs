@@ -81,6 +81,7 @@ impl<'a> Token<'a> {
         key: &Key,
         settings: &OauthSettings,
         now: Wall,
+        thumbprint: Option<&str>,
     ) -> Result<Claims, &'static str> {
         if !key.verifies(self.algorithm, self.signed.as_bytes(), &self.signature) {
             return Err("the token's signature is not valid");
@@ -101,8 +102,11 @@ impl<'a> Token<'a> {
         if moment(claims.get("nbf"))?.is_some_and(|begins| begins > now.after(leeway)) {
             return Err("the token is not valid yet");
         }
+        if !is_shown_by_its_holder(claims.get("cnf"), thumbprint) {
+            return Err("the token is bound to a key that was not shown with it");
+        }
         Ok(Claims {
-            subject: name(claims.get("sub").and_then(Value::as_str))
+            subject: plain_name(claims.get("sub").and_then(Value::as_str))
                 .ok_or("the token names nobody")?,
             roles: names(at(claims, &settings.roles_claim))
                 .ok_or("the token's roles are no names")?,
@@ -137,6 +141,16 @@ fn is_for(audience: Option<&Value>, name: &str) -> bool {
     }
 }
 
+/// Tells whether a token that is bound to a certificate came with it (RFC 8705, section 3). One that
+/// is bound in another way cannot be told from a stolen one.
+fn is_shown_by_its_holder(bound: Option<&Value>, thumbprint: Option<&str>) -> bool {
+    let Some(bound) = bound else {
+        return true;
+    };
+    let to = bound.get("x5t#S256").and_then(Value::as_str);
+    to.is_some() && to == thumbprint
+}
+
 /// Reads a number of seconds, which may have a fraction.
 fn moment(claim: Option<&Value>) -> Result<Option<Wall>, &'static str> {
     let Some(claim) = claim else {
@@ -160,7 +174,7 @@ fn at<'a>(claims: &'a Value, path: &str) -> Option<&'a Value> {
 }
 
 /// Takes a name that can be written down everywhere.
-fn name(given: Option<&str>) -> Option<String> {
+pub(crate) fn plain_name(given: Option<&str>) -> Option<String> {
     let given = given.filter(|name| (1..=LONGEST_NAME).contains(&name.len()))?;
     let plain = !given.chars().any(char::is_control);
     plain.then(|| given.to_owned())
@@ -178,7 +192,7 @@ fn names(claim: Option<&Value>) -> Option<Vec<String>> {
     if given.len() > MOST {
         return None;
     }
-    given.into_iter().map(name).collect()
+    given.into_iter().map(plain_name).collect()
 }
 
 /// Takes the named claims that are a single value.

@@ -53,7 +53,7 @@ pub(super) async fn evaluate(
             let message = "a token for the audit only looks";
             return failed(StatusCode::FORBIDDEN, message, None);
         }
-        PrincipalKind::Agent | PrincipalKind::User => who.0,
+        PrincipalKind::Agent | PrincipalKind::User | PrincipalKind::Certificate => who.0,
         PrincipalKind::Local => {
             let hint = "use the Unix socket, the API key or an agent's token";
             return failed(

@@ -52,6 +52,7 @@ pub(super) async fn status(AxumState(gateway): Shared, who: Who) -> Response {
         "since": gateway.since.rfc3339(),
         // The configured port may be 0, which stands for any.
         "listen": gateway.bound.get().map_or(active.settings.listen.clone(), ToString::to_string),
+        "scheme": active.settings.scheme(),
         "routing_mode": active.settings.routing_mode,
         "upstreams": { "total": all.len(), "up": up },
         "logins": logins(&all),

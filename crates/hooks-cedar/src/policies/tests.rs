@@ -164,9 +164,47 @@ fn nobody_can_be_called_what_another_kind_of_caller_is() {
     greets(&agent, "permitted");
     agent.claims = claims("upstream:mail");
     greets(&agent, "forbidden [] []");
-    agent.kind = PrincipalKind::User;
     agent.claims = claims("upstream:files");
-    greets(&agent, "forbidden [] []");
+    for kind in [PrincipalKind::User, PrincipalKind::Certificate] {
+        agent.kind = kind;
+        greets(&agent, "forbidden [] []");
+    }
+}
+
+#[test]
+fn a_certificate_has_a_name_roles_and_attributes() {
+    let text = r#"
+        @id("named")
+        permit(principal == Certificate::"spiffe://example/ci", action, resource == Tool::"files/read");
+        @id("unit")
+        permit(principal in Role::"deployers", action, resource == Tool::"files/write")
+        when { principal.attributes.organization == "Example" };
+    "#;
+    let rules = CedarRules::parse(text, "access.cedar").unwrap();
+    let holder = |name: &str, unit: &str, organization: &str| Principal {
+        kind: PrincipalKind::Certificate,
+        name: format!("certificate:{name}").into(),
+        claims: Some(Arc::new(Claims {
+            subject: name.to_owned(),
+            roles: vec![unit.to_owned()],
+            attributes: vec![("organization".to_owned(), organization.to_owned())],
+            ..Claims::default()
+        })),
+    };
+    let check = |who: &Principal, tool: &str, expect: bool| {
+        let decision = rules.decide(&call(who, tool, Operation::Read, "{}"));
+        assert_eq!(
+            decision == AccessDecision::Permitted,
+            expect,
+            "{who:?} {tool}"
+        );
+    };
+    let ci = holder("spiffe://example/ci", "builders", "Example");
+    check(&ci, "read", true);
+    check(&ci, "write", false);
+    check(&holder("other", "deployers", "Example"), "write", true);
+    check(&holder("other", "deployers", "Elsewhere"), "write", false);
+    check(&holder("other", "deployers", "Example"), "read", false);
 }
 
 #[test]

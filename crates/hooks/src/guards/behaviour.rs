@@ -276,10 +276,11 @@ impl State {
     }
 }
 
-const KINDS: [PrincipalKind; 4] = [
+const KINDS: [PrincipalKind; 5] = [
     PrincipalKind::Owner,
     PrincipalKind::Agent,
     PrincipalKind::User,
+    PrincipalKind::Certificate,
     PrincipalKind::Local,
 ];
 
@@ -289,6 +290,7 @@ const fn prefix(kind: PrincipalKind) -> &'static str {
         PrincipalKind::Owner => "owner/",
         PrincipalKind::Agent => "agent/",
         PrincipalKind::User => "user/",
+        PrincipalKind::Certificate => "certificate/",
         PrincipalKind::Local => "local/",
     }
 }

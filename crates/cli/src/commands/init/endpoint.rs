@@ -80,9 +80,10 @@ fn command(program: &Path, search: &OsStr) -> Result<String> {
 /// Returns the address for agents; none where they would have to show a credential, which their
 /// files should not hold, or where the port is only known once the gateway runs.
 fn address(settings: &Settings) -> Option<String> {
-    if settings.require_auth == Some(true) {
+    if settings.require_auth.unwrap_or(settings.asks_who()) {
         return None;
     }
+    let scheme = settings.scheme();
     if let Ok(address) = settings.listen.parse::<SocketAddr>() {
         let ip = match address.ip() {
             IpAddr::V4(ip) if ip.is_unspecified() => IpAddr::V4(Ipv4Addr::LOCALHOST),
@@ -90,12 +91,12 @@ fn address(settings: &Settings) -> Option<String> {
             ip => ip,
         };
         let usable = ip.is_loopback() && address.port() != 0;
-        return usable.then(|| format!("http://{}/mcp", SocketAddr::new(ip, address.port())));
+        return usable.then(|| format!("{scheme}://{}/mcp", SocketAddr::new(ip, address.port())));
     }
     let (host, port) = settings.listen.rsplit_once(':')?;
     let port: u16 = port.parse().ok()?;
     let usable = host.eq_ignore_ascii_case("localhost") && port != 0;
-    usable.then(|| format!("http://localhost:{port}/mcp"))
+    usable.then(|| format!("{scheme}://localhost:{port}/mcp"))
 }
 
 #[cfg(test)]

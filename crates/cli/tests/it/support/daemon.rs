@@ -276,7 +276,8 @@ async fn keep(stderr: ChildStderr, log: watch::Sender<Vec<String>>) {
 async fn listening(mut log: watch::Receiver<Vec<String>>) -> Option<String> {
     loop {
         let found = log.borrow_and_update().iter().find_map(|line| {
-            let rest = line.strip_prefix("mcpproxy listens on http://")?;
+            let rest = line.strip_prefix("mcpproxy listens on ")?;
+            let (_, rest) = rest.split_once("://")?;
             Some(rest.strip_suffix("/mcp")?.to_owned())
         });
         if found.is_some() {

@@ -224,12 +224,30 @@ fn a_named_file_and_the_user_s_own_folder_are_no_project() {
 fn a_project_lets_nobody_in_without_a_credential() {
     let open = "require_auth: false\n";
     let oauth = "oauth: {issuer: 'https://id.example', audience: gate, jwks_url: 'https://id.example/keys'}\n";
-    for strict in ["require_auth: true\n", oauth] {
+    let callers = "tls: {certificate: /c, key: /k, callers: {roots: /r}}\n";
+    for strict in ["require_auth: true\n", oauth, callers] {
         let problems = World::new().user(strict).project(open).problems();
         assert!(problems.contains("no credential"), "{problems}");
     }
     assert!(World::new().user(open).project(open).load().is_ok());
     assert!(World::new().project(open).load().is_ok());
+}
+
+/// Whoever names the authority says who comes in.
+#[test]
+fn a_project_says_nothing_about_certificates() {
+    let tls =
+        |roots: &str| format!("tls: {{certificate: /c, key: /k, callers: {{roots: {roots}}}}}\n");
+    let problems = World::new().project(&tls("/r")).problems();
+    assert!(problems.contains("whose certificates"), "{problems}");
+    let changed = World::new().user(&tls("/r")).project(&tls("/other"));
+    assert!(changed.problems().contains("whose certificates"));
+    let loaded = World::new().user(&tls("/r")).load().unwrap();
+    let callers = loaded.config.gateway.tls.unwrap().callers.unwrap();
+    assert_eq!(
+        (callers.roots.to_str(), callers.required),
+        (Some("/r"), false)
+    );
 }
 
 /// Whoever names the issuer says who comes in.
