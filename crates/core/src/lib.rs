@@ -16,6 +16,7 @@ pub mod flow;
 pub mod history;
 pub mod hook;
 pub mod id;
+pub mod installed;
 pub mod live;
 pub mod receipt;
 pub mod secret;
@@ -48,6 +49,7 @@ pub use flow::{
 pub use history::{ActivityPage, ActivityQuery, ActivityReader, Field, ReadFault};
 pub use hook::{Classified, Coverage, GAPS, Gap, GapCause, HookNote, Hooked, Owner, Phase};
 pub use id::{CallId, Id128, ToolName, UpstreamId};
+pub use installed::{Installed, Origin};
 pub use live::{Exchange, Exchanged, LiveFault, LiveStore, LogAsk, LogSaid, Place};
 pub use receipt::{Cause, Deed, Ended, PackInterval, Passing, ReceiptSink, Unanswered};
 pub use secret::{Masked, Secret};

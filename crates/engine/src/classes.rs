@@ -8,7 +8,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use bytes::Bytes;
 use mcpproxy_classify::{self as classify, Class, Classification, Tool, ToolClass};
-use mcpproxy_core::{ToolName, ToolRef, Trust, UpstreamId};
+use mcpproxy_core::{Installed, ToolName, ToolRef, Trust, UpstreamId};
 
 /// What is known of an upstream before it is asked anything.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -21,6 +21,8 @@ pub struct Profile {
     pub url: Option<String>,
     /// The keys that it may show.
     pub pins: Vec<String>,
+    /// What its program is made of, where that is known.
+    pub installed: Option<Arc<Installed>>,
     /// How much is taken on trust from it; nothing where the configuration has no word on it.
     pub trust: Option<Trust>,
 }

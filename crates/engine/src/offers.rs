@@ -58,6 +58,7 @@ impl Engine {
             args: &profile.args,
             url: profile.url.as_deref(),
             pins: &profile.pins,
+            installed: profile.installed.as_deref(),
         };
         let listing = Listing {
             upstream,

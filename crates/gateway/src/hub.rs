@@ -258,6 +258,7 @@ fn profile(upstream: &Upstream) -> Profile {
         args: settings.args.clone(),
         url: settings.url.clone(),
         pins: pins(settings),
+        installed: upstream.installed(),
         trust: settings.trust,
     }
 }

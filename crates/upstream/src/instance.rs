@@ -191,6 +191,11 @@ impl Instance {
         self.in_flight.load(Ordering::Relaxed)
     }
 
+    /// Returns the id of the process that watches over the upstream's, where there is one.
+    pub fn process(&self) -> Option<u32> {
+        self.link.process()
+    }
+
     /// Returns why the conversation has ended, once it has.
     pub fn ended(&self) -> Option<String> {
         self.link.ended()

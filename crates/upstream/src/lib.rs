@@ -7,6 +7,7 @@ pub mod catalogue;
 pub mod child;
 mod error;
 pub mod fleet;
+pub mod installed;
 pub mod instance;
 pub mod link;
 pub mod oauth;

@@ -84,6 +84,14 @@ impl Link {
         }
     }
 
+    /// Returns the id of the process that watches over the child, where there is one.
+    pub fn process(&self) -> Option<u32> {
+        match self {
+            Self::Stdio(link) => link.process(),
+            Self::Http(_) | Self::Sse(_) => None,
+        }
+    }
+
     /// Returns why the connection has ended, once it has.
     pub fn ended(&self) -> Option<String> {
         match self {

@@ -8,7 +8,8 @@ mod slots;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use mcpproxy_core::{Id128, UpstreamId};
+use arc_swap::ArcSwapOption;
+use mcpproxy_core::{Id128, Installed, UpstreamId};
 use mcpproxy_mcp::dial::Dialer;
 use mcpproxy_mcp::era::Era;
 use mcpproxy_mcp::{Frame, FrameKind};
@@ -97,6 +98,8 @@ pub struct Upstream {
     slots: Mutex<Slots>,
     support: Mutex<Support>,
     catalogue: Catalogue,
+    /// What its program was made of when it was last started.
+    installed: ArcSwapOption<Installed>,
     ring: Ring,
     state: watch::Sender<State>,
     /// Asks the keeper to look again: at the lists, or whether the upstream is still there.
@@ -135,6 +138,7 @@ impl Upstream {
             slots: Mutex::default(),
             support: Mutex::default(),
             catalogue: Catalogue::from_pointee(Listed::default()),
+            installed: ArcSwapOption::empty(),
             ring: Ring::default(),
             state: watch::Sender::new(State::Idle),
             stir: Arc::new(Notify::new()),
@@ -175,6 +179,11 @@ impl Upstream {
     /// Returns the latest listing.
     pub fn listed(&self) -> Arc<Listed> {
         self.catalogue.load_full()
+    }
+
+    /// Returns what its program was made of when it was last started, as far as that is known.
+    pub fn installed(&self) -> Option<Arc<Installed>> {
+        self.installed.load_full()
     }
 
     /// Returns the last lines of its standard error.

@@ -2,6 +2,7 @@
 //! Each attack stands beside a benign twin that passes.
 
 mod doors;
+mod packages;
 
 use serde_json::{Value, json};
 

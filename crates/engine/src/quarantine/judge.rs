@@ -6,7 +6,7 @@ use std::sync::{Arc, PoisonError};
 use mcpproxy_core::{Baseline, OfferKind, OfferState, Trust, UpstreamId, Wall};
 use mcpproxy_hooks::guards::quarantine::{Withheld, same_as, several};
 use mcpproxy_hooks::guards::shadowing::{Card, Neighbours};
-use mcpproxy_hooks::guards::spoofing::Profile;
+use mcpproxy_hooks::guards::spoofing::{Profile, is_retold};
 use mcpproxy_hooks::guards::{Ground, Guards, Offer, Turn};
 
 use super::book::{Book, Entry};
@@ -160,7 +160,7 @@ impl<'a> Desk<'a> {
             .guards
             .server(self.ground(true), self.book.server(), &self.profile);
         // What its owner told it anew may have other tools for a good reason.
-        let told = server.as_ref().is_some_and(|turn| turn.notice.is_some());
+        let told = server.as_ref().is_some_and(|turn| self.is_told_anew(turn));
         outcome.turns.extend(server);
         let fresh: Vec<Fresh> = offers
             .into_iter()
@@ -181,6 +181,15 @@ impl<'a> Desk<'a> {
         self.pulled(&mut outcome);
         outcome.turns.extend(self.again(&fresh, &neighbours));
         outcome
+    }
+
+    /// Tells whether an upstream goes on and was told something else: an upgrade of what it is made
+    /// of is nobody's word.
+    fn is_told_anew(&self, server: &Turn) -> bool {
+        let read = |identity: &str| serde_json::from_str(identity).unwrap_or_default();
+        let known = self.book.server().map(|known| read(&known.current));
+        server.notice.is_some()
+            && known.is_some_and(|known| is_retold(&known, &read(&server.baseline.current)))
     }
 
     /// Takes what was not judged before in this very form.

@@ -164,7 +164,10 @@ impl Guards {
         known: Option<&Baseline>,
         profile: &Profile<'_>,
     ) -> Option<Turn> {
-        let identity = profile.identity();
+        let mut identity = profile.identity();
+        if let Some(approved) = known.and_then(|known| known.approved.as_deref()) {
+            identity = spoofing::remembered(identity, &parsed(approved));
+        }
         let offer = Offer {
             kind: OfferKind::Server,
             name: "".into(),
@@ -195,19 +198,26 @@ impl Guards {
         let before = parsed(known.approved.as_deref().unwrap_or("null"));
         let moved = spoofing::compare(&before, &offer.descriptor);
         let waits = settings.is_some() && spoofing::waits(&moved, ground.trust);
-        let (Moved::Reconfigured(reason) | Moved::Other(reason)) = moved;
+        let reason = match moved {
+            Moved::Known => None,
+            Moved::Upgraded(reason) | Moved::Reconfigured(reason) | Moved::Other(reason) => {
+                Some(reason)
+            }
+        };
         match stranger {
             Some(stranger) => {
                 turn.withhold(OfferState::Quarantined, spoofing::ID, stranger, ground.now);
             }
             None if waits => {
+                let reason = reason.unwrap_or_default();
                 let reason = format!("it is not the upstream that was approved: {reason}");
                 turn.withhold(OfferState::Quarantined, spoofing::ID, reason, ground.now);
             }
             None => {
-                // The owner told it something else; from now on that is what it is told.
+                // The owner told it something else, or it was upgraded; from now on that is what it
+                // is.
                 turn.baseline.approved = Some(turn.baseline.current.clone());
-                turn.notice = Some(reason);
+                turn.notice = reason;
             }
         }
         Some(turn)

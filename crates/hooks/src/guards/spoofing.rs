@@ -1,8 +1,8 @@
 //! `server-spoofing-detector`: who an upstream is, beyond its name: the program and the package
-//! that are started, or the address that is called and the key that it shows. One that became somebody else waits, and under
+//! that are started with what they are made of, or the address that is called and the key that it shows. One that became somebody else waits, and under
 //! an allow list so does one that is not on it.
 
-use mcpproxy_core::Trust;
+use mcpproxy_core::{Installed, Trust};
 use mcpproxy_detect::confusable::skeleton;
 use serde_json::{Value, json};
 
@@ -13,6 +13,8 @@ pub const ID: &str = "server-spoofing-detector";
 
 /// The member of an identity that has the pinned keys.
 const PINS: &str = "pins";
+/// The member that has what the program is made of.
+const INSTALLED: &str = "installed";
 
 /// What the guard is told by the configuration.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -47,11 +49,17 @@ pub struct Profile<'a> {
     pub url: Option<&'a str>,
     /// The keys that it may show; without any, those that authorities vouch for.
     pub pins: &'a [String],
+    /// What the program is made of, where that is known.
+    pub installed: Option<&'a Installed>,
 }
 
 /// How an identity differs from the one before.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Moved {
+    /// It is the same one, and more is known of it.
+    Known,
+    /// It is the same one, made of something else: an upgrade.
+    Upgraded(String),
     /// It is the same one, told something else.
     Reconfigured(String),
     /// It is another one.
@@ -72,9 +80,14 @@ impl Profile<'_> {
             "origin": self.url.map(origin),
             "arguments": fingerprint::digest(&json!([self.args, self.url]).to_string()),
         });
-        // Identities from before there were pins have no such member, and are the same.
-        if let (Some(members), false) = (identity.as_object_mut(), pins.is_empty()) {
-            members.insert(PINS.to_owned(), json!(pins));
+        // Identities from before there were such members have none, and are the same.
+        if let Some(members) = identity.as_object_mut() {
+            if !pins.is_empty() {
+                members.insert(PINS.to_owned(), json!(pins));
+            }
+            if let Some(installed) = self.installed {
+                members.insert(INSTALLED.to_owned(), json!(installed));
+            }
         }
         identity
     }
@@ -113,8 +126,12 @@ pub(super) fn judge(settings: &Settings, name: &str, profile: &Profile<'_>) -> O
 
 fn differs(listed: &Allowed, profile: &Profile<'_>) -> Option<&'static str> {
     let package = mcpproxy_classify::package(profile.command, profile.args);
+    // What is installed has a version also where nobody asked for one.
+    let installed = profile.installed.filter(|one| one.origin.is_package());
     let fits = |wanted: &str| {
         package.is_some_and(|(name, version)| {
+            let own = installed.filter(|one| one.name == name);
+            let version = version.or_else(|| own.and_then(|one| one.version.as_deref()));
             wanted == name || version.is_some_and(|version| wanted == format!("{name}@{version}"))
         })
     };
@@ -175,18 +192,88 @@ pub(super) fn compare(before: &Value, after: &Value) -> Moved {
         };
         return Moved::Other(what.to_owned());
     }
-    let what = if before.get("version") == after.get("version") {
-        "its arguments or its address were changed".to_owned()
-    } else {
-        "its package has another version".to_owned()
+    if before.get("version") != after.get("version") {
+        return Moved::Reconfigured("its package has another version".to_owned());
+    }
+    if is_retold(before, after) {
+        return Moved::Reconfigured("its arguments or its address were changed".to_owned());
+    }
+    match (before.get(INSTALLED), after.get(INSTALLED)) {
+        (Some(before), Some(after)) => made_anew(before, after),
+        (None, _) | (_, None) => Moved::Known,
+    }
+}
+
+/// Tells whether the owner told an upstream something else, whatever it is made of.
+pub fn is_retold(before: &Value, after: &Value) -> bool {
+    let told = |identity: &Value| {
+        let mut identity = identity.clone();
+        identity
+            .as_object_mut()
+            .map(|members| members.remove(INSTALLED));
+        identity
     };
-    Moved::Reconfigured(what)
+    told(before) != told(after)
+}
+
+/// Compares what a program is made of with what it was made of. Files of a package belong to its
+/// version: where they are others under the same one, somebody changed them.
+fn made_anew(before: &Value, after: &Value) -> Moved {
+    let text = |value: &Value, key: &str| {
+        let text = value.get(key).and_then(Value::as_str);
+        show::name(text.unwrap_or("none"))
+    };
+    let [name, version, digest] =
+        ["name", "version", "digest"].map(|key| before.get(key) == after.get(key));
+    let file = |value: &Value| text(value, "origin") == "file";
+    match (
+        name && before.get("origin") == after.get("origin"),
+        version,
+        digest,
+    ) {
+        (true, true, true) => Moved::Known,
+        (true, true, false) if file(after) => {
+            Moved::Upgraded(format!("its file `{}` changed", text(after, "name")))
+        }
+        (true, true, false) => Moved::Other(format!(
+            "the files of its package `{}` changed and its version did not",
+            text(after, "name")
+        )),
+        (true, false, _) => Moved::Upgraded(format!(
+            "its package `{}` had version `{}` and has `{}`",
+            text(after, "name"),
+            text(before, "version"),
+            text(after, "version")
+        )),
+        // Whoever works on a program renames its files.
+        (false, ..) if file(before) || file(after) => {
+            Moved::Upgraded(format!("it runs `{}` now", text(after, "name")))
+        }
+        (false, ..) => Moved::Other(format!(
+            "it ran the package `{}` and runs `{}`",
+            text(before, "name"),
+            text(after, "name")
+        )),
+    }
+}
+
+/// Adds what the program was made of where that cannot be seen now: what is not seen did not
+/// change.
+pub(super) fn remembered(mut identity: Value, before: &Value) -> Value {
+    if let (Some(members), Some(installed)) = (identity.as_object_mut(), before.get(INSTALLED))
+        && !members.contains_key(INSTALLED)
+    {
+        members.insert(INSTALLED.to_owned(), installed.clone());
+    }
+    identity
 }
 
 /// Tells whether a move waits for a person.
 pub(super) fn waits(moved: &Moved, trust: Trust) -> bool {
     match (moved, trust) {
-        (_, Trust::Auto) | (Moved::Reconfigured(_), Trust::Scan) => false,
+        (Moved::Known, _)
+        | (_, Trust::Auto)
+        | (Moved::Reconfigured(_) | Moved::Upgraded(_), Trust::Scan) => false,
         (Moved::Other(_), Trust::Scan) | (_, Trust::Manual) => true,
     }
 }
@@ -212,6 +299,8 @@ fn host(url: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use mcpproxy_core::Origin;
+
     use super::*;
 
     fn words(line: &str) -> Vec<String> {
@@ -280,6 +369,98 @@ mod tests {
         assert_eq!(identity(&["a", "b"]), identity(&["b", "a"]));
         let old = json!({ "origin": "https://mcp.example.com" });
         assert!(identity(&[]).get(PINS).is_none() && old.get(PINS).is_none());
+    }
+
+    fn made(origin: Origin, name: &str, version: &str, digest: &str) -> Installed {
+        Installed {
+            origin,
+            name: name.to_owned(),
+            version: Some(version.to_owned()),
+            digest: Some(digest.to_owned()),
+        }
+    }
+
+    fn identity_of(args: &[String], installed: Option<&Installed>) -> Value {
+        let profile = Profile {
+            command: Some("npx"),
+            args,
+            installed,
+            ..Profile::default()
+        };
+        profile.identity()
+    }
+
+    #[test]
+    fn files_that_change_without_a_new_version_are_somebody_else_s() {
+        use Origin::{File, Npm, Pypi};
+        let args = words("-y sums-mcp");
+        let check = |before: &Installed, after: &Installed, expect: &str| {
+            let before = identity_of(&args, Some(before));
+            let moved = compare(&before, &identity_of(&args, Some(after)));
+            let found = match &moved {
+                Moved::Known => "known",
+                Moved::Upgraded(_) => "upgraded",
+                Moved::Reconfigured(_) => "reconfigured",
+                Moved::Other(_) => "other",
+            };
+            assert_eq!(found, expect, "{moved:?}");
+        };
+        let one = made(Npm, "sums-mcp", "1.0.15", "a");
+        check(&one, &made(Npm, "sums-mcp", "1.0.16", "b"), "upgraded");
+        check(&one, &made(Npm, "sums-mcp", "1.0.15", "b"), "other");
+        check(&one, &made(Npm, "evil-mcp", "1.0.15", "a"), "other");
+        check(&one, &made(Pypi, "sums-mcp", "1.0.15", "a"), "other");
+        let undigested = Installed {
+            digest: None,
+            ..one.clone()
+        };
+        check(&one, &undigested, "other");
+        let own = made(File, "server.py", "", "a");
+        check(&own, &made(File, "server.py", "", "b"), "upgraded");
+        check(&own, &made(File, "main.py", "", "b"), "upgraded");
+        check(&own, &one, "upgraded");
+    }
+
+    #[test]
+    fn what_is_not_seen_did_not_change_and_what_is_seen_first_is_no_news() {
+        let args = words("-y sums-mcp");
+        let one = made(Origin::Npm, "sums-mcp", "1", "a");
+        let (bare, known) = (identity_of(&args, None), identity_of(&args, Some(&one)));
+        assert_eq!(compare(&bare, &known), Moved::Known);
+        assert_eq!(remembered(bare.clone(), &known), known);
+        assert_eq!(remembered(known.clone(), &bare), known);
+        assert!(!is_retold(&bare, &known));
+        let other = identity_of(&words("-y sums-mcp --all"), Some(&one));
+        assert!(is_retold(&known, &other));
+        assert!(matches!(compare(&known, &other), Moved::Reconfigured(_)));
+    }
+
+    #[test]
+    fn an_allow_list_can_name_the_version_that_is_installed() {
+        let settings = Settings {
+            allowed_servers: Some(vec![Allowed {
+                name: "sums".to_owned(),
+                package: Some("sums-mcp@1".to_owned()),
+                ..Allowed::default()
+            }]),
+        };
+        let check = |line: &str, installed: Option<&Installed>, let_in: bool| {
+            let args = words(line);
+            let profile = Profile {
+                command: Some("npx"),
+                args: &args,
+                installed,
+                ..Profile::default()
+            };
+            let found = judge(&settings, "sums", &profile);
+            assert_eq!(found.is_none(), let_in, "{line} {installed:?}");
+        };
+        let made = |name: &str, version: &str| made(Origin::Npm, name, version, "a");
+        check("-y sums-mcp", Some(&made("sums-mcp", "1")), true);
+        check("-y sums-mcp", Some(&made("sums-mcp", "2")), false);
+        check("-y sums-mcp", None, false);
+        check("-y sums-mcp@1", None, true);
+        check("-y evil-mcp", Some(&made("sums-mcp", "1")), false);
     }
 
     #[test]

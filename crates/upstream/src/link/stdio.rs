@@ -24,6 +24,7 @@ const GATHER: usize = 256 * 1024;
 pub struct StdioLink {
     queue: mpsc::Sender<Bytes>,
     switch: Arc<Switch>,
+    process: Option<u32>,
 }
 
 impl StdioLink {
@@ -39,6 +40,7 @@ impl StdioLink {
             stdout,
             process,
         } = started;
+        let id = process.id();
         let switch = Arc::new(Switch::new(listener, limits));
         let (queue, messages) = mpsc::channel(QUEUE);
         tokio::spawn(write(stdin, messages, Arc::clone(&switch)));
@@ -50,7 +52,11 @@ impl StdioLink {
             replies,
             max_message,
         ));
-        Self { queue, switch }
+        Self {
+            queue,
+            switch,
+            process: id,
+        }
     }
 
     /// Sends a request and waits for its answer.
@@ -69,6 +75,11 @@ impl StdioLink {
     pub async fn send(&self, message: Bytes) -> Result<(), Error> {
         let ended = || Error::Transport(self.ended().unwrap_or_else(|| "it has ended".to_owned()));
         self.queue.send(message).await.map_err(|_| ended())
+    }
+
+    /// Returns the id of the process that watches over the child.
+    pub fn process(&self) -> Option<u32> {
+        self.process
     }
 
     /// Returns why the link has ended, once it has.

@@ -12,6 +12,7 @@ use tokio::time::{Instant, sleep};
 use super::slots::Key;
 use super::{State, Upstream};
 use crate::catalogue::Listed;
+use crate::installed::installed;
 use crate::instance::{Greeting, Instance};
 use crate::link::FromUpstream;
 use crate::settings::Start;
@@ -97,6 +98,7 @@ impl Upstream {
     }
 
     async fn serve(&self, instance: &Arc<Instance>) -> Result<(), String> {
+        self.look_at_program(instance).await;
         self.read_lists(instance).await?;
         let version = instance.version().to_owned();
         tracing::info!("upstream `{}` is up (protocol {version})", self.name);
@@ -136,6 +138,18 @@ impl Upstream {
     fn ran_since(&self, begun: Instant) -> bool {
         let longest: Duration = self.settings.restart.backoff_max.into();
         matches!(self.state(), State::Up { .. }) && begun.elapsed() > longest
+    }
+
+    /// Looks what the program is made of, once it answers: only then is it the one that stays.
+    async fn look_at_program(&self, instance: &Instance) {
+        let Some(process) = instance.process() else {
+            return;
+        };
+        let looked = tokio::task::spawn_blocking(move || installed(process)).await;
+        // Who cannot be looked at is what was seen last.
+        if let Ok(Some(seen)) = looked {
+            self.installed.store(Some(Arc::new(seen)));
+        }
     }
 
     async fn read_lists(&self, instance: &Instance) -> Result<(), String> {
