@@ -140,6 +140,12 @@ impl Quarantine {
         Ok(())
     }
 
+    /// Takes over what another knows, without its store.
+    pub(crate) fn take_over(&self, other: &Self) {
+        let known = other.read().clone();
+        *self.books.write().unwrap_or_else(PoisonError::into_inner) = known;
+    }
+
     fn read(&self) -> std::sync::RwLockReadGuard<'_, HashMap<UpstreamId, Book>> {
         self.books.read().unwrap_or_else(PoisonError::into_inner)
     }

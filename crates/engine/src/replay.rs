@@ -13,13 +13,14 @@ use mcpproxy_core::{
     Status, Tick, ToolName, ToolRef, Trace, UpstreamId, Verdict, Wall, Wire,
 };
 use mcpproxy_hooks::Registry;
-use mcpproxy_policy::{Explanation, decide, explain, judge};
+use mcpproxy_policy::scenario::{AnswerName, Caller};
+use mcpproxy_policy::{Explanation, decide, explain};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use sha2::{Digest as _, Sha256};
 
 use crate::DetectError;
-use crate::engine::{Before, Engine, Said};
+use crate::engine::{After, Before, Engine, Said};
 use crate::pipeline::Tried;
 use crate::ready::EngineSettings;
 
@@ -32,6 +33,9 @@ pub struct Session {
     /// Its name.
     #[serde(default)]
     pub id: String,
+    /// Who calls; who comes from this machine without a credential where nothing is said.
+    #[serde(default)]
+    pub caller: Option<Caller>,
     /// Its calls in order.
     pub calls: Vec<Step>,
 }
@@ -44,6 +48,7 @@ impl Session {
         }
         Ok(Self {
             id: String::new(),
+            caller: None,
             calls: vec![serde_json::from_str(text)?],
         })
     }
@@ -78,6 +83,15 @@ pub struct Step {
     /// When it was made, in milliseconds from the start of the session.
     #[serde(default)]
     pub at_ms: Option<u64>,
+}
+
+/// What came of one call of a session.
+#[derive(Clone, Debug)]
+pub struct Ran {
+    /// What was decided about it.
+    pub verdict: Arc<Verdict>,
+    /// What became of its answer.
+    pub answer: AnswerName,
 }
 
 /// The engine on its own, with a clock of its own.
@@ -116,13 +130,13 @@ impl Replay {
 
     /// Judges every call of a session. A call that is denied brings nothing back; one about which
     /// somebody is asked is taken to be allowed.
-    pub async fn run(&self, session: &Session) -> Result<Vec<Arc<Verdict>>, SinkFault> {
-        let mut verdicts = Vec::with_capacity(session.calls.len());
+    pub async fn run(&self, session: &Session) -> Result<Vec<Ran>, SinkFault> {
+        let mut ran = Vec::with_capacity(session.calls.len());
         for (at, step) in session.calls.iter().enumerate() {
             let Prepared { call, result } = self.prepare(session, at, step);
-            verdicts.push(self.step(call, result).await?);
+            ran.push(self.step(call, result).await?);
         }
-        Ok(verdicts)
+        Ok(ran)
     }
 
     /// Explains the last call of a session, after the others were judged.
@@ -136,12 +150,13 @@ impl Replay {
             let Prepared { call, result } = self.prepare(session, at, step);
             self.step(call, result).await?;
         }
-        let call = self.prepare(session, before.len(), last).call;
+        let mut call = self.prepare(session, before.len(), last).call;
         let ready = self.engine.ready();
         let policy = &ready.settings.policy;
-        let facts = self.engine.facts(&call, &ready, self.clock.tick()).facts;
-        let findings = judge(policy, &call, &facts);
-        let verdict = decide(policy, &call, &facts, findings);
+        let early = self.engine.guard_call(&mut call, &ready);
+        let found = self.engine.found(&call, &early, &ready);
+        let facts = found.seen.facts;
+        let verdict = decide(policy, &call, &facts, found.findings);
         Ok(Some(explain(policy, &call, &facts, &verdict)))
     }
 
@@ -160,7 +175,11 @@ impl Replay {
         tried
     }
 
-    async fn step(&self, call: Call, result: Bytes) -> Result<Arc<Verdict>, SinkFault> {
+    async fn step(&self, call: Call, result: Bytes) -> Result<Ran, SinkFault> {
+        let stopped = |verdict| Ran {
+            verdict,
+            answer: AnswerName::None,
+        };
         let mut before = self.engine.before(call).await;
         if let Before::Asked(asked) = before {
             before = self.engine.answered(*asked, Said::Yes).await;
@@ -172,11 +191,16 @@ impl Replay {
                     status: Status::Success,
                     took: Duration::ZERO,
                 };
-                self.engine.after(&cleared, &outcome, None).await?;
-                Ok(Arc::clone(cleared.verdict()))
+                let answer = match self.engine.after(&cleared, &outcome, None).await? {
+                    After::Passed => AnswerName::Passed,
+                    After::Replaced(_) => AnswerName::Changed,
+                    After::Withheld(_) => AnswerName::Withheld,
+                };
+                let verdict = Arc::clone(cleared.verdict());
+                Ok(Ran { verdict, answer })
             }
-            Before::Denied(denied) => Ok(denied.verdict),
-            Before::Asked(asked) => Ok(Arc::clone(asked.verdict())),
+            Before::Denied(denied) => Ok(stopped(denied.verdict)),
+            Before::Asked(asked) => Ok(stopped(Arc::clone(asked.verdict()))),
             Before::Unrecorded(fault) => Err(fault),
         }
     }
@@ -197,7 +221,10 @@ impl Replay {
             at: self.clock.wall(),
             deadline: self.clock.tick().after(PACE),
             door: Door::Cli,
-            who: Principal::local(),
+            who: session
+                .caller
+                .as_ref()
+                .map_or_else(Principal::local, Into::into),
             scope: FlowScope(domain),
             session: SessionKey {
                 basis: SessionBasis::McpSession,

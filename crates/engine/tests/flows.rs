@@ -16,7 +16,7 @@ async fn judge(calls: Value) -> (Action, RiskLevel, FlowType, String) {
     let session = json!({ "id": "s", "calls": calls }).to_string();
     let session: Session = serde_json::from_str(&session).unwrap();
     let verdicts = replay.run(&session).await.unwrap();
-    let last = verdicts.last().unwrap();
+    let last = &verdicts.last().unwrap().verdict;
     let reason = last.reason().unwrap_or_default().to_owned();
     (last.wanted, last.risk.level, last.flow, reason)
 }
@@ -145,7 +145,7 @@ async fn a_secret_that_is_a_key_of_an_object_is_not_shown_as_a_place() {
     let session = json!({ "id": "s", "calls": calls }).to_string();
     let session: Session = serde_json::from_str(&session).unwrap();
     let verdicts = replay.run(&session).await.unwrap();
-    let last = verdicts.last().unwrap();
+    let last = &verdicts.last().unwrap().verdict;
     assert_eq!(last.wanted, Action::Deny);
     let shown = serde_json::to_string(&last.findings.to_vec()).unwrap();
     assert!(!shown.contains(key), "{shown}");

@@ -4,9 +4,13 @@
 //! How a file is read, with its line in every mistake, is for `config`, which also knows the
 //! section `C` of the configuration that a scenario brings along.
 
+use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::Arc;
 
-use mcpproxy_core::{Action, FlowType, Likeness, Operation, RiskLevel, Verdict};
+use mcpproxy_core::{
+    Action, Claims, FlowType, Likeness, Operation, Principal, PrincipalKind, RiskLevel, Verdict,
+};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -21,10 +25,55 @@ pub struct Scenario<C> {
     pub name: String,
     /// The `security` section that it runs under.
     pub config: C,
+    /// Who calls; who comes from this machine without a credential where nothing is said.
+    pub caller: Option<Caller>,
     /// The upstreams that it calls; others are made up by their name alone.
     pub upstreams: Vec<ScenarioUpstream>,
     /// The calls, in order.
     pub steps: Vec<Step>,
+}
+
+/// Somebody who calls, as their credential would name them.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Caller {
+    /// What kind of credential they show.
+    pub kind: PrincipalKind,
+    /// Their name.
+    #[serde(default)]
+    pub name: String,
+    /// Their roles.
+    #[serde(default)]
+    pub roles: Vec<String>,
+    /// What the credential is for.
+    #[serde(default)]
+    pub scopes: Vec<String>,
+    /// Other properties.
+    #[serde(default)]
+    pub attributes: BTreeMap<String, String>,
+}
+
+impl From<&Caller> for Principal {
+    fn from(caller: &Caller) -> Self {
+        match caller.kind {
+            PrincipalKind::Owner => Self::owner(),
+            PrincipalKind::Local => Self::local(),
+            kind @ (PrincipalKind::Agent | PrincipalKind::User | PrincipalKind::Certificate) => {
+                let claims = Claims {
+                    subject: caller.name.clone(),
+                    roles: caller.roles.clone(),
+                    scopes: caller.scopes.clone(),
+                    attributes: caller.attributes.clone().into_iter().collect(),
+                    until: None,
+                };
+                Self {
+                    kind,
+                    name: caller.name.as_str().into(),
+                    claims: Some(Arc::new(claims)),
+                }
+            }
+        }
+    }
 }
 
 /// An upstream of a scenario.
@@ -124,6 +173,34 @@ pub struct Expect {
     pub rule: Option<String>,
     /// A part of the reason.
     pub reason_contains: Option<String>,
+    /// What becomes of the answer.
+    pub answer: Option<AnswerName>,
+}
+
+/// What becomes of an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum AnswerName {
+    /// There is none: the call did not leave.
+    None,
+    /// The caller gets it as it came.
+    Passed,
+    /// The caller gets it changed.
+    Changed,
+    /// The caller does not get it.
+    Withheld,
+}
+
+impl AnswerName {
+    /// Returns the name that scenarios use.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Passed => "passed",
+            Self::Changed => "changed",
+            Self::Withheld => "withheld",
+        }
+    }
 }
 
 /// The risk of a flow.
@@ -204,7 +281,7 @@ impl fmt::Display for Mismatch {
 
 impl Expect {
     /// Returns what came out otherwise.
-    pub fn compare(&self, verdict: &Verdict) -> Vec<Mismatch> {
+    pub fn compare(&self, verdict: &Verdict, answer: AnswerName) -> Vec<Mismatch> {
         let decider = verdict.decided_by.and_then(|at| verdict.findings.get(at));
         let same = |key, expected: Option<&str>, found: &str| {
             let expected = expected.filter(|expected| *expected != found)?;
@@ -230,6 +307,7 @@ impl Expect {
             self.compare_evidence(verdict),
             same("rule", self.rule.as_deref(), rule),
             self.compare_reason(verdict.reason().unwrap_or_default()),
+            same("answer", self.answer.map(AnswerName::name), answer.name()),
         ];
         found.into_iter().flatten().collect()
     }
@@ -318,7 +396,7 @@ mod tests {
         facts.flow.matches.push(read(Side::Inside, Weight::Notable));
         let findings = judge(&policy, &call, &facts);
         let verdict = decide(&policy, &call, &facts, findings);
-        let found = expect.compare(&verdict);
+        let found = expect.compare(&verdict, AnswerName::Passed);
         let found: Vec<_> = found.iter().map(ToString::to_string).collect();
         assert_eq!(found, mismatches);
     }
@@ -338,6 +416,10 @@ mod tests {
 
     #[test]
     fn each_key_is_compared() {
+        check(
+            json!({"answer": "withheld"}),
+            &["answer: expected `withheld`, found `passed`"],
+        );
         check(
             json!({"decision": "deny"}),
             &["decision: expected `deny`, found `ask`"],

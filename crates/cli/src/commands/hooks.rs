@@ -19,7 +19,7 @@ use crate::args::{Format, Global, Hooks};
 use crate::commands::client::request;
 use crate::commands::{policy, serve};
 use crate::daemon::pipeline::entry;
-use crate::daemon::{configuration, engine_settings, flags};
+use crate::daemon::{configuration, flags};
 use crate::exit::{Exit, bad_input, failed};
 use crate::output;
 
@@ -80,7 +80,7 @@ impl Trial {
         let pipeline = Registry::start(entries, Arc::default(), &clock).await;
         Ok(Self {
             pipeline: pipeline.map_err(|fault| failed(fault.to_string(), None))?,
-            replay: policy::engine(engine_settings(&loaded))?,
+            replay: policy::engine(&loaded)?,
         })
     }
 

@@ -8,13 +8,14 @@ mod test;
 use std::path::Path;
 
 use anyhow::{Context as _, Result};
+use mcpproxy_config::Loaded;
 use mcpproxy_core::Askable;
+use mcpproxy_engine::DetectError;
 use mcpproxy_engine::replay::{Replay, Session};
-use mcpproxy_engine::{DetectError, EngineSettings};
 use serde_json::Value;
 
 use crate::args::{Global, Policy};
-use crate::daemon::{configuration, engine_settings, flags};
+use crate::daemon::{access, configuration, engine_settings, flags};
 use crate::exit::{Exit, bad_input};
 use crate::output;
 
@@ -28,15 +29,13 @@ pub(crate) fn run(global: &Global, command: &Policy) -> Result<Exit> {
     }
 }
 
-fn settings(global: &Global) -> Result<EngineSettings> {
-    let loaded = configuration(&flags(global, None))?;
-    Ok(engine_settings(&loaded))
-}
-
-/// Puts an engine together that touches nothing.
-pub(super) fn engine(settings: EngineSettings) -> Result<Replay> {
-    let made = Replay::new(settings, Askable::AgentPrompt);
-    made.map_err(|fault: DetectError| bad_input(fault.to_string(), None))
+/// Puts an engine together that touches nothing, with guards and access policies as configured.
+pub(super) fn engine(loaded: &Loaded) -> Result<Replay> {
+    let made = Replay::new(engine_settings(loaded), Askable::AgentPrompt);
+    let made = made.map_err(|fault: DetectError| bad_input(fault.to_string(), None))?;
+    let rules = access::rules(loaded).map_err(|why| bad_input(why, None))?;
+    made.engine().set_access(rules);
+    Ok(made)
 }
 
 fn block_on<T>(work: impl Future<Output = T>) -> Result<T> {
@@ -47,9 +46,9 @@ fn block_on<T>(work: impl Future<Output = T>) -> Result<T> {
 }
 
 fn check(global: &Global) -> Result<Exit> {
-    let settings = settings(global)?;
-    let policy = serde_json::to_value(&settings.policy)?;
-    drop(engine(settings)?);
+    let loaded = configuration(&flags(global, None))?;
+    let policy = serde_json::to_value(loaded.config.security.policy())?;
+    drop(engine(&loaded)?);
     match (&policy, global.format()) {
         (Value::Object(sections), crate::args::Format::Table) => {
             for (name, section) in sections {
@@ -78,7 +77,7 @@ fn explain(global: &Global, file: &Path) -> Result<Exit> {
         let hint = "give one call {server, tool, args}, or {calls: [...]}, whose last is explained";
         bad_input(format!("`{}`: {fault}", file.display()), Some(hint))
     })?;
-    let replay = engine(settings(global)?)?;
+    let replay = engine(&configuration(&flags(global, None))?)?;
     let explained = block_on(replay.explain(&session))??;
     let Some(explained) = explained else {
         return Err(bad_input("there is no call to explain", None));

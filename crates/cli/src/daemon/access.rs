@@ -4,7 +4,7 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use mcpproxy_config::Loaded;
+use mcpproxy_config::{Loaded, SecuritySettings};
 use mcpproxy_core::AccessRules;
 use mcpproxy_hooks::guards::access::{ID, Settings};
 use mcpproxy_hooks_cedar::CedarRules;
@@ -14,10 +14,15 @@ const LONGEST: u64 = 1024 * 1024;
 
 /// Reads the access policies of a configuration, or says what is wrong with them and where.
 pub(crate) fn rules(loaded: &Loaded) -> Result<Option<Arc<dyn AccessRules>>, String> {
+    told(&loaded.config.security)
+}
+
+/// Reads the access policies of a `security` section, or says what is wrong with them and where.
+pub(crate) fn told(security: &SecuritySettings) -> Result<Option<Arc<dyn AccessRules>>, String> {
     let Some(Settings {
         policies,
         policy_file,
-    }) = loaded.config.security.guards().access
+    }) = security.guards().access
     else {
         return Ok(None);
     };

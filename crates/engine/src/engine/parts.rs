@@ -120,6 +120,8 @@ impl Engine {
         let ready = self.ready.load();
         let known = other.classes.under(&ready.settings.classification);
         self.classes.take_over(known);
+        self.quarantine.take_over(&other.quarantine);
+        self.access.store(other.access.load_full());
     }
 
     pub(crate) fn ready(&self) -> Arc<Ready> {

@@ -11,7 +11,7 @@ use mcpproxy_hooks::guards::shadowing::Card;
 use super::{Held, NotSet, Which};
 
 /// Everything about one upstream.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Book {
     entries: BTreeMap<OfferKind, HashMap<Box<str>, Entry>>,
     /// Whether its tools were listed since the process was started.

@@ -36,9 +36,9 @@ impl Judge for Engine {
         let calls = u32::try_from(session.calls.len().max(1)).unwrap_or(u32::MAX);
         let took = start.elapsed() / calls;
         let verdicts = verdicts.with_context(|| format!("cannot replay {}", session.id))?;
-        let judged = verdicts.iter().map(|verdict| Judged {
+        let judged = verdicts.iter().map(|ran| Judged {
             took,
-            ..judged(verdict)
+            ..judged(&ran.verdict)
         });
         Ok(judged.collect())
     }

@@ -2,21 +2,22 @@
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::sync::Arc;
 
 use anyhow::{Context as _, Result};
-use mcpproxy_core::{Action, Verdict};
-use mcpproxy_engine::replay::{Replay, Session};
+use mcpproxy_core::Action;
+use mcpproxy_engine::replay::{Ran, Replay, Session};
+use mcpproxy_policy::scenario::AnswerName;
 use serde_json::{Value, json};
 
-use super::{block_on, engine, settings};
+use super::{block_on, engine};
 use crate::args::{Format, Global};
+use crate::daemon::{configuration, flags};
 use crate::exit::{Exit, bad_input};
 use crate::output;
 
 /// Judges every session of a file, one JSON object a line.
 pub(crate) fn run(global: &Global, file: &Path) -> Result<Exit> {
-    let replay = engine(settings(global)?)?;
+    let replay = engine(&configuration(&flags(global, None))?)?;
     let input: Box<dyn BufRead> = if file == Path::new("-") {
         Box::new(std::io::stdin().lock())
     } else {
@@ -49,30 +50,34 @@ pub(crate) fn run(global: &Global, file: &Path) -> Result<Exit> {
 
 /// Prints what would happen to a session; returns how many of its calls would not just pass.
 fn print(global: &Global, replay: &Replay, session: &Session) -> Result<usize> {
-    let verdicts = block_on(replay.run(session))??;
-    let stopped = verdicts.iter().filter(|one| one.wanted >= Action::Ask);
+    let ran = block_on(replay.run(session))??;
+    let stopped = ran.iter().filter(|one| one.verdict.wanted >= Action::Ask);
     let stopped = stopped.count();
-    let calls = session.calls.iter().zip(&verdicts);
+    let calls = session.calls.iter().zip(&ran);
     if global.format() == Format::Table {
         output::line(&format!("session {}", session.id))?;
-        for (step, verdict) in calls {
+        for (step, Ran { verdict, answer }) in calls {
             let server = step.server.as_deref().unwrap_or("");
             let tool = [server, ":", &step.tool].concat();
             let decision = format!("{:?}", verdict.wanted).to_lowercase();
             let reason = verdict.reason().unwrap_or("");
             output::line(&format!("  {decision:5}  {tool:32}  {reason}"))?;
+            if matches!(answer, AnswerName::Changed | AnswerName::Withheld) {
+                output::line(&format!("         its answer is {}", answer.name()))?;
+            }
         }
         return Ok(stopped);
     }
     let calls: Vec<_> = calls
-        .map(|(step, verdict)| judged(step.server.as_deref(), &step.tool, verdict))
+        .map(|(step, ran)| judged(step.server.as_deref(), &step.tool, ran))
         .collect();
     let session = json!({ "id": session.id, "calls": calls });
     output::line(&session.to_string())?;
     Ok(stopped)
 }
 
-fn judged(server: Option<&str>, tool: &str, verdict: &Arc<Verdict>) -> Value {
+fn judged(server: Option<&str>, tool: &str, ran: &Ran) -> Value {
+    let verdict = &ran.verdict;
     let evidence: Vec<_> = verdict
         .findings
         .iter()
@@ -87,6 +92,7 @@ fn judged(server: Option<&str>, tool: &str, verdict: &Arc<Verdict>) -> Value {
         "risk_score": verdict.risk.score,
         "flow_type": verdict.flow,
         "reason": verdict.reason(),
+        "answer": ran.answer,
         "evidence": evidence,
         "findings": verdict.findings.iter().map(|one| &*one.rule).collect::<Vec<_>>(),
     })

@@ -5,15 +5,16 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result};
 use mcpproxy_classify::Kind;
 use mcpproxy_config::{SecuritySettings, read_scenario};
-use mcpproxy_core::{Askable, ToolName, UpstreamId};
+use mcpproxy_core::{Askable, OfferKind, ToolName, UpstreamId};
 use mcpproxy_engine::replay::{Replay, Session, Step};
-use mcpproxy_engine::{Described, EngineSettings, Profile};
-use mcpproxy_policy::scenario::{ClassName, Scenario, Step as ScenarioStep};
+use mcpproxy_engine::{Described, EngineSettings, Extent, Offered, Profile};
+use mcpproxy_policy::scenario::{ClassName, Scenario, ScenarioUpstream, Step as ScenarioStep};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
 use super::block_on;
 use crate::args::{Format, Global};
+use crate::daemon::access;
 use crate::exit::{Exit, bad_input};
 use crate::output;
 
@@ -68,24 +69,42 @@ fn shown(file: &Path, scenario: &Plan, wrong: &[String]) -> Value {
 fn play(scenario: &Plan) -> Result<Vec<String>> {
     let replay = Replay::new(settings(scenario), Askable::Nobody);
     let replay = replay.map_err(|fault| bad_input(fault.to_string(), None))?;
+    let rules = access::told(&scenario.config).map_err(|why| bad_input(why, None))?;
+    replay.engine().set_access(rules);
     for upstream in &scenario.upstreams {
-        let listed = upstream.tools.iter().map(described).collect();
-        let name = UpstreamId::new(upstream.name.as_str());
-        replay.engine().learn(&name, Profile::default(), listed);
+        offer(&replay, upstream);
     }
     let calls = scenario.steps.iter().map(step).collect::<Result<_>>()?;
     let session = Session {
         id: scenario.name.clone(),
+        caller: scenario.caller.clone(),
         calls,
     };
-    let verdicts = block_on(replay.run(&session))??;
+    let ran = block_on(replay.run(&session))??;
     let mut wrong = Vec::new();
-    for (at, (step, verdict)) in scenario.steps.iter().zip(&verdicts).enumerate() {
-        let differences = step.expect.compare(verdict);
+    for (at, (step, ran)) in scenario.steps.iter().zip(&ran).enumerate() {
+        let differences = step.expect.compare(&ran.verdict, ran.answer);
         let place = format!("step {} ({})", at + 1, step.call);
         wrong.extend(differences.iter().map(|one| format!("{place}: {one}")));
     }
     Ok(wrong)
+}
+
+/// Has an upstream list its tools, which guards judge as they would those of a real one.
+fn offer(replay: &Replay, upstream: &ScenarioUpstream) {
+    let listed: Vec<_> = upstream.tools.iter().map(described).collect();
+    let offers = listed.iter().map(|tool| Offered {
+        kind: OfferKind::Tool,
+        name: tool.name.as_str().into(),
+        raw: tool.descriptor.clone(),
+    });
+    let (name, offers) = (UpstreamId::new(upstream.name.as_str()), offers.collect());
+    let (engine, profile) = (replay.engine(), Profile::default());
+    if !listed.is_empty() {
+        // Nobody listens: what was withheld is seen when it is called.
+        drop(engine.judge_offers(&name, &profile, offers, Extent::Whole));
+    }
+    engine.learn(&name, profile, listed);
 }
 
 fn settings(scenario: &Plan) -> EngineSettings {
@@ -110,6 +129,7 @@ fn settings(scenario: &Plan) -> EngineSettings {
         policy: security.policy(),
         detector: security.detection(),
         flow_tracking: security.flow_tracking.clone(),
+        guards: security.guards(),
         ..EngineSettings::default()
     }
 }

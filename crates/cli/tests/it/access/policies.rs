@@ -342,3 +342,55 @@ async fn policies_that_cannot_be_read_stop_the_start() {
     .await;
     check(&json!({}), "needs `policy_file` or `policies`").await;
 }
+
+/// What a call comes to without a gateway, and in one that runs, is what it comes to in earnest.
+#[tokio::test]
+async fn policies_and_guards_are_tried_out_as_they_are_asked() {
+    let (_files, gateway, ..) = start().await;
+    let call = |who: &str, tool: &str, path: &str| {
+        json!({
+            "caller": { "kind": "agent", "name": who },
+            "calls": [{ "server": "files", "tool": tool, "args": { "path": path } }],
+        })
+    };
+    for (who, tool, path, expect) in [
+        ("reader", "read_note", "a.txt", None),
+        ("reader", "read_note", "tls.key", Some("rbac-enforcer")),
+        (
+            "reader",
+            "write_note",
+            "a.txt",
+            Some("rbac-enforcer/hidden"),
+        ),
+        ("writer", "write_note", "a.txt", None),
+        (
+            "writer",
+            "secret_wipe",
+            "a.txt",
+            Some("rbac-enforcer/hidden"),
+        ),
+    ] {
+        let call = call(who, tool, path);
+        let file = gateway.home.path().join("call.json");
+        std::fs::write(&file, call.to_string()).unwrap();
+        let file = file.to_str().unwrap();
+        let explained = gateway
+            .home
+            .run(&["policy", "explain", file, "--json"])
+            .await;
+        let alone: Value = serde_json::from_slice(&explained.stdout).unwrap();
+        let (status, within) = gateway.owner().post("/api/v1/policy/explain", &call).await;
+        assert_eq!(status, 200, "{within}");
+        for explained in [&alone, &within["data"]] {
+            let decided = explained["decided_by"].as_str();
+            assert_eq!(decided, expect, "{who} {tool} {path}: {explained}");
+        }
+        let replayed = gateway
+            .home
+            .run(&["policy", "replay", "--jsonl", file, "--json"])
+            .await;
+        let replayed: Value = serde_json::from_slice(&replayed.stdout).unwrap();
+        let decision = &replayed["calls"][0]["decision"];
+        assert_eq!(decision == "deny", expect.is_some(), "{replayed}");
+    }
+}
