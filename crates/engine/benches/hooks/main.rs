@@ -1,9 +1,11 @@
 //! What guards and hooks add to a call: `cargo xtask bench hooks [COMPONENT]`.
 //!
-//! The same call and answer go through the engine without any, with every native guard, and with one
+//! The same call and answer go through the engine without any, with every native guard at work (also
+//! access policies and the schema of the tool), and with one
 //! and ten hooks that allow everything: in the same process, behind a webhook and behind gRPC on
 //! loopback, and as a WebAssembly component where the file of one is given; at 1 KB and at 64 KB. The
-//! ratio is to the call without any, in the same run.
+//! ratio is to the call without any, in the same run. Beside what each adds stands whether that is
+//! within the budget of the specification, for the whole chain of one kind.
 
 #![expect(clippy::print_stdout, reason = "a bench prints its figures")]
 
@@ -21,9 +23,10 @@ use mcpproxy_core::{
     SecurityHook, SessionBasis, SessionKey, SinkFault, Span, Status, SystemClock, ToolName,
     ToolRef, UpstreamId, Wire,
 };
-use mcpproxy_engine::{Before, Engine, EngineSettings, Registry};
-use mcpproxy_hooks::guards::{self, abuse, behaviour, contents, dlp};
+use mcpproxy_engine::{Before, Described, Engine, EngineSettings, Profile, Registry};
+use mcpproxy_hooks::guards::{self, abuse, access, behaviour, contents, context, dlp};
 use mcpproxy_hooks::{Entry, Limits};
+use mcpproxy_hooks_cedar::CedarRules;
 use mcpproxy_hooks_remote::{
     GrpcConfig, GrpcHook, GrpcSettings, Method, Protocol, Webhook, WebhookConfig, WebhookSettings,
 };
@@ -61,6 +64,18 @@ impl Chain {
             Self::Grpc(count) => format!("{count} gRPC"),
             Self::Wasm(count, _) => format!("{count} wasm"),
         }
+    }
+
+    /// What a call may take longer because of it: usually, and once in a hundred times. Components
+    /// have no budget of their own and are held to that of native guards.
+    fn budget(&self) -> Option<[Duration; 2]> {
+        let millis = match self {
+            Self::Nothing => return None,
+            Self::Guards | Self::Nods(_) | Self::Wasm(..) => [1, 5],
+            Self::Grpc(_) => [20, 50],
+            Self::Webhooks(_) => [50, 200],
+        };
+        Some(millis.map(Duration::from_millis))
     }
 
     /// All that are measured; the first is what the others are compared with.
@@ -150,6 +165,8 @@ fn guards(chain: &Chain) -> guards::Settings {
             ..behaviour::Settings::default()
         }),
         contents: Some(contents::Settings::default()),
+        context: Some(context::Settings::default()),
+        access: Some(access::Settings::default()),
         dlp: Some(dlp::Settings::default()),
         ..usual
     }
@@ -242,6 +259,23 @@ fn call(clock: &dyn Clock, number: u64, text: &str) -> Call {
     }
 }
 
+/// Access policies of which one permits the call and one has to look at its arguments.
+const POLICIES: &str = r#"
+permit(principal == Local::"local", action == Action::"tools/call", resource in Server::"files");
+forbid(principal, action, resource)
+when { context.arguments has path && context.arguments.path like "*.key" };
+"#;
+
+/// Has the upstream list its tool, so that there is a form to hold calls to.
+fn listed(engine: &Engine) {
+    let descriptor = r#"{"name":"echo","description":"Says the same again.","inputSchema":{"type":"object","properties":{"text":{"type":"string","minLength":1}},"required":["text"],"additionalProperties":false},"annotations":{"readOnlyHint":true}}"#;
+    let tool = Described {
+        name: ToolName::new("echo"),
+        descriptor: Bytes::from_static(descriptor.as_bytes()),
+    };
+    engine.learn(&UpstreamId::new("files"), Profile::default(), vec![tool]);
+}
+
 async fn measured(size: usize, chain: Chain) -> Result<[Duration; 2], String> {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::start());
     let settings = EngineSettings {
@@ -250,6 +284,11 @@ async fn measured(size: usize, chain: Chain) -> Result<[Duration; 2], String> {
     };
     let engine = Engine::new(settings, Arc::new(Nowhere), Arc::clone(&clock));
     let engine = engine.map_err(|fault| fault.to_string())?;
+    listed(&engine);
+    if matches!(chain, Chain::Guards) {
+        let rules = CedarRules::parse(POLICIES, "bench").map_err(|fault| fault.to_string())?;
+        engine.set_access(Some(Arc::new(rules)));
+    }
     let hooks = chain.hooks(&clock).await?;
     if !hooks.is_empty() {
         let entries = hooks.into_iter().map(|hook| Entry {
@@ -295,23 +334,32 @@ fn main() -> Result<(), String> {
     let chains = Chain::all(given.map(PathBuf::from).as_ref());
     println!("before and after of one call, request and answer of the same size");
     println!(
-        "{:>8} {:>14} {:>10} {:>10} {:>8} {:>12}",
-        "bytes", "chain", "p50 us", "p99 us", "ratio", "added p50 us"
+        "{:>8} {:>14} {:>10} {:>10} {:>8} {:>12} {:>12}  budget",
+        "bytes", "chain", "p50 us", "p99 us", "ratio", "added p50 us", "added p99 us"
     );
     for size in SIZES {
-        let mut without = Duration::ZERO;
+        let mut without = [Duration::ZERO; 2];
         for chain in &chains {
             let name = chain.name();
             let run = measured(size, chain.clone());
             let run = runtime.block_on(async move { tokio::spawn(run).await });
-            let [p50, p99] = run.map_err(|fault| fault.to_string())??;
+            let took = run.map_err(|fault| fault.to_string())??;
             if matches!(chain, Chain::Nothing) {
-                without = p50;
+                without = took;
             }
-            let ratio = p50.as_secs_f64() / without.as_secs_f64();
-            let added = p50.saturating_sub(without).as_micros();
-            let (p50, p99) = (p50.as_micros(), p99.as_micros());
-            println!("{size:>8} {name:>14} {p50:>10} {p99:>10} {ratio:>8.2} {added:>12}");
+            let ([p50, p99], [usual, rare]) = (took, without);
+            let ratio = p50.as_secs_f64() / usual.as_secs_f64();
+            let added = [p50.saturating_sub(usual), p99.saturating_sub(rare)];
+            let budget = match chain.budget() {
+                None => "",
+                Some([usual, rare]) if added[0] < usual && added[1] < rare => "held",
+                Some(_) => "missed",
+            };
+            let [p50, p99] = took.map(|one| one.as_micros());
+            let [more, more_rarely] = added.map(|one| one.as_micros());
+            println!(
+                "{size:>8} {name:>14} {p50:>10} {p99:>10} {ratio:>8.2} {more:>12} {more_rarely:>12}  {budget}"
+            );
         }
     }
     Ok(())
