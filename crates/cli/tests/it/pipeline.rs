@@ -2,6 +2,8 @@
 //! the commands say.
 
 mod foreign;
+mod load;
+mod told;
 
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex};

@@ -52,7 +52,7 @@ impl Issuer {
         Self { url, keys, asked }
     }
 
-    fn settings(&self) -> Value {
+    pub(crate) fn settings(&self) -> Value {
         json!({
             "issuer": self.url, "audience": AUDIENCE, "jwks_url": format!("{}/keys", self.url),
             "required_scopes": ["mcp:use"], "attribute_claims": ["team"],
