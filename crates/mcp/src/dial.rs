@@ -13,15 +13,15 @@ use bytes::Bytes;
 use http::header::HOST;
 use http::uri::PathAndQuery;
 use http::{HeaderMap, HeaderValue, Method, Request, Response, Uri};
-use http_body_util::Full;
+use http_body_util::{Either, Full};
 use hyper::client::conn::http1;
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::connect::HttpConnector;
 use tower_service::Service as _;
 
 pub use self::pin::{Chain, Pin};
-pub use self::pool::Received;
 use self::pool::{Pool, Sender, origin};
+pub use self::pool::{Received, Sent};
 use crate::Error;
 
 /// A pool of connections to upstreams.
@@ -61,15 +61,27 @@ impl Dialer {
         &self,
         method: Method,
         uri: &Uri,
-        mut headers: HeaderMap,
+        headers: HeaderMap,
         body: Bytes,
+    ) -> Result<Response<Received>, Error> {
+        let body = Either::Left(Full::new(body));
+        self.stream(method, uri, headers, body).await
+    }
+
+    /// Sends one request whose body is perhaps not at hand, and returns the answer's head.
+    pub async fn stream(
+        &self,
+        method: Method,
+        uri: &Uri,
+        mut headers: HeaderMap,
+        body: Sent,
     ) -> Result<Response<Received>, Error> {
         let unusable = || Error::Unreachable("not an absolute address".to_owned());
         let origin = origin(uri).ok_or_else(unusable)?;
         if !headers.contains_key(HOST) {
             headers.insert(HOST, host(uri).ok_or_else(unusable)?);
         }
-        let mut request = Request::new(Full::new(body));
+        let mut request = Request::new(body);
         *request.method_mut() = method;
         *request.uri_mut() = path(uri);
         *request.headers_mut() = headers;

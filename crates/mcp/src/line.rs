@@ -83,8 +83,8 @@ pub fn push_line(lines: &mut Vec<u8>, message: &[u8]) {
     lines.push(b'\n');
 }
 
-/// Adds a message without its raw line ends.
-pub(crate) fn push_flat(out: &mut Vec<u8>, message: &[u8]) {
+/// Adds a message, or part of one, without its raw line ends.
+pub fn push_flat(out: &mut Vec<u8>, message: &[u8]) {
     if memchr::memchr2(b'\n', b'\r', message).is_none() {
         out.extend_from_slice(message);
         return;

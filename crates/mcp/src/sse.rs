@@ -19,6 +19,15 @@ pub struct Event {
     pub retry: Option<u64>,
 }
 
+/// What a stream brings next to a reader who holds no long event.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Piece {
+    /// Data of an event that has not ended.
+    Part(Bytes),
+    /// The end of an event, with that of its data which was not handed out before.
+    End(Event),
+}
+
 /// Splits a byte stream into events.
 #[derive(Debug)]
 pub struct Decoder {
@@ -28,6 +37,8 @@ pub struct Decoder {
     event: Event,
     data: BytesMut,
     has_data: bool,
+    /// Whether the buffer starts inside a line of data, whose beginning was handed out.
+    inside: bool,
 }
 
 impl Decoder {
@@ -40,6 +51,7 @@ impl Decoder {
             event: Event::default(),
             data: BytesMut::new(),
             has_data: false,
+            inside: false,
         }
     }
 
@@ -54,29 +66,61 @@ impl Decoder {
 
     /// Returns the next whole event, if the bytes taken so far contain one.
     pub fn next_event(&mut self) -> Option<Event> {
-        loop {
-            let unseen = self.buffer.get(self.searched..).unwrap_or_default();
-            let Some(at) = memchr::memchr2(b'\n', b'\r', unseen) else {
-                self.searched = self.buffer.len();
-                return None;
-            };
-            let end = self.searched + at;
-            let carriage = self.buffer.get(end) == Some(&b'\r');
-            // A carriage return at the very end may be half of a pair: wait for the next byte.
-            if carriage && end + 1 == self.buffer.len() {
-                self.searched = end;
-                return None;
-            }
-            let line = self.buffer.split_to(end).freeze();
-            self.buffer.advance(1);
-            if carriage && self.buffer.first() == Some(&b'\n') {
-                self.buffer.advance(1);
-            }
-            self.searched = 0;
+        while let Some(line) = self.next_line() {
             if let Some(event) = self.line(&line) {
                 return Some(event);
             }
         }
+        None
+    }
+
+    /// Returns the next event, or part of its data once that is longer than `held` bytes. The
+    /// decoder's limit is then one of everything but data, and must leave room for a chunk beside twice
+    /// `held`.
+    pub fn next_piece(&mut self, held: usize) -> Option<Piece> {
+        while let Some(line) = self.next_line() {
+            if std::mem::take(&mut self.inside) {
+                self.data.extend_from_slice(&line);
+            } else if let Some(event) = self.line(&line) {
+                return Some(Piece::End(event));
+            }
+            if self.data.len() > held {
+                return Some(Piece::Part(self.data.split().freeze()));
+            }
+        }
+        if self.searched <= held || !(self.inside || self.buffer.starts_with(b"data:")) {
+            return None;
+        }
+        let begun = self.buffer.split_to(self.searched).freeze();
+        self.searched = 0;
+        if std::mem::replace(&mut self.inside, true) {
+            return Some(Piece::Part(begun));
+        }
+        self.line(&begun);
+        Some(Piece::Part(self.data.split().freeze()))
+    }
+
+    /// Takes a whole line off the buffer, without its end.
+    fn next_line(&mut self) -> Option<Bytes> {
+        let unseen = self.buffer.get(self.searched..).unwrap_or_default();
+        let Some(at) = memchr::memchr2(b'\n', b'\r', unseen) else {
+            self.searched = self.buffer.len();
+            return None;
+        };
+        let end = self.searched + at;
+        let carriage = self.buffer.get(end) == Some(&b'\r');
+        // A carriage return at the very end may be half of a pair: wait for the next byte.
+        if carriage && end + 1 == self.buffer.len() {
+            self.searched = end;
+            return None;
+        }
+        let line = self.buffer.split_to(end).freeze();
+        self.buffer.advance(1);
+        if carriage && self.buffer.first() == Some(&b'\n') {
+            self.buffer.advance(1);
+        }
+        self.searched = 0;
+        Some(line)
     }
 
     fn line(&mut self, line: &Bytes) -> Option<Event> {
@@ -212,6 +256,57 @@ mod tests {
             decoder.push(&[b'x'; 60]),
             Err(Error::TooLarge { limit: 100 })
         ));
+    }
+
+    /// Reads a stream in pieces and joins the data of each event again.
+    fn pieces(stream: &[u8], chunk: usize, held: usize) -> Vec<(String, Option<String>)> {
+        let mut decoder = Decoder::new(2 * held + chunk + 64);
+        let (mut events, mut data) = (Vec::new(), Vec::new());
+        for chunk in stream.chunks(chunk) {
+            decoder.push(chunk).unwrap();
+            while let Some(piece) = decoder.next_piece(held) {
+                match piece {
+                    Piece::Part(part) => data.extend_from_slice(&part),
+                    Piece::End(event) => {
+                        data.extend_from_slice(&event.data);
+                        let text = String::from_utf8(std::mem::take(&mut data)).unwrap();
+                        events.push((text, event.id));
+                    }
+                }
+            }
+        }
+        events
+    }
+
+    #[test]
+    fn a_long_event_comes_in_pieces_and_is_the_same() {
+        let long = "y".repeat(500);
+        let stream = format!(
+            "id: 1\ndata: {long}\r\ndata:  {long}\ndata\n\n: {}\ndata:a\r\rdata: data: b\n\n",
+            "c".repeat(20)
+        );
+        let first = (format!("{long}\n {long}\n"), Some("1".to_owned()));
+        let expect = [first, ("a".to_owned(), None), ("data: b".to_owned(), None)];
+        for chunk in [1, 2, 3, 7, 64, 501, 2000] {
+            for held in [20, 100, 499, 600] {
+                assert_eq!(
+                    pieces(stream.as_bytes(), chunk, held),
+                    expect,
+                    "{chunk} {held}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_no_data_stays_bounded_in_pieces_too() {
+        let mut decoder = Decoder::new(100);
+        let mut fault = None;
+        for _ in 0..10 {
+            fault = fault.or(decoder.push(b"id: xxxxxxxxxxxxxxxx").err());
+            assert_eq!(decoder.next_piece(20), None);
+        }
+        assert!(matches!(fault, Some(Error::TooLarge { limit: 100 })));
     }
 
     proptest! {

@@ -31,6 +31,7 @@ pub mod explain;
 pub mod export;
 pub mod file;
 pub mod prove;
+pub mod spill;
 pub mod tally;
 pub mod view;
 

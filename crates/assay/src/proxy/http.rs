@@ -1,15 +1,17 @@
 //! A session with an upstream at an address: the client still speaks lines, each of which becomes
 //! a request, and what comes back becomes lines again.
 //!
-//! The pumps are those of a child; what stands in for its pipes is in `http/pipe.rs`, and who
-//! speaks HTTP in `http/link.rs`.
+//! The pumps are those of a child; what stands in for its pipes is in `http/pipe.rs`, who speaks
+//! HTTP in `http/link.rs`, and where long messages wait in `http/spool.rs`.
 
 mod exchange;
 mod link;
 mod pipe;
+mod spool;
 
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use anyhow::Result;
@@ -23,9 +25,10 @@ use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until, timeout_at
 
 use self::link::Link;
 use self::pipe::{Source, Target};
+use self::spool::Room;
 use super::attend::{Event, LAST_BYTES, Lost, TICK, Upkeep, listen, spawn};
 use super::outlet::Outlet;
-use super::pump::{self, Stopped, Takes};
+use super::pump::{self, Stopped};
 use super::recorder::Recorder;
 use super::setup::Setup;
 use super::{Finish, Shared};
@@ -87,23 +90,19 @@ pub(super) async fn hold(setup: Setup, address: Address) -> Result<(Arc<Recorder
     };
     let (lines, requests) = channel(WAITING);
     let (answers, back) = channel(WAITING);
+    let room = Room::new(&shared.recorder.settings().scratch);
+    let heads = Arc::<AtomicBool>::default();
+    let mut target = Target::new(lines, room.clone(), Arc::clone(&heads));
     spawn("outward", &send, &shared, move |shared| {
-        let (mut input, mut target) = (io::stdin().lock(), Target::new(lines));
+        let mut input = io::stdin().lock();
         let (recorder, outlet) = (&shared.recorder, &shared.outlet);
-        let takes = Takes::WholeLines;
-        Event::Outward(pump::outward(
-            &mut input,
-            &mut target,
-            recorder,
-            outlet,
-            takes,
-        ))
+        Event::Outward(pump::outward(&mut input, &mut target, recorder, outlet))
     })?;
     spawn("inward", &send, &shared, move |shared| {
-        let mut source = Source::new(back);
+        let mut source = Source::new(back, heads);
         Event::Inward(pump::inward(&mut source, &shared.recorder, &shared.outlet))
     })?;
-    let link = Link::new(address, answers, send.clone());
+    let link = Link::new(address, room, answers, send.clone());
     let mut session = Session {
         recorder: Arc::clone(&shared.recorder),
         events,

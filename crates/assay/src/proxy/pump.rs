@@ -1,4 +1,4 @@
-//! The two pumps of a stdio session, each a thread of its own with blocking reads and writes.
+//! The two pumps of a session, each a thread of its own with blocking reads and writes.
 //!
 //! Requests: a line is judged and its intent recorded, then it goes on. Answers: bytes go on as
 //! they come and are recorded after, unless the record must be on disk before (strict). A line too
@@ -17,20 +17,55 @@ const CHUNK: usize = 64 << 10;
 const AUDITED: usize = 1 << 20;
 /// Longest line that is held to be judged; a longer one is refused.
 const WHOLE: usize = 16 << 20;
-/// Longest line that is held since it becomes one request over HTTP; a longer one is refused.
-pub(super) const ADDRESSED: usize = 128 << 20;
 
-/// Whether an upstream takes a line in parts.
+/// Where requests go.
+pub(super) trait Toward {
+    /// Takes a whole message.
+    fn whole(&mut self, message: Framed<'_>) -> io::Result<()>;
+    /// Takes part of a long message.
+    fn part(&mut self, part: Framed<'_>) -> io::Result<()>;
+    /// Sees the end of a long message, which does not go yet; returns why it never can, if so.
+    fn trouble(&mut self, part: Framed<'_>) -> Option<String>;
+    /// Lets a long message go to its end, which was seen before.
+    fn end(&mut self, part: Framed<'_>) -> io::Result<()>;
+    /// Takes back the parts of a message that must not go on, and tells what has gone of it.
+    fn withdraw(&mut self) -> Gone;
+}
+
+/// What has already gone of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Takes {
-    /// It does; where nothing must be judged, lines may be of any length.
+pub(super) enum Gone {
+    Nothing,
     Parts,
-    /// It does not: a line is one request over HTTP.
-    WholeLines,
+}
+
+/// A child's input, which takes bytes as they come.
+pub(super) struct Pipe<W>(pub(super) W);
+
+impl<W: Write> Toward for Pipe<W> {
+    fn whole(&mut self, message: Framed<'_>) -> io::Result<()> {
+        self.0.write_all(message.bytes)
+    }
+
+    fn part(&mut self, part: Framed<'_>) -> io::Result<()> {
+        self.0.write_all(part.bytes)
+    }
+
+    fn trouble(&mut self, _: Framed<'_>) -> Option<String> {
+        None
+    }
+
+    fn end(&mut self, part: Framed<'_>) -> io::Result<()> {
+        self.0.write_all(part.bytes)
+    }
+
+    fn withdraw(&mut self) -> Gone {
+        Gone::Parts
+    }
 }
 
 /// Why a pump stopped.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stopped {
     /// The input ended.
     Ended,
@@ -49,16 +84,12 @@ impl From<io::Error> for Stopped {
 /// Moves requests from the client to the upstream until one of them ends.
 pub(super) fn outward(
     input: &mut dyn Read,
-    upstream: &mut dyn Write,
+    upstream: &mut dyn Toward,
     recorder: &Recorder,
     outlet: &Outlet,
-    takes: Takes,
 ) -> Stopped {
-    let (guard, held) = match (recorder.settings().profile, takes) {
-        (Profile::Guard, _) => (true, WHOLE),
-        (Profile::Audit, Takes::WholeLines) => (true, ADDRESSED),
-        (Profile::Audit, Takes::Parts) => (false, AUDITED),
-    };
+    let guard = recorder.settings().profile == Profile::Guard;
+    let held = if guard { WHOLE } else { AUDITED };
     let mut long: Option<Long> = None;
     let mut each = |piece: Piece<'_>| -> Result<(), Stopped> {
         match piece {
@@ -68,26 +99,27 @@ pub(super) fn outward(
                     _ => recorder.headed_request(message.text()),
                 };
                 match fate {
-                    Fate::Forward => upstream.write_all(message.bytes)?,
+                    Fate::Forward => upstream.whole(message)?,
                     Fate::Refuse(answer) => say(outlet, answer, message)?,
                 }
             }
             Piece::Part(part) => {
-                long.get_or_insert_with(|| recorder.long(takes))
+                long.get_or_insert_with(|| recorder.long())
                     .push(part.text());
                 if !guard {
-                    upstream.write_all(part.bytes)?;
+                    upstream.part(part)?;
                 }
             }
             Piece::End(part) => {
-                let mut whole = long.take().unwrap_or_else(|| recorder.long(takes));
+                let mut whole = long.take().unwrap_or_else(|| recorder.long());
                 whole.push(part.text());
-                match recorder.long_request(whole) {
-                    Fate::Forward => upstream.write_all(part.bytes)?,
+                let trouble = if guard { None } else { upstream.trouble(part) };
+                match recorder.long_request(whole, trouble) {
+                    Fate::Forward => upstream.end(part)?,
                     Fate::Refuse(answer) => {
                         say(outlet, answer, part)?;
                         // What has gone of it must never become a message.
-                        if !guard {
+                        if !guard && upstream.withdraw() == Gone::Parts {
                             return Err(Stopped::Unrecorded);
                         }
                     }
@@ -170,7 +202,7 @@ fn strict(upstream: &mut dyn Read, recorder: &Recorder, outlet: &Outlet) -> Stop
 /// Records what a piece of the upstream's stream answers.
 fn answered(piece: Piece<'_>, long: &mut Option<Long>, recorder: &Recorder) -> Fate {
     let mut passing = |part: Framed<'_>| {
-        let long = long.get_or_insert_with(|| recorder.long(Takes::Parts));
+        let long = long.get_or_insert_with(|| recorder.long());
         long.push(part.text());
     };
     if let Piece::Whole(part) | Piece::Part(part) = piece

@@ -14,7 +14,7 @@ use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until, timeout};
 use super::attend::{Event, LAST_BYTES, TICK, Upkeep, listen, spawn};
 use super::child::{self, Ended, GRACE, Group};
 use super::outlet::Outlet;
-use super::pump::{self, Stopped, Takes};
+use super::pump::{self, Pipe, Stopped};
 use super::recorder::Recorder;
 use super::setup::Setup;
 use super::{Finish, Shared};
@@ -39,15 +39,14 @@ pub(super) async fn hold(setup: Setup) -> Result<(Arc<Recorder>, Finish)> {
         recorder: Arc::new(setup.recorder),
         outlet: Arc::new(Outlet::new(Box::new(io::stdout()))),
     };
-    let (mut stdin, mut stdout, group, process, watcher) = upstream.split();
+    let (stdin, mut stdout, group, process, watcher) = upstream.split();
     spawn("outward", &send, &shared, move |shared| {
         let mut input = io::stdin().lock();
         Event::Outward(pump::outward(
             &mut input,
-            &mut stdin,
+            &mut Pipe(stdin),
             &shared.recorder,
             &shared.outlet,
-            Takes::Parts,
         ))
     })?;
     spawn("inward", &send, &shared, move |shared| {

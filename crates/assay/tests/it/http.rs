@@ -1,6 +1,7 @@
 //! Upstreams at an address: Streamable HTTP in both eras, and the older HTTP+SSE.
 
-use std::io::{BufReader, Write as _};
+use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
 
 use mcpproxy_testkit::http::HttpUpstream;
 use mcpproxy_testkit::sample::{EraSupport, Options, Sample};
@@ -8,7 +9,7 @@ use rustix::process::Signal;
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 
-use crate::support::{Proxy, Scene, call};
+use crate::support::{Proxy, Scene, call, peak_memory, sha256};
 
 const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}"#;
 const INITIALIZED: &str = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
@@ -142,6 +143,148 @@ fn long_messages_pass_an_address_in_both_directions() {
     assert_eq!(left.code(), Some(0), "{left:?}");
     assert_eq!(scene.outcomes(), ["echo forwarded no_policy"]);
     assert_eq!(scene.verified(), 1);
+}
+
+/// An upstream that reads no more of a request than it must, and answers as its path says.
+fn raw_upstream(answer: impl Fn(&mut TcpStream, &str) + Send + 'static) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        while let Ok((mut stream, _)) = listener.accept() {
+            let mut reader = BufReader::new(stream.try_clone().unwrap());
+            let (mut head, mut length) = (String::new(), 0);
+            while reader.read_line(&mut head).unwrap_or(0) > 2 {
+                let line = head.lines().last().unwrap().to_ascii_lowercase();
+                let value = line.strip_prefix("content-length:");
+                length = value.map_or(length, |value| value.trim().parse().unwrap());
+            }
+            let read = io::copy(&mut reader.take(length), &mut io::sink()).unwrap();
+            assert_eq!(read, length);
+            answer(&mut stream, head.lines().next().unwrap_or_default());
+        }
+    });
+    format!("http://{address}")
+}
+
+/// Writes a result of so many megabytes.
+fn write_result(stream: &mut TcpStream, megabytes: usize) -> io::Result<()> {
+    stream.write_all(br#"{"jsonrpc":"2.0","id":1,"result":{"content":""#)?;
+    let piece = vec![b'y'; 1 << 20];
+    for _ in 0..megabytes {
+        stream.write_all(&piece)?;
+    }
+    stream.write_all(br#""}}"#)
+}
+
+#[test]
+fn memory_stays_flat_under_messages_of_100_mb_at_an_address() {
+    for media in ["application/json", "text/event-stream"] {
+        let url = raw_upstream(move |stream, _| {
+            let head =
+                format!("HTTP/1.1 200 OK\r\ncontent-type: {media}\r\nconnection: close\r\n\r\n");
+            stream.write_all(head.as_bytes()).unwrap();
+            if media == "text/event-stream" {
+                stream.write_all(b"data: ").unwrap();
+            }
+            write_result(stream, 100).unwrap();
+            stream.write_all(b"\n\n").unwrap();
+        });
+        let scene = Scene::new();
+        let mut proxy = proxy(&scene, &url, &[]);
+        let mut stdin = proxy.stdin.take().unwrap();
+        let head =
+            r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"arguments":{"z":1,"a":""#;
+        stdin.write_all(head.as_bytes()).unwrap();
+        let piece = vec![b'x'; 1 << 20];
+        for _ in 0..100 {
+            stdin.write_all(&piece).unwrap();
+        }
+        stdin.write_all(b"\"},\"name\":\"big\"}}\n").unwrap();
+        let mut answer = 0;
+        while answer < 100 << 20 {
+            let read = proxy.stdout.fill_buf().unwrap().len();
+            assert!(read > 0, "{media}: {answer}");
+            proxy.stdout.consume(read);
+            answer += read;
+        }
+        let peak = peak_memory(proxy.id());
+        assert!(peak < 48_000, "{media}: {peak} kB");
+        proxy.stdin = Some(stdin);
+        let left = proxy.left();
+        assert_eq!(left.code(), Some(0), "{}", left.stderr);
+        assert_eq!(scene.outcomes(), ["big forwarded no_policy"]);
+        let canonical = |text: &str| text.replace('Y', &"y".repeat(100 << 20));
+        let result = canonical(r#"{"content":"Y"}"#);
+        assert_eq!(scene.calls()[0]["result_hash"], sha256(result.as_bytes()));
+        let arguments = canonical(r#"{"a":"Y","z":1}"#).replace("y", "x");
+        assert_eq!(
+            scene.calls()[0]["arguments_hash"],
+            sha256(arguments.as_bytes())
+        );
+    }
+}
+
+#[test]
+fn a_long_answer_that_breaks_off_is_an_error_and_not_half_a_line() {
+    let url = raw_upstream(|stream, _| {
+        let head =
+            "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 9000000\r\n\r\n";
+        stream.write_all(head.as_bytes()).unwrap();
+        write_result(stream, 5).unwrap();
+    });
+    let scene = Scene::new();
+    let mut proxy = proxy(&scene, &url, &[]);
+    let answer = proxy.call(1, "cut");
+    let text = answer["error"]["message"].as_str().unwrap();
+    assert!(text.starts_with("the upstream failed"), "{answer}");
+    assert_eq!(proxy.left().code(), Some(0));
+    assert_eq!(scene.outcomes(), ["cut error no_policy"]);
+}
+
+#[test]
+fn a_long_message_of_the_modern_era_carries_its_headers_too() {
+    let remote = Remote::start(EraSupport::ModernOnly);
+    let scene = Scene::new();
+    let words = "x".repeat(3 << 20);
+    let line = format!(
+        r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"arguments":{{"text":"{words}"}},"_meta":{{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{{}}}},"name":"echo"}}}}"#
+    );
+    let mut proxy = proxy(&scene, &remote.upstream.url, &[]);
+    proxy.send(&line);
+    let answer = proxy.line();
+    assert!(answer.len() > words.len(), "{answer:.200}");
+    assert_eq!(proxy.left().code(), Some(0));
+    let requests = remote.upstream.requests();
+    assert_eq!(requests[0].headers["mcp-name"], "echo");
+    assert!(requests[0].body == line);
+    assert_eq!(scene.outcomes(), ["echo forwarded no_policy"]);
+}
+
+#[test]
+fn a_client_that_puts_lengths_first_reaches_an_address() {
+    let remote = Remote::start(EraSupport::LegacyOnly);
+    let scene = Scene::new();
+    let mut proxy = proxy(&scene, &remote.upstream.url, &[]);
+    let stdin = proxy.stdin.as_mut().unwrap();
+    write!(
+        stdin,
+        "Content-Length: {}\r\n\r\n{INITIALIZE}",
+        INITIALIZE.len()
+    )
+    .unwrap();
+    let head = proxy.line();
+    let length: usize = head
+        .strip_prefix("Content-Length: ")
+        .unwrap()
+        .parse()
+        .unwrap();
+    assert_eq!(proxy.line(), "");
+    let mut body = vec![0; length];
+    proxy.stdout.read_exact(&mut body).unwrap();
+    let hello: Value = serde_json::from_slice(&body).unwrap();
+    assert_eq!(hello["id"], 0, "{hello}");
+    assert_eq!(proxy.left().code(), Some(0));
+    assert_eq!(remote.upstream.received()[0], INITIALIZE);
 }
 
 #[test]

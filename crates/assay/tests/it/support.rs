@@ -242,6 +242,28 @@ impl Proxy {
     }
 }
 
+/// Returns the most memory that a process had at one time, in kB; nothing where the system does not
+/// say.
+pub(crate) fn peak_memory(id: u32) -> u64 {
+    let status = fs::read_to_string(format!("/proc/{id}/status")).unwrap_or_default();
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let peak = peak.map(|peak| peak.trim().trim_end_matches("kB").trim());
+    peak.map_or(0, |peak| peak.parse().unwrap())
+}
+
+/// Returns a hash as receipts have it, made by another program.
+pub(crate) fn sha256(bytes: &[u8]) -> String {
+    let mut child = Command::new("sha256sum")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(bytes).unwrap();
+    let output = child.wait_with_output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    format!("sha256:{}", text.split_whitespace().next().unwrap())
+}
+
 /// Composes a call.
 pub(crate) fn call(id: u64, tool: &str, arguments: &str) -> String {
     let tool = Value::from(tool);

@@ -1,9 +1,9 @@
 //! The audit profile: both streams are byte for byte what they are without the proxy.
 
-use std::io::Write as _;
+use std::io::{Read as _, Write as _};
 use std::process::{Command, Stdio};
 
-use crate::support::{ANSWERS, Scene, call};
+use crate::support::{ANSWERS, Scene, call, peak_memory, sha256};
 
 /// Compares what passes with the proxy and without, in both directions.
 fn check(script: &str, input: &[u8]) -> Scene {
@@ -44,6 +44,8 @@ fn ordinary_messages_pass_unchanged() {
         r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#.to_owned(),
         call(2, "web_search", r#"{ "q" : "é", "n":1.50 }"#),
         r#" { "id" : 3 , "jsonrpc":"2.0","method":"ping" } "#.to_owned(),
+        // What a later version may bring is none of the proxy's business.
+        r#"{"jsonrpc":"3.0","id":4,"method":"tools/stream","extra":[1],"params":7}"#.to_owned(),
         String::new(),
     ];
     let scene = check(ANSWERS, lines.join("\n").as_bytes());
@@ -111,18 +113,6 @@ fn large_messages_pass_unchanged_in_both_directions() {
     }
 }
 
-fn sha256(bytes: &[u8]) -> String {
-    let mut child = Command::new("sha256sum")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    child.stdin.take().unwrap().write_all(bytes).unwrap();
-    let output = child.wait_with_output().unwrap();
-    let text = String::from_utf8(output.stdout).unwrap();
-    format!("sha256:{}", text.split_whitespace().next().unwrap())
-}
-
 #[test]
 fn memory_stays_flat_under_a_message_of_100_mb() {
     let scene = Scene::new();
@@ -131,20 +121,13 @@ fn memory_stays_flat_under_a_message_of_100_mb() {
     let head = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"big","arguments":{"z":1,"a":""#;
     stdin.write_all(head.as_bytes()).unwrap();
     let piece = vec![b'y'; 1 << 20];
-    let status = format!("/proc/{}/status", proxy.id());
     for _ in 0..100 {
         stdin.write_all(&piece).unwrap();
     }
     stdin.write_all(b"\"}}}\n").unwrap();
     drop(stdin);
-    if let Ok(text) = std::fs::read_to_string(status) {
-        let peak = text
-            .lines()
-            .find_map(|line| line.strip_prefix("VmHWM:"))
-            .unwrap_or("0");
-        let peak: u64 = peak.trim().trim_end_matches(" kB").trim().parse().unwrap();
-        assert!(peak < 40_000, "{peak} kB");
-    }
+    let peak = peak_memory(proxy.id());
+    assert!(peak < 40_000, "{peak} kB");
     let left = proxy.left();
     assert_eq!(left.code(), Some(2), "{}", left.stderr);
     assert_eq!(scene.outcomes(), ["big timeout no_policy"]);
@@ -165,4 +148,22 @@ fn messages_behind_a_length_are_understood() {
     let scene = check(&script, input.as_bytes());
     assert_eq!(scene.outcomes(), ["a forwarded no_policy"]);
     assert_eq!(scene.received(), input);
+}
+
+#[test]
+fn what_either_side_says_is_passed_on_at_once() {
+    // Half a line of the upstream's arrives before the other half is said, in every mode that does
+    // not have to wait for the disk.
+    let scene = Scene::new();
+    let script = r#"read -r l; printf '{"jsonrpc":"2.0","method":"notifications/pro'; read -r l; echo 'gress"}'; echo '{"id":1,"result":{}}'; read -r l"#;
+    let mut proxy = scene.proxy(&[], script);
+    proxy.send(&call(1, "slow", "{}"));
+    let mut half = [0; 46];
+    proxy.stdout.read_exact(&mut half).unwrap();
+    assert!(half.ends_with(b"notifications/pro"));
+    proxy.send(r#"{"jsonrpc":"2.0","method":"notifications/of/a/later/version"}"#);
+    assert_eq!(proxy.line(), "gress\"}");
+    assert_eq!(proxy.line(), r#"{"id":1,"result":{}}"#);
+    assert_eq!(proxy.left().code(), Some(0));
+    assert_eq!(scene.outcomes(), ["slow forwarded no_policy"]);
 }

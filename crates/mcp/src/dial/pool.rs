@@ -11,7 +11,8 @@ use bytes::Bytes;
 use http::uri::{Authority, Scheme};
 use http::{HeaderMap, Response, Uri};
 use http_body::{Body, Frame, SizeHint};
-use http_body_util::Full;
+use http_body_util::combinators::BoxBody;
+use http_body_util::{Either, Full};
 use hyper::body::Incoming;
 use hyper::client::conn::http1::SendRequest;
 use tokio::time::Instant;
@@ -27,8 +28,11 @@ const MARGIN: Duration = Duration::from_secs(1);
 /// Where a connection leads.
 pub(super) type Origin = (Scheme, Authority);
 
+/// The body of a request: at hand, or read from elsewhere while it is sent.
+pub type Sent = Either<Full<Bytes>, BoxBody<Bytes, std::io::Error>>;
+
 /// One connection, as its requests see it.
-pub(super) type Sender = SendRequest<Full<Bytes>>;
+pub(super) type Sender = SendRequest<Sent>;
 
 /// The connections that wait, by where they lead; the one that waits for longest comes first.
 #[derive(Debug, Default)]

@@ -10,8 +10,9 @@ use std::path::{Path, PathBuf};
 use mcpproxy_text::unescape;
 
 use super::number::{self, Numbers};
-use super::rope::{Rope, Spill};
+use super::rope::Rope;
 use super::string::Text;
+use crate::spill::Spill;
 
 /// The bounds of a value. Past them it is not canonicalized.
 #[derive(Clone, Copy, Debug)]

@@ -3,24 +3,27 @@
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use bytes::Bytes;
 use http::header::CONTENT_TYPE;
 use http::{Response, StatusCode};
 use http_body_util::BodyExt as _;
-use mcpproxy_mcp::body::{discard, read_bounded};
+use mcpproxy_mcp::body::discard;
 use mcpproxy_mcp::dial::Received;
 use mcpproxy_mcp::era::UPSTREAM_FAILED;
-use mcpproxy_mcp::sse::{self, Decoder, Event};
+use mcpproxy_mcp::sse::{self, Decoder, Event, Piece};
 use mcpproxy_mcp::{Error, compose};
 use mcpproxy_text::{self as text, Limits};
 use tokio::time::{sleep, timeout};
 
-use super::link::{Link, Message};
+use super::link::{Link, Message, aside};
+use super::spool::{Room, Spool, Stored};
 use crate::proxy::attend::Lost;
-use crate::proxy::pump::ADDRESSED;
 
-/// Largest answer that is taken: as large as what is sent.
-const LARGEST: usize = ADDRESSED;
+/// Bytes of an event's data that are held before they go to its spool.
+const HELD: usize = 64 << 10;
+/// Bytes of a stream that are held in all: what is no data, and as much as is read at once.
+const STREAM: usize = 1 << 20;
+/// Longest address for messages.
+const ADDRESS: usize = 8 << 10;
 /// How long a body may take once its head is there.
 const BODY: Duration = Duration::from_mins(10);
 /// How long the upstream may take to name the address for messages.
@@ -37,8 +40,8 @@ impl Link {
             let first = !self.state().reached;
             for id in &message.ids {
                 let text = format!("the upstream failed: {fault}");
-                self.give(&compose::error(Some(id), UPSTREAM_FAILED, &text, None))
-                    .await;
+                let error = compose::error(Some(id), UPSTREAM_FAILED, &text, None);
+                self.give(Stored::flat(&error)).await;
             }
             if first && matches!(fault, Error::Unreachable(_)) {
                 self.lost(Lost::Unreachable);
@@ -84,23 +87,35 @@ impl Link {
                 authenticate: None,
             });
         }
-        let body = read_bounded(response.into_body(), LARGEST, BODY).await?;
-        // A body with an error's status may be no message at all.
-        let whole = text::check(&body, Limits::default());
-        if !status.is_success() && whole.is_ok_and(|body| text::member(body, "jsonrpc").is_none()) {
+        let body = timeout(BODY, self.collect(response.into_body()));
+        let body = body.await.map_err(|_| Error::TimedOut)??;
+        // A body with an error's status may be no message at all; a long one is none.
+        if !status.is_success() && !is_message(&body) {
             let status = status.as_u16();
             return Err(Error::Status {
                 status,
                 authenticate: None,
             });
         }
-        self.take(message, &body).await;
+        self.take(message, body).await;
         Ok(())
     }
 
-    async fn take(&self, message: &Message, answer: &[u8]) {
+    /// Reads a body to its end.
+    async fn collect(&self, mut body: Received) -> Result<Stored, Error> {
+        let mut spool = self.room.spool();
+        while let Some(frame) = body.frame().await {
+            let frame = frame.map_err(|fault| Error::Transport(fault.to_string()))?;
+            if let Some(data) = frame.data_ref() {
+                spool.push_flat(data).map_err(aside)?;
+            }
+        }
+        spool.finish().map_err(aside)
+    }
+
+    async fn take(&self, message: &Message, answer: Stored) {
         if message.initialize {
-            self.learn(answer);
+            self.learn(&answer);
         }
         self.give(answer).await;
     }
@@ -108,19 +123,20 @@ impl Link {
     /// Reads streams until every request of the message is answered.
     async fn streamed(&self, message: &Message, response: Response<Received>) -> Result<(), Error> {
         let mut open = message.ids.clone();
-        let mut stream = Stream::new(response);
+        let mut stream = self.events(response);
         for _ in 0..RESUMED {
-            while let Some(event) = stream.next().await? {
-                open.retain(|id| !answers(&event.data, id));
-                if !event.data.is_empty() {
-                    self.take(message, &event.data).await;
+            while let Some((_, data)) = stream.next().await? {
+                let ids = answered(&data)?;
+                open.retain(|id| !ids.contains(id));
+                if data.len() > 0 {
+                    self.take(message, data).await;
                 }
             }
             let Some(last) = stream.last.take().filter(|_| !open.is_empty()) else {
                 break;
             };
             sleep(stream.retry()).await;
-            stream = Stream::new(self.stream(Some(&last)).await?);
+            stream = self.events(self.stream(Some(&last)).await?);
         }
         if open.is_empty() {
             Ok(())
@@ -143,11 +159,12 @@ impl Link {
         if !is(&response, "text/event-stream") {
             return Err(Error::Closed);
         }
-        let mut stream = Stream::new(response);
+        let mut stream = self.events(response);
         let named = async {
-            while let Some(event) = stream.next().await? {
+            while let Some((event, data)) = stream.next().await? {
                 if event.name == "endpoint" {
-                    let named = String::from_utf8_lossy(&event.data).trim().to_owned();
+                    let named = data.range(0, ADDRESS).map_err(aside)?;
+                    let named = String::from_utf8_lossy(&named).trim().to_owned();
                     return sse::endpoint(self.base(), &named);
                 }
             }
@@ -163,14 +180,18 @@ impl Link {
         state.listening.push(task.abort_handle());
         Ok(())
     }
+
+    fn events(&self, response: Response<Received>) -> Stream {
+        Stream::new(response, self.room.clone())
+    }
 }
 
 /// Gives the client everything that the stream of the older transport brings.
 async fn bring(link: Weak<Link>, mut stream: Stream) {
-    while let Ok(Some(event)) = stream.next().await {
+    while let Ok(Some((_, data))) = stream.next().await {
         let Some(link) = link.upgrade() else { return };
-        if !event.data.is_empty() {
-            link.give(&event.data).await;
+        if data.len() > 0 {
+            link.give(data).await;
         }
     }
     if let Some(link) = link.upgrade() {
@@ -183,16 +204,17 @@ async fn listen(link: Weak<Link>) {
     loop {
         let Some(now) = link.upgrade() else { return };
         let opened = now.stream(last.as_deref()).await;
+        let room = now.room.clone();
         drop(now);
         let Ok(response) = opened else { return };
         if !is(&response, "text/event-stream") {
             return;
         }
-        let mut stream = Stream::new(response);
-        while let Ok(Some(event)) = stream.next().await {
+        let mut stream = Stream::new(response, room);
+        while let Ok(Some((_, data))) = stream.next().await {
             let Some(link) = link.upgrade() else { return };
-            if !event.data.is_empty() {
-                link.give(&event.data).await;
+            if data.len() > 0 {
+                link.give(data).await;
             }
         }
         last = stream.last.take().or(last);
@@ -214,20 +236,38 @@ async fn accepted(response: Response<Received>) -> Result<(), Error> {
     })
 }
 
-/// Tells whether data answers the request with a raw id.
-fn answers(data: &Bytes, id: &str) -> bool {
+/// Returns the raw ids of the requests that data answers.
+fn answered(data: &Stored) -> Result<Vec<String>, Error> {
+    let Stored::Memory(data) = data else {
+        let seen = data.seen().map_err(aside)?;
+        let ids = seen.into_iter().filter(|seen| seen.method.is_none());
+        let ids = ids.filter_map(|seen| String::from_utf8(seen.id?).ok());
+        return Ok(ids.collect());
+    };
     let Ok(data) = text::check(data, Limits::default()) else {
-        return false;
+        return Ok(Vec::new());
     };
     let one = |message: &str| {
         let response = text::member(message, "method").is_none();
-        response && text::get(message, &["id"]).is_some_and(|(own, _)| own == id)
+        let (id, _) = text::get(message, &["id"]).filter(|_| response)?;
+        Some(id.to_owned())
     };
-    if data.trim_start().starts_with('[') {
-        text::elements(data).any(|span| data.get(span).is_some_and(one))
+    Ok(if data.trim_start().starts_with('[') {
+        let all = text::elements(data);
+        all.filter_map(|span| one(data.get(span)?)).collect()
     } else {
-        one(data)
-    }
+        one(data).into_iter().collect()
+    })
+}
+
+/// Tells whether a body is a message at all.
+fn is_message(body: &Stored) -> bool {
+    let Stored::Memory(body) = body else {
+        return false;
+    };
+    // What is not JSON goes on as it is, for the client to judge.
+    let whole = text::check(body, Limits::default());
+    whole.map_or(true, |body| text::member(body, "jsonrpc").is_some())
 }
 
 fn is(response: &Response<Received>, media: &str) -> bool {
@@ -240,27 +280,33 @@ fn is(response: &Response<Received>, media: &str) -> bool {
 struct Stream {
     body: Received,
     decoder: Decoder,
+    room: Room,
+    /// The data of the event that is being read.
+    data: Spool,
     last: Option<String>,
     wait: Option<u64>,
 }
 
 impl Stream {
-    fn new(response: Response<Received>) -> Self {
+    fn new(response: Response<Received>, room: Room) -> Self {
         Self {
             body: response.into_body(),
-            decoder: Decoder::new(LARGEST),
+            decoder: Decoder::new(STREAM),
+            data: room.spool(),
+            room,
             last: None,
             wait: None,
         }
     }
 
-    /// Returns the next event, or nothing where the stream ends or breaks off.
-    async fn next(&mut self) -> Result<Option<Event>, Error> {
+    /// Returns the next event and its data, or nothing where the stream ends or breaks off.
+    async fn next(&mut self) -> Result<Option<(Event, Stored)>, Error> {
         loop {
-            if let Some(event) = self.decoder.next_event() {
-                self.last = event.id.clone().or(self.last.take());
-                self.wait = event.retry.or(self.wait);
-                return Ok(Some(event));
+            while let Some(piece) = self.decoder.next_piece(HELD) {
+                match piece {
+                    Piece::Part(part) => self.data.push_flat(&part).map_err(aside)?,
+                    Piece::End(event) => return self.ended(event).map(Some),
+                }
             }
             let Some(Ok(frame)) = self.body.frame().await else {
                 return Ok(None);
@@ -269,6 +315,14 @@ impl Stream {
                 self.decoder.push(data)?;
             }
         }
+    }
+
+    fn ended(&mut self, event: Event) -> Result<(Event, Stored), Error> {
+        self.last = event.id.clone().or(self.last.take());
+        self.wait = event.retry.or(self.wait);
+        let mut data = std::mem::replace(&mut self.data, self.room.spool());
+        data.push_flat(&event.data).map_err(aside)?;
+        Ok((event, data.finish().map_err(aside)?))
     }
 
     fn retry(&self) -> Duration {

@@ -9,7 +9,7 @@ use http::{HeaderMap, HeaderValue, Method, Response, Uri};
 use mcpproxy_mcp::body::discard;
 use mcpproxy_mcp::dial::{Dialer, Received};
 use mcpproxy_mcp::envelope::Envelope;
-use mcpproxy_mcp::line::push_line;
+use mcpproxy_mcp::tap::Seen;
 use mcpproxy_mcp::{Error, Frame, header};
 use mcpproxy_text::{self as text, Limits};
 use tokio::sync::mpsc::{Receiver, Sender, UnboundedSender};
@@ -17,6 +17,7 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use super::Address;
+use super::spool::{Room, Stored};
 use crate::proxy::attend::{Event, Lost};
 
 /// How long the upstream may take to hear that the session is over.
@@ -27,7 +28,9 @@ const FAREWELL: Duration = Duration::from_secs(2);
 pub(super) struct Link {
     address: Address,
     dialer: Dialer,
-    answers: Sender<Bytes>,
+    /// Where long answers wait until they are whole.
+    pub(super) room: Room,
+    answers: Sender<Stored>,
     events: UnboundedSender<Event>,
     state: Mutex<State>,
 }
@@ -45,10 +48,14 @@ pub(super) struct State {
     pub(super) listening: Vec<tokio::task::AbortHandle>,
 }
 
+/// Longest outline of a message, which is all of it but its arguments, that is read for headers.
+/// An upstream of the modern era says of a longer one that it misses them.
+const OUTLINE: usize = 16 << 20;
+
 /// What a line asks of the transport.
 #[derive(Debug)]
 pub(super) struct Message {
-    pub(super) line: Bytes,
+    pub(super) body: Stored,
     /// The raw ids that must be answered.
     pub(super) ids: Vec<String>,
     pub(super) initialize: bool,
@@ -58,8 +65,12 @@ pub(super) struct Message {
 }
 
 impl Message {
-    fn read(line: Bytes) -> Self {
-        let frame = Frame::parse(line.clone(), Limits::default()).ok();
+    fn read(body: Stored) -> Result<Self, Error> {
+        let (line, ids) = match &body {
+            Stored::Memory(line) => (line.clone(), ids(line)),
+            Stored::Aside(_) => outline(&body).map_err(aside)?,
+        };
+        let frame = Frame::parse(line, Limits::default()).ok();
         let method = frame
             .as_ref()
             .map(|frame| Arc::clone(frame.method()))
@@ -69,14 +80,41 @@ impl Message {
             (Some(frame), Some(envelope)) => header::routing(frame, &envelope.version),
             _ => Vec::new(),
         };
-        Self {
-            ids: ids(&line),
+        Ok(Self {
+            ids,
             initialize: method.as_ref() == "initialize",
             initialized: method.as_ref() == "notifications/initialized",
             routing: routing.into_iter().collect(),
-            line,
-        }
+            body,
+        })
     }
+}
+
+/// A failure of the file that a long message waits in.
+pub(super) fn aside(fault: std::io::Error) -> Error {
+    Error::Transport(format!("a long message cannot be set aside: {fault}"))
+}
+
+/// Returns what a long line says of itself, without its arguments, and the ids of its requests.
+fn outline(body: &Stored) -> std::io::Result<(Bytes, Vec<String>)> {
+    let seen = body.seen()?;
+    let asks = |seen: &Seen| seen.method.as_ref().and(seen.id.clone());
+    let ids = seen.iter().filter_map(asks);
+    let ids = ids.filter_map(|id| String::from_utf8(id).ok()).collect();
+    let length = usize::try_from(body.len()).unwrap_or(usize::MAX);
+    let line = match seen.as_slice() {
+        [one] => one.arguments.clone().unwrap_or(length..length),
+        _ => return Ok((Bytes::new(), ids)),
+    };
+    if line.start + (length - line.end) > OUTLINE {
+        return Ok((Bytes::new(), ids));
+    }
+    let mut outline = body.range(0, line.start)?;
+    if !line.is_empty() {
+        outline.extend_from_slice(b"{}");
+    }
+    outline.extend(body.range(line.end, length)?);
+    Ok((outline.into(), ids))
 }
 
 /// Returns the ids of the requests in a line.
@@ -99,14 +137,16 @@ fn ids(line: &Bytes) -> Vec<String> {
 }
 
 /// Sends lines until there are no more, then waits for what is in flight.
-pub(super) async fn run(link: Arc<Link>, mut lines: Receiver<Bytes>) {
+pub(super) async fn run(link: Arc<Link>, mut lines: Receiver<Stored>) {
     let mut asked = JoinSet::new();
     while let Some(line) = lines.recv().await {
-        let body = line.trim_ascii();
-        if body.is_empty() {
+        if line.len() == 0 {
             continue;
         }
-        let message = Message::read(Bytes::copy_from_slice(body));
+        // Where its file fails, nobody can be told whose call it was, and nothing is sent.
+        let Ok(message) = Message::read(line) else {
+            continue;
+        };
         // What follows `initialize` needs its session, and notifications keep their order.
         let alone = message.initialize || message.ids.is_empty();
         let exchange = Arc::clone(&link).exchange(message);
@@ -124,12 +164,14 @@ impl Link {
     /// Makes a link; nothing is sent yet.
     pub(super) fn new(
         address: Address,
-        answers: Sender<Bytes>,
+        room: Room,
+        answers: Sender<Stored>,
         events: UnboundedSender<Event>,
     ) -> Arc<Self> {
         Arc::new(Self {
             address,
             dialer: Dialer::default(),
+            room,
             answers,
             events,
             state: Mutex::default(),
@@ -141,11 +183,9 @@ impl Link {
     }
 
     /// Gives the client a message.
-    pub(super) async fn give(&self, message: &[u8]) {
-        let mut line = Vec::with_capacity(message.len() + 1);
-        push_line(&mut line, message);
+    pub(super) async fn give(&self, message: Stored) {
         // A client that has gone away is told of by the pump.
-        drop(self.answers.send(line.into()).await);
+        drop(self.answers.send(message).await);
     }
 
     /// Tells the session that its upstream is gone.
@@ -161,7 +201,7 @@ impl Link {
         let endpoint = self.state().endpoint.clone();
         let uri = endpoint.unwrap_or_else(|| self.address.uri.clone());
         self.dialer
-            .send(Method::POST, &uri, headers, message.line.clone())
+            .stream(Method::POST, &uri, headers, message.body.body())
             .await
     }
 
@@ -196,8 +236,10 @@ impl Link {
     }
 
     /// Keeps what an answer to `initialize` says for the messages that follow.
-    pub(super) fn learn(&self, answer: &[u8]) {
-        let Ok(answer) = text::check(answer, Limits::default()) else {
+    pub(super) fn learn(&self, answer: &Stored) {
+        // The version of a longer one is not learnt.
+        let answer = answer.range(0, OUTLINE).unwrap_or_default();
+        let Ok(answer) = text::check(&answer, Limits::default()) else {
             return;
         };
         let version = text::get(answer, &["result", "protocolVersion"]);

@@ -1,61 +1,200 @@
 //! Two channels that the pumps take for pipes.
 
-use std::io::{self, ErrorKind, Read, Write};
+use std::io::{self, ErrorKind, Read};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use bytes::{Buf as _, Bytes};
 use tokio::sync::mpsc::{Receiver, Sender};
 
-/// Takes lines; each write is one.
-pub(super) struct Target(Sender<Bytes>);
+use super::spool::{Room, Spool, Stored};
+use crate::proxy::lines::Framed;
+use crate::proxy::pump::{Gone, Toward};
+
+/// Takes messages; each becomes one request.
+pub(super) struct Target {
+    messages: Sender<Stored>,
+    room: Room,
+    /// A long message, as far as it came, or why it cannot be set aside.
+    long: Option<io::Result<Spool>>,
+    /// The same message, whole.
+    whole: Option<Stored>,
+    heads: Arc<AtomicBool>,
+}
 
 impl Target {
-    /// Hands lines to `lines`.
-    pub(super) fn new(lines: Sender<Bytes>) -> Self {
-        Self(lines)
+    /// Hands messages to `messages`, and notes in `heads` that the client puts heads before its
+    /// own.
+    pub(super) fn new(messages: Sender<Stored>, room: Room, heads: Arc<AtomicBool>) -> Self {
+        Self {
+            messages,
+            room,
+            long: None,
+            whole: None,
+            heads,
+        }
+    }
+
+    fn send(&self, message: Stored) -> io::Result<()> {
+        let sent = self.messages.blocking_send(message);
+        sent.map_err(|_| ErrorKind::BrokenPipe.into())
+    }
+
+    fn note_head(&self, message: Framed<'_>) {
+        if message.head > 0 {
+            self.heads.store(true, Ordering::Relaxed);
+        }
     }
 }
 
-impl Write for Target {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let line = Bytes::copy_from_slice(bytes);
-        self.0
-            .blocking_send(line)
-            .map_err(|_| ErrorKind::BrokenPipe)?;
-        Ok(bytes.len())
+impl Toward for Target {
+    fn whole(&mut self, message: Framed<'_>) -> io::Result<()> {
+        self.note_head(message);
+        let body = message.text().trim_ascii().to_vec();
+        self.send(Stored::Memory(body.into()))
     }
 
-    fn flush(&mut self) -> io::Result<()> {
+    fn part(&mut self, part: Framed<'_>) -> io::Result<()> {
+        self.note_head(part);
+        let long = self.long.take().unwrap_or_else(|| Ok(self.room.spool()));
+        // What cannot be set aside is refused when all of it was read.
+        self.long = Some(long.and_then(|mut spool| {
+            spool.push(part.text())?;
+            Ok(spool)
+        }));
         Ok(())
     }
+
+    fn trouble(&mut self, part: Framed<'_>) -> Option<String> {
+        // The end of the line is not part of the request.
+        let bytes = part.text().trim_ascii_end();
+        self.part(Framed { bytes, head: 0 }).ok()?;
+        match self.long.take()?.and_then(Spool::finish) {
+            Ok(whole) => {
+                self.whole = Some(whole);
+                None
+            }
+            Err(fault) => Some(fault.to_string()),
+        }
+    }
+
+    fn end(&mut self, _: Framed<'_>) -> io::Result<()> {
+        match self.whole.take() {
+            Some(whole) => self.send(whole),
+            None => Ok(()),
+        }
+    }
+
+    fn withdraw(&mut self) -> Gone {
+        (self.long, self.whole) = (None, None);
+        Gone::Nothing
+    }
 }
 
-/// Gives lines, until nobody sends any more.
+/// Gives messages as lines, until nobody sends any more.
 pub(super) struct Source {
-    lines: Receiver<Bytes>,
-    rest: Bytes,
+    messages: Receiver<Stored>,
+    /// The message that is being read, and how much of it was.
+    now: Option<(Stored, u64)>,
+    /// A head that is to be read before it.
+    head: Vec<u8>,
+    heads: Arc<AtomicBool>,
 }
 
 impl Source {
-    /// Reads from `lines`.
-    pub(super) fn new(lines: Receiver<Bytes>) -> Self {
-        let rest = Bytes::new();
-        Self { lines, rest }
+    /// Reads from `messages`, with heads before them where the client has them.
+    pub(super) fn new(messages: Receiver<Stored>, heads: Arc<AtomicBool>) -> Self {
+        Self {
+            messages,
+            now: None,
+            head: Vec::new(),
+            heads,
+        }
+    }
+
+    fn next(&mut self) -> Option<(Stored, u64)> {
+        let message = self.messages.blocking_recv()?;
+        if self.heads.load(Ordering::Relaxed) {
+            // The line end that follows belongs to the message, as blanks do.
+            let length = message.len() + 1;
+            self.head = format!("Content-Length: {length}\r\n\r\n").into_bytes();
+        }
+        Some((message, 0))
     }
 }
 
 impl Read for Source {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        while self.rest.is_empty() {
-            match self.lines.blocking_recv() {
-                Some(line) => self.rest = line,
-                None => return Ok(0),
+        let now = self.now.take().or_else(|| self.next());
+        let Some((message, at)) = now else {
+            return Ok(0);
+        };
+        if !self.head.is_empty() {
+            let count = self.head.as_slice().read(buffer)?;
+            self.head.drain(..count);
+            self.now = Some((message, at));
+            return Ok(count);
+        }
+        let count = message.read(at, buffer)?;
+        let at = at + u64::try_from(count).unwrap_or(0);
+        match buffer.get_mut(count) {
+            Some(end) if at == message.len() => {
+                *end = b'\n';
+                Ok(count + 1)
+            }
+            _ => {
+                self.now = Some((message, at));
+                Ok(count)
             }
         }
-        let count = self.rest.len().min(buffer.len());
-        if let (Some(to), Some(from)) = (buffer.get_mut(..count), self.rest.get(..count)) {
-            to.copy_from_slice(from);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::sync::mpsc::channel;
+
+    use super::*;
+
+    fn given(heads: bool, buffer: usize) -> String {
+        let (send, receive) = channel(4);
+        for text in ["{\"a\":1}", "[]"] {
+            send.blocking_send(Stored::flat(text.as_bytes())).unwrap();
         }
-        self.rest.advance(count);
-        Ok(count)
+        drop(send);
+        let mut source = Source::new(receive, Arc::new(AtomicBool::new(heads)));
+        let (mut all, mut part) = (Vec::new(), vec![0; buffer]);
+        loop {
+            let count = source.read(&mut part).unwrap();
+            if count == 0 {
+                return String::from_utf8(all).unwrap();
+            }
+            all.extend_from_slice(&part[..count]);
+        }
+    }
+
+    #[test]
+    fn messages_are_read_as_lines_or_behind_heads() {
+        for buffer in [1, 2, 3, 7, 8, 9, 100] {
+            assert_eq!(given(false, buffer), "{\"a\":1}\n[]\n", "{buffer}");
+            let heads = "Content-Length: 8\r\n\r\n{\"a\":1}\nContent-Length: 3\r\n\r\n[]\n";
+            assert_eq!(given(true, buffer), heads, "{buffer}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_set_aside_is_trouble_of_that_message_alone() {
+        let (send, mut receive) = channel(4);
+        let folder = tempfile::tempdir().unwrap();
+        let gone = folder.path().join("gone");
+        let mut target = Target::new(send, Room::new(&gone), Arc::default());
+        let long = vec![b'x'; 1 << 20];
+        let bare = |bytes| Framed { bytes, head: 0 };
+        target.part(bare(&long)).unwrap();
+        assert!(target.trouble(bare(b"y\n")).is_some());
+        assert_eq!(target.withdraw(), Gone::Nothing);
+        target.end(bare(b"y\n")).unwrap();
+        target.whole(bare(b" {} \n")).unwrap();
+        let sent = receive.blocking_recv().unwrap();
+        assert_eq!(sent.range(0, 9).unwrap(), b"{}");
     }
 }

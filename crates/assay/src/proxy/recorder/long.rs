@@ -5,7 +5,6 @@ use mcpproxy_notary::hash::{Digest, Hasher, Limits};
 
 use super::{Fate, Line, Message, Recorder};
 use crate::args::Profile;
-use crate::proxy::pump::Takes;
 
 /// A long line that is passing by.
 #[derive(Debug)]
@@ -15,8 +14,6 @@ pub(in crate::proxy) struct Long {
     first: Option<u8>,
     /// Whether many a reader would take it for several lines.
     breaks: Breaks,
-    /// Whether it is too long to go on.
-    refused: bool,
 }
 
 /// Whether a line holds a break, other than at its ends.
@@ -72,7 +69,7 @@ impl Watch for Heard {
 
 impl Recorder {
     /// Begins to read along with a long line.
-    pub(in crate::proxy) fn long(&self, takes: Takes) -> Long {
+    pub(in crate::proxy) fn long(&self) -> Long {
         Long {
             tap: Tap::default(),
             heard: Heard {
@@ -86,20 +83,21 @@ impl Recorder {
             },
             first: None,
             breaks: Breaks::None,
-            refused: self.settings.profile == Profile::Guard || takes == Takes::WholeLines,
         }
     }
 
-    /// Judges and records a long line on its way to the upstream.
-    pub(in crate::proxy) fn long_request(&self, long: Long) -> Fate {
-        let refused = long.refused;
+    /// Judges and records a long line on its way to the upstream; `stopped` says why it cannot go
+    /// on in any case.
+    pub(in crate::proxy) fn long_request(&self, long: Long, stopped: Option<String>) -> Fate {
+        let guard = self.settings.profile == Profile::Guard;
+        let stopped = stopped.or_else(|| guard.then(|| "the message is too long".to_owned()));
         let broken = long.breaks == Breaks::Inside;
         let mut line = self.ended_line(long);
         if broken {
             line.trouble = Some("a line break inside the message".to_owned());
         }
-        if refused {
-            line.trouble = Some("the message is too long".to_owned());
+        if stopped.is_some() {
+            line.trouble = stopped;
             return self.too_long(&line);
         }
         self.decide(&line)
