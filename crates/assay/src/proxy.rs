@@ -20,6 +20,7 @@ use std::sync::Arc;
 use mcpproxy_notary::ledger::{End, Packing};
 use mcpproxy_notary::pack::Built;
 use mcpproxy_notary::receipt::Mark;
+use rustix::process::Signal;
 use serde_json::json;
 
 pub(crate) use self::http::Address;
@@ -44,6 +45,17 @@ enum Finish {
     Interrupted,
     /// SIGTERM or SIGHUP.
     Terminated,
+}
+
+impl Finish {
+    /// Returns the end that a signal brings.
+    fn by(signal: Signal) -> Self {
+        if signal == Signal::INT {
+            Self::Interrupted
+        } else {
+            Self::Terminated
+        }
+    }
 }
 
 /// Runs a session from its start to its exit code.

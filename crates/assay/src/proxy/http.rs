@@ -18,7 +18,6 @@ use anyhow::Result;
 use http::Uri;
 use http::header::{HeaderMap, HeaderName, HeaderValue};
 use mcpproxy_notary::ledger::Transport;
-use rustix::process::Signal;
 use tokio::sync::mpsc::{UnboundedReceiver, channel, unbounded_channel};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until, timeout_at};
@@ -141,11 +140,7 @@ impl Session {
                 event = self.events.recv() => match event {
                     Some(Event::Signalled(name)) => {
                         self.drain().await;
-                        return if name == Signal::INT {
-                            Finish::Interrupted
-                        } else {
-                            Finish::Terminated
-                        };
+                        return Finish::by(name);
                     }
                     Some(Event::Lost(Lost::Unreachable)) => return Finish::Unreachable,
                     Some(Event::Lost(Lost::Closed)) => return Finish::Closed,
@@ -182,8 +177,7 @@ impl Session {
                 // That it was never reached is told before there is nothing more to say.
                 biased;
                 event = self.events.recv() => match event {
-                    Some(Event::Signalled(Signal::INT)) => return Finish::Interrupted,
-                    Some(Event::Signalled(_)) => return Finish::Terminated,
+                    Some(Event::Signalled(name)) => return Finish::by(name),
                     Some(Event::Lost(Lost::Unreachable)) => return Finish::Unreachable,
                     Some(_) => {}
                     None => break,

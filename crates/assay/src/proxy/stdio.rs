@@ -95,17 +95,15 @@ impl Session {
                 event = self.events.recv() => match event {
                     Some(Event::Signalled(name)) => return self.interrupted(name).await,
                     Some(Event::Outward(Stopped::Ended)) => return self.left().await,
-                    Some(Event::Outward(stopped)) => return self.broken(&stopped).await,
+                    Some(Event::Outward(stopped)) => return self.broken(stopped).await,
+                    Some(Event::Inward(Stopped::Closed)) => {
+                        self.inward = Some(Stopped::Closed);
+                        return self.left().await;
+                    }
+                    // An upstream that has closed its output can answer nothing any more.
                     Some(Event::Inward(stopped)) => {
-                        let unrecorded = stopped == Stopped::Unrecorded;
-                        let closed = stopped == Stopped::Closed;
                         self.inward = Some(stopped);
-                        if unrecorded {
-                            return self.broken(&Stopped::Unrecorded).await;
-                        }
-                        if closed {
-                            return self.left().await;
-                        }
+                        return self.broken(stopped).await;
                     }
                     Some(Event::Exited(ended)) => {
                         self.exited = Some(ended);
@@ -126,11 +124,7 @@ impl Session {
         let until = Instant::now() + self.shutdown;
         let signalled = self.wait_for_exit(until).await;
         self.end_group().await;
-        match signalled {
-            Some(Signal::INT) => Finish::Interrupted,
-            Some(_) => Finish::Terminated,
-            None => Finish::Closed,
-        }
+        signalled.map_or(Finish::Closed, Finish::by)
     }
 
     /// A signal came: the upstream gets it too, and answers in flight are waited for.
@@ -146,24 +140,23 @@ impl Session {
             }
         }
         self.end_group().await;
-        if name == Signal::INT {
-            Finish::Interrupted
-        } else {
-            Finish::Terminated
-        }
+        Finish::by(name)
     }
 
-    /// The upstream takes no more, or a record failed in the middle of a line.
-    async fn broken(&mut self, stopped: &Stopped) -> Finish {
-        if *stopped == Stopped::Unrecorded {
+    /// The upstream takes or says no more, or a record failed in the middle of a line.
+    async fn broken(&mut self, stopped: Stopped) -> Finish {
+        if stopped == Stopped::Unrecorded {
             self.group.signal(Signal::KILL);
             self.end_group().await;
             return Finish::Unrecorded;
         }
-        // An upstream that closed its input is about to end, or to say its last words.
-        self.wait_for_exit(Instant::now() + self.shutdown).await;
+        // An upstream that closed its input or output is about to end, or to say its last words.
+        let signalled = self.wait_for_exit(Instant::now() + self.shutdown).await;
         let ended = self.exited;
         self.end_group().await;
+        if let Some(name) = signalled {
+            return Finish::by(name);
+        }
         match ended {
             Some(Ended::Well) => Finish::Closed,
             Some(Ended::Badly) | None => Finish::UpstreamFailed,

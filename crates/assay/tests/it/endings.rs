@@ -59,6 +59,25 @@ fn an_upstream_that_ends_well_ends_the_session_well() {
 }
 
 #[test]
+fn an_upstream_that_closes_its_output_ends_the_session() {
+    // It runs on, and can answer nothing any more.
+    let scene = Scene::new();
+    let script = "read -r l; exec >&-; while :; do sleep 0.05; done";
+    let mut proxy = scene.proxy(&["--shutdown-timeout", "0.3"], script);
+    proxy.send(&call(1, "a", "{}"));
+    let input = proxy.stdin.take();
+    let left = proxy.wait();
+    drop(input);
+    assert_eq!(left.code(), Some(2), "{}", left.stderr);
+    assert_eq!(scene.calls()[0]["marks"], json!(["upstream_exited"]));
+    assert_eq!(complete(&scene), (json!(false), json!("upstream_failed")));
+    // One that only says its last words before it ends has ended well.
+    let scene = Scene::new();
+    let left = scene.proxy(&[], "exec >&-; sleep 0.2").wait();
+    assert_eq!(left.code(), Some(0), "{}", left.stderr);
+}
+
+#[test]
 fn signals_reach_the_upstream_and_end_in_a_pack() {
     for (signal, code) in [(Signal::INT, 130), (Signal::TERM, 143)] {
         let scene = Scene::new();
