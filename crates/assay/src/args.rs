@@ -9,6 +9,9 @@ use mcpproxy_core::PackInterval;
 use mcpproxy_notary::disclose::Side;
 use mcpproxy_notary::keys;
 
+/// Longest wait that can be asked for.
+const YEAR: Duration = Duration::from_hours(365 * 24);
+
 /// Receipts and proof packs for tool calls over the Model Context Protocol.
 #[derive(Debug, Parser)]
 #[command(name = "assay", version, max_term_width = 100)]
@@ -316,10 +319,12 @@ fn profile(text: &str) -> Result<Profile, String> {
     }
 }
 
+/// Reads a wait. What is added to a clock must have an end.
 fn seconds(text: &str) -> Result<Duration, String> {
-    let wrong = || "expected a number of seconds".to_owned();
+    let wrong = || "expected a number of seconds, up to a year".to_owned();
     let seconds: f64 = text.parse().map_err(|_| wrong())?;
-    Duration::try_from_secs_f64(seconds).map_err(|_| wrong())
+    let span = Duration::try_from_secs_f64(seconds).map_err(|_| wrong())?;
+    Some(span).filter(|span| *span <= YEAR).ok_or_else(wrong)
 }
 
 #[cfg(test)]

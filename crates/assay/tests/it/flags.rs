@@ -49,7 +49,12 @@ fn bad_input_ends_with_three() {
     with(&["--nothing"], "unexpected argument");
     with(&["--hash-pepper", "@none"], "cannot read pepper `none`");
     with(&["--hash-pepper", " "], "the pepper is empty");
-    with(&["--call-timeout", "soon"], "expected a number of seconds");
+    for wait in ["soon", "-1", "nan", "inf", "1e12", "1e300"] {
+        let flags = [format!("--call-timeout={wait}")];
+        with(&[&flags[0]], "expected a number of seconds, up to a year");
+        let flags = [format!("--shutdown-timeout={wait}")];
+        with(&[&flags[0]], "expected a number of seconds, up to a year");
+    }
     check(
         &["mcp-proxy", "--", "no-such-program-here"],
         "cannot start `no-such-program-here`",
