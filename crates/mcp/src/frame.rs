@@ -12,7 +12,7 @@ use bytes::Bytes;
 use mcpproxy_core::Wire;
 use mcpproxy_text::{self as text, Fault, FaultKind, Limits, Splice};
 
-use crate::era::{INVALID_REQUEST, PARSE_ERROR};
+use crate::era::{INVALID_REQUEST, PARSE_ERROR, name_parameter};
 
 /// One message.
 #[derive(Clone, Debug)]
@@ -235,6 +235,9 @@ fn as_text(bytes: &[u8]) -> &str {
     std::str::from_utf8(bytes).unwrap_or_default()
 }
 
+/// The names of an envelope's members.
+const ENVELOPE: [&str; 6] = ["jsonrpc", "id", "method", "params", "result", "error"];
+
 /// The members of an envelope, before it is known what they add up to.
 #[derive(Default)]
 struct Parts {
@@ -271,7 +274,7 @@ impl Parts {
                 }
                 "result" => parts.result = Some(member.value),
                 "error" => parts.error = Some(member.value),
-                _ => {}
+                other => refuse_alike(other, &ENVELOPE)?,
             }
             keys.push(member.key);
         }
@@ -319,6 +322,12 @@ impl Parts {
             return Err(invalid("a response has no `params`"));
         }
         let method = self.method.unwrap_or_default();
+        if let (Some(name), Some(params)) = (name_parameter(&method), params) {
+            let own = [name, "arguments", "_meta"];
+            for member in text::members(as_text(params)) {
+                refuse_alike(&member.key, &own)?;
+            }
+        }
         Ok(Frame {
             raw,
             kind,
@@ -341,6 +350,21 @@ fn id_problem(value: &str) -> Option<&'static str> {
 fn distinct_when_folded(object: &str, base: usize) -> Result<(), Refusal> {
     let keys: Vec<_> = text::members(object).map(|member| member.key).collect();
     refuse_ambiguous(&keys, base)
+}
+
+/// Refuses a member that a reader who is lax about case would take for one of the protocol's own:
+/// what such a reader acts on was not judged.
+fn refuse_alike(key: &str, own: &[&str]) -> Result<(), Refusal> {
+    if own.contains(&key) {
+        return Ok(());
+    }
+    let folded = text::fold(key);
+    match own.iter().find(|own| **own == folded) {
+        Some(own) => Err(invalid(&format!(
+            "member `{key}` differs from `{own}` only in case or Unicode form"
+        ))),
+        None => Ok(()),
+    }
 }
 
 /// Refuses names by which readers are told apart: equal when folded, or one that JavaScript drops.

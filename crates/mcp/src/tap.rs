@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use mcpproxy_text::unescape;
+use mcpproxy_text::{fold, unescape};
 
 /// Deepest nesting that is followed.
 const DEPTH: usize = 1024;
@@ -45,7 +45,8 @@ pub struct Seen {
     pub result: Option<Range<usize>>,
     /// Where the error stands in the line.
     pub error: Option<Range<usize>>,
-    /// A part stands twice, or one that is kept is too long: readers may differ about it.
+    /// A part stands twice or in another case, or one that is kept is too long: readers may differ
+    /// about it.
     pub doubtful: bool,
 }
 
@@ -343,11 +344,19 @@ impl Tap {
         }
     }
 
-    /// Tells which of our fields the current key is.
-    fn field(&self, envelope: bool) -> Option<Field> {
+    /// Tells which of our fields the current key is; one that is only almost a field of ours makes
+    /// the message doubtful, since readers who are lax about case take it for that.
+    fn field(&mut self, envelope: bool) -> Option<Field> {
         let inner = self.key.strip_suffix(b"\"")?;
         let key = unescape(std::str::from_utf8(inner).ok()?);
-        match (envelope, self.member, key.as_ref()) {
+        let field = self.named(envelope, &key);
+        let alike = field.is_none() && self.named(envelope, &fold(&key)).is_some();
+        self.seen.doubtful |= alike;
+        field
+    }
+
+    fn named(&self, envelope: bool, key: &str) -> Option<Field> {
+        match (envelope, self.member, key) {
             (true, _, "id") => Some(Field::Id),
             (true, _, "method") => Some(Field::Method),
             (true, _, "params") => Some(Field::Params),

@@ -114,7 +114,7 @@ impl Policy {
     ///
     /// The first of deny list, constraints, allow list and default that has an opinion decides.
     pub fn judge(&self, tool: &str, arguments: &str, world: World<'_>) -> Ruling {
-        let folded = fold(tool);
+        let folded = fold(tool.trim());
         if let Some(spelled) = self.deny.get(folded.as_ref()) {
             return Ruling::denied(
                 format!("denylist:{spelled}"),

@@ -141,6 +141,12 @@ fn what_readers_may_read_differently_is_refused() {
         call(r#""method":"tools/call","params":{"name":"search","Name":"shell_exec"}"#),
         call(r#""method":"tools/call","params":{"name":"search","arguments":{"a":1,"a":2}}"#),
         call(r#""Method":"tools/call","method":"ping""#),
+        // Readers in Go are lax about case, and act on what we would not have seen.
+        call(r#""method":"Tools/Call","params":{"name":"shell_exec"}"#),
+        call(r#""method":"tools/call ","params":{"name":"shell_exec"}"#),
+        call(
+            r#""method":"tools/call","params":{"name":"search","Arguments":{"q":"http://10.0.0.1"}}"#,
+        ),
         call(r#""method":"tools/call","params":["search"]"#),
         "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",".to_owned(),
         "garbage".to_owned(),
@@ -149,6 +155,39 @@ fn what_readers_may_read_differently_is_refused() {
         assert_eq!(scene.received(), "", "{line}");
         assert_eq!(answers.len(), 1, "{line}");
         assert!(answers[0]["error"]["message"].is_string(), "{line}");
+    }
+    // What has the form of an answer gets none.
+    for line in [
+        call(r#""error":{},"Method":"tools/call","Params":{"name":"shell_exec"}"#),
+        call(r#""result":{},"METHOD":"tools/call","params":{"name":"shell_exec"}"#),
+    ] {
+        let (scene, answers, code) = run(&["--profile", "guard"], std::slice::from_ref(&line));
+        assert_eq!(
+            (scene.received().as_str(), answers.len()),
+            ("", 0),
+            "{line}"
+        );
+        assert_eq!(scene.calls()[0]["outcome"], "denied", "{line}");
+        assert_eq!(code, Some(1), "{line}");
+    }
+}
+
+#[test]
+fn an_audit_does_not_keep_quiet_about_what_readers_may_read_differently() {
+    let call = |envelope: &str| format!(r#"{{"jsonrpc":"2.0","id":1,{envelope}}}"#);
+    for line in [
+        call(r#""method":"Tools/Call","params":{"name":"shell_exec"}"#),
+        call(r#""error":{},"Method":"tools/call","Params":{"name":"shell_exec"}"#),
+        call(r#""method":"tools/call","params":{"name":"search","Arguments":{}}"#),
+        call(r#""method":"tools/call","params":{"name":"search","NAME":"shell_exec"}"#),
+    ] {
+        let (scene, _, code) = run(&[], std::slice::from_ref(&line));
+        assert_eq!(scene.received(), format!("{line}\n"));
+        let [receipt] = scene.calls().try_into().unwrap();
+        assert_eq!(receipt["marks"], json!(["uninspected"]), "{line} {receipt}");
+        // The verdict is that of a guard.
+        assert_eq!(receipt["policy_verdict"], "denied", "{line}");
+        assert_eq!(code, Some(1), "{line}");
     }
 }
 

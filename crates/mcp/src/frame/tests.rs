@@ -94,7 +94,27 @@ fn what_could_be_read_two_ways_is_refused() {
     check(
         r#"{"jsonrpc":"2.0","id":1,"method":"x","Method":"y"}"#,
         INVALID_REQUEST,
-        "keys `Method` and `method` differ only in case or Unicode form at byte 0",
+        "member `Method` differs from `method` only in case or Unicode form",
+    );
+    check(
+        r#"{"jsonrpc":"2.0","id":1,"error":{},"METHOD":"tools/call"}"#,
+        INVALID_REQUEST,
+        "member `METHOD` differs from `method` only in case or Unicode form",
+    );
+    check(
+        r#"{"jsonrpc":"2.0","id":1,"method":"x","param\u017f":{}}"#,
+        INVALID_REQUEST,
+        "member `param\u{17f}` differs from `params` only in case or Unicode form",
+    );
+    check(
+        r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a","Arguments":{}}}"#,
+        INVALID_REQUEST,
+        "member `Arguments` differs from `arguments` only in case or Unicode form",
+    );
+    check(
+        r#"{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"URI":"a:b"}}"#,
+        INVALID_REQUEST,
+        "member `URI` differs from `uri` only in case or Unicode form",
     );
     check(
         r#"{"jsonrpc":"2.0","id":1,"method":"x","params":{"name":"a","NAME":"b"}}"#,

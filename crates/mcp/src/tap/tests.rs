@@ -103,6 +103,18 @@ fn the_parts_of_an_envelope_are_found() {
         &format!("id 2 method - name - {none} doubtful"),
     );
     check(r#"{"\u0069d":1}"#, &format!("id 1 method - name - {none}"));
+    check(
+        r#"{"id":1,"METHOD":"m"}"#,
+        &format!("id 1 method - name - {none} doubtful"),
+    );
+    check(
+        r#"{"id":1,"method":"m","params":{"Arguments":{}}}"#,
+        &format!(r#"id 1 method "m" name - {none} doubtful"#),
+    );
+    check(
+        r#"{"id":1,"x":{"Name":1},"y":{"ID":2}}"#,
+        &format!("id 1 method - name - {none}"),
+    );
     check(r#"{"x":{"id":1}}"#, &format!("id - method - name - {none}"));
     check("", "");
     check("   ", "");

@@ -93,6 +93,7 @@ fn the_first_opinion_decides() {
     check("shell_exec", "{}", Denied, "denylist:shell_exec");
     check("Shell_EXEC", "{}", Denied, "denylist:shell_exec");
     check("ｓhell_exec", "{}", Denied, "denylist:shell_exec");
+    check(" shell_exec\t", "{}", Denied, "denylist:shell_exec");
     check("file_delete", "{}", Denied, "denylist:file_delete");
     // Constraints win over the allow list, and passing them allows nothing by itself.
     check(

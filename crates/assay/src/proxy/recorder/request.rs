@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use mcpproxy_mcp::era::{DENIED, INTERNAL_ERROR};
-use mcpproxy_mcp::{Frame, compose};
+use mcpproxy_mcp::{Frame, compose, tap};
 use mcpproxy_notary::disclose::Side;
 use mcpproxy_notary::guard::{self, SystemFiles, SystemResolver, World};
 use mcpproxy_notary::receipt::{
@@ -21,6 +21,8 @@ use crate::proxy::calls::Open;
 
 /// How long the names in one call may take to resolve.
 const RESOLVE: Duration = Duration::from_secs(2);
+/// The method of calls.
+const CALL: &str = "tools/call";
 /// What stands in for arguments that are not there.
 const NO_ARGUMENTS: &[u8] = b"{}";
 
@@ -49,7 +51,8 @@ impl Recorder {
         if memchr::memchr2(b'\r', b'\n', line.trim_ascii()).is_some() {
             read.trouble = Some("a line break inside the message".to_owned());
         }
-        if self.settings.profile == Profile::Guard && read.trouble.is_none() {
+        let guard = self.settings.profile == Profile::Guard;
+        if read.trouble.is_none() && (guard || may_call(&read)) {
             read.trouble = read.text.and_then(fault);
         }
         self.decide(&read)
@@ -65,6 +68,7 @@ impl Recorder {
         {
             return self.refuse(asked, line, &reason);
         }
+        let calls: Vec<Vec<u8>> = asked.iter().filter_map(|one| one.id.clone()).collect();
         for one in asked {
             if let Err(fault) = self.intend(one, line) {
                 if self.settings.strict {
@@ -73,11 +77,11 @@ impl Recorder {
                 self.tell(Some(fault));
             }
         }
-        self.follow(line);
+        self.follow(line, &calls);
         Fate::Forward
     }
 
-    /// Refuses a line that is too long to go on, in every profile.
+    /// Refuses a line that is too long to go on, in either profile.
     pub(super) fn too_long(&self, line: &Line<'_>) -> Fate {
         match self.asked(line) {
             Ok(asked) => self.refuse(asked, line, line.trouble.as_deref().unwrap_or_default()),
@@ -89,21 +93,22 @@ impl Recorder {
     fn asked(&self, line: &Line<'_>) -> Result<Vec<Asked>, NotaryError> {
         line.messages
             .iter()
-            .filter(|message| message.seen.is_method("tools/call"))
+            .filter(|message| message.seen.is_method(CALL))
             .map(|message| self.ask(message, line))
             .chain(self.unreadable(line))
             .collect()
     }
 
-    /// Follows what is not a call: other requests, and cancellations.
-    fn follow(&self, line: &Line<'_>) {
+    /// Follows what is not among the calls of a line: other requests, and cancellations.
+    fn follow(&self, line: &Line<'_>, calls: &[Vec<u8>]) {
         for Message { seen, .. } in &line.messages {
             if seen.is_method("notifications/cancelled") {
                 if let Some(id) = &seen.request_id {
                     self.calls().cancel(id, line.tick);
                 }
-            } else if let (Some(id), Some(_), false) =
-                (&seen.id, &seen.method, seen.is_method("tools/call"))
+            } else if let (Some(id), Some(_)) = (&seen.id, &seen.method)
+                && !seen.is_method(CALL)
+                && !calls.contains(id)
             {
                 let lost = self.calls().add_other(id);
                 self.overflow(lost);
@@ -180,22 +185,25 @@ impl Recorder {
 
     /// Makes a call of a line that is unreadable but may be one to a reader that is less strict.
     fn unreadable(&self, line: &Line<'_>) -> Option<Result<Asked, NotaryError>> {
-        let text = line.text.filter(|_| line.trouble.is_some()).filter(|_| {
-            !line
-                .messages
-                .iter()
-                .any(|one| one.seen.is_method("tools/call"))
-        })?;
-        memchr::memmem::find(text, b"tools").or_else(|| memchr::memmem::find(text, b"\\u"))?;
+        let known = line.messages.iter().any(|one| one.seen.is_method(CALL));
+        let doubted = line.trouble.is_some() && !known;
+        let text = line.text.filter(|text| doubted && mentions(text))?;
         let make = || {
             let rule = self.rule("uninspected", line.trouble.clone());
             let judged = self.settings.policy.is_some();
+            // A message that has another method is no call itself, but may hide one.
+            let seen = match line.messages.as_slice() {
+                [one] if method(one).is_none_or(|method| is_almost(&method)) => &one.seen,
+                _ => &line.partial,
+            };
+            let id = seen.id.clone().filter(|id| id != b"null");
+            let shown = id.as_deref().map(|id| lossy(Some(id)));
             Ok(Asked {
-                id: line.partial.id.clone(),
+                id,
                 call: Call {
                     invocation_id: invocation_id()?,
-                    tool_name: line.partial.tool().unwrap_or_default(),
-                    request_id: RequestId::Absent,
+                    tool_name: seen.tool().unwrap_or_default(),
+                    request_id: RequestId::from_json(shown.as_deref()),
                     observed_at: line.wall,
                     arguments: Evidence::hashed(hash::digest(text, self.settings.pepper.as_ref())),
                     ruling: if judged {
@@ -297,6 +305,17 @@ fn lossy(bytes: Option<&[u8]>) -> String {
     String::from_utf8_lossy(bytes.unwrap_or_default()).into_owned()
 }
 
+fn method(message: &Message) -> Option<String> {
+    message.seen.method.as_deref().and_then(tap::text)
+}
+
+/// Tells whether a line is a call to anybody: to us, or to a reader who is less strict.
+fn may_call(line: &Line<'_>) -> bool {
+    let call = |message: &Message| method(message).is_some_and(|method| is_almost(&method));
+    let text = line.text.unwrap_or_default();
+    line.messages.iter().any(call) || memchr::memmem::find(text, CALL.as_bytes()).is_some()
+}
+
 /// Says why a guard does not let a line pass, if it does not.
 fn refusal(asked: &[Asked], line: &Line<'_>) -> Option<String> {
     if let Some(trouble) = &line.trouble {
@@ -346,12 +365,29 @@ fn fault(line: &[u8]) -> Option<String> {
     };
     let frame = |message: &str| {
         let message = Bytes::copy_from_slice(message.as_bytes());
-        Frame::parse(message, Limits::default())
-            .err()
-            .map(|refusal| refusal.message)
+        match Frame::parse(message, Limits::default()) {
+            Ok(frame) => almost_a_call(frame.method()),
+            Err(refusal) => Some(refusal.message),
+        }
     };
     if !checked.trim_start().starts_with('[') {
         return frame(checked);
     }
     text::elements(checked).find_map(|span| checked.get(span).and_then(frame))
+}
+
+/// Says that a method is that of a call only to a reader who is lax about case or blanks.
+fn almost_a_call(method: &str) -> Option<String> {
+    let almost = method != CALL && is_almost(method);
+    almost.then(|| format!("a method that some readers take for `{CALL}`"))
+}
+
+fn is_almost(method: &str) -> bool {
+    text::fold(method.trim()) == CALL
+}
+
+/// Tells whether a text may name the method of calls, in whatever writing.
+fn mentions(text: &[u8]) -> bool {
+    let tools = |word: &[u8]| word.eq_ignore_ascii_case(b"tools");
+    text.windows(5).any(tools) || memchr::memmem::find(text, b"\\u").is_some()
 }
