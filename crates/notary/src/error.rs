@@ -7,14 +7,14 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, thiserror::Error)]
 pub enum NotaryError {
     /// A file or folder cannot be used.
-    #[error("cannot {what} `{}`: {source}", path.display())]
+    #[error("cannot {what} `{}`: {why}", path.display())]
     File {
         /// What was tried.
         what: &'static str,
         /// Where.
         path: PathBuf,
-        /// Why not.
-        source: io::Error,
+        /// Why not; said once, so that it is not also the error's source.
+        why: io::Error,
     },
     /// A thread cannot be started.
     #[error("cannot start the ledger's writer: {0}")]
@@ -49,10 +49,10 @@ pub enum NotaryError {
 impl NotaryError {
     /// Makes a closure that wraps what the file system said.
     pub(crate) fn file<'a>(what: &'static str, path: &'a Path) -> impl Fn(io::Error) -> Self + 'a {
-        move |source| Self::File {
+        move |why| Self::File {
             what,
             path: path.to_owned(),
-            source,
+            why,
         }
     }
 }
