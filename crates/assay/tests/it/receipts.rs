@@ -1,8 +1,12 @@
 //! What stands in a receipt, where it stands on disk, and in what order things happened.
 
+use std::io::BufReader;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
 use serde_json::{Value, json};
 
-use crate::support::{ANSWERS, Scene, call, entries};
+use crate::support::{ANSWERS, Proxy, Scene, call, entries};
 
 #[test]
 fn a_receipt_has_every_field_of_the_schema() {
@@ -139,4 +143,39 @@ fn the_command_after_the_dashes_is_started_without_a_shell() {
     ];
     let left = scene.tool(&args);
     assert_eq!(String::from_utf8(left.stdout).unwrap(), "$HOME|a b|--json|");
+}
+
+#[test]
+fn an_entry_of_a_client_s_configuration_starts_the_proxy() {
+    // The form that Claude Code and Cursor share: a command, and its arguments one by one.
+    let entry = json!({ "mcpServers": { "my-server": {
+        "command": "assay",
+        "args": ["mcp-proxy", "--", "sh", "-c", ANSWERS],
+    } } });
+    let entry = &entry["mcpServers"]["my-server"];
+    let words: Vec<&str> = entry["args"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|word| word.as_str().unwrap())
+        .collect();
+    let scene = Scene::new();
+    let programs = Path::new(env!("CARGO_BIN_EXE_assay")).parent().unwrap();
+    let path = std::env::var("PATH").unwrap();
+    let mut child = Command::new(entry["command"].as_str().unwrap())
+        .args(words)
+        .current_dir(scene.path())
+        .env("PATH", format!("{}:{path}", programs.display()))
+        .env("ASSAY_KEYS_DIR", scene.path().join("keys"))
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let stdin = child.stdin.take();
+    let stdout = BufReader::new(child.stdout.take().unwrap());
+    let mut proxy = Proxy::new(child, stdin, stdout);
+    assert_eq!(proxy.call(1, "a")["id"], 1);
+    assert_eq!(proxy.left().code(), Some(0));
+    assert_eq!(entries(&scene.path().join(".assay/mcp/packs")).len(), 1);
 }

@@ -135,6 +135,29 @@ fn openssl_alone_verifies_a_pack() {
 }
 
 #[test]
+fn the_demo_records_a_session_and_verifies_it() {
+    let scene = Scene::new();
+    let script = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../examples/mcp_proxy_demo/run.sh"
+    );
+    let output = Command::new("sh")
+        .args([script, env!("CARGO_BIN_EXE_assay"), "sh", "-c", ANSWERS])
+        .current_dir(scene.path())
+        .env("ASSAY_KEYS_DIR", scene.path().join("keys"))
+        .env("TMPDIR", scene.path())
+        .output()
+        .unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success(), "{text}");
+    // What the policy of the demo denies did not arrive.
+    assert!(text.contains("denied by policy"), "{text}");
+    assert!(!scene.received().contains("crash"));
+    assert!(text.contains("exit code 1"), "{text}");
+    assert!(text.contains("lines, as signed"), "{text}");
+}
+
+#[test]
 fn upstreams_that_are_not_behind_the_proxy_are_found() {
     let scene = Scene::new();
     let bare = r#"{"mcpServers":{

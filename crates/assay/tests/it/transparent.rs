@@ -158,7 +158,7 @@ fn what_either_side_says_is_passed_on_at_once() {
     let script = r#"read -r l; printf '{"jsonrpc":"2.0","method":"notifications/pro'; read -r l; echo 'gress"}'; echo '{"id":1,"result":{}}'; read -r l"#;
     let mut proxy = scene.proxy(&[], script);
     proxy.send(&call(1, "slow", "{}"));
-    let mut half = [0; 46];
+    let mut half = [0; 44];
     proxy.stdout.read_exact(&mut half).unwrap();
     assert!(half.ends_with(b"notifications/pro"));
     proxy.send(r#"{"jsonrpc":"2.0","method":"notifications/of/a/later/version"}"#);
