@@ -13,6 +13,8 @@ use crate::args::Profile;
 
 /// Bytes that are read at once.
 const CHUNK: usize = 64 << 10;
+/// Bytes of a long line that are read before its messages are counted.
+const SLICE: usize = 32 << 10;
 /// Longest line that is held where nothing must be.
 const AUDITED: usize = 1 << 20;
 /// Longest line that is held to be judged; a longer one is refused.
@@ -104,8 +106,11 @@ pub(super) fn outward(
                 }
             }
             Piece::Part(part) => {
-                long.get_or_insert_with(|| recorder.long())
-                    .push(part.text());
+                let long = long.get_or_insert_with(|| recorder.long());
+                for slice in part.text().chunks(SLICE) {
+                    long.push(slice);
+                    say(outlet, recorder.relieve_request(long), part)?;
+                }
                 if !guard {
                     upstream.part(part)?;
                 }
@@ -203,7 +208,10 @@ fn strict(upstream: &mut dyn Read, recorder: &Recorder, outlet: &Outlet) -> Stop
 fn answered(piece: Piece<'_>, long: &mut Option<Long>, recorder: &Recorder) -> Fate {
     let mut passing = |part: Framed<'_>| {
         let long = long.get_or_insert_with(|| recorder.long());
-        long.push(part.text());
+        for slice in part.text().chunks(SLICE) {
+            long.push(slice);
+            recorder.relieve_response(long);
+        }
     };
     if let Piece::Whole(part) | Piece::Part(part) = piece
         && part.head > 0

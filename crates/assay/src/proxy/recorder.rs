@@ -92,16 +92,35 @@ struct Line<'a> {
     tick: Tick,
 }
 
+/// Messages of a line at hand that are looked at. A line that is held only to be recorded has no
+/// room for more; a longer batch that is to be judged is refused.
+const BATCH: usize = 1 << 17;
+
 /// Collects the messages of a line that is at hand.
 #[derive(Default)]
-struct Whole(Vec<Message>);
+struct Whole {
+    messages: Vec<Message>,
+    /// Whether there were more.
+    full: bool,
+}
 
 impl Watch for Whole {
     fn part(&mut self, _: Part, _: &[u8]) {}
 
     fn message(&mut self, seen: Seen) {
-        self.0.push(Message { seen, hashed: None });
+        if !matters(&seen) {
+            return;
+        }
+        self.full |= self.messages.len() >= BATCH;
+        if !self.full {
+            self.messages.push(Message { seen, hashed: None });
+        }
     }
+}
+
+/// Tells whether a message can be a request or an answer.
+fn matters(seen: &Seen) -> bool {
+    seen.id.is_some() || seen.method.is_some() || seen.doubtful
 }
 
 impl Recorder {
@@ -191,12 +210,12 @@ impl Recorder {
         let mut tap = Tap::default();
         tap.push(text, &mut whole);
         let partial = tap.partial().clone();
-        let trouble = tap
-            .finish()
-            .err()
-            .map(|lost| format!("invalid JSON at byte {}", lost.at));
+        let lost = tap.finish().err();
+        let lost = lost.map(|lost| format!("invalid JSON at byte {}", lost.at));
+        let full = whole.full.then(|| "the batch is too long".to_owned());
+        let trouble = lost.or(full);
         Line {
-            messages: whole.0,
+            messages: whole.messages,
             text: Some(text),
             batch: text.trim_ascii_start().first() == Some(&b'['),
             trouble,

@@ -207,6 +207,37 @@ fn a_message_too_long_to_be_judged_is_refused() {
 }
 
 #[test]
+fn a_batch_of_any_length_is_refused_in_time() {
+    // One line that is held, and one that is too long to be.
+    for (count, filling) in [(20_000, 0), (20_000, 900)] {
+        let arguments = format!(r#"{{"a":"{}"}}"#, "x".repeat(filling));
+        let mut all: Vec<String> = (0..count)
+            .map(|id| call(id, "search", &arguments))
+            .collect();
+        all.push(call(count, "shell_exec", "{}"));
+        let (scene, answers, code) =
+            run(&["--profile", "guard"], &[format!("[{}]", all.join(","))]);
+        assert_eq!(scene.received(), "");
+        assert_eq!(code, Some(1));
+        let answered: usize = answers
+            .iter()
+            .map(|all| all.as_array().unwrap().len())
+            .sum();
+        assert_eq!(answered, all.len());
+        assert_eq!(scene.calls().len(), all.len());
+    }
+    // More messages than a line may have.
+    let many = format!(
+        "[{}]",
+        vec![r#"{"id":1,"method":"m"}"#; (1 << 17) + 1].join(",")
+    );
+    let (scene, answers, _) = run(&["--profile", "guard"], &[many]);
+    assert_eq!(scene.received(), "");
+    let text = answers[0][0]["error"]["message"].as_str().unwrap();
+    assert!(text.contains("the batch is too long"), "{text}");
+}
+
+#[test]
 fn answers_of_the_guard_do_not_cut_into_those_of_the_upstream() {
     let scene = Scene::new();
     let policy = scene.file("policy.yaml", POLICY);

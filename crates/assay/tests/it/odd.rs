@@ -1,6 +1,6 @@
 //! Calls that the peer loses: batches, calls without an id, one id twice, hung, cancelled.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::support::{ANSWERS, Scene, call};
 
@@ -30,6 +30,27 @@ fn every_call_of_a_batch_has_its_receipt() {
     );
     assert_eq!(scene.calls()[0]["marks"], json!(["batch"]));
     assert_eq!(scene.received(), batch);
+}
+
+#[test]
+fn every_call_of_a_batch_of_any_length_has_its_receipt() {
+    // Each of them is long enough for the line to be read in parts, in both directions.
+    let filling = "x".repeat(200);
+    let arguments = format!(r#"{{"a":"{filling}"}}"#);
+    let all: Vec<String> = (0..10_000).map(|id| call(id, "t", &arguments)).collect();
+    let input = format!("[{}]\n", all.join(","));
+    let answer = |id: u64| format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"b":"{filling}"}}}}"#);
+    let answers: Vec<String> = (0..10_000).map(answer).collect();
+    let scene = Scene::new();
+    scene.file("answers", &format!("[{}]\n", answers.join(",")));
+    let script = "head -n 1 >/dev/null; cat answers; cat >/dev/null";
+    let left = scene.run(&[], script, input.as_bytes());
+    assert_eq!(left.code(), Some(0), "{}", left.stderr);
+    let calls = scene.calls();
+    assert_eq!(calls.len(), 10_000);
+    let whole = |call: &Value| call["outcome"] == "forwarded" && call["marks"] == json!(["batch"]);
+    assert!(calls.iter().all(whole));
+    assert_eq!(scene.verified(), 1);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use mcpproxy_mcp::tap::{Part, Seen, Tap, Watch};
 use mcpproxy_notary::hash::{Digest, Hasher, Limits};
 
-use super::{Fate, Line, Message, Recorder};
+use super::{Fate, Line, Message, Recorder, matters};
 use crate::args::Profile;
 
 /// A long line that is passing by.
@@ -14,7 +14,14 @@ pub(in crate::proxy) struct Long {
     first: Option<u8>,
     /// Whether many a reader would take it for several lines.
     breaks: Breaks,
+    /// Whether messages of it were recorded before its end.
+    relieved: bool,
+    /// What is said instead of it, once part of it could not be recorded.
+    unrecorded: Option<Option<Vec<u8>>>,
 }
+
+/// Why a guard refuses a long line.
+const TOO_LONG: &str = "the message is too long";
 
 /// Whether a line holds a break, other than at its ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,8 +37,6 @@ struct Heard {
     fresh: Fresh,
     hasher: Option<(Part, Hasher)>,
     messages: Vec<Message>,
-    /// Messages of one line that are kept; a longer batch is not read to its end.
-    full: bool,
 }
 
 /// What a new hasher is made of.
@@ -41,7 +46,7 @@ struct Fresh {
     scratch: std::path::PathBuf,
 }
 
-/// Messages of one long line that are followed.
+/// Messages of one long line that are kept before they are recorded.
 const MOST: usize = 4096;
 
 impl Watch for Heard {
@@ -59,10 +64,8 @@ impl Watch for Heard {
 
     fn message(&mut self, seen: Seen) {
         let hashed = self.hasher.take().map(|(_, hasher)| hasher.finish().0);
-        if self.messages.len() < MOST {
+        if matters(&seen) {
             self.messages.push(Message { seen, hashed });
-        } else {
-            self.full = true;
         }
     }
 }
@@ -79,18 +82,65 @@ impl Recorder {
                 },
                 hasher: None,
                 messages: Vec::new(),
-                full: false,
             },
             first: None,
             breaks: Breaks::None,
+            relieved: false,
+            unrecorded: None,
         }
+    }
+
+    /// Records the messages that a long line on its way to the upstream has brought so far, once
+    /// they are many: a batch may hold more of them than memory should. Returns what a guard says.
+    pub(in crate::proxy) fn relieve_request(&self, long: &mut Long) -> Option<Vec<u8>> {
+        let guard = self.settings.profile == Profile::Guard;
+        let line = self.so_far(long, guard.then_some(TOO_LONG))?;
+        if guard {
+            return match self.too_long(&line) {
+                Fate::Forward => None,
+                Fate::Refuse(answer) => answer,
+            };
+        }
+        long.note(self.decide(&line));
+        None
+    }
+
+    /// The same of a line on its way back.
+    pub(in crate::proxy) fn relieve_response(&self, long: &mut Long) {
+        if let Some(line) = self.so_far(long, None) {
+            long.note(self.answer(&line));
+        }
+    }
+
+    fn so_far(&self, long: &mut Long, trouble: Option<&str>) -> Option<Line<'static>> {
+        if long.heard.messages.len() < MOST {
+            return None;
+        }
+        let messages = std::mem::take(&mut long.heard.messages);
+        long.relieved = true;
+        // A line that will be refused whole brings nothing more that counts.
+        long.unrecorded.is_none().then(|| Line {
+            messages,
+            text: None,
+            batch: true,
+            trouble: trouble.map(ToOwned::to_owned),
+            partial: Seen::default(),
+            wall: self.clock.wall(),
+            tick: self.clock.tick(),
+        })
     }
 
     /// Judges and records a long line on its way to the upstream; `stopped` says why it cannot go
     /// on in any case.
     pub(in crate::proxy) fn long_request(&self, long: Long, stopped: Option<String>) -> Fate {
         let guard = self.settings.profile == Profile::Guard;
-        let stopped = stopped.or_else(|| guard.then(|| "the message is too long".to_owned()));
+        if let Some(answer) = long.unrecorded {
+            return Fate::Refuse(answer);
+        }
+        if guard && long.relieved && long.heard.messages.is_empty() {
+            return Fate::Refuse(None);
+        }
+        let stopped = stopped.or_else(|| guard.then(|| TOO_LONG.to_owned()));
         let broken = long.breaks == Breaks::Inside;
         let mut line = self.ended_line(long);
         if broken {
@@ -105,7 +155,10 @@ impl Recorder {
 
     /// Records what a long line answers.
     pub(in crate::proxy) fn long_response(&self, long: Long) -> Fate {
-        self.answer(&self.ended_line(long))
+        match long.unrecorded {
+            Some(answer) => Fate::Refuse(answer),
+            None => self.answer(&self.ended_line(long)),
+        }
     }
 
     fn ended_line(&self, long: Long) -> Line<'static> {
@@ -113,7 +166,6 @@ impl Recorder {
         let partial = long.tap.partial().clone();
         let lost = long.tap.finish().err();
         let lost = lost.map(|lost| format!("invalid JSON at byte {}", lost.at));
-        let full = long.heard.full.then(|| "the batch is too long".to_owned());
         let unread = long
             .heard
             .messages
@@ -127,7 +179,7 @@ impl Recorder {
             messages: long.heard.messages,
             text: None,
             batch: long.first == Some(b'['),
-            trouble: lost.or(full).or(unread),
+            trouble: lost.or(unread),
             partial,
             wall,
             tick,
@@ -136,6 +188,13 @@ impl Recorder {
 }
 
 impl Long {
+    /// Notes what became of part of the line.
+    fn note(&mut self, fate: Fate) {
+        if let Fate::Refuse(answer) = fate {
+            self.unrecorded.get_or_insert(answer);
+        }
+    }
+
     /// Reads the next bytes of the line, its end left out.
     pub(in crate::proxy) fn push(&mut self, bytes: &[u8]) {
         let begun = match self.first {

@@ -1,5 +1,6 @@
 //! Lines on their way to the upstream: which may go, and what is recorded of them before they do.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -19,7 +20,7 @@ use super::{Fate, Line, Message, Recorder};
 use crate::args::Profile;
 use crate::proxy::calls::Open;
 
-/// How long the names in one call may take to resolve.
+/// How long the names in one line may take to resolve, however many calls it holds.
 const RESOLVE: Duration = Duration::from_secs(2);
 /// The method of calls.
 const CALL: &str = "tools/call";
@@ -68,7 +69,7 @@ impl Recorder {
         {
             return self.refuse(asked, line, &reason);
         }
-        let calls: Vec<Vec<u8>> = asked.iter().filter_map(|one| one.id.clone()).collect();
+        let calls: BTreeSet<Vec<u8>> = asked.iter().filter_map(|one| one.id.clone()).collect();
         for one in asked {
             if let Err(fault) = self.intend(one, line) {
                 if self.settings.strict {
@@ -91,16 +92,17 @@ impl Recorder {
 
     /// Makes the calls of a line.
     fn asked(&self, line: &Line<'_>) -> Result<Vec<Asked>, NotaryError> {
+        let resolver = SystemResolver::within(RESOLVE);
         line.messages
             .iter()
             .filter(|message| message.seen.is_method(CALL))
-            .map(|message| self.ask(message, line))
+            .map(|message| self.ask(message, line, &resolver))
             .chain(self.unreadable(line))
             .collect()
     }
 
     /// Follows what is not among the calls of a line: other requests, and cancellations.
-    fn follow(&self, line: &Line<'_>, calls: &[Vec<u8>]) {
+    fn follow(&self, line: &Line<'_>, calls: &BTreeSet<Vec<u8>>) {
         for Message { seen, .. } in &line.messages {
             if seen.is_method("notifications/cancelled") {
                 if let Some(id) = &seen.request_id {
@@ -146,7 +148,12 @@ impl Recorder {
     }
 
     /// Makes the call of a message.
-    fn ask(&self, message: &Message, line: &Line<'_>) -> Result<Asked, NotaryError> {
+    fn ask(
+        &self,
+        message: &Message,
+        line: &Line<'_>,
+        resolver: &SystemResolver,
+    ) -> Result<Asked, NotaryError> {
         let seen = &message.seen;
         let mut marks = Vec::new();
         let inline = line.text.map(|text| match seen.arguments.clone() {
@@ -167,7 +174,7 @@ impl Recorder {
             name.trim_matches('"').to_owned()
         });
         let inspected = !marks.contains(&Mark::Uninspected);
-        let ruling = self.judge(&tool_name, inline.filter(|_| inspected));
+        let ruling = self.judge(&tool_name, inline.filter(|_| inspected), resolver);
         let invocation_id = invocation_id()?;
         self.commit(&invocation_id, Side::Arguments, inline);
         let call = Call {
@@ -220,7 +227,7 @@ impl Recorder {
     }
 
     /// Asks the policy; `arguments` are absent where they could not be read.
-    fn judge(&self, tool: &str, arguments: Option<&[u8]>) -> Ruling {
+    fn judge(&self, tool: &str, arguments: Option<&[u8]>, resolver: &SystemResolver) -> Ruling {
         let Some(policy) = &self.settings.policy else {
             return Ruling::NoPolicy;
         };
@@ -229,9 +236,8 @@ impl Recorder {
             let reason = "the arguments cannot be read".to_owned();
             return self.denied(self.rule("uninspected", Some(reason)));
         };
-        let resolver = SystemResolver::within(RESOLVE);
         let world = World {
-            resolver: &resolver,
+            resolver,
             files: &SystemFiles,
         };
         let ruling = policy.judge(tool, arguments, world);
@@ -256,7 +262,7 @@ impl Recorder {
 
     /// Records that the calls of a line are denied, and answers it.
     fn refuse(&self, asked: Vec<Asked>, line: &Line<'_>, reason: &str) -> Fate {
-        let mut rules = Vec::new();
+        let mut rules = BTreeMap::new();
         for Asked { id, call } in asked {
             let rule = match &call.ruling {
                 Ruling::Denied(rule) => rule.clone(),
@@ -265,14 +271,14 @@ impl Recorder {
                 }
             };
             self.denied(rule.clone());
-            rules.push((id, rule.clone()));
+            rules.entry(id).or_insert_with(|| rule.clone());
             let outcome = Outcome::Denied(rule);
             self.tell(self.ledger.call(CallReceipt { call, outcome }).err());
         }
         let answer = |id: Option<&[u8]>| {
-            let rule = rules.iter().find(|(own, _)| own.as_deref() == id);
-            let name = rule.map_or("uninspected", |(_, rule)| rule.name.as_str());
-            let why = rule.and_then(|(_, rule)| rule.reason.as_deref());
+            let rule = rules.get(&id.map(<[u8]>::to_vec));
+            let name = rule.map_or("uninspected", |rule| rule.name.as_str());
+            let why = rule.and_then(|rule| rule.reason.as_deref());
             let message = format!("denied by policy: {}", why.unwrap_or(reason));
             let data = json!({ "policy_ref": name });
             compose::error(
