@@ -72,6 +72,24 @@ impl Peer {
         assert_eq!(code, Some(0), "{}: {words}", pack.display());
     }
 
+    /// Lets the peer's card `receipt_completeness` look at a pack; returns the claims that hold. Its
+    /// other claim is about calls of models, which no pack of tool calls has.
+    fn complete(&self, pack: &Path) -> String {
+        const SCRIPT: &str = "
+import json, sys
+from assay.run_cards import get_builtin_card
+from assay.claim_verifier import verify_claims
+lines = open(sys.argv[1] + '/receipt_pack.jsonl', encoding='utf-8').read().split('\\n')
+receipts = [json.loads(line) for line in lines if line]
+claims = get_builtin_card('receipt_completeness').claims
+print([one.claim_id for one in verify_claims(receipts, claims).results if one.passed])
+";
+        let mut command = Command::new(self.interpreter());
+        command.env("HOME", self.home.path()).args(["-c", SCRIPT]);
+        let output = command.arg(pack).output().unwrap();
+        String::from_utf8(output.stdout).unwrap().trim().to_owned()
+    }
+
     fn interpreter(&self) -> PathBuf {
         self.program.with_file_name("python")
     }
@@ -154,6 +172,7 @@ fn the_peer_accepts_audit_packs_with_awkward_values() {
     for built in [rolled, last] {
         assert_eq!(built.report.class, Class::Pass, "{:?}", built.report);
         peer.accepts(&built.path);
+        assert_eq!(peer.complete(&built.path), "['min_receipt_count']");
     }
 }
 
