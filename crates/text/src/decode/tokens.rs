@@ -331,9 +331,22 @@ fn known(span: Range<usize>, bytes: &[u8], coding: Coding, random: bool, found: 
             bytes: length,
             media: Some(kind),
         }),
+        Promise::Noise if turned(decode, bytes) => found.runs.push(Run {
+            span,
+            coding: Coding::Reversed,
+        }),
         Promise::Noise if random && length >= SHORTEST_OPAQUE => opaque(span, length, found),
         Promise::Noise => {}
     }
+}
+
+/// Tells whether a run is readable backwards, by its end.
+fn turned(decode: Decode, bytes: &[u8]) -> bool {
+    let tail = bytes.len().saturating_sub(PEEK * 2);
+    let tail = bytes.get(tail..).unwrap_or_default();
+    let backwards: Vec<u8> = tail.iter().rev().copied().collect();
+    let start = decode(&backwards).unwrap_or_default();
+    start.len() >= SHORTEST_BARE / 2 && promise(&start) == Promise::Readable
 }
 
 /// Tries a run as base64, also of a bare stream if it is whole; tells whether it was settled.
