@@ -129,6 +129,8 @@ pub struct History {
     pub denials: u32,
     /// Whether a justification was asked for at this destination, and none came.
     pub unjustified: bool,
+    /// Whether something that was read gave orders to the model.
+    pub ordered: bool,
 }
 
 impl Facts {

@@ -12,7 +12,7 @@ use mcpproxy_core::{
 };
 use mcpproxy_detect::Audience;
 use mcpproxy_flow::{Summary, Whose};
-use mcpproxy_hooks::guards::poisoning::answers::{HIDDEN, ORDERS};
+use mcpproxy_hooks::guards::poisoning::answers::HIDDEN;
 use mcpproxy_policy::decide;
 use serde_json::Value;
 
@@ -310,7 +310,7 @@ impl Engine {
     }
 
     /// Remembers what a tool of the agent's own gave; says what hides in it, and what orders it gives
-    /// to the model. With such orders strangers have spoken, whatever the text was read from.
+    /// to the model.
     fn read_back(
         &self,
         call: &Call,
@@ -320,13 +320,6 @@ impl Engine {
     ) -> Vec<Finding> {
         let answered = self.remember(call, body, Some(Audience::Result), ready, detected);
         let (mut findings, cut) = (answered.findings, answered.text.is_some());
-        if findings.iter().any(|one| one.rule == ORDERS) {
-            let legs = Taint {
-                untrusted: true,
-                ..Taint::default()
-            };
-            self.tracker().mark(whose(call), legs, self.now().0);
-        }
         for finding in &mut findings {
             // The agent has it already: what would have been taken out or withheld is told.
             let kept = cut && finding.rule == HIDDEN;

@@ -23,10 +23,13 @@ use crate::engine::Engine;
 use crate::facts::destination;
 use crate::ready::EngineSettings;
 
+/// The rule for secrets that stray after orders to the model.
+const AFTER_ORDERS: &str = "secret_after_orders";
 /// Rules of the policy whose facts a record has.
-const REBUILT: [&str; 7] = [
+const REBUILT: [&str; 8] = [
     "internal_to_external",
     "sensitive_data_external",
+    AFTER_ORDERS,
     "tool_override",
     "tool_policy",
     "lethal_trifecta",
@@ -214,12 +217,13 @@ impl Judge {
         let mut findings: Vec<_> = read.findings.iter().filter_map(carried).collect();
         if settings.enabled {
             facts.operation = class.does.operation;
-            let said = |rule: &str| read.findings.iter().any(|one| one.rule == rule);
+            let said = |rule: &str| said(read, rule);
             facts.flow.taint.private = said("lethal_trifecta");
             facts.flow.taint.untrusted = said("lethal_trifecta");
             if said("after_denials") {
                 facts.history.denials = REPEATED;
             }
+            facts.history.ordered = said(AFTER_ORDERS);
             if settings.flow_tracking.enabled {
                 let evidence = read.findings.iter().filter_map(|one| one.evidence.as_ref());
                 facts.flow.matches = evidence.map(recognized).collect();
@@ -233,6 +237,11 @@ impl Judge {
             sink: facts.destination.sink,
         }
     }
+}
+
+/// Tells whether a rule had something to say about a call.
+fn said(read: &Read<'_>, rule: &str) -> bool {
+    read.findings.iter().any(|one| one.rule == rule)
 }
 
 /// What others than the policy found, which stands as it was.
@@ -313,6 +322,10 @@ fn call(read: &Read<'_>) -> Call {
         },
         askable: match read.enforcement {
             Enforcement::Degraded => Askable::Nobody,
+            // The rule speaks only where nobody can be asked.
+            Enforcement::Enforced | Enforcement::Shadow if said(read, AFTER_ORDERS) => {
+                Askable::Nobody
+            }
             Enforcement::Enforced | Enforcement::Shadow => Askable::AgentPrompt,
         },
         hook: None,

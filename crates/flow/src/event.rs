@@ -60,6 +60,8 @@ pub(crate) enum What {
     Unread,
     /// A flow was denied.
     Denied,
+    /// Something that was read gave orders to the model.
+    Ordered,
     /// A justification was asked for at a destination, and came or did not come.
     Justified(Arc<str>, bool),
     /// What a call's flow was found to be.
@@ -94,6 +96,7 @@ impl Event {
             | What::Marked(_)
             | What::Unread
             | What::Denied
+            | What::Ordered
             | What::Justified(..)
             | What::Linked(..) => Lane::Kept,
         }
@@ -110,6 +113,7 @@ impl Event {
             | What::Marked(_)
             | What::Unread
             | What::Denied
+            | What::Ordered
             | What::Justified(..)
             | What::Linked(..) => true,
         }
@@ -135,6 +139,7 @@ impl Event {
             | What::Marked(_)
             | What::Unread
             | What::Denied
+            | What::Ordered
             | What::Justified(..)
             | What::Flow(..)
             | What::Moved(_)
@@ -166,6 +171,7 @@ impl State {
             What::Marked(legs) => session.mark(legs),
             What::Unread => session.unread = true,
             What::Denied => session.deny(),
+            What::Ordered => session.ordered = true,
             What::Justified(to, true) => session.justify(&to),
             What::Justified(to, false) => session.unjustify(&to),
             What::Flow(flow, risk) => session.count_flow(flow, risk),

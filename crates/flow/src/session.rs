@@ -73,6 +73,8 @@ pub(crate) struct Session {
     pub(crate) evicted: bool,
     /// Whether something was read that nobody looked through to its end.
     pub(crate) unread: bool,
+    /// Whether something that was read gave orders to the model.
+    pub(crate) ordered: bool,
     sent: VecDeque<Sent>,
     denials: u32,
     unjustified: Vec<Arc<str>>,
@@ -93,6 +95,7 @@ impl Session {
             tools: BTreeSet::new(),
             evicted: false,
             unread: false,
+            ordered: false,
             sent: VecDeque::new(),
             denials: 0,
             unjustified: Vec::new(),
@@ -165,6 +168,7 @@ impl Session {
         History {
             denials: self.denials,
             unjustified: self.unjustified.iter().any(|name| **name == *to),
+            ordered: self.ordered,
         }
     }
 

@@ -169,6 +169,16 @@ impl Tracker {
         self.with_session(whose, now, || What::Unread, |session| session.unread = true);
     }
 
+    /// Notes that something which a conversation read gave orders to the model.
+    pub fn note_ordered(&self, whose: Whose, now: Tick) {
+        self.with_session(
+            whose,
+            now,
+            || What::Ordered,
+            |session| session.ordered = true,
+        );
+    }
+
     /// Remembers what somebody wrote, to an inside or an outside place, that no check will settle.
     pub fn said(&self, whose: Whose, origin: DataOrigin, content: &Content<'_>, now: Tick) {
         let settings = self.settings();
@@ -635,6 +645,7 @@ fn add(checked: &mut Checked, session: &Session, to: &Destination, now: Tick, wi
     let (all, one) = (&mut checked.history, session.history(&to.name));
     all.denials = all.denials.saturating_add(one.denials);
     all.unjustified |= one.unjustified;
+    all.ordered |= one.ordered;
 }
 
 fn taint_of(state: &State, sessions: &[SessionKey], taint: Taint) -> Taint {

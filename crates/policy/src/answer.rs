@@ -51,7 +51,7 @@ fn remedy(rule: &str, case: &Case<'_>) -> Option<&'static str> {
         }
         "internal_to_external" => "Leave out what was read from the internal source.",
         "command_external" => "Leave out what the command would send from this machine.",
-        "sensitive_data_external" | "secret_to_external" => {
+        "sensitive_data_external" | "secret_after_orders" | "secret_to_external" => {
             "Leave the sensitive value out; name where it is kept instead."
         }
         "unread_to_external" => "Send the content in a form that can be read.",

@@ -8,6 +8,7 @@ mod endpoint;
 pub(crate) mod exposure;
 mod flow;
 mod guard;
+mod led;
 mod operation;
 mod overrides;
 mod sensitive;
@@ -36,12 +37,13 @@ pub(crate) struct Case<'a> {
 type Rule = fn(&Case<'_>) -> Vec<Finding>;
 
 /// The rules in the order of precedence.
-const RULES: [Rule; 13] = [
+const RULES: [Rule; 14] = [
     endpoint::judge,
     guard::judge,
     overrides::judge,
     contradiction::judge,
     sensitive::judge,
+    led::judge,
     command::judge,
     exposure::judge,
     flow::judge,

@@ -6,11 +6,11 @@ use bytes::Bytes;
 use mcpproxy_classify::{Kind, is_browser};
 use mcpproxy_core::{
     Askable, Call, CallId, DataOrigin, Declared, Door, FlowScope, MessageKind, Principal,
-    SessionKey, Side, Status, ToolName, ToolRef, Trace, UpstreamId, Wire,
+    SessionKey, Side, Status, Taint, ToolName, ToolRef, Trace, UpstreamId, Wire,
 };
 use mcpproxy_detect::{Audience, Context, Direction, Report};
 use mcpproxy_flow::{Content, Whose};
-use mcpproxy_hooks::guards::poisoning::answers::Answered;
+use mcpproxy_hooks::guards::poisoning::answers::{Answered, ORDERS};
 
 use super::Engine;
 use crate::facts::{arguments, context, origin, tool_name, whose};
@@ -70,7 +70,23 @@ impl Engine {
             self.follow(call, body, &report, ready);
         }
         let answered = audience.map(|audience| ready.guards.answer(body, &report, audience));
-        answered.unwrap_or_default()
+        let answered = answered.unwrap_or_default();
+        if answered.findings.iter().any(|one| one.rule == ORDERS) {
+            self.note_orders(call);
+        }
+        answered
+    }
+
+    /// Notes that what a call read gives orders to the model. With them strangers have spoken, whatever
+    /// the text was read from.
+    fn note_orders(&self, call: &Call) {
+        let legs = Taint {
+            untrusted: true,
+            ..Taint::default()
+        };
+        let (whose, now) = (whose(call), self.clock.tick());
+        self.tracker.mark(whose, legs, now);
+        self.tracker.note_ordered(whose, now);
     }
 
     /// Remembers where what a call read comes from.

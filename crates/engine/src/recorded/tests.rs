@@ -66,6 +66,27 @@ fn a_policy_that_is_stricter_or_milder_shows() {
 }
 
 #[test]
+fn a_secret_that_strayed_after_orders_is_judged_as_it_was() {
+    let mut record = leaving();
+    record["server_name"] = json!("acme");
+    record["tool_name"] = json!("get_entry");
+    record["decision"] = json!("deny");
+    let finding = &mut record["findings"][0];
+    finding["rule"] = json!("secret_after_orders");
+    finding["wants"] = json!("deny");
+    finding["evidence"]["weight"] = json!("sensitive");
+    finding["evidence"]["label"] = json!({
+        "kind": "gitlab_token", "word": "api_token", "nature": "secret", "severity": "critical",
+        "validated": true,
+    });
+    check(&record, |_| {}, "same");
+    let milder = |settings: &mut EngineSettings| {
+        settings.policy.flow.sensitive_data_external = Action::Ask;
+    };
+    check(&record, milder, "Deny to Ask");
+}
+
+#[test]
 fn what_a_record_does_not_say_is_not_guessed() {
     let with = |name: &str, value: Value| {
         let mut record = leaving();

@@ -78,7 +78,7 @@ impl Event {
                     to.byte(u8::from(leg));
                 }
             }
-            What::Unread | What::Denied => {}
+            What::Unread | What::Denied | What::Ordered => {}
             What::Justified(at, came) => {
                 to.name(at);
                 to.byte(u8::from(*came));
@@ -126,6 +126,7 @@ fn number(what: &What) -> u8 {
         What::Flow(..) => 9,
         What::Moved(_) => 10,
         What::Linked(..) => 11,
+        What::Ordered => 12,
     }
 }
 
@@ -153,6 +154,7 @@ fn read_what(kind: u8, from: &mut Unpacker<'_>) -> Option<What> {
             read_session(from)?,
             from.list(1, 16, |from| from.id().map(FlowScope))?.pop(),
         ),
+        12 => What::Ordered,
         _ => return None,
     })
 }

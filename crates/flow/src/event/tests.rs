@@ -145,6 +145,7 @@ fn act(tracker: &Tracker, who: u128, number: u64, deed: &Deed) {
             };
             tracker.mark(me, legs, NOW);
             tracker.note_unread(me, NOW);
+            tracker.note_ordered(me, NOW);
         }
         Deed::Deny => {
             tracker.note_denied(me, NOW);

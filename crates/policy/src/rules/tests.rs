@@ -2,8 +2,8 @@
 
 use mcpproxy_core::Action::{Allow, Ask, Deny, Warn};
 use mcpproxy_core::{
-    Contradiction, Declared, FlowType, Moved, Opaque, Reduced, RiskLevel, Suspicious, Taint,
-    ToolName, ToolRef, UpstreamId, Verdict,
+    Askable, Contradiction, Declared, FlowType, Moved, Opaque, Reduced, RiskLevel, Suspicious,
+    Taint, ToolName, ToolRef, UpstreamId, Verdict,
 };
 
 use super::*;
@@ -143,6 +143,36 @@ fn a_secret_for_an_upstream_that_nobody_knows_is_asked_about() {
     }
     let card = with(|one| one.label = Some(label(Nature::Personal, Severity::High)));
     check(&card, (Ask, "sensitive_data_external"));
+}
+
+#[test]
+fn a_secret_that_strays_after_orders_is_denied_where_nobody_can_be_asked() {
+    let unproven = || facts(Sink::Unproven, "unknown");
+    let scene = |ordered, askable, facts: Facts, weight| {
+        let mut scene = flow(facts, weight).facts(|facts| facts.history.ordered = ordered);
+        scene.call.askable = askable;
+        scene
+    };
+    let stray = |ordered, askable| scene(ordered, askable, unproven(), Weight::Sensitive);
+    check(&stray(true, Askable::Nobody), (Deny, "secret_after_orders"));
+    // Either sign alone, and a person who can say otherwise, leave it at the question.
+    let decided = stray(false, Askable::Nobody).verdict();
+    assert_eq!((decided.wanted, decided.action), (Ask, Warn));
+    check(
+        &stray(true, Askable::AgentPrompt),
+        (Ask, "sensitive_data_external"),
+    );
+    for passes in [
+        scene(true, Askable::Nobody, unproven(), Weight::Notable),
+        scene(true, Askable::Nobody, inside(), Weight::Sensitive),
+    ] {
+        check(&passes, (Allow, ""));
+    }
+    let milder = stray(true, Askable::Nobody);
+    check(
+        &milder.policy(|policy| policy.flow.sensitive_data_external = Warn),
+        (Warn, "risk_score"),
+    );
 }
 
 #[test]
