@@ -8,7 +8,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use mcpproxy_core::MessageKind;
 use mcpproxy_mcp::envelope::remove;
-use mcpproxy_mcp::era::{DENIED, Era, METHOD_NOT_FOUND, declares};
+use mcpproxy_mcp::era::{DENIED, Era, METHOD_NOT_FOUND, capability, declares};
 use mcpproxy_mcp::input::{self, InputRequired};
 use mcpproxy_mcp::{Frame, FrameKind, compose};
 use mcpproxy_text::{self as text, Splice};
@@ -130,6 +130,24 @@ pub(crate) async fn ask_modern(
     )?)
 }
 
+/// Refuses questions of a modern upstream that the downstream did not declare to be able to answer. One
+/// that the protocol does not know is between the two of them.
+pub(crate) fn refuse_undeclared(
+    downstream: &Downstream,
+    wanted: &InputRequired,
+) -> Result<(), Failure> {
+    let declared = &downstream.greeting.capabilities;
+    let mut methods = wanted.requests.iter().map(|request| &*request.method);
+    let unfit = methods.find(|method| capability(method).is_some() && !declares(declared, method));
+    unfit.map_or(Ok(()), |method| Err(undeclared(method)))
+}
+
+fn undeclared(method: &str) -> Failure {
+    Failure::params(format!(
+        "the upstream wants `{method}`, which was not declared"
+    ))
+}
+
 /// Asks a legacy downstream everything that a modern upstream wants to know, and returns the
 /// request with the answers.
 pub(crate) async fn gather(
@@ -142,11 +160,7 @@ pub(crate) async fn gather(
     let mut answers = Vec::with_capacity(wanted.requests.len());
     for request in &wanted.requests {
         if !declares(&passage.downstream.greeting.capabilities, &request.method) {
-            let message = format!(
-                "the upstream wants `{}`, which was not declared",
-                request.method
-            );
-            return Err(Failure::params(message));
+            return Err(undeclared(&request.method));
         }
         let raw = compose::request("0", &request.method, &request.params);
         let question = Frame::parse(raw, limits)?;

@@ -225,10 +225,14 @@ impl Passage<'_> {
                 continue;
             }
             let answer = answer?;
-            let wanted = match (self.instance.era(), self.downstream.era) {
-                (Era::Modern, Era::Legacy) => input::required(&answer),
-                _ => None,
+            let wanted = match self.instance.era() {
+                Era::Modern => input::required(&answer),
+                Era::Legacy => None,
             };
+            if let Some(wanted) = &wanted {
+                ask::refuse_undeclared(self.downstream, wanted)?;
+            }
+            let wanted = wanted.filter(|_| self.downstream.era == Era::Legacy);
             let Some(wanted) = wanted else {
                 let (from, to) = (self.instance.era(), self.downstream.era);
                 return Ok(translate::incoming(

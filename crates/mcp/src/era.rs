@@ -94,15 +94,20 @@ pub fn name_parameter(method: &str) -> Option<&'static str> {
     }
 }
 
+/// The capability that answering `method` needs, where it is a question that the protocol knows.
+pub fn capability(method: &str) -> Option<&'static str> {
+    match method {
+        "elicitation/create" => Some("elicitation"),
+        "sampling/createMessage" => Some("sampling"),
+        "roots/list" => Some("roots"),
+        _ => None,
+    }
+}
+
 /// Tells whether a capabilities object declares the capability that answering `method` needs.
 pub fn declares(capabilities: &str, method: &str) -> bool {
-    let name = match method {
-        "elicitation/create" => "elicitation",
-        "sampling/createMessage" => "sampling",
-        "roots/list" => "roots",
-        _ => return false,
-    };
-    text::member(capabilities, name).is_some()
+    let name = capability(method);
+    name.is_some_and(|name| text::member(capabilities, name).is_some())
 }
 
 /// The HTTP status that an error code is answered with in the modern era.
