@@ -64,3 +64,21 @@ fn bad_input_ends_with_three() {
         "`ftp://x` is no address that starts with http or https",
     );
 }
+
+#[test]
+fn every_command_in_the_book_is_understood() {
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/assay.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    let scene = Scene::new();
+    let mut seen = 0;
+    for line in page.lines().filter_map(|line| line.strip_prefix("assay ")) {
+        // Only lines of examples begin with the program.
+        let line = line.split(" #").next().unwrap();
+        let mut args: Vec<&str> = line.split_whitespace().collect();
+        args.push("--help");
+        let left = scene.tool(&args);
+        assert_eq!(left.code(), Some(0), "{line}: {}", left.stderr);
+        seen += 1;
+    }
+    assert!(seen >= 7, "{seen}");
+}

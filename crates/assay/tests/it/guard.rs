@@ -33,6 +33,24 @@ fn run(flags: &[&str], lines: &[String]) -> (Scene, Vec<Value>, Option<i32>) {
 }
 
 #[test]
+fn the_policy_in_the_book_is_one() {
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/assay.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    let (_, block) = page.split_once("```yaml guard\n").unwrap();
+    let (block, _) = block.split_once("```").unwrap();
+    let scene = Scene::new();
+    let policy = scene.file("shown.yaml", block);
+    let lines = [
+        call(1, "web_search", "{}"),
+        call(2, "shell_exec", "{}"),
+        call(3, "read_file", r#"{"path":"/workspace/.env"}"#),
+    ];
+    let flags = ["--profile", "guard", "--policy", &policy];
+    let left = scene.run(&flags, ANSWERS, (lines.join("\n") + "\n").as_bytes());
+    assert_eq!(scene.received(), lines[0].clone() + "\n", "{}", left.stderr);
+}
+
+#[test]
 fn denied_calls_never_reach_the_upstream() {
     let inside = r#"{"url":"http://127.0.0.1/"}"#;
     let lines = [

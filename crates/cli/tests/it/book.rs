@@ -101,3 +101,98 @@ async fn every_configuration_is_one() {
     }
     assert!(seen >= 6, "{seen}");
 }
+
+/// The lines of a page on which a program is started, without what is said about them.
+fn started<'a>(text: &'a str, program: &str) -> Vec<&'a str> {
+    let mut found = Vec::new();
+    let mut shown = None;
+    for line in text.lines() {
+        match (line.strip_prefix("```"), shown) {
+            (Some(kind), None) => shown = Some(matches!(kind, "" | "sh" | "console")),
+            (Some(_), Some(_)) => shown = None,
+            (None, Some(true)) => {
+                let line = line.strip_prefix("$ ").unwrap_or(line);
+                let args = line.strip_prefix(program);
+                let args = args.and_then(|rest| rest.strip_prefix(' '));
+                found.extend(args.map(|args| args.split(" #").next().unwrap_or(args)));
+            }
+            (None, _) => {}
+        }
+    }
+    found
+}
+
+#[tokio::test]
+async fn every_command_that_is_shown_is_understood() {
+    let home = Home::new(&serde_json::json!({}));
+    let mut seen = 0;
+    for (name, text) in pages() {
+        for line in started(&text, "mcpproxy") {
+            let mut args: Vec<&str> = line.split_whitespace().collect();
+            // With this it is read and not carried out; an argument that is not known is an error
+            // all the same.
+            args.push("--help");
+            let said = home.run(&args).await;
+            let problems = String::from_utf8_lossy(&said.stderr).into_owned();
+            assert!(said.status.success(), "{name}: {line}\n{problems}");
+            seen += 1;
+        }
+    }
+    assert!(seen >= 20, "{seen}");
+    let wrong = home.run(&["hook", "install", "--al", "--help"]).await;
+    assert!(!wrong.status.success(), "this test cannot fail");
+}
+
+#[tokio::test]
+async fn every_access_policy_is_one() {
+    let mut seen = 0;
+    for (name, text) in pages() {
+        for block in blocks(&text, "cedar") {
+            let guard = serde_json::json!({
+                "id": "rbac-enforcer", "type": "native", "config": { "policies": block },
+            });
+            let config = serde_json::json!({ "security": { "hooks": [guard] } });
+            let checked = Home::new(&config).run(&["config", "check"]).await;
+            let said = String::from_utf8_lossy(&checked.stderr).into_owned();
+            assert!(checked.status.success(), "{name}: {block}\n{said}");
+            seen += 1;
+        }
+    }
+    assert!(seen >= 1, "{seen}");
+}
+
+#[tokio::test]
+async fn every_attack_that_is_shown_can_be_played() {
+    let home = Home::new(&serde_json::json!({}));
+    let mut seen = 0;
+    for (name, text) in pages() {
+        for block in blocks(&text, "yaml adversary") {
+            let file = home.path().join("shown.yaml");
+            std::fs::write(&file, format!("{block}\n")).unwrap();
+            let file = file.to_string_lossy().into_owned();
+            let mut play = home.command(&["adversary", "serve", "--scenario", &file]);
+            play.stdin(std::process::Stdio::null());
+            let played = play.output().await.unwrap();
+            let said = String::from_utf8_lossy(&played.stderr).into_owned();
+            assert!(played.status.success(), "{name}: {block}\n{said}");
+            seen += 1;
+        }
+    }
+    assert!(seen >= 1, "{seen}");
+}
+
+#[test]
+fn every_document_that_is_shown_is_json() {
+    let mut seen = 0;
+    for (name, text) in pages() {
+        for block in blocks(&text, "json") {
+            let documents = serde_json::Deserializer::from_str(block).into_iter();
+            for document in documents {
+                let document: Result<serde_json::Value, _> = document;
+                assert!(document.is_ok(), "{name}: {block}");
+                seen += 1;
+            }
+        }
+    }
+    assert!(seen >= 6, "{seen}");
+}
