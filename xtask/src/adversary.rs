@@ -86,8 +86,6 @@ fn incidents(library: &Library) -> Result<String> {
             rows.push((incident.clone(), format!("`{}/{}`", scenario.name, case.id)));
         }
     }
-    let left = library.scenarios.iter().flat_map(|one| &one.not_replayed);
-    rows.extend(left.map(|incident| (incident.clone(), "none".to_owned())));
     rows.sort_by_key(|(incident, _)| incident.number);
     for (incident, replay) in rows {
         let verdict = match incident.verdict {
@@ -173,8 +171,8 @@ fn figures(report: &Value) -> Result<String> {
         writeln!(text, "| {} |", cells.join(" | "))?;
     }
     text.push_str("\n## What comes through\n\n");
-    for (what, modes) in through(report) {
-        writeln!(text, "- {what} ({})", modes.join(", "))?;
+    for (what, ways) in through(report) {
+        writeln!(text, "- {what} ({})", ways.join(", "))?;
     }
     for one in list(report, "unrecognized") {
         writeln!(
@@ -187,9 +185,9 @@ fn figures(report: &Value) -> Result<String> {
     Ok(text)
 }
 
-/// Returns what came through, and in which modes.
-fn through(report: &Value) -> BTreeMap<String, Vec<&str>> {
-    let mut through: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+/// Returns what came through, and in which modes and eras.
+fn through(report: &Value) -> BTreeMap<String, Vec<String>> {
+    let mut through: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for one in list(report, "scenarios") {
         let word = |key: &str| one.get(key).and_then(Value::as_str).unwrap_or_default();
         let outcome = match word("outcome") {
@@ -200,7 +198,8 @@ fn through(report: &Value) -> BTreeMap<String, Vec<&str>> {
         let alarm = (word("twin") == "false_alarm").then_some("false alarm");
         for kind in outcome.into_iter().chain(alarm) {
             let what = format!("{kind}: `{}/{}`", word("scenario"), word("case"));
-            through.entry(what).or_default().push(word("mode"));
+            let way = format!("{} {}", word("mode"), word("era"));
+            through.entry(what).or_default().push(way);
         }
     }
     through

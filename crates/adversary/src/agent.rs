@@ -1,26 +1,32 @@
-//! An agent that believes what it reads: MCP of the legacy era over Streamable HTTP, one session.
+//! An agent that believes what it reads: MCP of either era over Streamable HTTP, one session.
 //!
 //! It remembers everything that it was shown. Whether it is corrupted is a question about that
 //! memory, not about the upstream that did it: what never reached it cannot have talked it into
 //! anything.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri};
 use http_body_util::BodyExt as _;
 use mcpproxy_mcp::body::read_bounded;
-use mcpproxy_mcp::compose;
 use mcpproxy_mcp::dial::{Dialer, Received};
-use mcpproxy_mcp::era::LEGACY_LATEST;
+use mcpproxy_mcp::era::{
+    LEGACY_LATEST, META_CAPABILITIES, META_CLIENT_INFO, META_VERSION, MODERN, name_parameter,
+};
 use mcpproxy_mcp::sse::Decoder;
-use serde_json::{Value, json};
+use mcpproxy_mcp::{compose, header};
+use serde_json::{Map, Value, json};
+
+use crate::scenario::Era;
 
 /// The most that the agent reads of one answer.
 const MOST: usize = 32 * 1024 * 1024;
 /// How long one answer may take.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(8);
+/// How many questions in a row it answers.
+const QUESTIONS: usize = 4;
 /// The name under which it introduces itself.
 pub(crate) const NAME: &str = "corruptible-agent";
 
@@ -30,6 +36,8 @@ pub(crate) struct Agent {
     dialer: Dialer,
     address: String,
     headers: HeaderMap,
+    era: Era,
+    capabilities: Value,
     asked: u64,
     /// Every string that it was shown.
     pub(crate) shown: Vec<String>,
@@ -64,8 +72,8 @@ impl Reply {
 }
 
 impl Agent {
-    /// Makes an agent for an address, with headers that it always sends.
-    pub(crate) fn new(address: &str, headers: &[(&str, &str)]) -> Self {
+    /// Makes an agent of an era for an address, with headers that it always sends.
+    pub(crate) fn new(address: &str, headers: &[(&str, &str)], era: Era) -> Self {
         let mut all = header_map(headers.iter().copied());
         let usual = [
             ("content-type", "application/json"),
@@ -76,6 +84,8 @@ impl Agent {
             dialer: Dialer::default(),
             address: address.to_owned(),
             headers: all,
+            era,
+            capabilities: json!({}),
             asked: 0,
             shown: Vec::new(),
             largest: 0,
@@ -83,12 +93,17 @@ impl Agent {
         }
     }
 
-    /// Opens the session.
+    /// Opens the session, or asks who is there.
     pub(crate) async fn open(&mut self, capabilities: Value) {
+        self.capabilities = capabilities;
+        if self.era == Era::Modern {
+            drop(self.ask("server/discover", &json!({})).await);
+            return;
+        }
         let params = json!({
             "protocolVersion": LEGACY_LATEST,
-            "capabilities": capabilities,
-            "clientInfo": { "name": NAME, "version": env!("CARGO_PKG_VERSION") },
+            "capabilities": self.capabilities,
+            "clientInfo": introduction(),
         });
         // A refusal shows in whatever is asked next.
         drop(self.ask("initialize", &params).await);
@@ -101,16 +116,69 @@ impl Agent {
 
     /// Makes a request.
     pub(crate) async fn ask(&mut self, method: &str, params: &Value) -> Reply {
+        let mut params = params.clone();
+        for _ in 0..QUESTIONS {
+            let reply = self.request(method, &params).await;
+            let Reply::Result(result) = &reply else {
+                return reply;
+            };
+            let Some(more) = self.answers(result) else {
+                return reply;
+            };
+            if let Some(params) = params.as_object_mut() {
+                params.extend(more);
+            }
+        }
+        Reply::Refused("more was asked than anybody answers".to_owned())
+    }
+
+    async fn request(&mut self, method: &str, params: &Value) -> Reply {
         self.asked += 1;
         let id = self.asked.to_string();
         let body = compose::request(&id, method, &params.to_string());
-        self.exchange(body, HeaderMap::new()).await
+        let body = String::from_utf8_lossy(&body).into_owned();
+        self.send(body, &BTreeMap::new()).await
     }
 
-    /// Sends a body as it is, with more headers, and returns how it was answered.
+    /// Reads a list page by page, as far as it has the patience.
+    pub(crate) async fn list(&mut self, method: &str) {
+        let (mut params, began) = (json!({}), Instant::now());
+        while began.elapsed() < PATIENCE {
+            let Reply::Result(page) = self.ask(method, &params).await else {
+                return;
+            };
+            let Some(next) = page.get("nextCursor") else {
+                return;
+            };
+            params = json!({ "cursor": next });
+        }
+    }
+
+    /// Sends a body as it is, but for what every message of the era carries, with more headers, and
+    /// returns how it was answered.
     pub(crate) async fn send(&mut self, body: String, more: &BTreeMap<String, String>) -> Reply {
-        let more = more.iter().map(|(name, value)| (&**name, &**value));
-        self.exchange(body.into(), header_map(more)).await
+        let more = header_map(more.iter().map(|(name, value)| (&**name, &**value)));
+        let (body, mut headers) = match self.era {
+            Era::Legacy => (body, HeaderMap::new()),
+            Era::Modern => enveloped(&body, &self.capabilities),
+        };
+        headers.extend(more);
+        self.exchange(body.into(), headers).await
+    }
+
+    /// Answers what a result asks, as the next request brings it; nothing where it asks nothing.
+    fn answers(&mut self, result: &Value) -> Option<Map<String, Value>> {
+        let asked = result.get("inputRequests")?.as_object()?.clone();
+        let said = asked
+            .iter()
+            .map(|(key, question)| (key.clone(), self.said(question)));
+        let said: Map<String, Value> = said.collect();
+        let mut more = Map::new();
+        more.insert("inputResponses".to_owned(), Value::Object(said));
+        if let Some(state) = result.get("requestState") {
+            more.insert("requestState".to_owned(), state.clone());
+        }
+        Some(more)
     }
 
     /// Calls a tool.
@@ -219,24 +287,29 @@ impl Agent {
     /// Answers a question of an upstream as somebody does who fills in every form, and a question of
     /// the gateway as somebody who was warned.
     async fn question(&mut self, message: &Value) {
-        let (Some(id), Some(method)) = (message.get("id"), message.get("method")) else {
+        let (Some(id), Some(_)) = (message.get("id"), message.get("method")) else {
             return;
         };
-        let result = match method.as_str().unwrap_or_default() {
-            "elicitation/create" => self.form(message),
+        let result = self.said(message);
+        let answer = compose::result(&id.to_string(), &result.to_string());
+        drop(Box::pin(self.post(answer, HeaderMap::new())).await);
+    }
+
+    fn said(&self, question: &Value) -> Value {
+        let method = question.get("method").and_then(Value::as_str);
+        match method.unwrap_or_default() {
+            "elicitation/create" => self.form(question),
             "sampling/createMessage" => json!({
                 "role": "assistant", "model": "none",
                 "content": { "type": "text", "text": self.shown.join(" ") },
             }),
             "roots/list" => json!({ "roots": [{ "uri": "file:///home/agent", "name": "home" }] }),
             _ => json!({}),
-        };
-        let answer = compose::result(&id.to_string(), &result.to_string());
-        drop(Box::pin(self.post(answer, HeaderMap::new())).await);
+        }
     }
 
-    fn form(&self, message: &Value) -> Value {
-        let asked = message.pointer("/params/requestedSchema/properties");
+    fn form(&self, question: &Value) -> Value {
+        let asked = question.pointer("/params/requestedSchema/properties");
         let fields = asked.and_then(Value::as_object);
         let fields: Vec<&String> = fields.map(|all| all.keys().collect()).unwrap_or_default();
         if fields.iter().any(|name| *name == "decision") {
@@ -251,6 +324,45 @@ impl Agent {
 struct Answer {
     body: Received,
     events: bool,
+}
+
+/// How it introduces itself.
+fn introduction() -> Value {
+    json!({ "name": NAME, "version": env!("CARGO_PKG_VERSION") })
+}
+
+/// Puts what every message of the modern era carries into a body, and returns the headers that repeat
+/// it. The body is otherwise left as it is: it may break the protocol on purpose.
+fn enveloped(body: &str, capabilities: &Value) -> (String, HeaderMap) {
+    let envelope = json!({
+        META_VERSION: MODERN,
+        META_CAPABILITIES: capabilities,
+        META_CLIENT_INFO: introduction(),
+    });
+    let body = if body.contains(META_VERSION) {
+        body.to_owned()
+    } else {
+        let (empty, begin) = (r#""params":{}"#, r#""params":{"#);
+        let whole = format!(r#""params":{{"_meta":{envelope}}}"#);
+        let begun = format!(r#""params":{{"_meta":{envelope},"#);
+        if body.contains(empty) {
+            body.replace(empty, &whole)
+        } else {
+            body.replace(begin, &begun)
+        }
+    };
+    let message: Value = serde_json::from_str(&body).unwrap_or_default();
+    let message = message.get(0).unwrap_or(&message);
+    let method = message.get("method").and_then(Value::as_str);
+    let method = method.unwrap_or_default();
+    let mut headers =
+        header_map([("mcp-protocol-version", MODERN), ("mcp-method", method)].into_iter());
+    let params = message.get("params");
+    let named = name_parameter(method).and_then(|key| params?.get(key)?.as_str());
+    if let Some(value) = named.and_then(header::encode) {
+        headers.insert(header::NAME, value);
+    }
+    (body, headers)
 }
 
 /// Makes headers; what cannot be one is left out.

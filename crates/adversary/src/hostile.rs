@@ -1,4 +1,4 @@
-//! A hostile upstream: a real MCP server of the legacy era that plays one role of a scenario.
+//! A hostile upstream: a real MCP server, of either era or both, that plays one role of a scenario.
 //!
 //! It knows no transport: a message comes in, and what it says goes to an outlet. `http` and `stdio`
 //! carry both. Every message that comes in is written down as it came, since what arrived is what is
@@ -6,10 +6,13 @@
 
 mod fault;
 pub mod http;
+mod login;
+mod modern;
 mod stage;
 pub mod stdio;
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -20,7 +23,7 @@ use serde_json::{Map, Value, json};
 use tokio::sync::{broadcast, mpsc, oneshot};
 
 use self::stage::{Stage, listed};
-use crate::scenario::Role;
+use crate::scenario::{Era, Role};
 
 /// Where one message is answered to.
 pub(crate) type Outlet = mpsc::Sender<Bytes>;
@@ -43,6 +46,22 @@ pub struct Actor {
 #[derive(Debug, Default)]
 pub struct Talk {
     client: Mutex<String>,
+    opened: AtomicBool,
+}
+
+impl Talk {
+    /// Tells whether it was opened with a handshake: then what is new is told without being asked for.
+    pub(crate) fn is_opened(&self) -> bool {
+        self.opened.load(Ordering::Relaxed)
+    }
+}
+
+/// Who asks something, and how.
+struct Asked<'a> {
+    id: &'a str,
+    params: &'a Value,
+    client: String,
+    era: Era,
 }
 
 /// Locks what cannot be left half done.
@@ -60,6 +79,16 @@ impl Actor {
             questions: Mutex::default(),
             news: broadcast::channel(1024).0,
         })
+    }
+
+    /// Tells whether it speaks an era.
+    pub(crate) fn speaks(&self, era: Era) -> bool {
+        self.role.speaks(era)
+    }
+
+    /// Returns where it sends people to log in, if it wants to be logged in to.
+    pub(crate) fn login(&self) -> Option<&str> {
+        self.role.login.as_deref()
     }
 
     /// Returns its name.
@@ -85,15 +114,29 @@ impl Actor {
         };
         let nothing = json!({});
         let params = message.get("params").unwrap_or(&nothing);
+        let era = modern::era(params);
+        if !self.role.speaks(era) {
+            return say(&outlet, unspoken(&id, era)).await;
+        }
+        let asked = Asked {
+            id: &id,
+            params,
+            client: client(talk, method, params, era),
+            era,
+        };
         let turned = lock(&self.stage).counted(&self.role, method);
         if turned && self.role.trigger.as_ref().is_some_and(|one| one.announced) {
             self.announce();
         }
-        if method == "tools/call" {
-            return self.call(&id, params, talk, &outlet).await;
+        match method {
+            "tools/call" => return self.call(&asked, &outlet).await,
+            "subscriptions/listen" if era == Era::Modern => {
+                return modern::listen(&id, self.listen(), &outlet).await;
+            }
+            _ => {}
         }
-        let answer = match self.answer(method, params, talk) {
-            Some(result) => compose::result(&id, &result.to_string()),
+        let answer = match self.answer(method, &asked) {
+            Some(result) => compose::result(&id, &dressed(result, method, era).to_string()),
             None => compose::error(Some(&id), METHOD_NOT_FOUND, "no such method", None),
         };
         say(&outlet, answer).await;
@@ -114,27 +157,26 @@ impl Actor {
         }
     }
 
-    fn answer(&self, method: &str, params: &Value, talk: &Talk) -> Option<Value> {
+    fn answer(&self, method: &str, asked: &Asked<'_>) -> Option<Value> {
+        let params = asked.params;
         let named = |key: &str| params.get(key).and_then(Value::as_str).unwrap_or_default();
-        Some(match method {
-            "initialize" => {
-                let client = params.pointer("/clientInfo/name").and_then(Value::as_str);
-                client
-                    .unwrap_or_default()
-                    .clone_into(&mut lock(&talk.client));
-                self.hello(talk)
+        Some(match (method, asked.era) {
+            ("initialize", Era::Legacy) => self.hello(asked),
+            ("server/discover", Era::Modern) => modern::discovered(self.hello(asked)),
+            ("ping", Era::Legacy) => json!({}),
+            ("tools/list", _) => {
+                let tools = listed(&self.tools(asked));
+                fault::page(self.role.fault.as_ref(), tools, params)
             }
-            "ping" => json!({}),
-            "tools/list" => json!({ "tools": listed(&self.tools(talk)) }),
-            "prompts/list" => json!({ "prompts": listed(&self.role.prompts) }),
-            "resources/list" => json!({ "resources": listed(&self.role.resources) }),
-            "resources/templates/list" => json!({ "resourceTemplates": [] }),
-            "prompts/get" => {
+            ("prompts/list", _) => json!({ "prompts": listed(&self.role.prompts) }),
+            ("resources/list", _) => json!({ "resources": listed(&self.role.resources) }),
+            ("resources/templates/list", _) => json!({ "resourceTemplates": [] }),
+            ("prompts/get", _) => {
                 let text = hidden(&self.role.prompts, "name", named("name"), "text")?;
                 let said = json!({ "type": "text", "text": text });
                 json!({ "messages": [{ "role": "user", "content": said }] })
             }
-            "resources/read" => {
+            ("resources/read", _) => {
                 let uri = named("uri");
                 let text = hidden(&self.role.resources, "uri", uri, "text")?;
                 json!({ "contents": [{ "uri": uri, "mimeType": "text/plain", "text": text }] })
@@ -143,7 +185,7 @@ impl Actor {
         })
     }
 
-    fn hello(&self, talk: &Talk) -> Value {
+    fn hello(&self, asked: &Asked<'_>) -> Value {
         let mut hello = json!({
             "protocolVersion": LEGACY_LATEST,
             "capabilities": { "tools": { "listChanged": true }, "logging": {} },
@@ -159,7 +201,7 @@ impl Actor {
             }
         }
         let said = self
-            .version(talk)
+            .version(asked)
             .and_then(|one| one.get("instructions").cloned());
         let said = said.or_else(|| self.role.instructions.clone().map(Value::from));
         if let (Some(said), Some(hello)) = (said, hello.as_object_mut()) {
@@ -169,31 +211,37 @@ impl Actor {
     }
 
     /// Returns what it has turned into, if it has.
-    fn version(&self, talk: &Talk) -> Option<&Map<String, Value>> {
-        let client = lock(&talk.client).clone();
-        lock(&self.stage).version(&self.role, &client)
+    fn version(&self, asked: &Asked<'_>) -> Option<&Map<String, Value>> {
+        lock(&self.stage).version(&self.role, &asked.client, asked.era)
     }
 
-    fn tools(&self, talk: &Talk) -> Vec<Map<String, Value>> {
-        stage::tools(&self.role, self.version(talk))
+    fn tools(&self, asked: &Asked<'_>) -> Vec<Map<String, Value>> {
+        stage::tools(&self.role, self.version(asked))
     }
 
-    async fn call(&self, id: &str, params: &Value, talk: &Talk, outlet: &Outlet) {
+    async fn call(&self, asked: &Asked<'_>, outlet: &Outlet) {
+        let Asked { id, params, .. } = *asked;
         let name = params
             .get("name")
             .and_then(Value::as_str)
             .unwrap_or_default();
-        let tools = self.tools(talk);
+        let tools = self.tools(asked);
         let known = |tool: &&Map<String, Value>| tool.get("name") == Some(&json!(name));
         let Some(tool) = tools.iter().find(known) else {
             let unknown = compose::error(Some(id), -32602, "no such tool", None);
             return say(outlet, unknown).await;
         };
-        if let Some(asks) = tool.get("asks") {
-            self.ask(asks, outlet).await;
+        match (tool.get("asks"), asked.era) {
+            (Some(asks), Era::Legacy) => self.ask(asks, outlet).await,
+            (Some(asks), Era::Modern) => {
+                if let Some(question) = modern::question(asks, params) {
+                    return say(outlet, compose::result(id, &question.to_string())).await;
+                }
+            }
+            (None, _) => {}
         }
         let nth = lock(&self.stage).nth(name);
-        let result = stage::result(tool, nth);
+        let result = dressed(stage::result(tool, nth), "tools/call", asked.era);
         match &self.role.fault {
             Some(fault) => fault::answer(fault, id, &result, outlet, &self.news).await,
             None => say(outlet, compose::result(id, &result.to_string())).await,
@@ -220,6 +268,36 @@ impl Actor {
     /// Listens to what is said to everybody.
     pub(crate) fn listen(&self) -> broadcast::Receiver<Bytes> {
         self.news.subscribe()
+    }
+}
+
+/// Returns who asks: in a conversation it was said once, without one it is said each time.
+fn client(talk: &Talk, method: &str, params: &Value, era: Era) -> String {
+    if era == Era::Modern {
+        return modern::client(params).to_owned();
+    }
+    let mut client = lock(&talk.client);
+    if method == "initialize" {
+        talk.opened.store(true, Ordering::Relaxed);
+        let name = params.pointer("/clientInfo/name").and_then(Value::as_str);
+        name.unwrap_or_default().clone_into(&mut client);
+    }
+    client.clone()
+}
+
+/// Refuses a request of an era that is not spoken.
+fn unspoken(id: &str, era: Era) -> Bytes {
+    match era {
+        Era::Legacy => modern::refusal(id),
+        Era::Modern => compose::error(Some(id), METHOD_NOT_FOUND, "no such method", None),
+    }
+}
+
+/// Returns a result as it looks in an era.
+fn dressed(result: Value, method: &str, era: Era) -> Value {
+    match era {
+        Era::Legacy => result,
+        Era::Modern => modern::complete(result, method),
     }
 }
 

@@ -119,7 +119,7 @@ impl Metrics {
             right: of(Measures::Contradiction)
                 .filter(|one| one.evidence.contradicted)
                 .count(),
-            wrong: contradicted(of(Measures::Contradiction)),
+            wrong: contradicted(all.iter().copied()),
             overlooked: of(Measures::Contradiction)
                 .filter(|one| !one.evidence.contradicted)
                 .count(),

@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::play::Came;
-use crate::scenario::Mode;
+use crate::scenario::{Era, Mode};
 
 /// What came of an attack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -56,6 +56,8 @@ pub struct Finished {
     pub title: String,
     /// How agent and gateway worked together.
     pub mode: Mode,
+    /// The era in which agent and upstreams spoke.
+    pub era: Era,
     /// What came of the attack.
     pub outcome: Outcome,
     /// The harm that was done, in words.

@@ -16,7 +16,7 @@ use crate::agent::{Agent, NAME, Reply};
 use crate::error::Error;
 use crate::gateway::Gateway;
 use crate::hostile::Actor;
-use crate::scenario::{Mode, Play, Step};
+use crate::scenario::{Era, Mode, Play, Step};
 
 /// How often is looked whether an upstream lists something else, and how many times.
 const GLANCE: Duration = Duration::from_millis(20);
@@ -91,6 +91,7 @@ pub(crate) struct Playing<'a> {
     way: Way<'a>,
     program: &'a Path,
     case: &'a str,
+    era: Era,
     upstreams: &'a BTreeMap<String, Upstream>,
     agents: BTreeMap<(String, String), Agent>,
     tokens: BTreeMap<String, String>,
@@ -104,12 +105,14 @@ impl<'a> Playing<'a> {
         way: Way<'a>,
         program: &'a Path,
         case: &'a str,
+        era: Era,
         upstreams: &'a BTreeMap<String, Upstream>,
     ) -> Self {
         Self {
             way,
             program,
             case,
+            era,
             upstreams,
             agents: BTreeMap::new(),
             tokens: BTreeMap::new(),
@@ -245,7 +248,7 @@ impl<'a> Playing<'a> {
         for endpoint in endpoints {
             let agent = self.agent(step, &endpoint).await?;
             for method in ["tools/list", "prompts/list", "resources/list"] {
-                drop(agent.ask(method, &json!({})).await);
+                agent.list(method).await;
             }
         }
         Ok(Through::Yes)
@@ -326,12 +329,12 @@ impl<'a> Playing<'a> {
                     let token = self.token(gateway, step).await?;
                     let bearer = format!("Bearer {token}");
                     let address = format!("http://{}{endpoint}", gateway.address);
-                    Agent::new(&address, &[("authorization", &bearer)])
+                    Agent::new(&address, &[("authorization", &bearer)], self.era)
                 }
                 Way::Direct => {
                     let address = self.upstreams.get(endpoint).map(|one| one.address.clone());
                     let unknown = || self.senseless(format!("no upstream `{endpoint}`"));
-                    Agent::new(&address.ok_or_else(unknown)?, &[])
+                    Agent::new(&address.ok_or_else(unknown)?, &[], self.era)
                 }
             };
             agent.open(self.capabilities.clone()).await;

@@ -94,10 +94,11 @@ pub(crate) fn report(
     let mut unrecognized = Vec::new();
     let (mut operations, mut personal) = (Recognized::default(), Recognized::default());
     for (scenario, case) in library.cases() {
-        for mode in &orders.modes {
+        for (mode, era) in orders.ways() {
             let find = |side: Side| {
                 let own = |one: &&Played<'_>| {
-                    std::ptr::eq(one.case, case) && one.side == side && one.mode == *mode
+                    let way = (one.mode, one.era) == (mode, era);
+                    std::ptr::eq(one.case, case) && one.side == side && way
                 };
                 played.iter().find(own)
             };
@@ -151,6 +152,7 @@ fn one(
         case: case.id.clone(),
         title: case.title.clone(),
         mode: attack.mode,
+        era: attack.era,
         outcome: outcome::attack(&attack.came, &attack.evidence),
         harm: attack.came.harm.clone(),
         evidence: attack.evidence.clone(),

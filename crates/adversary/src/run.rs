@@ -17,7 +17,7 @@ use crate::error::Error;
 use crate::outcome::Evidence;
 use crate::play::Came;
 use crate::report::{Report, report};
-use crate::scenario::{Case, Control, Library, Mode, Scenario};
+use crate::scenario::{Case, Control, Era, Library, Mode, Scenario};
 
 /// Gateways that run at once.
 const GATEWAYS: usize = 3;
@@ -35,6 +35,8 @@ pub struct Orders {
     pub program: PathBuf,
     /// How agent and gateway work together.
     pub modes: Vec<Mode>,
+    /// The eras in which agent and upstreams speak.
+    pub eras: Vec<Era>,
 }
 
 /// What came of a control run.
@@ -42,6 +44,8 @@ pub struct Orders {
 pub struct Controlled {
     /// The scenario and the case.
     pub case: String,
+    /// The era in which it was played.
+    pub era: Era,
     /// How the defence was switched off.
     pub control: Control,
     /// The harm, in words; nothing where it was not done although nobody prevented it.
@@ -61,7 +65,11 @@ struct Job<'a> {
     cases: Vec<&'a Case>,
     side: Side,
     mode: Mode,
+    era: Era,
     control: Option<Control>,
+    /// Whether records are written before answers leave, so that they are there when they are looked
+    /// for.
+    written: bool,
 }
 
 /// One case that was played.
@@ -69,6 +77,7 @@ pub(crate) struct Played<'a> {
     pub(crate) case: &'a Case,
     pub(crate) side: Side,
     pub(crate) mode: Mode,
+    pub(crate) era: Era,
     pub(crate) came: Came,
     pub(crate) evidence: Evidence,
 }
@@ -81,9 +90,9 @@ pub async fn run(
 ) -> Result<Report, Error> {
     let mut jobs = Vec::new();
     for scenario in &library.scenarios {
-        for mode in &orders.modes {
+        for (mode, era) in orders.ways() {
             for side in [Side::Attack, Side::Twin] {
-                jobs.extend(gateways(scenario, side, *mode));
+                jobs.extend(gateways(scenario, side, mode, era));
             }
         }
     }
@@ -94,7 +103,8 @@ pub async fn run(
 
 /// Plays some of the attacks that were refused again, one at a time, and returns how long each
 /// refusal took as the agent sees it, in milliseconds. The first refusal of a case is left out: it
-/// may have to wait for a conversation with the upstream.
+/// may have to wait for a conversation with the upstream. The configuration is the default also in when
+/// records are written: nobody looks for them here.
 async fn timed(
     library: &Library,
     orders: &Orders,
@@ -112,14 +122,15 @@ async fn timed(
     let Some((scenario, _)) = library.cases().find(|(_, case)| refused(case)) else {
         return Ok(times);
     };
-    let mode = orders.modes.first().copied().unwrap_or(Mode::Proxy);
+    let way = orders.ways().next();
+    let (mode, era) = way.unwrap_or((Mode::Proxy, Era::Legacy));
     let mut again: Vec<Case> = scenario
         .cases
         .iter()
         .filter(|case| refused(case))
         .cloned()
         .collect();
-    again.retain(|case| plays(case, mode));
+    again.retain(|case| plays(case, mode, era));
     again.truncate(TIMED);
     for case in &mut again {
         let harmful = case.attack.steps.iter_mut().filter(|step| step.harm);
@@ -130,7 +141,9 @@ async fn timed(
         cases: again.iter().collect(),
         side: Side::Attack,
         mode,
+        era,
         control: None,
+        written: false,
     };
     for one in job.play(orders, 1).await? {
         times.extend(one.came.times.iter().skip(1));
@@ -147,8 +160,8 @@ pub async fn control(
     let mut jobs = Vec::new();
     for scenario in &library.scenarios {
         let counts = |one: &&Case| control_of(scenario, one) != Control::None;
-        for mode in &orders.modes {
-            let first = |one: &&Case| first_mode(one, &orders.modes) == Some(*mode);
+        for (mode, era) in orders.ways() {
+            let first = |one: &&Case| first_mode(one, era, &orders.modes) == Some(mode);
             let cases = scenario.cases.iter().filter(counts).filter(first);
             let mut by_way: BTreeMap<String, Vec<&Case>> = BTreeMap::new();
             for case in cases {
@@ -162,8 +175,10 @@ pub async fn control(
             jobs.extend(by_way.into_values().map(|cases| Job {
                 scenario,
                 side: Side::Attack,
-                mode: *mode,
+                mode,
+                era,
                 control: cases.first().map(|case| control_of(scenario, case)),
+                written: true,
                 cases,
             }));
         }
@@ -175,6 +190,7 @@ pub async fn control(
             .filter(move |one| std::ptr::eq(one.case, case));
         own.map(move |one| Controlled {
             case: format!("{}/{}", scenario.name, case.id),
+            era: one.era,
             control: control_of(scenario, case),
             harm: one.came.harm.clone(),
         })
@@ -186,19 +202,30 @@ fn control_of(scenario: &Scenario, case: &Case) -> Control {
     case.control.unwrap_or(scenario.control)
 }
 
-/// Tells whether a case can be played in a mode.
-fn plays(case: &Case, mode: Mode) -> bool {
-    case.modes.is_empty() || case.modes.contains(&mode)
+impl Orders {
+    /// Goes over every mode in every era.
+    pub(crate) fn ways(&self) -> impl Iterator<Item = (Mode, Era)> {
+        let modes = self.modes.iter();
+        modes.flat_map(|mode| self.eras.iter().map(|era| (*mode, *era)))
+    }
+}
+
+/// Tells whether a case can be played in a mode and an era.
+fn plays(case: &Case, mode: Mode, era: Era) -> bool {
+    let in_mode = case.modes.is_empty() || case.modes.contains(&mode);
+    let in_era = case.eras.is_empty() || case.eras.contains(&era);
+    in_mode && in_era
 }
 
 /// Returns the first of the modes in which a case can be played: once is enough for a control.
-fn first_mode(case: &Case, modes: &[Mode]) -> Option<Mode> {
-    modes.iter().copied().find(|mode| plays(case, *mode))
+fn first_mode(case: &Case, era: Era, modes: &[Mode]) -> Option<Mode> {
+    modes.iter().copied().find(|mode| plays(case, *mode, era))
 }
 
 /// Puts cases together that can share a gateway.
-fn gateways(scenario: &Scenario, side: Side, mode: Mode) -> Vec<Job<'_>> {
-    let cases = scenario.cases.iter().filter(|case| plays(case, mode));
+fn gateways(scenario: &Scenario, side: Side, mode: Mode, era: Era) -> Vec<Job<'_>> {
+    let cases = scenario.cases.iter();
+    let cases = cases.filter(|case| plays(case, mode, era));
     let cases = cases.filter(|case| side == Side::Attack || case.twin.is_some());
     let mut by_config: BTreeMap<String, Vec<&Case>> = BTreeMap::new();
     for case in cases {
@@ -213,7 +240,9 @@ fn gateways(scenario: &Scenario, side: Side, mode: Mode) -> Vec<Job<'_>> {
         cases,
         side,
         mode,
+        era,
         control: None,
+        written: true,
     });
     jobs.collect()
 }
@@ -226,11 +255,12 @@ async fn play_all<'a>(
     let mut playing = stream::iter(jobs)
         .map(|job| async move {
             let told = format!(
-                "{}: {} {:?} ({:?})",
+                "{}: {} {:?} ({:?}, {:?})",
                 job.scenario.name,
                 job.cases.len(),
                 job.side,
-                job.mode
+                job.mode,
+                job.era
             );
             let played = job.play(orders, CASES).await;
             progress(&told.to_lowercase());

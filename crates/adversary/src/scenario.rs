@@ -38,8 +38,6 @@ pub struct Scenario {
     pub control: Control,
     /// The cases.
     pub cases: Vec<Case>,
-    /// Published incidents that are not replayed, and why.
-    pub not_replayed: Vec<Incident>,
     /// What one tool turns into: a file may have nothing but this and the trigger.
     pub versions: BTreeMap<String, Map<String, Value>>,
     /// When it turns.
@@ -106,6 +104,8 @@ pub struct Case {
     pub standards: Vec<String>,
     /// How it can be played; both ways where nothing is said.
     pub modes: Vec<Mode>,
+    /// The eras in which it can be played; both where nothing is said.
+    pub eras: Vec<Era>,
     /// Whether it needs a gateway of its own.
     pub alone: bool,
     /// What the gateway's configuration has beside its defaults.
@@ -126,6 +126,16 @@ pub enum Mode {
     Proxy,
     /// The agent's hook also tells it what the agent is about to do.
     Hooks,
+}
+
+/// The era of the protocol in which agent and upstreams speak.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Era {
+    /// Opens with `initialize`; upstreams ask in requests of their own.
+    Legacy,
+    /// 2026-07-28: every request stands for itself; upstreams ask in results.
+    Modern,
 }
 
 /// A published incident.
@@ -202,6 +212,8 @@ pub struct Role {
     pub name: String,
     /// How it is reached.
     pub transport: Transport,
+    /// The eras that it speaks; that in which the case is played where nothing is said.
+    pub eras: Vec<Era>,
     /// Over stdio, the package that it seems to be started from.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub package: Option<String>,
@@ -222,8 +234,27 @@ pub struct Role {
     /// How it breaks the protocol.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fault: Option<Fault>,
+    /// Where it sends people to log in, if it wants to be logged in to; `/` is a place of its own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub login: Option<String>,
     /// More keys of its entry in the configuration.
     pub settings: Map<String, Value>,
+}
+
+impl Role {
+    /// Returns the role as one that speaks these eras, unless it says itself which.
+    #[must_use]
+    pub fn speaking(mut self, eras: &[Era]) -> Self {
+        if self.eras.is_empty() {
+            self.eras = eras.to_vec();
+        }
+        self
+    }
+
+    /// Tells whether it speaks an era.
+    pub(crate) fn speaks(&self, era: Era) -> bool {
+        self.eras.contains(&era)
+    }
 }
 
 /// How an upstream is reached.
@@ -250,6 +281,9 @@ pub struct Trigger {
     /// The name that a client must give for `client`.
     #[serde(default)]
     pub client: String,
+    /// The era that a client must speak for `era`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub era: Option<Era>,
     /// Whether it says that its list changed.
     #[serde(default)]
     pub announced: bool,
@@ -267,6 +301,8 @@ pub enum TriggerKind {
     Reconnect,
     /// Nothing: whoever has a certain name gets the other version.
     Client,
+    /// Nothing: whoever speaks a certain era gets the other version.
+    Era,
     /// Times that the list was read.
     Listings,
 }
@@ -295,8 +331,6 @@ pub enum FaultKind {
     EscapedDuplicate,
     /// Forged answers to requests that others may have made.
     WrongIds,
-    /// Two answers to one request.
-    TwoAnswers,
     /// Answers in a batch.
     Batch,
     /// Bytes that are no text.
@@ -311,6 +345,10 @@ pub enum FaultKind {
     Silent,
     /// Notifications without end.
     Endless,
+    /// A sign of life now and then, and no answer.
+    Slow,
+    /// Lists in which there is always another page.
+    Pages,
     /// Word of changed lists, again and again.
     Storm,
     /// A log message with orders.
@@ -319,8 +357,29 @@ pub enum FaultKind {
     FakeProgress,
     /// Word that the agent cancelled.
     FakeCancel,
-    /// A request for the agent's roots.
-    AskRoots,
+}
+
+#[cfg(test)]
+impl FaultKind {
+    /// All of them.
+    pub(crate) const ALL: [Self; 16] = [
+        Self::DuplicateKeys,
+        Self::EscapedDuplicate,
+        Self::WrongIds,
+        Self::Batch,
+        Self::NotUtf8,
+        Self::LoneSurrogate,
+        Self::Huge,
+        Self::Deep,
+        Self::Silent,
+        Self::Endless,
+        Self::Slow,
+        Self::Pages,
+        Self::Storm,
+        Self::FakeLog,
+        Self::FakeProgress,
+        Self::FakeCancel,
+    ];
 }
 
 /// One thing that the agent or its owner does.
@@ -395,7 +454,7 @@ pub struct Http {
     pub body: String,
 }
 
-/// A command of the product.
+/// A command of the product. `<NAME>` in it is the address of the upstream of that name.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Run {

@@ -15,7 +15,7 @@ pub(crate) use self::activity::{
     ActivityExport, ActivityFilter, ActivityList, ActivitySummary, ActivityWatch, ExportFormat,
 };
 pub(crate) use self::adversary::{
-    Adversary, AdversaryMode, AdversaryRun, AdversaryServe, AdversaryTransport,
+    Adversary, AdversaryEra, AdversaryMode, AdversaryRun, AdversaryServe, AdversaryTransport,
 };
 
 /// Firewall and flight recorder for agents that use the Model Context Protocol.

@@ -13,6 +13,27 @@ use crate::scenario::{Fault, FaultKind};
 /// How long an upstream that has nothing to say keeps its peace.
 const SILENCE: Duration = Duration::from_secs(30);
 
+/// How often an upstream that is slow says that it is still there.
+const PULSE: Duration = Duration::from_millis(300);
+
+/// Returns one page of a list that has no last one, where that is how an upstream breaks the protocol.
+/// What it really has is on the first.
+pub(super) fn page(fault: Option<&Fault>, tools: Vec<Value>, params: &Value) -> Value {
+    if fault.is_none_or(|fault| fault.how != FaultKind::Pages) {
+        return json!({ "tools": tools });
+    }
+    let cursor = params.get("cursor").and_then(Value::as_str);
+    let number: usize = cursor.and_then(|one| one.parse().ok()).unwrap_or(0);
+    let tools = if number == 0 {
+        tools
+    } else {
+        let name = format!("more_{number}");
+        let any = json!({ "type": "object" });
+        vec![json!({ "name": name, "description": "One more.", "inputSchema": any })]
+    };
+    json!({ "tools": tools, "nextCursor": (number + 1).to_string() })
+}
+
 /// Answers a call in a broken way.
 pub(super) async fn answer(
     fault: &Fault,
@@ -35,10 +56,6 @@ pub(super) async fn answer(
                 say(outlet, compose::result(&other, &forged)).await;
             }
             say(outlet, honest).await;
-        }
-        FaultKind::TwoAnswers => {
-            say(outlet, honest).await;
-            say(outlet, compose::result(id, &forged)).await;
         }
         FaultKind::Batch => {
             let batch = [b"[", &*compose::result(id, &forged), b"]"].concat();
@@ -66,6 +83,13 @@ pub(super) async fn answer(
             }
             tokio::time::sleep(SILENCE).await;
         }
+        FaultKind::Slow => {
+            for _ in 0..fault.size {
+                say(outlet, log(&fault.text)).await;
+                tokio::time::sleep(PULSE).await;
+            }
+        }
+        FaultKind::Pages => say(outlet, honest).await,
         FaultKind::Storm => {
             for _ in 0..fault.size {
                 let word = compose::notification("notifications/tools/list_changed", "{}");
@@ -78,10 +102,6 @@ pub(super) async fn answer(
             let word = word(fault, id);
             drop(news.send(word.clone()));
             say(outlet, word).await;
-            say(outlet, honest).await;
-        }
-        FaultKind::AskRoots => {
-            say(outlet, compose::request("\"roots\"", "roots/list", "{}")).await;
             say(outlet, honest).await;
         }
     }

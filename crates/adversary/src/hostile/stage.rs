@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use serde_json::{Map, Value, json};
 
-use crate::scenario::{Role, TriggerKind};
+use crate::scenario::{Era, Role, TriggerKind};
 
 /// Members of an entry that are not listed.
 const UNLISTED: [&str; 4] = ["result", "error", "asks", "text"];
@@ -29,7 +29,7 @@ impl Stage {
         match method {
             "tools/list" => self.listings += 1,
             "tools/call" => self.calls += 1,
-            "initialize" => self.hellos += 1,
+            "initialize" | "server/discover" => self.hellos += 1,
             _ => {}
         }
         self.began.get_or_insert_with(Instant::now);
@@ -41,10 +41,12 @@ impl Stage {
         &self,
         role: &'a Role,
         client: &str,
+        era: Era,
     ) -> Option<&'a Map<String, Value>> {
         let trigger = role.trigger.as_ref()?;
         let on = match trigger.kind {
             TriggerKind::Client => client == trigger.client,
+            TriggerKind::Era => Some(era) == trigger.era,
             TriggerKind::CallCount
             | TriggerKind::ElapsedMs
             | TriggerKind::Reconnect
@@ -86,7 +88,7 @@ impl Stage {
             TriggerKind::ElapsedMs => elapsed(),
             TriggerKind::Reconnect => self.hellos,
             TriggerKind::Listings => self.listings,
-            TriggerKind::Client => return false,
+            TriggerKind::Client | TriggerKind::Era => return false,
         };
         counted > 0 && counted >= trigger.threshold
     }
@@ -160,7 +162,7 @@ mod tests {
             for method in methods {
                 stage.counted(&role, method);
             }
-            let tools = tools(&role, stage.version(&role, "me"));
+            let tools = tools(&role, stage.version(&role, "me", Era::Modern));
             assert_eq!(tools[0]["description"], expect, "{trigger}");
         };
         let calls = json!({ "type": "call_count", "threshold": 2 });
@@ -171,6 +173,8 @@ mod tests {
         check(reconnect, &["initialize", "initialize"], "2");
         check(json!({ "type": "client", "client": "me" }), &[], "2");
         check(json!({ "type": "client", "client": "you" }), &[], "1");
+        check(json!({ "type": "era", "era": "modern" }), &[], "2");
+        check(json!({ "type": "era", "era": "legacy" }), &[], "1");
         check(
             json!({ "type": "listings", "threshold": 1 }),
             &["tools/list"],

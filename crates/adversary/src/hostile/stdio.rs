@@ -42,7 +42,12 @@ where
                 continue;
             }
             Some(word) = words.recv() => word,
-            Ok(word) = news.recv() => word,
+            Ok(word) = news.recv() => {
+                if !talk.is_opened() {
+                    continue;
+                }
+                word
+            }
         };
         if write_line(&mut output, &word).await.is_err() || output.flush().await.is_err() {
             // Nobody reads any more.

@@ -78,14 +78,15 @@ impl Playing<'_> {
     pub(super) async fn run(&mut self, run: &Run) -> Result<Through, Error> {
         let folder = tempfile::tempdir()?;
         for (name, text) in &run.files {
-            let path = folder.path().join(name);
+            let (path, text) = (folder.path().join(name), self.addressed(text));
             if let Some(parent) = path.parent() {
                 std::fs::create_dir_all(parent)?;
             }
             std::fs::write(path, text)?;
         }
         let mut command = command(self.program, folder.path());
-        let ended = command.args(&run.args).status();
+        let args = run.args.iter().map(|one| self.addressed(one));
+        let ended = command.args(args).status();
         // A gateway that serves does not end by itself.
         let Ok(status) = tokio::time::timeout(PATIENCE, ended).await else {
             return Ok(Through::Yes);
@@ -93,6 +94,14 @@ impl Playing<'_> {
         Ok(match status?.code() {
             Some(code) if code == run.refused => Through::No(format!("ended with {code}")),
             Some(_) | None => Through::Yes,
+        })
+    }
+
+    /// Puts addresses of upstreams in the place of their names.
+    fn addressed(&self, text: &str) -> String {
+        let named = self.upstreams.iter();
+        named.fold(text.to_owned(), |text, (name, upstream)| {
+            text.replace(&format!("<{name}>"), &upstream.address)
         })
     }
 

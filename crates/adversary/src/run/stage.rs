@@ -16,7 +16,7 @@ use crate::hostile::Actor;
 use crate::hostile::http::Playhouse;
 use crate::outcome::Evidence;
 use crate::play::{Came, Playing, Upstream, Way};
-use crate::scenario::{Case, Control, Mode, Play, Role, Transport, filled};
+use crate::scenario::{Case, Control, Play, Role, Transport, filled};
 
 impl<'a> Job<'a> {
     /// Plays all cases, so many at once.
@@ -53,7 +53,7 @@ impl<'a> Job<'a> {
             None => Way::Direct,
         };
         let mut playing = stream::iter(&parts)
-            .map(|part| part.play(way, orders, self.side, self.mode))
+            .map(|part| part.play(way, orders, &self))
             .buffer_unordered(at_once);
         let mut played = Vec::new();
         while let Some(one) = playing.next().await {
@@ -84,7 +84,9 @@ impl<'a> Job<'a> {
             (Side::Twin, Some(twin)) => twin,
             (Side::Attack | Side::Twin, _) => &case.attack,
         };
-        let play = filled(play, &name, &called)?;
+        let mut play = filled(play, &name, &called)?;
+        let spoken = std::mem::take(&mut play.upstreams).into_iter();
+        play.upstreams = spoken.map(|role| role.speaking(&[self.era])).collect();
         let mut upstreams = BTreeMap::new();
         for (role, house) in play.upstreams.iter().zip(houses.iter().cycle()) {
             let (settings, upstream) = settled(role, orders, house, folder)?;
@@ -99,10 +101,14 @@ impl<'a> Job<'a> {
         })
     }
 
-    /// The defaults, the upstreams, and what the case brings. Records are written before answers
-    /// leave, so that they are there when they are looked for; this changes no decision.
+    /// The defaults, the upstreams, and what the case brings. When records are written changes no
+    /// decision.
     fn config(&self, servers: Map<String, Value>) -> Value {
-        let mut config = json!({ "activity": { "durability": "strict" } });
+        let mut config = if self.written {
+            json!({ "activity": { "durability": "strict" } })
+        } else {
+            json!({})
+        };
         let own = self.cases.first().map(|case| case.config.clone());
         let own = own.unwrap_or_default();
         if let Some(all) = config.as_object_mut() {
@@ -198,10 +204,10 @@ impl<'a> Part<'a> {
         &self,
         way: Way<'_>,
         orders: &Orders,
-        side: Side,
-        mode: Mode,
+        job: &Job<'a>,
     ) -> Result<Played<'a>, Error> {
-        let playing = Playing::new(way, &orders.program, &self.name, &self.upstreams);
+        let (program, era) = (&orders.program, job.era);
+        let playing = Playing::new(way, program, &self.name, era, &self.upstreams);
         let came = playing.play(&self.play).await?;
         let mut evidence = Evidence::default();
         if let Way::Gateway { gateway, .. } = way {
@@ -211,8 +217,9 @@ impl<'a> Part<'a> {
         }
         Ok(Played {
             case: self.case,
-            side,
-            mode,
+            side: job.side,
+            mode: job.mode,
+            era,
             came,
             evidence,
         })

@@ -183,7 +183,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::scenario::{Measures, TriggerKind, filled};
+    use crate::scenario::{FaultKind, Measures, TriggerKind, filled};
 
     #[test]
     fn everything_that_ships_can_be_read_and_filled() {
@@ -202,6 +202,27 @@ mod tests {
             );
             assert!(!counts || case.twin.is_some(), "{place} has no twin");
         }
+    }
+
+    #[test]
+    fn every_published_incident_is_replayed_once() {
+        let library = Library::embedded().unwrap();
+        let replayed = library
+            .cases()
+            .filter_map(|(_, case)| case.incident.as_ref());
+        let mut numbers: Vec<u32> = replayed.map(|incident| incident.number).collect();
+        numbers.sort_unstable();
+        assert_eq!(numbers, (1..=29).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn every_way_to_break_the_protocol_is_played() {
+        let library = Library::embedded().unwrap();
+        let played = library.cases().flat_map(|(_, case)| &case.attack.upstreams);
+        let played = played.filter_map(|role| role.fault.as_ref());
+        let played: BTreeSet<String> = played.map(|fault| format!("{:?}", fault.how)).collect();
+        let known = FaultKind::ALL.iter().map(|how| format!("{how:?}"));
+        assert_eq!(played, known.collect());
     }
 
     #[test]

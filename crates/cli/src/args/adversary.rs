@@ -25,6 +25,9 @@ pub(crate) struct AdversaryServe {
     /// Over stdio, which upstream of the case; the first if not given.
     #[arg(long, value_name = "NAME")]
     pub(crate) upstream: Option<String>,
+    /// Which eras of the protocol to speak, where the scenario does not say.
+    #[arg(long, value_enum, default_value = "both")]
+    pub(crate) era: AdversaryEra,
     /// Play the harmless twin instead.
     #[arg(long)]
     pub(crate) twin: bool,
@@ -59,9 +62,23 @@ pub(crate) struct AdversaryRun {
     /// Whether the agent's hook tells the gateway what the agent is about to do.
     #[arg(long, value_enum, default_value = "both")]
     pub(crate) mode: AdversaryMode,
+    /// In which era of the protocol agent and upstreams speak.
+    #[arg(long, value_enum, default_value = "both")]
+    pub(crate) era: AdversaryEra,
     /// Switch the defence off instead: every attack must do its harm, or the test proves nothing.
     #[arg(long, conflicts_with_all = ["sarif", "html"])]
     pub(crate) control: bool,
+}
+
+/// The eras of the protocol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum AdversaryEra {
+    /// Versions up to 2025-11-25, which open with `initialize`.
+    Legacy,
+    /// 2026-07-28, stateless.
+    Modern,
+    /// Each of them.
+    Both,
 }
 
 /// How agent and gateway work together.

@@ -12,12 +12,13 @@ use anyhow::{Context as _, Result};
 use mcpproxy_adversary::hostile::http::Playhouse;
 use mcpproxy_adversary::hostile::{Actor, stdio};
 use mcpproxy_adversary::{
-    Controlled, Error, Finished, Library, Mode, Orders, Outcome, Play, Report, TwinOutcome,
+    Controlled, Era, Error, Finished, Library, Mode, Orders, Outcome, Play, Report, TwinOutcome,
 };
 use serde_json::{Value, json};
 
 use crate::args::{
-    Adversary, AdversaryMode, AdversaryRun, AdversaryServe, AdversaryTransport, Format, Global,
+    Adversary, AdversaryEra, AdversaryMode, AdversaryRun, AdversaryServe, AdversaryTransport,
+    Format, Global,
 };
 use crate::commands::serve;
 use crate::exit::{Exit, bad_input};
@@ -59,7 +60,7 @@ async fn be_hostile(args: &AdversaryServe) -> Result<Exit> {
     if args.transport == AdversaryTransport::Http {
         let house = Playhouse::open().await?;
         for role in play.upstreams {
-            let address = house.put_on(Actor::new(role));
+            let address = house.put_on(Actor::new(role.speaking(eras(args.era))));
             output::line(&address)?;
         }
         serve::until_told()?.await;
@@ -68,9 +69,19 @@ async fn be_hostile(args: &AdversaryServe) -> Result<Exit> {
     let wanted = |name: &str| args.upstream.as_deref().is_none_or(|one| one == name);
     let role = play.upstreams.into_iter().find(|role| wanted(&role.name));
     let role = role.ok_or_else(|| bad_input("the case has no such upstream", None))?;
+    let actor = Actor::new(role.speaking(eras(args.era)));
     let (input, output) = (tokio::io::stdin(), tokio::io::stdout());
-    stdio::serve(Actor::new(role), input, output, args.record.as_deref()).await?;
+    stdio::serve(actor, input, output, args.record.as_deref()).await?;
     Ok(Exit::Fine)
+}
+
+/// Returns the eras that were asked for.
+fn eras(wanted: AdversaryEra) -> &'static [Era] {
+    match wanted {
+        AdversaryEra::Legacy => &[Era::Legacy],
+        AdversaryEra::Modern => &[Era::Modern],
+        AdversaryEra::Both => &[Era::Legacy, Era::Modern],
+    }
 }
 
 async fn play(global: &Global, args: &AdversaryRun) -> Result<Exit> {
@@ -82,6 +93,7 @@ async fn play(global: &Global, args: &AdversaryRun) -> Result<Exit> {
             AdversaryMode::Hooks => vec![Mode::Hooks],
             AdversaryMode::Both => vec![Mode::Proxy, Mode::Hooks],
         },
+        eras: eras(args.era).to_vec(),
     };
     if args.control {
         let played = mcpproxy_adversary::control(&library, &orders, &output::note).await?;
@@ -163,7 +175,11 @@ fn table(report: &Report) -> Result<()> {
 
 /// Says what went wrong with a case, if anything did.
 fn trouble(one: &Finished) -> Option<String> {
-    let place = format!("{}/{} ({:?})", one.scenario, one.case, one.mode).to_lowercase();
+    let place = format!(
+        "{}/{} ({:?}, {:?})",
+        one.scenario, one.case, one.mode, one.era
+    )
+    .to_lowercase();
     let harm = one.harm.as_deref().unwrap_or_default();
     match (one.outcome, one.twin) {
         (Outcome::Missed, _) => Some(format!("MISSED {place}: {harm}")),
@@ -187,7 +203,10 @@ fn controlled(format: Format, played: &[Controlled]) -> Result<Exit> {
             played.len()
         ))?;
         for one in &idle {
-            output::line(&format!("HARMLESS {} ({:?})", one.case, one.control))?;
+            output::line(&format!(
+                "HARMLESS {} ({:?}, {:?})",
+                one.case, one.era, one.control
+            ))?;
         }
     } else {
         output::value(format, &json!(played))?;

@@ -48,27 +48,44 @@ fn through(report: &Value) -> BTreeSet<String> {
     found
 }
 
-/// What the document lists for a mode.
-fn listed(mode: &str) -> BTreeSet<String> {
+/// What the document lists for a mode and an era, as `proxy legacy`.
+fn listed(way: &str) -> BTreeSet<String> {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/adversary.md");
     let text = std::fs::read_to_string(file).unwrap();
     let (_, list) = text.split_once("## What comes through").unwrap();
     let lines = list.lines().filter_map(|line| line.strip_prefix("- "));
     let lines = lines.filter_map(|line| line.split_once(" ("));
-    let lines = lines.filter(|(_, modes)| modes.contains(mode));
+    let lines = lines.filter(|(_, ways)| ways.contains(way));
     lines.map(|(what, _)| what.to_owned()).collect()
 }
 
-#[tokio::test]
-async fn what_comes_through_is_listed_and_nothing_else() {
-    let report = report(&["run", "--all", "--mode", "proxy", "--json"]).await;
-    let (found, listed) = (through(&report), listed("proxy"));
+/// Plays everything in an era, and checks that it comes out as the document says.
+async fn played_through(era: &str) -> Value {
+    let args = ["run", "--all", "--mode", "proxy", "--era", era, "--json"];
+    let report = report(&args).await;
+    let (found, listed) = (through(&report), listed(&format!("proxy {era}")));
     let surprises: Vec<_> = found.symmetric_difference(&listed).collect();
     assert!(surprises.is_empty(), "{surprises:#?}");
     for one in report["incidents"].as_array().unwrap() {
         assert_eq!(one["as_told"], true, "{one}");
     }
     assert_eq!(report["unrecognized"], json!([]));
+    assert!(report["scenarios"].as_array().unwrap().len() > 300);
+    report
+}
+
+#[tokio::test]
+async fn in_the_modern_era_too_what_comes_through_is_listed() {
+    let report = played_through("modern").await;
+    assert_eq!(report["rug_pull_detection_rate"], 1.0);
+    for one in report["scenarios"].as_array().unwrap() {
+        assert_eq!(one["era"], "modern", "{one}");
+    }
+}
+
+#[tokio::test]
+async fn what_comes_through_is_listed_and_nothing_else() {
+    let report = played_through("legacy").await;
     assert_eq!(report["rug_pull_detection_rate"], 1.0);
     let figure = |key: &str| report[key].as_f64().unwrap_or_else(|| panic!("no `{key}`"));
     assert!(figure("false_positive_rate") < 0.01);
@@ -92,16 +109,24 @@ async fn what_comes_through_is_listed_and_nothing_else() {
 
 #[tokio::test]
 async fn leaks_are_stopped_with_hooks_too() {
-    let report = report(&["run", "exfiltration", "--mode", "hooks", "--json"]).await;
-    let mut listed = listed("hooks");
+    let args = [
+        "run",
+        "exfiltration",
+        "--mode",
+        "hooks",
+        "--era",
+        "legacy",
+        "--json",
+    ];
+    let report = report(&args).await;
+    let mut listed = listed("hooks legacy");
     listed.retain(|line| line.contains("`exfiltration/"));
     assert_eq!(through(&report), listed);
     assert!(report["attack_stop_rate"].as_f64().unwrap() >= 0.95);
 }
 
-#[tokio::test]
-async fn with_the_defence_off_every_attack_does_its_harm() {
-    let done = adversary(&["run", "--all", "--control", "--json"]).await;
+async fn does_its_harm(era: &str) {
+    let done = adversary(&["run", "--all", "--control", "--era", era, "--json"]).await;
     let said = String::from_utf8_lossy(&done.stderr);
     assert_eq!(done.status.code(), Some(0), "{said}");
     let played: Value = serde_json::from_slice(&done.stdout).unwrap();
@@ -110,6 +135,16 @@ async fn with_the_defence_off_every_attack_does_its_harm() {
     for one in played {
         assert!(one["harm"].is_string(), "{one}");
     }
+}
+
+#[tokio::test]
+async fn with_the_defence_off_every_attack_does_its_harm() {
+    does_its_harm("legacy").await;
+}
+
+#[tokio::test]
+async fn in_the_modern_era_too_every_attack_does_its_harm_with_the_defence_off() {
+    does_its_harm("modern").await;
 }
 
 /// Writes a scenario that comes through: nothing speaks against the call but that its author calls it
@@ -134,11 +169,11 @@ fn unstoppable() -> (tempfile::TempDir, String) {
 #[tokio::test]
 async fn a_run_that_is_not_ready_ends_with_1_and_says_what_came_through() {
     let (_folder, file) = unstoppable();
-    let done = adversary(&["run", &file, "--mode", "proxy"]).await;
+    let done = adversary(&["run", &file, "--mode", "proxy", "--era", "legacy"]).await;
     let said = String::from_utf8_lossy(&done.stdout);
     let problems = String::from_utf8_lossy(&done.stderr);
     assert_eq!(done.status.code(), Some(1), "{said} {problems}");
-    assert!(said.contains("MISSED own/plain (proxy)"), "{said}");
+    assert!(said.contains("MISSED own/plain (proxy, legacy)"), "{said}");
     assert!(said.contains("NOT REACHED"), "{said}");
 }
 
@@ -148,7 +183,9 @@ async fn reports_are_printed_as_sarif_and_written_as_a_page() {
     let page = folder.path().join("report.html");
     let page = page.to_str().unwrap();
     let (_kept, file) = unstoppable();
-    let args = ["run", &file, "--mode", "proxy", "--sarif", "--html", page];
+    let args = [
+        "run", &file, "--mode", "proxy", "--era", "modern", "--sarif", "--html", page,
+    ];
     let done = adversary(&args).await;
     let log: Value = serde_json::from_slice(&done.stdout).unwrap();
     assert_eq!(log["version"], "2.1.0");
@@ -168,7 +205,20 @@ async fn what_is_not_there_cannot_be_played() {
 
 #[tokio::test]
 async fn the_hostile_server_is_an_upstream_like_any_other() {
-    let args = ["adversary", "serve", "--scenario", "exfiltration/message"];
+    for era in ["legacy", "modern", "both"] {
+        is_an_upstream(era).await;
+    }
+}
+
+async fn is_an_upstream(era: &str) {
+    let args = [
+        "adversary",
+        "serve",
+        "--scenario",
+        "exfiltration/message",
+        "--era",
+        era,
+    ];
     let server = json!({ "command": program(), "args": args });
     let gateway = Gateway::start(&json!({ "mcpServers": { "gitlab": server } })).await;
     let agent = Legacy::open(&gateway.url("/mcp/all"), json!({})).await;

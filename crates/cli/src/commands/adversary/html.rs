@@ -93,7 +93,7 @@ fn row(one: &Finished) -> String {
         Some(TwinOutcome::FalseAlarm) => "<span class=alarm>false alarm</span>",
         None => "",
     };
-    let mode = format!("{:?}", one.mode).to_lowercase();
+    let mode = format!("{:?}, {:?}", one.mode, one.era).to_lowercase();
     format!(
         "<tr><td>{}/{}<td>{}<td>{mode}<td class={class}>{word}<td>{twin}<td>{}",
         escaped(&one.scenario),

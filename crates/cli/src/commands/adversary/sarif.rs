@@ -51,7 +51,7 @@ fn results(one: &Finished) -> Vec<Value> {
             "locations": [{ "logicalLocations": [{
                 "name": one.case, "fullyQualifiedName": name, "kind": "scenario",
             }] }],
-            "properties": { "mode": one.mode, "rules": one.evidence.rules },
+            "properties": { "mode": one.mode, "era": one.era, "rules": one.evidence.rules },
         })
     });
     told.collect()
