@@ -24,7 +24,7 @@ const GATEWAYS: usize = 3;
 /// Cases that are played at once on one gateway.
 const CASES: usize = 16;
 
-/// Cases that are played again for their time, and refusals of each.
+/// Cases of a scenario that are played again for their time, and refusals of each.
 const TIMED: usize = 12;
 const REFUSALS: usize = 6;
 
@@ -101,8 +101,8 @@ pub async fn run(
     Ok(report(library, orders, &played, &times))
 }
 
-/// Plays some of the attacks that were refused again, one at a time, and returns how long each
-/// refusal took as the agent sees it, in milliseconds. The first refusal of a case is left out: it
+/// Plays some attacks of each scenario that were refused again, one at a time, and returns how long
+/// each refusal took as the agent sees it, in milliseconds. The first refusal of a case is left out: it
 /// may have to wait for a conversation with the upstream. The configuration is the default also in when
 /// records are written: nobody looks for them here.
 async fn timed(
@@ -118,35 +118,33 @@ async fn timed(
         let mut own = played.iter().filter(|one| std::ptr::eq(one.case, case));
         own.any(|one| one.side == Side::Attack && !one.came.times.is_empty())
     };
-    let mut times = Vec::new();
-    let Some((scenario, _)) = library.cases().find(|(_, case)| refused(case)) else {
-        return Ok(times);
-    };
     let way = orders.ways().next();
     let (mode, era) = way.unwrap_or((Mode::Proxy, Era::Legacy));
-    let mut again: Vec<Case> = scenario
-        .cases
-        .iter()
-        .filter(|case| refused(case))
-        .cloned()
-        .collect();
-    again.retain(|case| plays(case, mode, era));
-    again.truncate(TIMED);
-    for case in &mut again {
-        let harmful = case.attack.steps.iter_mut().filter(|step| step.harm);
-        harmful.for_each(|step| step.times = REFUSALS);
-    }
-    let job = Job {
-        scenario,
-        cases: again.iter().collect(),
-        side: Side::Attack,
-        mode,
-        era,
-        control: None,
-        written: false,
-    };
-    for one in job.play(orders, 1).await? {
-        times.extend(one.came.times.iter().skip(1));
+    let mut times = Vec::new();
+    for scenario in &library.scenarios {
+        let cases = scenario.cases.iter().filter(|case| plays(case, mode, era));
+        // They share a gateway.
+        let cases = cases.filter(|case| case.config == scenario.config && refused(case));
+        let mut again: Vec<Case> = cases.take(TIMED).cloned().collect();
+        for case in &mut again {
+            let harmful = case.attack.steps.iter_mut().filter(|step| step.harm);
+            harmful.for_each(|step| step.times = REFUSALS);
+        }
+        if again.is_empty() {
+            continue;
+        }
+        let job = Job {
+            scenario,
+            cases: again.iter().collect(),
+            side: Side::Attack,
+            mode,
+            era,
+            control: None,
+            written: false,
+        };
+        for one in job.play(orders, 1).await? {
+            times.extend(one.came.times.iter().skip(1));
+        }
     }
     Ok(times)
 }
