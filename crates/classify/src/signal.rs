@@ -104,4 +104,16 @@ mod tests {
             r#"{"source":"external_url","says":"external_send"}"#,
         );
     }
+
+    #[test]
+    fn whoever_can_lie_easily_is_trusted_less() {
+        let trust = [
+            SignalSource::AgentIntent,
+            SignalSource::ServerAnnotation,
+            SignalSource::NameHeuristic,
+            SignalSource::ArgumentAnalysis,
+        ]
+        .map(SignalSource::trust);
+        assert_eq!(trust, [40, 60, 80, 90]);
+    }
 }
