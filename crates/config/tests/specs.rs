@@ -2,9 +2,11 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use insta::assert_snapshot;
-use mcpproxy_config::{Flags, Loaded, Origin, SecuritySettings, Sources, load, show};
+use mcpproxy_config::{Flags, HookKind, Loaded, Origin, SecuritySettings, Sources, load, show};
+use mcpproxy_hooks::FailureMode;
 
 fn check(name: &str) -> Loaded {
     let file = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
@@ -174,6 +176,67 @@ fn security_hooks() {
     let hook = &loaded.config.security.hooks[5];
     assert_eq!(hook.headers["Authorization"].expose(), "Bearer s3cret");
     assert!(!format!("{loaded:?}").contains("s3cret"));
+}
+
+#[test]
+fn the_printed_native_hooks_stand_where_they_are_printed() {
+    let guards = check("spec-security-hooks.yaml").config.security.guards();
+    for (id, priority) in [
+        ("tool-poisoning-detector", 100),
+        ("rug-pull-detector", 101),
+        ("tool-shadowing-detector", 102),
+    ] {
+        let place = guards.places[id];
+        assert_eq!(place.priority, Some(priority), "{id}");
+        assert_eq!(place.failure_mode, FailureMode::Closed, "{id}");
+        let phases = place.runs_on;
+        assert!(phases.response && phases.listing && !phases.request, "{id}");
+    }
+    assert!(guards.poisoning.unwrap().strict_mode);
+    let minute = Duration::from_mins(1);
+    assert_eq!(guards.rug_pull.unwrap().check_interval, minute);
+    assert!(guards.shadowing.unwrap().namespace_isolation);
+}
+
+#[test]
+fn the_printed_services_are_asked_as_they_are_printed() {
+    use FailureMode::{Closed, Open};
+    use HookKind::{ExternalGrpc, Webhook};
+    let full = check("spec-security-hooks.yaml").config.security.pipeline();
+    let single = check("spec-security-hooks-grpc.yaml").config.security;
+    let all: Vec<_> = full.into_iter().chain(single.pipeline()).collect();
+    let found = |id: &str| {
+        let hook = all.iter().find(|hook| hook.id == id).unwrap();
+        let (limits, phases) = (hook.limits().unwrap(), hook.phases());
+        (
+            hook.kind,
+            (phases.request, phases.response),
+            limits.timeout.as_millis(),
+            limits.failure_mode,
+            limits.asynchronous,
+        )
+    };
+    let (asks, answers, both) = ((true, false), (false, true), (true, true));
+    for (id, expect) in [
+        ("rbac-enforcer", (ExternalGrpc, asks, 100, Closed, false)),
+        ("content-filter", (ExternalGrpc, both, 150, Closed, false)),
+        ("dlp-scanner", (Webhook, answers, 200, Open, false)),
+        ("anomaly-detector", (Webhook, both, 500, Open, true)),
+        (
+            "rbac-policy-service",
+            (ExternalGrpc, asks, 100, Closed, false),
+        ),
+    ] {
+        assert_eq!(found(id), expect, "{id}");
+    }
+    let order: Vec<_> = all.iter().map(|hook| (&*hook.id, hook.priority)).collect();
+    let printed = [
+        ("rbac-enforcer", 200),
+        ("content-filter", 201),
+        ("dlp-scanner", 300),
+        ("anomaly-detector", 301),
+    ];
+    assert_eq!(order[..4], printed);
 }
 
 #[test]
