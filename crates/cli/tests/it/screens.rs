@@ -262,6 +262,7 @@ async fn a_running_gateway_is_shown() {
     live_shared          false
     logins               {}
     routing_mode         call
+    scheme               http
     security_coverage    proxy_only
     sessions             0
     since                [TIME]

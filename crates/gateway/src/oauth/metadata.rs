@@ -127,7 +127,7 @@ mod tests {
     #[test]
     fn a_challenge_says_where_the_metadata_is_and_what_is_wrong() {
         let check = |settings: &OauthSettings, path: &str, error, expect: &str| {
-            let found = challenge(settings, "localhost:8080", path, error);
+            let found = challenge(settings, "http://localhost:8080", path, error);
             assert_eq!(found.to_str().unwrap(), expect);
         };
         let named = settings("gate", &[]);

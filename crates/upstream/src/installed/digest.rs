@@ -62,7 +62,11 @@ fn collect(folder: &Path, without: &[&str], depth: usize, files: &mut Vec<PathBu
 
 fn contents(file: &Path, room: &mut u64) -> Option<[u8; 32]> {
     // A pipe in a package would be waited for.
-    std::fs::metadata(file).ok()?.is_file().then_some(())?;
+    let known = std::fs::metadata(file)
+        .ok()
+        .filter(std::fs::Metadata::is_file)?;
+    // What is too large anyway is not read at all.
+    (known.len() <= *room).then_some(())?;
     let mut file = File::open(file).ok()?;
     let (mut digest, mut buffer) = (Sha256::new(), vec![0; 64 * 1024]);
     loop {

@@ -19,7 +19,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsConnector;
 
 use super::PING;
-use crate::support::{Gateway, Http, Legacy, Upstream, names_of, text_of, until, within};
+use crate::support::{Gateway, Home, Http, Legacy, Upstream, names_of, text_of, until, within};
 
 /// Certificates of one authority, in files.
 struct Authority {
@@ -165,7 +165,9 @@ async fn started(required: bool) -> (Authority, Upstream, Gateway) {
     authority.issue("ada", Some("readers"), 2040);
     authority.issue("old", None, 2001);
     let files = files();
-    let gateway = Gateway::start(&config(&files, &authority.tls(required))).await;
+    let home = Home::new(&config(&files, &authority.tls(required)));
+    let gateway = Gateway::launch(home, &[]).await;
+    let gateway = gateway.unwrap_or_else(|refused| panic!("{refused:?}"));
     (authority, files, gateway)
 }
 
@@ -288,7 +290,7 @@ async fn renewed_files_are_in_force_without_a_restart() {
 async fn a_certificate_that_cannot_be_read_stops_the_start() {
     let authority = Authority::new();
     let config = json!({ "tls": authority.tls(true) });
-    let refused = Gateway::launch(crate::support::Home::new(&config), &[]).await;
+    let refused = Gateway::launch(Home::new(&config), &[]).await;
     let said = refused.err().unwrap().said;
     assert!(said.contains("gateway.pem"), "{said}");
 }
