@@ -56,6 +56,37 @@ fn every_link_leads_to_a_file_and_every_page_is_in_the_summary() {
     }
 }
 
+/// What a reader has to be told, since nobody finds it out by trying.
+#[test]
+fn what_must_be_told_is_told() {
+    let pages = pages();
+    let check = |page: &str, told: &[&str]| {
+        let (_, text) = pages.iter().find(|(name, _)| name == page).unwrap();
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        for words in told {
+            assert!(text.contains(words), "{page} does not say: {words}");
+        }
+    };
+    // A plain hash hides no value that can be guessed.
+    check(
+        "assay.md",
+        &[
+            "It is not a secret: whoever can guess the value (a flag, a short path) can check the guess.",
+            "With `--hash-pepper` it is `hmac-sha256:` and only holders of the key can.",
+        ],
+    );
+    // Where baselines are kept, where decisions are copied to, which hooks need no new program.
+    check(
+        "configuration.md",
+        &[
+            "`sqlite` is the data folder, `file:PATH` and `sqlite:PATH` another database",
+            "`grpc://` or `grpcs://` (protocol `mcpproxy`, in batches), `http://` or `https://`",
+            "The files are looked at every second.",
+        ],
+    );
+    check("wasm-hooks.md", &["takes over between two questions"]);
+}
+
 #[tokio::test]
 async fn every_recipe_holds() {
     let home = Home::new(&serde_json::json!({}));

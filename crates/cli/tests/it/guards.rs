@@ -1,9 +1,10 @@
 //! The guards over calls and answers through the real gateway: for each an attack that it stops and
 //! a twin that means no harm and passes. What counts is what arrived.
 
+use http::Method;
 use serde_json::{Value, json};
 
-use crate::support::{Gateway, KEY, Legacy, Scene, Upstream, WORDS, text_of};
+use crate::support::{Gateway, KEY, Legacy, Scene, Upstream, WORDS, headers, text_of};
 
 /// A `security` section with one native guard.
 fn guard(id: &str, config: &Value) -> Value {
@@ -119,6 +120,60 @@ async fn personal_data_is_taken_out_on_both_ways_and_the_rest_stays() {
         json!({ "text": WORDS }),
     ];
     assert_eq!(arrived, expect);
+}
+
+/// The dashboard as whoever holds the key sees it.
+async fn page(gateway: &Gateway, path: &str) -> String {
+    let (form, origin) = (format!("key={}", gateway.home.key()), gateway.url(""));
+    let more = headers(&[
+        ("origin", origin.as_str()),
+        ("content-type", "application/x-www-form-urlencoded"),
+    ]);
+    let http = gateway.http();
+    let entered = http.send(Method::POST, "/ui/login", more, form).await;
+    let cookie = entered.headers["set-cookie"].to_str().unwrap();
+    let cookie = headers(&[("cookie", cookie.split(';').next().unwrap())]);
+    let shown = http.send(Method::GET, path, cookie, "").await;
+    assert_eq!(shown.status, 200, "{path}");
+    shown.text().await
+}
+
+#[tokio::test]
+async fn personal_data_is_masked_wherever_people_look() {
+    let scene = Scene::start(json!({ "tool_policy": { "log_level": "debug" } })).await;
+    let home = scene.gateway.stop().await;
+    let gateway = Gateway::launch(home, &["--log-level", "debug"]).await;
+    let gateway = gateway.unwrap_or_else(|refused| panic!("{refused:?}"));
+    gateway.until_ready().await;
+    let agent = Legacy::open(&gateway.url("/mcp"), json!({})).await;
+    let values = [
+        "123-45-6789",
+        "4539407925273103",
+        "ines.roth@mail-corner.org",
+    ];
+    agent
+        .ask("tools/call", Scene::post(&values.join(", ")))
+        .await;
+    gateway.until_logged("outside:post").await;
+    let records = gateway.home.records();
+    let record = records.iter().find(|one| one["tool_name"] == "post");
+    let id = record.unwrap()["id"].as_str().unwrap().to_owned();
+    let shown = [
+        gateway.log(),
+        json!(records).to_string(),
+        gateway.api("/activity").await.to_string(),
+        gateway.api(&format!("/activity/{id}")).await.to_string(),
+        page(&gateway, "/ui/activity").await,
+        page(&gateway, &format!("/ui/activity/{id}")).await,
+    ];
+    // It was seen, and is spoken of.
+    assert!(shown.iter().skip(1).all(|one| one.contains(&id)));
+    assert!(shown[5].contains("credit_card"), "{}", shown[5]);
+    for value in values {
+        for text in &shown {
+            assert!(!text.contains(value), "{value} in {text}");
+        }
+    }
 }
 
 /// An upstream with a policy that says one thing first and another thing then.

@@ -117,6 +117,39 @@ fn flags_and_exit_codes_are_those_of_the_proxy() {
     check(&[], 3, "COMMAND");
 }
 
+/// The command lines of all processes.
+fn command_lines() -> Vec<String> {
+    let processes = std::fs::read_dir("/proc").unwrap().flatten();
+    let lines = processes.filter_map(|entry| std::fs::read(entry.path().join("cmdline")).ok());
+    lines
+        .map(|line| String::from_utf8_lossy(&line).into_owned())
+        .collect()
+}
+
+#[test]
+fn arguments_of_tools_are_on_no_command_line() {
+    let folder = TempDir::new().unwrap();
+    let script = r#"read -r line; echo '{"method":"notifications/progress"}'; cat >/dev/null"#;
+    let mut child = wrap(folder.path(), &["--", "sh", "-c", script])
+        .spawn()
+        .unwrap();
+    let told = r#""arguments":{"note":"lamps-of-the-east-pier"}"#;
+    let call = call(1, "a").replace(r#""arguments":{}"#, told);
+    let mut stdin = child.stdin.take().unwrap();
+    stdin.write_all(call.as_bytes()).unwrap();
+    let mut stdout = BufReader::new(child.stdout.take().unwrap());
+    let mut line = String::new();
+    stdout.read_line(&mut line).unwrap();
+    assert!(line.contains("progress"), "{line}");
+    // The upstream has the call now, and both programs run.
+    let lines = command_lines();
+    assert!(lines.iter().any(|line| line.contains(script)), "{lines:?}");
+    let with_it = lines.iter().filter(|line| line.contains("east-pier"));
+    assert_eq!(with_it.count(), 0);
+    drop(stdin);
+    child.wait().unwrap();
+}
+
 /// Reads the number that an upstream prints first.
 fn first_number(child: &mut Child) -> i32 {
     let mut line = String::new();

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::UnixStream;
 
-use super::{POISON, config, listed, sums, tool};
+use super::{POISON, config, listed, rewrite, sums, tool, until_state};
 use crate::support::{Gateway, Legacy, headers, text_of, within};
 
 async fn poisoned() -> (Gateway, crate::support::Upstream) {
@@ -244,4 +244,23 @@ async fn an_agent_sees_only_what_it_may_reach() {
     let params = json!({ "name": "quarantine_security", "arguments": asked });
     let refused = agent.request("tools/call", params).await.answer().await;
     assert!(refused.to_string().contains("scope"), "{refused}");
+}
+
+#[tokio::test]
+async fn a_baseline_is_kept_in_the_file_that_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("baselines.db");
+    let upstream = sums(&[tool("add", "Adds two numbers.")]);
+    let mut config = config("all", &[("sums", &upstream)]);
+    config["security"]["hooks"] = json!([{
+        "id": "rug-pull-detector", "type": "native",
+        "config": { "baseline_store": format!("file:{}", file.display()) },
+    }]);
+    let gateway = Gateway::start(&config).await;
+    assert_eq!(listed(&gateway).await, ["sums__add"]);
+    gateway.stop().await;
+    // Another gateway with a data folder of its own knows what was approved, and that it turned.
+    rewrite(&upstream, &[tool("add", POISON)]);
+    let gateway = Gateway::start(&config).await;
+    until_state(&gateway, "sums:add", "rug_pull").await;
 }

@@ -165,3 +165,25 @@ fn one_of_many_values_that_look_alike_is_found() {
     assert_eq!(labelled("write to someone2999@corvane-freight.com"), 1);
     assert_eq!(labelled("moc.thgierf-enavroc@7271enoemos"), 1);
 }
+
+#[test]
+fn an_origin_says_which_call_read_it_of_whom_and_when() {
+    let desk = Desk::new();
+    desk.read(PROSE);
+    let read = desk.calls.get();
+    let found = desk.send(&message(PROSE)).matches.remove(0);
+    assert_eq!(found.origin, origin(read, Side::Inside, "files"));
+    let shown = serde_json::to_value(&found.origin).unwrap();
+    assert_eq!(shown["call"], CallId::new(read, 0).to_string());
+    assert_eq!(
+        (&shown["upstream"], &shown["side"]),
+        (&json!("files"), &json!("inside"))
+    );
+    assert_eq!(shown["at"], Wall(read).rfc3339());
+    // The edge joins the call that read with the one that sent.
+    let edge = desk.tracker.session(session(ME)).unwrap().edges.remove(0);
+    assert_eq!(
+        (edge.origin.call, edge.call),
+        (CallId::new(read, 0), CallId::new(read + 1, 0))
+    );
+}
