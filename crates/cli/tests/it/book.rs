@@ -79,7 +79,7 @@ fn what_must_be_told_is_told() {
     check(
         "configuration.md",
         &[
-            "`sqlite` is the data folder, `file:PATH` and `sqlite:PATH` another database",
+            "`sqlite` is the data folder, `file:PATH` and `sqlite:PATH` another database, `postgres://...` a PostgreSQL database",
             "`grpc://` or `grpcs://` (protocol `mcpproxy`, in batches), `http://` or `https://`",
             "The files are looked at every second.",
         ],
