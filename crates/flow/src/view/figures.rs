@@ -79,7 +79,8 @@ impl Word {
                 b'0'..=b'9' => word.digits += 1,
                 b'a'..=b'f' | b'A'..=b'F' => word.letters += 1,
                 b'g'..=b'z' | b'G'..=b'Z' => {
-                    (word.letters, word.is_hex) = (word.letters + 1, false)
+                    word.letters += 1;
+                    word.is_hex = false;
                 }
                 0x80.. => return Self::of_any(text),
                 _ => break,

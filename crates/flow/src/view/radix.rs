@@ -94,7 +94,7 @@ static ALPHABETS: [Alphabet; 8] = [
 /// An alphabet of so many digits, which make one number or groups of numbers.
 struct Radix {
     name: &'static str,
-    radix: u64,
+    base: u64,
     values: Values,
 }
 
@@ -102,7 +102,7 @@ impl Radix {
     const fn new(name: &'static str, digits: &[u8]) -> Self {
         Self {
             name,
-            radix: digits.len() as u64,
+            base: digits.len() as u64,
             values: values(digits, false),
         }
     }
@@ -349,8 +349,8 @@ fn number(word: &[u8], radix: &Radix) -> Option<Made> {
     for five in digits.chunks(5) {
         let (mut factor, mut carry) = (1_u64, 0_u64);
         for &digit in five {
-            carry = carry * radix.radix + u64::from(digit);
-            factor *= radix.radix;
+            carry = carry * radix.base + u64::from(digit);
+            factor *= radix.base;
         }
         for limb in &mut limbs {
             let sum = u64::from(*limb) * factor + carry;
