@@ -344,11 +344,11 @@ fn enveloped(body: &str, capabilities: &Value) -> (String, HeaderMap) {
     } else {
         let (empty, begin) = (r#""params":{}"#, r#""params":{"#);
         let whole = format!(r#""params":{{"_meta":{envelope}}}"#);
-        let begun = format!(r#""params":{{"_meta":{envelope},"#);
+        let opened = format!(r#""params":{{"_meta":{envelope},"#);
         if body.contains(empty) {
             body.replace(empty, &whole)
         } else {
-            body.replace(begin, &begun)
+            body.replace(begin, &opened)
         }
     };
     let message: Value = serde_json::from_str(&body).unwrap_or_default();

@@ -204,12 +204,12 @@ impl<'a, L: Log> Pen<'a, L> {
         };
         let (writer, genesis) = self.log.begin(name, begun, &first)?;
         let chain = Chain::new(&genesis);
-        let (signed, _) = chain.head();
+        let (number, _) = chain.head();
         Ok(Hand {
             writer,
             name,
             chain,
-            signed,
+            signed: number,
         })
     }
 

@@ -91,6 +91,7 @@ impl Message {
 }
 
 /// A failure of the file that a long message waits in.
+#[expect(clippy::needless_pass_by_value, reason = "it is handed to `map_err`")]
 pub(super) fn aside(fault: std::io::Error) -> Error {
     Error::Transport(format!("a long message cannot be set aside: {fault}"))
 }

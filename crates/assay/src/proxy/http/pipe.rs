@@ -194,7 +194,7 @@ mod tests {
         assert_eq!(target.withdraw(), Gone::Nothing);
         target.end(bare(b"y\n")).unwrap();
         target.whole(bare(b" {} \n")).unwrap();
-        let sent = receive.blocking_recv().unwrap();
-        assert_eq!(sent.range(0, 9).unwrap(), b"{}");
+        let arrived = receive.blocking_recv().unwrap();
+        assert_eq!(arrived.range(0, 9).unwrap(), b"{}");
     }
 }

@@ -16,8 +16,8 @@ pub(in crate::proxy) struct Long {
     breaks: Breaks,
     /// Whether messages of it were recorded before its end.
     relieved: bool,
-    /// What is said instead of it, once part of it could not be recorded.
-    unrecorded: Option<Option<Vec<u8>>>,
+    /// The refusal of the whole, once part of it could not be recorded.
+    refused: Option<Fate>,
 }
 
 /// Why a guard refuses a long line.
@@ -86,7 +86,7 @@ impl Recorder {
             first: None,
             breaks: Breaks::None,
             relieved: false,
-            unrecorded: None,
+            refused: None,
         }
     }
 
@@ -119,7 +119,7 @@ impl Recorder {
         let messages = std::mem::take(&mut long.heard.messages);
         long.relieved = true;
         // A line that will be refused whole brings nothing more that counts.
-        long.unrecorded.is_none().then(|| Line {
+        long.refused.is_none().then(|| Line {
             messages,
             text: None,
             batch: true,
@@ -134,8 +134,8 @@ impl Recorder {
     /// on in any case.
     pub(in crate::proxy) fn long_request(&self, long: Long, stopped: Option<String>) -> Fate {
         let guard = self.settings.profile == Profile::Guard;
-        if let Some(answer) = long.unrecorded {
-            return Fate::Refuse(answer);
+        if let Some(refused) = long.refused {
+            return refused;
         }
         if guard && long.relieved && long.heard.messages.is_empty() {
             return Fate::Refuse(None);
@@ -155,8 +155,8 @@ impl Recorder {
 
     /// Records what a long line answers.
     pub(in crate::proxy) fn long_response(&self, long: Long) -> Fate {
-        match long.unrecorded {
-            Some(answer) => Fate::Refuse(answer),
+        match long.refused {
+            Some(refused) => refused,
             None => self.answer(&self.ended_line(long)),
         }
     }
@@ -190,8 +190,8 @@ impl Recorder {
 impl Long {
     /// Notes what became of part of the line.
     fn note(&mut self, fate: Fate) {
-        if let Fate::Refuse(answer) = fate {
-            self.unrecorded.get_or_insert(answer);
+        if matches!(fate, Fate::Refuse(_)) {
+            self.refused.get_or_insert(fate);
         }
     }
 
