@@ -5,6 +5,7 @@ pub(crate) mod access;
 pub(crate) mod activity;
 mod alerts;
 mod changes;
+mod families;
 mod live;
 pub(crate) mod pipeline;
 mod receipts;
@@ -146,7 +147,8 @@ impl Daemon {
             Arc::clone(&engine),
             Arc::clone(&files) as _,
             Arc::clone(&clock) as _,
-        );
+        )
+        .with_families(families::types_of);
         if let Some(reader) = reader {
             control = control.with_activity(reader);
         }

@@ -4,6 +4,7 @@
 //! over many records is in `summary`, what is carried away in `export`.
 
 pub mod export;
+mod family;
 mod forms;
 mod session;
 pub mod summary;
@@ -49,7 +50,7 @@ impl Control {
     ) -> Result<ActivityPage, Refused> {
         Mandate::to_audit(who, Act::ReadActivity)?;
         let log = self.log()?;
-        let mut question = Question::of(asked)?;
+        let mut question = self.question(asked)?;
         session::widen(log, &mut question.query).map_err(Error::Unreadable)?;
         Ok(question.page(log).map_err(Error::Unreadable)?)
     }

@@ -32,7 +32,11 @@ pub struct Control {
     configurer: Arc<dyn Configurer>,
     clock: Arc<dyn Clock>,
     activity: Option<Arc<dyn ActivityReader>>,
+    families: Option<TypesOf>,
 }
+
+/// Names the types of a family of sensitive data; none where there is no such family.
+pub type TypesOf = fn(&str) -> Vec<String>;
 
 /// A token that was made. It cannot be shown again.
 #[derive(Debug)]
@@ -72,6 +76,7 @@ impl Control {
             configurer,
             clock,
             activity: None,
+            families: None,
         }
     }
 
@@ -80,6 +85,17 @@ impl Control {
     pub fn with_activity(mut self, activity: Arc<dyn ActivityReader>) -> Self {
         self.activity = Some(activity);
         self
+    }
+
+    /// Tells it which types of sensitive data are one family, so that a family can be asked for.
+    #[must_use]
+    pub fn with_families(mut self, families: TypesOf) -> Self {
+        self.families = Some(families);
+        self
+    }
+
+    pub(crate) fn families(&self) -> Option<TypesOf> {
+        self.families
     }
 
     pub(crate) fn engine(&self) -> &Engine {

@@ -47,7 +47,7 @@ pub(crate) struct ActivityFilter {
         default_missing_value = "true"
     )]
     pub(crate) sensitive_data: Option<String>,
-    /// Only those in which data of a type was found, as `aws_secret_key`.
+    /// Only those with data of this type or family, as `api_token`.
     #[arg(long, value_name = "TYPE")]
     pub(crate) detection_type: Option<String>,
     /// Only those whose heaviest finding weighs this: info, low, medium, high or critical.

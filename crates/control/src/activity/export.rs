@@ -81,7 +81,7 @@ impl Control {
             let why = "only json and ndjson have room for it";
             return Err(wrong("rollup", "daily", why).into());
         }
-        let mut question = Question::of(&filters)?;
+        let mut question = self.question(&filters)?;
         session::widen(self.log()?, &mut question.query).map_err(Error::Unreadable)?;
         Ok(Export {
             log: self.shared_log()?,

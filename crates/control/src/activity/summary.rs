@@ -204,7 +204,7 @@ impl Control {
                 _ => filters.push((name.clone(), value.clone())),
             }
         }
-        let question = Question::of(&filters)?;
+        let question = self.question(&filters)?;
         let mut count = Count::new(period, group_by, &question, self.now());
         count.run(log, question).map_err(Error::Unreadable)?;
         Ok(count.finish())

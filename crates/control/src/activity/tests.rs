@@ -104,6 +104,44 @@ fn what_no_index_has_is_looked_for_page_by_page() {
 }
 
 #[test]
+fn a_family_stands_for_its_types() {
+    let types = |family: &str| match family {
+        "private_key" => vec!["rsa".to_owned(), "ec".to_owned()],
+        _ => Vec::new(),
+    };
+    let check = |name: &str, value: &str, expect: &[&str]| {
+        let mut query = ask(&[(name, value)]).unwrap();
+        family::widen(&mut query, types);
+        assert_eq!(query.wanted[0].1, expect, "{name}={value}");
+    };
+    check(
+        "detection_type",
+        "private_key",
+        &["private_key", "rsa", "ec"],
+    );
+    check("detection_type", "rsa", &["rsa"]);
+    check("tool", "private_key", &["private_key"]);
+}
+
+#[test]
+fn an_agent_is_looked_for_in_what_its_hook_told() {
+    let hooked = |agent: &str| record(&[("hook", json!({ "agent": agent }))]);
+    let log = Memory(vec![hooked("codex"), record(&[]), hooked("claude-code")]);
+    let check = |agent: &str, expect: &[&Value]| {
+        let question = Question::of(&[("agent".to_owned(), agent.to_owned())]).unwrap();
+        let page = question.page(&log).unwrap();
+        let found = page.records.iter().map(|one| one.parse().unwrap());
+        assert_eq!(
+            found.collect::<Vec<Value>>(),
+            expect.iter().map(|&one| one.clone()).collect::<Vec<_>>(),
+            "{agent}"
+        );
+    };
+    check("codex", &[&log.0[0]]);
+    check("cursor", &[]);
+}
+
+#[test]
 fn a_session_brings_those_that_are_linked_with_it() {
     let linked = json!({ "linked_sessions": ["b"] });
     let log = Memory(vec![
