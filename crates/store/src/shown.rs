@@ -24,7 +24,9 @@ struct Shown<'a> {
     duration_ms: f64,
     timestamp: String,
     session_id: &'a str,
-    correlation_id: Cow<'a, str>,
+    correlation_id: &'a str,
+    /// The same under the name by which it is asked for.
+    request_id: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     parent_id: Option<Cow<'a, str>>,
     principal: &'a str,
@@ -55,6 +57,8 @@ struct Shown<'a> {
     summary: Option<&'a RawValue>,
     #[serde(skip_serializing_if = "Option::is_none")]
     quarantine: Option<&'a RawValue>,
+    /// What belongs to the type of the record, for those who read every type in one way.
+    metadata: Option<&'a RawValue>,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     redacted: bool,
 }
@@ -105,6 +109,9 @@ pub(crate) fn show(columns: &Columns<'_>, words: Words) -> Result<String, serde_
         read(columns.words.as_deref()),
     );
     let id = columns.call();
+    let request = kept.correlation_id.unwrap_or(Cow::Owned(id.to_string()));
+    let declared = said.declared.or(kept.declared).or(raw("{}"));
+    let hook = said.hook.or(kept.hook);
     serde_json::to_string(&Shown {
         id,
         kind: columns.kind,
@@ -117,7 +124,8 @@ pub(crate) fn show(columns: &Columns<'_>, words: Words) -> Result<String, serde_
         duration_ms: columns.duration_ms,
         timestamp: columns.wall().rfc3339(),
         session_id: &columns.session_id,
-        correlation_id: kept.correlation_id.unwrap_or(Cow::Owned(id.to_string())),
+        correlation_id: &request,
+        request_id: &request,
         parent_id: kept.parent_id,
         principal: &columns.principal,
         request_bytes: columns.request_bytes,
@@ -131,14 +139,15 @@ pub(crate) fn show(columns: &Columns<'_>, words: Words) -> Result<String, serde_
         has_sensitive_data: columns.has_sensitive_data,
         detection_types: columns.detection_types.as_deref().and_then(raw),
         max_severity: columns.max_severity,
-        declared: said.declared.or(kept.declared).or(raw("{}")),
+        declared,
         findings: said.findings.or(kept.findings).or(raw("[]")),
         mcp_session_id: kept.mcp_session_id,
         security_coverage: kept.security_coverage,
-        hook: said.hook.or(kept.hook),
+        hook,
         hook_metadata: said.hook_metadata.or(kept.hook_metadata),
         summary: kept.summary,
         quarantine: kept.quarantine,
+        metadata: kept.summary.or(kept.quarantine).or(hook).or(declared),
         redacted: words == Words::Redacted,
     })
 }

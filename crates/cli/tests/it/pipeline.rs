@@ -56,6 +56,7 @@ async fn a_request_has_one_id_in_its_record_and_its_answer() {
     given.json().await;
     let record = scene.records().pop().unwrap();
     assert_eq!(record["correlation_id"], "4bf92f3577b34da6");
+    assert_eq!(record["request_id"], "4bf92f3577b34da6");
 
     // Without one, or with one that cannot be written everywhere, it is made.
     for more in [&[][..], &[("x-trace", "two words")]] {

@@ -243,6 +243,8 @@ pub async fn shows_what_came(sink: &dyn ActivitySink, reader: &dyn ActivityReade
             came.insert("declared".to_owned(), json!({}));
             came.remove("detection_types");
         }
+        came.insert("request_id".to_owned(), json!("trace-7"));
+        came.insert("metadata".to_owned(), came["declared"].clone());
         assert_eq!(shown, came);
     }
 }
