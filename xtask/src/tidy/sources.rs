@@ -21,6 +21,19 @@ const FORBIDDEN: &[(&[&str], &str)] = &[
     ),
 ];
 
+/// Crates that judge by rules alone: whom they could ask would be a model, or somebody's service.
+const ALONE: [&str; 6] = ["core", "text", "detect", "classify", "flow", "policy"];
+/// Names by which a source reaches others than its caller.
+const OTHERS: [&[&str]; 7] = [
+    &["TcpStream"],
+    &["UdpSocket"],
+    &["UnixStream"],
+    &["std", ":", ":", "process"],
+    &["tokio"],
+    &["hyper"],
+    &["reqwest"],
+];
+
 /// A call of `Cleared::issue` outside tests.
 #[derive(PartialEq, Eq, Debug)]
 pub(super) struct Clearance {
@@ -55,6 +68,29 @@ pub(super) fn check(path: &str, text: &str) -> Vec<Problem> {
     for (pattern, message) in FORBIDDEN {
         for index in find(&tokens, pattern) {
             problems.push(Problem::new(path, line_at(&tokens, index), *message));
+        }
+    }
+    problems.extend(check_alone(path, &tokens));
+    problems
+}
+
+/// Checks that what judges by rules asks nobody.
+fn check_alone(path: &str, tokens: &[Token<'_>]) -> Vec<Problem> {
+    let place = path
+        .strip_prefix("crates/")
+        .and_then(|rest| rest.split_once("/src/"));
+    if is_test_file(path) || !place.is_some_and(|(name, _)| ALONE.contains(&name)) {
+        return Vec::new();
+    }
+    let code = tokens.get(..start_of_tests(tokens)).unwrap_or(tokens);
+    let mut problems = Vec::new();
+    for pattern in OTHERS {
+        let message = format!(
+            "`{}` reaches others, and rules ask nobody",
+            pattern.concat()
+        );
+        for index in find(code, pattern) {
+            problems.push(Problem::new(path, line_at(code, index), &*message));
         }
     }
     problems
@@ -178,6 +214,20 @@ mod tests {
             "a/b.rs",
             "//! X.\n#[test]\n#[ignore = \"slow\"]\nfn f() {}",
             &["a/b.rs:3: `#[ignore]` is a test that does not run"],
+        );
+    }
+
+    #[test]
+    fn what_judges_by_rules_asks_nobody() {
+        let text = "//! X.\nuse std::net::TcpStream;\n";
+        let said = "crates/detect/src/a.rs:2: `TcpStream` reaches others, and rules ask nobody";
+        check("crates/detect/src/a.rs", text, &[said]);
+        check("crates/gateway/src/a.rs", text, &[]);
+        check("crates/detect/src/a/tests.rs", text, &[]);
+        check(
+            "crates/detect/src/a.rs",
+            "//! X.\nuse std::net::IpAddr;\n",
+            &[],
         );
     }
 
