@@ -1,5 +1,6 @@
 //! What the user sees: data on standard output, everything else on standard error.
 
+use std::ffi::OsStr;
 use std::io::{self, IsTerminal as _, Write as _};
 use std::process::ExitCode;
 
@@ -55,7 +56,13 @@ pub(crate) fn error(message: &str, hint: Option<&str>) {
 }
 
 fn colour() -> bool {
-    std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()) && io::stderr().is_terminal()
+    let refused = std::env::var_os("NO_COLOR");
+    is_coloured(refused.as_deref(), io::stderr().is_terminal())
+}
+
+/// Tells whether a person sees colours, and has not said that they want none.
+fn is_coloured(refused: Option<&OsStr>, is_terminal: bool) -> bool {
+    is_terminal && refused.is_none_or(OsStr::is_empty)
 }
 
 /// Prints what clap has to say: help on standard output, mistakes on standard error.
@@ -204,6 +211,19 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn colours_are_for_terminals_of_people_who_want_them() {
+        let check = |refused: Option<&str>, is_terminal: bool, expect: bool| {
+            let found = is_coloured(refused.map(OsStr::new), is_terminal);
+            assert_eq!(found, expect, "{refused:?} {is_terminal}");
+        };
+        check(None, true, true);
+        check(None, false, false);
+        check(Some("1"), true, false);
+        // Empty means not set.
+        check(Some(""), true, true);
+    }
 
     #[test]
     fn yaml_keeps_its_shape() {

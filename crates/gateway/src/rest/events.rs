@@ -95,8 +95,13 @@ pub(super) async fn listen(
     // A number that is not ours is one of another run: something was missed.
     let last = last.map(|last| number(last).unwrap_or_default());
     let listening = gateway.engine.events().listen(last, gateway.clock.wall().0);
-    let (sender, mut receiver) = mpsc::channel(WAITING);
+    let (sender, receiver) = mpsc::channel(WAITING);
     tokio::spawn(tell(gateway, who.0, listening, filter, sender));
+    channel(receiver)
+}
+
+/// The answer that carries events as they come, and a ping while none does.
+fn channel(mut receiver: mpsc::Receiver<Sent>) -> Response {
     let ping = Sent::default().event("ping").data("{}");
     let stream = poll_fn(move |context| {
         let event = receiver.poll_recv(context);
@@ -179,6 +184,8 @@ fn fill(event: Sent, name: &str, payload: &Value, clock: &dyn Clock) -> Sent {
 
 #[cfg(test)]
 mod tests {
+    use futures_util::StreamExt as _;
+
     use super::*;
 
     #[test]
@@ -200,6 +207,20 @@ mod tests {
         );
         assert!(Filter::read(Some("flow")).is_err());
         assert!(Filter::read(Some("flow*")).is_err());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_quiet_channel_pings_every_thirty_seconds() {
+        let (sender, receiver) = mpsc::channel(WAITING);
+        let mut body = channel(receiver).into_body().into_data_stream();
+        let begun = tokio::time::Instant::now();
+        for times in 1..=3 {
+            let piece = body.next().await.unwrap().unwrap();
+            assert_eq!(piece, "event: ping\ndata: {}\n\n");
+            assert_eq!(begun.elapsed(), times * Duration::from_secs(30));
+        }
+        drop(sender);
+        assert!(body.next().await.is_none());
     }
 
     #[test]
