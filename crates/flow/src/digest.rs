@@ -142,4 +142,19 @@ mod tests {
         check("a text that is no field of anything", 1);
         check("a text that is no field of anything ", 2);
     }
+
+    #[test]
+    fn what_is_too_long_is_cut_before_it_is_hashed() {
+        let check = |long: &str, bytes: usize, cut: &str| {
+            let hashes = |json: &str, bytes| {
+                let found = digests(json, &crate::content::parts(json), 4, bytes);
+                found.iter().map(|one| one.hash).collect::<Vec<_>>()
+            };
+            assert_eq!(hashes(long, bytes), hashes(cut, usize::MAX), "{long}");
+        };
+        check("twelve bytes and more", 12, "twelve bytes");
+        check("twelve bytes", 12, "twelve bytes");
+        // A letter is never taken apart.
+        check("a gr\u{f6}\u{df}er one", 7, "a gr\u{f6}");
+    }
 }

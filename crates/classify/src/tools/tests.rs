@@ -185,6 +185,8 @@ fn hints_and_descriptions_count_where_nothing_else_does() {
     check("acme", "frobnicate", sends, Hybrid, Method::Heuristic);
     check("acme", "send_email", closed, External, Method::Heuristic);
     check("slack", "post_message", closed, External, Method::Heuristic);
+    let reads = r#","annotations":{"readOnlyHint":true}"#;
+    check("slack", "list_channels", reads, External, Method::Heuristic);
     check("postgres", "query", open, Internal, Method::Heuristic);
 }
 

@@ -32,6 +32,20 @@ fn keyed(key: &str, value: &str) -> Vec<String> {
 }
 
 #[test]
+fn how_random_a_run_must_be_is_configured() {
+    let run = "kJ7mQ2xV9bT4nR8wL3pZ6cF1sD5gH0yK";
+    let check = |threshold: f64, expect: &[&str]| {
+        let mut out = Vec::new();
+        let scanner = Secrets::new(threshold).unwrap();
+        scanner.scan(&format!("take {run} along"), &mut out);
+        let found: Vec<_> = out.iter().map(|one| &*one.kind).collect();
+        assert_eq!(found, expect, "{threshold}");
+    };
+    check(4.5, &["high_entropy"]);
+    check(5.5, &[]);
+}
+
+#[test]
 fn every_rule_is_whole() {
     let mut ids = BTreeSet::new();
     for (index, rule) in rules().iter().enumerate() {

@@ -52,6 +52,50 @@ fn evidence_names_how_where_and_whence() {
 }
 
 #[test]
+fn an_origin_says_whence_when_and_of_which_side_and_its_values_what_they_are() {
+    let desk = Desk::new();
+    desk.read_secret(&env_file(), KEY, Nature::Secret);
+    let evidence = desk.send(&env_file());
+    let found = evidence.heaviest().unwrap();
+    let call = found.origin.call.millis();
+    assert_eq!(found.origin, origin(call, Side::Inside, "files"));
+    assert_eq!(found.label, Some(label(Nature::Secret)));
+    // The hash of the whole leads to the same origin.
+    let desk = Desk::new();
+    desk.read(PROSE);
+    let evidence = desk.send(PROSE);
+    let found = evidence.heaviest().unwrap();
+    assert_eq!((found.how, &found.label), (Likeness::Exact, &None));
+    let call = found.origin.call.millis();
+    assert_eq!(found.origin, origin(call, Side::Inside, "files"));
+}
+
+#[test]
+fn how_much_is_hashed_is_configured() {
+    let check = |settings: FlowTracking, read: &str, sent: &str, expect: Option<Likeness>| {
+        let evidence = Desk::with(&settings).read(read).send(sent);
+        let found = evidence.heaviest().map(|one| one.how);
+        assert_eq!(found, expect, "{settings:?}");
+    };
+    let least = |hash_min_length| FlowTracking {
+        hash_min_length,
+        ..FlowTracking::default()
+    };
+    let short = json!({ "a": "to be seen by few" }).to_string();
+    let other = json!({ "b": "to be seen by few" }).to_string();
+    check(least(20), &short, &other, None);
+    check(least(17), &short, &other, Some(Likeness::Field));
+    let most = |max_response_hash_bytes| FlowTracking {
+        max_response_hash_bytes,
+        ..FlowTracking::default()
+    };
+    let ends = |end: &str| format!("{PROSE} {end}");
+    let (one, two) = (ends("That is all."), ends("More is to come."));
+    check(most(65_536), &one, &two, Some(Likeness::Fragment));
+    check(most(64), &one, &two, Some(Likeness::Exact));
+}
+
+#[test]
 fn what_is_public_or_common_is_not_held_against_anyone() {
     let licence = include_str!("../../common/licence.txt")
         .lines()
