@@ -109,6 +109,8 @@ async fn where_nobody_can_be_asked_the_call_leaves_with_a_warning() {
         &record["enforcement"],
     ];
     assert_eq!(decided, ["ask", "warn", "degraded"]);
+    let risk = [&record["risk_level"], &record["flow_type"]];
+    assert_eq!(risk, ["medium", "internal→external"]);
 }
 
 fn queue() -> Value {

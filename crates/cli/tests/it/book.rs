@@ -87,6 +87,21 @@ fn what_must_be_told_is_told() {
     check("wasm-hooks.md", &["takes over between two questions"]);
 }
 
+/// US1.4: what the gateway cannot see without hooks is said where people read first.
+#[test]
+fn what_is_not_seen_without_hooks_is_said() {
+    let text = std::fs::read_to_string(folder().join("../README.md")).unwrap();
+    let section = text.split("\n## What is not seen\n").nth(1).unwrap();
+    let section = section.split("\n## ").next().unwrap();
+    let own = section
+        .split("\n- ")
+        .find(|point| point.contains("own tools"));
+    let own = own.unwrap().replace('\n', " ");
+    for word in ["files, shell, web", "hooks", "`mcpproxy doctor`"] {
+        assert!(own.contains(word), "{word}: {own}");
+    }
+}
+
 #[tokio::test]
 async fn every_recipe_holds() {
     let home = Home::new(&serde_json::json!({}));

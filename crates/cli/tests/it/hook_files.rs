@@ -90,6 +90,19 @@ async fn us3_1_and_5_the_hook_goes_into_the_project_and_out_again() {
 }
 
 #[tokio::test]
+async fn an_unknown_agent_is_told_which_are_known() {
+    let home = Home::new(&json!({}));
+    let done = run(&home, "shop", &["hook", "install", "--agent", "emacs"]).await;
+    assert_eq!(done.status.code(), Some(3), "{done:?}");
+    let said = text(&done.stderr);
+    assert!(said.contains("unknown agent `emacs`"), "{said}");
+    assert!(
+        said.contains("claude-code") && said.contains("cursor"),
+        "{said}"
+    );
+}
+
+#[tokio::test]
 async fn us3_3_what_is_installed_answers_without_a_gateway_as_it_was_told() {
     let payload = json!({
         "session_id": "s", "hook_event_name": "PreToolUse", "transcript_path": "/t",

@@ -9,6 +9,7 @@ mod gaps;
 mod linked;
 mod payloads;
 mod real;
+mod recorded;
 
 use serde_json::{Value, json};
 
@@ -102,6 +103,11 @@ async fn a_key_that_was_read_does_not_leave_by_a_fetch() {
     assert_eq!(hook["classification"]["can_exfiltrate"], true);
     let evidence = &denied["findings"][0]["evidence"];
     assert_eq!(evidence["origin"]["upstream"], "Read");
+    // The sentence has the coarse word, the record the exact type.
+    assert_eq!(
+        (&evidence["label"]["word"], &evidence["label"]["kind"]),
+        (&json!("api_token"), &json!("aws_secret_key"))
+    );
     let raw = serde_json::to_string(&records).unwrap();
     assert!(!raw.contains(KEY), "a record holds the key");
     // The log finds the conversation by the agent's own name for it.
@@ -113,6 +119,15 @@ async fn a_key_that_was_read_does_not_leave_by_a_fetch() {
         .api("/activity?type=hook_evaluation&risk_level=high")
         .await;
     assert_eq!(risky["activities"].as_array().unwrap().len(), 1);
+    for (agent, count) in [("claude-code", 4), ("codex", 0)] {
+        let path = format!("/activity?type=hook_evaluation&agent={agent}");
+        let found = gateway.api(&path).await;
+        assert_eq!(
+            found["activities"].as_array().unwrap().len(),
+            count,
+            "{agent}"
+        );
+    }
 }
 
 /// US1b.2: for every agent whose reports carry what was read.
@@ -272,6 +287,10 @@ async fn the_endpoint_takes_the_plain_shape_from_who_may() {
     })
     .await;
     assert_eq!(record["type"], "hook_evaluation");
+    assert_eq!(
+        (&record["tool_name"], &record["hook"]["session"]),
+        (&json!("Bash"), &json!("plain"))
+    );
     let mut post = body.clone();
     post["event"] = json!("PostToolUse");
     for given in [

@@ -36,6 +36,7 @@ mod modes;
 mod peers;
 mod pins;
 mod pipeline;
+mod policy;
 mod quarantine;
 mod receipts;
 mod reload;

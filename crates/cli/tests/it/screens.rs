@@ -181,6 +181,25 @@ async fn a_good_configuration_is_shown_with_its_origins() {
 }
 
 #[tokio::test]
+async fn short_flags_mean_the_same() {
+    let home = written("routing_mode: all\n");
+    let (config, data) = (home.config(), home.path().join("elsewhere"));
+    let mut command = tokio::process::Command::new(crate::support::program());
+    command.arg("-c").arg(&config).arg("-d").arg(&data);
+    command.args(["config", "show", "--origin", "--json"]);
+    command.env_clear().env("HOME", home.path());
+    let shown = command.output().await.unwrap();
+    let shown: serde_json::Value = serde_json::from_slice(&shown.stdout).unwrap();
+    let rows = shown.as_array().unwrap();
+    let origin = |key: &str, origin: &str| {
+        let row = rows.iter().find(|row| row["key"] == key).unwrap();
+        assert!(row["origin"].as_str().unwrap().contains(origin), "{row}");
+    };
+    origin("routing_mode", config.to_str().unwrap());
+    origin("data_dir", "flag --data-dir");
+}
+
+#[tokio::test]
 async fn upstreams_are_managed_without_a_gateway() {
     let home = written("# Ours.\nmcpServers:\n  files:\n    command: mcp-files # local\n");
     let url = "http://127.0.0.1:9/mcp";
@@ -511,6 +530,22 @@ async fn an_agent_is_pointed_here_and_back_again() {
     let undone = home.run(&["init", "--undo", "--yes"]).await;
     assert_eq!(undone.status.code(), Some(0), "{undone:?}");
     assert_eq!(std::fs::read_to_string(&agent).unwrap(), before);
+}
+
+#[tokio::test]
+async fn servers_of_an_agent_are_imported_and_its_file_is_left_alone() {
+    let home = written("");
+    let agent = home.path().join(".cursor").join("mcp.json");
+    std::fs::create_dir_all(agent.parent().unwrap()).unwrap();
+    let before = r#"{"mcpServers":{"files":{"command":"mcp-files","args":["."]}}}"#;
+    std::fs::write(&agent, before).unwrap();
+    let done = home.run(&["upstream", "import", "cursor"]).await;
+    assert_eq!(done.status.code(), Some(0), "{done:?}");
+    let listed = screen(&home, &["upstream", "list"]).await;
+    assert!(listed.contains("files"), "{listed}");
+    assert_eq!(std::fs::read_to_string(&agent).unwrap(), before);
+    let again = screen(&home, &["upstream", "import"]).await;
+    assert!(again.contains("there is nothing to import"), "{again}");
 }
 
 #[tokio::test]

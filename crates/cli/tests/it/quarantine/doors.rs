@@ -219,6 +219,10 @@ async fn an_agent_looks_and_tightens_and_never_lifts() {
     assert_eq!(found["total"], 0);
     let why = found["unavailable"].to_string();
     assert!(why.contains("quarantined (blocked)"), "{why}");
+    let all = json!({ "operation": "block_all_tools", "name": "sums" });
+    assert!(!ask(all).await.0);
+    let (_, tools) = ask(json!({ "operation": "inspect_tools", "name": "sums" })).await;
+    assert_eq!(tools.matches("\"blocked\"").count(), 2, "{tools}");
     let (failed, _) = ask(json!({ "operation": "quarantine_server", "name": "sums" })).await;
     assert!(!failed);
     let (_, listed) = ask(json!({ "operation": "list_quarantined" })).await;

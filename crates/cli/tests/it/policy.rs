@@ -1,0 +1,93 @@
+//! `policy check`, `explain` and `replay`: what the policy is, what it would do and why, with no
+//! gateway and no upstream.
+
+use serde_json::{Value, json};
+
+use crate::support::{Home, KEY, WORDS};
+
+/// Runs a command and returns its code with what it printed.
+async fn run(home: &Home, args: &[&str]) -> (Option<i32>, String, String) {
+    let done = home.run(args).await;
+    let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+    (done.status.code(), text(&done.stdout), text(&done.stderr))
+}
+
+fn configured(internal_to_external: &str) -> Home {
+    Home::new(&json!({ "security": {
+        "flow_policy": { "internal_to_external": internal_to_external },
+    } }))
+}
+
+fn session(id: &str, text: &str) -> Value {
+    json!({ "id": id, "calls": [
+        { "server": "github", "tool": "get_file", "args": { "path": "x" }, "result": format!("{WORDS}\nGITLAB_TOKEN={KEY}") },
+        { "server": "slack", "tool": "post_message", "args": { "text": text }, "result": "ok" },
+    ] })
+}
+
+#[tokio::test]
+async fn a_policy_is_checked_and_shown() {
+    let (code, shown, said) = run(&configured("deny"), &["policy", "check", "--json"]).await;
+    assert_eq!(
+        (code, said.contains("the policy is valid")),
+        (Some(0), true)
+    );
+    let shown: Value = shown.parse().unwrap();
+    assert_eq!(shown["flow"]["internal_to_external"], "deny", "{shown}");
+    let (code, _, said) = run(&configured("maybe"), &["policy", "check"]).await;
+    assert_eq!(code, Some(3));
+    assert!(said.contains("internal_to_external"), "{said}");
+}
+
+#[tokio::test]
+async fn a_decision_is_explained() {
+    let check = async |policy: &str, text: &str, decision: &str, why: &str| {
+        let home = configured(policy);
+        let file = home.path().join("calls.json");
+        std::fs::write(&file, session("s", text).to_string()).unwrap();
+        let args = ["policy", "explain", file.to_str().unwrap()];
+        let (code, shown, said) = run(&home, &[&args[..], &["--json"]].concat()).await;
+        assert_eq!(code, Some(0), "{said}");
+        let shown: Value = shown.parse().unwrap();
+        assert_eq!(shown["decision"], decision, "{shown}");
+        let (_, words, _) = run(&home, &args).await;
+        assert!(words.contains(why), "{words}");
+    };
+    check("ask", WORDS, "ask", "internal source (github)").await;
+    check("deny", WORDS, "deny", "internal source (github)").await;
+    check("ask", KEY, "deny", "Sensitive data (api_token)").await;
+    check("ask", "lunch on Friday?", "allow", "allow").await;
+    let (code, _, said) = run(&configured("ask"), &["policy", "explain", "/dev/null"]).await;
+    assert_eq!(code, Some(3), "{said}");
+}
+
+#[tokio::test]
+async fn sessions_that_went_by_are_judged_again() {
+    let lines = [
+        session("words", WORDS),
+        session("key", KEY),
+        session("none", "lunch?"),
+    ];
+    let lines = lines.map(|one| one.to_string()).join("\n");
+    let check = async |policy: &str, text: &str, code: i32, expect: &[&str]| {
+        let home = configured(policy);
+        let file = home.path().join("sessions.jsonl");
+        std::fs::write(&file, text).unwrap();
+        let args = [
+            "policy",
+            "replay",
+            "--json",
+            "--jsonl",
+            file.to_str().unwrap(),
+        ];
+        let (ended, shown, said) = run(&home, &args).await;
+        assert_eq!(ended, Some(code), "{said}");
+        let sessions = shown.lines().map(|line| line.parse::<Value>().unwrap());
+        let last = sessions.map(|one| one["calls"][1]["decision"].clone());
+        assert_eq!(last.collect::<Vec<_>>(), expect, "{policy}");
+    };
+    check("ask", &lines, 1, &["ask", "deny", "allow"]).await;
+    check("allow", &lines, 1, &["allow", "deny", "allow"]).await;
+    check("ask", &session("none", "lunch?").to_string(), 0, &["allow"]).await;
+    check("ask", "{", 3, &[]).await;
+}
