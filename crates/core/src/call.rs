@@ -3,6 +3,7 @@
 //! Bodies are exact bytes. What they mean is for `mcp` to know; here they have a ticket under which
 //! the answer comes back.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::activity::HookLeft;
 use crate::clock::{Tick, Wall};
+use crate::finding::Severity;
 use crate::hook::Hooked;
 use crate::id::{CallId, ToolName, UpstreamId};
 use crate::security::RequestMetadata;
@@ -65,6 +67,17 @@ pub struct Trace {
     pub added_headers: Vec<(String, String)>,
     /// What hooks left about it, for the hooks behind them and for the record.
     pub hook_metadata: Vec<HookLeft>,
+    /// What was detected in what it sends, once it was judged.
+    pub detected: Detected,
+}
+
+/// What was detected in the messages of a call, as its record says it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Detected {
+    /// The types of it.
+    pub types: BTreeSet<Box<str>>,
+    /// How bad the worst of it is.
+    pub worst: Option<Severity>,
 }
 
 impl Call {

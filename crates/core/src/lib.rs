@@ -36,7 +36,8 @@ pub use baseline::{
     Baseline, BaselineFault, BaselineStore, Habits, MemoryBaselines, OfferKind, OfferState, Trust,
 };
 pub use call::{
-    Askable, Call, Declared, Door, MessageKind, Operation, Outcome, Status, ToolRef, Trace, Wire,
+    Askable, Call, Declared, Detected, Door, MessageKind, Operation, Outcome, Status, ToolRef,
+    Trace, Wire,
 };
 pub use clearance::Cleared;
 pub use clock::{Clock, SystemClock, Tick, Wall};

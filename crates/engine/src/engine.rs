@@ -11,9 +11,9 @@ use std::time::Duration;
 use arc_swap::{ArcSwap, ArcSwapOption};
 use bytes::Bytes;
 use mcpproxy_core::{
-    Action, ActivitySink, BaselineFault, BaselineStore, Call, Cleared, Clock, Facts, Finding,
-    FlowType, Id128, LiveStore, Outcome, Owner, ReceiptSink, SinkFault, Status, Tick, Tier,
-    TraceSink, Unanswered, Verdict, Wall,
+    Action, ActivitySink, BaselineFault, BaselineStore, Call, Cleared, Clock, Detected, Facts,
+    Finding, FlowType, Id128, LiveStore, Outcome, Owner, ReceiptSink, SinkFault, Status, Tick,
+    Tier, TraceSink, Unanswered, Verdict, Wall,
 };
 use mcpproxy_detect::DetectError;
 use mcpproxy_flow::Tracker;
@@ -43,7 +43,7 @@ use crate::pipeline::{Looked, Told};
 use crate::quarantine::Quarantine;
 use crate::reads::Reads;
 use crate::ready::{EngineSettings, Ready};
-use crate::record::{Detected, record};
+use crate::record::{note_detected, record};
 use crate::stops::Stops;
 use crate::witness::ended;
 
@@ -360,7 +360,7 @@ impl Engine {
             self.alert(call, &verdict, &facts);
         }
         let mut detected = Detected::default();
-        detected.add(&report);
+        note_detected(&report, &mut detected);
         Judged {
             answer: answer(policy, call, &facts, &verdict),
             verdict,
@@ -419,7 +419,7 @@ impl Engine {
         let (guarded, watches) = (self.guarded.load(), ready.guards.watches());
         let unusual = guarded.over(call, outcome, self.clock.wall(), watches);
         drop(guarded);
-        let mut detected = Detected::default();
+        let mut detected = call.trace.detected.clone();
         let mut answered = Answered::default();
         if ready.settings.enabled && brings_data(&call.kind) {
             let body = std::str::from_utf8(&outcome.body).unwrap_or_default();
@@ -462,7 +462,7 @@ impl Engine {
         }));
     }
 
-    async fn cleared(&self, call: Call, judged: Judged, ready: &Ready) -> Before {
+    async fn cleared(&self, mut call: Call, judged: Judged, ready: &Ready) -> Before {
         // Evidence before the act: what cannot be written down does not leave.
         let kept = match self.recordable(&call, &judged, ready).await {
             Ok(()) => self.witness_intent(&call, &judged.verdict).await,
@@ -474,6 +474,7 @@ impl Engine {
             return Before::Unrecorded(fault);
         }
         self.events.started(&call);
+        call.trace.detected = judged.detected;
         let until = call.deadline;
         Before::Cleared(Box::new(Cleared::issue(call, judged.verdict, until)))
     }

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use bytes::Bytes;
 use mcpproxy_classify::{Class, Kind, Method, ToolClass, role};
 use mcpproxy_core::{
-    Action, Call, CallId, Classified, Coverage, Ended, Facts, Finding, FlowScope, FlowType, Gap,
-    HookNote, Hooked, Outcome, Owner, Phase, Record, Risk, RiskLevel, SessionBasis, SessionKey,
-    SinkFault, Status, Taint, Verdict,
+    Action, Call, CallId, Classified, Coverage, Detected, Ended, Facts, Finding, FlowScope,
+    FlowType, Gap, HookNote, Hooked, Outcome, Owner, Phase, Record, Risk, RiskLevel, SessionBasis,
+    SessionKey, SinkFault, Status, Taint, Verdict,
 };
 use mcpproxy_detect::Audience;
 use mcpproxy_flow::{Summary, Whose};
@@ -23,7 +23,7 @@ use crate::facts::{arguments, destination, whose};
 use crate::marks::{self, has_secret};
 use crate::own::{self, Own};
 use crate::ready::Ready;
-use crate::record::{Detected, closing, missed, record, short};
+use crate::record::{closing, missed, record, short};
 
 /// How agents' hooks are answered.
 #[derive(Clone, Debug, PartialEq, Eq)]

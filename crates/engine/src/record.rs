@@ -1,11 +1,10 @@
 //! What is written down about a call. Names and words of agents are cut, so that a few calls cannot
 //! push everything else out of the log.
 
-use std::collections::BTreeSet;
-
 use mcpproxy_core::{
-    Call, CallId, Classified, Coverage, Declared, Door, FlowScope, FlowSummary, Gap, HookNote,
-    MessageKind, Outcome, Owner, Phase, Record, Risk, RiskLevel, Severity, Status, Verdict, Wall,
+    Call, CallId, Classified, Coverage, Declared, Detected, Door, FlowScope, FlowSummary, Gap,
+    HookNote, MessageKind, Outcome, Owner, Phase, Record, Risk, RiskLevel, Severity, Status,
+    Verdict, Wall,
 };
 use mcpproxy_detect::{Category, Detector, Report};
 use mcpproxy_flow::Summary;
@@ -17,34 +16,20 @@ const RECORDED: usize = 256;
 /// Types of detections that one record lists.
 const MOST_TYPES: usize = 32;
 
-/// What was detected in the messages of a call, as a record says it.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Detected {
-    types: BTreeSet<Box<str>>,
-    worst: Option<Severity>,
-}
-
-impl Detected {
-    /// Returns how bad the worst of it is.
-    pub(crate) fn worst(&self) -> Option<Severity> {
-        self.worst
-    }
-
-    /// Adds what was detected in one message.
-    pub(crate) fn add(&mut self, report: &Report) {
-        for found in &report.detections {
-            let detection = &found.detection;
-            // What hides or orders is no data that somebody would miss: a finding tells of it.
-            if matches!(
-                detection.category,
-                Category::Opaque | Category::HiddenText | Category::HostileText
-            ) {
-                continue;
-            }
-            self.worst = self.worst.max(Some(detection.severity));
-            if self.types.len() < MOST_TYPES {
-                self.types.insert(detection.kind.as_ref().into());
-            }
+/// Adds what was detected in one message of a call.
+pub(crate) fn note_detected(report: &Report, detected: &mut Detected) {
+    for found in &report.detections {
+        let detection = &found.detection;
+        // What hides or orders is no data that somebody would miss: a finding tells of it.
+        if matches!(
+            detection.category,
+            Category::Opaque | Category::HiddenText | Category::HostileText
+        ) {
+            continue;
+        }
+        detected.worst = detected.worst.max(Some(detection.severity));
+        if detected.types.len() < MOST_TYPES {
+            detected.types.insert(detection.kind.as_ref().into());
         }
     }
 }

@@ -193,13 +193,17 @@ async fn a_record_lists_every_type_and_the_worst_severity() {
     let found = records(&[
         step(("postgres", "query"), json!({ "sql": "select 1" }), text),
         step(("postgres", "query"), json!({ "sql": "select 2" }), "ok"),
+        step(("postgres", "insert_row"), json!({ "text": text }), "ok"),
     ])
     .await;
-    let types = found[0]["detection_types"].as_array().unwrap();
-    for kind in ["email", "credit_card"] {
-        assert!(types.contains(&json!(kind)), "{types:?}");
+    // Of what was read, and of what was sent.
+    for record in [&found[0], &found[2]] {
+        let types = record["detection_types"].as_array().unwrap();
+        for kind in ["email", "credit_card"] {
+            assert!(types.contains(&json!(kind)), "{types:?}");
+        }
+        assert_eq!(record["max_severity"], "critical");
     }
-    assert_eq!(found[0]["max_severity"], "critical");
     assert_eq!(found[1]["detection_types"], json!([]));
     assert_eq!(found[1].get("max_severity"), None);
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use mcpproxy_classify::{Kind, is_browser};
 use mcpproxy_core::{
-    Askable, Call, CallId, DataOrigin, Declared, Door, FlowScope, MessageKind, Principal,
+    Askable, Call, CallId, DataOrigin, Declared, Detected, Door, FlowScope, MessageKind, Principal,
     SessionKey, Side, Status, Taint, ToolName, ToolRef, Trace, UpstreamId, Wire,
 };
 use mcpproxy_detect::{Audience, Context, Direction, Report};
@@ -17,7 +17,7 @@ use crate::facts::{arguments, context, origin, tool_name, whose};
 use crate::marks;
 use crate::own::{Credential, Own};
 use crate::ready::{EngineSettings, Ready};
-use crate::record::Detected;
+use crate::record::note_detected;
 
 /// How long hooks have for a message that belongs to no call.
 const UNASKED: Duration = Duration::from_secs(30);
@@ -65,7 +65,7 @@ impl Engine {
             ..context(&tool, Direction::Response)
         };
         let report = ready.detector.json(body, context);
-        detected.add(&report);
+        note_detected(&report, detected);
         if ready.settings.flow_tracking.enabled {
             self.follow(call, body, &report, ready);
         }

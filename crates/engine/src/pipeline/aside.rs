@@ -8,7 +8,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use mcpproxy_core::{
-    Action, Call, CallId, McpMessage, MessageKind, Outcome, Record, Severity, Status, Wire,
+    Action, Call, CallId, Detected, McpMessage, MessageKind, Outcome, Record, Severity, Status,
+    Wire,
 };
 use mcpproxy_detect::Audience;
 use mcpproxy_hooks::{Phase, Registry, Subject};
@@ -16,7 +17,7 @@ use mcpproxy_policy::settings::Mode;
 
 use super::{ROUNDS, masked};
 use crate::engine::{After, Engine, nothing};
-use crate::record::{Detected, record};
+use crate::record::record;
 
 /// What becomes of a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -78,7 +79,7 @@ impl Engine {
             ..nothing(Status::Success)
         };
         let (findings, replaced) = self.guard_answer(&said, &outcome, answered, &ready);
-        let grave = detected.worst() >= Some(Severity::High);
+        let grave = detected.worst >= Some(Severity::High);
         if findings.is_empty() && replaced.is_none() && !grave {
             return (Heard::Passed, None);
         }
