@@ -3,8 +3,7 @@
 
 use mcpproxy_core::{
     Call, CallId, Classified, Coverage, Declared, Detected, Door, FlowScope, FlowSummary, Gap,
-    HookNote, MessageKind, Outcome, Owner, Phase, Record, Risk, RiskLevel, Severity, Status,
-    Verdict, Wall,
+    HookNote, MessageKind, Outcome, Owner, Phase, Record, Risk, RiskLevel, Status, Verdict, Wall,
 };
 use mcpproxy_detect::{Category, Detector, Report};
 use mcpproxy_flow::Summary;
