@@ -7,10 +7,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use mcpproxy_classify::Kind;
-use mcpproxy_core::{
-    Askable, Call, CallId, Clock as _, FlowSummary, FlowType, Outcome, Record, RiskLevel, Side,
-    Status, ToolName, ToolRef, UpstreamId, Wire,
-};
+use mcpproxy_core::{FlowSummary, FlowType, Outcome, Record, RiskLevel, Side, Status};
 use mcpproxy_engine::{Before, Engine, EngineSettings};
 use mcpproxy_testkit::{FixedClock, MemorySink, samples};
 
@@ -37,24 +34,7 @@ impl Scene {
     /// Makes a call that is answered with a text, and returns its record.
     async fn call(&self, number: u64, tool: [&str; 2], text: &str, gave: &str) -> Record {
         let [upstream, tool] = tool;
-        let raw = format!(
-            r#"{{"jsonrpc":"2.0","id":{number},"method":"tools/call","params":{{"name":"{tool}","arguments":{{"text":"{text}"}}}}}}"#
-        );
-        let call = Call {
-            id: CallId::new(number, 0),
-            at: self.clock.wall(),
-            deadline: self.clock.tick().after(Duration::from_mins(1)),
-            tool: ToolRef {
-                upstream: UpstreamId::new(upstream),
-                tool: ToolName::new(tool),
-            },
-            askable: Askable::Nobody,
-            wire: Wire {
-                raw: raw.into(),
-                ticket: Some(number),
-            },
-            ..samples::call()
-        };
+        let call = samples::saying(&*self.clock, number, (upstream, tool), text);
         let Before::Cleared(cleared) = self.engine.before(call).await else {
             panic!("{upstream}:{tool} is not let go");
         };
@@ -106,7 +86,8 @@ async fn a_session_that_rests_leaves_a_summary_and_is_forgotten() {
         scene.engine.sweep().await;
         let expect = FlowSummary {
             duration_ms: 120_000,
-            origins: 1,
+            // What the one gave, and what the other answered.
+            origins: 2,
             edges: 1,
             flow_types: [(FlowType::InternalToExternal.name(), 1)].into(),
             risk_levels: [(RiskLevel::Medium.name(), 1)].into(),
@@ -143,11 +124,12 @@ async fn what_an_unknown_source_gives_is_of_the_side_that_is_configured() {
         scene.call(1, stranger, "x", WORDS).await;
         let view = scene.engine.session(samples::call().session);
         let view = view.unwrap_or_else(|| panic!("nothing was read"));
+        // The first is what the agent said when it asked.
         let origin = view
             .origins
-            .iter()
-            .find(|one| one.upstream.as_str() == "acme");
-        assert_eq!(origin.map(|one| one.side), Some(side));
+            .last()
+            .map(|one| (one.upstream.as_str(), one.side));
+        assert_eq!(origin, Some(("acme", side)));
         assert_eq!(scene.post(2).await, flow, "{kind:?}");
     }
 }
