@@ -1,7 +1,6 @@
 //! Families of sensitive data: whoever asks for one means every type that belongs to it.
 
 use mcpproxy_core::{ActivityQuery, Field};
-use serde_json::Value;
 
 use super::Question;
 use crate::control::Control;
@@ -21,7 +20,7 @@ impl Control {
         let patterns = self.engine().settings().detector.custom_patterns;
         let of_family = |category| {
             let name = serde_json::to_value(category).unwrap_or_default();
-            name == Value::from(family)
+            name == *family
         };
         let own = patterns.into_iter().filter(|one| of_family(one.category));
         types.extend(own.map(|one| one.name));
