@@ -68,7 +68,7 @@ fn open(postgres: &Postgres, clock: &Arc<FixedClock>) -> Sink {
 
 /// Waits until a query says so.
 async fn settled(client: &tokio_postgres::Client, sql: &str) {
-    for _ in 0..10_000 {
+    for _ in 0..40_000 {
         let row = client.query_one(sql, &[]).await.unwrap();
         if row.get::<_, bool>(0) {
             return;
