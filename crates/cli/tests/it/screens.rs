@@ -1,6 +1,8 @@
 //! What people see: exit code, standard output and standard error of the command line, with
 //! ports, paths, times and tokens replaced by their names.
 
+use std::path::PathBuf;
+
 use insta::assert_snapshot;
 use mcpproxy_testkit::{EraSupport, Sample};
 use serde_json::json;
@@ -508,13 +510,19 @@ async fn the_demo_shows_a_call_going_through() {
     );
 }
 
+/// Writes the configuration of an agent with one server; returns its place and what it says.
+fn cursor(home: &Home) -> (PathBuf, &'static str) {
+    let agent = home.path().join(".cursor").join("mcp.json");
+    std::fs::create_dir_all(agent.parent().unwrap()).unwrap();
+    let text = r#"{"mcpServers":{"files":{"command":"mcp-files","args":["."]}}}"#;
+    std::fs::write(&agent, text).unwrap();
+    (agent, text)
+}
+
 #[tokio::test]
 async fn an_agent_is_pointed_here_and_back_again() {
     let home = written("");
-    let agent = home.path().join(".cursor").join("mcp.json");
-    std::fs::create_dir_all(agent.parent().unwrap()).unwrap();
-    let before = r#"{"mcpServers":{"files":{"command":"mcp-files","args":["."]}}}"#;
-    std::fs::write(&agent, before).unwrap();
+    let (agent, before) = cursor(&home);
     let dry = home.run(&["init", "--dry-run"]).await;
     assert_eq!(dry.status.code(), Some(0), "{dry:?}");
     assert_eq!(std::fs::read_to_string(&agent).unwrap(), before);
@@ -535,10 +543,7 @@ async fn an_agent_is_pointed_here_and_back_again() {
 #[tokio::test]
 async fn servers_of_an_agent_are_imported_and_its_file_is_left_alone() {
     let home = written("");
-    let agent = home.path().join(".cursor").join("mcp.json");
-    std::fs::create_dir_all(agent.parent().unwrap()).unwrap();
-    let before = r#"{"mcpServers":{"files":{"command":"mcp-files","args":["."]}}}"#;
-    std::fs::write(&agent, before).unwrap();
+    let (agent, before) = cursor(&home);
     let done = home.run(&["upstream", "import", "cursor"]).await;
     assert_eq!(done.status.code(), Some(0), "{done:?}");
     let listed = screen(&home, &["upstream", "list"]).await;
