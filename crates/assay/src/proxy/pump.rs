@@ -176,6 +176,8 @@ fn audited(upstream: &mut dyn Read, recorder: &Recorder, outlet: &Outlet) -> Sto
 fn guarded(upstream: &mut dyn Read, recorder: &Recorder, outlet: &Outlet) -> Stopped {
     let mut long: Option<Long> = None;
     let mut each = |piece: Piece<'_>| -> Result<(), Stopped> {
+        // A client that has read the first head may answer in kind at once.
+        note_head(piece, recorder);
         let passed = match piece {
             Piece::Whole(part) | Piece::End(part) => outlet.pass_piece(part.bytes, true),
             Piece::Part(part) => outlet.pass_piece(part.bytes, false),
@@ -190,6 +192,7 @@ fn guarded(upstream: &mut dyn Read, recorder: &Recorder, outlet: &Outlet) -> Sto
 fn strict(upstream: &mut dyn Read, recorder: &Recorder, outlet: &Outlet) -> Stopped {
     let mut long: Option<Long> = None;
     let mut each = |piece: Piece<'_>| -> Result<(), Stopped> {
+        note_head(piece, recorder);
         let fate = answered(piece, &mut long, recorder);
         match (piece, fate) {
             (Piece::Whole(message), Fate::Refuse(answer)) => say(outlet, answer, message)?,
@@ -204,6 +207,15 @@ fn strict(upstream: &mut dyn Read, recorder: &Recorder, outlet: &Outlet) -> Stop
     pump(upstream, Lines::new(AUDITED), &mut each)
 }
 
+/// Remembers that the upstream itself puts heads before its messages.
+fn note_head(piece: Piece<'_>, recorder: &Recorder) {
+    if let Piece::Whole(part) | Piece::Part(part) = piece
+        && part.head > 0
+    {
+        recorder.saw_head();
+    }
+}
+
 /// Records what a piece of the upstream's stream answers.
 fn answered(piece: Piece<'_>, long: &mut Option<Long>, recorder: &Recorder) -> Fate {
     let mut passing = |part: Framed<'_>| {
@@ -213,11 +225,6 @@ fn answered(piece: Piece<'_>, long: &mut Option<Long>, recorder: &Recorder) -> F
             recorder.relieve_response(long);
         }
     };
-    if let Piece::Whole(part) | Piece::Part(part) = piece
-        && part.head > 0
-    {
-        recorder.saw_head();
-    }
     match piece {
         Piece::Whole(message) => recorder.response(message.text()),
         Piece::Part(part) => {
@@ -268,4 +275,58 @@ fn say(outlet: &Outlet, answer: Option<Vec<u8>>, instead: Framed<'_>) -> io::Res
     }
     answer.push(b'\n');
     outlet.say(&answer)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use clap::{Args as _, FromArgMatches as _};
+
+    use super::*;
+    use crate::args::McpProxy;
+    use crate::output::Form;
+    use crate::proxy::setup;
+
+    /// A client that answers in kind as soon as it has read anything.
+    struct Eager(Arc<Recorder>, Arc<Mutex<Vec<Fate>>>);
+
+    impl Write for Eager {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            let ping = br#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
+            self.1.lock().unwrap().push(self.0.headed_request(ping));
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_client_may_answer_the_first_head_at_once() {
+        for more in [&[][..], &["--strict"][..]] {
+            let folder = tempfile::tempdir().unwrap();
+            let policy = folder.path().join("policy.yaml");
+            std::fs::write(&policy, "version: \"1\"\ndefault: allow\n").unwrap();
+            let line = McpProxy::augment_args(clap::Command::new("mcp-proxy"));
+            let audit = folder.path().join("audit");
+            let mut words = vec!["mcp-proxy", "--profile", "guard", "--policy"];
+            words.extend([policy.to_str().unwrap(), "--audit-dir"]);
+            words.push(audit.to_str().unwrap());
+            words.extend(more);
+            words.extend(["--", "cat"]);
+            let args =
+                McpProxy::from_arg_matches(&line.try_get_matches_from(words).unwrap()).unwrap();
+            let keys = folder.path().join("keys");
+            let setup = setup::prepare(args, &keys, Form::Text).unwrap();
+            let recorder = Arc::new(setup.recorder);
+            let fates = Arc::new(Mutex::new(Vec::new()));
+            let client = Eager(Arc::clone(&recorder), Arc::clone(&fates));
+            let outlet = Outlet::new(Box::new(client));
+            let stopped = inward(&mut &b"Content-Length: 2\r\n\r\n{}"[..], &recorder, &outlet);
+            assert_eq!(stopped, Stopped::Ended);
+            assert_eq!(*fates.lock().unwrap(), [Fate::Forward], "{more:?}");
+        }
+    }
 }
