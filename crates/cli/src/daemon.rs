@@ -24,6 +24,7 @@ use mcpproxy_control::{
     Shown, Tokens, prepare_data_dir,
 };
 use mcpproxy_core::{Clock, Durability, SystemClock};
+use mcpproxy_detect::{Audience, Hostile};
 use mcpproxy_engine::{Engine, EngineSettings, HookSettings};
 use mcpproxy_gateway::access::Access;
 use mcpproxy_gateway::settings::{Durability as LogDurability, OnFailure};
@@ -93,6 +94,10 @@ impl Daemon {
     /// Puts a gateway together; its upstreams begin to start.
     pub(crate) async fn start(flags: Flags) -> Result<Self> {
         let loaded = configuration(&flags)?;
+        if loaded.config.security.enabled {
+            // The first list of tools would wait for these rules; files are opened meanwhile.
+            tokio::task::spawn_blocking(|| drop(Hostile::new(Audience::Result)));
+        }
         let settings = &loaded.config.gateway;
         let folder = &settings.data_dir;
         prepare_data_dir(folder).map_err(with_remedy)?;

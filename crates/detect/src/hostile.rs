@@ -61,8 +61,8 @@ const SIGNS: &str = include_str!("../rules/hostile.signs");
 /// What the list of rules says of an act: its name, why it counts, tags, and the ways of doing it.
 pub(crate) type Act = (String, &'static str, &'static [&'static str], Vec<String>);
 
-/// The embedded rules, read when they are first needed: a gateway that only moves data may never
-/// need them, and reading them takes longer than all else at its start.
+/// The embedded rules, read when they are first needed: many commands never need them, and reading
+/// them takes longer than all else at the start of a gateway, which has them read beside it.
 static RULES: LazyLock<Result<Rules, DetectError>> = LazyLock::new(Rules::load);
 
 /// The scanner for hostile text.

@@ -87,7 +87,10 @@ pub(crate) struct Tongues {
     spoken: Vec<Tongue>,
     /// Words that English lacks.
     telling: HashMap<String, Telling, Quick>,
+    /// Where to look closer, for languages in Latin letters.
     cues: Cues,
+    /// The same for other scripts, read when a text first has a letter of one: there are many more.
+    foreign: OnceLock<Option<Cues>>,
     negation: Negation,
 }
 
@@ -125,19 +128,12 @@ impl Tongues {
         let mut shared = Lexicon::new();
         shared.read("en.words", SHARED)?;
         let grammar = Grammar::parse("hostile.tongues", PATTERNS, &shared)?;
-        let leading = grammar.cues();
-        let borrowed = shared.sorted();
         let mut telling: HashMap<String, Telling, Quick> = HashMap::default();
         let mut spoken = Vec::new();
-        let mut cues = Vec::new();
         for (at, &(file, script, words)) in TONGUES.iter().enumerate() {
             if script == Script::Latin {
                 tell(words, at, &shared, &mut telling);
             }
-            let leads = |name: &str| shared.idea(name).unwrap_or_default() & leading != Ideas::NONE;
-            // What English has too leads nowhere: most texts are full of it.
-            let own = entries(words, leads).filter(|entry| is_own(entry, &borrowed));
-            cues.extend(own.flat_map(spellings));
             spoken.push(Tongue {
                 file,
                 script,
@@ -145,14 +141,27 @@ impl Tongues {
                 lexicon: OnceLock::new(),
             });
         }
+        let own = leading(&grammar, &shared, |script| script == Script::Latin);
         Ok(Self {
             negation: Negation::new(&shared),
+            cues: Cues::new(paths.chain(own))?,
+            foreign: OnceLock::new(),
             grammar,
             shared,
             spoken,
             telling,
-            cues: Cues::new(paths.chain(cues))?,
         })
+    }
+
+    /// The cues of other scripts; the tests see to it that they can be read.
+    fn foreign(&self) -> Option<&Cues> {
+        let read = || {
+            let own = leading(&self.grammar, &self.shared, |script| {
+                script != Script::Latin
+            });
+            Cues::new(own.into_iter()).ok()
+        };
+        self.foreign.get_or_init(read).as_ref()
     }
 
     /// Adds the acts of a text that is short and read whole.
@@ -179,9 +188,16 @@ impl Tongues {
         paths: &AhoCorasick,
         hits: &mut Vec<Hit<'a>>,
     ) {
-        let mut search = self.cues.search(text);
+        let mut latin = self.cues.search(text);
+        let foreign = script::is_foreign(text).then(|| self.foreign()).flatten();
+        let mut foreign = foreign.map(|cues| cues.search(text));
+        let mut next = |from| {
+            let other = foreign.as_mut().and_then(|search| search.next(from));
+            let both = latin.next(from).into_iter().chain(other);
+            both.min_by_key(|found| found.start)
+        };
         let mut read = 0;
-        while let Some(found) = search.next(read) {
+        while let Some(found) = next(read) {
             let sentence = sentence::around_wide(text, found.start, read);
             read = sentence.end.max(found.end);
             self.judge(text, &sentence, side, paths, hits);
@@ -258,6 +274,19 @@ fn tell(words: &str, at: usize, shared: &Lexicon, telling: &mut HashMap<String, 
     for word in alone(words, |idea| idea == "glue").filter(own) {
         telling.entry(word).or_default().glue |= 1 << at;
     }
+}
+
+/// The words by which sentences with an act are found, of languages in some scripts, as they are
+/// spelled.
+fn leading(grammar: &Grammar, shared: &Lexicon, wanted: fn(Script) -> bool) -> Vec<String> {
+    let leading = grammar.cues();
+    let leads = |name: &str| shared.idea(name).unwrap_or_default() & leading != Ideas::NONE;
+    let borrowed = shared.sorted();
+    let tongues = TONGUES.iter().filter(|(_, script, _)| wanted(*script));
+    let words = tongues.flat_map(|(.., words)| entries(words, leads));
+    // What English has too leads nowhere: most texts are full of it.
+    let own = words.filter(|entry| is_own(entry, &borrowed));
+    own.flat_map(spellings).collect()
 }
 
 /// Whether an entry of a list is nothing that English has, or begins with; `borrowed` is in order.

@@ -140,13 +140,17 @@ pub(crate) fn challenges(headers: &HeaderMap) -> Option<String> {
 
 /// Tells whether two addresses have the same scheme, host and port.
 pub(super) fn same_origin(one: &Uri, other: &Uri) -> bool {
-    let origin = |uri: &Uri| {
-        let scheme = uri.scheme_str()?.to_ascii_lowercase();
-        let usual = if scheme == "https" { 443 } else { 80 };
-        let host = uri.host()?.to_ascii_lowercase();
-        Some((scheme, host, uri.port_u16().unwrap_or(usual)))
+    let same = |one: Option<&str>, other: Option<&str>| {
+        one.zip(other)
+            .is_some_and(|(one, other)| one.eq_ignore_ascii_case(other))
     };
-    origin(one).is_some() && origin(one) == origin(other)
+    let port = |uri: &Uri| {
+        let is_secure = same(uri.scheme_str(), Some("https"));
+        uri.port_u16().unwrap_or(if is_secure { 443 } else { 80 })
+    };
+    same(one.scheme_str(), other.scheme_str())
+        && same(one.host(), other.host())
+        && port(one) == port(other)
 }
 
 /// Tells whether an address is on this machine, whatever a resolver says.

@@ -61,6 +61,12 @@ fn the_examples_of_every_language_hold() {
 }
 
 #[test]
+fn cues_of_every_script_can_be_read() {
+    let tongues = Tongues::load(std::iter::empty()).unwrap();
+    assert!(tongues.foreign().is_some());
+}
+
+#[test]
 fn every_list_speaks_of_the_same_ideas() {
     let mut shared = Lexicon::new();
     shared.read("en.words", SHARED).unwrap();
