@@ -19,7 +19,7 @@ mod targets;
 mod wire;
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
@@ -40,6 +40,9 @@ const CELL_CALLS: u32 = 400_000;
 /// Arguments of `cargo xtask bench`.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Arguments {
+    /// Measures the programs in this folder, where `cargo xtask dist` left them, say
+    #[arg(long, value_name = "DIR", global = true)]
+    programs: Option<PathBuf>,
     #[command(subcommand)]
     bench: Bench,
 }
@@ -114,6 +117,7 @@ struct Effort {
 
 /// Runs the chosen bench.
 pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
+    let given = arguments.programs.as_deref();
     match &arguments.bench {
         Bench::Gateway { quick, json } => {
             let effort = if *quick {
@@ -127,14 +131,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
                     cell: Duration::from_millis(1500),
                 }
             };
-            gateway(effort, json.as_deref())
+            gateway(&build(given)?, effort, json.as_deref())
         }
         Bench::Detect { word } => crate_bench("detect", word.as_deref()),
         Bench::Store { quick } => crate_bench("store", quick.then_some("--quick")),
         Bench::Flow { word } => crate_bench("flow", word.as_deref()),
         Bench::Hook { quick, json } => {
             let runs = if *quick { 100 } else { 1_000 };
-            hook::run(&build()?, runs, json.as_deref())
+            hook::run(&build(given)?, runs, json.as_deref())
         }
         Bench::Hooks { component } => bench_of("engine", "hooks", component.as_deref()),
         Bench::Notary { quick, json } => {
@@ -142,11 +146,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
             let root = workspace::root()?;
             println!("building assay and xtask for release ...");
             let folder = workspace::build(&root, &["assay", "xtask"], Profile::Release)?;
-            notary::run(&folder, calls, history, json.as_deref())
+            let assay = given.unwrap_or(&folder);
+            notary::run(assay, &folder, calls, history, json.as_deref())
         }
         Bench::Stdio { quick, json } => {
             let calls = if *quick { 2_000 } else { 20_000 };
-            stdio::run(&build()?, calls, json.as_deref())
+            stdio::run(&build(given)?, calls, json.as_deref())
         }
     }
 }
@@ -170,20 +175,24 @@ fn bench_of(package: &str, name: &str, word: Option<&str>) -> Result<Outcome> {
     })
 }
 
-fn build() -> Result<Programs> {
+/// Builds what is measured, unless it is given, and what it is measured with.
+fn build(given: Option<&Path>) -> Result<Programs> {
     let root = workspace::root()?;
-    println!("building mcpproxy and xtask for release ...");
-    let folder = workspace::build(&root, &["mcpproxy", "xtask"], Profile::Release)?;
-    Ok(Programs::find(&folder))
+    let packages: &[&str] = match given {
+        Some(_) => &["xtask"],
+        None => &["mcpproxy", "xtask"],
+    };
+    println!("building {} for release ...", packages.join(" and "));
+    let folder = workspace::build(&root, packages, Profile::Release)?;
+    Programs::find(given.unwrap_or(&folder), &folder)
 }
 
-fn gateway(effort: Effort, json: Option<&std::path::Path>) -> Result<Outcome> {
-    let programs = build()?;
-    let contestants = contestant::field(&programs);
+fn gateway(programs: &Programs, effort: Effort, json: Option<&Path>) -> Result<Outcome> {
+    let contestants = contestant::field(programs);
     let mut report = Report::default();
     for round in 1..=effort.rounds {
         println!("round {round} of {}", effort.rounds);
-        run_round(&programs, &contestants, effort, &mut report)?;
+        run_round(programs, &contestants, effort, &mut report)?;
     }
     let summary = report.summarize();
     summary.print();

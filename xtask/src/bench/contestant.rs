@@ -156,16 +156,21 @@ impl Contestant {
 }
 
 impl Programs {
-    /// Finds the programs that were built in `folder`, and the peer if it is installed.
-    pub(super) fn find(folder: &Path) -> Self {
+    /// Finds the programs that are measured in `ours`, this one in `folder`, and the peer if it is
+    /// installed.
+    pub(super) fn find(ours: &Path, folder: &Path) -> Result<Self> {
+        let mcpproxy = ours.join("mcpproxy");
+        if !mcpproxy.is_file() {
+            bail!("there is no program `mcpproxy` in {}", ours.display());
+        }
         let peer =
             env::var_os(PEER_VARIABLE).map_or_else(|| in_path("mcp-proxy"), |p| Some(p.into()));
         let peer = peer.filter(|program| is_the_peer(program));
-        Self {
+        Ok(Self {
             xtask: folder.join("xtask"),
-            mcpproxy: folder.join("mcpproxy"),
+            mcpproxy,
             peer,
-        }
+        })
     }
 
     /// Returns the program under test.

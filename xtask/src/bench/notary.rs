@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use serde::Serialize;
 use tempfile::TempDir;
 
@@ -100,18 +100,24 @@ impl Stage<'_> {
     }
 }
 
-/// Runs the bench with so many calls of each contestant and so many old receipts.
+/// Runs the bench of the program in `ours` with so many calls of each contestant and so many old
+/// receipts.
 pub(super) fn run(
-    programs: &Path,
+    ours: &Path,
+    folder: &Path,
     calls: usize,
     history: usize,
     json: Option<&Path>,
 ) -> Result<Outcome> {
+    let (xtask, assay) = (folder.join("xtask"), ours.join("assay"));
+    if !assay.is_file() {
+        bail!("there is no program `assay` in {}", ours.display());
+    }
     let folder = TempDir::new().context("cannot create a temporary folder")?;
     fs::create_dir_all(folder.path().join("peer-home")).context("cannot create a folder")?;
     let stage = Stage {
-        xtask: programs.join("xtask"),
-        assay: programs.join("assay"),
+        xtask,
+        assay,
         folder: folder.path(),
     };
     stage.remember(history)?;
