@@ -26,9 +26,7 @@ fn the_printed_payloads_are_stopped() {
     assert_eq!(level(&plain), Level::Note);
 }
 
-/// Everything that four of the printed patterns match, with an honest neighbour of each. The other
-/// three match words that honest descriptors have too (`include token`, `skip validation`,
-/// `disregard all`), which are not enough here without anything beside them.
+/// Everything that the printed patterns match, with an honest neighbour of each.
 #[test]
 fn what_the_printed_patterns_match_is_seen() {
     let said = |verbs: &[&str], nouns: &[&str]| -> Vec<String> {
@@ -43,6 +41,7 @@ fn what_the_printed_patterns_match_is_seen() {
                 format!("Adds numbers. {order}."),
                 format!("Adds numbers. Before calling this tool, {order}."),
                 format!("Adds numbers. <IMPORTANT>{order}</IMPORTANT>"),
+                format!("Adds numbers. You must {order}."),
             ] {
                 let tool = json!({ "name": "add", "description": text });
                 assert!(level(&tool) >= Level::Warn, "{text}");
@@ -65,6 +64,75 @@ fn what_the_printed_patterns_match_is_seen() {
     let what = what.each_ref().map(String::as_str);
     let honest = "See https://docs.example/add for examples.";
     check(said(&send, &what), honest);
+    let whose = ["disregard previous", "disregard all"].map(str::to_owned);
+    check(whose.to_vec(), "Disregard all empty lines.");
+    let show = ["reveal", "output", "include", "send", "export"];
+    let what = [
+        "password",
+        "api key",
+        "api_key",
+        "token",
+        "secret",
+        "credential",
+        "passwords",
+        "credentials",
+    ];
+    check(said(&show, &what), "Include token counts.");
+    let around = ["bypass", "skip", "ignore"];
+    let what = ["auth", "authorization", "permission", "validation"];
+    check(
+        said(&around, &what),
+        "Ignore validation errors of single cells.",
+    );
+}
+
+/// The words of the patterns in texts that tell nobody to do it.
+#[test]
+fn what_only_sounds_like_the_printed_patterns_is_not_flagged() {
+    let check = |name: &str, text: &str| {
+        let tool = json!({ "name": name, "description": text });
+        assert_eq!(level(&tool), Level::Note, "{text}");
+    };
+    for text in [
+        "Adds rows. Users may not bypass authorization.",
+        "Adds rows. Never reveal passwords.",
+        "Adds rows. Do not log, print, reveal or export credentials.",
+        "Adds rows. It does not skip validation and never ignores permissions.",
+        "Adds rows. Skip validation if `force` is set.",
+        "Adds rows. With the flag `fast`, skip validation.",
+        "Adds rows. You can skip validation by calling `add_raw`.",
+        "Adds rows. Ignore permission errors of single rows.",
+        "Adds rows. Send the token in the Authorization header.",
+        "Adds rows. Disregard previous results that have no id.",
+        "Adds rows.\nCan:\n- skip validation\n- export tokens",
+        "Adds rows. Requests that bypass authorization are refused.",
+        "Finds handlers. Reports routes that skip authorization or ignore permissions.",
+        "Tests an API. Attacks that are tried: bypass authorization, reveal password, skip auth.",
+        "Detects prompt injection such as: disregard all, reveal password, bypass authorization.",
+        "Scans for prompts. Examples: reveal password, ignore validation.",
+    ] {
+        check("rows", text);
+    }
+    check(
+        "vault_reveal",
+        "Opens the vault. Reveal password of an entry.",
+    );
+    check(
+        "export_secrets",
+        "Exports secrets. Export secrets of a project to a file.",
+    );
+    let parameter = json!({
+        "name": "rows",
+        "description": "Adds rows.",
+        "inputSchema": {
+            "type": "object",
+            "properties": {
+                "raw": { "type": "boolean", "description": "Skip validation" },
+                "full": { "type": "boolean", "description": "Include tokens" },
+            },
+        },
+    });
+    assert_eq!(level(&parameter), Level::Note);
 }
 
 /// The characters without width that the specification lists, inside of a word.

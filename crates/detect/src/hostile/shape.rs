@@ -8,6 +8,7 @@
 
 mod family;
 mod literal;
+mod outright;
 mod read;
 mod sign;
 mod weigh;

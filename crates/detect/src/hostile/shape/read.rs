@@ -4,8 +4,9 @@
 
 use std::borrow::Cow;
 
+use crate::hostile::shape::outright::{Heard, Outright};
 use crate::hostile::shape::sign::Sentence;
-use crate::hostile::shape::{Families, Family as F, Seen, Shape, literal};
+use crate::hostile::shape::{Families, Family as F, Place, Seen, Shape, literal};
 
 /// How far, in bytes of folded text, a negation reaches.
 const NEGATED: usize = 24;
@@ -94,6 +95,9 @@ const HIDING: &[&str] = &[
     "keep", "stay", "remain", "hide", "conceal", "omit", "exclude", "say", "leave", "suppress",
 ];
 
+/// Orders to keep something out of logs.
+const LOGGING: &[&str] = &[" do not log ", " don't log "];
+
 /// Families of doing something.
 const DOING: &[F] = &[
     F::Take,
@@ -127,6 +131,9 @@ impl Shape {
                     read.families.add(F::Forbidden);
                 }
                 F::Quiet if follows(seen.get(..at).unwrap_or_default(), one) => {}
+                F::Quiet if spares(&folded, seen.get(at..).unwrap_or_default()) => {
+                    read.families.add(F::Forbidden);
+                }
                 F::Tell if negated => read.families.add(F::Untold),
                 F::Tell | F::Not => {}
                 family if negated && UNDONE.contains(&family) => read.families.add(F::Forbidden),
@@ -149,6 +156,11 @@ impl Shape {
         if folded.starts_with(" set ") && !read.opens {
             read.families.add(F::Give);
             read.leads = true;
+        }
+        read.outright = outright(words, &folded, &read);
+        read.leads |= read.outright.is_some();
+        if read.outright == Some(Outright::Reveal) {
+            read.families.add(F::Give);
         }
         read
     }
@@ -225,6 +237,23 @@ fn checks(folded: &str) -> bool {
     first.is_some_and(|word| CHECKS.contains(&word))
 }
 
+/// What a sentence orders outright. What is offered for a parameter, what is shown, and what attacks
+/// are said to do, orders nobody.
+fn outright(words: &str, folded: &str, read: &Sentence) -> Option<Outright> {
+    let told = matches!(read.place, Place::Whole | Place::Opening);
+    if !told || read.checks || read.families.any(&[F::Example, F::Threat]) {
+        return None;
+    }
+    let model = read.families.has(F::Model) && !read.own.has(F::Model);
+    let heard = Heard {
+        words,
+        folded,
+        opens: read.opens,
+        reader: model || read.families.has(F::You),
+    };
+    heard.order()
+}
+
 /// Whether a sentence stands behind a label, as in `expected output:`.
 fn is_specimen(words: &str) -> bool {
     let label = words.split_once(':').map_or("", |(label, _)| label);
@@ -239,6 +268,19 @@ fn is_specimen(words: &str) -> bool {
 fn follows(before: &[Seen], one: &Seen) -> bool {
     let turn = |other: &&Seen| other.family == F::But && one.at - other.at <= NEGATED;
     before.iter().rev().any(|other| turn(&other))
+}
+
+/// Whether what is not to be logged are credentials, which hides nothing that anybody should see.
+fn spares(folded: &str, rest: &[Seen]) -> bool {
+    let Some((one, behind)) = rest.split_first() else {
+        return false;
+    };
+    let word = folded.get(one.at..).unwrap_or_default();
+    let logs = LOGGING.iter().any(|verb| word.starts_with(verb));
+    let credential = |other: &Seen| {
+        matches!(other.family, F::Credential | F::Vault) && other.at - one.at <= NEAR
+    };
+    logs && behind.iter().any(credential)
 }
 
 /// A text without what stands between double quotes, if it speaks of attacks.

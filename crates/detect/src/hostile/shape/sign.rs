@@ -3,6 +3,7 @@
 //! A sign is a fact about a sentence, such as "somebody's keys are to be passed on". What it is
 //! worth is not decided here.
 
+use crate::hostile::shape::outright::Outright;
 use crate::hostile::shape::{Families, Family as F, Place};
 
 /// Makes the signs and their names in `hostile.signs`.
@@ -84,6 +85,9 @@ signs! {
     ActPath "act.path"
     DestroyTold "destroy.told"
     Phish "phish"
+    Reveals "outright.reveal"
+    Bypasses "outright.bypass"
+    Drops "outright.drop"
     Pipe "act.pipe"
     Number "act.number"
     NameSentence "odd.name"
@@ -152,6 +156,8 @@ pub(crate) struct Sentence {
     pub(crate) clauses: usize,
     /// Whether it begins with an order.
     pub(crate) leads: bool,
+    /// What it orders in so many words.
+    pub(crate) outright: Option<Outright>,
     /// Whether it says what something does.
     pub(crate) describes: bool,
     /// Whether it checks what others say, so that what is said is no order.
@@ -304,6 +310,8 @@ impl Sentence {
         signs.add(Sign::ToolsData, moved && self.foreign(F::Tools));
         let secret = self.foreign(F::Credential) || self.foreign(F::Vault);
         signs.add(Sign::Phish, secret && self.has(F::Quiz));
+        let reveals = self.outright == Some(Outright::Reveal);
+        signs.add(Sign::Reveals, reveals && self.foreign(F::Credential));
     }
 
     /// Where something goes.
@@ -348,6 +356,11 @@ impl Sentence {
         let rules = self.has(F::RulesOff) && (self.orders() || !self.own.has(F::Rules));
         signs.add(Sign::RulesOff, rules && !self.has(F::Forbidden));
         signs.add(Sign::RulesPrior, rules && self.has(F::Prior));
+        // Words that stand for checks or rules anyway have been counted.
+        let bypasses = self.outright == Some(Outright::Bypass);
+        signs.add(Sign::Bypasses, bypasses && !guard);
+        let drops = self.outright == Some(Outright::Drop);
+        signs.add(Sign::Drops, drops && !rules);
         let obeys = self.has(F::Obey);
         signs.add(Sign::Obey, obeys && self.orders());
         let source = obeys && self.has(F::Source);
