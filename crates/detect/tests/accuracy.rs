@@ -268,7 +268,15 @@ fn keys_of_interfaces() {
         alike: |sequence| {
             let word = sequence.pick(&["orders", "billing", "search", "invoices"]);
             match sequence.below(6) {
-                0 => format!("sk-{word}-of-the-harbour-office"),
+                0 => match sequence.below(4) {
+                    0 => format!("sk-{word}-of-the-harbour-office"),
+                    1 => format!("sk-{word}-{}", sequence.string("0123456789abcdef", 16)),
+                    2 => format!("sk-estimator-{word}-doc-link-{}", sequence.below(99)),
+                    _ => {
+                        let part = |length| sequence.string("0123456789abcdef", length);
+                        format!("sk-{}", [8, 4, 4, 4, 12].map(part).join("-"))
+                    }
+                },
                 1 => format!("api_key=${{{}_API_KEY}}", word.to_uppercase()),
                 2 => format!("API-KEY: <your-{word}-key>"),
                 3 => format!("secret_name = prod/{word}/main"),
@@ -276,9 +284,8 @@ fn keys_of_interfaces() {
                 _ => format!("the secret of {word} is patience"),
             }
         },
-        // What is missed is `sk-` with nothing beside it that names a key.
-        right: 89,
-        alarms: 10,
+        right: 97,
+        alarms: 1,
     };
     check(&kind, Some(Severity::High));
 }

@@ -14,6 +14,11 @@ const LENIENT: GeneralPurposeConfig = GeneralPurposeConfig::new()
 const STANDARD: GeneralPurpose = GeneralPurpose::new(&base64::alphabet::STANDARD, LENIENT);
 const URL_SAFE: GeneralPurpose = GeneralPurpose::new(&base64::alphabet::URL_SAFE, LENIENT);
 
+/// The most runs between joints of a generated value.
+const RUNS: usize = 4;
+/// The fewest characters of a generated value whose letters are all of one case.
+const UNCASED: usize = 32;
+
 /// A named check of the secret that a pattern captured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Validator {
@@ -33,6 +38,8 @@ pub enum Validator {
     Base58Check,
     /// Letters and digits that mix.
     Mixed,
+    /// A run behind a prefix that a generator made, and no name, slug or UUID.
+    Generated,
     /// Hexadecimal digits of both kinds.
     Hex,
     /// What a person chooses for a password.
@@ -65,6 +72,7 @@ impl Validator {
             "base64_pem" => Self::Base64Pem,
             "base58check" => Self::Base58Check,
             "mixed" => Self::Mixed,
+            "generated" => Self::Generated,
             "hex" => Self::Hex,
             "password" => Self::Password,
             "strong_password" => Self::StrongPassword,
@@ -88,6 +96,7 @@ impl Validator {
             Self::Base64Pem => is_base64_pem(secret),
             Self::Base58Check => base58check(secret),
             Self::Mixed => Shape::of(secret.as_bytes()).is_mixed(secret.len()),
+            Self::Generated => is_generated(secret),
             Self::Hex => is_mixed_hex(secret),
             Self::Password => is_password(secret),
             Self::StrongPassword => {
@@ -119,6 +128,7 @@ impl Serialize for Validator {
             Self::Base64Pem => "base64_pem",
             Self::Base58Check => "base58check",
             Self::Mixed => "mixed",
+            Self::Generated => "generated",
             Self::Hex => "hex",
             Self::Password => "password",
             Self::StrongPassword => "strong_password",
@@ -260,6 +270,24 @@ fn is_seed_phrase(text: &str) -> bool {
     [12, 15, 18, 21, 24].contains(&words.len())
         && distinct.len() + 2 >= words.len()
         && !words.iter().any(|word| SMALL.contains(word))
+}
+
+/// Names, slugs and classes are words between joints, perhaps with a hash at the end. A key is one
+/// run of letters of both cases that changes at every turn, seldom broken by a joint of its
+/// alphabet; or a long one of small letters and digits.
+fn is_generated(secret: &str) -> bool {
+    let body = secret.split_once('-').map_or(secret, |(_, body)| body);
+    let runs = || body.split(['-', '_']).filter(|run| !run.is_empty());
+    let is_word = |run: &str| run.len() > 3 && run.bytes().all(|byte| byte.is_ascii_lowercase());
+    let whole: String = runs().collect();
+    let shape = Shape::of(whole.as_bytes());
+    let cased = shape.lower > 1 && shape.upper > 1;
+    let fits = if cased {
+        shape.changes * 5 >= whole.len() * 2 && runs().count() <= RUNS
+    } else {
+        shape.is_mixed(whole.len()) && runs().count() == 1 && whole.len() >= UNCASED
+    };
+    fits && !runs().any(is_word) && entropy(whole.as_bytes()) >= 3.0
 }
 
 fn is_mixed_hex(text: &str) -> bool {
