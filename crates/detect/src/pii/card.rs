@@ -72,26 +72,77 @@ enum Issuer {
     Weak,
 }
 
+/// The issuer of a number by its first six digits, and only where it issues numbers of that length.
 fn issuer(digits: &[u8]) -> Option<Issuer> {
-    let two = number(digits, 0, 2);
-    let four = number(digits, 0, 4);
-    let six = number(digits, 0, 6);
-    match (digits.len(), two) {
-        (16, 40..=49 | 51..=55 | 65) | (15, 34 | 37) | (14, 36 | 38 | 39) => Some(Issuer::Strong),
-        (16, _) if matches!(four, 2221..=2720 | 3528..=3589 | 6011 | 6440..=6499 | 5018..=5020) => {
-            Some(Issuer::Strong)
+    let (six, length) = (number(digits, 0, 6), digits.len());
+    if is_strong(six, length) {
+        Some(Issuer::Strong)
+    } else {
+        is_weak(six, length).then_some(Issuer::Weak)
+    }
+}
+
+fn is_strong(six: u64, length: usize) -> bool {
+    match length {
+        // Diners Club.
+        14 => matches!(
+            six,
+            300_000..=305_999 | 309_500..=309_599 | 360_000..=369_999 | 380_000..=399_999
+        ),
+        // American Express, and the older numbers of JCB.
+        15 => matches!(
+            six,
+            340_000..=349_999 | 370_000..=379_999 | 180_000..=180_099 | 213_100..=213_199
+        ),
+        16 => {
+            let visa_mastercard =
+                matches!(six, 400_000..=499_999 | 510_000..=559_999 | 222_100..=272_099);
+            let jcb_discover_unionpay = matches!(
+                six,
+                352_800..=358_999 | 601_100..=601_199 | 644_000..=659_999 | 620_000..=629_999
+            );
+            let maestro_verve_rupay = matches!(
+                six,
+                501_800..=502_099 | 670_000..=679_999 | 506_099..=506_198 | 508_500..=508_999
+            );
+            visa_mastercard || jcb_discover_unionpay || maestro_verve_rupay
         }
-        (16, _) if matches!(six, 622_126..=622_925 | 506_099..=506_198 | 508_500..=508_999) => {
-            Some(Issuer::Strong)
-        }
-        (16, 62 | 67) => Some(Issuer::Strong),
-        (14, _) if matches!(four, 3000..=3059 | 3095) => Some(Issuer::Strong),
-        (15, _) if matches!(four, 1800 | 2131) => Some(Issuer::Strong),
-        (13 | 19, 40..=49) | (12, 0..=9) => Some(Issuer::Weak),
-        (16, _) if matches!(four, 2200..=2204 | 9792 | 8100..=8299) => Some(Issuer::Weak),
-        (12..=19, 50 | 56..=69) | (15, 10..=19) | (16..=19, 30 | 35 | 36 | 38 | 39) => {
-            Some(Issuer::Weak)
-        }
-        _ => None,
+        _ => false,
+    }
+}
+
+fn is_weak(six: u64, length: usize) -> bool {
+    let visa = matches!(six, 400_000..=499_999);
+    let maestro = matches!(
+        six,
+        500_000..=509_999 | 560_000..=589_999 | 630_000..=639_999 | 670_000..=679_999
+    );
+    // Diners Club, JCB, RuPay, Discover, UnionPay and Mir.
+    let long = matches!(
+        six,
+        300_000..=305_999
+            | 309_500..=309_599
+            | 350_000..=369_999
+            | 380_000..=399_999
+            | 600_000..=629_999
+            | 644_000..=659_999
+            | 220_000..=220_499
+    );
+    // RuPay, Uzcard, Troy and Humo.
+    let regional = matches!(
+        six,
+        810_000..=829_999 | 860_000..=860_099 | 979_200..=979_299 | 986_000..=986_099
+    );
+    match length {
+        // Maestro alone has numbers of twelve digits.
+        12 => maestro || matches!(six, 60_400..=60_499),
+        13 => maestro || visa,
+        14 => maestro,
+        // UATP, and Diners Club.
+        15 => maestro || matches!(six, 100_000..=199_999 | 360_000..=369_999),
+        16 => maestro || long || regional,
+        17 | 18 => maestro || long,
+        19 => maestro || long || visa,
+        _ => false,
     }
 }

@@ -147,6 +147,39 @@ fn payment_cards() {
     check("0.4539407925273103", &[]);
 }
 
+/// All of these pass Luhn, and a word for a card stands beside each.
+#[test]
+fn a_card_has_a_length_that_its_issuer_has() {
+    for number in [
+        "676214587302",
+        "586104729353",
+        "060482193756",
+        "6304582910477",
+        "4252882585188",
+        "6212345678901265",
+        "6221260123456789024",
+        "36159565131069",
+    ] {
+        let text = format!("card {number}");
+        check(&text, &[&format!("credit_card:{number}")]);
+    }
+    // Twelve digits of nobody, and lengths that Visa, Mastercard, American Express, Discover and
+    // UnionPay do not have.
+    for number in [
+        "012345678903",
+        "091827364554",
+        "412345678905",
+        "512345678902",
+        "601112345678",
+        "621234567892",
+        "681234567896",
+        "51234567890127",
+        "3412345678901237",
+    ] {
+        check(&format!("card {number}"), &[]);
+    }
+}
+
 #[test]
 fn bank_accounts_and_banks() {
     check(
