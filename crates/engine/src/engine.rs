@@ -384,7 +384,7 @@ impl Engine {
         }
         let (whose, to) = (whose(call), &facts.destination);
         self.tracker
-            .note_flow(whose, verdict.flow, verdict.risk.level, now);
+            .note_flow(whose, call.id, verdict.flow, verdict.risk.level, now);
         if verdict.flow == FlowType::InternalToExternal && verdict.wanted >= Action::Ask {
             match call.declared.flow_justification {
                 Some(_) => self.tracker.note_justified(whose, to, now),

@@ -65,7 +65,7 @@ pub(crate) enum What {
     /// A justification was asked for at a destination, and came or did not come.
     Justified(Arc<str>, bool),
     /// What a call's flow was found to be.
-    Flow(FlowType, RiskLevel),
+    Flow(CallId, FlowType, RiskLevel),
     /// Data moved, or wanted to.
     Moved(Edge),
     /// The session is one conversation with another, which lives in a scope if that is known.
@@ -174,7 +174,7 @@ impl State {
             What::Ordered => session.ordered = true,
             What::Justified(to, true) => session.justify(&to),
             What::Justified(to, false) => session.unjustify(&to),
-            What::Flow(flow, risk) => session.count_flow(flow, risk),
+            What::Flow(call, flow, risk) => session.judge(call, flow, risk),
             What::Moved(edge) => session.add_edge(edge),
             // Which sessions are one conversation is for the directory to know.
             What::Linked(..) => {}

@@ -1,7 +1,8 @@
 //! From hits to evidence: what each amounts to, heaviest first.
 
 use mcpproxy_core::{
-    DataOrigin, FlowEvidence, Likeness, Masked, Match, Nature, Opaque, Reduced, Side, Taint, Weight,
+    DataOrigin, FlowEvidence, Id128, Likeness, Masked, Match, Nature, Opaque, Reduced, Side, Taint,
+    Weight,
 };
 
 use crate::content::places;
@@ -25,8 +26,22 @@ const NAMES: u32 = 4;
 const POINT: u32 = 10;
 const CODE: u32 = 4;
 
-/// Weighs what was found in the message `json`.
-pub(crate) fn weigh(json: &str, mut hits: Hits, taint: Taint, cut: bool) -> FlowEvidence {
+/// What was found, weighed.
+#[derive(Debug)]
+pub(crate) struct Weighed {
+    pub(crate) evidence: FlowEvidence,
+    /// For each match the specification's hash of what moved, if it has one.
+    pub(crate) hashes: Vec<Option<Id128>>,
+}
+
+/// Weighs what was found in the message `json`; `hash` knows the hashes of its fields.
+pub(crate) fn weigh(
+    json: &str,
+    mut hits: Hits,
+    taint: Taint,
+    cut: bool,
+    hash: impl Fn(u32) -> Option<Id128>,
+) -> Weighed {
     let mut matches: Vec<(Match, u32)> = Vec::new();
     matches.extend(hits.secrets.into_iter().filter_map(secret));
     for hit in hits.texts {
@@ -64,6 +79,12 @@ pub(crate) fn weigh(json: &str, mut hits: Hits, taint: Taint, cut: bool) -> Flow
         )
     });
     matches.truncate(MATCHES);
+    let hashes = matches.iter().map(|(one, leaf)| {
+        let known = |hit: &&DigestHit| hit.leaf == *leaf && hit.origin.call == one.origin.call;
+        let known = hits.digests.iter().find(known).map(|hit| hit.hash);
+        known.or_else(|| hash(*leaf))
+    });
+    let hashes = hashes.collect();
     let mut reduced = Vec::new();
     if cut || hits.cut {
         reduced.push(Reduced::Decoding);
@@ -89,12 +110,13 @@ pub(crate) fn weigh(json: &str, mut hits: Hits, taint: Taint, cut: bool) -> Flow
         place: place(leaf),
         bytes,
     });
-    FlowEvidence {
+    let evidence = FlowEvidence {
         matches: matches.collect(),
         opaque: opaque.collect(),
         taint,
         reduced,
-    }
+    };
+    Weighed { evidence, hashes }
 }
 
 /// Weighs a sensitive value; a small part of one is no evidence of anything.

@@ -7,7 +7,7 @@ mod tails;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
-use mcpproxy_core::{DataOrigin, Label, Likeness, Masked, Nature, SessionKey, Side};
+use mcpproxy_core::{DataOrigin, Id128, Label, Likeness, Masked, Nature, SessionKey, Side};
 
 pub(crate) use self::secrets::is_supplied;
 use self::secrets::secrets;
@@ -89,6 +89,7 @@ pub(crate) struct DigestHit {
     pub(crate) how: Likeness,
     pub(crate) leaf: u32,
     pub(crate) length: u32,
+    pub(crate) hash: Id128,
 }
 
 /// A sensitive value, or a part of it.
@@ -369,6 +370,7 @@ fn digests(state: &State, salts: &[u64], sending: &Sending<'_>, hits: &mut Hits)
                 how: digest.how,
                 leaf: digest.leaf,
                 length: digest.length,
+                hash: digest.hash,
             });
         }
     }

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use mcpproxy_core::Nature;
+use mcpproxy_core::{Id128, Likeness, Nature};
 
 use crate::blob::Blob;
 use crate::common;
@@ -91,6 +91,24 @@ impl<'a> Sending<'a> {
                 .take(reading::TOKENS)
                 .collect(),
         }
+    }
+
+    /// Returns the specification's hash of a field. A leaf that is JSON has many fields, and none of
+    /// them stands for it.
+    pub(crate) fn hash_of(&self, leaf: u32) -> Option<Id128> {
+        let plain = |one: &&Digest| one.how != Likeness::Normalized;
+        let whole = self.digests.iter().take(1).filter(|one| one.leaf == WHOLE);
+        let fields = self.digests.get(whole.clone().count()..)?;
+        // Fields stand in the order of their leaves.
+        let first = fields.partition_point(|one| one.leaf < leaf);
+        let there = fields.get(first..)?.iter();
+        let there = there.take_while(|one| one.leaf == leaf);
+        let mut there = whole
+            .filter(|one| one.leaf == leaf)
+            .chain(there)
+            .filter(plain);
+        let hash = there.next()?.hash;
+        there.next().is_none().then_some(hash)
     }
 
     /// Returns the ends of the fields, for the next call to the same place.

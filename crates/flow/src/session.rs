@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mcpproxy_core::{
-    CallId, DataOrigin, FlowType, History, Likeness, Recent, RiskLevel, Taint, Tick, Weight,
+    CallId, DataOrigin, FlowType, History, Id128, Likeness, Recent, RiskLevel, Side, Taint, Tick,
+    ToolName, Weight,
 };
 
 /// Calls to the outside that are remembered one by one.
@@ -47,12 +48,49 @@ pub struct Edge {
     pub origin: DataOrigin,
     /// Where it was to go.
     pub to: Arc<str>,
+    /// The tool that was to take it.
+    pub tool: ToolName,
     /// How it was recognized.
     pub how: Likeness,
     /// How much it weighs.
     pub weight: Weight,
     /// Characters that were shared.
     pub shared: u32,
+    /// The direction, by its source and its destination.
+    pub flow: FlowType,
+    /// The risk (FR-024), which is none until the call was judged. Attack detection calls none safe,
+    /// medium and high suspicious.
+    pub risk: RiskLevel,
+    /// The specification's hash of what was recognized as a whole, or else of the field in which it
+    /// stands; nothing where that is too short to be hashed.
+    pub hash: Option<Id128>,
+}
+
+impl Edge {
+    /// Takes over what its call was found to be. Of several things that a call takes along, only what
+    /// was read inside is at risk, and only what is sensitive is why a call is critical, or why a
+    /// place that counts as inside is none for it.
+    fn judge(&mut self, flow: FlowType, risk: RiskLevel) {
+        let leaves = self.flow == FlowType::InternalToExternal || self.weight == Weight::Sensitive;
+        if flow != FlowType::InternalToExternal || self.origin.side != Side::Inside || !leaves {
+            return;
+        }
+        self.flow = flow;
+        self.risk = match (risk, self.weight) {
+            (RiskLevel::Critical, Weight::Trace | Weight::Notable) => RiskLevel::Medium,
+            (risk, _) => risk,
+        };
+    }
+}
+
+/// Returns the direction between two places.
+pub(crate) fn direction(from: Side, outside: bool) -> FlowType {
+    match (from, outside) {
+        (Side::Inside, false) => FlowType::InternalToInternal,
+        (Side::Inside, true) => FlowType::InternalToExternal,
+        (Side::Outside, false) => FlowType::ExternalToInternal,
+        (Side::Outside, true) => FlowType::ExternalToExternal,
+    }
 }
 
 /// One conversation.
@@ -191,7 +229,10 @@ impl Session {
         self.unjustified.retain(|name| **name != *to);
     }
 
-    pub(crate) fn count_flow(&mut self, flow: FlowType, risk: RiskLevel) {
+    /// Counts what a call's flow was found to be, and says so of the data that it took along.
+    pub(crate) fn judge(&mut self, call: CallId, flow: FlowType, risk: RiskLevel) {
+        let edges = self.edges.iter_mut().filter(|edge| edge.call == call);
+        edges.for_each(|edge| edge.judge(flow, risk));
         count(&mut self.flows, flow);
         count(&mut self.risks, risk);
     }

@@ -17,12 +17,12 @@ use mcpproxy_core::{
 use crate::content::Content;
 use crate::directory::Directory;
 use crate::event::{Sent, What};
-use crate::evidence::weigh;
+use crate::evidence::{Weighed, weigh};
 use crate::hits::Hits;
 use crate::outbox::Outbox;
 use crate::reading::Reading;
 use crate::sending::Sending;
-use crate::session::{Edge, Session, joined};
+use crate::session::{Edge, Session, direction, joined};
 use crate::settings::{FlowTracking, Scope};
 use crate::state::{Errand, State};
 use crate::summary::{SessionView, Summary, Usage};
@@ -278,12 +278,13 @@ impl Tracker {
             let opaque = unknown.map(|(blob, _)| (blob.leaf, blob.bytes));
             hits.opaque = opaque.collect();
         }
-        let mut evidence = weigh(content.json, hits, taint, sending.cut);
+        let hash = |leaf| sending.hash_of(leaf);
+        let mut weighed = weigh(content.json, hits, taint, sending.cut, hash);
         if unread && outside {
-            evidence.reduced.push(Reduced::Size);
+            weighed.evidence.reduced.push(Reduced::Size);
         }
-        self.note_edges(whose, by.call, to, &evidence, now);
-        checked.evidence = evidence;
+        self.note_edges(whose, by, to, &weighed, now);
+        checked.evidence = weighed.evidence;
         checked
     }
 
@@ -302,24 +303,30 @@ impl Tracker {
     fn note_edges(
         &self,
         whose: Whose,
-        call: CallId,
+        by: &DataOrigin,
         to: &Destination,
-        evidence: &FlowEvidence,
+        weighed: &Weighed,
         now: Tick,
     ) {
-        if evidence.matches.is_empty() {
+        let matches = &weighed.evidence.matches;
+        if matches.is_empty() {
             return;
         }
+        let outside = to.sink.is_outside();
         self.with(whose, now, |state| {
             let session = state.session(whose.session, now);
-            for one in &evidence.matches {
+            for (one, hash) in matches.iter().zip(&weighed.hashes) {
                 let edge = Edge {
-                    call,
+                    call: by.call,
                     origin: one.origin.clone(),
                     to: Arc::clone(&to.name),
+                    tool: by.tool.clone(),
                     how: one.how,
                     weight: one.weight,
                     shared: one.shared,
+                    flow: direction(one.origin.side, outside),
+                    risk: RiskLevel::None,
+                    hash: *hash,
                 };
                 self.tell(whose.scope, whose.session, now, || {
                     What::Moved(edge.clone())
@@ -389,10 +396,17 @@ impl Tracker {
         self.with_session(whose, now, told, |session| session.justify(&to.name));
     }
 
-    /// Notes what a call's flow was found to be, for the summary.
-    pub fn note_flow(&self, whose: Whose, flow: FlowType, risk: RiskLevel, now: Tick) {
-        let told = || What::Flow(flow, risk);
-        self.with_session(whose, now, told, |session| session.count_flow(flow, risk));
+    /// Notes what a call's flow was found to be, for the summary and for what the call took along.
+    pub fn note_flow(
+        &self,
+        whose: Whose,
+        call: CallId,
+        flow: FlowType,
+        risk: RiskLevel,
+        now: Tick,
+    ) {
+        let told = || What::Flow(call, flow, risk);
+        self.with_session(whose, now, told, |session| session.judge(call, flow, risk));
     }
 
     /// Makes two sessions one conversation.

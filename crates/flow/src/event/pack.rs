@@ -18,7 +18,7 @@ use crate::session::Edge;
 use crate::typed::{Kind, Token};
 
 /// The form that is written; another one is not read.
-const VERSION: u8 = 1;
+pub(super) const VERSION: u8 = 2;
 /// Bytes of a tag.
 const TAG: usize = 5;
 const _: () = assert!(TAG_BITS == 40);
@@ -83,7 +83,8 @@ impl Event {
                 to.name(at);
                 to.byte(u8::from(*came));
             }
-            What::Flow(flow, risk) => {
+            What::Flow(call, flow, risk) => {
+                to.fixed(&call.to_bytes());
                 to.pick(&FLOWS, flow);
                 to.pick(&RISKS, risk);
             }
@@ -148,7 +149,7 @@ fn read_what(kind: u8, from: &mut Unpacker<'_>) -> Option<What> {
         6 => What::Unread,
         7 => What::Denied,
         8 => What::Justified(from.name()?.into(), from.flag()?),
-        9 => What::Flow(from.pick(&FLOWS)?, from.pick(&RISKS)?),
+        9 => What::Flow(read_call(from)?, from.pick(&FLOWS)?, from.pick(&RISKS)?),
         10 => What::Moved(read_edge(from)?),
         11 => What::Linked(
             read_session(from)?,
@@ -319,9 +320,16 @@ fn edge(to: &mut Packer, edge: &Edge) {
     to.fixed(&edge.call.to_bytes());
     origin(to, &edge.origin);
     to.name(&edge.to);
+    to.name(edge.tool.as_str());
     to.pick(&LIKENESSES, &edge.how);
     to.pick(&WEIGHTS, &edge.weight);
     to.number(u64::from(edge.shared));
+    to.pick(&FLOWS, &edge.flow);
+    to.pick(&RISKS, &edge.risk);
+    to.count(usize::from(edge.hash.is_some()));
+    if let Some(hash) = edge.hash {
+        to.id(hash);
+    }
 }
 
 fn read_edge(from: &mut Unpacker<'_>) -> Option<Edge> {
@@ -329,8 +337,12 @@ fn read_edge(from: &mut Unpacker<'_>) -> Option<Edge> {
         call: read_call(from)?,
         origin: read_origin(from)?,
         to: Arc::from(from.name()?),
+        tool: ToolName::new(from.name()?),
         how: from.pick(&LIKENESSES)?,
         weight: from.pick(&WEIGHTS)?,
         shared: u32::try_from(from.number()?).ok()?,
+        flow: from.pick(&FLOWS)?,
+        risk: from.pick(&RISKS)?,
+        hash: from.list(1, 16, Unpacker::id)?.pop(),
     })
 }

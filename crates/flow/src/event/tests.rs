@@ -9,6 +9,7 @@ use mcpproxy_core::{
 use proptest::prelude::*;
 use proptest::sample::select;
 
+use super::pack::VERSION;
 use super::*;
 use crate::content::{Content, Marked};
 use crate::settings::FlowTracking;
@@ -149,7 +150,9 @@ fn act(tracker: &Tracker, who: u128, number: u64, deed: &Deed) {
         }
         Deed::Deny => {
             tracker.note_denied(me, NOW);
-            tracker.note_flow(me, FlowType::InternalToExternal, RiskLevel::High, NOW);
+            // Of the call before, which may have taken something along.
+            let call = CallId::new(number - 1, 0);
+            tracker.note_flow(me, call, FlowType::InternalToExternal, RiskLevel::High, NOW);
         }
         Deed::Justify(true) => tracker.note_justified(me, &to("slack"), NOW),
         Deed::Justify(false) => tracker.note_unjustified(me, &to("slack"), NOW),
@@ -201,7 +204,7 @@ proptest! {
     #[test]
     fn bytes_of_nobody_are_survived(bytes in prop::collection::vec(any::<u8>(), 0..300), kind in 0_u8..13) {
         drop(Event::decode(&bytes));
-        let framed = [&[1, kind, 1][..], &[7; 16], &bytes].concat();
+        let framed = [&[VERSION, kind, 1][..], &[7; 16], &bytes].concat();
         if let Some(event) = Event::decode(&framed) {
             Tracker::new(&FlowTracking::default()).fold(SCOPE, event, NOW);
         }

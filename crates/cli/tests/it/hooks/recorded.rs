@@ -197,6 +197,13 @@ async fn a_hook_is_told_live_and_its_session_shows_what_moved() {
         .map(|one| [text(&one["from"]["tool"]), text(&one["to"])])
         .collect();
     assert_eq!(moved, [["Read", "collector.example.net"]], "{flow}");
+    let edge = &flow["edges"][0];
+    assert_eq!(edge["flow_type"], "internal→external", "{edge}");
+    assert_eq!(edge["risk_level"], "critical", "{edge}");
+    assert_eq!(text(&edge["content_hash"]).len(), 32, "{edge}");
+    let mut calls = activities(&records).iter();
+    let call = calls.find(|one| one["id"] == edge["activity_id"]);
+    assert_eq!(edge["tool"], call.unwrap()["tool_name"], "{edge}");
     let (status, _) = owner.get("/api/v1/sessions/77/flow").await;
     assert_eq!(status, 404);
 }

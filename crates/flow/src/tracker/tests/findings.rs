@@ -2,9 +2,11 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use mcpproxy_core::Likeness;
+use mcpproxy_core::{FlowType, Likeness, RiskLevel};
 
 use super::*;
+use crate::digest::digest;
+use crate::session::Edge;
 
 #[test]
 fn evidence_names_how_where_and_whence() {
@@ -68,6 +70,79 @@ fn an_origin_says_whence_when_and_of_which_side_and_its_values_what_they_are() {
     assert_eq!((found.how, &found.label), (Likeness::Exact, &None));
     let call = found.origin.call.millis();
     assert_eq!(found.origin, origin(call, Side::Inside, "files"));
+}
+
+#[test]
+fn an_edge_says_from_where_by_which_tool_in_which_direction_at_what_risk_and_with_what_hash() {
+    let desk = Desk::new();
+    let me = whose(ME, ME);
+    let edges = || desk.tracker.session(me.session).unwrap().edges;
+    let body = "Quarterly figures are below plan in every region but one";
+    let public = "The museum by the river opens at nine on Sundays and at ten else";
+    desk.read(&json!({ "body": body }).to_string());
+    desk.read_secret(&env_file(), KEY, Nature::Secret);
+    desk.read_as(me, Side::Outside, "web", public, &[]);
+    desk.send(&json!({ "a": body, "b": public, "c": format!("key {KEY}") }).to_string());
+    let call = CallId::new(desk.calls.get(), 0);
+    let of = |upstream: &str, weight: Weight| {
+        let fits = |edge: &Edge| edge.origin.upstream.as_str() == upstream && edge.weight == weight;
+        edges().into_iter().find(fits).unwrap()
+    };
+    let own = of("files", Weight::Notable);
+    assert_eq!(
+        (own.call, &*own.to, own.tool.as_str()),
+        (call, "slack", "read")
+    );
+    assert_eq!(own.origin.call.millis(), 2);
+    // The hash of the field that moved is that of the field that was read, as the specification
+    // has it.
+    assert_eq!(own.hash, Some(digest(body)));
+    assert_eq!(of("web", Weight::Trace).hash, Some(digest(public)));
+    let hash = digest(&format!("key {KEY}"));
+    assert_eq!(of("files", Weight::Sensitive).hash, Some(hash));
+    let judged = || {
+        let of = |upstream, weight| {
+            let edge = of(upstream, weight);
+            (edge.flow, edge.risk)
+        };
+        [
+            of("files", Weight::Notable),
+            of("files", Weight::Sensitive),
+            of("web", Weight::Trace),
+        ]
+    };
+    let (out, pass) = (FlowType::InternalToExternal, FlowType::ExternalToExternal);
+    let none = RiskLevel::None;
+    assert_eq!(judged(), [(out, none), (out, none), (pass, none)]);
+    // Another call is another matter.
+    let other = CallId::new(1, 0);
+    desk.tracker
+        .note_flow(me, other, out, RiskLevel::Critical, NOW);
+    assert_eq!(judged(), [(out, none), (out, none), (pass, none)]);
+    desk.tracker
+        .note_flow(me, call, out, RiskLevel::Critical, NOW);
+    let (medium, critical) = (RiskLevel::Medium, RiskLevel::Critical);
+    assert_eq!(judged(), [(out, medium), (out, critical), (pass, none)]);
+    desk.tracker.note_flow(me, call, out, RiskLevel::High, NOW);
+    let high = RiskLevel::High;
+    assert_eq!(judged(), [(out, high), (out, high), (pass, none)]);
+}
+
+#[test]
+fn what_is_too_short_to_be_hashed_moves_without_a_hash() {
+    let desk = Desk::new();
+    desk.read_secret(&env_file(), KEY, Nature::Secret);
+    let (short, _) = KEY.split_at(19);
+    // Fields of JSON inside a string are not told apart.
+    let nested = json!({ "one": format!("{KEY} one"), "two": "more than twenty characters" });
+    for text in [short.to_owned(), nested.to_string()] {
+        desk.send(&message(&text));
+        let edges = desk.tracker.session(session(ME)).unwrap().edges;
+        let call = CallId::new(desk.calls.get(), 0);
+        let mut last = edges.iter().filter(|edge| edge.call == call);
+        let last = last.find(|edge| edge.weight == Weight::Sensitive).unwrap();
+        assert_eq!(last.hash, None, "{text}");
+    }
 }
 
 #[test]
