@@ -9,6 +9,7 @@ mod adversary;
 mod bench;
 mod capabilities;
 mod conformance;
+mod dist;
 mod eval;
 mod fuzz;
 mod gateway;
@@ -58,6 +59,8 @@ enum Chore {
     Conformance(conformance::Arguments),
     /// Measures the gateway beside what it can be compared with
     Bench(bench::Arguments),
+    /// Builds the programs for release, laid out by what calls really run through
+    Dist,
     /// Measures what the detectors find, and what they flag for nothing
     Eval(eval::Arguments),
     /// Feeds every parser made-up input for a bounded time
@@ -99,6 +102,7 @@ fn run(chore: Chore) -> Result<Outcome> {
         Chore::Test(arguments) => test::run(&arguments),
         Chore::Conformance(arguments) => conformance::run(&arguments),
         Chore::Bench(arguments) => bench::run(&arguments),
+        Chore::Dist => dist::run(),
         Chore::Eval(arguments) => eval::run(&arguments),
         Chore::Fuzz(arguments) => fuzz::run(&arguments),
         Chore::Reference(arguments) => reference::run(&arguments),
