@@ -52,7 +52,7 @@ pub use hook::{Classified, Coverage, GAPS, Gap, GapCause, HookNote, Hooked, Owne
 pub use id::{CallId, Id128, ToolName, UpstreamId};
 pub use installed::{Installed, Origin};
 pub use live::{Exchange, Exchanged, LiveFault, LiveStore, LogAsk, LogSaid, Place};
-pub use receipt::{Cause, Deed, Ended, PackInterval, Passing, ReceiptSink, Unanswered};
+pub use receipt::{Cause, Deed, Ended, Oddity, PackInterval, Passing, ReceiptSink, Unanswered};
 pub use secret::{Masked, Secret};
 pub use security::{
     HealthStatus, HookFault, Identity, McpMessage, McpRequest, McpResponse, McpSessionInfo, Phases,

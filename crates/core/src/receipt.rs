@@ -46,6 +46,10 @@ pub struct Deed {
     pub hook: Option<Arc<Hooked>>,
     /// The id under which the upstream knows the request.
     pub ticket: Option<u64>,
+    /// The raw id under which whoever called knows it, where it never got a ticket.
+    pub asked_as: Option<Box<str>>,
+    /// What is odd about the message.
+    pub oddities: Vec<Oddity>,
     /// The message.
     pub raw: Bytes,
     /// Where the arguments stand in it; nothing where there are none.
@@ -74,11 +78,26 @@ impl Deed {
             correlation_id: call.trace.correlation_id.clone(),
             hook: call.hook.clone(),
             ticket: call.wire.ticket,
+            asked_as: None,
+            oddities: Vec::new(),
             raw: call.wire.raw.clone(),
             arguments,
             verdict: Arc::clone(verdict),
         }
     }
+}
+
+/// What is odd about a message that was refused for its form.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Oddity {
+    /// It has no id, so that nobody could be answered.
+    NoId,
+    /// Another one in flight has the same id.
+    DuplicateId,
+    /// It came in a batch.
+    Batched,
+    /// It cannot be read by everybody alike.
+    Unread,
 }
 
 /// Why no answer came back.
@@ -133,6 +152,15 @@ pub enum Ended {
         /// Why.
         cause: Cause,
         /// How long it was waited for.
+        took: Duration,
+    },
+    /// With an error of our own, before it was sent.
+    Unsent {
+        /// The error value, exact bytes.
+        body: Bytes,
+        /// Why, unless the fault is ours.
+        cause: Option<Cause>,
+        /// How long it took to find out.
         took: Duration,
     },
     /// The tool was used, and what it gave was told by an agent's hook.

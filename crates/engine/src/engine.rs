@@ -1,6 +1,6 @@
 //! `before` and `after`: what happens to every call on its way out and on its way back.
 
-mod keeping;
+pub(crate) mod keeping;
 mod memory;
 mod parts;
 
@@ -466,7 +466,11 @@ impl Engine {
         // Evidence before the act: what cannot be written down does not leave.
         let kept = match self.recordable(&call, &judged, ready).await {
             Ok(()) => self.witness_intent(&call, &judged.verdict).await,
-            Err(fault) => Err(fault),
+            Err(fault) => {
+                // It is refused in any case: a receipt that is lost as well is counted there.
+                self.witness_unrecorded(&call).await.unwrap_or_default();
+                Err(fault)
+            }
         };
         if let Err(fault) = kept {
             self.guarded.load().release(&call);

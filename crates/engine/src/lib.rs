@@ -49,3 +49,4 @@ pub use pipeline::{HOOKED, Heard, Note, Tried, UnderWay};
 pub use quarantine::{Extent, Held, Known, NotSet, Offered, UNLISTED, WITHHELD, Which};
 pub use ready::EngineSettings;
 pub use stops::{StopScope, Stops, is_named};
+pub use witness::{refusal, unjudged};

@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use mcpproxy_core::{
-    Call, Cause, Deed, Ended, Later, MessageKind, Outcome, ReceiptSink, SinkFault, Status,
-    Unanswered, Wire,
+    ActivitySink, Call, Cause, Deed, Durability, Ended, Later, MessageKind, Outcome, ReceiptSink,
+    Record, SinkFault, Status, Unanswered, Wire,
 };
 use mcpproxy_engine::{Before, Engine, EngineSettings};
 use mcpproxy_testkit::{FixedClock, MemorySink, samples};
@@ -48,6 +48,7 @@ impl ReceiptSink for Keeper {
         let how = match ended {
             Ended::Answered { is_error, .. } => format!(" answered, error {is_error}"),
             Ended::Unanswered { cause, .. } => format!(" {cause:?}"),
+            Ended::Unsent { cause, .. } => format!(" unsent, {cause:?}"),
             Ended::Reported { .. } => " reported".to_owned(),
         };
         self.hear("outcome", &how)
@@ -123,4 +124,29 @@ async fn what_cannot_be_receipted_does_not_pass() {
     check("", bad(), None, &["denied", "denied"]).await;
     check("denied", bad(), None, &["denied", "refused"]).await;
     check("", call("resources/read", "hello"), None, &["released"]).await;
+}
+
+/// A log that takes nothing.
+#[derive(Debug)]
+struct Broken;
+
+impl ActivitySink for Broken {
+    fn append(&self, _: Record, _: Durability) -> Later<'_, Result<(), SinkFault>> {
+        Box::pin(std::future::ready(Err(SinkFault::Full)))
+    }
+}
+
+#[tokio::test]
+async fn a_call_that_the_log_does_not_take_has_a_receipt_of_its_refusal() {
+    let settings = EngineSettings {
+        durability: Durability::Strict,
+        ..EngineSettings::default()
+    };
+    let keeper = Arc::new(Keeper::default());
+    let clock = Arc::new(FixedClock::default());
+    let engine = Engine::new(settings, Arc::new(Broken), clock).unwrap();
+    let engine = engine.with_receipts(Arc::clone(&keeper) as _);
+    let before = engine.before(call("tools/call", "hello")).await;
+    assert!(matches!(before, Before::Unrecorded(SinkFault::Full)));
+    assert_eq!(*keeper.heard.lock().unwrap(), ["denied"]);
 }

@@ -22,6 +22,7 @@ use crate::error::Failure;
 use crate::forward::{Origin, Target};
 use crate::gateway::Gateway;
 use crate::listing::unknown_resource;
+use crate::unjudged::CALL;
 
 /// The member of `_meta` under which a denied call says why.
 pub(crate) const DECISION: &str = "io.mcpproxy/decision";
@@ -94,6 +95,9 @@ pub(crate) async fn clear(
         },
         wire: message.sent.wire(),
     };
+    if matches!(&message.kind, MessageKind::Request(method) if &**method == CALL) {
+        downstream.judged.set();
+    }
     match gateway.engine.before(call).await {
         Before::Cleared(cleared) => Ok(cleared),
         // Boxed: few calls raise a question.

@@ -13,6 +13,7 @@ use crate::arrived::Arrived;
 use crate::session::{Ear, Session};
 use crate::settings::RoutingMode;
 use crate::shed::Place;
+use crate::unjudged::Judged;
 
 /// The sender of a message.
 #[derive(Clone, Debug)]
@@ -37,6 +38,8 @@ pub struct Downstream {
     pub linked: Option<SessionKey>,
     /// How the message came in, where its door says so.
     pub arrived: Option<Arc<Arrived>>,
+    /// Whether the engine has taken it up.
+    pub judged: Judged,
 }
 
 impl Downstream {
@@ -58,6 +61,7 @@ impl Downstream {
             connection: None,
             linked: None,
             arrived: None,
+            judged: Judged::default(),
         }
     }
 
@@ -86,6 +90,7 @@ impl Downstream {
             connection: None,
             linked: None,
             arrived: None,
+            judged: Judged::default(),
         }
     }
 

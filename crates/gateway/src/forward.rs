@@ -209,11 +209,15 @@ impl Passage<'_> {
             let (sent, token) = translate::numbered(&outgoing, ticket(), limits)?;
             self.refuse_twins(&sent)?;
             let cleared = self.clear(&sent, leg, origin).await?;
-            let sent = as_cleared(sent, &cleared, limits)?;
             let started = Instant::now();
-            let answer = self
-                .converse(&cleared, &sent, token.as_deref(), origin)
-                .await;
+            // What was cleared has an intent on record, and with it an end.
+            let answer = match as_cleared(sent, &cleared, limits) {
+                Ok(sent) => {
+                    self.converse(&cleared, &sent, token.as_deref(), origin)
+                        .await
+                }
+                Err(failure) => Err(failure),
+            };
             let answer = self.recorded(&cleared, answer, started.elapsed()).await;
             let gone = answer.as_ref().is_err_and(is_session_gone);
             if gone && !reopened && self.instance.is_forgotten() {

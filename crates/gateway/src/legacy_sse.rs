@@ -7,7 +7,7 @@ use bytes::Bytes;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use http::{HeaderValue, Request, Response, StatusCode};
 use http_body::Body;
-use mcpproxy_core::{Door, Principal};
+use mcpproxy_core::{Door, Oddity, Principal};
 use mcpproxy_mcp::era::INVALID_REQUEST;
 use mcpproxy_mcp::{Frame, FrameKind, compose, sse};
 use tokio::sync::mpsc;
@@ -18,8 +18,9 @@ use crate::reply::{Answered, ReplyBody, bare};
 use crate::router;
 use crate::session::{Session, follow, lock};
 use crate::settings::RoutingMode;
-use crate::streamable::read_frame;
+use crate::streamable::{in_flight_already, read_frame};
 use crate::streams::Item;
+use crate::unjudged::Knock;
 
 /// Events that may wait for a slow downstream.
 const QUEUE: usize = 256;
@@ -188,13 +189,16 @@ where
     let Some(channel) = channel else {
         return bare(StatusCode::NOT_FOUND);
     };
-    let frame = match read_frame(gateway, request.into_body()).await {
+    let knock = Knock::new(gateway, who, channel.mode);
+    let frame = match read_frame(gateway, &knock, request.into_body()).await {
         Ok(frame) => frame,
         Err(answer) => return *answer,
     };
     let stage = lock(&channel.stage).clone();
     let Stage::Open(session) = stage else {
         if frame.kind() != FrameKind::Request || &**frame.method() != "initialize" {
+            let why = ("no_session", "its session is not open yet");
+            knock.turned_away(frame.raw(), why, &[]).await;
             return bare(StatusCode::BAD_REQUEST);
         }
         if channel.begin() {
@@ -213,7 +217,7 @@ where
     session.touch(gateway.clock.tick());
     session.renew(who);
     match frame.kind() {
-        FrameKind::Request => run(gateway, who, &channel, &session, frame),
+        FrameKind::Request => run(gateway, who, &channel, &session, frame).await,
         FrameKind::Notification => {
             let downstream = Downstream::of_session(&session, Door::Mcp);
             router::notification(gateway, &downstream, &frame).await;
@@ -255,7 +259,7 @@ fn refuse(channel: &Channel, frame: &Frame, message: &str) {
     drop(channel.queue.try_send(sse::encode(&error, None)));
 }
 
-fn run(
+async fn run(
     gateway: &Arc<Gateway>,
     who: &Principal,
     channel: &Arc<Channel>,
@@ -265,16 +269,17 @@ fn run(
     let (way, mut back) = Way::new();
     let id = frame.id().unwrap_or_default().to_owned();
     let queue = channel.queue.clone();
-    let Some(in_flight) = session.begin(&id, back.cancel.clone(), way.clone()) else {
-        return refuse(
-            channel,
-            &frame,
-            "a request with this id is in flight already",
-        );
-    };
     let downstream = Downstream {
         who: who.clone(),
         ..Downstream::of_session(session, Door::Mcp)
+    };
+    let Some(in_flight) = session.begin(&id, back.cancel.clone(), way.clone()) else {
+        let refusal = in_flight_already(&id);
+        let knock = Knock::of(gateway, &downstream);
+        knock
+            .refused(frame.raw(), &refusal, &[Oddity::DuplicateId])
+            .await;
+        return refuse(channel, &frame, &refusal.message);
     };
     let gateway = Arc::clone(gateway);
     let place = Some(in_flight);

@@ -44,6 +44,7 @@ pub mod streams;
 pub mod tls;
 pub mod toolbox;
 pub mod translate;
+mod unjudged;
 mod watches;
 mod withheld;
 

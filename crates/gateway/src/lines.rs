@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use bytes::Bytes;
-use mcpproxy_core::{Door, Principal, SessionBasis, SessionKey};
+use mcpproxy_core::{Door, Oddity, Principal, SessionBasis, SessionKey};
 use mcpproxy_mcp::envelope::{Envelope, EnvelopeRefusal};
 use mcpproxy_mcp::era::{self, META_VERSION};
 use mcpproxy_mcp::line::{LineReader, push_line};
@@ -23,7 +23,9 @@ use crate::gateway::Gateway;
 use crate::router;
 use crate::session::{Session, follow, lock};
 use crate::settings::RoutingMode;
+use crate::streamable::{in_flight_already, without_id};
 use crate::streams::Item;
+use crate::unjudged::{CALL, Knock};
 
 /// Messages that may wait for the other end to read them.
 const QUEUE: usize = 256;
@@ -227,16 +229,32 @@ impl Connection {
             .await;
     }
 
+    /// Whoever is at the other end, as receipts have it.
+    fn knock(&self) -> Knock<'_> {
+        let session = lock(&self.session).as_ref().map(|session| session.key);
+        let knock = Knock::new(&self.gateway, &self.who, self.mode);
+        knock.within(session.unwrap_or(self.key))
+    }
+
     async fn take(self: &Arc<Self>, line: Bytes) {
         if let Some(session) = &*lock(&self.session) {
             session.touch(self.gateway.clock.tick());
         }
-        let frame = match Frame::parse(line, self.gateway.limits()) {
+        let frame = match Frame::parse(line.clone(), self.gateway.limits()) {
             Ok(frame) => frame,
-            Err(refusal) => return self.refuse(&refusal, None).await,
+            Err(refusal) => {
+                let odd = &[Oddity::Unread];
+                Box::pin(self.knock().refused(&line, &refusal, odd)).await;
+                return self.refuse(&refusal, None).await;
+            }
         };
         match frame.kind() {
             FrameKind::Request => self.request(frame).await,
+            FrameKind::Notification if &**frame.method() == CALL => {
+                tracing::warn!("refused a `tools/call` without an id: nobody could be answered");
+                let odd = &[Oddity::NoId];
+                Box::pin(self.knock().refused(frame.raw(), &without_id(), odd)).await;
+            }
             FrameKind::Notification => self.notification(frame),
             FrameKind::Result | FrameKind::Error => {
                 let session = lock(&self.session).clone();
@@ -252,6 +270,7 @@ impl Connection {
             return match self.modern(&frame) {
                 Ok(downstream) => self.run(downstream, frame).await,
                 Err(EnvelopeRefusal { refusal, data }) => {
+                    Box::pin(self.knock().refused(frame.raw(), &refusal, &[])).await;
                     self.refuse(&refusal, data.as_deref()).await;
                 }
             };
@@ -267,6 +286,8 @@ impl Connection {
                 let id = frame.id().map(|id| Bytes::copy_from_slice(id.as_bytes()));
                 // `server/discover` without a version comes here too: a legacy opener is told so.
                 let message = "send `initialize` first, or a version in `_meta`".to_owned();
+                let why = ("no_session", "no session is open");
+                Box::pin(self.knock().turned_away(frame.raw(), why, &[])).await;
                 self.refuse(
                     &Refusal {
                         code: era::INVALID_REQUEST,
@@ -320,13 +341,9 @@ impl Connection {
             in_flight.is_none()
         };
         if taken {
-            let message = "a request with this id is in flight already".to_owned();
-            let id = Some(Bytes::copy_from_slice(id.as_bytes()));
-            let refusal = Refusal {
-                code: era::INVALID_REQUEST,
-                message,
-                id,
-            };
+            let (refusal, odd) = (in_flight_already(&id), &[Oddity::DuplicateId]);
+            let knock = Knock::of(&self.gateway, &downstream);
+            Box::pin(knock.refused(frame.raw(), &refusal, odd)).await;
             return self.refuse(&refusal, None).await;
         }
         let gateway = Arc::clone(&self.gateway);

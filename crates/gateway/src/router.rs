@@ -16,6 +16,7 @@ use mcpproxy_mcp::era::{self, Era};
 use mcpproxy_mcp::{Frame, compose, header};
 use mcpproxy_text as text;
 use mcpproxy_upstream::Upstream;
+use tokio::time::Instant;
 
 use self::announced::attribute;
 pub use self::hello::initialize;
@@ -37,6 +38,7 @@ use crate::settings::RoutingMode;
 use crate::shed::Place;
 use crate::toolbox;
 use crate::translate;
+use crate::unjudged::{Judged, settled};
 use crate::withheld::{filtered, hello, listed_by, own_tasks};
 
 /// The separator between an upstream's name and a tool's.
@@ -62,7 +64,9 @@ pub async fn request(
     way: Way,
     place: Option<InFlight>,
 ) {
+    let began = Instant::now();
     attribute(&gateway, &mut downstream, &frame);
+    downstream.judged = Judged::begin(&gateway, &frame);
     let id = frame.id().unwrap_or_default().to_owned();
     let mut origin = Origin {
         id,
@@ -79,6 +83,9 @@ pub async fn request(
     } else {
         dispatch(&gateway, &downstream, &frame, &mut origin).await
     };
+    let took = began.elapsed();
+    // Boxed: most calls were taken up by the engine.
+    let answer = Box::pin(settled(&gateway, &downstream, &frame, answer, took)).await;
     let (message, code) = match answer {
         Ok(Answer::Elsewhere) => return,
         Ok(Answer::Frame(answer)) => (answer.with_id(&origin.id), answer.error_code()),

@@ -11,7 +11,7 @@ use bytes::Bytes;
 use http::header::{ACCEPT, ALLOW, CONTENT_ENCODING, CONTENT_TYPE};
 use http::{HeaderMap, HeaderValue, Method, Request, StatusCode};
 use http_body::Body;
-use mcpproxy_core::Principal;
+use mcpproxy_core::{Oddity, Principal};
 use mcpproxy_mcp::body::read_bounded;
 use mcpproxy_mcp::era::{self, Era, LEGACY_VERSIONS, META_VERSION, MODERN_VERSIONS};
 use mcpproxy_mcp::{Error, Frame, Refusal, compose, header};
@@ -24,6 +24,7 @@ use crate::gateway::Gateway;
 use crate::reply::{Answered, bare, json, refused};
 use crate::serve::Connection;
 use crate::settings::RoutingMode;
+use crate::unjudged::Knock;
 
 /// How long a request may be silent before its answer becomes a stream with signs of life.
 const SILENCE: Duration = Duration::from_secs(15);
@@ -54,7 +55,11 @@ where
 }
 
 /// Reads a body into a frame, or answers why not.
-pub(crate) async fn read_frame<B>(gateway: &Gateway, body: B) -> Result<Frame, Box<Answered>>
+pub(crate) async fn read_frame<B>(
+    gateway: &Gateway,
+    knock: &Knock<'_>,
+    body: B,
+) -> Result<Frame, Box<Answered>>
 where
     B: Body<Data = Bytes> + Unpin,
     B::Error: std::fmt::Display,
@@ -76,7 +81,13 @@ where
         let message = compose::error(None, era::INVALID_REQUEST, &fault.to_string(), None);
         Box::new(json(status, message))
     })?;
-    Frame::parse(bytes, gateway.limits()).map_err(|refusal| Box::new(refused(&refusal, None)))
+    match Frame::parse(bytes.clone(), gateway.limits()) {
+        Ok(frame) => Ok(frame),
+        Err(refusal) => {
+            Box::pin(knock.refused(&bytes, &refusal, &[Oddity::Unread])).await;
+            Err(Box::new(refused(&refusal, None)))
+        }
+    }
 }
 
 async fn post<B>(
@@ -100,7 +111,8 @@ where
     if !accepts(&headers) {
         return bare(StatusCode::NOT_ACCEPTABLE);
     }
-    let frame = match read_frame(gateway, body).await {
+    let knock = Knock::new(gateway, &who, mode).arrived(&arrived);
+    let frame = match read_frame(gateway, &knock, body).await {
         Ok(frame) => frame,
         Err(answer) => return *answer,
     };
@@ -108,7 +120,11 @@ where
     let mut answered = match era_of(&headers, &frame) {
         Ok(Era::Modern) => modern(gateway, who, mode, &headers, frame, connection, arrived).await,
         Ok(Era::Legacy) => legacy(gateway, who, mode, &headers, frame, arrived).await,
-        Err(refusal) => refused(&refusal, None),
+        Err(refusal) => {
+            let knock = Knock::new(gateway, &who, mode).arrived(&arrived);
+            Box::pin(knock.refused(frame.raw(), &refusal, &[])).await;
+            refused(&refusal, None)
+        }
     };
     if let (Some(name), Some(id)) = (&gateway.active().correlation_header, id) {
         answered.headers_mut().insert(name, id);
@@ -160,11 +176,21 @@ fn era_of(headers: &HeaderMap, frame: &Frame) -> Result<Era, Refusal> {
     }
 }
 
-fn without_id() -> Refusal {
+pub(crate) fn without_id() -> Refusal {
     let message = "`tools/call` needs an id".to_owned();
     Refusal {
         code: era::INVALID_REQUEST,
         message,
         id: None,
+    }
+}
+
+/// Refuses a request whose id another one has that is not answered yet.
+pub(crate) fn in_flight_already(id: &str) -> Refusal {
+    let message = "a request with this id is in flight already".to_owned();
+    Refusal {
+        code: era::INVALID_REQUEST,
+        message,
+        id: Some(Bytes::copy_from_slice(id.as_bytes())),
     }
 }

@@ -56,11 +56,8 @@ pub async fn call(
         let message = format!("`{one}` and `{other}` could be taken for each other");
         return Err(Failure::params(message));
     }
-    let operation = match tool.as_str() {
-        "call_tool_read" => Operation::Read,
-        "call_tool_write" => Operation::Write,
-        "call_tool_destructive" => Operation::Destructive,
-        _ => return own(gateway, downstream, frame, &tool, &arguments).await,
+    let Some(operation) = operation(&tool) else {
+        return own(gateway, downstream, frame, &tool, &arguments).await;
     };
     let inner = unwrapped(frame, &arguments, gateway.limits())?;
     let declared = declared(operation, &arguments)?;
@@ -118,10 +115,30 @@ fn tool_result(value: &Value, era: Era) -> String {
     )
 }
 
-struct Unwrapped {
-    upstream: String,
-    tool: String,
-    frame: Frame,
+/// The call of an upstream's tool that was inside a call of ours.
+pub(crate) struct Unwrapped {
+    pub(crate) upstream: String,
+    pub(crate) tool: String,
+    pub(crate) frame: Frame,
+}
+
+/// Returns the call of an upstream's tool inside a call of ours, if there is one that can be read.
+pub(crate) fn inside(frame: &Frame, limits: Limits) -> Option<Unwrapped> {
+    let tool = frame.parameter(&["name"])?;
+    operation(&tool)?;
+    let (raw, _) = text::get(frame.params(), &["arguments"])?;
+    let arguments: Value = serde_json::from_str(raw).ok()?;
+    unwrapped(frame, &arguments, limits).ok()
+}
+
+/// Returns what a tool of ours declares to do to an upstream, if it calls one.
+fn operation(tool: &str) -> Option<Operation> {
+    match tool {
+        "call_tool_read" => Some(Operation::Read),
+        "call_tool_write" => Some(Operation::Write),
+        "call_tool_destructive" => Some(Operation::Destructive),
+        _ => None,
+    }
 }
 
 /// Takes the call of an upstream's tool out of the call of ours. The arguments are the bytes that

@@ -1,5 +1,7 @@
 //! Receipts of a running gateway: what every end of a call leaves behind, and the packs of it.
 
+mod refusals;
+
 use std::path::{Path, PathBuf};
 use std::process::Command;
 

@@ -14,7 +14,7 @@ use crate::record::record;
 
 /// The least time that a record is given to reach the disk: a call whose deadline has passed is
 /// put on record too.
-const LEAST: Duration = Duration::from_secs(5);
+pub(crate) const LEAST: Duration = Duration::from_secs(5);
 
 /// How often what was learned about behaviour is written down, in milliseconds.
 const KEEP_HABITS: u64 = 60_000;

@@ -17,6 +17,8 @@ use sha2::{Digest as _, Sha256};
 
 use super::failed;
 use crate::gateway::Gateway;
+use crate::settings::RoutingMode;
+use crate::unjudged::Knock;
 
 /// Time over which requests are counted.
 const WINDOW: Duration = Duration::from_mins(1);
@@ -65,10 +67,20 @@ pub(super) async fn pace(
     if request.uri().path() != "/api/v1/hooks/evaluate" {
         let most = gateway.active().settings.limits.api_requests_per_minute;
         if let Err(wait) = gateway.pace.count(&who.name, most, gateway.clock.tick()) {
+            if is_call(&request) {
+                let key = Gateway::credential_key(&who, Some("rest"));
+                let knock = Knock::new(&gateway, &who, RoutingMode::Call).over_rest(key);
+                knock.unread(("overloaded", "too many requests")).await;
+            }
             return too_many(wait);
         }
     }
     next.run(request).await
+}
+
+/// Tells whether a request is a call: its address says so.
+fn is_call(request: &Request) -> bool {
+    request.method() == Method::POST && request.uri().path() == "/api/v1/tools/call"
 }
 
 /// Says that somebody comes too often, and when to come again.

@@ -19,6 +19,7 @@ use crate::downstream::{Downstream, Reply, Way};
 use crate::gateway::Gateway;
 use crate::router;
 use crate::settings::RoutingMode;
+use crate::unjudged::{Judged, Knock};
 
 pub(super) async fn tools(AxumState(gateway): Shared, who: Who) -> Response {
     owner!(who);
@@ -93,11 +94,21 @@ fn status_of(code: Option<i64>) -> StatusCode {
 pub(super) async fn call_tool(
     AxumState(gateway): Shared,
     who: Who,
-    Body(call): Body<ToolCall>,
+    call: Result<Body<ToolCall>, Response>,
 ) -> Response {
+    let key = Gateway::credential_key(&who.0, Some("rest"));
+    let knock = Knock::new(&gateway, &who.0, RoutingMode::Call).over_rest(key);
+    let call = match call {
+        Ok(Body(call)) => call,
+        Err(refusal) => {
+            knock.unread(("refused", "the body cannot be read")).await;
+            return refusal;
+        }
+    };
     let operation = call.operation.as_deref().unwrap_or("write");
     if !["read", "write", "destructive"].contains(&operation) {
         let message = format!("unknown operation `{operation}`");
+        knock.unread(("refused", &message)).await;
         return failed(
             StatusCode::BAD_REQUEST,
             &message,
@@ -116,9 +127,11 @@ pub(super) async fn call_tool(
     let raw = compose::request("1", "tools/call", &params.to_string());
     let frame = match Frame::parse(raw, gateway.limits()) {
         Ok(frame) => frame,
-        Err(refusal) => return failed(StatusCode::BAD_REQUEST, &refusal.to_string(), None),
+        Err(refusal) => {
+            knock.unread(("refused", &refusal.message)).await;
+            return failed(StatusCode::BAD_REQUEST, &refusal.to_string(), None);
+        }
     };
-    let key = Gateway::credential_key(&who.0, Some("rest"));
     let greeting = Arc::new(Greeting {
         version: LEGACY_LATEST.to_owned(),
         ..Greeting::default()
@@ -127,6 +140,7 @@ pub(super) async fn call_tool(
         connection: None,
         linked: None,
         arrived: None,
+        judged: Judged::default(),
         who: who.0,
         door: Door::Api,
         era: Era::Legacy,

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use mcpproxy_core::{Declared, MessageKind, ToolName};
+use mcpproxy_core::{Declared, MessageKind, Oddity, ToolName};
 use mcpproxy_mcp::Frame;
 use mcpproxy_mcp::era::Era;
 use mcpproxy_text as text;
@@ -16,6 +16,8 @@ use crate::error::Failure;
 use crate::forward::{Passage, Target};
 use crate::gateway::Gateway;
 use crate::settings::RoutingMode;
+use crate::streamable::without_id;
+use crate::unjudged::{CALL, Knock};
 
 /// What an upstream is told of a request that its downstream cancelled.
 pub(crate) const CANCELLED: &str = "cancelled by the downstream";
@@ -30,8 +32,12 @@ pub async fn notification(gateway: &Arc<Gateway>, downstream: &Downstream, frame
                 session.cancel(id, CANCELLED);
             }
         }
-        "tools/call" => {
+        CALL => {
             tracing::warn!("refused a `tools/call` without an id: nobody could be answered");
+            let knock = Knock::of(gateway, downstream);
+            knock
+                .refused(frame.raw(), &without_id(), &[Oddity::NoId])
+                .await;
         }
         _ => pass_on(gateway, downstream, frame).await,
     }

@@ -2,15 +2,14 @@
 
 use std::sync::Arc;
 
-use bytes::Bytes;
 use http::header::{ACCEPT, ALLOW};
 use http::{HeaderMap, HeaderValue, StatusCode};
-use mcpproxy_core::{Door, Principal};
-use mcpproxy_mcp::era::{self, LEGACY_VERSIONS, MODERN_VERSIONS, can_poll};
-use mcpproxy_mcp::{Frame, FrameKind, Refusal, compose, header};
+use mcpproxy_core::{Door, Oddity, Principal};
+use mcpproxy_mcp::era::{LEGACY_VERSIONS, MODERN_VERSIONS, can_poll};
+use mcpproxy_mcp::{Frame, FrameKind, compose, header};
 use tokio::time::{Instant, interval_at};
 
-use super::{SILENCE, without_id};
+use super::{SILENCE, in_flight_already, without_id};
 use crate::arrived::Arrived;
 use crate::downstream::{Downstream, Replies, Reply, Way};
 use crate::gateway::Gateway;
@@ -19,6 +18,7 @@ use crate::router;
 use crate::session::{Session, lock};
 use crate::settings::RoutingMode;
 use crate::streams::{Attachment, GENERAL, parse_event_id};
+use crate::unjudged::{CALL, Knock};
 
 /// Answers a message of a legacy era.
 pub(super) async fn legacy(
@@ -35,7 +35,12 @@ pub(super) async fn legacy(
     }
     let session = match find(gateway, &who, headers).await {
         Ok(session) => session,
-        Err(status) => return bare(status),
+        Err(status) => {
+            let knock = Knock::new(gateway, &who, mode).arrived(&arrived);
+            let why = ("no_session", "it names no session that is open");
+            Box::pin(knock.turned_away(frame.raw(), why, &[])).await;
+            return bare(status);
+        }
     };
     let downstream = Downstream {
         // What this very request showed: another one of the session may have shown more.
@@ -45,7 +50,8 @@ pub(super) async fn legacy(
     };
     match frame.kind() {
         FrameKind::Request => respond_legacy(gateway, downstream, session, frame).await,
-        FrameKind::Notification if &**frame.method() == "tools/call" => {
+        FrameKind::Notification if &**frame.method() == CALL => {
+            router::notification(gateway, &downstream, &frame).await;
             refused(&without_id(), None)
         }
         FrameKind::Notification => {
@@ -113,16 +119,10 @@ async fn respond_legacy(
     let (way, back) = Way::new();
     let id = frame.id().unwrap_or_default().to_owned();
     let Some(in_flight) = session.begin(&id, back.cancel.clone(), way.clone()) else {
-        let message = "a request with this id is in flight already".to_owned();
-        let id = Some(Bytes::copy_from_slice(id.as_bytes()));
-        return refused(
-            &Refusal {
-                code: era::INVALID_REQUEST,
-                message,
-                id,
-            },
-            None,
-        );
+        let refusal = in_flight_already(&id);
+        let knock = Knock::of(gateway, &downstream);
+        Box::pin(knock.refused(frame.raw(), &refusal, &[Oddity::DuplicateId])).await;
+        return refused(&refusal, None);
     };
     let gateway = Arc::clone(gateway);
     let place = Some(in_flight);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use http::{HeaderMap, StatusCode};
-use mcpproxy_core::Principal;
+use mcpproxy_core::{Oddity, Principal};
 use mcpproxy_mcp::envelope::{Envelope, EnvelopeRefusal};
 use mcpproxy_mcp::era::{self, http_status};
 use mcpproxy_mcp::{Frame, FrameKind, Refusal, header, sse};
@@ -18,6 +18,7 @@ use crate::gateway::Gateway;
 use crate::reply::{Answered, ReplyBody, bare, json, refused, stream};
 use crate::router;
 use crate::settings::RoutingMode;
+use crate::unjudged::{CALL, Knock};
 
 /// Answers a message of the modern era.
 pub(super) async fn modern(
@@ -29,10 +30,13 @@ pub(super) async fn modern(
     connection: Option<u64>,
     arrived: Arc<Arrived>,
 ) -> Answered {
+    let knock = Knock::new(gateway, &who, mode).arrived(&arrived);
     match frame.kind() {
         FrameKind::Request => {}
-        FrameKind::Notification if &**frame.method() == "tools/call" => {
-            return refused(&without_id(), None);
+        FrameKind::Notification if &**frame.method() == CALL => {
+            let refusal = without_id();
+            Box::pin(knock.refused(frame.raw(), &refusal, &[Oddity::NoId])).await;
+            return refused(&refusal, None);
         }
         // The modern era has no notifications from a downstream over HTTP: closing the stream
         // cancels. One that comes all the same is taken and dropped.
@@ -51,7 +55,10 @@ pub(super) async fn modern(
     }
     let envelope = match check_modern(headers, &frame) {
         Ok(envelope) => envelope,
-        Err(EnvelopeRefusal { refusal, data }) => return refused(&refusal, data.as_deref()),
+        Err(EnvelopeRefusal { refusal, data }) => {
+            Box::pin(knock.refused(frame.raw(), &refusal, &[])).await;
+            return refused(&refusal, data.as_deref());
+        }
     };
     let key = Gateway::credential_key(&who, envelope.client_info.as_deref());
     let downstream = Downstream {
@@ -60,6 +67,8 @@ pub(super) async fn modern(
         ..Downstream::of_envelope(envelope, who, mode, key)
     };
     if let Err(refusal) = router::check_param_headers(gateway, &downstream, headers, &frame) {
+        let knock = Knock::of(gateway, &downstream);
+        Box::pin(knock.refused(frame.raw(), &refusal, &[])).await;
         return refused(&refusal, None);
     }
     let (way, back) = Way::new();

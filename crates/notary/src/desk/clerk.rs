@@ -179,6 +179,7 @@ impl Clerk {
         let (took, is_error) = match ended {
             Ended::Answered { took, is_error, .. } => (took, is_error),
             Ended::Unanswered { took, .. } => (took, false),
+            Ended::Unsent { took, .. } => (took, true),
             Ended::Reported { .. } => (waited, false),
         };
         let Some((result, more)) = result else {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use mcpproxy_core::{Action, Cause, Deed, Ended, Passing, Verdict};
+use mcpproxy_core::{Action, Cause, Deed, Ended, Oddity, Passing, Verdict};
 
 use super::Known;
 use crate::content::Keep;
@@ -56,7 +56,7 @@ pub(super) fn arguments(deed: &Deed) -> Bytes {
 /// Returns what came back, if anything did.
 pub(super) fn result(ended: &Ended) -> Option<Bytes> {
     match ended {
-        Ended::Answered { body, .. } => Some(body.clone()),
+        Ended::Answered { body, .. } | Ended::Unsent { body, .. } => Some(body.clone()),
         Ended::Unanswered { .. } => None,
         Ended::Reported { body } => Some(body.clone().unwrap_or(Bytes::from_static(b"null"))),
     }
@@ -69,13 +69,14 @@ pub(super) fn call(
     (arguments, mut marks): (Evidence, Vec<Mark>),
 ) -> Result<Call, NotaryError> {
     marks.extend(deed.hook.is_some().then_some(Mark::Hook));
+    marks.extend(deed.oddities.iter().copied().map(odd));
     let request_id = match (deed.ticket, &deed.hook) {
         (Some(ticket), _) => RequestId::from_json(Some(&ticket.to_string())),
         (None, Some(hook)) => hook
             .tool_use
             .as_deref()
             .map_or(RequestId::Absent, |id| RequestId::Text(id.to_owned())),
-        (None, None) => RequestId::Absent,
+        (None, None) => RequestId::from_json(deed.asked_as.as_deref()),
     };
     Ok(Call {
         invocation_id: invocation_id()?,
@@ -129,6 +130,26 @@ fn ruling(deed: &Deed) -> Ruling {
     }
 }
 
+/// Returns what a reader must know of how a message looked.
+fn odd(oddity: Oddity) -> Mark {
+    match oddity {
+        Oddity::NoId => Mark::NoId,
+        Oddity::DuplicateId => Mark::DuplicateId,
+        Oddity::Batched => Mark::Batch,
+        Oddity::Unread => Mark::Uninspected,
+    }
+}
+
+/// Returns what a reader must know of why no answer came.
+fn why(cause: Cause) -> Option<Mark> {
+    match cause {
+        Cause::TimedOut => None,
+        Cause::Cancelled => Some(Mark::Cancelled),
+        Cause::Failed => Some(Mark::UpstreamFailed),
+        Cause::Stopped => Some(Mark::Stopped),
+    }
+}
+
 /// Returns what a reader must know of how a call ended.
 pub(super) fn mark(ended: &Ended) -> Option<Mark> {
     match ended {
@@ -137,12 +158,8 @@ pub(super) fn mark(ended: &Ended) -> Option<Mark> {
             Passing::Changed => Some(Mark::AnswerChanged),
             Passing::Withheld => Some(Mark::AnswerWithheld),
         },
-        Ended::Unanswered { cause, .. } => match cause {
-            Cause::TimedOut => None,
-            Cause::Cancelled => Some(Mark::Cancelled),
-            Cause::Failed => Some(Mark::UpstreamFailed),
-            Cause::Stopped => Some(Mark::Stopped),
-        },
+        Ended::Unanswered { cause, .. } => why(*cause),
+        Ended::Unsent { cause, .. } => cause.and_then(why),
         Ended::Reported { .. } => None,
     }
 }
