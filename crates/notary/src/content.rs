@@ -105,6 +105,14 @@ impl Content {
         Self(Form::Rendered(rendered.as_bytes().to_vec()))
     }
 
+    /// Returns how many bytes it holds on to.
+    pub(crate) fn size(&self) -> usize {
+        match &self.0 {
+            Form::Object(bytes) | Form::Rendered(bytes) => bytes.len(),
+            Form::Text(text) => text.len(),
+        }
+    }
+
     /// Renders the value for a line.
     pub(crate) fn rendered(&self) -> Vec<u8> {
         match &self.0 {

@@ -29,8 +29,11 @@ use crate::pack::Built;
 /// How much may wait for the clerk, in number.
 const QUEUE: usize = 16 << 10;
 /// How much may wait for the clerk, in bytes of messages; past that, whoever hands in makes the
-/// digests.
+/// digests, and the messages do not wait.
 const HEAVY: usize = 64 << 20;
+/// How much may wait in all, with what is kept in clear of messages that do not wait; past that,
+/// nothing is taken.
+const FULL: usize = 96 << 20;
 
 /// How calls are receipted.
 #[derive(Debug)]
@@ -152,52 +155,74 @@ impl Desk {
     /// Takes a call that is about to leave. Returns false if it cannot be taken; then `done` is
     /// not called.
     pub fn intent(&self, deed: Deed, done: Option<Done>) -> bool {
-        self.hand_in(|desk| Job::Intent(desk.handed(deed), done))
+        self.hand_in(|desk| Some(Job::Intent(desk.handed(deed)?, done)))
     }
 
     /// Takes a call that may not leave; the same.
     pub fn denied(&self, deed: Deed, done: Option<Done>) -> bool {
-        self.hand_in(|desk| Job::Denied(desk.handed(deed), done))
+        self.hand_in(|desk| Some(Job::Denied(desk.handed(deed)?, done)))
     }
 
     /// Takes how a call ended; the same.
     pub fn outcome(&self, deed: Deed, ended: Ended, done: Option<Done>) -> bool {
         self.hand_in(|desk| {
             let at = desk.clock.wall();
-            let result = deed::result(&ended);
-            let result = result.map(|body| desk.load(Load::Raw(body), &desk.rules.results));
-            Job::Outcome(desk.handed(deed), Ending { ended, at, result }, done)
+            let (ended, result) = deed::result(ended);
+            let result = match result {
+                Some(body) => Some(desk.load(Load::raw(body), &desk.rules.results)?),
+                None => None,
+            };
+            let size = result.as_ref().map_or(0, Load::size);
+            let Some(handed) = desk.handed(deed) else {
+                desk.give(size);
+                return None;
+            };
+            Some(Job::Outcome(handed, Ending { ended, at, result }, done))
         })
     }
 
-    fn handed(&self, deed: Deed) -> Box<Handed> {
-        let arguments = Load::Raw(deed::arguments(&deed));
-        let arguments = self.load(arguments, &self.rules.arguments);
-        Box::new(Handed { deed, arguments })
+    /// Takes what a receipt needs of a call, and lets go of its message.
+    fn handed(&self, mut deed: Deed) -> Option<Box<Handed>> {
+        let arguments = deed::arguments(&mut deed);
+        let arguments = self.load(arguments, &self.rules.arguments)?;
+        Some(Box::new(Handed { deed, arguments }))
     }
 
-    /// Counts what waits; what is too much is made shorter here.
-    fn load(&self, load: Load, keep: &Keep) -> Load {
-        let size = load.size();
-        if self.waiting.load(Ordering::Relaxed).saturating_add(size) > HEAVY {
-            let (evidence, marks) = load.made(keep, self.rules.pepper.as_ref());
-            return Load::Made(evidence, marks);
+    /// Makes room for what waits; what is too much is made shorter here, and what is too much even
+    /// then is not taken.
+    fn load(&self, load: Load, keep: &Keep) -> Option<Load> {
+        if self.take(load.size(), HEAVY) {
+            return Some(load);
         }
-        self.waiting.fetch_add(size, Ordering::Relaxed);
-        load
+        let (evidence, marks) = load.made(keep, self.rules.pepper.as_ref());
+        let load = Load::Made(evidence, marks);
+        self.take(load.size(), FULL).then_some(load)
     }
 
-    fn hand_in(&self, job: impl FnOnce(&Self) -> Job) -> bool {
-        let job = job(self);
-        let size = clerk::size(&job);
-        match self.jobs.try_send(job) {
-            Ok(()) => true,
-            Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) => {
-                self.waiting.fetch_sub(size, Ordering::Relaxed);
-                self.lost.fetch_add(1, Ordering::Relaxed);
-                false
+    /// Takes room for so many bytes, if there are no more than `most` with them.
+    fn take(&self, size: usize, most: usize) -> bool {
+        let more = |waiting: usize| waiting.checked_add(size).filter(|sum| *sum <= most);
+        let (set, seen) = (Ordering::Relaxed, Ordering::Relaxed);
+        size == 0 || self.waiting.fetch_update(set, seen, more).is_ok()
+    }
+
+    fn give(&self, size: usize) {
+        self.waiting.fetch_sub(size, Ordering::Relaxed);
+    }
+
+    fn hand_in(&self, job: impl FnOnce(&Self) -> Option<Job>) -> bool {
+        let taken = job(self).is_some_and(|job| {
+            let size = clerk::size(&job);
+            match self.jobs.try_send(job) {
+                Ok(()) => true,
+                Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) => {
+                    self.give(size);
+                    false
+                }
             }
-        }
+        });
+        self.lost.fetch_add(u64::from(!taken), Ordering::Relaxed);
+        taken
     }
 
     /// Says why receipts are being lost, if they are.

@@ -6,6 +6,7 @@
 
 mod disk;
 mod recover;
+mod room;
 mod writer;
 
 use std::fs::File;
@@ -25,9 +26,11 @@ use crate::receipt::{Call, CallReceipt, Common, Mark, Outcome, random_id};
 pub use crate::session::{Counts, End};
 use disk::Disk;
 pub use recover::{Recovered, recover};
+use room::{Freeing, Room};
 use writer::Writer;
 
-/// How many values may wait for the writer; past that, whoever records waits.
+/// How many values may wait for the writer; past that, whoever records waits, as past the bytes in
+/// [`room`].
 const QUEUE: usize = 16 << 10;
 
 /// After how many lines a checkpoint is signed, usually.
@@ -180,6 +183,7 @@ struct Status {
 #[derive(Debug)]
 pub struct Ledger {
     jobs: SyncSender<Job>,
+    room: Arc<Room>,
     durability: Durability,
     status: Arc<Mutex<Status>>,
     path: PathBuf,
@@ -224,13 +228,16 @@ impl Ledger {
         );
         writer.begin()?;
         let (jobs, queue): (SyncSender<Job>, Receiver<Job>) = sync_channel(QUEUE);
+        let room = Arc::new(Room::default());
+        let freeing = Freeing(Arc::clone(&room));
         let thread = std::thread::Builder::new().name("ledger".to_owned());
         let thread = thread
-            .spawn(move || writer.run(&queue))
+            .spawn(move || writer.run(&queue, &freeing))
             .map_err(NotaryError::Thread)?;
         let writer = Mutex::new(Some(thread));
         Ok(Self {
             jobs,
+            room,
             durability,
             status,
             path,
@@ -311,6 +318,7 @@ impl Ledger {
     }
 
     fn send(&self, job: Job) -> Result<(), NotaryError> {
+        self.room.take(room::size(&job));
         self.jobs.send(job).map_err(|_| NotaryError::Closed)
     }
 

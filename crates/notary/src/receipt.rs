@@ -60,6 +60,11 @@ pub struct Evidence {
 }
 
 impl Evidence {
+    /// Returns how many bytes are kept in clear.
+    pub(crate) fn size(&self) -> usize {
+        self.content.as_ref().map_or(0, Content::size)
+    }
+
     /// Keeps a digest only.
     pub fn hashed(digest: Digest) -> Self {
         Self {
@@ -372,6 +377,15 @@ impl Call {
 }
 
 impl CallReceipt {
+    /// Returns how many bytes are kept in clear.
+    pub(crate) fn size(&self) -> usize {
+        let result = match &self.outcome {
+            Outcome::Forwarded(answer) | Outcome::Error(answer) => answer.result.size(),
+            Outcome::Denied(_) | Outcome::Timeout { .. } => 0,
+        };
+        self.call.arguments.size() + result
+    }
+
     /// Renders the receipt.
     pub(crate) fn line(&self, common: &Common, id: &str, at: Wall) -> Line {
         let common = &*self.call.common(common);

@@ -27,6 +27,8 @@ const BATCH: usize = 4096;
 const PATIENCE: Duration = Duration::from_mins(30);
 /// How many uses of agents' own tools may be outstanding; past that the oldest is closed.
 const OUTSTANDING: usize = 4096;
+/// How many bytes of theirs may be kept in clear meanwhile; the same.
+const OUTSTANDING_BYTES: usize = 64 << 20;
 
 pub(super) struct Clerk {
     ledger: Arc<Ledger>,
@@ -42,6 +44,8 @@ pub(super) struct Clerk {
     open: HashMap<(CallId, u8), Ticket>,
     /// Uses of agents' own tools.
     uses: HashMap<Use, Ticket>,
+    /// How many bytes these keep in clear.
+    kept: usize,
     /// The same in order, with their times; what was reported meanwhile is still in here.
     order: VecDeque<(Tick, Use)>,
 }
@@ -71,6 +75,7 @@ impl Clerk {
             rolling,
             open: HashMap::new(),
             uses: HashMap::new(),
+            kept: 0,
             order: VecDeque::new(),
         }
     }
@@ -158,7 +163,7 @@ impl Clerk {
         let (deed, call) = self.call(handed)?;
         let found = match use_of(&deed, &call) {
             None => self.open.remove(&(deed.id, deed.leg)),
-            Some(named) => self.uses.remove(&named),
+            Some(named) => self.used(&named),
         };
         let since = found.as_ref().map_or(&call, Ticket::call).observed_at;
         let waited = Duration::from_millis(ending.at.0.saturating_sub(since.0));
@@ -201,20 +206,32 @@ impl Clerk {
     /// Follows the use of an agent's own tool until the agent says what it gave.
     fn begin(&mut self, named: Use, ticket: Ticket) {
         self.order.push_back((self.clock.tick(), named.clone()));
-        if let Some(before) = self.uses.insert(named, ticket) {
+        if let Some(before) = self.used(&named) {
             self.unreported(before);
         }
-        self.close_uses(|_, outstanding| outstanding > OUTSTANDING);
+        self.kept += ticket.call().arguments.size();
+        self.uses.insert(named, ticket);
+        self.close_uses(|_, outstanding, kept| {
+            outstanding > OUTSTANDING || kept > OUTSTANDING_BYTES
+        });
     }
 
-    /// Closes uses, oldest first, for as long as `over` says of one's beginning and their number.
-    fn close_uses(&mut self, over: impl Fn(Tick, usize) -> bool) {
+    /// Finds a use, which is outstanding no more.
+    fn used(&mut self, named: &Use) -> Option<Ticket> {
+        let ticket = self.uses.remove(named)?;
+        self.kept = self.kept.saturating_sub(ticket.call().arguments.size());
+        Some(ticket)
+    }
+
+    /// Closes uses, oldest first, for as long as `over` says of one's beginning, their number and
+    /// what they keep.
+    fn close_uses(&mut self, over: impl Fn(Tick, usize, usize) -> bool) {
         while let Some((since, named)) = self.order.pop_front() {
-            if !over(since, self.order.len() + 1) {
+            if !over(since, self.order.len() + 1, self.kept) {
                 self.order.push_front((since, named));
                 return;
             }
-            if let Some(ticket) = self.uses.remove(&named) {
+            if let Some(ticket) = self.used(&named) {
                 self.unreported(ticket);
             }
         }
@@ -235,7 +252,7 @@ impl Clerk {
 
     /// Closes what has waited too long, and has a pack made when that is due.
     fn tend(&mut self, now: Tick) {
-        self.close_uses(|since, _| since.after(PATIENCE) <= now);
+        self.close_uses(|since, _, _| since.after(PATIENCE) <= now);
         if !self.rolling.due(now, self.ledger.counts().calls()) {
             return;
         }
@@ -253,7 +270,7 @@ impl Clerk {
     }
 
     fn finish(&mut self) -> Result<Option<Built>, NotaryError> {
-        self.close_uses(|_, _| true);
+        self.close_uses(|_, _, _| true);
         let end = if self.open.is_empty() {
             End::Interrupted
         } else {

@@ -18,25 +18,31 @@ const NOTHING: &[u8] = b"{}";
 /// One side of a call: its bytes, or what was made of them when too many waited.
 #[derive(Debug)]
 pub(super) enum Load {
-    /// As it came.
-    Raw(Bytes),
+    /// As it came, and how many bytes of a message that holds on to.
+    Raw(Bytes, usize),
     /// What a receipt holds of it.
     Made(Evidence, Vec<Mark>),
 }
 
 impl Load {
+    /// Takes something that stands by itself.
+    pub(super) fn raw(bytes: Bytes) -> Self {
+        let size = bytes.len();
+        Self::Raw(bytes, size)
+    }
+
     /// Returns how many bytes it holds on to.
     pub(super) fn size(&self) -> usize {
         match self {
-            Self::Raw(bytes) => bytes.len(),
-            Self::Made(..) => 0,
+            Self::Raw(_, size) => *size,
+            Self::Made(evidence, _) => evidence.size(),
         }
     }
 
     /// Makes what a receipt holds of it, with marks.
     pub(super) fn made(self, keep: &Keep, pepper: Option<&Pepper>) -> (Evidence, Vec<Mark>) {
         match self {
-            Self::Raw(bytes) => {
+            Self::Raw(bytes, _) => {
                 let mut marks = Vec::new();
                 (keep.evidence(&bytes, pepper, &mut marks), marks)
             }
@@ -45,21 +51,23 @@ impl Load {
     }
 }
 
-/// Returns the arguments of a call, exact bytes.
-pub(super) fn arguments(deed: &Deed) -> Bytes {
-    if deed.arguments.is_empty() || deed.arguments.end > deed.raw.len() {
-        return Bytes::from_static(NOTHING);
+/// Takes the arguments out of a call, exact bytes. They hold on to the whole message.
+pub(super) fn arguments(deed: &mut Deed) -> Load {
+    let raw = std::mem::take(&mut deed.raw);
+    if deed.arguments.is_empty() || deed.arguments.end > raw.len() {
+        return Load::Raw(Bytes::from_static(NOTHING), 0);
     }
-    deed.raw.slice(deed.arguments.clone())
+    Load::Raw(raw.slice(deed.arguments.clone()), raw.len())
 }
 
-/// Returns what came back, if anything did.
-pub(super) fn result(ended: &Ended) -> Option<Bytes> {
-    match ended {
-        Ended::Answered { body, .. } | Ended::Unsent { body, .. } => Some(body.clone()),
+/// Takes out what came back, if anything did.
+pub(super) fn result(mut ended: Ended) -> (Ended, Option<Bytes>) {
+    let body = match &mut ended {
+        Ended::Answered { body, .. } | Ended::Unsent { body, .. } => Some(std::mem::take(body)),
         Ended::Unanswered { .. } => None,
-        Ended::Reported { body } => Some(body.clone().unwrap_or(Bytes::from_static(b"null"))),
-    }
+        Ended::Reported { body } => Some(body.take().unwrap_or(Bytes::from_static(b"null"))),
+    };
+    (ended, body)
 }
 
 /// Makes the call of a receipt.

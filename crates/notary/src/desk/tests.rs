@@ -28,7 +28,20 @@ struct Scene {
     packs: Arc<Mutex<Vec<PathBuf>>>,
 }
 
+fn rules(interval: &str) -> Rules {
+    Rules {
+        arguments: Keep::Nothing,
+        results: Keep::All,
+        pepper: None,
+        interval: interval.parse().unwrap(),
+    }
+}
+
 fn scene(durability: Durability, interval: &str) -> Scene {
+    scene_with(durability, rules(interval))
+}
+
+fn scene_with(durability: Durability, rules: Rules) -> Scene {
     let folder = tempfile::tempdir().unwrap();
     let clock = Arc::new(FixedClock::default());
     let options = Options {
@@ -41,12 +54,6 @@ fn scene(durability: Durability, interval: &str) -> Scene {
         checkpoint_every: 100,
         clock: Arc::clone(&clock) as _,
         signer: Arc::new(Signer::generate("test").unwrap()),
-    };
-    let rules = Rules {
-        arguments: Keep::Nothing,
-        results: Keep::All,
-        pepper: None,
-        interval: interval.parse().unwrap(),
     };
     let packs = Arc::new(Mutex::new(Vec::new()));
     let made = Arc::clone(&packs);
@@ -354,11 +361,70 @@ fn what_a_killed_gateway_left_open_says_whose_it_was() {
 fn what_is_too_heavy_to_wait_is_digested_at_once() {
     let scene = scene(Durability::Relaxed, "session");
     let body = Bytes::from_static(b"{\"r\":1}");
-    scene.desk.waiting.store(HEAVY, Ordering::Relaxed);
-    let load = scene.desk.load(Load::Raw(body.clone()), &Keep::Nothing);
-    assert!(matches!(load, Load::Made(..)));
+    let load = |keep: &Keep| scene.desk.load(Load::raw(body.clone()), keep);
+    let waiting = |bytes: usize| scene.desk.waiting.swap(bytes, Ordering::Relaxed);
+    waiting(HEAVY);
+    assert!(matches!(load(&Keep::Nothing), Some(Load::Made(..))));
+    assert_eq!(waiting(0), HEAVY);
+    assert!(matches!(load(&Keep::Nothing), Some(Load::Raw(..))));
+    assert_eq!(waiting(FULL - 7), 7);
+    // What is kept in clear waits all the same, and is counted.
+    assert!(matches!(load(&Keep::All), Some(Load::Made(..))));
+    assert_eq!(waiting(FULL - 6), FULL);
+    assert!(load(&Keep::All).is_none());
+    assert!(load(&Keep::Nothing).is_some());
+    waiting(0);
+}
+
+/// What waits holds on to no message: only what was counted of it.
+#[test]
+fn what_was_handed_in_lets_go_of_its_message() {
+    let scene = scene(Durability::Relaxed, "session");
+    let handed = scene.desk.handed(deed(1, 0, Action::Allow)).unwrap();
+    assert!(handed.deed.raw.is_empty());
+    let message = r#"{"params":{"arguments":{"a":1}}}"#;
+    assert_eq!(handed.arguments.size(), message.len());
+    let (ended, body) = deed::result(answered("{}", false, Passing::Whole));
+    assert_eq!(body.unwrap(), "{}");
+    assert!(matches!(ended, Ended::Answered { body, .. } if body.is_empty()));
     scene.desk.waiting.store(0, Ordering::Relaxed);
-    let load = scene.desk.load(Load::Raw(body), &Keep::Nothing);
-    assert!(matches!(load, Load::Raw(_)));
-    assert_eq!(scene.desk.waiting.swap(0, Ordering::Relaxed), 7);
+}
+
+/// Past the bytes that may wait, a relaxed receipt is lost and that is said; a strict one is
+/// refused.
+#[test]
+fn too_many_bytes_are_lost_or_refused() {
+    for durability in [Durability::Relaxed, Durability::Strict] {
+        let scene = scene(durability, "session");
+        scene.desk.waiting.store(FULL, Ordering::Relaxed);
+        let ended = answered(r#"{"r":1}"#, false, Passing::Whole);
+        let one = deed(1, 0, Action::Allow);
+        assert!(!scene.desk.outcome(one.clone(), ended.clone(), None));
+        assert_eq!(scene.desk.waiting.swap(0, Ordering::Relaxed), FULL);
+        let problem = scene.desk.problem().unwrap();
+        assert!(problem.starts_with("1 receipts were lost"), "{problem}");
+        assert!(scene.desk.outcome(one, ended, None));
+        let (report, calls) = scene.finished();
+        assert_eq!((report.session_complete, calls.len()), (Some(false), 1));
+    }
+}
+
+/// What agents gave to their own tools is kept in clear until they report, within bounds.
+#[test]
+fn uses_that_keep_too_much_are_closed() {
+    let rules = Rules {
+        arguments: Keep::All,
+        ..rules("session")
+    };
+    let scene = scene_with(Durability::Relaxed, rules);
+    let long = format!(r#"{{"a":"{}"}}"#, "x".repeat((1 << 20) - 100));
+    for id in 0..66 {
+        let mut one = hooked(id, Phase::Pre, Some(&format!("use-{id}")));
+        (one.arguments, one.raw) = (0..long.len(), Bytes::from(long.clone()));
+        assert!(scene.desk.intent(one, None));
+        until("it is taken", || {
+            scene.desk.waiting.load(Ordering::Relaxed) == 0
+        });
+    }
+    until("two are closed", || scene.desk.counts().timeouts == 2);
 }

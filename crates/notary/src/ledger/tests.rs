@@ -9,6 +9,7 @@ use mcpproxy_core::Wall;
 use mcpproxy_testkit::FixedClock;
 
 use super::*;
+use crate::content::Keep;
 use crate::hash::digest;
 use crate::receipt::{Answer, Evidence, RequestId, Rule, Ruling, invocation_id};
 use crate::verify::Class;
@@ -481,6 +482,34 @@ fn relaxed_receipts_wait_for_a_full_disk() {
     assert_eq!(ledger.problem(), None);
     let counts = ledger.counts();
     assert_eq!((counts.forwarded, counts.lost), (1, 0));
+}
+
+/// What waits for a full disk is bounded in bytes too: the rest is lost, counted and said.
+#[test]
+fn relaxed_receipts_that_wait_are_bounded_in_bytes() {
+    let (folder, disk) = (tempfile::tempdir().unwrap(), Faulty::default());
+    let ledger = open_on(folder.path(), Durability::Relaxed, &disk);
+    ledger.flush().unwrap();
+    disk.state().room = Some(0);
+    let text = format!(r#"{{"a":"{}"}}"#, "x".repeat((1 << 20) - 100));
+    let refused = || {
+        let mut call = call("t");
+        call.arguments = Keep::All.evidence(text.as_bytes(), None, &mut call.marks);
+        let outcome = Outcome::Timeout {
+            after: Duration::ZERO,
+        };
+        CallReceipt { call, outcome }
+    };
+    for _ in 0..20 {
+        ledger.call(refused()).unwrap();
+        ledger.flush().unwrap();
+    }
+    assert!(ledger.problem().is_some());
+    disk.state().room = None;
+    let _more = ledger.intent(call("u")).unwrap();
+    ledger.flush().unwrap();
+    let counts = ledger.counts();
+    assert_eq!((counts.timeouts, counts.lost), (16, 4));
 }
 
 #[test]

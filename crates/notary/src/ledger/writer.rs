@@ -14,6 +14,7 @@ use std::time::Duration;
 use mcpproxy_core::{Durability, Tick, Wall};
 
 use super::disk::Disk;
+use super::room::{self, Freeing};
 use super::{Done, Job, Options, Refusal, Status};
 use crate::chain::Chain;
 use crate::error::NotaryError;
@@ -26,6 +27,10 @@ use crate::tree::Tree;
 const BATCH: usize = 1024;
 /// How many relaxed receipts are kept for later while the disk takes nothing.
 const PENDING: usize = 4096;
+/// How many bytes of theirs are kept in clear meanwhile.
+const PENDING_BYTES: usize = 16 << 20;
+/// How many bytes in clear one write may hold.
+const BATCH_BYTES: usize = 8 << 20;
 /// How long relaxed receipts may wait for a sync.
 const SYNC_EVERY: Duration = Duration::from_secs(1);
 /// How long receipts may stand without a checkpoint.
@@ -155,7 +160,7 @@ impl Writer {
             .map_err(NotaryError::Unrecorded)
     }
 
-    pub(super) fn run(mut self, queue: &Receiver<Job>) {
+    pub(super) fn run(mut self, queue: &Receiver<Job>, Freeing(room): &Freeing) {
         loop {
             let first = match queue.recv_timeout(SYNC_EVERY) {
                 Ok(job) => job,
@@ -167,8 +172,10 @@ impl Writer {
                 Err(RecvTimeoutError::Disconnected) => return,
             };
             let mut records = Vec::new();
+            let mut size = 0;
             let mut next = Some(first);
             while let Some(job) = next.take() {
+                size += room::size(&job);
                 match job {
                     Job::Intent(..) | Job::Outcome(..) | Job::Commit(..) => records.push(job),
                     Job::Lost(lost) => self.counts.lost += lost,
@@ -188,11 +195,12 @@ impl Writer {
                         return;
                     }
                 }
-                if records.len() < BATCH {
+                if records.len() < BATCH && size < BATCH_BYTES {
                     next = queue.try_recv().ok();
                 }
             }
             self.write(records);
+            room.give(size);
             self.tend();
         }
     }
@@ -240,12 +248,16 @@ impl Writer {
     /// refused, or there is too much of it; returns who is to be told.
     fn keep(&mut self, jobs: Vec<Job>) -> Vec<Done> {
         let mut waiting = Vec::new();
+        let mut bytes: usize = self.pending.iter().map(room::size).sum();
         for job in jobs {
             let relaxed = self.options.durability == Durability::Relaxed;
-            if relaxed && self.broken.is_none() && self.pending.len() < PENDING {
+            bytes += room::size(&job);
+            let fits = self.pending.len() < PENDING && bytes <= PENDING_BYTES;
+            if relaxed && self.broken.is_none() && fits {
                 self.pending.push(job);
                 continue;
             }
+            bytes -= room::size(&job);
             // An intent that is refused is all that there would be of its call; one that is not
             // refused has its outcome come after it.
             let counts =
