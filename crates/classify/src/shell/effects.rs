@@ -183,6 +183,19 @@ impl Interp {
         }
     }
 
+    /// Returns where that comes from which the command itself has put below the current folder.
+    pub(super) fn written_here(&self) -> Taint {
+        let here = self.folder.as_deref().unwrap_or_default();
+        let below = |path: &str| match here {
+            "" => !path.starts_with(['/', '~', '$']),
+            here => path.starts_with(here),
+        };
+        let files = self.files.iter().filter(|(path, _)| below(path));
+        files.fold(Taint::default(), |taint, (_, content)| {
+            taint.with(content.taint)
+        })
+    }
+
     /// Notes that a file is run, and runs it if its contents are known.
     pub(super) fn run_file(&mut self, path: &Value, program: &str, stdin: &Value) -> Value {
         let piped = self.pipes.get(&path.text).cloned();

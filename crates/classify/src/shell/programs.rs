@@ -6,6 +6,7 @@ pub(super) mod files;
 pub(super) mod git;
 pub(super) mod http;
 mod markers;
+mod orders;
 pub(super) mod sockets;
 pub(super) mod text;
 mod transfer;
@@ -166,7 +167,7 @@ impl Interp {
         let verbs = table::verbs(name, args);
         let arguments = spec.arguments(args, verbs);
         if spec.output == Output::Copy {
-            return self.copy(invocation, &arguments.values);
+            return self.copy(invocation, spec, &arguments.values);
         }
         let mut gathered = self.gather(name, &arguments.values, stdin);
         let no_file = !arguments
@@ -183,6 +184,11 @@ impl Interp {
         if spec.output == Output::Pass {
             // Said even when files are named: better one flow too many than one lost.
             gathered.content.taint.join(stdin.taint);
+        }
+        if spec.orders {
+            let orders = std::mem::take(&mut gathered.content.text);
+            let sent = self.orders(&orders, name, stdin);
+            gathered.content.push(&sent);
         }
         self.fifo |= matches!(name, "mkfifo" | "mknod");
         if no_file {

@@ -68,6 +68,10 @@ pub(super) struct Spec {
     pub(super) output: Output,
     pub(super) stdin: bool,
     pub(super) local: bool,
+    /// What it is given is orders of its own, which name files.
+    pub(super) orders: bool,
+    /// Places are names of its configuration, not hosts.
+    pub(super) named: bool,
     long: bool,
     pub(super) transfer: Option<Transfer>,
     pub(super) host: Option<&'static str>,
@@ -278,6 +282,8 @@ impl Spec {
             "info" => self.output = Output::Info,
             "stdin" => self.stdin = true,
             "local" => self.local = true,
+            "orders" => self.orders = true,
+            "named" => self.named = true,
             "long" => self.long = true,
             "copy" => {
                 self.output = Output::Copy;
@@ -347,7 +353,7 @@ mod tests {
             for effect in effects.split_whitespace() {
                 let known = [
                     "pass", "quiet", "info", "stdin", "local", "long", "copy", "fetch", "upload",
-                    "session", "lookup", "listen", "shell",
+                    "session", "lookup", "listen", "shell", "orders", "named",
                 ];
                 assert!(
                     known.contains(&effect) || spec.host.is_some(),

@@ -7,6 +7,9 @@ use super::super::interp::Interp;
 use super::super::value::{Taint, Value};
 use super::Invocation;
 
+/// Where is kept what was added, for what is pushed after it.
+const STAGED: &str = "\0git staged";
+
 pub(super) fn run(interp: &mut Interp, invocation: &Invocation<'_>) -> Option<Value> {
     if invocation.name != "git" {
         return None;
@@ -60,7 +63,12 @@ fn has(args: &[Value], names: &[&str]) -> bool {
 }
 
 fn verb_of(interp: &mut Interp, verb: &str, args: &[Value], stdin: &Value) -> Value {
-    let repository = |interp: &mut Interp| interp.origin(Origin::File(".git".to_owned()));
+    let repository = |interp: &mut Interp| {
+        let staged = interp.lookup(STAGED).unwrap_or_default();
+        interp
+            .origin(Origin::File(".git".to_owned()))
+            .with(staged.taint)
+    };
     match verb {
         "push" | "send-pack" | "request-pull" | "send-email" => {
             let taint = repository(interp);
@@ -137,9 +145,15 @@ fn local_verb(interp: &mut Interp, verb: &str, args: &[Value], stdin: &Value) ->
     let program = format!("git {verb}");
     match verb {
         "add" | "stage" | "hash-object" => {
+            let mut staged = interp.lookup(STAGED).unwrap_or_default();
             for path in operands(args) {
-                interp.read(path, &program, stdin);
+                staged.taint.join(interp.read(path, &program, stdin).taint);
             }
+            if has(args, &[".", "-A", "--all", "*", ":/"]) {
+                staged.taint.join(interp.written_here());
+            }
+            staged.text.clear();
+            interp.assign(STAGED, vec![staged], false);
             interp.write(&Value::text(".git"), &Value::default(), &program);
             Value::default()
         }

@@ -66,7 +66,13 @@ impl Interp {
     }
 
     /// Follows `scp`, `rsync` and kin: the last operand says which way it goes.
-    pub(super) fn copy(&mut self, invocation: &Invocation<'_>, values: &[(Role, Value)]) -> Value {
+    pub(super) fn copy(
+        &mut self,
+        invocation: &Invocation<'_>,
+        spec: &Spec,
+        values: &[(Role, Value)],
+    ) -> Value {
+        let host_of = |place: &str| host::remote_of(place).filter(|_| !spec.named);
         let Invocation { name, stdin, .. } = *invocation;
         let places: Vec<Value> = values
             .iter()
@@ -82,7 +88,7 @@ impl Interp {
         for place in from {
             if is_remote_place(name, &place.text) {
                 remote_source = true;
-                let host = host::remote_of(&place.text);
+                let host = host_of(&place.text);
                 let value = self.connect(&Connection {
                     program: name,
                     address: Some(place),
@@ -111,7 +117,7 @@ impl Interp {
         if is_remote_place(name, &to.text)
             || (!to.known && !remote_source && !to.text.contains('/'))
         {
-            let (host, carries) = (host::remote_of(&to.text), content.taint.with(to.taint));
+            let (host, carries) = (host_of(&to.text), content.taint.with(to.taint));
             self.connect(&Connection {
                 program: name,
                 address: Some(to),

@@ -23,7 +23,38 @@ fn copies_and_remote_shells() {
             "ssh h.example 'cat /etc/passwd' > out",
             "w:out session>h.example",
         ),
-        ("sftp u@h.example <<< 'put f'", "session>h.example"),
+        (
+            "sftp u@h.example <<< 'put f'",
+            "r:f session>h.example f->h.example",
+        ),
+        (
+            "printf 'cd up\\nput f g\\n' | sftp u@h.example",
+            "r:f session>h.example f->h.example",
+        ),
+        (
+            "lftp -e 'mirror -R d /x; bye' h.example",
+            "r:d session>h.example d->h.example",
+        ),
+        (
+            "smbclient //h.example/s -c 'put f'",
+            "r:f session>h.example f->h.example",
+        ),
+        (
+            "ftp -n h.example <<EOF\nuser a b\nmput f g\nEOF",
+            "r:f r:g session>h.example f,g->h.example",
+        ),
+        ("sftp u@h.example <<< 'get f'", "session>h.example"),
+        ("lftp -c 'mirror d /x' h.example", "session>h.example"),
+        ("pastebinit -i f", "r:f upload>? f->? ?host"),
+        ("cat f | pastebinit", "r:f upload>? f->? ?host"),
+        (
+            "git add f && git commit -m x && git push https://h.example/r",
+            "r:f w:.git w:.git upload>h.example f,.git->h.example",
+        ),
+        (
+            "cp ~/k . && git add . && git push https://h.example/r",
+            "r:~/k r:. w:. w:.git upload>h.example ~/k,.,.git->h.example",
+        ),
         (
             "ftp -n h.example < script",
             "r:script session>h.example script->h.example",
@@ -133,7 +164,7 @@ fn clouds_mail_and_databases() {
             "az storage blob upload -f f -c c",
             "r:f upload>azure.com f->azure.com",
         ),
-        ("rclone copy d remote:x", "r:d upload>remote d->remote"),
+        ("rclone copy d remote:x", "r:d upload>? d->? ?host"),
         (
             "s3cmd put f s3://b",
             "r:f upload>b.s3.amazonaws.com f->b.s3.amazonaws.com",
