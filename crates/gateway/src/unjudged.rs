@@ -150,7 +150,7 @@ impl<'a> Knock<'a> {
 
     /// Tells that something was refused of which only its address says that it is a call.
     pub(crate) async fn unread(&self, why: (&'static str, &str)) {
-        let raw = Bytes::from_static(br#"{"method":"tools/call"}"#);
+        let raw = Bytes::from_static(br#"{"method":"tools/call","params":{"arguments":{}}}"#);
         self.turned_away(&raw, why, &[Oddity::Unread]).await;
     }
 

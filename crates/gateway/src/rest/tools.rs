@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::extract::State as AxumState;
 use axum::response::Response;
 use http::StatusCode;
-use mcpproxy_core::{Door, OfferKind};
+use mcpproxy_core::{Door, Oddity, OfferKind};
 use mcpproxy_mcp::era::{self, Era, LEGACY_LATEST};
 use mcpproxy_mcp::{Frame, compose};
 use mcpproxy_upstream::Greeting;
@@ -106,29 +106,31 @@ pub(super) async fn call_tool(
         }
     };
     let operation = call.operation.as_deref().unwrap_or("write");
+    let arguments = if call.arguments.is_null() {
+        json!({})
+    } else {
+        call.arguments
+    };
     if !["read", "write", "destructive"].contains(&operation) {
         let message = format!("unknown operation `{operation}`");
-        knock.unread(("refused", &message)).await;
+        let params = json!({ "name": call.name, "arguments": arguments });
+        let raw = compose::notification("tools/call", &params.to_string());
+        knock.turned_away(&raw, ("refused", &message), &[]).await;
         return failed(
             StatusCode::BAD_REQUEST,
             &message,
             Some("use read, write or destructive"),
         );
     }
-    let arguments = if call.arguments.is_null() {
-        json!({})
-    } else {
-        call.arguments
-    };
     let params = json!({
         "name": format!("call_tool_{operation}"),
         "arguments": { "name": call.name, "args": arguments },
     });
     let raw = compose::request("1", "tools/call", &params.to_string());
-    let frame = match Frame::parse(raw, gateway.limits()) {
+    let frame = match Frame::parse(raw.clone(), gateway.limits()) {
         Ok(frame) => frame,
         Err(refusal) => {
-            knock.unread(("refused", &refusal.message)).await;
+            knock.refused(&raw, &refusal, &[Oddity::Unread]).await;
             return failed(StatusCode::BAD_REQUEST, &refusal.to_string(), None);
         }
     };

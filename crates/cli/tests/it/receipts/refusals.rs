@@ -292,7 +292,7 @@ async fn calls_of_the_gateway_s_own_tools_have_receipts() {
             "up do denied invalid_params []",
             "up do forwarded default []",
             "mcpproxy  denied refused [uninspected]",
-            "mcpproxy  denied refused [uninspected]",
+            "mcpproxy up:do denied refused []",
             "mcpproxy call_tool_write denied unknown_upstream []",
         ],
     )
