@@ -6,6 +6,7 @@
 mod exchange;
 mod input;
 mod journal;
+mod wait;
 
 use std::ffi::OsString;
 use std::io::Write as _;

@@ -7,7 +7,10 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use mcpproxy_core::GapCause;
+use rustix::event::PollFlags;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with};
+
+use super::wait::until_ready;
 
 /// The largest answer that is read.
 const MOST: usize = 64 * 1024;
@@ -29,10 +32,6 @@ pub(super) fn ask(
     deadline: Instant,
 ) -> Result<Answer, GapCause> {
     let mut stream = connected(socket, deadline)?;
-    let left = || {
-        let left = deadline.saturating_duration_since(Instant::now());
-        (!left.is_zero()).then_some(left).ok_or(GapCause::Slow)
-    };
     let head = format!(
         "POST /api/v1/hooks/evaluate?{query} HTTP/1.1\r\nhost: localhost\r\n\
          content-type: application/json\r\ncontent-length: {}\r\nconnection: close\r\n\r\n",
@@ -40,27 +39,52 @@ pub(super) fn ask(
     );
     let mut request = head.into_bytes();
     request.extend_from_slice(payload);
-    let sent = stream
-        .set_write_timeout(Some(left()?))
-        .and_then(|()| stream.write_all(&request));
-    sent.map_err(|fault| cause(&fault))?;
+    send(&mut stream, &request, deadline)?;
+    let answer = receive(&mut stream, deadline)?;
+    parsed(&answer).ok_or(GapCause::Garbled)
+}
+
+/// Sends a request. The time is looked at before each piece that the gateway takes: one that takes
+/// them slowly must not hold us longer than one that takes none.
+fn send(stream: &mut UnixStream, request: &[u8], deadline: Instant) -> Result<(), GapCause> {
+    let mut rest = request;
+    while !rest.is_empty() {
+        let sent = until_ready(stream, PollFlags::OUT, deadline).and_then(|()| stream.write(rest));
+        match sent {
+            Ok(some) => rest = rest.get(some..).unwrap_or_default(),
+            Err(fault) if is_passing(&fault) => {}
+            Err(fault) => return Err(cause(&fault)),
+        }
+    }
+    Ok(())
+}
+
+/// Reads until the answer is whole or the gateway has no more to say.
+fn receive(stream: &mut UnixStream, deadline: Instant) -> Result<Vec<u8>, GapCause> {
     let mut answer = Vec::with_capacity(1024);
     let mut piece = [0; 4096];
     while !is_whole(&answer) {
-        let read = stream
-            .set_read_timeout(Some(left()?))
-            .and_then(|()| stream.read(&mut piece));
+        let read =
+            until_ready(stream, PollFlags::IN, deadline).and_then(|()| stream.read(&mut piece));
         match read {
             Ok(0) => break,
             Ok(some) => answer.extend_from_slice(piece.get(..some).unwrap_or_default()),
-            Err(fault) if fault.kind() == io::ErrorKind::Interrupted => {}
+            Err(fault) if is_passing(&fault) => {}
             Err(fault) => return Err(cause(&fault)),
         }
         if answer.len() > MOST {
             return Err(GapCause::Garbled);
         }
     }
-    parsed(&answer).ok_or(GapCause::Garbled)
+    Ok(answer)
+}
+
+/// Tells whether to try again: what was ready may not be so any more.
+fn is_passing(fault: &io::Error) -> bool {
+    matches!(
+        fault.kind(),
+        io::ErrorKind::Interrupted | io::ErrorKind::WouldBlock
+    )
 }
 
 /// Connects without being held by a gateway that does not accept.
@@ -71,11 +95,8 @@ fn connected(socket: &Path, deadline: Instant) -> Result<UnixStream, GapCause> {
         let fd = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None);
         let fd = fd.map_err(|_| GapCause::Unreachable)?;
         match connect(&fd, &address) {
-            Ok(()) => {
-                let stream = UnixStream::from(fd);
-                let blocking = stream.set_nonblocking(false);
-                return blocking.map(|()| stream).map_err(|fault| cause(&fault));
-            }
+            // It stays so: the time given to a socket that blocks counts anew with each piece.
+            Ok(()) => return Ok(UnixStream::from(fd)),
             Err(rustix::io::Errno::AGAIN) if Instant::now() + BUSY < deadline => {
                 std::thread::sleep(BUSY);
             }
@@ -88,7 +109,7 @@ fn connected(socket: &Path, deadline: Instant) -> Result<UnixStream, GapCause> {
 
 fn cause(fault: &io::Error) -> GapCause {
     match fault.kind() {
-        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => GapCause::Slow,
+        io::ErrorKind::TimedOut => GapCause::Slow,
         _ => GapCause::Unreachable,
     }
 }
@@ -125,7 +146,64 @@ fn parsed(answer: &[u8]) -> Option<Answer> {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::net::UnixListener;
+
     use super::*;
+
+    /// What does not fit into the buffers of a socket.
+    const LARGE: usize = 4 * 1024 * 1024;
+
+    /// Asks a gateway that treats its caller like this; returns what it came to, and after how long.
+    fn asked_of(
+        gateway: impl FnOnce(UnixStream) + Send + 'static,
+        within: Duration,
+    ) -> (Result<Answer, GapCause>, Duration) {
+        let folder = tempfile::tempdir().unwrap();
+        let socket = folder.path().join("s");
+        let listener = UnixListener::bind(&socket).unwrap();
+        let gateway = std::thread::spawn(move || gateway(listener.accept().unwrap().0));
+        let begun = Instant::now();
+        let found = ask(&socket, "", &vec![b' '; LARGE], begun + within);
+        let took = begun.elapsed();
+        gateway.join().unwrap();
+        (found, took)
+    }
+
+    #[test]
+    fn a_gateway_that_takes_the_question_slowly_or_not_at_all_is_given_up_in_time() {
+        let (within, patience) = (Duration::from_secs(1), Duration::from_millis(2500));
+        let check = |pause: Option<Duration>| {
+            let gateway = move |mut stream: UnixStream| {
+                let (begun, mut piece) = (Instant::now(), [0; 16 * 1024]);
+                while begun.elapsed() < patience {
+                    std::thread::sleep(pause.unwrap_or(patience));
+                    if pause.is_some() && stream.read(&mut piece).unwrap_or(0) == 0 {
+                        break;
+                    }
+                }
+            };
+            let (found, took) = asked_of(gateway, within);
+            assert_eq!(found.unwrap_err(), GapCause::Slow, "{pause:?}");
+            assert!((within..within * 9 / 5).contains(&took), "{pause:?}: {took:?}");
+        };
+        check(None);
+        check(Some(Duration::from_millis(20)));
+    }
+
+    #[test]
+    fn a_large_question_arrives_whole() {
+        let gateway = |mut stream: UnixStream| {
+            let (mut have, mut piece) = (Vec::new(), [0; 64 * 1024]);
+            while have.len() < LARGE + body_at(&have).unwrap_or(MOST) {
+                let read = stream.read(&mut piece).unwrap();
+                have.extend_from_slice(&piece[..read]);
+            }
+            let answer = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}";
+            stream.write_all(answer).unwrap();
+        };
+        let (found, _) = asked_of(gateway, Duration::from_secs(30));
+        assert_eq!(found.unwrap().status, 200);
+    }
 
     #[test]
     fn answers_are_taken_apart() {
