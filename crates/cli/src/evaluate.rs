@@ -22,6 +22,9 @@ use crate::SOCKET;
 
 /// The time there is for everything; agents give up after five seconds.
 const DEADLINE: Duration = Duration::from_secs(2);
+/// The length from which on a payload may not pass because the gateway was late: looking at it takes
+/// the longer the longer it is, and whoever wants to be late can make it long.
+const LONG: usize = 64 * 1024;
 
 /// How a hook is to be answered.
 #[derive(Debug, Default, clap::Args)]
@@ -211,14 +214,17 @@ fn given_up(options: &Options, payload: &[u8], cause: GapCause) -> Reply {
     let name = name.or_else(|| options.event.clone());
     let name = name.unwrap_or_else(|| event.name().to_owned());
     let gate = matches!(event, HookEvent::Pre | HookEvent::Permission);
-    // What is too large to be looked at may be made so.
-    let closed = options.fail_closed || cause == GapCause::TooLarge;
+    let made = may_be_made(cause, payload);
+    let closed = options.fail_closed || made;
     let decision = if gate && closed {
         Action::Deny
     } else {
         Action::Allow
     };
-    let why = cause.sentence();
+    let why = match cause {
+        GapCause::Slow if made => "the gateway did not answer in time about a large payload",
+        _ => cause.sentence(),
+    };
     let outcome = match decision {
         Action::Deny => "the tool may not be used",
         Action::Allow | Action::Warn | Action::Ask => "the tool may be used unseen",
@@ -249,6 +255,16 @@ fn given_up(options: &Options, payload: &[u8], cause: GapCause) -> Reply {
         }
     }
     answer
+}
+
+/// Tells whether somebody can make it so that the gateway cannot look: what is too large for it, and
+/// what is large enough to make it late.
+fn may_be_made(cause: GapCause, payload: &[u8]) -> bool {
+    match cause {
+        GapCause::TooLarge => true,
+        GapCause::Slow => payload.len() >= LONG,
+        GapCause::Unreachable | GapCause::Garbled | GapCause::Malformed => false,
+    }
 }
 
 /// Says a reply; an agent that has gone away needs none.
@@ -316,8 +332,15 @@ mod tests {
         check("{", false, GapCause::Malformed, allow);
         check("{", true, GapCause::Malformed, deny);
         check("", false, GapCause::TooLarge, deny);
+        // Whoever can make a payload long can make the gateway late.
+        let long = |length: usize| format!("{pre:length$}");
+        check(&long(LONG - 1), false, GapCause::Slow, allow);
+        check(&long(LONG), false, GapCause::Slow, deny);
+        check(&long(LONG), false, GapCause::Unreachable, allow);
+        let post = long(LONG).replace("PreToolUse", "PostToolUse");
+        check(&post, false, GapCause::Slow, "");
         let gaps = std::fs::read_to_string(folder.path().join(GAPS)).unwrap();
-        assert_eq!(gaps.lines().count(), 5);
+        assert_eq!(gaps.lines().count(), 9);
         assert!(gaps.contains(r#""tool":"Read""#));
     }
 }

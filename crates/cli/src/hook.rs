@@ -20,7 +20,8 @@ An explicit allow makes most agents skip their own question to the user; with `-
 `hook install` writes, nothing is said where there is nothing against the use of the tool.
 
 If the gateway cannot be asked within 2 seconds the tool may be used (`--fail-open`), or may not
-(`--fail-closed`); either way word of it is left for the gateway and for `doctor`.";
+(`--fail-closed`); either way word of it is left for the gateway and for `doctor`. What is too large
+to be looked at, or of 64 KiB and more and not looked at in time, may not be used in either case.";
 
 /// What to do with agents' hooks.
 #[derive(Debug, Subcommand)]

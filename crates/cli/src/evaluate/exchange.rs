@@ -184,7 +184,10 @@ mod tests {
             };
             let (found, took) = asked_of(gateway, within);
             assert_eq!(found.unwrap_err(), GapCause::Slow, "{pause:?}");
-            assert!((within..within * 9 / 5).contains(&took), "{pause:?}: {took:?}");
+            assert!(
+                (within..within * 9 / 5).contains(&took),
+                "{pause:?}: {took:?}"
+            );
         };
         check(None);
         check(Some(Duration::from_millis(20)));
