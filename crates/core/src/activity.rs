@@ -82,7 +82,7 @@ pub struct Record {
     /// The session of the protocol, where the conversation is that of a hook.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mcp_session_id: Option<String>,
-    /// How much of the conversation could be seen, where data moved.
+    /// How much of the conversation could be seen, where it is a call or closes a session.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub security_coverage: Option<Coverage>,
     /// The hook it came from.

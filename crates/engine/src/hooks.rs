@@ -364,9 +364,7 @@ impl Engine {
             record.mcp_session_id = Some(own);
             coverage = Coverage::Full;
         }
-        if call.hook.is_some() || record.flow_type != FlowType::None {
-            record.security_coverage = Some(coverage);
-        }
+        record.security_coverage = Some(coverage);
         record
     }
 

@@ -156,7 +156,9 @@ async fn after_the_link_there_is_one_flow_graph() {
     let other = scene.legacy().await;
     other.call("outside__post", json!({ "text": WORDS })).await;
     let calls = scene.calls("outside");
-    assert_eq!(calls.last().unwrap()["flow_type"], "none");
+    let last = calls.last().unwrap();
+    assert_eq!(last["flow_type"], "none");
+    assert_eq!(last["security_coverage"], "proxy_only");
 }
 
 /// SC-008, SC-009: the same leak with and without hooks, and what arrives.
