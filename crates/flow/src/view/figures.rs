@@ -14,6 +14,8 @@ const ENOUGH: i32 = 28;
 const OVER: i32 = 24;
 /// Digits of one word that count: a long one is one value.
 const WORD: usize = 10;
+/// Fewer words than these cannot make a run.
+const FEWEST: usize = 3;
 /// What a letter takes off.
 const LETTER: i32 = 2;
 
@@ -21,7 +23,7 @@ const LETTER: i32 = 2;
 pub(super) fn find(text: &str, read: &[Range<usize>]) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let digits = text.bytes().filter(u8::is_ascii_digit).count();
-    if i32::try_from(digits).unwrap_or(i32::MAX) < ENOUGH / 2 {
+    if i32::try_from(digits).unwrap_or(i32::MAX) < ENOUGH / 2 || numbers(text) < FEWEST {
         return found;
     }
     let mut meter = Meter::new(ENOUGH, OVER);
@@ -52,6 +54,13 @@ pub(super) fn find(text: &str, read: &[Range<usize>]) -> Vec<Range<usize>> {
     }
     meter.end(&mut found);
     found
+}
+
+/// Counts words with a digit, as far as it matters.
+fn numbers(text: &str) -> usize {
+    let words = text.as_bytes().split(|byte| !byte.is_ascii_alphanumeric());
+    let numbers = words.filter(|word| word.iter().any(u8::is_ascii_digit));
+    numbers.take(FEWEST).count()
 }
 
 /// A word, or a sign that stands alone.
@@ -153,6 +162,8 @@ mod tests {
         };
         check("16 45 23 52 11 34 15 24 33 41 22 53 14 25", true);
         check("#3f9a2c #81d04e #aa17b3 #5c60f2 #e8d911", true);
+        check("3170429586—8841270935—5526019347", true);
+        check("3170429586—8841270935", false);
         check(
             "48.8566,2.3522 -33.8688,151.2093 35.6762,139.6503 40.7128,74.0060",
             true,

@@ -124,12 +124,14 @@ pub(super) fn find(text: &str, read: &[Range<usize>]) -> Vec<Range<usize>> {
     found
 }
 
-/// Tells whether there may be a strange run in ASCII: most text is told from it at a glance.
+/// Tells whether there may be a strange run in ASCII: most text is told from it at a glance. What
+/// one bar finds is more by the charge of the other, so that one sum is below only where both are.
 fn may_be(text: &[u8]) -> bool {
+    const FREE: i32 = least(BARS[0].free, BARS[1].free);
+    const ENOUGH: i32 = least(BARS[0].enough, BARS[1].enough);
     let table: &[u8] = &BITS;
     let (mut last, mut before) = (0, 0);
-    let mut sums = BARS.map(|_| 0);
-    let mut most = BARS.map(|_| 0);
+    let (mut sum, mut most) = (0, 0);
     for &byte in text {
         let class = if byte.is_ascii_graphic() {
             byte - b' '
@@ -139,16 +141,16 @@ fn may_be(text: &[u8]) -> bool {
         let index = usize::from(last) * ROW + usize::from(class);
         let bits = table.get(index).copied().map_or(0, i32::from);
         let again = byte == before || last == 0 && class == 0;
-        for ((sum, most), bar) in sums.iter_mut().zip(&mut most).zip(&BARS) {
-            let more = if again { 0 } else { bits - bar.free };
-            *sum = (*sum + more).max(0);
-            *most = (*most).max(*sum);
-        }
+        let more = if again { 0 } else { bits - FREE };
+        sum = (sum + more).max(0);
+        most = most.max(sum);
         (last, before) = (class, byte);
     }
-    most.iter()
-        .zip(&BARS)
-        .any(|(most, bar)| *most >= bar.enough)
+    most >= ENOUGH
+}
+
+const fn least(one: i32, other: i32) -> i32 {
+    if one < other { one } else { other }
 }
 
 /// Tells whether a character only holds pictures together.
