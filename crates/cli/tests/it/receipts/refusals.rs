@@ -108,7 +108,7 @@ async fn calls_that_reach_no_upstream_have_receipts() {
     );
     assert_eq!(receipts[4]["result_is_error"], true);
     assert_eq!(receipts[0]["mcp_request_id"], 1);
-    assert_eq!(receipts[7]["principal"], "guest");
+    assert_eq!(receipts[7]["principal"], "token:guest");
 }
 
 #[tokio::test]
