@@ -149,6 +149,7 @@ fn figures(report: &Value) -> Result<String> {
     {
         match value.as_f64() {
             Some(rate) => writeln!(text, "| `{name}` | {rate:.4} |")?,
+            None if value.is_null() => writeln!(text, "| `{name}` | - |")?,
             None => writeln!(text, "| `{name}` | {value} |")?,
         }
     }

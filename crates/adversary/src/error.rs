@@ -20,6 +20,14 @@ pub enum Error {
     /// A scenario cannot be read.
     #[error("{0}")]
     Scenario(#[from] mcpproxy_config::Problems),
+    /// A scenario reads well and has nothing to play.
+    #[error("`{}` has nothing to play: {why}", path.display())]
+    Nothing {
+        /// The file.
+        path: PathBuf,
+        /// What is missing.
+        why: &'static str,
+    },
     /// A scenario reads well and makes no sense.
     #[error("case `{case}`: {why}")]
     Senseless {

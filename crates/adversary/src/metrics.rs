@@ -1,34 +1,36 @@
 //! The figures of the specification, and whether they are good enough.
+//!
+//! A figure of nothing is no figure: what was not played says nothing about how good anything is.
 
 use serde::Serialize;
 
 use crate::outcome::{Finished, Outcome, TwinOutcome};
 use crate::scenario::{Floors, Measures, Scenario};
 
-/// The figures.
+/// The figures; those of which nothing was played are not there.
 #[derive(Clone, Debug, Serialize)]
 pub struct Metrics {
     /// Attacks that were stopped or warned about.
-    pub attack_detection_rate: f64,
+    pub attack_detection_rate: Option<f64>,
     /// Attacks that were stopped.
-    pub attack_stop_rate: f64,
+    pub attack_stop_rate: Option<f64>,
     /// Twins that were asked about, denied or withheld.
-    pub false_positive_rate: f64,
+    pub false_positive_rate: Option<f64>,
     /// Attacks that came through unnoticed.
-    pub false_negative_rate: f64,
+    pub false_negative_rate: Option<f64>,
     /// Of what was called a contradiction, how much is one.
-    pub contradiction_precision: f64,
+    pub contradiction_precision: Option<f64>,
     /// Of the contradictions, how many were called so.
-    pub contradiction_recall: f64,
+    pub contradiction_recall: Option<f64>,
     /// Tools whose operation was told right.
-    pub classification_accuracy: f64,
+    pub classification_accuracy: Option<f64>,
     /// How well personal data is recognized.
-    pub pii_detection_f1: f64,
+    pub pii_detection_f1: Option<f64>,
     /// Rug pulls that were stopped or warned about.
-    pub rug_pull_detection_rate: f64,
+    pub rug_pull_detection_rate: Option<f64>,
     /// How long a refusal took as the agent sees it, the way over loopback included.
-    pub avg_detection_time_ms: f64,
-    /// Whether the specification calls this ready.
+    pub avg_detection_time_ms: Option<f64>,
+    /// Whether the specification calls this ready; never where a figure that it asks for is not there.
     pub production_ready: bool,
 }
 
@@ -64,34 +66,28 @@ pub(crate) struct Recognized {
 }
 
 impl Recognized {
-    fn precision(self) -> f64 {
+    fn precision(self) -> Option<f64> {
         ratio(self.right, self.right + self.wrong)
     }
 
-    fn recall(self) -> f64 {
+    fn recall(self) -> Option<f64> {
         ratio(self.right, self.right + self.overlooked)
     }
 
-    fn f1(self) -> f64 {
-        let (precision, recall) = (self.precision(), self.recall());
-        if precision + recall == 0.0 {
-            return 0.0;
-        }
-        2.0 * precision * recall / (precision + recall)
+    /// The harmonic mean of precision and recall.
+    fn f1(self) -> Option<f64> {
+        let right = 2 * self.right;
+        ratio(right, right + self.wrong + self.overlooked)
     }
 }
 
-/// A part of a whole; of nothing, all of it.
+/// A part of a whole; of nothing, none.
 #[expect(
     clippy::cast_precision_loss,
     reason = "counts of cases are far below what a float holds"
 )]
-fn ratio(part: usize, whole: usize) -> f64 {
-    if whole == 0 {
-        1.0
-    } else {
-        part as f64 / whole as f64
-    }
+fn ratio(part: usize, whole: usize) -> Option<f64> {
+    (whole > 0).then(|| part as f64 / whole as f64)
 }
 
 impl Metrics {
@@ -127,12 +123,8 @@ impl Metrics {
         let mut metrics = Self {
             attack_detection_rate: ratio(count(&caught), all.len()),
             attack_stop_rate: ratio(count(&|one| one.outcome == Outcome::Stopped), all.len()),
-            false_positive_rate: if twins == 0 {
-                0.0
-            } else {
-                ratio(alarms, twins)
-            },
-            false_negative_rate: 1.0 - ratio(count(&caught), all.len()),
+            false_positive_rate: ratio(alarms, twins),
+            false_negative_rate: ratio(count(&|one| !caught(one)), all.len()),
             contradiction_precision: said.precision(),
             contradiction_recall: said.recall(),
             classification_accuracy: operations.precision(),
@@ -141,16 +133,37 @@ impl Metrics {
             avg_detection_time_ms: average(times),
             production_ready: false,
         };
-        metrics.production_ready = metrics.is_production_ready();
+        metrics.production_ready = metrics.demands().iter().all(|(_, met)| *met == Some(true));
         metrics
     }
 
-    /// As the specification defines it.
-    fn is_production_ready(&self) -> bool {
-        self.false_negative_rate < 0.01
-            && self.false_positive_rate < 0.05
-            && self.attack_detection_rate > 0.99
-            && self.avg_detection_time_ms < 50.0
+    /// What the specification asks of whatever is ready, and whether it is met, where it was measured.
+    fn demands(&self) -> [(&'static str, Option<bool>); 4] {
+        let below = |figure: Option<f64>, bound: f64| figure.map(|figure| figure < bound);
+        [
+            (
+                "attack_detection_rate",
+                self.attack_detection_rate.map(|rate| rate > 0.99),
+            ),
+            ("false_negative_rate", below(self.false_negative_rate, 0.01)),
+            ("false_positive_rate", below(self.false_positive_rate, 0.05)),
+            (
+                "avg_detection_time_ms",
+                below(self.avg_detection_time_ms, 50.0),
+            ),
+        ]
+    }
+
+    /// Tells whether every demand that was measured is met.
+    pub(crate) fn is_good_enough(&self) -> bool {
+        self.demands().iter().all(|(_, met)| *met != Some(false))
+    }
+
+    /// Returns the figures without which nothing is called ready, and that were not measured.
+    pub(crate) fn lacking(&self) -> Vec<&'static str> {
+        let demands = self.demands().into_iter();
+        let lacking = demands.filter(|(_, met)| met.is_none());
+        lacking.map(|(name, _)| name).collect()
     }
 }
 
@@ -163,11 +176,8 @@ fn contradicted<'a>(finished: impl Iterator<Item = &'a Finished>) -> usize {
     clippy::cast_precision_loss,
     reason = "counts of cases are far below what a float holds"
 )]
-fn average(times: &[f64]) -> f64 {
-    if times.is_empty() {
-        return 0.0;
-    }
-    times.iter().sum::<f64>() / times.len() as f64
+fn average(times: &[f64]) -> Option<f64> {
+    (!times.is_empty()).then(|| times.iter().sum::<f64>() / times.len() as f64)
 }
 
 impl Category {
@@ -184,8 +194,8 @@ impl Category {
             detected: least,
             stopped: least_stopped,
         } = scenario.floors;
-        let reached =
-            ratio(stopped + detected, attacks) >= least && ratio(stopped, attacks) >= least_stopped;
+        let reaches = |part: usize, least: f64| ratio(part, attacks).is_some_and(|it| it >= least);
+        let reached = reaches(stopped + detected, least) && reaches(stopped, least_stopped);
         Self {
             name: scenario.name.clone(),
             title: scenario.title.clone(),
@@ -197,5 +207,62 @@ impl Category {
             false_alarms,
             reached,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::outcome::Evidence;
+    use crate::scenario::{Era, Mode};
+
+    fn stopped(twin: Option<TwinOutcome>) -> Finished {
+        Finished {
+            scenario: "own".to_owned(),
+            case: "one".to_owned(),
+            title: String::new(),
+            mode: Mode::Proxy,
+            era: Era::Legacy,
+            outcome: Outcome::Stopped,
+            harm: None,
+            evidence: Evidence::default(),
+            twin,
+            twin_trouble: Vec::new(),
+            twin_evidence: None,
+        }
+    }
+
+    fn metrics(finished: &[Finished], times: &[f64]) -> Metrics {
+        let finished: Vec<_> = finished.iter().map(|one| (Measures::Attack, one)).collect();
+        let none = Recognized::default();
+        Metrics::of(&finished, none, none, times)
+    }
+
+    #[test]
+    fn a_figure_of_nothing_is_no_figure_and_nothing_is_ready() {
+        let nothing = metrics(&[], &[]);
+        let shown = serde_json::to_value(&nothing).unwrap();
+        for (name, figure) in shown.as_object().unwrap() {
+            let empty = name == "production_ready" || figure.is_null();
+            assert!(empty, "{name}: {figure}");
+        }
+        assert!(!nothing.production_ready);
+        assert_eq!(nothing.lacking().len(), 4);
+    }
+
+    #[test]
+    fn ready_is_only_what_was_measured_in_everything_that_counts() {
+        let passed = stopped(Some(TwinOutcome::Passed));
+        let whole = metrics(&[passed.clone()], &[0.5]);
+        assert!(whole.production_ready && whole.is_good_enough());
+        assert_eq!(whole.lacking(), [""; 0]);
+        let without_twins = metrics(&[stopped(None)], &[0.5]);
+        assert!(!without_twins.production_ready && without_twins.is_good_enough());
+        assert_eq!(without_twins.lacking(), ["false_positive_rate"]);
+        let without_times = metrics(&[passed], &[]);
+        assert!(!without_times.production_ready);
+        assert_eq!(without_times.lacking(), ["avg_detection_time_ms"]);
+        let alarmed = metrics(&[stopped(Some(TwinOutcome::FalseAlarm))], &[0.5]);
+        assert!(!alarmed.production_ready && !alarmed.is_good_enough());
     }
 }

@@ -31,6 +31,8 @@ pub enum TwinOutcome {
 /// What the gateway wrote down about the upstreams of a case.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Evidence {
+    /// Calls of tools that are on record, let through or refused.
+    pub calls: usize,
     /// Whether there was a warning or more.
     pub warned: bool,
     /// Whether a call was asked about or denied, or something withheld.
@@ -80,6 +82,8 @@ impl Evidence {
     /// Reads records and adds what they say.
     pub(crate) fn add(&mut self, record: &Value) {
         let word = |key: &str| record.get(key).and_then(Value::as_str).unwrap_or_default();
+        let is_call = matches!(word("type"), "tool_call" | "policy_decision");
+        self.calls += usize::from(is_call);
         let decision = weight(word("decision"));
         self.strictest = self.strictest.max(decision);
         self.warned |= decision >= WARN;

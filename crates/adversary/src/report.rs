@@ -21,18 +21,28 @@ pub struct Report {
     pub incidents: Vec<Replayed>,
     /// What was recognized otherwise than expected, in words.
     pub unrecognized: Vec<String>,
+    /// Attacks, incidents and samples that were played, in all modes and eras.
+    #[serde(skip)]
+    pub played: usize,
 }
 
 impl Report {
-    /// Tells whether the figures are good enough, every floor is reached and every incident came out
-    /// as told.
-    pub fn is_ready(&self) -> bool {
-        self.metrics.production_ready
+    /// Tells whether what was played came out well: something was played, the figures that were measured
+    /// are good enough, every floor is reached and every incident came out as told. Whether that makes
+    /// anything ready for production is another question: it needs every figure that counts.
+    pub fn passed(&self) -> bool {
+        self.played > 0
+            && self.metrics.is_good_enough()
             && self.categories.iter().all(|one| one.reached)
             && self.incidents.iter().all(|one| one.as_told)
     }
 
-    /// Returns the figures with their names, for people.
+    /// Returns the figures that are needed to call anything ready and that were not measured.
+    pub fn lacking(&self) -> Vec<&'static str> {
+        self.metrics.lacking()
+    }
+
+    /// Returns the figures with their names, for people; `-` where nothing was measured.
     pub fn figures(&self) -> Vec<(&'static str, String)> {
         let Metrics {
             attack_detection_rate,
@@ -60,7 +70,12 @@ impl Report {
             ("avg_detection_time_ms", avg_detection_time_ms),
         ];
         let mut figures: Vec<_> = rates
-            .map(|(name, rate)| (name, format!("{rate:.4}")))
+            .map(|(name, rate)| {
+                (
+                    name,
+                    rate.map_or("-".to_owned(), |rate| format!("{rate:.4}")),
+                )
+            })
             .into();
         figures.push(("production_ready", production_ready.to_string()));
         figures
@@ -92,6 +107,7 @@ pub(crate) fn report(
     let mut finished: Vec<(Measures, Finished)> = Vec::new();
     let mut incidents = Vec::new();
     let mut unrecognized = Vec::new();
+    let mut count = 0;
     let (mut operations, mut personal) = (Recognized::default(), Recognized::default());
     for (scenario, case) in library.cases() {
         for (mode, era) in orders.ways() {
@@ -105,6 +121,7 @@ pub(crate) fn report(
             let Some(attack) = find(Side::Attack) else {
                 continue;
             };
+            count += 1;
             match scenario.measures {
                 Measures::Incident => incidents.extend(replayed(case, attack)),
                 Measures::Classification => {
@@ -138,6 +155,7 @@ pub(crate) fn report(
         scenarios: finished.into_iter().map(|(_, one)| one).collect(),
         incidents,
         unrecognized,
+        played: count,
     }
 }
 
@@ -190,11 +208,13 @@ fn count_operation(
     let Some(expected) = &case.attack.expect.operation else {
         return;
     };
-    // The scenario's policy warns of what writes and asks about what destroys.
-    let found = match played.evidence.strictest {
-        0 => "read",
-        1 => "write",
-        _ => "destructive",
+    // The scenario's policy warns of what writes and asks about what destroys. That nothing is on
+    // record says nothing about the tool.
+    let found = match (played.evidence.calls, played.evidence.strictest) {
+        (0, _) => "no record of the call",
+        (_, 0) => "read",
+        (_, 1) => "write",
+        (_, _) => "destructive",
     };
     if found == expected {
         operations.right += 1;
@@ -222,5 +242,51 @@ fn count_types(
     for kind in found.iter().filter(|kind| !expected.contains(kind)) {
         personal.wrong += 1;
         unrecognized.push(format!("{}: `{kind}` is not there", case.id));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::outcome::Evidence;
+    use crate::play::Came;
+    use crate::scenario::{Era, Expect, Mode, Play};
+
+    fn counted(record: Option<&serde_json::Value>) -> (usize, usize) {
+        let mut case = Case {
+            id: "lookup".to_owned(),
+            ..Case::default()
+        };
+        case.attack = Play {
+            expect: Expect {
+                operation: Some("read".to_owned()),
+                ..Expect::default()
+            },
+            ..Play::default()
+        };
+        let mut evidence = Evidence::default();
+        record.into_iter().for_each(|record| evidence.add(record));
+        let played = Played {
+            case: &case,
+            side: Side::Attack,
+            mode: Mode::Proxy,
+            era: Era::Legacy,
+            came: Came::default(),
+            evidence,
+        };
+        let mut operations = Recognized::default();
+        count_operation(&case, &played, &mut operations, &mut Vec::new());
+        (operations.right, operations.wrong)
+    }
+
+    #[test]
+    fn a_call_without_a_record_was_not_recognized() {
+        let call = json!({ "type": "tool_call", "decision": "allow" });
+        assert_eq!(counted(Some(&call)), (1, 0));
+        let list = json!({ "type": "message", "decision": "allow" });
+        assert_eq!(counted(Some(&list)), (0, 1));
+        assert_eq!(counted(None), (0, 1));
     }
 }

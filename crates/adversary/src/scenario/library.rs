@@ -114,12 +114,11 @@ fn read(path: &Path, text: &str) -> Result<Scenario, Error> {
         let stem = path.file_stem().unwrap_or_default();
         scenario.name = stem.to_string_lossy().into_owned();
     }
+    if scenario.cases.is_empty() {
+        let (path, why) = (path.to_owned(), missing(&scenario));
+        return Err(Error::Nothing { path, why });
+    }
     for case in &mut scenario.cases {
-        if case.id.is_empty() || case.attack.steps.is_empty() {
-            let why = "a case needs an id and steps".to_owned();
-            let case = case.id.clone();
-            return Err(Error::Senseless { case, why });
-        }
         if case.config.is_empty() {
             case.config.clone_from(&scenario.config);
         }
@@ -128,8 +127,54 @@ fn read(path: &Path, text: &str) -> Result<Scenario, Error> {
         {
             twin.upstreams.clone_from(&case.attack.upstreams);
         }
+        sensible(case).map_err(|why| {
+            let case = case.id.clone();
+            Error::Senseless { case, why }
+        })?;
     }
     Ok(scenario)
+}
+
+/// Says what a file without cases lacks.
+fn missing(scenario: &Scenario) -> &'static str {
+    match (&scenario.trigger, scenario.versions.is_empty()) {
+        (None, false) => "`versions` need a `trigger` that says when the tool turns",
+        (Some(_), true) => "a `trigger` needs `versions` to turn to",
+        (_, _) => "it has no `cases`, and no `versions` with a `trigger`",
+    }
+}
+
+/// Says why a case cannot be played, if it cannot. What is only found out under way would be taken for
+/// an attack that was stopped.
+fn sensible(case: &Case) -> Result<(), String> {
+    if case.id.is_empty() || case.attack.steps.is_empty() {
+        return Err("a case needs an id and steps".to_owned());
+    }
+    for play in std::iter::once(&case.attack).chain(&case.twin) {
+        for step in &play.steps {
+            for place in [&step.call, &step.read, &step.prompt].into_iter().flatten() {
+                let (upstream, _) = place
+                    .split_once([':', '|'])
+                    .ok_or_else(|| format!("no upstream in `{place}`"))?;
+                known(play, upstream)?;
+            }
+            for upstream in [&step.refresh, &step.restart].into_iter().flatten() {
+                known(play, upstream)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn known(play: &Play, upstream: &str) -> Result<(), String> {
+    let mut upstreams = play.upstreams.iter();
+    if upstreams.any(|role| role.name == upstream) {
+        Ok(())
+    } else {
+        Err(format!(
+            "a step uses `{upstream}`, which is no upstream of it"
+        ))
+    }
 }
 
 /// The case of a file that has only versions of one tool and a trigger.
@@ -247,6 +292,45 @@ mod tests {
             "trigger: {type: call_count, treshold: 5}",
         );
         assert!(wrong.unwrap_err().to_string().contains("treshold"));
+    }
+
+    fn refused(text: &str, expect: &str) {
+        let said = read(Path::new("own.yaml"), text).unwrap_err().to_string();
+        assert!(said.contains(expect), "{text}: {said}");
+    }
+
+    #[test]
+    fn a_file_with_nothing_to_play_is_refused() {
+        refused("{}", "no `cases`");
+        refused("name: own\ntitle: nothing\n", "no `cases`");
+        refused("cases: []", "no `cases`");
+        refused("versions: {v1: {description: a}}", "need a `trigger`");
+        refused("trigger: {type: call_count}", "needs `versions`");
+        refused("cases: [{id: a}]", "needs an id and steps");
+    }
+
+    #[test]
+    fn a_step_that_uses_an_upstream_that_is_not_there_is_refused() {
+        let case = |step: &str| {
+            format!(
+                "cases: [{{id: a, attack: {{upstreams: [{{name: mail}}], steps: [{step}]}}, \
+                 twin: {{steps: [{{look: true}}]}}}}]"
+            )
+        };
+        for step in [
+            "{call: 'post:send'}",
+            "{read: 'post|file:///a'}",
+            "{prompt: 'post:greet'}",
+            "{refresh: post}",
+            "{restart: post}",
+        ] {
+            refused(&case(step), "`post`, which is no upstream");
+        }
+        refused(&case("{call: send}"), "no upstream in `send`");
+        read(Path::new("own.yaml"), &case("{call: 'mail:send'}")).unwrap();
+        let twin = "cases: [{id: a, attack: {steps: [{look: true}]}, \
+            twin: {steps: [{call: 'mail:send'}]}}]";
+        refused(twin, "`mail`, which is no upstream");
     }
 
     #[test]

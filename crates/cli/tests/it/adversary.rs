@@ -178,6 +178,52 @@ async fn a_run_that_is_not_ready_ends_with_1_and_says_what_came_through() {
 }
 
 #[tokio::test]
+async fn what_was_not_played_has_no_figure_and_makes_nothing_ready() {
+    let args = [
+        "run",
+        "classification",
+        "--mode",
+        "proxy",
+        "--era",
+        "legacy",
+    ];
+    let done = adversary(&[&args[..], &["--json"]].concat()).await;
+    assert_eq!(done.status.code(), Some(0));
+    let report: Value = serde_json::from_slice(&done.stdout).unwrap();
+    assert_eq!(report["classification_accuracy"], 1.0);
+    assert_eq!(report["production_ready"], false);
+    for figure in [
+        "attack_detection_rate",
+        "false_positive_rate",
+        "pii_detection_f1",
+    ] {
+        assert_eq!(report.get(figure), Some(&Value::Null), "{figure}");
+    }
+    let said = adversary(&args).await.stdout;
+    let said = String::from_utf8_lossy(&said);
+    assert!(said.contains("attack_detection_rate      -"), "{said}");
+    assert!(said.contains("not measured"), "{said}");
+    // None of these incidents can be replayed without a hook.
+    let nothing = ["run", "incidents/cursor-config", "--mode", "proxy"];
+    assert_eq!(adversary(&nothing).await.status.code(), Some(1));
+    let nothing = [&nothing[..], &["--control"]].concat();
+    assert_eq!(adversary(&nothing).await.status.code(), Some(1));
+}
+
+#[tokio::test]
+async fn a_file_with_nothing_to_play_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("own.yaml");
+    for text in ["{}", "versions: {v1: {description: a}}"] {
+        std::fs::write(&file, text).unwrap();
+        let done = adversary(&["run", file.to_str().unwrap()]).await;
+        let said = String::from_utf8_lossy(&done.stderr);
+        assert_eq!(done.status.code(), Some(3), "{said}");
+        assert!(said.contains("nothing to play"), "{said}");
+    }
+}
+
+#[tokio::test]
 async fn reports_are_printed_as_sarif_and_written_as_a_page() {
     let folder = tempfile::tempdir().unwrap();
     let page = folder.path().join("report.html");

@@ -5,17 +5,23 @@ use mcpproxy_adversary::{Category, Finished, Outcome, Report, TwinOutcome};
 const STYLE: &str = "body{font:15px/1.45 system-ui,sans-serif;margin:2rem auto;max-width:70rem;padding:0 1rem;color:#1c2430}\
 h1{font-size:1.5rem}h2{font-size:1.15rem;margin-top:2rem}table{border-collapse:collapse;width:100%}\
 th,td{text-align:left;padding:.3rem .6rem;border-bottom:1px solid #d9dee6;vertical-align:top}\
-.ready{background:#1f7a4d;color:#fff}.not{background:#b3261e;color:#fff}.mark{padding:.15rem .6rem;border-radius:.3rem}\
+.passed{background:#1f7a4d;color:#fff}.failed{background:#b3261e;color:#fff}.mark{padding:.15rem .6rem;border-radius:.3rem}\
 .stopped{color:#1f7a4d}.detected{color:#8a5a00}.missed,.alarm{color:#b3261e;font-weight:600}\
 @media(prefers-color-scheme:dark){body{background:#12161c;color:#e4e8ee}th,td{border-color:#303845}.stopped{color:#5fc393}.detected{color:#e0ac52}.missed,.alarm{color:#ff8a80}}";
 
 /// Makes the page.
 pub(super) fn page(report: &Report) -> String {
-    let ready = report.is_ready();
-    let (class, word) = if ready {
-        ("ready", "production ready")
+    let (class, word) = if report.passed() {
+        ("passed", "passed")
     } else {
-        ("not", "not production ready")
+        ("failed", "failed")
+    };
+    let lacking = match &*report.lacking() {
+        [] => String::new(),
+        lacking => format!(
+            "<p>Not measured, so that nothing is called production ready: {}.",
+            lacking.join(", ")
+        ),
     };
     let figures = report.figures();
     let figures = joined(&figures, |(name, value)| {
@@ -35,7 +41,7 @@ pub(super) fn page(report: &Report) -> String {
         "<!doctype html><html lang=en><meta charset=utf-8><meta name=viewport content=\"width=device-width\">\
          <title>mcpproxy adversary</title><style>{STYLE}</style>\
          <h1>What the attacks came to <span class=\"mark {class}\">{word}</span></h1>\
-         <h2>Figures</h2><table>{figures}</table>\
+         <h2>Figures</h2><table>{figures}</table>{lacking}\
          <h2>Categories</h2><table><tr><th>category<th>stopped, detected, missed<th>attacks<th>twins<th>false alarms<th>floor{bars}</table>\
          <h2>Published incidents</h2><table><tr><th>no.<th>incident<th>told<th>came out{incidents}</table>\
          <h2>Not recognized</h2><ul>{unrecognized}</ul>\
