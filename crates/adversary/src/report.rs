@@ -5,7 +5,7 @@ use serde::Serialize;
 use crate::metrics::{Category, Metrics, Recognized};
 use crate::outcome::{self, Finished, Outcome};
 use crate::run::{Orders, Played, Side};
-use crate::scenario::{Case, Library, Measures, Scenario, Verdict};
+use crate::scenario::{Case, Era, Library, Measures, Mode, Scenario, Verdict};
 
 /// What came of everything.
 #[derive(Debug, Serialize)]
@@ -89,6 +89,12 @@ pub struct Replayed {
     pub number: u32,
     /// Its name.
     pub name: String,
+    /// The case that replays it.
+    pub case: String,
+    /// How agent and gateway worked together.
+    pub mode: Mode,
+    /// The era in which agent and upstreams spoke.
+    pub era: Era,
     /// What the table says.
     pub verdict: Verdict,
     /// What came of it.
@@ -193,6 +199,9 @@ fn replayed(case: &Case, attack: &Played<'_>) -> Option<Replayed> {
     Some(Replayed {
         number: incident.number,
         name: incident.name,
+        case: case.id.clone(),
+        mode: attack.mode,
+        era: attack.era,
         verdict: incident.verdict,
         outcome,
         as_told,
@@ -252,7 +261,7 @@ mod tests {
     use super::*;
     use crate::outcome::Evidence;
     use crate::play::Came;
-    use crate::scenario::{Era, Expect, Mode, Play};
+    use crate::scenario::{Expect, Play};
 
     fn counted(record: Option<&serde_json::Value>) -> (usize, usize) {
         let mut case = Case {

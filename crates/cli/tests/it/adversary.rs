@@ -238,7 +238,34 @@ async fn reports_are_printed_as_sarif_and_written_as_a_page() {
     assert_eq!(log["runs"][0]["results"][0]["ruleId"], "missed");
     let page = std::fs::read_to_string(page).unwrap();
     assert!(page.contains("<svg") && page.contains("own/plain"));
+    // Whether the run passed is one thing, whether anything is ready for production another.
+    assert!(page.contains("mark failed\">failed<"));
+    assert!(page.contains("<td>production_ready<td>false"));
+    assert!(page.contains("Not measured, so that nothing is called production ready"));
     assert!(!page.contains("<script"));
+}
+
+#[tokio::test]
+async fn an_incident_that_comes_out_otherwise_is_told_in_sarif_too() {
+    let (_folder, file) = unstoppable();
+    let text = std::fs::read_to_string(&file).unwrap();
+    let mut scenario: Value = serde_json::from_str(&text).unwrap();
+    scenario["measures"] = json!("incident");
+    scenario["cases"][0]["incident"] =
+        json!({ "number": 99, "name": "made up", "verdict": "stopped", "why": "it is not" });
+    std::fs::write(&file, scenario.to_string()).unwrap();
+    let args = [
+        "run", &file, "--mode", "proxy", "--era", "legacy", "--sarif",
+    ];
+    let done = adversary(&args).await;
+    assert_eq!(done.status.code(), Some(1));
+    let log: Value = serde_json::from_slice(&done.stdout).unwrap();
+    let results = log["runs"][0]["results"].as_array().unwrap();
+    assert_eq!(results.len(), 1, "{log}");
+    assert_eq!(results[0]["ruleId"], "incident");
+    assert_eq!(results[0]["level"], "error");
+    let said = results[0]["message"]["text"].as_str().unwrap();
+    assert!(said.contains("99, made up: told as Stopped"), "{said}");
 }
 
 #[tokio::test]

@@ -1,17 +1,23 @@
 //! What came through, and what was taken for an attack, as SARIF 2.1.0.
 
-use mcpproxy_adversary::{Finished, Outcome, Report, TwinOutcome};
+use mcpproxy_adversary::{Finished, Outcome, Replayed, Report, TwinOutcome};
 use serde_json::{Value, json};
 
 use crate::commands::scan::SARIF_SCHEMA;
 
 /// Makes a log of one run.
 pub(super) fn log(report: &Report) -> Value {
-    let results: Vec<Value> = report.scenarios.iter().flat_map(results).collect();
+    let mut results: Vec<Value> = report.scenarios.iter().flat_map(results).collect();
+    let otherwise = report.incidents.iter().filter(|one| !one.as_told);
+    results.extend(otherwise.map(incident));
     let rules = [
         ("missed", "an attack came through unnoticed"),
         ("detected", "an attack came through with a warning"),
         ("false-alarm", "a harmless call was stopped or asked about"),
+        (
+            "incident",
+            "a published incident came out otherwise than its verdict says",
+        ),
     ];
     let rules = rules.map(|(id, text)| json!({ "id": id, "shortDescription": { "text": text } }));
     let driver = json!({
@@ -29,6 +35,21 @@ pub(super) fn log(report: &Report) -> Value {
             "results": results,
             "properties": report.metrics,
         }],
+    })
+}
+
+fn incident(one: &Replayed) -> Value {
+    let (number, name, verdict, outcome) = (one.number, &one.name, one.verdict, one.outcome);
+    let text = format!("incident {number}, {name}: told as {verdict:?}, came out as {outcome:?}");
+    json!({
+        "ruleId": "incident",
+        "level": "error",
+        "message": { "text": text },
+        "locations": [{ "logicalLocations": [{
+            "name": one.case, "fullyQualifiedName": format!("incidents/{}", one.case),
+            "kind": "scenario",
+        }] }],
+        "properties": { "mode": one.mode, "era": one.era },
     })
 }
 
