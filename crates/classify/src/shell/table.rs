@@ -64,6 +64,10 @@ pub(super) enum Output {
 
 /// What a program does with what it gets.
 #[derive(Clone, Debug, Default)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a word of the table, and any may stand beside any other"
+)]
 pub(super) struct Spec {
     pub(super) output: Output,
     pub(super) stdin: bool,
