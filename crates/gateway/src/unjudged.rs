@@ -245,7 +245,7 @@ pub(crate) async fn settled(
     let raw = inside.as_ref().map_or(frame, |(inner, _)| inner).raw();
     let seen = calls(raw).0.pop().unwrap_or_default();
     let own = || knock.addressed(&seen.tool().unwrap_or_default());
-    let tool = inside.as_ref().map_or_else(own, |(_, tool)| tool.clone());
+    let meant = inside.as_ref().map_or_else(own, |(_, tool)| tool.clone());
     let (ended, verdict) = match &answer {
         Ok(answer) => (Some(answered(answer, took)), unjudged()),
         Err(failure) => match failed(failure, frame, took) {
@@ -253,7 +253,7 @@ pub(crate) async fn settled(
             None => (None, refusal(failure.name, unquoted(&failure.outside))),
         },
     };
-    let deed = knock.deed(raw, &seen, tool, verdict, Vec::new());
+    let deed = knock.deed(raw, &seen, meant, verdict, Vec::new());
     let kept = gateway.engine.witness_unjudged(deed, ended).await;
     kept.map_err(|fault| Failure::unrecorded(&fault))?;
     answer

@@ -228,8 +228,8 @@ impl Ledger {
         );
         writer.begin()?;
         let (jobs, queue): (SyncSender<Job>, Receiver<Job>) = sync_channel(QUEUE);
-        let room = Arc::new(Room::default());
-        let freeing = Freeing(Arc::clone(&room));
+        let space = Arc::new(Room::default());
+        let freeing = Freeing(Arc::clone(&space));
         let thread = std::thread::Builder::new().name("ledger".to_owned());
         let thread = thread
             .spawn(move || writer.run(&queue, &freeing))
@@ -237,7 +237,7 @@ impl Ledger {
         let writer = Mutex::new(Some(thread));
         Ok(Self {
             jobs,
-            room,
+            room: space,
             durability,
             status,
             path,
