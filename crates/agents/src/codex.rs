@@ -1,4 +1,4 @@
-//! Codex: tables `[mcp_servers.NAME]` in `config.toml`, in `~/.codex` and in the project.
+//! Codex: tables `[mcp_servers.NAME]` in `config.toml`, in `$CODEX_HOME` and in the project.
 //!
 //! Codex names the variables of secrets instead of expanding references, so that they become
 //! references here. The project's file counts only where the user trusts the project.
@@ -17,7 +17,7 @@ pub(crate) struct Codex;
 impl Adapter for Codex {
     fn locations(&self, places: &Places) -> Vec<Location> {
         vec![
-            places.at_home(".codex/config.toml"),
+            Location::user(places.codex_home.join("config.toml")),
             places.at_project(".codex/config.toml"),
         ]
     }

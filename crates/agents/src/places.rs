@@ -24,6 +24,8 @@ pub struct Places {
     pub project: PathBuf,
     /// Where applications keep settings: `$XDG_CONFIG_HOME`, `Application Support` or `%APPDATA%`.
     pub config_home: PathBuf,
+    /// Where Codex keeps its files: `$CODEX_HOME`.
+    pub codex_home: PathBuf,
     /// The system whose conventions apply.
     pub os: Os,
 }
@@ -40,6 +42,7 @@ impl Places {
             home: home.to_owned(),
             project: project.to_owned(),
             config_home,
+            codex_home: home.join(".codex"),
             os,
         }
     }

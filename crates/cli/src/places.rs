@@ -23,5 +23,9 @@ pub(crate) fn places() -> Result<Places> {
     if let (Os::Linux, Some(folder)) = (os, config_home.filter(|folder| folder.is_absolute())) {
         places.config_home = folder;
     }
+    let codex_home = variable("CODEX_HOME").map(PathBuf::from);
+    if let Some(folder) = codex_home.filter(|folder| folder.is_absolute()) {
+        places.codex_home = folder;
+    }
     Ok(places)
 }

@@ -72,7 +72,7 @@ impl Adapter for Codex {
             Entry::nested(event, None, handler)
         };
         Ok(vec![Target {
-            path: setting.path(FILE, FILE),
+            path: file(setting.places, setting.scope),
             body: Body::Json {
                 head: Vec::new(),
                 entries: EVENTS.into_iter().map(entry).collect(),
@@ -82,7 +82,7 @@ impl Adapter for Codex {
     }
 
     fn traces(&self, places: &Places) -> Vec<PathBuf> {
-        vec![places.home.join(".codex")]
+        vec![places.codex_home.clone()]
     }
 
     fn obstacles(&self, root: &Node) -> Vec<String> {
@@ -99,17 +99,15 @@ impl Adapter for Codex {
     }
 
     fn trust(&self, places: &Places, scope: Scope, spots: &[Spot]) -> Trust {
-        let config = plan::read(&places.home.join(".codex/config.toml"));
+        let config = plan::read(&places.codex_home.join("config.toml"));
         let config = config.ok().flatten().unwrap_or_default();
         let Ok(root) = Format::Toml.parse(&config) else {
             return Trust::Unknown;
         };
-        let folder = match scope {
-            Scope::User => &places.home,
-            Scope::Project if !is_trusted(&root, places) => return Trust::Missing,
-            Scope::Project => &places.project,
-        };
-        let file = folder.join(FILE).display().to_string();
+        if scope == Scope::Project && !is_trusted(&root, places) {
+            return Trust::Missing;
+        }
+        let file = file(places, scope).display().to_string();
         let each: Vec<Trust> = spots
             .iter()
             .filter_map(|spot| trust_of(&root, &file, spot, places))
@@ -120,7 +118,13 @@ impl Adapter for Codex {
     }
 }
 
-const FILE: &str = ".codex/hooks.json";
+/// Returns the file that holds the hooks.
+fn file(places: &Places, scope: Scope) -> PathBuf {
+    match scope {
+        Scope::User => places.codex_home.join("hooks.json"),
+        Scope::Project => places.project.join(".codex/hooks.json"),
+    }
+}
 
 /// Says whether the user trusts the project, without which its hooks are not even read.
 fn is_trusted(root: &Node, places: &Places) -> bool {
@@ -184,7 +188,7 @@ mod tests {
         let text = format!(r#"{{ "hooks": {{ {} }} }}"#, hooks.join(", "));
         let spots = crate::hook::spot::find(&Format::Jsonc.parse(&text).unwrap());
         let check = |suffix: &str, also: &str, expect: Trust| {
-            let file = home.path().join(FILE);
+            let file = file(&places, Scope::User);
             let states = EVENTS.map(|(event, label)| {
                 let command = format!("{} --quiet-allow --fail-open{suffix}", line(event));
                 let hash = trusted_hash(label, &command);

@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 
 use mcpproxy_agents::hook::{self, FailMode, HookAgent, HookCommand, HookPlan, HookStatus, Trust};
-use mcpproxy_agents::{Error, Scope};
+use mcpproxy_agents::{Error, Places, Scope};
 use proptest::prelude::*;
 
 use crate::home::Home;
@@ -290,6 +290,21 @@ fn codex_runs_only_what_is_trusted() {
     };
     state(["sha256:00", "sha256:00"]);
     assert_eq!(trust(), Trust::Unknown);
+}
+
+#[test]
+fn codex_is_found_where_its_variable_says() {
+    let home = Home::empty();
+    let places = Places {
+        codex_home: home.path("elsewhere"),
+        ..home.places()
+    };
+    assert!(!hook::is_present(HookAgent::Codex, &places));
+    home.write("elsewhere/config.toml", "");
+    assert!(hook::is_present(HookAgent::Codex, &places));
+    let files = |scope| hook::status(HookAgent::Codex, scope, &places).files;
+    assert_eq!(files(Scope::User), [home.path("elsewhere/hooks.json")]);
+    assert_eq!(files(Scope::Project), [home.path("shop/.codex/hooks.json")]);
 }
 
 #[test]
