@@ -71,6 +71,12 @@ pub(super) trait Adapter: Sync {
         Vec::new()
     }
 
+    /// Lists all files of settings that the agent reads and in which such a thing can stand, though
+    /// our hook does not.
+    fn settings(&self, _places: &Places) -> Vec<PathBuf> {
+        Vec::new()
+    }
+
     /// Says what is left for the user to do.
     fn after_install(&self) -> Vec<String> {
         Vec::new()

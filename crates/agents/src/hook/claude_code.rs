@@ -11,7 +11,7 @@ use super::reply::Reply;
 use super::target::{Body, Entry, Setting, Target, seconds, truth};
 use super::{Tool, tools};
 use crate::error::Error;
-use crate::places::Places;
+use crate::places::{Os, Places};
 use crate::tree::{Node, Value};
 
 /// The tools to hear of (FR-049).
@@ -68,6 +68,20 @@ impl Adapter for ClaudeCode {
         let off = matches!(off, Some(Value::Bool(true)));
         let text = "`disableAllHooks` keeps every hook from running; take it out";
         off.then(|| text.to_owned()).into_iter().collect()
+    }
+
+    fn settings(&self, places: &Places) -> Vec<PathBuf> {
+        let managed = match places.os {
+            Os::Linux => "/etc/claude-code/managed-settings.json",
+            Os::MacOs => "/Library/Application Support/ClaudeCode/managed-settings.json",
+            Os::Windows => r"C:\Program Files\ClaudeCode\managed-settings.json",
+        };
+        vec![
+            places.home.join(".claude/settings.json"),
+            places.project.join(".claude/settings.json"),
+            places.project.join(".claude/settings.local.json"),
+            PathBuf::from(managed),
+        ]
     }
 
     fn borrows(&self, places: &Places) -> Vec<PathBuf> {

@@ -90,6 +90,14 @@ impl Adapter for GeminiCli {
         all.into_iter().chain(ours).map(str::to_owned).collect()
     }
 
+    fn settings(&self, places: &Places) -> Vec<PathBuf> {
+        vec![
+            places.home.join(".gemini/settings.json"),
+            places.project.join(".gemini/settings.json"),
+            PathBuf::from("/etc/gemini-cli/settings.json"),
+        ]
+    }
+
     fn timeout(&self, handler: &Node) -> Option<u64> {
         handler.get("timeout")?.as_number()
     }

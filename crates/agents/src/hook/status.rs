@@ -243,7 +243,23 @@ impl HookStatus {
             let fault = "the agent gives the hook up before it has answered";
             self.faults.push(again(fault, self.agent));
         }
+        self.faults.extend(self.switched_off(places));
         self.also_in = self.others(places);
+    }
+
+    /// Finds what keeps the hook from running in files in which it does not stand. One that cannot
+    /// be read says nothing about it.
+    fn switched_off(&self, places: &Places) -> Vec<String> {
+        let adapter = self.agent.adapter();
+        let mut files = adapter.settings(places);
+        files.retain(|path| !self.files.contains(path));
+        files.dedup();
+        let found = files.iter().filter_map(|path| {
+            let root = merge::parse(&read(path).ok().flatten()?).ok()?;
+            let faults = adapter.obstacles(&root).into_iter();
+            Some(faults.map(move |fault| format!("`{}`: {fault}", path.display())))
+        });
+        found.flatten().collect()
     }
 
     /// Finds other files from which the agent also runs our hook.

@@ -308,6 +308,35 @@ fn codex_is_found_where_its_variable_says() {
 }
 
 #[test]
+fn what_switches_hooks_off_in_another_file_is_found() {
+    let check = |agent: HookAgent, file: &str, text: &str, expect: Option<&str>| {
+        let home = Home::empty();
+        install(&home, agent, Scope::User, FailMode::Open);
+        home.write(file, text);
+        let status = status(&home, agent, Scope::User);
+        let named = home.path(file).display().to_string();
+        let found = status.faults.iter().find(|fault| fault.contains(&named));
+        let found = found.map(|fault| expect.is_some_and(|expect| fault.contains(expect)));
+        assert_eq!(found, expect.map(|_| true), "{file}: {:?}", status.faults);
+        assert_eq!(status.is_sound(), expect.is_none(), "{file}");
+    };
+    let (claude, gemini) = (HookAgent::ClaudeCode, HookAgent::GeminiCli);
+    let off = "{\"disableAllHooks\": true}";
+    for file in [
+        "shop/.claude/settings.json",
+        "shop/.claude/settings.local.json",
+    ] {
+        check(claude, file, off, Some("`disableAllHooks`"));
+        check(claude, file, "{\"disableAllHooks\": false}", None);
+        check(claude, file, "{", None);
+    }
+    let file = "shop/.gemini/settings.json";
+    let off = "{\"hooksConfig\": {\"enabled\": false}}";
+    check(gemini, file, off, Some("`hooksConfig.enabled`"));
+    check(gemini, file, "{\"hooksConfig\": {\"enabled\": true}}", None);
+}
+
+#[test]
 fn agents_are_found_by_what_they_leave_behind() {
     let home = Home::empty();
     let found = |agent| hook::is_present(agent, &home.places());
