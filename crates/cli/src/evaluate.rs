@@ -10,7 +10,7 @@ mod wait;
 
 use std::ffi::OsString;
 use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -97,16 +97,15 @@ impl Options {
         options.agent.as_ref().is_none_or(known).then_some(options)
     }
 
-    /// Returns the folder of state, as the other commands find it but for the configuration.
-    fn folder(&self) -> PathBuf {
-        let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty());
+    /// Returns the folder of state, as the other commands find it but for the configuration; where
+    /// only a socket is named, it is beside that.
+    fn folder(&self, variable: impl Fn(&str) -> Option<OsString>) -> PathBuf {
         let given = self.data_dir.clone();
         let given = given.or_else(|| variable("MCPPROXY_DATA_DIR").map(PathBuf::from));
         let beside = || {
-            self.socket
-                .as_deref()
-                .and_then(Path::parent)
-                .map(PathBuf::from)
+            let named = || variable("MCPPROXY_SOCKET").map(PathBuf::from);
+            let socket = self.socket.clone().or_else(named)?;
+            socket.parent().map(PathBuf::from)
         };
         given.or_else(beside).unwrap_or_else(|| {
             let home = variable("HOME").map(PathBuf::from).unwrap_or_default();
@@ -117,11 +116,10 @@ impl Options {
     /// Returns the socket. What the command says comes first: a project may set variables, and must
     /// not choose who is asked.
     fn socket(&self) -> PathBuf {
-        let variable = || std::env::var_os("MCPPROXY_SOCKET").filter(|value| !value.is_empty());
         let named = || self.data_dir.as_ref().map(|folder| folder.join(SOCKET));
         let given = self.socket.clone().or_else(named);
-        let given = given.or_else(|| variable().map(PathBuf::from));
-        given.unwrap_or_else(|| self.folder().join(SOCKET))
+        let given = given.or_else(|| variable("MCPPROXY_SOCKET").map(PathBuf::from));
+        given.unwrap_or_else(|| self.folder(variable).join(SOCKET))
     }
 
     fn query(&self) -> String {
@@ -136,6 +134,11 @@ impl Options {
         let pairs: Vec<_> = pairs.into_iter().flatten().collect();
         pairs.join("&")
     }
+}
+
+/// Returns a variable of the environment; an empty one is none.
+fn variable(name: &str) -> Option<OsString> {
+    std::env::var_os(name).filter(|value| !value.is_empty())
 }
 
 /// The gateway's answer.
@@ -239,7 +242,7 @@ fn given_up(options: &Options, payload: &[u8], cause: GapCause) -> Reply {
         cause,
         decision,
     };
-    let folder = options.folder();
+    let folder = options.folder(variable);
     let left = journal::append(&folder, gap);
     let mut answer = reply(agent, event, &name, decision, why, options.quiet_allow);
     if answer.stderr.is_empty() {
@@ -309,6 +312,27 @@ mod tests {
         ] {
             assert_eq!(parse(line), None, "{line}");
         }
+    }
+
+    #[test]
+    fn word_is_left_beside_the_socket_that_is_named() {
+        let check = |words: &str, variables: &[(&str, &str)], expect: &str| {
+            let words = words.split_whitespace().map(OsString::from);
+            let options = Options::parse(words).unwrap();
+            let variable = |name: &str| {
+                let mut found = variables.iter().filter(|(one, _)| *one == name);
+                found.next().map(|(_, value)| OsString::from(value))
+            };
+            let folder = options.folder(variable);
+            assert_eq!(folder, PathBuf::from(expect), "{variables:?}");
+        };
+        let (home, socket) = (("HOME", "/h"), ("MCPPROXY_SOCKET", "/run/gw/s"));
+        check("", &[home], "/h/.mcpproxy");
+        check("--socket /w/s", &[home], "/w");
+        check("", &[home, socket], "/run/gw");
+        check("--socket /w/s", &[home, socket], "/w");
+        check("--data-dir /d", &[home, socket], "/d");
+        check("", &[home, socket, ("MCPPROXY_DATA_DIR", "/e")], "/e");
     }
 
     #[test]
