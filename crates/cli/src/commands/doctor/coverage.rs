@@ -30,7 +30,7 @@ pub(super) struct Known<'a> {
 
 /// Looks at everything about hooks.
 pub(super) fn checks(known: &Known<'_>) -> Vec<Check> {
-    let mut checks = vec![summary(known)];
+    let mut checks = summary(known);
     for hook in known.installed.iter().filter(|hook| hook.is_installed) {
         checks.extend(installed(hook, known));
     }
@@ -38,36 +38,48 @@ pub(super) fn checks(known: &Known<'_>) -> Vec<Check> {
     checks
 }
 
-/// Says in one line how much can be seen.
-fn summary(known: &Known<'_>) -> Check {
+/// Says how much can be seen: who was heard, and whose hook is installed and was not.
+fn summary(known: &Known<'_>) -> Vec<Check> {
     let agents = known
         .status
         .and_then(|status| status.pointer("/hooks/agents"));
     let agents = agents
         .and_then(Value::as_array)
         .map_or(&[][..], Vec::as_slice);
+    let is_heard = |name: &str| agents.iter().any(|agent| agent["agent"] == name);
+    let installed = known.installed.iter().filter(|hook| hook.is_installed);
+    let mut silent: Vec<_> = installed
+        .map(|hook| hook.agent.name())
+        .filter(|name| !is_heard(name))
+        .collect();
+    silent.dedup();
+    let mut checks = Vec::new();
     if !agents.is_empty() {
         let heard: Vec<_> = agents.iter().map(heard).collect();
-        return Check::ok(AREA, format!("Hooks: active ({})", heard.join("; ")));
+        let message = format!("Hooks: active ({})", heard.join("; "));
+        checks.push(Check::ok(AREA, message));
     }
-    let mut names: Vec<_> = known
-        .installed
-        .iter()
-        .filter(|hook| hook.is_installed)
-        .collect();
-    names.dedup_by_key(|hook| hook.agent);
-    if names.is_empty() {
-        let message = "Hooks: not installed; security coverage: MCP proxy only".to_owned();
-        return Check::warn(AREA, message, NUDGE);
+    match (silent.is_empty(), agents.is_empty()) {
+        (true, true) => {
+            let message = "Hooks: not installed; security coverage: MCP proxy only".to_owned();
+            checks.push(Check::warn(AREA, message, NUDGE));
+        }
+        (true, false) => {}
+        (false, _) => checks.push(unheard(&silent.join(", "), known.status.is_some())),
     }
-    let names: Vec<_> = names.iter().map(|hook| hook.agent.name()).collect();
-    let names = names.join(", ");
-    if known.status.is_none() {
-        let message = format!("Hooks: installed ({names}), but no gateway answers them");
-        return Check::warn(AREA, message, "start one with `mcpproxy serve`");
-    }
-    let message = format!("Hooks: installed ({names}), but no event was seen yet");
-    let hint = "let the agent use a tool, then look again";
+    checks
+}
+
+/// What is said of hooks that are installed and were not heard.
+fn unheard(names: &str, is_answered: bool) -> Check {
+    let (why, hint) = if is_answered {
+        let hint = "let the agent use a tool, then look again";
+        ("no event was seen yet", hint)
+    } else {
+        let hint = "start one with `mcpproxy serve`";
+        ("no gateway answers them", hint)
+    };
+    let message = format!("Hooks: installed ({names}), but {why}");
     Check::warn(AREA, message, hint)
 }
 
@@ -164,6 +176,8 @@ fn gaps(known: &Known<'_>) -> Option<Check> {
 
 #[cfg(test)]
 mod tests {
+    use mcpproxy_agents::hook::HookAgent;
+    use mcpproxy_agents::{Os, Places, Scope};
     use serde_json::json;
 
     use super::super::check::Status;
@@ -190,6 +204,40 @@ mod tests {
             found[0].hint.as_deref().unwrap(),
             "Install agent hooks for improved security coverage. Hooks provide visibility into agent-internal tools (Read, Bash, WebFetch). Without hooks, flow detection is limited to MCP-proxied tool calls. Run `mcpproxy hook install --agent claude-code` to enable."
         );
+    }
+
+    #[test]
+    fn a_hook_that_was_never_heard_is_not_hidden_by_one_that_was() {
+        let home = tempfile::tempdir().unwrap();
+        let places = Places::usual(home.path(), home.path(), Os::Linux);
+        let mut installed = [HookAgent::Codex, HookAgent::Cursor]
+            .map(|agent| mcpproxy_agents::hook::status(agent, Scope::User, &places));
+        for hook in &mut installed {
+            hook.is_installed = true;
+        }
+        let check = |agents: &[&str], expect: &[&str]| {
+            let agents = agents.iter().map(|name| json!({ "agent": name }));
+            let status = json!({ "hooks": { "agents": agents.collect::<Vec<_>>() } });
+            let known = Known {
+                installed: &installed,
+                ..known(Some(&status))
+            };
+            let found = summary(&known);
+            let found: Vec<_> = found.iter().map(|check| check.message.as_str()).collect();
+            assert_eq!(found, expect);
+        };
+        check(
+            &["codex"],
+            &[
+                "Hooks: active (codex, 0 sessions, last event unknown)",
+                "Hooks: installed (cursor), but no event was seen yet",
+            ],
+        );
+        let none = "Hooks: installed (codex, cursor), but no event was seen yet";
+        check(&[], &[none]);
+        let both = "Hooks: active (codex, 0 sessions, last event unknown; \
+                    cursor, 0 sessions, last event unknown)";
+        check(&["codex", "cursor"], &[both]);
     }
 
     #[test]
