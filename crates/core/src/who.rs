@@ -64,6 +64,14 @@ impl PrincipalKind {
             Self::Owner | Self::Agent | Self::Local => false,
         }
     }
+
+    /// Tells whether it is the owner, or an agent of theirs.
+    pub const fn is_owners(self) -> bool {
+        match self {
+            Self::Owner | Self::Agent | Self::Local => true,
+            Self::User | Self::Certificate => false,
+        }
+    }
 }
 
 // Every request without a credential is of one of these two.

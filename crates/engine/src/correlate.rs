@@ -2,8 +2,9 @@
 //!
 //! A hook announces a call with its arguments; the session in which the same call then comes by is
 //! that conversation's, for good. An announcement counts once and for a time. Where two
-//! conversations announced the same, and nothing else tells them apart, nobody is linked: less is
-//! seen then, and nothing is seen wrongly.
+//! conversations announced the same, and nothing else tells them apart, nobody is linked, neither by
+//! this call nor by another like it: less is seen then, and nothing is seen wrongly. A call may come
+//! later than it is waited for; for a minute more its announcement still stands against others'.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -17,6 +18,9 @@ use sha2::{Digest as _, Sha256};
 /// Announcements that are waited for at once, of all and of one conversation; the oldest go first.
 const MOST_PENDING: usize = 4096;
 const MOST_EACH: usize = 256;
+/// How long an announcement that links nobody any more stands against those of others: its call may
+/// yet come.
+const RIVALRY: Duration = Duration::from_secs(60);
 /// Links that are remembered; the oldest go first.
 const MOST_LINKS: usize = 16_384;
 
@@ -97,8 +101,31 @@ struct Pending {
     hook: SessionKey,
     /// Where the conversation lives, if another gateway told of it.
     home: Option<FlowScope>,
+    reach: Reach,
     tool_use: Option<Box<str>>,
     until: Tick,
+    /// Whether it links the session in which its call comes by: not once its time is over, nor once
+    /// such a call came that may have been another's.
+    is_open: bool,
+}
+
+/// Whose sessions an announcement may be linked with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reach {
+    /// Those of the owner, who speaks for the agents that have a token of theirs: an agent's hook
+    /// has the owner's credential whatever the agent itself shows.
+    Owner,
+    /// Those of one principal.
+    Only(FlowScope),
+}
+
+impl Reach {
+    fn covers(self, arrival: Arrival<'_>) -> bool {
+        match self {
+            Self::Owner => arrival.is_owners,
+            Self::Only(scope) => scope == arrival.scope,
+        }
+    }
 }
 
 /// Whose announcement it is.
@@ -108,6 +135,8 @@ pub(crate) struct Announcer {
     pub(crate) hook: SessionKey,
     /// Where it lives, if another gateway told of it.
     pub(crate) home: Option<FlowScope>,
+    /// Whose sessions it may be linked with.
+    pub(crate) reach: Reach,
 }
 
 /// A call as it comes by.
@@ -115,6 +144,10 @@ pub(crate) struct Announcer {
 pub struct Arrival<'a> {
     /// The session it comes in.
     pub session: SessionKey,
+    /// The matching domain of whoever calls.
+    pub scope: FlowScope,
+    /// Whether that is the owner, or an agent for them.
+    pub is_owners: bool,
     /// The connection, where the session is only what the caller says about itself.
     pub connection: Option<u64>,
     /// The use of the tool, as the agent calls it, if it says so.
@@ -132,7 +165,7 @@ struct Table {
 #[derive(Debug, Default)]
 pub(crate) struct Correlator {
     table: Mutex<Table>,
-    /// How many announcements and links there are: most calls of most installations need no look.
+    /// How many announcements that can link, and links, there are: most calls of most installations need no look.
     known: AtomicUsize,
 }
 
@@ -161,7 +194,7 @@ impl Correlator {
         until: Tick,
         now: Tick,
     ) {
-        let Announcer { hook, home } = announcer;
+        let Announcer { hook, home, reach } = announcer;
         let mut table = self.table();
         table.sweep(now);
         let own = table.pending.iter().filter(|one| one.hook == hook).count();
@@ -176,8 +209,10 @@ impl Correlator {
             print,
             hook,
             home,
+            reach,
             tool_use: tool_use.map(Into::into),
             until,
+            is_open: true,
         });
         self.count(&table);
     }
@@ -207,7 +242,7 @@ impl Correlator {
         table.sweep(now);
         let key = link_key(arrival);
         let known = table.links.get(&key).copied();
-        let at = print.and_then(|print| table.matching(print, arrival.tool_use, known));
+        let at = print.and_then(|print| table.matching(print, arrival, known));
         let announced = at.and_then(|at| table.pending.remove(at));
         let (home, used) = match &announced {
             Some(one) => (one.home, Some(one.print)),
@@ -256,7 +291,8 @@ impl Correlator {
     }
 
     fn count(&self, table: &Table) {
-        let known = table.pending.len() + table.links.len();
+        let open = table.pending.iter().filter(|one| one.is_open);
+        let known = open.count() + table.links.len();
         self.known.store(known, Ordering::Release);
     }
 
@@ -267,31 +303,42 @@ impl Correlator {
 
 impl Table {
     fn sweep(&mut self, now: Tick) {
-        self.pending.retain(|one| one.until >= now);
+        self.pending.retain(|one| one.until.after(RIVALRY) >= now);
+        for one in self.pending.iter_mut().filter(|one| one.until < now) {
+            one.is_open = false;
+        }
     }
 
-    /// Finds the announcement of a call, if only one conversation can have made it.
+    /// Finds the announcement of a call, if only one conversation can have made it. Where several
+    /// can, none of theirs is good any more: whichever is left over when the others' calls have come
+    /// would be taken for a stranger's.
     fn matching(
-        &self,
+        &mut self,
         print: Fingerprint,
-        tool_use: Option<&str>,
+        arrival: Arrival<'_>,
         known: Option<SessionKey>,
     ) -> Option<usize> {
-        let same = |one: &&Pending| one.print == print;
-        let fits = |one: &&Pending| match (tool_use, one.tool_use.as_deref()) {
+        let fits = |one: &Pending| match (arrival.tool_use, one.tool_use.as_deref()) {
             (Some(called), Some(announced)) => called == announced,
             (Some(_), None) | (None, _) => true,
         };
-        let mut candidates = self.pending.iter().filter(same).filter(fits);
-        let hook = match known {
-            Some(hook) => hook,
-            None => candidates.next()?.hook,
-        };
-        if known.is_none() && candidates.any(|one| one.hook != hook) {
+        let same = |one: &Pending| one.print == print && fits(one);
+        if let Some(hook) = known {
+            // Whose it is, is known: one that has lapsed is used up as well.
+            let own = |one: &Pending| same(one) && one.hook == hook;
+            return self.pending.iter().position(own);
+        }
+        let candidate = |one: &Pending| same(one) && one.reach.covers(arrival);
+        let first = self.pending.iter().find(|one| candidate(one))?.hook;
+        let rival = |one: &Pending| candidate(one) && one.hook != first;
+        if self.pending.iter().any(rival) {
+            for one in self.pending.iter_mut().filter(|one| candidate(one)) {
+                one.is_open = false;
+            }
             return None;
         }
-        let own = |one: &Pending| same(&one) && fits(&one) && one.hook == hook;
-        self.pending.iter().position(own)
+        let good = |one: &Pending| candidate(one) && one.is_open;
+        self.pending.iter().position(good)
     }
 
     fn link(&mut self, key: SessionKey, hook: SessionKey) {

@@ -16,7 +16,7 @@ use mcpproxy_hooks::guards::poisoning::answers::HIDDEN;
 use mcpproxy_policy::decide;
 use serde_json::Value;
 
-use crate::correlate::{Announcer, Arrival, Fingerprint, until};
+use crate::correlate::{Announcer, Arrival, Fingerprint, Reach, until};
 use crate::coverage::Sight;
 use crate::engine::{Before, Engine, Judged, nothing};
 use crate::facts::{arguments, destination, whose};
@@ -87,18 +87,16 @@ impl Engine {
         }
     }
 
-    /// Waits for a call that a hook announced, under the name and with the arguments with which it
-    /// will come by.
+    /// Waits for a call that a hook announced, with the fingerprint with which it will come by.
     pub fn announce(
         &self,
         hook: SessionKey,
-        tool: &str,
-        given: &Value,
+        reach: Reach,
+        print: Fingerprint,
         tool_use: Option<&str>,
-    ) -> Fingerprint {
-        let print = Fingerprint::of(tool, given);
-        self.expect(Announcer { hook, home: None }, print, tool_use);
-        print
+    ) {
+        let home = None;
+        self.expect(Announcer { hook, home, reach }, print, tool_use);
     }
 
     /// Waits for a call that a hook announced at another gateway, where its conversation lives in a
@@ -107,11 +105,12 @@ impl Engine {
         &self,
         hook: SessionKey,
         home: FlowScope,
+        reach: Reach,
         print: Fingerprint,
         tool_use: Option<&str>,
     ) {
         let home = Some(home);
-        self.expect(Announcer { hook, home }, print, tool_use);
+        self.expect(Announcer { hook, home, reach }, print, tool_use);
     }
 
     fn expect(&self, announcer: Announcer, print: Fingerprint, tool_use: Option<&str>) {

@@ -33,7 +33,7 @@ mod witness;
 pub use approvals::{Approval, Approvals, Standing};
 pub use chronicle::Happening;
 pub use classes::{Described, Profile};
-pub use correlate::{Arrival, Fingerprint};
+pub use correlate::{Arrival, Fingerprint, Reach};
 pub use coverage::{AgentHeard, Sight};
 pub use engine::{After, Asked, Before, Denied, Engine, Said, Unasked};
 pub use events::{Event, Events};

@@ -13,7 +13,7 @@ use mcpproxy_core::{
     SessionKey, UpstreamId,
 };
 use mcpproxy_engine::events::{ConfigNews, Event, ServerNews};
-use mcpproxy_engine::{Engine, Happening};
+use mcpproxy_engine::{Engine, Happening, Reach};
 use mcpproxy_mcp::seal::{self, Sealer};
 use mcpproxy_text::Limits;
 use mcpproxy_upstream::catalogue::Entry;
@@ -363,6 +363,16 @@ impl Gateway {
     /// Returns the domain in which a principal's secrets are matched.
     pub fn flow_scope(who: &Principal) -> FlowScope {
         FlowScope(digest(&[who.name.as_bytes()]))
+    }
+
+    /// Returns whose sessions a hook may be linked with that speaks in a principal's domain.
+    pub fn hook_reach(scope: FlowScope) -> Reach {
+        // Whoever has the owner's credential asks as this one.
+        if scope == Self::flow_scope(&Principal::local()) {
+            Reach::Owner
+        } else {
+            Reach::Only(scope)
+        }
     }
 
     /// Remembers which upstream runs a long task of a principal. The first to name it keeps it:

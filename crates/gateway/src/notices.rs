@@ -168,8 +168,10 @@ impl Gateway {
                 if let (Some(hook), Some(scope), Some(print)) = (id(&hook), id(&scope), id(&print))
                 {
                     let (home, print) = (FlowScope(scope), Fingerprint::from_id(print));
+                    let (hook, reach) = (hooked(hook), Self::hook_reach(home));
+                    let tool_use = tool_use.as_deref();
                     let engine = &self.engine;
-                    engine.announced_elsewhere(hooked(hook), home, print, tool_use.as_deref());
+                    engine.announced_elsewhere(hook, home, reach, print, tool_use);
                 }
             }
             Notice::Arrived { hook, print } => {

@@ -21,6 +21,8 @@ fn session(number: u128) -> SessionKey {
 fn arrival(session: SessionKey) -> Arrival<'static> {
     Arrival {
         session,
+        scope: FlowScope(Id128(0)),
+        is_owners: true,
         connection: None,
         tool_use: None,
     }
@@ -36,7 +38,11 @@ fn expect(correlator: &Correlator, of: SessionKey, arguments: &Value, now: u64) 
 }
 
 fn by(hook: SessionKey) -> Announcer {
-    Announcer { hook, home: None }
+    Announcer {
+        hook,
+        home: None,
+        reach: Reach::Owner,
+    }
 }
 
 fn came(
@@ -124,6 +130,91 @@ fn what_two_conversations_announced_links_nobody() {
         came(&correlator, arrival(session(9)), &json!({ "a": 1 }), 60),
         Some(hook(3))
     );
+}
+
+#[test]
+fn a_call_that_comes_late_is_not_taken_for_that_of_another_conversation() {
+    let correlator = Correlator::default();
+    expect(&correlator, hook(1), &json!({}), 0);
+    expect(&correlator, hook(2), &json!({}), 4500);
+    // The first one's call comes when its announcement has lapsed: nobody is linked, nor later.
+    for (number, when) in [(7, 6000), (8, 6100)] {
+        let found = came(&correlator, arrival(session(number)), &json!({}), when);
+        assert_eq!(found, None, "{number}");
+    }
+    // Not for ever: a call that has not come by then is not reckoned with.
+    expect(&correlator, hook(3), &json!({}), 69_499);
+    let found = came(&correlator, arrival(session(9)), &json!({}), 69_500);
+    assert_eq!(found, None, "the second still stands against it");
+    expect(&correlator, hook(4), &json!({ "a": 1 }), 70_000);
+    expect(&correlator, hook(5), &json!({ "a": 1 }), 135_001);
+    let found = came(
+        &correlator,
+        arrival(session(10)),
+        &json!({ "a": 1 }),
+        135_002,
+    );
+    assert_eq!(found, Some(hook(5)));
+}
+
+#[test]
+fn what_is_left_of_an_ambiguous_call_is_nobodys() {
+    let correlator = Correlator::default();
+    expect(&correlator, hook(1), &json!({}), 0);
+    expect(&correlator, hook(2), &json!({}), 10);
+    assert_eq!(came(&correlator, arrival(session(7)), &json!({}), 20), None);
+    // The first is told apart by another call, and makes the same one again.
+    expect(&correlator, hook(1), &json!({ "a": 1 }), 30);
+    let found = came(&correlator, arrival(session(7)), &json!({ "a": 1 }), 40);
+    assert_eq!(found, Some(hook(1)));
+    let found = came(&correlator, arrival(session(7)), &json!({}), 50);
+    assert_eq!(found, Some(hook(1)));
+    // The second's announcement is left over; a stranger does not get it.
+    assert_eq!(came(&correlator, arrival(session(9)), &json!({}), 60), None);
+    // What the second announces from now on counts.
+    expect(&correlator, hook(2), &json!({}), 70);
+    let found = came(&correlator, arrival(session(8)), &json!({}), 80);
+    assert_eq!(found, Some(hook(2)));
+}
+
+#[test]
+fn only_sessions_in_reach_of_an_announcement_are_linked() {
+    let print = Fingerprint::of("t", &json!({}));
+    let check = |reach: Reach, scope: u128, is_owners: bool, linked: bool| {
+        let correlator = Correlator::default();
+        let announcer = Announcer {
+            reach,
+            ..by(hook(1))
+        };
+        correlator.expect(announcer, print, None, at(5000), at(0));
+        let arrival = Arrival {
+            scope: FlowScope(Id128(scope)),
+            is_owners,
+            ..arrival(session(7))
+        };
+        let found = correlator.arrived(arrival, Some(print), at(1));
+        assert_eq!(found.is_some(), linked, "{reach:?} {scope} {is_owners}");
+    };
+    let only = Reach::Only(FlowScope(Id128(5)));
+    check(only, 5, true, true);
+    check(only, 5, false, true);
+    check(only, 6, true, false);
+    check(Reach::Owner, 5, true, true);
+    check(Reach::Owner, 5, false, false);
+}
+
+#[test]
+fn an_announcement_out_of_reach_stands_against_nobody() {
+    let correlator = Correlator::default();
+    let print = Fingerprint::of("call_tool_read", &json!({}));
+    let foreign = Announcer {
+        reach: Reach::Only(FlowScope(Id128(5))),
+        ..by(hook(2))
+    };
+    correlator.expect(foreign, print, None, at(5000), at(0));
+    expect(&correlator, hook(1), &json!({}), 0);
+    let found = came(&correlator, arrival(session(7)), &json!({}), 1);
+    assert_eq!(found, Some(hook(1)));
 }
 
 #[test]

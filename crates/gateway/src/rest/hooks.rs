@@ -13,7 +13,7 @@ use mcpproxy_core::{
     Action, Askable, Call, CallId, Door, FlowType, Hooked, MessageKind, Phase, Principal,
     PrincipalKind, Risk, RiskLevel, SessionKey, Trace, Wire,
 };
-use mcpproxy_engine::Evaluation;
+use mcpproxy_engine::{Evaluation, Fingerprint};
 use mcpproxy_mcp::body::read_bounded;
 use mcpproxy_mcp::compose::quoted;
 use serde::Deserialize;
@@ -148,7 +148,8 @@ async fn judge(gateway: &Arc<Gateway>, who: Principal, asked: &Asked) -> (CallId
     let comes = asked.event == HookEvent::Pre && evaluation.decision != Action::Deny;
     if let Some(tool) = aim.announced.filter(|_| comes) {
         let tool_use = asked.tool_use_id.as_deref();
-        let print = engine.announce(session, &tool, &asked.input, tool_use);
+        let print = Fingerprint::of(&tool, &asked.input);
+        engine.announce(session, Gateway::hook_reach(scope), print, tool_use);
         let announced = Notice::Announced {
             hook: session.id.to_string(),
             scope: scope.0.to_string(),

@@ -20,6 +20,8 @@ pub(super) fn attribute(gateway: &Arc<Gateway>, downstream: &mut Downstream, fra
     let tool_use = tool_use(frame.params());
     let arrival = Arrival {
         session: downstream.key,
+        scope: Gateway::flow_scope(&downstream.who),
+        is_owners: downstream.who.kind.is_owners(),
         connection: downstream.connection,
         tool_use: tool_use.as_deref(),
     };

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::payloads::{Agent, Use, event_of};
-use crate::support::{Gateway, Heard, Legacy, Modern, Upstream, hook, until};
+use crate::support::{Gateway, Heard, Http, Legacy, Modern, Upstream, hook, until};
 
 const KEY: &str = "q8Zr1vTnB0xLw4YhKd7sEoGu2mPfJc5RiVaXt9Ny";
 const FILE: &str = "AWS_ACCESS_KEY_ID=AKIAQ3EGRTLZ7VHWN2KM\nAWS_SECRET_ACCESS_KEY=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\n";
@@ -266,6 +266,33 @@ async fn agents_without_a_session_are_linked_by_credential_and_connection() {
         let last = calls.last().unwrap();
         assert_eq!(last["session_id"], scene.hook_session(name).await, "{name}");
     }
+}
+
+/// An announcement made with a token is good for sessions of that token only; the hook of an agent
+/// on this machine speaks for the owner, whatever credential the agent itself has.
+#[tokio::test]
+async fn a_hook_is_linked_only_with_sessions_that_it_may_speak_for() {
+    let scene = Scene::start("call", json!({})).await;
+    let of = json!(["inside"]);
+    let one = scene.gateway.token("one", &of).await;
+    let other = scene.gateway.token("other", &of).await;
+    let given = |path: &str| json!({ "name": "inside:read", "args": { "path": path } });
+    let linked = async |downstream: &Legacy, path: &str| {
+        downstream.call("call_tool_read", given(path)).await;
+        scene.calls("inside").last().unwrap()["mcp_session_id"].is_string()
+    };
+    let over = async |http: &Http| Legacy::open_with(http.clone().at("/mcp"), json!({})).await;
+    let announced =
+        Agent::new("claude-code", "by-token").pre(Use::Call("call_tool_read", &given("a")));
+    let announced: Value = serde_json::from_str(&announced).unwrap();
+    let (status, answer) = one.post("/api/v1/hooks/evaluate", &announced).await;
+    assert_eq!(status, 200, "{answer}");
+    assert!(!linked(&scene.legacy().await, "a").await, "nobody's");
+    assert!(!linked(&over(&other).await, "a").await, "another token's");
+    assert!(linked(&over(&one).await, "a").await, "its own");
+    let agent = Agent::new("claude-code", "by-owner");
+    scene.announce(&agent, "call_tool_read", &given("b")).await;
+    assert!(linked(&over(&one).await, "b").await, "the owner's agent");
 }
 
 /// SC-005 over the real program: 8 conversations at once, each call announced by a hook.
