@@ -1,6 +1,7 @@
 //! Which tool an agent's hook speaks of: one of the agent's own, one behind this gateway, or one
 //! that the agent reaches by itself.
 
+use mcpproxy_agents::ENTRY_NAME;
 use mcpproxy_agents::hook::{Asked, Tool};
 use mcpproxy_core::{Declared, Operation, Owner, ToolName, ToolRef, UpstreamId};
 use serde_json::Value;
@@ -44,7 +45,7 @@ impl Aim {
         };
         called(gateway, tool, &asked.input)
             .or_else(|| prefixed(gateway, tool, &asked.input))
-            .or_else(|| single(gateway, tool, &asked.input))
+            .or_else(|| single(gateway, upstream, tool, &asked.input))
             .unwrap_or_else(|| Self {
                 owner: Owner::Elsewhere,
                 tool: tool_ref(upstream, tool),
@@ -136,15 +137,29 @@ fn prefixed(gateway: &Gateway, tool: &str, input: &Value) -> Option<Aim> {
     Some(Aim::here(tool, tool_ref(upstream, name), input.clone()))
 }
 
-/// Understands the bare name of a tool of the only upstream.
-fn single(gateway: &Gateway, tool: &str, input: &Value) -> Option<Aim> {
+/// Understands the bare name of a tool of the only upstream. Another server of the agent's may have a
+/// tool of the same name, which the names of the other modes rule out.
+fn single(gateway: &Gateway, entry: &str, tool: &str, input: &Value) -> Option<Aim> {
     if gateway.active().settings.routing_mode != RoutingMode::Single {
         return None;
     }
     let upstream = only_upstream(gateway).ok()?;
     upstream.listed().tool(tool)?;
     let name = upstream.name().as_str();
-    Some(Aim::here(tool, tool_ref(name, tool), input.clone()))
+    is_ours(entry, name).then(|| Aim::here(tool, tool_ref(name, tool), input.clone()))
+}
+
+/// Tells whether an agent's entry of this name leads here: nobody tells us what it is called. Ours is
+/// what `init` writes, what is called like the upstream for which we stand, and where the agent does
+/// not say; any other is taken for another server, which links nobody.
+fn is_ours(entry: &str, upstream: &str) -> bool {
+    let plain = |name: &str| {
+        let letters = name.chars().filter(|letter| letter.is_alphanumeric());
+        letters.flat_map(char::to_lowercase).collect::<String>()
+    };
+    // Agents write other letters for some, and put the name of a plugin before it.
+    let named = plain(entry);
+    entry.is_empty() || named.ends_with(ENTRY_NAME) || named == plain(upstream)
 }
 
 #[cfg(test)]
@@ -161,5 +176,20 @@ mod tests {
         check("call_tool_write", None);
         check("xcall_tool_write", None);
         check("Read", None);
+    }
+
+    #[test]
+    fn an_entry_that_has_neither_our_name_nor_the_upstreams_is_another_server() {
+        let check = |entry: &str, expect: bool| {
+            assert_eq!(is_ours(entry, "my.files"), expect, "{entry}");
+        };
+        check("mcpproxy", true);
+        check("MCPProxy", true);
+        check("plugin_tools_mcpproxy", true);
+        check("my_files", true);
+        check("", true);
+        check("filesystem", false);
+        check("files", false);
+        check("mcpproxy-docs", false);
     }
 }

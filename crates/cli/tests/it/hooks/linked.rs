@@ -295,6 +295,38 @@ async fn a_hook_is_linked_only_with_sessions_that_it_may_speak_for() {
     assert!(linked(&over(&one).await, "b").await, "the owner's agent");
 }
 
+/// In single mode tools have bare names, which those of another server of the agent's may have too.
+#[tokio::test]
+async fn in_single_mode_the_tool_of_another_server_links_nobody() {
+    let tool = json!({ "name": "read", "inputSchema": { "type": "object" } });
+    let inside = json!({ "tools": [tool], "results": { "read": ["a", "b", "c"] } });
+    let inside = Upstream::play(&inside);
+    let gateway = Gateway::start(&json!({
+        "routing_mode": "single",
+        "activity": { "durability": "strict" },
+        "mcpServers": { "inside": inside.settings },
+    }))
+    .await;
+    for (entry, linked) in [("filesystem", false), ("mcpproxy", true), ("inside", true)] {
+        let given = json!({ "path": entry });
+        let payload = json!({
+            "session_id": entry, "hook_event_name": "PreToolUse",
+            "tool_name": format!("mcp__{entry}__read"), "tool_input": given,
+        });
+        hook(&gateway.home, "claude-code", &payload.to_string(), &[]).await;
+        let downstream = Legacy::open(&gateway.url("/mcp"), json!({})).await;
+        downstream.call("read", given).await;
+        let mut records = gateway.home.activity();
+        records.retain(|one| one["type"] == "tool_call");
+        let last = records.last().unwrap();
+        assert_eq!(
+            last["mcp_session_id"].is_string(),
+            linked,
+            "{entry}: {last}"
+        );
+    }
+}
+
 /// SC-005 over the real program: 8 conversations at once, each call announced by a hook.
 #[tokio::test]
 async fn sc_005_announced_calls_of_eight_conversations_are_linked() {
