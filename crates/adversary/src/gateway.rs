@@ -24,6 +24,9 @@ const PATIENCE: Duration = Duration::from_secs(20);
 const GLANCE: Duration = Duration::from_millis(15);
 /// The largest answer to the owner.
 const MOST: usize = 64 * 1024 * 1024;
+/// How often is looked whether a killed gateway has ended, and how many times.
+const DYING: Duration = Duration::from_millis(5);
+const LOOKS: usize = 200;
 
 /// A running gateway; it is killed when this is dropped.
 #[derive(Debug)]
@@ -32,8 +35,28 @@ pub(crate) struct Gateway {
     pub(crate) address: String,
     key: String,
     dialer: Dialer,
-    _child: Child,
-    _folder: TempDir,
+    _process: Process,
+}
+
+/// The process of a gateway and the folder in which it writes; both end with this.
+#[derive(Debug)]
+struct Process {
+    child: Child,
+    folder: TempDir,
+}
+
+impl Drop for Process {
+    /// Kills the process and waits until it has ended: who still writes would keep the folder, which is
+    /// removed right after this.
+    fn drop(&mut self) {
+        drop(self.child.start_kill());
+        for _ in 0..LOOKS {
+            if !matches!(self.child.try_wait(), Ok(None)) {
+                break;
+            }
+            std::thread::sleep(DYING);
+        }
+    }
 }
 
 impl Gateway {
@@ -42,8 +65,8 @@ impl Gateway {
         let folder = tempfile::Builder::new()
             .prefix("mcpproxy-adversary-")
             .tempdir()?;
-        let mut child = launch(program, &folder, config)?;
-        let stderr = child.stderr.take();
+        let mut process = launch(program, folder, config)?;
+        let stderr = process.child.stderr.take();
         let listening = async {
             match stderr {
                 Some(stderr) => listening(stderr).await,
@@ -54,13 +77,12 @@ impl Gateway {
         let address = address
             .unwrap_or_else(|_| Err("it did not listen in time".to_owned()))
             .map_err(Error::Gateway)?;
-        let key = std::fs::read_to_string(folder.path().join("data/api_key"))?;
+        let key = std::fs::read_to_string(process.folder.path().join("data/api_key"))?;
         let gateway = Self {
             address,
             key: key.trim().to_owned(),
             dialer: Dialer::default(),
-            _child: child,
-            _folder: folder,
+            _process: process,
         };
         gateway.until_ready().await?;
         Ok(gateway)
@@ -177,7 +199,7 @@ pub(crate) fn command(program: &Path, home: &Path) -> Command {
     command
 }
 
-fn launch(program: &Path, folder: &TempDir, config: &Value) -> Result<Child, Error> {
+fn launch(program: &Path, folder: TempDir, config: &Value) -> Result<Process, Error> {
     let file: PathBuf = folder.path().join("mcpproxy.json");
     std::fs::write(&file, config.to_string())?;
     let child = command(program, folder.path())
@@ -187,7 +209,7 @@ fn launch(program: &Path, folder: &TempDir, config: &Value) -> Result<Child, Err
         .arg(folder.path().join("data"))
         .stderr(Stdio::piped())
         .spawn()?;
-    Ok(child)
+    Ok(Process { child, folder })
 }
 
 /// Reads standard error until it says the address, and goes on reading so that nobody waits.

@@ -7,6 +7,9 @@ use serde_json::{Map, Value};
 use super::{Case, Play, Role, Scenario, Step, Trigger};
 use crate::error::Error;
 
+/// How often something is repeated at most, and how many milliseconds are waited for: a run is to end.
+const REPEATED: usize = 100_000;
+
 /// The files, in the order in which they are played and told.
 const FILES: &[(&str, &str)] = &[
     ("poisoning", include_str!("../../scenarios/poisoning.yaml")),
@@ -151,7 +154,15 @@ fn sensible(case: &Case) -> Result<(), String> {
         return Err("a case needs an id and steps".to_owned());
     }
     for play in std::iter::once(&case.attack).chain(&case.twin) {
+        for trigger in play
+            .upstreams
+            .iter()
+            .filter_map(|role| role.trigger.as_ref())
+        {
+            bounded("threshold", trigger.threshold)?;
+        }
         for step in &play.steps {
+            bounded("times", step.times)?;
             for place in [&step.call, &step.read, &step.prompt].into_iter().flatten() {
                 let (upstream, _) = place
                     .split_once([':', '|'])
@@ -164,6 +175,16 @@ fn sensible(case: &Case) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+fn bounded(key: &str, count: usize) -> Result<(), String> {
+    if count <= REPEATED {
+        Ok(())
+    } else {
+        Err(format!(
+            "`{key}` is {count}, and at most {REPEATED} is played"
+        ))
+    }
 }
 
 fn known(play: &Play, upstream: &str) -> Result<(), String> {
@@ -307,6 +328,17 @@ mod tests {
         refused("versions: {v1: {description: a}}", "need a `trigger`");
         refused("trigger: {type: call_count}", "needs `versions`");
         refused("cases: [{id: a}]", "needs an id and steps");
+    }
+
+    #[test]
+    fn what_would_take_for_ever_is_refused() {
+        let turning = |threshold: usize| {
+            format!("versions: {{v1: {{}}}}\ntrigger: {{type: call_count, threshold: {threshold}}}")
+        };
+        read(Path::new("own.yaml"), &turning(REPEATED)).unwrap();
+        refused(&turning(REPEATED + 1), "`threshold` is 100001");
+        let often = "cases: [{id: a, attack: {steps: [{look: true, times: 100001}]}}]";
+        refused(often, "`times` is 100001");
     }
 
     #[test]

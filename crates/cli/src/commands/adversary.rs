@@ -21,7 +21,7 @@ use crate::args::{
     Format, Global,
 };
 use crate::commands::serve;
-use crate::exit::{Exit, bad_input};
+use crate::exit::{Exit, bad_input, failed};
 use crate::output;
 
 /// Runs one of the commands.
@@ -96,10 +96,10 @@ async fn play(global: &Global, args: &AdversaryRun) -> Result<Exit> {
         eras: eras(args.era).to_vec(),
     };
     if args.control {
-        let played = mcpproxy_adversary::control(&library, &orders, &output::note).await?;
-        return controlled(global.format(), &played);
+        let played = mcpproxy_adversary::control(&library, &orders, &output::note);
+        return controlled(global.format(), &unless_told(played).await?);
     }
-    let report = mcpproxy_adversary::run(&library, &orders, &output::note).await?;
+    let report = unless_told(mcpproxy_adversary::run(&library, &orders, &output::note)).await?;
     if let Some(file) = &args.html {
         write(file, &html::page(&report))?;
     }
@@ -116,6 +116,16 @@ async fn play(global: &Global, args: &AdversaryRun) -> Result<Exit> {
     } else {
         Exit::Findings
     })
+}
+
+/// Plays until the end, or until SIGINT or SIGTERM: then what was started ends with what is left of
+/// the play, gateways and folders too.
+async fn unless_told<T>(playing: impl Future<Output = Result<T, Error>>) -> Result<T> {
+    let told = serve::until_told()?;
+    tokio::select! {
+        played = playing => Ok(played?),
+        () = told => Err(failed("the run was interrupted", None)),
+    }
 }
 
 fn write(file: &Path, text: &str) -> Result<()> {

@@ -1,10 +1,12 @@
 //! No process of an upstream outlives the gateway, however either of them ends.
 
 use std::path::Path;
+use std::process::Stdio;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
+use tokio::process::Command;
 
 use super::measure::{bounded, marked, marker, until_marked};
 use crate::support::{Gateway, Home, Modern, program, scripted, text_of, until};
@@ -59,6 +61,33 @@ async fn a_killed_gateway_leaves_nobody_behind() {
         until_marked(&marker, running).await;
         gateway.kill().await;
         until_gone(&marker).await;
+    }
+}
+
+#[tokio::test]
+async fn an_interrupted_adversary_leaves_no_gateway_and_no_folder() {
+    for signal in ["TERM", "INT"] {
+        let folder = TempDir::new().unwrap();
+        let marker = folder.path().join("mcpproxy-adversary-");
+        let marker = marker.to_str().unwrap();
+        let args = ["adversary", "run", "rug-pull", "--mode", "proxy"];
+        let mut run = Command::new(program())
+            .args(args)
+            .env("TMPDIR", folder.path())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .kill_on_drop(true)
+            .spawn()
+            .unwrap();
+        until_marked(marker, 1).await;
+        let id = run.id().unwrap().to_string();
+        let sent = Command::new("kill").args(["-s", signal, &id]).status();
+        assert!(sent.await.unwrap().success());
+        let ended = bounded("ending the run", LINGER, run.wait()).await.unwrap();
+        assert_eq!(ended.code(), Some(2), "{signal}");
+        until_gone(marker).await;
+        let left: Vec<_> = std::fs::read_dir(folder.path()).unwrap().collect();
+        assert!(left.is_empty(), "{signal}: {left:?}");
     }
 }
 
