@@ -3,6 +3,7 @@
 use std::io::Write as _;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use mcpproxy_mcp::line::{LineReader, write_line};
@@ -14,8 +15,11 @@ use crate::error::Error;
 
 /// The longest line that is taken.
 const LONGEST: usize = 64 * 1024 * 1024;
+/// How long what was asked before the input ended may still be answered. Some roles never answer.
+const FAREWELL: Duration = Duration::from_secs(1);
 
-/// Plays until the input ends. What comes in is also appended to a file, if one is given.
+/// Plays until the input ends and what came in before is answered. What comes in is also appended to a
+/// file, if one is given.
 pub async fn serve<R, W>(
     actor: Arc<Actor>,
     input: R,
@@ -33,7 +37,7 @@ where
     loop {
         let word = tokio::select! {
             line = lines.next() => {
-                let Ok(Some(line)) = line else { return Ok(()) };
+                let Ok(Some(line)) = line else { break };
                 if let Some(record) = record {
                     keep(record, &line)?;
                 }
@@ -49,11 +53,26 @@ where
                 word
             }
         };
-        if write_line(&mut output, &word).await.is_err() || output.flush().await.is_err() {
-            // Nobody reads any more.
+        if !said(&mut output, &word).await {
             return Ok(());
         }
     }
+    drop(outlet);
+    let rest = async {
+        while let Some(word) = words.recv().await {
+            if !said(&mut output, &word).await {
+                break;
+            }
+        }
+    };
+    // What takes longer is not said any more.
+    drop(tokio::time::timeout(FAREWELL, rest).await);
+    Ok(())
+}
+
+/// Says something, and whether anybody still reads.
+async fn said(output: &mut (impl AsyncWrite + Unpin), word: &[u8]) -> bool {
+    write_line(output, word).await.is_ok() && output.flush().await.is_ok()
 }
 
 fn keep(record: &Path, line: &[u8]) -> Result<(), Error> {
@@ -67,4 +86,47 @@ fn keep(record: &Path, line: &[u8]) -> Result<(), Error> {
         .open(record);
     let mut file = file.map_err(unusable)?;
     file.write_all(&[line, b"\n"].concat()).map_err(unusable)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Instant;
+
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::scenario::{Era, Role};
+
+    /// Asks so many things of a role, ends the input at once, and counts the answers.
+    async fn answered(role: &Value, asked: usize) -> usize {
+        let role: Role = serde_json::from_value(role.clone()).unwrap();
+        let actor = Actor::new(role.speaking(&[Era::Legacy]));
+        let call = |id: usize| {
+            let params = json!({ "name": "now", "arguments": {} });
+            let call =
+                json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params });
+            format!("{call}\n")
+        };
+        let input: String = (0..asked).map(call).collect();
+        let mut output = Vec::new();
+        serve(actor, input.as_bytes(), &mut output, None)
+            .await
+            .unwrap();
+        String::from_utf8(output).unwrap().lines().count()
+    }
+
+    #[tokio::test]
+    async fn what_was_asked_before_the_input_ended_is_answered() {
+        let role = json!({ "name": "clock", "tools": [{ "name": "now", "result": "noon" }] });
+        assert_eq!(answered(&role, 100).await, 100);
+    }
+
+    #[tokio::test]
+    async fn a_role_that_never_answers_is_not_waited_for() {
+        let mut role = json!({ "name": "clock", "tools": [{ "name": "now", "result": "noon" }] });
+        role["fault"] = json!({ "how": "silent" });
+        let began = Instant::now();
+        assert_eq!(answered(&role, 1).await, 0);
+        assert!(began.elapsed() < FAREWELL * 5);
+    }
 }

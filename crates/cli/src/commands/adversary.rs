@@ -57,6 +57,11 @@ async fn be_hostile(args: &AdversaryServe) -> Result<Exit> {
         (_, false) => &case.attack,
     };
     let play = play.filled(&case.id)?;
+    if play.upstreams.is_empty() {
+        let message = format!("case `{}` has no upstream that could be played", case.id);
+        let hint = "what happens in it happens without one; `mcpproxy adversary run` plays it";
+        return Err(bad_input(message, Some(hint)));
+    }
     if args.transport == AdversaryTransport::Http {
         let house = Playhouse::open().await?;
         for role in play.upstreams {

@@ -277,6 +277,23 @@ async fn what_is_not_there_cannot_be_played() {
 }
 
 #[tokio::test]
+async fn a_case_without_an_upstream_cannot_be_served() {
+    for transport in ["stdio", "http"] {
+        let args = [
+            "serve",
+            "--scenario",
+            "exfiltration/curl",
+            "--transport",
+            transport,
+        ];
+        let done = adversary(&args).await;
+        let said = String::from_utf8_lossy(&done.stderr);
+        assert_eq!(done.status.code(), Some(3), "{transport}: {said}");
+        assert!(said.contains("`curl` has no upstream"), "{said}");
+    }
+}
+
+#[tokio::test]
 async fn the_hostile_server_is_an_upstream_like_any_other() {
     for era in ["legacy", "modern", "both"] {
         is_an_upstream(era).await;
