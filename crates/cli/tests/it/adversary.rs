@@ -93,18 +93,43 @@ async fn what_comes_through_is_listed_and_nothing_else() {
     assert!((both - 1.0).abs() < 1e-9);
     for key in [
         "contradiction_precision",
+        "contradiction_recall",
         "classification_accuracy",
         "pii_detection_f1",
     ] {
-        assert!(figure(key) > 0.99, "{key}");
+        assert!(figure(key) >= 0.99, "{key}");
     }
-    assert!(figure("contradiction_recall") > 0.85);
     assert!(figure("avg_detection_time_ms") > 0.0);
     let categories = report["categories"].as_array().unwrap().iter();
     let mut shadowing = categories.filter(|one| one["name"] == "shadowing");
     let shadowing = shadowing.next().unwrap();
     let caught = shadowing["attacks"].as_f64().unwrap() - shadowing["missed"].as_f64().unwrap();
     assert!(caught / shadowing["attacks"].as_f64().unwrap() > 0.7);
+}
+
+/// Incidents that only a hook can see are in no run of the other mode.
+#[tokio::test]
+async fn incidents_come_out_as_told_with_hooks_too() {
+    for era in ["legacy", "modern"] {
+        let args = [
+            "run",
+            "incidents",
+            "--mode",
+            "hooks",
+            "--era",
+            era,
+            "--json",
+        ];
+        let report = report(&args).await;
+        let incidents = report["incidents"].as_array().unwrap();
+        for one in incidents {
+            assert_eq!(one["as_told"], true, "{one}");
+        }
+        for number in [10, 26, 27] {
+            let played = incidents.iter().any(|one| one["number"] == number);
+            assert!(played, "incident {number} in the {era} era");
+        }
+    }
 }
 
 #[tokio::test]
