@@ -88,6 +88,11 @@ impl Gateway {
         Ok(gateway)
     }
 
+    /// Returns the key of its owner.
+    pub(crate) fn key(&self) -> &str {
+        &self.key
+    }
+
     /// Makes a token for an agent that may use these upstreams, or all where none is named.
     pub(crate) async fn token(&self, name: &str, upstreams: &[&str]) -> Result<String, Error> {
         let mut body = json!({ "name": name });

@@ -86,6 +86,8 @@ pub enum Control {
     Direct,
     /// The gateway runs as it does without the configuration that the case brings.
     Default,
+    /// The gateway serves under the names, and for the pages, that the HTTP requests of the case give.
+    Named,
     /// There is no switch: the protection is how the gateway is built.
     None,
 }
@@ -452,6 +454,8 @@ pub struct Http {
     pub headers: BTreeMap<String, String>,
     /// The body.
     pub body: String,
+    /// Whether it shows the key of the gateway's owner.
+    pub owner: bool,
 }
 
 /// A command of the product. `<NAME>` in it is the address of the upstream of that name.

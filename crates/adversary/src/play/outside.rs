@@ -53,7 +53,10 @@ impl Playing<'_> {
             &http.method
         };
         let method = Method::from_bytes(method.as_bytes()).unwrap_or_default();
-        let headers = header_map(http.headers.iter().map(|(name, value)| (&**name, &**value)));
+        let mut headers = header_map(http.headers.iter().map(|(name, value)| (&**name, &**value)));
+        if let (true, Way::Gateway { gateway, .. }) = (http.owner, self.way) {
+            headers.extend(header_map([("x-api-key", gateway.key())].into_iter()));
+        }
         let dialer = Dialer::default();
         let sent = dialer.send(method, &uri, headers, http.body.clone().into());
         let answer = match tokio::time::timeout(PATIENCE, sent).await {

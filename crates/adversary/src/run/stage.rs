@@ -119,8 +119,20 @@ impl<'a> Job<'a> {
             if self.control == Some(Control::Off) {
                 all.insert("security".to_owned(), json!({ "enabled": false }));
             }
+            if self.control == Some(Control::Named) {
+                all.insert("allowed_hosts".to_owned(), self.given("host"));
+                all.insert("allowed_origins".to_owned(), self.given("origin"));
+            }
         }
         config
+    }
+
+    /// Returns what the HTTP requests of the attacks give in a header.
+    fn given(&self, header: &str) -> Value {
+        let steps = self.cases.iter().flat_map(|case| &case.attack.steps);
+        let requests = steps.filter_map(|step| step.http.as_ref());
+        let given = requests.filter_map(|http| http.headers.get(header));
+        given.map(|value| json!(value)).collect()
     }
 }
 
