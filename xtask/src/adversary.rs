@@ -20,6 +20,8 @@ pub(crate) const INCIDENTS: &str = "docs/incidents.md";
 pub(crate) const STANDARDS: &str = "docs/standards.md";
 /// The figures.
 const FIGURES: &str = "docs/adversary.md";
+/// The page that quotes them.
+const README: &str = "README.md";
 const FROM: &str = "<!-- written by `cargo xtask adversary` -->\n";
 const TO: &str = "<!-- end of what is written -->";
 
@@ -42,6 +44,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
         let report = fs::read(file).with_context(|| format!("cannot read `{}`", file.display()))?;
         let report = serde_json::from_slice(&report).context("the report is no JSON")?;
         written.push((FIGURES, figures(&report)?));
+        written.push((README, quoted(&report)));
     }
     for (document, table) in written {
         let path = root.join(document);
@@ -186,6 +189,35 @@ fn figures(report: &Value) -> Result<String> {
     Ok(text)
 }
 
+/// Returns the sum of all categories, in words.
+fn quoted(report: &Value) -> String {
+    let categories = list(report, "categories");
+    let sum = |key: &str| -> u64 {
+        let counts = categories.iter().filter_map(|one| one.get(key)?.as_u64());
+        counts.sum()
+    };
+    let (attacks, stopped, told, missed) = (
+        grouped(sum("attacks")),
+        grouped(sum("stopped")),
+        grouped(sum("detected")),
+        grouped(sum("missed")),
+    );
+    let (twins, alarms) = (grouped(sum("twins")), grouped(sum("false_alarms")));
+    let kinds = categories.len();
+    format!(
+        "{attacks} attacks in {kinds} categories, all modes and eras of the run together: {stopped} \
+         stopped, {told} only told, {missed} missed. {twins} twins: {alarms} false alarms.\n"
+    )
+}
+
+/// Writes a number with its thousands apart.
+fn grouped(number: u64) -> String {
+    match number {
+        1000.. => format!("{},{:03}", grouped(number / 1000), number % 1000),
+        _ => number.to_string(),
+    }
+}
+
 /// Returns what came through, and in which modes and eras.
 fn through(report: &Value) -> BTreeMap<String, Vec<String>> {
     let mut through: BTreeMap<String, Vec<String>> = BTreeMap::new();
@@ -209,4 +241,35 @@ fn through(report: &Value) -> BTreeMap<String, Vec<String>> {
 fn list<'a>(report: &'a Value, key: &str) -> &'a [Value] {
     let list = report.get(key).and_then(Value::as_array);
     list.map(Vec::as_slice).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_is_quoted_is_the_sum_of_the_categories() {
+        let category = |attacks: u64, stopped: u64, missed: u64| {
+            json!({
+                "name": "a", "attacks": attacks, "stopped": stopped, "missed": missed,
+                "detected": attacks - stopped - missed, "twins": attacks, "false_alarms": 1,
+            })
+        };
+        let report =
+            json!({ "categories": [category(1_234_000, 1_000_000, 3), category(5, 5, 0)] });
+        let expect = "1,234,005 attacks in 2 categories, all modes and eras of the run together: \
+            1,000,005 stopped, 233,997 only told, 3 missed. 1,234,005 twins: 2 false alarms.\n";
+        assert_eq!(quoted(&report), expect);
+    }
+
+    #[test]
+    fn what_was_not_measured_has_no_figure() {
+        let table = figures(&json!({ "a_rate": null, "b_rate": 0.5 })).unwrap();
+        assert!(
+            table.contains("| `a_rate` | - |\n| `b_rate` | 0.5000 |"),
+            "{table}"
+        );
+    }
 }
