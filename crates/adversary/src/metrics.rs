@@ -194,8 +194,8 @@ impl Category {
             detected: least,
             stopped: least_stopped,
         } = scenario.floors;
-        let reaches = |part: usize, least: f64| ratio(part, attacks).is_some_and(|it| it >= least);
-        let reached = reaches(stopped + detected, least) && reaches(stopped, least_stopped);
+        let holds = |part: usize, least: f64| ratio(part, attacks).is_some_and(|it| it >= least);
+        let reached = holds(stopped + detected, least) && holds(stopped, least_stopped);
         Self {
             name: scenario.name.clone(),
             title: scenario.title.clone(),
@@ -253,7 +253,7 @@ mod tests {
     #[test]
     fn ready_is_only_what_was_measured_in_everything_that_counts() {
         let passed = stopped(Some(TwinOutcome::Passed));
-        let whole = metrics(&[passed.clone()], &[0.5]);
+        let whole = metrics(std::slice::from_ref(&passed), &[0.5]);
         assert!(whole.production_ready && whole.is_good_enough());
         assert_eq!(whole.lacking(), [""; 0]);
         let without_twins = metrics(&[stopped(None)], &[0.5]);

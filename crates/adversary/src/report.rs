@@ -276,7 +276,9 @@ mod tests {
             ..Play::default()
         };
         let mut evidence = Evidence::default();
-        record.into_iter().for_each(|record| evidence.add(record));
+        if let Some(record) = record {
+            evidence.add(record);
+        }
         let played = Played {
             case: &case,
             side: Side::Attack,
