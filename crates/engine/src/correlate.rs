@@ -20,7 +20,7 @@ const MOST_PENDING: usize = 4096;
 const MOST_EACH: usize = 256;
 /// How long an announcement that links nobody any more stands against those of others: its call may
 /// yet come.
-const RIVALRY: Duration = Duration::from_secs(60);
+const RIVALRY: Duration = Duration::from_mins(1);
 /// Links that are remembered; the oldest go first.
 const MOST_LINKS: usize = 16_384;
 

@@ -171,32 +171,33 @@ mod tests {
 
     #[test]
     fn a_gateway_that_takes_the_question_slowly_or_not_at_all_is_given_up_in_time() {
-        let (within, patience) = (Duration::from_secs(1), Duration::from_millis(2500));
+        let (within, patience) = (Duration::from_secs(1), Duration::from_secs(8));
         let check = |pause: Option<Duration>| {
             let gateway = move |mut stream: UnixStream| {
                 let (begun, mut piece) = (Instant::now(), [0; 16 * 1024]);
                 while begun.elapsed() < patience {
-                    std::thread::sleep(pause.unwrap_or(patience));
-                    if pause.is_some() && stream.read(&mut piece).unwrap_or(0) == 0 {
+                    std::thread::sleep(pause.unwrap_or(within * 2));
+                    if stream.read(&mut piece).unwrap_or(0) == 0 {
                         break;
                     }
                 }
             };
             let (found, took) = asked_of(gateway, within);
             assert_eq!(found.unwrap_err(), GapCause::Slow, "{pause:?}");
+            // On a busy machine the client itself may be late, but not as late as the gateway.
             assert!(
-                (within..within * 9 / 5).contains(&took),
+                (within..patience * 3 / 4).contains(&took),
                 "{pause:?}: {took:?}"
             );
         };
         check(None);
-        check(Some(Duration::from_millis(20)));
+        check(Some(Duration::from_millis(40)));
     }
 
     #[test]
     fn a_large_question_arrives_whole() {
         let gateway = |mut stream: UnixStream| {
-            let (mut have, mut piece) = (Vec::new(), [0; 64 * 1024]);
+            let (mut have, mut piece) = (Vec::new(), vec![0; 64 * 1024]);
             while have.len() < LARGE + body_at(&have).unwrap_or(MOST) {
                 let read = stream.read(&mut piece).unwrap();
                 have.extend_from_slice(&piece[..read]);
