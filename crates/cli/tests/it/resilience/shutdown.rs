@@ -11,8 +11,9 @@ use crate::support::{Bridge, Gateway, Legacy, Modern, Over, Upstream, text_of, u
 
 /// How long the gateway here lets calls go on.
 const GRACE: Duration = Duration::from_secs(2);
-/// How long an end may take when nothing is under way, and beyond the grace when something is.
-const PROMPT: Duration = Duration::from_secs(1);
+/// How long an end may take when nothing is under way, and beyond the grace when something is; on a
+/// busy machine, where an end that waits for calls would take a minute.
+const PROMPT: Duration = Duration::from_secs(10);
 
 async fn gateway(grace: &str) -> (Upstream, Gateway) {
     let echo = Upstream::start(Sample::Echo, EraSupport::Both, Over::Shared).await;
