@@ -14,6 +14,7 @@ use aho_corasick::{AhoCorasick, Input};
 use crate::error::DetectError;
 use crate::hostile::build;
 use crate::hostile::hash::Quick;
+use crate::hostile::letters::any_begins;
 use crate::hostile::lexicon::is_unspaced;
 use stems::Stems;
 use words::is_letter;
@@ -84,7 +85,7 @@ impl Cues {
             cues: self,
             text,
             plain: Next::Unknown,
-            unspaced: if has_unspaced(text.as_bytes()) {
+            unspaced: if has_unspaced(text) {
                 Next::Unknown
             } else {
                 Next::None
@@ -222,13 +223,9 @@ fn reads(text: &[u8], literal: &[u8]) -> Option<usize> {
     (!open).then_some(at)
 }
 
-/// Whether bytes begin letters of a script without spaces; block by block, which is quicker than
-/// byte by byte.
-fn has_unspaced(bytes: &[u8]) -> bool {
-    let begins = |any: bool, byte: &u8| any | matches!(byte, 0xe3..=0xe9);
-    bytes
-        .chunks(256)
-        .any(|block| block.iter().fold(false, begins))
+/// Whether a text has letters of a script without spaces.
+fn has_unspaced(text: &str) -> bool {
+    any_begins(text, |byte| matches!(byte, 0xe3..=0xe9))
 }
 
 /// A word with a capital first letter.

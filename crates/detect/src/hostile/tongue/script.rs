@@ -1,5 +1,7 @@
 //! In which scripts a sentence is written.
 
+use crate::hostile::letters::any_begins;
+
 /// A script that tells which languages to look at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Script {
@@ -38,12 +40,12 @@ pub(crate) fn of(words: &str) -> Scripts {
     Scripts(scripts.fold(0, |all, script| all | bit(script)))
 }
 
-/// Whether a text has letters of another script than Latin, by the bytes that they begin with; block
-/// by block, which is quicker than byte by byte.
+/// Whether a text has letters of another script than Latin, by the bytes that they begin with.
 pub(crate) fn is_foreign(text: &str) -> bool {
-    let begins = |any: bool, byte: &u8| any | matches!(byte, 0xcd..=0xdb | 0xe0 | 0xe3..=0xed);
-    let mut blocks = text.as_bytes().chunks(256);
-    blocks.any(|block| block.iter().fold(false, begins))
+    any_begins(
+        text,
+        |byte| matches!(byte, 0xcd..=0xdb | 0xe0 | 0xe3..=0xed),
+    )
 }
 
 fn of_letter(letter: char) -> Option<Script> {
