@@ -51,7 +51,9 @@ pub use history::{ActivityPage, ActivityQuery, ActivityReader, Field, ReadFault}
 pub use hook::{Classified, Coverage, GAPS, Gap, GapCause, HookNote, Hooked, Owner, Phase};
 pub use id::{CallId, Id128, ToolName, UpstreamId};
 pub use installed::{Installed, Origin};
-pub use live::{Exchange, Exchanged, LiveFault, LiveStore, LogAsk, LogSaid, Place};
+pub use live::{
+    Charge, Charged, Exchange, Exchanged, Limit, LiveFault, LiveStore, LogAsk, LogSaid, Place, Seat,
+};
 pub use receipt::{Cause, Deed, Ended, Oddity, PackInterval, Passing, ReceiptSink, Unanswered};
 pub use secret::{Masked, Secret};
 pub use security::{

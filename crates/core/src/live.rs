@@ -1,5 +1,6 @@
 //! What several gateways share while it lasts, and the port behind which it is kept: logs that
-//! everybody appends to and reads on from, values by name, and notices.
+//! everybody appends to and reads on from, values by name, limits that calls are charged to, and
+//! notices.
 //!
 //! Deliberately absent: what any of it means. Whoever keeps it sees bytes, and sees to it that nobody
 //! else can read or write them.
@@ -57,6 +58,56 @@ pub struct Exchanged {
     pub epoch: Id128,
 }
 
+/// One limit that gateways keep together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Limit {
+    /// A bucket that fills with time.
+    Bucket {
+        /// The time that it takes to fill up again what a call takes.
+        cost: Duration,
+        /// How long it may take at most until it is full again.
+        room: Duration,
+        /// How long it takes by what is known here, where the store may know less.
+        known: Duration,
+    },
+    /// Places for calls under way.
+    Places(u32),
+}
+
+/// A call that is charged to all of its limits or to none.
+#[derive(Clone, Debug)]
+pub struct Charge {
+    /// Names the call.
+    pub call: String,
+    /// The limits by name, in the order in which they are looked at.
+    pub limits: Vec<(String, Limit)>,
+    /// How long a place is taken where nobody gives it back or renews it.
+    pub lease: Duration,
+}
+
+/// What came of a charge.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Charged {
+    /// It was charged; how long it takes until each bucket is full again.
+    Taken(Vec<Duration>),
+    /// A limit has no room for it.
+    Full {
+        /// Which, counted from the first.
+        limit: usize,
+        /// When there would be, for a bucket.
+        wait: Duration,
+    },
+}
+
+/// A place that a call under way has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Seat {
+    /// The limit.
+    pub limit: String,
+    /// The call.
+    pub call: String,
+}
+
 /// Why something was not shared.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LiveFault(pub String);
@@ -90,6 +141,21 @@ pub trait LiveStore: Send + Sync + fmt::Debug {
 
     /// Takes a name for a time; tells whether nobody else has it.
     fn claim<'a>(&'a self, name: &'a str, span: Duration) -> Later<'a, Result<bool, LiveFault>>;
+
+    /// Charges a call, in one step.
+    fn charge(&self, charge: Charge) -> Later<'_, Result<Charged, LiveFault>>;
+
+    /// Gives places back.
+    fn leave(&self, seats: Vec<Seat>) -> Later<'_, Result<(), LiveFault>>;
+
+    /// Renews the lease of places; those that the store does not know are taken only where `anew`
+    /// says that it may have forgotten them.
+    fn stay(
+        &self,
+        seats: Vec<Seat>,
+        lease: Duration,
+        anew: bool,
+    ) -> Later<'_, Result<(), LiveFault>>;
 
     /// Tells all others something.
     fn announce(&self, notice: Vec<u8>) -> Later<'_, Result<(), LiveFault>>;

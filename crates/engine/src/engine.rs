@@ -292,7 +292,12 @@ impl Engine {
     async fn begun(&self, mut call: Call) -> Before {
         let ready = self.ready.load_full();
         self.until_read(&call, &ready).await;
-        let early = self.guard_call(&mut call, &ready);
+        let billed = match self.live() {
+            None => None,
+            // Boxed: where nothing is shared a call stays small.
+            Some(_) => Box::pin(self.billed(&call, &ready)).await,
+        };
+        let early = self.guard_call(&mut call, billed.as_ref(), &ready);
         let judged = self.judged(&mut call, early, &ready).await;
         self.catch(&call, &judged.verdict, &ready).await;
         match judged.verdict.action {
@@ -419,6 +424,7 @@ impl Engine {
         let (guarded, watches) = (self.guarded.load(), ready.guards.watches());
         let unusual = guarded.over(call, outcome, self.clock.wall(), watches);
         drop(guarded);
+        self.released(call).await;
         let mut detected = call.trace.detected.clone();
         let mut answered = Answered::default();
         if ready.settings.enabled && brings_data(&call.kind) {
@@ -473,7 +479,7 @@ impl Engine {
             }
         };
         if let Err(fault) = kept {
-            self.guarded.load().release(&call);
+            self.released(&call).await;
             self.unsent(&call);
             return Before::Unrecorded(fault);
         }
@@ -503,7 +509,7 @@ impl Engine {
             answer,
             detected,
         } = judged;
-        self.guarded.load().release(call);
+        self.released(call).await;
         self.unsent(call);
         self.tell_others(call).await;
         let nothing = nothing(Status::Blocked);

@@ -24,6 +24,7 @@ use crate::classes::{Classes, Described};
 use crate::engine::Engine;
 use crate::facts::{self, tool_name};
 use crate::marks;
+use crate::rates::Billed;
 use crate::ready::Ready;
 
 /// The guards that are switched on.
@@ -85,14 +86,18 @@ impl Guarded {
         }
     }
 
-    /// Takes note that a call is over.
-    pub(crate) fn release(&self, call: &Call) {
-        if let Some((_, abuse)) = &self.abuse {
-            abuse.release(call.id);
-        }
+    /// Takes note that a call is over; returns the places that it had among those of all gateways.
+    pub(crate) fn release(&self, call: &Call) -> Vec<String> {
         if let Some(behaviour) = &self.behaviour {
             behaviour.release(call.id);
         }
+        let abuse = self.abuse.as_ref();
+        abuse.map_or_else(Vec::new, |(_, abuse)| abuse.release(call.id))
+    }
+
+    /// Returns the limits, if there are any.
+    pub(crate) fn abuse(&self) -> Option<&Arc<Abuse>> {
+        self.abuse.as_ref().map(|(_, abuse)| abuse)
     }
 
     /// Says how a call departs from what is usual.
@@ -108,7 +113,7 @@ impl Guarded {
         watches.find(behaviour::ID, On::Request, judge)
     }
 
-    /// Takes note that a call was allowed and is over; says whether its answer is unusual.
+    /// Learns from a call that was allowed and is over; says whether its answer is unusual.
     pub(crate) fn over(
         &self,
         call: &Call,
@@ -117,12 +122,10 @@ impl Guarded {
         watches: &Watches,
     ) -> Option<Finding> {
         // It learns in any case; `runs_on` says whether it speaks.
-        let unusual = self.behaviour.as_ref().and_then(|behaviour| {
+        self.behaviour.as_ref().and_then(|behaviour| {
             let unusual = behaviour.learn(call, outcome, now);
             watches.find(behaviour::ID, On::Response, || unusual)
-        });
-        self.release(call);
-        unusual
+        })
     }
 
     /// Says what is wrong with the form of a call.
@@ -135,17 +138,25 @@ impl Guarded {
 impl Engine {
     /// Takes a call past the guards that look at it once: it is counted, and what may not leave is
     /// taken out before it is judged.
-    pub(crate) fn guard_call(&self, call: &mut Call, ready: &Ready) -> Vec<Finding> {
+    pub(crate) fn guard_call(
+        &self,
+        call: &mut Call,
+        billed: Option<&Billed>,
+        ready: &Ready,
+    ) -> Vec<Finding> {
         let guards = self.guarded();
         let mut findings = Vec::new();
         if !ready.settings.enabled {
             return findings;
         }
         let watches = ready.guards.watches();
-        let counts = call.leg == 0 && matches!(call.kind, MessageKind::Request(_));
+        let counts = counts(call);
         if let Some((_, abuse)) = guards.abuse.as_ref().filter(|_| counts) {
-            let now = self.now().0;
-            findings.extend(watches.find(abuse::ID, On::Request, || abuse.admit(call, now)));
+            let admit = || match billed {
+                Some(billed) => billed.settle(call),
+                None => abuse.admit(call, self.now().0),
+            };
+            findings.extend(watches.find(abuse::ID, On::Request, admit));
         }
         if let Some(behaviour) = guards.behaviour.as_ref().filter(|_| counts) {
             behaviour.count(call, self.now().1);
@@ -250,6 +261,11 @@ impl Engine {
         };
         watch.treat(phase, || dlp.treat(between, raw, &scan(raw), scan))
     }
+}
+
+/// Tells whether a message is a call that counts: once, and no notification.
+pub(crate) fn counts(call: &Call) -> bool {
+    call.leg == 0 && matches!(call.kind, MessageKind::Request(_))
 }
 
 fn learn(contents: &Contents, upstream: &UpstreamId, listed: &[Described]) {

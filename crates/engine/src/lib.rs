@@ -22,6 +22,7 @@ mod offers;
 mod own;
 mod pipeline;
 mod quarantine;
+mod rates;
 mod reads;
 mod ready;
 mod record;

@@ -23,6 +23,7 @@ use tokio::sync::Mutex as Waiting;
 use self::room::{Packet, Room};
 use crate::engine::{Engine, Found};
 use crate::facts::whose;
+use crate::rates::{RENEW, Rates};
 use crate::ready::Ready;
 
 /// How often a call is looked at again because others did something meanwhile.
@@ -68,6 +69,7 @@ pub(crate) struct Live {
     lost: AtomicBool,
     /// Whether the store may have forgotten what was told.
     doubted: AtomicBool,
+    rates: Rates,
 }
 
 /// Both clocks at one moment.
@@ -101,7 +103,16 @@ impl Live {
             rooms: Mutex::default(),
             lost: AtomicBool::new(false),
             doubted: AtomicBool::new(false),
+            rates: Rates::default(),
         }
+    }
+
+    pub(crate) fn store(&self) -> &dyn LiveStore {
+        &*self.store
+    }
+
+    pub(crate) fn rates(&self) -> &Rates {
+        &self.rates
     }
 
     fn is_lost(&self) -> bool {
@@ -259,7 +270,8 @@ impl Engine {
 
     /// Objects to a call that goes outside while nothing can be shared, where that is wanted.
     pub(crate) fn refused_alone(&self, outside: bool) -> Option<Finding> {
-        let live = self.live().filter(|live| live.is_lost())?;
+        let lost = |live: &&Live| live.is_lost() || live.rates.is_lost();
+        let live = self.live().filter(lost)?;
         if !outside || live.on_loss != OnLoss::Closed {
             return None;
         }
@@ -308,8 +320,10 @@ impl Engine {
     pub async fn tend(self: Arc<Self>) {
         let engine = Arc::downgrade(&self);
         drop(self);
+        let mut renewed = Duration::ZERO;
         loop {
             tokio::time::sleep(TENDED).await;
+            renewed = renewed.saturating_add(TENDED);
             let Some(engine) = engine.upgrade() else {
                 return;
             };
@@ -318,6 +332,10 @@ impl Engine {
                 continue;
             }
             engine.tell_all().await;
+            if renewed >= RENEW {
+                renewed = Duration::ZERO;
+                engine.renew_places(live).await;
+            }
         }
     }
 
@@ -325,6 +343,7 @@ impl Engine {
     pub fn doubt_live(&self) {
         if let Some(live) = self.live() {
             live.doubted.store(true, Ordering::Relaxed);
+            self.doubt_limits(live);
         }
     }
 

@@ -153,7 +153,7 @@ impl Replay {
         let mut call = self.prepare(session, before.len(), last).call;
         let ready = self.engine.ready();
         let policy = &ready.settings.policy;
-        let early = self.engine.guard_call(&mut call, &ready);
+        let early = self.engine.guard_call(&mut call, None, &ready);
         let found = self.engine.found(&call, &early, &ready);
         let facts = found.seen.facts;
         let verdict = decide(policy, &call, &facts, found.findings);

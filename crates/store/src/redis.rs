@@ -1,18 +1,22 @@
 //! What several gateways share while it lasts, in Redis or what speaks its language (6.2 or later).
 //!
 //! Nothing that is written there can be read or forged without the key of the installation: names are
-//! keyed hashes, values are sealed under the name that they stand at (`seal`). A connection that is
-//! lost comes back by itself (`link`); until then everything fails at once.
+//! keyed hashes, values are sealed under the name that they stand at (`seal`). Only limits are numbers
+//! in clear, since the store itself counts them (`limits`): what they limit cannot be read. A
+//! connection that is lost comes back by itself (`link`); until then everything fails at once.
 
 mod address;
+mod limits;
 mod link;
 mod logs;
 mod seal;
 
 use std::time::Duration;
 
-use mcpproxy_core::{Exchange, Exchanged, Later, LiveFault, LiveStore, Secret};
-use redis::{Cmd, FromRedisValue, cmd};
+use mcpproxy_core::{
+    Charge, Charged, Exchange, Exchanged, Later, LiveFault, LiveStore, Seat, Secret,
+};
+use redis::{Cmd, FromRedisValue, Pipeline, Value, cmd};
 
 use self::address::Address;
 use self::link::Link;
@@ -62,6 +66,14 @@ impl Redis {
             let problem = self.link.problem();
             told(problem.unwrap_or_else(|| "it does not answer".to_owned()))
         })
+    }
+
+    /// Has several commands done, within the time that there is for them.
+    async fn ask_all(&self, steps: &Pipeline) -> Result<Vec<Value>, LiveFault> {
+        let mut connection = self.link.current()?;
+        let asked = steps.query_async(&mut connection);
+        self.link
+            .judged(tokio::time::timeout(self.patience, asked).await)
     }
 
     /// Has a command done, within the time that there is for it.
@@ -117,6 +129,23 @@ impl LiveStore for Redis {
             let taken: Option<String> = self.ask(&command).await?;
             Ok(taken.is_some())
         })
+    }
+
+    fn charge(&self, charge: Charge) -> Later<'_, Result<Charged, LiveFault>> {
+        Box::pin(self.charged(charge))
+    }
+
+    fn leave(&self, seats: Vec<Seat>) -> Later<'_, Result<(), LiveFault>> {
+        Box::pin(self.left(seats))
+    }
+
+    fn stay(
+        &self,
+        seats: Vec<Seat>,
+        lease: Duration,
+        anew: bool,
+    ) -> Later<'_, Result<(), LiveFault>> {
+        Box::pin(self.stayed(seats, lease, anew))
     }
 
     fn announce(&self, notice: Vec<u8>) -> Later<'_, Result<(), LiveFault>> {

@@ -53,6 +53,7 @@ async fn it_does_what_every_store_does() {
     suite::logs_are_read_on(&one, &other).await;
     suite::values_are_kept(&one, &other).await;
     suite::notices_are_heard(&one, &other).await;
+    suite::limits_are_kept_together(&one, &other).await;
 }
 
 #[tokio::test]

@@ -3,10 +3,11 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use mcpproxy_core::{
-    Exchange, Exchanged, Id128, Later, LiveFault, LiveStore, LogAsk, LogSaid, Place,
+    Charge, Charged, Exchange, Exchanged, Id128, Later, Limit, LiveFault, LiveStore, LogAsk,
+    LogSaid, Place, Seat,
 };
 use tokio::sync::broadcast;
 
@@ -28,6 +29,10 @@ struct Shared {
 struct Kept {
     logs: BTreeMap<(Id128, usize), Log>,
     values: BTreeMap<String, Vec<u8>>,
+    /// When buckets are full again.
+    buckets: BTreeMap<String, Instant>,
+    /// Who has a place, and until when.
+    seats: BTreeMap<String, BTreeMap<String, Instant>>,
     places: u64,
     epoch: u128,
     lost: bool,
@@ -119,6 +124,45 @@ impl Kept {
     }
 }
 
+impl Kept {
+    fn charge(&mut self, charge: &Charge, now: Instant) -> Charged {
+        let mut lacks = Vec::new();
+        for (at, (name, limit)) in charge.limits.iter().enumerate() {
+            let full = |wait| Charged::Full { limit: at, wait };
+            match limit {
+                Limit::Bucket { cost, room, known } => {
+                    let until = self.buckets.get(name).copied().unwrap_or(now);
+                    let lack = until.saturating_duration_since(now).max(*known) + *cost;
+                    if lack > *room {
+                        return full(lack.saturating_sub(*room));
+                    }
+                    lacks.push(lack);
+                }
+                Limit::Places(most) => {
+                    let seats = self.seats.entry(name.clone()).or_default();
+                    seats.retain(|_, until| *until > now);
+                    if seats.len() >= usize::try_from(*most).unwrap_or(usize::MAX) {
+                        return full(Duration::ZERO);
+                    }
+                    lacks.push(Duration::ZERO);
+                }
+            }
+        }
+        for ((name, limit), lack) in charge.limits.iter().zip(&lacks) {
+            match limit {
+                Limit::Bucket { .. } => {
+                    self.buckets.insert(name.clone(), now + *lack);
+                }
+                Limit::Places(_) => {
+                    let seats = self.seats.entry(name.clone()).or_default();
+                    seats.insert(charge.call.clone(), now + charge.lease);
+                }
+            }
+        }
+        Charged::Taken(lacks)
+    }
+}
+
 fn now<'a, T: Send + 'a>(value: T) -> Later<'a, T> {
     Box::pin(std::future::ready(value))
 }
@@ -156,6 +200,35 @@ impl LiveStore for MemoryLive {
         now(self.there(|kept| kept.values.insert(name.to_owned(), Vec::new()).is_none()))
     }
 
+    fn charge(&self, charge: Charge) -> Later<'_, Result<Charged, LiveFault>> {
+        now(self.there(|kept| kept.charge(&charge, Instant::now())))
+    }
+
+    fn leave(&self, seats: Vec<Seat>) -> Later<'_, Result<(), LiveFault>> {
+        now(self.there(|kept| {
+            for Seat { limit, call } in seats {
+                let seats = kept.seats.get_mut(&limit);
+                seats.and_then(|seats| seats.remove(&call));
+            }
+        }))
+    }
+
+    fn stay(
+        &self,
+        seats: Vec<Seat>,
+        lease: Duration,
+        anew: bool,
+    ) -> Later<'_, Result<(), LiveFault>> {
+        now(self.there(|kept| {
+            for Seat { limit, call } in seats {
+                let seats = kept.seats.entry(limit).or_default();
+                if anew || seats.contains_key(&call) {
+                    seats.insert(call, Instant::now() + lease);
+                }
+            }
+        }))
+    }
+
     fn announce(&self, notice: Vec<u8>) -> Later<'_, Result<(), LiveFault>> {
         now(self.there(|_| drop(self.shared.notices.send(notice))))
     }
@@ -181,5 +254,6 @@ mod tests {
         suite::logs_are_read_on(&one, &other).await;
         suite::values_are_kept(&one, &other).await;
         suite::notices_are_heard(&one, &other).await;
+        suite::limits_are_kept_together(&one, &other).await;
     }
 }

@@ -4,6 +4,8 @@
 //!
 //! Each test asserts what arrived outside. The control shows the leak: two gateways without Redis.
 
+mod together;
+
 use mcpproxy_testkit::{Postgres, RedisServer};
 use serde_json::{Value, json};
 

@@ -3,7 +3,10 @@
 //!
 //! Every limit is a bucket that fills with time, kept as the one moment at which it will be full
 //! again. A call is charged to all of its buckets or to none. What is done about a call that is too
-//! much is decided by policy, like everything else.
+//! much is decided by policy, like everything else. Several gateways keep limits together (`shared`);
+//! what is kept here is then what this one knows of them, by which it goes on while it is alone.
+
+mod shared;
 
 use std::collections::{BTreeMap, HashMap};
 use std::hash::{BuildHasher, RandomState};
@@ -12,6 +15,8 @@ use std::time::Duration;
 
 use mcpproxy_core::{Action, Call, CallId, Finding, Masked, Source, Threat, Tick, Tier};
 use serde::{Deserialize, Serialize};
+
+pub use self::shared::{Bill, LEASE, seats};
 
 /// The id by which the configuration knows this guard.
 pub const ID: &str = "rate-limiter";
@@ -66,9 +71,17 @@ pub struct Abuse {
 #[derive(Debug, Default)]
 struct State {
     buckets: HashMap<u64, Bucket>,
-    /// The buckets in which a call that is under way is counted.
-    held: HashMap<CallId, [u64; KINDS]>,
+    held: HashMap<CallId, Held>,
     swept: Option<Tick>,
+}
+
+/// Where a call that is under way is counted.
+#[derive(Debug)]
+struct Held {
+    /// The buckets.
+    keys: [u64; KINDS],
+    /// The places that it has among those of all gateways, by name.
+    places: Vec<String>,
 }
 
 /// What is left of one limit.
@@ -78,6 +91,8 @@ struct Bucket {
     calls: Tick,
     bytes: Tick,
     running: u32,
+    /// Whether other gateways may not know of it.
+    untold: bool,
 }
 
 /// The kinds of limit, in the order in which a refusal names them.
@@ -90,7 +105,12 @@ const WORDS: [&str; KINDS] = [
     "that say the same",
 ];
 
+/// What is counted, as a refusal says it.
+const CALLS: &str = "calls";
+const BYTES: &str = "bytes in calls";
+
 /// Why a bucket does not take a call.
+#[derive(Clone, Copy, Debug)]
 enum Full {
     Later(&'static str, Duration),
     Concurrent(u32),
@@ -109,9 +129,7 @@ impl Abuse {
     /// Charges a call, or says why it is too much. What was admitted is to be released.
     pub fn admit(&self, call: &Call, now: Tick) -> Option<Finding> {
         let limits = self.limits();
-        let costs = self.settings.costs.get(&named(call)).copied();
-        let cost = costs.unwrap_or(1);
-        let bytes = u32::try_from(call.wire.raw.len()).unwrap_or(u32::MAX);
+        let (cost, bytes) = self.weight(call);
         let mut state = self.lock();
         state.sweep(now);
         let mut charged = Vec::with_capacity(KINDS);
@@ -134,22 +152,32 @@ impl Abuse {
         }
         if !charged.is_empty() {
             state.buckets.extend(charged);
-            state.held.insert(call.id, keys);
+            let places = Vec::new();
+            state.held.insert(call.id, Held { keys, places });
         }
         None
     }
 
-    /// Takes note that a call is over; one that was not admitted is none of its business.
-    pub fn release(&self, call: CallId) {
+    /// Takes note that a call is over; one that was not admitted is none of its business. Returns the
+    /// places that it had among those of all gateways.
+    pub fn release(&self, call: CallId) -> Vec<String> {
         let mut state = self.lock();
-        let Some(keys) = state.held.remove(&call) else {
-            return;
+        let Some(held) = state.held.remove(&call) else {
+            return Vec::new();
         };
-        for key in keys {
+        for key in held.keys {
             if let Some(bucket) = state.buckets.get_mut(&key) {
                 bucket.running = bucket.running.saturating_sub(1);
             }
         }
+        held.places
+    }
+
+    /// Returns how many calls a call counts for, and its bytes.
+    fn weight(&self, call: &Call) -> (u32, u32) {
+        let cost = self.settings.costs.get(&named(call)).copied();
+        let bytes = u32::try_from(call.wire.raw.len()).unwrap_or(u32::MAX);
+        (cost.unwrap_or(1), bytes)
     }
 
     fn limits(&self) -> [Limit; KINDS] {
@@ -218,37 +246,69 @@ impl Bucket {
         if limit.concurrent > 0 && self.running >= limit.concurrent {
             return Err(Full::Concurrent(limit.concurrent));
         }
-        let burst = if limit.burst > 0 {
-            limit.burst
-        } else {
-            limit.calls_per_minute.div_ceil(6)
-        };
-        let calls = taken(self.calls, limit.calls_per_minute, cost, burst, now);
-        let calls = calls.map_err(|wait| Full::Later("calls", wait))?;
-        let rate = limit.bytes_per_minute;
-        let bytes = taken(self.bytes, rate, bytes, rate, now);
-        let bytes = bytes.map_err(|wait| Full::Later("bytes in calls", wait))?;
+        let calls = taken(self.calls, limit.calls(cost), now);
+        let calls = calls.map_err(|wait| Full::Later(CALLS, wait))?;
+        let bytes = taken(self.bytes, limit.bytes(bytes), now);
+        let bytes = bytes.map_err(|wait| Full::Later(BYTES, wait))?;
         Ok(Self {
             calls,
             bytes,
             running: self.running.saturating_add(1),
+            untold: true,
         })
     }
 }
 
-/// Takes `amount` out of a bucket that holds `burst` and fills by `rate` a minute; says when it
-/// will be full again, or how long to wait. An amount that is more than the bucket holds is let
-/// pass when it is full: otherwise it never would be.
-fn taken(full: Tick, rate: u32, amount: u32, burst: u32, now: Tick) -> Result<Tick, Duration> {
-    if rate == 0 {
-        return Ok(full);
+/// What a call takes out of a bucket, as the time in which it fills up again.
+#[derive(Clone, Copy, Debug)]
+struct Sip {
+    cost: Duration,
+    /// The most that may be taken out. An amount that is more than the bucket holds is let pass when
+    /// it is full: otherwise it never would be.
+    room: Duration,
+}
+
+impl Limit {
+    /// What so many calls take, if calls are limited.
+    fn calls(&self, cost: u32) -> Option<Sip> {
+        let burst = if self.burst > 0 {
+            self.burst
+        } else {
+            self.calls_per_minute.div_ceil(6)
+        };
+        Sip::of(self.calls_per_minute, cost, burst)
     }
-    let time = |amount: u32| {
-        let nanos = MINUTE.as_nanos().saturating_mul(amount.into()) / u128::from(rate);
-        Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
+
+    /// What so many bytes take, if they are limited.
+    fn bytes(&self, bytes: u32) -> Option<Sip> {
+        let rate = self.bytes_per_minute;
+        Sip::of(rate, bytes, rate)
+    }
+}
+
+impl Sip {
+    /// Takes `amount` out of a bucket that holds `burst` and fills by `rate` a minute.
+    fn of(rate: u32, amount: u32, burst: u32) -> Option<Self> {
+        let time = |amount: u32| {
+            let nanos = MINUTE.as_nanos().saturating_mul(amount.into());
+            let nanos = nanos.checked_div(rate.into())?;
+            Some(Duration::from_nanos(
+                u64::try_from(nanos).unwrap_or(u64::MAX),
+            ))
+        };
+        Some(Self {
+            cost: time(amount)?,
+            room: time(burst.max(amount))?,
+        })
+    }
+}
+
+/// Says when a bucket will be full again once something is taken out, or how long to wait for that.
+fn taken(full: Tick, sip: Option<Sip>, now: Tick) -> Result<Tick, Duration> {
+    let Some(Sip { cost, room }) = sip else {
+        return Ok(full);
     };
-    let full = full.max(now).after(time(amount));
-    let room = time(burst.max(amount));
+    let full = full.max(now).after(cost);
     let over = now.until(full).saturating_sub(room);
     if over.is_zero() { Ok(full) } else { Err(over) }
 }

@@ -32,10 +32,7 @@ impl Redis {
                 steps.cmd("PEXPIRE").arg(name).arg(millis(asked.rest));
             }
         }
-        let mut connection = self.link.current()?;
-        let answers = steps.query_async::<Vec<Value>>(&mut connection);
-        let answers = tokio::time::timeout(self.patience, answers).await;
-        let answers = self.link.judged(answers)?;
+        let answers = self.ask_all(&steps).await?;
         let read = || {
             let mut answers = answers.into_iter().skip(1);
             let epoch: String = next(&mut answers)?;

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use mcpproxy_core::{Exchange, Exchanged, Id128, LiveStore, LogAsk, LogSaid};
+use mcpproxy_core::{
+    Charge, Charged, Exchange, Exchanged, Id128, Limit, LiveStore, LogAsk, LogSaid, Seat,
+};
 
 const MINUTE: Duration = Duration::from_mins(1);
 
@@ -75,4 +77,85 @@ pub async fn notices_are_heard(one: &dyn LiveStore, other: &dyn LiveStore) {
     };
     let heard = tokio::time::timeout(Duration::from_secs(10), heard).await;
     assert_eq!(heard.unwrap(), b"hello");
+}
+
+fn charge(call: &str, limits: &[(&str, Limit)]) -> Charge {
+    let limits = limits.iter();
+    Charge {
+        call: call.to_owned(),
+        limits: limits
+            .map(|(name, limit)| ((*name).to_owned(), limit.clone()))
+            .collect(),
+        lease: Duration::from_millis(300),
+    }
+}
+
+/// A call is charged to all of its limits or to none, whoever charges it.
+pub async fn limits_are_kept_together(one: &dyn LiveStore, other: &dyn LiveStore) {
+    let bucket = |known: u64| Limit::Bucket {
+        cost: MINUTE,
+        room: 2 * MINUTE,
+        known: Duration::from_secs(known),
+    };
+    let near = |lack: Duration, minutes: u32| {
+        let most = MINUTE * minutes;
+        assert!(lack <= most && lack + MINUTE / 4 > most, "{lack:?}");
+    };
+    let taken = async |store: &dyn LiveStore, charge: Charge| {
+        let said = store.charge(charge).await.unwrap();
+        let taken = match said {
+            Charged::Taken(lacks) => Some(lacks),
+            Charged::Full { .. } => None,
+        };
+        taken.unwrap()
+    };
+    let full = async |store: &dyn LiveStore, charge: Charge| {
+        let said = store.charge(charge).await.unwrap();
+        let full = match said {
+            Charged::Full { limit, wait } => Some((limit, wait)),
+            Charged::Taken(_) => None,
+        };
+        full.unwrap()
+    };
+    near(taken(one, charge("a", &[("calls", bucket(0))])).await[0], 1);
+    near(
+        taken(other, charge("b", &[("calls", bucket(0))])).await[0],
+        2,
+    );
+    let both = [("spare", bucket(0)), ("calls", bucket(0))];
+    let (limit, wait) = full(one, charge("c", &both)).await;
+    assert_eq!(limit, 1);
+    near(wait, 1);
+    // Nothing was taken of the limit that had room.
+    near(
+        taken(other, charge("d", &[("spare", bucket(0))])).await[0],
+        1,
+    );
+    // What is known here counts where the store knows less, and is known there afterwards.
+    near(taken(one, charge("e", &[("told", bucket(60))])).await[0], 2);
+    let (_, wait) = full(other, charge("f", &[("told", bucket(0))])).await;
+    near(wait, 1);
+    // Places are given back, or end with their lease unless that is renewed.
+    let places = [("seats", Limit::Places(1))];
+    let seat = |call: &str| {
+        vec![Seat {
+            limit: "seats".to_owned(),
+            call: call.to_owned(),
+        }]
+    };
+    taken(one, charge("g", &places)).await;
+    full(other, charge("h", &places)).await;
+    one.leave(seat("g")).await.unwrap();
+    taken(other, charge("h", &places)).await;
+    other.stay(seat("h"), MINUTE, false).await.unwrap();
+    tokio::time::sleep(Duration::from_millis(400)).await;
+    full(one, charge("i", &places)).await;
+    other.leave(seat("h")).await.unwrap();
+    other.stay(seat("h"), MINUTE, false).await.unwrap();
+    taken(one, charge("i", &places)).await;
+    tokio::time::sleep(Duration::from_millis(400)).await;
+    taken(other, charge("j", &places)).await;
+    other.leave(seat("j")).await.unwrap();
+    other.stay(seat("j"), MINUTE, true).await.unwrap();
+    full(one, charge("k", &places)).await;
 }
