@@ -52,7 +52,8 @@ pub use hook::{Classified, Coverage, GAPS, Gap, GapCause, HookNote, Hooked, Owne
 pub use id::{CallId, Id128, ToolName, UpstreamId};
 pub use installed::{Installed, Origin};
 pub use live::{
-    Charge, Charged, Exchange, Exchanged, Limit, LiveFault, LiveStore, LogAsk, LogSaid, Place, Seat,
+    Charge, Charged, Exchange, Exchanged, Journal, Limit, LiveFault, LiveStore, LogAsk, LogSaid,
+    Place, Seat, Turn,
 };
 pub use receipt::{Cause, Deed, Ended, Oddity, PackInterval, Passing, ReceiptSink, Unanswered};
 pub use secret::{Masked, Secret};

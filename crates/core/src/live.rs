@@ -5,11 +5,15 @@
 //! Deliberately absent: what any of it means. Whoever keeps it sees bytes, and sees to it that nobody
 //! else can read or write them.
 
+mod journal;
+
 use std::fmt;
 use std::time::Duration;
 
 use crate::activity::Later;
 use crate::id::Id128;
+
+pub use self::journal::{Journal, Turn};
 
 /// A place in a log; later ones are greater.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]

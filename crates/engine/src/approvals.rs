@@ -68,6 +68,11 @@ impl Question {
         let reason = reason.as_str();
         Self([principal, session_id, server_name, tool_name, reason].map(str::to_owned))
     }
+
+    /// The name under which gateways share the answer.
+    fn name(&self) -> String {
+        format!("kept\0{}", self.0.join("\0"))
+    }
 }
 
 /// What an answer is good for.
@@ -75,6 +80,14 @@ impl Question {
 struct Key {
     principal: Arc<str>,
     tool: [u8; 32],
+}
+
+impl Key {
+    /// The name under which gateways share the answer.
+    fn name(&self) -> String {
+        let digits = self.tool.iter().map(|byte| format!("{byte:02x}"));
+        format!("answer\0{}\0{}", digits.collect::<String>(), self.principal)
+    }
 }
 
 #[derive(Debug)]
@@ -100,6 +113,24 @@ struct Table {
     /// Questions that are answered with yes, and until when.
     kept: HashMap<Question, Tick>,
     shares: Shares,
+}
+
+/// The names under which gateways share what was answered before.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Names {
+    /// An answer that nobody waited for any more.
+    pub answer: String,
+    /// An answer that counts for a session.
+    pub kept: String,
+}
+
+/// A question that was answered.
+#[derive(Debug)]
+pub struct Settled {
+    /// What it was about.
+    pub about: Approval,
+    /// The name of the answer, where nobody waits for it any more.
+    pub unheard: Option<String>,
 }
 
 /// The queue.
@@ -167,35 +198,60 @@ impl Approvals {
     ///
     /// Whoever waits is told at once. If nobody does any more, the answer is kept for the same call
     /// made again, for as long as the question would have waited.
-    pub fn answer(&self, id: &str, said: Said, now: Tick, patience: Duration) -> Option<Approval> {
+    pub fn answer(&self, id: &str, said: Said, now: Tick, patience: Duration) -> Option<Settled> {
         let mut table = self.table();
         table.sweep(now);
         let id = table.waiting.keys().find(|one| one.to_string() == id);
         let id = *id?;
         let waiting = table.remove(id)?;
+        let mut unheard = None;
         if waiting.answer.send(said).is_err() {
             let until = now.after(patience);
+            unheard = Some(waiting.key.name());
             table.granted.insert(waiting.key, Granted { said, until });
         }
-        Some(waiting.shown)
+        Some(Settled {
+            about: waiting.shown,
+            unheard,
+        })
+    }
+
+    /// Forgets an answer that nobody waited for: it is kept where every gateway finds it.
+    pub fn hand_over(&self, name: &str) {
+        self.table().granted.retain(|key, _| key.name() != name);
+    }
+
+    /// Returns the names under which answers to a question are shared.
+    pub fn names(&self, asked: &Asked, now: Wall, patience: Duration) -> Names {
+        Names {
+            answer: key(&asked.call).name(),
+            kept: Question::of(&shown(asked, now, patience)).name(),
+        }
+    }
+
+    /// Returns the name of the answer that a question which waits would get.
+    pub fn name_of(&self, id: CallId) -> Option<String> {
+        let table = self.table();
+        table.waiting.get(&id).map(|one| one.key.name())
     }
 
     /// Has the question that waits under `id` answered with yes whenever it is put again in the same
-    /// session, for a working day at most. The call that waits is not answered by this.
-    pub fn keep(&self, id: &str, now: Tick) {
+    /// session, for a working day at most. The call that waits is not answered by this. Returns the
+    /// name under which gateways share that, and for how long.
+    pub fn keep(&self, id: &str, now: Tick) -> Option<(String, Duration)> {
         let mut table = self.table();
         table.sweep(now);
         let mut waiting = table.waiting.values();
-        let Some(found) = waiting.find(|one| one.shown.id.to_string() == id) else {
-            return;
-        };
+        let found = waiting.find(|one| one.shown.id.to_string() == id)?;
         let question = Question::of(&found.shown);
         if table.kept.len() >= MOST_KEPT {
             let first = table.kept.iter().min_by_key(|(_, until)| **until);
             let first = first.map(|(question, _)| question.clone());
             first.and_then(|question| table.kept.remove(&question));
         }
+        let name = question.name();
         table.kept.insert(question, now.after(DAY));
+        Some((name, DAY))
     }
 
     fn table(&self) -> MutexGuard<'_, Table> {

@@ -31,7 +31,7 @@ pub mod replay;
 pub mod stops;
 mod witness;
 
-pub use approvals::{Approval, Approvals, Standing};
+pub use approvals::{Approval, Approvals, Names, Settled, Standing};
 pub use chronicle::Happening;
 pub use classes::{Described, Profile};
 pub use correlate::{Arrival, Fingerprint, Reach};

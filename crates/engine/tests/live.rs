@@ -9,6 +9,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use mcpproxy_core::{Call, Id128, Outcome, Status};
 use mcpproxy_engine::{Before, Engine, EngineSettings, OnLoss};
+use mcpproxy_hooks::guards::abuse;
 use mcpproxy_testkit::{FixedClock, MemoryLive, MemorySink, samples};
 
 /// A key of the right shape that was never issued.
@@ -21,8 +22,24 @@ fn engine(
     clock: &Arc<FixedClock>,
     on_loss: OnLoss,
 ) -> Arc<Engine> {
+    engine_with(
+        EngineSettings::default(),
+        process,
+        store,
+        (sink, clock),
+        on_loss,
+    )
+}
+
+fn engine_with(
+    settings: EngineSettings,
+    process: u128,
+    store: &MemoryLive,
+    (sink, clock): (&Arc<MemorySink>, &Arc<FixedClock>),
+    on_loss: OnLoss,
+) -> Arc<Engine> {
     let (sink, clock) = (Arc::clone(sink) as _, Arc::clone(clock) as _);
-    let engine = Engine::new(EngineSettings::default(), sink, clock);
+    let engine = Engine::new(settings, sink, clock);
     let engine = engine.unwrap_or_else(|fault| panic!("{fault}"));
     Arc::new(engine.with_live(Arc::new(store.clone()), Id128(process << 64), on_loss))
 }
@@ -37,13 +54,17 @@ struct Pair {
 
 impl Pair {
     fn new(on_loss: OnLoss) -> Self {
+        Self::told(&EngineSettings::default(), on_loss)
+    }
+
+    fn told(settings: &EngineSettings, on_loss: OnLoss) -> Self {
         let clock = Arc::new(FixedClock::default());
         let store = MemoryLive::default();
         let sinks = [Arc::new(MemorySink::default()), Arc::default()];
         let [first, second] = &sinks;
         Self {
-            one: engine(1, &store, first, &clock, on_loss),
-            other: engine(2, &store, second, &clock, on_loss),
+            one: engine_with(settings.clone(), 1, &store, (first, &clock), on_loss),
+            other: engine_with(settings.clone(), 2, &store, (second, &clock), on_loss),
             clock,
             store,
             sinks,
@@ -135,6 +156,45 @@ async fn while_the_store_is_lost_calls_go_on_or_are_refused_and_say_so() {
         assert!(pair.sends(&pair.one, 3, "good morning").await);
         assert!(!pair.sends(&pair.other, 4, KEY).await, "{on_loss:?}");
         assert_eq!(pair.one.live_problem(), None);
+    }
+}
+
+/// Settings under which a caller may have one call under way at a time.
+fn one_at_a_time() -> EngineSettings {
+    let mut settings = EngineSettings::default();
+    settings.guards.abuse = Some(abuse::Settings {
+        per_principal: abuse::Limit {
+            concurrent: 1,
+            ..abuse::Limit::default()
+        },
+        ..abuse::Settings::default()
+    });
+    settings
+}
+
+#[tokio::test]
+async fn a_place_that_a_call_has_at_one_gateway_is_taken_at_the_other() {
+    for on_loss in [OnLoss::Local, OnLoss::Closed] {
+        let pair = Pair::told(&one_at_a_time(), on_loss);
+        let first = pair.call(1, "slack", "post_message", "one");
+        let Before::Cleared(first) = pair.one.before(first).await else {
+            panic!("the first call passes");
+        };
+        assert!(!pair.sends(&pair.other, 2, "two").await);
+        let outcome = Outcome {
+            body: Bytes::from_static(b"{}"),
+            status: Status::Success,
+            took: Duration::ZERO,
+        };
+        assert!(pair.one.after(&first, &outcome, None).await.is_ok());
+        assert!(pair.sends(&pair.other, 3, "three").await);
+        assert!(pair.sends(&pair.one, 4, "four").await);
+        // Alone, a gateway keeps the limit for itself, or refuses what goes outside.
+        pair.store.lose(true);
+        let alone = on_loss == OnLoss::Local;
+        assert_eq!(pair.sends(&pair.one, 5, "five").await, alone);
+        pair.store.lose(false);
+        assert!(pair.sends(&pair.other, 6, "six").await);
     }
 }
 

@@ -1,12 +1,15 @@
 //! Questions that wait for a person, on one board for all gateways: each writes its own there, anybody
 //! may answer there, and who asked hears of it. Answers stand on the board, so that a notice that was
 //! missed delays one and loses none.
+//!
+//! An answer that no call waits for any more, and one that counts for a session, are kept where every
+//! gateway finds them: the same call may come again by another. The first counts once.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
-use mcpproxy_core::{CallId, Exchange, Id128, LiveFault, LiveStore, LogAsk, Place};
-use mcpproxy_engine::{Approval, Event, Happening, Said};
+use mcpproxy_core::{CallId, Id128, Journal, LiveFault, LiveStore};
+use mcpproxy_engine::{Approval, Asked, Event, Happening, Said, Settled};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -19,6 +22,9 @@ use crate::notices::Notice;
 const ROOM: Id128 = Id128(1);
 /// Entries of the board that are kept.
 const ENTRIES: usize = 4096;
+/// How answers are kept.
+const YES: &[u8] = b"yes";
+const NO: &[u8] = b"no";
 /// Who answered, where it was not here.
 const ELSEWHERE: &str = "another gateway";
 
@@ -52,6 +58,9 @@ enum Entry {
     Asked {
         id: String,
         until: u64,
+        /// The name under which the same call would find the answer.
+        #[serde(default)]
+        name: String,
         shown: Value,
     },
     /// An answer.
@@ -61,15 +70,30 @@ enum Entry {
 }
 
 /// The board as it was read last.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Board(Mutex<Read>);
 
-#[derive(Debug, Default)]
+impl Default for Board {
+    fn default() -> Self {
+        Self(Mutex::new(Read {
+            journal: Journal::new(ROOM, ENTRIES),
+            waiting: BTreeMap::new(),
+        }))
+    }
+}
+
+#[derive(Debug)]
 struct Read {
-    after: Option<Place>,
-    places: VecDeque<Place>,
-    /// What waits, with the time until when.
-    waiting: BTreeMap<String, (u64, Value)>,
+    journal: Journal,
+    waiting: BTreeMap<String, Waiting>,
+}
+
+/// A question that waits somewhere.
+#[derive(Debug)]
+struct Waiting {
+    until: u64,
+    name: String,
+    shown: Value,
 }
 
 impl Read {
@@ -81,42 +105,28 @@ impl Read {
         rest: Duration,
     ) -> Result<Vec<(String, Decision)>, LiveFault> {
         let entry = entry.map(|entry| serde_json::to_vec(entry).unwrap_or_default());
-        let mut append: Vec<_> = entry.into_iter().collect();
+        let append = entry.into_iter().collect();
+        let turn = self.journal.turn(live, append, rest).await?;
         let mut answers = Vec::new();
-        loop {
-            let log = LogAsk {
-                append: std::mem::take(&mut append),
-                after: self.after,
-                keep: self.places.front().copied(),
-            };
-            let said = live.exchange(Exchange {
-                room: ROOM,
-                logs: [log, LogAsk::default()],
-                rest,
-            });
-            let [log, _] = said.await?.logs;
-            for (place, bytes) in log.entries {
-                self.after = Some(place);
-                self.places.push_back(place);
-                // What is not understood was written by a later version.
-                if let Ok(entry) = serde_json::from_slice(&bytes) {
-                    self.take(entry, &mut answers);
-                }
-            }
-            while self.places.len() > ENTRIES {
-                self.places.pop_front();
-            }
-            // What was written now is read with the next page, like that of anybody.
-            if !log.more {
-                return Ok(answers);
+        for bytes in turn.entries {
+            // What is not understood was written by a later version.
+            if let Ok(entry) = serde_json::from_slice(&bytes) {
+                self.take(entry, &mut answers);
             }
         }
+        Ok(answers)
     }
 
     fn take(&mut self, entry: Entry, answers: &mut Vec<(String, Decision)>) {
         match entry {
-            Entry::Asked { id, until, shown } => {
-                self.waiting.insert(id, (until, shown));
+            Entry::Asked {
+                id,
+                until,
+                name,
+                shown,
+            } => {
+                let waiting = Waiting { until, name, shown };
+                self.waiting.insert(id, waiting);
             }
             Entry::Answered { id, decision } => {
                 self.waiting.remove(&id);
@@ -142,12 +152,20 @@ impl Gateway {
         let said = match decision {
             Decision::Approve => Said::Yes,
             Decision::ApproveForSession => {
-                engine.approvals().keep(id, now);
+                if let Some((name, span)) = engine.approvals().keep(id, now) {
+                    self.keep_answer(&name, Said::Yes, span).await;
+                }
                 Said::Yes
             }
             Decision::Deny => Said::No,
         };
-        let about = engine.approvals().answer(id, said, now, patience)?;
+        let settled = engine.approvals().answer(id, said, now, patience)?;
+        let Settled { about, unheard } = settled;
+        if let Some(name) = unheard
+            && self.keep_answer(&name, said, patience).await
+        {
+            engine.approvals().hand_over(&name);
+        }
         let resolved = Event::approval_resolved(&about, decision.outcome());
         engine.events().tell(resolved);
         let answered = Happening::Answered {
@@ -157,6 +175,53 @@ impl Gateway {
         };
         engine.chronicle(answered).await;
         Some(about)
+    }
+
+    /// Keeps an answer where every gateway finds it; tells whether it is there.
+    async fn keep_answer(&self, name: &str, said: Said, span: Duration) -> bool {
+        let Some(live) = &self.live else {
+            return false;
+        };
+        let answer = if said == Said::Yes { YES } else { NO };
+        let kept = live.put(name, answer.to_vec(), span).await;
+        if let Err(fault) = &kept {
+            tracing::warn!("an answer counts at this gateway alone: {fault}");
+        }
+        kept.is_ok()
+    }
+
+    /// Returns what another gateway knows of a question: how it was answered, or under which id it
+    /// waits there.
+    pub(crate) async fn known_elsewhere(&self, asked: &Asked) -> Option<Result<Said, String>> {
+        let live = self.live.as_ref()?;
+        let (now, patience) = (self.clock.wall(), self.engine.patience());
+        let names = self.engine.approvals();
+        let names = names.names(asked, now, patience.unwrap_or_default());
+        // Whoever cannot ask the others asks the person.
+        let kept = live.get(&names.kept).await.ok().flatten();
+        if kept.is_some_and(|kept| kept == YES) {
+            return Some(Ok(Said::Yes));
+        }
+        let answer = live.get(&names.answer).await.ok().flatten();
+        if let Some(answer) = answer
+            && live.remove(&names.answer).await.unwrap_or(false)
+        {
+            // Of two calls that are the same, the one that took the answer has it.
+            let said = if answer == YES { Said::Yes } else { Said::No };
+            return Some(Ok(said));
+        }
+        self.read_board().await;
+        let board = self.board.0.lock().await;
+        let mut waiting = board.waiting.iter();
+        let same = waiting.find(|(_, one)| one.name == names.answer && one.until > now.0);
+        let same = same.map(|(id, _)| id.clone());
+        drop(board);
+        // One of this gateway's own is its own to find.
+        let own = |id: &String| {
+            let here = self.engine.approvals().list(self.clock.tick());
+            here.iter().any(|one| one.id.to_string() == *id)
+        };
+        same.filter(|id| !own(id)).map(Err)
     }
 
     /// Writes on the board, and acts on what others wrote there.
@@ -195,6 +260,7 @@ impl Gateway {
         let entry = Entry::Asked {
             id: id.to_string(),
             until: self.clock.wall().after(patience).0,
+            name: self.engine.approvals().name_of(id).unwrap_or_default(),
             shown: serde_json::to_value(&shown).unwrap_or_default(),
         };
         self.write_on_board(Some(&entry)).await;
@@ -216,9 +282,9 @@ impl Gateway {
         let here: Vec<String> = here.iter().map(|one| one.id.to_string()).collect();
         let now = self.clock.wall().0;
         let mut board = self.board.0.lock().await;
-        board.waiting.retain(|_, (until, _)| *until > now);
+        board.waiting.retain(|_, one| one.until > now);
         let others = board.waiting.iter().filter(|(id, _)| !here.contains(id));
-        others.map(|(_, (_, shown))| shown.clone()).collect()
+        others.map(|(_, one)| one.shown.clone()).collect()
     }
 
     /// Answers a question that waits at another gateway; tells whether there is one.

@@ -207,6 +207,11 @@ async fn elicited(at: &At<'_>, asked: &Asked, origin: &mut Origin) -> Said {
 async fn queued(at: &At<'_>, asked: &Asked) -> Result<Said, Failure> {
     let engine = &at.gateway.engine;
     let patience = engine.patience().unwrap_or_default();
+    match at.gateway.known_elsewhere(asked).await {
+        Some(Ok(said)) => return Ok(said),
+        Some(Err(id)) => return Err(pending(&id)),
+        None => {}
+    }
     let now = (at.gateway.clock.tick(), at.gateway.clock.wall());
     let (id, answered) = match engine.approvals().put(asked, now, patience) {
         Standing::Said(said) => return Ok(said),

@@ -4,7 +4,8 @@
 use mcpproxy_testkit::RedisServer;
 use serde_json::{Value, json};
 
-use super::{Pair, agent, live, posted, recovered};
+use super::{Pair, agent, live, posted, read, recovered};
+use crate::support::{Gateway, WORDS, until};
 
 /// What gateways are told to share, or that they share nothing.
 fn sharing(redis: &RedisServer, shared: bool) -> Value {
@@ -61,4 +62,57 @@ async fn a_limit_that_is_reached_holds_while_redis_is_away_and_when_it_forgot() 
     assert!(!posted(&here, "after").await);
     assert!(!posted(&there, "after").await);
     assert_eq!(pair.arrived().len(), 4);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_counts_at_every_gateway_for_the_call_that_is_repeated_and_for_the_session() {
+    for shared in [false, true] {
+        let redis = RedisServer::start().expect("redis-server is needed");
+        let mut more = sharing(&redis, shared);
+        more["security.approvals"] = json!({ "mode": "queue", "timeout": "1m" });
+        // A call does not wait for a person: it is made again.
+        more["limits"] = json!({ "call_timeout": "1s" });
+        let pair = Pair::start(&more).await;
+        let here = agent(&pair.one).await;
+        let answer = async |gateway: &Gateway, decision: &str| {
+            let question = until("the question", || async {
+                let listed = gateway.api("/approvals").await;
+                listed["approvals"].as_array().unwrap().first().cloned()
+            })
+            .await;
+            let path = format!("/api/v1/approvals/{}", question["id"].as_str().unwrap());
+            let (owner, decided) = (gateway.owner(), json!({ "decision": decision }));
+            assert_eq!(owner.post(&path, &decided).await.0, 200);
+        };
+        read(&here).await;
+        let there = agent(&pair.other).await;
+        read(&there).await;
+        // Asked by way of one gateway, answered there, and made again by way of the other: once.
+        assert!(!posted(&here, WORDS).await);
+        let seen = pair.other.api("/approvals").await;
+        let seen = seen["approvals"].as_array().unwrap().len();
+        assert_eq!(seen, usize::from(shared));
+        answer(&pair.one, "approve").await;
+        assert_eq!(posted(&there, WORDS).await, shared, "{shared}");
+        assert!(!posted(&there, WORDS).await, "{shared}");
+        // While the question waits at one gateway, the other does not put it again.
+        let listed = pair.one.api("/approvals").await;
+        let waiting = listed["approvals"].as_array().unwrap().len();
+        assert_eq!(waiting, usize::from(shared), "{listed}");
+        if !shared {
+            continue;
+        }
+        assert!(!posted(&here, WORDS).await);
+        let listed = pair.one.api("/approvals").await;
+        assert_eq!(listed["approvals"].as_array().unwrap().len(), 1, "{listed}");
+        // For the session, wherever it goes on.
+        answer(&pair.one, "approve_for_session").await;
+        let moved = there.at(&pair.one.url("/mcp"));
+        until("the answer to count at the other gateway", || async {
+            posted(&moved, &format!("{WORDS} and so on"))
+                .await
+                .then_some(())
+        })
+        .await;
+    }
 }

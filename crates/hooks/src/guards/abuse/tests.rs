@@ -1,6 +1,6 @@
 //! Calls at given moments, and which of them are too much.
 
-use mcpproxy_core::{Id128, Principal, ToolName};
+use mcpproxy_core::{Charged, Id128, Limit as Shared, Principal, ToolName};
 use mcpproxy_testkit::samples;
 
 use super::*;
@@ -162,4 +162,83 @@ fn what_nobody_knows_is_an_error() {
     check(r#"{"per_user":{}}"#);
     check(r#"{"per_tool":{"calls":1}}"#);
     check(r#"{"per_tool":{"calls_per_minute":-1}}"#);
+}
+
+/// What the store is asked for a call: the limits, by what they are.
+fn asked(abuse: &Abuse, number: u64, now: Tick) -> (Bill, Vec<Shared>) {
+    let bill = abuse.bill(&call(number), now).unwrap();
+    let limits = bill.charge.limits.iter();
+    let limits = limits.map(|(_, limit)| limit.clone()).collect();
+    (bill, limits)
+}
+
+#[test]
+fn what_the_store_says_is_known_here_and_told_again_where_it_may_have_forgotten() {
+    let abuse = Abuse::new(settings(
+        r#"{"per_principal":{"calls_per_minute":1,"burst":4}}"#,
+    ));
+    let minute = |count: u64| Duration::from_secs(60 * count);
+    let bucket = |known: u64| {
+        vec![Shared::Bucket {
+            cost: minute(1),
+            room: minute(4),
+            known: minute(known),
+        }]
+    };
+    assert!(Abuse::new(settings("{}")).bill(&call(1), at(0)).is_none());
+    // Three calls went through other gateways.
+    let (bill, limits) = asked(&abuse, 1, at(0));
+    assert_eq!(limits, bucket(0));
+    let taken = Charged::Taken(vec![minute(4)]);
+    assert!(abuse.settle(&call(1), &bill, Some(&taken)).is_none());
+    // Alone, this one knows it, and then tells what it charged by itself.
+    let (bill, limits) = asked(&abuse, 2, at(0));
+    assert_eq!(limits, bucket(0));
+    assert!(abuse.settle(&call(2), &bill, None).is_some());
+    let (bill, _) = asked(&abuse, 3, at(60_000));
+    assert!(abuse.settle(&call(3), &bill, None).is_none());
+    assert_eq!(asked(&abuse, 4, at(60_000)).1, bucket(4));
+    // A refusal says when to come back, and is known here, too.
+    let full = Charged::Full {
+        limit: 0,
+        wait: minute(2),
+    };
+    let (bill, _) = asked(&abuse, 5, at(60_000));
+    let refused = abuse.settle(&call(5), &bill, Some(&full)).unwrap();
+    assert!(refused.reason.as_str().contains("in 121 s"), "{refused:?}");
+    abuse.doubt();
+    assert_eq!(asked(&abuse, 6, at(60_000)).1, bucket(5));
+}
+
+#[test]
+fn a_call_under_way_has_places_until_it_is_over() {
+    let limits = r#"{"per_session":{"concurrent":2},"per_tool":{"concurrent":9}}"#;
+    let abuse = Abuse::new(settings(limits));
+    let (bill, limits) = asked(&abuse, 1, at(0));
+    assert_eq!(limits, [Shared::Places(2), Shared::Places(9)]);
+    let taken = Charged::Taken(vec![Duration::ZERO; 2]);
+    assert!(abuse.settle(&call(1), &bill, Some(&taken)).is_none());
+    let held = abuse.seats();
+    let names: Vec<_> = bill.charge.limits.iter().map(|(name, _)| name).collect();
+    assert_eq!(
+        held.iter().map(|seat| &seat.limit).collect::<Vec<_>>(),
+        names
+    );
+    let left = abuse.release(call(1).id);
+    assert_eq!(seats(call(1).id, &left), held);
+    assert_eq!(abuse.seats(), []);
+    // One that was charged here alone has none.
+    let (bill, _) = asked(&abuse, 2, at(0));
+    assert!(abuse.settle(&call(2), &bill, None).is_none());
+    assert_eq!(abuse.release(call(2).id), [""; 0]);
+    let full = Charged::Full {
+        limit: 1,
+        wait: Duration::ZERO,
+    };
+    let refused = abuse.settle(&call(3), &bill, Some(&full)).unwrap();
+    let reason = refused.reason.as_str();
+    assert!(
+        reason.contains("More than 9 calls of this tool"),
+        "{reason}"
+    );
 }
