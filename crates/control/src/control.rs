@@ -17,7 +17,7 @@ use crate::configurer::{Applied, ConfigChange, Configurer, ReloadReport, Shown};
 use crate::error::{Error, Refused};
 use crate::keys::ApiKey;
 use crate::orders::{Order, Orders};
-use crate::tokens::{TokenInfo, TokenScope, Tokens};
+use crate::tokens::{Adopted, TokenInfo, TokenNews, TokenScope, Tokens};
 
 /// What stands before a token's name in the name of its principal.
 const TOKEN: &str = "token:";
@@ -249,6 +249,16 @@ impl Control {
         let mandate = Mandate::of(who, Act::RevokeToken)?;
         self.tokens.revoke(name)?;
         Ok(self.made(mandate, name))
+    }
+
+    /// Returns what was made and revoked here since the last time, to be told to other gateways.
+    pub fn token_news(&self) -> Vec<TokenNews> {
+        self.tokens.news()
+    }
+
+    /// Takes over what other gateways of the installation made and revoked.
+    pub fn adopt_tokens(&self, news: Vec<TokenNews>) -> Result<Adopted, Error> {
+        self.tokens.adopt(news)
     }
 
     /// Adds an upstream with settings as the configuration file has them.

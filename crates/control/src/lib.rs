@@ -34,5 +34,5 @@ pub use keys::{ApiKey, Created};
 pub use orders::{Order, Orders};
 pub use policy::Replayed;
 pub use quarantine::Moved;
-pub use tokens::{TokenInfo, TokenScope, Tokens};
+pub use tokens::{Adopted, TokenInfo, TokenNews, TokenScope, Tokens};
 pub use vault::Vault;

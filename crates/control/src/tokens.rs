@@ -4,6 +4,7 @@
 //! time; [`Tokens::refresh`] sees it. What a scope means for a call is for the gateway to apply.
 
 mod scope;
+mod shared;
 mod stored;
 #[cfg(test)]
 mod tests;
@@ -19,9 +20,11 @@ use subtle::{Choice, ConditionallySelectable};
 use crate::credential::{self, Digest};
 use crate::error::{Error, shown};
 use crate::file::{PrivateFile, Stamp};
+use shared::Shared;
 
 pub(crate) use scope::AUDIT;
 pub use scope::TokenScope;
+pub use shared::{Adopted, TokenNews};
 
 /// The file in the data folder.
 const FILE: &str = "tokens.json";
@@ -55,6 +58,7 @@ struct Entry {
 pub struct Tokens {
     file: PrivateFile,
     known: Mutex<Known>,
+    shared: Mutex<Shared>,
 }
 
 /// What the file said when it was last read.
@@ -80,6 +84,7 @@ impl Tokens {
         Ok(Self {
             file,
             known: Mutex::new(known),
+            shared: Mutex::default(),
         })
     }
 
@@ -106,6 +111,10 @@ impl Tokens {
             scope,
             created: now,
         };
+        let entry = Entry {
+            digest,
+            info: Arc::new(info.clone()),
+        };
         self.edit(|entries| {
             if entries.iter().any(|entry| entry.info.name == name) {
                 return Err(Error::TokenTaken {
@@ -115,12 +124,10 @@ impl Tokens {
             if entries.len() >= MOST_TOKENS {
                 return Err(Error::TooManyTokens { limit: MOST_TOKENS });
             }
-            entries.push(Entry {
-                digest,
-                info: Arc::new(info.clone()),
-            });
+            entries.push(entry.clone());
             Ok(())
         })?;
+        self.shared().made(&entry);
         Ok((secret, info))
     }
 
@@ -133,13 +140,15 @@ impl Tokens {
             .collect())
     }
 
-    /// Makes a token worthless, at once in this process and within a second in others.
+    /// Makes a token worthless, at once in this process and within a second in others with this folder.
     pub fn revoke(&self, name: &str) -> Result<TokenInfo, Error> {
-        self.edit(|entries| {
+        let entry = self.edit(|entries| {
             let index = entries.iter().position(|entry| entry.info.name == name);
             let index = index.ok_or_else(|| Error::TokenUnknown { name: shown(name) })?;
-            Ok(Arc::unwrap_or_clone(entries.remove(index).info))
-        })
+            Ok(entries.remove(index))
+        })?;
+        self.shared().revoked(&entry);
+        Ok(Arc::unwrap_or_clone(entry.info))
     }
 
     /// Looks whether another process changed the file, at most once a second.
@@ -214,6 +223,10 @@ impl Tokens {
         known.entries = entries.into();
         known.problem = None;
         Ok(result)
+    }
+
+    fn shared(&self) -> MutexGuard<'_, Shared> {
+        self.shared.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn known(&self) -> MutexGuard<'_, Known> {

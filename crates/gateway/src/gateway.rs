@@ -38,6 +38,7 @@ use crate::settings::Settings;
 use crate::shed::Shed;
 use crate::streams::GENERAL;
 use crate::tls::Tls;
+use crate::token_news::TokenLog;
 use crate::toolbox::Cache;
 use crate::watches::Watcher;
 
@@ -104,6 +105,8 @@ pub struct Gateway {
     pub(crate) process: String,
     /// Questions that wait at other gateways.
     pub(crate) board: Board,
+    /// Tokens that were made and revoked.
+    pub(crate) token_log: TokenLog,
     /// The problem of the latest reload, if it failed.
     pub reload_problem: ArcSwap<Option<String>>,
     /// The address that is listened at, once it is.
@@ -171,6 +174,7 @@ impl Gateway {
             live: parts.live,
             process: Id128::from_bytes(process).to_string(),
             board: Board::default(),
+            token_log: TokenLog::default(),
             reload_problem: ArcSwap::default(),
             stopping: watch::Sender::new(false),
             expelled: watch::Sender::new(()),

@@ -42,6 +42,7 @@ pub mod standard;
 pub mod streamable;
 pub mod streams;
 pub mod tls;
+mod token_news;
 pub mod toolbox;
 pub mod translate;
 mod unjudged;

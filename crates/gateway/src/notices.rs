@@ -1,8 +1,9 @@
 //! What gateways tell each other beside what flows: orders to stop calls, what was decided about what
 //! upstreams offer, that a question was answered, calls that hooks announced, and sessions that ended.
 //!
-//! A notice may be missed. What must not be forgotten is kept as well: orders where live state is
-//! shared, decisions in the store of baselines. Whoever may have missed something reads both again.
+//! A notice may be missed. What must not be forgotten is kept as well: orders and tokens where live
+//! state is shared, decisions in the store of baselines. Whoever may have missed something reads them
+//! again.
 //! Every doubt ends in a stop: an order that is read again is added, and only a notice takes one away.
 
 use std::collections::BTreeMap;
@@ -41,6 +42,8 @@ pub(crate) enum Notice {
     Decided,
     /// A question was answered.
     Answered,
+    /// A token was made or revoked.
+    Tokens,
     /// A hook announced a call.
     Announced {
         /// The conversation of the hook.
@@ -80,12 +83,16 @@ impl Gateway {
         if matches!(notice, Notice::Stopped { .. } | Notice::Resumed { .. }) {
             self.keep_orders(&**live).await;
         }
-        let from = self.process.clone();
-        let told = serde_json::to_vec(&Told { from, notice });
-        let told = live.announce(told.unwrap_or_default());
+        let told = live.announce(self.as_told(notice));
         if let Err(fault) = told.await {
             tracing::warn!("other gateways were not told: {fault}");
         }
+    }
+
+    /// A notice as it is told.
+    pub(crate) fn as_told(&self, notice: Notice) -> Vec<u8> {
+        let from = self.process.clone();
+        serde_json::to_vec(&Told { from, notice }).unwrap_or_default()
     }
 
     /// Keeps the orders in force for gateways that come later.
@@ -140,6 +147,7 @@ impl Gateway {
             }
             Err(fault) => tracing::warn!("orders of other gateways are not known: {fault}"),
         }
+        self.share_tokens().await;
         self.read_decisions().await;
         self.read_board().await;
     }
@@ -159,6 +167,7 @@ impl Gateway {
             }
             Notice::Decided => self.read_decisions().await,
             Notice::Answered => self.read_board().await,
+            Notice::Tokens => self.share_tokens().await,
             Notice::Announced {
                 hook,
                 scope,

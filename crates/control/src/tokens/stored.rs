@@ -23,11 +23,12 @@ struct File {
     tokens: Vec<Token>,
 }
 
-#[derive(Serialize, Deserialize)]
+/// A token as it is written down.
+#[derive(Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Token {
+pub(super) struct Token {
     name: String,
-    sha256: String,
+    pub(super) sha256: String,
     created: u64,
     #[serde(deserialize_with = "strict::object")]
     scope: TokenScope,
@@ -35,12 +36,6 @@ struct Token {
 
 /// Writes the tokens down.
 pub(super) fn print(entries: &[Entry]) -> Result<Vec<u8>, String> {
-    let token = |entry: &Entry| Token {
-        name: entry.info.name.clone(),
-        sha256: entry.digest.to_hex(),
-        created: entry.info.created.0,
-        scope: entry.info.scope.clone(),
-    };
     let file = File {
         version: VERSION,
         tokens: entries.iter().map(token).collect(),
@@ -48,6 +43,16 @@ pub(super) fn print(entries: &[Entry]) -> Result<Vec<u8>, String> {
     let mut text = serde_json::to_vec_pretty(&file).map_err(|error| error.to_string())?;
     text.push(b'\n');
     Ok(text)
+}
+
+/// Returns what is written down of a token.
+pub(super) fn token(entry: &Entry) -> Token {
+    Token {
+        name: entry.info.name.clone(),
+        sha256: entry.digest.to_hex(),
+        created: entry.info.created.0,
+        scope: entry.info.scope.clone(),
+    }
 }
 
 /// Reads tokens, or tells what is wrong with them.
@@ -77,7 +82,8 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Vec<Entry>, String> {
     Ok(entries)
 }
 
-fn entry(token: Token) -> Result<Entry, String> {
+/// Reads a token, or tells what is wrong with it.
+pub(super) fn entry(token: Token) -> Result<Entry, String> {
     if !is_name(&token.name) {
         return Err("its name is not a valid one".to_owned());
     }

@@ -455,3 +455,39 @@ fn no_more_tokens_are_kept_than_can_be_compared() {
         "there are 1000 tokens already, and no more are kept"
     );
 }
+
+#[test]
+fn what_another_gateway_made_is_good_here_until_any_of_them_revokes_it() {
+    let (here, there) = (tempdir().unwrap(), tempdir().unwrap());
+    let (one, other) = (open(&here), open(&there));
+    let secret = create(&one, "ci");
+    let made = one.news();
+    assert_eq!(one.news().len(), 0);
+    assert!(other.verify(secret.expose(), NOW).is_none());
+    let told = serde_json::to_vec(&made).unwrap();
+    let told: Vec<TokenNews> = serde_json::from_slice(&told).unwrap();
+    assert_eq!(other.adopt(told.clone()).unwrap(), Adopted::default());
+    assert_eq!(other.verify(secret.expose(), NOW).unwrap().name, "ci");
+    // It is in the file, and nothing that was heard is told on.
+    assert_eq!(names(&open(&there)), ["ci"]);
+    assert_eq!(other.news().len(), 0);
+    other.revoke("ci").unwrap();
+    let revoked = other.news();
+    assert!(one.adopt(revoked.clone()).unwrap().revoked);
+    assert!(one.verify(secret.expose(), NOW).is_none());
+    // It does not come back, in whatever order it is told.
+    one.adopt(made.clone()).unwrap();
+    other.adopt(made.clone()).unwrap();
+    let late = tempdir().unwrap();
+    let late = open(&late);
+    late.adopt(revoked.into_iter().chain(made).collect())
+        .unwrap();
+    for tokens in [&one, &other, &late] {
+        assert_eq!(names(tokens), [""; 0]);
+    }
+    // A name that is taken stays with the token that has it.
+    create(&one, "cd");
+    let own = create(&other, "cd");
+    assert_eq!(other.adopt(one.news()).unwrap().problems.len(), 1);
+    assert!(other.verify(own.expose(), NOW).is_some());
+}

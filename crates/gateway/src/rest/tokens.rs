@@ -34,7 +34,10 @@ pub(super) async fn create_token(
 ) -> Response {
     let control = gateway.access.control();
     match control.create_token(&who, &new.name, new.scope) {
-        Ok(new) => done(json!({ "name": new.info.name, "token": new.secret.expose() })),
+        Ok(new) => {
+            gateway.share_tokens().await;
+            done(json!({ "name": new.info.name, "token": new.secret.expose() }))
+        }
         Err(refusal) => refused(&refusal),
     }
 }
@@ -47,6 +50,7 @@ pub(super) async fn revoke_token(
     match gateway.access.control().revoke_token(&who, &name) {
         Ok(change) => {
             gateway.expel();
+            gateway.share_tokens().await;
             done(json!({ "done": change.to_string() }))
         }
         Err(refusal) => refused(&refusal),

@@ -5,7 +5,7 @@ use mcpproxy_testkit::RedisServer;
 use serde_json::{Value, json};
 
 use super::{Pair, agent, live, posted, read, recovered};
-use crate::support::{Gateway, WORDS, until};
+use crate::support::{Gateway, Home, WORDS, until};
 
 /// What gateways are told to share, or that they share nothing.
 fn sharing(redis: &RedisServer, shared: bool) -> Value {
@@ -112,6 +112,48 @@ async fn an_answer_counts_at_every_gateway_for_the_call_that_is_repeated_and_for
             posted(&moved, &format!("{WORDS} and so on"))
                 .await
                 .then_some(())
+        })
+        .await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_token_is_good_and_worthless_at_every_gateway() {
+    for shared in [false, true] {
+        let redis = RedisServer::start().expect("redis-server is needed");
+        let pair = Pair::start(&sharing(&redis, shared)).await;
+        let ci = pair.one.token("ci", &json!(["outside"])).await;
+        let opens = async |gateway: &Gateway| {
+            let ci = ci.to(&gateway.url(""));
+            ci.get("/api/v1/servers").await.0 != 401
+        };
+        let until_it = async |what: &str, gateway: &Gateway, good: bool| {
+            until(what, || async {
+                (opens(gateway).await == good).then_some(())
+            })
+            .await;
+        };
+        assert!(opens(&pair.one).await);
+        if !shared {
+            assert!(!opens(&pair.other).await);
+            continue;
+        }
+        until_it("the token at the other gateway", &pair.other, true).await;
+        // Revoked by the other while Redis is away: the first hears of it when it is back.
+        redis.stop().unwrap();
+        let (status, said) = pair.other.owner().delete("/api/v1/tokens/ci").await;
+        assert_eq!(status, 200, "{said}");
+        assert!(!opens(&pair.other).await);
+        redis.forget().unwrap();
+        redis.go_on().unwrap();
+        until_it("the end of the token", &pair.one, false).await;
+        // One that comes later knows what there is, and what is not any more.
+        pair.one.token("cd", &json!(["outside"])).await;
+        let late = Gateway::start_in(Home::new(&pair.config)).await;
+        until("the tokens at a later gateway", || async {
+            let names = late.api("/tokens").await;
+            let names: Vec<_> = names.as_array().unwrap().iter().collect();
+            (names.len() == 1 && names[0]["name"] == "cd").then_some(())
         })
         .await;
     }

@@ -49,6 +49,14 @@ impl Http {
         self
     }
 
+    /// The same client of another address.
+    pub(crate) fn to(&self, base: &str) -> Self {
+        Self {
+            headers: self.headers.clone(),
+            ..Self::new(base)
+        }
+    }
+
     /// The same client for everything below a path.
     pub(crate) fn at(mut self, path: &str) -> Self {
         self.base.push_str(path);
