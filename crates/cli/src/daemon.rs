@@ -171,6 +171,7 @@ impl Daemon {
         };
         let gateway = Gateway::new(parts)?;
         tokio::spawn(Arc::clone(&gateway).hear_others());
+        tokio::spawn(Arc::clone(&gateway).relay());
         let running = Running {
             gateway: Arc::downgrade(&gateway),
             engine,

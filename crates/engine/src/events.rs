@@ -16,7 +16,8 @@ use serde::Serialize;
 use tokio::sync::broadcast;
 
 pub use self::told::{
-    ActivityNews, ApprovalNews, ConfigNews, EndNews, FlowAlert, QuarantineNews, ServerNews,
+    ActivityNews, ApprovalNews, ConfigNews, Elsewhere, EndNews, FlowAlert, MissedNews,
+    QuarantineNews, ServerNews,
 };
 use crate::approvals::Approval;
 
@@ -57,6 +58,10 @@ pub enum Event {
     FlowSummarized(ActivityNews),
     /// A secret or personal data was seen.
     SensitiveData(ActivityNews),
+    /// Something happened at another gateway.
+    Elsewhere(Elsewhere),
+    /// Something happened at other gateways that is not known here.
+    Missed(MissedNews),
 }
 
 impl Event {
@@ -95,8 +100,21 @@ impl Event {
             Self::HookEvaluated(_) => 11,
             Self::FlowSummarized(_) => 12,
             Self::SensitiveData(_) => 13,
+            Self::Elsewhere(event) => return event.name,
+            Self::Missed(_) => return "missed",
         };
         Self::NAMES.get(at).copied().unwrap_or_default()
+    }
+
+    /// Something happened at another gateway; nothing where its name is not known here.
+    pub fn elsewhere(name: &str, payload: serde_json::Value) -> Option<Self> {
+        let name = Self::NAMES.into_iter().find(|known| *known == name)?;
+        Some(Self::Elsewhere(Elsewhere { name, payload }))
+    }
+
+    /// Tells whether it happened here.
+    pub fn is_own(&self) -> bool {
+        !matches!(self, Self::Elsewhere(_) | Self::Missed(_))
     }
 
     /// Somebody is asked about a call.
@@ -257,6 +275,15 @@ impl Events {
             gap: !same || missed > recent,
             from_now,
         }
+    }
+
+    /// Has calls told because somebody watches at another gateway; `now` names a new run of numbers.
+    pub fn watch_elsewhere(&self, now: u64) {
+        let mut kept = self.kept();
+        if !self.watched.swap(true, Ordering::Relaxed) {
+            kept.run = now;
+        }
+        kept.left = None;
     }
 
     /// Listens from now on to what is told whether anybody watches or not.

@@ -32,6 +32,7 @@ use crate::hub::GatewayHub;
 use crate::listen::unsubscribe;
 use crate::listing::settle;
 use crate::parked::Parked;
+use crate::relay::Watchers;
 use crate::rest::layers::Pace;
 use crate::session::{NewSession, Opened, Question, Session, Sessions, lock};
 use crate::settings::Settings;
@@ -107,6 +108,8 @@ pub struct Gateway {
     pub(crate) board: Board,
     /// Tokens that were made and revoked.
     pub(crate) token_log: TokenLog,
+    /// Who watches what happens, here and at other gateways.
+    pub(crate) watchers: Watchers,
     /// The problem of the latest reload, if it failed.
     pub reload_problem: ArcSwap<Option<String>>,
     /// The address that is listened at, once it is.
@@ -175,6 +178,7 @@ impl Gateway {
             process: Id128::from_bytes(process).to_string(),
             board: Board::default(),
             token_log: TokenLog::default(),
+            watchers: Watchers::default(),
             reload_problem: ArcSwap::default(),
             stopping: watch::Sender::new(false),
             expelled: watch::Sender::new(()),

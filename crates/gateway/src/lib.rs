@@ -30,6 +30,7 @@ pub mod oauth;
 pub mod parked;
 mod patience;
 pub mod quarantine;
+mod relay;
 mod renewed;
 pub mod reply;
 pub mod rest;

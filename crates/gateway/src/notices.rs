@@ -1,5 +1,6 @@
 //! What gateways tell each other beside what flows: orders to stop calls, what was decided about what
-//! upstreams offer, that a question was answered, calls that hooks announced, and sessions that ended.
+//! upstreams offer, that a question was answered, calls that hooks announced, sessions that ended, and
+//! what happens while somebody watches.
 //!
 //! A notice may be missed. What must not be forgotten is kept as well: orders and tokens where live
 //! state is shared, decisions in the store of baselines. Whoever may have missed something reads them
@@ -17,6 +18,7 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::broadcast::error::RecvError;
 
 use crate::gateway::Gateway;
+use crate::relay::Happened;
 
 /// Where orders are kept, and for how long.
 const ORDERS: &str = "orders";
@@ -44,6 +46,15 @@ pub(crate) enum Notice {
     Answered,
     /// A token was made or revoked.
     Tokens,
+    /// Somebody watches what happens.
+    Watching,
+    /// Something happened.
+    Happened {
+        /// What, in order.
+        events: Vec<Happened>,
+        /// How many events before these were not told.
+        missed: u64,
+    },
     /// A hook announced a call.
     Announced {
         /// The conversation of the hook.
@@ -120,7 +131,10 @@ impl Gateway {
                 heard = live.heard() => match heard.map(|told| serde_json::from_slice(&told)) {
                     Some(Ok(told)) => self.told(told).await,
                     Some(Err(_)) => tracing::debug!("another gateway told what is not known here"),
-                    None => self.catch_up(&*live).await,
+                    None => {
+                        self.unheard();
+                        self.catch_up(&*live).await;
+                    }
                 },
                 event = events.recv() => match event.map(|event| is_decision(&event.event)) {
                     Ok(true) | Err(RecvError::Lagged(_)) => self.announce(Notice::Decided).await,
@@ -168,6 +182,8 @@ impl Gateway {
             Notice::Decided => self.read_decisions().await,
             Notice::Answered => self.read_board().await,
             Notice::Tokens => self.share_tokens().await,
+            Notice::Watching => self.watched_elsewhere(),
+            Notice::Happened { events, missed } => self.happened_elsewhere(events, missed),
             Notice::Announced {
                 hook,
                 scope,

@@ -129,7 +129,9 @@ fn alerting(event: &Event) -> Option<(String, &'static str)> {
         | Event::PolicyDecision(_)
         | Event::HookEvaluated(_)
         | Event::FlowSummarized(_)
-        | Event::SensitiveData(_) => None,
+        | Event::SensitiveData(_)
+        | Event::Elsewhere(_)
+        | Event::Missed(_) => None,
     }
 }
 

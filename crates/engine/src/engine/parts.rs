@@ -38,6 +38,11 @@ impl Engine {
         self.events.overhear()
     }
 
+    /// Tells whether anybody watches here.
+    pub fn is_watched(&self) -> bool {
+        self.events.listeners() > self.overheard.load(Ordering::Relaxed)
+    }
+
     /// Returns the sessions that are linked with one that lasts, by the ids that records have.
     pub fn linked(&self, session: &str) -> Vec<String> {
         let id = u128::from_str_radix(session, 16).ok().map(Id128);

@@ -59,6 +59,30 @@ pub struct ServerNews {
     pub change: &'static str,
 }
 
+/// What another gateway told of.
+#[derive(Clone, Debug)]
+pub struct Elsewhere {
+    /// The name under which listeners know it.
+    pub name: &'static str,
+    /// What was told.
+    pub payload: serde_json::Value,
+}
+
+impl Serialize for Elsewhere {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.payload.serialize(serializer)
+    }
+}
+
+/// What was not told.
+#[derive(Clone, Debug, Serialize)]
+pub struct MissedNews {
+    /// How many events, where that is known.
+    pub events: Option<u64>,
+    /// Why.
+    pub reason: &'static str,
+}
+
 /// A configuration that was read again.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct ConfigNews {

@@ -60,6 +60,10 @@ impl Filter {
     }
 
     fn wants(&self, event: &Event) -> bool {
+        // That something is not known concerns everybody.
+        if matches!(event, Event::Missed(_)) {
+            return true;
+        }
         let names = self.0.as_ref();
         names.is_none_or(|names| names.iter().any(|name| covers(name, event.name())))
     }
@@ -95,6 +99,7 @@ pub(super) async fn listen(
     // A number that is not ours is one of another run: something was missed.
     let last = last.map(|last| number(last).unwrap_or_default());
     let listening = gateway.engine.events().listen(last, gateway.clock.wall().0);
+    gateway.watchers.came.notify_one();
     let (sender, receiver) = mpsc::channel(WAITING);
     tokio::spawn(tell(gateway, who.0, listening, filter, sender));
     channel(receiver)

@@ -1,11 +1,14 @@
 //! What several gateways count, ask and know together: limits, answers of a person, tokens, events and
 //! habits. Each test has a twin without Redis, in which every gateway is alone.
 
+use std::time::Duration;
+
+use http::Method;
 use mcpproxy_testkit::RedisServer;
 use serde_json::{Value, json};
 
 use super::{Pair, agent, live, posted, read, recovered};
-use crate::support::{Gateway, Home, WORDS, until};
+use crate::support::{Gateway, Home, KEY, WORDS, headers, until};
 
 /// What gateways are told to share, or that they share nothing.
 fn sharing(redis: &RedisServer, shared: bool) -> Value {
@@ -156,5 +159,67 @@ async fn a_token_is_good_and_worthless_at_every_gateway() {
             (names.len() == 1 && names[0]["name"] == "cd").then_some(())
         })
         .await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_watches_at_one_gateway_sees_what_happens_at_the_other() {
+    for shared in [false, true] {
+        let redis = RedisServer::start().expect("redis-server is needed");
+        let pair = Pair::start(&sharing(&redis, shared)).await;
+        let (here, there) = (agent(&pair.one).await, agent(&pair.other).await);
+        let path = "/events?types=activity.tool_call.completed,flow.alert";
+        let owner = pair.other.owner();
+        let mut events = owner.send(Method::GET, path, headers(&[]), "").await;
+        let (name, _) = events.next_named().await;
+        assert_eq!(name, "status");
+        // What happens at once may come before the first gateway knows that somebody watches.
+        let calls = tokio::spawn(async move {
+            for number in 0..40 {
+                posted(&here, &format!("here {number}")).await;
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+            read(&here).await;
+            assert!(!posted(&here, KEY).await);
+        });
+        if !shared {
+            // Of all that, the first that is seen is what happens here.
+            calls.await.unwrap();
+            read(&there).await;
+            let (_, own) = events.next_named().await;
+            assert_eq!(own["payload"]["server_name"], "inside", "{own}");
+            continue;
+        }
+        let (name, seen) = events.next_named().await;
+        assert_eq!(name, "activity.tool_call.completed");
+        assert_eq!(seen["payload"]["server_name"], "outside", "{seen}");
+        assert_eq!(seen["payload"]["status"], "success", "{seen}");
+        let mut names = Vec::new();
+        while names.last().is_none_or(|name| name != "flow.alert") {
+            let (name, seen) = events.next_named().await;
+            assert!(!seen.to_string().contains(KEY), "{seen}");
+            names.push(name);
+        }
+        calls.await.unwrap();
+        // While the others cannot be heard, it is said that something may be missing.
+        redis.stop().unwrap();
+        redis.go_on().unwrap();
+        while events.next_named().await.0 != "missed" {}
+        recovered(&pair.one).await;
+        let here = agent(&pair.one).await;
+        let told = async {
+            loop {
+                posted(&here, "again").await;
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+        };
+        let heard = async {
+            // Both may have something to say about what is missing.
+            while events.next_named().await.0 != "activity.tool_call.completed" {}
+        };
+        tokio::select! {
+            () = told => {}
+            () = heard => {}
+        }
     }
 }
