@@ -230,6 +230,7 @@ impl Engine {
     #[must_use]
     pub fn with_live(self, store: Arc<dyn LiveStore>, process: Id128, on_loss: OnLoss) -> Self {
         self.tracker.share();
+        self.habits.share();
         Self {
             live: Some(Live::new(store, process, on_loss)),
             ..self

@@ -95,6 +95,18 @@ impl Guarded {
         abuse.map_or_else(Vec::new, |(_, abuse)| abuse.release(call.id))
     }
 
+    /// Tells whether habits are learned.
+    pub(crate) fn learns(&self) -> bool {
+        self.behaviour.is_some()
+    }
+
+    /// Learns what another gateway tells of habits.
+    pub(crate) fn fold(&self, told: &[u8], now: Wall) {
+        if let Some(behaviour) = &self.behaviour {
+            behaviour.fold(told, now);
+        }
+    }
+
     /// Returns the limits, if there are any.
     pub(crate) fn abuse(&self) -> Option<&Arc<Abuse>> {
         self.abuse.as_ref().map(|(_, abuse)| abuse)

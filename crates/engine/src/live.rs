@@ -14,8 +14,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use mcpproxy_core::{
-    Action, Call, Exchange, Finding, FlowScope, Id128, LiveFault, LiveStore, Masked, Reduced,
-    Severity, Source, Tick, Tier, Wall,
+    Action, Call, Exchange, Finding, FlowScope, Id128, Journal, LiveFault, LiveStore, Masked,
+    Reduced, Severity, Source, Tick, Tier, Wall,
 };
 use mcpproxy_flow::{Event, Tracker, Whose};
 use tokio::sync::Mutex as Waiting;
@@ -34,6 +34,14 @@ const STEPS: usize = 3;
 const LONGEST: Duration = Duration::from_secs(5);
 /// How often what waits is told, where no call does.
 const TENDED: Duration = Duration::from_millis(100);
+
+/// How often what was learned about callers and upstreams is told.
+const TAUGHT: Duration = Duration::from_secs(1);
+/// The room of the log of what was learned; scopes are digests, and none is this.
+const HABITS: Id128 = Id128(3);
+/// Entries of that log that are kept, and for how long.
+const LESSONS: usize = 256;
+const LESSONS_REST: Duration = Duration::from_hours(1);
 
 /// What happens to calls to the outside while nothing can be shared.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -70,6 +78,8 @@ pub(crate) struct Live {
     /// Whether the store may have forgotten what was told.
     doubted: AtomicBool,
     rates: Rates,
+    /// The log of what was learned.
+    habits: Waiting<Journal>,
 }
 
 /// Both clocks at one moment.
@@ -104,6 +114,7 @@ impl Live {
             lost: AtomicBool::new(false),
             doubted: AtomicBool::new(false),
             rates: Rates::default(),
+            habits: Waiting::new(Journal::new(HABITS, LESSONS)),
         }
     }
 
@@ -320,10 +331,11 @@ impl Engine {
     pub async fn tend(self: Arc<Self>) {
         let engine = Arc::downgrade(&self);
         drop(self);
-        let mut renewed = Duration::ZERO;
+        let (mut renewed, mut taught) = (Duration::ZERO, Duration::ZERO);
         loop {
             tokio::time::sleep(TENDED).await;
             renewed = renewed.saturating_add(TENDED);
+            taught = taught.saturating_add(TENDED);
             let Some(engine) = engine.upgrade() else {
                 return;
             };
@@ -335,6 +347,39 @@ impl Engine {
             if renewed >= RENEW {
                 renewed = Duration::ZERO;
                 engine.renew_places(live).await;
+            }
+            if taught >= TAUGHT {
+                taught = Duration::ZERO;
+                engine.share_habits(live).await;
+            }
+        }
+    }
+
+    /// Tells the others what was learned here, and learns what they tell. What cannot be told is not
+    /// told later: it would count as of then.
+    async fn share_habits(&self, live: &Live) {
+        if !self.guarded().learns() {
+            return;
+        }
+        let now = self.now().1;
+        let head = |at: Wall| [&live.process.0.to_be_bytes()[..], &at.0.to_be_bytes()].concat();
+        let learned = self.habits().untold();
+        let append = learned.map(|learned| [head(now), learned].concat());
+        let mut journal = live.habits.lock().await;
+        let turn = journal.turn(&*live.store, append.into_iter().collect(), LESSONS_REST);
+        let Ok(turn) = turn.await else {
+            return;
+        };
+        for entry in turn.entries {
+            let head = entry.split_first_chunk::<16>();
+            let Some((from, rest)) = head else { continue };
+            let Some((at, told)) = rest.split_first_chunk() else {
+                continue;
+            };
+            // What was told before this gateway began may be in its store of habits already.
+            let news = u64::from_be_bytes(*at) >= self.since().0;
+            if news && *from != live.process.0.to_be_bytes() {
+                self.guarded().fold(told, now);
             }
         }
     }

@@ -13,6 +13,7 @@ use mcpproxy_core::{
 };
 use mcpproxy_flow::{SessionView, Tracker, Whose};
 use mcpproxy_hooks::Metrics;
+use mcpproxy_hooks::guards::behaviour::Book;
 use tokio::sync::broadcast;
 
 use super::Engine;
@@ -151,6 +152,10 @@ impl Engine {
 
     pub(crate) fn guarded(&self) -> arc_swap::Guard<Arc<Guarded>> {
         self.guarded.load()
+    }
+
+    pub(crate) fn habits(&self) -> &Book {
+        &self.habits
     }
 
     pub(crate) fn access_rules(&self) -> &ArcSwapOption<Rules> {

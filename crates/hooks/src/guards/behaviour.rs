@@ -8,6 +8,7 @@
 mod drift;
 mod novelty;
 mod profile;
+mod shared;
 #[cfg(test)]
 mod tests;
 mod usual;
@@ -25,6 +26,7 @@ use serde::{Deserialize, Serialize};
 
 use self::drift::Drift;
 use self::profile::{About, Profile};
+use self::shared::Outbox;
 
 /// The id by which the configuration knows this guard.
 pub const ID: &str = "anomaly-detector";
@@ -90,6 +92,8 @@ struct State {
     upstreams: HashMap<UpstreamId, Profile>,
     /// What calls under way name, until it is known that they were allowed.
     pending: HashMap<CallId, Vec<Box<str>>>,
+    /// What other gateways are to be told.
+    outbox: Outbox,
 }
 
 impl Behaviour {
@@ -113,6 +117,7 @@ impl Behaviour {
         if let Some(profile) = found(upstreams, &call.tool.upstream, now) {
             profile.count(now);
         }
+        state.outbox.counted(call);
     }
 
     /// Says how a call departs from what is usual, if it does. `hosts` are those that it names.
@@ -148,6 +153,7 @@ impl Behaviour {
         };
         let about = about(call, tool, &hosts, now);
         let given = u64::try_from(outcome.body.len()).unwrap_or(u64::MAX);
+        state.outbox.learned(call, &about, given, failed);
         let settings = &self.settings;
         let mut drift = Drift::default();
         if let Some(profile) = state.callers.get_mut(&call.who) {
@@ -238,16 +244,8 @@ impl Book {
 impl State {
     /// Takes the profile of somebody, if the name is one.
     fn take(&mut self, subject: &str, profile: Profile) -> bool {
-        let caller = KINDS.into_iter().find_map(|kind| {
-            let name = subject.strip_prefix(prefix(kind))?;
-            Some(Principal {
-                kind,
-                name: name.into(),
-                claims: None,
-            })
-        });
         let upstream = subject.strip_prefix("upstream/").map(UpstreamId::new);
-        match (caller, upstream) {
+        match (caller(subject), upstream) {
             (Some(caller), _) if self.callers.len() < MOST => {
                 self.callers.insert(caller, profile);
             }
@@ -263,7 +261,7 @@ impl State {
         let callers = self
             .callers
             .iter_mut()
-            .map(|(caller, profile)| ([prefix(caller.kind), &*caller.name].concat(), profile));
+            .map(|(caller, profile)| (subject(caller), profile));
         let upstreams = self.upstreams.iter_mut();
         let upstreams =
             upstreams.map(|(name, profile)| (["upstream/", name.as_str()].concat(), profile));
@@ -293,6 +291,23 @@ const fn prefix(kind: PrincipalKind) -> &'static str {
         PrincipalKind::Certificate => "certificate/",
         PrincipalKind::Local => "local/",
     }
+}
+
+/// Names a caller where habits are kept.
+fn subject(caller: &Principal) -> String {
+    [prefix(caller.kind), &*caller.name].concat()
+}
+
+/// Reads such a name.
+fn caller(subject: &str) -> Option<Principal> {
+    KINDS.into_iter().find_map(|kind| {
+        let name = subject.strip_prefix(prefix(kind))?;
+        Some(Principal {
+            kind,
+            name: name.into(),
+            claims: None,
+        })
+    })
 }
 
 /// Finds the profile of somebody, or begins one while there is room.

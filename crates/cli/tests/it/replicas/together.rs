@@ -223,3 +223,24 @@ async fn who_watches_at_one_gateway_sees_what_happens_at_the_other() {
         }
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_one_gateway_learned_is_a_habit_at_the_other() {
+    for shared in [false, true] {
+        let redis = RedisServer::start().expect("redis-server is needed");
+        let mut more = sharing(&redis, shared);
+        let learning = json!({ "learning_calls": 70, "learning_time": "0s", "deny_at": 30 });
+        let guard = json!({ "id": "anomaly-detector", "type": "native", "config": learning });
+        more["security.hooks"] = json!([guard]);
+        let pair = Pair::start(&more).await;
+        let (here, there) = (agent(&pair.one).await, agent(&pair.other).await);
+        for _ in 0..80 {
+            read(&here).await;
+        }
+        // What was learned is told every second.
+        tokio::time::sleep(Duration::from_secs(4)).await;
+        read(&there).await;
+        assert_eq!(posted(&there, "Good morning").await, !shared, "{shared}");
+        assert_eq!(pair.arrived().len(), usize::from(!shared));
+    }
+}

@@ -331,3 +331,38 @@ fn everything_is_bounded() {
     assert_eq!(state.callers.len(), MOST);
     assert!(state.callers.contains_key(&call.who));
 }
+
+#[test]
+fn what_one_gateway_learned_is_unusual_or_not_at_another() {
+    let settings = r#"{"learning_calls":40,"learning_time":"0s","tag_at":20}"#;
+    for shared in [false, true] {
+        let (mut one, mut other) = (Office::new(settings), Office::new(settings));
+        one.behaviour.book.share();
+        for _ in 0..60 {
+            one.now += MINUTE;
+            other.now = one.now;
+            one.does("files", "read");
+            let told = one.behaviour.book.untold().unwrap();
+            assert!(one.behaviour.book.untold().is_none());
+            if shared {
+                other.behaviour.fold(&told, Wall(other.now));
+            }
+        }
+        // Who was not told to share keeps nothing for others.
+        assert!(other.behaviour.book.untold().is_none());
+        assert!(other.does("files", "read").is_none(), "{shared}");
+        assert_eq!(other.does("files", "wipe").is_some(), shared);
+        // Calls through both are one flood.
+        for _ in 0..30 {
+            let call = one.call("files", "read", 300);
+            one.behaviour.count(&call, Wall(one.now));
+        }
+        let told = one.behaviour.book.untold().unwrap();
+        if shared {
+            other.behaviour.fold(&told, Wall(other.now));
+        }
+        let flood = other.does("files", "read");
+        assert_eq!(flood.is_some(), shared, "{flood:?}");
+        other.behaviour.fold(b"what is this", Wall(other.now));
+    }
+}
