@@ -14,6 +14,10 @@ const DEBIAN: &str = "/usr/lib/postgresql";
 /// Accounts that may run it where the test is run by root, for whom it refuses to start.
 const ACCOUNTS: [&str; 2] = ["postgres", "nobody"];
 
+/// The files of one that takes encrypted connections.
+const CERTIFICATE: &str = "certificate.pem";
+const KEY: &str = "key.pem";
+
 /// A database cluster that is stopped, and gone, when dropped.
 #[derive(Debug)]
 pub struct Postgres {
@@ -21,11 +25,43 @@ pub struct Postgres {
     account: Option<(u32, u32)>,
     folder: TempDir,
     port: u16,
+    encrypted: bool,
 }
 
 impl Postgres {
     /// Makes a cluster and starts it; the fault says what is missing.
     pub fn start() -> io::Result<Self> {
+        let postgres = Self::make(false)?;
+        postgres.go_on()?;
+        Ok(postgres)
+    }
+
+    /// Makes one that takes encrypted connections alone, and shows a certificate with its key, both
+    /// PEM.
+    pub fn start_encrypted(certificate: &str, key: &str) -> io::Result<Self> {
+        use std::os::unix::fs::{OpenOptionsExt as _, chown};
+        let postgres = Self::make(true)?;
+        for (name, text) in [(CERTIFICATE, certificate), (KEY, key)] {
+            let file = postgres.folder.path().join(name);
+            let mut options = fs::OpenOptions::new();
+            let mut written = options
+                .write(true)
+                .create_new(true)
+                .mode(0o600)
+                .open(&file)?;
+            io::Write::write_all(&mut written, text.as_bytes())?;
+            if let Some((user, group)) = postgres.account {
+                chown(&file, Some(user), Some(group))?;
+            }
+        }
+        let rules = postgres.data().join("pg_hba.conf");
+        let written = fs::read_to_string(&rules)?;
+        fs::write(&rules, written.replace("\nhost ", "\nhostssl "))?;
+        postgres.go_on()?;
+        Ok(postgres)
+    }
+
+    fn make(encrypted: bool) -> io::Result<Self> {
         let programs = programs()?;
         let account = account()?;
         let folder = tempfile::tempdir()?;
@@ -38,12 +74,12 @@ impl Postgres {
             account,
             folder,
             port,
+            encrypted,
         };
         let mut make = postgres.command("initdb");
         make.args(["--no-sync", "--auth=trust", "--username=tester"]);
         make.args(["--encoding=UTF8", "--locale=C", "--pgdata"]);
         run(make.arg(postgres.data()))?;
-        postgres.go_on()?;
         Ok(postgres)
     }
 
@@ -61,10 +97,15 @@ impl Postgres {
     /// Starts it again, at the same address.
     pub fn go_on(&self) -> io::Result<()> {
         let folder = self.folder.path().display();
-        let options = format!(
+        let mut options = format!(
             "-p {} -h 127.0.0.1 -k {folder} -c shared_buffers=32MB -c max_connections=40",
             self.port
         );
+        if self.encrypted {
+            let [certificate, key] = [CERTIFICATE, KEY].map(|name| format!("{folder}/{name}"));
+            let files = format!("-c ssl_cert_file={certificate} -c ssl_key_file={key}");
+            options = format!("{options} -c ssl=on {files}");
+        }
         let mut start = self.control();
         start.arg("--log").arg(self.folder.path().join("log"));
         run(start.arg("--options").arg(options).arg("start"))

@@ -1,4 +1,5 @@
-//! The databases that tests start for themselves, each its own: Redis and PostgreSQL of the system.
+//! The databases that tests start for themselves, each its own: Redis and PostgreSQL of the system;
+//! and what checks the rules of alerts.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,6 +13,7 @@ const DEBIAN: &str = "/usr/lib/postgresql";
 pub(super) fn ready() {
     needs("redis-server", has_redis);
     needs("postgresql", has_postgres);
+    needs("prometheus", has_promtool);
 }
 
 fn needs(package: &str, is_there: fn() -> bool) {
@@ -21,6 +23,10 @@ fn needs(package: &str, is_there: fn() -> bool) {
     if !is_there() {
         println!("install the package `{package}`: tests need it");
     }
+}
+
+fn has_promtool() -> bool {
+    on_path(&["promtool"]).is_some()
 }
 
 fn has_redis() -> bool {

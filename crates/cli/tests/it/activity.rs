@@ -1,5 +1,8 @@
 //! The activity log as its owner reads it: over REST and on the command line.
 
+use std::path::Path;
+use std::time::Duration;
+
 use mcpproxy_testkit::{EraSupport, Sample};
 use serde_json::{Value, json};
 
@@ -334,6 +337,66 @@ async fn an_export_goes_to_a_file_whole_or_not_at_all() {
     let (code, _, said) = run(&gateway, &["status", "-o", "paper"]).await;
     assert_eq!(code, Some(3));
     assert!(said.contains("`paper` is no form of the output"), "{said}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_export_that_is_killed_goes_on_where_it_was() {
+    let (_upstream, gateway) = recorded().await;
+    let mut callers = Vec::new();
+    for _ in 0..8 {
+        let agent = Legacy::open(&gateway.url("/mcp"), json!({})).await;
+        callers.push(tokio::spawn(async move {
+            for _ in 0..400 {
+                agent.call("up__echo", json!({ "text": "again" })).await;
+            }
+        }));
+    }
+    for caller in callers {
+        caller.await.unwrap();
+    }
+    let [whole, broken] = ["whole.json", "broken.json"].map(|name| gateway.home.path().join(name));
+    let exported = async |file: &Path, more: &[&str]| {
+        let name = file.to_str().unwrap();
+        let args = [
+            "activity",
+            "export",
+            "--type",
+            "tool_call",
+            "--output",
+            name,
+        ];
+        let (code, _, note) = run(&gateway, &[&args[..], more].concat()).await;
+        assert_eq!(code, Some(0), "{note}");
+        std::fs::read_to_string(file).unwrap()
+    };
+    let expect = exported(&whole, &[]).await;
+    let note = gateway.home.path().join("broken.json.resume");
+    let mut left = 0;
+    // One that is done before it is killed shows nothing: it is tried again.
+    while left == 0 {
+        drop(std::fs::remove_file(&broken));
+        let name = broken.to_str().unwrap();
+        let args = [
+            "activity",
+            "export",
+            "--type",
+            "tool_call",
+            "--output",
+            name,
+        ];
+        let mut export = gateway.home.command(&args).spawn().unwrap();
+        while !note.exists() && !broken.exists() {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        export.kill().await.unwrap();
+        if !broken.exists() {
+            let partial = gateway.home.path().join("broken.json.partial");
+            left = expect.len() - std::fs::read(partial).unwrap().len().min(expect.len());
+        }
+    }
+    assert!(!broken.exists());
+    assert_eq!(exported(&broken, &["--resume"]).await, expect);
+    assert!(!note.exists());
 }
 
 #[tokio::test]

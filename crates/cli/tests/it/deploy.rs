@@ -49,6 +49,20 @@ async fn the_unit_is_one_that_systemd_takes() {
     assert!(said.status.success() && about_us.is_empty(), "{told}");
 }
 
+#[tokio::test]
+async fn the_rules_are_ones_that_prometheus_takes() {
+    let mut check = tokio::process::Command::new("promtool");
+    check.args(["check", "rules"]);
+    check.arg(folder().join("prometheus/alerts.yaml"));
+    let said = check.output().await;
+    let said = said.expect("`promtool` is missing: install the package `prometheus`");
+    let told = String::from_utf8_lossy(&said.stdout).into_owned();
+    assert!(
+        said.status.success() && told.contains("rules found"),
+        "{said:?}"
+    );
+}
+
 #[test]
 fn the_image_holds_both_programs_and_nobody_in_particular_runs_them() {
     let written = text("container/Containerfile");

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use mcpproxy_core::ActivityReader as _;
 use mcpproxy_store::PostgresReader;
 use mcpproxy_testkit::{EraSupport, Postgres, Sample};
+use rcgen::generate_simple_self_signed;
 use serde_json::{Value, json};
 
 use crate::support::{
@@ -204,4 +205,43 @@ async fn a_store_that_is_not_there_is_said_at_the_start_and_without_its_password
     let url = format!("postgres://me:{PASSWORD}@127.0.0.1:9/log");
     let (_upstream, config) = echo(&json!({ "store": url })).await;
     refuses_without_password(&config, "postgres://127.0.0.1/log").await;
+}
+
+#[tokio::test]
+async fn the_way_to_postgresql_is_encrypted_and_its_certificate_checked() {
+    let names = ["127.0.0.1".to_owned()];
+    let [shown, other] = [(); 2].map(|()| generate_simple_self_signed(names.clone()).unwrap());
+    let (certificate, key) = (shown.cert.pem(), shown.signing_key.serialize_pem());
+    let postgres = Postgres::start_encrypted(&certificate, &key).expect("PostgreSQL is needed");
+    let folder = tempfile::tempdir().unwrap();
+    let issuer = |name: &str, pem: &str| {
+        let file = folder.path().join(name);
+        std::fs::write(&file, pem).unwrap();
+        file.display().to_string()
+    };
+    let (issuer, stranger) = (
+        issuer("issuer.pem", &certificate),
+        issuer("stranger.pem", &other.cert.pem()),
+    );
+    let store = |parameters: &str| json!({ "store": format!("{}?{parameters}", postgres.url()) });
+    // Neither in clear, which the server does not take, nor to a server that anybody could be.
+    for parameters in [
+        "sslmode=disable",
+        "sslmode=require",
+        &format!("sslmode=verify-full&sslrootcert={stranger}"),
+    ] {
+        let (_upstream, config) = echo(&store(parameters)).await;
+        let refused = Gateway::launch(Home::new(&config), &[]).await.err();
+        let refused = refused.unwrap_or_else(|| panic!("{parameters} is taken"));
+        assert_eq!(refused.code, Some(2), "{}", refused.said);
+    }
+    let trusted = store(&format!("sslmode=verify-full&sslrootcert={issuer}"));
+    let (_upstream, config) = echo(&trusted).await;
+    let gateway = Gateway::start(&config).await;
+    let downstream = Legacy::open(&gateway.url("/mcp"), json!({})).await;
+    downstream.call("echo__echo", json!({ "text": "x" })).await;
+    let listed = gateway.api("/activity?type=tool_call&limit=10").await;
+    assert_eq!(listed["activities"].as_array().map(Vec::len), Some(1));
+    let (code, said) = verified(&gateway.home).await;
+    assert_eq!((code, &said["sound"]), (Some(0), &json!(true)), "{said}");
 }
