@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use mcpproxy_text::{fold, unescape};
 
-/// Deepest nesting that is followed.
+/// Deepest nesting whose brackets are matched; those further in are only counted.
 const DEPTH: usize = 1024;
 /// Longest key that can be one of ours, with every character escaped.
 const KEY: usize = 64;
@@ -45,8 +45,8 @@ pub struct Seen {
     pub result: Option<Range<usize>>,
     /// Where the error stands in the line.
     pub error: Option<Range<usize>>,
-    /// A part stands twice or in another case, or one that is kept is too long: readers may differ
-    /// about it.
+    /// A part stands twice or in another case, one that is kept is too long, or something is nested
+    /// too deep for many: readers may differ about it.
     pub doubtful: bool,
 }
 
@@ -99,6 +99,8 @@ enum Next {
     InKey,
     InText,
     InScalar,
+    /// Anything, further in than brackets are matched.
+    Deep,
     Done,
 }
 
@@ -133,6 +135,8 @@ pub struct Tap {
     before: usize,
     /// Open brackets, outermost first.
     open: Vec<u8>,
+    /// How many more are open than are matched.
+    deep: usize,
     /// One if the line is a batch.
     base: usize,
     key: Vec<u8>,
@@ -151,6 +155,7 @@ impl Default for Tap {
             escaped: false,
             before: 0,
             open: Vec::new(),
+            deep: 0,
             base: 0,
             key: Vec::new(),
             member: None,
@@ -227,6 +232,7 @@ impl Tap {
         match self.next {
             Next::InKey | Next::InText => return self.string(chunk),
             Next::InScalar => return self.scalar(chunk),
+            Next::Deep => return self.deep(byte, chunk),
             _ if byte.is_ascii_whitespace() => {}
             Next::Value => return self.value(byte, chunk),
             Next::Key if byte == b'"' => {
@@ -258,7 +264,9 @@ impl Tap {
                     self.base = usize::from(byte == b'[');
                 }
                 if self.open.len() >= DEPTH {
-                    return self.lose(chunk.at);
+                    self.seen.doubtful = true;
+                    self.next = Next::Deep;
+                    return;
                 }
                 self.open.push(byte);
                 if byte == b'{' { Next::Key } else { Next::Value }
@@ -278,6 +286,20 @@ impl Tap {
         self.ended(chunk);
         if opened == Some(b'{') && self.open.len() == self.base {
             chunk.watch.message(std::mem::take(&mut self.seen));
+        }
+    }
+
+    /// Looks for the end of what is nested deeper than brackets are matched.
+    fn deep(&mut self, byte: u8, chunk: &mut Chunk<'_>) {
+        chunk.at += 1;
+        match byte {
+            b'"' => self.next = Next::InText,
+            b'{' | b'[' => self.deep += 1,
+            b'}' | b']' => self.deep -= 1,
+            _ => {}
+        }
+        if self.deep == 0 {
+            self.ended(chunk);
         }
     }
 
@@ -396,7 +418,11 @@ impl Tap {
     /// Notes that a value has ended before where the chunk stands.
     fn ended(&mut self, chunk: &mut Chunk<'_>) {
         let depth = self.open.len();
-        self.next = if depth == 0 { Next::Done } else { Next::After };
+        self.next = match (depth, self.deep) {
+            (_, 1..) => Next::Deep,
+            (0, _) => Next::Done,
+            _ => Next::After,
+        };
         if self.kept.as_ref().is_some_and(|kept| kept.depth == depth) {
             self.keep(chunk.slice(chunk.kept_from, chunk.at));
             if let Some(Followed { what, .. }) = self.kept.take() {

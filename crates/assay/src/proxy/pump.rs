@@ -219,7 +219,7 @@ fn note_head(piece: Piece<'_>, recorder: &Recorder) {
 /// Records what a piece of the upstream's stream answers.
 fn answered(piece: Piece<'_>, long: &mut Option<Long>, recorder: &Recorder) -> Fate {
     let mut passing = |part: Framed<'_>| {
-        let long = long.get_or_insert_with(|| recorder.long());
+        let long = long.get_or_insert_with(|| recorder.long().answering());
         for slice in part.text().chunks(SLICE) {
             long.push(slice);
             recorder.relieve_response(long);

@@ -83,6 +83,8 @@ struct Line<'a> {
     messages: Vec<Message>,
     /// The bytes without their end; nothing for a line too long to be held.
     text: Option<&'a [u8]>,
+    /// The digest of a line too long to be held that may be a call to a reader who is less strict.
+    whole: Option<Digest>,
     batch: bool,
     /// Why the line cannot be read as it should.
     trouble: Option<String>,
@@ -217,6 +219,7 @@ impl Recorder {
         Line {
             messages: whole.messages,
             text: Some(text),
+            whole: None,
             batch: text.trim_ascii_start().first() == Some(&b'['),
             trouble,
             partial,

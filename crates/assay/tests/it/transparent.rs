@@ -92,6 +92,71 @@ fn a_message_that_only_a_lax_reader_reads_leaves_a_receipt() {
 }
 
 #[test]
+fn a_long_message_that_readers_may_read_differently_leaves_a_receipt() {
+    let long = "x".repeat(1_500_000);
+    let deep = |depth: usize| [&"[".repeat(depth), "]".repeat(depth).as_str()].concat();
+    let envelope = |rest: &str| format!(r#"{{"jsonrpc":"2.0","id":1,{rest}}}"#);
+    let named = |method: &str, name: &str| {
+        envelope(&format!(
+            r#"{method},"params":{{{name},"arguments":{{"a":"{long}"}}}}"#
+        ))
+    };
+    let method = r#""method":"tools/call""#;
+    for (line, tool) in [
+        (call(1, "x", &deep(600_000)), "x"),
+        (named(r#""Method":"tools/call""#, r#""name":"x""#), "x"),
+        (named(r#""method":"Tools/Call""#, r#""name":"x""#), "x"),
+        (named(r#""method":"tools\/call""#, r#""name":"x""#), "x"),
+        (named(method, "'name':'x'"), ""),
+        (named("'method':'tools/call'", r#""name":"x""#), ""),
+        (
+            format!(
+                "{}{}",
+                named(r#""method":"ping""#, r#""a":1"#),
+                call(1, "x", "{}")
+            ),
+            "",
+        ),
+    ] {
+        let scene = Scene::new();
+        let line = format!("{line}\n");
+        scene.run(&[], "cat >received", line.as_bytes());
+        let shown: String = line.chars().take(90).collect();
+        assert!(scene.received() == line, "{shown}");
+        let [receipt] = scene.calls().try_into().unwrap();
+        assert_eq!(receipt["tool_name"], tool, "{shown}");
+        let escaped = line.contains(r"tools\/call");
+        assert_eq!(
+            receipt["marks"].to_string().contains("uninspected"),
+            !escaped,
+            "{shown}"
+        );
+    }
+    // One that has another method to everybody has none.
+    let line = format!(
+        "{}\n",
+        named(r#""method":"prompts/get""#, r#""name":"tools/call""#)
+    );
+    let scene = Scene::new();
+    scene.run(&[], "cat >received", line.as_bytes());
+    assert_eq!(scene.calls(), [] as [serde_json::Value; 0]);
+}
+
+#[test]
+fn an_answer_that_is_nested_deep_is_an_answer() {
+    let deep = ["[".repeat(5000), "]".repeat(5000)].concat();
+    let script = format!(r#"read line; echo '{{"jsonrpc":"2.0","id":1,"result":{deep}}}'; cat"#);
+    let scene = Scene::new();
+    let left = scene.run(&[], &script, format!("{}\n", call(1, "x", "{}")).as_bytes());
+    assert_eq!(left.code(), Some(0), "{}", left.stderr);
+    assert_eq!(scene.outcomes(), ["x forwarded no_policy"]);
+    assert_eq!(
+        scene.calls()[0]["marks"],
+        serde_json::json!(["uninspected"])
+    );
+}
+
+#[test]
 fn large_messages_pass_unchanged_in_both_directions() {
     // The issue of the peer: more than 64 KiB on one line broke the session.
     for size in [60_000, 70_000, 3_000_000] {

@@ -131,7 +131,7 @@ fn what_cannot_be_followed_is_lost_and_not_fatal() {
     check(b"hello there", "lost at 6");
     check(b"{\"a\" 1}", "lost at 5");
     check(b"[1}", "lost at 2");
-    check("[".repeat(2000).as_bytes(), "lost at 1024");
+    check("[".repeat(2000).as_bytes(), "lost at 2000");
     let (heard, _) = hear(
         b"{\"id\":1,\"method\":\"m\",\"params\":{\"name\":\"\xff\"}}",
         4,
@@ -140,6 +140,30 @@ fn what_cannot_be_followed_is_lost_and_not_fatal() {
     let long = format!(r#"{{"id":"{}"}}"#, "a".repeat(10_000));
     let (heard, _) = hear(long.as_bytes(), 100);
     assert!(heard.messages[0].doubtful);
+}
+
+#[test]
+fn nesting_of_any_depth_is_followed_to_its_end() {
+    for (depth, doubtful) in [
+        (1000, ""),
+        (1021, ""),
+        (1022, " doubtful"),
+        (50_000, " doubtful"),
+    ] {
+        let value = [
+            &"[".repeat(depth),
+            r#"{"]":"}\"]","a":1}"#,
+            &"]".repeat(depth),
+        ]
+        .concat();
+        let line = format!(
+            r#"{{"params":{{"arguments":{value},"name":"x"}},"id":1,"method":"tools/call"}}"#
+        );
+        let expect = format!(
+            r#"id 1 method "tools/call" name "x" cancels - arguments {value} result - - error -{doubtful}"#
+        );
+        assert_eq!(shown(line.as_bytes()), expect, "{depth}");
+    }
 }
 
 proptest! {

@@ -3,6 +3,7 @@
 use mcpproxy_mcp::tap::{Part, Seen, Tap, Watch};
 use mcpproxy_notary::hash::{Digest, Hasher, Limits};
 
+use super::request::{almost_a_call, mentions, method};
 use super::{Fate, Line, Message, Recorder, matters};
 use crate::args::Profile;
 
@@ -14,6 +15,10 @@ pub(in crate::proxy) struct Long {
     first: Option<u8>,
     /// Whether many a reader would take it for several lines.
     breaks: Breaks,
+    /// Whether it may name the method of calls, in whatever writing.
+    mentions: Mentions,
+    /// The digest of all of it, on its way to the upstream.
+    whole: Option<Hasher>,
     /// Whether messages of it were recorded before its end.
     relieved: bool,
     /// The refusal of the whole, once part of it could not be recorded.
@@ -45,6 +50,9 @@ struct Fresh {
     pepper: Option<mcpproxy_notary::hash::Pepper>,
     scratch: std::path::PathBuf,
 }
+
+/// How much of a piece is looked at again with the next.
+const TAIL: usize = 4;
 
 /// Messages of one long line that are kept before they are recorded.
 const MOST: usize = 4096;
@@ -85,6 +93,8 @@ impl Recorder {
             },
             first: None,
             breaks: Breaks::None,
+            mentions: Mentions::default(),
+            whole: Some(Hasher::raw(self.settings.pepper.as_ref())),
             relieved: false,
             refused: None,
         }
@@ -122,6 +132,7 @@ impl Recorder {
         long.refused.is_none().then(|| Line {
             messages,
             text: None,
+            whole: None,
             batch: true,
             trouble: trouble.map(ToOwned::to_owned),
             partial: Seen::default(),
@@ -175,11 +186,14 @@ impl Recorder {
             .into_iter()
             .any(|digest: Digest| !digest.is_canonical());
         let unread = unread.then(|| "a value has no canonical form".to_owned());
+        let doubt = lost.or_else(|| long.heard.messages.iter().find_map(doubt));
+        let called = doubt.is_some() && long.mentions.found;
         Line {
-            messages: long.heard.messages,
             text: None,
+            whole: long.whole.filter(|_| called).map(|whole| whole.finish().0),
             batch: long.first == Some(b'['),
-            trouble: lost.or(unread),
+            trouble: doubt.or(unread),
+            messages: long.heard.messages,
             partial,
             wall,
             tick,
@@ -188,6 +202,12 @@ impl Recorder {
 }
 
 impl Long {
+    /// Says that the line is on its way back, where nothing in it is a call.
+    pub(in crate::proxy) fn answering(self) -> Self {
+        let whole = None;
+        Self { whole, ..self }
+    }
+
     /// Notes what became of part of the line.
     fn note(&mut self, fate: Fate) {
         if matches!(fate, Fate::Refuse(_)) {
@@ -204,6 +224,10 @@ impl Long {
         self.first = self.first.or(begun.first().copied());
         self.look_for_breaks(begun);
         let bytes = bytes.strip_suffix(b"\n").unwrap_or(bytes);
+        if let Some(whole) = &mut self.whole {
+            whole.push(bytes);
+            self.mentions.look(bytes);
+        }
         self.tap.push(bytes, &mut self.heard);
     }
 
@@ -217,5 +241,34 @@ impl Long {
             let inside = !rest.trim_ascii_start().is_empty();
             self.breaks = if inside { Breaks::Inside } else { Breaks::Last };
         }
+    }
+}
+
+/// Says why readers may differ about what a message is.
+fn doubt(message: &Message) -> Option<String> {
+    let almost = method(message).and_then(|method| almost_a_call(&method));
+    let doubtful = || "members that readers may read differently".to_owned();
+    almost.or_else(|| message.seen.doubtful.then(doubtful))
+}
+
+/// Looks for the method of calls in a text that comes in pieces, as `mentions` does in a whole one.
+#[derive(Debug, Default)]
+struct Mentions {
+    found: bool,
+    /// The end of the last piece.
+    tail: Vec<u8>,
+}
+
+impl Mentions {
+    fn look(&mut self, bytes: &[u8]) {
+        if self.found {
+            return;
+        }
+        let front = bytes.get(..TAIL).unwrap_or(bytes);
+        let seam = [self.tail.as_slice(), front].concat();
+        self.found = mentions(&seam) || mentions(bytes);
+        let end = if bytes.len() < TAIL { &seam } else { bytes };
+        let from = end.len().saturating_sub(TAIL);
+        self.tail = end.get(from..).unwrap_or_default().to_vec();
     }
 }

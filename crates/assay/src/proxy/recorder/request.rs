@@ -194,7 +194,10 @@ impl Recorder {
     fn unreadable(&self, line: &Line<'_>) -> Option<Result<Asked, NotaryError>> {
         let known = line.messages.iter().any(|one| one.seen.is_method(CALL));
         let doubted = line.trouble.is_some() && !known;
-        let text = line.text.filter(|text| doubted && mentions(text))?;
+        let text = line.text.filter(|text| mentions(text));
+        let pepper = self.settings.pepper.as_ref();
+        let whole = text.map(|text| hash::digest(text, pepper)).or(line.whole);
+        let whole = whole.filter(|_| doubted)?;
         let make = || {
             let rule = self.rule("uninspected", line.trouble.clone());
             let judged = self.settings.policy.is_some();
@@ -212,7 +215,7 @@ impl Recorder {
                     tool_name: seen.tool().unwrap_or_default(),
                     request_id: RequestId::from_json(shown.as_deref()),
                     observed_at: line.wall,
-                    arguments: Evidence::hashed(hash::digest(text, self.settings.pepper.as_ref())),
+                    arguments: Evidence::hashed(whole),
                     ruling: if judged {
                         self.denied(rule)
                     } else {
@@ -311,7 +314,7 @@ fn lossy(bytes: Option<&[u8]>) -> String {
     String::from_utf8_lossy(bytes.unwrap_or_default()).into_owned()
 }
 
-fn method(message: &Message) -> Option<String> {
+pub(super) fn method(message: &Message) -> Option<String> {
     message.seen.method.as_deref().and_then(tap::text)
 }
 
@@ -383,7 +386,7 @@ fn fault(line: &[u8]) -> Option<String> {
 }
 
 /// Says that a method is that of a call only to a reader who is lax about case or blanks.
-fn almost_a_call(method: &str) -> Option<String> {
+pub(super) fn almost_a_call(method: &str) -> Option<String> {
     let almost = method != CALL && is_almost(method);
     almost.then(|| format!("a method that some readers take for `{CALL}`"))
 }
@@ -393,7 +396,7 @@ fn is_almost(method: &str) -> bool {
 }
 
 /// Tells whether a text may name the method of calls, in whatever writing.
-fn mentions(text: &[u8]) -> bool {
+pub(super) fn mentions(text: &[u8]) -> bool {
     let tools = |word: &[u8]| word.eq_ignore_ascii_case(b"tools");
     text.windows(5).any(tools) || memchr::memmem::find(text, b"\\u").is_some()
 }
