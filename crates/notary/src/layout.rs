@@ -5,7 +5,7 @@
 //! of a session that died; nothing else needs to be looked at, however many there were.
 
 use std::fs::{self, File};
-use std::io::{self, ErrorKind, Write as _};
+use std::io::{self, ErrorKind, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use mcpproxy_core::Wall;
@@ -114,14 +114,16 @@ impl Layout {
         let path = folder.join(format!("session_{name}"));
         let failed = NotaryError::file("create", &path);
         // The mark is locked before it has its name, so that nobody finds it without its lock.
-        let mark = tempfile::NamedTempFile::new_in(&folder).map_err(&failed)?;
+        let mut mark = tempfile::NamedTempFile::new_in(&folder).map_err(&failed)?;
+        // It has its length from the start, so that a full disk can be told of in it.
+        mark.write_all(tally(0).as_bytes()).map_err(&failed)?;
         mark.as_file().lock().map_err(&failed)?;
         match mark.persist_noclobber(&path) {
             Ok(file) => {
                 sync_folder(&folder)?;
                 Ok(Some(Claim {
                     path: path.clone(),
-                    _lock: file,
+                    lock: file,
                 }))
             }
             Err(fault) if fault.error.kind() == ErrorKind::AlreadyExists => Ok(None),
@@ -143,12 +145,12 @@ impl Layout {
                 continue;
             };
             let path = entry.path();
-            let Ok(lock) = File::open(&path) else {
+            let Ok(lock) = File::options().read(true).write(true).open(&path) else {
                 continue;
             };
             // Between the listing and the lock its owner may have ended it in good order.
             if lock.try_lock().is_ok() && path.exists() {
-                found.push((name.to_owned(), Claim { path, _lock: lock }));
+                found.push((name.to_owned(), Claim { path, lock }));
             }
         }
         found.sort_by(|(one, _), (other, _)| one.cmp(other));
@@ -169,10 +171,32 @@ pub struct Last {
 #[derive(Debug)]
 pub(crate) struct Claim {
     path: PathBuf,
-    _lock: File,
+    lock: File,
+}
+
+/// Prints how many receipts are lost, always as long.
+fn tally(lost: u64) -> String {
+    format!("{lost:020}\n")
 }
 
 impl Claim {
+    /// Notes how many receipts of the session are lost.
+    pub(crate) fn note(&self, lost: u64) {
+        let mut mark = &self.lock;
+        let noted = mark
+            .rewind()
+            .and_then(|()| mark.write_all(tally(lost).as_bytes()));
+        // CRASH: not synced. Where even this fails, the loss was told when it came about, and the
+        // session's end says that it is incomplete in any case.
+        noted.unwrap_or_default();
+    }
+
+    /// Returns how many receipts of the session are lost, as far as that was noted.
+    pub(crate) fn lost(&self) -> u64 {
+        let text = fs::read_to_string(&self.path).unwrap_or_default();
+        text.trim_end().parse().unwrap_or_default()
+    }
+
     /// Says that the session is over and nothing is left to do for it.
     pub(crate) fn release(self) -> Result<(), NotaryError> {
         fs::remove_file(&self.path).map_err(NotaryError::file("remove", &self.path))

@@ -44,7 +44,8 @@ pub fn recover(root: &Path, options: &Options) -> Result<Vec<Recovered>, NotaryE
 
 fn close(layout: &Layout, name: &str, claim: Claim, options: &Options) -> Recovered {
     let receipts = layout.session(name);
-    let packs = match rebuild(layout, name, claim, options, (End::Recovered, 0)) {
+    let how = (End::Recovered, claim.lost());
+    let packs = match rebuild(layout, name, claim, options, how) {
         Ok(packs) => packs.into_iter().map(Ok).collect(),
         Err(fault) => vec![Err(fault)],
     };

@@ -7,6 +7,7 @@
 mod closing;
 
 use std::collections::BTreeMap;
+use std::slice;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -82,6 +83,8 @@ pub(super) struct Writer {
     /// What the disk did not take.
     pending: Vec<Job>,
     counts: Counts,
+    /// How many lost receipts the session's mark tells of.
+    noted: u64,
     dropped: u64,
     since_checkpoint: u64,
     checkpoint_at: Tick,
@@ -121,6 +124,7 @@ impl Writer {
             open: BTreeMap::new(),
             pending: Vec::new(),
             counts: Counts::default(),
+            noted: 0,
             dropped: 0,
             since_checkpoint: 0,
             checkpoint_at,
@@ -205,12 +209,23 @@ impl Writer {
         }
     }
 
-    /// Syncs what has waited long enough.
+    /// Syncs what has waited long enough, and notes how much was lost.
     fn tend(&mut self) {
+        self.note_lost();
         let due = |since: Tick| since.after(SYNC_EVERY) <= self.options.clock.tick();
         if self.unsynced.is_some_and(due) {
             // A failure stays in `broken`, and everybody is told at the next record.
             self.sync().unwrap_or_default();
+        }
+    }
+
+    /// Notes in the session's mark how many receipts are lost, for a successor to say.
+    fn note_lost(&mut self) {
+        if self.counts.lost > self.noted
+            && let Some(claim) = &self.claim
+        {
+            claim.note(self.counts.lost);
+            self.noted = self.counts.lost;
         }
     }
 
@@ -221,27 +236,43 @@ impl Writer {
         if batch.is_empty() {
             return;
         }
-        let mut draft = self.draft();
-        let printed = batch.iter().try_for_each(|job| self.print(job, &mut draft));
-        let lines = draft.chain.size() - self.chain.size();
-        let mut result = printed.and_then(|()| self.commit(draft));
-        let mut waiting = Vec::new();
-        if result.is_ok() {
-            self.since_checkpoint += lines;
-            for job in batch {
-                waiting.extend(self.settle(job));
+        let whole = self.put(&batch);
+        let (mut taken, mut refused) = (Vec::new(), Vec::new());
+        let mut rest = batch.into_iter();
+        for job in rest.by_ref() {
+            // A disk without room for all may have some for the first.
+            if whole.is_err() && self.put(slice::from_ref(&job)).is_err() {
+                refused.push(job);
+                break;
             }
-            self.checkpoint_if_due();
-        } else {
-            waiting = self.keep(batch);
+            taken.extend(self.settle(job));
         }
+        refused.extend(rest);
+        let fault = whole.err().filter(|_| !refused.is_empty());
+        let refused = self.keep(refused);
+        self.checkpoint_if_due();
+        let mut result = Ok(());
         if self.options.durability == Durability::Strict {
-            result = result.and_then(|()| self.sync());
+            result = self.sync();
         }
-        self.publish(result.clone().err());
-        for done in waiting {
+        self.publish(fault.clone().or_else(|| result.clone().err()));
+        for done in taken {
             done(result.clone());
         }
+        for done in refused {
+            done(Err(fault.clone().unwrap_or_default()));
+        }
+    }
+
+    /// Prints records and appends them, all or none.
+    fn put(&mut self, jobs: &[Job]) -> Result<(), Refusal> {
+        let mut draft = self.draft();
+        jobs.iter()
+            .try_for_each(|job| self.print(job, &mut draft))?;
+        let lines = draft.chain.size() - self.chain.size();
+        self.commit(draft)?;
+        self.since_checkpoint += lines;
+        Ok(())
     }
 
     /// Keeps what could not be written for the next time, unless somebody is told that it was
@@ -263,14 +294,19 @@ impl Writer {
             let counts =
                 matches!(job, Job::Outcome(..)) || (!relaxed && matches!(job, Job::Intent(..)));
             self.counts.lost += u64::from(counts);
-            if let Job::Outcome(receipt, _) = &job
-                && let Some(open) = self.open.get_mut(&receipt.call.invocation_id)
-            {
-                open.marks.push(Mark::Unrecorded);
-            }
+            self.forget(&job);
             waiting.extend(waits(job));
         }
         waiting
+    }
+
+    /// Marks the call whose outcome is lost.
+    fn forget(&mut self, job: &Job) {
+        if let Job::Outcome(receipt, _) = job
+            && let Some(open) = self.open.get_mut(&receipt.call.invocation_id)
+        {
+            open.marks.push(Mark::Unrecorded);
+        }
     }
 
     /// Prints one record at the end of the draft.

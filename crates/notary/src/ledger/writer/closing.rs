@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io;
 use std::path::Path;
+use std::slice;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -169,24 +170,32 @@ impl Writer {
             End::Interrupted | End::Cut | End::Failed => Mark::ProxyStopped,
         };
         self.write(Vec::new());
-        let left = std::mem::take(&mut self.pending);
-        let lost = left.iter().filter(|job| matches!(job, Job::Outcome(..)));
-        let lost = u64::try_from(lost.count()).unwrap_or(u64::MAX);
-        if lost > 0 {
-            self.counts.lost += lost;
+        for job in std::mem::take(&mut self.pending) {
+            self.counts.lost += u64::from(matches!(job, Job::Outcome(..)));
+            self.forget(&job);
             self.publish(Some("receipts could not be written to the end".to_owned()));
         }
+        self.note_lost();
         let open = std::mem::take(&mut self.open);
         let complete = end.is_complete() && open.is_empty() && self.counts.lost == 0;
         let at = self.options.clock.wall();
         for mut call in open.into_values() {
-            call.marks.push(mark);
+            // What became of a call whose outcome is lost is not known here.
+            if !call.marks.contains(&Mark::Unrecorded) {
+                call.marks.push(mark);
+            }
             let after = Duration::from_millis(at.0.saturating_sub(call.observed_at.0));
             let receipt = Box::new(CallReceipt {
                 call,
                 outcome: Outcome::Timeout { after },
             });
-            self.write(vec![Job::Outcome(receipt, None)]);
+            let job = Job::Outcome(receipt, None);
+            // A session is not said to be over while calls of it have no receipt: the next start
+            // closes them.
+            self.put(slice::from_ref(&job))
+                .inspect_err(|fault| self.publish(Some(fault.clone())))
+                .map_err(NotaryError::Unrecorded)?;
+            self.settle(job);
         }
         let line = session::end(&self.common, end, complete, self.counts, self.dropped, at)?;
         let mut draft = self.draft();
