@@ -3,13 +3,15 @@
 
 use crate::hash::{hex, sha256};
 use crate::line::Line;
-use crate::tree::{self, Tree};
+use crate::tree::{self, Hash, Seam, Tree};
 
 /// Where a session's chain has got to.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Chain {
     /// The digest of the last line, once there is one.
     last: Option<[u8; 32]>,
+    /// The leaf of that line.
+    leaf: Option<Hash>,
     tree: Tree,
 }
 
@@ -21,6 +23,11 @@ impl Chain {
 
     pub(crate) fn tree(&self) -> &Tree {
         &self.tree
+    }
+
+    /// Returns where the last line closed a pack whose checkpoint signs the tree `signed`.
+    pub(crate) fn seam(&self, signed: Tree) -> Option<Seam> {
+        self.leaf.map(|leaf| Seam { signed, leaf })
     }
 
     /// Returns the link that the next line must carry.
@@ -41,7 +48,9 @@ impl Chain {
     /// Counts a line that exists, without its line feed.
     pub(crate) fn follow(&mut self, line: &[u8]) {
         self.last = Some(sha256(line));
-        self.tree.push(tree::leaf(line));
+        let leaf = tree::leaf(line);
+        self.leaf = Some(leaf);
+        self.tree.push(leaf);
     }
 }
 

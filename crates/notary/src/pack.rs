@@ -22,7 +22,7 @@ use crate::keys::{Signer, Trust};
 use crate::layout::{create_file, create_folder, stamp, sync_folder};
 use crate::receipt::random_id;
 use crate::session::origin;
-use crate::tree::Tree;
+use crate::tree::{Seam, Tree};
 use crate::verify::{self, Checks, Class, Report};
 
 /// The receipts.
@@ -75,6 +75,7 @@ pub(crate) struct Segment {
     pub(crate) range: Range<u64>,
     pub(crate) session_id: String,
     pub(crate) before: Tree,
+    pub(crate) seam: Option<Seam>,
     pub(crate) link: Option<String>,
     pub(crate) index: u64,
     pub(crate) note: String,
@@ -315,6 +316,10 @@ fn manifest(
     ])
 }
 
+fn closed(seam: &Seam) -> Json {
+    Json::texts(seam.signed.peaks().iter().map(|peak| hex(peak)))
+}
+
 fn tree(segment: &Segment) -> Json {
     Json::Object(vec![
         ("form", Json::text("mcpproxy.tree.1")),
@@ -324,6 +329,15 @@ fn tree(segment: &Segment) -> Json {
         (
             "peaks",
             Json::texts(segment.before.peaks().iter().map(|peak| hex(peak))),
+        ),
+        // What ties the tree to the checkpoint of the pack before.
+        (
+            "closed_peaks",
+            segment.seam.as_ref().map_or(Json::Null, closed),
+        ),
+        (
+            "closing_leaf",
+            Json::optional(segment.seam.as_ref().map(|seam| hex(&seam.leaf))),
         ),
         ("prev_hash", Json::optional(segment.link.clone())),
         (

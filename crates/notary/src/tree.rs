@@ -79,6 +79,24 @@ impl Tree {
     }
 }
 
+/// Where one pack of a session ends and the next begins.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Seam {
+    /// The tree that the checkpoint signs which closed the one.
+    pub signed: Tree,
+    /// The leaf of the line that repeats that checkpoint, the last one of its pack.
+    pub leaf: Hash,
+}
+
+impl Seam {
+    /// Tells whether `before` is the tree that the next pack takes up.
+    pub fn joins(&self, before: &Tree) -> bool {
+        let mut joined = self.signed.clone();
+        joined.push(self.leaf);
+        joined == *before
+    }
+}
+
 /// A run of leaves and what came before it.
 #[derive(Clone, Debug)]
 pub struct Run {

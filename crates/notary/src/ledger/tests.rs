@@ -264,6 +264,63 @@ fn many_sessions_in_one_folder_never_meet() {
     assert_eq!(packs.count(), 8);
 }
 
+/// Each pack of a session holds what the checkpoint of the one before it signs, also where packs
+/// are made again by the next start.
+#[test]
+fn a_pack_is_held_against_the_checkpoint_of_the_one_before_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let options = options(Durability::Relaxed);
+    let ledger = Ledger::open(folder.path(), options.clone()).unwrap();
+    let mut packs = Vec::new();
+    for count in [1, 3, 2] {
+        for _ in 0..count {
+            let ticket = ledger.intent(call("t")).unwrap();
+            ledger.outcome(ticket, answered(), &[]).unwrap();
+        }
+        packs.push(ledger.pack().unwrap().unwrap().path);
+    }
+    fs::remove_dir_all(&packs[2]).unwrap();
+    drop(ledger);
+    let again = recover(folder.path(), &options).unwrap().pop().unwrap();
+    let again = again.packs.into_iter().map(|pack| pack.unwrap().path);
+    packs.truncate(2);
+    packs.extend(again);
+    let trust = crate::keys::Trust::new([options.signer.public()]);
+    let judge = |pack: &Path, expect: crate::verify::Expected| {
+        let checks = crate::verify::Checks {
+            trust: trust.clone(),
+            expect: Some(expect),
+            ..crate::verify::Checks::at(options.clock.wall())
+        };
+        let report = crate::verify::verify(pack, &checks).unwrap();
+        report.problems.first().map(|one| one.code.name())
+    };
+    let seen: Vec<_> = packs
+        .iter()
+        .map(|pack| fs::read_to_string(pack.join("checkpoint.note")).unwrap())
+        .map(|note| crate::verify::Expected::from_note(&note).unwrap())
+        .collect();
+    assert_eq!(seen.len(), 4);
+    for (at, pack) in packs.iter().enumerate() {
+        for (other, seen) in seen.iter().enumerate() {
+            let expect = match other {
+                _ if other == at || other + 1 == at => None,
+                _ if other < at => Some("E_CHECKPOINT_EARLIER"),
+                _ => Some("E_TRUNCATED"),
+            };
+            assert_eq!(judge(pack, *seen), expect, "{at} {other}");
+        }
+        if at > 0 {
+            let size = seen[at - 1].size;
+            let forged = crate::verify::Expected {
+                size,
+                root: [7; 32],
+            };
+            assert_eq!(judge(pack, forged), Some("E_TRUNCATED"), "{at}");
+        }
+    }
+}
+
 #[test]
 fn a_session_names_the_pack_before_it() {
     let folder = tempfile::tempdir().unwrap();

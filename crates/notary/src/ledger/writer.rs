@@ -22,7 +22,7 @@ use crate::error::NotaryError;
 use crate::layout::{Claim, Layout};
 use crate::receipt::{Call, Common, Mark, random_id};
 use crate::session::{self, Counts};
-use crate::tree::Tree;
+use crate::tree::{Seam, Tree};
 
 /// How many values one sync may cover.
 const BATCH: usize = 1024;
@@ -42,6 +42,8 @@ const CHECKPOINT_EVERY: Duration = Duration::from_mins(1);
 pub(super) struct Start {
     pub(super) offset: u64,
     pub(super) tree: Tree,
+    /// How the pack before ended, if there is one.
+    pub(super) seam: Option<Seam>,
     pub(super) link: Option<String>,
     pub(super) index: u64,
     pub(super) first: Option<Wall>,
@@ -49,12 +51,13 @@ pub(super) struct Start {
 }
 
 impl Start {
-    /// Begins where `chain` has got to.
-    pub(super) fn after(chain: &Chain, offset: u64, index: u64) -> Self {
+    /// Begins where `chain` has got to with a checkpoint of the tree `signed`.
+    pub(super) fn after(chain: &Chain, signed: Tree, offset: u64, index: u64) -> Self {
         let (tree, link) = (chain.tree().clone(), chain.link());
         Self {
             offset,
             tree,
+            seam: chain.seam(signed),
             link,
             index,
             first: None,

@@ -22,7 +22,7 @@ use crate::note::Checkpoint;
 use crate::pack::{CHECKPOINT, RECEIPTS, TREE};
 use crate::read::Read;
 use crate::session::{note_of, origin};
-use crate::tree::{self, Run, Tree};
+use crate::tree::{self, Hash, Run, Seam, Tree};
 
 /// The longest line that is read.
 const LONGEST: u64 = 64 << 20;
@@ -44,6 +44,8 @@ const STRIPPED: [&str; 5] = [
 pub(super) struct Receipts {
     /// The leaves, with what came before the run.
     run: Run,
+    /// How the pack before ended, as far as this one says.
+    seam: Option<Seam>,
     /// The last line.
     last: Vec<u8>,
     claim: Completeness,
@@ -68,13 +70,14 @@ impl Receipts {
     pub(super) fn read(folder: &Path, manifest: &Manifest<'_>, report: &mut Report) -> Self {
         let before = Before::read(folder, manifest, report);
         let ours = before.is_some();
-        let (tree, link) = before.unwrap_or_default();
+        let (tree, seam, link) = before.unwrap_or_default();
         let next = ours.then(|| (tree.size(), link));
         let receipts = Self {
             run: Run {
                 before: tree,
                 leaves: Vec::new(),
             },
+            seam,
             last: Vec::new(),
             claim: Completeness::default(),
             linked: false,
@@ -197,15 +200,25 @@ impl Receipts {
             return;
         };
         let count = u64::try_from(self.run.leaves.len()).unwrap_or(0);
-        let end = self.run.before.size().saturating_add(count);
+        let start = self.run.before.size();
+        let end = start.saturating_add(count);
+        let seam = self.seam.as_ref();
+        let seam = seam.filter(|seam| seam.signed.size() == expect.size);
+        let found = match seam {
+            Some(seam) => Some(seam.signed.root()),
+            None => self.run.root_at(expect.size),
+        };
+        if seam.is_none() && expect.size < start {
+            let message = "the tree that was seen before ends before this pack: hold each pack \
+                           against the checkpoint of the one before it";
+            return report.add(Code::Earlier, message);
+        }
         let message = if expect.size > end {
             format!(
                 "{} lines were seen before, and the session has only {end} here",
                 expect.size
             )
-        } else if expect.size < self.run.before.size() {
-            "the tree that was seen before ends in an earlier pack of the session".to_owned()
-        } else if self.run.root_at(expect.size) != Some(expect.root) {
+        } else if found != Some(expect.root) {
             format!(
                 "the first {} lines are not those that were seen before",
                 expect.size
@@ -225,7 +238,7 @@ impl Before {
         folder: &Path,
         manifest: &Manifest<'_>,
         report: &mut Report,
-    ) -> Option<(Tree, Option<String>)> {
+    ) -> Option<(Tree, Option<Seam>, Option<String>)> {
         if !manifest.lists(TREE) {
             return None;
         }
@@ -240,15 +253,27 @@ impl Before {
         found
     }
 
-    fn parse(tree: Read<'_>) -> Option<(Tree, Option<String>)> {
-        let peaks = tree.list("peaks")?;
-        let peaks: Option<Vec<_>> = peaks
-            .into_iter()
-            .map(|raw| unhex(&mcpproxy_text::string(raw)?))
-            .collect();
+    fn parse(tree: Read<'_>) -> Option<(Tree, Option<Seam>, Option<String>)> {
         let link = tree.text("prev_hash").map(std::borrow::Cow::into_owned);
-        let before = Tree::resume(tree.number("start")?, peaks?)?;
-        ((before.size() == 0) == link.is_none()).then_some((before, link))
+        let before = Tree::resume(tree.number("start")?, Self::peaks(tree, "peaks")?)?;
+        let seam = match tree.text("closing_leaf") {
+            Some(leaf) => {
+                let size = before.size().checked_sub(1)?;
+                let signed = Tree::resume(size, Self::peaks(tree, "closed_peaks")?)?;
+                let leaf = unhex(&leaf)?;
+                let seam = Seam { signed, leaf };
+                Some(seam).filter(|seam| seam.joins(&before)).map(Some)?
+            }
+            None => None,
+        };
+        ((before.size() == 0) == link.is_none()).then_some((before, seam, link))
+    }
+
+    fn peaks(tree: Read<'_>, name: &str) -> Option<Vec<Hash>> {
+        let peaks = tree.list(name)?.into_iter();
+        peaks
+            .map(|raw| unhex(&mcpproxy_text::string(raw)?))
+            .collect()
     }
 }
 

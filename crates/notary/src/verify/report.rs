@@ -64,6 +64,8 @@ pub enum Code {
     ChainBroken,
     /// A tree that was seen before is not part of this one.
     Truncated,
+    /// A tree that was seen before ends too early for this pack to tell.
+    Earlier,
     /// The attestation says itself that the receipts or the claims failed.
     AttestedFail,
     /// The session is not as complete as it says.
@@ -88,6 +90,7 @@ impl Code {
             Self::Future => "E_PACK_FUTURE",
             Self::ChainBroken => "E_CHAIN_BROKEN",
             Self::Truncated => "E_TRUNCATED",
+            Self::Earlier => "E_CHECKPOINT_EARLIER",
             Self::AttestedFail => "E_ATTESTED_FAIL",
             Self::ClaimFail => "E_CLAIM_FAIL",
             Self::TimeAuthority => "E_TIME_AUTHORITY",
@@ -100,6 +103,7 @@ impl Code {
             | Self::Future
             | Self::AttestedFail
             | Self::ClaimFail
+            | Self::Earlier
             | Self::TimeAuthority => Class::Doubt,
             Self::ManifestTamper
             | Self::SignatureInvalid

@@ -45,11 +45,12 @@ impl Writer {
     fn close_segment(&mut self, complete: Option<bool>) -> Result<Built, NotaryError> {
         self.vouch()?;
         let name = pack_name(&self.name, self.start.index);
+        let signed = self.chain.tree().clone();
         let note = self
             .checkpoint(Some(&name))
             .map_err(NotaryError::Unrecorded)?;
         self.sync().map_err(NotaryError::Unrecorded)?;
-        let next = Start::after(&self.chain, self.length, self.start.index + 1);
+        let next = Start::after(&self.chain, signed, self.length, self.start.index + 1);
         let start = std::mem::replace(&mut self.start, next);
         self.build(start, self.length, note, complete)
     }
@@ -87,6 +88,7 @@ impl Writer {
             range: start.offset..end,
             session_id: self.common.session_id.clone(),
             before: start.tree,
+            seam: start.seam,
             link: start.link,
             index: start.index,
             note,
