@@ -55,8 +55,9 @@ fn look(text: &str, known: bool, names: &mut Vec<String>) -> Result<(), String> 
         return Err("is a URL of a file".to_owned());
     }
     for found in urls(&whole).into_iter().chain(urls(text)) {
-        judge(&found.host)?;
-        names.extend(name_of(found.host));
+        let host = worst(found.host_text).unwrap_or(found.host);
+        judge(&host)?;
+        names.extend(name_of(host));
     }
     let mut after = whole.split_whitespace().filter_map(scheme);
     if after.any(is_ambiguous) || (known && is_ambiguous(&whole)) {
@@ -138,7 +139,13 @@ fn authority(text: &str) -> Option<Host> {
         Some((host, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => host,
         _ => host,
     };
-    Host::read(host)
+    worst(host)
+}
+
+/// Reads a host; an address whose numbers are read in two ways is the one that leads inside.
+fn worst(text: &str) -> Option<Host> {
+    let decimal = Host::read_decimal(text).filter(|host| host.reach() != Reach::Public);
+    decimal.or_else(|| Host::read(text))
 }
 
 fn name_of(host: Host) -> Option<String> {

@@ -83,9 +83,18 @@ impl Host {
         let name = canonical(text)?;
         if ends_in_number(&name) {
             // What ends like an address and is none, no fetcher follows.
-            return address(&name).map(|address| Self::Ip(address.into()));
+            return address(&name, number).map(|address| Self::Ip(address.into()));
         }
         Some(Self::Name(name))
+    }
+
+    /// Reads an address as those do who know numbers of base ten only: `010.0.0.1` is `10.0.0.1` to
+    /// them, and `8.0.0.1` to others. Nothing if there is no such address.
+    pub fn read_decimal(text: &str) -> Option<Self> {
+        let plain = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
+        let number = |part: &str| part.parse().ok().filter(|_| plain(part));
+        let address = address(&canonical(text)?, number)?;
+        Some(Self::Ip(address.into()))
     }
 
     /// Tells from where the host can be reached.
@@ -184,8 +193,8 @@ fn ends_in_number(name: &str) -> bool {
     last.starts_with(|char: char| char.is_ascii_digit()) && number(last).is_some()
 }
 
-/// Reads one to four numbers in any base as an address; the last one fills what is left.
-fn address(name: &str) -> Option<Ipv4Addr> {
+/// Reads one to four numbers as an address; the last one fills what is left.
+fn address(name: &str, number: impl Fn(&str) -> Option<u64>) -> Option<Ipv4Addr> {
     let parts: Vec<u64> = name.split('.').map(number).collect::<Option<_>>()?;
     let (last, head) = parts.split_last()?;
     let shift = 8 * u32::try_from(4_usize.checked_sub(head.len())?).ok()?;
@@ -219,7 +228,7 @@ pub(super) fn embedded(address: IpAddr) -> Option<Ipv4Addr> {
         [0, 0, 0, 0, 0, 0, 0, 0..=1] => None,
         [0, 0, 0, 0, 0, 0 | 0xFFFF, high, low]
         | [0, 0, 0, 0, 0xFFFF, 0, high, low]
-        | [0x64, 0xFF9B, 0 | 1, _, _, _, high, low]
+        | [0x64, 0xFF9B, 0, 0, 0, 0, high, low]
         | [0x2002, high, low, ..] => Some(join(high, low)),
         [0x2001, 0, _, _, _, _, high, low] => Some(join(!high, !low)),
         _ => None,
@@ -252,10 +261,12 @@ fn reach_6(address: Ipv6Addr) -> Reach {
     let [first, second, ..] = address.segments();
     match (first, second) {
         _ if address.is_loopback() || address.is_unspecified() => Reach::Loopback,
-        (0xFC00..=0xFDFF, _) => Reach::Private,
+        // The second of them are the site-local ones, which some networks still have.
+        (0xFC00..=0xFDFF | 0xFEC0..=0xFEFF, _) => Reach::Private,
         (0xFE80..=0xFEBF, _) => Reach::LinkLocal,
-        (0xFF00.. | 0..=0xFF, _) | (0x2001, 0xDB8) => Reach::Reserved,
-        _ => Reach::Public,
+        (0x2001, 0xDB8) | (0x3FFF, 0..=0xFFF) => Reach::Reserved,
+        (0x2000..=0x3FFF, _) => Reach::Public,
+        _ => Reach::Reserved,
     }
 }
 
