@@ -229,7 +229,12 @@ pub(crate) struct McpProxy {
     #[arg(long, value_name = "URL", conflicts_with = "command")]
     pub(crate) upstream_url: Option<String>,
     /// Header for every request to the upstream, as `Name: value`; may be given again.
-    #[arg(long = "header", value_name = "HEADER", requires = "upstream_url")]
+    #[arg(
+        long = "header",
+        value_name = "HEADER",
+        requires = "upstream_url",
+        conflicts_with = "command"
+    )]
     pub(crate) headers: Vec<String>,
     /// Where receipts and packs are written.
     #[arg(long, value_name = "DIR", default_value = "./.assay/mcp/")]

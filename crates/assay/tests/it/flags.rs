@@ -46,6 +46,7 @@ fn bad_input_ends_with_three() {
         &["--upstream-url", "http://localhost/"],
         "cannot be used with",
     );
+    with(&["--header", "Name: value"], "cannot be used with");
     with(&["--nothing"], "unexpected argument");
     with(&["--hash-pepper", "@none"], "cannot read pepper `none`");
     with(&["--hash-pepper", " "], "the pepper is empty");

@@ -241,6 +241,33 @@ fn a_long_answer_that_breaks_off_is_an_error_and_not_half_a_line() {
 }
 
 #[test]
+fn an_answer_without_a_message_is_an_error() {
+    for status in [
+        "204 No Content",
+        "202 Accepted",
+        "307 Temporary Redirect",
+        "200 OK",
+    ] {
+        let url = raw_upstream(move |stream, _| {
+            let head = format!(
+                "HTTP/1.1 {status}\r\ncontent-type: application/json\r\nlocation: /x\r\nconnection: close\r\n\r\n"
+            );
+            stream.write_all(head.as_bytes()).unwrap();
+        });
+        let scene = Scene::new();
+        let mut proxy = proxy(&scene, &url, &[]);
+        let answer = proxy.call(1, "gone");
+        let text = answer["error"]["message"].as_str().unwrap_or_default();
+        assert!(
+            text.starts_with("the upstream failed"),
+            "{status}: {answer}"
+        );
+        assert_eq!(proxy.left().code(), Some(0), "{status}");
+        assert_eq!(scene.outcomes(), ["gone error no_policy"], "{status}");
+    }
+}
+
+#[test]
 fn a_long_message_of_the_modern_era_carries_its_headers_too() {
     let remote = Remote::start(EraSupport::ModernOnly);
     let scene = Scene::new();

@@ -89,8 +89,9 @@ impl Link {
         }
         let body = timeout(BODY, self.collect(response.into_body()));
         let body = body.await.map_err(|_| Error::TimedOut)??;
-        // A body with an error's status may be no message at all; a long one is none.
-        if !status.is_success() && !is_message(&body) {
+        // A body with an error's status may be no message at all; a long one is none, and neither is
+        // one that is empty.
+        if is_blank(&body) || (!status.is_success() && !is_message(&body)) {
             let status = status.as_u16();
             return Err(Error::Status {
                 status,
@@ -258,6 +259,10 @@ fn answered(data: &Stored) -> Result<Vec<String>, Error> {
     } else {
         one(data).into_iter().collect()
     })
+}
+
+fn is_blank(body: &Stored) -> bool {
+    matches!(body, Stored::Memory(body) if body.trim_ascii().is_empty())
 }
 
 /// Tells whether a body is a message at all.
