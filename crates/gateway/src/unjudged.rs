@@ -110,6 +110,14 @@ impl<'a> Knock<'a> {
         }
     }
 
+    /// Says that an agent's hook brought it.
+    pub(crate) fn from_hook(self, session: SessionKey) -> Self {
+        Self {
+            door: Door::Hook,
+            ..self.within(session)
+        }
+    }
+
     /// The sender of a message that was read.
     pub(crate) fn of(gateway: &'a Gateway, downstream: &'a Downstream) -> Self {
         Self {

@@ -23,6 +23,8 @@ use super::{Shared, Who, done, failed, taken};
 use crate::aim::Aim;
 use crate::gateway::Gateway;
 use crate::notices::Notice;
+use crate::settings::RoutingMode;
+use crate::unjudged::Knock;
 
 /// A tool that no agent has: whoever asks for it wants to know whether the hook blocks.
 pub const CANARY: &str = "mcpproxy_canary";
@@ -72,7 +74,14 @@ pub(super) async fn evaluate(
     };
     let asked = match read(&body, agent, told.event.as_deref()) {
         Ok(asked) => asked,
-        Err(fault) => return unread(&fault, agent, told.event.as_deref()),
+        Err(fault) => {
+            if fault.is_evasion() {
+                let key = Gateway::hook_key(&who, "");
+                let knock = Knock::new(&gateway, &who, RoutingMode::Call).from_hook(key);
+                knock.unread(("refused", &fault.to_string())).await;
+            }
+            return unread(&fault, agent, told.event.as_deref());
+        }
     };
     if !gateway.engine.answers_hooks() {
         return answered(&asked, None, &allowed(Some("agent hooks are switched off")));
