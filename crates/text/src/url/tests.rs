@@ -89,6 +89,16 @@ fn addresses_are_read_in_every_spelling() {
     check("[fe80::1%25eth0]", "fe80::1", Reach::LinkLocal);
     check("[fd00:ec2::254]", "fd00:ec2::254", Reach::Metadata);
     check("[fc00::1]", "fc00::1", Reach::Private);
+    check("[fec0::1]", "fec0::1", Reach::Private);
+    check(
+        "[64:ff9b:1::808:808]",
+        "64:ff9b:1::808:808",
+        Reach::Reserved,
+    );
+    check("[100::1]", "100::1", Reach::Reserved);
+    check("[3fff::1]", "3fff::1", Reach::Reserved);
+    check("[3fff:1000::1]", "3fff:1000::1", Reach::Public);
+    check("[4000::1]", "4000::1", Reach::Reserved);
     check("[2606:4700::1]", "2606:4700::1", Reach::Public);
     check("169.254.169.254", "169.254.169.254", Reach::Metadata);
     check("2852039166", "169.254.169.254", Reach::Metadata);
@@ -127,6 +137,23 @@ fn addresses_are_read_in_every_spelling() {
     ] {
         assert_eq!(Host::read(host), None, "{host}");
     }
+}
+
+#[test]
+fn numbers_are_read_in_base_ten_too() {
+    let check = |text: &str, expect: Option<&str>| {
+        let found = Host::read_decimal(text).map(|host| host.unicode().into_owned());
+        assert_eq!(found.as_deref(), expect, "{text}");
+    };
+    check("010.0.0.1", Some("10.0.0.1"));
+    check("0127.1", Some("127.0.0.1"));
+    check("02130706433", Some("127.0.0.1"));
+    check("8.8.8.8", Some("8.8.8.8"));
+    check("0x7f.1", None);
+    check("0300.0.0.1", None);
+    check("+1.2.3.4", None);
+    check("example.com", None);
+    check("", None);
 }
 
 #[test]
