@@ -111,7 +111,7 @@ impl<'a> Knock<'a> {
     }
 
     /// Says that an agent's hook brought it.
-    pub(crate) fn from_hook(self, session: SessionKey) -> Self {
+    pub(crate) fn over_hook(self, session: SessionKey) -> Self {
         Self {
             door: Door::Hook,
             ..self.within(session)

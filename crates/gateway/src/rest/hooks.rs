@@ -77,7 +77,7 @@ pub(super) async fn evaluate(
         Err(fault) => {
             if fault.is_evasion() {
                 let key = Gateway::hook_key(&who, "");
-                let knock = Knock::new(&gateway, &who, RoutingMode::Call).from_hook(key);
+                let knock = Knock::new(&gateway, &who, RoutingMode::Call).over_hook(key);
                 knock.unread(("refused", &fault.to_string())).await;
             }
             return unread(&fault, agent, told.event.as_deref());

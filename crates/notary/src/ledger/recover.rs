@@ -208,12 +208,12 @@ impl Past {
             let Some(text) = line.strip_suffix(b"\n") else {
                 break;
             };
-            let signed = past.chain.tree().clone();
+            let before = past.chain.tree().clone();
             if past.follow(text, options).is_none() {
                 break;
             }
             past.length += u64::try_from(read).unwrap_or(0);
-            past.close(text, signed, &options.signer, packed);
+            past.close(text, before, &options.signer, packed);
         }
         past.dropped = whole.saturating_sub(past.length);
         Ok(past)
@@ -262,7 +262,7 @@ impl Past {
     }
 
     /// Ends a run of lines if this line closed it for a pack.
-    fn close(&mut self, bytes: &[u8], signed: Tree, signer: &Signer, packed: &dyn Fn(u64) -> bool) {
+    fn close(&mut self, bytes: &[u8], before: Tree, signer: &Signer, packed: &dyn Fn(u64) -> bool) {
         let closing = Read::new(bytes).filter(|line| line.text("closes_pack").is_some());
         let Some(note) = closing.and_then(|line| line.text("checkpoint")) else {
             return;
@@ -272,7 +272,7 @@ impl Past {
             // The key was replaced since. The run goes on, and a checkpoint of the new key ends it.
             return;
         }
-        let next = Start::after(&self.chain, signed, self.length, self.start.index + 1);
+        let next = Start::after(&self.chain, before, self.length, self.start.index + 1);
         let start = std::mem::replace(&mut self.start, next);
         if !exists {
             let (end, note, complete) = (self.length, note.into_owned(), self.ended);

@@ -624,13 +624,12 @@ fn a_session_that_ends_on_a_full_disk_says_nothing_untrue() {
             "{case}"
         );
         drop(ledger);
-        let made = match ended {
-            Ok(built) => vec![built.unwrap()],
-            Err(_) => {
-                let found = recover(folder.path(), &options).unwrap();
-                let packs = found.into_iter().flat_map(|one| one.packs);
-                packs.collect::<Result<_, _>>().unwrap()
-            }
+        let made = if let Ok(built) = ended {
+            vec![built.unwrap()]
+        } else {
+            let found = recover(folder.path(), &options).unwrap();
+            let packs = found.into_iter().flat_map(|one| one.packs);
+            packs.collect::<Result<_, _>>().unwrap()
         };
         let [built] = made.try_into().unwrap();
         assert_good(&built, Some(lost == 0 && ended_whole(&built)));

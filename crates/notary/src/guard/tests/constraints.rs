@@ -18,6 +18,32 @@ fn check(policy: &str, arguments: &serde_json::Value, expect: Verdict) {
     assert_eq!(ruling.verdict, expect, "{arguments} {}", ruling.reason);
 }
 
+/// Whichever reader is meant.
+#[test]
+fn what_some_readers_take_for_an_inner_host_is_denied() {
+    for host in [
+        "[64:ff9b:1:7f00:0:100:808:808]",
+        "[fec0::1]",
+        "[100::1]",
+        "[5f00::1]",
+        "[3fff::1]",
+        "010.0.0.1",
+        "0127.0.0.1",
+        "02130706433",
+    ] {
+        for url in [
+            format!("http://{host}/"),
+            format!("see http://{host}:8080/x"),
+        ] {
+            check(HOSTS, &json!({ "url": url }), Verdict::Denied);
+            check(HOSTS, &json!({ "x": [url] }), Verdict::Denied);
+        }
+        check(HOSTS, &json!({ "host": host }), Verdict::Denied);
+    }
+    check(HOSTS, &json!({ "host": "08.8.8.8" }), Verdict::Denied);
+    check(HOSTS, &json!({ "host": "8.8.8.8" }), Verdict::Allowed);
+}
+
 #[test]
 fn every_spelling_of_an_inner_host_is_denied() {
     for host in [
@@ -37,14 +63,6 @@ fn every_spelling_of_an_inner_host_is_denied() {
         "[::ffff:7f00:1]",
         "[0:0:0:0:0:0:0:1]",
         "[64:ff9b::7f00:1]",
-        "[64:ff9b:1:7f00:0:100:808:808]",
-        "[fec0::1]",
-        "[100::1]",
-        "[5f00::1]",
-        "[3fff::1]",
-        "010.0.0.1",
-        "0127.0.0.1",
-        "02130706433",
         "[2002:7f00:1::]",
         "0.0.0.0",
         "0",
