@@ -104,6 +104,9 @@ impl Coverage {
 
 /// The file in the data folder in which hooks that could not ask leave word.
 pub const GAPS: &str = "hook-gaps.jsonl";
+/// The length at which that file is full: what comes after is not written, and that it is full tells
+/// so.
+pub const GAPS_FULL: u64 = 256 * 1024;
 
 /// One use of a tool about which a hook could not ask.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
@@ -136,6 +139,8 @@ pub enum GapCause {
     Malformed,
     /// What the agent sent is too large or too deep.
     TooLarge,
+    /// The file in which hooks leave word had no room: there were more than it tells of.
+    Full,
 }
 
 impl GapCause {
@@ -149,6 +154,7 @@ impl GapCause {
             Self::TooLarge => {
                 "the agent's payload is too large, too deep or too odd to be looked at"
             }
+            Self::Full => "the file in which hooks leave word was full: there were more",
         }
     }
 }

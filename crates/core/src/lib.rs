@@ -48,7 +48,9 @@ pub use flow::{
     Sink, Taint, Weight,
 };
 pub use history::{ActivityPage, ActivityQuery, ActivityReader, Field, ReadFault};
-pub use hook::{Classified, Coverage, GAPS, Gap, GapCause, HookNote, Hooked, Owner, Phase};
+pub use hook::{
+    Classified, Coverage, GAPS, GAPS_FULL, Gap, GapCause, HookNote, Hooked, Owner, Phase,
+};
 pub use id::{CallId, Id128, ToolName, UpstreamId};
 pub use installed::{Installed, Origin};
 pub use live::{

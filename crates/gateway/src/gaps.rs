@@ -7,7 +7,7 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-use mcpproxy_core::{GAPS, Gap, Wall};
+use mcpproxy_core::{GAPS, GAPS_FULL, Gap, GapCause, Wall};
 use rustix::fs::OFlags;
 use serde_json::{Value, json};
 
@@ -68,7 +68,7 @@ impl Gateway {
     }
 }
 
-/// Reads the file and removes it.
+/// Reads the file and removes it. One that is full does not tell of all, which is a gap as well.
 fn take(folder: &Path) -> io::Result<Vec<Gap>> {
     let (file, taken) = (folder.join(GAPS), folder.join(TAKEN));
     // CRASH: what was taken before and not read is read first; it is put on record twice at worst.
@@ -84,9 +84,14 @@ fn take(folder: &Path) -> io::Result<Vec<Gap>> {
     fs::remove_file(&taken)?;
     read?;
     let lines = bytes.split(|byte| *byte == b'\n');
-    Ok(lines
-        .filter_map(|line| serde_json::from_slice(line).ok())
-        .collect())
+    let read = lines.filter_map(|line| serde_json::from_slice(line).ok());
+    let mut gaps: Vec<Gap> = read.collect();
+    let full = u64::try_from(bytes.len()).unwrap_or(u64::MAX) >= GAPS_FULL;
+    if let (Some(last), true) = (gaps.last().cloned(), full) {
+        let cause = GapCause::Full;
+        gaps.push(Gap { cause, ..last });
+    }
+    Ok(gaps)
 }
 
 /// Opens the file. A link or a pipe in its place was put there by somebody else, and must not hold
@@ -130,6 +135,14 @@ mod tests {
         )
         .unwrap();
         assert_eq!(take(folder.path()).unwrap().len(), 2);
+        let most = usize::try_from(GAPS_FULL).unwrap() / (line.len() + 1) + 1;
+        fs::write(&file, format!("{line}\n").repeat(most)).unwrap();
+        let found = take(folder.path()).unwrap();
+        let last = found.last().map(|gap| (gap.cause, gap.agent.as_str()));
+        assert_eq!(
+            (found.len(), last),
+            (most + 1, Some((GapCause::Full, "codex")))
+        );
         // Opening a pipe waits for its other end, which never comes.
         let made = std::process::Command::new("mkfifo").arg(&file).status();
         assert!(made.unwrap().success());

@@ -7,11 +7,9 @@ use std::io::{self, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
-use mcpproxy_core::{GAPS, Gap};
+use mcpproxy_core::{GAPS, GAPS_FULL, Gap};
 use rustix::fs::OFlags;
 
-/// The longest file; what is past it is not written.
-const LONGEST: u64 = 256 * 1024;
 /// The longest name that is written, in characters.
 const NAME: usize = 80;
 
@@ -39,7 +37,7 @@ pub(super) fn append(folder: &Path, gap: Gap) -> io::Result<()> {
     if !about.is_file() {
         return Err(io::ErrorKind::InvalidInput.into());
     }
-    if about.len() >= LONGEST {
+    if about.len() >= GAPS_FULL {
         return Ok(());
     }
     // CRASH: a line is written at once, so that a stop here leaves it whole or not at all.
@@ -71,7 +69,7 @@ mod tests {
         let file = folder.path().join(GAPS);
         let about = std::fs::metadata(&file).unwrap();
         assert_eq!(about.permissions().mode() & 0o777, 0o600);
-        assert!((LONGEST..LONGEST + 400).contains(&about.len()));
+        assert!((GAPS_FULL..GAPS_FULL + 400).contains(&about.len()));
         let text = std::fs::read_to_string(&file).unwrap();
         let first: Gap = serde_json::from_str(text.lines().next().unwrap()).unwrap();
         assert_eq!(

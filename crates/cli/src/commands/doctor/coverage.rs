@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use mcpproxy_agents::hook::{FailMode, HookStatus, Trust};
-use mcpproxy_core::{GAPS, Gap, Wall};
+use mcpproxy_core::{GAPS, GAPS_FULL, Gap, Wall};
 use serde_json::Value;
 
 use super::check::Check;
@@ -169,7 +169,10 @@ fn gaps(known: &Known<'_>) -> Option<Check> {
     let last: Gap = serde_json::from_str(last).ok()?;
     let (count, at) = (text.lines().count(), Wall(last.at).rfc3339());
     let agent = &last.agent;
-    let message = format!("{count} uses of tools could not be asked about, last {at} ({agent})");
+    let full = u64::try_from(text.len()).unwrap_or(u64::MAX) >= GAPS_FULL;
+    let more = if full { " or more" } else { "" };
+    let message =
+        format!("{count}{more} uses of tools could not be asked about, last {at} ({agent})");
     let hint = "start the gateway with `mcpproxy serve`; it takes them over";
     Some(Check::warn(AREA, message, hint))
 }
