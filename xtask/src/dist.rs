@@ -23,7 +23,9 @@ use crate::process::{Guarded, free_address};
 use crate::workspace;
 
 /// What a user gets.
-const PROGRAMS: [&str; 3] = ["mcpproxy", "mcpproxy-rest", "assay"];
+const PROGRAMS: [&str; 3] = [FRONT, "mcpproxy-rest", "assay"];
+/// The one that agents' hooks start.
+const FRONT: &str = "mcpproxy";
 /// Lengths of the texts that are echoed, and over how many connections at once.
 const LOAD: [(usize, u32); 4] = [(256, 1), (256, 16), (1024, 16), (64 * 1024, 16)];
 /// How long each of them is sent.
@@ -64,6 +66,7 @@ pub(crate) fn run() -> Result<Outcome> {
     println!("3 of 3: building the programs by these counts ...");
     let flag = format!("-Cprofile-use={}", merged.display());
     let built = build(&root, &folder, &compiler, &flag)?;
+    link_front(&root, &folder, &compiler, &flag)?;
     for program in PROGRAMS {
         let (from, to) = (built.join(program), folder.join(program));
         fs::copy(&from, &to).with_context(|| format!("cannot copy {}", from.display()))?;
@@ -74,17 +77,33 @@ pub(crate) fn run() -> Result<Outcome> {
 
 /// Compiles the programs with one more flag and returns the folder that they are in.
 fn build(root: &Path, folder: &Path, compiler: &Compiler, flag: &str) -> Result<PathBuf> {
-    let target = folder.join("build");
+    let mut command = compile(root, folder, compiler, flag, "build");
+    command
+        .args(["--package", "assay"])
+        .args(PROGRAMS.iter().flat_map(|name| ["--bin", name]));
+    succeed(&mut command, "cargo build")?;
+    Ok(folder.join("build").join(&compiler.host).join("release"))
+}
+
+/// Links the program in front again, as one file: an agent starts it at every use of a tool, and
+/// finding and fixing up libraries takes as long as all that it does.
+fn link_front(root: &Path, folder: &Path, compiler: &Compiler, flag: &str) -> Result<()> {
+    let mut command = compile(root, folder, compiler, flag, "rustc");
+    command.args(["--bin", FRONT, "--", "-Ctarget-feature=+crt-static"]);
+    succeed(&mut command, "cargo rustc")
+}
+
+/// Begins a command of cargo. The packages are named, since `rustc` takes only one and what it finds
+/// compiled must be what it would compile.
+fn compile(root: &Path, folder: &Path, compiler: &Compiler, flag: &str, verb: &str) -> Command {
     let mut command = workspace::cargo(root);
     // With a target named, build scripts and macros are compiled without the flag.
     command
-        .args(["build", "--quiet", "--release", "--workspace"])
+        .args([verb, "--quiet", "--release", "--package", "mcpproxy"])
         .args(["--target", &compiler.host])
-        .args(PROGRAMS.iter().flat_map(|name| ["--bin", name]))
-        .env("CARGO_TARGET_DIR", &target)
+        .env("CARGO_TARGET_DIR", folder.join("build"))
         .env("CARGO_ENCODED_RUSTFLAGS", flag);
-    succeed(&mut command, "cargo build")?;
-    Ok(target.join(&compiler.host).join("release"))
+    command
 }
 
 /// Runs what is counted; every process leaves its counts in the folder that it was compiled with.
