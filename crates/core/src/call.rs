@@ -69,6 +69,8 @@ pub struct Trace {
     pub hook_metadata: Vec<HookLeft>,
     /// What was detected in what it sends, once it was judged.
     pub detected: Detected,
+    /// When it began to be judged.
+    pub began: Option<Tick>,
 }
 
 /// What was detected in the messages of a call, as its record says it.

@@ -6,7 +6,6 @@ mod parts;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize};
-use std::time::Duration;
 
 use arc_swap::{ArcSwap, ArcSwapOption};
 use bytes::Bytes;
@@ -503,6 +502,16 @@ impl Engine {
         self.tracker.settle(whose(call), call.id, false, now);
     }
 
+    /// The outcome of a call that nobody answered here: it took as long as it was judged.
+    pub(crate) fn unanswered(&self, call: &Call, status: Status) -> Outcome {
+        let now = self.clock.tick();
+        Outcome {
+            body: Bytes::new(),
+            status,
+            took: call.trace.began.unwrap_or(now).until(now),
+        }
+    }
+
     /// Puts on record that a call did not leave.
     async fn stopped(&self, call: &Call, judged: Judged, ready: &Ready) -> Before {
         let Judged {
@@ -513,7 +522,7 @@ impl Engine {
         self.released(call).await;
         self.unsent(call);
         self.tell_others(call).await;
-        let nothing = nothing(Status::Blocked);
+        let nothing = self.unanswered(call, Status::Blocked);
         let (detector, reason) = (&ready.detector, verdict.reason());
         let mut record = record(detector, call, &verdict, &nothing, reason, &detected);
         record.kind = "policy_decision";
@@ -554,13 +563,5 @@ fn log(policy: &Policy, call: &Call, verdict: &Verdict) {
         DecisionLevel::Warn => tracing::warn!("{line}"),
         DecisionLevel::Info => tracing::info!("{line}"),
         DecisionLevel::Debug => tracing::debug!("{line}"),
-    }
-}
-
-pub(crate) fn nothing(status: Status) -> Outcome {
-    Outcome {
-        body: Bytes::new(),
-        status,
-        took: Duration::ZERO,
     }
 }

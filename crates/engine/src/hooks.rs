@@ -18,7 +18,7 @@ use serde_json::Value;
 
 use crate::correlate::{Announcer, Arrival, Fingerprint, Reach, until};
 use crate::coverage::Sight;
-use crate::engine::{Before, Engine, Judged, nothing};
+use crate::engine::{Before, Engine, Judged};
 use crate::facts::{arguments, destination, whose};
 use crate::marks::{self, has_secret};
 use crate::own::{self, Own};
@@ -70,7 +70,7 @@ impl Engine {
         self.hearing().note(call.session, &hook, self.now());
         match hook.phase {
             Phase::Pre => self.announced(call, response).await,
-            Phase::Post => self.reported(&call, &hook, response).await,
+            Phase::Post => self.reported(call, &hook, response).await,
         }
     }
 
@@ -246,7 +246,7 @@ impl Engine {
         let Judged {
             verdict, detected, ..
         } = judged;
-        let (outcome, reason) = (nothing(status), verdict.reason());
+        let (outcome, reason) = (self.unanswered(call, status), verdict.reason());
         let reason = reason.filter(|_| verdict.action != Action::Allow);
         let detector = &ready.detector;
         let record = record(detector, call, &verdict, &outcome, reason, &detected);
@@ -273,8 +273,10 @@ impl Engine {
     }
 
     /// Remembers what a tool gave.
-    async fn reported(&self, call: &Call, hook: &Hooked, response: Option<&str>) -> Evaluation {
+    async fn reported(&self, mut call: Call, hook: &Hooked, response: Option<&str>) -> Evaluation {
         let ready = self.ready();
+        call.trace.began = Some(self.now().0);
+        let call = &call;
         let (mut detected, mut found) = (Detected::default(), Vec::new());
         // What comes by here was remembered when it did.
         let seen = hook.owner == Owner::Gateway && self.correlator().has_link(call.session);
@@ -290,7 +292,7 @@ impl Engine {
         self.count(&verdict);
         let outcome = Outcome {
             body: Bytes::copy_from_slice(response.unwrap_or_default().as_bytes()),
-            ..nothing(Status::Success)
+            ..self.unanswered(call, Status::Success)
         };
         let record = record(&ready.detector, call, &verdict, &outcome, None, &detected);
         let kept = self.keep(call, record, ready.settings.durability).await;

@@ -47,6 +47,7 @@ impl Engine {
         early: Vec<Finding>,
         ready: &Ready,
     ) -> Judged {
+        call.trace.began = Some(self.now().0);
         match self.pipeline_for(call, ready) {
             None => self.ruled(call, self.found_by_all(call, &early, ready).await, ready),
             // Boxed: without hooks a call stays small.

@@ -306,6 +306,18 @@ async fn the_endpoint_takes_the_plain_shape_from_who_may() {
             (200, &json!("allow"))
         );
     }
+    // What the user wrote is no use of a tool: there is no record, and so no id of one.
+    let prompt = json!({ "event": "UserPromptSubmit", "session_id": "plain", "prompt": "hello" });
+    let (_, answer) = gateway
+        .owner()
+        .post("/api/v1/hooks/evaluate", &prompt)
+        .await;
+    let data = &answer["data"];
+    assert_eq!(
+        (&data["decision"], &data["activity_id"]),
+        (&json!("allow"), &Value::Null),
+        "{answer}"
+    );
     let (status, _) = gateway.http().post("/api/v1/hooks/evaluate", &body).await;
     assert_eq!(status, 403);
     let token = gateway.token("ci", &json!(["none"])).await;

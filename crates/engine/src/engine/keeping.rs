@@ -8,7 +8,7 @@ use mcpproxy_core::{Call, Durability, Record, SinkFault, Status, TraceNote};
 use mcpproxy_detect::Detector;
 use mcpproxy_flow::Summary;
 
-use super::{Engine, Judged, nothing};
+use super::{Engine, Judged};
 use crate::ready::{EngineSettings, Ready};
 use crate::record::record;
 
@@ -60,7 +60,7 @@ impl Engine {
         call: &Call,
         judged: &Judged,
     ) -> Result<(), SinkFault> {
-        let nothing = nothing(Status::Pending);
+        let nothing = self.unanswered(call, Status::Pending);
         let verdict = &judged.verdict;
         let mut record = record(detector, call, verdict, &nothing, None, &judged.detected);
         record.kind = "intent";

@@ -5,6 +5,7 @@
 //! question is passed on and told.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use mcpproxy_core::{
@@ -16,7 +17,7 @@ use mcpproxy_hooks::{Phase, Registry, Subject};
 use mcpproxy_policy::settings::Mode;
 
 use super::{ROUNDS, masked};
-use crate::engine::{After, Engine, nothing};
+use crate::engine::{After, Engine};
 use crate::record::record;
 
 /// What becomes of a message.
@@ -76,7 +77,8 @@ impl Engine {
         let said = self.as_call(call, message);
         let outcome = Outcome {
             body: message.params.clone(),
-            ..nothing(Status::Success)
+            status: Status::Success,
+            took: Duration::ZERO,
         };
         let (findings, replaced) = self.guard_answer(&said, &outcome, answered, &ready);
         let grave = detected.worst >= Some(Severity::High);

@@ -95,7 +95,7 @@ pub(super) async fn evaluate(
         return answered(&asked, None, &refused(CANARY_REASON));
     }
     let (id, evaluation) = judge(&gateway, who, &asked).await;
-    answered(&asked, Some(id), &evaluation)
+    answered(&asked, id, &evaluation)
 }
 
 /// Answers a payload that was not understood. One that somebody may have been talked into sending
@@ -117,8 +117,12 @@ fn unread(fault: &HookError, agent: Option<HookAgent>, event: Option<&str>) -> R
     failed(status, &fault.to_string(), None)
 }
 
-/// Takes an event through the engine.
-async fn judge(gateway: &Arc<Gateway>, who: Principal, asked: &Asked) -> (CallId, Evaluation) {
+/// Takes an event through the engine. One without a tool leaves no record, so it has no id.
+async fn judge(
+    gateway: &Arc<Gateway>,
+    who: Principal,
+    asked: &Asked,
+) -> (Option<CallId>, Evaluation) {
     let session = session(&who, asked);
     let aim = Aim::of(gateway, asked);
     let phase = match asked.event {
@@ -146,7 +150,7 @@ async fn judge(gateway: &Arc<Gateway>, who: Principal, asked: &Asked) -> (CallId
             };
             engine.prompted(&call(gateway, id, who, session, hooked, &aim));
         }
-        return (id, allowed(None));
+        return (None, allowed(None));
     }
     let response = asked.response.as_ref().filter(|_| aim.brings_data);
     let response = response.map(Value::to_string);
@@ -167,7 +171,7 @@ async fn judge(gateway: &Arc<Gateway>, who: Principal, asked: &Asked) -> (CallId
         };
         gateway.announce(announced).await;
     }
-    (id, evaluation)
+    (Some(id), evaluation)
 }
 
 fn call(

@@ -95,6 +95,7 @@ async fn conversations_are_found_in_one_log_by_kind_session_and_risk() {
         let (own, key) = if record["type"] == "flow_summary" {
             ("summary", "flow_types")
         } else {
+            assert!(record["duration_ms"].as_f64() > Some(0.0), "{record}");
             ("hook", "classification")
         };
         assert_eq!(record["metadata"], record[own]);
