@@ -265,4 +265,35 @@ mod tests {
         let alarmed = metrics(&[stopped(Some(TwinOutcome::FalseAlarm))], &[0.5]);
         assert!(!alarmed.production_ready && !alarmed.is_good_enough());
     }
+
+    #[test]
+    fn every_bound_of_the_gate_is_held_to() {
+        let ready = |attacks: usize, missed: usize, alarms: usize, time: f64| {
+            let played = (0..attacks).map(|at| {
+                let alarmed = at < alarms;
+                Finished {
+                    outcome: if at < missed {
+                        Outcome::Missed
+                    } else {
+                        Outcome::Stopped
+                    },
+                    ..stopped(Some(if alarmed {
+                        TwinOutcome::FalseAlarm
+                    } else {
+                        TwinOutcome::Passed
+                    }))
+                }
+            });
+            let played: Vec<_> = played.collect();
+            let found = metrics(&played, &[time]);
+            let met = found.demands().map(|(_, met)| met == Some(true));
+            assert_eq!(found.production_ready, met == [true; 4]);
+            met
+        };
+        // Detected, missed, false alarms, time.
+        assert_eq!(ready(1000, 9, 49, 49.9), [true; 4]);
+        assert_eq!(ready(1000, 10, 0, 1.0), [false, false, true, true]);
+        assert_eq!(ready(1000, 0, 50, 1.0), [true, true, false, true]);
+        assert_eq!(ready(1000, 0, 0, 50.0), [true, true, true, false]);
+    }
 }

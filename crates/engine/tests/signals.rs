@@ -313,4 +313,14 @@ async fn what_is_withheld_names_the_threat_of_the_guard_that_saw_it() {
         "server_spoofing",
     ];
     assert_eq!(threats, expect);
+    // What was found and where, without the words that are orders to whoever reads them.
+    let poisoned = &found[1]["findings"][0];
+    assert_eq!(poisoned["rule"], "quarantine", "{poisoned}");
+    assert_eq!(poisoned["severity"], "high", "{poisoned}");
+    let reason = poisoned["reason"].as_str().unwrap();
+    let seen = "tells the model to drop its instructions (in `description`)";
+    for said in [seen, "mcpproxy tools diff", "mcpproxy tools approve"] {
+        assert!(reason.contains(said), "{reason}");
+    }
+    assert!(!reason.contains("Ignore all"), "{reason}");
 }

@@ -105,6 +105,15 @@ async fn what_comes_through_is_listed_and_nothing_else() {
     let shadowing = shadowing.next().unwrap();
     let caught = shadowing["attacks"].as_f64().unwrap() - shadowing["missed"].as_f64().unwrap();
     assert!(caught / shadowing["attacks"].as_f64().unwrap() > 0.7);
+    let scenarios = report["scenarios"].as_array().unwrap().iter();
+    let in_descriptions = scenarios.filter(|one| {
+        let case = one["case"].as_str().unwrap();
+        one["scenario"] == "poisoning" && case.contains("description")
+    });
+    let (missed, caught): (Vec<_>, Vec<_>) =
+        in_descriptions.partition(|one| one["outcome"] == "missed");
+    assert!(caught.len() >= 20, "{}", caught.len());
+    assert!(caught.len() >= 19 * missed.len(), "{missed:?}");
 }
 
 /// Incidents that only a hook can see are in no run of the other mode.

@@ -11,6 +11,12 @@ fn check(audience: Audience, text: &str, expect: &[(&str, Level)]) {
         .collect();
     assert_eq!(found, expect, "{text:?}");
     for one in &out {
+        let severity = match one.level {
+            Level::Note => Severity::Low,
+            Level::Warn => Severity::High,
+            Level::Block => Severity::Critical,
+        };
+        assert_eq!(one.severity, severity, "{one:?}");
         assert!(
             text.get(one.span.clone())
                 .is_some_and(|hit| !hit.is_empty()),

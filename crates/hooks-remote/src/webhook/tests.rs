@@ -102,6 +102,10 @@ fn every_kind_of_message_has_its_phase() {
         let question: Value = serde_json::from_str(&written(subject, ALL)).unwrap();
         assert_eq!(question["phase"], phase);
         assert!(question[part].is_object(), "{phase}");
+        if part == "response" {
+            // What is answered stands beside its answer, and has the id of both.
+            assert_eq!(question["request"]["id"], 7, "{phase}");
+        }
     };
     let call = call();
     for (kind, phase) in [
@@ -205,6 +209,26 @@ fn answers_decide() {
         r#"{"decision":"modify","modification":{"result":{}}}"#,
         Ok(SecurityDecision::AllowWithModification(change)),
     );
+}
+
+#[test]
+fn a_hook_can_name_every_threat() {
+    for threat in Threat::ALL {
+        let violation = SecurityViolation {
+            rule_id: "R1".to_owned(),
+            severity: Severity::Critical,
+            threat_type: threat,
+            description: String::new(),
+            evidence: "1".to_owned(),
+            recommended_action: String::new(),
+        };
+        let name = threat.name();
+        let text = format!(
+            r#"{{"decision":"deny","violation":{{"rule_id":"R1","severity":"critical","threat_type":"{name}","evidence":1}}}}"#
+        );
+        let expect = Ok(SecurityDecision::Deny(violation));
+        check_answer(Phase::Request, &text, expect);
+    }
 }
 
 #[test]

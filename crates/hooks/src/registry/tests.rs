@@ -348,6 +348,20 @@ async fn the_order_is_by_priority_then_id_and_a_denial_ends_it() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_demand_for_more_holds_the_call_and_those_behind_may_still_deny() {
+    let check = async |behind: Temper, expect: Action| {
+        let (wanting, behind) = (fake("a", 1, Temper::WantsMore), fake("b", 2, behind));
+        let hooks = [&wanting, &behind].map(|hook| (Arc::clone(hook), Limits::default()));
+        let ran = bench(hooks.into()).await.unwrap().ask().await;
+        assert_eq!(ran.wants(), expect);
+        assert_eq!(ran.noted[0].rule, "a/require_additional_auth");
+        assert_eq!(behind.asked.load(Ordering::Relaxed), 1);
+    };
+    check(Temper::Allows, Action::Ask).await;
+    check(Temper::Denies, Action::Deny).await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn ids_are_unique_and_a_hook_that_cannot_start_stops_the_start_unless_open() {
     let check = async |hooks: Vec<(Arc<Fake>, Limits)>, expect: Option<&str>| {
         let fault = bench(hooks).await.err().map(|fault| fault.to_string());

@@ -77,6 +77,11 @@ fn what_could_be_read_two_ways_is_refused() {
         "`jsonrpc` must be \"2.0\"",
     );
     check(
+        r#"{"jsonrpc":"1.0","id":1,"result":{}}"#,
+        INVALID_REQUEST,
+        "`jsonrpc` must be \"2.0\"",
+    );
+    check(
         r#"{"jsonrpc":"2.0","id":null,"method":"x"}"#,
         INVALID_REQUEST,
         "`id` must not be null",

@@ -444,6 +444,32 @@ fn personal_data_of_unknown_origin() {
     check(&sent(Severity::Critical), (Warn, "pii_to_external"));
     let quiet = |policy: &mut Policy| policy.alerts.pii_exposure = false;
     check(&sent(Severity::High).policy(quiet), (Allow, ""));
+    // It is as bad as the data, and says which data goes where.
+    for severity in [Severity::Medium, Severity::High, Severity::Critical] {
+        let found = sent(severity).verdict().findings;
+        let of = |one: &&Finding| one.rule == "pii_to_external";
+        let found = found.iter().find(of).unwrap();
+        let said = "Personal data (email) is sent to external destination (slack).";
+        assert_eq!((found.severity, found.reason.as_str()), (severity, said));
+        assert_eq!(found.place.as_deref(), Some("/text"));
+    }
+}
+
+#[test]
+fn a_flow_from_inside_names_both_upstreams_and_scores_by_what_is_known_of_it() {
+    let check = |scene: Scene, rule: &str, score: u8, reason: &str| {
+        let verdict = scene.verdict();
+        let of = |one: &&Finding| one.rule == rule;
+        let found = verdict.findings.iter().find(of).unwrap();
+        assert_eq!((verdict.risk.score, found.reason.as_str()), (score, reason));
+    };
+    let plain = "Data flowing from internal source (github) to external destination (slack).";
+    check(summary(), "internal_to_external", 50, plain);
+    let again = summary().facts(|facts| facts.history.unjustified = true);
+    check(again, "internal_to_external", 75, plain);
+    let sensitive = "Sensitive data (api_token) flowing from internal source (github) \
+                     to external destination (slack).";
+    check(leak(), "sensitive_data_external", 100, sensitive);
 }
 
 #[test]
@@ -659,6 +685,13 @@ fn log_level_is_heeded() {
     check(flow(outside(), Weight::Trace), Info, Some(Info));
     check(Scene::new(outside()), Info, None);
     check(Scene::new(outside()), Debug, Some(Debug));
+    let warned = || {
+        let read = |facts: &mut Facts| facts.operation = Some(Operation::Read);
+        let scene = Scene::new(inside()).facts(read);
+        scene.policy(|policy| policy.tools.read = Action::Warn)
+    };
+    check(warned(), Warn, Some(Warn));
+    check(warned(), Error, None);
 }
 
 #[test]
