@@ -55,6 +55,9 @@ pub enum Error {
         /// What came instead.
         why: String,
     },
+    /// The agent's hook did not do its part.
+    #[error("the agent's hook: {0}")]
+    Hook(String),
     /// Something of the machine failed.
     #[error(transparent)]
     Io(#[from] io::Error),

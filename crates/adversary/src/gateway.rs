@@ -16,6 +16,9 @@ use tokio::process::{Child, Command};
 use crate::agent::header_map;
 use crate::error::Error;
 
+/// The file of the configuration and the folder of state, in the folder of the gateway.
+const CONFIG: &str = "mcpproxy.json";
+const DATA: &str = "data";
 /// How long the gateway may take to listen, and its upstreams to be tried.
 const START: Duration = Duration::from_secs(40);
 /// How long an answer to the owner may take.
@@ -35,7 +38,7 @@ pub(crate) struct Gateway {
     pub(crate) address: String,
     key: String,
     dialer: Dialer,
-    _process: Process,
+    process: Process,
 }
 
 /// The process of a gateway and the folder in which it writes; both end with this.
@@ -77,12 +80,12 @@ impl Gateway {
         let address = address
             .unwrap_or_else(|_| Err("it did not listen in time".to_owned()))
             .map_err(Error::Gateway)?;
-        let key = std::fs::read_to_string(process.folder.path().join("data/api_key"))?;
+        let key = std::fs::read_to_string(process.folder.path().join(DATA).join("api_key"))?;
         let gateway = Self {
             address,
             key: key.trim().to_owned(),
             dialer: Dialer::default(),
-            _process: process,
+            process,
         };
         gateway.until_ready().await?;
         Ok(gateway)
@@ -117,19 +120,19 @@ impl Gateway {
         self.owner(Method::POST, path, body.to_string()).await
     }
 
-    /// Tells of an agent's hook event as the agent with this token; returns what is decided.
-    pub(crate) async fn hook(&self, token: &str, event: &Value) -> Result<String, Error> {
-        let bearer = format!("Bearer {token}");
-        let headers = [("authorization", &*bearer)];
-        let path = "/hooks/evaluate";
-        let (status, said) = self
-            .send(Method::POST, path, &headers, event.to_string())
-            .await?;
-        let decision = said.pointer("/data/decision").and_then(Value::as_str);
-        decision.map(str::to_owned).ok_or_else(|| Error::Owner {
-            path: path.to_owned(),
-            why: format!("{status}: {said}"),
-        })
+    /// Returns the folder in which it runs: a home for whoever works with it.
+    pub(crate) fn folder(&self) -> &Path {
+        self.process.folder.path()
+    }
+
+    /// Returns the file of its configuration.
+    pub(crate) fn config(&self) -> PathBuf {
+        self.folder().join(CONFIG)
+    }
+
+    /// Returns the folder of its state.
+    pub(crate) fn data(&self) -> PathBuf {
+        self.folder().join(DATA)
     }
 
     async fn until_ready(&self) -> Result<(), Error> {
@@ -205,13 +208,13 @@ pub(crate) fn command(program: &Path, home: &Path) -> Command {
 }
 
 fn launch(program: &Path, folder: TempDir, config: &Value) -> Result<Process, Error> {
-    let file: PathBuf = folder.path().join("mcpproxy.json");
+    let file: PathBuf = folder.path().join(CONFIG);
     std::fs::write(&file, config.to_string())?;
     let child = command(program, folder.path())
         .args(["serve", "--listen", "127.0.0.1:0", "--config"])
         .arg(&file)
         .arg("--data-dir")
-        .arg(folder.path().join("data"))
+        .arg(folder.path().join(DATA))
         .stderr(Stdio::piped())
         .spawn()?;
     Ok(Process { child, folder })

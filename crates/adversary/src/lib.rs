@@ -9,6 +9,7 @@ mod agent;
 mod disguise;
 mod error;
 mod gateway;
+mod hook;
 pub mod hostile;
 mod metrics;
 mod outcome;

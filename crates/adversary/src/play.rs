@@ -15,8 +15,9 @@ use serde_json::{Value, json};
 use crate::agent::{Agent, NAME, Reply};
 use crate::error::Error;
 use crate::gateway::Gateway;
+use crate::hook::Hook;
 use crate::hostile::Actor;
-use crate::scenario::{Era, Mode, Play, Step};
+use crate::scenario::{Era, Play, Step};
 
 /// How often is looked whether an upstream lists something else, and how many times.
 const GLANCE: Duration = Duration::from_millis(20);
@@ -61,11 +62,12 @@ impl Upstream {
 /// What is between the agent and the upstreams.
 #[derive(Clone, Copy)]
 pub(crate) enum Way<'a> {
-    /// A gateway; whether it has only one upstream whose names it leaves as they are.
+    /// A gateway; whether it has only one upstream whose names it leaves as they are, and the hook of
+    /// the agent, where it has one.
     Gateway {
         gateway: &'a Gateway,
         single: bool,
-        mode: Mode,
+        hook: Option<&'a Hook>,
     },
     /// Nothing.
     Direct,
@@ -96,6 +98,8 @@ pub(crate) struct Playing<'a> {
     agents: BTreeMap<(String, String), Agent>,
     tokens: BTreeMap<String, String>,
     capabilities: Value,
+    /// Tools that were used so far.
+    uses: usize,
     came: Came,
 }
 
@@ -117,6 +121,7 @@ impl<'a> Playing<'a> {
             agents: BTreeMap::new(),
             tokens: BTreeMap::new(),
             capabilities: json!({}),
+            uses: 0,
             came: Came {
                 session: case.to_owned(),
                 ..Came::default()
@@ -296,12 +301,12 @@ impl<'a> Playing<'a> {
 
     /// Uses a tool of the agent's own: only the hook can object.
     async fn own(&mut self, step: &Step, tool: &str) -> Result<Through, Error> {
-        let event = json!({ "tool_name": tool, "tool_input": step.args });
-        if let Some(no) = self.announce(step, &event).await? {
+        let used = self.use_of(tool.to_owned(), json!(step.args));
+        if let Some(no) = self.announce(step, &used).await? {
             return Ok(no);
         }
         if let Some(output) = &step.output {
-            self.report(step, &event, &Reply::Result(output.clone()))
+            self.report(step, &used, &Reply::Result(output.clone()))
                 .await?;
         }
         Ok(Through::Yes)

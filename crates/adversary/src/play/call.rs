@@ -33,10 +33,8 @@ impl Playing<'_> {
                 "/mcp/all".to_owned(),
             ),
         };
-        let event = json!({
-            "tool_name": format!("mcp__mcpproxy__{name}"), "tool_input": arguments,
-        });
-        if let Some(no) = self.announce(step, &event).await? {
+        let used = self.use_of(format!("mcp__mcpproxy__{name}"), arguments.clone());
+        if let Some(no) = self.announce(step, &used).await? {
             return Ok(no);
         }
         let before = self.arrived(&upstream, &tool);
@@ -49,7 +47,7 @@ impl Playing<'_> {
             .call(&name, &arguments)
             .await;
         let waited = began.elapsed();
-        self.report(step, &event, &reply).await?;
+        self.report(step, &used, &reply).await?;
         if let (Some(told), Some(one)) = (&step.told, self.upstreams.get(&upstream))
             && one.received().iter().any(|raw| raw.contains(told.as_str()))
         {

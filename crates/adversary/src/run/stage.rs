@@ -12,11 +12,12 @@ use tempfile::TempDir;
 use super::{Job, Orders, Played, Side};
 use crate::error::Error;
 use crate::gateway::Gateway;
+use crate::hook::Hook;
 use crate::hostile::Actor;
 use crate::hostile::http::Playhouse;
 use crate::outcome::Evidence;
 use crate::play::{Came, Playing, Upstream, Way};
-use crate::scenario::{Case, Control, Play, Role, Transport, filled};
+use crate::scenario::{Case, Control, Mode, Play, Role, Transport, filled};
 
 impl<'a> Job<'a> {
     /// Plays all cases, so many at once.
@@ -44,11 +45,17 @@ impl<'a> Job<'a> {
             _ => Some(Gateway::start(&orders.program, &config).await?),
         };
         let single = config.get("routing_mode") == Some(&json!("single"));
+        let hook = match &gateway {
+            Some(gateway) if self.mode == Mode::Hooks => {
+                Some(Hook::install(&orders.program, gateway).await?)
+            }
+            _ => None,
+        };
         let way = match &gateway {
             Some(gateway) => Way::Gateway {
                 gateway,
                 single,
-                mode: self.mode,
+                hook: hook.as_ref(),
             },
             None => Way::Direct,
         };

@@ -2,6 +2,8 @@
 //! attack does its harm.
 
 use std::collections::BTreeSet;
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::Output;
 use std::time::Duration;
@@ -157,6 +159,43 @@ async fn leaks_are_stopped_with_hooks_too() {
     listed.retain(|line| line.contains("`exfiltration/"));
     assert_eq!(through(&report), listed);
     assert!(report["attack_stop_rate"].as_f64().unwrap() >= 0.95);
+}
+
+/// Runs a leak by a command of the agent, with another program in front that notes how it is called
+/// and then does what is said; returns what came of it and the calls.
+async fn leak_with_front(then: &str) -> (Value, String) {
+    let rest = Path::new(program()).with_file_name("mcpproxy-rest");
+    let folder = tempfile::tempdir_in(rest.parent().unwrap()).unwrap();
+    let own = folder.path().join("mcpproxy-rest");
+    std::fs::hard_link(&rest, &own).unwrap();
+    let front = folder.path().join("mcpproxy");
+    let calls = folder.path().join("calls");
+    let script = format!("#!/bin/sh\necho \"$@\" >> '{}'\n{then}\n", calls.display());
+    std::fs::write(&front, script).unwrap();
+    std::fs::set_permissions(&front, Permissions::from_mode(0o700)).unwrap();
+    let args = "adversary run exfiltration/curl --mode hooks --era legacy --json";
+    let run = Command::new(&own)
+        .args(args.split(' '))
+        .kill_on_drop(true)
+        .output();
+    let done = tokio::time::timeout(PATIENCE, run).await.unwrap().unwrap();
+    let said = String::from_utf8_lossy(&done.stderr);
+    let report: Value = serde_json::from_slice(&done.stdout).unwrap_or_else(|_| panic!("{said}"));
+    let calls = std::fs::read_to_string(calls).unwrap_or_default();
+    (report["scenarios"][0]["outcome"].clone(), calls)
+}
+
+/// What stops the agent is the command that `hook install` put into its settings, and nothing else.
+#[tokio::test]
+async fn with_hooks_the_agent_runs_the_command_that_was_installed() {
+    let real = format!("exec '{}' \"$@\"", program());
+    let (outcome, calls) = leak_with_front(&real).await;
+    assert_eq!(outcome, "stopped", "{calls}");
+    let asked = "hook evaluate --agent claude-code --event PreToolUse";
+    assert!(calls.contains(asked), "{calls}");
+    let (outcome, calls) = leak_with_front("cat > /dev/null").await;
+    assert_eq!(outcome, "missed", "{calls}");
+    assert!(calls.contains(asked), "{calls}");
 }
 
 async fn does_its_harm(era: &str) {
