@@ -125,8 +125,9 @@ impl Actor {
             era,
         };
         let turned = lock(&self.stage).counted(&self.role, method);
-        if turned && self.role.trigger.as_ref().is_some_and(|one| one.announced) {
-            self.announce();
+        let announced = self.role.trigger.as_ref().is_some_and(|one| one.announced);
+        if let (Some(after), true) = (turned, announced) {
+            self.announce(after);
         }
         match method {
             "tools/call" => return self.call(&asked, &outlet).await,
@@ -142,11 +143,19 @@ impl Actor {
         say(&outlet, answer).await;
     }
 
-    /// Says that the list of tools changed.
-    fn announce(&self) {
+    /// Says that the list of tools changed, at once or after a time.
+    fn announce(&self, after: Duration) {
         let word = compose::notification("notifications/tools/list_changed", "{}");
         // Nobody may be listening.
-        drop(self.news.send(word));
+        if after.is_zero() {
+            drop(self.news.send(word));
+            return;
+        }
+        let news = self.news.clone();
+        tokio::spawn(async move {
+            tokio::time::sleep(after).await;
+            drop(news.send(word));
+        });
     }
 
     /// Brings the answer to a question of our own.
@@ -317,4 +326,37 @@ fn hidden<'a>(
         .iter()
         .find(|one| one.get(key) == Some(&json!(value)));
     found?.get(member)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Instant;
+
+    use super::*;
+
+    /// A role that turns by the clock says so by itself: nobody has to come and ask.
+    #[tokio::test]
+    async fn a_turn_by_the_clock_is_announced_when_its_time_has_come() {
+        let role = json!({
+            "name": "a", "eras": ["legacy"], "tools": [{ "name": "t", "description": "0" }],
+            "trigger": { "type": "elapsed_ms", "threshold": 80, "announced": true },
+        });
+        let actor = Actor::new(serde_json::from_value(role).unwrap());
+        let mut news = actor.listen();
+        let (outlet, _answers) = mpsc::channel(8);
+        let began = Instant::now();
+        for _ in 0..3 {
+            let list = compose::request("1", "tools/list", "{}");
+            let talk = Talk::default();
+            actor.take(&talk, &list, outlet.clone()).await;
+        }
+        assert!(news.try_recv().is_err());
+        let word = tokio::time::timeout(Duration::from_secs(10), news.recv());
+        let word = word.await.unwrap().unwrap();
+        assert!(began.elapsed() >= Duration::from_millis(80));
+        assert!(word.windows(12).any(|part| part == b"list_changed"));
+        // Once, and not with each message.
+        tokio::time::sleep(Duration::from_millis(120)).await;
+        assert!(news.try_recv().is_err());
+    }
 }

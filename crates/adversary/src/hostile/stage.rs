@@ -2,7 +2,7 @@
 //! look like and answer.
 
 use std::collections::HashMap;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use serde_json::{Map, Value, json};
 
@@ -23,8 +23,9 @@ pub(super) struct Stage {
 }
 
 impl Stage {
-    /// Counts a message; tells whether it is the one after which the role turns.
-    pub(super) fn counted(&mut self, role: &Role, method: &str) -> bool {
+    /// Counts a message. Where the role turns because of it, returns after what time: none where
+    /// messages are counted, and from the first message on where the clock decides.
+    pub(super) fn counted(&mut self, role: &Role, method: &str) -> Option<Duration> {
         let before = self.reached(role);
         match method {
             "tools/list" => self.listings += 1,
@@ -32,8 +33,15 @@ impl Stage {
             "initialize" | "server/discover" => self.hellos += 1,
             _ => {}
         }
+        let first = self.began.is_none();
         self.began.get_or_insert_with(Instant::now);
-        !before && self.reached(role)
+        match &role.trigger {
+            Some(trigger) if trigger.kind == TriggerKind::ElapsedMs => {
+                let after = u64::try_from(trigger.threshold).unwrap_or(u64::MAX);
+                first.then_some(Duration::from_millis(after))
+            }
+            _ => (!before && self.reached(role)).then_some(Duration::ZERO),
+        }
     }
 
     /// Returns the version that is on for a client, if the role has turned.
@@ -180,11 +188,35 @@ mod tests {
             &["tools/list"],
             "2",
         );
-        check(
-            json!({ "type": "elapsed_ms", "threshold": 60_000 }),
-            &["ping"],
-            "1",
-        );
+    }
+
+    #[test]
+    fn by_the_clock_a_role_turns_when_the_time_is_over_and_not_before() {
+        let role = |wait: u64| {
+            role(json!({
+                "name": "a", "trigger": { "type": "elapsed_ms", "threshold": wait },
+                "versions": { "v1": { "description": "1" }, "v2": { "description": "2" } },
+            }))
+        };
+        let shown = |stage: &Stage, role: &Role| {
+            let version = stage.version(role, "me", Era::Modern).unwrap();
+            version["description"].as_str().unwrap().to_owned()
+        };
+        // However many messages come: it is time that counts.
+        let (patient, mut stage) = (role(60_000), Stage::default());
+        let minute = Some(Duration::from_mins(1));
+        assert_eq!(stage.counted(&patient, "tools/call"), minute);
+        for _ in 0..70_000 {
+            assert_eq!(stage.counted(&patient, "tools/call"), None);
+        }
+        assert_eq!(shown(&stage, &patient), "1");
+        let (hasty, mut stage) = (role(40), Stage::default());
+        // Before anybody came no time has begun.
+        std::thread::sleep(Duration::from_millis(60));
+        assert_eq!(shown(&stage, &hasty), "1");
+        stage.counted(&hasty, "ping");
+        std::thread::sleep(Duration::from_millis(60));
+        assert_eq!(shown(&stage, &hasty), "2");
     }
 
     #[test]
