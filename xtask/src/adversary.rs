@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context as _, Result, bail};
 use mcpproxy_adversary::standards::{Standards, Status, tags};
-use mcpproxy_adversary::{Incident, Library, Verdict};
+use mcpproxy_adversary::{Control, Incident, Library, Verdict};
 use serde_json::Value;
 
 use crate::{Outcome, workspace};
@@ -82,27 +82,44 @@ fn replaced(document: &str, table: &str) -> Option<String> {
 }
 
 fn incidents(library: &Library) -> Result<String> {
-    let mut table = "\n| | incident | verdict | why | replay |\n|---|---|---|---|---|\n".to_owned();
-    let mut rows: Vec<(Incident, String)> = Vec::new();
+    let mut table = "\n| | incident | verdict | why | replay | with the defence off |\n|---|---|---|---|---|---|\n".to_owned();
+    let mut rows: Vec<(Incident, String, Control)> = Vec::new();
     for (scenario, case) in library.cases() {
         if let Some(incident) = &case.incident {
-            rows.push((incident.clone(), format!("`{}/{}`", scenario.name, case.id)));
+            let replay = format!("`{}/{}`", scenario.name, case.id);
+            let control = case.control.unwrap_or(scenario.control);
+            rows.push((incident.clone(), replay, control));
         }
     }
-    rows.sort_by_key(|(incident, _)| incident.number);
-    for (incident, replay) in rows {
+    rows.sort_by_key(|(incident, ..)| incident.number);
+    for (incident, replay, control) in rows {
         let verdict = match incident.verdict {
             Verdict::Stopped => "stopped",
             Verdict::Limited => "limited",
             Verdict::Open => "not stopped yet",
             Verdict::NotOurs => "not ours",
         };
+        let control = match (control, incident.verdict) {
+            (_, Verdict::NotOurs) => "as it is".to_owned(),
+            (Control::Off, _) => "harm, with `security.enabled: false`".to_owned(),
+            (Control::Direct, _) => "harm, without a gateway".to_owned(),
+            (Control::Default, _) => "harm, with the default configuration".to_owned(),
+            (Control::Named, _) => {
+                "harm, with the names in `allowed_hosts` and `allowed_origins`".to_owned()
+            }
+            (Control::Known, _) => "harm, with that key as `api_key`".to_owned(),
+            (Control::Owner, _) => "harm, with the owner's key".to_owned(),
+            (Control::None, _) => {
+                let why = incident.uncontrolled.unwrap_or_default();
+                format!("not played: {why}")
+            }
+        };
         let Incident {
             number, name, why, ..
         } = incident;
         writeln!(
             table,
-            "| {number} | {name} | {verdict} | {why} | {replay} |"
+            "| {number} | {name} | {verdict} | {why} | {replay} | {control} |"
         )?;
     }
     table.push('\n');

@@ -80,7 +80,10 @@ impl Gateway {
         let address = address
             .unwrap_or_else(|_| Err("it did not listen in time".to_owned()))
             .map_err(Error::Gateway)?;
-        let key = std::fs::read_to_string(process.folder.path().join(DATA).join("api_key"))?;
+        let key = match config.get("api_key").and_then(Value::as_str) {
+            Some(chosen) => chosen.to_owned(),
+            None => std::fs::read_to_string(process.folder.path().join(DATA).join("api_key"))?,
+        };
         let gateway = Self {
             address,
             key: key.trim().to_owned(),

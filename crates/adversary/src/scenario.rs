@@ -88,6 +88,10 @@ pub enum Control {
     Default,
     /// The gateway serves under the names, and for the pages, that the HTTP requests of the case give.
     Named,
+    /// The owner of the gateway chose the key that the HTTP requests of the case show.
+    Known,
+    /// The HTTP requests of the case show the owner's key.
+    Owner,
     /// There is no switch: the protection is how the gateway is built.
     None,
 }
@@ -152,6 +156,9 @@ pub struct Incident {
     pub verdict: Verdict,
     /// Why this and no better.
     pub why: String,
+    /// Why there is no run with the defence switched off, where there is none.
+    #[serde(default)]
+    pub uncontrolled: Option<String>,
 }
 
 /// What the gateway can do about an incident.

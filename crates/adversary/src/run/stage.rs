@@ -94,6 +94,10 @@ impl<'a> Job<'a> {
         let mut play = filled(play, &name, &called)?;
         let spoken = std::mem::take(&mut play.upstreams).into_iter();
         play.upstreams = spoken.map(|role| role.speaking(&[self.era])).collect();
+        if self.control == Some(Control::Owner) {
+            let requests = play.steps.iter_mut().filter_map(|step| step.http.as_mut());
+            requests.for_each(|http| http.owner = true);
+        }
         let mut upstreams = BTreeMap::new();
         for (role, house) in play.upstreams.iter().zip(houses.iter().cycle()) {
             let (settings, upstream) = settled(role, orders, house, folder)?;
@@ -127,15 +131,19 @@ impl<'a> Job<'a> {
                 all.insert("security".to_owned(), json!({ "enabled": false }));
             }
             if self.control == Some(Control::Named) {
-                all.insert("allowed_hosts".to_owned(), self.given("host"));
-                all.insert("allowed_origins".to_owned(), self.given("origin"));
+                all.insert("allowed_hosts".to_owned(), json!(self.given("host")));
+                all.insert("allowed_origins".to_owned(), json!(self.given("origin")));
+            }
+            if let (Some(Control::Known), [key, ..]) = (self.control, &self.given("x-api-key")[..])
+            {
+                all.insert("api_key".to_owned(), key.clone());
             }
         }
         config
     }
 
     /// Returns what the HTTP requests of the attacks give in a header.
-    fn given(&self, header: &str) -> Value {
+    fn given(&self, header: &str) -> Vec<Value> {
         let steps = self.cases.iter().flat_map(|case| &case.attack.steps);
         let requests = steps.filter_map(|step| step.http.as_ref());
         let given = requests.filter_map(|http| http.headers.get(header));

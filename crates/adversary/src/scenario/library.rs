@@ -249,7 +249,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::scenario::{FaultKind, Measures, TriggerKind, filled};
+    use crate::scenario::{Control, FaultKind, Measures, TriggerKind, filled};
 
     #[test]
     fn everything_that_ships_can_be_read_and_filled() {
@@ -279,6 +279,21 @@ mod tests {
         let mut numbers: Vec<u32> = replayed.map(|incident| incident.number).collect();
         numbers.sort_unstable();
         assert_eq!(numbers, (1..=29).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn an_incident_without_a_control_run_says_why() {
+        let library = Library::embedded().unwrap();
+        let mut without = 0;
+        for (scenario, case) in library.cases() {
+            let Some(incident) = &case.incident else {
+                continue;
+            };
+            let none = case.control.unwrap_or(scenario.control) == Control::None;
+            assert_eq!(incident.uncontrolled.is_some(), none, "{}", case.id);
+            without += usize::from(none);
+        }
+        assert_eq!(without, 3);
     }
 
     #[test]
