@@ -57,7 +57,9 @@ pub use live::{
     Charge, Charged, Exchange, Exchanged, Journal, Limit, LiveFault, LiveStore, LogAsk, LogSaid,
     Place, Seat, Turn,
 };
-pub use receipt::{Cause, Deed, Ended, Oddity, PackInterval, Passing, ReceiptSink, Unanswered};
+pub use receipt::{
+    Cause, Deed, Ended, Oddity, PackInterval, Passing, ReceiptSink, Receipted, Unanswered,
+};
 pub use secret::{Masked, Secret};
 pub use security::{
     HealthStatus, HookFault, Identity, McpMessage, McpRequest, McpResponse, McpSessionInfo, Phases,

@@ -184,6 +184,31 @@ pub trait ReceiptSink: Send + Sync + fmt::Debug {
 
     /// Says why receipts are being lost, while they are.
     fn problem(&self) -> Option<String>;
+
+    /// Finds the receipts of a call that was made then; the error says why they cannot be read.
+    fn find(&self, call: CallId, at: Wall) -> Later<'_, Result<Vec<Receipted>, String>>;
+}
+
+/// A receipt as it was written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Receipted {
+    /// Its line, which is JSON.
+    pub line: String,
+    /// The name of the pack that it is in, once it is in one.
+    pub pack: Option<String>,
+    /// The proof that it is in that pack, which is JSON.
+    pub proof: Option<String>,
+}
+
+impl Receipted {
+    /// Takes the line of a receipt that is in no pack yet.
+    pub fn new(line: &str) -> Self {
+        Self {
+            line: line.to_owned(),
+            pack: None,
+            proof: None,
+        }
+    }
 }
 
 /// When packs are made of the receipts, beside the end of a session: `session`, `5m` or `100r`.

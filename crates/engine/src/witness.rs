@@ -28,6 +28,11 @@ impl Engine {
         self
     }
 
+    /// Returns who keeps receipts, if anybody does.
+    pub fn receipts(&self) -> Option<&dyn ReceiptSink> {
+        self.receipts.as_deref()
+    }
+
     /// Has it recorded that a call is about to leave.
     pub(crate) async fn witness_intent(
         &self,

@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use mcpproxy_core::{
-    ActivitySink, Call, Cause, Deed, Durability, Ended, Later, MessageKind, Outcome, ReceiptSink,
-    Record, SinkFault, Status, Unanswered, Wire,
+    ActivitySink, Call, CallId, Cause, Deed, Durability, Ended, Later, MessageKind, Outcome,
+    ReceiptSink, Receipted, Record, SinkFault, Status, Unanswered, Wall, Wire,
 };
 use mcpproxy_engine::{Before, Engine, EngineSettings};
 use mcpproxy_testkit::{FixedClock, MemorySink, samples};
@@ -56,6 +56,10 @@ impl ReceiptSink for Keeper {
 
     fn problem(&self) -> Option<String> {
         None
+    }
+
+    fn find(&self, _call: CallId, _at: Wall) -> Later<'_, Result<Vec<Receipted>, String>> {
+        Box::pin(std::future::ready(Ok(Vec::new())))
     }
 }
 

@@ -180,6 +180,11 @@ fn about_records() -> Vec<Route> {
             activity::show,
             Told::new("Shows what was last recorded about a call.").whose(For::Auditors),
         ),
+        Route::at("/activity/{id}/receipts").get(
+            activity::receipts,
+            Told::new("Shows the receipts of a call, and the proof of those that are in a pack.")
+                .whose(For::Auditors),
+        ),
     ]
 }
 

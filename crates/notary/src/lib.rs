@@ -30,6 +30,7 @@ pub mod disclose;
 pub mod explain;
 pub mod export;
 pub mod file;
+pub mod find;
 pub mod prove;
 pub mod spill;
 pub mod tally;

@@ -19,7 +19,10 @@ use crate::shown::{plain, whole};
 pub(crate) async fn show(State(site): Shared, visit: Visit, Path(id): Path<String>) -> Response {
     let path = format!("/activity/{}", encoded(&id));
     let record = site.api.get(&visit.viewer, &path).await;
-    let config = site.api.get(&visit.viewer, "/config").await;
+    let receipts = site
+        .api
+        .get(&visit.viewer, &format!("{path}/receipts"))
+        .await;
     let now = site.clock.wall();
     let page = record.map(|record| {
         let title = match (record.text("server_name"), record.text("tool_name")) {
@@ -27,12 +30,12 @@ pub(crate) async fn show(State(site): Shared, visit: Visit, Path(id): Path<Strin
             (server, "") => plain(server),
             (server, tool) => format!("{}:{}", plain(server), plain(tool)),
         };
-        Page::new(Section::Activity, title, body(&record, &config, now))
+        Page::new(Section::Activity, title, body(&record, &receipts, now))
     });
     site.show(&visit, Section::Activity, page).await
 }
 
-fn body(record: &Value, config: &Result<Value, Error>, now: Wall) -> Markup {
+fn body(record: &Value, signed: &Result<Value, Error>, now: Wall) -> Markup {
     html! {
         p.crumbs { a href="/ui/activity" { "Activity" } " / " code { (whole(record.text("id"))) } }
         div.columns {
@@ -42,7 +45,7 @@ fn body(record: &Value, config: &Result<Value, Error>, now: Wall) -> Markup {
         (findings(record))
         (classification(record))
         (more(record))
-        (panel("Receipt and its proof", &pieces::found(config, |config| receipt(record, config))))
+        (panel("Receipt and its proof", &pieces::found(signed, receipts)))
         section.panel { details { summary { "The whole record" } (pieces::json(record)) } }
     }
 }
@@ -165,27 +168,42 @@ fn classification(record: &Value) -> Markup {
     panel("Classification", &body)
 }
 
-/// Says where the receipt of a call is and how it is proved: the notary's files are not read here.
-fn receipt(record: &Value, config: &Value) -> Markup {
-    let set = |key: &str| {
-        let found = config
-            .list("values")
-            .iter()
-            .find(|one| one.text("key") == key);
-        found.map_or("", |one| one.text("value"))
-    };
+/// Shows the receipts of a call: what was signed, and how anybody can tell that it was.
+fn receipts(found: &Value) -> Markup {
+    let all = found.list("receipts");
     html! {
-        @if set("receipts.enabled") == "true" {
-            p { "The receipt of this call is the one whose " code { "activity_id" } " is "
-                code { (whole(record.text("id"))) } ", in the ledger and the packs below "
-                @match set("receipts.audit_dir") {
-                    "" => { code { "receipts" } " in the data folder" },
-                    folder => code { (whole(folder)) },
-                } "." }
-            p { code { "assay prove PACK RECEIPT_ID" } " shows it to others with its proof; "
-                code { "assay verify-pack PACK" } " checks the whole." }
-        } @else {
+        @if !found.is("enabled") {
             p.quiet { "Receipts are switched off; " code { "receipts: enabled" } " has every call signed." }
+        } @else if all.is_empty() {
+            p.quiet { "There is no receipt of this: calls and uses of tools have one, other records have none." }
+        }
+        @for one in all { (receipt(one)) }
+        @if all.iter().any(|one| !one.part("proof").is_null()) {
+            p { "A proof can be given away: " code { "assay check-proof FILE" } " checks it without the pack." }
+        }
+    }
+}
+
+fn receipt(found: &Value) -> Markup {
+    let (line, proof) = (found.part("receipt"), found.part("proof"));
+    let outcome = match line.text("outcome") {
+        "" => "about to leave",
+        outcome => outcome,
+    };
+    let packed = |name: &str| html! { code { (whole(name)) } };
+    html! {
+        (facts(&[
+            ("Receipt", html! { code { (whole(line.text("receipt_id"))) } }),
+            ("Says", html! { (whole(outcome)) }),
+            ("Line", html! { (pieces::inline(line.part("seq"))) " of " code { (whole(line.text("session_id"))) } }),
+            ("Pack", match found.text("pack") {
+                "" => html! { "in none yet: one is made when the gateway ends, or as " code { "receipts.pack_interval" } " says" },
+                name => packed(name),
+            }),
+        ]))
+        details { summary { "The receipt" } (pieces::json(line)) }
+        @if !proof.is_null() {
+            details { summary { "Its proof" } (pieces::json(proof)) }
         }
     }
 }

@@ -9,10 +9,13 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, Result};
 use mcpproxy_config::{Loaded, show};
-use mcpproxy_core::{Clock, Deed, Durability, Ended, Later, ReceiptSink, Secret, SinkFault};
+use mcpproxy_core::{
+    CallId, Clock, Deed, Durability, Ended, Later, ReceiptSink, Receipted, Secret, SinkFault, Wall,
+};
 use mcpproxy_gateway::settings::{Durability as Wanted, ReceiptSettings};
 use mcpproxy_notary::content::Keep;
 use mcpproxy_notary::desk::{Desk, Rules};
+use mcpproxy_notary::find::find;
 use mcpproxy_notary::guard::snapshot;
 use mcpproxy_notary::hash::Pepper;
 use mcpproxy_notary::keys::{SIGNER, Signer, usual_folder};
@@ -121,6 +124,16 @@ impl ReceiptSink for Receipts {
 
     fn problem(&self) -> Option<String> {
         self.desk.problem()
+    }
+
+    fn find(&self, call: CallId, at: Wall) -> Later<'_, Result<Vec<Receipted>, String>> {
+        let root = self.root.clone();
+        Box::pin(async move {
+            let found =
+                tokio::task::spawn_blocking(move || find(&root, &call.to_string(), at)).await;
+            let found = found.map_err(|fault| fault.to_string())?;
+            found.map_err(|fault| fault.to_string())
+        })
     }
 }
 

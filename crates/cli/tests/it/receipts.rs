@@ -7,6 +7,7 @@ use std::process::Command;
 
 use mcpproxy_core::{Clock as _, SystemClock};
 use mcpproxy_notary::keys::{PublicKey, Trust};
+use mcpproxy_notary::prove::check;
 use mcpproxy_notary::verify::{Checks, Class, Report, verify};
 use serde_json::{Value, json};
 
@@ -151,6 +152,46 @@ async fn every_call_through_the_gateway_has_its_receipt() {
     let policy = calls[0]["policy_hash"].as_str().unwrap();
     let copy = format!("receipts/policy/policy_sha256_{policy}.yaml");
     assert!(home.data().join(copy).exists());
+}
+
+/// The log names the receipts of a call, and gives away the proof of each that is in a pack.
+#[tokio::test]
+async fn a_record_leads_to_its_receipts_and_their_proofs() {
+    let gateway = Gateway::start(&config(&json!({ "enabled": true, "pack_interval": "1r" }))).await;
+    let downstream = Legacy::open(&gateway.url("/mcp"), json!({})).await;
+    drop(downstream.send(body(1, "works")).await.text().await);
+    let found = until("the proofs", || async {
+        let page = gateway.api("/activity?type=tool_call").await;
+        let id = page["activities"][0]["id"].as_str()?.to_owned();
+        let found = gateway.api(&format!("/activity/{id}/receipts")).await;
+        let proven = |one: &Value| one["proof"].is_object();
+        let all = found["receipts"].as_array().unwrap();
+        (all.len() == 2 && all.iter().all(proven)).then_some(found)
+    })
+    .await;
+    let key = gateway.home.path().join(".assay/keys/assay-local.pub");
+    let trust = Trust::new([PublicKey::load(&key).unwrap()]);
+    for one in found["receipts"].as_array().unwrap() {
+        let shown = check(one["proof"].to_string().as_bytes(), &trust).unwrap();
+        assert_eq!(shown.class, Class::Pass, "{one}");
+        let receipt: Value = serde_json::from_str(&shown.receipt).unwrap();
+        assert_eq!(receipt, one["receipt"]);
+        assert!(
+            gateway
+                .home
+                .data()
+                .join("receipts/packs")
+                .join(one["pack"].as_str().unwrap())
+                .is_dir()
+        );
+    }
+    let kinds = [0, 1].map(|at| found["receipts"][at]["receipt"]["type"].clone());
+    assert_eq!(kinds, ["mcp.tool_intent", "mcp_tool_call"]);
+    let (status, _) = gateway
+        .owner()
+        .get("/api/v1/activity/nonsense/receipts")
+        .await;
+    assert_eq!(status, 404);
 }
 
 #[tokio::test]

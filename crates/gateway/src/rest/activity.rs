@@ -12,7 +12,7 @@ use futures_util::stream::poll_fn;
 use http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use http::{HeaderName, HeaderValue, StatusCode};
 use mcpproxy_control::{Export, Refused};
-use mcpproxy_core::{Field, Principal};
+use mcpproxy_core::{CallId, Field, Principal, Receipted, Wall};
 use serde_json::{Value, json};
 use tokio::sync::{OwnedSemaphorePermit, mpsc};
 
@@ -194,6 +194,41 @@ fn resolved(gateway: &Gateway, asked: Vec<(String, String)>) -> Vec<(String, Str
 pub(super) async fn show(AxumState(gateway): Shared, who: Who, At(id): At<String>) -> Response {
     let control = Arc::clone(gateway.access.control());
     blocking(move || Ok(value(&control.activity_record(&who, &id)?))).await
+}
+
+/// Shows the receipts of a call.
+pub(super) async fn receipts(AxumState(gateway): Shared, who: Who, At(id): At<String>) -> Response {
+    let control = Arc::clone(gateway.access.control());
+    let call = CallId::parse(&id);
+    let record = tokio::task::spawn_blocking(move || control.activity_record(&who, &id)).await;
+    let record = match record {
+        Ok(Ok(record)) => value(&record),
+        Ok(Err(refusal)) => return refused(&refusal),
+        Err(_) => return lost(),
+    };
+    let at = record.get("timestamp").and_then(Value::as_str);
+    let (Some(keeper), Some(call), Some(at)) = (
+        gateway.engine.receipts(),
+        call,
+        at.and_then(Wall::from_rfc3339),
+    ) else {
+        return done(json!({ "enabled": false, "receipts": [] }));
+    };
+    match keeper.find(call, at).await {
+        Ok(found) => {
+            let found: Vec<_> = found.iter().map(receipt).collect();
+            done(json!({ "enabled": true, "receipts": found }))
+        }
+        Err(why) => failed(StatusCode::INTERNAL_SERVER_ERROR, &why, None),
+    }
+}
+
+fn receipt(found: &Receipted) -> Value {
+    json!({
+        "receipt": value(&found.line),
+        "pack": found.pack,
+        "proof": found.proof.as_deref().map(value),
+    })
 }
 
 fn value(record: &str) -> Value {

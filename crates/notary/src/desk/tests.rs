@@ -229,6 +229,41 @@ fn every_end_of_a_call_has_its_receipt() {
     assert_eq!(calls[8]["policy_reason"], "data leaves");
 }
 
+#[test]
+fn the_receipts_of_a_call_are_found_with_their_proofs() {
+    let scene = scene(Durability::Strict, "session");
+    let now = scene.clock.wall();
+    let (tell, told) = channel();
+    for number in [1, 2] {
+        let tell = tell.clone();
+        let done: Done = Box::new(move |said| tell.send(said).unwrap());
+        let deed = deed(number, 0, Action::Deny);
+        assert!(scene.desk.denied(deed, Some(done)));
+        told.recv().unwrap().unwrap();
+    }
+    let id = CallId::new(1, 2).to_string();
+    let find = |at| crate::find::find(scene.folder.path(), &id, at).unwrap();
+    let open = find(now);
+    assert_eq!(open.len(), 1, "{open:?}");
+    assert_eq!((&open[0].pack, &open[0].proof), (&None, &None));
+    let (_, calls) = scene.finished();
+    let packed = find(now);
+    let line: Value = serde_json::from_str(&packed[0].line).unwrap();
+    assert_eq!((packed.len(), &line), (1, &calls[1]));
+    assert!(packed[0].pack.as_ref().unwrap().starts_with("proof_pack_"));
+    let proof = packed[0].proof.as_ref().unwrap();
+    let trust = Trust::new([scene.options.signer.public()]);
+    let shown = crate::prove::check(proof.as_bytes(), &trust).unwrap();
+    assert_eq!(
+        (shown.class, shown.receipt),
+        (Class::Pass, packed[0].line.clone())
+    );
+    // A ledger that was begun later does not hold it, and one that is too long is not read.
+    assert_eq!(find(Wall(now.0 - 1000)), []);
+    let none = crate::find::find_within(10, scene.folder.path(), &id, now);
+    assert!(none.unwrap_err().to_string().contains("looked through"));
+}
+
 fn digest_of(text: &str) -> String {
     crate::hash::digest(text.as_bytes(), None).to_string()
 }

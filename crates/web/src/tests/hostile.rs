@@ -18,6 +18,9 @@ pub(super) fn hostile(path: &str) -> Value {
     match path.split('?').next().unwrap_or_default() {
         "/api/v1/activity" => json!({ "activities": [record], "next_cursor": HOSTILE }),
         "/api/v1/activity/01" => record,
+        "/api/v1/activity/01/receipts" => json!({ "enabled": true, "receipts": [{
+            "receipt": { "receipt_id": HOSTILE, "outcome": HOSTILE, "session_id": HOSTILE, "seq": HOSTILE },
+            "pack": HOSTILE, "proof": { "receipt": HOSTILE } }] }),
         "/api/v1/activity/summary" => json!({
             "total": 1, "by_status": { "blocked": 1 },
             "buckets": [{ "start": HOSTILE, "total": 1 }],
