@@ -312,6 +312,7 @@ pub(crate) fn engine_settings(loaded: &Loaded) -> EngineSettings {
             LogDurability::Strict => Durability::Strict,
         },
         refuse_unrecorded: activity.on_failure == OnFailure::Closed,
+        bodies: activity.bodies,
     }
 }
 

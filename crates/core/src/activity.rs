@@ -11,6 +11,7 @@ use crate::finding::{Finding, Severity};
 use crate::flow::FlowSummary;
 use crate::hook::{Coverage, HookNote};
 use crate::id::CallId;
+use crate::secret::Masked;
 use crate::verdict::{Action, Enforcement, FlowType, Risk, RiskLevel};
 
 /// A future behind `dyn`, from std alone.
@@ -97,6 +98,21 @@ pub struct Record {
     /// What became of something that an upstream offers, in the record of such a change.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub quarantine: Option<Box<QuarantineNote>>,
+    /// What was sent and what came back, where that is kept.
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    pub bodies: Option<Box<Bodies>>,
+}
+
+/// What a call sent and what came back, masked and cut: JSON texts.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Bodies {
+    /// What was sent.
+    pub arguments: Masked,
+    /// What came back, if something did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub response: Option<Masked>,
+    /// Whether more came back than is kept.
+    pub response_truncated: bool,
 }
 
 /// What a trace needs to know of a call beside its record.
@@ -153,6 +169,7 @@ impl Record {
             hook_metadata: Vec::new(),
             summary: None,
             quarantine: None,
+            bodies: None,
         }
     }
 }

@@ -29,8 +29,8 @@ pub mod who;
 
 pub use access::{AccessDecision, AccessRequest, AccessRules};
 pub use activity::{
-    ActivitySink, Durability, HookLeft, Later, QuarantineNote, Record, SinkFault, TraceNote,
-    TraceSink,
+    ActivitySink, Bodies, Durability, HookLeft, Later, QuarantineNote, Record, SinkFault,
+    TraceNote, TraceSink,
 };
 pub use baseline::{
     Baseline, BaselineFault, BaselineStore, Habits, MemoryBaselines, OfferKind, OfferState, Trust,

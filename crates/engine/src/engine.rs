@@ -29,6 +29,7 @@ use tracing::{Instrument as _, Span};
 use self::memory::{audience, brings_data};
 use crate::access::Rules;
 use crate::approvals::Approvals;
+use crate::bodies::bodies;
 use crate::calls::Calls;
 use crate::classes::Classes;
 use crate::correlate::Correlator;
@@ -445,6 +446,7 @@ impl Engine {
             &detected,
         );
         reviewed.note(&mut record);
+        record.bodies = bodies(call, outcome, &ready);
         let kept = self.keep(call, record, ready.settings.durability).await;
         let ended = || ended(outcome, problem, &reviewed.after);
         let receipted = self.witness_end(call, cleared.verdict(), ended).await;
@@ -526,6 +528,7 @@ impl Engine {
         let (detector, reason) = (&ready.detector, verdict.reason());
         let mut record = record(detector, call, &verdict, &nothing, reason, &detected);
         record.kind = "policy_decision";
+        record.bodies = bodies(call, &nothing, ready);
         let kept = self.keep(call, record, ready.settings.durability).await;
         let receipted = self.witness_denial(call, &verdict).await;
         match self.settle(kept, &ready.settings).and(receipted) {

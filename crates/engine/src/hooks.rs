@@ -16,6 +16,7 @@ use mcpproxy_hooks::guards::poisoning::answers::HIDDEN;
 use mcpproxy_policy::decide;
 use serde_json::Value;
 
+use crate::bodies::bodies;
 use crate::correlate::{Announcer, Arrival, Fingerprint, Reach, until};
 use crate::coverage::Sight;
 use crate::engine::{Before, Engine, Judged};
@@ -249,7 +250,8 @@ impl Engine {
         let (outcome, reason) = (self.unanswered(call, status), verdict.reason());
         let reason = reason.filter(|_| verdict.action != Action::Allow);
         let detector = &ready.detector;
-        let record = record(detector, call, &verdict, &outcome, reason, &detected);
+        let mut record = record(detector, call, &verdict, &outcome, reason, &detected);
+        record.bodies = bodies(call, &outcome, ready);
         let kept = self.keep(call, record, ready.settings.durability).await;
         let receipted = self.witness_intent(call, &verdict).await;
         self.settle(kept, &ready.settings).and(receipted)
@@ -294,7 +296,8 @@ impl Engine {
             body: Bytes::copy_from_slice(response.unwrap_or_default().as_bytes()),
             ..self.unanswered(call, Status::Success)
         };
-        let record = record(&ready.detector, call, &verdict, &outcome, None, &detected);
+        let mut record = record(&ready.detector, call, &verdict, &outcome, None, &detected);
+        record.bodies = bodies(call, &outcome, &ready);
         let kept = self.keep(call, record, ready.settings.durability).await;
         let ended = || Ended::Reported {
             body: response.map(|_| outcome.body.clone()),

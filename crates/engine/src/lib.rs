@@ -5,6 +5,7 @@
 
 mod access;
 pub mod approvals;
+mod bodies;
 pub mod calls;
 mod chronicle;
 pub mod classes;

@@ -11,6 +11,8 @@ mod review;
 mod told;
 mod tried;
 
+pub(crate) use self::masked::mask;
+
 use std::sync::Arc;
 
 use bytes::Bytes;

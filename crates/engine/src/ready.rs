@@ -37,6 +37,8 @@ pub struct EngineSettings {
     pub durability: Durability,
     /// Whether calls are refused while they cannot be recorded; strict durability always does.
     pub refuse_unrecorded: bool,
+    /// Whether records keep what was sent and what came back.
+    pub bodies: bool,
 }
 
 impl Default for EngineSettings {
@@ -52,6 +54,7 @@ impl Default for EngineSettings {
             guards: GuardSettings::default(),
             durability: Durability::Relaxed,
             refuse_unrecorded: false,
+            bodies: false,
         }
     }
 }

@@ -152,6 +152,11 @@ fn about_records() -> Vec<Route> {
             "Whether it says how data was followed.",
         )
         .query(
+            "include_bodies",
+            &flag,
+            "Whether it has what was sent and what came back, where that is kept.",
+        )
+        .query(
             "rollup",
             &json!({ "const": "daily" }),
             "Counts by day after the records; json always has them.",

@@ -183,6 +183,8 @@ pub struct ActivitySettings {
     pub durability: Durability,
     /// What happens to calls that cannot be recorded, where `durability` is relaxed.
     pub on_failure: OnFailure,
+    /// Whether records keep what was sent and what came back: masked, and cut at 4 KiB each.
+    pub bodies: bool,
     /// Size after which the oldest records are dropped.
     pub max_bytes: ByteSize,
     /// Number after which the oldest records are dropped.
@@ -285,6 +287,7 @@ impl Default for ActivitySettings {
             enabled: true,
             durability: Durability::default(),
             on_failure: OnFailure::default(),
+            bodies: false,
             max_bytes: ByteSize::from_mib(256),
             max_records: None,
             max_age_days: None,

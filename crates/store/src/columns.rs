@@ -5,8 +5,8 @@
 use std::borrow::Cow;
 
 use mcpproxy_core::{
-    Action, ActivityQuery, CallId, Coverage, Declared, Enforcement, Field, Finding, FlowSummary,
-    HookLeft, HookNote, Operation, QuarantineNote, Record, Wall,
+    Action, ActivityQuery, Bodies, CallId, Coverage, Declared, Enforcement, Field, Finding,
+    FlowSummary, HookLeft, HookNote, Operation, QuarantineNote, Record, Wall,
 };
 use serde::Serialize;
 
@@ -80,6 +80,8 @@ struct Words<'a> {
     hook: Option<&'a HookNote>,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     hook_metadata: &'a [HookLeft],
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    bodies: Option<&'a Bodies>,
 }
 
 impl<'a> Columns<'a> {
@@ -119,6 +121,7 @@ impl<'a> Columns<'a> {
             hook_metadata,
             summary,
             quarantine,
+            bodies,
         } = record;
         // Most verdicts are carried out as they are: nothing more need be said of them.
         let otherwise = effective != decision || *enforcement != Enforcement::Enforced;
@@ -138,6 +141,7 @@ impl<'a> Columns<'a> {
             findings,
             hook: hook.as_deref(),
             hook_metadata,
+            bodies: bodies.as_deref(),
         });
         Self {
             at: signed(Wall::from_rfc3339(timestamp).map_or(id.millis(), |wall| wall.0)),

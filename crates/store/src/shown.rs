@@ -57,6 +57,12 @@ struct Shown<'a> {
     summary: Option<&'a RawValue>,
     #[serde(skip_serializing_if = "Option::is_none")]
     quarantine: Option<&'a RawValue>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    arguments: Option<&'a RawValue>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    response: Option<&'a RawValue>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    response_truncated: Option<bool>,
     /// What belongs to the type of the record, for those who read every type in one way.
     metadata: Option<&'a RawValue>,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -92,6 +98,11 @@ struct Kept<'a> {
     declared: Option<&'a RawValue>,
     #[serde(borrow)]
     findings: Option<&'a RawValue>,
+    #[serde(borrow)]
+    arguments: Option<&'a RawValue>,
+    #[serde(borrow)]
+    response: Option<&'a RawValue>,
+    response_truncated: Option<bool>,
 }
 
 /// Whether what a record said in words is still there.
@@ -147,6 +158,9 @@ pub(crate) fn show(columns: &Columns<'_>, words: Words) -> Result<String, serde_
         hook_metadata: said.hook_metadata.or(kept.hook_metadata),
         summary: kept.summary,
         quarantine: kept.quarantine,
+        arguments: said.arguments,
+        response: said.response,
+        response_truncated: said.response_truncated,
         metadata: kept.summary.or(kept.quarantine).or(hook).or(declared),
         redacted: words == Words::Redacted,
     })

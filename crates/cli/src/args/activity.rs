@@ -141,6 +141,9 @@ pub(crate) struct ActivityExport {
     /// Also say how data was followed: where it was read, and how it was recognized.
     #[arg(long)]
     pub(crate) include_flows: bool,
+    /// Also carry what was sent and what came back, masked, where `activity.bodies` keeps it.
+    #[arg(long)]
+    pub(crate) include_bodies: bool,
     /// Go on with an export to the same file that was broken off.
     #[arg(long, conflicts_with = "recipient")]
     pub(crate) resume: bool,

@@ -6,7 +6,7 @@ use std::time::Duration;
 use mcpproxy_testkit::{EraSupport, Sample};
 use serde_json::{Value, json};
 
-use crate::support::{Gateway, Legacy, Over, Upstream, headers, within};
+use crate::support::{Gateway, KEY, Legacy, Over, Upstream, headers, within};
 
 /// A gateway through which `echo` was called five times, and a tool that is not there once.
 async fn recorded() -> (Upstream, Gateway) {
@@ -337,6 +337,44 @@ async fn an_export_goes_to_a_file_whole_or_not_at_all() {
     let (code, _, said) = run(&gateway, &["status", "-o", "paper"]).await;
     assert_eq!(code, Some(3));
     assert!(said.contains("`paper` is no form of the output"), "{said}");
+}
+
+/// What was sent and what came back is kept only where that is wanted, masked, and carried away only
+/// where that is asked for.
+#[tokio::test]
+async fn records_keep_bodies_where_that_is_wanted() {
+    for wanted in [false, true] {
+        let upstream = Upstream::play(&json!({
+            "tools": [{ "name": "read", "inputSchema": { "type": "object" } }],
+            "results": { "read": [format!("the key is {KEY}")] },
+        }));
+        let gateway = Gateway::start(&json!({
+            "activity": { "durability": "strict", "bodies": wanted },
+            "mcpServers": { "up": upstream.settings },
+        }))
+        .await;
+        let agent = Legacy::open(&gateway.url("/mcp/all"), json!({})).await;
+        agent.call("up__read", json!({ "path": "/w/a" })).await;
+        let page = gateway.api("/activity?type=tool_call").await;
+        let record = &page["activities"][0];
+        assert_eq!(record["arguments"].as_str().is_some(), wanted, "{record}");
+        if wanted {
+            assert_eq!(record["arguments"], r#"{"path":"/w/a"}"#);
+            let response = record["response"].as_str().unwrap();
+            assert!(
+                response.contains("the key is") && !response.contains(KEY),
+                "{response}"
+            );
+            assert_eq!(record["response_truncated"], false);
+        }
+        for more in [&[][..], &["--include-bodies"]] {
+            let (code, said, _) = run(&gateway, &[&["activity", "export"], more].concat()).await;
+            assert_eq!(code, Some(0));
+            let shown = wanted && !more.is_empty();
+            assert_eq!(said.contains("the key is"), shown, "{said}");
+            assert!(!said.contains(KEY));
+        }
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -19,13 +19,20 @@ const MOST_AT_ONCE: usize = 10_000;
 /// Days that a roll-up tells apart; older ones are left out of it.
 const MOST_DAYS: usize = 4000;
 
+/// What is carried away of a record only where that is asked for.
+#[derive(Clone, Copy, Debug, Default)]
+struct More {
+    flows: bool,
+    bodies: bool,
+}
+
 /// An export under way.
 #[derive(Debug)]
 pub struct Export {
     log: Arc<dyn ActivityReader>,
     question: Question,
     form: Form,
-    flows: bool,
+    more: More,
     rollup: bool,
     /// Records that may still be given.
     left: usize,
@@ -56,7 +63,7 @@ struct Day {
 
 impl Control {
     /// Begins an export, as `GET /activity/export` is asked for it: `format`, `include_flows`,
-    /// `rollup`, `limit` and every filter of the list.
+    /// `include_bodies`, `rollup`, `limit` and every filter of the list.
     pub fn export_activity(
         &self,
         who: &Principal,
@@ -64,12 +71,13 @@ impl Control {
     ) -> Result<Export, Refused> {
         Mandate::to_audit(who, Act::ReadActivity)?;
         let mut form = Form::Ndjson;
-        let (mut flows, mut rollup, mut left) = (false, false, usize::MAX);
+        let (mut more, mut rollup, mut left) = (More::default(), false, usize::MAX);
         let mut filters = Vec::new();
         for (name, value) in asked {
             match name.as_str() {
                 "format" => form = Form::named(name, value)?,
-                "include_flows" => flows = flag(name, value)?,
+                "include_flows" => more.flows = flag(name, value)?,
+                "include_bodies" => more.bodies = flag(name, value)?,
                 "rollup" if value == "daily" => rollup = true,
                 "rollup" => return Err(wrong(name, value, "known is daily").into()),
                 "limit" => left = super::number(name, value, MOST_AT_ONCE)?.max(1),
@@ -89,7 +97,7 @@ impl Control {
             begun: question.query.before.is_some(),
             question,
             form,
-            flows,
+            more,
             rollup: rollup || form == Form::Json,
             left,
             days: BTreeMap::new(),
@@ -131,7 +139,7 @@ impl Export {
                     out.extend_from_slice(b"{\"activities\":[");
                     self.begun = false;
                 } else if self.form == Form::Csv && !self.begun {
-                    out.extend(forms::csv::heading(self.flows).into_bytes());
+                    out.extend(forms::csv::heading(self.more.flows).into_bytes());
                 }
                 Some(Ok(out))
             }
@@ -169,14 +177,17 @@ impl Export {
         if self.rollup {
             self.count(&value);
         }
-        if !self.flows {
+        if !self.more.flows {
             forms::without_flows(&mut value);
+        }
+        if !self.more.bodies {
+            forms::without_bodies(&mut value);
         }
         if self.form == Form::Json && self.begun {
             out.extend_from_slice(b",\n");
         }
         self.begun = true;
-        out.extend(self.form.print(&value, self.flows).into_bytes());
+        out.extend(self.form.print(&value, self.more.flows).into_bytes());
     }
 
     /// Counts a record in its day.

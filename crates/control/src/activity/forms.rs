@@ -83,6 +83,15 @@ pub(super) fn without_flows(record: &mut Value) {
     }
 }
 
+/// Leaves out what was sent and what came back.
+pub(super) fn without_bodies(record: &mut Value) {
+    if let Some(record) = record.as_object_mut() {
+        for name in ["arguments", "response", "response_truncated"] {
+            record.remove(name);
+        }
+    }
+}
+
 /// Returns a text of a record.
 fn text<'a>(record: &'a Value, name: &str) -> &'a str {
     record.get(name).and_then(Value::as_str).unwrap_or_default()

@@ -10,7 +10,7 @@ use crate::ready::Ready;
 
 /// Returns what replaces secrets and personal data in JSON text by what may be shown of them. It
 /// gives nothing where some of the text was not read: nobody knows what stands there.
-pub(super) fn mask(ready: &Ready) -> impl Fn(&Bytes) -> Option<Bytes> + Send + Sync + '_ {
+pub(crate) fn mask(ready: &Ready) -> impl Fn(&Bytes) -> Option<Bytes> + Send + Sync + '_ {
     move |raw| {
         let json = std::str::from_utf8(raw).ok()?;
         let report = ready.masker()?.json(json, Context::default());

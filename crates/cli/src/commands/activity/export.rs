@@ -82,9 +82,9 @@ fn target(global: &Global, export: &ActivityExport, asked: &str) -> Result<Targe
 /// What the gateway is asked for in every part; an export goes on only with the same.
 fn asked(export: &ActivityExport) -> String {
     let form = export.format.asked();
-    let flows = export.include_flows;
+    let (flows, bodies) = (export.include_flows, export.include_bodies);
     let filters = query(&export.filter);
-    format!("&format={form}&include_flows={flows}{filters}")
+    format!("&format={form}&include_flows={flows}&include_bodies={bodies}{filters}")
 }
 
 fn next(headers: &HeaderMap) -> Option<u64> {

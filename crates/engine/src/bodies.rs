@@ -1,0 +1,110 @@
+//! What records keep of what was sent and of what came back, where that is wanted: masked, and no more
+//! than a person reads.
+
+use bytes::Bytes;
+use mcpproxy_core::{Bodies, Call, Masked, Outcome};
+use mcpproxy_text as text;
+
+use crate::pipeline::mask;
+use crate::ready::Ready;
+
+/// The longest text of either that is kept.
+const KEPT: usize = 4096;
+/// Stands for what nobody looked through to its end.
+const WITHHELD: &str = "[withheld: it cannot be told whether it holds a secret]";
+
+/// Returns what the record of a call keeps; nothing where nothing is to be kept.
+pub(crate) fn bodies(call: &Call, outcome: &Outcome, ready: &Ready) -> Option<Box<Bodies>> {
+    if !ready.settings.bodies {
+        return None;
+    }
+    let (arguments, _) = kept(&arguments(call), ready);
+    let response = (!outcome.body.is_empty()).then(|| kept(&outcome.body, ready));
+    let response_truncated = response.as_ref().is_some_and(|(_, cut)| *cut);
+    Some(Box::new(Bodies {
+        arguments,
+        response: response.map(|(response, _)| response),
+        response_truncated,
+    }))
+}
+
+/// Returns the arguments of a call, or all that it says where it has none.
+fn arguments(call: &Call) -> Bytes {
+    let raw = std::str::from_utf8(&call.wire.raw).unwrap_or_default();
+    let found = [&["params", "arguments"][..], &["params"]];
+    let found = found.iter().find_map(|path| text::get(raw, path));
+    let (found, _) = found.unwrap_or_default();
+    call.wire.raw.slice_ref(found.as_bytes())
+}
+
+/// Masks a JSON text and cuts it; tells whether it was cut.
+fn kept(body: &Bytes, ready: &Ready) -> (Masked, bool) {
+    let Some(masked) = mask(ready)(body) else {
+        return (Masked::from_safe(WITHHELD), true);
+    };
+    let masked = String::from_utf8_lossy(&masked);
+    let end = masked.floor_char_boundary(KEPT);
+    let (start, rest) = masked.split_at(end);
+    (Masked::from_safe(start), !rest.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use mcpproxy_core::{Status, Wire};
+    use mcpproxy_testkit::samples;
+
+    use super::*;
+    use crate::ready::EngineSettings;
+
+    fn ready(bodies: bool, max_payload_size_kb: u32) -> Ready {
+        let mut settings = EngineSettings {
+            bodies,
+            ..EngineSettings::default()
+        };
+        settings.detector.max_payload_size_kb = max_payload_size_kb;
+        Ready::new(settings).unwrap()
+    }
+
+    #[test]
+    fn bodies_are_kept_masked_and_cut_where_that_is_wanted() {
+        let key = "AKIAQ3EGRTLZ7VHWN2KM";
+        let raw = format!(
+            r#"{{"method":"tools/call","params":{{"name":"n","arguments":{{"k":"{key}"}}}}}}"#
+        );
+        let call = Call {
+            wire: Wire {
+                raw: raw.into(),
+                ticket: None,
+            },
+            ..samples::call()
+        };
+        let check =
+            |bodies: bool, most: u32, body: &str, expect: Option<(&str, Option<&str>, bool)>| {
+                let outcome = Outcome {
+                    body: Bytes::from(body.to_owned()),
+                    status: Status::Success,
+                    took: Duration::ZERO,
+                };
+                let found = super::bodies(&call, &outcome, &ready(bodies, most));
+                let found = found.as_deref().map(|found| {
+                    let response = found.response.as_ref().map(Masked::as_str);
+                    (found.arguments.as_str(), response, found.response_truncated)
+                });
+                assert_eq!(found, expect, "{body}");
+            };
+        let sent = r#"{"k":"AKIA***KM"}"#;
+        check(false, 1024, "{}", None);
+        check(true, 1024, "", Some((sent, None, false)));
+        check(
+            true,
+            1024,
+            r#"{"n": 1.50}"#,
+            Some((sent, Some(r#"{"n": 1.50}"#), false)),
+        );
+        let long = format!(r#"{{"t":"{}"}}"#, "a b ".repeat(2000));
+        check(true, 1024, &long, Some((sent, long.get(..KEPT), true)));
+        check(true, 1, &long, Some((sent, Some(WITHHELD), true)));
+    }
+}
