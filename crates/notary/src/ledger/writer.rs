@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use std::slice;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
 use std::time::Duration;
 
 use mcpproxy_core::{Durability, Tick, Wall};
@@ -32,6 +33,8 @@ const PENDING: usize = 4096;
 const PENDING_BYTES: usize = 16 << 20;
 /// How many bytes in clear one write may hold.
 const BATCH_BYTES: usize = 8 << 20;
+/// How long relaxed receipts are gathered before they are written.
+const GATHER: Duration = Duration::from_millis(5);
 /// How long relaxed receipts may wait for a sync.
 const SYNC_EVERY: Duration = Duration::from_secs(1);
 /// How long receipts may stand without a checkpoint.
@@ -170,7 +173,10 @@ impl Writer {
     pub(super) fn run(mut self, queue: &Receiver<Job>, Freeing(room): &Freeing) {
         loop {
             let first = match queue.recv_timeout(SYNC_EVERY) {
-                Ok(job) => job,
+                Ok(job) => {
+                    self.gather(&job);
+                    job
+                }
                 Err(RecvTimeoutError::Timeout) => {
                     self.tend();
                     continue;
@@ -209,6 +215,15 @@ impl Writer {
             self.write(records);
             room.give(size);
             self.tend();
+        }
+    }
+
+    /// Waits a moment for more of what nobody waits for: being woken for each takes longer than what
+    /// is done then, and the proxy and its upstream share the processor.
+    fn gather(&self, first: &Job) {
+        let relaxed = self.options.durability == Durability::Relaxed;
+        if relaxed && matches!(first, Job::Intent(..) | Job::Outcome(..)) {
+            thread::sleep(GATHER);
         }
     }
 
