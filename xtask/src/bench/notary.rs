@@ -24,6 +24,8 @@ const TURN: usize = 50;
 const WARM_UP: usize = 100;
 /// What `assay` may add at the median in relaxed mode, in microseconds.
 const AIM: f64 = 100.0;
+/// Calls through assay-ai on a folder with a history.
+const FEW: usize = 20;
 /// The program of assay-ai, as the tool set of the tests has it.
 const PEER_VARIABLE: &str = "MCPPROXY_TOOLS_ASSAY";
 
@@ -74,23 +76,23 @@ impl Stage<'_> {
     }
 
     /// Prepares the peer's proxy, if it is installed.
-    fn peer(&self) -> Option<Command> {
+    fn peer(&self, audit: &str) -> Option<Command> {
         let program = PathBuf::from(env::var_os(PEER_VARIABLE)?);
         let mut command = Command::new(program.exists().then_some(program)?);
         command
             .env("HOME", self.folder.join("peer-home"))
             .args(["mcp-proxy", "--audit-dir"])
-            .arg(self.folder.join("peer"))
+            .arg(self.folder.join(audit))
             .arg("--")
             .arg(&self.xtask)
             .arg("echo-stdio");
         Some(command)
     }
 
-    /// Fills two folders with receipts, one for each mode.
+    /// Fills three folders with receipts, one for each mode and one for the peer.
     fn remember(&self, history: usize) -> Result<()> {
         println!("writing {history} receipts ...");
-        for audit in ["old", "old-strict"] {
+        for audit in ["old", "old-strict", "old-peer"] {
             let mut runner = Runner::start("history", self.ours(audit, &[]))?;
             // A call leaves two lines: what was about to be sent, and how it ended.
             runner.turn(history.div_ceil(2))?;
@@ -132,7 +134,7 @@ pub(super) fn run(
             stage.ours("old-strict", &["--strict"]),
         ),
     ];
-    match stage.peer() {
+    match stage.peer("peer") {
         Some(peer) => field.push(("assay-ai", peer)),
         None => println!("assay-ai is not installed: `{PEER_VARIABLE}` names no program"),
     }
@@ -148,6 +150,12 @@ pub(super) fn run(
         for runner in &mut runners {
             runner.turn(TURN)?;
         }
+    }
+    if let Some(peer) = stage.peer("old-peer") {
+        // It may read all of it again at every call, so that few calls have to do.
+        let mut runner = Runner::start("assay-ai, with history", peer)?;
+        runner.turn(FEW)?;
+        runners.push(runner);
     }
     let rows = rows(&mut runners)?;
     print(&rows, history);
