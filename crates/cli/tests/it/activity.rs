@@ -377,6 +377,18 @@ async fn records_keep_bodies_where_that_is_wanted() {
     }
 }
 
+fn export_to(file: &Path) -> [&str; 6] {
+    let name = file.to_str().unwrap();
+    [
+        "activity",
+        "export",
+        "--type",
+        "tool_call",
+        "--output",
+        name,
+    ]
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn an_export_that_is_killed_goes_on_where_it_was() {
     let (_upstream, gateway) = recorded().await;
@@ -394,15 +406,7 @@ async fn an_export_that_is_killed_goes_on_where_it_was() {
     }
     let [whole, broken] = ["whole.json", "broken.json"].map(|name| gateway.home.path().join(name));
     let exported = async |file: &Path, more: &[&str]| {
-        let name = file.to_str().unwrap();
-        let args = [
-            "activity",
-            "export",
-            "--type",
-            "tool_call",
-            "--output",
-            name,
-        ];
+        let args = export_to(file);
         let (code, _, note) = run(&gateway, &[&args[..], more].concat()).await;
         assert_eq!(code, Some(0), "{note}");
         std::fs::read_to_string(file).unwrap()
@@ -413,15 +417,7 @@ async fn an_export_that_is_killed_goes_on_where_it_was() {
     // One that is done before it is killed shows nothing: it is tried again.
     while left == 0 {
         drop(std::fs::remove_file(&broken));
-        let name = broken.to_str().unwrap();
-        let args = [
-            "activity",
-            "export",
-            "--type",
-            "tool_call",
-            "--output",
-            name,
-        ];
+        let args = export_to(&broken);
         let mut export = gateway.home.command(&args).spawn().unwrap();
         while !note.exists() && !broken.exists() {
             tokio::time::sleep(Duration::from_millis(1)).await;
