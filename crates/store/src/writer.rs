@@ -70,13 +70,14 @@ impl<D: Database> Writer<D> {
         pen.sign()
     }
 
-    fn tell(&self, entries: Vec<Entry>, fault: Option<&Fault>) {
+    fn tell(&self, mut entries: Vec<Entry>, fault: Option<&Fault>) {
         let fault = fault.map(ToString::to_string);
         if let Some(fault) = &fault {
             let lost = entries.iter().filter(|entry| entry.record.is_some());
             self.health.fail(fault, lost.count());
         }
-        for durable in entries.into_iter().filter_map(|entry| entry.durable) {
+        // Everybody is told before the first record is dropped, since they wait for that.
+        for durable in entries.iter_mut().filter_map(|entry| entry.durable.take()) {
             let result = fault
                 .clone()
                 .map_or(Ok(()), |why| Err(SinkFault::Broken(why)));
