@@ -248,4 +248,9 @@ pub trait ActivitySink: Send + Sync + fmt::Debug {
     fn problem(&self) -> Option<String> {
         None
     }
+
+    /// Returns how many records wait to be written.
+    fn waiting(&self) -> usize {
+        0
+    }
 }

@@ -100,6 +100,11 @@ impl Queue {
         self.state().chores.push_front(chore);
     }
 
+    /// Returns how many entries wait.
+    pub(crate) fn waiting(&self) -> usize {
+        self.state().entries.len()
+    }
+
     /// Returns how many chores are not done.
     pub(crate) fn chores(&self) -> usize {
         self.state().chores.len()

@@ -135,6 +135,10 @@ impl ActivitySink for Sink {
     fn problem(&self) -> Option<String> {
         self.health.problem()
     }
+
+    fn waiting(&self) -> usize {
+        self.queue.waiting()
+    }
 }
 
 impl Drop for Sink {

@@ -170,6 +170,11 @@ impl Engine {
             .and_then(|receipts| receipts.problem());
         self.sink.problem().or(lost).or(unreceipted)
     }
+
+    /// Returns how many records wait to be written.
+    pub fn records_waiting(&self) -> usize {
+        self.sink.waiting()
+    }
 }
 
 /// What a trace needs to know of a call: whose part it is, and the id it left under.

@@ -69,6 +69,11 @@ fn own(gateway: &Gateway, text: &mut Text) {
             usize::from(problem),
         ),
         (
+            "mcpproxy_activity_log_waiting",
+            "Records that wait to be written.",
+            gateway.engine.records_waiting(),
+        ),
+        (
             "mcpproxy_live_state_lost",
             "Whether what other gateways know cannot be asked.",
             usize::from(gateway.engine.live_problem().is_some()),
