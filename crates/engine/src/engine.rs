@@ -22,7 +22,7 @@ use mcpproxy_hooks::guards::poisoning::answers::Answered;
 use mcpproxy_hooks::guards::watch::On;
 use mcpproxy_hooks::{Health, Metrics, Registry};
 use mcpproxy_policy::settings::DecisionLevel;
-use mcpproxy_policy::{Answer, Policy, answer, decide, judge};
+use mcpproxy_policy::{ALARMS, Answer, Policy, answer, decide, judge};
 use tracing::field::Empty;
 use tracing::{Instrument as _, Span};
 
@@ -454,9 +454,13 @@ impl Engine {
         Ok(reviewed.after)
     }
 
-    /// Tells those who watch about data on its way outside.
+    /// Tells those who watch about data on its way outside, and about more of anything than usually
+    /// goes there.
     fn alert(&self, call: &Call, verdict: &Verdict, facts: &Facts) {
-        if verdict.flow != FlowType::InternalToExternal || verdict.wanted == Action::Allow {
+        let flows = verdict.flow == FlowType::InternalToExternal && verdict.wanted != Action::Allow;
+        let passed = |alarm: &&str| verdict.findings.iter().any(|one| one.rule == **alarm);
+        let alarms: Vec<_> = ALARMS.into_iter().filter(passed).collect();
+        if !flows && alarms.is_empty() {
             return;
         }
         self.events.tell(Event::FlowAlert(FlowAlert {
@@ -467,6 +471,7 @@ impl Engine {
             tool_name: tool_name(call),
             has_sensitive_data: facts.flow.matches.iter().any(|one| one.label.is_some()),
             decision: verdict.wanted,
+            alarms,
         }));
     }
 

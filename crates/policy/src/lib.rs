@@ -23,4 +23,4 @@ pub use decide::decide;
 pub use explain::{Explanation, explain};
 pub use policy::Policy;
 pub use risk::{Band, Point};
-pub use rules::judge;
+pub use rules::{ALARMS, judge};

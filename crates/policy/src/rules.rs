@@ -21,6 +21,7 @@ use mcpproxy_core::{
     Source, Threat, Tier, Weight,
 };
 
+pub use self::thresholds::ALARMS;
 use crate::policy::Policy;
 
 /// How many denied flows make a session one to be careful with.

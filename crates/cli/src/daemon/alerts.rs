@@ -2,7 +2,7 @@
 //!
 //! They are taken from the events, so that a call never waits for one. What is the same within a
 //! minute is sent once, with how often it came; a webhook that does not answer is tried again and
-//! then let be, with a line in the log.
+//! then let be, with a line in the log. Others are sent meanwhile.
 
 mod syslog;
 
@@ -16,13 +16,13 @@ use http::header::CONTENT_TYPE;
 use http::{HeaderMap, HeaderValue, Method, Uri};
 use mcpproxy_config::Loaded;
 use mcpproxy_core::{Action, Clock, RiskLevel, Tick};
-use mcpproxy_engine::events::Numbered;
+use mcpproxy_engine::events::{FlowAlert, Numbered};
 use mcpproxy_engine::{Engine, Event};
 use mcpproxy_hooks_remote::Signer;
 use mcpproxy_mcp::dial::Dialer;
 use mcpproxy_policy::settings::Alerts as Settings;
 use serde_json::{Value, json};
-use tokio::sync::broadcast;
+use tokio::sync::{Semaphore, broadcast};
 
 /// Time within which the same alert is sent once.
 const SAME: Duration = Duration::from_mins(1);
@@ -35,6 +35,8 @@ const PAUSES: [Duration; 4] = [
     Duration::from_secs(8),
     Duration::from_secs(30),
 ];
+/// Alerts that are being sent or tried again at once; more wait.
+const AT_ONCE: usize = 16;
 /// How long a webhook may take to answer.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -67,10 +69,11 @@ async fn run(
     clock: Arc<dyn Clock>,
 ) {
     let mut recent = Recent::default();
-    let sender = Sender {
+    let places = Arc::new(Semaphore::new(AT_ONCE));
+    let sender = Arc::new(Sender {
         dialer: Dialer::default(),
         clock: Arc::clone(&clock),
-    };
+    });
     loop {
         let event = match heard.recv().await {
             Ok(event) => event,
@@ -97,7 +100,14 @@ async fn run(
             "same_before": before,
             "payload": serde_json::to_value(&event.event).unwrap_or_default(),
         });
-        sender.send(&settings, &alert).await;
+        let Ok(place) = Arc::clone(&places).acquire_owned().await else {
+            return;
+        };
+        let sender = Arc::clone(&sender);
+        tokio::spawn(async move {
+            sender.send(&settings, &alert).await;
+            drop(place);
+        });
     }
 }
 
@@ -105,14 +115,22 @@ async fn run(
 fn alerting(event: &Event) -> Option<(String, &'static str)> {
     match event {
         Event::FlowAlert(flow) => {
+            let passed = !flow.alarms.is_empty();
             let bad = flow.risk_level >= RiskLevel::High || flow.decision == Action::Deny;
             let severity = match flow.risk_level {
                 RiskLevel::Critical => "critical",
                 RiskLevel::High => "high",
+                RiskLevel::Medium | RiskLevel::None if passed => "high",
                 RiskLevel::Medium | RiskLevel::None => "medium",
             };
-            let same = format!("flow {} {} {:?}", flow.tool_name, severity, flow.decision);
-            bad.then_some((same, severity))
+            let FlowAlert {
+                tool_name,
+                decision,
+                alarms,
+                ..
+            } = flow;
+            let same = format!("flow {tool_name} {severity} {decision:?} {alarms:?}");
+            (bad || passed).then_some((same, severity))
         }
         Event::QuarantineChange(news) | Event::ToolQuarantineChange(news) => {
             let (server, tool) = (&news.server_name, &news.tool_name);

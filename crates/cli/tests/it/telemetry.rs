@@ -11,7 +11,7 @@ use tokio::net::{TcpListener, TcpStream, UdpSocket};
 
 use crate::support::{KEY, Scene, headers, until, within};
 
-/// Takes what is posted, and says that it is fine.
+/// Takes what is posted, and says that it is fine, but for what has a certain text in it.
 struct Taker {
     address: String,
     taken: Arc<Mutex<Vec<(String, Value)>>>,
@@ -19,13 +19,17 @@ struct Taker {
 
 impl Taker {
     async fn start() -> Self {
+        Self::refusing("nothing that anybody posts").await
+    }
+
+    async fn refusing(what: &'static str) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap().to_string();
         let taken = Arc::<Mutex<Vec<_>>>::default();
         let kept = Arc::clone(&taken);
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
-                tokio::spawn(take(stream, Arc::clone(&kept)));
+                tokio::spawn(take(stream, Arc::clone(&kept), what));
             }
         });
         Self { address, taken }
@@ -41,7 +45,7 @@ impl Taker {
     }
 }
 
-async fn take(stream: TcpStream, kept: Arc<Mutex<Vec<(String, Value)>>>) {
+async fn take(stream: TcpStream, kept: Arc<Mutex<Vec<(String, Value)>>>, refuses: &str) {
     let mut stream = BufReader::new(stream);
     loop {
         let mut head = String::new();
@@ -56,11 +60,16 @@ async fn take(stream: TcpStream, kept: Arc<Mutex<Vec<(String, Value)>>>) {
             .find_map(|line| line.strip_prefix("content-length: "));
         let mut body = vec![0; length.unwrap().trim().parse().unwrap()];
         stream.read_exact(&mut body).await.unwrap();
-        kept.lock()
-            .unwrap()
-            .push((lower, serde_json::from_slice(&body).unwrap()));
-        let fine = b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n";
-        stream.get_mut().write_all(fine).await.unwrap();
+        let said = if String::from_utf8_lossy(&body).contains(refuses) {
+            "503 Service Unavailable"
+        } else {
+            kept.lock()
+                .unwrap()
+                .push((lower, serde_json::from_slice(&body).unwrap()));
+            "200 OK"
+        };
+        let answer = format!("HTTP/1.1 {said}\r\ncontent-length: 0\r\n\r\n");
+        stream.get_mut().write_all(answer.as_bytes()).await.unwrap();
     }
 }
 
@@ -82,6 +91,7 @@ async fn what_deploy_looks_at_is_counted() {
         r#"mcpproxy_call_duration_seconds_count{server="inside"} 1"#,
         r#"mcpproxy_upstream_up{server="inside"} 1"#,
         "mcpproxy_activity_log_failing 0",
+        "# TYPE mcpproxy_activity_log_waiting gauge",
     ] {
         assert!(text.lines().any(|one| one == line), "{line}\n{text}");
     }
@@ -195,4 +205,25 @@ async fn alerts_are_posted_signed_and_once_and_go_to_syslog() {
     let flows = taker.taken.lock().unwrap();
     let flows = flows.iter().filter(|(_, one)| one["type"] == "flow.alert");
     assert_eq!(flows.count(), 1);
+}
+
+#[tokio::test]
+async fn a_threshold_that_is_passed_is_an_alert_of_its_own_and_waits_for_no_other() {
+    let taker = Taker::refusing(r#""severity":"critical""#).await;
+    let scene = Scene::start(json!({
+        "alerts": { "webhook_url": format!("http://{}/alert", taker.address) },
+        "exfiltration": { "max_external_calls_per_minute": 2 },
+    }))
+    .await;
+    // The webhook refuses this one, and it is tried again for longer than anybody waits here.
+    let agent = scene.informed(json!({})).await;
+    agent.ask("tools/call", Scene::post(KEY)).await;
+    for word in ["one", "two", "three", "four"] {
+        agent.ask("tools/call", Scene::post(word)).await;
+    }
+    let (_, alert) = taker.posted("/alert").await;
+    assert_eq!(alert["type"], "flow.alert", "{alert}");
+    assert_eq!(alert["severity"], "high");
+    assert_eq!(alert["payload"]["alarms"], json!(["rapid_external_sends"]));
+    assert_eq!(scene.arrived(), ["one", "two", "three", "four"]);
 }

@@ -36,6 +36,9 @@ pub struct FlowAlert {
     pub has_sensitive_data: bool,
     /// What was decided.
     pub decision: Action,
+    /// The thresholds that were passed with it, as `data_volume`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub alarms: Vec<&'static str>,
 }
 
 /// A question about a call.

@@ -5,6 +5,13 @@ use mcpproxy_core::{Action, Finding, Severity, Source, Threat, Tier};
 
 use super::{Case, finding};
 
+const CALLS: &str = "rapid_external_sends";
+const PERSONAL: &str = "pii_external_sends";
+const BYTES: &str = "data_volume";
+
+/// The rules of the thresholds: each is an alarm, whatever becomes of the call.
+pub const ALARMS: [&str; 3] = [CALLS, PERSONAL, BYTES];
+
 /// Reports each threshold that this call goes over.
 pub(super) fn judge(case: &Case<'_>) -> Vec<Finding> {
     if !case.outside() {
@@ -23,7 +30,7 @@ pub(super) fn judge(case: &Case<'_>) -> Vec<Finding> {
         );
         found.push(Finding {
             threat: Threat::RateLimitExceeded,
-            ..alarm("rapid_external_sends", limits.action, reason)
+            ..alarm(CALLS, limits.action, reason)
         });
     }
     if alerts.pii_exposure && recent.personal_sends > limits.max_pii_external_sends {
@@ -31,14 +38,14 @@ pub(super) fn judge(case: &Case<'_>) -> Vec<Finding> {
             "{} calls took personal data outside within {minutes} minutes, more than {}.",
             recent.personal_sends, limits.max_pii_external_sends
         );
-        found.push(alarm("pii_external_sends", limits.action, reason));
+        found.push(alarm(PERSONAL, limits.action, reason));
     }
     if alerts.exfiltration_detection && recent.outside_bytes > limits.max_data_volume_bytes {
         let reason = format!(
             "{} bytes went outside within {minutes} minutes, more than {}.",
             recent.outside_bytes, limits.max_data_volume_bytes
         );
-        found.push(alarm("data_volume", limits.action, reason));
+        found.push(alarm(BYTES, limits.action, reason));
     }
     found
 }
