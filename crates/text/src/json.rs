@@ -113,11 +113,16 @@ fn unicode_escape(rest: &mut std::str::Chars<'_>) -> char {
     if !(0xD800..0xDC00).contains(&high) {
         return char::from_u32(high).unwrap_or(char::REPLACEMENT_CHARACTER);
     }
-    // `check` made sure that a low surrogate follows.
-    rest.next();
-    rest.next();
-    let low = hex4(rest);
-    let code = 0x10000 + ((high - 0xD800) << 10) + low.saturating_sub(0xDC00);
+    // `check` makes sure that a low surrogate follows; what was not checked may have half a pair,
+    // and what stands behind that is another character.
+    let mut ahead = rest.clone();
+    let escaped = ahead.next() == Some('\\') && ahead.next() == Some('u');
+    let low = if escaped { hex4(&mut ahead) } else { 0 };
+    if !(0xDC00..0xE000).contains(&low) {
+        return char::REPLACEMENT_CHARACTER;
+    }
+    *rest = ahead;
+    let code = 0x10000 + ((high - 0xD800) << 10) + (low - 0xDC00);
     char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER)
 }
 

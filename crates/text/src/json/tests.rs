@@ -77,6 +77,17 @@ fn broken_texts_are_refused_with_a_place() {
 }
 
 #[test]
+fn half_a_pair_is_one_character_and_takes_no_other() {
+    let same = |inner: &str, expect: &str| assert_eq!(unescape(inner), expect, "{inner}");
+    same(r"\ud83d\ude00", "\u{1F600}");
+    same(r"a\ud800b", "a\u{FFFD}b");
+    same(r"\ud800\u0041", "\u{FFFD}A");
+    same(r"\ud800\ud800\udc00", "\u{FFFD}\u{10000}");
+    same(r"a\ud800", "a\u{FFFD}");
+    same(r"\udc00", "\u{FFFD}");
+}
+
+#[test]
 fn duplicate_keys_are_found_unescaped_and_everywhere() {
     let check = |text: &str, expect: &str| assert_eq!(verdict(text.as_bytes()), expect, "{text}");
     check(r#"{"a":1,"a":2}"#, "duplicate key `a` at byte 8");
