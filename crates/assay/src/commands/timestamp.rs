@@ -33,6 +33,11 @@ pub(super) fn run(pack: &Path, by: &Authority, form: Form) -> Result<Exit> {
     if let Some(path) = &by.request {
         let cannot = || format!("cannot write `{}`", path.display());
         fs::write(path, request()?).with_context(cannot)?;
+        let kept = path.display().to_string();
+        output::data(&match form {
+            Form::Json => json!({ "request": kept }).to_string(),
+            Form::Text => format!("request {kept}"),
+        })?;
         return Ok(Exit::Fine);
     }
     let answer = match (&by.response, &by.tsa) {

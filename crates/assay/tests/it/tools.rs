@@ -367,8 +367,9 @@ fn an_authority_vouches_for_the_time_of_a_pack() {
     assert_eq!(verified(&authority).code(), Some(1), "there is none yet");
     // By hand, through files.
     let request = scene.path().join("request.tsq").display().to_string();
-    let left = scene.tool(&["timestamp", &pack, "--request", &request]);
+    let left = scene.tool(&["--json", "timestamp", &pack, "--request", &request]);
     assert_eq!(left.code(), Some(0), "{left:?}");
+    assert_eq!(json(&left)["request"], request.as_str());
     let answer = authority.stamp(&fs::read(&request).unwrap());
     let response = scene.path().join("answer.tsr");
     fs::write(&response, answer).unwrap();
