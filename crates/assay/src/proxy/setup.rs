@@ -193,6 +193,13 @@ fn recover(root: &Path, options: &Options, form: Form) -> Option<JoinHandle<()>>
 
 fn recovered(found: &Recovered, form: Form) {
     let receipts = found.receipts.display();
+    for warning in &found.warnings {
+        form.note(
+            "damaged",
+            &format!("warning: {warning}"),
+            json!({ "reason": warning }),
+        );
+    }
     for pack in &found.packs {
         match pack {
             Ok(built) => {

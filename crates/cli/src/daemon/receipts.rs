@@ -202,6 +202,11 @@ fn recover_beside(root: &Path, options: Options) {
     let root = root.to_owned();
     let work = move || match recover(&root, &options) {
         Ok(found) => {
+            for warning in found.iter().flat_map(|one| &one.warnings) {
+                output::note(&format!(
+                    "warning: receipts of an interrupted run: {warning}"
+                ));
+            }
             for pack in found.into_iter().flat_map(|one| one.packs) {
                 output::note(&match pack {
                     Ok(built) => match built.fault() {

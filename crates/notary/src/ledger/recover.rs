@@ -31,6 +31,8 @@ pub struct Recovered {
     pub receipts: PathBuf,
     /// Its packs, or why one could not be made.
     pub packs: Vec<Result<Built, NotaryError>>,
+    /// What must be looked at by a person, if anything.
+    pub warnings: Vec<String>,
 }
 
 /// Closes the sessions in the audit folder `root` whose proxies died, and makes their packs.
@@ -46,11 +48,22 @@ pub fn recover(root: &Path, options: &Options) -> Result<Vec<Recovered>, NotaryE
 fn close(layout: &Layout, name: &str, claim: Claim, options: &Options) -> Recovered {
     let receipts = layout.session(name);
     let how = (End::Recovered, claim.lost());
-    let packs = match rebuild(layout, name, claim, options, how) {
-        Ok(packs) => packs.into_iter().map(Ok).collect(),
-        Err(fault) => vec![Err(fault)],
+    let (packs, warnings) = match rebuild(layout, name, claim, options, how) {
+        Ok(Rebuilt { packs, warnings }) => (packs.into_iter().map(Ok).collect(), warnings),
+        Err(fault) => (vec![Err(fault)], Vec::new()),
     };
-    Recovered { receipts, packs }
+    Recovered {
+        receipts,
+        packs,
+        warnings,
+    }
+}
+
+/// A session that was closed from what its file says.
+#[derive(Default)]
+pub(super) struct Rebuilt {
+    pub(super) packs: Vec<Built>,
+    warnings: Vec<String>,
 }
 
 /// What the file of a session says.
@@ -63,6 +76,8 @@ struct Past {
     chain: Chain,
     length: u64,
     dropped: u64,
+    /// Whether a checkpoint that was signed says otherwise than the lines before it.
+    contradicted: bool,
     open: BTreeMap<String, Call>,
     counts: Counts,
     /// Where the run of lines begins that no pack has.
@@ -88,7 +103,7 @@ pub(super) fn rebuild(
     claim: Claim,
     options: &Options,
     (end, lost): (End, u64),
-) -> Result<Vec<Built>, NotaryError> {
+) -> Result<Rebuilt, NotaryError> {
     let path = layout.session(name);
     let past = match File::open(&path) {
         Ok(file) => Past::read(file, options, &|index| layout.pack(name, index).exists())
@@ -99,7 +114,10 @@ pub(super) fn rebuild(
     let (Some(common), Some(profile)) = (past.session, past.profile) else {
         return unbegun(&path, claim, past.dropped);
     };
-    keep_damage(&path, past.length, past.dropped)?;
+    let mut rebuilt = Rebuilt::default();
+    if let Some(kept) = keep_damage(&path, past.length, past.dropped)? {
+        rebuilt.warn(&path, &kept, past.contradicted);
+    }
     let file = File::options().append(true).read(true).open(&path);
     let file = file.map_err(NotaryError::file("open", &path))?;
     file.set_len(past.length)
@@ -119,6 +137,9 @@ pub(super) fn rebuild(
         status,
     )
     .resume(past.length, past.chain, past.start, past.dropped);
+    if past.contradicted {
+        writer.doubt();
+    }
     let lost = past.counts.lost + lost;
     writer.take_up(
         past.open,
@@ -127,7 +148,7 @@ pub(super) fn rebuild(
             ..past.counts
         },
     );
-    let mut built = Vec::new();
+    let built = &mut rebuilt.packs;
     for closed in past.closed {
         built.push(writer.build(closed.start, closed.end, closed.note, closed.complete)?);
     }
@@ -135,7 +156,21 @@ pub(super) fn rebuild(
         Some(complete) => built.extend(writer.conclude(complete)?),
         None => built.extend(writer.finish(end, Packing::Pack)?),
     }
-    Ok(built)
+    Ok(rebuilt)
+}
+
+impl Rebuilt {
+    fn warn(&mut self, path: &Path, kept: &Path, contradicted: bool) {
+        let (path, kept) = (path.display(), kept.display());
+        let why = if contradicted {
+            "a signed checkpoint contradicts the receipts before it, which were changed"
+        } else {
+            "some lines do not continue the chain"
+        };
+        self.warnings.push(format!(
+            "`{path}`: {why}; from there on it is kept in `{kept}`"
+        ));
+    }
 }
 
 /// Sets aside what does not belong to the chain, unless it is no more than a line cut short; says
@@ -181,10 +216,10 @@ fn aside(path: &Path) -> Result<(PathBuf, File), NotaryError> {
 
 /// Ends a session that has no first line. If it died before that was whole, nobody was told of
 /// anything; if it is there and damaged, nothing after it can be believed, and all is kept.
-fn unbegun(path: &Path, claim: Claim, dropped: u64) -> Result<Vec<Built>, NotaryError> {
+fn unbegun(path: &Path, claim: Claim, dropped: u64) -> Result<Rebuilt, NotaryError> {
     let kept = keep_damage(path, 0, dropped)?;
     claim.release()?;
-    kept.map_or(Ok(Vec::new()), |kept| {
+    kept.map_or(Ok(Rebuilt::default()), |kept| {
         Err(NotaryError::Input {
             name: path.display().to_string(),
             why: format!(
@@ -210,6 +245,8 @@ impl Past {
             };
             let before = past.chain.tree().clone();
             if past.follow(text, options).is_none() {
+                let signed = past.signed(line, &mut reader)?;
+                past.contradicted = past.contradicts(&signed, &mut reader)?;
                 break;
             }
             past.length += u64::try_from(read).unwrap_or(0);
@@ -217,6 +254,54 @@ impl Past {
         }
         past.dropped = whole.saturating_sub(past.length);
         Ok(past)
+    }
+
+    /// Returns the checkpoints of this session that hold, of a line and of all behind it.
+    fn signed(
+        &self,
+        mut line: Vec<u8>,
+        reader: &mut BufReader<File>,
+    ) -> std::io::Result<Vec<Checkpoint>> {
+        let session = self.session.as_ref();
+        let origin = session.map(|session| session::origin(&session.session_id));
+        let mut found = Vec::new();
+        loop {
+            let note = Read::new(line.trim_ascii_end()).and_then(|line| line.text("checkpoint"));
+            let opened = note.iter().flat_map(|note| {
+                let keys = self.keys.iter();
+                keys.filter_map(|(name, key)| Checkpoint::open(note, name, key).ok())
+            });
+            found.extend(opened.filter(|one| Some(&one.origin) == origin.as_ref()));
+            line.clear();
+            if reader.by_ref().take(LONGEST).read_until(b'\n', &mut line)? == 0 {
+                return Ok(found);
+            }
+        }
+    }
+
+    /// Tells whether what was signed is not what is left: lines are missing, or were changed.
+    fn contradicts(
+        &self,
+        signed: &[Checkpoint],
+        reader: &mut BufReader<File>,
+    ) -> std::io::Result<bool> {
+        if signed.iter().any(|one| one.size > self.chain.size()) {
+            return Ok(true);
+        }
+        let mut chain = Chain::default();
+        reader.seek(SeekFrom::Start(0))?;
+        let mut line = Vec::new();
+        while chain.size() < self.chain.size() {
+            line.clear();
+            reader.read_until(b'\n', &mut line)?;
+            chain.follow(line.strip_suffix(b"\n").unwrap_or(&line));
+            let tree = chain.tree();
+            let other = |one: &Checkpoint| one.size == tree.size() && one.root != tree.root();
+            if signed.iter().any(other) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Takes up one line; nothing if it does not continue the chain.

@@ -92,6 +92,8 @@ pub(super) struct Writer {
     /// How many lost receipts the session's mark tells of.
     noted: u64,
     dropped: u64,
+    /// Whether what was signed before says otherwise than the file.
+    doubted: bool,
     since_checkpoint: u64,
     checkpoint_at: Tick,
     unsynced: Option<Tick>,
@@ -132,6 +134,7 @@ impl Writer {
             counts: Counts::default(),
             noted: 0,
             dropped: 0,
+            doubted: false,
             since_checkpoint: 0,
             checkpoint_at,
             unsynced: None,
@@ -146,6 +149,11 @@ impl Writer {
         // What the dead proxy wrote may never have been synced.
         self.unsynced = Some(self.options.clock.tick());
         self
+    }
+
+    /// Has the packs say that their receipts are not what was signed.
+    pub(super) fn doubt(&mut self) {
+        self.doubted = true;
     }
 
     /// Takes up what the session had counted, and the calls that it had not seen to their end.

@@ -1,6 +1,7 @@
 //! Sessions of dead proxies whose files were damaged or changed.
 
 use super::*;
+use crate::chain::Chain;
 
 /// Runs a session and returns its lines, each with its end.
 fn session(options: &Options) -> Vec<String> {
@@ -36,7 +37,15 @@ fn what_is_damaged_is_kept_whole_and_said() {
         let (found, kept) = recovered(&options, lines.concat().as_bytes());
         assert!(kept == lines[line..].concat().as_bytes(), "{line} {more}");
         match &found.packs[0] {
-            Ok(built) => assert_good(built, Some(false)),
+            Ok(built) => {
+                // What a checkpoint was signed over is not all there.
+                assert_eq!(built.report.class, Class::Doubt, "{line} {more}");
+                assert_eq!(built.session_complete, Some(false));
+                assert!(
+                    found.warnings[0].contains("a signed checkpoint"),
+                    "{found:?}"
+                );
+            }
             Err(fault) => {
                 assert_eq!(line, 0);
                 assert!(fault.to_string().contains("its first line is damaged"));
@@ -73,7 +82,55 @@ fn a_checkpoint_of_other_lines_ends_the_chain() {
         line[name] = value;
         let line = format!("{line}\n");
         assert_ne!(line, last);
-        let (_, kept) = recovered(&options, (lines.concat() + &line).as_bytes());
+        let (found, kept) = recovered(&options, (lines.concat() + &line).as_bytes());
         assert_eq!(String::from_utf8(kept).unwrap(), line, "{name}");
+        // Nothing that was signed says otherwise than what is left.
+        assert!(found.warnings[0].contains("do not continue the chain"));
+        assert_good(found.packs[0].as_ref().unwrap(), Some(true));
     }
+}
+
+/// Links lines anew, as somebody would who changed one of them and has no key.
+fn linked_anew(lines: &[String]) -> Vec<String> {
+    let mut chain = Chain::default();
+    let lines = lines.iter().map(|line| {
+        let mut line: serde_json::Value = serde_json::from_str(line).unwrap();
+        line["prev_hash"] = chain.link().into();
+        line["seq"] = chain.size().into();
+        let line = line.to_string();
+        chain.follow(line.as_bytes());
+        line + "\n"
+    });
+    lines.collect()
+}
+
+#[test]
+fn who_has_no_key_cannot_have_changed_receipts_signed() {
+    let options = options(Durability::Relaxed);
+    let lines = session(&options);
+    let (found, kept) = recovered(&options, linked_anew(&lines).concat().as_bytes());
+    assert_eq!(
+        (kept.len(), found.warnings.len()),
+        (0, 0),
+        "the same as before"
+    );
+    let last = lines.len() - 1;
+    let checks = |name: &str, lines: Vec<String>| {
+        let lines = linked_anew(&lines);
+        let (found, kept) = recovered(&options, lines.concat().as_bytes());
+        assert!(!kept.is_empty(), "{name}");
+        let built = found.packs[0].as_ref().unwrap();
+        assert_ne!(built.report.class, Class::Pass, "{name}");
+        assert!(found.warnings[0].contains("which were changed"), "{name}");
+    };
+    let mut changed = lines.clone();
+    changed[1] = changed[1].replace("\"t\"", "\"u\"");
+    assert_ne!(changed, lines);
+    checks("changed", changed.clone());
+    let mut longer = changed.clone();
+    longer.insert(1, changed[1].replace("mcp.tool_intent", "mcp.other"));
+    checks("put in", longer);
+    let mut shorter = lines.clone();
+    shorter.remove(last - 1);
+    checks("taken out", shorter);
 }

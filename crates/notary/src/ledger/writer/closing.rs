@@ -93,6 +93,7 @@ impl Writer {
             index: start.index,
             note,
             complete,
+            doubted: self.doubted,
             enforced: self.options.profile == Profile::Guard,
             policy_hash: self.common.policy_hash.clone(),
             first: start.first.unwrap_or(Wall(0)),
@@ -142,7 +143,8 @@ impl Writer {
         let claim = self.claim.take().ok_or_else(unrecorded)?;
         let how = (End::Failed, self.counts.lost);
         let built = recover::rebuild(&self.layout, &self.name, claim, &self.options, how)?;
-        built.into_iter().last().map(Some).ok_or_else(unrecorded)
+        let last = built.packs.into_iter().last();
+        last.map(Some).ok_or_else(unrecorded)
     }
 
     /// Packs what is left of a session that has said its last word.
