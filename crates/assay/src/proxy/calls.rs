@@ -18,6 +18,8 @@ pub(super) struct Open {
     pub(super) since: Tick,
     /// When it was cancelled.
     pub(super) cancelled: Option<Tick>,
+    /// Whether the upstream answered with what is no message.
+    pub(super) refused: bool,
 }
 
 #[derive(Debug)]
@@ -88,6 +90,15 @@ impl Calls {
             && open.cancelled.is_none()
         {
             open.cancelled = Some(now);
+        }
+    }
+
+    /// Notes that the request with this id was answered with what is no message.
+    pub(super) fn refuse(&mut self, id: &[u8]) {
+        let serial = self.by_id.get(&key(id)).and_then(|queue| queue.front());
+        let entry = serial.and_then(|serial| self.entries.get_mut(serial));
+        if let Some((_, Entry::Call(open))) = entry {
+            open.refused = true;
         }
     }
 

@@ -22,7 +22,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, channel, unbounded_channel};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until, timeout_at};
 
-use self::link::Link;
+use self::link::{Failure, Link};
 use self::pipe::{Source, Target};
 use self::spool::Room;
 use super::attend::{Event, LAST_BYTES, Lost, TICK, Upkeep, listen, spawn};
@@ -33,6 +33,8 @@ use super::setup::Setup;
 use super::{Finish, Shared};
 use crate::exit::bad_input;
 
+/// Looks in a row at which no call waited, so that none is being read any more.
+const QUIET: u32 = 5;
 /// Messages that may wait on either way.
 const WAITING: usize = 64;
 
@@ -98,7 +100,9 @@ pub(super) async fn hold(setup: Setup, address: Address) -> Result<(Arc<Recorder
         Event::Outward(pump::outward(&mut input, &mut target, recorder, outlet))
     })?;
     spawn("inward", &send, &shared, move |shared| {
-        let mut source = Source::new(back, heads);
+        let recorder = &shared.recorder;
+        let failed = |failure: &Failure| recorder.failed(failure.id.as_bytes(), failure.how);
+        let mut source = Source::new(back, heads, failed);
         Event::Inward(pump::inward(&mut source, &shared.recorder, &shared.outlet))
     })?;
     let link = Link::new(address, room, answers, send.clone());
@@ -142,7 +146,10 @@ impl Session {
                         self.drain().await;
                         return Finish::by(name);
                     }
-                    Some(Event::Lost(Lost::Unreachable)) => return Finish::Unreachable,
+                    Some(Event::Lost(Lost::Unreachable)) => {
+                        self.tell_all().await;
+                        return Finish::Unreachable;
+                    }
                     Some(Event::Lost(Lost::Closed)) => return Finish::Closed,
                     Some(Event::Outward(Stopped::Ended)) => return self.settle().await,
                     Some(Event::Inward(Stopped::Unrecorded) | Event::Outward(Stopped::Unrecorded)) => {
@@ -155,6 +162,21 @@ impl Session {
                     None => return Finish::UpstreamFailed,
                 }
             }
+        }
+    }
+
+    /// Waits until everybody was told that the upstream is not there, those among them whose calls
+    /// are only just being read.
+    async fn tell_all(&mut self) {
+        let until = Instant::now() + self.shutdown;
+        let mut quiet = 0;
+        while Instant::now() < until && quiet < QUIET {
+            let event = timeout_at(Instant::now() + TICK / 10, self.events.recv()).await;
+            if matches!(event, Ok(Some(Event::Signalled(_)))) {
+                return;
+            }
+            let waits = event.is_ok() || self.recorder.waiting() > 0;
+            quiet = if waits { 0 } else { quiet + 1 };
         }
     }
 
@@ -178,7 +200,10 @@ impl Session {
                 biased;
                 event = self.events.recv() => match event {
                     Some(Event::Signalled(name)) => return Finish::by(name),
-                    Some(Event::Lost(Lost::Unreachable)) => return Finish::Unreachable,
+                    Some(Event::Lost(Lost::Unreachable)) => {
+                        self.tell_all().await;
+                        return Finish::Unreachable;
+                    }
                     Some(_) => {}
                     None => break,
                 },

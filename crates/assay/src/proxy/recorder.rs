@@ -70,6 +70,15 @@ pub(super) enum Fate {
     Refuse(Option<Vec<u8>>),
 }
 
+/// How an upstream failed a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Failed {
+    /// No answer came, or not all of it.
+    Unanswered,
+    /// Its answer is no message: the caller gets one of ours.
+    Refused,
+}
+
 /// One message of a line and, if the line is not at hand, the digest of its long part.
 #[derive(Debug)]
 struct Message {
@@ -118,6 +127,13 @@ impl Watch for Whole {
             self.messages.push(Message { seen, hashed: None });
         }
     }
+}
+
+/// Returns an id as it is said in an answer: what is no text and no number of JSON is not repeated.
+fn echoed(id: &[u8]) -> Option<String> {
+    let id = mcpproxy_text::check(id, mcpproxy_text::Limits::default()).ok()?;
+    let fits = |char: char| char == '"' || char == '-' || char.is_ascii_digit();
+    id.trim_start().starts_with(fits).then(|| id.to_owned())
 }
 
 /// Tells whether a message can be a request or an answer.
@@ -178,6 +194,19 @@ impl Recorder {
             .overdue(now, self.settings.call_timeout, CANCEL_GRACE);
         for open in late {
             self.unanswered(open, None);
+        }
+    }
+
+    /// Notes that the upstream failed a request, before the caller is told.
+    pub(super) fn failed(&self, id: &[u8], how: Failed) {
+        match how {
+            Failed::Refused => self.calls().refuse(id),
+            Failed::Unanswered => {
+                let open = self.calls().answered(id);
+                if let Some(open) = open {
+                    self.unanswered(open, Some(Mark::UpstreamFailed));
+                }
+            }
         }
     }
 

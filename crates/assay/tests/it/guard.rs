@@ -358,3 +358,25 @@ fn no_message_hides_from_a_guard_behind_a_line_break() {
         "{marks}"
     );
 }
+
+#[test]
+fn an_id_that_is_no_json_is_not_repeated() {
+    let ids = ["NaN", "tru", "-", "0x10", "7", r#""a""#];
+    let lines = ids.map(|id| {
+        format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"shell_exec"}}}}"#)
+    });
+    let (_, answers, _) = run(&["--profile", "guard"], &lines);
+    let said: Vec<_> = answers.iter().map(|one| one["id"].clone()).collect();
+    let null = Value::Null;
+    assert_eq!(
+        said,
+        [
+            null.clone(),
+            null.clone(),
+            null.clone(),
+            null,
+            7.into(),
+            "a".into()
+        ]
+    );
+}

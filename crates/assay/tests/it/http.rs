@@ -237,7 +237,51 @@ fn a_long_answer_that_breaks_off_is_an_error_and_not_half_a_line() {
     let text = answer["error"]["message"].as_str().unwrap();
     assert!(text.starts_with("the upstream failed"), "{answer}");
     assert_eq!(proxy.left().code(), Some(0));
-    assert_eq!(scene.outcomes(), ["cut error no_policy"]);
+    assert_eq!(scene.outcomes(), ["cut timeout no_policy"]);
+    assert_eq!(scene.calls()[0]["marks"], json!(["upstream_failed"]));
+}
+
+#[test]
+fn an_answer_that_never_came_is_not_recorded_as_one() {
+    let url = raw_upstream(|_, _| {});
+    for strict in [&[][..], &["--strict"]] {
+        let scene = Scene::new();
+        let mut proxy = proxy(&scene, &url, strict);
+        let answer = proxy.call(1, "gone");
+        assert_eq!(answer["error"]["code"], -31001, "{answer}");
+        assert_eq!(proxy.left().code(), Some(0));
+        let [call] = &scene.calls()[..] else {
+            panic!("there is one call");
+        };
+        assert_eq!(call["outcome"], "timeout", "{call}");
+        assert_eq!(call["marks"], json!(["upstream_failed"]));
+        assert!(call["result_hash"].is_null() && call["response_observed_at"].is_null());
+        assert_eq!(scene.verified(), 1);
+    }
+}
+
+#[test]
+fn only_what_a_broken_stream_did_not_answer_failed() {
+    let url = raw_upstream(|stream, _| {
+        let event = r#"data: {"jsonrpc":"2.0","id":1,"result":{}}"#;
+        let head =
+            "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
+        write!(stream, "{head}{event}\n\n").unwrap();
+    });
+    let scene = Scene::new();
+    let mut proxy = proxy(&scene, &url, &[]);
+    proxy.send(&format!("[{},{}]", call(1, "a", "{}"), call(2, "b", "{}")));
+    let said: Vec<Value> = (0..2)
+        .map(|_| serde_json::from_str(&proxy.line()).unwrap())
+        .collect();
+    assert_eq!(said[0]["result"], json!({}), "{said:?}");
+    assert_eq!(said[1]["id"], 2, "{said:?}");
+    let left = proxy.left();
+    assert_eq!(left.stdout, b"", "{left:?}");
+    assert_eq!(
+        scene.outcomes(),
+        ["a forwarded no_policy", "b timeout no_policy"]
+    );
 }
 
 #[test]
@@ -264,6 +308,7 @@ fn an_answer_without_a_message_is_an_error() {
         );
         assert_eq!(proxy.left().code(), Some(0), "{status}");
         assert_eq!(scene.outcomes(), ["gone error no_policy"], "{status}");
+        assert_eq!(scene.calls()[0]["marks"], json!(["upstream_failed"]));
     }
 }
 
@@ -392,6 +437,28 @@ fn an_upstream_that_is_not_there_ends_with_three() {
 }
 
 #[test]
+fn every_call_to_an_upstream_that_is_not_there_is_answered() {
+    for _ in 0..20 {
+        let scene = Scene::new();
+        let mut proxy = proxy(&scene, "http://127.0.0.1:1/mcp", &[]);
+        let lines = format!("{INITIALIZE}\n{}\n", call(1, "t", "{}"));
+        let stdin = proxy.stdin.as_mut().unwrap();
+        stdin.write_all(lines.as_bytes()).unwrap();
+        let left = proxy.wait();
+        assert_eq!(left.code(), Some(3), "{left:?}");
+        let said = String::from_utf8(left.stdout.clone()).unwrap();
+        let calls = scene.calls().len();
+        assert_eq!(said.lines().count(), 1 + calls, "{left:?}");
+        let marks = scene.calls().into_iter().map(|call| call["marks"].clone());
+        assert!(
+            marks
+                .into_iter()
+                .all(|one| one == json!(["upstream_failed"]))
+        );
+    }
+}
+
+#[test]
 fn an_upstream_that_fails_later_is_told_of_and_recorded() {
     let remote = Remote::start(EraSupport::LegacyOnly);
     let scene = Scene::new();
@@ -410,4 +477,5 @@ fn an_upstream_that_fails_later_is_told_of_and_recorded() {
     proxy.stdin.as_mut().unwrap().flush().unwrap();
     assert_eq!(proxy.left().code(), Some(0));
     assert_eq!(scene.outcomes(), ["add error no_policy"]);
+    assert_eq!(scene.calls()[0]["marks"], json!(["upstream_failed"]));
 }

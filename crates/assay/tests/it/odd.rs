@@ -183,3 +183,16 @@ fn values_are_kept_only_where_they_are_asked_for() {
         .to_owned();
     assert!(hash.starts_with("hmac-sha256:"), "{hash}");
 }
+
+#[test]
+fn a_line_separator_in_the_name_of_the_upstream_breaks_no_pack() {
+    for separator in ["\u{2028}", "\u{2029}", "\u{85}"] {
+        let scene = Scene::new();
+        let name = format!("one{separator}two");
+        let input = call(1, "t", "{}") + "\n";
+        let left = scene.run(&["--server-id", &name], ANSWERS, input.as_bytes());
+        assert_eq!(left.code(), Some(0), "{left:?}");
+        assert_eq!(scene.calls()[0]["server_id"], name.as_str());
+        assert_eq!(scene.verified(), 1);
+    }
+}

@@ -14,9 +14,10 @@ use mcpproxy_mcp::{Error, compose};
 use mcpproxy_text::{self as text, Limits};
 use tokio::time::{sleep, timeout};
 
-use super::link::{Link, Message, aside};
+use super::link::{Failure, Link, Message, aside};
 use super::spool::{Room, Spool, Stored};
 use crate::proxy::attend::Lost;
+use crate::proxy::recorder::Failed;
 
 /// Bytes of an event's data that are held before they go to its spool.
 const HELD: usize = 64 << 10;
@@ -35,13 +36,18 @@ const RETRY: (u64, u64) = (100, 5_000);
 
 impl Link {
     /// Sends a message and gives the client what comes back for it.
-    pub(super) async fn exchange(self: Arc<Self>, message: Message) {
-        if let Err(fault) = self.attempt(&message).await {
+    pub(super) async fn exchange(self: Arc<Self>, mut message: Message) {
+        if let Err(fault) = self.attempt(&mut message).await {
             let first = !self.state().reached;
-            for id in &message.ids {
+            let how = match fault {
+                Error::Status { .. } => Failed::Refused,
+                _ => Failed::Unanswered,
+            };
+            for id in message.ids {
                 let text = format!("the upstream failed: {fault}");
-                let error = compose::error(Some(id), UPSTREAM_FAILED, &text, None);
-                self.give(Stored::flat(&error)).await;
+                let error = compose::error(Some(&id), UPSTREAM_FAILED, &text, None);
+                let failure = Failure { id, how };
+                self.give_up(failure, Stored::flat(&error)).await;
             }
             if first && matches!(fault, Error::Unreachable(_)) {
                 self.lost(Lost::Unreachable);
@@ -49,7 +55,8 @@ impl Link {
         }
     }
 
-    async fn attempt(self: &Arc<Self>, message: &Message) -> Result<(), Error> {
+    /// Sends a message; where it fails, the ids of what was not answered are left in it.
+    async fn attempt(self: &Arc<Self>, message: &mut Message) -> Result<(), Error> {
         let older = self.state().endpoint.is_some();
         let response = self.post(message).await?;
         self.heard(&response);
@@ -122,24 +129,28 @@ impl Link {
     }
 
     /// Reads streams until every request of the message is answered.
-    async fn streamed(&self, message: &Message, response: Response<Received>) -> Result<(), Error> {
-        let mut open = message.ids.clone();
+    async fn streamed(
+        &self,
+        message: &mut Message,
+        response: Response<Received>,
+    ) -> Result<(), Error> {
         let mut stream = self.events(response);
         for _ in 0..RESUMED {
             while let Some((_, data)) = stream.next().await? {
                 let ids = answered(&data)?;
-                open.retain(|id| !ids.contains(id));
+                message.ids.retain(|id| !ids.contains(id));
                 if data.len() > 0 {
                     self.take(message, data).await;
                 }
             }
-            let Some(last) = stream.last.take().filter(|_| !open.is_empty()) else {
+            let unanswered = !message.ids.is_empty();
+            let Some(last) = stream.last.take().filter(|_| unanswered) else {
                 break;
             };
             sleep(stream.retry()).await;
             stream = self.events(self.stream(Some(&last)).await?);
         }
-        if open.is_empty() {
+        if message.ids.is_empty() {
             Ok(())
         } else {
             Err(Error::Closed)

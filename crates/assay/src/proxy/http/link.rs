@@ -19,6 +19,7 @@ use tokio::time::timeout;
 use super::Address;
 use super::spool::{Room, Stored};
 use crate::proxy::attend::{Event, Lost};
+use crate::proxy::recorder::Failed;
 
 /// How long the upstream may take to hear that the session is over.
 const FAREWELL: Duration = Duration::from_secs(2);
@@ -30,9 +31,24 @@ pub(super) struct Link {
     dialer: Dialer,
     /// Where long answers wait until they are whole.
     pub(super) room: Room,
-    answers: Sender<Stored>,
+    answers: Sender<Answer>,
     events: UnboundedSender<Event>,
     state: Mutex<State>,
+}
+
+/// What the client is given: a message of the upstream, or what is said in place of one.
+#[derive(Debug)]
+pub(super) struct Answer {
+    pub(super) message: Stored,
+    pub(super) failure: Option<Failure>,
+}
+
+/// A request that the upstream did not answer with a message.
+#[derive(Debug)]
+pub(super) struct Failure {
+    /// The raw id of the request.
+    pub(super) id: String,
+    pub(super) how: Failed,
 }
 
 /// What was learnt of the upstream.
@@ -166,7 +182,7 @@ impl Link {
     pub(super) fn new(
         address: Address,
         room: Room,
-        answers: Sender<Stored>,
+        answers: Sender<Answer>,
         events: UnboundedSender<Event>,
     ) -> Arc<Self> {
         Arc::new(Self {
@@ -185,8 +201,15 @@ impl Link {
 
     /// Gives the client a message.
     pub(super) async fn give(&self, message: Stored) {
+        let failure = None;
         // A client that has gone away is told of by the pump.
-        drop(self.answers.send(message).await);
+        drop(self.answers.send(Answer { message, failure }).await);
+    }
+
+    /// Tells the client that a request failed.
+    pub(super) async fn give_up(&self, failure: Failure, message: Stored) {
+        let failure = Some(failure);
+        drop(self.answers.send(Answer { message, failure }).await);
     }
 
     /// Tells the session that its upstream is gone.

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use tokio::sync::mpsc::{Receiver, Sender};
 
+use super::link::{Answer, Failure};
 use super::spool::{Room, Spool, Stored};
 use crate::proxy::lines::Framed;
 use crate::proxy::pump::{Gone, Toward};
@@ -91,8 +92,10 @@ impl Toward for Target {
 }
 
 /// Gives messages as lines, until nobody sends any more.
-pub(super) struct Source {
-    messages: Receiver<Stored>,
+pub(super) struct Source<F> {
+    messages: Receiver<Answer>,
+    /// Is told of failures before what is said of them is read.
+    failed: F,
     /// The message that is being read, and how much of it was.
     now: Option<(Stored, u64)>,
     /// A head that is to be read before it.
@@ -100,11 +103,12 @@ pub(super) struct Source {
     heads: Arc<AtomicBool>,
 }
 
-impl Source {
+impl<F: Fn(&Failure)> Source<F> {
     /// Reads from `messages`, with heads before them where the client has them.
-    pub(super) fn new(messages: Receiver<Stored>, heads: Arc<AtomicBool>) -> Self {
+    pub(super) fn new(messages: Receiver<Answer>, heads: Arc<AtomicBool>, failed: F) -> Self {
         Self {
             messages,
+            failed,
             now: None,
             head: Vec::new(),
             heads,
@@ -112,7 +116,8 @@ impl Source {
     }
 
     fn next(&mut self) -> Option<(Stored, u64)> {
-        let message = self.messages.blocking_recv()?;
+        let Answer { message, failure } = self.messages.blocking_recv()?;
+        failure.iter().for_each(&self.failed);
         if self.heads.load(Ordering::Relaxed) {
             // The line end that follows belongs to the message, as blanks do.
             let length = message.len() + 1;
@@ -122,7 +127,7 @@ impl Source {
     }
 }
 
-impl Read for Source {
+impl<F: Fn(&Failure)> Read for Source<F> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let now = self.now.take().or_else(|| self.next());
         let Some((message, at)) = now else {
@@ -158,10 +163,12 @@ mod tests {
     fn given(heads: bool, buffer: usize) -> String {
         let (send, receive) = channel(4);
         for text in ["{\"a\":1}", "[]"] {
-            send.blocking_send(Stored::flat(text.as_bytes())).unwrap();
+            let message = Stored::flat(text.as_bytes());
+            let failure = None;
+            send.blocking_send(Answer { message, failure }).unwrap();
         }
         drop(send);
-        let mut source = Source::new(receive, Arc::new(AtomicBool::new(heads)));
+        let mut source = Source::new(receive, Arc::new(AtomicBool::new(heads)), |_| {});
         let (mut all, mut part) = (Vec::new(), vec![0; buffer]);
         loop {
             let count = source.read(&mut part).unwrap();

@@ -16,7 +16,7 @@ use mcpproxy_notary::{NotaryError, hash};
 use mcpproxy_text::{self as text, Limits};
 use serde_json::json;
 
-use super::{Fate, Line, Message, Recorder};
+use super::{Fate, Line, Message, Recorder, echoed};
 use crate::args::Profile;
 use crate::proxy::calls::Open;
 
@@ -134,6 +134,7 @@ impl Recorder {
             ticket: self.ledger.intent(call)?,
             since: line.tick,
             cancelled: None,
+            refused: false,
         };
         let lost = self.calls().add_call(&id, open);
         self.overflow(lost);
@@ -285,7 +286,7 @@ impl Recorder {
             let message = format!("denied by policy: {}", why.unwrap_or(reason));
             let data = json!({ "policy_ref": name });
             compose::error(
-                id.map(|id| lossy(Some(id))).as_deref(),
+                id.and_then(echoed).as_deref(),
                 DENIED,
                 &message,
                 Some(&data),
@@ -300,7 +301,7 @@ impl Recorder {
         let message = "the call was not forwarded: its receipt cannot be recorded";
         let answer = |id: Option<&[u8]>| {
             compose::error(
-                id.map(|id| lossy(Some(id))).as_deref(),
+                id.and_then(echoed).as_deref(),
                 INTERNAL_ERROR,
                 message,
                 None,

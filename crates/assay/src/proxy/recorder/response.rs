@@ -5,7 +5,7 @@ use mcpproxy_mcp::era::INTERNAL_ERROR;
 use mcpproxy_notary::disclose::Side;
 use mcpproxy_notary::receipt::{Answer, Mark, Outcome};
 
-use super::{Fate, Keep, Line, Message, Recorder};
+use super::{Fate, Keep, Line, Message, Recorder, echoed};
 use crate::proxy::calls::Open;
 
 impl Recorder {
@@ -38,14 +38,7 @@ impl Recorder {
         let message = "the result is withheld: its receipt cannot be recorded";
         let answers: Vec<_> = unrecorded
             .iter()
-            .map(|id| {
-                compose::error(
-                    Some(&String::from_utf8_lossy(id)),
-                    INTERNAL_ERROR,
-                    message,
-                    None,
-                )
-            })
+            .map(|id| compose::error(echoed(id).as_deref(), INTERNAL_ERROR, message, None))
             .collect();
         Fate::Refuse(Some(match answers.as_slice() {
             [one] if !line.batch => one.to_vec(),
@@ -64,6 +57,7 @@ impl Recorder {
             .cancelled
             .map(|_| Mark::Cancelled)
             .into_iter()
+            .chain(open.refused.then_some(Mark::UpstreamFailed))
             .collect();
         let keep = if self.settings.keep_results {
             Keep::All
