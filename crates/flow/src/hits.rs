@@ -11,7 +11,8 @@ use mcpproxy_core::{DataOrigin, Id128, Label, Likeness, Masked, Nature, SessionK
 
 pub(crate) use self::secrets::is_supplied;
 use self::secrets::secrets;
-use self::tails::{gone, tails};
+use self::tails::gone;
+pub(crate) use self::tails::tails;
 use crate::blob::Blob;
 use crate::evidence::NOTABLE;
 use crate::plain::rare;
@@ -119,20 +120,16 @@ pub(crate) struct TokenHits {
     pub(crate) length: u32,
 }
 
-/// Compares a sending with all that is remembered.
+/// Compares a sending, and what it makes with what was sent before, with all that is remembered.
 pub(crate) fn compare(
     state: &State,
     errand: Errand<'_>,
     sessions: &[SessionKey],
     sending: &Sending<'_>,
+    tails: &Decoded,
 ) -> Hits {
     let mut hits = Hits::default();
     let salts: Vec<u64> = sessions.iter().copied().map(salt).collect();
-    let tails = if errand.sink.is_trusted() {
-        Decoded::default()
-    } else {
-        tails(state, errand, sending)
-    };
     hits.cut = tails.cut;
     let streams = || sending.streams.iter().chain(&tails.streams);
     let pointers = pointers(state, &salts, sending);

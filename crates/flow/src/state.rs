@@ -18,8 +18,9 @@ use crate::reading::Reading;
 use crate::secret::{Bits, Vault};
 use crate::sending::Sending;
 use crate::session::Session;
-use crate::tail::Tails;
+use crate::tail::{Tail, Tails};
 use crate::typed::Kind;
+use crate::view::Decoded;
 use crate::whose::salt;
 
 /// Bytes of the pools of a scope.
@@ -375,21 +376,38 @@ impl State {
         }
     }
 
-    /// Compares what is about to leave, and reserves it unless it is known to stay.
+    /// Hands out what was sent before to where a call goes, field by field, and reserves the ends of
+    /// its own fields unless they are known to stay: whoever comes next reads on from them.
+    pub(crate) fn queue(
+        &mut self,
+        errand: Errand<'_>,
+        sending: &Sending<'_>,
+        now: Tick,
+    ) -> Vec<Tail> {
+        self.session(errand.session, now);
+        if errand.sink.is_trusted() {
+            return Vec::new();
+        }
+        let fields = sending.fields.iter();
+        let before = fields.map(|field| self.tails.before(errand.to, field.path));
+        let before = before.collect();
+        self.tails.reserve(errand.call, errand.to, sending.pieces());
+        before
+    }
+
+    /// Compares what is about to leave, and reserves what is sensitive unless it is known to stay.
     pub(crate) fn send(
         &mut self,
         errand: Errand<'_>,
         sessions: &[SessionKey],
         sending: &Sending<'_>,
-        now: Tick,
+        tails: &Decoded,
     ) -> Hits {
-        self.session(errand.session, now);
-        let hits = compare(self, errand, sessions, sending);
+        let hits = compare(self, errand, sessions, sending, tails);
         if !errand.sink.is_trusted() {
             for hit in &hits.secrets {
                 self.vault.reserve(errand.call, hit.number, hit.own.clone());
             }
-            self.tails.reserve(errand.call, errand.to, sending.pieces());
         }
         hits
     }

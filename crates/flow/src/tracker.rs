@@ -18,7 +18,7 @@ use crate::content::Content;
 use crate::directory::Directory;
 use crate::event::{Sent, What};
 use crate::evidence::{Weighed, weigh};
-use crate::hits::Hits;
+use crate::hits::{Hits, tails};
 use crate::outbox::Outbox;
 use crate::reading::Reading;
 use crate::sending::Sending;
@@ -240,8 +240,10 @@ impl Tracker {
                 to: &to.name,
                 sink: to.sink,
             };
+            let before = self.with(here, now, |state| state.queue(errand, &sending, now));
+            let tails = tails(&sending.fields, before);
             self.with(here, now, |state| {
-                let found = state.send(errand, sessions, &sending, now);
+                let found = state.send(errand, sessions, &sending, &tails);
                 let reserved = self.outbox.is_open().then(|| state.named(&found));
                 hits.join(found);
                 let personal = sending.personal || hits.has_personal();

@@ -4,18 +4,17 @@
 use std::sync::Arc;
 
 use crate::fold::folded;
-use crate::sending::Sending;
-use crate::state::{Errand, State};
+use crate::sending::Field;
 use crate::stream::{Before, Family, Stream};
 use crate::tail::Tail;
 use crate::view::{Decoded, budget, one};
 use crate::winnow::RUN;
 
-/// Puts what was sent before in front of what comes now.
-pub(super) fn tails(state: &State, errand: Errand<'_>, sending: &Sending<'_>) -> Decoded {
+/// Puts what was sent before in front of what comes now, field by field. Undoing encodings takes
+/// longest of all that is done for a call, so this is done before anything is locked.
+pub(crate) fn tails(fields: &[Field], before: Vec<Tail>) -> Decoded {
     let mut decoded = Decoded::default();
-    for field in &sending.fields {
-        let tail = state.tails.before(errand.to, field.path);
+    for (field, tail) in fields.iter().zip(before) {
         if tail.text.is_empty() {
             continue;
         }

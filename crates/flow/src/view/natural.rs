@@ -7,56 +7,34 @@ const PAIRS: &[&[u8; 2]] = &[
     b"ve", b"ra", b"ti", b"el", b"ch", b"ei", b"ie", b"un", b"la", b"ro", b"ta", b"co",
 ];
 
-/// What a byte is: the number of a letter, or one of these.
-const DIGIT: u8 = 26;
-const PUNCTUATION: u8 = 27;
-const OTHER: u8 = 28;
-const CODES: usize = 32;
-
-const CODE: [u8; 256] = codes();
 /// The letters that often follow each letter, as bits; the highest tells a letter from all else.
-const FOLLOW: [u32; CODES] = follow();
+const FOLLOW: [u32; 256] = follow();
 const LETTER: u32 = 1 << 31;
 
 #[expect(
     clippy::indexing_slicing,
     reason = "evaluated when compiled; a wrong index does not build"
 )]
-const fn codes() -> [u8; 256] {
-    let mut codes = [OTHER; 256];
-    let mut byte = 0_u8;
-    while byte < 128 {
-        codes[byte as usize] = match byte {
-            b'a'..=b'z' => byte - b'a',
-            b'A'..=b'Z' => byte - b'A',
-            b'0'..=b'9' => DIGIT,
-            _ if byte.is_ascii_punctuation() => PUNCTUATION,
-            _ => OTHER,
-        };
-        byte += 1;
-    }
-    codes
-}
-
-#[expect(
-    clippy::indexing_slicing,
-    reason = "evaluated when compiled; a wrong index does not build"
-)]
-const fn follow() -> [u32; CODES] {
-    let mut table = [0; CODES];
+const fn follow() -> [u32; 256] {
+    let mut letters = [LETTER; 26];
     let mut at = 0;
-    while at < 26 {
-        table[at] = LETTER;
-        at += 1;
-    }
-    at = 0;
     while at < PAIRS.len() {
         let [one, two] = *PAIRS[at];
-        table[(one - b'a') as usize] |= 1 << (two - b'a');
+        letters[(one - b'a') as usize] |= 1 << (two - b'a');
+        at += 1;
+    }
+    let mut table = [0; 256];
+    at = 0;
+    while at < 26 {
+        table[at + b'a' as usize] = letters[at];
+        table[at + b'A' as usize] = letters[at];
         at += 1;
     }
     table
 }
+
+/// Bytes that are counted at once: a count of them fits a byte.
+const BLOCK: usize = 128;
 
 /// What a text is made of.
 #[derive(Clone, Copy, Debug, Default)]
@@ -70,25 +48,28 @@ pub(super) struct Look {
 }
 
 impl Look {
-    /// Looks at every byte once.
+    /// Looks at every byte. What is only counted is counted in blocks, which compilers turn into
+    /// a few steps for many bytes.
     pub(super) fn at(text: &str) -> Self {
-        let mut counts = [0_usize; CODES];
+        let (mut letters, mut digits, mut signs) = (0, 0, 0);
+        for block in text.as_bytes().chunks(BLOCK) {
+            letters += count(block, u8::is_ascii_alphabetic);
+            digits += count(block, u8::is_ascii_digit);
+            signs += count(block, u8::is_ascii_punctuation);
+        }
         let (mut row, mut pairs, mut frequent) = (0_u32, 0_u32, 0_u32);
         for byte in text.bytes() {
-            let code = CODE.get(usize::from(byte)).copied().unwrap_or(OTHER) & 31;
-            let next = FOLLOW.get(usize::from(code)).copied().unwrap_or(0);
-            if let Some(count) = counts.get_mut(usize::from(code)) {
-                *count += 1;
-            }
-            // No row has a bit at the code of anything but a letter.
-            frequent += row >> code & 1;
-            pairs += (row & next) >> 31;
+            let next = FOLLOW.get(usize::from(byte)).copied().unwrap_or(0);
+            // Small and capital letters have the number of the letter in their lowest bits, which
+            // means nothing where the highest bit of its row is not set.
+            let both = (row & next) >> 31;
+            frequent += both & row >> (byte.wrapping_sub(1) & 31);
+            pairs += both;
             row = next;
         }
-        let [letters @ .., digits, signs, _, _, _, _] = counts;
         let size = |count: u32| usize::try_from(count).unwrap_or(usize::MAX);
         Self {
-            letters: letters.iter().sum(),
+            letters,
             digits,
             signs,
             pairs: size(pairs),
@@ -101,6 +82,13 @@ impl Look {
     pub(super) fn is_natural(self) -> bool {
         self.pairs >= 8 && self.frequent * 6 >= self.pairs
     }
+}
+
+/// Counts the bytes of a block that are of a kind.
+fn count(block: &[u8], is: impl Fn(&u8) -> bool) -> usize {
+    // INVARIANT: a block is shorter than 256, so nothing wraps; checked sums are slow here.
+    let add = |sum: u8, byte: &u8| sum.wrapping_add(u8::from(is(byte)));
+    usize::from(block.iter().fold(0, add))
 }
 
 /// Tells whether a text reads like a language.
