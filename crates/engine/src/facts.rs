@@ -276,12 +276,15 @@ fn judged(address: &str, place: &str, ready: &Ready) -> Option<Suspicious> {
 /// Returns the addresses to which commands in the arguments connect, and where the commands are.
 fn commands(arguments: &str) -> Vec<(String, String)> {
     let mut found = Vec::new();
-    for name in COMMANDS {
-        let command = text::get(arguments, &[name]).and_then(|(raw, _)| text::string(raw));
-        let Some(command) = command else { continue };
+    let named = text::members(arguments).filter(|one| COMMANDS.contains(&&*one.key));
+    for member in named {
+        let raw = arguments.get(member.value).unwrap_or_default();
+        let Some(command) = text::string(raw) else {
+            continue;
+        };
         let sends = shell::read(&command).sends.into_iter();
         let hosts = sends.filter_map(|send| send.host);
-        found.extend(hosts.map(|host| (host, name.to_owned())));
+        found.extend(hosts.map(|host| (host, member.key.clone().into_owned())));
     }
     found
 }
