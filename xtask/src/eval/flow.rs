@@ -39,8 +39,9 @@ pub(super) struct Arguments {
     /// A folder of labelled cases with conversations of others
     #[arg(long, value_name = "DIR")]
     corpus: Option<PathBuf>,
-    /// Conversations for each transformation and each harmless kind, in each set of words
-    #[arg(long, value_name = "N", default_value_t = 24)]
+    /// Conversations for each transformation and each harmless kind, in each set of words; with few,
+    /// a single miss among secrets decides whether their aim is met
+    #[arg(long, value_name = "N", default_value_t = 120)]
     sessions: usize,
     /// Writes the conversations, one JSON object a line, and judges none
     #[arg(long, value_name = "FILE")]
