@@ -372,7 +372,7 @@ impl Engine {
         record
     }
 
-    /// Composes the record that closes a session, and forgets what it was linked with.
+    /// Composes the record that closes a session.
     pub(crate) fn closing(&self, summary: &Summary) -> Record {
         let session = summary.whose.session;
         let linked = self.correlator().hook_of(session);
@@ -387,7 +387,6 @@ impl Engine {
             let own = std::mem::replace(&mut record.session_id, linked.id.to_string());
             record.mcp_session_id = Some(own);
         }
-        self.correlator().forget(session);
         record
     }
 

@@ -2,31 +2,30 @@
 //!
 //! A call runs in its own task, so that a downstream that disconnects cannot cut `after` short.
 
+mod hearing;
+
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 use mcpproxy_core::{Call, Cleared, Declared, MessageKind, Outcome, Status, ToolName};
 use mcpproxy_engine::After;
-use mcpproxy_mcp::era::{self, Era, META_LOG_LEVEL, META_SUBSCRIPTION};
+use mcpproxy_mcp::era::{self, Era};
 use mcpproxy_mcp::frame::replace;
 use mcpproxy_mcp::{Frame, FrameKind, compose, header, input};
 use mcpproxy_text::{self as text, Limits};
 use mcpproxy_upstream::instance::ticket;
 use mcpproxy_upstream::settings::Scope;
-use mcpproxy_upstream::{Caller, FromUpstream, Instance, Upstream};
+use mcpproxy_upstream::{Caller, Instance, Upstream};
 use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout_at};
 
-use crate::asides::{is_meant, overheard};
 use crate::ask;
 use crate::clear::{At, DECISION, Message, clear, withheld};
 use crate::downstream::{Downstream, Way};
 use crate::error::{Failure, Fault};
 use crate::gateway::{Gateway, INVALID_TOKEN};
-use crate::news::List;
-use crate::session::{is_log_message, reaches};
 use crate::translate;
 
 /// Input rounds of one call at most.
@@ -394,121 +393,6 @@ impl Passage<'_> {
         let listens = matches!(&call.kind, MessageKind::Request(method) if &**method == "subscriptions/listen");
         let may_outlast = self.downstream.who.kind.is_renewed() && !listens;
         self.downstream.session.is_none() && !may_outlast
-    }
-
-    /// Has the engine and hooks look at what an upstream says before anybody hears it. Returns what
-    /// is passed on of it.
-    async fn note(
-        &self,
-        call: &Call,
-        event: FromUpstream,
-        of: (u64, Option<&str>),
-    ) -> Option<FromUpstream> {
-        let FromUpstream::Message(frame) = event else {
-            return Some(event);
-        };
-        if frame.kind() == FrameKind::Notification && !is_meant(&frame, Some(of)) {
-            tracing::debug!("dropped `{}`: it is not of this call", frame.method());
-            return None;
-        }
-        match overheard(self.gateway, call, &frame).await {
-            Ok(frame) => Some(FromUpstream::Message(Box::new(frame))),
-            Err(why) => {
-                if frame.kind() == FrameKind::Request {
-                    let id = frame.id().unwrap_or_default();
-                    self.instance.refuse(id, era::DENIED, &why).await;
-                }
-                None
-            }
-        }
-    }
-
-    /// Passes on what came ahead of the answer and was not yet looked at.
-    async fn drained(
-        &self,
-        call: &Call,
-        answer: Frame,
-        events: &mut mpsc::Receiver<FromUpstream>,
-        (ticket, token): (u64, Option<&str>),
-        origin: &Origin,
-    ) -> Result<Frame, Failure> {
-        while let Ok(event) = events.try_recv() {
-            if let Some(FromUpstream::Message(frame)) =
-                self.note(call, event, (ticket, token)).await
-                && frame.kind() == FrameKind::Notification
-            {
-                self.tell(&frame, ticket, token, origin)?;
-            }
-        }
-        Ok(answer)
-    }
-
-    /// Takes what an upstream says during a call; returns a question of it with the downstream's
-    /// answer, which has yet to be sent.
-    async fn heard(
-        &self,
-        event: FromUpstream,
-        ticket: u64,
-        token: Option<&str>,
-        origin: &mut Origin,
-    ) -> Result<Option<(Frame, Frame)>, Failure> {
-        match event {
-            FromUpstream::Streaming => origin.way.streaming(),
-            FromUpstream::Polling { retry } => origin.way.polling(retry),
-            FromUpstream::Message(frame) => match frame.kind() {
-                FrameKind::Notification => self.tell(&frame, ticket, token, origin)?,
-                FrameKind::Request => {
-                    let said = ask::put_to(self, &frame, origin).await?;
-                    return Ok(said.map(|said| (*frame, said)));
-                }
-                FrameKind::Result | FrameKind::Error => {
-                    tracing::debug!("dropped an answer to another request");
-                }
-            },
-        }
-        Ok(None)
-    }
-
-    fn tell(
-        &self,
-        frame: &Frame,
-        ticket: u64,
-        token: Option<&str>,
-        origin: &Origin,
-    ) -> Result<(), Failure> {
-        if !self.wants(frame, origin) {
-            return Ok(());
-        }
-        if let Some(list) = List::of(frame) {
-            if let Some(session) = &self.downstream.session {
-                session.changed(self.target.upstream.name(), list, frame.method());
-                return Ok(());
-            }
-            // Who has no session hears of lists where it subscribed to that.
-            if text::get(frame.params(), &["_meta", META_SUBSCRIPTION]).is_none() {
-                return Ok(());
-            }
-        }
-        let limits = self.gateway.limits();
-        let frame = translate::notification(frame, ticket, token, &origin.id, limits)?;
-        if !origin.way.tell(frame.raw().clone()) {
-            tracing::debug!("dropped a notification for a downstream that does not keep up");
-        }
-        Ok(())
-    }
-
-    /// Tells whether the downstream asked for a notification. Log messages of a legacy upstream
-    /// come at a level that a modern downstream names with each request, if it wants any.
-    fn wants(&self, frame: &Frame, origin: &Origin) -> bool {
-        if let Some(session) = &self.downstream.session {
-            return session.wants(frame);
-        }
-        let translated = (self.downstream.era, self.instance.era()) == (Era::Modern, Era::Legacy);
-        if !translated || !is_log_message(frame) {
-            return true;
-        }
-        let least = origin.frame.parameter(&["_meta", META_LOG_LEVEL]);
-        least.is_some_and(|least| reaches(frame, &least))
     }
 
     /// Sends a cleared message that is not answered, and puts it on record.

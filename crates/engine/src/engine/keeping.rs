@@ -142,11 +142,15 @@ impl Engine {
     }
 
     pub(super) async fn summarize(&self, ended: Vec<Summary>) {
-        for summary in ended {
+        // All before any is forgotten: sessions that end together are linked until the last is told of.
+        let records: Vec<_> = ended.iter().map(|one| self.closing(one)).collect();
+        for summary in &ended {
+            self.correlator.forget(summary.whose.session);
+        }
+        for (summary, record) in ended.iter().zip(records) {
             if !self.closes(summary.whose.session.id).await {
                 continue;
             }
-            let record = self.closing(&summary);
             self.events.recorded(&record);
             let kept = self.sink.append(record, Durability::Relaxed).await;
             if kept.is_err() {

@@ -107,9 +107,21 @@ async fn conversations_are_found_in_one_log_by_kind_session_and_risk() {
     // One for each session: that of the hook, the linked one and the two others.
     let summaries = listed(&home, &["--type", "flow_summary"]).await;
     assert_eq!(kinds(&summaries), BTreeSet::from(["flow_summary"]));
-    let sessions = summaries.iter().map(|one| one["session_id"].as_str());
-    let sessions: BTreeSet<_> = sessions.collect();
+    let own = |one: &Value| {
+        let linked = one["mcp_session_id"].as_str();
+        linked.or(one["session_id"].as_str()).map(str::to_owned)
+    };
+    let sessions: BTreeSet<_> = summaries.iter().map(own).collect();
     assert_eq!((sessions.len(), summaries.len()), (4, 4), "{summaries:?}");
+    // Whichever of the two ends first, the linked one belongs to that of the hook.
+    let linked: Vec<_> = summaries
+        .iter()
+        .filter(|one| one["mcp_session_id"].is_string())
+        .collect();
+    let [linked] = &linked[..] else {
+        panic!("one is linked: {summaries:?}");
+    };
+    assert_eq!(linked["security_coverage"], "full", "{linked}");
 
     let session = listed(&home, &["--session-id", NAME]).await;
     let expect = [
@@ -124,8 +136,10 @@ async fn conversations_are_found_in_one_log_by_kind_session_and_risk() {
     assert!(times.is_sorted(), "{session:?}");
     let called = session.iter().find(|one| one["type"] == "tool_call");
     let called = called.unwrap();
-    let closing =
-        |one: &&Value| one["type"] == "flow_summary" && one["session_id"] == called["session_id"];
+    let closing = |one: &&Value| {
+        let same = one["session_id"] == called["session_id"] && one["mcp_session_id"].is_null();
+        one["type"] == "flow_summary" && same
+    };
     let summary = &session.iter().find(closing).unwrap()["summary"];
     assert_eq!(
         summary["linked_sessions"],
