@@ -3,6 +3,7 @@
 
 use mcpproxy_classify::Kind;
 use mcpproxy_core::Action;
+use mcpproxy_flow::Scope;
 use mcpproxy_gateway::settings::{Durability, ReceiptSettings};
 
 use super::Checker;
@@ -128,6 +129,12 @@ fn switches(floor: &SecuritySettings, given: &SecuritySettings) -> Vec<Line> {
         (
             "flow_tracking.enabled",
             off(f.flow_tracking.enabled, g.flow_tracking.enabled),
+        ),
+        // What was read in one session is a secret in the next one, too.
+        (
+            "flow_tracking.scope",
+            f.flow_tracking.scope != g.flow_tracking.scope
+                && g.flow_tracking.scope == Scope::Session,
         ),
         (
             "flow_policy.require_justification",

@@ -5,10 +5,11 @@ use std::fs;
 use super::World;
 
 /// Keys under `security`: a milder value, and one that is as strict as the defaults or stricter.
-const KEYS: [(&str, &str, &str); 56] = [
+const KEYS: [(&str, &str, &str); 57] = [
     ("enabled", "false", "true"),
     ("mode", "shadow", "enforce"),
     ("flow_tracking.enabled", "false", "true"),
+    ("flow_tracking.scope", "session", "principal"),
     ("flow_tracking.session_timeout_minutes", "29", "31"),
     ("flow_tracking.max_origins_per_session", "9999", "10001"),
     ("flow_tracking.hash_min_length", "21", "19"),
