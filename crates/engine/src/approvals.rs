@@ -216,6 +216,12 @@ impl Approvals {
         })
     }
 
+    /// Takes back a question whose time is over.
+    pub fn lapse(&self, id: CallId) {
+        // Dropped with it is the way of an answer, which nobody waits for.
+        drop(self.table().remove(id));
+    }
+
     /// Forgets an answer that nobody waited for: it is kept where every gateway finds it.
     pub fn hand_over(&self, name: &str) {
         self.table().granted.retain(|key, _| key.name() != name);

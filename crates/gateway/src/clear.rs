@@ -203,7 +203,8 @@ async fn elicited(at: &At<'_>, asked: &Asked, origin: &mut Origin) -> Said {
     }
 }
 
-/// Puts a question into the queue and waits for as long as the call may take.
+/// Puts a question into the queue and waits for as long as the call may take, or until the question
+/// lapses.
 async fn queued(at: &At<'_>, asked: &Asked) -> Result<Said, Failure> {
     let engine = &at.gateway.engine;
     let patience = engine.patience().unwrap_or_default();
@@ -213,6 +214,7 @@ async fn queued(at: &At<'_>, asked: &Asked) -> Result<Said, Failure> {
         None => {}
     }
     let now = (at.gateway.clock.tick(), at.gateway.clock.wall());
+    let lapses = Instant::now() + patience;
     let (id, answered) = match engine.approvals().put(asked, now, patience) {
         Standing::Said(said) => return Ok(said),
         Standing::Pending(id) => return Err(pending(&id.to_string())),
@@ -225,9 +227,13 @@ async fn queued(at: &At<'_>, asked: &Asked) -> Result<Said, Failure> {
     let put = Happening::Asked(Box::new(asked.call.clone()));
     engine.chronicle(put).await;
     at.gateway.put_on_board(id).await;
-    match timeout_at(at.deadline, answered).await {
+    match timeout_at(at.deadline.min(lapses), answered).await {
         Ok(Ok(said)) => Ok(said),
         Ok(Err(_)) => Ok(Said::Nothing),
+        Err(_) if lapses <= at.deadline => {
+            engine.approvals().lapse(id);
+            Ok(Said::Nothing)
+        }
         Err(_) => Err(pending(&id.to_string())),
     }
 }

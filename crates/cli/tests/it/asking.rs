@@ -156,6 +156,18 @@ async fn post(agent: &Legacy, text: &str) -> Value {
     agent.ask("tools/call", Scene::post(text)).await
 }
 
+/// Nobody looks at the queue meanwhile: looking is not what ends a question.
+#[tokio::test]
+async fn a_question_that_lapses_lets_its_call_go() {
+    let scene = Scene::start(json!({ "approvals": { "mode": "queue", "timeout": "1s" } })).await;
+    let agent = scene.informed(json!({})).await;
+    let result = within("the end of the question", post(&agent, WORDS)).await;
+    assert!(text_of(&result).ends_with("(a person was asked about this call and did not answer)"));
+    assert_eq!(scene.arrived().len(), 0);
+    let waiting = scene.gateway.api("/approvals").await;
+    assert_eq!(waiting["approvals"], json!([]));
+}
+
 #[tokio::test]
 async fn a_call_waits_in_the_queue_for_whoever_holds_the_key() {
     let scene = Scene::start(queue()).await;
