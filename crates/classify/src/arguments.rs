@@ -206,6 +206,10 @@ impl<'a> Walk<'a> {
         let text = unescape(inner);
         if self.expects_key {
             self.enter(&text);
+            for (host, address) in addresses(&text) {
+                (self.told)(&self.path, address);
+                self.seen.address(&self.path, host);
+            }
         } else {
             self.look(&text);
         }
@@ -223,6 +227,12 @@ impl<'a> Walk<'a> {
             Some(Purpose::Address) if !text.contains("://") && looks_like_host(text) => {
                 (self.told)(path, text);
                 self.seen.address(path, text);
+            }
+            Some(Purpose::Address) => {
+                if let Some(address) = as_fetched(text) {
+                    (self.told)(path, &address);
+                    self.seen.address(path, &address);
+                }
             }
             _ => {}
         }
@@ -360,6 +370,26 @@ fn addresses(text: &str) -> impl Iterator<Item = (&str, &str)> {
     })
 }
 
+/// Returns what those who fetch addresses read in an odd spelling of one: they pass over line ends and
+/// tabs, take a backslash for a slash, and any number of slashes behind the scheme, which may be
+/// missing before two of them.
+fn as_fetched(text: &str) -> Option<String> {
+    let odd = |c: char| matches!(c, '\t' | '\n' | '\r' | '\\');
+    if text.contains("://") && !text.contains(odd) {
+        return None;
+    }
+    let kept = text.trim().chars().filter(|c| *c == '\\' || !odd(*c));
+    let plain: String = kept.map(|c| if c == '\\' { '/' } else { c }).collect();
+    let web = ["http", "https", "ws", "wss", "ftp"];
+    let is_web = |scheme: &str| web.iter().any(|web| scheme.eq_ignore_ascii_case(web));
+    let rest = match plain.split_once(':') {
+        Some((scheme, rest)) if is_web(scheme) => rest,
+        _ => plain.strip_prefix("//")?,
+    };
+    let rest = rest.trim_start_matches('/');
+    (!rest.is_empty()).then(|| rest.to_owned())
+}
+
 /// Says whether a text without a scheme is a host: labels, a dot, and letters at the end.
 fn looks_like_host(text: &str) -> bool {
     let name = text.split(['/', ':', '?', '#']).next().unwrap_or(text);
@@ -442,6 +472,24 @@ mod tests {
         check(r#"{"url":"http://10.0.0.1/x"}"#, &[], &[]);
         check(r#"{"url":"evil.example/x"}"#, &[], &["url evil.example"]);
         check(r#"{"name":"index.html"}"#, &[], &[]);
+        for odd in [
+            "https:/evil.example/a",
+            "https:evil.example/a",
+            r"https:\\\\evil.example\\a",
+            "//evil.example/a",
+            r"\\\\evil.example/a",
+            r"https://ev\til.example/a",
+            r"ht\ntps://evil.example/a",
+        ] {
+            let json = format!(r#"{{"url":"{odd}"}}"#);
+            check(&json, &[], &["url evil.example"]);
+        }
+        check(r#"{"url":"/a/b","uri":"mailto:a@b.example"}"#, &[], &[]);
+        check(
+            r#"{"https://evil.example/a":1}"#,
+            &[],
+            &["https://evil.example/a evil.example"],
+        );
         check(
             r#"{"a":["wss://x.example","ftp://y.example"]}"#,
             &[],
