@@ -41,6 +41,9 @@ const SHORTEST: usize = 8;
 /// Longest text that is tried with codings nobody uses by accident.
 const LONGEST: usize = 1 << 16;
 
+/// What numbers that stand for characters are called.
+const CODES: &str = "char_codes";
+
 /// Shortest segment of an address that is looked into by itself, and how many are.
 const SEGMENT: usize = 12;
 const SEGMENTS: usize = 16;
@@ -99,6 +102,17 @@ pub(crate) fn decode(parts: &[Part<'_>], own: &[Part<'_>], bytes: usize) -> Deco
     let opaque = std::mem::take(&mut decoded.opaque);
     for (joined, leaf) in piece::joined(own) {
         one(&joined, leaf, Family::Decoded, &mut budget, &mut decoded);
+    }
+    for (text, leaf) in piece::codes(own) {
+        let mut walk = Walk {
+            leaf,
+            family: Family::Decoded,
+            judges: false,
+            budget: &mut budget,
+            out: &mut decoded,
+        };
+        walk.text(&text, &[CODES], 1);
+        walk.keep(text, vec![CODES]);
     }
     decoded.streams.extend(piece::backwards(own));
     // What was opaque by itself is not reported again for being part of something longer.

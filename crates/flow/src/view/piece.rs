@@ -1,5 +1,6 @@
 //! Pieces of encoded text that stand in different fields, or in the labels and segments of a URL.
 
+use mcpproxy_text::LeafKind;
 use mcpproxy_text::url::urls;
 
 use crate::content::Part;
@@ -8,6 +9,8 @@ use crate::winnow::RUN;
 
 /// Shortest piece that is put together with others.
 const PIECE: usize = 4;
+/// Fewest numbers in a row that are read as characters.
+const CODES: usize = 12;
 /// Longest text that is put together.
 const LONGEST: usize = 1 << 16;
 /// Values that are read from the last to the first.
@@ -34,6 +37,44 @@ pub(super) fn joined(parts: &[Part<'_>]) -> Vec<(String, u32)> {
         }
     }
     found
+}
+
+/// Returns the texts that numbers beside each other spell, as bytes are written in JSON: one number
+/// for each, or one for each bit.
+pub(super) fn codes(parts: &[Part<'_>]) -> Vec<(String, u32)> {
+    let mut found = Vec::new();
+    let (mut run, mut first) = (String::new(), 0);
+    let values = parts.iter().filter(|part| !part.is_key());
+    let mut end = |run: &mut String, first: u32| {
+        found.extend(spelled(run).map(|text| (text, first)));
+        run.clear();
+    };
+    for part in values {
+        let number = Some(part).filter(|part| part.kind == LeafKind::Number);
+        let code = number.and_then(|part| part.text.parse().ok().and_then(char::from_u32));
+        match code {
+            Some(char) => {
+                first = if run.is_empty() { part.leaf } else { first };
+                run.push(char);
+            }
+            None => end(&mut run, first),
+        }
+    }
+    end(&mut run, first);
+    found
+}
+
+/// Reads numbers as characters or as bits, if they look like either.
+fn spelled(run: &str) -> Option<String> {
+    let count = run.chars().count();
+    let fair = |char: &char| !char.is_control() || matches!(char, '\n' | '\r' | '\t');
+    if count >= CODES && run.chars().filter(fair).count() * 4 >= count * 3 {
+        return Some(run.to_owned());
+    }
+    let bits = count >= CODES * 8 && run.bytes().all(|byte| byte <= 1);
+    let (bytes, _) = run.as_bytes().as_chunks::<8>();
+    let value = |byte: &[u8; 8]| byte.iter().fold(0, |sum, bit| sum << 1 | bit);
+    bits.then(|| String::from_utf8(bytes.iter().map(value).collect()).ok())?
 }
 
 /// Returns the values with the last first, as somebody would put them who swaps two halves; of a

@@ -82,6 +82,23 @@ pub(super) fn text(bytes: Vec<u8>) -> Result<String, Vec<u8>> {
         .or_else(|fault| Ok(String::from_utf8_lossy(fault.as_bytes()).into_owned()))
 }
 
+/// Shortest run of printable characters that is read out of what is no text: by chance one place in
+/// a hundred thousand begins one.
+const STRING: usize = 12;
+
+/// Returns the printable runs of bytes that are no text as a whole, a line each, up to `most` bytes.
+pub(super) fn strings(bytes: &[u8], most: usize) -> Option<String> {
+    let fair = |byte: &u8| matches!(byte, b' '..=b'~' | b'\t');
+    let mut found = String::new();
+    for run in bytes.split(|byte| !fair(byte)) {
+        if run.len() >= STRING && found.len() + run.len() < most {
+            found.extend(run.iter().copied().map(char::from));
+            found.push('\n');
+        }
+    }
+    (!found.is_empty()).then_some(found)
+}
+
 /// Tells whether bytes are text without a single odd character.
 pub(super) fn is_clean(bytes: &[u8]) -> bool {
     mostly_text(bytes, usize::MAX)

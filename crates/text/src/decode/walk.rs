@@ -37,6 +37,15 @@ impl Walk<'_> {
     fn text(&mut self, text: &str, outer: Option<&Range<usize>>, via: &[Coding]) {
         let found = find(text);
         for opaque in found.opaque {
+            if opaque.media.is_some()
+                && let [coding] = *opaque.via
+            {
+                // An image has room for words: comments, names of programs, keys.
+                let span = opaque.span.clone();
+                let bytes = decode(text, &Run { span, coding }).unwrap_or_default();
+                let span = outer.unwrap_or(&opaque.span);
+                self.strings(&bytes, span, &[via, &[coding]].concat());
+            }
             let span = outer.cloned().unwrap_or(opaque.span);
             let via = [via, &opaque.via].concat();
             self.out.opaque.push(Opaque {
@@ -103,12 +112,23 @@ impl Walk<'_> {
         };
         match plausible::text(bytes) {
             Ok(text) => self.view(text, span, via),
-            Err(bytes) => self.out.opaque.push(Opaque {
-                span,
-                via,
-                bytes: bytes.len(),
-                media: plausible::media(&bytes),
-            }),
+            Err(bytes) => {
+                self.strings(&bytes, &span, &via);
+                self.out.opaque.push(Opaque {
+                    span,
+                    via,
+                    bytes: bytes.len(),
+                    media: plausible::media(&bytes),
+                });
+            }
+        }
+    }
+
+    /// Looks for what can be read in bytes that are no text.
+    fn strings(&mut self, bytes: &[u8], span: &Range<usize>, via: &[Coding]) {
+        if let Some(text) = plausible::strings(bytes, self.budget.bytes) {
+            self.budget.bytes -= text.len();
+            self.view(text, span.clone(), via.to_vec());
         }
     }
 
