@@ -84,7 +84,7 @@ impl Engine {
     pub fn prompted(&self, call: &Call) {
         let ready = self.ready();
         if ready.settings.enabled {
-            self.said(call, &ready);
+            self.said_by_user(call, &ready);
         }
     }
 

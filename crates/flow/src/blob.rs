@@ -1,11 +1,12 @@
-//! What nobody can read on its way out, and whether it is known as it stands: what was read or said
-//! before hides nothing, however it looks.
+//! What nobody can read on its way out, and whether it is known as it stands: what somebody outside
+//! or the user wrote hides nothing, however it looks, and what went to the same place before is no
+//! news.
 
 use std::ops::Range;
 
 use crate::fold::fold;
-use crate::hits::is_supplied;
-use crate::state::{Errand, State};
+use crate::pool::{Pool, Seen};
+use crate::state::{Errand, State, place_salt, said_salt};
 use crate::typed::of_text;
 use crate::winnow::winnow;
 
@@ -53,26 +54,28 @@ impl Blob {
         }
     }
 
-    /// Tells whether at least half of it was read or said before.
+    /// Tells whether at least half of it is known to hide nothing where it goes.
     pub(crate) fn is_known(&self, state: &State, errand: Errand<'_>, salts: &[u64]) -> bool {
         let alive = |seq| state.origins.is_alive(seq);
+        let open = |seen: Seen| {
+            let origin = state.origins.get(seen.seq);
+            origin.is_some_and(|origin| origin.is_open(errand.to))
+        };
+        let has = |pool: &Pool, tag: u64| pool.get(tag, alive).is_some_and(open);
         let (mut windows, mut seen) = (0, 0);
         winnow(&self.symbols, |gram| {
-            let has = |salt: &u64| {
-                let tag = gram.tag ^ salt;
-                state.outside.get(tag, alive).is_some() || state.text.get(tag, alive).is_some()
-            };
             windows += 1;
-            seen += usize::from(salts.iter().any(has));
+            let known = salts
+                .iter()
+                .any(|salt| has(&state.outside, gram.tag ^ salt));
+            seen += usize::from(known);
         });
         let known = |hash: u64| {
-            let narrow = |salt: &u64| {
-                let has = |tag| state.typed.get(tag, alive).is_some();
-                has(hash ^ salt) || state.supplied.get(hash ^ salt, alive).is_some()
+            let narrow = |&salt: &u64| {
+                let tags = [hash ^ salt, hash ^ said_salt(salt)];
+                tags.into_iter().any(|tag| has(&state.supplied, tag))
             };
-            state.typed.get(hash, alive).is_some()
-                || salts.iter().any(narrow)
-                || is_supplied(state, errand, salts, hash)
+            has(&state.supplied, hash ^ place_salt(errand.to)) || salts.iter().any(narrow)
         };
         let tokens = self.tokens.iter().filter(|(hash, _)| known(*hash));
         let length: usize = tokens.map(|(_, length)| length).sum();

@@ -15,6 +15,7 @@ use mcpproxy_core::{
     CallId, DataOrigin, FlowScope, FlowType, RiskLevel, SessionKey, Side, Taint, Tick,
 };
 
+use crate::origins::Voice;
 use crate::reading::Reading;
 use crate::secret::{Bits, SecretPrint};
 use crate::session::Edge;
@@ -163,7 +164,9 @@ impl State {
                     self.vault.add(&secrets, &origin);
                 }
             }
-            What::Said(origin, reading) => self.said(key, origin, &reading, most, now),
+            What::Said(origin, reading) => {
+                self.said(key, (origin, Voice::Agent(None)), &reading, most, now);
+            }
             What::Sent(sent) => self.reserve(key, sent, now),
             What::Settled(call, left) => {
                 self.settle(key, call, left, most, now);

@@ -4,6 +4,7 @@
 //! be the agent's own, which errs on the side of asking.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use mcpproxy_core::{CallId, DataOrigin};
 
@@ -13,37 +14,49 @@ use crate::reading::Reading;
 const CALLS: usize = 256;
 const WINDOWS: usize = 1 << 16;
 
+/// What a call says, and where to.
+#[derive(Debug)]
+pub(crate) struct Words {
+    pub(crate) by: DataOrigin,
+    pub(crate) to: Arc<str>,
+    pub(crate) said: Reading,
+}
+
 /// What the calls of a scope that are on their way say.
 #[derive(Debug, Default)]
 pub(crate) struct Going {
-    calls: VecDeque<(DataOrigin, Reading)>,
+    calls: VecDeque<Words>,
     windows: usize,
 }
 
 impl Going {
     pub(crate) fn bytes(&self) -> usize {
-        self.windows * 8 + self.calls.len() * size_of::<(DataOrigin, Reading)>()
+        self.windows * 8 + self.calls.len() * size_of::<Words>()
     }
 
     /// Keeps what a call says.
-    pub(crate) fn start(&mut self, by: &DataOrigin, said: Option<Reading>) {
+    pub(crate) fn start(&mut self, by: &DataOrigin, to: &Arc<str>, said: Option<Reading>) {
         let Some(said) = said else {
             return;
         };
         self.windows += said.grams.len();
-        self.calls.push_back((by.clone(), said));
+        self.calls.push_back(Words {
+            by: by.clone(),
+            to: Arc::clone(to),
+            said,
+        });
         while (self.calls.len() > CALLS || self.windows > WINDOWS) && self.remove(0).is_some() {}
     }
 
     /// Hands out what a call said.
-    pub(crate) fn end(&mut self, call: CallId) -> Option<(DataOrigin, Reading)> {
-        let index = self.calls.iter().position(|(by, _)| by.call == call)?;
+    pub(crate) fn end(&mut self, call: CallId) -> Option<Words> {
+        let index = self.calls.iter().position(|words| words.by.call == call)?;
         self.remove(index)
     }
 
-    fn remove(&mut self, index: usize) -> Option<(DataOrigin, Reading)> {
+    fn remove(&mut self, index: usize) -> Option<Words> {
         let gone = self.calls.remove(index)?;
-        self.windows -= gone.1.grams.len();
+        self.windows -= gone.said.grams.len();
         Some(gone)
     }
 }
@@ -70,7 +83,7 @@ mod tests {
                     grams: vec![number; windows],
                     ..Reading::default()
                 };
-                going.start(&by(number), Some(said));
+                going.start(&by(number), &"mail".into(), Some(said));
             }
             assert_eq!(going.calls.len(), kept);
             assert_eq!(going.windows, kept * windows);

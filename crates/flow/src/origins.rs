@@ -1,18 +1,43 @@
 //! The origins of a scope, numbered in the order they came, and the death of the oldest.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
-use mcpproxy_core::{DataOrigin, SessionKey};
+use mcpproxy_core::{DataOrigin, SessionKey, Side};
 
 use crate::pool::SEQ_MASK;
+
+/// Whose words an origin has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Voice {
+    /// They were read.
+    Read,
+    /// The user wrote them.
+    User,
+    /// The agent said them, to a place, if that is known.
+    Agent(Option<Arc<str>>),
+}
 
 /// One origin, and how much each pool holds of it.
 #[derive(Clone, Debug)]
 pub(crate) struct Origin {
     pub(crate) data: DataOrigin,
+    pub(crate) voice: Voice,
     pub(crate) session: SessionKey,
     pub(crate) text: usize,
     pub(crate) typed: usize,
+}
+
+impl Origin {
+    /// Tells whether what looks like nothing at all is known to hide nothing at `to`: others wrote it,
+    /// or it went to the same place before. What the agent said elsewhere could be its own cipher.
+    pub(crate) fn is_open(&self, to: &str) -> bool {
+        match &self.voice {
+            Voice::Read => self.data.side == Side::Outside,
+            Voice::User => true,
+            Voice::Agent(place) => place.as_deref() == Some(to),
+        }
+    }
 }
 
 /// The origins of a scope.
@@ -55,6 +80,12 @@ impl Origins {
 
     pub(crate) fn is_alive(&self, seq: u32) -> bool {
         self.get(seq).is_some()
+    }
+
+    /// Tells whether somebody else than the agent wrote what an origin has.
+    pub(crate) fn is_of_others(&self, seq: u32) -> bool {
+        let origin = self.get(seq);
+        origin.is_some_and(|origin| !matches!(origin.voice, Voice::Agent(_)))
     }
 
     /// Takes note that the text of all of them is gone.

@@ -12,7 +12,7 @@ use mcpproxy_core::{CallId, DataOrigin, SessionKey, Side, Sink, Tick};
 use crate::digest::Digests;
 use crate::going::Going;
 use crate::hits::{Hits, SecretHit, compare};
-use crate::origins::{Origin, Origins};
+use crate::origins::{Origin, Origins, Voice};
 use crate::pool::{Added, Pool, Seen};
 use crate::reading::Reading;
 use crate::secret::{Bits, Vault};
@@ -146,6 +146,7 @@ impl State {
         let from = Arc::<str>::from(origin.upstream.as_str());
         let seq = self.origins.add(Origin {
             data: origin,
+            voice: Voice::Read,
             session: key,
             text: 0,
             typed: 0,
@@ -228,13 +229,14 @@ impl State {
         false
     }
 
-    /// Remembers what the agent said by itself: what is read back later is no secret of ours.
+    /// Remembers what the agent or the user said: what is read back later is no secret of ours.
     ///
-    /// What was read inside before stays private, and so does every sensitive value.
+    /// What was read inside before stays private, and so does every sensitive value; what others
+    /// wrote first stays theirs.
     pub(crate) fn said(
         &mut self,
         key: SessionKey,
-        origin: DataOrigin,
+        (origin, voice): (DataOrigin, Voice),
         reading: &Reading,
         most: usize,
         now: Tick,
@@ -243,6 +245,7 @@ impl State {
         session.use_tool(&tool_name(&origin));
         let seq = self.origins.add(Origin {
             data: origin,
+            voice,
             session: key,
             text: 0,
             typed: 0,
@@ -260,7 +263,9 @@ impl State {
             let tag = tag ^ salt;
             let origins = &self.origins;
             let alive = |seq| origins.is_alive(seq);
-            if self.text.get(tag, alive).is_none() {
+            let known = self.outside.get(tag, alive);
+            let theirs = known.is_some_and(|seen| origins.is_of_others(seen.seq));
+            if !theirs && self.text.get(tag, alive).is_none() {
                 self.outside.add(tag, seen, &alive);
             }
         }
@@ -435,10 +440,11 @@ impl State {
         let said = self.going.end(call);
         // A session may have ended while somebody was asked.
         let lasts = self.sessions.contains_key(&session);
-        let said = said.filter(|_| left && lasts);
-        if let Some((origin, reading)) = &said {
-            self.said(session, origin.clone(), reading, most, now);
-        }
+        let said = said.filter(|_| left && lasts).map(|words| {
+            let from = (words.by.clone(), Voice::Agent(Some(words.to)));
+            self.said(session, from, &words.said, most, now);
+            (words.by, words.said)
+        });
         if !left && let Some(session) = self.sessions.get_mut(&session) {
             session.unsend(call);
         }

@@ -20,6 +20,7 @@ use crate::directory::Directory;
 use crate::event::{Sent, What};
 use crate::evidence::{Weighed, weigh};
 use crate::hits::{Hits, tails};
+use crate::origins::Voice;
 use crate::outbox::Outbox;
 use crate::reading::Reading;
 use crate::sending::Sending;
@@ -162,8 +163,24 @@ impl Tracker {
         }
     }
 
-    /// Remembers what somebody wrote, to an inside or an outside place, that no check will settle.
+    /// Remembers what an agent wrote, to an inside or an outside place, that no check will settle.
     pub fn said(&self, whose: Whose, origin: DataOrigin, content: &Content<'_>, now: Tick) {
+        self.wrote(whose, origin, Voice::Agent(None), content, now);
+    }
+
+    /// Remembers what the user wrote.
+    pub fn prompted(&self, whose: Whose, origin: DataOrigin, content: &Content<'_>, now: Tick) {
+        self.wrote(whose, origin, Voice::User, content, now);
+    }
+
+    fn wrote(
+        &self,
+        whose: Whose,
+        origin: DataOrigin,
+        voice: Voice,
+        content: &Content<'_>,
+        now: Tick,
+    ) {
         let settings = self.settings();
         if !settings.enabled {
             return;
@@ -172,7 +189,8 @@ impl Tracker {
         let reading = Reading::of(content, &settings);
         self.with(whose, now, |state| {
             let most = settings.max_origins_per_session;
-            state.said(whose.session, origin.clone(), &reading, most, now);
+            let from = (origin.clone(), voice);
+            state.said(whose.session, from, &reading, most, now);
             self.tell(whose.scope, whose.session, now, || {
                 What::Said(origin, reading)
             });
@@ -237,7 +255,7 @@ impl Tracker {
                         session.taint.outside = true;
                         session.send(by.call, now, sending.bytes, personal);
                     }
-                    state.going.start(by, said.take());
+                    state.going.start(by, &to.name, said.take());
                 }
                 if let Some(secrets) = reserved.filter(|_| outside) {
                     let sent = || Sent {

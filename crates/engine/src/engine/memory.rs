@@ -6,10 +6,10 @@ use bytes::Bytes;
 use mcpproxy_classify::{Kind, is_browser};
 use mcpproxy_core::{
     Askable, Call, CallId, DataOrigin, Declared, Detected, Door, FlowScope, MessageKind, Principal,
-    SessionKey, Side, Status, Taint, ToolName, ToolRef, Trace, UpstreamId, Wire,
+    SessionKey, Side, Status, Taint, Tick, ToolName, ToolRef, Trace, UpstreamId, Wire,
 };
 use mcpproxy_detect::{Audience, Context, Direction, Report};
-use mcpproxy_flow::{Content, Whose};
+use mcpproxy_flow::{Content, Tracker, Whose};
 use mcpproxy_hooks::guards::poisoning::answers::{Answered, ORDERS};
 
 use super::Engine;
@@ -34,9 +34,23 @@ pub struct Unasked<'a> {
 }
 
 impl Engine {
-    /// Remembers what somebody wrote, so that reading it back makes no secret of it. What leaves with
+    /// Remembers what an agent wrote, so that reading it back makes no secret of it. What leaves with
     /// a call that was checked is remembered when that call is settled.
     pub(crate) fn said(&self, call: &Call, ready: &Ready) {
+        self.wrote(call, ready, Tracker::said);
+    }
+
+    /// Remembers what the user wrote.
+    pub(crate) fn said_by_user(&self, call: &Call, ready: &Ready) {
+        self.wrote(call, ready, Tracker::prompted);
+    }
+
+    fn wrote(
+        &self,
+        call: &Call,
+        ready: &Ready,
+        remember: impl FnOnce(&Tracker, Whose, DataOrigin, &Content<'_>, Tick),
+    ) {
         if !brings_data(&call.kind) || !ready.settings.flow_tracking.enabled {
             return;
         }
@@ -46,7 +60,7 @@ impl Engine {
             marked: &[],
         };
         let (now, origin) = (self.clock.tick(), origin(call, Side::Outside));
-        self.tracker.said(whose(call), origin, &content, now);
+        remember(&self.tracker, whose(call), origin, &content, now);
     }
 
     /// Remembers what a call read, as data of the side that its tool is on; says what hides in it for

@@ -262,6 +262,25 @@ fn what_nobody_can_read_is_reported_after_a_private_reading() {
 }
 
 #[test]
+fn what_nobody_can_read_is_not_laundered_by_saying_it_elsewhere() {
+    let blob: Vec<u8> = (0..96_u64)
+        .flat_map(|n| crate::roll::scramble(n).to_le_bytes())
+        .collect();
+    let json = message(&STANDARD.encode(&blob));
+    let me = whose(ME, ME);
+    let desk = Desk::new();
+    desk.read(PROSE);
+    // To an inside tool, and to another place outside.
+    desk.send_as(me, "files", &json, true);
+    desk.send_as(me, "mail", &json, true);
+    assert_eq!(desk.send(&json).opaque.len(), 1);
+    // What was read inside is no better than what was read nowhere.
+    let desk = Desk::new();
+    desk.read(&json);
+    assert_eq!(desk.send(&json).opaque.len(), 1);
+}
+
+#[test]
 fn one_of_many_values_that_look_alike_is_found() {
     let desk = Desk::new();
     let name = |number: u32| format!("someone{number}@corvane-freight.com");
