@@ -84,7 +84,15 @@ pub(super) fn hex(text: &[u8]) -> Option<Vec<u8>> {
         .or_else(|| text.strip_prefix(b"0X"))
         .unwrap_or(text);
     let mut out = Vec::with_capacity(text.len() / 2 + 1);
-    rest(&HEX, 4, text, &mut out)?;
+    let (pairs, _) = text.as_chunks::<2>();
+    for pair in pairs {
+        let [high, low] = pair.map(|byte| value(&HEX, byte));
+        if (high | low) >= 16 {
+            break;
+        }
+        out.push(high << 4 | low);
+    }
+    rest(&HEX, 4, text.get(out.len() * 2..)?, &mut out)?;
     Some(out)
 }
 

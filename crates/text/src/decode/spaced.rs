@@ -44,16 +44,34 @@ const fn zeros(word: u64) -> u64 {
     !(((word & LOWS) + LOWS) | word | LOWS)
 }
 
+/// Tells whether some byte of a word is zero, in fewer steps than it takes to say which.
+const fn has_zero(word: u64) -> bool {
+    word.wrapping_sub(ONES) & !word & !LOWS != 0
+}
+
 /// Tells whether a separator comes back twice at a distance of two or three, or whether digits
 /// stand around a comma. All eight bytes are looked at in one step.
 fn looks_apart(word: u64) -> bool {
+    comes_back(word) && any_separates(word, coming_back(word)) || list(word)
+}
+
+/// Tells whether some byte comes back twice at a distance of two or three, which few words have.
+fn comes_back(word: u64) -> bool {
+    let second = word ^ (word >> 16);
+    let third = word ^ (word >> 24);
+    // Only the first four bytes can come back twice at a distance of two, the first two at three.
+    has_zero(second | (second >> 16) | u64::MAX << 32)
+        || has_zero(third | (third >> 24) | u64::MAX << 16)
+}
+
+/// Marks the bytes that come back twice at a distance of two or three.
+fn coming_back(word: u64) -> u64 {
     // The highest bytes have no partner at the distance.
     let next = zeros(word ^ (word >> 8)) & (u64::MAX >> 8);
     let second = zeros(word ^ (word >> 16)) & (u64::MAX >> 16);
     let third = zeros(word ^ (word >> 24)) & (u64::MAX >> 24);
     // A byte that is its own neighbour, as in a ruled line, separates nothing.
-    let again = (second & (second >> 16) | third & (third >> 24)) & !next;
-    again != 0 && any_separates(word, again) || list(word)
+    (second & (second >> 16) | third & (third >> 24)) & !next
 }
 
 /// Tells whether one of the marked bytes is a separator.
@@ -70,10 +88,10 @@ fn any_separates(word: u64, mut marks: u64) -> bool {
 
 /// Tells whether a comma stands behind a number and before a digit or a space.
 fn list(word: u64) -> bool {
-    let commas = zeros(word ^ (0x2C * ONES));
-    if commas == 0 {
+    if !has_zero(word ^ (0x2C * ONES)) {
         return false;
     }
+    let commas = zeros(word ^ (0x2C * ONES));
     let digits = zeros((word & (0xF0 * ONES)) ^ (0x30 * ONES));
     let spaces = zeros(word ^ (0x20 * ONES));
     // The last digit of a hexadecimal number may be a letter.
@@ -258,4 +276,22 @@ pub(super) fn char_codes(bytes: &[u8]) -> Option<Vec<u8>> {
         out.push(code(token)?);
         Some(out)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn a_byte_that_comes_back_is_never_passed_over(word in "[a .,1é]{8,16}") {
+            let bytes = word.as_bytes().first_chunk().copied().unwrap_or_default();
+            let word = u64::from_le_bytes(bytes);
+            let marked = zeros(word);
+            prop_assert_eq!(has_zero(word), marked != 0);
+            prop_assert!(comes_back(word) || coming_back(word) == 0);
+        }
+    }
 }
