@@ -36,7 +36,7 @@ use crate::detection::{Category, Detection, Level, Scan};
 use crate::error::DetectError;
 use crate::shown::shown;
 use crate::verdict::level_of;
-use cue::Cues;
+use cue::{Cues, Lookout, Spots};
 use fold::Folded;
 use grammar::Grammar;
 use lexicon::Lexicon;
@@ -83,6 +83,8 @@ struct Rules {
     cues: Cues,
     /// The same for other languages than English.
     tongues: Tongues,
+    /// Where cues of English and of other languages in Latin letters may begin.
+    lookout: Lookout,
 }
 
 /// One act in one sentence.
@@ -163,14 +165,20 @@ impl Hostile {
     /// The acts in a folded text by the weights of a side. What was authored is read whole, data
     /// only where there is a cue.
     fn weighed(&self, audience: Audience, side: usize, folded: &str) -> Vec<Hit<'_>> {
-        let Rules { paths, tongues, .. } = self.rules;
+        let Rules {
+            paths,
+            tongues,
+            lookout,
+            ..
+        } = self.rules;
         if audience.is_authored() {
             let mut hits = self.rules.read_all(folded, side);
             tongues.read_all(folded, side, paths, &mut hits);
             hits
         } else {
-            let mut hits = self.rules.read_cued(folded, side);
-            tongues.read_cued(folded, side, paths, &mut hits);
+            let spots = lookout.spots(folded);
+            let mut hits = self.rules.read_cued(folded, &spots, side);
+            tongues.read_cued(folded, &spots, side, paths, &mut hits);
             hits
         }
     }
@@ -322,6 +330,7 @@ impl Rules {
         let path_words = lexicon.words(grammar.shapes.path).map(str::to_owned);
         let tongues = Tongues::load(path_words)?;
         Ok(Self {
+            lookout: Lookout::new(&[&cues, &tongues.cues]),
             lexicon,
             grammar,
             paths,
@@ -349,10 +358,10 @@ impl Rules {
     }
 
     /// The acts of those sentences that have a cue.
-    fn read_cued(&self, text: &str, side: usize) -> Vec<Hit<'_>> {
+    fn read_cued(&self, text: &str, spots: &Spots, side: usize) -> Vec<Hit<'_>> {
         let mut hits = Vec::new();
         let mut reader = Reader::new(&self.lexicon, self.grammar.shapes, &self.paths);
-        let mut search = self.cues.search(text);
+        let mut search = self.cues.search(text, Some(spots));
         let mut read = 0;
         while let Some(found) = search.next(read) {
             let sentence = sentence::around(text, found.start, read);

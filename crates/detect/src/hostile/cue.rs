@@ -25,13 +25,19 @@ const SIEVE: usize = 1024;
 /// The longest first word of a cue.
 const LONGEST: usize = 32;
 
+/// How many sorts of first words are told apart by what follows them.
+const FOLLOWS: usize = 1 << 14;
+
 /// All cues.
 #[derive(Debug)]
 pub(crate) struct Cues {
     /// One bit for each length and first letters that some cue's first word has.
     sieve: Vec<u64>,
+    /// For each sort of first word one bit for each letter, five bits of it, with which its cues go
+    /// on: many first words are words of every day, and few of them go on as a cue does.
+    follows: Vec<u32>,
     /// The cues by their first word: where that word stands in the cue, and the cue.
-    heads: HashMap<String, Vec<(usize, String)>, Quick>,
+    heads: HashMap<Vec<u8>, Vec<(usize, String)>, Quick>,
     /// Cues that words only begin with.
     stems: Stems,
     /// Cues of scripts without spaces, which have no words to tell apart.
@@ -45,6 +51,7 @@ impl Cues {
         let (unspaced, plain): (Vec<_>, Vec<_>) = literals.partition(|word| is_unspaced(word));
         let mut cues = Self {
             sieve: vec![0; SIEVE],
+            follows: vec![0; FOLLOWS],
             heads: HashMap::default(),
             stems: Stems::default(),
             unspaced: build(unspaced.into_iter())?,
@@ -71,19 +78,25 @@ impl Cues {
         };
         let rest = literal.get(at..).unwrap_or_default();
         let length = rest.bytes().take_while(|byte| is_letter(*byte)).count();
-        let head = rest.get(..length).unwrap_or_default().to_owned();
-        let (slot, bit) = place(head.as_bytes(), &(0..head.len()));
-        if let Some(slot) = self.sieve.get_mut(slot) {
-            *slot |= bit;
+        let (head, rest) = rest.split_at_checked(length).unwrap_or((rest, ""));
+        let head = head.as_bytes().to_vec();
+        let place = Place::of(&head, &(0..head.len()));
+        if let Some(slot) = self.sieve.get_mut(place.slot()) {
+            *slot |= place.bit();
+        }
+        if let Some(follows) = self.follows.get_mut(place.sort()) {
+            let next = rest.bytes().find(|byte| !is_joint(*byte));
+            *follows |= next.map_or(u32::MAX, letter_bit);
         }
         self.heads.entry(head).or_default().push((at, literal));
     }
 
-    /// Starts a search.
-    pub(crate) fn search<'a>(&'a self, text: &'a str) -> Search<'a> {
+    /// Starts a search; where the words are known at which a cue may begin, only those are looked at.
+    pub(crate) fn search<'a>(&'a self, text: &'a str, spots: Option<&'a Spots>) -> Search<'a> {
         Search {
             cues: self,
             text,
+            spots,
             plain: Next::Unknown,
             unspaced: if has_unspaced(text) {
                 Next::Unknown
@@ -94,17 +107,28 @@ impl Cues {
     }
 
     /// The place of the next cue that has words, at or after `from`.
-    fn plain(&self, text: &str, from: usize) -> Option<Range<usize>> {
+    fn plain(&self, text: &str, from: usize, spots: Option<&Spots>) -> Option<Range<usize>> {
         let bytes = text.as_bytes();
-        words::each(bytes, from, |span| {
-            let word = bytes.get(span.clone())?;
-            let (slot, bit) = place(bytes, &span);
-            let passes = self.sieve.get(slot).is_some_and(|bits| bits & bit != 0);
-            passes
-                .then(|| self.compare(text, span.start, word))
-                .flatten()
-                .or_else(|| self.stems.begin(word).then_some(span))
-        })
+        let look = |span: Range<usize>| self.look(text, span);
+        let Some(spots) = spots else {
+            return words::each(bytes, from, look);
+        };
+        // Of a word that `from` cuts, the rest is a word.
+        let rest = words::cut(bytes, from);
+        let cut = rest.and_then(look);
+        cut.or_else(|| spots.after(from).iter().cloned().find_map(look))
+    }
+
+    /// The place of the cue that begins with the word at `span`.
+    fn look(&self, text: &str, span: Range<usize>) -> Option<Range<usize>> {
+        let bytes = text.as_bytes();
+        let word = bytes.get(span.clone())?;
+        let place = Place::of(bytes, &span);
+        place
+            .may_lead(&self.sieve, &self.follows, bytes, span.end)
+            .then(|| self.compare(text, span.start, word))
+            .flatten()
+            .or_else(|| self.stems.begin(word).then_some(span))
     }
 
     /// The cue whose first word stands at `start`.
@@ -113,7 +137,7 @@ impl Cues {
         let lower = buffer.get_mut(..word.len())?;
         lower.copy_from_slice(word);
         lower.make_ascii_lowercase();
-        let literals = self.heads.get(std::str::from_utf8(lower).ok()?)?;
+        let literals = self.heads.get(&*lower)?;
         literals.iter().find_map(|(offset, literal)| {
             let begin = start.checked_sub(*offset)?;
             let length = reads(text.as_bytes().get(begin..)?, literal.as_bytes())?;
@@ -122,10 +146,72 @@ impl Cues {
     }
 }
 
+/// Finds the words at which a cue of several lists may begin: most words lead to nothing in any
+/// list, and one walk over them tells.
+#[derive(Debug)]
+pub(crate) struct Lookout {
+    sieve: Vec<u64>,
+    follows: Vec<u32>,
+    stems: Vec<u64>,
+}
+
+impl Lookout {
+    /// Looks out for the cues of all `lists`.
+    pub(crate) fn new(lists: &[&Cues]) -> Self {
+        let mut lookout = Self {
+            sieve: vec![0; SIEVE],
+            follows: vec![0; FOLLOWS],
+            stems: vec![0; stems::SIEVE],
+        };
+        for list in lists {
+            for (all, bits) in lookout.sieve.iter_mut().zip(&list.sieve) {
+                *all |= bits;
+            }
+            for (all, bits) in lookout.follows.iter_mut().zip(&list.follows) {
+                *all |= bits;
+            }
+            for (all, bits) in lookout.stems.iter_mut().zip(list.stems.sieve()) {
+                *all |= bits;
+            }
+        }
+        lookout
+    }
+
+    /// The words of a text at which a cue may begin.
+    pub(crate) fn spots(&self, text: &str) -> Spots {
+        let bytes = text.as_bytes();
+        let mut spots = Vec::new();
+        let none: Option<()> = words::each(bytes, 0, |span| {
+            let place = Place::of(bytes, &span);
+            if place.may_lead(&self.sieve, &self.follows, bytes, span.end)
+                || stems::may_begin(&self.stems, place.head)
+            {
+                spots.push(span);
+            }
+            None
+        });
+        debug_assert!(none.is_none(), "nothing ends the walk");
+        Spots(spots)
+    }
+}
+
+/// The words of one text at which a cue may begin, in order.
+#[derive(Debug)]
+pub(crate) struct Spots(Vec<Range<usize>>);
+
+impl Spots {
+    /// Those at or after `from`.
+    fn after(&self, from: usize) -> &[Range<usize>] {
+        let first = self.0.partition_point(|word| word.start < from);
+        self.0.get(first..).unwrap_or_default()
+    }
+}
+
 /// A search through one text. What was found ahead is kept, so that no byte is searched twice.
 pub(crate) struct Search<'a> {
     cues: &'a Cues,
     text: &'a str,
+    spots: Option<&'a Spots>,
     plain: Next,
     unspaced: Next,
 }
@@ -164,10 +250,11 @@ impl Search<'_> {
         let Self {
             cues,
             text,
+            spots,
             plain,
             unspaced,
         } = self;
-        plain.update(from, || cues.plain(text, from));
+        plain.update(from, || cues.plain(text, from, *spots));
         unspaced.update(from, || {
             let found = cues.unspaced.find(Input::new(*text).range(from..));
             found.map(|found| found.range())
@@ -177,24 +264,65 @@ impl Search<'_> {
     }
 }
 
-/// Where in the sieve the word at `span` belongs: by its length and first four letters, case aside.
-fn place(bytes: &[u8], span: &Range<usize>) -> (usize, u64) {
-    let head = match bytes.get(span.start..) {
-        Some([a, b, c, d, ..]) => u32::from_le_bytes([*a, *b, *c, *d]),
-        Some([a, b, c]) => u32::from_le_bytes([*a, *b, *c, 0]),
-        Some([a, b]) => u32::from_le_bytes([*a, *b, 0, 0]),
-        Some([a]) => u32::from(*a),
-        _ => 0,
-    };
-    // What follows a short word was read with it.
-    let head = head & u32::MAX >> (8 * (4 - span.len().clamp(1, 4)));
-    let length = span.len().min(LONGEST) as u64;
-    let key = u64::from(head | 0x2020_2020) << 6 | length;
-    let hash = key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 48;
-    (
-        usize::from(u16::try_from(hash >> 6).unwrap_or(0)),
-        1 << (hash & 63),
-    )
+/// Where in the sieves the word at a span belongs, case aside.
+#[derive(Clone, Copy)]
+struct Place {
+    /// The first four letters.
+    head: u32,
+    /// Made of them and of the length.
+    hash: u16,
+}
+
+impl Place {
+    fn of(bytes: &[u8], span: &Range<usize>) -> Self {
+        let head = match bytes.get(span.start..) {
+            Some([a, b, c, d, ..]) => u32::from_le_bytes([*a, *b, *c, *d]),
+            Some([a, b, c]) => u32::from_le_bytes([*a, *b, *c, 0]),
+            Some([a, b]) => u32::from_le_bytes([*a, *b, 0, 0]),
+            Some([a]) => u32::from(*a),
+            _ => 0,
+        };
+        // What follows a short word was read with it.
+        let head = head & u32::MAX >> (8 * (4 - span.len().clamp(1, 4)));
+        let head = head | 0x2020_2020;
+        let length = span.len().min(LONGEST) as u64;
+        let key = u64::from(head) << 6 | length;
+        let [.., low, high] = key.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_le_bytes();
+        Self {
+            head,
+            hash: u16::from_le_bytes([low, high]),
+        }
+    }
+
+    fn slot(self) -> usize {
+        usize::from(self.hash >> 6)
+    }
+
+    fn bit(self) -> u64 {
+        1 << (self.hash & 63)
+    }
+
+    /// Whether a word that ends at `end` may be the first of a cue, by itself and by what follows.
+    fn may_lead(self, sieve: &[u64], follows: &[u32], bytes: &[u8], end: usize) -> bool {
+        let bits = sieve.get(self.slot());
+        if bits.is_none_or(|bits| bits & self.bit() == 0) {
+            return false;
+        }
+        let follows = follows.get(self.sort()).copied().unwrap_or(0);
+        let rest = bytes.get(end..).unwrap_or_default().iter();
+        let next = rest.take(LONGEST + 1).find(|byte| !is_joint(**byte));
+        next.is_none_or(|byte| follows & letter_bit(*byte) != 0)
+    }
+
+    /// Which of the sorts of first words it is.
+    fn sort(self) -> usize {
+        usize::from(self.hash) % FOLLOWS
+    }
+}
+
+/// The bit of a letter, the same for both cases.
+fn letter_bit(letter: u8) -> u32 {
+    1 << (letter & 31)
 }
 
 /// How many bytes of `text` spell `literal`, if they do and end where a word ends.
@@ -259,13 +387,16 @@ mod tests {
         ];
         let cues = Cues::new(words.map(str::to_owned).into_iter()).unwrap();
         let check = |text: &str, expect: &[&str]| {
-            let mut search = cues.search(text);
-            let (mut from, mut found) = (0, Vec::new());
-            while let Some(span) = search.next(from) {
-                from = span.end;
-                found.push(text.get(span).unwrap());
+            let spots = Lookout::new(&[&cues]).spots(text);
+            for spots in [None, Some(&spots)] {
+                let mut search = cues.search(text, spots);
+                let (mut from, mut found) = (0, Vec::new());
+                while let Some(span) = search.next(from) {
+                    from = span.end;
+                    found.push(text.get(span).unwrap());
+                }
+                assert_eq!(found, expect, "{text}");
             }
-            assert_eq!(found, expect, "{text}");
         };
         check("plain words, ignored and ignorer", &[]);
         check("IGNORE it, Ignore", &["IGNORE", "Ignore"]);
@@ -280,5 +411,24 @@ mod tests {
         check("请忽略 ignore", &["忽略", "ignore"]);
         check("Anweisungen, anwalt, ANWEIS", &["Anweisungen", "ANWEIS"]);
         check("правила, Правил, права", &["правила", "Правил"]);
+    }
+
+    #[test]
+    fn a_search_may_begin_within_a_word() {
+        let words = ["nore it", "anweis*"].map(str::to_owned);
+        let cues = Cues::new(words.into_iter()).unwrap();
+        let check = |text: &str, from: usize, expect: Option<&str>| {
+            let spots = Lookout::new(&[&cues]).spots(text);
+            for spots in [None, Some(&spots)] {
+                let found = cues.search(text, spots).next(from);
+                let found = found.map(|span| text.get(span).unwrap());
+                assert_eq!(found, expect, "{text}");
+            }
+        };
+        check("ignore it", 0, None);
+        check("ignore it", 2, Some("nore it"));
+        check("ignore it", 3, None);
+        check("unanweisung", 2, Some("anweisung"));
+        check("unanweisung, anweisen", 3, Some("anweisen"));
     }
 }

@@ -19,7 +19,7 @@ use std::sync::OnceLock;
 use aho_corasick::AhoCorasick;
 
 use crate::error::DetectError;
-use crate::hostile::cue::Cues;
+use crate::hostile::cue::{Cues, Spots};
 use crate::hostile::grammar::Grammar;
 use crate::hostile::hash::Quick;
 use crate::hostile::ideas::Ideas;
@@ -88,7 +88,7 @@ pub(crate) struct Tongues {
     /// Words that English lacks.
     telling: HashMap<String, Telling, Quick>,
     /// Where to look closer, for languages in Latin letters.
-    cues: Cues,
+    pub(crate) cues: Cues,
     /// The same for other scripts, read when a text first has a letter of one: there are many more.
     foreign: OnceLock<Option<Cues>>,
     negation: Negation,
@@ -180,17 +180,19 @@ impl Tongues {
         }
     }
 
-    /// Adds the acts of those sentences that have a cue.
+    /// Adds the acts of those sentences that have a cue, which in Latin letters begins at one of
+    /// `spots`.
     pub(crate) fn read_cued<'a>(
         &'a self,
         text: &str,
+        spots: &Spots,
         side: usize,
         paths: &AhoCorasick,
         hits: &mut Vec<Hit<'a>>,
     ) {
-        let mut latin = self.cues.search(text);
+        let mut latin = self.cues.search(text, Some(spots));
         let foreign = script::is_foreign(text).then(|| self.foreign()).flatten();
-        let mut foreign = foreign.map(|cues| cues.search(text));
+        let mut foreign = foreign.map(|cues| cues.search(text, None));
         let mut next = |from| {
             let other = foreign.as_mut().and_then(|search| search.next(from));
             let both = latin.next(from).into_iter().chain(other);

@@ -8,7 +8,7 @@ use crate::hostile::hash::Quick;
 const HEAD: usize = 4;
 
 /// How many words of 64 bits the sieve has; it stays in the nearest cache.
-const SIEVE: usize = 256;
+pub(super) const SIEVE: usize = 1024;
 
 /// All stems.
 #[derive(Debug, Default)]
@@ -26,11 +26,16 @@ impl Stems {
             return;
         };
         self.sieve.resize(SIEVE, 0);
-        let (slot, bit) = place(head);
+        let (slot, bit) = place(u32::from_le_bytes(head));
         if let Some(slot) = self.sieve.get_mut(slot) {
             *slot |= bit;
         }
         self.stems.entry(head).or_default().push(stem.to_owned());
+    }
+
+    /// One bit for each head that some stem has.
+    pub(super) fn sieve(&self) -> &[u64] {
+        &self.sieve
     }
 
     /// Tells whether some stem begins a word.
@@ -38,8 +43,7 @@ impl Stems {
         let Some(head) = head(word) else {
             return false;
         };
-        let (slot, bit) = place(head);
-        if self.sieve.get(slot).is_none_or(|bits| bits & bit == 0) {
+        if !may_begin(&self.sieve, u32::from_le_bytes(head)) {
             return false;
         }
         let begins = |stem: &String| {
@@ -58,7 +62,14 @@ fn head(word: &[u8]) -> Option<[u8; HEAD]> {
     Some(head)
 }
 
-fn place(head: [u8; HEAD]) -> (usize, u64) {
-    let hash = u32::from_le_bytes(head).wrapping_mul(0x9e37_79b9) >> 18;
+/// Tells whether some stem of a sieve may begin a word with these first letters.
+pub(super) fn may_begin(sieve: &[u64], head: u32) -> bool {
+    let (slot, bit) = place(head);
+    sieve.get(slot).is_some_and(|bits| bits & bit != 0)
+}
+
+/// Where in the sieve first letters belong, whatever their case.
+fn place(head: u32) -> (usize, u64) {
+    let hash = (head | 0x2020_2020).wrapping_mul(0x9e37_79b9) >> 16;
     (hash as usize >> 6, 1 << (hash & 63))
 }

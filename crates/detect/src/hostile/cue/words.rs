@@ -50,6 +50,16 @@ pub(super) fn each<T>(
     None
 }
 
+/// The rest of the word that `from` cuts.
+pub(super) fn cut(bytes: &[u8], from: usize) -> Option<Range<usize>> {
+    let letter = |at: usize| bytes.get(at).copied().is_some_and(is_letter);
+    let inside = letter(from) && from.checked_sub(1).is_some_and(letter);
+    inside.then(|| {
+        let rest = bytes.get(from..).unwrap_or_default().iter();
+        from..from + rest.take_while(|byte| is_letter(**byte)).count()
+    })
+}
+
 fn at(bits: u64) -> usize {
     bits.trailing_zeros() as usize
 }
