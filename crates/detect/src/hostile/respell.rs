@@ -155,6 +155,13 @@ fn oddity(word: &str) -> Option<Oddity> {
 
 /// Whether single letters stand apart by one and the same mark.
 fn apart(word: &[u8]) -> Option<Oddity> {
+    // Most words are known by their first two letters, which nothing parts.
+    if let [first, second, ..] = word
+        && first.is_ascii_alphanumeric()
+        && second.is_ascii_alphanumeric()
+    {
+        return None;
+    }
     let mark = *word.iter().find(|byte| separates(**byte))?;
     let (mut letters, mut run) = (0, 0);
     for &byte in word {
@@ -185,15 +192,46 @@ fn is_single(word: &[u8], before: Option<Oddity>) -> bool {
 
 /// Whether letters and digits that look like letters make the word, and no other digits.
 fn digits(word: &str) -> Option<Oddity> {
-    let core = word.trim_matches(|letter: char| letter.is_ascii_punctuation());
-    let plain = |byte: u8| byte.is_ascii_alphabetic() || is_twin(byte) || byte == b'\'';
-    let letters = core.bytes().any(|byte| byte.is_ascii_alphabetic());
-    let twins = core.bytes().any(is_twin);
-    (letters && twins && core.bytes().all(plain)).then_some(Oddity::Digits)
+    let core = word.as_bytes();
+    let start = core.iter().position(|byte| !byte.is_ascii_punctuation())?;
+    let end = core.iter().rposition(|byte| !byte.is_ascii_punctuation())?;
+    let mut sorts = 0;
+    for byte in core.get(start..=end)? {
+        let sort = SORTS.get(usize::from(*byte)).copied().unwrap_or(0);
+        if sort == 0 {
+            return None;
+        }
+        sorts |= sort;
+    }
+    (sorts & (LETTER | TWIN) == LETTER | TWIN).then_some(Oddity::Digits)
 }
 
-fn is_twin(byte: u8) -> bool {
-    TWINS.contains(&byte)
+/// What a byte of a word with digits for letters is; a table, since every word of a log with
+/// numbers in it is looked at.
+const SORTS: [u8; 256] = sorts();
+const LETTER: u8 = 1;
+const TWIN: u8 = 2;
+const QUOTE: u8 = 4;
+
+#[expect(
+    clippy::indexing_slicing,
+    reason = "evaluated when compiled; a wrong index does not build"
+)]
+const fn sorts() -> [u8; 256] {
+    let mut table = [0; 256];
+    let mut letter = 0;
+    while letter < 26 {
+        table[b'a' as usize + letter] = LETTER;
+        table[b'A' as usize + letter] = LETTER;
+        letter += 1;
+    }
+    let mut twin = 0;
+    while twin < TWINS.len() {
+        table[TWINS[twin] as usize] = TWIN;
+        twin += 1;
+    }
+    table[b'\'' as usize] = QUOTE;
+    table
 }
 
 /// The letter that a byte is meant as; `one` is what a `1` stands for.

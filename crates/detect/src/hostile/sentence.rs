@@ -24,12 +24,36 @@ fn within(text: &str, at: usize, from: usize, reach: usize) -> Range<usize> {
     let highest = floor(text, (at + reach).min(text.len()));
     let start = (lowest..at)
         .rev()
-        .find(|&end| ends(bytes, end))
+        .find(|&end| may_end(bytes, end) && ends(bytes, end))
         .map_or(lowest, |end| end + 1);
     let end = (at..highest)
-        .find(|&end| ends(bytes, end))
+        .find(|&end| may_end(bytes, end) && ends(bytes, end))
         .map_or(highest, |end| end + 1);
     floor(text, start)..ceil(text, end)
+}
+
+/// Whether the byte at `at` is one of those that can be the last of a sentence; few are.
+fn may_end(bytes: &[u8], at: usize) -> bool {
+    let byte = bytes.get(at).copied().map_or(0, usize::from);
+    LAST.get(byte).copied().unwrap_or(false)
+}
+
+/// The bytes that `ends` looks closer at.
+const LAST: [bool; 256] = last();
+
+#[expect(
+    clippy::indexing_slicing,
+    reason = "evaluated when compiled; a wrong index does not build"
+)]
+const fn last() -> [bool; 256] {
+    const BYTES: [u8; 8] = [b'.', b'!', b'?', b'\n', 0x81, 0x82, 0x9f, 0xa4];
+    let mut table = [false; 256];
+    let mut at = 0;
+    while at < BYTES.len() {
+        table[BYTES[at] as usize] = true;
+        at += 1;
+    }
+    table
 }
 
 /// Whether the byte at `at` is the last of a sentence. A line break ends one if what follows looks
@@ -85,6 +109,27 @@ fn ceil(text: &str, mut at: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_ends_a_sentence_is_looked_at() {
+        for text in [
+            "a. ",
+            "a! ",
+            "a? ",
+            "a\n",
+            "是。",
+            "是！",
+            "是？",
+            "من؟",
+            "तीन।",
+        ] {
+            let bytes = text.as_bytes();
+            let last = (0..bytes.len()).filter(|&at| ends(bytes, at));
+            let last: Vec<usize> = last.collect();
+            assert!(!last.is_empty(), "{text}");
+            assert!(last.iter().all(|&at| may_end(bytes, at)), "{text}");
+        }
+    }
 
     #[test]
     fn sentences_end_where_a_reader_ends_them() {

@@ -73,15 +73,38 @@ impl<'a> Reader<'a> {
         self.places.clear();
         self.clause = 0;
         self.quoted = false;
-        for chunk in sentence.split_whitespace().flat_map(apart) {
-            let start = chunk.as_ptr().addr() - sentence.as_ptr().addr();
-            self.chunk(chunk, start);
+        if sentence.is_ascii() {
+            self.ascii(sentence);
+        } else {
+            for chunk in sentence.split_whitespace().flat_map(apart) {
+                let start = chunk.as_ptr().addr() - sentence.as_ptr().addr();
+                self.chunk(chunk, start);
+            }
         }
         self.join();
     }
 
+    /// Reads what stands between the blanks of a sentence in ASCII, as most are.
+    fn ascii(&mut self, sentence: &str) {
+        let mut start = 0;
+        for (end, byte) in sentence.bytes().chain([b' ']).enumerate() {
+            if !matches!(byte, b'\t'..=b'\r' | b' ') {
+                continue;
+            }
+            let chunk = sentence.get(start..end).unwrap_or_default();
+            if !chunk.is_empty() {
+                self.chunk(chunk, start);
+            }
+            start = end + 1;
+        }
+    }
+
     /// Reads what stands between two blanks.
     fn chunk(&mut self, chunk: &str, start: usize) {
+        if chunk.bytes().all(|byte| byte.is_ascii_alphabetic()) {
+            self.plain(chunk, start);
+            return;
+        }
         let core = chunk.trim_start_matches(|letter: char| is_fringe(letter));
         let head = chunk.len() - core.len();
         self.punctuation(chunk.get(..head).unwrap_or_default(), true);
