@@ -3,6 +3,7 @@
 //! judged as what was written for a model; around them an answer stays somebody's data.
 
 use std::ops::Range;
+use std::sync::LazyLock;
 
 use mcpproxy_text::decode::{Coding, View};
 use memchr::memmem;
@@ -18,6 +19,11 @@ const TURNS: usize = 4;
 
 /// The weight up to which an act counts that a file, once decoded, may do for an honest reason.
 const ORDINARY: u8 = 45;
+
+/// How the turn of a model is headed, but for the first letter; made once, since every text is
+/// searched for it and most are short.
+static ANSWERS: LazyLock<[memmem::Finder<'static>; 2]> =
+    LazyLock::new(|| ["ssistant:", "SSISTANT:"].map(memmem::Finder::new));
 
 /// As what a decoded part of an answer is read.
 pub(super) fn audience_of(view: &View, audience: Audience) -> Audience {
@@ -70,8 +76,10 @@ pub(super) fn unseen(seen: &[Detection]) -> Vec<Range<usize>> {
 
 /// Where an answer goes over into a talk between a person and the model.
 pub(super) fn forged_turn(text: &str) -> Option<Range<usize>> {
-    let answers = |name: &str| memmem::find(text.as_bytes(), name.as_bytes()).is_some();
-    if !answers("ssistant:") && !answers("SSISTANT:") {
+    if !ANSWERS
+        .iter()
+        .any(|name| name.find(text.as_bytes()).is_some())
+    {
         return None;
     }
     let turns: Vec<(usize, bool)> = lines(text)

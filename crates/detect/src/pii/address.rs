@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::view::View;
+use super::view::{Heads, View};
 
 /// What a street's last word is in English.
 const ENDINGS: &[&str] = &[
@@ -83,6 +83,9 @@ const FRENCH: &[&str] = &[
     "quai",
 ];
 
+/// How those words begin.
+const HEADS: Heads = Heads::of(FRENCH);
+
 /// The address whose house number is the word `number`.
 pub(super) fn find(view: View<'_>, number: Range<usize>) -> Option<Range<usize>> {
     let plain = view.slice(number.clone()).iter().all(u8::is_ascii_digit);
@@ -112,9 +115,10 @@ pub(super) fn is_of_a_firm(view: View<'_>, start: usize) -> bool {
 
 /// Whether a street's name may begin with these three letters in lower case.
 pub(super) fn may_begin(letters: &[u8]) -> bool {
-    FRENCH
-        .iter()
-        .any(|word| word.as_bytes().starts_with(letters))
+    HEADS.may_begin(letters)
+        && FRENCH
+            .iter()
+            .any(|word| word.as_bytes().starts_with(letters))
 }
 
 /// Whether the word before `number` could be a street's: it begins with a capital.

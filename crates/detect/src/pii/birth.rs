@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::checksum::{is_day, number};
-use super::view::View;
+use super::view::{Heads, View};
 
 /// The first letters of the months in the larger European languages.
 const MONTHS: &[&str] = &[
@@ -12,12 +12,16 @@ const MONTHS: &[&str] = &[
     "mag", "giu", "lug", "set", "ott", "fev", "out", "mei", "maj",
 ];
 
+/// How the months begin.
+const HEADS: Heads = Heads::of(MONTHS);
+
 /// Whether a month, or the `de` before one, may begin with these three letters.
 pub(super) fn may_begin(letters: &[u8]) -> bool {
     letters == b"de "
-        || MONTHS
-            .iter()
-            .any(|month| month.as_bytes().starts_with(letters))
+        || HEADS.may_begin(letters)
+            && MONTHS
+                .iter()
+                .any(|month| month.as_bytes().starts_with(letters))
 }
 
 /// The date that begins at `start`, between 1900 and 2035.

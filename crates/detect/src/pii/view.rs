@@ -194,6 +194,37 @@ impl<'a> Numbers<'a> {
     }
 }
 
+/// The first two letters of some words, five bits of each: what begins otherwise is none of them.
+#[derive(Debug)]
+pub(super) struct Heads([u32; 32]);
+
+impl Heads {
+    /// Takes words of at least two letters.
+    #[expect(
+        clippy::indexing_slicing,
+        reason = "evaluated when compiled; a wrong index does not build"
+    )]
+    pub(super) const fn of(words: &[&str]) -> Self {
+        let mut heads = [0; 32];
+        let mut at = 0;
+        while at < words.len() {
+            let word = words[at].as_bytes();
+            heads[(word[0] & 31) as usize] |= 1 << (word[1] & 31);
+            at += 1;
+        }
+        Self(heads)
+    }
+
+    /// Whether some word may begin with these letters.
+    pub(super) fn may_begin(&self, letters: &[u8]) -> bool {
+        let [first, second, ..] = letters else {
+            return true;
+        };
+        let seconds = self.0.get(usize::from(first & 31)).copied().unwrap_or(0);
+        seconds >> (second & 31) & 1 != 0
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;

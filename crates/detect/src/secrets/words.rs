@@ -1,5 +1,5 @@
 //! Finds all keywords in one pass. Each keyword is filed under its rarest three characters, five
-//! bits of each, so that case does not matter; a bitmap that fits the first cache answers for most
+//! bits of each, so that case does not matter; a table that fits the first cache answers for most
 //! positions of a text. An automaton is no faster on clean text and takes longer to build than the
 //! whole gateway may take to start.
 
@@ -21,7 +21,8 @@ const AROUND: usize = BLOCK + 4;
 /// The keywords, filed.
 #[derive(Debug)]
 pub(super) struct Words {
-    bitmap: Box<[u64; SIGNATURES / 64]>,
+    /// One for each signature that some keyword has; a byte is read in fewer steps than a bit.
+    filed: Box<[u8; SIGNATURES]>,
     /// For each signature its group, if it has one.
     groups: Box<[u16]>,
     about: Vec<Group>,
@@ -65,7 +66,7 @@ impl Words {
             })
             .collect();
         entries.sort_by_key(|entry| entry.signature);
-        let mut bitmap = Box::new([0_u64; SIGNATURES / 64]);
+        let mut filed = Box::new([0; SIGNATURES]);
         let mut groups = vec![0_u16; SIGNATURES].into_boxed_slice();
         let mut about = Vec::new();
         let mut first = 0;
@@ -73,8 +74,8 @@ impl Words {
             let signature = entries
                 .first()
                 .map_or(0, |entry| usize::from(entry.signature));
-            if let Some(word) = bitmap.get_mut(signature / 64) {
-                *word |= 1 << (signature % 64);
+            if let Some(filed) = filed.get_mut(signature) {
+                *filed = 1;
             }
             if let (Some(slot), Ok(group)) = (groups.get_mut(signature), u16::try_from(about.len()))
             {
@@ -84,7 +85,7 @@ impl Words {
             first += entries.len();
         }
         Self {
-            bitmap,
+            filed,
             groups,
             about,
             entries,
@@ -113,7 +114,7 @@ impl Words {
         let rest = bytes.get(base..).unwrap_or_default();
         for (at, byte) in (base..).zip(rest) {
             signature = push(signature, *byte);
-            if self.is_filed(signature) && self.group(signature).can_stand(bytes, at) {
+            if self.is_filed(signature) != 0 && self.group(signature).can_stand(bytes, at) {
                 self.confirm(bytes, at, signature, &mut found);
             }
         }
@@ -142,17 +143,15 @@ impl Words {
 
     /// One bit for each place of a block where the signature of some keyword ends.
     fn hits(&self, signatures: &[u16; BLOCK]) -> u64 {
-        let signatures = signatures.iter().zip(0_u32..);
-        signatures.fold(0, |hits, (signature, at)| {
-            hits | u64::from(self.is_filed(*signature)).wrapping_shl(at)
+        let signatures = signatures.iter().rev();
+        signatures.fold(0, |hits, signature| {
+            hits << 1 | u64::from(self.is_filed(*signature))
         })
     }
 
-    fn is_filed(&self, signature: u16) -> bool {
-        let word = self
-            .bitmap
-            .get(usize::from(signature / 64) % (SIGNATURES / 64));
-        word.is_some_and(|word| word.wrapping_shr(u32::from(signature)) & 1 != 0)
+    fn is_filed(&self, signature: u16) -> u8 {
+        let filed = self.filed.get(usize::from(signature) % SIGNATURES);
+        filed.copied().unwrap_or(0)
     }
 
     fn group(&self, signature: u16) -> Group {
