@@ -9,6 +9,9 @@ use std::ops::Range;
 use super::view::View;
 use crate::Level;
 
+/// The most groups before the one that has a digit.
+const MOST_GROUPS: usize = 7;
+
 /// One address.
 #[derive(Debug)]
 pub(super) struct Address {
@@ -108,6 +111,25 @@ fn level_of_v4(address: Ipv4Addr, next: u8) -> Option<Level> {
         return Some(Level::Note);
     }
     Some(Level::Warn)
+}
+
+/// The IPv6 or MAC address whose first digit stands in the word at `word`, behind groups that are
+/// letters alone (`fe:ed:0b:...`); it does not begin before `floor`.
+pub(super) fn led_by_letters(view: View<'_>, word: usize, floor: usize) -> Option<Address> {
+    let separator = view.before(word, 1);
+    let letter = |byte: u8| byte.is_ascii_hexdigit() && byte.is_ascii_alphabetic();
+    if !matches!(separator, b':' | b'-' | b'.') || !letter(view.before(word, 2)) {
+        return None;
+    }
+    let mut start = word;
+    for _ in 0..MOST_GROUPS {
+        let letters = view.run_back(start.saturating_sub(1), 5, letter);
+        if view.before(start, 1) != separator || !(1..=4).contains(&letters) {
+            break;
+        }
+        start -= letters + 1;
+    }
+    (start >= floor).then(|| hexadecimal(view, start)).flatten()
 }
 
 /// The IPv6 or MAC address that the word of hexadecimal digits at `start` begins.

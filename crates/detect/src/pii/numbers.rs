@@ -46,8 +46,14 @@ impl Pii {
         let mut words = Numbers::new(view);
         let mut at = 0;
         while let Some(word) = words.next(at) {
+            let floor = at;
             at = word.end;
             if word.len() > LONGEST_WORD {
+                continue;
+            }
+            if let Some(address) = network::led_by_letters(view, word.start, floor) {
+                at = at.max(address.span.end);
+                found.push(machine(address));
                 continue;
             }
             let plain = view.slice(word.clone()).iter().all(u8::is_ascii_digit);
@@ -175,6 +181,28 @@ fn spread(view: View<'_>, word: &Range<usize>, plain: bool) -> usize {
         }
     }
     digits
+}
+
+/// The address of a machine.
+fn machine(address: network::Address) -> Found {
+    let network::Address {
+        kind,
+        name,
+        level,
+        span,
+    } = address;
+    Found {
+        kind,
+        name,
+        severity: Severity::Low,
+        confidence: if level == Level::Note { 40 } else { 80 },
+        level,
+        span,
+        why: match level {
+            Level::Note => "well formed, but private, reserved or everybody's",
+            Level::Warn | Level::Block => "well formed and of one machine",
+        },
+    }
 }
 
 impl Candidate<'_> {
@@ -331,19 +359,8 @@ impl Candidate<'_> {
                 network::hexadecimal(self.view, self.word.start)
             }
             _ => None,
-        }?;
-        Some(Found {
-            kind: found.kind,
-            name: found.name,
-            severity: Severity::Low,
-            confidence: if found.level == Level::Note { 40 } else { 80 },
-            level: found.level,
-            span: found.span,
-            why: match found.level {
-                Level::Note => "well formed, but private, reserved or everybody's",
-                Level::Warn | Level::Block => "well formed and of one machine",
-            },
-        })
+        };
+        found.map(machine)
     }
 
     fn ipv4(&self) -> Option<network::Address> {

@@ -228,6 +228,20 @@ fn machines() {
     check("2a02:26f0:1700::17d", &["ip_address:2a02:26f0:1700::17d"]);
     check("00:1b:44:11:3a:b7", &["mac_address:00:1b:44:11:3a:b7"]);
     check("001b.4411.3ab7", &["mac_address:001b.4411.3ab7"]);
+    // The first digit may stand in any group.
+    for mac in [
+        "ae:1b:44:11:3a:b7",
+        "AE-FB-44-11-3A-B7",
+        "ae:fb:cd:aa:ea:b7",
+        "aefb.cdaa.eab7",
+    ] {
+        check(&format!("of {mac}"), &[&format!("mac_address:{mac}")]);
+    }
+    check("fdac:edfa:1700::17d", &[]);
+    check(
+        "acde:edfa:1700:2:3:4:5:6",
+        &["ip_address:acde:edfa:1700:2:3:4:5:6"],
+    );
     for text in [
         "127.0.0.1",
         "10.1.2.3",
@@ -247,6 +261,10 @@ fn machines() {
         "00:00:00:00:00:00",
         "a8:98:5d:3a:65:e5:e5:11",
         "00:1b:44:11:3a",
+        "ae:fb:44:11:3a",
+        "xae:fb:44:11:3a:b7",
+        "be-fad-dea-d4",
+        "abc::def::a1",
     ] {
         check(text, &[]);
     }

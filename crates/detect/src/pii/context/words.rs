@@ -680,7 +680,16 @@ pub(super) const PHRASES: &[(Topic, &[&str])] = &[
         Topic::JapaneseId,
         &["my number", "mynumber", "kojin bango", "individual number"],
     ),
-    (Topic::KoreanId, &["rrn", "resident registration", "jumin"]),
+    (
+        Topic::KoreanId,
+        &[
+            "rrn",
+            "resident registration",
+            "jumin",
+            "brn",
+            "business registration",
+        ],
+    ),
     (Topic::SingaporeId, &["nric", "fin", "singpass"]),
     (Topic::ThaiId, &["thai id", "thai national", "thailand id"]),
     (
@@ -794,6 +803,7 @@ pub(super) const UNSPACED: &[(Topic, &str)] = &[
     (Topic::JapaneseId, "個人番号"),
     (Topic::KoreanId, "주민등록번호"),
     (Topic::KoreanId, "주민번호"),
+    (Topic::KoreanId, "사업자등록번호"),
     (Topic::ThaiId, "บัตรประชาชน"),
     (Topic::Card, "信用卡"),
     (Topic::Card, "银行卡"),
