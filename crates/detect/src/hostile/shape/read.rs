@@ -75,6 +75,11 @@ const UNDONE: &[F] = &[
     F::Quiz,
 ];
 
+/// What an order not to do it is an order to go ahead.
+const HESITATING: &[&str] = &[
+    "hesitate", "fail", "forget", "neglect", "wait", "ask", "refuse",
+];
+
 /// How texts warn of orders that stand in data.
 const CAUTIONS: &[&str] = &[
     " instructions in them ",
@@ -141,7 +146,7 @@ impl Shape {
             }
         }
         for (family, pair) in [(F::Guard, F::GuardOff), (F::Rules, F::RulesOff)] {
-            if are_near(&seen, family, F::Off) {
+            if is_put_off(&folded, &seen, family) {
                 read.families.add(pair);
             }
         }
@@ -205,10 +210,24 @@ fn is_negated(folded: &str, before: &[Seen], one: &Seen) -> bool {
     })
 }
 
-/// Whether words of two families stand close together.
-fn are_near(seen: &[Seen], one: F, other: F) -> bool {
-    let at = |family| seen.iter().filter(move |seen| seen.family == family);
-    at(one).any(|one| at(other).any(|other| one.at.abs_diff(other.at) <= NEAR))
+/// Whether words for putting something off stand close to those of a family. `Do not skip it` puts
+/// nothing off, unless what is not to be done is to hesitate.
+fn is_put_off(folded: &str, seen: &[Seen], family: F) -> bool {
+    let off = seen.iter().enumerate().filter(|(at, one)| {
+        let before = seen.get(..*at).unwrap_or_default();
+        one.family == F::Off && !is_forbidden(folded, before, one)
+    });
+    let at = || seen.iter().filter(|one| one.family == family);
+    let mut off = off.map(|(_, one)| one.at);
+    off.any(|off| at().any(|one| one.at.abs_diff(off) <= NEAR))
+}
+
+/// Whether a word is negated by what stands directly before it.
+fn is_forbidden(folded: &str, before: &[Seen], one: &Seen) -> bool {
+    let head = folded.get(..one.at).unwrap_or_default();
+    let tail = head.rsplit(';').next().unwrap_or_default();
+    let heeds = |word: &str| HESITATING.contains(&word);
+    is_negated(folded, before, one) && !tail.split_whitespace().any(heeds)
 }
 
 /// Whether something waits for another tool: `before any other tool`, `when a mail tool is used`.
