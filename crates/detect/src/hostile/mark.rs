@@ -13,11 +13,19 @@ const OPENERS: &[&str] = &["<", "</", "[", "[/", "{{", "{{ "];
 /// The longest text between the brackets of a tag.
 const LONGEST: usize = 40;
 
+/// How many letters of a mark are looked at first, and how many ways there are to begin; no mark is
+/// shorter.
+const HEAD: usize = 3;
+const HEADS: usize = 1 << (5 * HEAD);
+
 /// All marks, and what finds them.
 #[derive(Debug)]
 pub(crate) struct Marks {
     marks: Vec<Mark>,
     finder: AhoCorasick,
+    /// One bit for the first three letters of each mark, five bits of each: most sentences have
+    /// none of them, and need no automaton.
+    heads: Vec<u64>,
 }
 
 #[derive(Debug)]
@@ -55,7 +63,30 @@ impl Marks {
             }
         }
         let finder = build(marks.iter().map(|mark| mark.literal.clone()))?;
-        Ok(Self { marks, finder })
+        let mut heads = vec![0; HEADS / 64];
+        for mark in &marks {
+            let head = mark.literal.bytes().take(HEAD).fold(0, push);
+            if let Some(bits) = heads.get_mut(head / 64) {
+                *bits |= 1 << (head % 64);
+            }
+        }
+        Ok(Self {
+            marks,
+            finder,
+            heads,
+        })
+    }
+
+    /// Where the first mark may begin within `span`.
+    fn first(&self, text: &str, span: &Range<usize>) -> Option<usize> {
+        let bytes = text.as_bytes().get(span.clone())?;
+        let mut letters = 0;
+        let end = bytes.iter().position(|byte| {
+            letters = push(letters, *byte);
+            let bits = self.heads.get(letters / 64).copied().unwrap_or(0);
+            bits >> (letters % 64) & 1 != 0
+        })?;
+        Some(span.start + end.saturating_sub(HEAD - 1))
     }
 
     /// The literals to search for.
@@ -71,7 +102,13 @@ impl Marks {
         side: usize,
         hits: &mut Vec<Hit<'a>>,
     ) {
-        for found in self.finder.find_iter(Input::new(text).range(span)) {
+        let Some(first) = self.first(text, &span) else {
+            return;
+        };
+        for found in self
+            .finder
+            .find_iter(Input::new(text).range(first..span.end))
+        {
             let Some(mark) = self.marks.get(found.pattern().as_usize()) else {
                 continue;
             };
@@ -89,6 +126,11 @@ impl Marks {
             }
         }
     }
+}
+
+/// The last letters that were seen and one more, case aside.
+fn push(letters: usize, byte: u8) -> usize {
+    (letters << 5 | usize::from(byte & 31)) % HEADS
 }
 
 /// Where a tag ends, if it holds nothing but a few words.
@@ -113,6 +155,17 @@ mod tests {
     use super::*;
 
     #[test]
+    fn no_mark_is_too_short_to_be_looked_for() {
+        let marks = Marks::parse(crate::hostile::MARKS).unwrap();
+        for mark in &marks.marks {
+            assert!(mark.literal.len() >= HEAD, "{}", mark.literal);
+            let text = format!("so {}", mark.literal.to_uppercase());
+            let first = marks.first(&text, &(0..text.len()));
+            assert!(first.is_some_and(|at| at <= 3), "{text}");
+        }
+    }
+
+    #[test]
     fn tags_hold_a_few_words_and_end() {
         let marks = Marks::parse("a.tag 9 9 : tag system\na.lit 9 9 : <|x|>").unwrap();
         let check = |text: &str, expect: &[&str]| {
@@ -129,5 +182,7 @@ mod tests {
         check("a {{ system: override }} b", &["{{ system: override }"]);
         check("a <systemd> [system-x] [system, too] <system b", &[]);
         check("a <|x|> b", &["<|x|>"]);
+        check("<|x|>", &["<|x|>"]);
+        check("<[system]", &["[system]"]);
     }
 }
