@@ -365,7 +365,24 @@ fn capitalized(word: &str) -> String {
 
 /// Whether a byte joins the words of a cue.
 fn is_joint(byte: u8) -> bool {
-    byte.is_ascii_whitespace() || matches!(byte, b'_' | b'-')
+    JOINTS.get(usize::from(byte)).copied().unwrap_or(false)
+}
+
+/// A table, since what follows is asked of every word that may be the first of a cue.
+const JOINTS: [bool; 256] = joints();
+
+#[expect(
+    clippy::indexing_slicing,
+    reason = "evaluated when compiled; a wrong index does not build"
+)]
+const fn joints() -> [bool; 256] {
+    let mut table = [false; 256];
+    let mut byte = 0_u8;
+    while byte < 128 {
+        table[byte as usize] = byte.is_ascii_whitespace() || matches!(byte, b'_' | b'-');
+        byte += 1;
+    }
+    table
 }
 
 #[cfg(test)]

@@ -37,6 +37,25 @@ pub(crate) struct Entry {
     pub(crate) ideas: Ideas,
     /// How many words the longest entry has that begins with it.
     pub(crate) reach: usize,
+    /// One bit for each first letter, five bits of it, of a second word of such an entry.
+    seconds: u32,
+}
+
+impl Entry {
+    /// What a token means that no list of words knows by itself.
+    pub(crate) fn with(self, ideas: Ideas) -> Self {
+        Self { ideas, ..self }
+    }
+
+    /// Whether an entry of several words may begin with it and go on with `second`.
+    pub(crate) fn goes_on(self, second: &str) -> bool {
+        let letter = second.bytes().next();
+        letter.is_none_or(|letter| self.seconds & letter_bit(letter) != 0)
+    }
+}
+
+fn letter_bit(letter: u8) -> u32 {
+    1 << (letter & 31)
 }
 
 /// Ideas that tokens have by their shape, not by a word.
@@ -100,9 +119,9 @@ impl Lexicon {
         entry
     }
 
-    /// How many words the longest entry has that begins with a word.
-    pub(crate) fn reach(&self, word: &str) -> usize {
-        self.entries.get(word).map_or(0, |entry| entry.reach)
+    /// What is known of the entries that begin with a word, whatever it means by itself.
+    pub(crate) fn leading(&self, word: &str) -> Entry {
+        self.entries.get(word).copied().unwrap_or_default()
     }
 
     /// All words and runs of words, in order.
@@ -174,11 +193,13 @@ impl Lexicon {
 
     /// Notes at the first of several words how many there are.
     fn note_reach(&mut self, words: &str) {
+        let Some((head, rest)) = words.split_once(' ') else {
+            return;
+        };
         let count = words.split(' ').count().min(LONGEST);
-        if let (true, Some(head)) = (count > 1, words.split(' ').next()) {
-            let head = self.entries.entry(head.to_owned()).or_default();
-            head.reach = head.reach.max(count);
-        }
+        let head = self.entries.entry(head.to_owned()).or_default();
+        head.reach = head.reach.max(count);
+        head.seconds |= rest.bytes().next().map_or(u32::MAX, letter_bit);
     }
 }
 

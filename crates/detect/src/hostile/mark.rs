@@ -21,7 +21,7 @@ const HEADS: usize = 1 << (5 * HEAD);
 /// All marks, and what finds them.
 #[derive(Debug)]
 pub(crate) struct Marks {
-    marks: Vec<Mark>,
+    all: Vec<Mark>,
     finder: AhoCorasick,
     /// One bit for the first three letters of each mark, five bits of each: most sentences have
     /// none of them, and need no automaton.
@@ -71,7 +71,7 @@ impl Marks {
             }
         }
         Ok(Self {
-            marks,
+            all: marks,
             finder,
             heads,
         })
@@ -91,7 +91,7 @@ impl Marks {
 
     /// The literals to search for.
     pub(crate) fn heads(&self) -> impl Iterator<Item = &str> {
-        self.marks.iter().map(|mark| mark.literal.as_str())
+        self.all.iter().map(|mark| mark.literal.as_str())
     }
 
     /// Adds the marks within `span` of `text`.
@@ -109,7 +109,7 @@ impl Marks {
             .finder
             .find_iter(Input::new(text).range(first..span.end))
         {
-            let Some(mark) = self.marks.get(found.pattern().as_usize()) else {
+            let Some(mark) = self.all.get(found.pattern().as_usize()) else {
                 continue;
             };
             let end = if mark.tag {
@@ -157,7 +157,7 @@ mod tests {
     #[test]
     fn no_mark_is_too_short_to_be_looked_for() {
         let marks = Marks::parse(crate::hostile::MARKS).unwrap();
-        for mark in &marks.marks {
+        for mark in &marks.all {
             assert!(mark.literal.len() >= HEAD, "{}", mark.literal);
             let text = format!("so {}", mark.literal.to_uppercase());
             let first = marks.first(&text, &(0..text.len()));

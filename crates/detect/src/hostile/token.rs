@@ -44,7 +44,7 @@ pub(crate) struct Reader<'a> {
     pub(crate) tokens: Vec<Token>,
     /// The words in lower case, one blank between, so that neighbours are one slice.
     words: String,
-    places: Vec<(Range<usize>, usize)>,
+    places: Vec<(Range<usize>, Entry)>,
     clause: u32,
     quoted: bool,
     /// The lower-case form of the word at hand.
@@ -87,15 +87,14 @@ impl<'a> Reader<'a> {
     /// Reads what stands between the blanks of a sentence in ASCII, as most are.
     fn ascii(&mut self, sentence: &str) {
         let mut start = 0;
-        for (end, byte) in sentence.bytes().chain([b' ']).enumerate() {
-            if !matches!(byte, b'\t'..=b'\r' | b' ') {
-                continue;
-            }
-            let chunk = sentence.get(start..end).unwrap_or_default();
+        while let Some(rest) = sentence.get(start..) {
+            let blank = |byte: u8| matches!(byte, b'\t'..=b'\r' | b' ');
+            let length = rest.bytes().position(blank).unwrap_or(rest.len());
+            let chunk = rest.get(..length).unwrap_or_default();
             if !chunk.is_empty() {
                 self.chunk(chunk, start);
             }
-            start = end + 1;
+            start += length + 1;
         }
     }
 
@@ -265,21 +264,20 @@ impl<'a> Reader<'a> {
     }
 
     fn push(&mut self, word: &str, span: Range<usize>, ideas: Ideas) {
-        let reach = self.lexicon.reach(word);
-        self.push_entry(word, span, Entry { ideas, reach });
+        let entry = self.lexicon.leading(word).with(ideas);
+        self.push_entry(word, span, entry);
     }
 
     fn push_entry(&mut self, word: &str, span: Range<usize>, entry: Entry) {
-        let Entry { ideas, reach } = entry;
         if !self.words.is_empty() {
             self.words.push(' ');
         }
         let start = self.words.len();
         self.words.push_str(word);
-        self.places.push((start..self.words.len(), reach));
+        self.places.push((start..self.words.len(), entry));
         self.tokens.push(Token {
             span,
-            ideas,
+            ideas: entry.ideas,
             clause: self.clause,
             quoted: self.quoted,
         });
@@ -308,12 +306,25 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// Whether an entry that begins with a word may go on with the next one.
+    fn goes_on(&self, entry: Entry, next: usize) -> bool {
+        let next = self.places.get(next);
+        next.is_some_and(|(place, _)| {
+            let word = self.words.get(place.clone());
+            entry.goes_on(word.unwrap_or_default())
+        })
+    }
+
     /// Gives the first of several words the ideas of all of them together.
     fn join(&mut self) {
         for first in 0..self.tokens.len() {
-            let Some((head, reach)) = self.places.get(first).cloned() else {
+            let Some((head, entry)) = self.places.get(first) else {
                 break;
             };
+            if entry.reach < 2 || !self.goes_on(*entry, first + 1) {
+                continue;
+            }
+            let (head, reach) = (head.clone(), entry.reach);
             for last in first + 1..(first + reach).min(self.tokens.len()) {
                 let Some((tail, _)) = self.places.get(last) else {
                     break;

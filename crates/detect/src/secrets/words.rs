@@ -52,6 +52,10 @@ struct Entry {
 
 impl Words {
     /// Files keywords of at least three characters, each with the rules that it stands for.
+    #[expect(
+        clippy::large_stack_arrays,
+        reason = "an array whose length is known is read without a check; made once, at the start"
+    )]
     pub(super) fn new(keywords: impl IntoIterator<Item = (Cow<'static, str>, Vec<usize>)>) -> Self {
         let mut entries: Vec<Entry> = keywords
             .into_iter()
