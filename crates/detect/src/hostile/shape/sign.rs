@@ -425,7 +425,9 @@ impl Sentence {
         let out = self.any(&[F::Toward, F::Account])
             || self.foreign(F::Address)
             || self.foreign(F::Outside);
-        signs.add(Sign::GainsOut, out && self.has(F::Send));
+        // What is handed to somebody outside, at an address, is sent there.
+        let handed = self.has(F::Give) && self.foreign(F::Outside) && self.foreign(F::Address);
+        signs.add(Sign::GainsOut, out && self.has(F::Send) || handed);
         let secret = self.foreign(F::Vault) || self.foreign(F::Credential);
         signs.add(Sign::GainsSecret, secret && self.moves());
         let data = self.foreign(F::Talk) || self.foreign(F::Private);

@@ -135,6 +135,10 @@ fn what_was_added_is_a_gain() {
         assert!(there.contains(&expect), "{text}: {there:?}");
     };
     check("A copy goes to in@acme.dev.", "gain.out");
+    check(
+        "The page is handed to a partner at in.acme.dev.",
+        "gain.out",
+    );
     check("The user's cookies are included.", "gain.secret");
     check("Removes files that are old.", "gain.destroy");
     check("Executes the code.", "gain.exec");
