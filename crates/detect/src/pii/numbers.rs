@@ -24,6 +24,8 @@ const FEWEST: usize = 5;
 const FEWEST_MIXED: usize = 4;
 /// The length of month and day behind a year, with their dashes.
 const STAMP: usize = 6;
+/// The length of hour and minute behind that, with what stands before and behind them.
+const CLOCK: usize = 7;
 
 /// One word with a digit in it, and what stands before it.
 struct Candidate<'a> {
@@ -62,6 +64,7 @@ impl Pii {
             }
             if plain && is_stamp(view, &word) {
                 at = word.end + STAMP;
+                at += clock(view, at);
                 continue;
             }
             let opens = view.opens(word.start);
@@ -143,6 +146,19 @@ fn is_stamp(view: View<'_>, word: &Range<usize>) -> bool {
     let line =
         matches!(view.before(word.start, 1), 0 | b'\n') && view.before(word.start, 2) != b':';
     word.len() == 4 && line && digits && !view.at(word.end + STAMP).is_ascii_digit()
+}
+
+/// The length of hour and minute behind a date, if the seconds follow and then no more of the kind.
+fn clock(view: View<'_>, at: usize) -> usize {
+    let [b'T' | b' ', clock @ .., end] = view.head(at, CLOCK + 3) else {
+        return 0;
+    };
+    let timed = clock.iter().enumerate().all(|(place, byte)| match place {
+        2 | 5 => *byte == b':',
+        _ => byte.is_ascii_digit(),
+    });
+    let whole = clock.len() == CLOCK + 1 && matches!(end, b'.' | b',' | b' ' | b'Z');
+    if timed && whole { CLOCK } else { 0 }
 }
 
 /// Whether a word that does not open anything is the middle of a date, a version or a name.

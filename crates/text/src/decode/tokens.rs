@@ -234,29 +234,35 @@ fn kind(byte: u8) -> u8 {
         | is(token && !base32, NOT_32)
 }
 
-/// What kinds of characters a run has, and how often the kind changes at its beginning.
-struct Shape {
+/// What kinds of characters a run has.
+struct Shape<'a> {
+    bytes: &'a [u8],
     kinds: u8,
     length: usize,
-    random: bool,
 }
 
-impl Shape {
-    fn of(bytes: &[u8]) -> Self {
-        let kinds = kinds(bytes);
-        let head = bytes.get(..bytes.len().min(64)).unwrap_or_default();
+impl<'a> Shape<'a> {
+    fn of(bytes: &'a [u8]) -> Self {
+        Self {
+            bytes,
+            kinds: kinds(bytes),
+            length: bytes.len(),
+        }
+    }
+
+    /// Tells whether a run looks random, by how often the kind changes at its beginning.
+    fn is_random(&self) -> bool {
+        if !self.has(LOWER | UPPER | DIGIT) || self.length < 24 {
+            return false;
+        }
+        let head = self.bytes.get(..self.length.min(64)).unwrap_or_default();
         let kind = |byte: u8| class(byte) & (LOWER | UPPER | DIGIT | STANDARD | URL);
         let changes = head.windows(2);
         let changes = changes
             .filter(|pair| matches!(pair, [a, b] if kind(*a) != kind(*b)))
             .count();
-        let mixed = kinds & (LOWER | UPPER | DIGIT) == LOWER | UPPER | DIGIT;
-        Self {
-            kinds,
-            length: bytes.len(),
-            // Names in code change kind at every third character or less, random digits at two of three.
-            random: mixed && bytes.len() >= 24 && changes * 12 >= head.len() * 5,
-        }
+        // Names in code change kind at every third character or less, random digits at two of three.
+        changes * 12 >= head.len() * 5
     }
 
     fn has(&self, kinds: u8) -> bool {
@@ -304,10 +310,10 @@ fn judge(text: &[u8], bare: Range<usize>, padding: usize, found: &mut Found) {
         .checked_sub(1)
         .and_then(|before| text.get(before))
         == Some(&b'=');
-    if (shape.random || padded || leading) && mirrored(span.clone(), bytes, found) {
+    if (shape.is_random() || padded || leading) && mirrored(span.clone(), bytes, found) {
         return;
     }
-    if shape.random && shape.length / 4 * 3 >= SHORTEST_OPAQUE {
+    if shape.is_random() && shape.length / 4 * 3 >= SHORTEST_OPAQUE {
         opaque(span, shape.length / 4 * 3, found);
     }
 }
@@ -353,7 +359,7 @@ fn turned(decode: Decode, bytes: &[u8]) -> bool {
 fn attempt(
     span: Range<usize>,
     bytes: &[u8],
-    shape: &Shape,
+    shape: &Shape<'_>,
     whole: bool,
     found: &mut Found,
 ) -> bool {
@@ -377,7 +383,7 @@ fn attempt(
             bytes: shape.length / 4 * 3,
             media: media_end(kind, bytes).then_some(kind),
         }),
-        Promise::Noise if whole && shape.random && deflated(alphabets::base64, bytes) => {
+        Promise::Noise if whole && shape.is_random() && deflated(alphabets::base64, bytes) => {
             found.runs.push(Run {
                 span,
                 coding: Coding::Base64,
@@ -429,7 +435,7 @@ fn pieces(text: &[u8], span: &Range<usize>, found: &mut Found) -> bool {
 }
 
 type Decode = fn(&[u8]) -> Option<Vec<u8>>;
-type Settled<'a> = &'a dyn Fn(&Range<usize>, &Shape, &mut Found) -> bool;
+type Settled<'a> = &'a dyn Fn(&Range<usize>, &Shape<'_>, &mut Found) -> bool;
 
 /// Hands on each part between characters of the class `at`.
 fn split(
@@ -438,7 +444,7 @@ fn split(
     at: u8,
     each: &mut dyn FnMut(Range<usize>, Settled<'_>),
 ) {
-    let settled = |part: &Range<usize>, shape: &Shape, found: &mut Found| {
+    let settled = |part: &Range<usize>, shape: &Shape<'_>, found: &mut Found| {
         let bytes = text.get(part.clone()).unwrap_or_default();
         if shape.lacks(NOT_HEX) {
             let before = found.runs.len();
