@@ -3,7 +3,7 @@
 use crate::hostile::shape::Family;
 
 /// Hosts that documentation uses for nobody's.
-const NOBODY: &[&str] = &["example.com", "example.org", "example.net", ".example"];
+const NOBODY: &[&str] = &["example.com", "example.org", "example.net", "example"];
 
 /// What a pipe ends in that runs what comes out of it.
 const SHELLS: &[&str] = &[
@@ -160,7 +160,16 @@ pub(crate) fn find(sentence: &str, mut found: impl FnMut(Family)) {
 /// A host that documentation uses for nobody's.
 fn is_nobody(core: &str) -> bool {
     let lower = core.to_ascii_lowercase();
-    NOBODY.iter().any(|host| lower.contains(host))
+    let rest = lower.rsplit_once("://").map_or(&*lower, |(_, rest)| rest);
+    let place = rest.split(['/', '?', '#', ')']).next().unwrap_or_default();
+    let named = place.rsplit('@').next().unwrap_or_default();
+    let host = named.split(':').next().unwrap_or_default();
+    // Only the end counts: anybody may own `example.com.acme.dev`.
+    let ends = |nobody: &&str| {
+        let head = host.strip_suffix(*nobody);
+        head.is_some_and(|head| head.is_empty() || head.ends_with('.'))
+    };
+    NOBODY.iter().any(ends)
 }
 
 /// A URL, a mail address or an IPv4 address that somebody could own.
@@ -288,6 +297,11 @@ mod tests {
             "Sends it to https://a.example/x.",
             &[Family::Address, Family::Toward],
         );
+        check("See bob@example.com or www.example.org:80/x?y=z.", &[]);
+        for host in ["example.com.acme.dev", "tr.example.xyz", "anexample.com"] {
+            check(&format!("See https://{host}/x."), &[Family::Address]);
+        }
+        check("See https://example.com@acme.dev/x.", &[Family::Address]);
         check("at in.acme.dev:80", &[Family::Address]);
         check("in main.rs or a.b.c", &[]);
         check("the `memo` field of ~/.x", &[Family::Name, Family::Path]);
