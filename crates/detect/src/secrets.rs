@@ -41,6 +41,11 @@ pub fn rules() -> &'static [Rule] {
         .map_or(&[], |engine| engine.rules.as_slice())
 }
 
+/// Tells whether the name of a variable says that its value is a key, a token or a password.
+pub fn names_secret(name: &str) -> bool {
+    name::promise(name).is_some()
+}
+
 /// The scanner for secrets.
 #[derive(Clone, Copy, Debug)]
 pub struct Secrets {

@@ -17,6 +17,7 @@ use mcpproxy_classify::{self as classify, Class, Kind, Role, role};
 use mcpproxy_core::{
     Call, DataOrigin, Destination, Moved, Operation, Owner, Severity, Side, Sink, UpstreamId,
 };
+use mcpproxy_detect::secrets::names_secret;
 use mcpproxy_detect::{Category, Detector};
 use mcpproxy_text as text;
 
@@ -429,7 +430,11 @@ fn moved(origin: &Origin, flow: &Flow, detector: &Detector) -> Option<Moved> {
             None => ("file".into(), false, published),
         },
         Origin::Environment(name) if name == "*" => ("environment".into(), true, false),
-        // An address is shown a key in a header: that is what such variables are for.
+        // A service is shown a key in a header: that is what such variables are for. Nobody logs in
+        // with what stands in a body or an address.
+        Origin::Environment(name) if flow.plain.contains(origin) && names_secret(name) => {
+            ("credential in a variable".into(), false, false)
+        }
         Origin::Environment(_) => ("variable".into(), false, true),
         Origin::Program(name) if ABOUT_THE_MACHINE.contains(&name.as_str()) => {
             ("machine".into(), false, true)

@@ -28,6 +28,8 @@ pub(super) struct Connection<'a> {
     pub(super) host: Option<String>,
     pub(super) transfer: Transfer,
     pub(super) carries: Taint,
+    /// What of it stands in a body or an address, and not where services look for a login.
+    pub(super) plain: Taint,
     pub(super) certain: bool,
 }
 
@@ -52,6 +54,11 @@ impl Interp {
         self.origin_index.insert(origin.clone(), index);
         self.origins.push(origin);
         taint
+    }
+
+    fn origins_of(&self, taint: Taint) -> Vec<Origin> {
+        let known = |index| self.origins.get(index).cloned();
+        taint.indices().filter_map(known).collect()
     }
 
     pub(super) fn unknown(&mut self, kind: UnknownKind, text: &str) {
@@ -245,6 +252,7 @@ impl Interp {
             host,
             transfer,
             carries: taint,
+            plain: taint,
             certain: true,
         })
     }
@@ -284,12 +292,9 @@ impl Interp {
             }
         }
         if !carries.is_empty() {
-            let from = carries
-                .indices()
-                .filter_map(|index| self.origins.get(index).cloned())
-                .collect();
             let flow = Flow {
-                from,
+                from: self.origins_of(carries),
+                plain: self.origins_of(connection.plain),
                 to: host.clone(),
                 program: connection.program.to_owned(),
                 span,

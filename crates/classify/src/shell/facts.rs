@@ -136,6 +136,9 @@ pub enum Origin {
 pub struct Flow {
     /// Where it comes from.
     pub from: Vec<Origin>,
+    /// What of it stands in a body or an address, and not where services look for a login.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub plain: Vec<Origin>,
     /// The host, if it is known.
     pub to: Option<String>,
     /// Who sends it.

@@ -1,5 +1,7 @@
 //! The host that an address names, in the spellings that programs take.
 
+use super::value::{Taint, Value};
+
 /// Gives the host of a URL, of `user@host:path` or of `host:port`, lower case.
 ///
 /// A host of which only the end is known (`$().example.com`) is given by that end.
@@ -25,6 +27,24 @@ pub(super) fn host_of(address: &str) -> Option<String> {
         None => host.split(':').next().unwrap_or_default(),
     };
     fixed(host)
+}
+
+/// Gives where that of an address comes from which is no login: in `https://$TOKEN@host/` nothing is.
+pub(super) fn past_login(address: &Value) -> Taint {
+    let rest = address.text.split_once("://").map(|(_, rest)| rest);
+    let login = rest.and_then(|rest| {
+        let authority = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+        rest.get(..authority)?.rfind('@')
+    });
+    // What is not known of a text stands in it as a name or a hole.
+    let known = |at: usize| {
+        rest.and_then(|rest| rest.get(at..))
+            .is_some_and(|rest| !rest.contains('$'))
+    };
+    if login.is_some_and(known) {
+        return Taint::default();
+    }
+    address.taint
 }
 
 /// Gives what is fixed of a host.
@@ -117,5 +137,20 @@ mod tests {
         check("$HOST", None);
         check("https://$HOST/x", None);
         check("", None);
+    }
+
+    #[test]
+    fn logins() {
+        let check = |address: &str, expect: bool| {
+            let address = Value::unknown(address, Taint::of(0));
+            assert_eq!(past_login(&address).is_empty(), expect, "{}", address.text);
+        };
+        check("https://$TOKEN@host.example/x", true);
+        check("https://me:$TOKEN@host.example", true);
+        check("https://me:$TOKEN@host.example/$TOKEN", false);
+        check("https://host.example/$TOKEN@x", false);
+        check("https://host.example/?a=$TOKEN", false);
+        check("https://$TOKEN.host.example/", false);
+        check("host.example/$()", false);
     }
 }

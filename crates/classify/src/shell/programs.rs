@@ -314,6 +314,8 @@ impl Interp {
                 host,
                 transfer,
                 carries: content.taint,
+                // What is a login to a program that nobody knows, is not known either.
+                plain: Taint::default(),
                 certain: false,
             });
             content.taint.join(value.taint);

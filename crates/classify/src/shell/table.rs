@@ -74,6 +74,8 @@ pub(super) struct Spec {
     pub(super) local: bool,
     /// What it is given is orders of its own, which name files.
     pub(super) orders: bool,
+    /// It passes on whatever it is given: nothing of that is a login.
+    pub(super) plain: bool,
     /// Places are names of its configuration, not hosts.
     pub(super) named: bool,
     long: bool,
@@ -288,6 +290,7 @@ impl Spec {
             "local" => self.local = true,
             "orders" => self.orders = true,
             "named" => self.named = true,
+            "plain" => self.plain = true,
             "long" => self.long = true,
             "copy" => {
                 self.output = Output::Copy;
@@ -357,7 +360,7 @@ mod tests {
             for effect in effects.split_whitespace() {
                 let known = [
                     "pass", "quiet", "info", "stdin", "local", "long", "copy", "fetch", "upload",
-                    "session", "lookup", "listen", "shell", "orders", "named",
+                    "session", "lookup", "listen", "shell", "orders", "named", "plain",
                 ];
                 assert!(
                     known.contains(&effect) || spec.host.is_some(),

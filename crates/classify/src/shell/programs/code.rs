@@ -109,6 +109,7 @@ fn script_file(
             host,
             transfer: Transfer::Fetch,
             carries: path.taint,
+            plain: path.taint,
             certain: true,
         });
     }
@@ -135,6 +136,7 @@ fn module(interp: &mut Interp, args: &[Value], stdin: &Value) -> Option<Value> {
                 host,
                 transfer: Transfer::Listen,
                 carries: taint,
+                plain: taint,
                 certain: true,
             }))
         }
@@ -270,6 +272,8 @@ pub(in super::super) fn scan(
             host,
             transfer,
             carries: seen.taint,
+            // Where in a request it would stand is not known.
+            plain: Taint::default(),
             certain: sends,
         };
         let value = interp.connect(&connection);

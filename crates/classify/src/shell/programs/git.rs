@@ -238,6 +238,7 @@ fn remote(
                 host,
                 transfer,
                 carries,
+                plain: Taint::default(),
                 certain: true,
             })
         }
@@ -247,6 +248,7 @@ fn remote(
             host: None,
             transfer,
             carries,
+            plain: Taint::default(),
             certain: true,
         }),
     }

@@ -37,7 +37,10 @@ const CURL_DATA: &[&str] = &[
 /// A transfer being put together from options.
 #[derive(Default)]
 struct Request {
-    body: Value,
+    /// Where all that is sent comes from.
+    sent: Taint,
+    /// Where that comes from which stands in no header that may be a login.
+    plain: Taint,
     uploads: bool,
     outputs: Vec<Value>,
     urls: Vec<Value>,
@@ -148,13 +151,11 @@ fn curl_option(
         "-H" | "--header" | "--proxy-header" | "-b" | "--cookie" => {
             header(interp, name, &value, program, stdin, request);
         }
-        "-u" | "--user" | "-A" | "--user-agent" | "-e" | "--referer" | "--oauth2-bearer"
-        | "--proxy-user" | "--mail-rcpt" => {
-            request.body.taint.join(value.taint);
-        }
+        "-u" | "--user" | "--oauth2-bearer" | "--proxy-user" => request.log_in(&value),
+        "-A" | "--user-agent" | "-e" | "--referer" | "--mail-rcpt" => request.tell(&value),
         "-K" | "--config" => {
             let config = interp.read(&value, program, stdin);
-            request.body.taint.join(config.taint);
+            request.log_in(&config);
         }
         "--netrc-file" | "-E" | "--cert" | "--key" => {
             interp.read(&value, program, stdin);
@@ -190,13 +191,25 @@ fn header(
     } else {
         value.clone()
     };
-    request.body.taint.join(read.taint);
+    request.log_in(&read);
 }
 
 impl Request {
+    /// Takes what stands in the body.
     fn add(&mut self, data: &Value) {
         self.uploads = true;
-        self.body.taint.join(data.taint);
+        self.tell(data);
+    }
+
+    /// Takes what stands beside the body, where nobody looks for a login.
+    fn tell(&mut self, data: &Value) {
+        self.sent.join(data.taint);
+        self.plain.join(data.taint);
+    }
+
+    /// Takes what stands where services look for a login.
+    fn log_in(&mut self, data: &Value) {
+        self.sent.join(data.taint);
     }
 }
 
@@ -267,13 +280,13 @@ fn wget(interp: &mut Interp, invocation: &Invocation<'_>) -> Request {
             "--method" => {
                 request.uploads |= !matches!(value.text.as_str(), "GET" | "HEAD" | "get" | "head");
             }
-            "--header" | "-U" | "--user-agent" | "--referer" | "--user" | "--password"
-            | "--http-user" | "--http-password" => {
-                request.body.taint.join(value.taint);
+            "--header" | "--user" | "--password" | "--http-user" | "--http-password" => {
+                request.log_in(&value);
             }
+            "-U" | "--user-agent" | "--referer" => request.tell(&value),
             "--load-cookies" => {
                 let data = interp.read(&value, program, stdin);
-                request.body.taint.join(data.taint);
+                request.log_in(&data);
             }
             "-i" | "--input-file" => {
                 let list = interp.read(&value, program, stdin);
@@ -333,6 +346,10 @@ fn httpie(interp: &mut Interp, invocation: &Invocation<'_>) -> Request {
                 request.uploads |= !value.text.eq_ignore_ascii_case("get");
             }
             "" if request.urls.is_empty() => request.urls.push(value),
+            "" if is_header(&value.text) => {
+                request.uploads = true;
+                request.log_in(&value);
+            }
             "" => match value.text.split_once('@') {
                 Some((_, file)) => {
                     let data = interp.read(&value.derive(file), program, stdin);
@@ -341,7 +358,11 @@ fn httpie(interp: &mut Interp, invocation: &Invocation<'_>) -> Request {
                 None => request.add(&value),
             },
             "-o" | "--output" => request.outputs.push(value),
-            "-a" | "--auth" | "--raw" => request.add(&value),
+            "-a" | "--auth" => {
+                request.uploads = true;
+                request.log_in(&value);
+            }
+            "--raw" => request.add(&value),
             "--proxy" => request.urls.push(value),
             _ => {}
         }
@@ -350,6 +371,13 @@ fn httpie(interp: &mut Interp, invocation: &Invocation<'_>) -> Request {
         request.add(stdin);
     }
     request
+}
+
+/// Tells `Header:value` from `name=value`, `name==value`, `name:=json` and `name@file`.
+fn is_header(item: &str) -> bool {
+    let at = item.find([':', '=', '@']);
+    let rest = at.and_then(|at| item.get(at..)).unwrap_or_default();
+    rest.starts_with(':') && !rest.starts_with(":=")
 }
 
 fn last_part(url: &str) -> String {
@@ -378,7 +406,8 @@ fn finish(interp: &mut Interp, program: &str, request: &Request) -> Value {
             out.taint.join(read.taint);
             continue;
         }
-        let carries = request.body.taint.with(url.taint);
+        let carries = request.sent.with(url.taint);
+        let plain = request.plain.with(host::past_login(url));
         let host = host::host_of(&url.text);
         let value = interp.connect(&Connection {
             program,
@@ -386,19 +415,20 @@ fn finish(interp: &mut Interp, program: &str, request: &Request) -> Value {
             host,
             transfer,
             carries,
+            plain,
             certain: true,
         });
         out.push(&value);
     }
-    if request.urls.is_empty() && !request.body.taint.is_empty() {
+    if request.urls.is_empty() && !request.sent.is_empty() {
         // The URL may stand in a configuration file.
-        let carries = request.body.taint;
         let value = interp.connect(&Connection {
             program,
             address: None,
             host: None,
             transfer,
-            carries,
+            carries: request.sent,
+            plain: request.plain,
             certain: true,
         });
         out.push(&value);

@@ -21,6 +21,7 @@ pub(super) fn run(interp: &mut Interp, invocation: &Invocation<'_>) -> Option<Va
                 host: Some("*".to_owned()),
                 transfer: Transfer::Listen,
                 carries: stdin.taint,
+                plain: stdin.taint,
                 certain: true,
             }))
         }
@@ -130,6 +131,7 @@ fn socat(interp: &mut Interp, args: &[Value], stdin: &Value) -> Value {
             host,
             transfer,
             carries,
+            plain: carries,
             certain: true,
         });
         out.push(&value);
@@ -171,6 +173,7 @@ fn openssl(interp: &mut Interp, args: &[Value], stdin: &Value) -> Value {
             host,
             transfer: Transfer::Session,
             carries,
+            plain: carries,
             certain: true,
         });
     }

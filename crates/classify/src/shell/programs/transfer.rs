@@ -21,6 +21,11 @@ impl Interp {
             self.remote_shell(&gathered.shell, stdin);
         }
         let carries = gathered.content.taint;
+        let plain = if spec.plain || transfer == Transfer::Lookup {
+            carries
+        } else {
+            Taint::default()
+        };
         let mut out = Value::unknown("", Taint::default());
         let mut connected = false;
         for (role, address) in &gathered.addresses {
@@ -39,6 +44,7 @@ impl Interp {
                 host,
                 transfer,
                 carries,
+                plain,
                 certain: true,
             });
             out.push(&value);
@@ -53,6 +59,7 @@ impl Interp {
                     host,
                     transfer,
                     carries,
+                    plain,
                     certain: true,
                 });
                 out.push(&value);
@@ -95,6 +102,7 @@ impl Interp {
                     host,
                     transfer: Transfer::Fetch,
                     carries: place.taint,
+                    plain: Taint::default(),
                     certain: true,
                 });
                 content.push(&value);
@@ -111,6 +119,7 @@ impl Interp {
                 host,
                 transfer: Transfer::Upload,
                 carries,
+                plain: Taint::default(),
                 certain: true,
             });
         }
@@ -124,6 +133,7 @@ impl Interp {
                 host,
                 transfer: Transfer::Upload,
                 carries,
+                plain: Taint::default(),
                 certain: true,
             });
         } else {

@@ -143,6 +143,7 @@ fn fetches(interp: &mut Interp, name: &str, args: &[Value], stdin: &Value) -> Va
             host,
             transfer,
             carries: url.taint.with(stdin.taint),
+            plain: url.taint.with(stdin.taint),
             certain: true,
         });
         out.push(&value);

