@@ -124,6 +124,12 @@ impl Hostile {
         acts
     }
 
+    /// Counts the patterns that are loaded, or says why they cannot be.
+    pub fn patterns() -> Result<usize, DetectError> {
+        RULES.as_ref().map_err(Clone::clone)?;
+        Ok(Self::acts().iter().map(|(.., ways)| ways.len()).sum())
+    }
+
     /// Adds what is seen in a text of an audience, with the same rules.
     pub(crate) fn scan_for(&self, audience: Audience, text: &str, out: &mut Vec<Detection>) {
         let folded = fold::fold(text);

@@ -111,6 +111,8 @@ async fn native_guards_are_listed_beside_hooks_and_violations_are_counted() {
     assert_eq!(hooks[0]["failure_mode"], "fail_open");
     assert_eq!(hooks[0]["runs_on"]["response"], false);
     assert!(hooks[1]["decisions"]["allow"].as_u64() > Some(0), "{hooks}");
+    let message = hooks[1]["message"].as_str().unwrap();
+    assert!(message.ends_with(" patterns are loaded"), "{message}");
     assert_eq!(metrics(&gateway.http()).await.0, 403);
     let agent = scene.informed(json!({})).await;
     agent.ask("tools/call", Scene::post(KEY)).await;

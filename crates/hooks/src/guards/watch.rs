@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mcpproxy_core::{Action, Clock, Finding, HookFault, Masked, Phases, Severity, Tier};
+use mcpproxy_detect::{DetectError, Hostile};
 
 use super::poisoning::answers::{HIDDEN, ORDERS};
 use super::{
@@ -330,9 +331,18 @@ impl Watch {
         }
     }
 
+    /// Counts the patterns by which it goes; nothing where it goes by none.
+    fn loaded(&self) -> Result<Option<usize>, DetectError> {
+        if self.kind.id != poisoning::ID {
+            return Ok(None);
+        }
+        Hostile::patterns().map(Some)
+    }
+
     fn health(&self) -> Health {
         let counts = self.counted.counts();
-        let healthy = counts.errors.is_empty();
+        let loaded = self.loaded();
+        let healthy = counts.errors.is_empty() && loaded.is_ok();
         Health {
             id: self.kind.id.to_owned(),
             name: self.kind.name.to_owned(),
@@ -344,10 +354,11 @@ impl Watch {
             asynchronous: false,
             started: true,
             healthy,
-            message: if healthy {
-                "native".to_owned()
-            } else {
-                "native; it broke down before, see `errors`".to_owned()
+            message: match loaded {
+                Err(why) => format!("native; {why}"),
+                Ok(_) if !healthy => "native; it broke down before, see `errors`".to_owned(),
+                Ok(Some(patterns)) => format!("native; {patterns} patterns are loaded"),
+                Ok(None) => "native".to_owned(),
             },
             circuit: Standing::Closed,
             waiting: 0,
@@ -415,6 +426,19 @@ mod tests {
             ..Settings::default()
         };
         Watches::new(&settings, &Metrics::default(), None)
+    }
+
+    #[test]
+    fn the_health_of_a_guard_that_goes_by_patterns_counts_them() {
+        let watches = placed(PLACE);
+        let message = |id| watches.of(id).unwrap().health().message;
+        let poisoning = message(poisoning::ID);
+        let count = poisoning.strip_prefix("native; ");
+        let count = count.and_then(|rest| rest.strip_suffix(" patterns are loaded"));
+        let count: usize = count.unwrap().parse().unwrap();
+        assert_eq!(count, Hostile::patterns().unwrap());
+        assert!(count > 100, "{poisoning}");
+        assert_eq!(message(dlp::ID), "native");
     }
 
     const PLACE: Place = Place {
