@@ -61,6 +61,8 @@ pub struct Trace {
     pub correlation_id: Option<Arc<str>>,
     /// The protocol's version, as the downstream speaks it.
     pub version: Option<Arc<str>>,
+    /// When the session was opened, where the protocol has one.
+    pub opened: Option<Wall>,
     /// How the request came in, where hooks want to know.
     pub request: Option<Arc<RequestMetadata>>,
     /// Headers that hooks add for the upstream.

@@ -160,7 +160,8 @@ pub struct Engine {
     sink: Arc<dyn ActivitySink>,
     pub(crate) receipts: Option<Arc<dyn ReceiptSink>>,
     lost: AtomicU64,
-    since: Wall,
+    /// When it was made, by both clocks.
+    since: (Tick, Wall),
     clock: Arc<dyn Clock>,
 }
 
@@ -202,7 +203,7 @@ impl Engine {
             sink,
             receipts: None,
             lost: AtomicU64::new(0),
-            since: clock.wall(),
+            since: (clock.tick(), clock.wall()),
             clock,
         })
     }

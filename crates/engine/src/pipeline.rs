@@ -18,13 +18,14 @@ use std::sync::Arc;
 use bytes::Bytes;
 use mcpproxy_core::{
     Action, Call, Finding, HookLeft, Identity, Masked, McpMessage, McpRequest, McpSessionInfo,
-    MessageKind, Principal, PrincipalKind, RequestMetadata, Severity, Tier, Verdict,
+    MessageKind, Principal, PrincipalKind, RequestMetadata, Severity, Tier, Verdict, Wall,
 };
 use mcpproxy_hooks::{Around, Noted, Phase, Registry, Subject};
 use mcpproxy_policy::decide;
 use mcpproxy_text as text;
 
 use crate::engine::{Engine, Found, Judged, announces};
+use crate::facts::whose;
 use crate::ready::Ready;
 
 pub use self::aside::{Heard, Note};
@@ -131,6 +132,16 @@ impl Engine {
         found
     }
 
+    /// Returns when the session of a call began: when it was opened, or where the protocol has none,
+    /// when the conversation was first heard of.
+    fn established(&self, call: &Call) -> Wall {
+        let heard = || {
+            let since = self.tracker().since(whose(call))?;
+            Some(self.wall_at(since))
+        };
+        call.trace.opened.or_else(heard).unwrap_or(call.at)
+    }
+
     /// Returns what surrounds a call.
     pub(crate) fn around(&self, call: &Call) -> Around {
         let request = call.trace.request.as_ref();
@@ -146,7 +157,7 @@ impl Engine {
                 server_id: upstream.clone(),
                 server_name: upstream,
                 protocol_version: version.to_owned(),
-                established_at: call.at,
+                established_at: self.established(call),
             }),
             identity: Some(Arc::new(identity(&call.who, agent))),
             request: Arc::new(RequestMetadata {

@@ -91,6 +91,7 @@ pub(crate) async fn clear(
                 .engine
                 .hooks()
                 .map(|_| downstream.greeting.version.as_str().into()),
+            opened: downstream.session.as_ref().map(|session| session.opened),
             ..trace
         },
         wire: message.sent.wire(),

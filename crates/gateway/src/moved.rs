@@ -7,7 +7,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use mcpproxy_core::Principal;
+use mcpproxy_core::{Principal, Wall};
 use mcpproxy_upstream::Greeting;
 use serde::{Deserialize, Serialize};
 
@@ -26,6 +26,9 @@ struct Kept {
     capabilities: String,
     client_info: String,
     mode: RoutingMode,
+    /// When it was opened, in milliseconds since 1970; not said by earlier versions.
+    #[serde(default)]
+    opened: Option<u64>,
 }
 
 fn name(id: &str) -> String {
@@ -87,6 +90,7 @@ impl Gateway {
             capabilities: capabilities.clone(),
             client_info: client_info.clone(),
             mode: session.mode,
+            opened: Some(session.opened.0),
         });
         let name = name(&session.id);
         let kept = live.put(&name, kept.unwrap_or_default(), self.session_idle());
@@ -125,6 +129,7 @@ impl Gateway {
             }),
             mode: kept.mode,
             engine: Some(Arc::clone(&self.engine)),
+            opened: kept.opened.map(Wall),
         };
         let (session, questions) = self.adopt_session(id, new)?;
         if let Some(questions) = questions {

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use bytes::Bytes;
-use mcpproxy_core::{Call, Principal, SessionKey, Tick, UpstreamId};
+use mcpproxy_core::{Call, Principal, SessionKey, Tick, UpstreamId, Wall};
 use mcpproxy_engine::{Engine, Unasked};
 use mcpproxy_mcp::era::Era;
 use mcpproxy_mcp::{Frame, FrameKind, compose};
@@ -60,6 +60,8 @@ pub struct Session {
     pub version: String,
     /// What the endpoint shows.
     pub mode: RoutingMode,
+    /// When it was opened.
+    pub opened: Wall,
     engine: Option<Arc<Engine>>,
     /// The event streams.
     pub streams: Mutex<Streams>,
@@ -142,7 +144,9 @@ impl Session {
             scope: Gateway::flow_scope(&who),
             session: self.key,
         };
-        engine.conversation(&unasked, who)
+        let mut call = engine.conversation(&unasked, who);
+        call.trace.opened = Some(self.opened);
+        call
     }
 
     /// Takes a notification that belongs to no call. Hooks that want to look at it do so in their own

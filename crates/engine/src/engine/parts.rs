@@ -195,7 +195,15 @@ impl Engine {
 
     /// Returns since when data is followed: what was read before is not known.
     pub fn since(&self) -> Wall {
-        self.since
+        let (_, wall) = self.since;
+        wall
+    }
+
+    /// Returns what the other clock showed at a time since then, always the same for the same time.
+    pub(crate) fn wall_at(&self, at: Tick) -> Wall {
+        let (tick, wall) = self.since;
+        let later = u64::try_from(tick.until(at).as_millis()).unwrap_or(u64::MAX);
+        Wall(wall.0.saturating_add(later))
     }
 
     /// Takes a new listing of an upstream.

@@ -42,6 +42,19 @@ impl Tracker {
         taint
     }
 
+    /// Returns when something of a session was first followed.
+    pub fn since(&self, whose: Whose) -> Option<Tick> {
+        let whose = narrowed(whose, &self.settings());
+        let mut since = None;
+        self.peek(whose.scope, |state| {
+            since = state
+                .sessions
+                .get(&whose.session)
+                .map(|session| session.first);
+        });
+        since
+    }
+
     /// Puts a session on further legs, as when it can reach something outside.
     pub fn mark(&self, whose: Whose, legs: Taint, now: Tick) {
         self.with_session(

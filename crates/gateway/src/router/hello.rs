@@ -44,6 +44,7 @@ pub async fn initialize(
         version,
         mode,
         engine: Some(Arc::clone(&gateway.engine)),
+        opened: None,
     };
     let (session, questions) = gateway.open_session(new)?;
     tokio::spawn(ask::serve_questions(

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use bytes::Bytes;
-use mcpproxy_core::{Clock, Id128, Principal, Room, SessionBasis, SessionKey, Shares};
+use mcpproxy_core::{Clock, Id128, Principal, Room, SessionBasis, SessionKey, Shares, Wall};
 use mcpproxy_engine::Engine;
 use mcpproxy_upstream::Greeting;
 use sha2::{Digest as _, Sha256};
@@ -34,6 +34,8 @@ pub struct NewSession {
     pub mode: RoutingMode,
     /// Has hooks look at what upstreams say to it.
     pub engine: Option<Arc<Engine>>,
+    /// When it was opened, if not now.
+    pub opened: Option<Wall>,
 }
 
 /// A session that was opened.
@@ -155,6 +157,7 @@ impl Sessions {
             greeting: new.greeting,
             version: new.version,
             mode: new.mode,
+            opened: new.opened.unwrap_or_else(|| self.clock.wall()),
             engine: new.engine,
             streams: Mutex::new(Streams::new(self.kept.share())),
             log_level: Mutex::default(),
@@ -268,6 +271,7 @@ mod tests {
                 version: String::new(),
                 mode: RoutingMode::All,
                 engine: None,
+                opened: None,
             };
             self.sessions.open(new, MOST)
         }

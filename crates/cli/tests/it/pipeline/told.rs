@@ -1,10 +1,12 @@
 //! What a hook is told beside the message: the session, the caller, how the request came in.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 
 use super::{Service, deny};
 use crate::access::oauth::{Issuer, bearer};
-use crate::support::{Gateway, Legacy, Scene, sides, text_of};
+use crate::support::{Gateway, Legacy, Modern, Scene, sides, text_of};
 
 /// A gateway whose hook may see everything, and an issuer that names callers.
 async fn started(service: &Service) -> (Issuer, Gateway, [crate::support::Upstream; 2]) {
@@ -80,6 +82,35 @@ async fn a_hook_is_told_who_asks_what_of_whom() {
     assert_eq!(answered["response"]["kind"], "result");
     assert_eq!(answered["response"]["body"]["content"][0]["text"], "posted");
     assert_eq!(answered["correlation_id"], told["correlation_id"]);
+}
+
+/// Of a session that is opened, and of a conversation that only its calls make one.
+#[tokio::test]
+async fn a_hook_is_told_when_the_session_began() {
+    let pause = || tokio::time::sleep(Duration::from_millis(20));
+    let service = Service::start(|_| json!({ "decision": "allow" })).await;
+    let (issuer, gateway, _upstreams) = started(&service).await;
+    let http = bearer(&gateway, &issuer.token("ada", &["reader"])).at("/mcp");
+    let legacy = Legacy::open_with(http.clone(), json!({})).await;
+    for _ in 0..2 {
+        pause().await;
+        legacy.ask("tools/call", Scene::post("hello")).await;
+    }
+    let modern = Modern::with(http, json!({}));
+    for _ in 0..2 {
+        pause().await;
+        modern.ask("tools/call", Scene::post("hello")).await;
+    }
+    let told = service.asked("request");
+    let text = |at: usize, path: &str| told[at].pointer(path).unwrap().as_str().unwrap().to_owned();
+    let began = |at: usize| text(at, "/session/established_at");
+    assert_eq!(told.len(), 4, "{told:?}");
+    assert_eq!(began(0), began(1));
+    assert!(began(0) < text(0, "/received/at"), "{told:?}");
+    assert!(
+        began(1) < began(3) && began(3) < text(3, "/received/at"),
+        "{told:?}"
+    );
 }
 
 /// Several hooks can object to one call, and the record has what each of them said until one denied.
