@@ -122,7 +122,8 @@ impl Options {
         given.unwrap_or_else(|| self.folder(variable).join(SOCKET))
     }
 
-    fn query(&self) -> String {
+    /// Says who asks, under which name, and what is answered without the gateway if it is late.
+    fn query(&self, name: &str, late: Action) -> String {
         let pair = |name: &str, value: &Option<String>| {
             let value = value.as_deref()?;
             let plain = value
@@ -130,7 +131,16 @@ impl Options {
                 .all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte));
             plain.then(|| format!("{name}={value}"))
         };
-        let pairs = [pair("agent", &self.agent), pair("event", &self.event)];
+        let late = match late {
+            Action::Deny => Some("late=deny".to_owned()),
+            Action::Allow | Action::Warn | Action::Ask => None,
+        };
+        let pairs = [
+            pair("agent", &self.agent),
+            pair("event", &self.event),
+            Some(format!("asked={name}")),
+            late,
+        ];
         let pairs: Vec<_> = pairs.into_iter().flatten().collect();
         pairs.join("&")
     }
@@ -163,12 +173,15 @@ struct Ruling {
 pub fn run(options: &Options) -> u8 {
     let deadline = Instant::now() + DEADLINE;
     let Ok(payload) = input::read(deadline) else {
-        return say(&given_up(options, &[], GapCause::Malformed));
+        return say(&given_up(options, &[], GapCause::Malformed, None));
     };
     if payload.len() > MAX_PAYLOAD {
-        return say(&given_up(options, &[], GapCause::TooLarge));
+        return say(&given_up(options, &[], GapCause::TooLarge, None));
     }
-    let asked = exchange::ask(&options.socket(), &options.query(), &payload, deadline);
+    let name = question();
+    let late = alone(options, GapCause::Slow, &payload);
+    let query = options.query(&name, late);
+    let asked = exchange::ask(&options.socket(), &query, &payload, deadline);
     let ruling = asked.and_then(|answer| match answer.status {
         200 => {
             let envelope = serde_json::from_slice::<Envelope>(&answer.body);
@@ -180,8 +193,23 @@ pub fn run(options: &Options) -> u8 {
     });
     say(&match ruling {
         Ok(envelope) => answered(options, &envelope.data),
-        Err(cause) => given_up(options, &payload, cause),
+        Err(cause) => given_up(options, &payload, cause, Some(name)),
     })
+}
+
+/// Names a question, unlike any other of this machine.
+fn question() -> String {
+    let (process, now) = (std::process::id(), SystemClock::start().wall().0);
+    format!("{process}-{now}")
+}
+
+/// Returns what is answered where the gateway does not, to a question whether a tool may be used.
+fn alone(options: &Options, cause: GapCause, payload: &[u8]) -> Action {
+    if options.fail_closed || may_be_made(cause, payload) {
+        Action::Deny
+    } else {
+        Action::Allow
+    }
 }
 
 /// Puts a ruling into the agent's own words.
@@ -190,7 +218,7 @@ fn answered(options: &Options, ruling: &Ruling) -> Reply {
     let event = ruling.event.as_deref().and_then(HookEvent::from_name);
     let (Some(agent), Some(event)) = (agent, event) else {
         if ruling.decision == Action::Deny {
-            return given_up(options, &[], GapCause::Garbled);
+            return given_up(options, &[], GapCause::Garbled, None);
         }
         // An event in which we take no part.
         return Reply::default();
@@ -204,8 +232,8 @@ fn answered(options: &Options, ruling: &Ruling) -> Reply {
     reply(agent, event, &ruling.event_name, action, reason, quiet)
 }
 
-/// Answers without the gateway, and leaves word of it.
-fn given_up(options: &Options, payload: &[u8], cause: GapCause) -> Reply {
+/// Answers without the gateway, and leaves word of it, with the name under which it was asked.
+fn given_up(options: &Options, payload: &[u8], cause: GapCause, name: Option<String>) -> Reply {
     let told = options.agent.as_deref().and_then(HookAgent::from_name);
     let asked = read(payload, told, options.event.as_deref()).ok();
     let agent = asked.as_ref().map(|asked| asked.agent).or(told);
@@ -213,19 +241,19 @@ fn given_up(options: &Options, payload: &[u8], cause: GapCause) -> Reply {
     let named = options.event.as_deref().and_then(HookEvent::from_name);
     let event = asked.as_ref().map(|asked| asked.event).or(named);
     let event = event.unwrap_or(HookEvent::Pre);
-    let name = asked.as_ref().map(|asked| asked.event_name.clone());
-    let name = name.or_else(|| options.event.clone());
-    let name = name.unwrap_or_else(|| event.name().to_owned());
+    let called = asked.as_ref().map(|asked| asked.event_name.clone());
+    let called = called.or_else(|| options.event.clone());
+    let called = called.unwrap_or_else(|| event.name().to_owned());
     let gate = matches!(event, HookEvent::Pre | HookEvent::Permission);
-    let made = may_be_made(cause, payload);
-    let closed = options.fail_closed || made;
-    let decision = if gate && closed {
-        Action::Deny
+    let decision = if gate {
+        alone(options, cause, payload)
     } else {
         Action::Allow
     };
     let why = match cause {
-        GapCause::Slow if made => "the gateway did not answer in time about a large payload",
+        GapCause::Slow if may_be_made(cause, payload) => {
+            "the gateway did not answer in time about a large payload"
+        }
         _ => cause.sentence(),
     };
     let outcome = match decision {
@@ -235,16 +263,17 @@ fn given_up(options: &Options, payload: &[u8], cause: GapCause) -> Reply {
     let gap = Gap {
         at: SystemClock::start().wall().0,
         agent: agent.name().to_owned(),
-        event: name.clone(),
+        event: called.clone(),
         tool: asked
             .map(|asked| asked.tool.spelled().to_owned())
             .unwrap_or_default(),
         cause,
         decision,
+        asked: name,
     };
     let folder = options.folder(variable);
     let left = journal::append(&folder, gap);
-    let mut answer = reply(agent, event, &name, decision, why, options.quiet_allow);
+    let mut answer = reply(agent, event, &called, decision, why, options.quiet_allow);
     if answer.stderr.is_empty() {
         answer.stderr = format!("mcpproxy: {why}; {outcome}\n");
         if left.is_err() {
@@ -359,7 +388,7 @@ mod tests {
                 data_dir: Some(folder.path().to_owned()),
                 ..Options::default()
             };
-            let reply = given_up(&options, payload.as_bytes(), cause);
+            let reply = given_up(&options, payload.as_bytes(), cause, None);
             assert!(reply.stdout.contains(expect), "{payload}: {}", reply.stdout);
             assert_eq!(reply.exit, 0);
         };

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::activity::HookLeft;
 use crate::clock::{Tick, Wall};
 use crate::finding::Severity;
-use crate::hook::Hooked;
+use crate::hook::{Asker, Hooked};
 use crate::id::{CallId, ToolName, UpstreamId};
 use crate::security::RequestMetadata;
 use crate::who::{FlowScope, Principal, SessionKey};
@@ -73,6 +73,8 @@ pub struct Trace {
     pub detected: Detected,
     /// When it began to be judged.
     pub began: Option<Tick>,
+    /// Who waits for what is decided, where that can be seen.
+    pub asker: Option<Asker>,
 }
 
 /// What was detected in the messages of a call, as its record says it.

@@ -2,6 +2,7 @@
 //!
 //! How each agent writes it is for `agents` to know.
 
+use std::fmt;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -45,6 +46,21 @@ pub struct Hooked {
     pub tool_use: Option<Box<str>>,
     /// Whose tool it is.
     pub owner: Owner,
+}
+
+/// Whoever asked about a call, where one can see whether they still wait.
+#[derive(Clone, Debug)]
+pub struct Asker {
+    /// The way back to them.
+    pub way: Arc<dyn Waiting>,
+    /// What they answer by themselves once they wait no longer.
+    pub late: Action,
+}
+
+/// The way back to somebody who asked.
+pub trait Waiting: fmt::Debug + Send + Sync {
+    /// Tells whether there is still somebody at its end.
+    fn is_open(&self) -> bool;
 }
 
 /// What a record says about the hook it came from.
@@ -123,6 +139,9 @@ pub struct Gap {
     pub cause: GapCause,
     /// What the agent was told instead.
     pub decision: Action,
+    /// The name under which it asked, if it did: the gateway may have judged it all the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked: Option<String>,
 }
 
 /// Why a hook could not ask.

@@ -49,7 +49,8 @@ pub use flow::{
 };
 pub use history::{ActivityPage, ActivityQuery, ActivityReader, Field, ReadFault};
 pub use hook::{
-    Classified, Coverage, GAPS, GAPS_FULL, Gap, GapCause, HookNote, Hooked, Owner, Phase,
+    Asker, Classified, Coverage, GAPS, GAPS_FULL, Gap, GapCause, HookNote, Hooked, Owner, Phase,
+    Waiting,
 };
 pub use id::{CallId, Id128, ToolName, UpstreamId};
 pub use installed::{Installed, Origin};

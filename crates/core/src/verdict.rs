@@ -30,6 +30,8 @@ pub enum Enforcement {
     Degraded,
     /// Only written down: the call went on as if nothing had been found.
     Shadow,
+    /// Nobody heard it: whoever asked had stopped waiting, and went on as they do then.
+    Unheard,
 }
 
 /// The direction in which data moved.

@@ -10,9 +10,9 @@ use std::sync::atomic::{AtomicU64, AtomicUsize};
 use arc_swap::{ArcSwap, ArcSwapOption};
 use bytes::Bytes;
 use mcpproxy_core::{
-    Action, ActivitySink, BaselineFault, BaselineStore, Call, Cleared, Clock, Detected, Facts,
-    Finding, FlowType, Id128, LiveStore, Outcome, Owner, ReceiptSink, SinkFault, Status, Tick,
-    Tier, TraceSink, Unanswered, Verdict, Wall,
+    Action, ActivitySink, BaselineFault, BaselineStore, Call, Cleared, Clock, Detected,
+    Enforcement, Facts, Finding, FlowType, Id128, LiveStore, Outcome, Owner, ReceiptSink,
+    SinkFault, Status, Tick, Tier, TraceSink, Unanswered, Verdict, Wall,
 };
 use mcpproxy_detect::DetectError;
 use mcpproxy_flow::Tracker;
@@ -357,7 +357,8 @@ impl Engine {
     pub(crate) fn ruled(&self, call: &Call, found: Found, ready: &Ready) -> Judged {
         let policy = &ready.settings.policy;
         let Seen { facts, report } = found.seen;
-        let verdict = Arc::new(decide(policy, call, &facts, found.findings));
+        let verdict = decide(policy, call, &facts, found.findings);
+        let verdict = Arc::new(heard(call, verdict));
         log(policy, call, &verdict);
         self.count(&verdict);
         // A call that comes by after its announcement is counted when it does.
@@ -472,6 +473,7 @@ impl Engine {
             tool_name: tool_name(call),
             has_sensitive_data: facts.flow.matches.iter().any(|one| one.label.is_some()),
             decision: verdict.wanted,
+            effective: verdict.action,
             alarms,
         }));
     }
@@ -551,6 +553,19 @@ fn span(call: &Call) -> Span {
         span.record("correlation_id", &*call.correlation_id());
     }
     span
+}
+
+/// Says what becomes of a verdict: whoever asked may not wait for it any more, and goes on as they do
+/// without it.
+fn heard(call: &Call, verdict: Verdict) -> Verdict {
+    match &call.trace.asker {
+        Some(asker) if !asker.way.is_open() => Verdict {
+            action: asker.late,
+            enforced: Enforcement::Unheard,
+            ..verdict
+        },
+        Some(_) | None => verdict,
+    }
 }
 
 /// Tells whether a hook only announces a call that is to come by here.

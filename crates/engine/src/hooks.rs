@@ -6,9 +6,9 @@ use std::sync::Arc;
 use bytes::Bytes;
 use mcpproxy_classify::{Class, Kind, Method, ToolClass, role};
 use mcpproxy_core::{
-    Action, Call, CallId, Classified, Coverage, Detected, Ended, Facts, Finding, FlowScope,
-    FlowType, Gap, HookNote, Hooked, Outcome, Owner, Phase, Record, Risk, RiskLevel, SessionBasis,
-    SessionKey, SinkFault, Status, Taint, Verdict,
+    Action, Call, CallId, Classified, Coverage, Detected, Ended, Enforcement, Facts, Finding,
+    FlowScope, FlowType, Gap, HookNote, Hooked, Outcome, Owner, Phase, Record, Risk, RiskLevel,
+    SessionBasis, SessionKey, SinkFault, Status, Taint, Verdict,
 };
 use mcpproxy_detect::Audience;
 use mcpproxy_flow::{Summary, Whose};
@@ -25,6 +25,9 @@ use crate::marks::{self, has_secret};
 use crate::own::{self, Own};
 use crate::ready::Ready;
 use crate::record::{closing, missed, record, short};
+
+/// What a record says where a hook went on without the answer.
+const UNHEARD: &str = "the hook did not wait for the answer, and let the tool be used by itself";
 
 /// How agents' hooks are answered.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -156,11 +159,16 @@ impl Engine {
         ))
     }
 
-    /// Puts on record that a hook could not ask.
-    pub async fn missed(&self, id: CallId, gap: &Gap) {
+    /// Puts on record that a hook could not ask, or not wait for what was said `about` it.
+    pub async fn missed(&self, id: CallId, gap: &Gap, about: Option<CallId>) {
         let ready = self.ready();
         let class = classified(&own::class(role(&gap.tool)));
         let record = missed(&ready.detector, id, gap, class);
+        let about = about.map(|about| about.to_string());
+        let record = Record {
+            correlation_id: about.unwrap_or_default(),
+            ..record
+        };
         let kept = self.sink().append(record, ready.settings.durability).await;
         // It is counted where it is lost; the tool was used long ago.
         drop(self.settle(kept, &ready.settings));
@@ -247,8 +255,13 @@ impl Engine {
         let Judged {
             verdict, detected, ..
         } = judged;
-        let (outcome, reason) = (self.unanswered(call, status), verdict.reason());
-        let reason = reason.filter(|_| verdict.action != Action::Allow);
+        let outcome = self.unanswered(call, status);
+        let reason = match verdict.enforced {
+            Enforcement::Unheard => Some(UNHEARD),
+            Enforcement::Enforced | Enforcement::Degraded | Enforcement::Shadow => {
+                verdict.reason().filter(|_| verdict.action != Action::Allow)
+            }
+        };
         let detector = &ready.detector;
         let mut record = record(detector, call, &verdict, &outcome, reason, &detected);
         record.bodies = bodies(call, &outcome, ready);

@@ -323,10 +323,14 @@ fn call(read: &Read<'_>) -> Call {
         askable: match read.enforcement {
             Enforcement::Degraded => Askable::Nobody,
             // The rule speaks only where nobody can be asked.
-            Enforcement::Enforced | Enforcement::Shadow if said(read, AFTER_ORDERS) => {
+            Enforcement::Enforced | Enforcement::Shadow | Enforcement::Unheard
+                if said(read, AFTER_ORDERS) =>
+            {
                 Askable::Nobody
             }
-            Enforcement::Enforced | Enforcement::Shadow => Askable::AgentPrompt,
+            Enforcement::Enforced | Enforcement::Shadow | Enforcement::Unheard => {
+                Askable::AgentPrompt
+            }
         },
         hook: None,
         trace: Trace::default(),

@@ -1,13 +1,14 @@
 //! Word that hooks left while nobody could be asked: taken over from the file in the data folder, so
 //! that an unseen gap shows up in the log.
 
+use std::collections::VecDeque;
 use std::fs;
 use std::io::{self, Read as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use mcpproxy_core::{GAPS, GAPS_FULL, Gap, GapCause, Wall};
+use mcpproxy_core::{CallId, GAPS, GAPS_FULL, Gap, GapCause, Wall};
 use rustix::fs::OFlags;
 use serde_json::{Value, json};
 
@@ -18,21 +19,58 @@ const TAKEN: &str = "hook-gaps.taken";
 /// What is read of it; hooks write less.
 const MOST: u64 = 1024 * 1024;
 
+/// Questions that are remembered by the name under which they were asked; the oldest go first.
+const MOST_ASKED: usize = 1024;
+/// The longest such name.
+const NAME: usize = 64;
+
 /// What was found so far.
 #[derive(Debug, Default)]
-pub struct Gaps(Mutex<(u64, Option<Gap>)>);
+pub struct Gaps(Mutex<Found>);
+
+#[derive(Debug, Default)]
+struct Found {
+    count: u64,
+    last: Option<Gap>,
+    /// What was asked lately, with the record of each.
+    asked: VecDeque<(Box<str>, CallId)>,
+}
 
 impl Gaps {
     fn note(&self, gap: Gap) {
-        let mut found = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        found.0 += 1;
-        found.1 = Some(gap);
+        let mut found = self.found();
+        found.count += 1;
+        found.last = Some(gap);
+    }
+
+    /// Remembers the record of a question: who asked it may turn out not to have heard the answer.
+    pub(crate) fn asked(&self, name: &str, id: CallId) {
+        if name.len() > NAME {
+            return;
+        }
+        let mut found = self.found();
+        if found.asked.len() >= MOST_ASKED {
+            found.asked.pop_front();
+        }
+        found.asked.push_back((name.into(), id));
+    }
+
+    /// Returns the record of the question that a hook did not wait for.
+    fn record_of(&self, gap: &Gap) -> Option<CallId> {
+        let name = gap.asked.as_deref()?;
+        let found = self.found();
+        let (_, id) = found.asked.iter().find(|(asked, _)| **asked == *name)?;
+        Some(*id)
+    }
+
+    fn found(&self) -> MutexGuard<'_, Found> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns what is shown of it.
     pub(crate) fn shown(&self) -> Value {
-        let found = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let last = found.1.as_ref().map(|gap| {
+        let found = self.found();
+        let last = found.last.as_ref().map(|gap| {
             json!({
                 "at": Wall(gap.at).rfc3339(),
                 "agent": gap.agent,
@@ -42,7 +80,7 @@ impl Gaps {
                 "decision": gap.decision,
             })
         });
-        json!({ "count": found.0, "last": last })
+        json!({ "count": found.count, "last": last })
     }
 }
 
@@ -62,7 +100,8 @@ impl Gateway {
         for gap in gaps {
             // Names in the file are whoever's wrote it: the record has them, checked and cut.
             tracing::warn!("a hook could not ask: {}", gap.cause.sentence());
-            self.engine.missed(self.call_id(), &gap).await;
+            let about = self.gaps.record_of(&gap);
+            self.engine.missed(self.call_id(), &gap, about).await;
             self.gaps.note(gap);
         }
     }
@@ -113,6 +152,30 @@ fn opened(path: &Path) -> io::Result<fs::File> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_gap_is_tied_to_the_record_of_what_was_asked() {
+        let gaps = Gaps::default();
+        let left = |asked: Option<&str>| {
+            let line = json!({
+                "at": 1, "agent": "codex", "event": "PreToolUse", "tool": "Bash",
+                "cause": "slow", "decision": "allow", "asked": asked,
+            });
+            gaps.record_of(&serde_json::from_value(line).unwrap())
+        };
+        gaps.asked("7-1", CallId::new(1, 1));
+        gaps.asked("7-2", CallId::new(1, 2));
+        assert_eq!(left(Some("7-2")), Some(CallId::new(1, 2)));
+        assert_eq!(left(Some("7-3")), None);
+        assert_eq!(left(None), None);
+        // No more than so many, and none with a long name.
+        for number in 0..MOST_ASKED {
+            gaps.asked(&format!("8-{number}"), CallId::new(2, 1));
+        }
+        assert_eq!(left(Some("7-2")), None);
+        gaps.asked(&"x".repeat(NAME + 1), CallId::new(3, 1));
+        assert_eq!(gaps.found().asked.len(), MOST_ASKED);
+    }
 
     #[test]
     fn word_is_taken_once() {

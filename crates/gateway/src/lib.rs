@@ -19,6 +19,7 @@ pub mod gateway;
 pub mod handover;
 pub mod hub;
 pub mod legacy_sse;
+mod line;
 pub mod lines;
 mod listen;
 pub mod listing;

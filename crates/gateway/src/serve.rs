@@ -22,6 +22,7 @@ use crate::access::Peer;
 use crate::gateway::Gateway;
 use crate::handover::{self, LINES, STREAMS};
 use crate::legacy_sse::{self, Channels};
+use crate::line::Line;
 use crate::lines;
 use crate::patience::Patient;
 use crate::reply::{Answered, ReplyBody, bare, json};
@@ -126,6 +127,26 @@ pub(crate) struct Connection {
     pub(crate) remote: Option<IpAddr>,
 }
 
+/// Who is at the other end of a connection.
+struct Caller {
+    peer: Peer,
+    /// What their certificate says.
+    shown: Option<Shown>,
+    /// A look at whether they are still there. Only the owner's programs have one, of which hooks wait
+    /// no longer than they may.
+    line: Option<Line>,
+}
+
+impl Caller {
+    fn at(peer: Peer) -> Self {
+        Self {
+            peer,
+            shown: None,
+            line: None,
+        }
+    }
+}
+
 /// A place among the connections, held by whatever goes on with one.
 type Place = Arc<OwnedSemaphorePermit>;
 
@@ -164,14 +185,16 @@ pub async fn serve(gateway: Arc<Gateway>, listening: Listening, stop: impl Futur
                     drop(stream.set_nodelay(true));
                     match &gateway.active().tls {
                         Some(tls) => doors.secured(tls, stream, peer, &settings, place),
-                        None => doors.connection(stream, (peer, None), &settings, place),
+                        None => doors.connection(stream, Caller::at(peer), &settings, place),
                     }
                 }
                 Err(fault) => pause(&fault).await,
             },
             accepted = accept_unix(unix.as_ref(), &doors.owners) => match accepted {
                 Ok((stream, place)) if is_owner(&stream) => {
-                    doors.connection(stream, (Peer::Owner, None), &settings, place);
+                    let line = Line::of(&stream);
+                    let caller = Caller { line, ..Caller::at(Peer::Owner) };
+                    doors.connection(stream, caller, &settings, place);
                 }
                 Ok(_) => tracing::warn!("refused a connection to the socket by another user"),
                 Err(fault) => pause(&fault).await,
@@ -266,7 +289,11 @@ impl Doors {
                 .await
             {
                 Ok((stream, shown)) => {
-                    doors.connection(stream, (peer, shown), &settings, place);
+                    let caller = Caller {
+                        shown,
+                        ..Caller::at(peer)
+                    };
+                    doors.connection(stream, caller, &settings, place);
                 }
                 Err(fault) => tracing::info!("refused a connection: {fault}"),
             }
@@ -276,7 +303,7 @@ impl Doors {
     fn connection<S>(
         &self,
         stream: S,
-        (peer, shown): (Peer, Option<Shown>),
+        Caller { peer, shown, line }: Caller,
         settings: &Settings,
         place: Place,
     ) where
@@ -292,6 +319,9 @@ impl Doors {
         };
         let service = service_fn(move |mut request: Request<Incoming>| {
             request.extensions_mut().insert(connection);
+            if let Some(line) = &line {
+                request.extensions_mut().insert(line.clone());
+            }
             let (doors, place) = (Arc::clone(&doors), Arc::clone(&place));
             let shown = Arc::clone(&shown);
             async move {

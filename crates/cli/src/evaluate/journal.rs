@@ -62,6 +62,7 @@ mod tests {
             tool: "x".repeat(500),
             cause: GapCause::Unreachable,
             decision: Action::Allow,
+            asked: None,
         };
         for _ in 0..3000 {
             append(folder.path(), gap.clone()).unwrap();

@@ -62,6 +62,7 @@ async fn a_flow_alert_is_told_live_and_to_the_owner_alone() {
         "tool_name": "outside:post",
         "has_sensitive_data": true,
         "decision": "deny",
+        "effective": "deny",
     });
     assert_eq!(alert["payload"], expect);
     assert_eq!(record["id"], decision["activity_id"]);
@@ -73,6 +74,7 @@ async fn a_flow_alert_is_told_live_and_to_the_owner_alone() {
     let (name, alert) = events.next_named().await;
     assert_eq!(name, "flow.alert");
     assert_eq!(alert["payload"]["decision"], "ask");
+    assert_eq!(alert["payload"]["effective"], "warn");
 }
 
 #[tokio::test]

@@ -2,6 +2,7 @@
 //! the commands say.
 
 mod foreign;
+mod late;
 mod load;
 mod told;
 

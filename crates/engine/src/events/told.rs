@@ -36,6 +36,8 @@ pub struct FlowAlert {
     pub has_sensitive_data: bool,
     /// What was decided.
     pub decision: Action,
+    /// What was done: it may be less, as where nobody heard of it in time.
+    pub effective: Action,
     /// The thresholds that were passed with it, as `data_volume`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub alarms: Vec<&'static str>,

@@ -4,13 +4,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::Extension;
 use axum::extract::{Request, State as AxumState};
 use axum::response::Response;
 use http::StatusCode;
 use mcpproxy_agents::hook::{Asked, HookAgent, HookError, HookEvent, MAX_PAYLOAD, Tool, read};
 use mcpproxy_control::may_audit;
 use mcpproxy_core::{
-    Action, Askable, Call, CallId, Door, FlowType, Hooked, MessageKind, Phase, Principal,
+    Action, Askable, Asker, Call, CallId, Door, FlowType, Hooked, MessageKind, Phase, Principal,
     PrincipalKind, Risk, RiskLevel, SessionKey, Trace, Wire,
 };
 use mcpproxy_engine::{Evaluation, Fingerprint};
@@ -22,6 +23,7 @@ use serde_json::{Value, json};
 use super::{Shared, Who, done, failed, taken};
 use crate::aim::Aim;
 use crate::gateway::Gateway;
+use crate::line::Line;
 use crate::notices::Notice;
 use crate::settings::RoutingMode;
 use crate::unjudged::Knock;
@@ -30,14 +32,22 @@ use crate::unjudged::Knock;
 pub const CANARY: &str = "mcpproxy_canary";
 /// What it is told.
 pub const CANARY_REASON: &str = "This is a test: the hook blocks.";
-/// How long a payload may take to come in, and an answer to be found.
+/// How long a payload may take to come in.
 const PATIENCE: Duration = Duration::from_secs(2);
+/// How long an answer may take to be found. A hook waits for two seconds from its start and then
+/// answers by itself, so that less is left here.
+const JUDGING: Duration = Duration::from_millis(1500);
 
 /// What the caller knows beside the payload.
 #[derive(Debug, Default, Deserialize)]
 pub(super) struct Told {
     agent: Option<String>,
     event: Option<String>,
+    /// The name of the question, by which a hook that did not wait tells of it later.
+    asked: Option<String>,
+    /// What the hook answers by itself if this takes too long; it lets the tool be used if that is
+    /// not said.
+    late: Option<Action>,
 }
 
 /// Answers a hook.
@@ -45,6 +55,7 @@ pub(super) async fn evaluate(
     AxumState(gateway): Shared,
     who: Who,
     taken::Asked(told): taken::Asked<Told>,
+    line: Option<Extension<Line>>,
     request: Request,
 ) -> Response {
     let who = match who.kind {
@@ -94,8 +105,28 @@ pub(super) async fn evaluate(
     if tool == CANARY && asked.event == HookEvent::Pre {
         return answered(&asked, None, &refused(CANARY_REASON));
     }
-    let (id, evaluation) = judge(&gateway, who, &asked).await;
-    answered(&asked, id, &evaluation)
+    let asker = line.map(|Extension(line)| Asker {
+        way: Arc::new(line),
+        late: told.late.unwrap_or(Action::Allow),
+    });
+    // A task of its own: whoever hangs up ends the request, and what was asked is put on record in any
+    // case.
+    let judging = tokio::spawn(async move {
+        let (id, evaluation) = judge(&gateway, who, &asked, asker).await;
+        if let (Some(name), Some(id)) = (&told.asked, id) {
+            gateway.gaps.asked(name, id);
+        }
+        answered(&asked, id, &evaluation)
+    });
+    let judged = judging.await;
+    let broken = |_| {
+        failed(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            "judging broke down",
+            None,
+        )
+    };
+    judged.unwrap_or_else(broken)
 }
 
 /// Answers a payload that was not understood. One that somebody may have been talked into sending
@@ -122,6 +153,7 @@ async fn judge(
     gateway: &Arc<Gateway>,
     who: Principal,
     asked: &Asked,
+    asker: Option<Asker>,
 ) -> (Option<CallId>, Evaluation) {
     let session = session(&who, asked);
     let aim = Aim::of(gateway, asked);
@@ -155,7 +187,8 @@ async fn judge(
     let response = asked.response.as_ref().filter(|_| aim.brings_data);
     let response = response.map(Value::to_string);
     let scope = Gateway::flow_scope(&who);
-    let call = call(gateway, id, who, session, hooked, &aim);
+    let mut call = call(gateway, id, who, session, hooked, &aim);
+    call.trace.asker = asker;
     let evaluation = engine.evaluate(call, response.as_deref()).await;
     // What is denied does not come by. The agent calls once it is answered, so this is in time.
     let comes = asked.event == HookEvent::Pre && evaluation.decision != Action::Deny;
@@ -191,7 +224,7 @@ fn call(
         id,
         leg: 0,
         at: gateway.clock.wall(),
-        deadline: gateway.clock.tick().after(PATIENCE),
+        deadline: gateway.clock.tick().after(JUDGING),
         door: Door::Hook,
         scope: Gateway::flow_scope(&who),
         who,

@@ -24,6 +24,11 @@ impl fmt::Display for Explanation {
                 "decision   {decision}, done as {}: shadow mode enforces nothing",
                 words::action(self.effective)
             )?,
+            Enforcement::Unheard => writeln!(
+                f,
+                "decision   {decision}, done as {}: whoever asked did not wait for it",
+                words::action(self.effective)
+            )?,
         }
         match &self.decided_by {
             Some(rule) => writeln!(f, "decided by {rule}. {}", self.why)?,
