@@ -170,6 +170,16 @@ pub(crate) struct Correlator {
 }
 
 /// What became of a call that came by.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Came {
+    /// The conversation it belongs to, if that is known.
+    pub(crate) linked: Option<Linked>,
+    /// The conversations whose announcements are good for nobody any more, since each of them may
+    /// have made it.
+    pub(crate) spoiled: Vec<SessionKey>,
+}
+
+/// The conversation that a call belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Linked {
     /// The session that its data is followed in.
@@ -226,6 +236,16 @@ impl Correlator {
         self.count(&table);
     }
 
+    /// Links nobody by announcements that came to nothing at another gateway.
+    pub(crate) fn spoil(&self, hooks: &[SessionKey], print: Fingerprint) {
+        let mut table = self.table();
+        let spoiled = |one: &&mut Pending| one.print == print && hooks.contains(&one.hook);
+        for one in table.pending.iter_mut().filter(spoiled) {
+            one.is_open = false;
+        }
+        self.count(&table);
+    }
+
     /// Tells whether a call need be looked at.
     pub(crate) fn is_idle(&self) -> bool {
         self.known.load(Ordering::Acquire) == 0
@@ -237,12 +257,17 @@ impl Correlator {
         arrival: Arrival<'_>,
         print: Option<Fingerprint>,
         now: Tick,
-    ) -> Option<Linked> {
+    ) -> Came {
         let mut table = self.table();
         table.sweep(now);
         let key = link_key(arrival);
         let known = table.links.get(&key).copied();
-        let at = print.and_then(|print| table.matching(print, arrival, known));
+        let found = print.map(|print| table.matching(print, arrival, known));
+        let (at, spoiled) = match found {
+            Some(Ok(at)) => (Some(at), Vec::new()),
+            Some(Err(spoiled)) => (None, spoiled),
+            None => (None, Vec::new()),
+        };
         let announced = at.and_then(|at| table.pending.remove(at));
         let (home, used) = match &announced {
             Some(one) => (one.home, Some(one.print)),
@@ -258,13 +283,14 @@ impl Correlator {
             table.link(session, hook);
         }
         self.count(&table);
-        Some(Linked {
-            session: session?,
-            hook: hook?,
+        let linked = session.zip(hook).map(|(session, hook)| Linked {
+            session,
+            hook,
             new: known.is_none(),
             home,
             used,
-        })
+        });
+        Came { linked, spoiled }
     }
 
     /// Returns the conversation of a hook that a session belongs to.
@@ -311,13 +337,13 @@ impl Table {
 
     /// Finds the announcement of a call, if only one conversation can have made it. Where several
     /// can, none of theirs is good any more: whichever is left over when the others' calls have come
-    /// would be taken for a stranger's.
+    /// would be taken for a stranger's. Then it is whose they were that is returned.
     fn matching(
         &mut self,
         print: Fingerprint,
         arrival: Arrival<'_>,
         known: Option<SessionKey>,
-    ) -> Option<usize> {
+    ) -> Result<usize, Vec<SessionKey>> {
         let fits = |one: &Pending| match (arrival.tool_use, one.tool_use.as_deref()) {
             (Some(called), Some(announced)) => called == announced,
             (Some(_), None) | (None, _) => true,
@@ -326,19 +352,23 @@ impl Table {
         if let Some(hook) = known {
             // Whose it is, is known: one that has lapsed is used up as well.
             let own = |one: &Pending| same(one) && one.hook == hook;
-            return self.pending.iter().position(own);
+            return self.pending.iter().position(own).ok_or_else(Vec::new);
         }
         let candidate = |one: &Pending| same(one) && one.reach.covers(arrival);
-        let first = self.pending.iter().find(|one| candidate(one))?.hook;
-        let rival = |one: &Pending| candidate(one) && one.hook != first;
-        if self.pending.iter().any(rival) {
+        let mut hooks = Vec::new();
+        for one in self.pending.iter().filter(|one| candidate(one)) {
+            if !hooks.contains(&one.hook) {
+                hooks.push(one.hook);
+            }
+        }
+        if hooks.len() > 1 {
             for one in self.pending.iter_mut().filter(|one| candidate(one)) {
                 one.is_open = false;
             }
-            return None;
+            return Err(hooks);
         }
         let good = |one: &Pending| candidate(one) && one.is_open;
-        self.pending.iter().position(good)
+        self.pending.iter().position(good).ok_or_else(Vec::new)
     }
 
     fn link(&mut self, key: SessionKey, hook: SessionKey) {

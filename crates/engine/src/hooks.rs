@@ -60,6 +60,17 @@ pub struct Evaluation {
     pub flow: FlowType,
 }
 
+/// Whose a call is that came by, and what other gateways must be told of it.
+#[derive(Clone, Debug, Default)]
+pub struct Attributed {
+    /// The session in which its data is followed, if it belongs to the conversation of a hook.
+    pub followed: Option<SessionKey>,
+    /// The announcement that is used up.
+    pub used: Option<(SessionKey, Fingerprint)>,
+    /// The conversations that announced it alike, so that it links none of them.
+    pub spoiled: Option<(Vec<SessionKey>, Fingerprint)>,
+}
+
 impl Engine {
     /// Tells whether hooks are answered.
     pub fn answers_hooks(&self) -> bool {
@@ -130,22 +141,36 @@ impl Engine {
         self.correlator().withdraw(hook, print);
     }
 
+    /// Links nobody any more by what these hooks announced: a call that came by another gateway may
+    /// have been of any of them.
+    pub fn spoiled_elsewhere(&self, hooks: &[SessionKey], print: Fingerprint) {
+        self.correlator().spoil(hooks, print);
+    }
+
     /// Tells whether a call may belong to the conversation of a hook.
     pub fn correlates(&self) -> bool {
         !self.correlator().is_idle() && self.answers_hooks()
     }
 
     /// Finds out which conversation of a hook a call belongs to, and links the two for good.
-    /// Returns the session in which its data is followed, and the announcement that is used up.
     pub fn arrived(
         &self,
         arrival: Arrival<'_>,
         print: impl FnOnce() -> Option<Fingerprint>,
-    ) -> Option<(SessionKey, Option<(SessionKey, Fingerprint)>)> {
+    ) -> Attributed {
         if !self.correlates() {
-            return None;
+            return Attributed::default();
         }
-        let linked = self.correlator().arrived(arrival, print(), self.now().0)?;
+        let print = print();
+        let came = self.correlator().arrived(arrival, print, self.now().0);
+        let spoiled = print.filter(|_| !came.spoiled.is_empty());
+        let spoiled = spoiled.map(|print| (came.spoiled, print));
+        let Some(linked) = came.linked else {
+            return Attributed {
+                spoiled,
+                ..Attributed::default()
+            };
+        };
         if linked.new {
             if let Some(scope) = linked.home {
                 let session = linked.hook;
@@ -153,10 +178,11 @@ impl Engine {
             }
             self.tracker().link(linked.hook, linked.session);
         }
-        Some((
-            linked.session,
-            linked.used.map(|print| (linked.hook, print)),
-        ))
+        Attributed {
+            followed: Some(linked.session),
+            used: linked.used.map(|print| (linked.hook, print)),
+            spoiled,
+        }
     }
 
     /// Puts on record that a hook could not ask, or not wait for what was said `about` it.

@@ -39,7 +39,7 @@ pub use correlate::{Arrival, Fingerprint, Reach};
 pub use coverage::{AgentHeard, Sight};
 pub use engine::{After, Asked, Before, Denied, Engine, Said, Unasked};
 pub use events::{Event, Events};
-pub use hooks::{Evaluation, HookSettings};
+pub use hooks::{Attributed, Evaluation, HookSettings};
 pub use live::OnLoss;
 pub use mcpproxy_detect::DetectError;
 pub use mcpproxy_hooks::guards::access::HIDDEN;

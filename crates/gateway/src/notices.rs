@@ -73,6 +73,13 @@ pub(crate) enum Notice {
         /// What the call is recognized by.
         print: String,
     },
+    /// A call came by that several hooks announced alike: it links none of them.
+    Spoiled {
+        /// The conversations of the hooks.
+        hooks: Vec<String>,
+        /// What the call is recognized by.
+        print: String,
+    },
     /// A session ended.
     Ended {
         /// Its id.
@@ -203,6 +210,17 @@ impl Gateway {
                 if let (Some(hook), Some(print)) = (id(&hook), id(&print)) {
                     let print = Fingerprint::from_id(print);
                     self.engine.arrived_elsewhere(hooked(hook), print);
+                }
+            }
+            Notice::Spoiled { hooks, print } => {
+                let hooks: Vec<_> = hooks
+                    .iter()
+                    .filter_map(|hook| id(hook))
+                    .map(hooked)
+                    .collect();
+                if let Some(print) = id(&print) {
+                    let print = Fingerprint::from_id(print);
+                    self.engine.spoiled_elsewhere(&hooks, print);
                 }
             }
             Notice::Ended { session } => {

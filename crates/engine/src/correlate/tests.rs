@@ -52,7 +52,7 @@ fn came(
     now: u64,
 ) -> Option<SessionKey> {
     let print = Fingerprint::of("call_tool_read", arguments);
-    let found = correlator.arrived(arrival, Some(print), at(now));
+    let found = correlator.arrived(arrival, Some(print), at(now)).linked;
     found.map(|linked| linked.hook)
 }
 
@@ -192,7 +192,7 @@ fn only_sessions_in_reach_of_an_announcement_are_linked() {
             is_owners,
             ..arrival(session(7))
         };
-        let found = correlator.arrived(arrival, Some(print), at(1));
+        let found = correlator.arrived(arrival, Some(print), at(1)).linked;
         assert_eq!(found.is_some(), linked, "{reach:?} {scope} {is_owners}");
     };
     let only = Reach::Only(FlowScope(Id128(5)));
@@ -229,7 +229,7 @@ fn the_agents_own_name_for_a_use_tells_them_apart() {
             tool_use: Some(name),
             ..arrival(session(of))
         };
-        let found = correlator.arrived(arrival, Some(print), at(1));
+        let found = correlator.arrived(arrival, Some(print), at(1)).linked;
         found.map(|linked| linked.hook)
     };
     assert_eq!(come(8, "toolu_2"), Some(hook(2)));
@@ -251,17 +251,21 @@ fn callers_that_share_a_credential_are_told_apart_by_their_connections() {
     expect(&correlator, hook(1), &json!({ "a": 1 }), 0);
     expect(&correlator, hook(2), &json!({ "b": 1 }), 0);
     let print = |value: &Value| Some(Fingerprint::of("call_tool_read", value));
-    let first = correlator.arrived(over(1), print(&json!({ "a": 1 })), at(1));
-    let second = correlator.arrived(over(2), print(&json!({ "b": 1 })), at(2));
+    let first = correlator
+        .arrived(over(1), print(&json!({ "a": 1 })), at(1))
+        .linked;
+    let second = correlator
+        .arrived(over(2), print(&json!({ "b": 1 })), at(2))
+        .linked;
     let (first, second) = (first.unwrap(), second.unwrap());
     assert_eq!((first.hook, second.hook), (hook(1), hook(2)));
     assert_ne!(first.session, second.session);
     assert_eq!(correlator.hook_of(first.session), Some(hook(1)));
     assert_eq!(correlator.hook_of(shared), None);
     // Linked for good, connection by connection; a third one is nobody's.
-    let again = correlator.arrived(over(1), None, at(9000)).unwrap();
+    let again = correlator.arrived(over(1), None, at(9000)).linked.unwrap();
     assert_eq!((again.session, again.new), (first.session, false));
-    assert_eq!(correlator.arrived(over(3), None, at(9000)), None);
+    assert_eq!(correlator.arrived(over(3), None, at(9000)).linked, None);
 }
 
 #[test]
@@ -342,13 +346,51 @@ fn what_came_by_another_gateway_is_not_waited_for() {
     correlator.expect(elsewhere, print, None, at(5000), at(0));
     correlator.expect(elsewhere, print, None, at(5000), at(0));
     correlator.withdraw(hook(1), print);
-    let found = correlator.arrived(arrival(session(1)), Some(print), at(1));
+    let found = correlator
+        .arrived(arrival(session(1)), Some(print), at(1))
+        .linked;
     let found = found.unwrap();
     assert_eq!(
         (found.hook, found.home, found.used),
         (hook(1), home, Some(print))
     );
     correlator.withdraw(hook(1), print);
-    let other = correlator.arrived(arrival(session(2)), Some(print), at(2));
+    let other = correlator
+        .arrived(arrival(session(2)), Some(print), at(2))
+        .linked;
     assert_eq!(other, None, "it was used up");
+}
+
+/// Who is linked at a second gateway by a call that two hooks announced and that came by the first,
+/// and what then comes by the second.
+#[test]
+fn what_two_announced_is_good_for_nobody_at_another_gateway_either() {
+    let print = Fingerprint::of("call_tool_read", &json!({}));
+    let check = |told: bool, expect: Option<SessionKey>| {
+        let gateways = [Correlator::default(), Correlator::default()];
+        for gateway in &gateways {
+            for (number, name) in [(1, "toolu_1"), (2, "toolu_2")] {
+                gateway.expect(by(hook(number)), print, Some(name), at(5000), at(0));
+            }
+        }
+        let [here, there] = gateways;
+        let came = here.arrived(arrival(session(7)), Some(print), at(1));
+        assert_eq!(
+            (came.linked, came.spoiled.as_slice()),
+            (None, &[hook(1), hook(2)][..])
+        );
+        if told {
+            there.spoil(&came.spoiled, print);
+        }
+        let named = Arrival {
+            tool_use: Some("toolu_1"),
+            ..arrival(session(8))
+        };
+        there.arrived(named, Some(print), at(2));
+        // The second hook's call may be the one that came first: this one may be anybody's.
+        let found = there.arrived(arrival(session(9)), Some(print), at(3));
+        assert_eq!(found.linked.map(|linked| linked.hook), expect, "{told}");
+    };
+    check(false, Some(hook(2)));
+    check(true, None);
 }

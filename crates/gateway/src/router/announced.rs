@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use mcpproxy_core::Door;
-use mcpproxy_engine::{Arrival, Fingerprint};
+use mcpproxy_engine::{Arrival, Attributed, Fingerprint};
 use mcpproxy_mcp::Frame;
 use mcpproxy_text as text;
 
@@ -31,18 +31,25 @@ pub(super) fn attribute(gateway: &Arc<Gateway>, downstream: &mut Downstream, fra
         let (given, _) = text::get(frame.params(), &["arguments"]).unwrap_or(("{}", 0..0));
         Some(Fingerprint::of(&tool, &serde_json::from_str(given).ok()?))
     };
-    let Some((followed, used)) = gateway.engine.arrived(arrival, print) else {
-        downstream.linked = None;
-        return;
-    };
-    downstream.linked = Some(followed).filter(|session| *session != downstream.key);
-    if let (Some((hook, print)), true) = (used, gateway.live.is_some()) {
+    let mut attributed = gateway.engine.arrived(arrival, print);
+    let followed = attributed.followed.take();
+    downstream.linked = followed.filter(|session| *session != downstream.key);
+    if let (Some(notice), true) = (told(attributed), gateway.live.is_some()) {
         let gateway = Arc::clone(gateway);
-        tokio::spawn(async move {
-            let (hook, print) = (hook.id.to_string(), print.id().to_string());
-            gateway.announce(Notice::Arrived { hook, print }).await;
-        });
+        tokio::spawn(async move { gateway.announce(notice).await });
     }
+}
+
+/// Returns what other gateways are told: what was announced is used up, or good for nobody.
+fn told(attributed: Attributed) -> Option<Notice> {
+    if let Some((hook, print)) = attributed.used {
+        let (hook, print) = (hook.id.to_string(), print.id().to_string());
+        return Some(Notice::Arrived { hook, print });
+    }
+    let (hooks, print) = attributed.spoiled?;
+    let hooks = hooks.iter().map(|hook| hook.id.to_string()).collect();
+    let print = print.id().to_string();
+    Some(Notice::Spoiled { hooks, print })
 }
 
 /// Returns the use of the tool as the agent calls it, which some send along.

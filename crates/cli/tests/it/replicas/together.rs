@@ -8,7 +8,7 @@ use mcpproxy_testkit::RedisServer;
 use serde_json::{Value, json};
 
 use super::{Pair, agent, live, posted, read, recovered};
-use crate::support::{Gateway, Home, KEY, WORDS, headers, until};
+use crate::support::{Gateway, Heard, Home, KEY, WORDS, headers, hook, until};
 
 /// What gateways are told to share, or that they share nothing.
 fn sharing(redis: &RedisServer, shared: bool) -> Value {
@@ -243,4 +243,66 @@ async fn what_one_gateway_learned_is_a_habit_at_the_other() {
         assert_eq!(posted(&there, "Good morning").await, !shared, "{shared}");
         assert_eq!(pair.arrived().len(), usize::from(!shared));
     }
+}
+
+/// Two hooks announce the same call, which then comes by one gateway. By which of them is not known,
+/// so that neither announcement is good for a call that comes by the other gateway.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_two_hooks_announced_links_nobody_at_any_gateway() {
+    for shared in [false, true] {
+        let redis = RedisServer::start().expect("redis-server is needed");
+        let mut more = sharing(&redis, shared);
+        more["activity"] = json!({ "durability": "strict" });
+        more["security.agent_hooks"] = json!({ "correlation_ttl_seconds": 60 });
+        let pair = Pair::start(&more).await;
+        let announce = async |gateway: &Gateway, session: &str, tool: &str, input: Value| {
+            let payload = json!({
+                "session_id": session, "hook_event_name": "PreToolUse", "tool_name": tool,
+                "tool_input": input, "tool_use_id": format!("toolu_{session}"),
+            });
+            let said = hook(&gateway.home, "claude-code", &payload.to_string(), &[]).await;
+            assert_eq!(said.heard("claude-code"), Heard::Allow, "{said:?}");
+        };
+        // Alone, each hears of it by itself.
+        let hear = [&pair.one, &pair.other]
+            .into_iter()
+            .take(if shared { 1 } else { 2 });
+        for gateway in hear {
+            for session in ["a", "b"] {
+                announce(gateway, session, "mcp__mcpproxy__inside__read", json!({})).await;
+            }
+        }
+        read(&agent(&pair.one).await).await;
+        // What is told later has come once this is linked.
+        announce(
+            &pair.one,
+            "c",
+            "mcp__mcpproxy__outside__post",
+            json!({ "text": "fence" }),
+        )
+        .await;
+        if shared {
+            until("a notice", || async {
+                posted(&agent(&pair.other).await, "fence").await;
+                (covered(&pair.other, "outside") == "full").then_some(())
+            })
+            .await;
+        }
+        let named = json!({ "name": "inside__read", "arguments": {}, "_meta": { "x/toolUseId": "toolu_a" } });
+        agent(&pair.other).await.ask("tools/call", named).await;
+        read(&agent(&pair.other).await).await;
+        let expect = if shared { "proxy_only" } else { "full" };
+        assert_eq!(covered(&pair.other, "inside"), expect);
+    }
+}
+
+/// How much was seen of the last call to an upstream.
+fn covered(gateway: &Gateway, upstream: &str) -> String {
+    let mut records = gateway.home.activity();
+    records.retain(|one| one["server_name"] == upstream && one["type"] == "tool_call");
+    let last = records.last().map(|one| one["security_coverage"].clone());
+    last.unwrap_or_default()
+        .as_str()
+        .unwrap_or_default()
+        .to_owned()
 }
