@@ -9,7 +9,7 @@ mod journal;
 mod wait;
 
 use std::ffi::OsString;
-use std::io::Write as _;
+use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -301,8 +301,13 @@ fn may_be_made(cause: GapCause, payload: &[u8]) -> bool {
 
 /// Says a reply; an agent that has gone away needs none.
 fn say(reply: &Reply) -> u8 {
-    let said = std::io::stdout().lock().write_all(reply.stdout.as_bytes());
-    let told = std::io::stderr().lock().write_all(reply.stderr.as_bytes());
+    let (mut stdout, mut stderr) = (std::io::stdout().lock(), std::io::stderr().lock());
+    say_to(&mut stdout, &mut stderr, reply)
+}
+
+fn say_to(stdout: &mut impl Write, stderr: &mut impl Write, reply: &Reply) -> u8 {
+    let said = stdout.write_all(reply.stdout.as_bytes());
+    let told = stderr.write_all(reply.stderr.as_bytes());
     drop(said.and(told));
     reply.exit
 }
@@ -377,6 +382,26 @@ mod tests {
         });
         let best = took.min().unwrap();
         assert!(best < Duration::from_micros(100), "{best:?}");
+    }
+
+    /// The best of several, since others use the machine too.
+    #[test]
+    fn writing_the_answer_takes_less_than_half_a_millisecond() {
+        let took = (0..20).map(|_| {
+            let (output, mut stdout) = std::io::pipe().unwrap();
+            let begun = Instant::now();
+            let (agent, event) = (HookAgent::ClaudeCode, HookEvent::Pre);
+            let why = "The data was read from a file of keys.";
+            let reply = reply(agent, event, "PreToolUse", Action::Deny, why, true);
+            say_to(&mut stdout, &mut std::io::sink(), &reply);
+            let took = begun.elapsed();
+            drop(stdout);
+            let said = std::io::read_to_string(output).unwrap();
+            assert!(said.contains(why), "{said}");
+            took
+        });
+        let best = took.min().unwrap();
+        assert!(best < Duration::from_micros(500), "{best:?}");
     }
 
     #[test]
