@@ -138,7 +138,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
         Bench::Flow { word } => crate_bench("flow", word.as_deref()),
         Bench::Hook { quick, json } => {
             let runs = if *quick { 100 } else { 1_000 };
-            hook::run(&build(given)?, runs, json.as_deref())
+            let front = match given {
+                Some(_) => hook::Front::Given,
+                None => hook::Front::Built,
+            };
+            hook::run(&build(given)?, front, runs, json.as_deref())
         }
         Bench::Hooks { component } => bench_of("engine", "hooks", component.as_deref()),
         Bench::Notary { quick, json } => {

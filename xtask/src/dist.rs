@@ -26,6 +26,8 @@ use crate::workspace;
 const PROGRAMS: [&str; 3] = [FRONT, "mcpproxy-rest", "assay"];
 /// The one that agents' hooks start.
 const FRONT: &str = "mcpproxy";
+/// What links it as one file.
+const STATIC: &str = "-Ctarget-feature=+crt-static";
 /// Lengths of the texts that are echoed, and over how many connections at once.
 const LOAD: [(usize, u32); 4] = [(256, 1), (256, 16), (1024, 16), (64 * 1024, 16)];
 /// How long each of them is sent.
@@ -89,7 +91,16 @@ fn build(root: &Path, folder: &Path, compiler: &Compiler, flag: &str) -> Result<
 /// finding and fixing up libraries takes as long as all that it does.
 fn link_front(root: &Path, folder: &Path, compiler: &Compiler, flag: &str) -> Result<()> {
     let mut command = compile(root, folder, compiler, flag, "rustc");
-    command.args(["--bin", FRONT, "--", "-Ctarget-feature=+crt-static"]);
+    command.args(["--bin", FRONT, "--", STATIC]);
+    succeed(&mut command, "cargo rustc")
+}
+
+/// Links the program in front of the plain release build as it is shipped, in its place.
+pub(crate) fn link_plain_front() -> Result<()> {
+    let mut command = workspace::cargo(&workspace::root()?);
+    command
+        .args(["rustc", "--quiet", "--release", "--package", "mcpproxy"])
+        .args(["--bin", FRONT, "--", STATIC]);
     succeed(&mut command, "cargo rustc")
 }
 

@@ -1,7 +1,9 @@
 //! `cargo xtask bench hook`: an agent's hook from spawn to exit, beside a program that does nothing
 //! and one that only asks a socket; and how many evaluations a second the gateway answers.
 //!
-//! Programs take turns, so that a noisy moment hits them all.
+//! Programs take turns, so that a noisy moment hits them all. The program in front takes part as
+//! `cargo xtask dist` links it, without a loader in the way: that is what is shipped, and what is held
+//! against the aims. The plain release build is shown beside it.
 
 use std::fs;
 use std::io::{Read as _, Write as _};
@@ -18,6 +20,7 @@ use tempfile::TempDir;
 use super::contestant::{Link, Programs};
 use super::stats::percentile;
 use crate::Outcome;
+use crate::dist;
 use crate::gateway::{Gateway, Routing};
 use crate::process::free_address;
 
@@ -56,6 +59,15 @@ struct Figures {
     connections: usize,
 }
 
+/// Where the program in front comes from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Front {
+    /// Somebody named a folder: it is measured as it lies there.
+    Given,
+    /// It was built for release just now.
+    Built,
+}
+
 /// A program and how it is run.
 struct Contestant {
     name: &'static str,
@@ -67,8 +79,17 @@ struct Contestant {
 }
 
 /// Runs the bench with so many runs of each program.
-pub(super) fn run(programs: &Programs, runs: usize, json: Option<&Path>) -> Result<Outcome> {
+pub(super) fn run(
+    programs: &Programs,
+    front: Front,
+    runs: usize,
+    json: Option<&Path>,
+) -> Result<Outcome> {
     let folder = TempDir::new().context("cannot create a temporary folder")?;
+    let plain = match front {
+        Front::Given => None,
+        Front::Built => Some(relinked(programs.mcpproxy(), folder.path())?),
+    };
     let upstream = ("echo", programs.upstream(Link::Stdio, free_address()?));
     let _gateway = Gateway::start(
         programs.mcpproxy(),
@@ -80,7 +101,7 @@ pub(super) fn run(programs: &Programs, runs: usize, json: Option<&Path>) -> Resu
     let echo = folder.path().join("echo.sock");
     answer_everything(&echo)?;
     let payload = payload();
-    let mut field = field(programs, folder.path(), &data, &echo)?;
+    let mut field = field(programs, plain, folder.path(), &data, &echo)?;
     for contestant in &mut field {
         for _ in 0..WARM_UP {
             contestant.turn(&payload)?;
@@ -116,7 +137,8 @@ impl Figures {
     /// that does nothing; the start is what is left of a run without that of the bare client.
     fn step(&self, name: &str) -> f64 {
         let median = |at: usize| self.spawn.get(at).map_or(f64::MAX, |row| row.p50_us / 1e3);
-        let (nothing, asker, hook) = (median(0), median(1), median(2));
+        let last = self.spawn.len().saturating_sub(1);
+        let (nothing, asker, hook) = (median(0), median(1), median(last));
         match name {
             "start" => hook - (asker - nothing),
             "question" => hook - nothing,
@@ -146,7 +168,24 @@ fn payload() -> String {
     .to_string()
 }
 
-fn field(programs: &Programs, folder: &Path, data: &Path, echo: &Path) -> Result<Vec<Contestant>> {
+/// Sets the plain build of the program in front aside and links it anew, as it is shipped; returns
+/// where the plain one is.
+fn relinked(program: &Path, folder: &Path) -> Result<PathBuf> {
+    let plain = folder.join("plain");
+    fs::copy(program, &plain).with_context(|| format!("cannot copy {}", program.display()))?;
+    println!("linking mcpproxy as `cargo xtask dist` does ...");
+    dist::link_plain_front()?;
+    Ok(plain)
+}
+
+/// Who takes part; what is shipped comes last.
+fn field(
+    programs: &Programs,
+    plain: Option<PathBuf>,
+    folder: &Path,
+    data: &Path,
+    echo: &Path,
+) -> Result<Vec<Contestant>> {
     let new = |name, program: PathBuf, args: Vec<String>, expect| Contestant {
         name,
         program,
@@ -167,7 +206,20 @@ fn field(programs: &Programs, folder: &Path, data: &Path, echo: &Path) -> Result
     ];
     let mut args: Vec<_> = words.map(str::to_owned).to_vec();
     args.extend(["--data-dir".to_owned(), data]);
-    Ok(vec![
+    let hook = |name, program| {
+        new(
+            name,
+            program,
+            args.clone(),
+            r#""permissionDecision":"allow""#,
+        )
+    };
+    let shipped = if plain.is_some() {
+        "mcpproxy hook evaluate, linked as shipped"
+    } else {
+        "mcpproxy hook evaluate, as given"
+    };
+    let mut field = vec![
         new(
             "does nothing, static",
             built(folder, "nothing", nothing)?,
@@ -180,13 +232,10 @@ fn field(programs: &Programs, folder: &Path, data: &Path, echo: &Path) -> Result
             vec![echo.display().to_string()],
             "answer",
         ),
-        new(
-            "mcpproxy hook evaluate",
-            programs.mcpproxy().to_owned(),
-            args,
-            r#""permissionDecision":"allow""#,
-        ),
-    ])
+    ];
+    field.extend(plain.map(|plain| hook("mcpproxy hook evaluate, plain release build", plain)));
+    field.push(hook(shipped, programs.mcpproxy().to_owned()));
+    Ok(field)
 }
 
 /// Builds a program of one file, without a loader in the way.
@@ -352,6 +401,7 @@ fn print(figures: &Figures) {
     }
     let met = |is: bool| if is { "met" } else { "missed" };
     if let Some(hook) = figures.spawn.last() {
+        println!("\n{}:", hook.name);
         let [half, most] = AIM;
         let (p50, p95) = (hook.ratio_p50, hook.ratio_p95);
         println!(
@@ -399,8 +449,10 @@ mod tests {
             runs: 1,
         };
         let check = |[nothing, asker, hook]: [f64; 3], slow: f64, rate: u64, expect: bool| {
+            // The plain build stands before the one that is judged, and is not.
+            let plain = row(500.0, 500.0);
             let figures = Figures {
-                spawn: vec![row(nothing, 1.0), row(asker, 1.0), row(hook, slow)],
+                spawn: vec![row(nothing, 1.0), row(asker, 1.0), plain, row(hook, slow)],
                 evaluations_per_second: rate,
                 connections: 1,
             };
