@@ -90,8 +90,7 @@ fn set_up() -> Result<Tools> {
             }
         }
         if !has_target(GUESTS)? && !add_target(GUESTS) {
-            println!("no target {GUESTS}: WebAssembly hooks are not tested");
-            println!("`rustup target add {GUESTS}` adds it");
+            bail!("the target {GUESTS} is missing; run `rustup target add {GUESTS}`");
         }
         let tools = tools::ready()?;
         println!("python {}", tools.python.display());

@@ -11,9 +11,7 @@ const WORKSPACE: &str = "examples/wasm-hooks";
 
 #[tokio::test]
 async fn the_path_guard_denies_calls_that_name_guarded_files() {
-    let Some(component) = component(WORKSPACE, "path-guard") else {
-        return;
-    };
+    let component = component(WORKSPACE, "path-guard");
     let kept = Kept::new(&component);
     let hook = hook(kept.path(), r#"{"settings":{"guarded":[".ssh",".env"]}}"#);
     assert_eq!(hook.initialize().await, Ok(()));
@@ -45,9 +43,7 @@ async fn the_path_guard_denies_calls_that_name_guarded_files() {
 
 #[tokio::test]
 async fn the_masking_hook_changes_results_and_listings() {
-    let Some(component) = component(WORKSPACE, "mask-results") else {
-        return;
-    };
+    let component = component(WORKSPACE, "mask-results");
     let kept = Kept::new(&component);
     let told = r#"{"settings":{"words":["Falcon"],"hidden_tools":["drop"]}}"#;
     let hook = hook(kept.path(), told);
@@ -80,9 +76,7 @@ async fn the_masking_hook_changes_results_and_listings() {
 
 #[test]
 fn a_component_refuses_settings_that_it_does_not_understand() {
-    let Some(component) = component(WORKSPACE, "mask-results") else {
-        return;
-    };
+    let component = component(WORKSPACE, "mask-results");
     let kept = Kept::new(&component);
     let check = |config: &str, expect: &str| {
         let made = WasmHook::new("x", 1, EVERYTHING, &settings(kept.path(), config));

@@ -10,9 +10,7 @@ use crate::guest::{Kept, hostile};
 
 #[tokio::test]
 async fn what_is_no_decision_is_a_fault_that_says_why() {
-    let Some(component) = hostile() else {
-        return;
-    };
+    let component = hostile();
     let kept = Kept::new(&component);
     let hook = hook(kept.path(), r#"{"max_memory":"8MiB","max_fuel":20000000}"#);
     let check = async |tool: &str, expect: &str| {
@@ -52,9 +50,7 @@ async fn what_is_no_decision_is_a_fault_that_says_why() {
 
 #[tokio::test]
 async fn nothing_is_left_over_for_the_next_question() {
-    let Some(component) = hostile() else {
-        return;
-    };
+    let component = hostile();
     let kept = Kept::new(&component);
     let hook = hook(kept.path(), r#"{"max_instances":1}"#);
     for _ in 0..5 {
@@ -64,9 +60,7 @@ async fn nothing_is_left_over_for_the_next_question() {
 
 #[tokio::test]
 async fn a_component_that_hangs_is_late_and_gives_its_instance_back() {
-    let Some(component) = hostile() else {
-        return;
-    };
+    let component = hostile();
     let kept = Kept::new(&component);
     let config = r#"{"max_instances":1,"max_fuel":9000000000000000000}"#;
     let hook = hook(kept.path(), config);
@@ -89,9 +83,7 @@ async fn a_component_that_hangs_is_late_and_gives_its_instance_back() {
 
 #[tokio::test]
 async fn who_finds_no_instance_free_in_time_is_told_that_it_is_busy() {
-    let Some(component) = hostile() else {
-        return;
-    };
+    let component = hostile();
     let kept = Kept::new(&component);
     let config = r#"{"max_instances":1,"max_fuel":9000000000000000000}"#;
     let hook = hook(kept.path(), config);
@@ -110,9 +102,7 @@ async fn who_finds_no_instance_free_in_time_is_told_that_it_is_busy() {
 
 #[tokio::test]
 async fn a_message_above_the_bound_is_not_shown_at_all() {
-    let Some(component) = hostile() else {
-        return;
-    };
+    let component = hostile();
     let kept = Kept::new(&component);
     let hook = hook(kept.path(), r#"{"max_body_size":100}"#);
     let long = call("nothing", &format!(r#"{{"text":"{}"}}"#, "x".repeat(100)));
@@ -189,9 +179,7 @@ fn a_file_that_is_no_component_is_refused() {
 
 #[test]
 fn a_component_that_fails_on_its_settings_is_refused() {
-    let Some(component) = hostile() else {
-        return;
-    };
+    let component = hostile();
     let kept = Kept::new(&component);
     let check = |config: &str, expect: &str| {
         let made = WasmHook::new("x", 1, EVERYTHING, &settings(kept.path(), config));
