@@ -112,6 +112,9 @@ pub(crate) async fn ask_modern(
     let (state, resumed) = gateway
         .parked
         .park(principal, origin.frame.params(), now, patience)?;
+    gateway
+        .publish_parked(&state, &downstream.who, patience)
+        .await;
     let result = input::ask(KEY, frame.method(), frame.params(), &state);
     origin
         .way

@@ -34,6 +34,7 @@ use crate::listing::settle;
 use crate::parked::Parked;
 use crate::relay::Watchers;
 use crate::rest::layers::Pace;
+use crate::retries::Retries;
 use crate::session::{NewSession, Opened, Question, Session, Sessions, lock};
 use crate::settings::Settings;
 use crate::shed::Shed;
@@ -110,6 +111,8 @@ pub struct Gateway {
     pub(crate) token_log: TokenLog,
     /// Who watches what happens, here and at other gateways.
     pub(crate) watchers: Watchers,
+    /// Parked calls that come back by another gateway than they went.
+    pub(crate) retries: Retries,
     /// The problem of the latest reload, if it failed.
     pub reload_problem: ArcSwap<Option<String>>,
     /// The address that is listened at, once it is.
@@ -178,6 +181,7 @@ impl Gateway {
             process: Id128::from_bytes(process).to_string(),
             board: Board::default(),
             token_log: TokenLog::default(),
+            retries: Retries::default(),
             watchers: Watchers::default(),
             reload_problem: ArcSwap::default(),
             stopping: watch::Sender::new(false),

@@ -35,6 +35,7 @@ mod relay;
 mod renewed;
 pub mod reply;
 pub mod rest;
+mod retries;
 pub mod router;
 pub mod serve;
 pub mod session;

@@ -36,7 +36,7 @@ fn name(id: &str) -> String {
 }
 
 /// Names a caller: the same words are another one if they are of another kind.
-fn owner(who: &Principal) -> String {
+pub(crate) fn owner(who: &Principal) -> String {
     format!("{:?} {}", who.kind, who.name)
 }
 

@@ -1,6 +1,6 @@
 //! What gateways tell each other beside what flows: orders to stop calls, what was decided about what
-//! upstreams offer, that a question was answered, calls that hooks announced, sessions that ended, and
-//! what happens while somebody watches.
+//! upstreams offer, that a question was answered, calls that hooks announced, sessions that ended,
+//! parked calls that are resumed, and what happens while somebody watches.
 //!
 //! A notice may be missed. What must not be forgotten is kept as well: orders and tokens where live
 //! state is shared, decisions in the store of baselines. Whoever may have missed something reads them
@@ -84,6 +84,25 @@ pub(crate) enum Notice {
     Ended {
         /// Its id.
         session: String,
+    },
+    /// The retry of a parked call came in.
+    Retried {
+        /// The retry.
+        id: String,
+        /// The gateway at which the call waits.
+        to: String,
+    },
+    /// There is something new about a retry.
+    Said {
+        /// The retry.
+        id: String,
+    },
+    /// Nobody waits for the answer to a retry any more.
+    Gone {
+        /// The retry.
+        id: String,
+        /// Why.
+        reason: String,
     },
 }
 
@@ -173,7 +192,7 @@ impl Gateway {
         self.read_board().await;
     }
 
-    async fn told(&self, told: Told) {
+    async fn told(self: &Arc<Self>, told: Told) {
         if told.from == self.process {
             return;
         }
@@ -226,6 +245,13 @@ impl Gateway {
             Notice::Ended { session } => {
                 self.end_session(&session);
             }
+            Notice::Retried { id, to } => {
+                if to == self.process {
+                    tokio::spawn(Arc::clone(self).take_retry(id));
+                }
+            }
+            Notice::Said { id } => self.retries.said(&id),
+            Notice::Gone { id, reason } => self.retries.gone(&id, reason),
         }
     }
 

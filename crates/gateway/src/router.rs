@@ -134,7 +134,7 @@ async fn dispatch(
             if is_removed(frame.method()) {
                 return Err(Failure::method(frame.method()));
             }
-            if let Some(answer) = resumed(gateway, downstream, frame, origin)? {
+            if let Some(answer) = resumed(gateway, downstream, frame, origin).await? {
                 return Ok(answer);
             }
         }
@@ -200,7 +200,7 @@ fn is_removed(method: &str) -> bool {
 }
 
 /// Hands a retry that carries the gateway's own state to the call that waits for it.
-fn resumed(
+async fn resumed(
     gateway: &Gateway,
     downstream: &Downstream,
     frame: &Frame,
@@ -218,10 +218,18 @@ fn resumed(
         answers: answers.to_owned(),
     };
     let (who, now) = (&downstream.who.name, gateway.clock.wall());
-    gateway
+    let resumed = gateway
         .parked
-        .resume(&state, who, frame.params(), now, resume)
-        .map(|()| Some(Answer::Elsewhere))
+        .resume(&state, who, frame.params(), now, resume);
+    let Err(refusal) = resumed else {
+        return Ok(Some(Answer::Elsewhere));
+    };
+    // Boxed: where nothing is shared a request stays small.
+    let handed = gateway.retried_elsewhere(&state, &downstream.who, origin, answers);
+    match Box::pin(handed).await {
+        Some(passed) => passed.map(|()| Some(Answer::Elsewhere)),
+        None => Err(refusal),
+    }
 }
 
 /// The only upstream of a gateway in single mode.

@@ -11,7 +11,7 @@ use super::{Pair, agent, live, posted, read, recovered};
 use crate::support::{Gateway, Heard, Home, KEY, WORDS, headers, hook, until};
 
 /// What gateways are told to share, or that they share nothing.
-fn sharing(redis: &RedisServer, shared: bool) -> Value {
+pub(super) fn sharing(redis: &RedisServer, shared: bool) -> Value {
     if shared {
         live(redis, "local")
     } else {
