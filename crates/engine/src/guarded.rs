@@ -9,13 +9,13 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use mcpproxy_classify::Kind;
-use mcpproxy_core::{Call, Facts, Finding, MessageKind, Nature, Outcome, UpstreamId, Wall};
+use mcpproxy_core::{Call, Facts, Finding, MessageKind, Outcome, UpstreamId, Wall};
 use mcpproxy_detect::Direction;
 use mcpproxy_hooks::guards::Settings;
 use mcpproxy_hooks::guards::abuse::{self, Abuse};
 use mcpproxy_hooks::guards::behaviour::{self, Behaviour, Book};
 use mcpproxy_hooks::guards::contents::{self, Contents};
-use mcpproxy_hooks::guards::context::{self, Context};
+use mcpproxy_hooks::guards::context::{self, Look};
 use mcpproxy_hooks::guards::dlp::{self, Between, Dlp, Way};
 use mcpproxy_hooks::guards::poisoning::answers::Answered;
 use mcpproxy_hooks::guards::watch::{On, Treated, Watches};
@@ -23,6 +23,7 @@ use mcpproxy_hooks::guards::watch::{On, Treated, Watches};
 use crate::classes::{Classes, Described};
 use crate::engine::Engine;
 use crate::facts::{self, tool_name};
+use crate::integrity::Integrity;
 use crate::marks;
 use crate::rates::Billed;
 use crate::ready::Ready;
@@ -33,7 +34,7 @@ pub(crate) struct Guarded {
     abuse: Option<(abuse::Settings, Arc<Abuse>)>,
     behaviour: Option<Behaviour>,
     contents: Option<Contents>,
-    context: Option<(context::Settings, Arc<Context>)>,
+    context: Option<(context::Settings, Arc<Integrity>)>,
     dlp: Option<Dlp>,
 }
 
@@ -59,7 +60,7 @@ impl Guarded {
         let context = settings.context.clone().map(|told| {
             let kept = before.context.as_ref().filter(|(was, _)| *was == told);
             let kept = kept.map(|(_, context)| Arc::clone(context));
-            let made = kept.unwrap_or_else(|| Arc::new(Context::new(told.clone())));
+            let made = kept.unwrap_or_else(|| Arc::new(Integrity::new(told.clone())));
             (told, made)
         });
         let behaviour = settings.behaviour.clone();
@@ -110,6 +111,11 @@ impl Guarded {
     /// Returns the limits, if there are any.
     pub(crate) fn abuse(&self) -> Option<&Arc<Abuse>> {
         self.abuse.as_ref().map(|(_, abuse)| abuse)
+    }
+
+    /// Returns what answers are held to, if they are.
+    pub(crate) fn integrity(&self) -> Option<&Arc<Integrity>> {
+        self.context.as_ref().map(|(_, integrity)| integrity)
     }
 
     /// Says how a call departs from what is usual.
@@ -184,12 +190,14 @@ impl Engine {
         findings
     }
 
-    /// Takes an answer past the guards; says what the caller gets in its place, if anything.
+    /// Takes an answer past the guards; says what the caller gets in its place, if anything. `look` is
+    /// what other gateways were told of it, where there are any.
     pub(crate) fn guard_answer(
         &self,
         call: &Call,
         outcome: &Outcome,
         answered: Answered,
+        look: Option<Look>,
         ready: &Ready,
     ) -> (Vec<Finding>, Option<Bytes>) {
         let guards = self.guarded();
@@ -212,10 +220,18 @@ impl Engine {
         let mut text = treated
             .text
             .or_else(|| text.as_deref().map(ToOwned::to_owned));
-        if let Some((_, context)) = &guards.context {
-            findings
-                .extend(watches.find(context::ID, On::Response, || context.changed(call, body)));
-            let leaked = || Self::leaked(context, call, body, ready);
+        if let Some(integrity) = guards.integrity() {
+            let context = &integrity.guard;
+            let (seen, given) = look.map(|look| (look.seen, look.given)).unzip();
+            let changed = || {
+                let seen = seen.unwrap_or_else(|| context.seen(call, body));
+                context.changed(&seen)
+            };
+            findings.extend(watches.find(context::ID, On::Response, changed));
+            let leaked = || {
+                let given = given.unwrap_or_else(|| self.given(integrity, call, body, ready));
+                context.leaked(&given)
+            };
             findings.extend(watches.find(context::ID, On::Response, leaked));
             // Last, so that nothing stands outside the marks.
             let class = self
@@ -234,21 +250,6 @@ impl Engine {
             marks::quiet(&ready.detector, finding);
         }
         (findings, text.map(Bytes::from))
-    }
-
-    /// Says whether an answer holds a secret that somebody else was given.
-    fn leaked(context: &Context, call: &Call, body: &str, ready: &Ready) -> Option<Finding> {
-        if !context.wants_secrets(call) {
-            return None;
-        }
-        let tool = tool_name(call);
-        let around = facts::context(&tool, Direction::Response);
-        let report = ready.detector.json(body, around);
-        let marked = marks::marked(&ready.detector, body, &report);
-        let secrets = marked
-            .iter()
-            .filter(|one| one.label.nature == Nature::Secret);
-        context.leaked(call, secrets.map(|one| (&*one.value, one.label.word)))
     }
 
     fn treated(&self, dlp: &Dlp, call: &Call, way: Way, raw: &str, ready: &Ready) -> Treated {

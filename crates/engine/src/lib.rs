@@ -17,6 +17,7 @@ pub mod events;
 mod facts;
 mod guarded;
 pub mod hooks;
+mod integrity;
 mod live;
 mod marks;
 mod offers;

@@ -31,11 +31,11 @@ const ROUNDS: usize = 3;
 /// Steps in which further scopes of a conversation become known.
 const STEPS: usize = 3;
 /// How long one meeting may take, however much others told; the rest is heard with the next.
-const LONGEST: Duration = Duration::from_secs(5);
+pub(crate) const LONGEST: Duration = Duration::from_secs(5);
 /// How often what waits is told, where no call does.
 const TENDED: Duration = Duration::from_millis(100);
 
-/// How often what was learned about callers and upstreams is told.
+/// How often what was learned about callers and upstreams is told, and what answers are held to.
 const TAUGHT: Duration = Duration::from_secs(1);
 /// The room of the log of what was learned; scopes are digests, and none is this.
 const HABITS: Id128 = Id128(3);
@@ -351,6 +351,7 @@ impl Engine {
             if taught >= TAUGHT {
                 taught = Duration::ZERO;
                 engine.share_habits(live).await;
+                engine.share_context(live).await;
             }
         }
     }

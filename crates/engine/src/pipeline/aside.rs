@@ -80,7 +80,7 @@ impl Engine {
             status: Status::Success,
             took: Duration::ZERO,
         };
-        let (findings, replaced) = self.guard_answer(&said, &outcome, answered, &ready);
+        let (findings, replaced) = self.guard_answer(&said, &outcome, answered, None, &ready);
         let grave = detected.worst >= Some(Severity::High);
         if findings.is_empty() && replaced.is_none() && !grave {
             return (Heard::Passed, None);

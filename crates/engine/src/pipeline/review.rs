@@ -68,7 +68,12 @@ impl Engine {
         answered: Answered,
         ready: &Ready,
     ) -> Reviewed {
-        let (findings, replaced) = self.guard_answer(call, outcome, answered, ready);
+        let look = match self.live() {
+            None => None,
+            // Boxed: where nothing is shared a call stays small.
+            Some(live) => Box::pin(self.looked_at(live, call, outcome, &answered, ready)).await,
+        };
+        let (findings, replaced) = self.guard_answer(call, outcome, answered, look, ready);
         let stopped = findings.iter().any(|one| one.wants >= Action::Deny);
         let pipeline = self.hooks().filter(|pipeline| {
             let concerns = ready.settings.enabled && pipeline.concerns(Phase::Response);

@@ -4,10 +4,12 @@
 //! Four things are looked at: resources that changed where they must not, answers that claim to be
 //! unchanged and are not, secrets that an upstream gave to somebody else before, and, for agents that
 //! want it, marks around text from outside. State that a downstream carries back is sealed by the
-//! gateway and needs nothing here. What is known is kept in memory, with bounds.
+//! gateway and needs nothing here. What is known is kept in memory, with bounds; several gateways tell
+//! each other.
 
 mod leaks;
 mod reads;
+mod shared;
 mod spotlight;
 
 use mcpproxy_classify::Kind;
@@ -20,6 +22,9 @@ use self::spotlight::{Marked, Marks, Trouble};
 use super::show;
 use super::watch::Treated;
 
+pub use self::leaks::Given;
+pub use self::reads::Seen;
+pub use self::shared::{Fact, Look, told};
 pub use self::spotlight::{Spotlighting, Style};
 
 /// The id by which the configuration knows this guard.
@@ -101,10 +106,18 @@ impl Context {
         self.settings.cross_session != Reaction::Off && call.who.kind != PrincipalKind::Owner
     }
 
+    /// Finds the resources of an answer, if it wants to know them.
+    pub fn seen(&self, call: &Call, body: &str) -> Seen {
+        if self.settings.on_change == Reaction::Off {
+            return Seen::default();
+        }
+        Seen::new(&self.settings, call, body)
+    }
+
     /// Says what changed in an answer that must not.
-    pub fn changed(&self, call: &Call, body: &str) -> Option<Finding> {
+    pub fn changed(&self, seen: &Seen) -> Option<Finding> {
         let wants = self.settings.on_change.action()?;
-        let changed = self.reads.judge(&self.settings, call, body)?;
+        let changed = self.reads.judge(seen, self.settings.check_versions)?;
         let why = match &changed {
             Changed::Immutable(uri) => {
                 format!("`{}` never changes and is not what it was", show::name(uri))
@@ -126,15 +139,10 @@ impl Context {
         })
     }
 
-    /// Says whether an upstream gave a secret of an answer to another caller before. `secrets` are
-    /// the values with the words for what they are.
-    pub fn leaked<'a>(
-        &self,
-        call: &Call,
-        secrets: impl Iterator<Item = (&'a str, &'static str)>,
-    ) -> Option<Finding> {
+    /// Says whether an upstream gave a secret of an answer to another caller before.
+    pub fn leaked(&self, given: &Given) -> Option<Finding> {
         let wants = self.settings.cross_session.action()?;
-        let word = self.leaks.judge(call, secrets)?;
+        let word = self.leaks.judge(given)?;
         Some(Finding {
             severity: Severity::High,
             threat: Threat::DataExfiltration,

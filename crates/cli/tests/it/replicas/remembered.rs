@@ -1,12 +1,13 @@
 //! What several gateways remember together between two messages: calls of stateless agents that wait
-//! for an answer. Each test has a twin without Redis, in which every gateway is alone.
+//! for an answer, and what answers are held to. Each test has a twin without Redis, in which every
+//! gateway is alone.
 
 use mcpproxy_testkit::{EraSupport, RedisServer, Sample};
 use serde_json::{Value, json};
 
 use super::together::sharing;
 use super::{Pair, recovered};
-use crate::support::{Modern, Over, Upstream, sides, text_of};
+use crate::support::{Gateway, KEY, Legacy, Modern, Over, Upstream, sides, text_of};
 
 /// What a state that no call waits for is answered with.
 const REFUSED: &str = "this request state is not valid here";
@@ -71,5 +72,82 @@ async fn a_parked_call_goes_on_whichever_gateway_the_answer_comes_to() {
         one.kill().await;
         refused(&there, &retry, "orphaned").await;
         drop(other);
+    }
+}
+
+/// A library that gives out a key, and has a policy that must never change.
+fn library(policy: &str) -> Upstream {
+    let policy = json!({ "contents": [{ "uri": "doc://policy", "text": policy }] });
+    let tool = json!({ "name": "look", "inputSchema": { "type": "object" } });
+    let results = json!({ "look": [format!("the key is {KEY}")], "resources/read": [policy] });
+    let resources = json!([{ "uri": "doc://policy", "name": "policy" }]);
+    Upstream::play(&json!({ "tools": [tool], "results": results, "resources": resources }))
+}
+
+/// A gateway in front of it.
+async fn reading(library: &Upstream, more: &Value) -> Gateway {
+    let guarding = json!({ "immutable": ["doc://policy"], "cross_session": "deny" });
+    let mut config = json!({
+        "routing_mode": "all",
+        "mcpServers": { "library": library.settings },
+        "security": {
+            "hooks": [{ "id": "context-integrity", "type": "native", "config": guarding }],
+        },
+    });
+    for (key, value) in more.as_object().unwrap() {
+        config[key] = value.clone();
+    }
+    Gateway::start(&config).await
+}
+
+async fn agent(gateway: &Gateway, name: &str) -> Legacy {
+    let http = gateway.token(name, &Value::Null).await.at("/mcp");
+    Legacy::open_with(http, json!({})).await
+}
+
+async fn policy(agent: &Legacy) -> String {
+    let read = json!({ "uri": "doc://policy" });
+    agent.request("resources/read", read).await.text().await
+}
+
+async fn look(agent: &Legacy) -> String {
+    let look = json!({ "name": "library__look", "arguments": {} });
+    agent.request("tools/call", look).await.text().await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn answers_are_held_to_what_any_gateway_saw() {
+    for shared in [false, true] {
+        let redis = RedisServer::start().expect("redis-server is needed");
+        let more = sharing(&redis, shared);
+        // The same upstream by name, which says something else to each.
+        let (first, second) = (library("pay nobody"), library("pay mallory"));
+        let (one, other) = (reading(&first, &more).await, reading(&second, &more).await);
+        let local = async |gateway: &Gateway| Legacy::open(&gateway.url("/mcp"), json!({})).await;
+        assert!(policy(&local(&one).await).await.contains("pay nobody"));
+        let said = policy(&local(&other).await).await;
+        assert_eq!(said.contains("pay mallory"), !shared, "{said}");
+        assert_eq!(said.contains("is not what it was"), shared, "{said}");
+        // A secret that one caller was given does not reach another by another gateway.
+        assert!(look(&agent(&one, "ada").await).await.contains(KEY));
+        let bob = agent(&other, "bob").await;
+        let said = look(&bob).await;
+        assert_eq!(said.contains(KEY), !shared, "{said}");
+        assert_eq!(said.contains("another caller"), shared, "{said}");
+        if !shared {
+            continue;
+        }
+        // What was seen before Redis forgot everything is told again, to one that comes later as well.
+        redis.stop().unwrap();
+        redis.forget().unwrap();
+        redis.go_on().unwrap();
+        recovered(&one).await;
+        drop(other);
+        tokio::time::sleep(std::time::Duration::from_secs(3)).await;
+        let late = reading(&second, &more).await;
+        let said = look(&agent(&late, "eve").await).await;
+        assert!(said.contains("another caller"), "{said}");
+        let said = policy(&local(&late).await).await;
+        assert!(said.contains("is not what it was"), "{said}");
     }
 }

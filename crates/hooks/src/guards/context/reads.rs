@@ -1,15 +1,16 @@
 //! What resources were when they were read before.
 
 use std::collections::{HashMap, VecDeque};
-use std::hash::{BuildHasher as _, RandomState};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use mcpproxy_core::{Call, UpstreamId};
+use mcpproxy_core::Call;
 use mcpproxy_detect::allow::glob;
 use mcpproxy_text as text;
+use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use super::Settings;
+use super::shared::{Fact, Print, print};
 
 /// Resources of one upstream that are remembered; the one that was first read goes first.
 const MOST: usize = 1024;
@@ -34,101 +35,210 @@ pub(super) enum Changed {
 
 /// What is known, by upstream: one of them cannot make us forget what another said.
 #[derive(Debug, Default)]
-pub(super) struct Reads {
-    keys: RandomState,
-    known: Mutex<HashMap<UpstreamId, Known>>,
-}
+pub(super) struct Reads(Mutex<HashMap<String, Known>>);
 
 #[derive(Debug, Default)]
 struct Known {
     /// Resources that never change, as they were first.
-    immutable: HashMap<u64, [u8; 32]>,
-    read: HashMap<u64, Read>,
-    order: VecDeque<u64>,
+    immutable: HashMap<Print, [u8; 32]>,
+    read: HashMap<Print, Read>,
+    order: VecDeque<Print>,
 }
 
 /// What a resource was when it was last read.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 struct Read {
     digest: [u8; 32],
     version: Option<[u8; 32]>,
 }
 
+/// A resource as somebody read it.
+#[derive(Clone, Copy, Debug, Deserialize, Serialize)]
+pub struct Resource {
+    /// Whose it is, and where: what one caller may read another may read differently.
+    key: Print,
+    immutable: bool,
+    read: Read,
+}
+
+/// The resources of an answer.
+#[derive(Clone, Debug, Default)]
+pub struct Seen {
+    upstream: String,
+    /// Each with its address.
+    resources: Vec<(String, Resource)>,
+    /// One that is too many to be looked at.
+    crowded: Option<String>,
+}
+
+impl Seen {
+    /// Finds the resources of an answer.
+    pub(super) fn new(settings: &Settings, call: &Call, body: &str) -> Self {
+        let mut found: Vec<Found> = match call.kind.method() {
+            "resources/read" => whole(settings, call, body).into_iter().collect(),
+            "tools/call" => embedded(settings, body),
+            _ => return Self::default(),
+        };
+        let crowded = (found.len() > MOST_EMBEDDED).then(|| found.pop()).flatten();
+        let resources = found.into_iter().map(|one| {
+            let resource = Resource {
+                key: print(&[&call.who.name, &one.uri]),
+                immutable: one.immutable,
+                read: one.read,
+            };
+            (one.uri, resource)
+        });
+        Self {
+            upstream: call.tool.upstream.to_string(),
+            resources: resources.collect(),
+            crowded: crowded.map(|one| one.uri),
+        }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.resources.is_empty()
+    }
+}
+
 /// A resource in an answer.
-struct Seen {
+struct Found {
     uri: String,
     immutable: bool,
-    digest: [u8; 32],
-    version: Option<[u8; 32]>,
+    read: Read,
 }
 
 impl Reads {
+    fn known(&self) -> MutexGuard<'_, HashMap<String, Known>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Says what changed in an answer that must not, and remembers the rest.
-    pub(super) fn judge(&self, settings: &Settings, call: &Call, body: &str) -> Option<Changed> {
-        let mut seen: Vec<Seen> = match call.kind.method() {
-            "resources/read" => whole(settings, call, body).into_iter().collect(),
-            "tools/call" => embedded(settings, body),
-            _ => return None,
-        };
-        if seen.len() > MOST_EMBEDDED {
-            let last = seen.pop().map(|one| one.uri).unwrap_or_default();
-            return Some(Changed::Crowded(last));
+    pub(super) fn judge(&self, seen: &Seen, versions: bool) -> Option<Changed> {
+        if let Some(crowded) = &seen.crowded {
+            return Some(Changed::Crowded(crowded.clone()));
         }
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if seen.resources.is_empty() {
+            return None;
+        }
+        let mut known = self.known();
+        let upstream = known.entry(seen.upstream.clone()).or_default();
         let mut worst = None;
-        for one in seen {
-            // What one caller may read another may read differently.
-            let key = self.keys.hash_one((&call.who.name, &one.uri));
-            let upstream = known.entry(call.tool.upstream.clone()).or_default();
-            worst = worst.or(upstream.judge(key, one, settings.check_versions));
+        for (uri, resource) in &seen.resources {
+            let changed = upstream.judge(resource, versions).err();
+            worst = worst.or(changed.map(|how| how(uri.clone())));
         }
         worst
+    }
+
+    /// Remembers a resource as another gateway saw it.
+    pub(super) fn fold(&self, upstream: &str, resource: &Resource, versions: bool) {
+        let mut known = self.known();
+        let upstream = known.entry(upstream.to_owned()).or_default();
+        // What there is to say of it was said where it was read.
+        upstream.judge(resource, versions).unwrap_or_default();
+    }
+
+    /// Returns what would be remembered of an answer.
+    pub(super) fn news(&self, seen: &Seen, versions: bool) -> Vec<Fact> {
+        if seen.crowded.is_some() {
+            return Vec::new();
+        }
+        let known = self.known();
+        let upstream = known.get(&seen.upstream);
+        let resources = seen.resources.iter().map(|(_, resource)| resource);
+        let new =
+            resources.filter(|one| upstream.is_none_or(|upstream| upstream.is_news(one, versions)));
+        new.map(|one| Fact::Read(seen.upstream.clone(), *one))
+            .collect()
+    }
+
+    /// Returns everything that is remembered.
+    pub(super) fn all(&self) -> Vec<Fact> {
+        let mut all = Vec::new();
+        for (name, known) in self.known().iter() {
+            let mut add = |key: &Print, immutable, read| {
+                let resource = Resource {
+                    key: *key,
+                    immutable,
+                    read,
+                };
+                all.push(Fact::Read(name.clone(), resource));
+            };
+            // As it was first, and then as it was last.
+            for (key, digest) in &known.immutable {
+                let read = Read {
+                    digest: *digest,
+                    version: None,
+                };
+                add(key, true, read);
+            }
+            for key in &known.order {
+                if let Some(read) = known.read.get(key) {
+                    add(key, false, *read);
+                }
+            }
+        }
+        all
     }
 }
 
 impl Known {
-    fn judge(&mut self, key: u64, seen: Seen, versions: bool) -> Option<Changed> {
+    /// Says how a resource changed that must not, or remembers it.
+    fn judge(&mut self, seen: &Resource, versions: bool) -> Result<(), fn(String) -> Changed> {
         if seen.immutable {
             let crowded = self.immutable.len() >= MOST_IMMUTABLE;
-            match self.immutable.get(&key) {
-                Some(first) if *first != seen.digest => return Some(Changed::Immutable(seen.uri)),
-                None if crowded => return Some(Changed::Crowded(seen.uri)),
+            match self.immutable.get(&seen.key) {
+                Some(first) if *first != seen.read.digest => return Err(Changed::Immutable),
+                None if crowded => return Err(Changed::Crowded),
                 Some(_) => {}
-                None => drop(self.immutable.insert(key, seen.digest)),
+                None => drop(self.immutable.insert(seen.key, seen.read.digest)),
             }
         }
-        let Some(before) = self.read.get_mut(&key) else {
-            self.remember(key, &seen);
-            return None;
+        let Some(before) = self.read.get_mut(&seen.key) else {
+            self.remember(seen);
+            return Ok(());
         };
-        let same_version = seen.version.is_some() && seen.version == before.version;
-        if versions && same_version && seen.digest != before.digest {
-            return Some(Changed::Version(seen.uri));
+        if versions && before.contradicts(&seen.read) {
+            return Err(Changed::Version);
         }
-        before.digest = seen.digest;
-        before.version = seen.version;
-        None
+        *before = seen.read;
+        Ok(())
     }
 
-    fn remember(&mut self, key: u64, seen: &Seen) {
+    /// Tells whether a resource would be remembered, and is not already.
+    fn is_news(&self, seen: &Resource, versions: bool) -> bool {
+        let first = self.immutable.get(&seen.key);
+        if seen.immutable && first.is_none_or(|first| *first != seen.read.digest) {
+            return first.is_none() && self.immutable.len() < MOST_IMMUTABLE;
+        }
+        let before = self.read.get(&seen.key);
+        before.is_none_or(|before| {
+            *before != seen.read && !(versions && before.contradicts(&seen.read))
+        })
+    }
+
+    fn remember(&mut self, seen: &Resource) {
         while self.order.len() >= MOST {
             let Some(oldest) = self.order.pop_front() else {
                 break;
             };
             self.read.remove(&oldest);
         }
-        let read = Read {
-            digest: seen.digest,
-            version: seen.version,
-        };
-        self.order.push_back(key);
-        self.read.insert(key, read);
+        self.order.push_back(seen.key);
+        self.read.insert(seen.key, seen.read);
+    }
+}
+
+impl Read {
+    /// Tells whether another reading names the same version and is not the same.
+    fn contradicts(&self, other: &Self) -> bool {
+        other.version.is_some() && other.version == self.version && other.digest != self.digest
     }
 }
 
 /// The answer to a read is one resource, under the address that was asked for: an upstream that
 /// names its parts otherwise each time is not thereby another.
-fn whole(settings: &Settings, call: &Call, body: &str) -> Option<Seen> {
+fn whole(settings: &Settings, call: &Call, body: &str) -> Option<Found> {
     let (contents, _) = text::get(body, &["contents"])?;
     let asked = call.tool.tool.as_str().to_owned();
     let mut seen = Sight::default();
@@ -141,7 +251,7 @@ fn whole(settings: &Settings, call: &Call, body: &str) -> Option<Seen> {
 }
 
 /// Resources that a tool hands out within its result.
-fn embedded(settings: &Settings, body: &str) -> Vec<Seen> {
+fn embedded(settings: &Settings, body: &str) -> Vec<Found> {
     let Some((content, _)) = text::get(body, &["content"]) else {
         return Vec::new();
     };
@@ -199,18 +309,21 @@ impl Sight {
         }
     }
 
-    fn of(self, uri: String, immutable: bool) -> Seen {
-        Seen {
-            uri,
-            immutable,
+    fn of(self, uri: String, immutable: bool) -> Found {
+        let read = Read {
             digest: self.content.finalize().into(),
             version: self.has_version.then(|| self.version.finalize().into()),
+        };
+        Found {
+            uri,
+            immutable,
+            read,
         }
     }
 }
 
 /// Adds texts with their lengths, so that two cannot be shifted into one another.
-fn feed(digest: &mut Sha256, texts: &[&str]) {
+pub(super) fn feed(digest: &mut Sha256, texts: &[&str]) {
     for text in texts {
         digest.update(text.len().to_le_bytes());
         digest.update(text.as_bytes());

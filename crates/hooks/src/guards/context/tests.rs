@@ -27,6 +27,11 @@ fn guard(config: Value) -> Context {
     Context::new(serde_json::from_value(config).unwrap())
 }
 
+/// Says what changed in an answer that must not.
+fn changed(guard: &Context, call: &Call, body: &str) -> Option<Finding> {
+    guard.changed(&guard.seen(call, body))
+}
+
 fn contents(uri: &str, text: &str, meta: &Value) -> String {
     json!({ "contents": [{ "uri": uri, "mimeType": "text/plain", "text": text, "_meta": meta }] })
         .to_string()
@@ -37,7 +42,7 @@ fn a_resource_that_never_changes_is_held_to_that() {
     let guard = guard(json!({ "immutable": ["doc://policy/*"] }));
     let check = |uri: &str, text: &str, expect: bool| {
         let body = contents(uri, text, &json!({}));
-        let found = guard.changed(&read("ada", "docs", uri), &body);
+        let found = changed(&guard, &read("ada", "docs", uri), &body);
         assert_eq!(found.is_some(), expect, "{uri} {text} {found:?}");
     };
     check("doc://policy/1", "pay nobody", false);
@@ -56,7 +61,7 @@ fn an_upstream_cannot_make_itself_forgotten() {
     let guard = guard(json!({ "immutable": ["doc://*"] }));
     let read = |uri: &str, text: &str| {
         let body = contents(uri, text, &json!({}));
-        guard.changed(&read("ada", "docs", uri), &body)
+        changed(&guard, &read("ada", "docs", uri), &body)
     };
     assert_eq!(read("doc://policy", "pay nobody"), None);
     for number in 1..reads::MOST_IMMUTABLE {
@@ -78,8 +83,8 @@ fn the_last_of_many_parts_is_looked_at() {
         json!({ "contents": parts }).to_string()
     };
     let call = read("ada", "docs", "doc://a");
-    assert_eq!(guard.changed(&call, &body("pay nobody")), None);
-    assert!(guard.changed(&call, &body("pay mallory")).is_some());
+    assert_eq!(changed(&guard, &call, &body("pay nobody")), None);
+    assert!(changed(&guard, &call, &body("pay mallory")).is_some());
 }
 
 #[test]
@@ -103,12 +108,12 @@ fn other_names_for_its_parts_do_not_make_it_another_resource() {
     let guard = guard(json!({ "immutable": ["doc://policy/*"] }));
     let call = read("ada", "docs", "doc://policy/1");
     let first = contents("doc://policy/1", "pay nobody", &json!({}));
-    assert_eq!(guard.changed(&call, &first), None);
+    assert_eq!(changed(&guard, &call, &first), None);
     let moved = contents("doc://elsewhere", "pay mallory", &json!({}));
-    assert!(guard.changed(&call, &moved).is_some());
+    assert!(changed(&guard, &call, &moved).is_some());
     // Spelled with escapes it is the same.
     let spelled = first.replace("pay nobody", r"pay\u0020nobody");
-    assert_eq!(guard.changed(&call, &spelled), None);
+    assert_eq!(changed(&guard, &call, &spelled), None);
 }
 
 #[test]
@@ -117,9 +122,9 @@ fn one_that_names_the_same_version_must_be_the_same() {
         let guard = guard(json!({}));
         let call = read("ada", "docs", "doc://a");
         let body = contents("doc://a", before.0, &before.1);
-        assert_eq!(guard.changed(&call, &body), None);
+        assert_eq!(changed(&guard, &call, &body), None);
         let body = contents("doc://a", after.0, &after.1);
-        let found = guard.changed(&call, &body);
+        let found = changed(&guard, &call, &body);
         assert_eq!(found.is_some(), expect, "{after:?} {found:?}");
     };
     let tag = |tag: &str| json!({ "etag": tag });
@@ -138,7 +143,7 @@ fn one_that_names_the_same_version_must_be_the_same() {
     let call = read("ada", "docs", "doc://a");
     for text in ["one", "two"] {
         let body = contents("doc://a", text, &tag("v1"));
-        assert_eq!(off.changed(&call, &body), None);
+        assert_eq!(changed(&off, &call, &body), None);
     }
 }
 
@@ -151,7 +156,10 @@ fn callers_and_upstreams_have_resources_of_their_own() {
         ("ada", "wiki", "of the wiki"),
     ] {
         let body = contents("doc://me", text, &json!({}));
-        assert_eq!(guard.changed(&read(who, upstream, "doc://me"), &body), None);
+        assert_eq!(
+            changed(&guard, &read(who, upstream, "doc://me"), &body),
+            None
+        );
     }
 }
 
@@ -159,18 +167,17 @@ fn callers_and_upstreams_have_resources_of_their_own() {
 fn a_flood_of_one_upstream_does_not_make_us_forget_another() {
     let guard = guard(json!({ "immutable": ["doc://*"] }));
     let body = contents("doc://a", "one", &json!({}));
-    assert_eq!(guard.changed(&read("ada", "docs", "doc://a"), &body), None);
+    assert_eq!(
+        changed(&guard, &read("ada", "docs", "doc://a"), &body),
+        None
+    );
     for number in 0..5000 {
         let uri = format!("doc://{number}");
         let body = contents(&uri, "x", &json!({}));
-        guard.changed(&read("ada", "loud", &uri), &body);
+        changed(&guard, &read("ada", "loud", &uri), &body);
     }
     let body = contents("doc://a", "two", &json!({}));
-    assert!(
-        guard
-            .changed(&read("ada", "docs", "doc://a"), &body)
-            .is_some()
-    );
+    assert!(changed(&guard, &read("ada", "docs", "doc://a"), &body).is_some());
 }
 
 #[test]
@@ -180,12 +187,8 @@ fn resources_within_the_result_of_a_tool_are_looked_at() {
         let resource = json!({ "uri": "doc://policy", "text": text });
         json!({ "content": [{ "type": "resource", "resource": resource }] }).to_string()
     };
-    assert_eq!(guard.changed(&called("ada", "docs"), &body("one")), None);
-    assert!(
-        guard
-            .changed(&called("ada", "docs"), &body("two"))
-            .is_some()
-    );
+    assert_eq!(changed(&guard, &called("ada", "docs"), &body("one")), None);
+    assert!(changed(&guard, &called("ada", "docs"), &body("two")).is_some());
 }
 
 #[test]
@@ -194,7 +197,8 @@ fn a_secret_of_another_caller_is_seen_and_one_s_own_is_not() {
     let word = ["made", "up", "secret", "one"].join("-");
     let check = |who: &str, upstream: &str, value: &str, expect: bool| {
         let secrets = [(value, "api_token")].into_iter();
-        let found = guard.leaked(&called(who, upstream), secrets);
+        let given = Given::new(&called(who, upstream), secrets);
+        let found = guard.leaked(&given);
         assert_eq!(found.is_some(), expect, "{who} {upstream} {found:?}");
         if let Some(found) = found {
             assert_eq!(found.wants, Action::Deny);
@@ -284,11 +288,64 @@ fn odd_answers_are_left_alone() {
             Treated::default(),
             "{body}"
         );
-        assert_eq!(guard.changed(&call, body), None, "{body}");
+        assert_eq!(changed(&guard, &call, body), None, "{body}");
         assert_eq!(
-            guard.changed(&read("ada", "web", "x"), body),
+            changed(&guard, &read("ada", "web", "x"), body),
             None,
             "{body}"
         );
     }
+}
+
+/// Tells one guard what another saw, as gateways do.
+fn tell(from: &Context, to: &Context, look: &Look) -> usize {
+    let news = from.news(look);
+    to.fold(&told(&news));
+    news.len()
+}
+
+#[test]
+fn what_one_gateway_saw_another_holds_answers_to() {
+    let config = json!({ "immutable": ["doc://policy"], "cross_session": "deny" });
+    let [one, other] = [guard(config.clone()), guard(config)];
+    let look = |who: &str, text: &str, secret: &str| {
+        let call = read(who, "docs", "doc://policy");
+        let body = contents("doc://policy", text, &json!({ "etag": "1" }));
+        Look {
+            seen: one.seen(&call, &body),
+            given: Given::new(&call, [(secret, "api_token")].into_iter()),
+        }
+    };
+    let secret = ["made", "up", "secret", "one"].join("-");
+    let ada = look("ada", "pay nobody", &secret);
+    assert_eq!(tell(&one, &other, &ada), 2);
+    assert_eq!(one.changed(&ada.seen), None);
+    assert_eq!(one.leaked(&ada.given), None);
+    // What is known is not told again, and what is told again changes nothing.
+    assert_eq!(tell(&one, &other, &ada), 0);
+    other.fold(&told(&one.all()));
+    assert_eq!(other.changed(&ada.seen), None);
+    assert_eq!(other.leaked(&ada.given), None);
+    let changed = look("ada", "pay mallory", "made-up-secret-two");
+    assert_eq!(
+        tell(&other, &one, &changed),
+        1,
+        "the change is nobody's truth"
+    );
+    for guard in [&one, &other] {
+        assert!(guard.changed(&changed.seen).is_some());
+        assert_eq!(guard.changed(&ada.seen), None);
+        let bob = look("bob", "pay nobody", &secret);
+        assert!(guard.leaked(&bob.given).is_some());
+    }
+    // One that comes later is told everything; the twin that is told nothing knows nothing.
+    let [late, alone] = [json!({ "immutable": ["doc://policy"] }), json!({})].map(guard);
+    late.fold(&told(&one.all()));
+    let bob = look("bob", "pay mallory", &secret);
+    for (guard, expect) in [(&late, true), (&alone, false)] {
+        assert_eq!(guard.changed(&changed.seen).is_some(), expect);
+        assert_eq!(guard.leaked(&bob.given).is_some(), expect);
+    }
+    // What a later version tells is passed over.
+    late.fold(br#"[{"heard":"x"}]"#);
 }
