@@ -48,6 +48,7 @@ pub use mcpproxy_hooks::guards::{self, Settings as GuardSettings};
 pub use mcpproxy_hooks::metrics;
 pub use mcpproxy_hooks::{Health, Metrics, Registry};
 pub use offers::{Diff, News};
+pub use own::paths::all as paths_given;
 pub use pipeline::{HOOKED, Heard, Note, Tried, UnderWay};
 pub use quarantine::{Extent, Held, Known, NotSet, Offered, UNLISTED, WITHHELD, Which};
 pub use ready::EngineSettings;

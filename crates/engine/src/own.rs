@@ -3,7 +3,7 @@
 //!
 //! Tools behind MCP are in `classes`.
 
-mod paths;
+pub(crate) mod paths;
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -111,9 +111,11 @@ pub(crate) struct Credential {
 impl Own {
     /// Reads a call; nothing if it is not of an agent's own tool.
     pub(crate) fn of(call: &Call, detector: &Detector) -> Option<Self> {
-        if call.hook.as_ref()?.owner != Owner::Agent {
+        let hook = call.hook.as_ref()?;
+        if hook.owner != Owner::Agent {
             return None;
         }
+        let leads = &*hook.leads;
         let tool = call.tool.tool.as_str();
         let raw = std::str::from_utf8(&call.wire.raw).unwrap_or_default();
         let arguments = arguments(raw);
@@ -143,13 +145,17 @@ impl Own {
                 ..bare
             },
             Some(Role::ReadFiles) => Self {
-                credential: credential(detector, arguments),
+                credential: credential(detector, arguments).or_else(|| {
+                    let mut led = leads.iter();
+                    led.find_map(|path| credential(detector, path))
+                }),
                 tampering: paths::given(arguments)
+                    .chain(leads.iter().map(|path| Cow::Borrowed(&**path)))
                     .any(|path| is_ours(detector, &path))
                     .then_some(FILES),
                 ..bare
             },
-            Some(Role::WriteFiles | Role::DeleteFiles) => bare.files(arguments, detector),
+            Some(Role::WriteFiles | Role::DeleteFiles) => bare.files(arguments, leads, detector),
             Some(
                 Role::WatchShell
                 | Role::StopShell
@@ -209,10 +215,9 @@ impl Own {
         })
     }
 
-    fn files(mut self, arguments: &str, detector: &Detector) -> Self {
-        let patched = paths::patched(arguments);
-        let patched = patched.iter().map(|path| path.as_str().into());
-        for path in paths::given(arguments).chain(patched) {
+    fn files(mut self, arguments: &str, leads: &[Box<str>], detector: &Detector) -> Self {
+        let led = leads.iter().map(ToString::to_string);
+        for path in paths::all(arguments).into_iter().chain(led) {
             if is_ours(detector, &path) {
                 self.tampering = Some(FILES);
             }

@@ -59,6 +59,7 @@ impl Scene {
                 session: "s".into(),
                 tool_use: None,
                 owner,
+                leads: Vec::new(),
             })),
             wire: Wire {
                 raw: raw.to_string().into(),

@@ -246,6 +246,32 @@ async fn what_guards_an_agent_is_not_its_own_to_change() {
     check(Use::Read("/w/docs/mcpproxy.md"), Allow).await;
 }
 
+/// A link by another name is no way to what an agent must not touch.
+#[tokio::test]
+async fn links_to_what_guards_an_agent_are_followed() {
+    let gateway = gateway(json!({})).await;
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name).display().to_string();
+    std::fs::create_dir_all(at(".mcpproxy")).unwrap();
+    std::fs::write(at(".mcpproxy/api_key"), "x").unwrap();
+    std::fs::write(at("notes.md"), "lamps").unwrap();
+    std::os::unix::fs::symlink(at(".mcpproxy/api_key"), at("link.md")).unwrap();
+    std::os::unix::fs::symlink(at(".mcp.json"), at("todo.md")).unwrap();
+    let check = async |tool: &str, file: &str, expect: Heard| {
+        let payload = json!({
+            "session_id": "links", "hook_event_name": "PreToolUse", "tool_name": tool, "cwd": folder.path(),
+            "tool_input": { "file_path": file, "content": "{}" }, "tool_use_id": "toolu_1",
+        });
+        let said = hook(&gateway.home, "claude-code", &payload.to_string(), &[]).await;
+        assert_eq!(said.heard("claude-code"), expect, "{tool} {file}");
+    };
+    check("Read", &at("link.md"), Heard::Deny).await;
+    check("Read", "link.md", Heard::Deny).await;
+    check("Write", "todo.md", Heard::Ask).await;
+    check("Write", "notes.md", Heard::Allow).await;
+    check("Read", "notes.md", Heard::Allow).await;
+}
+
 /// The control: with hooks switched off the same events pass, and nothing is put on record.
 #[tokio::test]
 async fn with_hooks_switched_off_the_leak_passes() {

@@ -35,6 +35,12 @@ pub(super) fn given(arguments: &str) -> impl Iterator<Item = Cow<'_, str>> {
     NAMED.iter().filter_map(each)
 }
 
+/// Returns all paths that a tool for files is given, those that a patch names among them.
+pub fn all(arguments: &str) -> Vec<String> {
+    let given = given(arguments).map(Cow::into_owned);
+    given.chain(patched(arguments)).collect()
+}
+
 /// Returns the files that a patch among the arguments names.
 pub(super) fn patched(arguments: &str) -> Vec<String> {
     let mut found = Vec::new();

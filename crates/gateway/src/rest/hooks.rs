@@ -1,6 +1,8 @@
 //! `/hooks/evaluate`: what agents' hooks ask and tell, in their own payloads or in the plain shape
 //! of the specification. It translates; the engine decides.
 
+mod links;
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,8 +13,8 @@ use http::StatusCode;
 use mcpproxy_agents::hook::{Asked, HookAgent, HookError, HookEvent, MAX_PAYLOAD, Tool, read};
 use mcpproxy_control::may_audit;
 use mcpproxy_core::{
-    Action, Askable, Asker, Call, CallId, Door, FlowType, Hooked, MessageKind, Phase, Principal,
-    PrincipalKind, Risk, RiskLevel, SessionKey, Trace, Wire,
+    Action, Askable, Asker, Call, CallId, Door, FlowType, Hooked, MessageKind, Owner, Phase,
+    Principal, PrincipalKind, Risk, RiskLevel, SessionKey, Trace, Wire,
 };
 use mcpproxy_engine::{Evaluation, Fingerprint};
 use mcpproxy_mcp::body::read_bounded;
@@ -170,6 +172,10 @@ async fn judge(
         session: asked.session.as_str().into(),
         tool_use: asked.tool_use_id.as_deref().map(Into::into),
         owner: aim.owner,
+        leads: match (phase, aim.owner) {
+            (Phase::Pre, Owner::Agent) => links::followed(&aim.arguments, asked).await,
+            (Phase::Pre | Phase::Post, _) => Vec::new(),
+        },
     };
     let id = gateway.call_id();
     let engine = &gateway.engine;

@@ -141,6 +141,7 @@ fn hooked(id: u128, phase: Phase, tool_use: Option<&str>) -> Deed {
         session: "s".into(),
         tool_use: tool_use.map(Into::into),
         owner: Owner::Agent,
+        leads: Vec::new(),
     };
     Deed {
         hook: Some(Arc::new(hook)),
