@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use mcpproxy_core::Wall;
 
 use crate::error::NotaryError;
+use crate::file::{bounded, open_plain, plain};
 use crate::receipt::random_id;
 
 /// The audit folder.
@@ -79,7 +80,7 @@ impl Layout {
 
     /// Returns the pack that was made last in this folder, as far as that is known.
     pub fn recall(&self) -> Option<Last> {
-        let text = fs::read_to_string(self.last()).ok()?;
+        let text = short(&self.last()).ok()?;
         let (pack, root) = text.trim_end().split_once('\n')?;
         let (pack, root) = (pack.to_owned(), root.to_owned());
         Some(Last { pack, root })
@@ -131,8 +132,8 @@ impl Layout {
         }
     }
 
-    /// Takes over the sessions whose proxies died.
-    pub(crate) fn orphans(&self) -> Result<Vec<(String, Claim)>, NotaryError> {
+    /// Takes over the sessions whose proxies died; of one whose mark is no file it says so.
+    pub(crate) fn orphans(&self) -> Result<Vec<Orphan>, NotaryError> {
         let folder = self.open();
         let mut found = Vec::new();
         let entries = fs::read_dir(&folder).map_err(NotaryError::file("read", &folder))?;
@@ -145,17 +146,36 @@ impl Layout {
                 continue;
             };
             let path = entry.path();
-            let Ok(lock) = File::options().read(true).write(true).open(&path) else {
-                continue;
-            };
-            // Between the listing and the lock its owner may have ended it in good order.
-            if lock.try_lock().is_ok() && path.exists() {
-                found.push((name.to_owned(), Claim { path, lock }));
+            match open_plain(&path, File::options().read(true).write(true)) {
+                // Between the listing and the lock its owner may have ended it in good order.
+                Ok(lock) if lock.try_lock().is_ok() && path.exists() => {
+                    found.push((name.to_owned(), Ok(Claim { path, lock })));
+                }
+                Err(fault) if fault.kind() == ErrorKind::InvalidInput => {
+                    found.push((
+                        name.to_owned(),
+                        Err(NotaryError::file("read", &path)(fault)),
+                    ));
+                }
+                // It lives, it has ended, or it is somebody else's.
+                Ok(_) | Err(_) => {}
             }
         }
         found.sort_by(|(one, _), (other, _)| one.cmp(other));
         Ok(found)
     }
+}
+
+/// The name of a session whose proxy died, and its lock.
+pub(crate) type Orphan = (String, Result<Claim, NotaryError>);
+
+/// The longest mark, or name of a pack, that is read.
+const SHORT: u64 = 4 << 10;
+
+/// Reads a mark, or the name of a pack.
+fn short(path: &Path) -> io::Result<String> {
+    let bytes = bounded(plain(path)?, SHORT)?;
+    String::from_utf8(bytes).map_err(|_| ErrorKind::InvalidData.into())
 }
 
 /// A pack, as the next session names it, so that one that vanished is missed.
@@ -193,7 +213,7 @@ impl Claim {
 
     /// Returns how many receipts of the session are lost, as far as that was noted.
     pub(crate) fn lost(&self) -> u64 {
-        let text = fs::read_to_string(&self.path).unwrap_or_default();
+        let text = short(&self.path).unwrap_or_default();
         text.trim_end().parse().unwrap_or_default()
     }
 

@@ -16,6 +16,7 @@ use mcpproxy_core::Wall;
 use sha2::{Digest as _, Sha256};
 
 use crate::error::NotaryError;
+use crate::file::plain;
 use crate::hash::{Numbers, canonical, hex, sha256};
 use crate::json::Json;
 use crate::keys::{Signer, Trust};
@@ -171,7 +172,7 @@ fn fill(segment: &Segment, folder: &Path) -> Result<(), NotaryError> {
 /// Copies the lines of the run as they are.
 fn copy(segment: &Segment, folder: &Path) -> Result<Copied, NotaryError> {
     let failed = NotaryError::file("read", &segment.receipts);
-    let mut from = File::open(&segment.receipts).map_err(&failed)?;
+    let mut from = plain(&segment.receipts).map_err(&failed)?;
     from.seek(SeekFrom::Start(segment.range.start))
         .map_err(&failed)?;
     let length = segment.range.end.saturating_sub(segment.range.start);

@@ -111,3 +111,9 @@ impl Made {
         fs::write(path, bytes).unwrap();
     }
 }
+
+/// Makes a pipe that nobody writes to: whoever opens it as a file waits for ever.
+pub(crate) fn pipe(path: &Path) {
+    let made = std::process::Command::new("mkfifo").arg(path).status();
+    assert!(made.unwrap().success());
+}

@@ -3,11 +3,11 @@
 //! Whoever prints this has verified the pack before, or says that it was not.
 
 use std::borrow::Cow;
-use std::fs::File;
 use std::io::{BufRead, BufReader, Read as _};
 use std::path::Path;
 
 use crate::error::NotaryError;
+use crate::file::plain;
 use crate::pack::RECEIPTS;
 use crate::read::Read;
 
@@ -158,7 +158,7 @@ pub(crate) fn each_line(path: &Path, mut each: impl FnMut(Read<'_>)) -> Result<(
         path.to_owned()
     };
     let failed = NotaryError::file("read", &file);
-    let mut reader = BufReader::new(File::open(&file).map_err(&failed)?);
+    let mut reader = BufReader::new(plain(&file).map_err(&failed)?);
     let mut line = Vec::new();
     loop {
         line.clear();

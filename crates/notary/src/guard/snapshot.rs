@@ -1,10 +1,11 @@
 //! The copy of the active policy that is kept beside the receipts, named by its content.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use super::Policy;
+use crate::file::{bounded, plain};
 use crate::hash::{hex, sha256};
 
 impl Policy {
@@ -21,31 +22,33 @@ pub fn snapshot(folder: &Path, text: &str) -> io::Result<(String, PathBuf)> {
     fs::create_dir_all(folder)?;
     let hash = hex(&sha256(text.as_bytes()));
     let path = folder.join(format!("policy_sha256_{hash}.yaml"));
-    match OpenOptions::new().write(true).create_new(true).open(&path) {
-        Ok(file) => fill(file, folder, text)?,
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => compare(&path, text)?,
+    match plain(&path) {
+        Ok(found) => compare(found, &path, text)?,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => fill(&path, text)?,
         Err(error) => return Err(error),
     }
     Ok((hash, path))
 }
 
-/// CRASH: a stop here leaves a shorter copy, which the next start replaces.
-fn fill(mut file: File, folder: &Path, text: &str) -> io::Result<()> {
+/// Puts the copy there, whole or not at all; what has its name by then is not written to.
+fn fill(path: &Path, text: &str) -> io::Result<()> {
+    let folder = path.parent().ok_or(io::ErrorKind::InvalidInput)?;
+    let mut file = tempfile::NamedTempFile::new_in(folder)?;
     file.write_all(text.as_bytes())?;
-    file.sync_all()?;
+    file.as_file().sync_all()?;
+    file.persist(path).map_err(|fault| fault.error)?;
     File::open(folder)?.sync_all()
 }
 
-fn compare(path: &Path, text: &str) -> io::Result<()> {
-    let found = fs::read(path)?;
-    if found == text.as_bytes() {
-        return Ok(());
+fn compare(found: File, path: &Path, text: &str) -> io::Result<()> {
+    let longest = u64::try_from(text.len()).unwrap_or(u64::MAX);
+    match bounded(found, longest) {
+        Ok(found) if found == text.as_bytes() => Ok(()),
+        // An earlier version that was stopped while it wrote left a part of it.
+        Ok(found) if text.as_bytes().starts_with(&found) => fill(path, text),
+        Ok(_) | Err(_) => Err(io::Error::new(
+            io::ErrorKind::InvalidData,
+            "a policy snapshot has other content than its name says",
+        )),
     }
-    if text.as_bytes().starts_with(&found) {
-        return fs::write(path, text);
-    }
-    Err(io::Error::new(
-        io::ErrorKind::InvalidData,
-        "a policy snapshot has other content than its name says",
-    ))
 }

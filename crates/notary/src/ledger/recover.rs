@@ -12,6 +12,7 @@ use super::writer::{Start, Writer};
 use super::{Options, Packing, Profile, Status};
 use crate::chain::Chain;
 use crate::error::NotaryError;
+use crate::file::{open_plain, plain};
 use crate::keys::{PublicKey, Signer};
 use crate::layout::{Claim, Layout, create_file, sync_folder};
 use crate::note::{Checkpoint, FORGED};
@@ -45,10 +46,18 @@ pub fn recover(root: &Path, options: &Options) -> Result<Vec<Recovered>, NotaryE
         .collect())
 }
 
-fn close(layout: &Layout, name: &str, claim: Claim, options: &Options) -> Recovered {
+fn close(
+    layout: &Layout,
+    name: &str,
+    claim: Result<Claim, NotaryError>,
+    options: &Options,
+) -> Recovered {
     let receipts = layout.session(name);
-    let how = (End::Recovered, claim.lost());
-    let (packs, warnings) = match rebuild(layout, name, claim, options, how) {
+    let rebuilt = claim.and_then(|claim| {
+        let how = (End::Recovered, claim.lost());
+        rebuild(layout, name, claim, options, how)
+    });
+    let (packs, warnings) = match rebuilt {
         Ok(Rebuilt { packs, warnings }) => (packs.into_iter().map(Ok).collect(), warnings),
         Err(fault) => (vec![Err(fault)], Vec::new()),
     };
@@ -105,7 +114,7 @@ pub(super) fn rebuild(
     (end, lost): (End, u64),
 ) -> Result<Rebuilt, NotaryError> {
     let path = layout.session(name);
-    let past = match File::open(&path) {
+    let past = match plain(&path) {
         Ok(file) => Past::read(file, options, &|index| layout.pack(name, index).exists())
             .map_err(NotaryError::file("read", &path))?,
         Err(fault) if fault.kind() == ErrorKind::NotFound => Past::default(),
@@ -118,7 +127,7 @@ pub(super) fn rebuild(
     if let Some(kept) = keep_damage(&path, past.length, past.dropped)? {
         rebuilt.warn(&path, &kept, past.contradicted);
     }
-    let file = File::options().append(true).read(true).open(&path);
+    let file = open_plain(&path, File::options().append(true).read(true));
     let file = file.map_err(NotaryError::file("open", &path))?;
     file.set_len(past.length)
         .map_err(NotaryError::file("cut", &path))?;
@@ -180,7 +189,7 @@ fn keep_damage(path: &Path, length: u64, dropped: u64) -> Result<Option<PathBuf>
         return Ok(None);
     }
     let failed = NotaryError::file("read", path);
-    let mut file = File::open(path).map_err(&failed)?;
+    let mut file = plain(path).map_err(&failed)?;
     file.seek(SeekFrom::Start(length)).map_err(&failed)?;
     let mut front = Vec::new();
     let read = file.by_ref().take(LONGEST).read_to_end(&mut front);

@@ -81,3 +81,20 @@ fn a_copy_is_kept_under_its_hash() {
     fs::write(&first, "other").unwrap();
     policy.snapshot(&place).unwrap_err();
 }
+
+#[test]
+fn a_link_in_the_place_of_a_snapshot_is_not_written_through() {
+    let folder = tempfile::tempdir().unwrap();
+    let policy = Policy::parse("version: \"1\"\ndefault: deny\n").unwrap();
+    let target = folder.path().join("target");
+    std::fs::write(&target, "").unwrap();
+    let place = folder.path().join("policy");
+    let copy = policy.snapshot(&place).unwrap();
+    std::fs::remove_file(&copy).unwrap();
+    std::os::unix::fs::symlink(&target, &copy).unwrap();
+    policy.snapshot(&place).unwrap_err();
+    assert_eq!(std::fs::read(&target).unwrap(), b"");
+    std::fs::remove_file(&copy).unwrap();
+    crate::sample::pipe(&copy);
+    policy.snapshot(&place).unwrap_err();
+}

@@ -134,3 +134,49 @@ fn who_has_no_key_cannot_have_changed_receipts_signed() {
     shorter.remove(last - 1);
     checks("taken out", shorter);
 }
+
+/// Puts something in the place of a dead session's file or mark; returns what is said of it.
+fn replaced(what: &str, put: impl Fn(&Path)) -> (tempfile::TempDir, String) {
+    let options = options(Durability::Relaxed);
+    let folder = tempfile::tempdir().unwrap();
+    let layout = Layout::create(folder.path()).unwrap();
+    let mark = folder.path().join("receipts/.open/session_x");
+    fs::write(layout.session("x"), session(&options).concat()).unwrap();
+    fs::write(&mark, "").unwrap();
+    let path = match what {
+        "mark" => mark,
+        _ => layout.session("x"),
+    };
+    fs::remove_file(&path).unwrap();
+    put(&path);
+    let found = recover(folder.path(), &options).unwrap();
+    let said = found[0].packs[0].as_ref().unwrap_err().to_string();
+    (folder, said)
+}
+
+#[test]
+fn what_is_no_file_is_neither_followed_nor_waited_for() {
+    for what in ["mark", "receipts"] {
+        let (_, said) = replaced(what, crate::sample::pipe);
+        assert!(said.ends_with("it is not a file"), "{said}");
+        let target = tempfile::NamedTempFile::new().unwrap();
+        let text = session(&options(Durability::Relaxed)).concat();
+        fs::write(target.path(), &text).unwrap();
+        let link = |path: &Path| std::os::unix::fs::symlink(target.path(), path).unwrap();
+        let (_, said) = replaced(what, link);
+        assert!(said.ends_with("it is not a file"), "{said}");
+        assert_eq!(fs::read_to_string(target.path()).unwrap(), text, "{what}");
+    }
+}
+
+#[test]
+fn of_a_mark_no_more_is_read_than_one_has() {
+    let options = options(Durability::Relaxed);
+    let folder = tempfile::tempdir().unwrap();
+    let layout = Layout::create(folder.path()).unwrap();
+    fs::write(layout.session("x"), session(&options).concat()).unwrap();
+    let mark = folder.path().join("receipts/.open/session_x");
+    fs::write(mark, "0".repeat(1 << 20) + "7").unwrap();
+    let found = recover(folder.path(), &options).unwrap();
+    assert_good(found[0].packs[0].as_ref().unwrap(), Some(true));
+}

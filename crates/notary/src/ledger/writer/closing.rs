@@ -11,6 +11,7 @@ use mcpproxy_core::Wall;
 
 use super::{Start, Writer};
 use crate::error::NotaryError;
+use crate::file::plain;
 use crate::layout::{Claim, Last, pack_name};
 use crate::ledger::{Job, Packing, Profile, recover};
 use crate::pack::{self, Built, Segment};
@@ -25,7 +26,7 @@ use crate::session::{self, End};
 fn renew(path: &Path) -> io::Result<()> {
     let folder = path.parent().ok_or(io::ErrorKind::InvalidInput)?;
     let mut fresh = tempfile::NamedTempFile::new_in(folder)?;
-    io::copy(&mut File::open(path)?, fresh.as_file_mut())?;
+    io::copy(&mut plain(path)?, fresh.as_file_mut())?;
     fresh.as_file().sync_all()?;
     // CRASH: until the rename the old file is there, and after it the new one.
     fresh.persist(path).map_err(|fault| fault.error)?;
