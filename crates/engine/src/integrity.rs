@@ -105,7 +105,7 @@ impl Integrity {
             let append = facts.chunks(TOGETHER).map(told).collect();
             let turn = journal.turn(live.store(), append, REST).await?;
             self.untold().drain(..facts.len());
-            self.folded(turn);
+            self.folded(&turn);
             // What others told may have made news of what was known.
             if !facts.is_empty() || self.guard.news(look).is_empty() {
                 return Ok(());
@@ -113,7 +113,7 @@ impl Integrity {
         }
     }
 
-    fn folded(&self, turn: Turn) {
+    fn folded(&self, turn: &Turn) {
         for entry in &turn.entries {
             self.guard.fold(entry);
         }

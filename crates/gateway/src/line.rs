@@ -29,7 +29,6 @@ impl Waiting for Line {
         // say still hears.
         let mut one = [PollFd::new(&self.0, PollFlags::empty())];
         match poll(&mut one, Some(&now)) {
-            Ok(0) => true,
             Ok(_) => {
                 let gone = PollFlags::HUP | PollFlags::ERR;
                 !one.iter().any(|one| one.revents().intersects(gone))

@@ -4,7 +4,7 @@
 //! needs of the lines before the run. A pack is built under another name, synced and renamed, so
 //! that it is there whole or not at all.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};

@@ -107,14 +107,14 @@ pub(super) async fn evaluate(
     if tool == CANARY && asked.event == HookEvent::Pre {
         return answered(&asked, None, &refused(CANARY_REASON));
     }
-    let asker = line.map(|Extension(line)| Asker {
+    let waiting = line.map(|Extension(line)| Asker {
         way: Arc::new(line),
         late: told.late.unwrap_or(Action::Allow),
     });
     // A task of its own: whoever hangs up ends the request, and what was asked is put on record in any
     // case.
     let judging = tokio::spawn(async move {
-        let (id, evaluation) = judge(&gateway, who, &asked, asker).await;
+        let (id, evaluation) = judge(&gateway, who, &asked, waiting).await;
         if let (Some(name), Some(id)) = (&told.asked, id) {
             gateway.gaps.asked(name, id);
         }
@@ -155,7 +155,7 @@ async fn judge(
     gateway: &Arc<Gateway>,
     who: Principal,
     asked: &Asked,
-    asker: Option<Asker>,
+    waiting: Option<Asker>,
 ) -> (Option<CallId>, Evaluation) {
     let session = session(&who, asked);
     let aim = Aim::of(gateway, asked);
@@ -194,7 +194,7 @@ async fn judge(
     let response = response.map(Value::to_string);
     let scope = Gateway::flow_scope(&who);
     let mut call = call(gateway, id, who, session, hooked, &aim);
-    call.trace.asker = asker;
+    call.trace.asker = waiting;
     let evaluation = engine.evaluate(call, response.as_deref()).await;
     // What is denied does not come by. The agent calls once it is answered, so this is in time.
     let comes = asked.event == HookEvent::Pre && evaluation.decision != Action::Deny;

@@ -1,6 +1,6 @@
 //! Components of `examples/`, and hostile ones, asked through the port.
 
-#![expect(clippy::unwrap_used, clippy::print_stderr, reason = "helpers of tests")]
+#![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
 mod asked;
 mod examples;

@@ -1,6 +1,6 @@
 //! What resources were when they were read before.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use mcpproxy_core::Call;
@@ -35,12 +35,12 @@ pub(super) enum Changed {
 
 /// What is known, by upstream: one of them cannot make us forget what another said.
 #[derive(Debug, Default)]
-pub(super) struct Reads(Mutex<HashMap<String, Known>>);
+pub(super) struct Reads(Mutex<BTreeMap<String, Known>>);
 
 #[derive(Debug, Default)]
 struct Known {
     /// Resources that never change, as they were first.
-    immutable: HashMap<Print, [u8; 32]>,
+    immutable: BTreeMap<Print, [u8; 32]>,
     read: HashMap<Print, Read>,
     order: VecDeque<Print>,
 }
@@ -108,7 +108,7 @@ struct Found {
 }
 
 impl Reads {
-    fn known(&self) -> MutexGuard<'_, HashMap<String, Known>> {
+    fn known(&self) -> MutexGuard<'_, BTreeMap<String, Known>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
