@@ -10,6 +10,7 @@ mod finding;
 mod live;
 mod offer;
 mod sarif;
+mod settings;
 
 use std::path::Path;
 
@@ -27,6 +28,9 @@ use crate::args::{Format, Global, Scan};
 use crate::daemon::{configuration, flags};
 use crate::exit::{Exit, bad_input};
 use crate::output;
+
+/// What findings in the settings of an agent are about.
+const SETTINGS: &str = "settings";
 
 /// Scans the targets, or the whole configuration.
 pub(crate) fn run(global: &Global, scan: &Scan) -> Result<Exit> {
@@ -110,11 +114,20 @@ impl<'a> Pass<'a> {
             return Ok(());
         }
         let entries = entries::of(&source.document.value);
-        if entries.is_empty() {
+        let settings = settings::of(&source.document.value);
+        if entries.is_empty() && settings.is_empty() && !settings::is_one(&source.document.value) {
             let message = format!("`{}` has neither tools nor upstreams in it", source.name);
-            let hint = "give the result of `tools/list`, or a file with `mcpServers`";
+            let hint = "give the result of `tools/list`, a file with `mcpServers`, or the settings of an agent";
             return Err(bad_input(message, Some(hint)));
         }
+        self.findings.extend(settings.into_iter().map(|placed| {
+            let level = placed.detection.level;
+            let finding = Finding {
+                category: "configuration".to_owned(),
+                ..Finding::new(SETTINGS, "resource", level, placed)
+            };
+            finding.in_file(source)
+        }));
         for entry in entries {
             let found = entry.inspect(&self.inspector).into_iter();
             self.findings

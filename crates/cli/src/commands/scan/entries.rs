@@ -206,7 +206,7 @@ fn plain_http(key: &str, address: &str) -> Option<Placed> {
     })
 }
 
-fn join(path: &str, key: &str) -> String {
+pub(super) fn join(path: &str, key: &str) -> String {
     match (path, key) {
         ("", key) => key.to_owned(),
         (path, "") => path.to_owned(),
