@@ -190,8 +190,17 @@ impl Actor {
                 let text = hidden(&self.role.resources, "uri", uri, "text")?;
                 json!({ "contents": [{ "uri": uri, "mimeType": "text/plain", "text": text }] })
             }
+            ("tasks/get", _) => begun(self.task(named("taskId"))?),
+            // To whoever asks: it is the mistake of servers that do not keep whose a task is.
+            ("tasks/result", _) => stage::result(self.task(named("taskId"))?, 0),
             _ => return None,
         })
+    }
+
+    /// Returns the tool that answers with the task of an id.
+    fn task(&self, id: &str) -> Option<&Map<String, Value>> {
+        let mut tools = self.role.tools.iter();
+        tools.find(|tool| tool.get("task").and_then(Value::as_str) == Some(id))
     }
 
     fn hello(&self, asked: &Asked<'_>) -> Value {
@@ -249,6 +258,10 @@ impl Actor {
             }
             (None, _) => {}
         }
+        if tool.contains_key("task") {
+            let answer = json!({ "task": begun(tool) });
+            return say(outlet, compose::result(id, &answer.to_string())).await;
+        }
         let nth = lock(&self.stage).nth(name);
         let result = dressed(stage::result(tool, nth), "tools/call", asked.era);
         match &self.role.fault {
@@ -300,6 +313,15 @@ fn unspoken(id: &str, era: Era) -> Bytes {
         Era::Legacy => modern::refusal(id),
         Era::Modern => compose::error(Some(id), METHOD_NOT_FOUND, "no such method", None),
     }
+}
+
+/// Returns the task of a tool: it is done as soon as it is begun.
+fn begun(tool: &Map<String, Value>) -> Value {
+    let at = "2026-01-01T00:00:00Z";
+    json!({
+        "taskId": tool.get("task"), "status": "completed", "createdAt": at, "lastUpdatedAt": at,
+        "ttl": 60_000,
+    })
 }
 
 /// Returns a result as it looks in an era.

@@ -208,6 +208,8 @@ impl<'a> Playing<'a> {
                 "restart"
             };
             return self.order(upstream, order).await;
+        } else if let Some(upstream) = &step.swap {
+            return self.swap(upstream).await;
         } else {
             return Ok(());
         };

@@ -229,7 +229,8 @@ pub struct Role {
     /// What it says about itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub instructions: Option<String>,
-    /// Its tools, with `result`, `error` and `asks` beside what is listed.
+    /// Its tools, with `result`, `error` and `asks` beside what is listed; one with `task` answers with
+    /// a task of that id.
     pub tools: Vec<Map<String, Value>>,
     /// Its prompts, with `text` beside what is listed.
     pub prompts: Vec<Map<String, Value>>,
@@ -425,6 +426,8 @@ pub struct Step {
     pub refresh: Option<String>,
     /// Has the gateway open its conversation with an upstream anew.
     pub restart: Option<String>,
+    /// Has the configuration start another program under the name of an upstream.
+    pub swap: Option<String>,
     /// Waits, in milliseconds.
     pub pause: u64,
     /// Where a raw message goes; where tools are called, if nothing is said.

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use crate::scenario::{Era, Role, TriggerKind};
 
 /// Members of an entry that are not listed.
-const UNLISTED: [&str; 4] = ["result", "error", "asks", "text"];
+const UNLISTED: [&str; 5] = ["result", "error", "asks", "text", "task"];
 
 /// What a role has counted.
 #[derive(Debug, Default)]

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::{GLANCE, GLANCES, JUDGED, Playing, Through, Way};
 use crate::agent::{Agent, PATIENCE, header_map};
 use crate::error::Error;
-use crate::gateway::command;
+use crate::gateway::{Gateway, command};
 use crate::scenario::{Http, Run, Step};
 
 impl Playing<'_> {
@@ -115,22 +115,53 @@ impl Playing<'_> {
             self.agents.retain(|(_, endpoint), _| endpoint != upstream);
             return Ok(());
         };
-        let path = format!("/servers/{upstream}/tools");
-        let before = gateway.get(&path).await.ok();
-        gateway
-            .post(&format!("/servers/{upstream}/{order}"), &json!({}))
-            .await?;
-        for _ in 0..GLANCES {
-            tokio::time::sleep(GLANCE).await;
-            let after = gateway.get(&path).await.ok();
-            let tools =
-                |page: &Option<Value>| page.as_ref().and_then(|one| one.get("tools").cloned());
-            if tools(&after) != tools(&before) {
-                break;
-            }
-        }
-        // A list is judged just after it was taken over.
-        tokio::time::sleep(JUDGED).await;
-        Ok(())
+        let order = format!("/servers/{upstream}/{order}");
+        relisted(gateway, upstream, &order).await
     }
+
+    /// Has the configuration start another program under the name of an upstream: a shell that starts
+    /// the same, so that what arrives is found where it was.
+    pub(super) async fn swap(&mut self, upstream: &str) -> Result<(), Error> {
+        let Way::Gateway { gateway, .. } = self.way else {
+            return Ok(());
+        };
+        let file = gateway.config();
+        let mut config: Value = serde_json::from_str(&std::fs::read_to_string(&file)?)
+            .map_err(|fault| self.senseless(fault.to_string()))?;
+        let entry = config.pointer_mut(&format!("/mcpServers/{upstream}"));
+        let entry = entry.and_then(Value::as_object_mut);
+        let unknown = || self.senseless(format!("no upstream `{upstream}`"));
+        let entry = entry.ok_or_else(unknown)?;
+        let program = entry.insert("command".to_owned(), json!("/bin/sh"));
+        let told = entry.remove("args");
+        let told = told.as_ref().and_then(Value::as_array);
+        let mut args = vec![
+            json!("-c"),
+            json!("exec \"$@\""),
+            json!("sh"),
+            json!(program),
+        ];
+        args.extend(told.into_iter().flatten().cloned());
+        entry.insert("args".to_owned(), Value::Array(args));
+        std::fs::write(&file, config.to_string())?;
+        relisted(gateway, upstream, "/config/reload").await
+    }
+}
+
+/// Orders something as the owner, and waits until an upstream lists something else.
+async fn relisted(gateway: &Gateway, upstream: &str, order: &str) -> Result<(), Error> {
+    let path = format!("/servers/{upstream}/tools");
+    let before = gateway.get(&path).await.ok();
+    gateway.post(order, &json!({})).await?;
+    for _ in 0..GLANCES {
+        tokio::time::sleep(GLANCE).await;
+        let after = gateway.get(&path).await.ok();
+        let tools = |page: &Option<Value>| page.as_ref().and_then(|one| one.get("tools").cloned());
+        if tools(&after) != tools(&before) {
+            break;
+        }
+    }
+    // A list is judged just after it was taken over.
+    tokio::time::sleep(JUDGED).await;
+    Ok(())
 }

@@ -44,7 +44,7 @@ pub(crate) fn filled(
         for place in [&mut step.call, &mut step.prompt, &mut step.read] {
             rename(place, name);
         }
-        for place in [&mut step.refresh, &mut step.restart] {
+        for place in [&mut step.refresh, &mut step.restart, &mut step.swap] {
             *place = place.take().map(|one| name(&one));
         }
     }
