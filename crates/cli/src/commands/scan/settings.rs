@@ -37,7 +37,7 @@ const GIVEN: [(&[&str], &str); 3] = [
 pub(super) fn is_one(root: &Value) -> bool {
     let names = ["permissions", HOOKS, "env"];
     let has = |name: &&str| root.get(*name).is_some_and(Value::is_object);
-    names.iter().any(|name| has(name))
+    names.iter().any(has)
 }
 
 /// Finds what a file of settings has an agent do.
@@ -56,7 +56,8 @@ pub(super) fn of(root: &Value) -> Vec<Placed> {
         found.extend(asks(name, value.as_str().unwrap_or_default()));
     }
     for (names, value) in GIVEN {
-        if at(root, names).is_some_and(|one| one.to_string() == value) {
+        let is_given = |one: &Value| serde_json::to_string(one).is_ok_and(|one| one == value);
+        if at(root, names).is_some_and(is_given) {
             let reason = "gives permissions up front that a person would be asked for";
             found.push(warning(&names.join("."), "asks_nobody", reason, value));
         }
