@@ -12,6 +12,9 @@ use mcpproxy_notary::keys;
 /// Longest wait that can be asked for.
 const YEAR: Duration = Duration::from_hours(365 * 24);
 
+/// The variable that may hold the key for hashes; it is for the proxy and for nobody that it starts.
+pub(crate) const PEPPER: &str = "ASSAY_HASH_PEPPER";
+
 /// Receipts and proof packs for tool calls over the Model Context Protocol.
 #[derive(Debug, Parser)]
 #[command(name = "assay", version, max_term_width = 100)]
@@ -284,7 +287,7 @@ pub(crate) struct McpProxy {
     #[arg(
         long,
         value_name = "KEY",
-        env = "ASSAY_HASH_PEPPER",
+        env = PEPPER,
         hide_env_values = true
     )]
     pub(crate) hash_pepper: Option<String>,

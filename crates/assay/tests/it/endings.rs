@@ -331,3 +331,24 @@ fn a_full_disk_is_said_and_strict_refuses() {
     );
     assert!(stderr.contains("receipts are being lost"), "{stderr}");
 }
+
+#[test]
+fn the_pepper_is_not_handed_to_the_upstream() {
+    let scene = Scene::new();
+    let args = [
+        "mcp-proxy",
+        "--audit-dir",
+        "audit",
+        "--",
+        "sh",
+        "-c",
+        "env >env",
+    ];
+    let output = scene
+        .command(&args)
+        .env("ASSAY_HASH_PEPPER", "k3y")
+        .output();
+    assert!(output.unwrap().status.success());
+    let env = fs::read_to_string(scene.path().join("env")).unwrap();
+    assert!(env.contains("PATH=") && !env.contains("k3y"), "{env}");
+}
