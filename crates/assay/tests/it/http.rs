@@ -313,6 +313,41 @@ fn an_answer_without_a_message_is_an_error() {
 }
 
 #[test]
+fn a_body_that_is_no_message_is_an_error_and_no_line() {
+    let long = format!(
+        r#"{{"jsonrpc":"2.0","id":1,"result":{{"a":"{}"#,
+        "x".repeat(300_000)
+    );
+    let bodies = [
+        br#"{"jsonrpc":"2.0","id":1,"result":{"content":["#.to_vec(),
+        b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03\xabV".to_vec(),
+        b"{}".to_vec(),
+        b"null".to_vec(),
+        long.into_bytes(),
+    ];
+    for body in bodies {
+        let shown = String::from_utf8_lossy(&body)
+            .chars()
+            .take(40)
+            .collect::<String>();
+        let url = raw_upstream(move |stream, _| {
+            let head =
+                "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nconnection: close\r\n\r\n";
+            stream.write_all(head.as_bytes()).unwrap();
+            stream.write_all(&body).unwrap();
+        });
+        let scene = Scene::new();
+        let mut proxy = proxy(&scene, &url, &[]);
+        let answer = proxy.call(1, "cut");
+        assert_eq!(answer["error"]["code"], -31001, "{shown}: {answer}");
+        let left = proxy.left();
+        assert_eq!((left.code(), left.stdout.len()), (Some(0), 0), "{shown}");
+        assert_eq!(scene.outcomes(), ["cut error no_policy"], "{shown}");
+        assert_eq!(scene.calls()[0]["marks"], json!(["upstream_failed"]));
+    }
+}
+
+#[test]
 fn a_long_message_of_the_modern_era_carries_its_headers_too() {
     let remote = Remote::start(EraSupport::ModernOnly);
     let scene = Scene::new();

@@ -10,6 +10,7 @@ use mcpproxy_mcp::body::discard;
 use mcpproxy_mcp::dial::Received;
 use mcpproxy_mcp::era::UPSTREAM_FAILED;
 use mcpproxy_mcp::sse::{self, Decoder, Event, Piece};
+use mcpproxy_mcp::tap::Seen;
 use mcpproxy_mcp::{Error, compose};
 use mcpproxy_text::{self as text, Limits};
 use tokio::time::{sleep, timeout};
@@ -96,9 +97,8 @@ impl Link {
         }
         let body = timeout(BODY, self.collect(response.into_body()));
         let body = body.await.map_err(|_| Error::TimedOut)??;
-        // A body with an error's status may be no message at all; a long one is none, and neither is
-        // one that is empty.
-        if is_blank(&body) || (!status.is_success() && !is_message(&body)) {
+        // With an error's status a body may be JSON and no message at all; a long one is none.
+        if !is_message(&body)? || (!status.is_success() && !is_envelope(&body)) {
             let status = status.as_u16();
             return Err(Error::Status {
                 status,
@@ -251,7 +251,7 @@ async fn accepted(response: Response<Received>) -> Result<(), Error> {
 /// Returns the raw ids of the requests that data answers.
 fn answered(data: &Stored) -> Result<Vec<String>, Error> {
     let Stored::Memory(data) = data else {
-        let seen = data.seen().map_err(aside)?;
+        let (seen, _) = data.seen().map_err(aside)?;
         let ids = seen.into_iter().filter(|seen| seen.method.is_none());
         let ids = ids.filter_map(|seen| String::from_utf8(seen.id?).ok());
         return Ok(ids.collect());
@@ -272,16 +272,19 @@ fn answered(data: &Stored) -> Result<Vec<String>, Error> {
     })
 }
 
-fn is_blank(body: &Stored) -> bool {
-    matches!(body, Stored::Memory(body) if body.trim_ascii().is_empty())
+/// Tells whether a body is a message, or several, to its end: what was cut off or packed is none. What
+/// readers may read differently is one, for the client to judge.
+fn is_message(body: &Stored) -> Result<bool, Error> {
+    let (seen, whole) = body.seen().map_err(aside)?;
+    let matters = |one: &Seen| one.id.is_some() || one.method.is_some() || one.doubtful;
+    Ok(whole && seen.iter().any(matters))
 }
 
-/// Tells whether a body is a message at all.
-fn is_message(body: &Stored) -> bool {
+/// Tells whether a message says that it is one.
+fn is_envelope(body: &Stored) -> bool {
     let Stored::Memory(body) = body else {
         return false;
     };
-    // What is not JSON goes on as it is, for the client to judge.
     let whole = text::check(body, Limits::default());
     whole.map_or(true, |body| text::member(body, "jsonrpc").is_some())
 }

@@ -114,7 +114,7 @@ pub(super) fn aside(fault: std::io::Error) -> Error {
 
 /// Returns what a long line says of itself, without its arguments, and the ids of its requests.
 fn outline(body: &Stored) -> std::io::Result<(Bytes, Vec<String>)> {
-    let seen = body.seen()?;
+    let (seen, _) = body.seen()?;
     let asks = |seen: &Seen| seen.method.as_ref().and(seen.id.clone());
     let ids = seen.iter().filter_map(asks);
     let ids = ids.filter_map(|id| String::from_utf8(id).ok()).collect();

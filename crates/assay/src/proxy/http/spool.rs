@@ -213,15 +213,15 @@ impl Stored {
         Ok(part)
     }
 
-    /// Reads along with its messages.
-    pub(super) fn seen(&self) -> io::Result<Vec<Seen>> {
+    /// Reads along with its messages; tells also whether all of it could be read.
+    pub(super) fn seen(&self) -> io::Result<(Vec<Seen>, bool)> {
         let (mut tap, mut found) = (Tap::default(), Found::default());
         let mut buffer = vec![0; PIECE];
         let mut at = 0;
         loop {
             let count = self.read(at, &mut buffer)?;
             let Some(bytes) = buffer.get(..count).filter(|bytes| !bytes.is_empty()) else {
-                return Ok(found.0);
+                return Ok((found.0, tap.finish().is_ok()));
             };
             tap.push(bytes, &mut found);
             at += u64::try_from(count).unwrap_or(0);
