@@ -113,6 +113,7 @@ const LAST: u64 = 1 << 20;
 /// Makes a pack and verifies it.
 pub(crate) fn build(segment: &Segment) -> Result<Built, NotaryError> {
     let target = &segment.target;
+    clear(target)?;
     if !target.exists() {
         let folder = target.with_file_name(format!(".building_{}", file_name(target)));
         if folder.exists() {
@@ -140,6 +141,17 @@ pub(crate) fn build(segment: &Segment) -> Result<Built, NotaryError> {
         session_complete: segment.complete,
         report,
     })
+}
+
+/// Moves what has the name of a pack and is none out of the way, once: of a second there would be no
+/// end.
+fn clear(target: &Path) -> Result<(), NotaryError> {
+    let is_free = target.symlink_metadata().is_err();
+    if is_free || verify::files::manifest(target).is_ok() {
+        return Ok(());
+    }
+    let aside = target.with_file_name(format!("{}.aside", file_name(target)));
+    fs::rename(target, &aside).map_err(NotaryError::file("set aside", target))
 }
 
 fn fill(segment: &Segment, folder: &Path) -> Result<(), NotaryError> {

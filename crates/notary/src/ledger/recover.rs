@@ -224,19 +224,27 @@ fn aside(path: &Path) -> Result<(PathBuf, File), NotaryError> {
 }
 
 /// Ends a session that has no first line. If it died before that was whole, nobody was told of
-/// anything; if it is there and damaged, nothing after it can be believed, and all is kept.
+/// anything, but its file may also have been taken away; if the line is there and damaged, nothing
+/// after it can be believed, and all is kept.
 fn unbegun(path: &Path, claim: Claim, dropped: u64) -> Result<Rebuilt, NotaryError> {
     let kept = keep_damage(path, 0, dropped)?;
     claim.release()?;
-    kept.map_or(Ok(Rebuilt::default()), |kept| {
-        Err(NotaryError::Input {
-            name: path.display().to_string(),
+    let shown = path.display().to_string();
+    match kept {
+        None => Ok(Rebuilt {
+            packs: Vec::new(),
+            warnings: vec![format!(
+                "`{shown}` has no receipts: the session was killed as it began, or they were removed since"
+            )],
+        }),
+        Some(kept) => Err(NotaryError::Input {
+            name: shown,
             why: format!(
                 "its first line is damaged; all of it is kept in `{}`",
                 kept.display()
             ),
-        })
-    })
+        }),
+    }
 }
 
 impl Past {

@@ -180,3 +180,38 @@ fn of_a_mark_no_more_is_read_than_one_has() {
     let found = recover(folder.path(), &options).unwrap();
     assert_good(found[0].packs[0].as_ref().unwrap(), Some(true));
 }
+
+#[test]
+fn a_session_without_receipts_is_not_passed_over_in_silence() {
+    for text in [None, Some("")] {
+        let options = options(Durability::Relaxed);
+        let folder = tempfile::tempdir().unwrap();
+        let layout = Layout::create(folder.path()).unwrap();
+        fs::write(folder.path().join("receipts/.open/session_x"), "").unwrap();
+        if let Some(text) = text {
+            fs::write(layout.session("x"), text).unwrap();
+        }
+        let found = recover(folder.path(), &options).unwrap();
+        assert!(
+            found[0].warnings[0].contains("has no receipts"),
+            "{found:?}"
+        );
+        assert!(recover(folder.path(), &options).unwrap().is_empty());
+    }
+}
+
+#[test]
+fn a_folder_in_the_place_of_a_pack_is_set_aside() {
+    let options = options(Durability::Relaxed);
+    let folder = tempfile::tempdir().unwrap();
+    let layout = Layout::create(folder.path()).unwrap();
+    fs::write(layout.session("x"), session(&options).concat()).unwrap();
+    fs::write(folder.path().join("receipts/.open/session_x"), "").unwrap();
+    let target = layout.pack("x", 0);
+    fs::create_dir(&target).unwrap();
+    fs::write(target.join("mine"), "kept").unwrap();
+    let found = recover(folder.path(), &options).unwrap();
+    assert_good(found[0].packs[0].as_ref().unwrap(), Some(true));
+    let aside = target.with_file_name("proof_pack_x.aside");
+    assert_eq!(fs::read(aside.join("mine")).unwrap(), b"kept");
+}
