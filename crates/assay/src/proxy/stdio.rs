@@ -18,26 +18,30 @@ use super::pump::{self, Pipe, Stopped};
 use super::recorder::Recorder;
 use super::setup::Setup;
 use super::{Finish, Shared};
-use crate::exit::bad_input;
 use crate::output::Form;
 
 /// Runs a session to its end; what is left is the pack.
 pub(super) async fn hold(setup: Setup) -> Result<(Arc<Recorder>, Finish)> {
     let (send, events) = unbounded_channel();
     listen(&send)?;
-    let upstream = child::start(&setup.command).map_err(|fault| {
-        let program = setup
-            .command
-            .first()
-            .map(|word| word.to_string_lossy().into_owned());
-        bad_input(format!(
-            "cannot start `{}`: {fault}",
-            program.unwrap_or_default()
-        ))
-    })?;
     let shared = Shared {
         recorder: Arc::new(setup.recorder),
         outlet: Arc::new(Outlet::new(Box::new(io::stdout()))),
+    };
+    let upstream = match child::start(&setup.command) {
+        Ok(upstream) => upstream,
+        Err(fault) => {
+            let program = setup.command.first().map(|word| word.to_string_lossy());
+            let program = program.unwrap_or_default();
+            setup
+                .form
+                .error(&format!("cannot start `{program}`: {fault}"));
+            if let Some(recovery) = setup.recovery {
+                drop(recovery.join());
+            }
+            // The session has begun, and is ended like any other.
+            return Ok((shared.recorder, Finish::Unreachable));
+        }
     };
     let (stdin, mut stdout, group, process, watcher) = upstream.split();
     spawn("outward", &send, &shared, move |shared| {

@@ -352,3 +352,14 @@ fn the_pepper_is_not_handed_to_the_upstream() {
     let env = fs::read_to_string(scene.path().join("env")).unwrap();
     assert!(env.contains("PATH=") && !env.contains("k3y"), "{env}");
 }
+
+#[test]
+fn a_command_that_does_not_start_leaves_no_session_open() {
+    let scene = Scene::new();
+    let left = scene.tool(&["mcp-proxy", "--audit-dir", "audit", "--", "./nowhere"]);
+    assert_eq!(left.code(), Some(3), "{left:?}");
+    assert!(left.stderr.contains("cannot start `./nowhere`"), "{left:?}");
+    assert_eq!(complete(&scene), (json!(false), json!("upstream_failed")));
+    let left = scene.run(&[], ANSWERS, b"");
+    assert!(!left.stderr.contains("recovered"), "{left:?}");
+}
