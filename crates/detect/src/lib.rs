@@ -6,7 +6,6 @@
 pub mod allow;
 pub mod audience;
 pub mod case;
-pub mod confusable;
 mod custom;
 pub mod detection;
 mod detector;
@@ -37,6 +36,7 @@ pub use files::Files;
 pub use hidden::Hidden;
 pub use hostile::Hostile;
 pub use makeup::Makeup;
+pub use mcpproxy_text::confusable;
 pub use pii::Pii;
 pub use report::{Coverage, Found, Reason, Report, Unread};
 pub use rules::Rules;

@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::net::IpAddr;
 
-use mcpproxy_text::fold;
+use mcpproxy_text::confusable::fold_alike;
 
 pub use self::read::Problem;
 pub use self::snapshot::snapshot;
@@ -28,7 +28,7 @@ pub struct Policy {
     hash: String,
     default: Stance,
     allow: BTreeSet<String>,
-    /// The spelling in the file, by its folded form: an upstream that is lax about case must not
+    /// The spelling in the file, by its folded form: an upstream that is lax about names must not
     /// open what the file closes.
     deny: BTreeMap<String, String>,
     constraints: BTreeMap<String, Constraints>,
@@ -114,7 +114,7 @@ impl Policy {
     ///
     /// The first of deny list, constraints, allow list and default that has an opinion decides.
     pub fn judge(&self, tool: &str, arguments: &str, world: World<'_>) -> Ruling {
-        let folded = fold(tool.trim());
+        let folded = fold_alike(tool.trim());
         if let Some(spelled) = self.deny.get(folded.as_ref()) {
             return Ruling::denied(
                 format!("denylist:{spelled}"),

@@ -1,11 +1,13 @@
 //! Letters of other scripts that a reader takes for Latin ones, and the fold that undoes them.
 //!
-//! Only look-alikes that a common font draws the same. Whether a mixture is an attack is for
-//! `hidden` to say; which words it spells, for `hostile`.
+//! Only look-alikes that a common font draws the same. Whether a mixture is an attack, and which words
+//! it spells, is a matter of detection.
 
 use std::borrow::Cow;
 
 use unicode_normalization::UnicodeNormalization;
+
+use crate::fold;
 
 /// Pairs of a look-alike and the Latin letter it is taken for, sorted by the look-alike.
 const TWINS: &[(char, char)] = &[
@@ -120,9 +122,36 @@ pub fn skeleton(name: &str) -> Cow<'_, str> {
     Cow::Owned(folded.collect())
 }
 
+/// Folds a name as [`fold`] does, and its look-alikes and control characters too; separators and
+/// digits stay what they are.
+pub fn fold_alike(name: &str) -> Cow<'_, str> {
+    if name.is_ascii() && !name.contains(|char: char| char.is_ascii_control()) {
+        return fold(name);
+    }
+    let letters = name.nfkc().filter(|letter| !letter.is_control());
+    let latin: String = letters
+        .map(|letter| latin_twin(letter).unwrap_or(letter))
+        .collect();
+    Cow::Owned(fold(&latin).into_owned())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn look_alikes_and_what_is_not_seen_fold_to_one_name() {
+        let check = |one: &str, same: bool| {
+            assert_eq!(fold_alike(one) == fold_alike("shell_exec"), same, "{one:?}");
+        };
+        check("Shell_EXEC", true);
+        check("\u{455}hell_\u{435}xec", true);
+        check("SHELL_\u{415}XEC", true);
+        check("shell_exec\0", true);
+        check("sh\u{200b}ell_exec\u{7}", true);
+        check("shellexec", false);
+        check("she11_exec", false);
+    }
 
     #[test]
     fn the_table_is_sorted() {

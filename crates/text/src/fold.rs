@@ -1,6 +1,6 @@
 //! The fold under which two names count as one: compatibility form, then lower case.
 //!
-//! Confusable letters of different scripts are not folded here; that is a matter of detection.
+//! Confusable letters of different scripts are not folded here, but in `confusable`.
 
 use std::borrow::Cow;
 

@@ -5,6 +5,7 @@
 //! a place, so that whoever forwards the bytes can refuse them.
 
 pub mod bits;
+pub mod confusable;
 pub mod decode;
 pub mod fold;
 pub mod json;

@@ -6,6 +6,7 @@
 
 use std::ops::ControlFlow;
 
+use mcpproxy_text::confusable::fold_alike;
 use mcpproxy_text::fold;
 use mcpproxy_text::leaves::{LeafKind, visit};
 
@@ -75,7 +76,7 @@ pub(super) fn check(rules: &Rules, arguments: &str, files: &dyn Files) -> Result
                 seen = true;
                 placed.judge(&leaf.text, files)
             }
-            Kind::Name if placed.excludes(&fold(&leaf.text)) => Err("is excluded"),
+            Kind::Name if placed.excludes(&fold_alike(&leaf.text)) => Err("is excluded"),
             Kind::Name | Kind::Other => Ok(()),
         };
         match judged {
@@ -143,8 +144,12 @@ impl Placed {
             });
             both.map(|pattern| lexical(&pattern)).collect()
         };
-        let folded =
-            |steps: Vec<String>| steps.iter().map(|step| fold(step).into_owned()).collect();
+        let folded = |steps: Vec<String>| {
+            steps
+                .iter()
+                .map(|step| fold_alike(step).into_owned())
+                .collect()
+        };
         let except: Vec<Vec<String>> = place(&rules.except);
         Self {
             allow: place(&rules.allow),
@@ -160,7 +165,7 @@ impl Placed {
             .ok_or("is a path whose links cannot be followed")?;
         for form in [path.as_str(), real.as_str()] {
             let steps = lexical(form);
-            if self.excludes(&fold(&steps.join("/"))) {
+            if self.excludes(&fold_alike(&steps.join("/"))) {
                 return Err("is excluded");
             }
             if !self.allow.iter().any(|pattern| matches(pattern, &steps)) {

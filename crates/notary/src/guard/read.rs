@@ -6,7 +6,8 @@ mod tree;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use mcpproxy_text::{fold, nearest};
+use mcpproxy_text::confusable::fold_alike;
+use mcpproxy_text::nearest;
 use sha2::{Digest as _, Sha256};
 
 use self::tree::{Node, Value};
@@ -66,7 +67,7 @@ pub(super) fn policy(text: &str) -> Result<Policy, Problem> {
         allow,
         deny: deny
             .into_iter()
-            .map(|name| (fold(&name).into_owned(), name))
+            .map(|name| (fold_alike(&name).into_owned(), name))
             .collect(),
         constraints: constraints(members.get("constraints").copied())?,
     })
@@ -185,7 +186,7 @@ fn constraints(node: Option<&Node>) -> Result<BTreeMap<String, Constraints>, Pro
     for (line, name, value) in members {
         tool(*line, name)?;
         let read = constraint(name, value)?;
-        if found.insert(fold(name).into_owned(), read).is_some() {
+        if found.insert(fold_alike(name).into_owned(), read).is_some() {
             let message =
                 format!("tool `{name}` has constraints twice, under case or Unicode folding");
             return Err(Problem::at(*line, message));

@@ -94,6 +94,13 @@ fn the_first_opinion_decides() {
     check("Shell_EXEC", "{}", Denied, "denylist:shell_exec");
     check("ｓhell_exec", "{}", Denied, "denylist:shell_exec");
     check(" shell_exec\t", "{}", Denied, "denylist:shell_exec");
+    check(
+        "\u{455}h\u{435}ll_exec",
+        "{}",
+        Denied,
+        "denylist:shell_exec",
+    );
+    check("shell_exec\0", "{}", Denied, "denylist:shell_exec");
     check("file_delete", "{}", Denied, "denylist:file_delete");
     // Constraints win over the allow list, and passing them allows nothing by itself.
     check(
@@ -128,6 +135,15 @@ fn reasons_hold_no_value_of_an_argument() {
     let arguments = r#"{"url":"http://hunter2@127.0.0.1/?k=hunter2"}"#;
     let ruling = judge(SAMPLE, "web_fetch", arguments);
     assert_eq!(ruling.reason, "argument `url` leads to this machine");
+}
+
+#[test]
+fn an_excluded_file_is_excluded_under_look_alikes_too() {
+    let policy = "version: 1\ndefault: allow\nconstraints:\n  r:\n    allowed_paths: [\"/ws/**\", \"!**/.env\"]";
+    let verdict = |path: &str| judge(policy, "r", &format!(r#"{{"path":"{path}"}}"#)).verdict;
+    assert_eq!(verdict("/ws/a"), Allowed);
+    assert_eq!(verdict("/ws/.env"), Denied);
+    assert_eq!(verdict("/ws/.\u{435}nv"), Denied);
 }
 
 proptest! {
