@@ -44,6 +44,8 @@ impl History {
         let mut history = Self::default();
         for path in paths {
             match Session::load(&path) {
+                // A file in which no line names a session is none.
+                Ok(session) if session.session_id.is_empty() => history.unreadable += 1,
                 Ok(session) => {
                     let named = session.previous.clone();
                     history
@@ -139,7 +141,7 @@ mod tests {
         let made = made();
         let layout = Layout::create(made.root()).unwrap();
         let text = format!(
-            r#"{{"type":"mcp.session_start","previous_pack":"{}"}}"#,
+            r#"{{"type":"mcp.session_start","session_id":"s","previous_pack":"{}"}}"#,
             layout.recall().unwrap().pack
         );
         fs::write(layout.session("next"), text).unwrap();
@@ -156,15 +158,16 @@ mod tests {
         let made = made();
         let layout = Layout::create(made.root()).unwrap();
         fs::write(layout.session("bad"), b"\xff\n{\n{}\n").unwrap();
+        crate::sample::pipe(&layout.session("pipe"));
         let history = History::load(&layout).unwrap();
         assert_eq!(
             (history.sessions, history.complete, history.all.forwarded),
-            (2, 1, 1)
+            (1, 1, 1)
         );
         assert!(
             history
                 .text()
-                .starts_with("2 sessions, 1 complete, 0 unreadable\n")
+                .starts_with("1 sessions, 1 complete, 2 unreadable\n")
         );
         assert!(history.json().pretty().contains("\"forwarded\": 1"));
     }

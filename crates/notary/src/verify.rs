@@ -10,6 +10,7 @@ mod manifest;
 mod receipts;
 mod report;
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;
 
@@ -19,8 +20,10 @@ use crate::error::NotaryError;
 use crate::keys::{PublicKey, Trust};
 use crate::note::Checkpoint;
 use crate::pack::CHECKPOINT;
+use crate::session;
 use crate::timestamp::{self, Roots, TOKEN};
 use crate::tree::Hash;
+use crate::view::each_line;
 use manifest::Manifest;
 use receipts::Receipts;
 pub use report::{Class, Code, Known, Problem, Report};
@@ -58,6 +61,16 @@ impl Expected {
             size: checkpoint.size,
             root: checkpoint.root,
         })
+    }
+
+    /// Tells whether a checkpoint that was kept is of the session that the lines of a pack name.
+    pub fn is_of(note: &str, pack: &Path) -> Result<bool, NotaryError> {
+        let mut origins = BTreeSet::new();
+        each_line(pack, |line| {
+            let session = line.text("session_id");
+            origins.extend(session.map(|session| session::origin(&session)));
+        })?;
+        Ok(Checkpoint::read(note).is_ok_and(|kept| origins.contains(&kept.origin)))
     }
 
     /// Takes a size and a root in hexadecimal digits, as `sha256:…` or bare.

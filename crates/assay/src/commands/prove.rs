@@ -13,6 +13,7 @@ use crate::output::{self, Form};
 
 /// Prints the proof that a receipt is part of what was signed.
 pub(super) fn prove(pack: &Path, receipt_id: &str) -> Result<Exit> {
+    verify::intact(pack)?;
     let made = proof::prove(pack, receipt_id).map_err(|fault| bad_input(fault.to_string()))?;
     output::data(&made.pretty())?;
     Ok(Exit::Fine)

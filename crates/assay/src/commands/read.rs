@@ -25,6 +25,8 @@ pub(super) fn explain(judged: &Judged, keys: &Path, form: Form) -> Result<Exit> 
 
 /// Tells how two sessions differ.
 pub(super) fn diff(before: &Path, after: &Path, form: Form) -> Result<Exit> {
+    verify::intact(before)?;
+    verify::intact(after)?;
     let differences = difference::diff(&load(before)?, &load(after)?);
     output::data(&match form {
         Form::Json => difference::json(&differences).pretty(),

@@ -1,25 +1,26 @@
 //! `verify-pack`: is a pack intact, and by whom.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::Result;
 use mcpproxy_core::{Clock as _, SystemClock, Wall};
+use mcpproxy_notary::file;
 use mcpproxy_notary::keys::{PublicKey, SIGNER, Trust};
 use mcpproxy_notary::timestamp::Roots;
 use mcpproxy_notary::verify::{self, Checks, Class, Expected, Report};
 
 use crate::args::{Judged, Trusted, VerifyPack};
-use crate::exit::{Exit, bad_input};
+use crate::exit::{Exit, Failed, bad_input};
 use crate::output::{self, Form};
 
 /// Judges a pack and prints the judgement.
 pub(crate) fn run(args: &VerifyPack, keys: &Path, form: Form) -> Result<Exit> {
+    let expect = expected(args)?;
     let checks = Checks {
         trust: trust(&args.trusted, keys)?,
         max_age: args.max_age.map(|days| Duration::from_hours(24) * days),
-        expect: expected(args)?,
+        expect,
         time_roots: roots(&args.time_root)?,
         ..Checks::at(SystemClock::start().wall())
     };
@@ -53,6 +54,26 @@ pub(super) fn judge(judged: &Judged, keys: &Path) -> Result<Report> {
     verify::verify(&judged.pack, &checks).map_err(|fault| bad_input(fault.to_string()))
 }
 
+/// Refuses a pack that was tampered with, whoever signed it. A file of receipts has no signature.
+pub(super) fn intact(pack: &Path) -> Result<()> {
+    if !pack.is_dir() {
+        return Ok(());
+    }
+    let report = verify::verify(pack, &Checks::at(SystemClock::start().wall()));
+    let report = report.map_err(|fault| bad_input(fault.to_string()))?;
+    if report.class != Class::Tampered {
+        return Ok(());
+    }
+    let problem = report.problems.first();
+    let problem = problem.map_or("", |problem| problem.message.as_str());
+    let shown = pack.display();
+    Err(Failed {
+        exit: Exit::Broken,
+        message: format!("pack `{shown}` does not hold: {problem}"),
+    }
+    .into())
+}
+
 /// Returns the code that a judgement ends with.
 pub(super) fn exit(class: Class) -> Exit {
     match class {
@@ -81,12 +102,17 @@ fn expected(args: &VerifyPack) -> Result<Option<Expected>> {
         return Ok(None);
     };
     let shown = path.display();
-    let note = fs::read_to_string(path)
-        .map_err(|fault| bad_input(format!("cannot read checkpoint `{shown}`: {fault}")))?;
-    let expected = Expected::from_note(&note);
-    expected
-        .map(Some)
-        .map_err(|why| bad_input(format!("cannot read checkpoint `{shown}`: {why}")))
+    let wrong = |why: &str| bad_input(format!("cannot read checkpoint `{shown}`: {why}"));
+    let note = file::read(path).map_err(|fault| wrong(&fault.to_string()))?;
+    let note = String::from_utf8(note).map_err(|_| wrong("it is no text"))?;
+    let expected = Expected::from_note(&note).map_err(wrong)?;
+    // What a pack says that does not hold is no reason to leave it unjudged.
+    if intact(&args.pack).is_ok() && !Expected::is_of(&note, &args.pack).unwrap_or(true) {
+        return Err(bad_input(format!(
+            "checkpoint `{shown}` is of another session than the pack"
+        )));
+    }
+    Ok(Some(expected))
 }
 
 fn shown(report: &Report) -> String {

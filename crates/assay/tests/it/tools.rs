@@ -76,12 +76,19 @@ fn a_changed_receipt_and_a_lost_one_are_found() {
     assert_eq!(scene.tool(&expect).code(), Some(0));
     let (shorter, short) = recorded();
     let left = shorter.tool(&["verify-pack", &short, "--checkpoint", &kept]);
-    assert_eq!(left.code(), Some(2), "{left:?}");
+    assert_eq!(left.code(), Some(3), "{left:?}");
+    assert!(left.stderr.contains("is of another session"), "{left:?}");
     let file = format!("{pack}/receipt_pack.jsonl");
     let text = fs::read_to_string(&file).unwrap();
     fs::write(&file, text.replacen("\"a\"", "\"b\"", 1)).unwrap();
     let left = scene.tool(&["verify-pack", &pack]);
     assert_eq!(left.code(), Some(2), "{left:?}");
+    // Nor is anything told of it as if it held.
+    assert_eq!(scene.tool(&expect).code(), Some(2));
+    assert_eq!(scene.tool(&["diff", &pack, &pack]).code(), Some(2));
+    let id = scene.calls()[2]["receipt_id"].as_str().unwrap().to_owned();
+    let left = scene.tool(&["prove", &pack, &id]);
+    assert_eq!((left.code(), left.stdout.len()), (Some(2), 0), "{left:?}");
 }
 
 #[test]
