@@ -3,11 +3,14 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
-use mcpproxy_agents::{Os, Places, Transport, discover, mask_args, mask_url};
+use mcpproxy_agents::{Os, Places, Problem, Transport, discover, mask_args, mask_url};
 use serde_json::{Value, json};
 
-use crate::exit::Exit;
+use crate::exit::{Exit, bad_input};
 use crate::output::{self, Form};
+
+/// Programs that start the one that stands behind them.
+const STARTERS: [&str; 8] = ["npx", "bunx", "pnpx", "uvx", "pipx", "env", "nice", "exec"];
 
 /// One upstream of one agent.
 struct Entry {
@@ -22,6 +25,9 @@ struct Entry {
 pub(crate) fn run(project: Option<PathBuf>, form: Form) -> Result<Exit> {
     let home = std::env::home_dir().context("there is no home folder")?;
     let project = project.map_or_else(std::env::current_dir, Ok)?;
+    if !project.is_dir() {
+        return Err(bad_input(format!("no folder `{}`", project.display())));
+    }
     let found = discover(&Places::usual(&home, &project, os()));
     let mut entries = Vec::new();
     let mut problems = Vec::new();
@@ -47,7 +53,14 @@ pub(crate) fn run(project: Option<PathBuf>, form: Form) -> Result<Exit> {
         Form::Json => machine(&entries, &problems).to_string(),
         Form::Text => shown(&entries, &problems, bare),
     })?;
-    Ok(if bare == 0 { Exit::Fine } else { Exit::Failing })
+    // What could not be looked at may be bare.
+    let unknown = found.iter().flat_map(|file| &file.problems);
+    let unknown = unknown.filter(|one| !matches!(one, Problem::Obstacle { .. }));
+    Ok(if bare == 0 && unknown.count() == 0 {
+        Exit::Fine
+    } else {
+        Exit::Failing
+    })
 }
 
 fn os() -> Os {
@@ -73,12 +86,18 @@ fn behind(transport: &Transport) -> bool {
         let stem = Path::new(word.rsplit(['/', '\\']).next().unwrap_or(word)).file_stem();
         stem.is_some_and(|stem| stem == name)
     };
-    let pair = |program: &str, command: &str| {
-        words
-            .windows(2)
-            .any(|pair| matches!(pair, [one, two] if is(one, program) && *two == command))
+    // What stands behind a program of its own is an argument of that.
+    let starter = |word: &&&str| {
+        let option = word.starts_with('-') || word.contains('=');
+        option || STARTERS.iter().any(|name| is(word, name))
     };
-    pair("assay", "mcp-proxy") || pair("mcpproxy", "wrap")
+    let mut words = words.iter().skip_while(starter);
+    let (program, command) = (words.next(), words.next().copied());
+    program.is_some_and(|program| match command {
+        Some("mcp-proxy") => is(program, "assay"),
+        Some("wrap") => is(program, "mcpproxy"),
+        _ => false,
+    })
 }
 
 /// Says how an entry would look behind the proxy; what looks like a secret is masked.
@@ -157,6 +176,8 @@ mod tests {
         check("/opt/bin/assay mcp-proxy --strict -- npx x", true);
         check("npx assay mcp-proxy -- x", true);
         check("mcpproxy wrap -- x", true);
+        check("env A=b nice assay mcp-proxy -- x", true);
+        check("node evil.js assay mcp-proxy", false);
         check("python s.py", false);
         check("python -- assay mcp-proxy", false);
         check("assay verify-pack", false);

@@ -202,6 +202,11 @@ fn upstreams_that_are_not_behind_the_proxy_are_found() {
     assert!(!text.contains("tr0ub4dor3xample"), "{text}");
     scene.file(".mcp.json", "{}");
     assert_eq!(scan(&[]).0, Some(0));
+    scene.file(".mcp.json", "{");
+    assert_eq!(scan(&[]).0, Some(1));
+    scene.file(".mcp.json", r#"{"mcpServers":{"odd":{"what":1}}}"#);
+    assert_eq!(scan(&[]).0, Some(1));
+    assert_eq!(scene.tool(&["scan", "nowhere"]).code(), Some(3));
 }
 
 #[test]
