@@ -6,6 +6,9 @@ use http::Uri;
 use crate::Error;
 use crate::line::push_flat;
 
+/// The byte order mark, which a stream may begin with.
+const MARK: &[u8] = "\u{feff}".as_bytes();
+
 /// One event.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Event {
@@ -28,6 +31,16 @@ pub enum Piece {
     End(Event),
 }
 
+/// What may stand before the next line and is no part of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Ahead {
+    /// The byte order mark of the stream.
+    Mark,
+    /// A line feed, which belongs to the carriage return before it.
+    Feed,
+    Nothing,
+}
+
 /// Splits a byte stream into events.
 #[derive(Debug)]
 pub struct Decoder {
@@ -39,6 +52,7 @@ pub struct Decoder {
     has_data: bool,
     /// Whether the buffer starts inside a line of data, whose beginning was handed out.
     inside: bool,
+    ahead: Ahead,
 }
 
 impl Decoder {
@@ -52,6 +66,7 @@ impl Decoder {
             data: BytesMut::new(),
             has_data: false,
             inside: false,
+            ahead: Ahead::Mark,
         }
     }
 
@@ -102,25 +117,37 @@ impl Decoder {
 
     /// Takes a whole line off the buffer, without its end.
     fn next_line(&mut self) -> Option<Bytes> {
+        self.skip();
         let unseen = self.buffer.get(self.searched..).unwrap_or_default();
         let Some(at) = memchr::memchr2(b'\n', b'\r', unseen) else {
             self.searched = self.buffer.len();
             return None;
         };
         let end = self.searched + at;
-        let carriage = self.buffer.get(end) == Some(&b'\r');
-        // A carriage return at the very end may be half of a pair: wait for the next byte.
-        if carriage && end + 1 == self.buffer.len() {
-            self.searched = end;
-            return None;
-        }
         let line = self.buffer.split_to(end).freeze();
-        self.buffer.advance(1);
-        if carriage && self.buffer.first() == Some(&b'\n') {
-            self.buffer.advance(1);
+        if self.buffer.first() == Some(&b'\r') {
+            self.ahead = Ahead::Feed;
         }
+        self.buffer.advance(1);
         self.searched = 0;
         Some(line)
+    }
+
+    /// Drops what stands before the next line, once enough is there to tell.
+    fn skip(&mut self) {
+        let what = match self.ahead {
+            Ahead::Mark => MARK,
+            Ahead::Feed => b"\n",
+            Ahead::Nothing => return,
+        };
+        if self.buffer.len() < what.len() && what.starts_with(&self.buffer) {
+            return;
+        }
+        self.ahead = Ahead::Nothing;
+        if self.buffer.starts_with(what) {
+            self.buffer.advance(what.len());
+            self.searched = 0;
+        }
     }
 
     fn line(&mut self, line: &Bytes) -> Option<Event> {

@@ -348,6 +348,23 @@ fn a_body_that_is_no_message_is_an_error_and_no_line() {
 }
 
 #[test]
+fn a_stream_may_end_its_lines_by_carriage_returns_and_begin_with_a_mark() {
+    for event in ["data: X\r\r", "\u{feff}data: X\n\n", "\u{feff}data: X\r\r"] {
+        let url = raw_upstream(move |stream, _| {
+            let event = event.replace('X', r#"{"jsonrpc":"2.0","id":1,"result":{}}"#);
+            let head =
+                "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
+            write!(stream, "{head}{event}").unwrap();
+        });
+        let scene = Scene::new();
+        let mut proxy = proxy(&scene, &url, &[]);
+        let answer = proxy.call(1, "a");
+        assert_eq!(answer["result"], json!({}), "{event:?}: {answer}");
+        assert_eq!(proxy.left().code(), Some(0));
+    }
+}
+
+#[test]
 fn a_long_message_of_the_modern_era_carries_its_headers_too() {
     let remote = Remote::start(EraSupport::ModernOnly);
     let scene = Scene::new();
