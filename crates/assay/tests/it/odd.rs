@@ -196,3 +196,21 @@ fn a_line_separator_in_the_name_of_the_upstream_breaks_no_pack() {
         assert_eq!(scene.verified(), 1);
     }
 }
+
+#[test]
+fn an_answer_that_readers_may_read_differently_is_marked() {
+    for answer in [
+        r#"{"jsonrpc":"2.0","id":1,"result":{},"error":{"code":1,"message":"m"}}"#,
+        r#"{"jsonrpc":"2.0","id":1,"id":1,"result":{}}"#,
+        r#"{"jsonrpc":"2.0","id":1}"#,
+    ] {
+        let scene = Scene::new();
+        let input = call(1, "a", "{}") + "\n";
+        scene.run(&[], &answers(&[answer]), input.as_bytes());
+        assert_eq!(
+            scene.calls()[0]["marks"],
+            json!(["uninspected"]),
+            "{answer}"
+        );
+    }
+}

@@ -66,15 +66,15 @@ impl Recorder {
         };
         let span = seen.error.clone().or_else(|| seen.result.clone());
         let neither = span.is_none();
+        let both = seen.error.is_some() && seen.result.is_some();
         let bytes = line.text.map(|text| match span {
             Some(span) => text.get(span).unwrap_or_default(),
             None => b"null",
         });
         let result = self.evidence(bytes, message.hashed, &keep, &mut marks);
         self.commit(&open.ticket.call().invocation_id, Side::Result, bytes);
-        marks.extend(
-            (neither || seen.doubtful || line.trouble.is_some()).then_some(Mark::Uninspected),
-        );
+        let unread = neither || both || seen.doubtful || line.trouble.is_some();
+        marks.extend(unread.then_some(Mark::Uninspected));
         let answer = Answer {
             result,
             observed_at: line.wall,
