@@ -56,8 +56,8 @@ pub fn diff(before: &Session, after: &Session) -> Vec<Difference> {
     add(
         "session",
         "complete",
-        format!("{:?}", before.complete),
-        format!("{:?}", after.complete),
+        whether(before.complete),
+        whether(after.complete),
     );
     let (one, other) = (by_tool(&before.calls), by_tool(&after.calls));
     let tools: BTreeSet<&String> = one.keys().chain(other.keys()).collect();
@@ -92,6 +92,15 @@ pub fn diff(before: &Session, after: &Session) -> Vec<Difference> {
         }
     }
     found
+}
+
+fn whether(complete: Option<bool>) -> String {
+    let word = match complete {
+        Some(true) => "yes",
+        Some(false) => "no",
+        None => "unknown",
+    };
+    word.to_owned()
 }
 
 /// What calls of one tool with the same arguments came to.
@@ -175,6 +184,14 @@ mod tests {
         let one = session(&[("a", "forwarded", "1"), ("b", "forwarded", "1")]);
         assert_eq!(text(&diff(&one, &one)), "no difference\n");
         let other = session(&[("a", "forwarded", "2"), ("c", "error", "1")]);
+        let ended = Session {
+            complete: Some(true),
+            ..one.clone()
+        };
+        assert_eq!(
+            text(&diff(&one, &ended)),
+            "session complete: unknown -> yes\n"
+        );
         let found = diff(&one, &other);
         let kinds: Vec<_> = found
             .iter()

@@ -1,7 +1,6 @@
 //! From flags to a session that is ready to run.
 
 use std::ffi::OsString;
-use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
@@ -113,8 +112,9 @@ fn policy(args: &McpProxy) -> Result<Option<Policy>> {
         };
     };
     let shown = path.display();
-    let text = fs::read_to_string(path)
-        .map_err(|fault| bad_input(format!("cannot read policy `{shown}`: {fault}")))?;
+    let wrong = |why: String| bad_input(format!("cannot read policy `{shown}`: {why}"));
+    let text = file::read(path).map_err(|fault| wrong(fault.to_string()))?;
+    let text = String::from_utf8(text).map_err(|_| wrong("it is no text".to_owned()))?;
     let policy = Policy::parse(&text)
         .map_err(|problem| bad_input(format!("cannot use policy `{shown}`: {problem}")))?;
     Ok(Some(policy))

@@ -33,6 +33,7 @@ fn bad_input_ends_with_three() {
         &["--profile", "guard"],
         "profile `guard` needs `--policy FILE`",
     );
+    with(&["--policy", "/dev/zero"], "it is longer than");
     with(&["--policy", "none.yaml"], "cannot read policy `none.yaml`");
     with(
         &["--profile", "guard", "--policy", "other.yaml"],

@@ -111,6 +111,16 @@ fn pieces(pattern: &str) -> Vec<Piece> {
     pieces
 }
 
+/// Tells whether every set of a step has its end, and no range of it is the wrong way round.
+pub(super) fn is_whole(pattern: &str) -> bool {
+    let ordered = |ranges: &[(char, char)]| ranges.iter().all(|(from, to)| from <= to);
+    pieces(pattern).iter().all(|piece| match piece {
+        Piece::One(char) => *char != '[',
+        Piece::Set(ranges, _) => ordered(ranges),
+        Piece::Star | Piece::Any => true,
+    })
+}
+
 /// Reads a set behind its opening bracket; a `]` in first place is a member.
 fn set(text: &str) -> Option<(Piece, &str)> {
     let (sense, text) = match text.strip_prefix(['!', '^']) {

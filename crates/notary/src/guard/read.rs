@@ -11,6 +11,7 @@ use mcpproxy_text::nearest;
 use sha2::{Digest as _, Sha256};
 
 use self::tree::{Node, Value};
+use super::glob;
 use super::paths::Rules;
 use super::{Constraints, Policy, Stance};
 
@@ -240,6 +241,11 @@ fn rules(node: &Node) -> Result<Rules, Problem> {
         }
         if bare.starts_with('~') && bare != "~" && !bare.starts_with("~/") {
             let message = format!("pattern `{pattern}` names a home that is not one's own");
+            return Err(Problem::at(line, message));
+        }
+        if !bare.split('/').all(glob::is_whole) {
+            let message =
+                format!("pattern `{pattern}` has a `[` without its `]`, or an empty range");
             return Err(Problem::at(line, message));
         }
         rules.add(pattern);

@@ -133,3 +133,15 @@ fn a_policy_is_named_by_its_bytes() {
     let other = Policy::parse("version: 1\ndefault: deny\n\n").unwrap();
     assert_ne!(policy.hash(), other.hash());
 }
+
+#[test]
+fn a_pattern_that_is_not_whole_is_refused() {
+    for pattern in ["/ws/[a", "/ws/[z-a]x"] {
+        check(
+            &format!(
+                "version: 1\ndefault: deny\nconstraints:\n  r:\n    allowed_paths: [\"{pattern}\"]"
+            ),
+            &format!("line 5: pattern `{pattern}` has a `[` without its `]`, or an empty range"),
+        );
+    }
+}
