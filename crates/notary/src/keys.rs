@@ -119,6 +119,8 @@ pub struct Signer {
     key: SigningKey,
     /// The statements by which keys were replaced until this one came, oldest first.
     successions: Vec<Succession>,
+    /// Where the key is kept.
+    folder: Option<PathBuf>,
 }
 
 impl fmt::Debug for Signer {
@@ -140,6 +142,7 @@ impl Signer {
             name: name.to_owned(),
             key: SigningKey::from_bytes(&seed),
             successions: Vec::new(),
+            folder: None,
         })
     }
 
@@ -203,6 +206,7 @@ impl Signer {
             name: name.to_owned(),
             key,
             successions,
+            folder: Some(folder.to_owned()),
         })
     }
 
@@ -220,6 +224,11 @@ impl Signer {
     /// Returns the name under which it signs.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// Returns the folder that it was read from.
+    pub(crate) fn folder(&self) -> Option<&Path> {
+        self.folder.as_deref()
     }
 
     /// Returns the public key.

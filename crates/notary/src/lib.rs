@@ -39,6 +39,7 @@ pub mod view;
 mod chain;
 mod error;
 mod json;
+mod kept;
 mod layout;
 mod line;
 mod read;

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, ErrorKind, Read as _, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
+use std::slice;
 use std::sync::{Arc, Mutex};
 
 use mcpproxy_core::Wall;
@@ -13,6 +14,7 @@ use super::{Options, Packing, Profile, Status};
 use crate::chain::Chain;
 use crate::error::NotaryError;
 use crate::file::{open_plain, plain};
+use crate::kept::Kept;
 use crate::keys::{PublicKey, Signer};
 use crate::layout::{Claim, Layout, create_file, sync_folder};
 use crate::note::{Checkpoint, FORGED};
@@ -114,19 +116,23 @@ pub(super) fn rebuild(
     (end, lost): (End, u64),
 ) -> Result<Rebuilt, NotaryError> {
     let path = layout.session(name);
-    let past = match plain(&path) {
+    let mut past = match plain(&path) {
         Ok(file) => Past::read(file, options, &|index| layout.pack(name, index).exists())
             .map_err(NotaryError::file("read", &path))?,
         Err(fault) if fault.kind() == ErrorKind::NotFound => Past::default(),
         Err(fault) => return Err(NotaryError::file("read", &path)(fault)),
     };
+    let signed = Kept::of(&options.signer, name).read();
+    if let (Some(signed), Some(_)) = (&signed, &past.session) {
+        past.hold_against(signed, &path)
+            .map_err(NotaryError::file("read", &path))?;
+    }
     let (Some(common), Some(profile)) = (past.session, past.profile) else {
-        return unbegun(&path, claim, past.dropped);
+        return unbegun(&path, claim, past.dropped, signed.is_some());
     };
     let mut rebuilt = Rebuilt::default();
-    if let Some(kept) = keep_damage(&path, past.length, past.dropped)? {
-        rebuilt.warn(&path, &kept, past.contradicted);
-    }
+    let damage = keep_damage(&path, past.length, past.dropped)?;
+    rebuilt.warn(&path, damage.as_deref(), past.contradicted);
     let file = open_plain(&path, File::options().append(true).read(true));
     let file = file.map_err(NotaryError::file("open", &path))?;
     file.set_len(past.length)
@@ -169,16 +175,17 @@ pub(super) fn rebuild(
 }
 
 impl Rebuilt {
-    fn warn(&mut self, path: &Path, kept: &Path, contradicted: bool) {
-        let (path, kept) = (path.display(), kept.display());
-        let why = if contradicted {
-            "a signed checkpoint contradicts the receipts before it, which were changed"
-        } else {
-            "some lines do not continue the chain"
+    fn warn(&mut self, path: &Path, kept: Option<&Path>, contradicted: bool) {
+        let why = match (contradicted, kept) {
+            (true, _) => {
+                "a signed checkpoint contradicts the receipts before it, which were changed"
+            }
+            (false, Some(_)) => "some lines do not continue the chain",
+            (false, None) => return,
         };
-        self.warnings.push(format!(
-            "`{path}`: {why}; from there on it is kept in `{kept}`"
-        ));
+        let rest = kept.map(|kept| format!("; from there on it is kept in `{}`", kept.display()));
+        let (path, rest) = (path.display(), rest.unwrap_or_default());
+        self.warnings.push(format!("`{path}`: {why}{rest}"));
     }
 }
 
@@ -226,17 +233,22 @@ fn aside(path: &Path) -> Result<(PathBuf, File), NotaryError> {
 /// Ends a session that has no first line. If it died before that was whole, nobody was told of
 /// anything, but its file may also have been taken away; if the line is there and damaged, nothing
 /// after it can be believed, and all is kept.
-fn unbegun(path: &Path, claim: Claim, dropped: u64) -> Result<Rebuilt, NotaryError> {
+fn unbegun(path: &Path, claim: Claim, dropped: u64, signed: bool) -> Result<Rebuilt, NotaryError> {
     let kept = keep_damage(path, 0, dropped)?;
     claim.release()?;
     let shown = path.display().to_string();
     match kept {
-        None => Ok(Rebuilt {
-            packs: Vec::new(),
-            warnings: vec![format!(
-                "`{shown}` has no receipts: the session was killed as it began, or they were removed since"
-            )],
-        }),
+        None => {
+            let why = if signed {
+                "they were removed, since a checkpoint of them was signed"
+            } else {
+                "the session was killed as it began, or they were removed since"
+            };
+            Ok(Rebuilt {
+                packs: Vec::new(),
+                warnings: vec![format!("`{shown}` has no receipts: {why}")],
+            })
+        }
         Some(kept) => Err(NotaryError::Input {
             name: shown,
             why: format!(
@@ -294,6 +306,16 @@ impl Past {
                 return Ok(found);
             }
         }
+    }
+
+    /// Holds the lines against a checkpoint that was kept where none of them are.
+    fn hold_against(&mut self, kept: &Checkpoint, path: &Path) -> std::io::Result<()> {
+        let session = self.session.as_ref();
+        let origin = session.map(|session| session::origin(&session.session_id));
+        let other = Some(&kept.origin) != origin.as_ref();
+        let mut reader = BufReader::new(plain(path)?);
+        self.contradicted |= other || self.contradicts(slice::from_ref(kept), &mut reader)?;
+        Ok(())
     }
 
     /// Tells whether what was signed is not what is left: lines are missing, or were changed.

@@ -20,6 +20,7 @@ use super::room::{self, Freeing};
 use super::{Done, Job, Options, Refusal, Status};
 use crate::chain::Chain;
 use crate::error::NotaryError;
+use crate::kept::Kept;
 use crate::layout::{Claim, Layout};
 use crate::receipt::{Call, Common, Mark, random_id};
 use crate::session::{self, Counts};
@@ -97,6 +98,9 @@ pub(super) struct Writer {
     since_checkpoint: u64,
     checkpoint_at: Tick,
     unsynced: Option<Tick>,
+    /// Where the newest checkpoint is kept, and the one that is to be once it is on disk.
+    kept: Kept,
+    unkept: Option<String>,
     /// Why nothing can be written any more.
     broken: Option<String>,
     status: Arc<Mutex<Status>>,
@@ -119,6 +123,7 @@ impl Writer {
         status: Arc<Mutex<Status>>,
     ) -> Self {
         let checkpoint_at = options.clock.tick();
+        let kept = Kept::of(&options.signer, &name);
         Self {
             layout,
             name,
@@ -138,6 +143,8 @@ impl Writer {
             since_checkpoint: 0,
             checkpoint_at,
             unsynced: None,
+            kept,
+            unkept: None,
             broken: None,
             status,
         }
@@ -412,6 +419,10 @@ impl Writer {
         match self.disk.sync() {
             Ok(()) => {
                 self.unsynced = None;
+                // Where it cannot be kept, its line among the receipts still stands for it.
+                let note = self.unkept.take();
+                note.map_or(Ok(()), |note| self.kept.write(&note))
+                    .unwrap_or_default();
                 Ok(())
             }
             Err(fault) => {
@@ -448,6 +459,7 @@ impl Writer {
         let mut draft = self.draft();
         draft.bytes = draft.chain.append(line);
         self.commit(draft)?;
+        self.unkept = Some(note.clone());
         self.since_checkpoint = 0;
         self.checkpoint_at = self.options.clock.tick();
         Ok(note)

@@ -215,3 +215,60 @@ fn a_folder_in_the_place_of_a_pack_is_set_aside() {
     let aside = target.with_file_name("proof_pack_x.aside");
     assert_eq!(fs::read(aside.join("mine")).unwrap(), b"kept");
 }
+
+#[test]
+fn a_checkpoint_that_was_taken_out_is_held_against_what_is_left() {
+    let keys = tempfile::tempdir().unwrap();
+    let options = Options {
+        signer: Arc::new(Signer::open(keys.path(), "k").unwrap()),
+        ..options(Durability::Strict)
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let ledger = Ledger::open(folder.path(), options.clone()).unwrap();
+    for _ in 0..3 {
+        let ticket = ledger.intent(call("t")).unwrap();
+        ledger.outcome(ticket, answered(), &[]).unwrap();
+    }
+    let name = ledger.path().file_stem().unwrap().to_str().unwrap();
+    let note = keys.path().join("open").join(format!("{name}.note"));
+    let kept = fs::read(&note).unwrap();
+    let text = fs::read_to_string(ledger.path()).unwrap();
+    let lines: Vec<String> = text.split_inclusive('\n').map(str::to_owned).collect();
+    let is_checkpoint = |line: &String| line.contains("mcp.checkpoint");
+    assert_eq!(lines.iter().filter(|line| is_checkpoint(line)).count(), 1);
+    let check = |lines: Vec<String>, expect: Option<Class>, said: &str| {
+        let folder = tempfile::tempdir().unwrap();
+        let layout = Layout::create(folder.path()).unwrap();
+        let session = name.strip_prefix("session_").unwrap();
+        fs::write(layout.session(session), lines.concat()).unwrap();
+        fs::write(folder.path().join("receipts/.open").join(name), "").unwrap();
+        fs::write(&note, &kept).unwrap();
+        let found = recover(folder.path(), &options).unwrap().remove(0);
+        let built = found.packs.first().map(|built| built.as_ref().unwrap());
+        assert_eq!(built.map(|built| built.report.class), expect, "{found:?}");
+        assert!(found.warnings.concat().contains(said), "{found:?}");
+        assert_eq!(found.warnings.is_empty(), said.is_empty(), "{found:?}");
+    };
+    check(lines.clone(), Some(Class::Pass), "");
+    assert!(!note.exists(), "a session that is closed has nothing open");
+    let bare: Vec<String> = lines
+        .iter()
+        .filter(|line| !is_checkpoint(line))
+        .cloned()
+        .collect();
+    let mut changed = bare.clone();
+    changed[1] = changed[1].replace("\"t\"", "\"u\"");
+    check(
+        linked_anew(&changed),
+        Some(Class::Doubt),
+        "which were changed",
+    );
+    check(
+        lines[..2].to_vec(),
+        Some(Class::Doubt),
+        "which were changed",
+    );
+    check(Vec::new(), None, "a checkpoint of them was signed");
+    ledger.finish(End::Closed, Packing::Pack).unwrap();
+    assert!(!note.exists());
+}

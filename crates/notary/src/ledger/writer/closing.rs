@@ -164,7 +164,9 @@ impl Writer {
     fn release(&mut self) -> Result<(), NotaryError> {
         // CRASH: the mark goes last; a session that is closed and still marked is packed again
         // under the same name, which finds the pack there.
-        self.claim.take().map_or(Ok(()), Claim::release)
+        self.claim.take().map_or(Ok(()), Claim::release)?;
+        self.kept.forget(&session::origin(&self.common.session_id));
+        Ok(())
     }
 
     /// Closes what is open and writes the session's last line; tells whether it is complete.
