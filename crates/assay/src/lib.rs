@@ -21,9 +21,15 @@ use crate::output::Form;
 
 /// Runs the program on its arguments, the first of which is its own name.
 pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let args: Vec<OsString> = args.into_iter().collect();
+    // Where the arguments are wrong, nobody else has read this one.
+    let json = args
+        .iter()
+        .take_while(|word| *word != "--")
+        .any(|word| word == "--json");
     match Args::try_parse_from(args) {
         Ok(args) => commands::run(args),
-        Err(fault) => output::usage(&fault),
+        Err(fault) => output::usage(&fault, Form::of(json)),
     }
 }
 

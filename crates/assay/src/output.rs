@@ -60,11 +60,17 @@ pub(crate) fn data(text: &str) -> Result<()> {
 }
 
 /// Prints what clap has to say: help on standard output, mistakes on standard error.
-pub(crate) fn usage(fault: &clap::Error) -> ExitCode {
-    drop(fault.print());
-    if fault.use_stderr() {
-        Exit::BadInput.into()
-    } else {
-        Exit::Fine.into()
+pub(crate) fn usage(fault: &clap::Error, form: Form) -> ExitCode {
+    if !fault.use_stderr() {
+        drop(fault.print());
+        return Exit::Fine.into();
     }
+    match form {
+        Form::Text => drop(fault.print()),
+        Form::Json => {
+            let text = fault.to_string();
+            form.error(text.strip_prefix("error: ").unwrap_or(&text).trim_end());
+        }
+    }
+    Exit::BadInput.into()
 }

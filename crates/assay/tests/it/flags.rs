@@ -84,3 +84,16 @@ fn every_command_in_the_book_is_understood() {
     }
     assert!(seen >= 7, "{seen}");
 }
+
+#[test]
+fn mistakes_are_json_where_that_is_asked_for() {
+    let scene = Scene::new();
+    let left = scene.tool(&["--json", "mcp-proxy", "--call-timeout", "x", "--", "cat"]);
+    assert_eq!(left.code(), Some(3), "{left:?}");
+    let said: serde_json::Value = serde_json::from_str(&left.stderr).unwrap();
+    assert_eq!(said["event"], "error", "{said}");
+    assert!(
+        said["message"].as_str().unwrap().contains("--call-timeout"),
+        "{said}"
+    );
+}
