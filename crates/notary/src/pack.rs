@@ -21,6 +21,7 @@ use crate::hash::{Numbers, canonical, hex, sha256};
 use crate::json::Json;
 use crate::keys::{Signer, Trust};
 use crate::layout::{create_file, create_folder, stamp, sync_folder};
+use crate::read::Read as Line;
 use crate::receipt::random_id;
 use crate::session::origin;
 use crate::tree::{Seam, Tree};
@@ -113,7 +114,7 @@ const LAST: u64 = 1 << 20;
 /// Makes a pack and verifies it.
 pub(crate) fn build(segment: &Segment) -> Result<Built, NotaryError> {
     let target = &segment.target;
-    clear(target)?;
+    clear(segment)?;
     if !target.exists() {
         let folder = target.with_file_name(format!(".building_{}", file_name(target)));
         if folder.exists() {
@@ -143,11 +144,19 @@ pub(crate) fn build(segment: &Segment) -> Result<Built, NotaryError> {
     })
 }
 
-/// Moves what has the name of a pack and is none out of the way, once: of a second there would be no
-/// end.
-fn clear(target: &Path) -> Result<(), NotaryError> {
+/// Tells whether there is a pack of that session, its lines unread.
+pub(crate) fn is_of(pack: &Path, session_id: &str) -> bool {
+    let manifest = verify::files::manifest(pack).unwrap_or_default();
+    let attested = Line::new(&manifest).and_then(|manifest| manifest.object("attestation"));
+    attested.is_some_and(|said| said.text("run_id").as_deref() == Some(session_id))
+}
+
+/// Moves what has the name of a pack and is not the session's out of the way, once: of a second there
+/// would be no end.
+fn clear(segment: &Segment) -> Result<(), NotaryError> {
+    let target = &segment.target;
     let is_free = target.symlink_metadata().is_err();
-    if is_free || verify::files::manifest(target).is_ok() {
+    if is_free || is_of(target, &segment.session_id) {
         return Ok(());
     }
     let aside = target.with_file_name(format!("{}.aside", file_name(target)));

@@ -18,7 +18,7 @@ use crate::kept::Kept;
 use crate::keys::{PublicKey, Signer};
 use crate::layout::{Claim, Layout, create_file, sync_folder};
 use crate::note::{Checkpoint, FORGED};
-use crate::pack::Built;
+use crate::pack::{self, Built};
 use crate::read::Read;
 use crate::receipt::{Call, Common};
 use crate::session::{self, Counts, End};
@@ -117,8 +117,10 @@ pub(super) fn rebuild(
 ) -> Result<Rebuilt, NotaryError> {
     let path = layout.session(name);
     let mut past = match plain(&path) {
-        Ok(file) => Past::read(file, options, &|index| layout.pack(name, index).exists())
-            .map_err(NotaryError::file("read", &path))?,
+        Ok(file) => Past::read(file, options, &|index, session| {
+            pack::is_of(&layout.pack(name, index), session)
+        })
+        .map_err(NotaryError::file("read", &path))?,
         Err(fault) if fault.kind() == ErrorKind::NotFound => Past::default(),
         Err(fault) => return Err(NotaryError::file("read", &path)(fault)),
     };
@@ -259,9 +261,12 @@ fn unbegun(path: &Path, claim: Claim, dropped: u64, signed: bool) -> Result<Rebu
     }
 }
 
+/// Tells whether a pack of that number exists and is of that session.
+type Packed<'a> = dyn Fn(u64, &str) -> bool + 'a;
+
 impl Past {
     /// Reads the lines as far as they are a chain; `packed` tells which packs exist.
-    fn read(file: File, options: &Options, packed: &dyn Fn(u64) -> bool) -> std::io::Result<Self> {
+    fn read(file: File, options: &Options, packed: &Packed<'_>) -> std::io::Result<Self> {
         let mut past = Self::default();
         let whole = file.metadata()?.len();
         let mut reader = BufReader::new(file);
@@ -386,12 +391,13 @@ impl Past {
     }
 
     /// Ends a run of lines if this line closed it for a pack.
-    fn close(&mut self, bytes: &[u8], before: Tree, signer: &Signer, packed: &dyn Fn(u64) -> bool) {
+    fn close(&mut self, bytes: &[u8], before: Tree, signer: &Signer, packed: &Packed<'_>) {
         let closing = Read::new(bytes).filter(|line| line.text("closes_pack").is_some());
         let Some(note) = closing.and_then(|line| line.text("checkpoint")) else {
             return;
         };
-        let exists = packed(self.start.index);
+        let session = self.session.as_ref();
+        let exists = session.is_some_and(|session| packed(self.start.index, &session.session_id));
         if !exists && Checkpoint::open(&note, signer.name(), &signer.public()).is_err() {
             // The key was replaced since. The run goes on, and a checkpoint of the new key ends it.
             return;

@@ -174,11 +174,16 @@ fn of_a_mark_no_more_is_read_than_one_has() {
     let options = options(Durability::Relaxed);
     let folder = tempfile::tempdir().unwrap();
     let layout = Layout::create(folder.path()).unwrap();
-    fs::write(layout.session("x"), session(&options).concat()).unwrap();
     let mark = folder.path().join("receipts/.open/session_x");
-    fs::write(mark, "0".repeat(1 << 20) + "7").unwrap();
-    let found = recover(folder.path(), &options).unwrap();
-    assert_good(found[0].packs[0].as_ref().unwrap(), Some(true));
+    for (zeros, lost) in [(19, 7), (1 << 20, 0)] {
+        fs::write(layout.session("x"), session(&options)[..3].concat()).unwrap();
+        fs::write(&mark, "0".repeat(zeros) + "7\n").unwrap();
+        let found = recover(folder.path(), &options).unwrap();
+        fs::remove_dir_all(&found[0].packs[0].as_ref().unwrap().path).unwrap();
+        let lines = lines(&layout.session("x"));
+        let end = lines.iter().find(|one| one["type"] == "mcp.session_end");
+        assert_eq!(end.unwrap()["receipts_lost"], lost, "{zeros}");
+    }
 }
 
 #[test]
@@ -214,6 +219,31 @@ fn a_folder_in_the_place_of_a_pack_is_set_aside() {
     assert_good(found[0].packs[0].as_ref().unwrap(), Some(true));
     let aside = target.with_file_name("proof_pack_x.aside");
     assert_eq!(fs::read(aside.join("mine")).unwrap(), b"kept");
+}
+
+#[test]
+fn the_pack_of_another_session_does_not_stand_in_for_ones_own() {
+    let options = options(Durability::Relaxed);
+    let folder = tempfile::tempdir().unwrap();
+    let layout = Layout::create(folder.path()).unwrap();
+    for name in ["x", "y"] {
+        fs::write(layout.session(name), session(&options).concat()).unwrap();
+        fs::write(
+            folder.path().join(format!("receipts/.open/session_{name}")),
+            "",
+        )
+        .unwrap();
+        if name == "y" {
+            fs::rename(layout.pack("x", 0), layout.pack("y", 0)).unwrap();
+        }
+        let found = recover(folder.path(), &options).unwrap();
+        assert_good(found[0].packs[0].as_ref().unwrap(), Some(true));
+        assert_eq!(
+            fs::read(layout.pack(name, 0).join("receipt_pack.jsonl")).unwrap(),
+            fs::read(layout.session(name)).unwrap(),
+            "{name}"
+        );
+    }
 }
 
 #[test]
