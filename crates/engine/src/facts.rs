@@ -130,8 +130,10 @@ impl Engine {
             flow.matches
                 .retain(|one| !is_addressee(one, raw, &report, &known));
             flow.matches.truncate(MOST_MATCHES);
-            for one in &mut flow.matches {
-                hide(&ready.detector, &mut one.place);
+            let matched = flow.matches.iter_mut().map(|one| &mut one.place);
+            let opaque = flow.opaque.iter_mut().map(|one| &mut one.place);
+            for place in matched.chain(opaque) {
+                hide(&ready.detector, place);
             }
             if !report.coverage.is_complete() && settings.detector.enabled {
                 flow.reduced.push(Reduced::Size);

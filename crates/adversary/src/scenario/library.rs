@@ -271,14 +271,14 @@ mod tests {
     }
 
     #[test]
-    fn every_published_incident_is_replayed_once() {
+    fn every_published_incident_is_replayed() {
         let library = Library::embedded().unwrap();
         let replayed = library
             .cases()
             .filter_map(|(_, case)| case.incident.as_ref());
-        let mut numbers: Vec<u32> = replayed.map(|incident| incident.number).collect();
-        numbers.sort_unstable();
-        assert_eq!(numbers, (1..=29).collect::<Vec<_>>());
+        // Some have several mechanisms, each with a replay of its own.
+        let numbers: BTreeSet<u32> = replayed.map(|incident| incident.number).collect();
+        assert_eq!(numbers, (1..=29).collect());
     }
 
     #[test]
@@ -293,7 +293,7 @@ mod tests {
             assert_eq!(incident.uncontrolled.is_some(), none, "{}", case.id);
             without += usize::from(none);
         }
-        assert_eq!(without, 3);
+        assert_eq!(without, 4);
     }
 
     #[test]
