@@ -201,7 +201,12 @@ impl Walk<'_> {
             // Media is not meant to be read, and what is large enough is opaque anyway.
             let told = found.opaque.iter();
             let told = told.filter(|one| one.media.is_some() || one.bytes >= OPAQUE);
-            self.judge(text, &found.views, told.map(|one| one.span.clone()));
+            let is_media = |view: &&View| {
+                let mut media = found.opaque.iter().filter(|one| one.media.is_some());
+                media.any(|one| one.span == view.span)
+            };
+            let views = found.views.iter().filter(|view| !is_media(view));
+            self.judge(text, views, told.map(|one| one.span.clone()));
         }
         let spelled =
             |coding| matches!(coding, Some(Coding::Base64 | Coding::Base32 | Coding::Hex));
@@ -231,9 +236,14 @@ impl Walk<'_> {
     }
 
     /// Looks for runs that nobody can read, in a text and in what its codings hid.
-    fn judge(&mut self, text: &str, views: &[View], told: impl Iterator<Item = Range<usize>>) {
+    fn judge<'v>(
+        &mut self,
+        text: &str,
+        views: impl Iterator<Item = &'v View>,
+        told: impl Iterator<Item = Range<usize>>,
+    ) {
         let spelled = |view: &&View| view.via.iter().copied().all(is_spelled);
-        let views: Vec<&View> = views.iter().filter(spelled).collect();
+        let views: Vec<&View> = views.filter(spelled).collect();
         let spans = views.iter().map(|view| view.span.clone());
         self.strange(text, &mut spans.chain(told).collect::<Vec<_>>());
         let within = views.iter().filter_map(|view| {
