@@ -1,7 +1,7 @@
 //! Starts `mcpproxy serve` in front of given upstreams, for suites, benches and soaks.
 
 use std::fs;
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -13,7 +13,6 @@ use crate::probe::answers_ok;
 use crate::process::{Guarded, free_address, wait_for};
 
 const START_LIMIT: Duration = Duration::from_secs(20);
-const START_ATTEMPTS: usize = 3;
 const LOG_TAIL: usize = 20;
 
 /// What the gateway is put in front of.
@@ -44,35 +43,39 @@ pub(crate) struct Gateway {
 }
 
 impl Gateway {
-    /// Starts the gateway and waits until it is healthy.
+    /// Starts the gateway on a port of the kernel's choice and waits until it is healthy.
     pub(crate) fn start(
         program: &Path,
         folder: &Path,
         routing: Routing,
         upstreams: &[(&str, Upstream)],
     ) -> Result<Self> {
-        for _ in 1..START_ATTEMPTS {
-            let mut gateway = Self::spawn(program, folder, routing, upstreams)?;
-            match gateway.wait_healthy() {
-                Ok(()) => return Ok(gateway),
-                // Somebody took the port that was free a moment ago; that is nobody's fault.
-                Err(_) if gateway.tail().to_lowercase().contains("already in use") => {}
-                Err(error) => return Err(error),
-            }
-        }
-        let mut gateway = Self::spawn(program, folder, routing, upstreams)?;
+        // A port that was free a moment ago is another's when forty of us start at once.
+        let any = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+        let mut gateway = Self::spawn_at(any, program, folder, routing, upstreams)?;
+        gateway.wait_listening()?;
         gateway.wait_healthy()?;
         Ok(gateway)
     }
 
-    /// Writes a configuration into `folder`, starts the gateway and does not wait for it.
+    /// Starts the gateway on a port that is free now and does not wait for it.
     pub(crate) fn spawn(
         program: &Path,
         folder: &Path,
         routing: Routing,
         upstreams: &[(&str, Upstream)],
     ) -> Result<Self> {
-        let address = free_address()?;
+        Self::spawn_at(free_address()?, program, folder, routing, upstreams)
+    }
+
+    /// Writes a configuration into `folder` and starts the gateway.
+    fn spawn_at(
+        address: SocketAddr,
+        program: &Path,
+        folder: &Path,
+        routing: Routing,
+        upstreams: &[(&str, Upstream)],
+    ) -> Result<Self> {
         let data = folder.join("data");
         fs::create_dir_all(&data).with_context(|| format!("cannot create {}", data.display()))?;
         let file = folder.join("mcpproxy.json");
@@ -94,6 +97,25 @@ impl Gateway {
         })
     }
 
+    /// Waits until the gateway says where it listens.
+    fn wait_listening(&mut self) -> Result<()> {
+        let Self {
+            process,
+            address,
+            log,
+        } = self;
+        let heard = wait_for(START_LIMIT, || {
+            process.check_alive()?;
+            let said = fs::read_to_string(&*log).unwrap_or_default();
+            let Some(found) = said.lines().find_map(listening) else {
+                return Ok(false);
+            };
+            *address = found;
+            Ok(true)
+        });
+        self.started("did not listen", heard)
+    }
+
     /// Waits until the gateway says that it is healthy.
     pub(crate) fn wait_healthy(&mut self) -> Result<()> {
         let Self {
@@ -103,10 +125,15 @@ impl Gateway {
             process.check_alive()?;
             Ok(answers_ok(*address, "/healthz"))
         });
-        match healthy {
+        self.started("was not healthy", healthy)
+    }
+
+    /// Turns the end of a wait into an error that shows what the gateway said.
+    fn started(&self, failure: &str, wait: Result<bool>) -> Result<()> {
+        match wait {
             Ok(true) => Ok(()),
             Ok(false) => bail!(
-                "mcpproxy serve was not healthy in time; its log ends:\n{}",
+                "mcpproxy serve {failure} in time; its log ends:\n{}",
                 self.tail()
             ),
             Err(error) => Err(error.context(format!("the log of mcpproxy ends:\n{}", self.tail()))),
@@ -143,6 +170,12 @@ impl Gateway {
     }
 }
 
+/// Reads the address from the line in which the gateway says it.
+fn listening(line: &str) -> Option<SocketAddr> {
+    let url = line.strip_prefix("mcpproxy listens on http://")?;
+    url.strip_suffix("/mcp")?.parse().ok()
+}
+
 fn configuration(
     address: SocketAddr,
     data: &Path,
@@ -165,5 +198,18 @@ fn entry(upstream: &Upstream) -> Value {
     match upstream {
         Upstream::Http { url } => json!({ "url": url }),
         Upstream::Stdio { program, arguments } => json!({ "command": program, "args": arguments }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_line_that_says_the_address_is_read() {
+        let address = listening("mcpproxy listens on http://127.0.0.1:46555/mcp");
+        assert_eq!(address, "127.0.0.1:46555".parse().ok());
+        assert_eq!(listening("an API key was made in /tmp/x/api_key"), None);
+        assert_eq!(listening("mcpproxy listens on http://127.0.0.1:46"), None);
     }
 }

@@ -44,13 +44,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
             url: arguments.url.clone(),
         },
     );
-    let mut gateway = Gateway::spawn(
+    let gateway = Gateway::start(
         &arguments.gateway,
         folder.path(),
         Routing::Single,
         &[upstream],
     )?;
-    gateway.wait_healthy()?;
     let mut client = Command::new(&arguments.python);
     client.arg(&arguments.client).arg(gateway.url());
     let status = run_bounded("the conformance client", &mut client, CLIENT_LIMIT)?;
