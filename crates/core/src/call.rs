@@ -59,6 +59,8 @@ pub struct Trace {
     /// The id that ties together every record, span, receipt and hook of one request; the call's
     /// own id where the door gave none.
     pub correlation_id: Option<Arc<str>>,
+    /// The raw id under which whoever called knows the request.
+    pub asked_as: Option<Box<str>>,
     /// The protocol's version, as the downstream speaks it.
     pub version: Option<Arc<str>>,
     /// When the session was opened, where the protocol has one.

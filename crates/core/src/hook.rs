@@ -46,6 +46,8 @@ pub struct Hooked {
     pub tool_use: Option<Box<str>>,
     /// Whose tool it is.
     pub owner: Owner,
+    /// Whether the agent tells that it failed.
+    pub failed: bool,
     /// Where the links among the paths lead that the tool is given, where that could be seen.
     pub leads: Vec<Box<str>>,
 }

@@ -46,7 +46,7 @@ pub struct Deed {
     pub hook: Option<Arc<Hooked>>,
     /// The id under which the upstream knows the request.
     pub ticket: Option<u64>,
-    /// The raw id under which whoever called knows it, where it never got a ticket.
+    /// The raw id under which whoever called knows it.
     pub asked_as: Option<Box<str>>,
     /// What is odd about the message.
     pub oddities: Vec<Oddity>,
@@ -78,7 +78,7 @@ impl Deed {
             correlation_id: call.trace.correlation_id.clone(),
             hook: call.hook.clone(),
             ticket: call.wire.ticket,
-            asked_as: None,
+            asked_as: call.trace.asked_as.clone(),
             oddities: Vec::new(),
             raw: call.wire.raw.clone(),
             arguments,
@@ -167,6 +167,8 @@ pub enum Ended {
     Reported {
         /// What it gave, if that was told.
         body: Option<Bytes>,
+        /// Whether it is an error.
+        is_error: bool,
     },
 }
 

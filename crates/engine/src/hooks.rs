@@ -331,15 +331,21 @@ impl Engine {
         self.reads().end(call.session, which(call));
         let verdict = self.looked_back(call, found, &ready);
         self.count(&verdict);
+        let status = if hook.failed {
+            Status::Error
+        } else {
+            Status::Success
+        };
         let outcome = Outcome {
             body: Bytes::copy_from_slice(response.unwrap_or_default().as_bytes()),
-            ..self.unanswered(call, Status::Success)
+            ..self.unanswered(call, status)
         };
         let mut record = record(&ready.detector, call, &verdict, &outcome, None, &detected);
         record.bodies = bodies(call, &outcome, &ready);
         let kept = self.keep(call, record, ready.settings.durability).await;
         let ended = || Ended::Reported {
             body: response.map(|_| outcome.body.clone()),
+            is_error: hook.failed,
         };
         let receipted = self.witness_end(call, &verdict, ended).await;
         // The tool was used already: a record that is lost is counted, and stops nothing.

@@ -59,6 +59,7 @@ impl Scene {
                 session: "s".into(),
                 tool_use: None,
                 owner,
+                failed: false,
                 leads: Vec::new(),
             })),
             wire: Wire {

@@ -197,6 +197,7 @@ async fn a_hook_is_told_which_agent_asks_where_that_is_known() {
         session: "s".into(),
         tool_use: None,
         owner: Owner::Elsewhere,
+        failed: false,
         leads: Vec::new(),
     };
     let told = Call {

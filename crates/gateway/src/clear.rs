@@ -92,6 +92,7 @@ pub(crate) async fn clear(
                 .hooks()
                 .map(|_| downstream.greeting.version.as_str().into()),
             opened: downstream.session.as_ref().map(|session| session.opened),
+            asked_as: origin.as_ref().map(|origin| origin.id.as_str().into()),
             ..trace
         },
         wire: message.sent.wire(),

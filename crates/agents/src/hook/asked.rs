@@ -36,6 +36,24 @@ pub struct Asked {
     pub subagent: Option<String>,
 }
 
+impl Asked {
+    /// Says whether the agent tells of a tool that failed: by the event's name, or in the words in
+    /// which agents mark what such a tool gave.
+    pub fn has_failed(&self) -> bool {
+        let told = |value: &Value| {
+            let marked = ["is_error", "isError"]
+                .iter()
+                .any(|key| value[*key] == true);
+            let words = ["failure", "denied", "rejected"];
+            let kind = value["resultType"].as_str();
+            marked || kind.is_some_and(|kind| words.contains(&kind)) || !value["error"].is_null()
+        };
+        self.event == HookEvent::Post
+            && (self.event_name.to_ascii_lowercase().ends_with("failure")
+                || self.response.as_ref().is_some_and(told))
+    }
+}
+
 /// Which tool an event is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Tool {

@@ -20,8 +20,8 @@ pub enum HookError {
     /// It nests deeper than is looked at.
     #[error("the hook's payload nests too deeply")]
     TooDeep,
-    /// It is JSON to some readers and not to others: half a surrogate pair, a number past all bounds.
-    #[error("the hook's payload is not JSON to every reader: {reason}")]
+    /// Readers differ on it: half a surrogate pair, a number past all bounds, a key twice.
+    #[error("the hook's payload does not mean the same to every reader: {reason}")]
     Ambiguous {
         /// What is odd about it.
         reason: String,

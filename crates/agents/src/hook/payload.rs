@@ -1,5 +1,6 @@
 //! A payload as it came: a JSON object whose fields are taken out one by one.
 
+use mcpproxy_text::json::{self, Fault, FaultKind, Limits};
 use serde_json::{Map, Value};
 
 use super::HookError;
@@ -20,7 +21,10 @@ impl Payload {
     /// Parses a payload.
     pub(super) fn parse(bytes: &[u8]) -> Result<Self, HookError> {
         match serde_json::from_slice(bytes) {
-            Ok(Value::Object(map)) => Ok(Self(map)),
+            Ok(Value::Object(map)) => match said_twice(bytes) {
+                None => Ok(Self(map)),
+                Some(fault) => Err(fault),
+            },
             Ok(_) => Err(HookError::Malformed {
                 reason: "it is another value".to_owned(),
             }),
@@ -82,10 +86,34 @@ impl Payload {
 }
 
 /// Returns what a text holds where an agent sends JSON as text, and anything else as it is.
+///
+/// A text that says something twice is left as it is: it has no one reading.
 pub(super) fn unwrapped(value: Value) -> Value {
-    let parsed = value.as_str().map(serde_json::from_str::<Value>);
-    match parsed {
-        Some(Ok(inner)) if inner.is_object() || inner.is_array() => inner,
+    let Some(text) = value.as_str() else {
+        return value;
+    };
+    match serde_json::from_str::<Value>(text) {
+        Ok(inner) if is_composed(&inner) && said_twice(text.as_bytes()).is_none() => inner,
         _ => value,
     }
+}
+
+/// Says what is wrong with a JSON text in which one object has the same key twice: which of the
+/// two counts is the reader's choice, and the agent may choose the other one.
+pub(super) fn said_twice(text: &[u8]) -> Option<HookError> {
+    match json::check(text, Limits::default()) {
+        Err(
+            fault @ Fault {
+                kind: FaultKind::DuplicateKey(_),
+                ..
+            },
+        ) => Some(HookError::Ambiguous {
+            reason: fault.to_string(),
+        }),
+        _ => None,
+    }
+}
+
+fn is_composed(value: &Value) -> bool {
+    value.is_object() || value.is_array()
 }

@@ -5,7 +5,7 @@
 
 use serde_json::{Map, Value};
 
-use super::payload::Payload;
+use super::payload::{Payload, said_twice};
 use super::{Asked, HookAgent, HookError, HookEvent, Tool};
 
 /// The most bytes of a payload that are looked at.
@@ -48,6 +48,11 @@ pub fn read(
     let heard = agent.adapter().decode(payload, &event_name);
     if event.has_tool() && heard.tool == Tool::None {
         return Err(HookError::Missing { field: "tool_name" });
+    }
+    // Arguments that some agents send as a text, which their adapter could not take for one thing.
+    let arguments = heard.input.as_ref().and_then(Value::as_str);
+    if let Some(fault) = arguments.and_then(|text| said_twice(text.as_bytes())) {
+        return Err(fault);
     }
     Ok(Asked {
         agent,

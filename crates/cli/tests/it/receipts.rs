@@ -140,6 +140,8 @@ async fn every_call_through_the_gateway_has_its_receipt() {
     assert_eq!(calls[0]["server_transport"], "stdio");
     assert_eq!(calls[0]["arguments_content"], Value::Null);
     assert_eq!(calls[3]["policy_ref"], "suspicious_endpoint");
+    // Nobody else knows a call that never left by any other id.
+    assert_eq!(calls[3]["mcp_request_id"], 4);
     let session = |call: &Value| call["downstream_session_id"].clone();
     assert_eq!(session(&calls[0]), session(&calls[6]));
     assert_ne!(session(&calls[0]), session(&calls[5]));

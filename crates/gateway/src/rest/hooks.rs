@@ -172,6 +172,7 @@ async fn judge(
         session: asked.session.as_str().into(),
         tool_use: asked.tool_use_id.as_deref().map(Into::into),
         owner: aim.owner,
+        failed: asked.has_failed(),
         leads: match (phase, aim.owner) {
             (Phase::Pre, Owner::Agent) => links::followed(&aim.arguments, asked).await,
             (Phase::Pre | Phase::Post, _) => Vec::new(),

@@ -122,7 +122,9 @@ impl Clerk {
     fn take(&mut self, job: Job) -> Result<(), NotaryError> {
         match job {
             Job::Intent(handed, done) => self.intent(*handed, done),
-            Job::Denied(handed, done) => {
+            Job::Denied(mut handed, done) => {
+                // The upstream never knew it: its number of ours is nobody's.
+                handed.deed.ticket = None;
                 let rule = deed::rule(&handed.deed);
                 let (_, call) = self.call(*handed)?;
                 let outcome = Outcome::Denied(rule);
@@ -185,7 +187,7 @@ impl Clerk {
             Ended::Answered { took, is_error, .. } => (took, is_error),
             Ended::Unanswered { took, .. } => (took, false),
             Ended::Unsent { took, .. } => (took, true),
-            Ended::Reported { .. } => (waited, false),
+            Ended::Reported { is_error, .. } => (waited, is_error),
         };
         let Some((result, more)) = result else {
             return Outcome::Timeout { after: took };

@@ -65,7 +65,7 @@ pub(super) fn result(mut ended: Ended) -> (Ended, Option<Bytes>) {
     let body = match &mut ended {
         Ended::Answered { body, .. } | Ended::Unsent { body, .. } => Some(std::mem::take(body)),
         Ended::Unanswered { .. } => None,
-        Ended::Reported { body } => Some(body.take().unwrap_or(Bytes::from_static(b"null"))),
+        Ended::Reported { body, .. } => Some(body.take().unwrap_or(Bytes::from_static(b"null"))),
     };
     (ended, body)
 }

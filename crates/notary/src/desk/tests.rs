@@ -141,6 +141,7 @@ fn hooked(id: u128, phase: Phase, tool_use: Option<&str>) -> Deed {
         session: "s".into(),
         tool_use: tool_use.map(Into::into),
         owner: Owner::Agent,
+        failed: false,
         leads: Vec::new(),
     };
     Deed {
@@ -274,6 +275,7 @@ fn what_agents_tell_of_their_own_tools_is_one_receipt_a_use() {
     let scene = scene(Durability::Relaxed, "session");
     let report = |body: &'static str| Ended::Reported {
         body: Some(Bytes::from_static(body.as_bytes())),
+        is_error: body.contains("error"),
     };
     let desk = &scene.desk;
     assert!(desk.intent(hooked(1, Phase::Pre, Some("use-1")), None));
@@ -287,7 +289,8 @@ fn what_agents_tell_of_their_own_tools_is_one_receipt_a_use() {
     let mut later = hooked(12, Phase::Post, None);
     later.tool.tool = ToolName::new("tool2");
     assert!(desk.outcome(later, report("\"y\""), None));
-    assert!(desk.outcome(hooked(4, Phase::Post, Some("use-4")), report("\"z\""), None));
+    let failed = report(r#"{"error":"z"}"#);
+    assert!(desk.outcome(hooked(4, Phase::Post, Some("use-4")), failed, None));
     let (report, calls) = scene.finished();
     assert_eq!(report.session_complete, Some(true));
     let shown = |call: &Value| {
@@ -300,7 +303,7 @@ fn what_agents_tell_of_their_own_tools_is_one_receipt_a_use() {
     let expect = [
         "tool1 use-1 forwarded 30 [hook]",
         "tool2 null forwarded 30 [hook]",
-        "tool4 use-4 forwarded 30 [hook]",
+        "tool4 use-4 error 30 [hook]",
         "tool3 use-3 timeout 30 [hook,unreported]",
     ];
     assert_eq!(shown, expect);
