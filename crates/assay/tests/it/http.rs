@@ -347,21 +347,35 @@ fn a_body_that_is_no_message_is_an_error_and_no_line() {
     }
 }
 
+/// Has a call answered by these events, where `X` is the answer, and sees that alone arrive.
+fn check_stream(events: &'static str) {
+    let url = raw_upstream(move |stream, _| {
+        let events = events.replace('X', r#"{"jsonrpc":"2.0","id":1,"result":{}}"#);
+        let head =
+            "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
+        write!(stream, "{head}{events}").unwrap();
+    });
+    let scene = Scene::new();
+    let mut proxy = proxy(&scene, &url, &[]);
+    let answer = proxy.call(1, "a");
+    assert_eq!(answer["result"], json!({}), "{events:?}: {answer}");
+    let left = proxy.left();
+    assert_eq!((left.code(), left.stdout.len()), (Some(0), 0), "{events:?}");
+}
+
 #[test]
 fn a_stream_may_end_its_lines_by_carriage_returns_and_begin_with_a_mark() {
-    for event in ["data: X\r\r", "\u{feff}data: X\n\n", "\u{feff}data: X\r\r"] {
-        let url = raw_upstream(move |stream, _| {
-            let event = event.replace('X', r#"{"jsonrpc":"2.0","id":1,"result":{}}"#);
-            let head =
-                "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
-            write!(stream, "{head}{event}").unwrap();
-        });
-        let scene = Scene::new();
-        let mut proxy = proxy(&scene, &url, &[]);
-        let answer = proxy.call(1, "a");
-        assert_eq!(answer["result"], json!({}), "{event:?}: {answer}");
-        assert_eq!(proxy.left().code(), Some(0));
-    }
+    check_stream("data: X\r\r");
+    check_stream("\u{feff}data: X\n\n");
+    check_stream("\u{feff}data: X\r\r");
+}
+
+#[test]
+fn an_event_that_is_no_message_is_no_line_of_the_client_s() {
+    check_stream("data: hello\n\ndata: X\n\n");
+    check_stream("data: {\"a\":1}\n\ndata: X\n\n");
+    check_stream("data: {\"jsonrpc\":\"2.0\",\"id\":1,\n\ndata: X\n\n");
+    check_stream("event: ping\ndata:\n\ndata: X\n\ndata: bye\n\n");
 }
 
 #[test]

@@ -139,7 +139,8 @@ impl Link {
             while let Some((_, data)) = stream.next().await? {
                 let ids = answered(&data)?;
                 message.ids.retain(|id| !ids.contains(id));
-                if data.len() > 0 {
+                // What is no message has no place among the client's lines.
+                if is_message(&data)? {
                     self.take(message, data).await;
                 }
             }
@@ -202,7 +203,7 @@ impl Link {
 async fn bring(link: Weak<Link>, mut stream: Stream) {
     while let Ok(Some((_, data))) = stream.next().await {
         let Some(link) = link.upgrade() else { return };
-        if data.len() > 0 {
+        if is_message(&data).is_ok_and(|is_one| is_one) {
             link.give(data).await;
         }
     }
@@ -225,7 +226,7 @@ async fn listen(link: Weak<Link>) {
         let mut stream = Stream::new(response, room);
         while let Ok(Some((_, data))) = stream.next().await {
             let Some(link) = link.upgrade() else { return };
-            if data.len() > 0 {
+            if is_message(&data).is_ok_and(|is_one| is_one) {
                 link.give(data).await;
             }
         }
