@@ -2,6 +2,7 @@
 
 mod answer;
 mod body;
+mod kept;
 mod sign;
 #[cfg(test)]
 mod tests;
@@ -23,6 +24,8 @@ use mcpproxy_core::security::{
     Subject,
 };
 
+use self::body::Question;
+use self::kept::Kept;
 pub use self::sign::Signer;
 use crate::link::{Answer, Bounds, Link, Wire, headers};
 use crate::subject::Shown;
@@ -59,6 +62,7 @@ pub struct Webhook {
     signer: Signer,
     shown: Shown,
     link: Link,
+    kept: Kept,
     clock: Arc<dyn Clock>,
 }
 
@@ -106,11 +110,20 @@ impl Webhook {
                 limit: config.max_body_size.as_usize(),
             },
             link: Link::new(Wire::One, config.tls.as_ref(), bounds)?,
+            kept: Kept::default(),
             clock,
         })
     }
 
-    fn question(
+    /// Returns what the service said about the same question, if that still holds.
+    fn known(&self, question: &Question<'_>) -> Result<Option<SecurityDecision>, HookFault> {
+        if self.kept.is_empty() {
+            return Ok(None);
+        }
+        Ok(self.kept.get(&question.key()?, self.clock.tick()))
+    }
+
+    fn request(
         &self,
         body: Bytes,
         seconds: u64,
@@ -118,10 +131,10 @@ impl Webhook {
     ) -> Result<Request<Full<Bytes>>, HookFault> {
         let id = delivery()?;
         let signature = self.signer.sign(&id, seconds, &body);
-        let mut question = Request::new(Full::new(body));
-        *question.method_mut() = self.method.clone();
-        *question.uri_mut() = self.address.clone();
-        let headers = question.headers_mut();
+        let mut request = Request::new(Full::new(body));
+        *request.method_mut() = self.method.clone();
+        *request.uri_mut() = self.address.clone();
+        let headers = request.headers_mut();
         headers.clone_from(&self.headers);
         let json = HeaderValue::from_static("application/json");
         headers.insert(ACCEPT, json.clone());
@@ -135,7 +148,7 @@ impl Webhook {
         if let Some(signature) = signature {
             headers.insert(SIGNATURE, value(&signature)?);
         }
-        Ok(question)
+        Ok(request)
     }
 
     /// Asks how the service is doing: by its own address for that, else any answer will do.
@@ -166,11 +179,19 @@ impl OutsideHook for Webhook {
     ) -> Later<'a, Result<SecurityDecision, HookFault>> {
         Box::pin(async move {
             let now = self.clock.wall();
-            let body = body::write(&self.card.id, now, context, subject, self.shown)?;
-            let question = self.question(body, now.0 / 1000, &context.correlation_id)?;
-            let answer = self.link.ask(question, context.timeout).await?;
+            let question = Question::of(&self.card.id, now, context, subject, self.shown)?;
+            if let Some(decision) = self.known(&question)? {
+                return Ok(decision);
+            }
+            let request = self.request(question.write()?, now.0 / 1000, &context.correlation_id)?;
+            let answer = self.link.ask(request, context.timeout).await?;
             check_head(&answer)?;
-            answer::read(&answer.body, subject.into())
+            let (decision, valid_for) = answer::read(&answer.body, subject.into())?;
+            if !valid_for.is_zero() {
+                let (key, now) = (question.key()?, self.clock.tick());
+                self.kept.put(key, decision.clone(), now, valid_for);
+            }
+            Ok(decision)
         })
     }
 
@@ -182,7 +203,7 @@ impl OutsideHook for Webhook {
 /// Returns the published schema of questions and answers.
 pub fn schema() -> serde_json::Value {
     let mut generator = SchemaGenerator::default();
-    let question = generator.subschema_for::<body::Question<'static>>();
+    let question = generator.subschema_for::<Question<'static>>();
     let answer = generator.subschema_for::<answer::Answer>();
     serde_json::json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",

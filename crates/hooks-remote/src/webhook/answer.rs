@@ -2,6 +2,7 @@
 //! is no decision.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -30,6 +31,10 @@ pub(super) struct Answer {
     /// What is to change; with `modify`, and only there.
     #[serde(default)]
     modification: Option<Modification>,
+    /// For how many seconds the same question has the same answer; absent where it is to be asked
+    /// each time. Not with `modify`.
+    #[serde(default)]
+    valid_for: Option<u32>,
 }
 
 /// What is to happen.
@@ -130,9 +135,17 @@ enum ThreatWord {
     AnomalousBehavior,
 }
 
-/// Reads an answer to a question of this phase.
-pub(super) fn read(body: &[u8], phase: Phase) -> Result<SecurityDecision, HookFault> {
+/// Reads an answer to a question of this phase, and for how long it holds.
+pub(super) fn read(body: &[u8], phase: Phase) -> Result<(SecurityDecision, Duration), HookFault> {
     let answer: Answer = serde_json::from_slice(body).map_err(|why| garbage(place(&why)))?;
+    if answer.valid_for.is_some() && answer.modification.is_some() {
+        return Err(garbage("`valid_for` does not go with `modify`"));
+    }
+    let valid_for = Duration::from_secs(answer.valid_for.unwrap_or_default().into());
+    Ok((decided(answer, phase)?, valid_for))
+}
+
+fn decided(answer: Answer, phase: Phase) -> Result<SecurityDecision, HookFault> {
     let parts = (answer.violation, answer.auth, answer.modification);
     match (answer.decision, parts) {
         (Decision::Allow, (None, None, None)) => Ok(SecurityDecision::Allow),

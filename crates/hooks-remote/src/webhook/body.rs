@@ -5,6 +5,7 @@ use bytes::Bytes;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::value::RawValue;
+use sha2::{Digest as _, Sha256};
 
 use mcpproxy_core::Wall;
 use mcpproxy_core::security::{
@@ -12,6 +13,7 @@ use mcpproxy_core::security::{
     SecurityContext, Subject,
 };
 
+use super::kept::Key;
 use crate::subject::{Phase, Shown};
 
 /// The version of the body. It changes when a reader of the old one would go wrong.
@@ -173,46 +175,93 @@ struct Message<'a> {
     params: &'a RawValue,
 }
 
-/// Writes a question.
-pub(super) fn write(
-    hook_id: &str,
-    sent_at: Wall,
-    context: &SecurityContext,
-    subject: Subject<'_>,
-    shown: Shown,
-) -> Result<Bytes, HookFault> {
-    let mut question = Question {
-        version: VERSION,
-        hook_id,
-        phase: subject.into(),
-        correlation_id: &context.correlation_id,
-        sent_at: sent_at.rfc3339(),
-        timeout_ms: u64::try_from(context.timeout.as_millis()).unwrap_or(u64::MAX),
-        session: session(&context.session),
-        identity: context.identity.as_deref().map(caller),
-        received: received(&context.request_metadata),
-        earlier: earlier(&context.security_metadata),
-        request: None,
-        response: None,
-        message: None,
-    };
-    match subject {
-        Subject::Request(asked) => question.request = Some(request(asked, shown)?),
-        Subject::Response(asked, answered) => {
-            question.request = Some(request(asked, shown)?);
-            question.response = Some(response(answered, shown)?);
+/// What an answer depends on: all of a question that is not of this one call alone.
+#[derive(Serialize)]
+struct Matter<'a> {
+    phase: Phase,
+    session: &'a Session<'a>,
+    identity: Option<&'a Caller<'a>>,
+    received: (&'a str, &'a str, &'a [Pair<'a>], Option<&'a str>),
+    earlier: &'a [Earlier<'a>],
+    request: Option<(&'a str, &'a str, &'a RawValue)>,
+    response: Option<&'a Response<'a>>,
+    message: Option<&'a Message<'a>>,
+}
+
+impl<'a> Question<'a> {
+    /// Makes the question about a message.
+    pub(super) fn of(
+        hook_id: &'a str,
+        sent_at: Wall,
+        context: &'a SecurityContext,
+        subject: Subject<'a>,
+        shown: Shown,
+    ) -> Result<Self, HookFault> {
+        let mut question = Self {
+            version: VERSION,
+            hook_id,
+            phase: subject.into(),
+            correlation_id: &context.correlation_id,
+            sent_at: sent_at.rfc3339(),
+            timeout_ms: u64::try_from(context.timeout.as_millis()).unwrap_or(u64::MAX),
+            session: session(&context.session),
+            identity: context.identity.as_deref().map(caller),
+            received: received(&context.request_metadata),
+            earlier: earlier(&context.security_metadata),
+            request: None,
+            response: None,
+            message: None,
+        };
+        match subject {
+            Subject::Request(asked) => question.request = Some(request(asked, shown)?),
+            Subject::Response(asked, answered) => {
+                question.request = Some(request(asked, shown)?);
+                question.response = Some(response(answered, shown)?);
+            }
+            Subject::Message(said) => {
+                question.message = Some(Message {
+                    to_upstream: said.to_upstream,
+                    wants_answer: said.wants_answer,
+                    method: &said.method,
+                    params: raw(shown.request(&said.params)?, "{}")?,
+                });
+            }
         }
-        Subject::Message(said) => {
-            question.message = Some(Message {
-                to_upstream: said.to_upstream,
-                wants_answer: said.wants_answer,
-                method: &said.method,
-                params: raw(shown.request(&said.params)?, "{}")?,
-            });
-        }
+        Ok(question)
     }
-    let text = serde_json::to_vec(&question).map_err(|why| HookFault::Crashed(why.to_string()))?;
-    Ok(Bytes::from(text))
+
+    /// Writes the question as it is sent.
+    pub(super) fn write(&self) -> Result<Bytes, HookFault> {
+        written(self).map(Bytes::from)
+    }
+
+    /// Returns what the same question has, whenever it is asked.
+    pub(super) fn key(&self) -> Result<Key, HookFault> {
+        let received = &self.received;
+        let matter = Matter {
+            phase: self.phase,
+            session: &self.session,
+            identity: self.identity.as_ref(),
+            received: (
+                received.method,
+                received.path,
+                &received.headers,
+                received.remote_addr,
+            ),
+            earlier: &self.earlier,
+            request: self
+                .request
+                .as_ref()
+                .map(|request| (request.method, request.name, request.params)),
+            response: self.response.as_ref(),
+            message: self.message.as_ref(),
+        };
+        Ok(Sha256::digest(written(&matter)?).into())
+    }
+}
+
+fn written(what: &impl Serialize) -> Result<Vec<u8>, HookFault> {
+    serde_json::to_vec(what).map_err(|why| HookFault::Crashed(why.to_string()))
 }
 
 fn request(request: &McpRequest, shown: Shown) -> Result<Request<'_>, HookFault> {

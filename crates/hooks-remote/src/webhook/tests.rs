@@ -59,8 +59,9 @@ const ALL: Shown = Shown {
 };
 
 fn written(subject: Subject<'_>, shown: Shown) -> String {
-    let body = body::write("dlp", Wall(2000), &context(), subject, shown).unwrap();
-    String::from_utf8(body.to_vec()).unwrap()
+    let context = context();
+    let question = Question::of("dlp", Wall(2000), &context, subject, shown).unwrap();
+    String::from_utf8(question.write().unwrap().to_vec()).unwrap()
 }
 
 #[test]
@@ -132,6 +133,41 @@ fn every_kind_of_message_has_its_phase() {
 }
 
 #[test]
+fn a_question_is_the_same_whenever_it_is_asked_and_only_then() {
+    type Change = dyn Fn(&mut SecurityContext, &mut McpRequest);
+    let key = |change: &Change, sent_at: u64| {
+        let (mut context, mut call) = (context(), call());
+        change(&mut context, &mut call);
+        let subject = Subject::Request(&call);
+        let question = Question::of("dlp", Wall(sent_at), &context, subject, ALL).unwrap();
+        question.key().unwrap()
+    };
+    let first = key(&|_, _| {}, 2000);
+    let later = key(
+        &|context, call| {
+            context.correlation_id = "c-2".into();
+            context.timeout = Duration::from_millis(90);
+            Arc::make_mut(&mut context.request_metadata).timestamp = Wall(9000);
+            call.id = Some("8".into());
+        },
+        9000,
+    );
+    assert_eq!(first, later);
+    let others: [&Change; 7] = [
+        &|_, call| call.name = "write".into(),
+        &|_, call| call.params = Bytes::from_static(br#"{"name":"read"}"#),
+        &|context, _| context.identity = None,
+        &|context, _| Arc::make_mut(&mut context.session).session_id = "s-2".to_owned(),
+        &|context, _| Arc::make_mut(&mut context.session).server_id = "mail".to_owned(),
+        &|context, _| Arc::make_mut(&mut context.request_metadata).headers.clear(),
+        &|context, _| context.security_metadata = Arc::from([]),
+    ];
+    for (index, change) in others.iter().enumerate() {
+        assert_ne!(first, key(change, 2000), "{index}");
+    }
+}
+
+#[test]
 fn what_is_hidden_or_too_large_is_not_sent() {
     let hidden = Shown {
         requests: false,
@@ -146,12 +182,13 @@ fn what_is_hidden_or_too_large_is_not_sent() {
     let text = written(Subject::Response(&call, &response), hidden);
     assert!(text.contains(r#""params":{},"#) && text.contains(r#""body":null"#));
     let small = Shown { limit: 10, ..ALL };
-    let refused = body::write("dlp", Wall(0), &context(), Subject::Request(&call), small);
-    assert_eq!(refused, Err(HookFault::TooLarge));
+    let context = context();
+    let refused = Question::of("dlp", Wall(0), &context, Subject::Request(&call), small);
+    assert_eq!(refused.err(), Some(HookFault::TooLarge));
 }
 
 fn check_answer(phase: Phase, text: &str, expect: Result<SecurityDecision, &str>) {
-    let read = answer::read(text.as_bytes(), phase);
+    let read = answer::read(text.as_bytes(), phase).map(|(decision, _)| decision);
     let expect = expect.map_err(|why| HookFault::Garbage(why.to_owned()));
     assert_eq!(read, expect, "{text}");
 }
@@ -265,6 +302,14 @@ fn answers_that_say_two_things_or_none_are_garbage() {
         (
             r#"{"decision":"modify"}"#,
             "`modify` needs `modification` alone",
+        ),
+        (
+            r#"{"decision":"modify","modification":{"params":{}},"valid_for":5}"#,
+            "`valid_for` does not go with `modify`",
+        ),
+        (
+            r#"{"decision":"allow","valid_for":-1}"#,
+            "not of the published form at line 1 column 34",
         ),
         (
             r#"{"decision":"modify","modification":{}}"#,

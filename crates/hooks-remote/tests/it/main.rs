@@ -11,5 +11,6 @@
 mod asked;
 mod examples;
 mod faults;
+mod kept;
 mod scripted;
 mod secure;
