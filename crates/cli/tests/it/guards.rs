@@ -97,7 +97,7 @@ async fn personal_data_is_taken_out_on_both_ways_and_the_rest_stays() {
         "mcpServers": { "outside": outside.settings },
         "security": {
             "classification": { "server_overrides": { "outside": "external" } },
-            "hooks": [{ "id": "dlp", "type": "native", "config": rules }],
+            "hooks": [{ "id": "dlp-scanner", "type": "native", "config": rules }],
         },
     }))
     .await;

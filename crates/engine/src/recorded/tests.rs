@@ -122,7 +122,7 @@ fn what_others_than_the_policy_found_stands() {
     let mut record = leaving();
     record["decision"] = json!("deny");
     let guard = json!({
-        "rule": "dlp", "source": "static", "wants": "deny", "severity": "high",
+        "rule": "dlp-scanner", "source": "static", "wants": "deny", "severity": "high",
         "confidence": 100, "threat": "data_exfiltration", "reason": "",
     });
     record["findings"].as_array_mut().unwrap().push(guard);

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use super::watch::Treated;
 
 /// The id by which the configuration knows this guard.
-pub const ID: &str = "dlp";
+pub const ID: &str = "dlp-scanner";
 /// Types that one reason names.
 const NAMED: usize = 4;
 
