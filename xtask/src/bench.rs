@@ -5,6 +5,7 @@
 //! is never quiet. Times are shown, never asserted; a wrong answer fails the run.
 
 pub(crate) mod bare;
+mod component;
 mod contestant;
 pub(crate) mod echo;
 mod hook;
@@ -84,10 +85,7 @@ enum Bench {
         json: Option<PathBuf>,
     },
     /// What native guards add to a call, and one and ten hooks: in process, webhook, gRPC, wasm
-    Hooks {
-        /// The file of a WebAssembly component that allows everything
-        component: Option<String>,
-    },
+    Hooks,
     /// Calls through `assay mcp-proxy` and its peer, with and without a history in the folder
     Notary {
         /// A few calls and a short history, to see that it works
@@ -144,7 +142,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
             };
             hook::run(&build(given)?, front, runs, json.as_deref())
         }
-        Bench::Hooks { component } => bench_of("engine", "hooks", component.as_deref()),
+        Bench::Hooks => {
+            let folder = TempDir::new().context("cannot create a temporary folder")?;
+            let component = component::built(&workspace::root()?, folder.path())?;
+            bench_of("engine", "hooks", component.to_str())
+        }
         Bench::Notary { quick, json } => {
             let (calls, history) = if *quick { (100, 1_000) } else { (500, 100_000) };
             let root = workspace::root()?;

@@ -1,9 +1,9 @@
-//! What guards and hooks add to a call: `cargo xtask bench hooks [COMPONENT]`.
+//! What guards and hooks add to a call: `cargo xtask bench hooks`.
 //!
 //! The same call and answer go through the engine without any, with every native guard at work (also
 //! access policies and the schema of the tool), and with one
 //! and ten hooks that allow everything: in the same process, behind a webhook and behind gRPC on
-//! loopback, and as a WebAssembly component where the file of one is given; at 1 KB and at 64 KB. The
+//! loopback, and as a WebAssembly component whose file is named; at 1 KB and at 64 KB. The
 //! ratio is to the call without any, in the same run. Beside what each adds stands whether that is
 //! within the budget of the specification, for the whole chain of one kind; where it is not, the run
 //! fails. What is aimed at beyond is told.
