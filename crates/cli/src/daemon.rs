@@ -23,7 +23,7 @@ use mcpproxy_control::{
     ApiKey, Applied, ChangeFault, ConfigChange, Configurer, Control, Created, Orders, ReloadReport,
     Shown, Tokens, prepare_data_dir,
 };
-use mcpproxy_core::{Clock, Durability, SystemClock};
+use mcpproxy_core::{Clock, Durability, SystemClock, UpstreamId};
 use mcpproxy_detect::{Audience, Hostile};
 use mcpproxy_engine::{Engine, EngineSettings, HookSettings};
 use mcpproxy_gateway::access::Access;
@@ -292,6 +292,7 @@ fn active(loaded: &Loaded) -> Result<Active, mcpproxy_gateway::Error> {
 pub(crate) fn engine_settings(loaded: &Loaded) -> EngineSettings {
     let security = &loaded.config.security;
     let activity = &loaded.config.gateway.activity;
+    let upstreams = loaded.config.order.iter().map(String::as_str);
     EngineSettings {
         enabled: security.enabled,
         classification: security.classification.clone(),
@@ -307,6 +308,7 @@ pub(crate) fn engine_settings(loaded: &Loaded) -> EngineSettings {
             correlation_ttl_seconds: security.agent_hooks.correlation_ttl_seconds,
         },
         guards: security.guards(),
+        upstreams: upstreams.map(UpstreamId::new).collect(),
         durability: match activity.durability {
             LogDurability::Relaxed => Durability::Relaxed,
             LogDurability::Strict => Durability::Strict,

@@ -23,6 +23,9 @@ pub struct Config {
     /// The upstreams by name.
     #[serde(rename = "mcpServers")]
     pub upstreams: BTreeMap<String, UpstreamSettings>,
+    /// The names of the upstreams in the order of the files, the user's before the project's.
+    #[serde(skip)]
+    pub order: Vec<String>,
     /// The `security` section.
     pub security: SecuritySettings,
 }

@@ -275,6 +275,7 @@ fn assemble(root: &mut Node, texts: &Texts, report: &mut Report) -> Config {
                 for Entry { key, node, .. } in entries {
                     let settings = decode(node, &path.key(key), &["disabled"], texts, report);
                     config.upstreams.insert(key.clone(), settings);
+                    config.order.push(key.clone());
                 }
             }
             Value::Null | Value::Removed => {}

@@ -176,6 +176,8 @@ impl Engine {
         let habits = Arc::default();
         let metrics = Arc::<Metrics>::default();
         let guarded = Guarded::new(&settings.guards, &Guarded::default(), &classes, &habits);
+        let quarantine = Quarantine::default();
+        quarantine.configure(&settings.upstreams);
         Ok(Self {
             tracker: Tracker::new(&settings.flow_tracking),
             ready: ArcSwap::from_pointee(Ready::new(settings)?.counted(&metrics, &clock)),
@@ -193,7 +195,7 @@ impl Engine {
             correlator: Correlator::default(),
             hearing: Hearing::default(),
             reads: Reads::default(),
-            quarantine: Quarantine::default(),
+            quarantine,
             guarded: ArcSwap::from_pointee(guarded),
             access: ArcSwapOption::empty(),
             live: None,
@@ -210,10 +212,9 @@ impl Engine {
 
     /// Gives it what is known about tools, and keeps there what becomes known.
     pub fn with_baselines(self, store: Arc<dyn BaselineStore>) -> Result<Self, BaselineFault> {
-        Ok(Self {
-            quarantine: Quarantine::open(store)?,
-            ..self
-        })
+        let quarantine = Quarantine::open(store)?;
+        quarantine.configure(&self.ready.load().settings.upstreams);
+        Ok(Self { quarantine, ..self })
     }
 
     /// Gives it what is known about how callers and upstreams behave, and keeps there what is learned.
@@ -252,6 +253,7 @@ impl Engine {
         let ready = Ready::new(settings)?.counted(&self.metrics, &self.clock);
         self.tracker.reload(&ready.settings.flow_tracking);
         self.classes.reload(&ready.settings.classification);
+        self.quarantine.configure(&ready.settings.upstreams);
         let before = self.guarded.load();
         let guarded = Guarded::new(&ready.settings.guards, &before, &self.classes, &self.habits);
         self.guarded.store(Arc::new(guarded));

@@ -98,6 +98,9 @@ pub struct Known {
 #[derive(Debug)]
 pub(crate) struct Quarantine {
     books: RwLock<HashMap<UpstreamId, Book>>,
+    /// The upstreams that are configured: who was let in before the others were configured stands
+    /// first, and of those that came together who stands first in the configuration.
+    standing: RwLock<Arc<[UpstreamId]>>,
     store: Arc<dyn BaselineStore>,
     /// Held by whoever changes the books, from the first look to the last write.
     judging: Mutex<()>,
@@ -107,6 +110,7 @@ impl Default for Quarantine {
     fn default() -> Self {
         Self {
             books: RwLock::default(),
+            standing: RwLock::default(),
             store: Arc::new(MemoryBaselines::default()),
             judging: Mutex::default(),
         }
@@ -123,6 +127,7 @@ impl Quarantine {
         }
         Ok(Self {
             books: RwLock::new(books),
+            standing: RwLock::default(),
             store,
             judging: Mutex::default(),
         })
@@ -144,6 +149,37 @@ impl Quarantine {
     pub(crate) fn take_over(&self, other: &Self) {
         let known = other.read().clone();
         *self.books.write().unwrap_or_else(PoisonError::into_inner) = known;
+        self.stand(other.standing());
+    }
+
+    /// Takes the upstreams that are configured, in the order of the configuration. When each of them
+    /// lists something depends on how fast it starts, and says nothing about who it is.
+    pub(crate) fn configure(&self, upstreams: &[UpstreamId]) {
+        let before = self.standing();
+        let standing = {
+            let books = self.read();
+            let place = |name: &UpstreamId| {
+                let before = before.iter().position(|one| one == name);
+                let is_open = books.get(name).is_some_and(Book::is_open);
+                (before.unwrap_or(usize::MAX), !is_open)
+            };
+            let mut standing = upstreams.to_vec();
+            standing.sort_by_cached_key(place);
+            standing
+        };
+        self.stand(standing.into());
+    }
+
+    fn stand(&self, standing: Arc<[UpstreamId]>) {
+        *self
+            .standing
+            .write()
+            .unwrap_or_else(PoisonError::into_inner) = standing;
+    }
+
+    fn standing(&self) -> Arc<[UpstreamId]> {
+        let standing = self.standing.read();
+        Arc::clone(&standing.unwrap_or_else(PoisonError::into_inner))
     }
 
     fn read(&self) -> std::sync::RwLockReadGuard<'_, HashMap<UpstreamId, Book>> {

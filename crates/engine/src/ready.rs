@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use mcpproxy_classify::{Classification, Endpoints};
-use mcpproxy_core::{Clock, Durability};
+use mcpproxy_core::{Clock, Durability, UpstreamId};
 use mcpproxy_detect::{DetectError, Detector, Settings as DetectorSettings};
 use mcpproxy_flow::settings::FlowTracking;
 use mcpproxy_hooks::Metrics;
@@ -33,6 +33,8 @@ pub struct EngineSettings {
     pub hooks: HookSettings,
     /// What is withheld of what upstreams offer.
     pub guards: GuardSettings,
+    /// The upstreams that there are, in the order of the configuration.
+    pub upstreams: Vec<UpstreamId>,
     /// Whether a record must be on disk before the answer leaves.
     pub durability: Durability,
     /// Whether calls are refused while they cannot be recorded; strict durability always does.
@@ -52,6 +54,7 @@ impl Default for EngineSettings {
             approvals: None,
             hooks: HookSettings::default(),
             guards: GuardSettings::default(),
+            upstreams: Vec::new(),
             durability: Durability::Relaxed,
             refuse_unrecorded: false,
             bodies: false,

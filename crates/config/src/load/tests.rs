@@ -88,6 +88,15 @@ impl World {
 }
 
 #[test]
+fn upstreams_stand_in_the_order_of_the_files() {
+    let world = World::new()
+        .user("mcpServers:\n  zeta: {command: z}\n  beta: {command: b}\n")
+        .project("mcpServers: {alpha: {command: a}, zeta: {args: [x]}}\n");
+    let config = world.load().unwrap().config;
+    assert_eq!(config.order, ["zeta", "beta", "alpha"]);
+}
+
+#[test]
 fn no_file_gives_the_defaults() {
     let world = World::new();
     let loaded = world.load().unwrap();

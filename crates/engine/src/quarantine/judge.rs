@@ -1,11 +1,11 @@
 //! A listing comes in: what is new or changed in it is judged, written down, and only then shown.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, PoisonError};
 
 use mcpproxy_core::{Baseline, OfferKind, OfferState, Trust, UpstreamId, Wall};
 use mcpproxy_hooks::guards::quarantine::{Withheld, same_as, several};
-use mcpproxy_hooks::guards::shadowing::{Card, Neighbours};
+use mcpproxy_hooks::guards::shadowing::{Arrivals, Card, Neighbours};
 use mcpproxy_hooks::guards::spoofing::{Profile, is_retold};
 use mcpproxy_hooks::guards::{Ground, Guards, Offer, Turn};
 
@@ -65,8 +65,9 @@ impl Quarantine {
             }
         };
         let mut outcome = {
-            let books = self.read();
-            Desk::new(guards, &books, &listing, now).judge(listing.offers)
+            let (books, standing) = (self.read(), self.standing());
+            let desk = Desk::new(guards, (&books, &standing), &listing, now);
+            desk.judge(listing.offers)
         };
         if let Err(fault) = self.keep(&outcome.turns) {
             tracing::error!("what `{upstream}` offers is withheld: {fault}");
@@ -113,6 +114,7 @@ impl Outcome {
 struct Desk<'a> {
     guards: &'a Guards,
     books: &'a HashMap<UpstreamId, Book>,
+    standing: &'a [UpstreamId],
     book: &'a Book,
     upstream: &'a UpstreamId,
     profile: Profile<'a>,
@@ -128,13 +130,14 @@ static BLANK: std::sync::LazyLock<Book> = std::sync::LazyLock::new(Book::default
 impl<'a> Desk<'a> {
     fn new(
         guards: &'a Guards,
-        books: &'a HashMap<UpstreamId, Book>,
+        (books, standing): (&'a HashMap<UpstreamId, Book>, &'a [UpstreamId]),
         listing: &Listing<'a>,
         now: Wall,
     ) -> Self {
         Self {
             guards,
             books,
+            standing,
             book: books.get(listing.upstream).unwrap_or(&BLANK),
             upstream: listing.upstream,
             profile: listing.profile,
@@ -173,6 +176,7 @@ impl<'a> Desk<'a> {
         for one in &fresh {
             let known = self.book.baseline(one.offered.kind, &one.offered.name);
             let turn = self.turn(self.ground(first), known, one, &neighbours, &withheld);
+            let turn = turn.or_else(|| self.posing(known, one, &neighbours));
             let kept = known.is_some() || turn.is_none() || room > 0;
             room = room.saturating_sub(usize::from(known.is_none() && turn.is_some()));
             outcome.entries.push(one.entry(kept));
@@ -211,7 +215,7 @@ impl<'a> Desk<'a> {
     /// The tools of all upstreams as they are now.
     fn neighbours<'b>(&'b self, fresh: &'b [Fresh]) -> Neighbours<'b> {
         let new: Vec<&Card> = fresh.iter().filter_map(|one| one.card.as_ref()).collect();
-        if new.is_empty() {
+        if new.is_empty() && self.book.is_listed() {
             return Neighbours::default();
         }
         let names: HashSet<&str> = new.iter().map(|card| card.name()).collect();
@@ -221,7 +225,27 @@ impl<'a> Desk<'a> {
         let stale = move |card: &&Card| own(card) && names.contains(card.name());
         let cards = known.filter(move |card| !stale(card)).chain(new);
         let live = self.books.iter().filter(|(_, book)| book.is_listed());
-        Neighbours::new(cards, live.map(|(name, _)| name))
+        let mut live: Vec<&UpstreamId> = live.map(|(name, _)| name).collect();
+        live.sort();
+        // What comes to an upstream that was seen before came later than what others have.
+        let late = self.book.has_tools().then_some(self.upstream);
+        Neighbours::new(cards, self.standing.iter().chain(live)).with_late(late)
+    }
+
+    /// Judges a tool again that is as it was approved, and whose name begins with that of an upstream
+    /// which may have come since.
+    fn posing<'b>(
+        &self,
+        known: Option<&Baseline>,
+        one: &'b Fresh,
+        neighbours: &Neighbours<'b>,
+    ) -> Option<Turn> {
+        let card = one.card.as_ref()?;
+        let mut others = self.standing.iter();
+        if !others.any(|other| card.poses_as(other.as_str())) {
+            return None;
+        }
+        self.guards.again(self.now, known?, card, neighbours)
     }
 
     fn turn<'b>(
@@ -272,17 +296,19 @@ impl<'a> Desk<'a> {
         }
     }
 
-    /// Looks at the tools of others again that speak of what is new here, or are spelled like it.
+    /// Looks at the tools of others again that speak of what is new here, are spelled like it or are
+    /// much the same, or pose as this upstream where it was not there before.
     fn again<'b>(&'b self, fresh: &[Fresh], neighbours: &Neighbours<'b>) -> Vec<Turn> {
         let new = fresh.iter().filter_map(|one| one.card.as_ref());
         let new = new.filter(|card| self.book.baseline(OfferKind::Tool, card.name()).is_none());
-        let names: BTreeSet<&str> = new.map(Card::name).collect();
-        if names.is_empty() {
+        let came = (!self.book.is_listed()).then_some(self.upstream);
+        let arrivals = Arrivals::new(new, came);
+        if arrivals.is_empty() {
             return Vec::new();
         }
         let others = self.books.values().flat_map(Book::cards);
         let others = others.filter(|(card, _)| card.upstream() != self.upstream);
-        let concerned = others.filter(|(card, _)| card.is_disguised() || card.mentions_any(&names));
+        let concerned = others.filter(|(card, _)| arrivals.concern(card));
         let turns = concerned.filter_map(|(card, baseline)| {
             self.guards.again(self.now, baseline?, card, neighbours)
         });

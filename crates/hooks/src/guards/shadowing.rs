@@ -2,10 +2,11 @@
 //! reads like it, by a copy of it, by posing as part of the other upstream, or by orders about it.
 //!
 //! Two upstreams that both have a `search` are ordinary: names are told apart by the upstream in
-//! front of them.
+//! front of them. Which of two that are alike is the copy never depends on who listed first: who is
+//! fast to start is not thereby the original.
 
 use std::cell::RefCell;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -85,14 +86,67 @@ impl Card {
         &self.name
     }
 
-    /// Tells whether its texts speak of one of these names.
-    pub fn mentions_any(&self, names: &BTreeSet<&str>) -> bool {
-        self.mentions.iter().any(|word| names.contains(&**word))
+    /// Tells whether its name is spelled to be taken for another.
+    fn is_disguised(&self) -> bool {
+        self.reads != self.plain
     }
 
-    /// Tells whether its name is spelled to be taken for another.
-    pub fn is_disguised(&self) -> bool {
-        self.reads != self.plain
+    /// What its name begins with, where it is written as the gateway writes names.
+    fn heads(&self) -> impl Iterator<Item = &str> {
+        let heads = BETWEEN.iter();
+        let heads = heads.filter_map(|between| self.name.split_once(between));
+        heads.map(|(head, _)| head)
+    }
+
+    /// Tells whether its name poses as that of a tool of an upstream.
+    pub fn poses_as(&self, upstream: &str) -> bool {
+        let other = self.upstream.as_str() != upstream;
+        other && self.heads().any(|head| head == upstream)
+    }
+}
+
+/// What is new at an upstream, for which tools of others are looked at again.
+#[derive(Debug, Default)]
+pub struct Arrivals<'a> {
+    names: HashSet<&'a str>,
+    readings: HashSet<&'a str>,
+    words: HashSet<&'a str>,
+    upstream: Option<&'a str>,
+}
+
+impl<'a> Arrivals<'a> {
+    /// Takes the tools that are new, and the upstream where it is new itself.
+    pub fn new(cards: impl Iterator<Item = &'a Card>, upstream: Option<&'a UpstreamId>) -> Self {
+        let mut all = Self {
+            upstream: upstream.map(UpstreamId::as_str),
+            ..Self::default()
+        };
+        for card in cards {
+            all.names.insert(&card.name);
+            all.readings.insert(&card.reads);
+            all.words.insert(&card.says);
+        }
+        all
+    }
+
+    /// Tells whether there is nothing new.
+    pub fn is_empty(&self) -> bool {
+        self.names.is_empty() && self.upstream.is_none()
+    }
+
+    /// Tells whether a tool of another upstream may be seen with other eyes beside them.
+    pub fn concern(&self, card: &Card) -> bool {
+        let spoken_of = || {
+            card.mentions
+                .iter()
+                .any(|word| self.names.contains(&**word))
+        };
+        self.upstream
+            .is_some_and(|upstream| card.poses_as(upstream))
+            || (!self.names.is_empty() && card.is_disguised())
+            || self.readings.contains(&*card.reads)
+            || self.words.contains(&*card.says)
+            || spoken_of()
     }
 }
 
@@ -103,21 +157,26 @@ pub struct Neighbours<'a> {
     by_reading: HashMap<&'a str, Vec<&'a Card>>,
     by_words: HashMap<&'a str, Vec<&'a Card>>,
     by_upstream: HashMap<&'a str, BTreeSet<&'a str>>,
-    upstreams: BTreeSet<&'a str>,
+    /// The names of all upstreams, and how many stand before each.
+    upstreams: HashMap<&'a str, usize>,
+    /// The upstream whose new tools came after those of all others.
+    late: Option<&'a str>,
     /// Pairs of upstreams, and whether they offer the same all in all.
     twins: RefCell<HashMap<(&'a str, &'a str), bool>>,
 }
 
 impl<'a> Neighbours<'a> {
-    /// Takes the tools of all upstreams, and the names of all upstreams.
+    /// Takes the tools of all upstreams, and the names of all upstreams in the order in which they
+    /// stand: of two tools that are alike, the one of the later upstream is the copy.
     pub fn new(
         cards: impl Iterator<Item = &'a Card>,
         upstreams: impl Iterator<Item = &'a UpstreamId>,
     ) -> Self {
-        let mut all = Self {
-            upstreams: upstreams.map(UpstreamId::as_str).collect(),
-            ..Self::default()
-        };
+        let mut all = Self::default();
+        for upstream in upstreams {
+            let place = all.upstreams.len();
+            all.upstreams.entry(upstream.as_str()).or_insert(place);
+        }
         for card in cards {
             all.by_name.entry(&card.name).or_default().push(card);
             all.by_reading.entry(&card.reads).or_default().push(card);
@@ -126,6 +185,39 @@ impl<'a> Neighbours<'a> {
             own.insert(&card.plain);
         }
         all
+    }
+
+    /// Says of which upstream it is known that what is new there came later than what others have,
+    /// wherever it stands.
+    #[must_use]
+    pub fn with_late(self, upstream: Option<&'a UpstreamId>) -> Self {
+        Self {
+            late: upstream.map(UpstreamId::as_str),
+            ..self
+        }
+    }
+
+    /// Tells whether of two tools that are alike the other is the original.
+    fn is_original(&self, other: &Card, card: &Card) -> bool {
+        let in_disguise = other.is_disguised() && !card.is_disguised();
+        // Nobody is held to the copy that somebody made of them.
+        if poses(other, self).is_some() || (in_disguise && other.reads == card.reads) {
+            return false;
+        }
+        if takes_name_of(card, other) || takes_name_of(other, card) {
+            return takes_name_of(card, other);
+        }
+        let is_late = |one: &Card| self.late == Some(one.upstream.as_str());
+        if is_late(card) || is_late(other) {
+            return is_late(card);
+        }
+        self.place(other) < self.place(card)
+    }
+
+    fn place<'b>(&self, card: &'b Card) -> (usize, &'b str) {
+        let name = card.upstream.as_str();
+        let place = self.upstreams.get(name).copied();
+        (place.unwrap_or(usize::MAX), name)
     }
 
     /// Tells whether two upstreams offer the same all in all: one program that is reached in two
@@ -192,16 +284,20 @@ fn reads_like(card: &Card, all: &Neighbours<'_>) -> Option<String> {
 
 /// A name that begins with another upstream's, as the gateway shows names.
 fn poses(card: &Card, all: &Neighbours<'_>) -> Option<String> {
-    let heads = BETWEEN
-        .iter()
-        .filter_map(|between| card.name.split_once(between));
-    let mut heads = heads.map(|(head, _)| head);
-    let other =
-        heads.find(|head| *head != card.upstream.as_str() && all.upstreams.contains(head))?;
+    let own = card.upstream.as_str();
+    let mut heads = card.heads();
+    let other = heads.find(|head| *head != own && all.upstreams.contains_key(head))?;
     Some(format!(
         "its name poses as a tool of `{}`",
         show::name(other)
     ))
+}
+
+/// Tells whether a name is another tool's with that tool's upstream in front of it, however the two
+/// are put together.
+fn takes_name_of(card: &Card, other: &Card) -> bool {
+    let rest = card.plain.strip_suffix(&*other.plain);
+    rest.is_some_and(|rest| !rest.is_empty() && rest == plain(other.upstream.as_str()))
 }
 
 /// The words of another tool, under its name or one that is nearly it, from somebody else.
@@ -214,6 +310,7 @@ fn copies<'a>(card: &'a Card, all: &Neighbours<'a>) -> Option<String> {
         other.origin != card.origin
             && is_near(&other.plain, &card.plain)
             && !all.are_twins(card, other)
+            && all.is_original(other, card)
     })?;
     Some(format!("it is a copy of {}", of(other)))
 }
@@ -221,7 +318,8 @@ fn copies<'a>(card: &'a Card, all: &Neighbours<'a>) -> Option<String> {
 /// The same name and much the same description.
 fn same(inspector: &Inspector, tool: &Value, card: &Card, all: &Neighbours<'_>) -> Option<String> {
     let others = Neighbours::others(&all.by_reading, &card.reads, card);
-    let mut others = others.filter(|other| other.origin != card.origin);
+    let others = others.filter(|other| other.origin != card.origin);
+    let mut others = others.filter(|other| all.is_original(other, card));
     let other = others.find(|other| {
         let found = inspector.beside(tool, &[peer(other)]);
         found.level >= Level::Warn

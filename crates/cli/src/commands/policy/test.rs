@@ -123,6 +123,7 @@ fn settings(scenario: &Plan) -> EngineSettings {
                 .insert(upstream.name.clone(), kind);
         }
     }
+    let upstreams = scenario.upstreams.iter().map(|one| one.name.as_str());
     EngineSettings {
         enabled: security.enabled,
         classification,
@@ -130,6 +131,7 @@ fn settings(scenario: &Plan) -> EngineSettings {
         detector: security.detection(),
         flow_tracking: security.flow_tracking.clone(),
         guards: security.guards(),
+        upstreams: upstreams.map(UpstreamId::new).collect(),
         ..EngineSettings::default()
     }
 }
