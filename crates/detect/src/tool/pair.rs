@@ -206,17 +206,23 @@ fn has_word(name: &str, known: &[&str]) -> bool {
     words.any(|word| known.contains(&word))
 }
 
+/// The hint from which others follow, and the one that never does.
+const READ_ONLY: &str = "readOnlyHint";
+const OPEN_WORLD: &str = "openWorldHint";
+
 /// Hints that changed. A hint that came is noted; one that was turned round is worth a look either
-/// way: consent was given for what it said before.
+/// way: consent was given for what it said before. A promise that is made no more is one that was
+/// turned round: a tool that says nothing is one that may do anything.
 fn annotations(before: &Value, after: &Value, sheet: &mut Sheet) {
     let hint = |tool: &Value, name: &str| {
         tool.pointer(&format!("/annotations/{name}"))
             .and_then(Value::as_bool)
     };
     for (name, harmless) in [
-        ("readOnlyHint", true),
+        (READ_ONLY, true),
         ("destructiveHint", false),
-        ("openWorldHint", false),
+        ("idempotentHint", true),
+        (OPEN_WORLD, false),
     ] {
         let (old, new) = (hint(before, name), hint(after, name));
         if old == new {
@@ -226,7 +232,7 @@ fn annotations(before: &Value, after: &Value, sheet: &mut Sheet) {
         let found = if old == Some(!harmless) && new == Some(harmless) {
             let reason = "the tool now promises less danger".to_owned();
             structural("promise", Level::Warn, 50, reason, TAGS)
-        } else if old == Some(harmless) && new == Some(!harmless) {
+        } else if old == Some(harmless) && !is_implied(name, new, hint(after, READ_ONLY)) {
             let reason = "the tool now does more than it promised".to_owned();
             structural("new_reach", Level::Warn, 50, reason, TAGS)
         } else {
@@ -234,6 +240,12 @@ fn annotations(before: &Value, after: &Value, sheet: &mut Sheet) {
         };
         sheet.add(&path, 0, vec![found]);
     }
+}
+
+/// Tells whether a hint that is not given follows from another: what only reads destroys nothing, once
+/// or twice. Whom it speaks to does not follow.
+fn is_implied(name: &str, given: Option<bool>, read_only: Option<bool>) -> bool {
+    name != OPEN_WORLD && given.is_none() && read_only == Some(true)
 }
 
 impl Sheet {

@@ -171,6 +171,40 @@ fn neighbours_are_not_to_be_shadowed() {
 }
 
 #[test]
+fn a_promise_that_is_made_no_more_is_a_change_of_reach_and_a_new_one_is_told() {
+    use Level::{Note, Warn};
+    let scan = Inspector::new(&Settings::default()).unwrap();
+    let check = |before: Value, after: Value, expect: Level| {
+        let tool = |annotations: &Value| {
+            let mut tool = json!({ "name": "get_x", "description": "Gets x." });
+            if !annotations.is_null() {
+                tool["annotations"] = annotations.clone();
+            }
+            tool
+        };
+        let found = scan.tool_pair(&tool(&before), &tool(&after));
+        let found = (found.level, found.findings.is_empty());
+        assert_eq!(found, (expect, false), "{before} -> {after}");
+    };
+    let reads = || json!({ "readOnlyHint": true });
+    check(reads(), json!({ "destructiveHint": true }), Warn);
+    check(reads(), json!({ "title": "X" }), Warn);
+    check(reads(), Value::Null, Warn);
+    check(reads(), json!({ "readOnlyHint": null }), Warn);
+    check(json!({ "destructiveHint": false }), json!({}), Warn);
+    check(json!({ "openWorldHint": false }), json!({}), Warn);
+    check(json!({ "idempotentHint": true }), json!({}), Warn);
+    check(json!({ "openWorldHint": false }), reads(), Warn);
+    // What is promised for the first time, what was never promised, and what follows from the rest.
+    check(Value::Null, reads(), Note);
+    check(json!({}), json!({ "destructiveHint": false }), Note);
+    check(json!({}), json!({ "openWorldHint": true }), Note);
+    check(json!({ "readOnlyHint": false }), json!({}), Note);
+    check(json!({ "destructiveHint": true }), Value::Null, Note);
+    check(json!({ "destructiveHint": false }), reads(), Note);
+}
+
+#[test]
 fn what_was_added_is_judged_not_that_something_was() {
     let scan = Inspector::new(&Settings::default()).unwrap();
     let base = json!({
