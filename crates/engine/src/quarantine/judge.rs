@@ -152,6 +152,7 @@ impl<'a> Desk<'a> {
         Ground {
             upstream: self.upstream,
             trust: self.trust,
+            standing: self.standing,
             first,
             now: self.now,
         }

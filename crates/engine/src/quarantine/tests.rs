@@ -311,6 +311,46 @@ fn an_upstream_that_comes_later_has_its_name_to_itself() {
     }
 }
 
+#[test]
+fn a_name_that_can_be_taken_for_another_waits_in_whatever_order_they_list() {
+    let names = ["github", "githuub", "g1thub", "github2"];
+    let own = |name: &str| tool("lookup", &format!("Finds a word in the book of {name}."));
+    let lists = |desk: &Desk, name: &str| drop(desk.lists(name, &[own(name)]));
+    let shown = |desk: &Desk| names.map(|name| desk.shows(name, &own(name)));
+    let configure = |desk: &Desk, names: &[&str]| {
+        let names: Vec<_> = names.iter().map(|name| UpstreamId::new(*name)).collect();
+        desk.quarantine.configure(&names);
+    };
+    let mut order = names;
+    for _ in 0..names.len() {
+        order.rotate_left(1);
+        let desk = Desk::new();
+        configure(&desk, &names);
+        for name in order {
+            lists(&desk, name);
+        }
+        assert_eq!(shown(&desk), [true, false, false, true], "{order:?}");
+        desk.approve("githuub", &Which::Server);
+        for name in order {
+            lists(&desk, name);
+        }
+        assert_eq!(shown(&desk), [true, true, false, true], "{order:?}");
+        // That nobody is there any more to be taken for is no approval.
+        configure(&desk, &["g1thub"]);
+        lists(&desk, "g1thub");
+        assert!(!desk.shows("g1thub", &own("g1thub")));
+    }
+    // Who was let in before a newcomer was configured is not the copy.
+    let desk = Desk::new();
+    configure(&desk, &["githuub"]);
+    lists(&desk, "githuub");
+    configure(&desk, &names);
+    for name in names {
+        lists(&desk, name);
+    }
+    assert_eq!(shown(&desk), [false, true, false, true]);
+}
+
 #[derive(Debug)]
 struct Broken;
 

@@ -63,6 +63,8 @@ pub struct Ground<'a> {
     pub upstream: &'a UpstreamId,
     /// How much is taken on trust from it.
     pub trust: Trust,
+    /// All upstreams that are configured: the name of an earlier one is not for a later one to take.
+    pub standing: &'a [UpstreamId],
     /// Whether what it offers is seen for the first time.
     pub first: bool,
     /// The present.
@@ -177,7 +179,14 @@ impl Guards {
         let settings = self.settings.spoofing.as_ref();
         let name = ground.upstream.as_str();
         let stranger = settings.and_then(|settings| {
-            self.doubted(spoofing::ID, || spoofing::judge(settings, name, profile))
+            self.doubted(spoofing::ID, || {
+                // Who let it in knows what it is called.
+                let is_let_in =
+                    known.is_some_and(|known| known.is_approved() && &*known.by != UNASKED);
+                let alike = || spoofing::alike(settings, name, ground.standing);
+                spoofing::judge(settings, name, profile)
+                    .or_else(|| (!is_let_in).then(alike).flatten())
+            })
         });
         let Some(known) = known else {
             let doubt = stranger.map(|reason| Doubt {
@@ -189,7 +198,8 @@ impl Guards {
             return Some(first_seen(Ground { trust, ..ground }, &offer, doubt));
         };
         if *known.current == *offer.canonical {
-            return listed(ground, known, stranger);
+            let named = settings.is_some_and(|settings| spoofing::is_listed(settings, name));
+            return listed(ground, known, stranger, named);
         }
         let mut turn = seen(known, &offer);
         if !known.is_approved() {
@@ -356,10 +366,16 @@ impl Turn {
     }
 }
 
-/// Follows a change of the list of allowed upstreams, both ways: the list is the owner's.
-fn listed(ground: Ground<'_>, known: &Baseline, stranger: Option<String>) -> Option<Turn> {
+/// Follows a change of the list of allowed upstreams, both ways: the list is the owner's. Who has
+/// the look of another is let in by being named.
+fn listed(
+    ground: Ground<'_>,
+    known: &Baseline,
+    stranger: Option<String>,
+    named: bool,
+) -> Option<Turn> {
     let mut turn = same(known);
-    let ours = &*known.by == spoofing::ID;
+    let ours = &*known.by == spoofing::ID && (named || !spoofing::is_likeness(&known.reason));
     match (known.state, stranger) {
         (OfferState::Approved, Some(reason)) if &*known.by == UNASKED => {
             turn.withhold(OfferState::Quarantined, spoofing::ID, reason, ground.now);

@@ -1,8 +1,9 @@
 //! `server-spoofing-detector`: who an upstream is, beyond its name: the program and the package
 //! that are started with what they are made of, or the address that is called and the key that it shows. One that became somebody else waits, and under
-//! an allow list so does one that is not on it.
+//! an allow list so does one that is not on it. Without a list one waits whose name can be taken for
+//! that of another.
 
-use mcpproxy_core::{Installed, Trust};
+use mcpproxy_core::{Installed, Trust, UpstreamId};
 use mcpproxy_detect::confusable::skeleton;
 use serde_json::{Value, json};
 
@@ -122,6 +123,106 @@ pub(super) fn judge(settings: &Settings, name: &str, profile: &Profile<'_>) -> O
         ),
         None => "it is not on the list of allowed servers".to_owned(),
     })
+}
+
+/// How the reason begins why one waits whose name can be taken for that of another.
+const ALIKE: &str = "its name can be taken for that of the upstream";
+
+/// The shortest name of which a letter that is doubled or has changed its place is overlooked.
+const OVERLOOKED: usize = 5;
+
+/// Says whose name that of an upstream can be taken for, of those that stand before it. A list of
+/// allowed servers says so by itself.
+pub(super) fn alike(settings: &Settings, name: &str, standing: &[UpstreamId]) -> Option<String> {
+    if settings.allowed_servers.is_some() {
+        return None;
+    }
+    let names = || standing.iter().map(UpstreamId::as_str);
+    let place = names().position(|one| one == name);
+    let place = place.unwrap_or(standing.len());
+    let mut others = names().enumerate().filter(|(_, other)| *other != name);
+    let (_, other) = others.find(|(at, other)| {
+        // Who writes a letter in another way is not the original, wherever it stands.
+        let comes_after = match (is_disguised(name), is_disguised(other)) {
+            (true, false) => true,
+            (false, true) => false,
+            (true, true) | (false, false) => *at < place,
+        };
+        comes_after && is_alike(name, other)
+    })?;
+    Some(format!("{ALIKE} `{}`", show::name(other)))
+}
+
+/// Tells whether this is why somebody waits.
+pub(super) fn is_likeness(reason: &str) -> bool {
+    reason.starts_with(ALIKE)
+}
+
+/// Tells whether an upstream is on the list of allowed servers.
+pub(super) fn is_listed(settings: &Settings, name: &str) -> bool {
+    let mut allowed = settings.allowed_servers.iter().flatten();
+    allowed.any(|one| one.name == name)
+}
+
+/// Tells whether a name has letters that stand for others.
+fn is_disguised(name: &str) -> bool {
+    let plain = name.chars().filter(|letter| letter.is_alphanumeric());
+    let plain: String = plain.flat_map(char::to_lowercase).collect();
+    skeleton(name) != plain
+}
+
+/// Tells whether one name can be taken for another. Those that differ in numbers alone are told apart
+/// by them, and one that goes on where the other ends is another word.
+fn is_alike(one: &str, other: &str) -> bool {
+    let unnumbered = |name: &str| {
+        name.to_lowercase()
+            .replace(|one: char| one.is_ascii_digit(), "")
+    };
+    if one.to_lowercase() != other.to_lowercase() && unnumbered(one) == unnumbered(other) {
+        return false;
+    }
+    let others = readings(other);
+    let mut own = readings(one).into_iter();
+    own.any(|own| others.iter().any(|other| is_misread(&own, other)))
+}
+
+/// What a name can be read as: a 1 is an l or an i, and a capital i is an l.
+fn readings(name: &str) -> [String; 3] {
+    let read = |name: &str| skeleton(name).into_owned();
+    [
+        read(name),
+        read(&name.replace('1', "i")),
+        read(&name.replace('I', "l")),
+    ]
+}
+
+/// Tells whether two readings are the same, but for letters that are doubled or two that have changed
+/// places.
+fn is_misread(one: &str, other: &str) -> bool {
+    if one == other {
+        return true;
+    }
+    let long = one.len().min(other.len()) >= OVERLOOKED;
+    long && (single(one) == single(other) || is_swapped(one, other))
+}
+
+/// A word with every run of a letter as one.
+fn single(word: &str) -> Vec<char> {
+    let mut letters: Vec<char> = word.chars().collect();
+    letters.dedup_by(|one, other| one == other && one.is_alphabetic());
+    letters
+}
+
+fn is_swapped(one: &str, other: &str) -> bool {
+    if one.chars().count() != other.chars().count() {
+        return false;
+    }
+    let pairs = one.chars().zip(other.chars()).enumerate();
+    let differ: Vec<_> = pairs.filter(|(_, (one, other))| one != other).collect();
+    matches!(
+        differ.as_slice(),
+        [(at, (a, b)), (next, (c, d))] if *next == at + 1 && a == d && b == c
+    )
 }
 
 fn differs(listed: &Allowed, profile: &Profile<'_>) -> Option<&'static str> {
@@ -473,6 +574,55 @@ mod tests {
             let identity = identity(&line).to_string();
             assert!(!identity.contains(&word), "{identity}");
         }
+    }
+
+    #[test]
+    fn names_that_can_be_taken_for_another_are_found_and_honest_ones_are_not() {
+        let found = |names: &[&str]| -> Vec<String> {
+            let standing: Vec<_> = names.iter().map(|name| UpstreamId::new(*name)).collect();
+            let waits = |name: &&&str| alike(&Settings::default(), name, &standing).is_some();
+            let waiting = names.iter().filter(waits);
+            waiting.map(|name| (*name).to_owned()).collect()
+        };
+        let check = |original: &str, other: &str| {
+            assert_eq!(found(&[original, other]), [other]);
+            let second = if is_disguised(other) { other } else { original };
+            assert_eq!(found(&[other, original]), [second]);
+        };
+        for other in [
+            "githuub",
+            "gitthub",
+            "gihtub",
+            "g1thub",
+            "GitHub",
+            "g\u{456}thub",
+        ] {
+            check("github", other);
+        }
+        for (original, other) in [
+            ("ledger", "1edger"),
+            ("ledger", "Iedger"),
+            ("office", "0ffice"),
+        ] {
+            check(original, other);
+        }
+        for honest in [
+            &["github", "github2", "github1", "github11", "github10"][..],
+            &["db1", "db2", "db11", "db"],
+            &["files", "file-search", "file"],
+            &["slack", "slack-eu", "slack-us", "slack-1-eu", "slack-11-eu"],
+            &["mail", "mall", "main", "maill"],
+            &["api", "aip"],
+            &["prod", "prod-db"],
+        ] {
+            assert_eq!(found(honest), [""; 0], "{honest:?}");
+        }
+        // Everybody else is a stranger under a list.
+        let listed = Settings {
+            allowed_servers: Some(Vec::new()),
+        };
+        let standing = ["github", "githuub"].map(UpstreamId::new);
+        assert_eq!(alike(&listed, "githuub", &standing), None);
     }
 
     #[test]

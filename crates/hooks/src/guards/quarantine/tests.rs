@@ -34,6 +34,7 @@ impl Scene {
         Ground {
             upstream: &self.upstream,
             trust: self.trust,
+            standing: &[],
             first,
             now: Wall(1),
         }
