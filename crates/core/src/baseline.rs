@@ -151,6 +151,20 @@ pub struct Habits {
     pub at: Wall,
 }
 
+/// What a resource that never changes was when it was first read: digests, and nothing of what it
+/// says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FirstRead {
+    /// The upstream that gave it.
+    pub upstream: UpstreamId,
+    /// Stands for whose it is and where.
+    pub key: Box<str>,
+    /// Stands for what it was.
+    pub digest: Box<str>,
+    /// When it was first read.
+    pub at: Wall,
+}
+
 /// Why baselines could not be read or written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BaselineFault(pub String);
@@ -177,6 +191,15 @@ pub trait BaselineStore: Send + Sync + fmt::Debug {
 
     /// Puts habits in the place of those of the same subject, durably once this returns.
     fn keep_habits(&self, changed: &[Habits]) -> Result<(), BaselineFault>;
+
+    /// Returns what resources that never change were at first.
+    fn first_reads(&self) -> Result<Vec<FirstRead>, BaselineFault>;
+
+    /// Adds what resources were at first, durably once this returns. What is there already stays.
+    fn keep_first_reads(&self, new: &[FirstRead]) -> Result<(), BaselineFault>;
+
+    /// Forgets what all resources were at first.
+    fn forget_first_reads(&self) -> Result<(), BaselineFault>;
 }
 
 /// Baselines that end with the process.
@@ -184,6 +207,7 @@ pub trait BaselineStore: Send + Sync + fmt::Debug {
 pub struct MemoryBaselines {
     offers: Mutex<Vec<Baseline>>,
     habits: Mutex<Vec<Habits>>,
+    reads: Mutex<Vec<FirstRead>>,
 }
 
 impl BaselineStore for MemoryBaselines {
@@ -206,6 +230,26 @@ impl BaselineStore for MemoryBaselines {
         let mut kept = lock(&self.habits);
         kept.retain(|old| !changed.iter().any(|new| new.subject == old.subject));
         kept.extend(changed.iter().cloned());
+        Ok(())
+    }
+
+    fn first_reads(&self) -> Result<Vec<FirstRead>, BaselineFault> {
+        Ok(lock(&self.reads).clone())
+    }
+
+    fn keep_first_reads(&self, new: &[FirstRead]) -> Result<(), BaselineFault> {
+        let mut kept = lock(&self.reads);
+        for one in new {
+            let is_same = |old: &FirstRead| (&old.upstream, &old.key) == (&one.upstream, &one.key);
+            if !kept.iter().any(is_same) {
+                kept.push(one.clone());
+            }
+        }
+        Ok(())
+    }
+
+    fn forget_first_reads(&self) -> Result<(), BaselineFault> {
+        lock(&self.reads).clear();
         Ok(())
     }
 }

@@ -33,7 +33,8 @@ pub use activity::{
     TraceNote, TraceSink,
 };
 pub use baseline::{
-    Baseline, BaselineFault, BaselineStore, Habits, MemoryBaselines, OfferKind, OfferState, Trust,
+    Baseline, BaselineFault, BaselineStore, FirstRead, Habits, MemoryBaselines, OfferKind,
+    OfferState, Trust,
 };
 pub use call::{
     Askable, Call, Declared, Detected, Door, MessageKind, Operation, Outcome, Status, ToolRef,

@@ -18,6 +18,7 @@ use mcpproxy_detect::DetectError;
 use mcpproxy_flow::Tracker;
 use mcpproxy_hooks::guards::access;
 use mcpproxy_hooks::guards::behaviour::Book;
+use mcpproxy_hooks::guards::context::Memory;
 use mcpproxy_hooks::guards::poisoning::answers::Answered;
 use mcpproxy_hooks::guards::watch::On;
 use mcpproxy_hooks::{Health, Metrics, Registry};
@@ -154,6 +155,9 @@ pub struct Engine {
     /// Nothing where nothing is shared with other gateways.
     live: Option<Live>,
     habits: Arc<Book>,
+    /// What answers are held to, and where what never changes of it is kept, if anywhere.
+    memory: Arc<Memory>,
+    read_store: Option<Arc<dyn BaselineStore>>,
     /// Where habits are kept, if anywhere, and when they were last.
     habit_store: Option<Arc<dyn BaselineStore>>,
     habits_kept: AtomicU64,
@@ -175,7 +179,9 @@ impl Engine {
         let classes = Classes::default();
         let habits = Arc::default();
         let metrics = Arc::<Metrics>::default();
-        let guarded = Guarded::new(&settings.guards, &Guarded::default(), &classes, &habits);
+        let memory = Arc::default();
+        let kept = (&habits, &memory);
+        let guarded = Guarded::new(&settings.guards, &Guarded::default(), &classes, kept);
         let quarantine = Quarantine::default();
         quarantine.configure(&settings.upstreams);
         Ok(Self {
@@ -200,6 +206,8 @@ impl Engine {
             access: ArcSwapOption::empty(),
             live: None,
             habits,
+            memory,
+            read_store: None,
             habit_store: None,
             habits_kept: AtomicU64::new(0),
             sink,
@@ -210,11 +218,25 @@ impl Engine {
         })
     }
 
-    /// Gives it what is known about tools, and keeps there what becomes known.
+    /// Gives it what is known about tools and about resources that never change, and keeps there what
+    /// becomes known.
     pub fn with_baselines(self, store: Arc<dyn BaselineStore>) -> Result<Self, BaselineFault> {
-        let quarantine = Quarantine::open(store)?;
-        quarantine.configure(&self.ready.load().settings.upstreams);
-        Ok(Self { quarantine, ..self })
+        let lost = self.memory.recall(&store.first_reads()?);
+        if lost > 0 {
+            tracing::warn!(
+                "what {lost} resources were at first cannot be read and is learned anew"
+            );
+        }
+        let quarantine = Quarantine::open(Arc::clone(&store))?;
+        let ready = self.ready.load_full();
+        quarantine.configure(&ready.settings.upstreams);
+        let engine = Self {
+            quarantine,
+            read_store: Some(store),
+            ..self
+        };
+        engine.forget_reads(&ready.settings);
+        Ok(engine)
     }
 
     /// Gives it what is known about how callers and upstreams behave, and keeps there what is learned.
@@ -255,7 +277,9 @@ impl Engine {
         self.classes.reload(&ready.settings.classification);
         self.quarantine.configure(&ready.settings.upstreams);
         let before = self.guarded.load();
-        let guarded = Guarded::new(&ready.settings.guards, &before, &self.classes, &self.habits);
+        let kept = (&self.habits, &self.memory);
+        let guarded = Guarded::new(&ready.settings.guards, &before, &self.classes, kept);
+        self.forget_reads(&ready.settings);
         self.guarded.store(Arc::new(guarded));
         self.ready.store(Arc::new(ready));
         Ok(())

@@ -3,7 +3,7 @@
 //! say findings like everything else.
 //!
 //! What one of them keeps outlives a reload that does not change it: a limit is not lifted by
-//! touching the configuration.
+//! touching the configuration. Habits, and what answers are held to, outlive every reload.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use mcpproxy_hooks::guards::Settings;
 use mcpproxy_hooks::guards::abuse::{self, Abuse};
 use mcpproxy_hooks::guards::behaviour::{self, Behaviour, Book};
 use mcpproxy_hooks::guards::contents::{self, Contents};
-use mcpproxy_hooks::guards::context::{self, Look};
+use mcpproxy_hooks::guards::context::{self, Look, Memory};
 use mcpproxy_hooks::guards::dlp::{self, Between, Dlp, Way};
 use mcpproxy_hooks::guards::poisoning::answers::Answered;
 use mcpproxy_hooks::guards::watch::{On, Treated, Watches};
@@ -44,7 +44,7 @@ impl Guarded {
         settings: &Settings,
         before: &Self,
         classes: &Classes,
-        habits: &Arc<Book>,
+        (habits, memory): (&Arc<Book>, &Arc<Memory>),
     ) -> Self {
         let abuse = settings.abuse.clone().map(|told| {
             let kept = before.abuse.as_ref().filter(|(was, _)| *was == told);
@@ -60,7 +60,7 @@ impl Guarded {
         let context = settings.context.clone().map(|told| {
             let kept = before.context.as_ref().filter(|(was, _)| *was == told);
             let kept = kept.map(|(_, context)| Arc::clone(context));
-            let made = kept.unwrap_or_else(|| Arc::new(Integrity::new(told.clone())));
+            let made = kept.unwrap_or_else(|| Arc::new(Integrity::new(told.clone(), memory)));
             (told, made)
         });
         let behaviour = settings.behaviour.clone();

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use mcpproxy_core::{Call, Id128, Journal, LiveFault, Nature, Outcome, Turn};
 use mcpproxy_detect::Direction;
-use mcpproxy_hooks::guards::context::{self, Context, Fact, Given, Look, Settings, told};
+use mcpproxy_hooks::guards::context::{self, Context, Fact, Given, Look, Memory, Settings, told};
 use mcpproxy_hooks::guards::poisoning::answers::Answered;
 use mcpproxy_hooks::guards::watch::On;
 use tokio::sync::Mutex as Waiting;
@@ -43,9 +43,9 @@ pub(crate) struct Integrity {
 }
 
 impl Integrity {
-    pub(crate) fn new(settings: Settings) -> Self {
+    pub(crate) fn new(settings: Settings, memory: &Arc<Memory>) -> Self {
         Self {
-            guard: Context::new(settings),
+            guard: Context::new(settings, Arc::clone(memory)),
             journal: Waiting::new(Journal::new(ROOM, ENTRIES)),
             untold: Mutex::default(),
             lost: AtomicBool::new(false),

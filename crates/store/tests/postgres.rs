@@ -104,6 +104,7 @@ async fn baselines_and_habits_outlive_the_process() {
     let url = postgres.url();
     baselines::keeps_the_latest(|| PostgresBaselines::open(&url).unwrap());
     baselines::keeps_habits_apart(|| PostgresBaselines::open(&url).unwrap());
+    baselines::keeps_what_was_read_first(|| PostgresBaselines::open(&url).unwrap());
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -7,6 +7,7 @@ use std::time::Duration;
 use mcpproxy_core::{Call, Durability, Record, SinkFault, Status, TraceNote};
 use mcpproxy_detect::Detector;
 use mcpproxy_flow::Summary;
+use mcpproxy_hooks::guards::context;
 
 use super::{Engine, Judged};
 use crate::ready::{EngineSettings, Ready};
@@ -126,6 +127,47 @@ impl Engine {
             Ok(Ok(())) => {}
             Ok(Err(fault)) => tracing::error!("habits are not kept: {fault}"),
             Err(fault) => tracing::error!("habits are not kept: {fault}"),
+        }
+    }
+
+    /// Tells whether a resource that never changes was read for the first time.
+    pub(crate) fn has_reads_to_keep(&self) -> bool {
+        self.memory.has_news()
+    }
+
+    /// Writes down what resources that never change were when they were first read, before anybody has
+    /// them.
+    pub(crate) async fn keep_reads(&self) {
+        let unkept = self.memory.unkept(self.clock.wall());
+        let (Some(store), false) = (self.read_store.clone(), unkept.is_empty()) else {
+            return;
+        };
+        let memory = Arc::clone(&self.memory);
+        // It waits for the disk, which nobody else should.
+        let kept = tokio::task::spawn_blocking(move || {
+            let kept = store.keep_first_reads(&unkept);
+            kept.inspect_err(|_| memory.give_back(&unkept))
+        });
+        let fault = match kept.await {
+            Ok(Ok(())) => return,
+            Ok(Err(fault)) => fault.to_string(),
+            Err(fault) => fault.to_string(),
+        };
+        tracing::error!("what never changes is not kept, and a restart forgets it: {fault}");
+    }
+
+    /// Forgets what resources were at first where the owner says that none of them stays what it was.
+    pub(super) fn forget_reads(&self, settings: &EngineSettings) {
+        let context = settings.guards.context.as_ref();
+        if !context.is_some_and(context::Settings::forgets) || !self.memory.forget() {
+            return;
+        }
+        let forgotten = self
+            .read_store
+            .as_ref()
+            .map(|store| store.forget_first_reads());
+        if let Some(Err(fault)) = forgotten {
+            tracing::error!("what never changed is not forgotten: {fault}");
         }
     }
 

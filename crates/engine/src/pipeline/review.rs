@@ -74,6 +74,9 @@ impl Engine {
             Some(live) => Box::pin(self.looked_at(live, call, outcome, &answered, ready)).await,
         };
         let (findings, replaced) = self.guard_answer(call, outcome, answered, look, ready);
+        if self.has_reads_to_keep() {
+            Box::pin(self.keep_reads()).await;
+        }
         let stopped = findings.iter().any(|one| one.wants >= Action::Deny);
         let pipeline = self.hooks().filter(|pipeline| {
             let concerns = ready.settings.enabled && pipeline.concerns(Phase::Response);

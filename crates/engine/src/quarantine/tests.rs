@@ -1,6 +1,6 @@
 //! Listings, restarts, neighbours and broken disks.
 
-use mcpproxy_core::{Habits, Trust};
+use mcpproxy_core::{FirstRead, Habits, Trust};
 use mcpproxy_detect::{Detector, Settings as Detection};
 use mcpproxy_hooks::guards::spoofing::Profile;
 use mcpproxy_hooks::guards::{Guards, Settings};
@@ -368,6 +368,18 @@ impl BaselineStore for Broken {
     }
 
     fn keep_habits(&self, _: &[Habits]) -> Result<(), BaselineFault> {
+        Err(BaselineFault("disk full".to_owned()))
+    }
+
+    fn first_reads(&self) -> Result<Vec<FirstRead>, BaselineFault> {
+        Ok(Vec::new())
+    }
+
+    fn keep_first_reads(&self, _: &[FirstRead]) -> Result<(), BaselineFault> {
+        Err(BaselineFault("disk full".to_owned()))
+    }
+
+    fn forget_first_reads(&self) -> Result<(), BaselineFault> {
         Err(BaselineFault("disk full".to_owned()))
     }
 }

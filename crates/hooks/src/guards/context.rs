@@ -4,16 +4,21 @@
 //! Four things are looked at: resources that changed where they must not, answers that claim to be
 //! unchanged and are not, secrets that an upstream gave to somebody else before, and, for agents that
 //! want it, marks around text from outside. State that a downstream carries back is sealed by the
-//! gateway and needs nothing here. What is known is kept in memory, with bounds; several gateways tell
-//! each other.
+//! gateway and needs nothing here. What is known is kept in memory, with bounds, whatever becomes of
+//! the settings; several gateways tell each other. Digests of what never changes are written down, so
+//! that a restart does not forget them; it forgets versions, and who was given which secret.
 
 mod leaks;
 mod reads;
 mod shared;
 mod spotlight;
 
+use std::sync::Arc;
+
 use mcpproxy_classify::Kind;
-use mcpproxy_core::{Action, Call, Finding, Masked, PrincipalKind, Severity, Threat, Tier};
+use mcpproxy_core::{
+    Action, Call, Finding, FirstRead, Masked, PrincipalKind, Severity, Threat, Tier, Wall,
+};
 use serde::{Deserialize, Serialize};
 
 use self::leaks::Leaks;
@@ -84,18 +89,59 @@ impl Reaction {
 #[derive(Debug)]
 pub struct Context {
     settings: Settings,
-    reads: Reads,
-    leaks: Leaks,
+    memory: Arc<Memory>,
     marks: Marks,
 }
 
+/// What was seen. It outlives the guard, which is made anew for other settings.
+#[derive(Debug, Default)]
+pub struct Memory {
+    reads: Reads,
+    leaks: Leaks,
+}
+
+impl Memory {
+    /// Takes up what was written down; returns how much of it cannot be read.
+    pub fn recall(&self, kept: &[FirstRead]) -> usize {
+        let kept = kept.iter();
+        kept.filter(|one| self.reads.recall(one).is_none()).count()
+    }
+
+    /// Tells whether there is anything to be written down.
+    pub fn has_news(&self) -> bool {
+        self.reads.has_news()
+    }
+
+    /// Takes what is to be written down.
+    pub fn unkept(&self, now: Wall) -> Vec<FirstRead> {
+        self.reads.unkept(now)
+    }
+
+    /// Takes back what could not be written down.
+    pub fn give_back(&self, unkept: &[FirstRead]) {
+        self.reads.give_back(unkept);
+    }
+
+    /// Forgets what resources that never change were; says whether there was anything.
+    pub fn forget(&self) -> bool {
+        self.reads.forget()
+    }
+}
+
+impl Settings {
+    /// Tells whether no resource is held to what it was at first: what they were is forgotten, so
+    /// that an owner can have them change after all.
+    pub fn forgets(&self) -> bool {
+        self.immutable.is_empty()
+    }
+}
+
 impl Context {
-    /// Starts without having seen anything.
-    pub fn new(settings: Settings) -> Self {
+    /// Starts with what was seen before.
+    pub fn new(settings: Settings, memory: Arc<Memory>) -> Self {
         Self {
             settings,
-            reads: Reads::default(),
-            leaks: Leaks::default(),
+            memory,
             marks: Marks::default(),
         }
     }
@@ -117,7 +163,10 @@ impl Context {
     /// Says what changed in an answer that must not.
     pub fn changed(&self, seen: &Seen) -> Option<Finding> {
         let wants = self.settings.on_change.action()?;
-        let changed = self.reads.judge(seen, self.settings.check_versions)?;
+        let changed = self
+            .memory
+            .reads
+            .judge(seen, self.settings.check_versions)?;
         let why = match &changed {
             Changed::Immutable(uri) => {
                 format!("`{}` never changes and is not what it was", show::name(uri))
@@ -142,7 +191,7 @@ impl Context {
     /// Says whether an upstream gave a secret of an answer to another caller before.
     pub fn leaked(&self, given: &Given) -> Option<Finding> {
         let wants = self.settings.cross_session.action()?;
-        let word = self.leaks.judge(given)?;
+        let word = self.memory.leaks.judge(given)?;
         Some(Finding {
             severity: Severity::High,
             threat: Threat::DataExfiltration,

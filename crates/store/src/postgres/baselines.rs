@@ -1,6 +1,6 @@
 //! Baselines in a PostgreSQL database, which several gateways may share.
 
-use mcpproxy_core::{Baseline, BaselineFault, BaselineStore, Habits, UpstreamId, Wall};
+use mcpproxy_core::{Baseline, BaselineFault, BaselineStore, FirstRead, Habits, UpstreamId, Wall};
 use tokio_postgres::Row;
 
 use super::connection::Connection;
@@ -11,11 +11,19 @@ use crate::database::Fault;
 use crate::names;
 
 const SELECT: &str = "SELECT upstream, kind, name, state, approved, current, made_by, reason, since \
-     FROM baseline WHERE kind <> 'behaviour' \
+     FROM baseline WHERE kind NOT IN ('behaviour', 'read') \
      ORDER BY upstream COLLATE \"C\", kind COLLATE \"C\", name COLLATE \"C\"";
 /// Habits stand in the same table, under a kind of their own and the name of whose they are.
 const SELECT_HABITS: &str = "SELECT name, current, since FROM baseline WHERE kind = 'behaviour' \
      ORDER BY name COLLATE \"C\"";
+/// So does what resources were when they were first read.
+const SELECT_READS: &str = "SELECT upstream, name, current, since FROM baseline \
+     WHERE kind = 'read' ORDER BY upstream COLLATE \"C\", name COLLATE \"C\"";
+const ADD_READ: &str = "INSERT INTO baseline \
+     (upstream, kind, name, state, approved, current, made_by, reason, since) \
+     VALUES ($1, 'read', $2, 'approved', NULL, $3, 'context-integrity', '', $4) \
+     ON CONFLICT (upstream, kind, name) DO NOTHING";
+const FORGET_READS: &str = "DELETE FROM baseline WHERE kind = 'read'";
 const REPLACE: &str = "INSERT INTO baseline \
      (upstream, kind, name, state, approved, current, made_by, reason, since) \
      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) \
@@ -93,6 +101,44 @@ impl BaselineStore for PostgresBaselines {
             })
         })
     }
+
+    fn first_reads(&self) -> Result<Vec<FirstRead>, BaselineFault> {
+        self.ask(|connection| {
+            let rows = connection.query(SELECT_READS, &[])?;
+            rows.iter().map(first_read).collect()
+        })
+    }
+
+    fn keep_first_reads(&self, new: &[FirstRead]) -> Result<(), BaselineFault> {
+        let new = new.to_vec();
+        self.ask(move |connection| {
+            connection.change(|connection| {
+                new.iter().try_for_each(|one| {
+                    let values: super::connection::Values<'_> = &[
+                        &storable(one.upstream.as_str()),
+                        &storable(&one.key),
+                        &storable(&one.digest),
+                        &signed(one.at.0),
+                    ];
+                    connection.execute(ADD_READ, values)
+                })
+            })
+        })
+    }
+
+    fn forget_first_reads(&self) -> Result<(), BaselineFault> {
+        self.ask(|connection| connection.change(|connection| connection.execute(FORGET_READS, &[])))
+    }
+}
+
+/// Reads what a resource was at first.
+fn first_read(row: &Row) -> Result<FirstRead, Fault> {
+    Ok(FirstRead {
+        upstream: UpstreamId::new(row.try_get::<_, String>(0)?),
+        key: row.try_get(1)?,
+        digest: row.try_get(2)?,
+        at: Wall(u64::try_from(row.try_get::<_, i64>(3)?).unwrap_or(0)),
+    })
 }
 
 fn keep(connection: &mut Connection, one: &Baseline) -> Result<(), Fault> {

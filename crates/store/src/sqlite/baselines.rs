@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use mcpproxy_core::{Baseline, BaselineFault, BaselineStore, Habits, UpstreamId, Wall};
+use mcpproxy_core::{Baseline, BaselineFault, BaselineStore, FirstRead, Habits, UpstreamId, Wall};
 use rusqlite::{Connection, Row, TransactionBehavior};
 
 use super::schema;
@@ -14,7 +14,7 @@ use crate::Error;
 use crate::names;
 
 const SELECT: &str = "SELECT upstream, kind, name, state, approved, current, made_by, reason, since \
-     FROM baseline WHERE kind <> 'behaviour' ORDER BY upstream, kind, name";
+     FROM baseline WHERE kind NOT IN ('behaviour', 'read') ORDER BY upstream, kind, name";
 const REPLACE: &str = "INSERT OR REPLACE INTO baseline \
      (upstream, kind, name, state, approved, current, made_by, reason, since) \
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)";
@@ -25,6 +25,14 @@ const SELECT_HABITS: &str =
 const REPLACE_HABITS: &str = "INSERT OR REPLACE INTO baseline \
      (upstream, kind, name, state, approved, current, made_by, reason, since) \
      VALUES ('', 'behaviour', ?, 'approved', NULL, ?, 'anomaly-detector', '', ?)";
+
+/// So does what resources were when they were first read.
+const SELECT_READS: &str = "SELECT upstream, name, current, since FROM baseline \
+     WHERE kind = 'read' ORDER BY upstream, name";
+const ADD_READ: &str = "INSERT OR IGNORE INTO baseline \
+     (upstream, kind, name, state, approved, current, made_by, reason, since) \
+     VALUES (?, 'read', ?, 'approved', NULL, ?, 'context-integrity', '', ?)";
+const FORGET_READS: &str = "DELETE FROM baseline WHERE kind = 'read'";
 
 /// Baselines in a SQLite database.
 #[derive(Debug)]
@@ -89,6 +97,37 @@ impl BaselineStore for SqliteBaselines {
         let mut connection = connection.unwrap_or_else(PoisonError::into_inner);
         write_habits(&mut connection, changed).map_err(|fault| self.fault(&fault))
     }
+
+    fn first_reads(&self) -> Result<Vec<FirstRead>, BaselineFault> {
+        let connection = self.connection.lock();
+        let connection = connection.unwrap_or_else(PoisonError::into_inner);
+        let select = connection.prepare(SELECT_READS);
+        let mut select = select.map_err(|fault| self.fault(&fault))?;
+        let rows = select.query_map([], |row| {
+            Ok(FirstRead {
+                upstream: UpstreamId::new(row.get::<_, String>(0)?),
+                key: row.get(1)?,
+                digest: row.get(2)?,
+                at: Wall(u64::try_from(row.get::<_, i64>(3)?).unwrap_or(0)),
+            })
+        });
+        let rows = rows.map_err(|fault| self.fault(&fault))?;
+        rows.collect::<Result<_, _>>()
+            .map_err(|fault| self.fault(&fault))
+    }
+
+    fn keep_first_reads(&self, new: &[FirstRead]) -> Result<(), BaselineFault> {
+        let connection = self.connection.lock();
+        let mut connection = connection.unwrap_or_else(PoisonError::into_inner);
+        add_reads(&mut connection, new).map_err(|fault| self.fault(&fault))
+    }
+
+    fn forget_first_reads(&self) -> Result<(), BaselineFault> {
+        let connection = self.connection.lock();
+        let connection = connection.unwrap_or_else(PoisonError::into_inner);
+        let forgotten = connection.execute(FORGET_READS, []);
+        forgotten.map(drop).map_err(|fault| self.fault(&fault))
+    }
 }
 
 fn write_habits(connection: &mut Connection, changed: &[Habits]) -> rusqlite::Result<()> {
@@ -100,6 +139,18 @@ fn write_habits(connection: &mut Connection, changed: &[Habits]) -> rusqlite::Re
     }
     drop(replace);
     // CRASH: a stop before the end of this loses what was learned since the last time.
+    step.commit()
+}
+
+fn add_reads(connection: &mut Connection, new: &[FirstRead]) -> rusqlite::Result<()> {
+    let step = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let mut add = step.prepare(ADD_READ)?;
+    for one in new {
+        let at = i64::try_from(one.at.0).unwrap_or(i64::MAX);
+        add.execute((one.upstream.as_str(), &*one.key, &*one.digest, at))?;
+    }
+    drop(add);
+    // CRASH: a stop before the end of this forgets what was read and not yet answered.
     step.commit()
 }
 
@@ -161,6 +212,7 @@ mod tests {
         let open = || SqliteBaselines::open(&path).unwrap();
         suite::keeps_the_latest(open);
         suite::keeps_habits_apart(open);
+        suite::keeps_what_was_read_first(open);
     }
 
     #[test]

@@ -1,9 +1,10 @@
 //! What resources were when they were read before.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use mcpproxy_core::Call;
+use mcpproxy_core::{Call, FirstRead, UpstreamId, Wall};
 use mcpproxy_detect::allow::glob;
 use mcpproxy_text as text;
 use serde::{Deserialize, Serialize};
@@ -14,8 +15,8 @@ use super::shared::{Fact, Print, print};
 
 /// Resources of one upstream that are remembered; the one that was first read goes first.
 const MOST: usize = 1024;
-/// Resources of one upstream that never change and are remembered for good. None of them goes: who
-/// reads one more cannot know that it is what it was.
+/// Resources of one upstream that never change and are remembered for good, over restarts and changes
+/// of the settings. None of them goes: who reads one more cannot know that it is what it was.
 pub(super) const MOST_IMMUTABLE: usize = 4096;
 /// Resources within one result that are looked at.
 const MOST_EMBEDDED: usize = 4096;
@@ -35,12 +36,18 @@ pub(super) enum Changed {
 
 /// What is known, by upstream: one of them cannot make us forget what another said.
 #[derive(Debug, Default)]
-pub(super) struct Reads(Mutex<BTreeMap<String, Known>>);
+pub(super) struct Reads {
+    known: Mutex<BTreeMap<String, Known>>,
+    /// Whether a resource that never changes was read for the first time and is to be written down.
+    news: AtomicBool,
+}
 
 #[derive(Debug, Default)]
 struct Known {
     /// Resources that never change, as they were first.
     immutable: BTreeMap<Print, [u8; 32]>,
+    /// Those of them that are not written down.
+    unkept: Vec<Print>,
     read: HashMap<Print, Read>,
     order: VecDeque<Print>,
 }
@@ -109,7 +116,64 @@ struct Found {
 
 impl Reads {
     fn known(&self) -> MutexGuard<'_, BTreeMap<String, Known>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes up what a resource that never changes was at first, as it was written down.
+    pub(super) fn recall(&self, kept: &FirstRead) -> Option<()> {
+        let (key, digest) = (read_back(&kept.key)?, read_back(&kept.digest)?);
+        let mut known = self.known();
+        let upstream = known.entry(kept.upstream.to_string()).or_default();
+        if upstream.immutable.len() < MOST_IMMUTABLE {
+            upstream.immutable.entry(key).or_insert(digest);
+        }
+        Some(())
+    }
+
+    /// Tells whether there is anything to be written down.
+    pub(super) fn has_news(&self) -> bool {
+        self.news.load(Ordering::Relaxed)
+    }
+
+    /// Takes what is to be written down, once.
+    pub(super) fn unkept(&self, now: Wall) -> Vec<FirstRead> {
+        if !self.news.swap(false, Ordering::Relaxed) {
+            return Vec::new();
+        }
+        let mut unkept = Vec::new();
+        for (name, known) in self.known().iter_mut() {
+            for key in std::mem::take(&mut known.unkept) {
+                let digest = known.immutable.get(&key);
+                unkept.extend(digest.map(|digest| FirstRead {
+                    upstream: UpstreamId::new(name.as_str()),
+                    key: written(&key),
+                    digest: written(digest),
+                    at: now,
+                }));
+            }
+        }
+        unkept
+    }
+
+    /// Takes back what could not be written down; it is tried again with the next.
+    pub(super) fn give_back(&self, unkept: &[FirstRead]) {
+        let mut known = self.known();
+        for one in unkept {
+            if let Some(upstream) = known.get_mut(one.upstream.as_str()) {
+                upstream.unkept.extend(read_back(&one.key));
+            }
+        }
+    }
+
+    /// Forgets what never changes; says whether there was anything.
+    pub(super) fn forget(&self) -> bool {
+        let mut any = false;
+        for known in self.known().values_mut() {
+            any |= !known.immutable.is_empty();
+            known.immutable.clear();
+            known.unkept.clear();
+        }
+        any
     }
 
     /// Says what changed in an answer that must not, and remembers the rest.
@@ -125,6 +189,7 @@ impl Reads {
         let mut worst = None;
         for (uri, resource) in &seen.resources {
             let changed = upstream.judge(resource, versions).err();
+            self.note(upstream);
             worst = worst.or(changed.map(|how| how(uri.clone())));
         }
         worst
@@ -136,6 +201,13 @@ impl Reads {
         let upstream = known.entry(upstream.to_owned()).or_default();
         // What there is to say of it was said where it was read.
         upstream.judge(resource, versions).unwrap_or_default();
+        self.note(upstream);
+    }
+
+    fn note(&self, upstream: &Known) {
+        if !upstream.unkept.is_empty() {
+            self.news.store(true, Ordering::Relaxed);
+        }
     }
 
     /// Returns what would be remembered of an answer.
@@ -191,7 +263,10 @@ impl Known {
                 Some(first) if *first != seen.read.digest => return Err(Changed::Immutable),
                 None if crowded => return Err(Changed::Crowded),
                 Some(_) => {}
-                None => drop(self.immutable.insert(seen.key, seen.read.digest)),
+                None => {
+                    self.immutable.insert(seen.key, seen.read.digest);
+                    self.unkept.push(seen.key);
+                }
             }
         }
         let Some(before) = self.read.get_mut(&seen.key) else {
@@ -328,4 +403,21 @@ pub(super) fn feed(digest: &mut Sha256, texts: &[&str]) {
         digest.update(text.len().to_le_bytes());
         digest.update(text.as_bytes());
     }
+}
+
+/// A fingerprint as it is written down.
+fn written(print: &[u8]) -> Box<str> {
+    let nibbles = print.iter().flat_map(|byte| [byte >> 4, byte & 15]);
+    let digits = nibbles.filter_map(|nibble| char::from_digit(u32::from(nibble), 16));
+    digits.collect::<String>().into()
+}
+
+/// A fingerprint that was written down.
+fn read_back<const LONG: usize>(text: &str) -> Option<[u8; LONG]> {
+    let mut print = [0; LONG];
+    for (at, byte) in print.iter_mut().enumerate() {
+        let digits = text.get(2 * at..2 * at + 2)?;
+        *byte = u8::from_str_radix(digits, 16).ok()?;
+    }
+    (text.len() == 2 * LONG).then_some(print)
 }

@@ -49,8 +49,11 @@ pub fn told(facts: &[Fact]) -> Vec<u8> {
 impl Context {
     /// Returns what an answer shows that is not remembered yet.
     pub fn news(&self, look: &Look) -> Vec<Fact> {
-        let mut news = self.reads.news(&look.seen, self.settings.check_versions);
-        news.extend(self.leaks.news(&look.given));
+        let mut news = self
+            .memory
+            .reads
+            .news(&look.seen, self.settings.check_versions);
+        news.extend(self.memory.leaks.news(&look.given));
         news
     }
 
@@ -60,10 +63,10 @@ impl Context {
         let facts: Vec<Fact> = serde_json::from_slice(told).unwrap_or_default();
         for fact in facts.into_iter().take(MOST) {
             match fact {
-                Fact::Gave(secret, caller) => self.leaks.fold(secret, caller),
+                Fact::Gave(secret, caller) => self.memory.leaks.fold(secret, caller),
                 Fact::Read(upstream, resource) => {
                     let versions = self.settings.check_versions;
-                    self.reads.fold(&upstream, &resource, versions);
+                    self.memory.reads.fold(&upstream, &resource, versions);
                 }
             }
         }
@@ -71,8 +74,8 @@ impl Context {
 
     /// Returns everything that is remembered, for those who forgot it.
     pub fn all(&self) -> Vec<Fact> {
-        let mut all = self.reads.all();
-        all.extend(self.leaks.all());
+        let mut all = self.memory.reads.all();
+        all.extend(self.memory.leaks.all());
         all
     }
 }

@@ -24,7 +24,7 @@ fn called(who: &str, upstream: &str) -> Call {
 }
 
 fn guard(config: Value) -> Context {
-    Context::new(serde_json::from_value(config).unwrap())
+    Context::new(serde_json::from_value(config).unwrap(), Arc::default())
 }
 
 /// Says what changed in an answer that must not.
@@ -54,6 +54,60 @@ fn a_resource_that_never_changes_is_held_to_that() {
     // The twin: one that may change does.
     check("doc://news/1", "monday", false);
     check("doc://news/1", "tuesday", false);
+}
+
+#[test]
+fn what_never_changes_is_remembered_over_restarts_and_other_settings() {
+    let memory = Arc::new(Memory::default());
+    let under = |memory: &Arc<Memory>, config: Value| {
+        Context::new(serde_json::from_value(config).unwrap(), Arc::clone(memory))
+    };
+    let told = || json!({ "immutable": ["doc://policy/*"] });
+    let says = |guard: &Context, text: &str| {
+        let uri = "doc://policy/1";
+        let body = contents(uri, text, &json!({}));
+        changed(guard, &read("ada", "docs", uri), &body).map(|finding| finding.wants)
+    };
+    let guard = under(&memory, told());
+    assert!(!memory.has_news());
+    assert_eq!(says(&guard, "pay nobody"), None);
+    assert!(memory.has_news());
+    let kept = memory.unkept(Wall(1));
+    assert!(!memory.has_news() && memory.unkept(Wall(1)).is_empty());
+    let shown = format!("{kept:?}");
+    assert!(
+        !shown.contains("nobody") && !shown.contains("policy"),
+        "{shown}"
+    );
+    // Other settings, and a restart.
+    let lenient = json!({ "immutable": ["doc://policy/*"], "on_change": "warn" });
+    assert_eq!(
+        says(&under(&memory, lenient), "pay mallory"),
+        Some(Action::Warn)
+    );
+    assert_eq!(
+        says(&under(&memory, told()), "pay mallory"),
+        Some(Action::Deny)
+    );
+    let anew = Arc::new(Memory::default());
+    assert_eq!(anew.recall(&kept), 0);
+    let guard = under(&anew, told());
+    assert_eq!(says(&guard, "pay mallory"), Some(Action::Deny));
+    assert_eq!(says(&guard, "pay nobody"), None);
+    assert!(!anew.has_news(), "it is written down already");
+    // What could not be written down is tried again.
+    let lost = Memory::default();
+    let odd = FirstRead {
+        key: "zz".into(),
+        ..kept[0].clone()
+    };
+    assert_eq!(lost.recall(&[odd]), 1);
+    memory.give_back(&kept);
+    assert_eq!(says(&under(&memory, told()), "pay nobody"), None);
+    assert_eq!(memory.unkept(Wall(1)), kept);
+    // The owner can have it forgotten.
+    assert!(anew.forget() && !anew.forget());
+    assert_eq!(says(&guard, "pay mallory"), None);
 }
 
 #[test]
@@ -136,10 +190,7 @@ fn one_that_names_the_same_version_must_be_the_same() {
     check(("one", dated.clone()), ("two", dated), true);
     let beside = json!({ "colour": "red" });
     check(("one", beside.clone()), ("two", beside), false);
-    let off = Context::new(Settings {
-        check_versions: false,
-        ..Settings::default()
-    });
+    let off = guard(json!({ "check_versions": false }));
     let call = read("ada", "docs", "doc://a");
     for text in ["one", "two"] {
         let body = contents("doc://a", text, &tag("v1"));
