@@ -155,6 +155,7 @@ impl Quarantine {
     /// Takes the upstreams that are configured, in the order of the configuration. When each of them
     /// lists something depends on how fast it starts, and says nothing about who it is.
     pub(crate) fn configure(&self, upstreams: &[UpstreamId]) {
+        let _judging = self.judging();
         let before = self.standing();
         let standing = {
             let books = self.read();
@@ -167,6 +168,14 @@ impl Quarantine {
             standing.sort_by_cached_key(place);
             standing
         };
+        let mut books = self.books.write().unwrap_or_else(PoisonError::into_inner);
+        for name in &standing {
+            // Who lists before them is held beside what they had when they were last here.
+            if let Some(book) = books.get_mut(name) {
+                book.recall(name);
+            }
+        }
+        drop(books);
         self.stand(standing.into());
     }
 

@@ -2,11 +2,14 @@
 //! judged.
 
 use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 
 use bytes::Bytes;
-use mcpproxy_core::{Baseline, OfferKind, OfferState};
+use mcpproxy_core::{Baseline, OfferKind, OfferState, UpstreamId};
 use mcpproxy_hooks::guards::fingerprint;
 use mcpproxy_hooks::guards::shadowing::Card;
+use mcpproxy_hooks::guards::spoofing::origin_of;
+use serde_json::Value;
 
 use super::{Held, NotSet, Which};
 
@@ -74,6 +77,22 @@ impl Book {
                 (entry.raw, entry.card, entry.problem) = (None, None, None);
                 entry.baseline.is_some()
             });
+        }
+    }
+
+    /// Takes approved tools as others see them from their baselines, for as long as nothing is listed.
+    pub(super) fn recall(&mut self, upstream: &UpstreamId) {
+        let read = |text: &str| serde_json::from_str::<Value>(text).unwrap_or_default();
+        let Some(server) = self.server().filter(|_| !self.listed) else {
+            return;
+        };
+        let origin: Arc<str> = origin_of(&read(&server.current)).into();
+        let tools = self.entries.get_mut(&OfferKind::Tool).into_iter().flatten();
+        for (_, entry) in tools {
+            let approved = entry.baseline.as_ref().filter(|one| one.is_approved());
+            if let Some(known) = approved {
+                entry.card = Some(Card::read(upstream, &origin, &read(&known.current)));
+            }
         }
     }
 

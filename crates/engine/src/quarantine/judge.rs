@@ -229,8 +229,12 @@ impl<'a> Desk<'a> {
         let mut live: Vec<&UpstreamId> = live.map(|(name, _)| name).collect();
         live.sort();
         // What comes to an upstream that was seen before came later than what others have.
-        let late = self.book.has_tools().then_some(self.upstream);
-        Neighbours::new(cards, self.standing.iter().chain(live)).with_late(late)
+        let late = self.book.has_tools();
+        let withheld = self.books.values().flat_map(Book::cards);
+        let withheld =
+            withheld.filter(|(_, known)| known.is_some_and(|known| !known.is_approved()));
+        Neighbours::new(cards, self.standing.iter().chain(live))
+            .while_listing((self.upstream, late), withheld.map(|(card, _)| card))
     }
 
     /// Judges a tool again that is as it was approved, and whose name begins with that of an upstream

@@ -291,6 +291,11 @@ fn who_was_there_before_is_the_original_wherever_a_newcomer_stands() {
     assert!(desk.shows("files", &copy));
     desk.lists("another", std::slice::from_ref(&copy));
     assert!(desk.shows("files", &copy) && !desk.shows("another", &copy));
+    // It does not become the original when a third one has them looked at again.
+    desk.quarantine
+        .configure(&[name("another"), name("files"), name("third")]);
+    desk.lists("third", std::slice::from_ref(&copy));
+    assert!(desk.shows("files", &copy) && !desk.shows("third", &copy));
 }
 
 #[test]

@@ -86,6 +86,10 @@ impl Card {
         &self.name
     }
 
+    fn place(&self) -> (&str, &str) {
+        (self.upstream.as_str(), &self.name)
+    }
+
     /// Tells whether its name is spelled to be taken for another.
     fn is_disguised(&self) -> bool {
         self.reads != self.plain
@@ -159,8 +163,10 @@ pub struct Neighbours<'a> {
     by_upstream: HashMap<&'a str, BTreeSet<&'a str>>,
     /// The names of all upstreams, and how many stand before each.
     upstreams: HashMap<&'a str, usize>,
-    /// The upstream whose new tools came after those of all others.
-    late: Option<&'a str>,
+    /// The upstream that lists, and whether what is new there came after what all others have.
+    listing: Option<(&'a str, bool)>,
+    /// Tools that are withheld, by upstream and name.
+    withheld: HashSet<(&'a str, &'a str)>,
     /// Pairs of upstreams, and whether they offer the same all in all.
     twins: RefCell<HashMap<(&'a str, &'a str), bool>>,
 }
@@ -187,12 +193,17 @@ impl<'a> Neighbours<'a> {
         all
     }
 
-    /// Says of which upstream it is known that what is new there came later than what others have,
-    /// wherever it stands.
+    /// Says who lists, whether what is new there came later than what others have, wherever it
+    /// stands, and which tools are withheld.
     #[must_use]
-    pub fn with_late(self, upstream: Option<&'a UpstreamId>) -> Self {
+    pub fn while_listing(
+        self,
+        (upstream, late): (&'a UpstreamId, bool),
+        withheld: impl Iterator<Item = &'a Card>,
+    ) -> Self {
         Self {
-            late: upstream.map(UpstreamId::as_str),
+            listing: Some((upstream.as_str(), late)),
+            withheld: withheld.map(Card::place).collect(),
             ..self
         }
     }
@@ -207,14 +218,23 @@ impl<'a> Neighbours<'a> {
         if takes_name_of(card, other) || takes_name_of(other, card) {
             return takes_name_of(card, other);
         }
-        let is_late = |one: &Card| self.late == Some(one.upstream.as_str());
-        if is_late(card) || is_late(other) {
-            return is_late(card);
+        let lists = |one: &Card| {
+            let listing = self
+                .listing
+                .filter(|(name, _)| *name == one.upstream.as_str());
+            listing.map(|(_, late)| late)
+        };
+        match (lists(card), lists(other)) {
+            (Some(true), _) => return true,
+            (None, Some(true)) => return false,
+            // Who was let in is not withheld for the sake of what never was.
+            (None, _) if self.withheld.contains(&other.place()) => return false,
+            _ => {}
         }
-        self.place(other) < self.place(card)
+        self.standing(other) < self.standing(card)
     }
 
-    fn place<'b>(&self, card: &'b Card) -> (usize, &'b str) {
+    fn standing<'b>(&self, card: &'b Card) -> (usize, &'b str) {
         let name = card.upstream.as_str();
         let place = self.upstreams.get(name).copied();
         (place.unwrap_or(usize::MAX), name)

@@ -105,6 +105,18 @@ impl Profile<'_> {
     }
 }
 
+/// Returns of an identity what [`Profile::origin`] returns of who has it.
+pub fn origin_of(identity: &Value) -> String {
+    let text = |key: &str| {
+        identity
+            .get(key)
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+    };
+    let place = host(text("origin"));
+    format!("{}|{}|{place}", text("command"), text("package"))
+}
+
 /// Says why an upstream is not let in, if it is not.
 pub(super) fn judge(settings: &Settings, name: &str, profile: &Profile<'_>) -> Option<String> {
     let allowed = settings.allowed_servers.as_ref()?;
@@ -562,6 +574,25 @@ mod tests {
         check("-y sums-mcp", None, false);
         check("-y sums-mcp@1", None, true);
         check("-y evil-mcp", Some(&made("sums-mcp", "1")), false);
+    }
+
+    #[test]
+    fn an_identity_remembers_what_upstreams_share() {
+        let words = words("-y some-mcp@1 --all");
+        for profile in [
+            Profile {
+                command: Some("npx"),
+                args: &words,
+                ..Profile::default()
+            },
+            Profile {
+                url: Some("https://u:p@mcp.example.com:8443/a?b"),
+                ..Profile::default()
+            },
+            Profile::default(),
+        ] {
+            assert_eq!(origin_of(&profile.identity()), profile.origin());
+        }
     }
 
     #[test]
