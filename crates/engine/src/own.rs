@@ -23,6 +23,20 @@ use mcpproxy_text as text;
 
 use crate::facts::{COMMANDS, arguments};
 
+/// Where shells are given what they run; those of a running one are given it as input.
+const GIVEN: [&str; 11] = [
+    "command",
+    "cmd",
+    "shell",
+    "bash",
+    "script",
+    "code",
+    "command_line",
+    "input",
+    "chars",
+    "stdin",
+    "text",
+];
 /// Flows of one command that are judged.
 const MOST_MOVES: usize = 32;
 /// Programs that are there to publish what they send, to where it belongs.
@@ -156,6 +170,10 @@ impl Own {
                 ..bare
             },
             Some(Role::WriteFiles | Role::DeleteFiles) => bare.files(arguments, leads, detector),
+            // Agents have more shells than anybody has names of, and what is given a command runs it.
+            Some(Role::WatchShell) | None if !commands(arguments, &COMMANDS).is_empty() => {
+                bare.shell(tool, arguments, detector)
+            }
             Some(
                 Role::WatchShell
                 | Role::StopShell
@@ -266,7 +284,10 @@ impl Own {
         let mut fetches = false;
         let mut keeps = false;
         let mut operation = Operation::Read;
-        let commands = commands(arguments);
+        let commands = match self.role {
+            Some(Role::Shell) => commands(arguments, &GIVEN),
+            Some(_) | None => commands(arguments, &COMMANDS),
+        };
         if commands.is_empty() {
             // A shell that is given something in no way that is known does something unknown.
             self.sink = Sink::Assumed;
@@ -277,9 +298,9 @@ impl Own {
             self.moves.extend(moves(&analysis, detector));
             if is_cut(&analysis) {
                 self.moves.push(unread());
-                if self.sink == Sink::Inside {
-                    self.sink = Sink::Assumed;
-                }
+            }
+            if self.sink == Sink::Inside && !self.moves.is_empty() {
+                self.sink = Sink::Assumed;
             }
             self.tampering = self
                 .tampering
@@ -333,17 +354,15 @@ pub(crate) fn class(role: Option<Role>) -> Class {
     role.map_or_else(unknown, Role::class)
 }
 
-/// Returns the commands in the arguments: a text, or a list of words.
-fn commands(arguments: &str) -> Vec<Cow<'_, str>> {
-    let each = |name: &&str| {
-        let (raw, _) = text::get(arguments, &[name])?;
-        text::string(raw).or_else(|| listed(raw).map(Cow::Owned))
-    };
-    let mut found: Vec<_> = COMMANDS.iter().filter_map(each).collect();
-    if let Some((raw, _)) = text::get(arguments, &["command_line"]) {
-        found.extend(text::string(raw));
+/// Returns the commands in the arguments, under these names: each a text, or a list of words. A shell
+/// may be given nothing but the command.
+fn commands<'a>(arguments: &'a str, names: &[&str]) -> Vec<Cow<'a, str>> {
+    let command = |raw: &'a str| text::string(raw).or_else(|| listed(raw).map(Cow::Owned));
+    if !arguments.starts_with('{') {
+        return command(arguments).into_iter().collect();
     }
-    found
+    let each = |name: &&str| command(text::get(arguments, &[name])?.0);
+    names.iter().filter_map(each).collect()
 }
 
 /// A command that comes as a list: all words quoted, so that a shell among them is read as one.
@@ -408,16 +427,23 @@ fn rewiring(command: &str, analysis: &Analysis) -> Option<&'static str> {
     changes.then_some(REWIRES)
 }
 
-/// Returns what a command would take outside.
+/// Returns what a command would take outside. A bare name is a machine nearby or whatever a search
+/// domain makes of it: that is inside for most things, and not for what is kept for its secrets.
 fn moves(analysis: &Analysis, detector: &Detector) -> Vec<Moved> {
-    let outside = |flow: &&Flow| {
-        let host = flow.to.as_deref();
-        host.is_none_or(|host| place(host) == Place::Public)
-    };
     let mut found = Vec::new();
-    for flow in analysis.flows.iter().filter(outside) {
+    for flow in &analysis.flows {
+        let (outside, bare) = match flow.to.as_deref() {
+            None => (true, false),
+            Some(host) => match place(host) {
+                Place::Public => (true, false),
+                Place::Private => (false, !host.contains(['.', ':'])),
+                Place::Loopback => (false, false),
+            },
+        };
         for origin in &flow.from {
-            found.extend(moved(origin, flow, detector));
+            let kept = matches!(origin, Origin::File(_) | Origin::Environment(_));
+            let counts = |one: &Moved| outside || (bare && kept && one.sensitive);
+            found.extend(moved(origin, flow, detector).filter(counts));
         }
     }
     found

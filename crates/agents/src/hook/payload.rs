@@ -1,5 +1,7 @@
 //! A payload as it came: a JSON object whose fields are taken out one by one.
 
+mod loose;
+
 use mcpproxy_text::json::{self, Fault, FaultKind, Limits};
 use serde_json::{Map, Value};
 
@@ -28,18 +30,16 @@ impl Payload {
             Ok(_) => Err(HookError::Malformed {
                 reason: "it is another value".to_owned(),
             }),
-            // The parser has no kind of its own for the depth at which it gives up.
-            Err(error) if error.to_string().starts_with("recursion limit") => {
-                Err(HookError::TooDeep)
-            }
-            Err(error) => {
-                let reason = error.to_string();
-                Err(if ODD.iter().any(|odd| reason.starts_with(odd)) {
-                    HookError::Ambiguous { reason }
-                } else {
-                    HookError::Malformed { reason }
-                })
-            }
+            Err(error) => Err(fault(&error)),
+        }
+    }
+
+    /// Parses what readers differ on, as far as it goes: for what a tool gave, which is remembered
+    /// and not decided about.
+    pub(super) fn as_far_as_it_goes(bytes: &[u8]) -> Option<Self> {
+        match loose::value(bytes)? {
+            Value::Object(map) => Some(Self(map)),
+            _ => None,
         }
     }
 
@@ -87,7 +87,7 @@ impl Payload {
 
 /// Returns what a text holds where an agent sends JSON as text, and anything else as it is.
 ///
-/// A text that says something twice is left as it is: it has no one reading.
+/// A text on which readers differ is left as it is.
 pub(super) fn unwrapped(value: Value) -> Value {
     let Some(text) = value.as_str() else {
         return value;
@@ -98,9 +98,20 @@ pub(super) fn unwrapped(value: Value) -> Value {
     }
 }
 
+/// Says what readers differ on in a text that begins like JSON, if they do.
+pub(super) fn doubt(text: &str) -> Option<HookError> {
+    if !text.trim_start().starts_with(['{', '[']) {
+        return None;
+    }
+    match serde_json::from_str::<Value>(text) {
+        Ok(_) => said_twice(text.as_bytes()),
+        Err(error) => Some(fault(&error)).filter(HookError::is_evasion),
+    }
+}
+
 /// Says what is wrong with a JSON text in which one object has the same key twice: which of the
 /// two counts is the reader's choice, and the agent may choose the other one.
-pub(super) fn said_twice(text: &[u8]) -> Option<HookError> {
+fn said_twice(text: &[u8]) -> Option<HookError> {
     match json::check(text, Limits::default()) {
         Err(
             fault @ Fault {
@@ -111,6 +122,18 @@ pub(super) fn said_twice(text: &[u8]) -> Option<HookError> {
             reason: fault.to_string(),
         }),
         _ => None,
+    }
+}
+
+fn fault(error: &serde_json::Error) -> HookError {
+    let reason = error.to_string();
+    // The parser has no kind of its own for the depth at which it gives up.
+    if reason.starts_with("recursion limit") {
+        HookError::TooDeep
+    } else if ODD.iter().any(|odd| reason.starts_with(odd)) {
+        HookError::Ambiguous { reason }
+    } else {
+        HookError::Malformed { reason }
     }
 }
 

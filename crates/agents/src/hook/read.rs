@@ -5,7 +5,7 @@
 
 use serde_json::{Map, Value};
 
-use super::payload::{Payload, said_twice};
+use super::payload::{Payload, doubt};
 use super::{Asked, HookAgent, HookError, HookEvent, Tool};
 
 /// The most bytes of a payload that are looked at.
@@ -35,9 +35,22 @@ pub fn read(
             limit: MAX_PAYLOAD,
         });
     }
-    let payload = Payload::parse(bytes)?;
+    let (payload, fault) = match Payload::parse(bytes) {
+        Ok(payload) => (payload, None),
+        Err(fault) if fault.is_evasion() => match Payload::as_far_as_it_goes(bytes) {
+            Some(payload) => (payload, Some(fault)),
+            None => return Err(fault),
+        },
+        Err(fault) => return Err(fault),
+    };
     let seen = mark(&payload);
-    let (event, event_name) = happened(&payload, event)?;
+    let happened = happened(&payload, event);
+    // What a tool gave is remembered as far as it can be read; what one is given is not guessed at.
+    let is_told = matches!(happened, Ok((HookEvent::Post, _)));
+    if let Some(fault) = fault.filter(|_| !is_told) {
+        return Err(fault);
+    }
+    let (event, event_name) = happened?;
     let agent = match (agent, seen) {
         // An event in another agent's own words wants that agent's own answer.
         (Some(told), Some(seen)) if !are_kin(told, seen) && !is_common(event, &event_name) => seen,
@@ -51,7 +64,10 @@ pub fn read(
     }
     // Arguments that some agents send as a text, which their adapter could not take for one thing.
     let arguments = heard.input.as_ref().and_then(Value::as_str);
-    if let Some(fault) = arguments.and_then(|text| said_twice(text.as_bytes())) {
+    let fault = arguments
+        .filter(|_| event != HookEvent::Post)
+        .and_then(doubt);
+    if let Some(fault) = fault {
         return Err(fault);
     }
     Ok(Asked {
