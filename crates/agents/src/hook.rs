@@ -47,3 +47,6 @@ pub use plan::{HookFile, HookPlan, carry_out, is_present, plan_install, plan_uni
 pub use read::{MAX_PAYLOAD, read};
 pub use reply::{Reply, reply};
 pub use status::{HookStatus, Trust, status, status_all};
+
+/// A tool that no agent has: whoever asks about it wants to know whether the hook blocks.
+pub const CANARY: &str = "mcpproxy_canary";

@@ -14,8 +14,8 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use mcpproxy_agents::hook::{HookAgent, HookEvent, MAX_PAYLOAD, Reply, read, reply};
-use mcpproxy_core::{Action, Clock as _, GAPS, Gap, GapCause, SystemClock};
+use mcpproxy_agents::hook::{CANARY, HookAgent, HookEvent, MAX_PAYLOAD, Reply, read, reply};
+use mcpproxy_core::{Action, Clock as _, GAPS, Gap, GapCause, Phase, SystemClock};
 use serde::Deserialize;
 
 use crate::SOCKET;
@@ -35,8 +35,8 @@ pub struct Options {
     /// The agent, as `claude-code`; known from the payload if not given.
     #[arg(long, value_name = "NAME")]
     pub agent: Option<String>,
-    /// The gateway's socket; in the data folder if not given.
-    #[arg(long, env = "MCPPROXY_SOCKET", value_name = "PATH")]
+    /// The gateway's socket; `MCPPROXY_SOCKET` if not given, else the one in the data folder.
+    #[arg(long, value_name = "PATH")]
     pub socket: Option<PathBuf>,
     /// Let the tool be used if the gateway cannot be asked; this is the default.
     #[arg(long, conflicts_with = "fail_closed")]
@@ -61,6 +61,12 @@ pub fn early(args: impl IntoIterator<Item = OsString>) -> Option<ExitCode> {
     }
     let options = Options::parse(args)?;
     Some(ExitCode::from(run(&options)))
+}
+
+/// Returns the socket at which an installed command asks, by the words behind `hook evaluate`.
+pub fn socket_of(words: &[String]) -> Option<PathBuf> {
+    let options = Options::parse(words.iter().map(OsString::from))?;
+    Some(options.socket())
 }
 
 impl Options {
@@ -260,19 +266,27 @@ fn given_up(options: &Options, payload: &[u8], cause: GapCause, name: Option<Str
         Action::Deny => "the tool may not be used",
         Action::Allow | Action::Warn | Action::Ask => "the tool may be used unseen",
     };
-    let gap = Gap {
-        at: SystemClock::start().wall().0,
-        agent: agent.name().to_owned(),
-        event: called.clone(),
-        tool: asked
-            .map(|asked| asked.tool.spelled().to_owned())
-            .unwrap_or_default(),
-        cause,
-        decision,
-        asked: name,
-    };
+    let (tool, session) = asked
+        .map(|asked| (asked.tool.spelled().to_owned(), asked.session))
+        .unwrap_or_default();
     let folder = options.folder(variable);
-    let left = journal::append(&folder, gap);
+    // A test of ours is no use of a tool.
+    let left = if tool == CANARY {
+        Ok(())
+    } else {
+        let gap = Gap {
+            at: SystemClock::start().wall().0,
+            agent: agent.name().to_owned(),
+            event: called.clone(),
+            phase: if gate { Phase::Pre } else { Phase::Post },
+            session,
+            tool,
+            cause,
+            decision,
+            asked: name,
+        };
+        journal::append(&folder, gap)
+    };
     let mut answer = reply(agent, event, &called, decision, why, options.quiet_allow);
     if answer.stderr.is_empty() {
         answer.stderr = format!("mcpproxy: {why}; {outcome}\n");

@@ -10,10 +10,11 @@ use serde::{Deserialize, Serialize};
 use crate::verdict::Action;
 
 /// When a hook spoke.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Phase {
     /// Before the tool is used: what is said now counts.
+    #[default]
     Pre,
     /// After it was used: there is nothing left to stop.
     Post,
@@ -137,6 +138,12 @@ pub struct Gap {
     pub agent: String,
     /// The event, as the agent calls it.
     pub event: String,
+    /// When it spoke.
+    #[serde(default)]
+    pub phase: Phase,
+    /// The conversation, as the agent calls it; empty where that is not known.
+    #[serde(default)]
+    pub session: String,
     /// The tool, as the agent calls it; empty where that is not known.
     pub tool: String,
     /// Why it could not ask.

@@ -3,7 +3,7 @@
 
 use mcpproxy_core::{
     Call, CallId, Classified, Coverage, Declared, Detected, Door, FlowScope, FlowSummary, Gap,
-    HookNote, MessageKind, Outcome, Owner, Phase, Record, Risk, RiskLevel, Status, Verdict, Wall,
+    HookNote, MessageKind, Outcome, Owner, Record, Risk, RiskLevel, Status, Verdict, Wall,
 };
 use mcpproxy_detect::{Category, Detector, Report};
 use mcpproxy_flow::Summary;
@@ -144,8 +144,8 @@ pub(crate) fn missed(detector: &Detector, id: CallId, gap: &Gap, class: Classifi
         hook: Some(Box::new(HookNote {
             agent: shown(&gap.agent),
             event: shown(&gap.event),
-            phase: Phase::Pre,
-            session: String::new(),
+            phase: gap.phase,
+            session: shown(&gap.session),
             tool_use_id: None,
             owner: Owner::Agent,
             classification: class,

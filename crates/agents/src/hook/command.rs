@@ -107,7 +107,7 @@ impl Own {
     }
 
     /// Recognises the words of a command of ours: `PROGRAM hook evaluate`, where the program is
-    /// called after us or an agent that we know is named.
+    /// called after us or told all that we write, and nothing else.
     pub(super) fn in_words(words: &[String]) -> Option<Self> {
         let start = words
             .iter()
@@ -119,19 +119,28 @@ impl Own {
         if (hook.as_str(), evaluate.as_str()) != ("hook", "evaluate") {
             return None;
         }
-        let (mut options, mut fail, mut known) = (Vec::new(), None, is_ours(program));
+        let (mut options, mut fail) = (Vec::new(), None);
+        let (mut agent, mut quiet, mut foreign) = (false, false, false);
         let mut rest = rest.iter();
         while let Some(word) = rest.next() {
             match word.as_str() {
-                "--agent" => known |= rest.next().is_some_and(|it| is_agent(it)),
+                "--agent" => agent = rest.next().is_some_and(|it| is_agent(it)),
                 "--event" => drop(rest.next()),
-                "--quiet-allow" => {}
+                "--quiet-allow" => quiet = true,
                 "--fail-open" => fail = Some(FailMode::Open),
                 "--fail-closed" => fail = Some(FailMode::Closed),
-                _ => options.push(word.clone()),
+                "--data-dir" | "--socket" => {
+                    options.push(word.clone());
+                    options.extend(rest.next().cloned());
+                }
+                _ => {
+                    foreign = true;
+                    options.push(word.clone());
+                }
             }
         }
-        known.then(|| Self {
+        let written = agent && quiet && fail.is_some() && !foreign;
+        (is_ours(program) || written).then(|| Self {
             command: HookCommand {
                 program: program.clone(),
                 fail: fail.unwrap_or(FailMode::Open),
@@ -222,7 +231,14 @@ mod tests {
         check(r#""C:\x\mcpproxy.exe" hook evaluate"#, true);
         check("& 'C:\\x\\mcpproxy.exe' hook evaluate", true);
         check("exec /x/mcpproxy hook evaluate", true);
-        check("/x/renamed hook evaluate --agent cursor", true);
+        let ours = "--agent cursor --event preToolUse --quiet-allow --fail-open";
+        check(&format!("/x/renamed hook evaluate {ours}"), true);
+        check(
+            &format!("/x/renamed hook evaluate {ours} --data-dir /d"),
+            true,
+        );
+        check(&format!("/x/acme hook evaluate {ours} --strict"), false);
+        check("/x/acme hook evaluate --agent cursor", false);
         check("/x/other hook evaluate --agent somebody", false);
         check("/x/other hook evaluate", false);
         check("mcpproxy hook status", false);

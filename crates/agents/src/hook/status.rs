@@ -117,6 +117,19 @@ impl HookStatus {
         self.is_installed && self.faults.is_empty() && self.trust != Trust::Missing
     }
 
+    /// Returns the command that writes it anew.
+    pub fn remedy(&self) -> String {
+        let scope = match self.scope {
+            Scope::User => "",
+            Scope::Project => " --scope project",
+        };
+        format!("mcpproxy hook install --agent {}{scope}", self.agent.name())
+    }
+
+    fn again(&self, fault: &str) -> String {
+        format!("{fault}; run `{}` again", self.remedy())
+    }
+
     fn look(&mut self, target: &Target, places: &Places) -> Result<(), Error> {
         let Some(text) = read(&target.path)? else {
             return Ok(());
@@ -180,7 +193,8 @@ impl HookStatus {
         self.command = Some(own.command.clone());
         if !own.says_fail {
             let fault = "the command does not say what to answer without the daemon";
-            self.faults.push(again(fault, self.agent));
+            let fault = self.again(fault);
+            self.faults.push(fault);
         }
     }
 
@@ -220,7 +234,8 @@ impl HookStatus {
 
     fn differs(&mut self, path: &Path, what: &str) {
         let fault = format!("{what} in `{}` is not as we write it", path.display());
-        self.faults.push(again(&fault, self.agent));
+        let fault = self.again(&fault);
+        self.faults.push(fault);
     }
 
     /// Looks at what can only be told when all files were seen.
@@ -231,17 +246,20 @@ impl HookStatus {
         for path in self.files.clone() {
             if !has_hook(&path) {
                 let fault = format!("`{}` holds nothing of ours", path.display());
-                self.faults.push(again(&fault, self.agent));
+                let fault = self.again(&fault);
+                self.faults.push(fault);
             }
         }
         if let Some(command) = self.command.as_ref().filter(|_| !self.is_runnable) {
             let fault = format!("`{}` is not there or cannot be run", command.program);
-            self.faults.push(again(&fault, self.agent));
+            let fault = self.again(&fault);
+            self.faults.push(fault);
         }
         let deadline = u64::try_from(DEADLINE.as_millis()).unwrap_or(u64::MAX);
         if self.timeout_ms.is_some_and(|timeout| timeout <= deadline) {
             let fault = "the agent gives the hook up before it has answered";
-            self.faults.push(again(fault, self.agent));
+            let fault = self.again(fault);
+            self.faults.push(fault);
         }
         self.faults.extend(self.switched_off(places));
         self.also_in = self.others(places);
@@ -275,13 +293,6 @@ impl HookStatus {
             .filter(|path| !self.files.contains(path) && has_hook(path))
             .collect()
     }
-}
-
-fn again(fault: &str, agent: HookAgent) -> String {
-    format!(
-        "{fault}; run `mcpproxy hook install --agent {}` again",
-        agent.name()
-    )
 }
 
 /// Says whether a file holds something of ours.

@@ -50,6 +50,8 @@ pub(crate) fn run(global: &Global) -> Result<Exit> {
         installed: &installed.unwrap_or_default(),
         status: status.as_ref(),
         fail_open: hooks.map(|hooks| hooks.fail_open),
+        is_answered: hooks.is_none_or(|hooks| hooks.enabled),
+        program: &crate::program::own()?,
         folder: folder.as_deref(),
     }));
     show(global.format(), &checks)?;

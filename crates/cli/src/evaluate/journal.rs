@@ -1,10 +1,10 @@
 //! Word of uses of a tool about which nobody could be asked: one line each in a file of the data
-//! folder, which the gateway takes over when it is back. It tells of agent, event and tool, and of
-//! nothing that stood in the payload.
+//! folder, which the gateway takes over when it is back. It tells of agent, event, conversation and
+//! tool, and of nothing else that stood in the payload.
 
-use std::fs::OpenOptions;
+use std::fs::{DirBuilder, OpenOptions};
 use std::io::{self, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::Path;
 
 use mcpproxy_core::{GAPS, GAPS_FULL, Gap};
@@ -13,12 +13,13 @@ use rustix::fs::OFlags;
 /// The longest name that is written, in characters.
 const NAME: usize = 80;
 
-/// Leaves word in the data folder, if there is one.
+/// Leaves word in the data folder, which is made if only it is missing.
 pub(super) fn append(folder: &Path, gap: Gap) -> io::Result<()> {
     let short = |text: String| text.chars().take(NAME).collect();
     let gap = Gap {
         agent: short(gap.agent),
         event: short(gap.event),
+        session: short(gap.session),
         tool: short(gap.tool),
         ..gap
     };
@@ -27,6 +28,10 @@ pub(super) fn append(folder: &Path, gap: Gap) -> io::Result<()> {
     // A link or a pipe in this place was put there by somebody else, and must not hold us.
     let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
     let flags = i32::try_from(flags.bits()).unwrap_or(0);
+    match DirBuilder::new().mode(0o700).create(folder) {
+        Err(fault) if fault.kind() != io::ErrorKind::AlreadyExists => return Err(fault),
+        _ => {}
+    }
     let mut file = OpenOptions::new()
         .append(true)
         .create(true)
@@ -48,7 +53,7 @@ pub(super) fn append(folder: &Path, gap: Gap) -> io::Result<()> {
 mod tests {
     use std::os::unix::fs::PermissionsExt as _;
 
-    use mcpproxy_core::{Action, GapCause};
+    use mcpproxy_core::{Action, GapCause, Phase};
 
     use super::*;
 
@@ -59,6 +64,8 @@ mod tests {
             at: 1,
             agent: "claude-code".to_owned(),
             event: "PreToolUse".to_owned(),
+            phase: Phase::Pre,
+            session: "s".to_owned(),
             tool: "x".repeat(500),
             cause: GapCause::Unreachable,
             decision: Action::Allow,
@@ -77,7 +84,11 @@ mod tests {
             (first.tool.len(), first.cause),
             (NAME, GapCause::Unreachable)
         );
-        assert!(append(&folder.path().join("gone"), gap.clone()).is_err());
+        let fresh = folder.path().join("fresh");
+        append(&fresh, gap.clone()).unwrap();
+        let about = std::fs::metadata(&fresh).unwrap();
+        assert_eq!(about.permissions().mode() & 0o777, 0o700);
+        assert!(append(&folder.path().join("gone/away"), gap.clone()).is_err());
         // Opening a pipe waits for its other end, which never comes.
         std::fs::remove_file(&file).unwrap();
         let made = std::process::Command::new("mkfifo").arg(&file).status();

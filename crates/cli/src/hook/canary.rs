@@ -2,12 +2,14 @@
 //! believed.
 
 use std::io::{self, Read as _, Write as _};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use mcpproxy_agents::hook::{HookAgent, HookCommand, HookEvent, reply};
+use mcpproxy_agents::Scope;
+use mcpproxy_agents::hook::{CANARY, HookAgent, HookCommand, HookEvent, HookStatus, reply};
 use mcpproxy_core::Action;
-use mcpproxy_gateway::rest::hooks::{CANARY, CANARY_REASON};
+use mcpproxy_gateway::rest::hooks::CANARY_REASON;
 use serde_json::{Value, json};
 
 /// How long an agent would wait.
@@ -16,7 +18,26 @@ const PATIENCE: Duration = Duration::from_secs(5);
 const LOOK: Duration = Duration::from_millis(5);
 
 /// Runs the installed command of an agent and says what is wrong with its answer.
-pub(crate) fn sing(agent: HookAgent, command: &HookCommand) -> Result<(), String> {
+///
+/// A project's file is whoever's wrote the project: from there nothing is run but this very program.
+pub(crate) fn sing(hook: &HookStatus, command: &HookCommand, own: &Path) -> Result<(), String> {
+    let named = Path::new(&command.program);
+    if hook.scope == Scope::Project && !is_same(named, own) {
+        let program = named.display();
+        return Err(format!(
+            "a file of the project has it run `{program}`, which is not this program and is not tried"
+        ));
+    }
+    try_out(hook.agent, command)
+}
+
+/// Tells whether a path, as it is written, leads to a program.
+fn is_same(named: &Path, own: &Path) -> bool {
+    let real = |path: &Path| path.canonicalize().ok();
+    named.is_absolute() && real(named).is_some_and(|named| Some(named) == real(own))
+}
+
+fn try_out(agent: HookAgent, command: &HookCommand) -> Result<(), String> {
     let (event, payload) = payload(agent);
     let words = command.words(agent, event);
     let Some((program, args)) = words.split_first() else {

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use mcpproxy_agents::hook::{self, FailMode, HookStatus, Trust};
 use mcpproxy_agents::{Places, Scope};
+use mcpproxy_front::evaluate;
 use serde_json::{Value, json};
 
 use super::install::{named, scope_name};
@@ -30,32 +31,49 @@ pub(crate) fn run(global: &Global, args: &Status) -> Result<Exit> {
     let flags = flags(global, None);
     let gateway = Reached::try_at(data_dir(&flags).join(SOCKET));
     // A configuration that cannot be loaded is for `config check` to explain.
-    let wanted = configuration(&flags).ok().map(|loaded| {
-        let is_open = loaded.config.security.agent_hooks.fail_open;
-        if is_open {
+    let hooks = configuration(&flags).ok();
+    let hooks = hooks.map(|loaded| loaded.config.security.agent_hooks);
+    let wanted = hooks.as_ref().map(|hooks| {
+        if hooks.fail_open {
             FailMode::Open
         } else {
             FailMode::Closed
         }
     });
+    let is_off = hooks.is_some_and(|hooks| !hooks.enabled);
+    let asked: Vec<Option<Reached>> = found.iter().map(Reached::by).collect();
     if global.format() == Format::Table {
-        table(&found, &gateway, wanted)?;
+        table(&found, &asked, &gateway, wanted)?;
+        if is_off {
+            let hint = "set `security.agent_hooks.enabled: true`";
+            output::line(&format!(
+                "hooks are switched off in the configuration; {hint}"
+            ))?;
+        }
     } else {
-        let hooks: Vec<Value> = found.iter().map(row).collect();
+        let hooks = found.iter().zip(&asked);
+        let hooks: Vec<Value> = hooks
+            .map(|(status, asked)| row(status, asked.as_ref()))
+            .collect();
         let gateway = json!({ "socket": gateway.socket, "reachable": gateway.is_reachable });
         let fail = wanted.map(FailMode::name);
-        let all = json!({ "gateway": gateway, "configured_fail": fail, "hooks": hooks });
+        let all = json!({
+            "gateway": gateway, "enabled": !is_off, "configured_fail": fail, "hooks": hooks,
+        });
         output::value(global.format(), &all)?;
     }
     let is_faulty =
         |status: &HookStatus| !status.faults.is_empty() || status.trust == Trust::Missing;
-    let is_cut_off = |status: &HookStatus| status.is_installed && !gateway.is_reachable;
-    let is_wrong = |status: &HookStatus| is_faulty(status) || is_cut_off(status);
-    Ok(if found.iter().any(is_wrong) {
-        Exit::Findings
-    } else {
-        Exit::Fine
-    })
+    let installed = found.iter().any(|status| status.is_installed);
+    // Where a file does not tell the command, it is one that asks as we would.
+    let is_cut_off = |(status, asked): (&HookStatus, &Option<Reached>)| {
+        let asked = asked.as_ref().unwrap_or(&gateway);
+        status.is_installed && !asked.is_reachable
+    };
+    let is_wrong = found.iter().any(is_faulty)
+        || found.iter().zip(&asked).any(is_cut_off)
+        || (is_off && installed);
+    Ok(if is_wrong { Exit::Findings } else { Exit::Fine })
 }
 
 fn found(names: &[String], places: &Places) -> Result<Vec<HookStatus>> {
@@ -77,6 +95,12 @@ struct Reached {
 }
 
 impl Reached {
+    /// Tries where the installed command asks, which may be elsewhere than we would.
+    fn by(status: &HookStatus) -> Option<Self> {
+        let options = &status.command.as_ref()?.options;
+        evaluate::socket_of(options).map(Self::try_at)
+    }
+
     fn try_at(socket: PathBuf) -> Self {
         let is_reachable = UnixStream::connect(&socket).is_ok();
         Self {
@@ -86,12 +110,29 @@ impl Reached {
     }
 }
 
-fn table(found: &[HookStatus], gateway: &Reached, wanted: Option<FailMode>) -> Result<()> {
+fn table(
+    found: &[HookStatus],
+    asked: &[Option<Reached>],
+    gateway: &Reached,
+    wanted: Option<FailMode>,
+) -> Result<()> {
     if !found.iter().any(|status| status.is_installed) {
         output::line("no hook is installed; `mcpproxy hook install --agent NAME` installs one")?;
     }
-    for status in found {
+    for (status, asked) in found.iter().zip(asked) {
         show(status, wanted)?;
+        let elsewhere = asked
+            .as_ref()
+            .filter(|asked| asked.socket != gateway.socket);
+        if let Some(asked) = elsewhere {
+            let word = if asked.is_reachable {
+                "reachable"
+            } else {
+                "not reachable"
+            };
+            let socket = asked.socket.display();
+            output::line(&format!("  asks another gateway: {word} at {socket}"))?;
+        }
     }
     let socket = gateway.socket.display();
     output::line(&if gateway.is_reachable {
@@ -141,8 +182,10 @@ fn also(path: &Path) -> String {
     format!("note: runs a second time from {}", path.display())
 }
 
-fn row(status: &HookStatus) -> Value {
+fn row(status: &HookStatus, asked: Option<&Reached>) -> Value {
     json!({
+        "socket": asked.map(|asked| &asked.socket),
+        "reachable": asked.map(|asked| asked.is_reachable),
         "agent": status.agent.name(),
         "scope": scope_name(status.scope),
         "installed": status.is_installed,

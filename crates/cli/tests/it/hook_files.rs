@@ -173,6 +173,18 @@ async fn us3_4_status_says_what_is_installed_and_whether_the_gateway_is_there() 
         (&hook["sound"], &hook["runnable"]),
         (&json!(true), &json!(true))
     );
+    // A command that asks elsewhere is looked for there.
+    let file = home.path().join(".claude/settings.json");
+    let written = fs::read_to_string(&file).unwrap();
+    let data = home.data().display().to_string();
+    let elsewhere = written.replace(&data, &format!("{data}-elsewhere"));
+    assert_ne!(written, elsewhere);
+    fs::write(&file, elsewhere).unwrap();
+    let shown = run(home, "shop", &["hook", "status", "--json"]).await;
+    assert_eq!(shown.status.code(), Some(1), "{shown:?}");
+    let shown: Value = serde_json::from_slice(&shown.stdout).unwrap();
+    assert_eq!(shown["hooks"][0]["reachable"], false, "{shown}");
+    fs::write(&file, written).unwrap();
     let untrusted = run(home, "shop", &["hook", "install", "--agent", "codex"]).await;
     assert!(text(&untrusted.stderr).contains("trusted"), "{untrusted:?}");
     let shown = run(home, "shop", &["hook", "status"]).await;

@@ -10,7 +10,9 @@ use axum::Extension;
 use axum::extract::{Request, State as AxumState};
 use axum::response::Response;
 use http::StatusCode;
-use mcpproxy_agents::hook::{Asked, HookAgent, HookError, HookEvent, MAX_PAYLOAD, Tool, read};
+use mcpproxy_agents::hook::{
+    Asked, CANARY, HookAgent, HookError, HookEvent, MAX_PAYLOAD, Tool, read,
+};
 use mcpproxy_control::may_audit;
 use mcpproxy_core::{
     Action, Askable, Asker, Call, CallId, Door, FlowType, Hooked, MessageKind, Owner, Phase,
@@ -30,8 +32,6 @@ use crate::notices::Notice;
 use crate::settings::RoutingMode;
 use crate::unjudged::Knock;
 
-/// A tool that no agent has: whoever asks for it wants to know whether the hook blocks.
-pub const CANARY: &str = "mcpproxy_canary";
 /// What it is told.
 pub const CANARY_REASON: &str = "This is a test: the hook blocks.";
 /// How long a payload may take to come in.

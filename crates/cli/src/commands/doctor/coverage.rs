@@ -24,6 +24,10 @@ pub(super) struct Known<'a> {
     pub(super) status: Option<&'a Value>,
     /// What the configuration says about failures.
     pub(super) fail_open: Option<bool>,
+    /// Whether hooks are answered at all.
+    pub(super) is_answered: bool,
+    /// This program, as agents are told to run it.
+    pub(super) program: &'a Path,
     /// The data folder.
     pub(super) folder: Option<&'a Path>,
 }
@@ -31,7 +35,12 @@ pub(super) struct Known<'a> {
 /// Looks at everything about hooks.
 pub(super) fn checks(known: &Known<'_>) -> Vec<Check> {
     let mut checks = summary(known);
-    for hook in known.installed.iter().filter(|hook| hook.is_installed) {
+    if !known.is_answered && known.installed.iter().any(|hook| hook.is_installed) {
+        let message = "Hooks: switched off in the configuration; every use of a tool passes";
+        let hint = "set `security.agent_hooks.enabled: true`";
+        checks.push(Check::fail(AREA, message.to_owned(), hint));
+    }
+    for hook in known.installed {
         checks.extend(installed(hook, known));
     }
     checks.extend(gaps(known));
@@ -80,7 +89,11 @@ fn unheard(names: &str, is_answered: bool) -> Check {
         ("no gateway answers them", hint)
     };
     let message = format!("Hooks: installed ({names}), but {why}");
-    Check::warn(AREA, message, hint)
+    if is_answered {
+        Check::warn(AREA, message, hint)
+    } else {
+        Check::fail(AREA, message, hint)
+    }
 }
 
 /// What was heard from one agent.
@@ -95,7 +108,7 @@ fn heard(agent: &Value) -> String {
 /// Looks at the hook of one agent.
 fn installed(hook: &HookStatus, known: &Known<'_>) -> Vec<Check> {
     let name = hook.agent.name();
-    let again = format!("run `mcpproxy hook install --agent {name}`");
+    let again = format!("run `{}`", hook.remedy());
     let mut checks = Vec::new();
     for fault in &hook.faults {
         checks.push(Check::fail(AREA, format!("{name}: {fault}"), &again));
@@ -127,8 +140,8 @@ fn installed(hook: &HookStatus, known: &Known<'_>) -> Vec<Check> {
             format!("{name}: the hook fails {baked}, the configuration says {configured}");
         checks.push(Check::warn(AREA, message, &again));
     }
-    if let (Some(command), Some(_)) = (&hook.command, known.status) {
-        checks.push(match canary::sing(hook.agent, command) {
+    if let (Some(command), Some(_), true) = (&hook.command, known.status, known.is_answered) {
+        checks.push(match canary::sing(hook, command, known.program) {
             Ok(()) => Check::ok(
                 AREA,
                 format!("{name}: a test through the installed command was blocked"),
@@ -164,11 +177,16 @@ fn gaps(known: &Known<'_>) -> Option<Check> {
             format!("{count} uses of tools could not be asked about, last {last} ({agent})");
         return (count > 0).then(|| Check::warn(AREA, message, hint));
     }
-    let text = std::fs::read_to_string(known.folder?.join(GAPS)).ok()?;
-    let last = text.lines().next_back()?;
-    let last: Gap = serde_json::from_str(last).ok()?;
-    let (count, at) = (text.lines().count(), Wall(last.at).rfc3339());
-    let agent = &last.agent;
+    let text = std::fs::read(known.folder?.join(GAPS)).ok()?;
+    let text = String::from_utf8_lossy(&text);
+    // A line that cannot be read tells of a use all the same.
+    let count = text.lines().count();
+    let last = text.lines().rev().find_map(|line| {
+        let gap: Gap = serde_json::from_str(line).ok()?;
+        Some((Wall(gap.at).rfc3339(), gap.agent))
+    });
+    let unknown = || ("unknown".to_owned(), "unknown".to_owned());
+    let (at, agent) = last.or_else(|| (count > 0).then(unknown))?;
     let full = u64::try_from(text.len()).unwrap_or(u64::MAX) >= GAPS_FULL;
     let more = if full { " or more" } else { "" };
     let message =
@@ -191,6 +209,8 @@ mod tests {
             installed: &[],
             status,
             fail_open: Some(true),
+            is_answered: true,
+            program: Path::new("/usr/bin/mcpproxy"),
             folder: None,
         }
     }

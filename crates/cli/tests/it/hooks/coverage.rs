@@ -1,5 +1,8 @@
 //! What is told about how much can be seen: true because events came, not because a file says so.
 
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt as _;
+
 use serde_json::json;
 
 use super::payloads::{Agent, Use};
@@ -116,6 +119,56 @@ async fn an_installed_hook_is_tried_and_a_broken_one_is_found() {
     let said = String::from_utf8(output.stdout).unwrap();
     assert!(said.contains("was not blocked"), "{said}");
     assert_eq!(output.status.code(), Some(1));
+}
+
+/// A project's file is whoever's wrote the project.
+#[tokio::test]
+async fn nothing_of_a_project_is_run_to_see_whether_it_blocks() {
+    let gateway = gateway(json!({})).await;
+    let project = gateway.home.path().join("clone");
+    std::fs::create_dir_all(project.join(".claude")).unwrap();
+    let (program, marker) = (project.join("mcpproxy"), project.join("ran"));
+    std::fs::write(&program, format!("#!/bin/sh\ntouch {}\n", marker.display())).unwrap();
+    std::fs::set_permissions(&program, Permissions::from_mode(0o755)).unwrap();
+    for program in ["./mcpproxy", program.to_str().unwrap()] {
+        let command = format!("{program} hook evaluate --agent claude-code");
+        let hook = json!({ "type": "command", "command": command });
+        let settings = json!({ "hooks": { "PreToolUse": [{ "matcher": "*", "hooks": [hook] }] } });
+        std::fs::write(project.join(".claude/settings.json"), settings.to_string()).unwrap();
+        let mut command = gateway.home.command(&["doctor"]);
+        let output = command.current_dir(&project).output().await.unwrap();
+        let said = String::from_utf8(output.stdout).unwrap();
+        assert!(said.contains("is not tried"), "{said}");
+        assert!(said.contains("--scope project"), "{said}");
+        assert_eq!(output.status.code(), Some(1));
+        assert!(!marker.exists());
+    }
+}
+
+/// What keeps hooks from being heard is an error, whether or not any was.
+#[tokio::test]
+async fn a_hook_that_cannot_be_heard_fails_the_look() {
+    let check = async |home: &Home, expect: &str| {
+        let output = home.run(&["doctor"]).await;
+        let said = String::from_utf8(output.stdout).unwrap();
+        assert!(said.contains(expect), "{said}");
+        assert_eq!(output.status.code(), Some(1), "{said}");
+    };
+    let home = Home::new(&json!({}));
+    let installed = home
+        .run(&["hook", "install", "--agent", "claude-code"])
+        .await;
+    assert!(installed.status.success(), "{installed:?}");
+    check(&home, "no gateway answers them").await;
+    let broken = home.path().join(".claude/settings.json");
+    std::fs::write(&broken, "garbage{").unwrap();
+    check(&home, ".claude/settings.json").await;
+    let off = gateway(json!({ "agent_hooks": { "enabled": false } })).await;
+    let args = ["hook", "install", "--agent", "claude-code"];
+    assert!(off.home.run(&args).await.status.success());
+    check(&off.home, "switched off in the configuration").await;
+    let shown = off.home.run(&["hook", "status"]).await;
+    assert_eq!(shown.status.code(), Some(1), "{shown:?}");
 }
 
 async fn doctor(home: &Home) -> String {
