@@ -265,7 +265,8 @@ pub(crate) enum Hooks {
     Test {
         /// The hook's id.
         id: String,
-        /// One call {server, tool, args, result}, or {calls: [...]}; `-` reads standard input.
+        /// One call {server, tool, args, result}, {calls: [...]}, or a record as `activity show ID
+        /// --json` prints it; `-` reads standard input.
         file: PathBuf,
     },
     /// Measure how long a hook takes.

@@ -71,6 +71,7 @@ impl Shower<'_> {
     fn text(&self, path: &Path, value: &Value) -> String {
         match value {
             _ if self.origins.is_secret(&path.to_string()) => MASK.to_owned(),
+            Value::String(_) if is_key_of_hook(&path.to_string()) => MASK.to_owned(),
             Value::String(text) => without_query(text),
             other => other.to_string(),
         }
@@ -85,6 +86,18 @@ impl Shower<'_> {
             origin,
         });
     }
+}
+
+/// Tells whether a value is, by its name, a secret that a hook is told. What hooks are told is for each
+/// of them to know, so that nothing else says what is secret there.
+fn is_key_of_hook(path: &str) -> bool {
+    let told = path.strip_prefix("security.hooks[");
+    let told = told.and_then(|rest| rest.split_once("].config."));
+    told.is_some_and(|(_, names)| {
+        let names = names.to_ascii_lowercase();
+        let words = ["key", "token", "secret", "password", "credential"];
+        words.iter().any(|word| names.contains(word))
+    })
 }
 
 /// The query of an address often carries a key, and a user name before the host a password.

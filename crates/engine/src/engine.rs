@@ -361,8 +361,10 @@ impl Engine {
             findings.extend(guarded.form(call, watches));
             let now = self.clock.wall();
             findings.extend(guarded.unusual(call, &seen.facts, now, watches));
-            let forbidden = || self.forbidden(call, ready);
-            findings.extend(watches.find(access::ID, On::Request, forbidden));
+            if self.access.load().is_some() {
+                let forbidden = || self.forbidden(call, ready);
+                findings.extend(watches.find(access::ID, On::Request, forbidden));
+            }
             watches.order(findings.get_mut(from..).unwrap_or_default());
             for finding in &mut findings {
                 marks::quiet(&ready.detector, finding);

@@ -104,20 +104,20 @@ impl Engine {
             let change = ran.changed.take().filter(|_| ran.wants() < Action::Deny);
             leave(ready, call, ran.headers, ran.metadata);
             let Some(change) = change else {
-                found.findings.extend(said(ready, ran.noted));
+                found.findings.extend(said(ready, call, ran.noted));
                 return found;
             };
             match changed::applied(call, &change) {
                 // The same again, in another order.
                 Ok(raw) if raw == call.wire.raw => {
-                    found.findings.extend(said(ready, ran.noted));
+                    found.findings.extend(said(ready, call, ran.noted));
                     return found;
                 }
                 Ok(raw) => {
                     // What was reserved for the call as it was is given back.
                     self.unsent(call);
                     call.wire.raw = raw;
-                    kept = said(ready, ran.noted.into_iter().filter(is_change));
+                    kept = said(ready, call, ran.noted.into_iter().filter(is_change));
                 }
                 Err(why) => {
                     found.findings.push(refusal("unusable_modification", why));
@@ -258,10 +258,10 @@ fn role(kind: PrincipalKind) -> &'static str {
 }
 
 /// Turns what hooks say into findings, with secrets in their words masked.
-fn said(ready: &Ready, noted: impl IntoIterator<Item = Noted>) -> Vec<Finding> {
+fn said(ready: &Ready, call: &Call, noted: impl IntoIterator<Item = Noted>) -> Vec<Finding> {
     let noted = noted.into_iter();
     let safe = |words: String| masked::words(ready, &words);
-    noted.map(|one| one.finding(safe)).collect()
+    noted.map(|one| one.finding(call.askable, safe)).collect()
 }
 
 fn is_change(noted: &Noted) -> bool {

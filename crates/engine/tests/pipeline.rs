@@ -235,7 +235,18 @@ async fn decisions_of_hooks_become_verdicts() {
     )
     .await;
     let more = SecurityDecision::RequireAdditionalAuth("a second factor".to_owned());
-    check(more, (Action::Ask, "guard/require_additional_auth")).await;
+    check(more.clone(), (Action::Ask, "guard/require_additional_auth")).await;
+    // Where nobody can be asked, nobody has proved anything.
+    let hook = hook("guard", move |_| Ok(more.clone()));
+    let rig = Rig::with(&hook).await;
+    let alone = Call {
+        askable: Askable::Nobody,
+        ..rig.call(1, "notes", "hello")
+    };
+    let Before::Denied(denied) = rig.engine.before(alone).await else {
+        panic!("it left");
+    };
+    assert_eq!(denied.verdict.action, Action::Deny);
     // Whom a call is for is not a hook's to change.
     let other = request(r#"{"name":"delete","arguments":{}}"#);
     check(other, (Action::Deny, "unusable_modification")).await;

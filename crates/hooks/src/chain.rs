@@ -42,9 +42,11 @@ impl<'a> Chain<'a> {
     /// Returns what one hook is asked; nothing if it cannot be shown the message.
     pub(crate) fn question(&mut self, member: &Member) -> Option<Question> {
         let (sight, timeout) = (member.limits.sight, member.limits.timeout);
+        let subject = self.shown.to(sight)?;
+        let told = (sight, self.shown.headers(self.around, sight));
         Some(Question {
-            subject: self.shown.to(sight)?,
-            context: context(self.around, sight, &self.ran.metadata, timeout),
+            subject,
+            context: context(self.around, told, &self.ran.metadata, timeout),
         })
     }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use mcpproxy_core::{
-    Action, Finding, HookFault, Masked, SecurityViolation, Severity, Source, Threat, Tier,
+    Action, Askable, Finding, HookFault, Masked, SecurityViolation, Severity, Source, Threat, Tier,
 };
 
 use crate::limits::FailureMode;
@@ -53,6 +53,9 @@ pub struct Noted {
     pub reason: String,
     /// Whether it objects, rather than failed or changed something.
     pub objects: bool,
+    /// Whether it stands until somebody proves more about themselves: where nobody can be asked,
+    /// nobody has.
+    pub needs_proof: bool,
 }
 
 impl Noted {
@@ -66,6 +69,7 @@ impl Noted {
             threat: violation.threat_type,
             reason: format!("hook `{hook}`: {description}"),
             objects: true,
+            needs_proof: false,
         }
     }
 
@@ -79,6 +83,7 @@ impl Noted {
             threat: Threat::UnauthorizedAccess,
             reason: format!("hook `{hook}` wants additional authorization: {what}"),
             objects: true,
+            needs_proof: true,
         }
     }
 
@@ -91,6 +96,7 @@ impl Noted {
             threat: Threat::AnomalousBehavior,
             reason: format!("hook `{hook}` changed the message"),
             objects: false,
+            needs_proof: false,
         }
     }
 
@@ -103,6 +109,7 @@ impl Noted {
             threat: Threat::AnomalousBehavior,
             reason: format!("hook `{hook}` changed the message, but {why}"),
             objects: false,
+            needs_proof: false,
         }
     }
 
@@ -120,17 +127,20 @@ impl Noted {
             threat: Threat::AnomalousBehavior,
             reason: format!("hook `{hook}` did not decide ({kind}) and is `{mode}`"),
             objects: false,
+            needs_proof: false,
         }
     }
 
     /// Returns what a check would say; `safe` makes words safe to show.
-    pub fn finding(self, safe: impl FnOnce(String) -> Masked) -> Finding {
+    pub fn finding(self, askable: Askable, safe: impl FnOnce(String) -> Masked) -> Finding {
+        let unproven = self.needs_proof && askable == Askable::Nobody;
+        let wants = if unproven { Action::Deny } else { self.wants };
         Finding {
             source: source(self.threat),
             severity: self.severity,
             threat: self.threat,
             reason: safe(self.reason),
-            ..Finding::new(self.rule, Tier::Hook, self.wants)
+            ..Finding::new(self.rule, Tier::Hook, wants)
         }
     }
 }

@@ -1,11 +1,12 @@
 //! What one hook is shown of a message: what its declaration names, with secrets masked unless it
 //! may see them, and nothing else.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use mcpproxy_core::{McpSessionInfo, RequestMetadata, SecurityContext, Sight};
+use mcpproxy_core::{McpRequest, McpSessionInfo, RequestMetadata, SecurityContext, Sight};
 
 use crate::question::{Around, Mask, Subject};
 
@@ -13,6 +14,7 @@ use crate::question::{Around, Mask, Subject};
 pub(crate) struct Shown<'a> {
     exact: Subject,
     masked: Option<Subject>,
+    headers: Option<Vec<(String, String)>>,
     mask: Mask<'a>,
 }
 
@@ -21,7 +23,22 @@ impl<'a> Shown<'a> {
         Self {
             exact: subject,
             masked: None,
+            headers: None,
             mask,
+        }
+    }
+
+    /// Returns the headers that a hook is shown: those that hold a secret without it, unless it may
+    /// see secrets, and none where nobody can tell.
+    pub(crate) fn headers(&mut self, around: &Around, sight: Sight) -> Vec<(String, String)> {
+        let exact = &around.request.headers;
+        match (sight.headers, sight.secrets) {
+            (false, _) => Vec::new(),
+            (true, true) => exact.clone(),
+            (true, false) => {
+                let masked = || headers(exact, self.mask).unwrap_or_default();
+                self.headers.get_or_insert_with(masked).clone()
+            }
         }
     }
 
@@ -49,11 +66,11 @@ impl<'a> Shown<'a> {
         };
         let nothing = || Bytes::from_static(b"{}");
         match &mut seen {
-            Subject::Request(request) if !sight.arguments => request.params = nothing(),
+            Subject::Request(request) if !sight.arguments => bare(request),
             Subject::Message(message) if !sight.arguments => message.params = nothing(),
             Subject::Response(request, response) => {
                 if !sight.arguments {
-                    request.params = nothing();
+                    bare(request);
                 }
                 if !sight.results {
                     response.body = nothing();
@@ -74,12 +91,45 @@ fn body_of(subject: &mut Subject) -> &mut Bytes {
     }
 }
 
+/// Takes out of a request what it says: its parameters, and what the address of a resource says
+/// beside naming it.
+fn bare(request: &mut McpRequest) {
+    request.params = Bytes::from_static(b"{}");
+    if let Some(at) = request
+        .name
+        .find(['?', '#'])
+        .filter(|_| request.name.contains(':'))
+    {
+        request.name = request.name.get(..at).unwrap_or_default().into();
+    }
+}
+
+/// Masks the address of a resource, or any other name, like every text.
+fn name(name: &str, mask: Mask<'_>) -> Option<String> {
+    let text = serde_json::to_vec(name).ok()?;
+    serde_json::from_slice(&mask(&text.into())?).ok()
+}
+
+/// Masks headers as the members of objects, so that their names count as what values are for.
+fn headers(exact: &[(String, String)], mask: Mask<'_>) -> Option<Vec<(String, String)>> {
+    let each = |(name, value): &(String, String)| {
+        let text = serde_json::to_vec(&BTreeMap::from([(name, value)])).ok()?;
+        let masked: BTreeMap<String, String> = serde_json::from_slice(&mask(&text.into())?).ok()?;
+        masked.into_iter().next()
+    };
+    exact.iter().map(each).collect()
+}
+
 fn masked(subject: &Subject, mask: Mask<'_>) -> Option<Subject> {
     let mut subject = subject.clone();
     match &mut subject {
-        Subject::Request(request) => request.params = mask(&request.params)?,
+        Subject::Request(request) => {
+            request.params = mask(&request.params)?;
+            request.name = name(&request.name, mask)?.into();
+        }
         Subject::Response(request, response) => {
             request.params = mask(&request.params)?;
+            request.name = name(&request.name, mask)?.into();
             response.body = mask(&response.body)?;
         }
         Subject::Message(message) => message.params = mask(&message.params)?,
@@ -90,20 +140,16 @@ fn masked(subject: &Subject, mask: Mask<'_>) -> Option<Subject> {
 /// Returns what a hook is told about what surrounds a message.
 pub(crate) fn context(
     around: &Around,
-    sight: Sight,
+    (sight, headers): (Sight, Vec<(String, String)>),
     metadata: &[(Box<str>, Box<str>)],
     timeout: Duration,
 ) -> SecurityContext {
     let request = &around.request;
-    let bare = !sight.headers && !request.headers.is_empty();
+    let bare = headers != request.headers;
     let unnamed = !sight.identity && request.remote_addr.is_some();
     let request_metadata = if bare || unnamed {
         Arc::new(RequestMetadata {
-            headers: if sight.headers {
-                request.headers.clone()
-            } else {
-                Vec::new()
-            },
+            headers,
             remote_addr: request.remote_addr.clone().filter(|_| sight.identity),
             ..(**request).clone()
         })
@@ -125,5 +171,63 @@ pub(crate) fn context(
         request_metadata,
         security_metadata: around.earlier.iter().chain(metadata).cloned().collect(),
         timeout,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use mcpproxy_core::McpRequest;
+
+    use super::*;
+
+    fn mask(body: &Bytes) -> Option<Bytes> {
+        let text = std::str::from_utf8(body).ok()?;
+        // A value is judged by the name under which it stands, too.
+        let text = text.replace("hunter2", "***");
+        Some(
+            text.replace(r#""x-auth-token":"opaque""#, r#""x-auth-token":"***""#)
+                .into(),
+        )
+    }
+
+    #[test]
+    fn names_and_headers_hold_no_more_than_the_rest() {
+        let request = McpRequest {
+            method: "resources/read".into(),
+            name: "note://x?token=hunter2".into(),
+            params: Bytes::from_static(b"{}"),
+            id: None,
+        };
+        let name = |sight: Sight| {
+            let mut shown = Shown::new(Subject::Request(request.clone()), &mask);
+            match shown.to(sight) {
+                Some(Subject::Request(request)) => request.name.to_string(),
+                _ => "nothing".to_owned(),
+            }
+        };
+        let secrets = Sight {
+            secrets: true,
+            ..Sight::default()
+        };
+        assert_eq!(name(secrets), "note://x?token=hunter2");
+        assert_eq!(name(Sight::default()), "note://x?token=***");
+        for sight in [secrets, Sight::default()] {
+            let bare = Sight {
+                arguments: false,
+                ..sight
+            };
+            assert_eq!(name(bare), "note://x");
+        }
+        let exact = [
+            ("accept", "*/*"),
+            ("x-note", "it is hunter2"),
+            ("x-auth-token", "opaque"),
+            ("accept", "text"),
+        ]
+        .map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let masked = headers(&exact, &mask).unwrap();
+        let values: Vec<&str> = masked.iter().map(|(_, value)| value.as_str()).collect();
+        assert_eq!(values, ["*/*", "it is ***", "***", "text"]);
+        assert_eq!(headers(&exact, &|_| None), None);
     }
 }

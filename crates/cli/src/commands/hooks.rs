@@ -9,10 +9,12 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use http::Method;
+use mcpproxy_config::HookKind;
 use mcpproxy_core::{Action, Clock, SystemClock};
 use mcpproxy_engine::replay::{Replay, Session};
 use mcpproxy_engine::{Registry, Tried};
 use mcpproxy_hooks::Entry;
+use mcpproxy_hooks::guards::watch::KINDS;
 use serde_json::{Value, json};
 
 use crate::args::{Format, Global, Hooks};
@@ -63,7 +65,17 @@ impl Trial {
     async fn start(global: &Global, id: &str) -> Result<Self> {
         let loaded = configuration(&flags(global, None))?;
         let hooks = &loaded.config.security.hooks;
-        let Some(settings) = hooks.iter().find(|hook| hook.id == id) else {
+        let settings = hooks.iter().find(|hook| hook.id == id);
+        let is_guard = settings.map_or_else(
+            || KINDS.iter().any(|kind| kind.id == id),
+            |settings| settings.kind == HookKind::Native,
+        );
+        if is_guard {
+            let message = format!("`{id}` is a native guard, which no call is sent to");
+            let hint = "`mcpproxy policy explain FILE` judges a call with every guard";
+            return Err(bad_input(message, Some(hint)));
+        }
+        let Some(settings) = settings else {
             let known: Vec<_> = hooks.iter().map(|hook| hook.id.as_str()).collect();
             let hint = format!("the configuration has: {}", known.join(", "));
             return Err(bad_input(format!("there is no hook `{id}`"), Some(&hint)));
@@ -177,10 +189,29 @@ fn millis(span: Duration) -> f64 {
 
 fn session(file: &Path) -> Result<Session> {
     let text = policy::read(file)?;
+    let place = file.display();
+    let text = match recorded(&text) {
+        None => text,
+        Some(call) if call.get("args").is_none_or(Value::is_null) => {
+            let hint = "keep what calls say with `activity.bodies: true`";
+            let message = format!("`{place}`: the record has no arguments");
+            return Err(bad_input(message, Some(hint)));
+        }
+        Some(call) => call.to_string(),
+    };
     Session::read(&text).map_err(|fault| {
-        let hint = "give one call {server, tool, args, result}, or {calls: [...]}";
-        bad_input(format!("`{}`: {fault}", file.display()), Some(hint))
+        let hint = "give one call {server, tool, args, result}, {calls: [...]}, or a record as \
+                    `mcpproxy activity show ID --json` prints it";
+        bad_input(format!("`{place}`: {fault}"), Some(hint))
     })
+}
+
+/// Makes a call of a record of the activity log, if it is one. The log may not keep what calls say.
+fn recorded(text: &str) -> Option<Value> {
+    let record: Value = serde_json::from_str(text).ok()?;
+    let (server, tool) = (record.get("server_name")?, record.get("tool_name")?);
+    let (args, result) = (record.get("arguments"), record.get("response"));
+    Some(json!({ "server": server, "tool": tool, "args": args, "result": result }))
 }
 
 /// A call of about a kilobyte, and an answer to it.

@@ -389,6 +389,26 @@ async fn a_hook_is_tried_out_without_a_gateway() {
         (&json!("request"), &json!("allow"))
     );
     assert_eq!(tried[1]["findings"][0]["rule"], "dlp/DLP-4");
+    // A record of the log is a call as well, if it has what the call said.
+    let record = json!({ "server_name": "files", "tool_name": "read", "arguments": {},
+        "response": { "content": [] }, "id": "1" });
+    std::fs::write(&call, record.to_string()).unwrap();
+    let tried = home.run(&["hooks", "test", "dlp", file, "--json"]).await;
+    let tried: Value = serde_json::from_slice(&tried.stdout).unwrap();
+    assert_eq!(tried[1]["findings"][0]["rule"], "dlp/DLP-4", "{tried}");
+    let bare = json!({ "server_name": "files", "tool_name": "read", "id": "1" });
+    std::fs::write(&call, bare.to_string()).unwrap();
+    let refused = home.run(&["hooks", "test", "dlp", file]).await;
+    let said = String::from_utf8(refused.stderr).unwrap();
+    assert!(said.contains("activity.bodies"), "{said}");
+    let guard = home
+        .run(&["hooks", "test", "rug-pull-detector", file])
+        .await;
+    let said = String::from_utf8(guard.stderr).unwrap();
+    assert!(
+        said.contains("native guard") || said.contains("no arguments"),
+        "{said}"
+    );
     let bench = home
         .run(&["hooks", "bench", "dlp", "-n", "5", "--json"])
         .await;

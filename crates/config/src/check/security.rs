@@ -146,6 +146,15 @@ impl Checker<'_> {
                 let message = format!("the id `{}` is empty or taken", hook.id);
                 self.wrong(&path.key("id"), message, None);
             }
+            if !hook.id.chars().all(is_in_id) {
+                let message = "an id is made of letters, digits, `-`, `_` and `.`";
+                self.wrong(&path.key("id"), message, None);
+            }
+            if hook.kind != HookKind::Native && guards::is_on_by_itself(&hook.id) {
+                let message = format!("`{}` is a guard that is on without being told", hook.id);
+                let hint = Some("choose another id for a hook of your own");
+                self.wrong(&path.key("id"), message, hint);
+            }
             if hook.timeout.is_some_and(Span::is_zero) {
                 self.wrong(&path.key("timeout"), "must be greater than zero", None);
             }
@@ -179,6 +188,13 @@ impl Checker<'_> {
             HookKind::Webhook => ("webhook", &["url", "method", "headers"]),
             HookKind::Wasm => ("wasm", &["path"]),
         };
+        // A guard runs to its end within the call, and sees what it is there for.
+        let bounds: &[&str] = match hook.kind {
+            HookKind::Native => &[],
+            HookKind::ExternalGrpc | HookKind::Webhook | HookKind::Wasm => {
+                &["timeout", "sees", "max_concurrency", "rate"]
+            }
+        };
         let given = [
             ("endpoint", hook.endpoint.is_some()),
             ("protocol", hook.protocol.is_some()),
@@ -186,10 +202,14 @@ impl Checker<'_> {
             ("url", hook.url.is_some()),
             ("method", hook.method.is_some()),
             ("headers", !hook.headers.is_empty()),
+            ("timeout", hook.timeout.is_some()),
+            ("sees", hook.sees.is_some()),
+            ("max_concurrency", hook.max_concurrency.is_some()),
+            ("rate", hook.rate.is_some()),
         ];
         for (key, _) in given
             .iter()
-            .filter(|(key, given)| *given && !needs.contains(key))
+            .filter(|(key, given)| *given && !needs.contains(key) && !bounds.contains(key))
         {
             let message = format!("has no effect on a hook of type `{kind}`");
             self.wrong(&path.key(key), message, None);
@@ -219,6 +239,10 @@ impl Checker<'_> {
             Some(_) => {}
         }
     }
+}
+
+fn is_in_id(letter: char) -> bool {
+    letter.is_ascii_alphanumeric() || "-_.".contains(letter)
 }
 
 /// A host, `*.host`, or a whole address; how it is spelled does not matter.

@@ -113,6 +113,18 @@ fn no_file_gives_the_defaults() {
 }
 
 #[test]
+fn what_hooks_are_told_in_secret_is_not_shown() {
+    let given = World::new()
+        .user("security:\n  hooks:\n  - {id: dlp, type: webhook, url: 'https://a.example/?k=1', config: {signing_keys: [hunter2hunter2hunter2hunter2], max_body_size: 1MB}}\n")
+        .given();
+    assert!(
+        !given.contains("hunter2") && given.contains("signing_keys = [***]"),
+        "{given}"
+    );
+    assert!(given.contains("max_body_size = 1MB"), "{given}");
+}
+
+#[test]
 fn layers() {
     let world = World::new()
         .user("listen: 127.0.0.1:1\nlog: {level: debug, format: json}\nallowed_hosts: [a, b]\nmcpServers:\n  a: {command: x, args: [1a, 2b]}\n  b: {command: y}\n")

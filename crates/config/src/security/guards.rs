@@ -119,6 +119,17 @@ pub(crate) fn check(hook: &HookSettings) -> Result<(), String> {
     }
 }
 
+/// Tells whether an id is that of a guard that is on where nobody says anything about it.
+pub(crate) fn is_on_by_itself(id: &str) -> bool {
+    let usual = Settings {
+        enabled: true,
+        ..Settings::default()
+    };
+    KINDS
+        .iter()
+        .any(|kind| kind.id == id && (kind.is_on)(&usual))
+}
+
 /// Tells whether an entry makes no guard milder than it is by itself.
 pub(crate) fn tightens(hook: &HookSettings) -> bool {
     let usual = Settings::default();

@@ -128,7 +128,7 @@ impl Engine {
             let subject = Subject::Response(request.clone(), response.clone());
             let ran = pipeline.ask(subject, &around, &mask).await;
             let denies = ran.wants() == Action::Deny;
-            findings.extend(said(ready, ran.noted));
+            findings.extend(said(ready, call, ran.noted));
             left = kept(ready, ran.metadata);
             let Some(body) = ran.changed.filter(|_| !denies) else {
                 settled = true;

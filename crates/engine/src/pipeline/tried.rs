@@ -62,7 +62,7 @@ impl Engine {
                 decision: ran.wants(),
                 changed: changed.map(std::borrow::Cow::into_owned),
                 added_headers: ran.headers.iter().map(|(name, _)| name.clone()).collect(),
-                findings: said(&ready, ran.noted),
+                findings: said(&ready, call, ran.noted),
                 hook_metadata: kept(&ready, ran.metadata),
             });
         }

@@ -32,7 +32,8 @@ pub struct Kind {
     priority: u32,
     /// The phases in which it has something to look at.
     pub phases: Phases,
-    is_on: fn(&Settings) -> bool,
+    /// Tells whether these settings switch it on.
+    pub is_on: fn(&Settings) -> bool,
 }
 
 const NONE: Phases = Phases {

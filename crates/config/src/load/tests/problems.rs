@@ -215,6 +215,26 @@ security:
 }
 
 #[test]
+fn hooks_that_would_not_do_what_is_said() {
+    let text = "\
+security:
+  hooks:
+  - {id: rug-pull-detector, type: native, timeout: 1s, sees: [results], rate: 5, max_concurrency: 2}
+  - {id: tool-poisoning-detector, type: webhook, url: 'https://a.example'}
+  - {id: 'a b', type: webhook, url: 'https://a.example', timeout: 1s, rate: 5}
+";
+    assert_snapshot!(check(text), @"
+    f:3:52: security.hooks[0].timeout: has no effect on a hook of type `native`
+    f:3:56: security.hooks[0].sees: has no effect on a hook of type `native`
+    f:3:79: security.hooks[0].rate: has no effect on a hook of type `native`
+    f:3:99: security.hooks[0].max_concurrency: has no effect on a hook of type `native`
+    f:4:10: security.hooks[1].id: `tool-poisoning-detector` is a guard that is on without being told
+      hint: choose another id for a hook of your own
+    f:5:10: security.hooks[2].id: an id is made of letters, digits, `-`, `_` and `.`
+    ");
+}
+
+#[test]
 fn upstreams_that_cannot_be() {
     let text = "\
 mcpServers:
