@@ -50,7 +50,7 @@ pub(crate) enum What {
     /// Secrets were read.
     Secrets(DataOrigin, Vec<SecretPrint>),
     /// The agent said something by itself.
-    Said(DataOrigin, Reading),
+    Said(DataOrigin, Voice, Reading),
     /// Something is on its way outside.
     Sent(Sent),
     /// It left, or it did not.
@@ -126,7 +126,7 @@ impl Event {
             reading.grams.len() * 8 + reading.digests.len() * 16 + reading.tokens.len() * 16
         };
         let more = match &self.what {
-            What::Read(_, read) | What::Said(_, read) => reading(read),
+            What::Read(_, read) | What::Said(_, _, read) => reading(read),
             What::Secrets(_, secrets) => {
                 let windows = secrets.iter().map(|one| one.windows.len() * 4 + 64);
                 windows.sum()
@@ -164,8 +164,8 @@ impl State {
                     self.vault.add(&secrets, &origin);
                 }
             }
-            What::Said(origin, reading) => {
-                self.said(key, (origin, Voice::Agent(None)), &reading, most, now);
+            What::Said(origin, voice, reading) => {
+                self.said(key, (origin, voice), &reading, most, now);
             }
             What::Sent(sent) => self.reserve(key, sent, now),
             What::Settled(call, left) => {

@@ -76,7 +76,7 @@ pub(crate) struct Settled {
     /// Whether anything of it was reserved.
     pub(crate) reserved: bool,
     /// What the agent said with it.
-    pub(crate) said: Option<(DataOrigin, Reading)>,
+    pub(crate) said: Option<(DataOrigin, Voice, Reading)>,
 }
 
 impl State {
@@ -441,9 +441,10 @@ impl State {
         // A session may have ended while somebody was asked.
         let lasts = self.sessions.contains_key(&session);
         let said = said.filter(|_| left && lasts).map(|words| {
-            let from = (words.by.clone(), Voice::Agent(Some(words.to)));
+            let voice = Voice::Agent(Some(words.to));
+            let from = (words.by.clone(), voice.clone());
             self.said(session, from, &words.said, most, now);
-            (words.by, words.said)
+            (words.by, voice, words.said)
         });
         if !left && let Some(session) = self.sessions.get_mut(&session) {
             session.unsend(call);

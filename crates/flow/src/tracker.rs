@@ -189,10 +189,10 @@ impl Tracker {
         let reading = Reading::of(content, &settings);
         self.with(whose, now, |state| {
             let most = settings.max_origins_per_session;
-            let from = (origin.clone(), voice);
+            let from = (origin.clone(), voice.clone());
             state.said(whose.session, from, &reading, most, now);
             self.tell(whose.scope, whose.session, now, || {
-                What::Said(origin, reading)
+                What::Said(origin, voice, reading)
             });
         });
         self.limit(whose.scope);
@@ -353,8 +353,9 @@ impl Tracker {
                 if settled.reserved {
                     self.tell(scope, whose.session, now, || What::Settled(call, left));
                 }
-                if let Some((origin, reading)) = settled.said {
-                    self.tell(scope, whose.session, now, || What::Said(origin, reading));
+                if let Some((origin, voice, reading)) = settled.said {
+                    let said = || What::Said(origin, voice, reading);
+                    self.tell(scope, whose.session, now, said);
                 }
                 self.recount(state);
             });

@@ -10,6 +10,7 @@ use mcpproxy_core::{
 use super::bytes::{Packer, Unpacker};
 use super::{Event, Sent, What};
 use crate::digest::MOST as DIGESTS;
+use crate::origins::Voice;
 use crate::reading::{GRAMS, Reading, TOKENS};
 use crate::roll::TAG_BITS;
 use crate::secret::{Bits, ENTRIES, LONGEST, SecretPrint};
@@ -18,7 +19,7 @@ use crate::session::Edge;
 use crate::typed::{Kind, Token};
 
 /// The form that is written; another one is not read.
-pub(super) const VERSION: u8 = 2;
+pub(super) const VERSION: u8 = 3;
 /// Bytes of a tag.
 const TAG: usize = 5;
 const _: () = assert!(TAG_BITS == 40);
@@ -57,8 +58,13 @@ impl Event {
         to.byte(number(&self.what));
         session(&mut to, self.session);
         match &self.what {
-            What::Read(from, read) | What::Said(from, read) => {
+            What::Read(from, read) => {
                 origin(&mut to, from);
+                reading(&mut to, read);
+            }
+            What::Said(from, whose, read) => {
+                origin(&mut to, from);
+                voice(&mut to, whose);
                 reading(&mut to, read);
             }
             What::Secrets(from, secrets) => {
@@ -131,6 +137,28 @@ fn number(what: &What) -> u8 {
     }
 }
 
+fn voice(to: &mut Packer, voice: &Voice) {
+    match voice {
+        Voice::Read => to.byte(0),
+        Voice::User => to.byte(1),
+        Voice::Agent(None) => to.byte(2),
+        Voice::Agent(Some(place)) => {
+            to.byte(3);
+            to.name(place);
+        }
+    }
+}
+
+fn read_voice(from: &mut Unpacker<'_>) -> Option<Voice> {
+    Some(match from.byte()? {
+        0 => Voice::Read,
+        1 => Voice::User,
+        2 => Voice::Agent(None),
+        3 => Voice::Agent(Some(from.name()?.into())),
+        _ => return None,
+    })
+}
+
 fn read_what(kind: u8, from: &mut Unpacker<'_>) -> Option<What> {
     Some(match kind {
         0 => What::Read(read_origin(from)?, read_reading(from)?),
@@ -138,7 +166,7 @@ fn read_what(kind: u8, from: &mut Unpacker<'_>) -> Option<What> {
             read_origin(from)?,
             from.list(ENTRIES, MIN_SECRET, read_secret)?,
         ),
-        2 => What::Said(read_origin(from)?, read_reading(from)?),
+        2 => What::Said(read_origin(from)?, read_voice(from)?, read_reading(from)?),
         3 => What::Sent(read_sent(from)?),
         4 => What::Settled(read_call(from)?, from.flag()?),
         5 => What::Marked(Taint {

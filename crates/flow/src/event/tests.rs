@@ -212,6 +212,22 @@ proptest! {
 }
 
 #[test]
+fn what_was_said_to_a_place_is_known_there_to_others_too() {
+    let (one, other) = (
+        Tracker::new(&FlowTracking::default()),
+        Tracker::new(&FlowTracking::default()),
+    );
+    one.share();
+    let sent = r#"{"text":"vt3-live-9Qm4xLz7WkePb2RsY"}"#;
+    let read = r#"{"text":"vt3-live-9Qm4xLz7Wke"}"#;
+    act(&one, 1, 10, &Deed::Send("slack", sent.to_owned(), true));
+    act(&one, 1, 11, &Deed::Read(Side::Inside, read.to_owned()));
+    carry(&one, &other);
+    let said = says(&one, 1, 99, sent);
+    assert_eq!(said, says(&other, 1, 99, sent));
+}
+
+#[test]
 fn what_was_read_by_one_and_leaves_by_another_is_seen() {
     let (one, other) = (
         Tracker::new(&FlowTracking::default()),
