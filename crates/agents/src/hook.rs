@@ -39,7 +39,7 @@ mod tools;
 
 pub use agent::HookAgent;
 pub use asked::{Asked, Tool};
-pub use command::{DEADLINE, FailMode, HookCommand, TIMEOUT};
+pub use command::{DEADLINE, FailMode, HookCommand, TIMEOUT, quoted};
 pub use error::HookError;
 pub use event::HookEvent;
 pub use mcpproxy_core::Action as Ruling;

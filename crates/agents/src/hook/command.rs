@@ -80,7 +80,7 @@ impl HookCommand {
 }
 
 /// Quotes a word for the shell of a system, where it needs that.
-fn quoted(word: &str, os: Os) -> String {
+pub fn quoted(word: &str, os: Os) -> String {
     let plain = |found: char| found.is_ascii_alphanumeric() || "-_./=:@%+,".contains(found);
     if !word.is_empty() && word.chars().all(plain) {
         return word.to_owned();

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
+use mcpproxy_agents::hook::quoted;
 use mcpproxy_agents::{Os, Places, Problem, Transport, discover, mask_args, mask_url};
 use serde_json::{Value, json};
 
@@ -102,17 +103,21 @@ fn behind(transport: &Transport) -> bool {
 
 /// Says how an entry would look behind the proxy; what looks like a secret is masked.
 fn remedy(transport: &Transport) -> String {
+    let mut words = vec!["assay".to_owned(), "mcp-proxy".to_owned()];
     match transport {
         Transport::Stdio { command, args, .. } => {
-            let words: Vec<String> = std::iter::once(command.clone())
-                .chain(mask_args(args))
-                .collect();
-            format!("assay mcp-proxy -- {}", words.join(" "))
+            words.extend(["--".to_owned(), command.clone()]);
+            words.extend(mask_args(args));
         }
-        Transport::Http { url, .. } | Transport::Sse { url, .. } => {
-            format!("assay mcp-proxy --upstream-url {}", mask_url(url))
+        Transport::Http { url, headers } | Transport::Sse { url, headers } => {
+            words.extend(["--upstream-url".to_owned(), mask_url(url)]);
+            for name in headers.keys() {
+                words.extend(["--header".to_owned(), format!("{name}: ***")]);
+            }
         }
     }
+    let words: Vec<String> = words.iter().map(|word| quoted(word, os())).collect();
+    words.join(" ")
 }
 
 fn machine(entries: &[Entry], problems: &[String]) -> Value {
@@ -159,6 +164,23 @@ fn shown(entries: &[Entry], problems: &[String], bare: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_remedy_can_be_pasted() {
+        let stdio = Transport::Stdio {
+            command: "python".to_owned(),
+            args: vec!["a b.py".to_owned(), "$(id)".to_owned()],
+            env: [].into(),
+            cwd: None,
+        };
+        assert_eq!(remedy(&stdio), "assay mcp-proxy -- python 'a b.py' '$(id)'");
+        let http = Transport::Http {
+            url: "https://a.example/mcp".to_owned(),
+            headers: [("X-Key".to_owned(), "hunter2".to_owned())].into(),
+        };
+        let expect = "assay mcp-proxy --upstream-url https://a.example/mcp --header 'X-Key: ***'";
+        assert_eq!(remedy(&http), expect);
+    }
 
     #[test]
     fn a_wrapped_upstream_is_known_by_its_command() {
