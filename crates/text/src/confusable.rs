@@ -8,6 +8,7 @@ use std::borrow::Cow;
 use unicode_normalization::UnicodeNormalization;
 
 use crate::fold;
+use crate::fold::fold_fully;
 
 /// Pairs of a look-alike and the Latin letter it is taken for, sorted by the look-alike.
 const TWINS: &[(char, char)] = &[
@@ -132,7 +133,7 @@ pub fn fold_alike(name: &str) -> Cow<'_, str> {
     let latin: String = letters
         .map(|letter| latin_twin(letter).unwrap_or(letter))
         .collect();
-    Cow::Owned(fold(&latin).into_owned())
+    Cow::Owned(fold_fully(&latin))
 }
 
 #[cfg(test)]
@@ -145,6 +146,10 @@ mod tests {
             assert_eq!(fold_alike(one) == fold_alike("shell_exec"), same, "{one:?}");
         };
         check("Shell_EXEC", true);
+        check("\u{2800}shell_exec", true);
+        for (one, other) in [("straße", "STRASSE"), ("ΣΑΣ", "σας"), ("ﬁle", "FILE")] {
+            assert_eq!(fold_alike(one), fold_alike(other));
+        }
         check("\u{455}hell_\u{435}xec", true);
         check("SHELL_\u{415}XEC", true);
         check("shell_exec\0", true);

@@ -19,6 +19,17 @@ pub fn fold(name: &str) -> Cow<'_, str> {
     Cow::Owned(lower.nfkc().collect())
 }
 
+/// Folds a name as [`fold`] does, and letters whose cases differ in number too: `ß` and `SS` are one.
+/// For what must not be passed by another spelling; two hosts may differ by just that.
+pub(crate) fn fold_fully(name: &str) -> String {
+    let upper: String = fold(name).chars().flat_map(char::to_uppercase).collect();
+    let lower = upper.chars().flat_map(char::to_lowercase);
+    lower.filter(|char| *char != BLANK).collect()
+}
+
+/// A blank that is drawn like one and is none to anybody who trims (Braille without dots).
+const BLANK: char = '\u{2800}';
+
 /// Characters that are not seen and that a reader who folds case drops (Unicode,
 /// `Default_Ignorable_Code_Point`).
 fn is_ignorable(char: char) -> bool {

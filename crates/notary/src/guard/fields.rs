@@ -1,5 +1,9 @@
 //! What the name of an argument says about its value.
 
+use std::fmt;
+
+/// The longest name that is told.
+const LONGEST: usize = 80;
 /// Last words of names whose values lead to a host.
 const HOSTS: [&str; 22] = [
     "url", "urls", "uri", "uris", "link", "links", "href", "host", "hosts", "hostname", "server",
@@ -87,6 +91,18 @@ fn words(name: &str) -> Vec<String> {
     }
     words.retain(|word| !word.is_empty());
     words
+}
+
+/// Names an argument to people. Reasons stand in receipts, and what a caller made the name of a field
+/// may be anything: only what looks like the name of one is said.
+pub(super) fn told(path: &impl fmt::Display) -> String {
+    let path = path.to_string();
+    let plain = |letter: char| letter.is_ascii_alphanumeric() || "._-[]".contains(letter);
+    if path.len() <= LONGEST && path.chars().all(plain) {
+        format!("argument `{path}`")
+    } else {
+        "an argument".to_owned()
+    }
 }
 
 #[cfg(test)]

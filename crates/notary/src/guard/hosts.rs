@@ -31,7 +31,7 @@ pub(super) fn check(arguments: &str, resolver: &dyn Resolver) -> Result<(), Stri
         match read {
             Ok(()) => ControlFlow::Continue(()),
             Err(what) => {
-                fault = Some(format!("argument `{}` {what}", leaf.path));
+                fault = Some(format!("{} {what}", fields::told(&leaf.path)));
                 ControlFlow::Break(())
             }
         }

@@ -82,7 +82,7 @@ pub(super) fn check(rules: &Rules, arguments: &str, files: &dyn Files) -> Result
         match judged {
             Ok(()) => ControlFlow::Continue(()),
             Err(what) => {
-                fault = Some(format!("argument `{}` {what}", leaf.path));
+                fault = Some(format!("{} {what}", fields::told(&leaf.path)));
                 ControlFlow::Break(())
             }
         }

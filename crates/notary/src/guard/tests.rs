@@ -135,6 +135,10 @@ fn reasons_hold_no_value_of_an_argument() {
     let arguments = r#"{"url":"http://hunter2@127.0.0.1/?k=hunter2"}"#;
     let ruling = judge(SAMPLE, "web_fetch", arguments);
     assert_eq!(ruling.reason, "argument `url` leads to this machine");
+    // A caller may make anything the name of a field.
+    let arguments = r#"{"http://me:hunter2@127.0.0.1/":1}"#;
+    let ruling = judge(SAMPLE, "web_fetch", arguments);
+    assert_eq!(ruling.reason, "an argument leads to this machine");
 }
 
 #[test]
