@@ -154,7 +154,7 @@ impl Calls {
 }
 
 /// Brings an id to one spelling: an upstream may escape or print it otherwise.
-fn key(id: &[u8]) -> String {
+pub(super) fn key(id: &[u8]) -> String {
     if let Some(text) = tap::text(id) {
         return format!("s{text}");
     }

@@ -166,6 +166,7 @@ fn what_readers_may_read_differently_is_refused() {
             r#""method":"tools/call","params":{"name":"search","Arguments":{"q":"http://10.0.0.1"}}"#,
         ),
         call(r#""method":"tools/call","params":["search"]"#),
+        call(r#""Method":"tools/call","params":{"name":"shell_exec"}"#),
         "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",".to_owned(),
         "garbage".to_owned(),
     ] {

@@ -347,6 +347,64 @@ fn a_body_that_is_no_message_is_an_error_and_no_line() {
     }
 }
 
+/// A call that readers differ on has an id, and an upstream that reads it answers.
+#[test]
+fn what_cannot_be_inspected_is_answered_at_an_address_all_the_same() {
+    for (arguments, id) in [
+        (r#"{"a":NaN}"#, "62"),
+        (r#"{"a":1,"a":2}"#, "62"),
+        ("{\"a\":\"\\ud800\"}", "62"),
+        ("{}", "62.0"),
+    ] {
+        for media in ["application/json", "text/event-stream"] {
+            let url = raw_upstream(move |stream, _| {
+                let answer = format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#);
+                let head = format!(
+                    "HTTP/1.1 200 OK\r\ncontent-type: {media}\r\nconnection: close\r\n\r\n"
+                );
+                let event = media == "text/event-stream";
+                let before = if event { "data: " } else { "" };
+                write!(stream, "{head}{before}{answer}\n\n").unwrap();
+            });
+            let scene = Scene::new();
+            let mut proxy = proxy(&scene, &url, &[]);
+            proxy.send(&call(62, "e", arguments));
+            let answer: Value = serde_json::from_str(&proxy.line()).unwrap();
+            assert_eq!(answer["result"], json!({}), "{arguments} {media}: {answer}");
+            let left = proxy.left();
+            assert_eq!(left.stdout, b"", "{arguments} {media}");
+            assert_eq!(
+                scene.outcomes(),
+                ["e forwarded no_policy"],
+                "{arguments} {media}"
+            );
+        }
+    }
+}
+
+#[test]
+fn an_answer_to_another_id_does_not_leave_the_caller_waiting() {
+    let url = raw_upstream(|stream, _| {
+        let answer =
+            r#"{"jsonrpc":"2.0","id":"server-error","error":{"code":-32600,"message":"no"}}"#;
+        let head = "HTTP/1.1 400 Bad Request\r\ncontent-type: application/json\r\nconnection: close\r\n\r\n";
+        write!(stream, "{head}{answer}").unwrap();
+    });
+    let scene = Scene::new();
+    let mut proxy = proxy(&scene, &url, &[]);
+    proxy.send(&call(3, "e", "{}"));
+    let said: Vec<Value> = (0..2)
+        .map(|_| serde_json::from_str(&proxy.line()).unwrap())
+        .collect();
+    assert_eq!(said[0]["id"], "server-error", "{said:?}");
+    assert_eq!(
+        (&said[1]["id"], &said[1]["error"]["code"]),
+        (&json!(3), &json!(-31001))
+    );
+    assert_eq!(proxy.left().code(), Some(0));
+    assert_eq!(scene.outcomes(), ["e timeout no_policy"]);
+}
+
 /// Has a call answered by these events, where `X` is the answer, and sees that alone arrive.
 fn check_stream(events: &'static str) {
     let url = raw_upstream(move |stream, _| {

@@ -18,6 +18,7 @@ use tokio::time::{sleep, timeout};
 use super::link::{Failure, Link, Message, aside};
 use super::spool::{Room, Spool, Stored};
 use crate::proxy::attend::Lost;
+use crate::proxy::calls::key;
 use crate::proxy::recorder::Failed;
 
 /// Bytes of an event's data that are held before they go to its spool.
@@ -74,7 +75,7 @@ impl Link {
         }
         if is(&response, "text/event-stream") {
             self.streamed(message, response).await?;
-        } else if message.ids.is_empty() {
+        } else if message.ids.is_empty() && !is(&response, "application/json") {
             accepted(response).await?;
         } else {
             self.plain(message, response).await?;
@@ -85,7 +86,11 @@ impl Link {
         Ok(())
     }
 
-    async fn plain(&self, message: &Message, response: Response<Received>) -> Result<(), Error> {
+    async fn plain(
+        &self,
+        message: &mut Message,
+        response: Response<Received>,
+    ) -> Result<(), Error> {
         let status = response.status();
         if !is(&response, "application/json") {
             discard(response.into_body(), BODY).await;
@@ -97,6 +102,10 @@ impl Link {
         }
         let body = timeout(BODY, self.collect(response.into_body()));
         let body = body.await.map_err(|_| Error::TimedOut)??;
+        // Whoever asked nothing may be answered with nothing.
+        if message.ids.is_empty() && status.is_success() && !is_message(&body)? {
+            return Ok(());
+        }
         // With an error's status a body may be JSON and no message at all; a long one is none.
         if !is_message(&body)? || (!status.is_success() && !is_envelope(&body)) {
             let status = status.as_u16();
@@ -105,8 +114,14 @@ impl Link {
                 authenticate: None,
             });
         }
+        answered(&mut message.ids, &body)?;
         self.take(message, body).await;
-        Ok(())
+        // Nothing else comes for what the answer leaves out.
+        if message.ids.is_empty() {
+            Ok(())
+        } else {
+            Err(Error::Closed)
+        }
     }
 
     /// Reads a body to its end.
@@ -137,8 +152,7 @@ impl Link {
         let mut stream = self.events(response);
         for _ in 0..RESUMED {
             while let Some((_, data)) = stream.next().await? {
-                let ids = answered(&data)?;
-                message.ids.retain(|id| !ids.contains(id));
+                answered(&mut message.ids, &data)?;
                 // What is no message has no place among the client's lines.
                 if is_message(&data)? {
                     self.take(message, data).await;
@@ -249,28 +263,15 @@ async fn accepted(response: Response<Received>) -> Result<(), Error> {
     })
 }
 
-/// Returns the raw ids of the requests that data answers.
-fn answered(data: &Stored) -> Result<Vec<String>, Error> {
-    let Stored::Memory(data) = data else {
-        let (seen, _) = data.seen().map_err(aside)?;
-        let ids = seen.into_iter().filter(|seen| seen.method.is_none());
-        let ids = ids.filter_map(|seen| String::from_utf8(seen.id?).ok());
-        return Ok(ids.collect());
-    };
-    let Ok(data) = text::check(data, Limits::default()) else {
-        return Ok(Vec::new());
-    };
-    let one = |message: &str| {
-        let response = text::member(message, "method").is_none();
-        let (id, _) = text::get(message, &["id"]).filter(|_| response)?;
-        Some(id.to_owned())
-    };
-    Ok(if data.trim_start().starts_with('[') {
-        let all = text::elements(data);
-        all.filter_map(|span| one(data.get(span)?)).collect()
-    } else {
-        one(data).into_iter().collect()
-    })
+/// Takes the requests that data answers from those that wait. Two spellings of one id are one id.
+fn answered(waiting: &mut Vec<String>, data: &Stored) -> Result<(), Error> {
+    let (seen, _) = data.seen().map_err(aside)?;
+    let answers = seen.iter().filter(|seen| seen.method.is_none());
+    let ids: Vec<String> = answers
+        .filter_map(|seen| seen.id.as_deref().map(key))
+        .collect();
+    waiting.retain(|id| !ids.contains(&key(id.as_bytes())));
+    Ok(())
 }
 
 /// Tells whether a body is a message, or several, to its end: what was cut off or packed is none. What

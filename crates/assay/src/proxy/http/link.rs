@@ -82,9 +82,10 @@ pub(super) struct Message {
 
 impl Message {
     fn read(body: Stored) -> Result<Self, Error> {
-        let (line, ids) = match &body {
-            Stored::Memory(line) => (line.clone(), ids(line)),
-            Stored::Aside(_) => outline(&body).map_err(aside)?,
+        let (seen, _) = body.seen().map_err(aside)?;
+        let line = match &body {
+            Stored::Memory(line) => line.clone(),
+            Stored::Aside(_) => outline(&body, &seen).map_err(aside)?,
         };
         let frame = Frame::parse(line, Limits::default()).ok();
         let method = frame
@@ -97,7 +98,7 @@ impl Message {
             _ => Vec::new(),
         };
         Ok(Self {
-            ids,
+            ids: asked(seen),
             initialize: method.as_ref() == "initialize",
             initialized: method.as_ref() == "notifications/initialized",
             routing: routing.into_iter().collect(),
@@ -112,45 +113,30 @@ pub(super) fn aside(fault: std::io::Error) -> Error {
     Error::Transport(format!("a long message cannot be set aside: {fault}"))
 }
 
-/// Returns what a long line says of itself, without its arguments, and the ids of its requests.
-fn outline(body: &Stored) -> std::io::Result<(Bytes, Vec<String>)> {
-    let (seen, _) = body.seen()?;
-    let asks = |seen: &Seen| seen.method.as_ref().and(seen.id.clone());
-    let ids = seen.iter().filter_map(asks);
-    let ids = ids.filter_map(|id| String::from_utf8(id).ok()).collect();
+/// Returns the raw ids of the requests in a line. What readers differ on has ids as well, and whoever
+/// sent it waits for an answer.
+fn asked(seen: Vec<Seen>) -> Vec<String> {
+    let asks = |seen: Seen| seen.method.and(seen.id);
+    let ids = seen.into_iter().filter_map(asks);
+    ids.filter_map(|id| String::from_utf8(id).ok()).collect()
+}
+
+/// Returns what a long line says of itself, without its arguments.
+fn outline(body: &Stored, seen: &[Seen]) -> std::io::Result<Bytes> {
     let length = usize::try_from(body.len()).unwrap_or(usize::MAX);
-    let line = match seen.as_slice() {
+    let line = match seen {
         [one] => one.arguments.clone().unwrap_or(length..length),
-        _ => return Ok((Bytes::new(), ids)),
+        _ => return Ok(Bytes::new()),
     };
     if line.start + (length - line.end) > OUTLINE {
-        return Ok((Bytes::new(), ids));
+        return Ok(Bytes::new());
     }
     let mut outline = body.range(0, line.start)?;
     if !line.is_empty() {
         outline.extend_from_slice(b"{}");
     }
     outline.extend(body.range(line.end, length)?);
-    Ok((outline.into(), ids))
-}
-
-/// Returns the ids of the requests in a line.
-fn ids(line: &Bytes) -> Vec<String> {
-    let Ok(line) = text::check(line, Limits::default()) else {
-        return Vec::new();
-    };
-    let id = |message: &str| {
-        text::member(message, "method")?;
-        let (id, _) = text::get(message, &["id"])?;
-        Some(id.to_owned())
-    };
-    if line.trim_start().starts_with('[') {
-        text::elements(line)
-            .filter_map(|span| id(line.get(span)?))
-            .collect()
-    } else {
-        id(line).into_iter().collect()
-    }
+    Ok(outline.into())
 }
 
 /// Sends lines until there are no more, then waits for what is in flight.

@@ -266,6 +266,9 @@ impl Recorder {
 
     /// Records that the calls of a line are denied, and answers it.
     fn refuse(&self, asked: Vec<Asked>, line: &Line<'_>, reason: &str) -> Fate {
+        let answers_us = |one: &Message| one.seen.result.is_some() || one.seen.error.is_some();
+        let first = asked.first().and_then(|asked| asked.id.clone());
+        let first = first.filter(|_| !line.messages.iter().any(answers_us));
         let mut rules = BTreeMap::new();
         for Asked { id, call } in asked {
             let rule = match &call.ruling {
@@ -279,7 +282,7 @@ impl Recorder {
             let outcome = Outcome::Denied(rule);
             self.tell(self.ledger.call(CallReceipt { call, outcome }).err());
         }
-        let answer = |id: Option<&[u8]>| {
+        let answer = &|id: Option<&[u8]>| {
             let rule = rules.get(&id.map(<[u8]>::to_vec));
             let name = rule.map_or("uninspected", |rule| rule.name.as_str());
             let why = rule.and_then(|rule| rule.reason.as_deref());
@@ -292,7 +295,10 @@ impl Recorder {
                 Some(&data),
             )
         };
-        Fate::Refuse(answers(line, answer))
+        // What names no method to us may be a call to others, and its caller waits.
+        let said = answers(line, answer);
+        let said = said.or_else(|| Some(answer(Some(first.as_deref()?)).to_vec()));
+        Fate::Refuse(said)
     }
 
     /// Refuses a line whose calls cannot be recorded.
