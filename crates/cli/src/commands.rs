@@ -5,7 +5,7 @@ mod adversary;
 mod approvals;
 mod bridge;
 mod call;
-mod client;
+pub(crate) mod client;
 mod config;
 mod demo;
 mod detect;

@@ -5,6 +5,7 @@
 
 pub(crate) mod canary;
 mod install;
+pub(crate) mod missed;
 mod status;
 
 use anyhow::Result;

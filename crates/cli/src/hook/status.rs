@@ -5,13 +5,16 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
+use http::Method;
 use mcpproxy_agents::hook::{self, FailMode, HookStatus, Trust};
 use mcpproxy_agents::{Places, Scope};
 use mcpproxy_front::evaluate;
 use serde_json::{Value, json};
 
 use super::install::{named, scope_name};
+use super::missed::Missed;
 use crate::args::{Format, Global};
+use crate::commands::client::request;
 use crate::daemon::{SOCKET, configuration, data_dir, flags};
 use crate::exit::Exit;
 use crate::output;
@@ -27,53 +30,132 @@ pub(crate) struct Status {
 
 /// Shows the hooks that are installed.
 pub(crate) fn run(global: &Global, args: &Status) -> Result<Exit> {
-    let found = found(&args.agents, &places()?)?;
-    let flags = flags(global, None);
-    let gateway = Reached::try_at(data_dir(&flags).join(SOCKET));
-    // A configuration that cannot be loaded is for `config check` to explain.
-    let hooks = configuration(&flags).ok();
-    let hooks = hooks.map(|loaded| loaded.config.security.agent_hooks);
-    let wanted = hooks.as_ref().map(|hooks| {
-        if hooks.fail_open {
-            FailMode::Open
-        } else {
-            FailMode::Closed
+    let report = Report::gather(global, args)?;
+    match global.format() {
+        Format::Table => report.table()?,
+        format => output::value(format, &report.json())?,
+    }
+    Ok(if report.is_wrong() {
+        Exit::Findings
+    } else {
+        Exit::Fine
+    })
+}
+
+/// All that is looked at.
+struct Report {
+    hooks: Vec<Seen>,
+    gateway: Reached,
+    /// What the configuration says about failures, if it can be loaded.
+    wanted: Option<FailMode>,
+    /// Whether the configuration has hooks answered.
+    is_on: bool,
+    missed: Option<Missed>,
+}
+
+/// The hook of one agent, and who hears it.
+struct Seen {
+    status: HookStatus,
+    /// Where the installed command asks, which may be elsewhere than we would.
+    asked: Option<Reached>,
+    last_event: Option<String>,
+}
+
+impl Report {
+    fn gather(global: &Global, args: &Status) -> Result<Self> {
+        let flags = flags(global, None);
+        let folder = data_dir(&flags);
+        let gateway = Reached::try_at(folder.join(SOCKET));
+        let told = gateway.is_reachable;
+        let told = told.then(|| request(global, Method::GET, "/status", None).ok());
+        let told = told.flatten();
+        // A configuration that cannot be loaded is for `config check` to explain.
+        let hooks = configuration(&flags).ok();
+        let hooks = hooks.map(|loaded| loaded.config.security.agent_hooks);
+        let seen = |status: HookStatus| Seen {
+            asked: Reached::by(&status),
+            last_event: last_event(told.as_ref(), &status),
+            status,
+        };
+        Ok(Self {
+            hooks: found(&args.agents, &places()?)?
+                .into_iter()
+                .map(seen)
+                .collect(),
+            wanted: hooks.as_ref().map(|hooks| {
+                if hooks.fail_open {
+                    FailMode::Open
+                } else {
+                    FailMode::Closed
+                }
+            }),
+            is_on: hooks.is_none_or(|hooks| hooks.enabled),
+            missed: Missed::found(told.as_ref(), Some(&folder)),
+            gateway,
+        })
+    }
+
+    /// Tells whether something keeps a hook from doing what it is there for.
+    fn is_wrong(&self) -> bool {
+        let wrong = |seen: &Seen| {
+            let status = &seen.status;
+            // Where a file does not tell the command, it is one that asks as we would.
+            let asked = seen.asked.as_ref().unwrap_or(&self.gateway);
+            let is_faulty = !status.faults.is_empty() || status.trust == Trust::Missing;
+            is_faulty || (status.is_installed && !(asked.is_reachable && self.is_on))
+        };
+        self.hooks.iter().any(wrong)
+    }
+
+    fn json(&self) -> Value {
+        let gateway = &self.gateway;
+        json!({
+            "gateway": { "socket": gateway.socket, "reachable": gateway.is_reachable },
+            "enabled": self.is_on,
+            "configured_fail": self.wanted.map(FailMode::name),
+            "gaps": self.missed.as_ref().map(Missed::json),
+            "hooks": self.hooks.iter().map(row).collect::<Vec<Value>>(),
+        })
+    }
+
+    fn table(&self) -> Result<()> {
+        if !self.hooks.iter().any(|seen| seen.status.is_installed) {
+            output::line(
+                "no hook is installed; `mcpproxy hook install --agent NAME` installs one",
+            )?;
         }
-    });
-    let is_off = hooks.is_some_and(|hooks| !hooks.enabled);
-    let asked: Vec<Option<Reached>> = found.iter().map(Reached::by).collect();
-    if global.format() == Format::Table {
-        table(&found, &asked, &gateway, wanted)?;
-        if is_off {
+        for seen in &self.hooks {
+            show(&seen.status, self.wanted)?;
+            let asked = seen.asked.as_ref();
+            if let Some(asked) = asked.filter(|asked| asked.socket != self.gateway.socket) {
+                output::line(&format!("  asks another gateway: {}", asked.sentence()))?;
+            }
+            if let Some(last) = &seen.last_event {
+                output::line(&format!("  last event: {}", output::flat(last)))?;
+            }
+        }
+        output::line(&format!("gateway: {}", self.gateway.sentence()))?;
+        if let Some(missed) = &self.missed {
+            output::line(&format!("{}; {}", missed.sentence(), missed.hint()))?;
+        }
+        if !self.is_on {
             let hint = "set `security.agent_hooks.enabled: true`";
             output::line(&format!(
                 "hooks are switched off in the configuration; {hint}"
             ))?;
         }
-    } else {
-        let hooks = found.iter().zip(&asked);
-        let hooks: Vec<Value> = hooks
-            .map(|(status, asked)| row(status, asked.as_ref()))
-            .collect();
-        let gateway = json!({ "socket": gateway.socket, "reachable": gateway.is_reachable });
-        let fail = wanted.map(FailMode::name);
-        let all = json!({
-            "gateway": gateway, "enabled": !is_off, "configured_fail": fail, "hooks": hooks,
-        });
-        output::value(global.format(), &all)?;
+        Ok(())
     }
-    let is_faulty =
-        |status: &HookStatus| !status.faults.is_empty() || status.trust == Trust::Missing;
-    let installed = found.iter().any(|status| status.is_installed);
-    // Where a file does not tell the command, it is one that asks as we would.
-    let is_cut_off = |(status, asked): (&HookStatus, &Option<Reached>)| {
-        let asked = asked.as_ref().unwrap_or(&gateway);
-        status.is_installed && !asked.is_reachable
-    };
-    let is_wrong = found.iter().any(is_faulty)
-        || found.iter().zip(&asked).any(is_cut_off)
-        || (is_off && installed);
-    Ok(if is_wrong { Exit::Findings } else { Exit::Fine })
+}
+
+/// Returns when the gateway last heard from an agent.
+fn last_event(told: Option<&Value>, status: &HookStatus) -> Option<String> {
+    let agents = told?.pointer("/hooks/agents")?.as_array()?;
+    let name = status.agent.name();
+    let agent = agents
+        .iter()
+        .find(|one| one.get("agent").and_then(Value::as_str) == Some(name))?;
+    Some(agent.get("last_event")?.as_str()?.to_owned())
 }
 
 fn found(names: &[String], places: &Places) -> Result<Vec<HookStatus>> {
@@ -95,7 +177,7 @@ struct Reached {
 }
 
 impl Reached {
-    /// Tries where the installed command asks, which may be elsewhere than we would.
+    /// Tries where the installed command of an agent asks.
     fn by(status: &HookStatus) -> Option<Self> {
         let options = &status.command.as_ref()?.options;
         evaluate::socket_of(options).map(Self::try_at)
@@ -108,38 +190,15 @@ impl Reached {
             is_reachable,
         }
     }
-}
 
-fn table(
-    found: &[HookStatus],
-    asked: &[Option<Reached>],
-    gateway: &Reached,
-    wanted: Option<FailMode>,
-) -> Result<()> {
-    if !found.iter().any(|status| status.is_installed) {
-        output::line("no hook is installed; `mcpproxy hook install --agent NAME` installs one")?;
-    }
-    for (status, asked) in found.iter().zip(asked) {
-        show(status, wanted)?;
-        let elsewhere = asked
-            .as_ref()
-            .filter(|asked| asked.socket != gateway.socket);
-        if let Some(asked) = elsewhere {
-            let word = if asked.is_reachable {
-                "reachable"
-            } else {
-                "not reachable"
-            };
-            let socket = asked.socket.display();
-            output::line(&format!("  asks another gateway: {word} at {socket}"))?;
+    fn sentence(&self) -> String {
+        let socket = self.socket.display();
+        if self.is_reachable {
+            format!("reachable at {socket}")
+        } else {
+            format!("not reachable at {socket}; start it with `mcpproxy serve`")
         }
     }
-    let socket = gateway.socket.display();
-    output::line(&if gateway.is_reachable {
-        format!("gateway: reachable at {socket}")
-    } else {
-        format!("gateway: not reachable at {socket}; start it with `mcpproxy serve`")
-    })
 }
 
 fn show(status: &HookStatus, wanted: Option<FailMode>) -> Result<()> {
@@ -182,10 +241,16 @@ fn also(path: &Path) -> String {
     format!("note: runs a second time from {}", path.display())
 }
 
-fn row(status: &HookStatus, asked: Option<&Reached>) -> Value {
+fn row(seen: &Seen) -> Value {
+    let Seen {
+        status,
+        asked,
+        last_event,
+    } = seen;
     json!({
-        "socket": asked.map(|asked| &asked.socket),
-        "reachable": asked.map(|asked| asked.is_reachable),
+        "socket": asked.as_ref().map(|asked| &asked.socket),
+        "reachable": asked.as_ref().map(|asked| asked.is_reachable),
+        "last_event": last_event,
         "agent": status.agent.name(),
         "scope": scope_name(status.scope),
         "installed": status.is_installed,

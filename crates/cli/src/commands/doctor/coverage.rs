@@ -4,11 +4,10 @@
 use std::path::Path;
 
 use mcpproxy_agents::hook::{FailMode, HookStatus, Trust};
-use mcpproxy_core::{GAPS, GAPS_FULL, Gap, Wall};
 use serde_json::Value;
 
 use super::check::Check;
-use crate::hook::canary;
+use crate::hook::{canary, missed::Missed};
 
 const AREA: &str = "Security Coverage";
 /// What somebody without hooks is told (US9.2).
@@ -158,41 +157,8 @@ fn installed(hook: &HookStatus, known: &Known<'_>) -> Vec<Check> {
 
 /// Looks for uses of tools about which hooks could not ask.
 fn gaps(known: &Known<'_>) -> Option<Check> {
-    let hint = "look at them with `mcpproxy activity list --type hook_evaluation --status error`";
-    let found = known
-        .status
-        .and_then(|status| status.pointer("/hooks/gaps"));
-    if let Some(found) = found {
-        let count = found.get("count").and_then(Value::as_u64).unwrap_or(0);
-        let text = |name: &str| {
-            found
-                .pointer(&format!("/last/{name}"))
-                .and_then(Value::as_str)
-        };
-        let (last, agent) = (
-            text("at").unwrap_or("unknown"),
-            text("agent").unwrap_or("unknown"),
-        );
-        let message =
-            format!("{count} uses of tools could not be asked about, last {last} ({agent})");
-        return (count > 0).then(|| Check::warn(AREA, message, hint));
-    }
-    let text = std::fs::read(known.folder?.join(GAPS)).ok()?;
-    let text = String::from_utf8_lossy(&text);
-    // A line that cannot be read tells of a use all the same.
-    let count = text.lines().count();
-    let last = text.lines().rev().find_map(|line| {
-        let gap: Gap = serde_json::from_str(line).ok()?;
-        Some((Wall(gap.at).rfc3339(), gap.agent))
-    });
-    let unknown = || ("unknown".to_owned(), "unknown".to_owned());
-    let (at, agent) = last.or_else(|| (count > 0).then(unknown))?;
-    let full = u64::try_from(text.len()).unwrap_or(u64::MAX) >= GAPS_FULL;
-    let more = if full { " or more" } else { "" };
-    let message =
-        format!("{count}{more} uses of tools could not be asked about, last {at} ({agent})");
-    let hint = "start the gateway with `mcpproxy serve`; it takes them over";
-    Some(Check::warn(AREA, message, hint))
+    let missed = Missed::found(known.status, known.folder)?;
+    Some(Check::warn(AREA, missed.sentence(), missed.hint()))
 }
 
 #[cfg(test)]
