@@ -333,14 +333,16 @@ async fn in_single_mode_the_tool_of_another_server_links_nobody() {
 #[tokio::test]
 async fn sc_005_announced_calls_of_eight_conversations_are_linked() {
     const EACH: u32 = 125;
+    const STEP: usize = 20;
     let scene = Arc::new(Scene::start("call", json!({})).await);
     let names = ["a", "b", "c", "d", "e", "f", "g", "h"];
-    let agents = names.map(|name| {
-        let scene = Arc::clone(&scene);
+    let agents = std::array::from_fn::<_, 8, _>(|place| {
+        let (scene, name) = (Arc::clone(&scene), names[place]);
         tokio::spawn(async move {
             let agent = Agent::new("claude-code", name);
             for number in 0..EACH {
-                let path = format!("{name}/{number}");
+                // Whose call it is can be told by its length.
+                let path = format!("{name}/{number:03}{}", "x".repeat(STEP * place));
                 let given = json!({ "name": "inside:read", "args": { "path": path } });
                 scene.announce(&agent, "call_tool_read", &given).await;
                 tokio::time::sleep(Duration::from_millis(7) * (number % 6)).await;
@@ -352,16 +354,23 @@ async fn sc_005_announced_calls_of_eight_conversations_are_linked() {
     for agent in agents {
         agent.await.unwrap();
     }
+    let length = |call: &Value| call["request_bytes"].as_u64().unwrap();
+    let records = scene.gateway.home.records().into_iter();
+    let calls = records.filter(|record| record["type"] == "tool_call");
+    let least = calls.map(|call| length(&call)).min().unwrap();
     let mut linked = 0;
-    for name in names {
+    for (place, name) in (0_u64..).zip(names) {
         let mut own = 0;
         for offset in [0, 100] {
             let page = format!("limit=100&offset={offset}");
             let query = format!("/activity?type=tool_call&session_id={name}&{page}");
             let found = scene.gateway.api(&query).await;
             let found = found["activities"].as_array().unwrap().iter();
-            let found = found.filter(|call| call["mcp_session_id"].is_string());
-            own += u32::try_from(found.count()).unwrap();
+            for call in found.filter(|call| call["mcp_session_id"].is_string()) {
+                let of = (length(call) - least) / u64::try_from(STEP).unwrap();
+                assert_eq!(of, place, "{name}: {call}");
+                own += 1;
+            }
         }
         assert!(own <= EACH, "{name}: {own}");
         linked += own;
