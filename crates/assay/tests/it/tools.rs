@@ -7,7 +7,7 @@ use std::process::Command;
 use serde_json::Value;
 
 use crate::authority::Authority;
-use crate::support::{ANSWERS, Left, Scene, call};
+use crate::support::{ANSWERS, Left, Scene, call, until};
 
 fn recorded() -> (Scene, String) {
     let scene = Scene::new();
@@ -123,9 +123,11 @@ fn openssl_alone_verifies_a_pack() {
         env!("CARGO_MANIFEST_DIR"),
         "/../../examples/mcp_proxy_demo/verify.sh"
     );
-    let verify = || {
+    let verify = |packs: &[String]| {
         let output = Command::new("sh")
-            .args([script, &pack, &key])
+            .arg(script)
+            .args(packs)
+            .arg(&key)
             .output()
             .unwrap();
         (
@@ -133,12 +135,34 @@ fn openssl_alone_verifies_a_pack() {
             String::from_utf8(output.stdout).unwrap(),
         )
     };
-    let (holds, text) = verify();
+    let one = [pack.clone()];
+    let (holds, text) = verify(&one);
     assert!(holds && text.contains("14 lines, as signed"), "{text}");
     let file = format!("{pack}/receipt_pack.jsonl");
     let lines = fs::read_to_string(&file).unwrap();
     fs::write(&file, lines.replacen("forwarded", "forwarder", 1)).unwrap();
-    assert!(!verify().0);
+    assert!(!verify(&one).0);
+    // The packs that a session makes on its way are parts of one tree.
+    let before = scene.packs();
+    let mut proxy = scene.proxy(&["--pack-interval", "2r"], ANSWERS);
+    for id in 1..=3 {
+        proxy.call(id, "search");
+    }
+    until("a rolling pack", || scene.packs().len() > before.len());
+    proxy.call(4, "search");
+    assert_eq!(proxy.left().code(), Some(0));
+    let mut packs = scene.packs();
+    packs.retain(|pack| !before.contains(pack));
+    let mut packs: Vec<String> = packs.iter().map(|it| it.display().to_string()).collect();
+    packs.sort_by_key(|pack| (pack.len(), pack.clone()));
+    assert!(packs.len() > 1, "{packs:?}");
+    let (holds, text) = verify(&packs);
+    assert!(holds, "{text}");
+    let (holds, text) = verify(&packs[1..]);
+    assert!(
+        !holds && text.contains("every pack of the session"),
+        "{text}"
+    );
 }
 
 #[test]
