@@ -60,6 +60,8 @@ async fn a_crashed_upstream_comes_back_with_its_tools() {
         .await;
         let listed = downstream.ask("tools/list", json!({})).await;
         assert!(names_of(&listed["tools"]).contains(&"bad__echo"));
+        // Longer than `backoff_max`, so that the next crash is the first in a row.
+        tokio::time::sleep(Duration::from_millis(20)).await;
     }
 }
 
