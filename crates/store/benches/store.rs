@@ -233,7 +233,7 @@ fn measure(time: Duration, append: impl Fn(u64) + Sync) -> Measured {
         }
         latencies
     };
-    let latencies: Vec<_> = std::thread::scope(|scope| {
+    let mut latencies: Vec<_> = std::thread::scope(|scope| {
         let callers: Vec<_> = (0..CALLERS)
             .map(|first| scope.spawn(move || caller(first)))
             .collect();
@@ -243,6 +243,7 @@ fn measure(time: Duration, append: impl Fn(u64) + Sync) -> Measured {
             .collect()
     });
     let took = begun.elapsed();
+    latencies.sort_unstable();
     Measured { took, latencies }
 }
 

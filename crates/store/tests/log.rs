@@ -258,6 +258,27 @@ async fn old_and_surplus_records_go_and_what_remains_is_signed() {
     assert!(!found.is_sound(), "a changed statement passed");
 }
 
+/// A file that grows makes every commit slower.
+#[tokio::test]
+async fn the_write_ahead_log_starts_anew_long_before_it_is_large() {
+    let log = Log::open(Retention::ALL);
+    let path = log.path().with_extension("db-wal");
+    let mut next = 0;
+    loop {
+        fill(&log.sink, next..next + 100).await;
+        next += 100;
+        let wal = std::fs::read(&path).unwrap();
+        // Its header counts how often it has started anew.
+        let [_, _, _, times, ..] = wal.as_chunks::<4>().0 else {
+            panic!("no header");
+        };
+        if u32::from_be_bytes(*times) > 1 {
+            break;
+        }
+        assert!(wal.len() < 32 * 1024 * 1024, "{} bytes", wal.len());
+    }
+}
+
 #[tokio::test]
 async fn sensitive_records_lose_their_words_in_time_and_the_chain_holds() {
     let log = Log::open(Retention::ALL);

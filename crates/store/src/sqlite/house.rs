@@ -9,8 +9,9 @@ use crate::checkpoint::Head;
 use crate::columns::signed;
 use crate::database::{Due, Fault, House, Moved};
 
-/// Pages that the write-ahead log may have before the writer has to help: 64 MiB.
-const MOST_PAGES: i64 = 16_384;
+/// Pages that the write-ahead log may have before the writer helps, so that it starts anew: 4 MiB. A
+/// file that is written again need not grow, and its commits reach the disk sooner.
+const MOST_PAGES: i64 = 1024;
 
 /// An open database.
 #[derive(Debug)]

@@ -56,13 +56,19 @@ pub(super) fn ends(connection: &Connection) -> rusqlite::Result<(i64, i64)> {
     })
 }
 
-/// SQLite gives its other files the mode of this one.
+/// Makes the file if there is none; SQLite gives its other files the mode of this one.
+///
+/// One that is there is never opened here: closing it would drop the locks that SQLite holds on it for
+/// this process, and then another program that only looks takes the write-ahead log away at its end.
 fn make_private(path: &Path) -> std::io::Result<()> {
     let mut options = OpenOptions::new();
-    options.create(true).append(true);
+    options.create_new(true).write(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path).map(drop)
+    match options.open(path) {
+        Err(fault) if fault.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
+        made => made.map(drop),
+    }
 }
 
 fn connect(path: &Path) -> rusqlite::Result<Connection> {
@@ -122,6 +128,32 @@ mod tests {
             .unwrap();
         let refused = open(&path).unwrap_err().to_string();
         assert!(refused.contains("has form 99"), "{refused}");
+    }
+
+    /// Locks belong to a process and a file: whoever closes the file in between drops them.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_second_connection_does_not_drop_the_locks_of_the_first() {
+        use std::os::linux::fs::MetadataExt as _;
+
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("activity.db");
+        let inode = |path: &Path| std::fs::metadata(path).unwrap().st_ino();
+        // The list is read in parts while others change it, so that a line can be missed.
+        let locked = |path: &Path| {
+            let (own, inode) = (std::process::id().to_string(), inode(path).to_string());
+            (0..50).any(|_| {
+                let locks = std::fs::read_to_string("/proc/locks").unwrap();
+                locks.lines().any(|line| {
+                    let mut words = line.split_whitespace();
+                    words.any(|word| word == own) && line.contains(&format!(":{inode} "))
+                })
+            })
+        };
+        let _first = open(&path).unwrap();
+        assert!(locked(&path), "a connection in WAL mode holds a lock");
+        let _second = open(&path).unwrap();
+        assert!(locked(&path), "the lock went with the second connection");
     }
 
     #[test]

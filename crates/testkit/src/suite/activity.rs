@@ -71,6 +71,7 @@ pub fn denial(number: u64) -> Record {
         place: None,
         evidence: Some(Box::new(evidence)),
         contradiction: None,
+        retry_after: None,
         reason: Masked::from_safe("a key is about to leave"),
     };
     Record {

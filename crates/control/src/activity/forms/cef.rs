@@ -1,11 +1,22 @@
 //! Lines of the Common Event Format.
 
+use mcpproxy_core::Wall;
 use serde_json::Value;
 
 use super::{reasons, text};
 
 /// The longest value of an extension, in characters: collectors cut lines.
 const LONGEST: usize = 1023;
+
+/// What stands in the extensions that have no meaning of their own.
+const LABELS: [(&str, &str); 6] = [
+    ("cs1", "flowType"),
+    ("cs2", "riskLevel"),
+    ("cs3", "sessionId"),
+    ("cs4", "detectionTypes"),
+    ("cs5", "decision"),
+    ("cn1", "riskScore"),
+];
 
 /// A record as a line.
 pub(super) fn line(record: &Value) -> String {
@@ -24,11 +35,13 @@ pub(super) fn line(record: &Value) -> String {
             .map(ToString::to_string)
             .unwrap_or_default()
     };
+    // The format knows milliseconds since 1970, and dates without a zone.
+    let time = Wall::from_rfc3339(text(record, "timestamp"));
     let detections = record.get("detection_types").and_then(Value::as_array);
     let detections = detections.into_iter().flatten().filter_map(Value::as_str);
     let extensions = [
         ("externalId", text(record, "id").to_owned()),
-        ("rt", text(record, "timestamp").to_owned()),
+        ("rt", time.map(|at| at.0.to_string()).unwrap_or_default()),
         ("act", text(record, "effective").to_owned()),
         ("outcome", text(record, "status").to_owned()),
         ("suser", text(record, "principal").to_owned()),
@@ -40,23 +53,21 @@ pub(super) fn line(record: &Value) -> String {
         ("requestMethod", text(record, "method").to_owned()),
         ("out", number("request_bytes")),
         ("in", number("response_bytes")),
-        ("cs1Label", "flowType".to_owned()),
         ("cs1", text(record, "flow_type").to_owned()),
-        ("cs2Label", "riskLevel".to_owned()),
         ("cs2", text(record, "risk_level").to_owned()),
-        ("cs3Label", "sessionId".to_owned()),
         ("cs3", text(record, "session_id").to_owned()),
-        ("cs4Label", "detectionTypes".to_owned()),
         ("cs4", detections.collect::<Vec<_>>().join(",")),
-        ("cs5Label", "decision".to_owned()),
         ("cs5", text(record, "decision").to_owned()),
-        ("cn1Label", "riskScore".to_owned()),
         ("cn1", number("risk_score")),
         ("msg", reasons(record)),
     ];
     let extensions = extensions.iter().filter(|(_, value)| !value.is_empty());
     let extensions: Vec<_> = extensions
-        .map(|(key, value)| format!("{key}={}", extension(value)))
+        .map(|(key, value)| {
+            let label = LABELS.iter().find(|(labelled, _)| labelled == key);
+            let label = label.map(|(key, label)| format!("{key}Label={label} "));
+            format!("{}{key}={}", label.unwrap_or_default(), extension(value))
+        })
         .collect();
     line.push_str(&extensions.join(" "));
     line.push('\n');

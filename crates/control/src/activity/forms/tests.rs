@@ -70,11 +70,16 @@ fn a_line_of_cef_is_one_line_with_its_marks_escaped() {
         "request=\\=post",
         "destinationServiceName=out|side",
         "msg=a\\=b, \"c\"\\nd",
-        "cs4=a,b",
+        "rt=1772600767008 ",
+        "cs4Label=detectionTypes cs4=a,b",
         "cn1=90",
     ] {
         assert!(line.contains(part), "{part}: {line}");
     }
+    let mut plain = record();
+    plain["detection_types"] = json!([]);
+    let line = Form::Cef.print(&plain, true);
+    assert!(!line.contains("cs4"), "a label of nothing: {line}");
 }
 
 #[test]
