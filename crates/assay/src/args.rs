@@ -172,6 +172,9 @@ pub(crate) struct Disclose {
     pub(crate) field: String,
     /// File with the whole value, which receipts do not keep.
     pub(crate) value: PathBuf,
+    /// Audit folder, pack or file of receipts that must hold the commitment.
+    #[arg(long, value_name = "PATH", default_value = "./.assay/mcp/")]
+    pub(crate) receipts: PathBuf,
 }
 
 #[derive(Debug, clap::Args)]

@@ -39,6 +39,11 @@ pub fn wrap(wrap: Wrap, json: bool) -> ExitCode {
     proxy::run(wrap.proxy, &wrap.keys.folder(), Form::of(json))
 }
 
+/// Says what is wrong with the arguments of [`Wrap`], and returns the code to end with.
+pub fn usage(fault: &clap::Error, json: bool) -> ExitCode {
+    output::usage(fault, Form::of(json))
+}
+
 /// Ends a process group once standard input closes: what the proxy starts its own program with, as
 /// `watch GROUP`, beside an upstream.
 pub fn watch(group: i32) -> ExitCode {

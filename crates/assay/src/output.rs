@@ -6,6 +6,7 @@ use std::io::{self, Write as _};
 use std::process::ExitCode;
 
 use anyhow::Result;
+use mcpproxy_notary::tally::plain;
 use serde_json::{Value, json};
 
 use crate::exit::Exit;
@@ -28,7 +29,7 @@ impl Form {
     /// Prints a remark on standard error; `event` and `details` are for programs, `text` for people.
     pub(crate) fn note(self, event: &str, text: &str, details: Value) {
         let line = match self {
-            Self::Text => format!("assay: {text}"),
+            Self::Text => format!("assay: {}", plain(text)),
             Self::Json => {
                 let mut object = json!({ "event": event, "message": text });
                 if let (Value::Object(object), Value::Object(details)) = (&mut object, details) {
@@ -43,7 +44,7 @@ impl Form {
     /// Prints an error.
     pub(crate) fn error(self, message: &str) {
         match self {
-            Self::Text => drop(writeln!(io::stderr().lock(), "error: {message}")),
+            Self::Text => drop(writeln!(io::stderr().lock(), "error: {}", plain(message))),
             Self::Json => self.note("error", message, Value::Null),
         }
     }
@@ -57,6 +58,12 @@ pub(crate) fn data(text: &str) -> Result<()> {
         Err(fault) if fault.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         other => Ok(other?),
     }
+}
+
+/// Puts lines together, each of which may repeat what others wrote and stays one line.
+pub(crate) fn lines(lines: &[String]) -> String {
+    let lines: Vec<String> = lines.iter().map(|line| plain(line)).collect();
+    lines.join("\n")
 }
 
 /// Prints what clap has to say: help on standard output, mistakes on standard error.

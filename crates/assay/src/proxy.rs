@@ -23,7 +23,7 @@ use mcpproxy_notary::receipt::Mark;
 use rustix::process::Signal;
 use serde_json::json;
 
-pub(crate) use self::http::Address;
+pub(crate) use self::http::{Address, is_own};
 use self::outlet::Outlet;
 use self::recorder::Recorder;
 use crate::args::McpProxy;
@@ -35,6 +35,8 @@ use crate::output::Form;
 enum Finish {
     /// The client or the upstream ended it in good order.
     Closed,
+    /// The client left, and the upstream did not end by itself.
+    Left,
     /// The upstream failed.
     UpstreamFailed,
     /// A record could not be written, and going on was not allowed.
@@ -84,17 +86,18 @@ fn session(args: McpProxy, keys: &std::path::Path, form: Form) -> anyhow::Result
 
 /// Closes what is open, makes the pack and chooses the exit code.
 fn conclude(recorder: &Recorder, finish: Finish, packing: Packing, form: Form) -> Exit {
-    let open = recorder.waiting();
+    let unheard = recorder.unheard();
+    let whole = recorder.waiting() == 0 && !unheard;
     let (mark, end) = match finish {
-        Finish::Closed if open == 0 => (Mark::UpstreamExited, End::Closed),
+        Finish::Closed | Finish::Left if whole => (Mark::UpstreamExited, End::Closed),
+        Finish::Interrupted | Finish::Terminated if whole => (Mark::ProxyStopped, End::Interrupted),
+        Finish::Left | Finish::Interrupted | Finish::Terminated => (Mark::ProxyStopped, End::Cut),
+        // What an upstream does whose client is gone is not held against it.
+        Finish::Closed | Finish::UpstreamFailed if unheard => (Mark::ProxyStopped, End::Cut),
         Finish::Closed | Finish::UpstreamFailed | Finish::Unreachable => {
             (Mark::UpstreamExited, End::UpstreamFailed)
         }
         Finish::Unrecorded => (Mark::ProxyStopped, End::Failed),
-        Finish::Interrupted | Finish::Terminated if open == 0 => {
-            (Mark::ProxyStopped, End::Interrupted)
-        }
-        Finish::Interrupted | Finish::Terminated => (Mark::ProxyStopped, End::Cut),
     };
     recorder.close(mark);
     let packed = recorder.ledger().finish(end, packing);

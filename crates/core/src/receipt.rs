@@ -123,12 +123,12 @@ pub struct Unanswered<'a> {
 }
 
 /// What became of an answer on its way to the caller.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Passing {
     /// It was passed on as it came.
     Whole,
-    /// Something else was passed on.
-    Changed,
+    /// This was passed on instead, exact bytes.
+    Changed(Box<Bytes>),
     /// Nothing of it was.
     Withheld,
 }

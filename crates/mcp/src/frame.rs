@@ -322,10 +322,15 @@ impl Parts {
             return Err(invalid("a response has no `params`"));
         }
         let method = self.method.unwrap_or_default();
+        refuse_nul(&method, "the method")?;
         if let (Some(name), Some(params)) = (name_parameter(&method), params) {
             let own = [name, "arguments", "_meta"];
-            for member in text::members(as_text(params)) {
+            let params = as_text(params);
+            for member in text::members(params) {
                 refuse_alike(&member.key, &own)?;
+                let value = params.get(member.value).filter(|_| member.key == name);
+                let value = value.and_then(text::string);
+                refuse_nul(value.as_deref().unwrap_or_default(), name)?;
             }
         }
         Ok(Frame {
@@ -367,8 +372,20 @@ fn refuse_alike(key: &str, own: &[&str]) -> Result<(), Refusal> {
     }
 }
 
-/// Refuses names by which readers are told apart: equal when folded, or one that JavaScript drops.
+/// Refuses a NUL in what decides who acts: to some readers the text ends there.
+fn refuse_nul(text: &str, what: &str) -> Result<(), Refusal> {
+    if text.contains('\0') {
+        return Err(invalid(&format!("{what} must not hold a NUL")));
+    }
+    Ok(())
+}
+
+/// Refuses names by which readers are told apart: equal when folded, one that ends early to some, or
+/// one that JavaScript drops.
 fn refuse_ambiguous(keys: &[Cow<'_, str>], at: usize) -> Result<(), Refusal> {
+    for key in keys {
+        refuse_nul(key, "the name of a member")?;
+    }
     if keys.iter().any(|key| key == "__proto__") {
         return Err(invalid("a member must not be called `__proto__`"));
     }

@@ -12,6 +12,8 @@ use mcpproxy_text::{fold, unescape};
 const DEPTH: usize = 1024;
 /// Longest key that can be one of ours, with every character escaped.
 const KEY: usize = 64;
+/// The byte order mark, which readers may skip before a message and may refuse.
+const MARK: [u8; 3] = [0xef, 0xbb, 0xbf];
 /// Longest id, method or name that is kept.
 const SHORT: usize = 4096;
 
@@ -45,8 +47,9 @@ pub struct Seen {
     pub result: Option<Range<usize>>,
     /// Where the error stands in the line.
     pub error: Option<Range<usize>>,
-    /// A part stands twice or in another case, one that is kept is too long, or something is nested
-    /// too deep for many: readers may differ about it.
+    /// A part stands twice or in another case, one that is kept is too long, something is nested too
+    /// deep for many, or there is a NUL, at which a text ends to some, in a key, the method or the
+    /// name: readers may differ about it.
     pub doubtful: bool,
 }
 
@@ -139,6 +142,10 @@ pub struct Tap {
     deep: usize,
     /// One if the line is a batch.
     base: usize,
+    /// Whether a byte order mark was skipped.
+    marked: bool,
+    /// Where a value stands that is no message, or another behind the first: no line of messages.
+    stray: Option<Lost>,
     key: Vec<u8>,
     /// The member of the envelope that is open.
     member: Option<Field>,
@@ -157,6 +164,8 @@ impl Default for Tap {
             open: Vec::new(),
             deep: 0,
             base: 0,
+            marked: false,
+            stray: None,
             key: Vec::new(),
             member: None,
             kept: None,
@@ -210,11 +219,21 @@ impl Tap {
     /// Ends the line.
     pub fn finish(mut self) -> Result<(), Lost> {
         let blank = self.next == Next::Value && self.open.is_empty();
-        let scalar = self.next == Next::InScalar && self.open.is_empty();
-        if self.lost.is_none() && !blank && !scalar && self.next != Next::Done {
+        if self.lost.is_none() && !blank && self.next != Next::Done {
             self.lose(0);
         }
-        self.lost.map_or(Ok(()), Err)
+        self.stray.or(self.lost).map_or(Ok(()), Err)
+    }
+
+    /// Tells whether the line is a batch.
+    pub fn is_batch(&self) -> bool {
+        self.base == 1
+    }
+
+    /// Tells whether a byte order mark stands before the message: some readers refuse it, others
+    /// read what is behind it.
+    pub fn is_marked(&self) -> bool {
+        self.marked
     }
 
     /// Returns what was seen of the message that is being read.
@@ -228,12 +247,19 @@ impl Tap {
         });
     }
 
+    fn stray(&mut self, at: usize) {
+        let at = self.before + at;
+        self.stray.get_or_insert(Lost { at });
+    }
+
     fn step(&mut self, byte: u8, chunk: &mut Chunk<'_>) {
         match self.next {
             Next::InKey | Next::InText => return self.string(chunk),
             Next::InScalar => return self.scalar(chunk),
             Next::Deep => return self.deep(byte, chunk),
             _ if byte.is_ascii_whitespace() => {}
+            // No message begins with one of its bytes.
+            Next::Value if self.open.is_empty() && MARK.contains(&byte) => self.marked = true,
             Next::Value => return self.value(byte, chunk),
             Next::Key if byte == b'"' => {
                 self.key.clear();
@@ -243,6 +269,11 @@ impl Tap {
             Next::After if byte == b',' => {
                 let object = self.open.last() == Some(&b'{');
                 self.next = if object { Next::Key } else { Next::Value };
+            }
+            // Readers of streams take what follows at once for the next message.
+            Next::Done if matches!(byte, b'{' | b'[') => {
+                self.stray(chunk.at);
+                return self.value(byte, chunk);
             }
             Next::Key | Next::After => return self.close(byte, chunk),
             Next::Colon | Next::Done => self.lose(chunk.at),
@@ -256,6 +287,9 @@ impl Tap {
         }
         if matches!(byte, b',' | b':' | b'}' | b']') {
             return self.lose(chunk.at);
+        }
+        if self.open.is_empty() && !matches!(byte, b'{' | b'[') {
+            self.stray(chunk.at);
         }
         self.start(chunk);
         self.next = match byte {
@@ -369,8 +403,12 @@ impl Tap {
     /// Tells which of our fields the current key is; one that is only almost a field of ours makes
     /// the message doubtful, since readers who are lax about case take it for that.
     fn field(&mut self, envelope: bool) -> Option<Field> {
-        let inner = self.key.strip_suffix(b"\"")?;
-        let key = unescape(std::str::from_utf8(inner).ok()?);
+        let inner = self.key.strip_suffix(b"\"");
+        let key = inner.unwrap_or(&self.key);
+        let key = unescape(std::str::from_utf8(key).ok()?);
+        self.seen.doubtful |= key.contains('\0');
+        // One that is too long to be kept is none of ours.
+        inner?;
         let field = self.named(envelope, &key);
         let alike = field.is_none() && self.named(envelope, &fold(&key)).is_some();
         self.seen.doubtful |= alike;
@@ -442,6 +480,8 @@ impl Tap {
     }
 
     fn store(&mut self, (field, value): (Field, Vec<u8>)) {
+        let named = matches!(field, Field::Method | Field::Name);
+        self.seen.doubtful |= named && text(&value).is_some_and(|text| text.contains('\0'));
         let value = Some(value);
         match field {
             Field::Id => self.seen.id = value,

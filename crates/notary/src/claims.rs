@@ -15,11 +15,34 @@ pub struct Completeness {
     started: bool,
     /// What the session's last word says, once it is there.
     complete: Option<bool>,
+    ending: Option<Ending>,
     calls: u64,
     /// Intents whose receipt has not come.
     open: BTreeSet<String>,
     /// Lines after the session's end that are not checkpoints.
     late: u64,
+}
+
+/// What the session's last word says beside whether it is complete.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Ending {
+    /// Why it ended.
+    pub reason: String,
+    /// How many receipts could not be written.
+    pub lost: u64,
+    /// How many bytes a start found behind the receipts that did not continue them.
+    pub dropped: u64,
+}
+
+impl Ending {
+    fn read(line: Read<'_>) -> Self {
+        let number = |name: &str| line.number(name).unwrap_or(0);
+        Self {
+            reason: line.text("reason").unwrap_or_default().into_owned(),
+            lost: number("receipts_lost"),
+            dropped: number("bytes_dropped"),
+        }
+    }
 }
 
 impl Completeness {
@@ -36,7 +59,10 @@ impl Completeness {
         let invocation = || line.text("invocation_id").unwrap_or_default().into_owned();
         match kind.as_ref() {
             "mcp.session_start" => self.started |= self.lines == 1,
-            "mcp.session_end" => self.complete = line.flag("session_complete"),
+            "mcp.session_end" => {
+                self.complete = line.flag("session_complete");
+                self.ending = Some(Ending::read(line));
+            }
             "mcp.tool_intent" => {
                 self.open.insert(invocation());
             }
@@ -56,6 +82,11 @@ impl Completeness {
     /// Returns what the session's last word says.
     pub fn session_complete(&self) -> Option<bool> {
         self.complete
+    }
+
+    /// Returns what else it says.
+    pub fn ending(&self) -> Option<&Ending> {
+        self.ending.as_ref()
     }
 
     /// Tells whether the claim holds: start and end are there, no number is left out, and every

@@ -22,7 +22,7 @@ use self::clerk::Clerk;
 use self::deed::Load;
 use crate::content::Keep;
 use crate::error::NotaryError;
-use crate::hash::Pepper;
+use crate::hash::{Digest, Pepper, digest};
 use crate::ledger::{Counts, Done, Ledger, Options, Transport};
 use crate::pack::Built;
 
@@ -73,6 +73,8 @@ struct Ending {
     ended: Ended,
     at: Wall,
     result: Option<Load>,
+    /// The digest of what the caller got instead of the result.
+    replaced_by: Option<Box<Digest>>,
 }
 
 /// What the clerk needs to know about the gateway, which may change while it runs.
@@ -167,7 +169,11 @@ impl Desk {
     pub fn outcome(&self, deed: Deed, ended: Ended, done: Option<Done>) -> bool {
         self.hand_in(|desk| {
             let at = desk.clock.wall();
-            let (ended, result) = deed::result(ended);
+            let (mut ended, result) = deed::result(ended);
+            // Few answers are changed, and a digest needs no room while it waits.
+            let instead = deed::replacement(&mut ended);
+            let pepper = desk.rules.pepper.as_ref();
+            let replaced_by = instead.map(|instead| Box::new(digest(&instead, pepper)));
             let result = match result {
                 Some(body) => Some(desk.load(Load::raw(body), &desk.rules.results)?),
                 None => None,
@@ -177,7 +183,13 @@ impl Desk {
                 desk.give(size);
                 return None;
             };
-            Some(Job::Outcome(handed, Ending { ended, at, result }, done))
+            let ending = Ending {
+                ended,
+                at,
+                result,
+                replaced_by,
+            };
+            Some(Job::Outcome(handed, ending, done))
         })
     }
 

@@ -34,25 +34,28 @@ pub fn diff(before: &Session, after: &Session) -> Vec<Difference> {
         }
     };
     let none = || "none".to_owned();
-    let optional = |text: &Option<String>| text.clone().unwrap_or_else(none);
     add(
         "session",
         "upstream",
         before.server_id.clone(),
         after.server_id.clone(),
     );
-    add(
-        "session",
-        "profile",
-        optional(&before.profile),
-        optional(&after.profile),
-    );
-    add(
-        "session",
-        "policy",
-        optional(&before.policy),
-        optional(&after.policy),
-    );
+    // A pack that does not begin with its session does not say what the profile is.
+    if let (Some(was), Some(is)) = (&before.profile, &after.profile) {
+        add("session", "profile", was.clone(), is.clone());
+    }
+    // A session has one policy; a part of it that names none has no calls.
+    let one = !before.session_id.is_empty() && before.session_id == after.session_id;
+    let part = before.policy.is_none() || after.policy.is_none();
+    if !(one && part) {
+        let optional = |text: &Option<String>| text.clone().unwrap_or_else(none);
+        add(
+            "session",
+            "policy",
+            optional(&before.policy),
+            optional(&after.policy),
+        );
+    }
     add(
         "session",
         "complete",
@@ -177,6 +180,31 @@ mod tests {
             calls: calls.iter().map(call).collect(),
             ..Session::default()
         }
+    }
+
+    #[test]
+    fn parts_of_one_session_do_not_differ_in_what_only_its_start_says() {
+        let part = Session {
+            session_id: "mcp_1".to_owned(),
+            ..session(&[("a", "forwarded", "1")])
+        };
+        let start = Session {
+            profile: Some("guard".to_owned()),
+            policy: Some("sha256:p".to_owned()),
+            ..part.clone()
+        };
+        assert_eq!(diff(&start, &part), []);
+        assert_eq!(diff(&part, &start), []);
+        let other = Session {
+            session_id: "mcp_2".to_owned(),
+            profile: Some("audit".to_owned()),
+            policy: None,
+            ..part.clone()
+        };
+        assert_eq!(
+            text(&diff(&start, &other)),
+            "session profile: guard -> audit\nsession policy: sha256:p -> none\n"
+        );
     }
 
     #[test]

@@ -6,6 +6,7 @@
 //! in the receipts, and learns nothing of the other fields, not even their names.
 
 use std::ops::Range;
+use std::path::Path;
 
 use hmac::{Hmac, KeyInit, Mac};
 use mcpproxy_text::members;
@@ -17,6 +18,7 @@ use crate::hash::{Numbers, canonical, hex, quote, unhex};
 use crate::json::Json;
 use crate::keys::Signer;
 use crate::read::Read;
+use crate::view::each_line;
 
 const FORM: &str = "mcpproxy.disclosure.1";
 
@@ -180,6 +182,21 @@ pub fn check(disclosure: &[u8], line: &[u8]) -> Result<Disclosed, NotaryError> {
         value,
         holds,
     })
+}
+
+/// Looks in a pack, or in a file of receipts, for the commitment that a disclosure opens. What is
+/// found may be one of the same call that does not hold.
+pub fn find(disclosure: &[u8], path: &Path) -> Result<Option<Disclosed>, NotaryError> {
+    let mut found: Option<Disclosed> = None;
+    each_line(path, |line| {
+        let open = found.as_ref().is_none_or(|found| !found.holds);
+        if open && line.text("type").as_deref() == Some("mcp.commitments") {
+            found = check(disclosure, line.whole().as_bytes())
+                .ok()
+                .or(found.take());
+        }
+    })?;
+    Ok(found)
 }
 
 #[cfg(test)]

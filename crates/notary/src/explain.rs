@@ -60,6 +60,9 @@ fn ending(session: &Session) -> String {
     match (session.complete, session.open) {
         (Some(true), _) => format!("The session is complete ({reason})"),
         (Some(false), _) => format!("The session is NOT complete ({reason})"),
+        (None, _) if !session.chained => {
+            "The pack does not say whether the session is complete".to_owned()
+        }
         (None, 0) => "The session goes on after this pack".to_owned(),
         (None, open) => format!("The session goes on after this pack; {open} calls are in flight"),
     }
@@ -163,6 +166,30 @@ mod tests {
     }
 
     #[test]
+    fn a_pack_of_another_program_is_told_with_its_session() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("receipts.jsonl");
+        let line = concat!(
+            r#"{"outcome":"forwarded","policy_hash":"sha256:p","server_id":"demo","#,
+            r#""session_id":"mcp_1","timestamp":"now","tool_name":"t","type":"mcp_tool_call"}"#,
+        );
+        std::fs::write(&file, format!("{line}\n")).unwrap();
+        let session = Session::load(&file).unwrap();
+        assert_eq!(session.policy.as_deref(), Some("sha256:p"));
+        let told = text(&session, None);
+        let lines: Vec<&str> = told.lines().collect();
+        assert_eq!(
+            lines[..4],
+            [
+                "Session mcp_1 with upstream `demo`",
+                "From now to now",
+                "Pack: not verified",
+                "The pack does not say whether the session is complete",
+            ]
+        );
+    }
+
+    #[test]
     fn denials_and_failures_are_listed_with_their_rule() {
         let call = |outcome: &str, verdict: &str| CallView {
             tool: "t".to_owned(),
@@ -183,6 +210,7 @@ mod tests {
             &Session {
                 calls,
                 open: 2,
+                chained: true,
                 ..Session::default()
             },
             None,

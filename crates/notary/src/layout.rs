@@ -28,6 +28,11 @@ impl Layout {
         Ok(layout)
     }
 
+    /// Takes a folder that is there already, to read it; nothing is made or changed.
+    pub fn existing(root: &Path) -> Self {
+        Self(root.to_owned())
+    }
+
     /// Returns the audit folder itself.
     pub fn root(&self) -> &Path {
         &self.0
@@ -117,7 +122,8 @@ impl Layout {
         // The mark is locked before it has its name, so that nobody finds it without its lock.
         let mut mark = tempfile::NamedTempFile::new_in(&folder).map_err(&failed)?;
         // It has its length from the start, so that a full disk can be told of in it.
-        mark.write_all(tally(0).as_bytes()).map_err(&failed)?;
+        mark.write_all(Tally::default().text().as_bytes())
+            .map_err(&failed)?;
         mark.as_file().lock().map_err(&failed)?;
         match mark.persist_noclobber(&path) {
             Ok(file) => {
@@ -194,27 +200,49 @@ pub(crate) struct Claim {
     lock: File,
 }
 
-/// Prints how many receipts are lost, always as long.
-fn tally(lost: u64) -> String {
-    format!("{lost:020}\n")
+/// What is missing of a session, as its mark tells a successor.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Tally {
+    /// How many receipts are lost.
+    pub(crate) lost: u64,
+    /// How many bytes of its file a start cut off to close it.
+    pub(crate) dropped: u64,
+}
+
+impl Tally {
+    /// Prints it, always as long.
+    pub(crate) fn text(self) -> String {
+        format!("{:020}\n{:020}\n", self.lost, self.dropped)
+    }
 }
 
 impl Claim {
-    /// Notes how many receipts of the session are lost.
-    pub(crate) fn note(&self, lost: u64) {
+    /// Notes what is missing of the session.
+    pub(crate) fn note(&self, tally: Tally) -> io::Result<()> {
         let mut mark = &self.lock;
-        let noted = mark
-            .rewind()
-            .and_then(|()| mark.write_all(tally(lost).as_bytes()));
-        // CRASH: not synced. Where even this fails, the loss was told when it came about, and the
-        // session's end says that it is incomplete in any case.
-        noted.unwrap_or_default();
+        mark.rewind()?;
+        mark.write_all(tally.text().as_bytes())
     }
 
-    /// Returns how many receipts of the session are lost, as far as that was noted.
-    pub(crate) fn lost(&self) -> u64 {
+    /// Makes what was noted durable.
+    pub(crate) fn sync(&self) -> io::Result<()> {
+        self.lock.sync_data()
+    }
+
+    /// Returns what is missing of the session, as far as that was noted.
+    pub(crate) fn tally(&self) -> Tally {
         let text = short(&self.path).unwrap_or_default();
-        text.trim_end().parse().unwrap_or_default()
+        let mut numbers = text.lines().map(|line| line.parse().unwrap_or_default());
+        let mut next = || numbers.next().unwrap_or_default();
+        Tally {
+            lost: next(),
+            dropped: next(),
+        }
+    }
+
+    /// Returns where it stands.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
     }
 
     /// Says that the session is over and nothing is left to do for it.

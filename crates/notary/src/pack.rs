@@ -82,6 +82,8 @@ pub(crate) struct Segment {
     pub(crate) index: u64,
     pub(crate) note: String,
     pub(crate) complete: Option<bool>,
+    /// How many bytes of the session's file were damaged and left out.
+    pub(crate) dropped: u64,
     /// Whether something that was signed says otherwise than these lines.
     pub(crate) doubted: bool,
     pub(crate) enforced: bool,
@@ -381,6 +383,7 @@ fn tree(segment: &Segment) -> Json {
             "session_complete",
             segment.complete.map_or(Json::Null, Json::Flag),
         ),
+        ("bytes_dropped", Json::Number(segment.dropped)),
     ])
 }
 

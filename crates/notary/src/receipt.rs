@@ -101,8 +101,10 @@ pub struct Rule {
 pub enum Mark {
     /// The request had no id, so no answer can be matched to it.
     NoId,
-    /// Another call in flight had the same id.
+    /// Another call in flight had the same id when this one came.
     DuplicateId,
+    /// An answer came that may have been for this call or for another request with the same id.
+    Ambiguous,
     /// It came in a batch.
     Batch,
     /// Whoever called cancelled it.
@@ -136,9 +138,10 @@ pub enum Mark {
 }
 
 impl Mark {
-    const ALL: [Self; 17] = [
+    const ALL: [Self; 18] = [
         Self::NoId,
         Self::DuplicateId,
+        Self::Ambiguous,
         Self::Batch,
         Self::Cancelled,
         Self::UpstreamExited,
@@ -166,6 +169,7 @@ impl Mark {
         match self {
             Self::NoId => "no_id",
             Self::DuplicateId => "duplicate_id",
+            Self::Ambiguous => "ambiguous",
             Self::Batch => "batch",
             Self::Cancelled => "cancelled",
             Self::UpstreamExited => "upstream_exited",
@@ -253,6 +257,8 @@ impl Via {
 pub struct Answer {
     /// The result, or the body of the error.
     pub result: Evidence,
+    /// The digest of what a gateway's hook gave the caller instead.
+    pub replaced_by: Option<Digest>,
     /// When it was seen.
     pub observed_at: Wall,
     /// How long it took.
@@ -276,6 +282,13 @@ pub enum Outcome {
 }
 
 impl Outcome {
+    fn replaced_by(&self) -> Option<Digest> {
+        match self {
+            Self::Forwarded(answer) | Self::Error(answer) => answer.replaced_by,
+            Self::Denied(_) | Self::Timeout { .. } => None,
+        }
+    }
+
     /// Returns the name that stands in the receipt.
     pub fn name(&self) -> &'static str {
         match self {
@@ -392,6 +405,10 @@ impl CallReceipt {
         let mut line = common.line("mcp_tool_call", id, at);
         self.call.fields(&mut line, &self.call.marks);
         line.text("outcome", self.outcome.name());
+        if self.call.via.is_some() {
+            let replaced_by = self.outcome.replaced_by().map(|digest| digest.to_string());
+            line.optional("replaced_by_hash", replaced_by.as_deref());
+        }
         match &self.outcome {
             Outcome::Forwarded(answer) | Outcome::Error(answer) => {
                 line.text("result_hash", &answer.result.digest.to_string())

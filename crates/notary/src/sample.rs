@@ -63,6 +63,7 @@ fn session(signer: Signer, calls: usize, rolls: bool) -> Made {
         let ticket = ledger.intent(call).unwrap();
         let answer = Answer {
             result: Evidence::hashed(digest(b"{}", None)),
+            replaced_by: None,
             observed_at: Wall(1_001),
             duration: Duration::from_millis(1),
         };

@@ -22,7 +22,7 @@ pub enum End {
     Closed,
     /// SIGINT or SIGTERM, and everything in flight was answered.
     Interrupted,
-    /// SIGINT or SIGTERM, and not everything was answered in time.
+    /// SIGINT, SIGTERM or the client's leaving, and not everything was answered in time or heard.
     Cut,
     /// The upstream failed, or a pipe broke.
     UpstreamFailed,

@@ -136,8 +136,17 @@ pub(crate) fn tools_json(tools: &BTreeMap<String, Tally>) -> Json {
 
 /// Shows a name that others chose on one line, without characters that move the cursor.
 pub(crate) fn shown(name: &str) -> String {
-    name.chars()
-        .take(80)
+    if name.is_empty() {
+        return "(no name)".to_owned();
+    }
+    let short: String = name.chars().take(80).collect();
+    plain(&short)
+}
+
+/// Shows a text that repeats what others wrote on one line: without characters that move the cursor,
+/// begin another line or change the direction.
+pub fn plain(text: &str) -> String {
+    text.chars()
         .map(|char| {
             if char.is_control() || is_hidden(char) {
                 '\u{fffd}'
@@ -182,5 +191,6 @@ mod tests {
             shown("a\u{1b}[2Jb\u{202e}c\n"),
             "a\u{fffd}[2Jb\u{fffd}c\u{fffd}"
         );
+        assert_eq!(shown(""), "(no name)");
     }
 }

@@ -66,6 +66,8 @@ pub struct Session {
     pub previous: Option<String>,
     /// How many calls were announced and not ended here.
     pub open: u64,
+    /// Whether its lines are chained: then the end of the session is a line of its own.
+    pub chained: bool,
 }
 
 impl Session {
@@ -91,6 +93,17 @@ impl Session {
                 .map_or_else(|| at.clone(), |(first, _)| first);
             self.times = Some((first, at));
         }
+        self.chained |= line.raw("prev_hash").is_some();
+        if self.session_id.is_empty() {
+            self.session_id = text("session_id").unwrap_or_default();
+        }
+        // The calls of a gateway have upstreams of their own.
+        if self.server_id.is_empty() && line.raw("downstream_session_id").is_none() {
+            self.server_id = text("server_id").unwrap_or_default();
+        }
+        if self.policy.is_none() {
+            self.policy = text("policy_hash");
+        }
         match line.text("type").unwrap_or_default().as_ref() {
             "mcp.session_start" => {
                 self.profile = text("profile");
@@ -108,11 +121,6 @@ impl Session {
                 return announced;
             }
             _ => {}
-        }
-        if self.session_id.is_empty() {
-            self.session_id = text("session_id").unwrap_or_default();
-            self.server_id = text("server_id").unwrap_or_default();
-            self.policy = text("policy_hash");
         }
         false
     }

@@ -131,6 +131,7 @@ fn answer(result: &str) -> Answer {
             digest: digest(result.as_bytes(), None),
             content: Content::all(result.as_bytes()),
         },
+        replaced_by: None,
         observed_at: Wall(1_790_000_000_100),
         duration: Duration::from_millis(100),
     }

@@ -32,10 +32,10 @@ pub(super) fn check(path: &Path, trusted: &Trusted, keys: &Path, form: Form) -> 
                 .problem
                 .unwrap_or("the receipt is part of what was signed");
             let signer = shown.signer.name();
-            format!(
-                "{verdict}; signer {signer}\nline {}: {}",
-                shown.index, shown.receipt
-            )
+            output::lines(&[
+                format!("{verdict}; signer {signer}"),
+                format!("line {}: {}", shown.index, shown.receipt),
+            ])
         }
     })?;
     Ok(verify::exit(shown.class))

@@ -44,7 +44,7 @@ pub(super) fn analyze(audit_dir: &Path, form: Form) -> Result<Exit> {
     if !audit_dir.is_dir() {
         return Err(bad_input(format!("no folder `{}`", audit_dir.display())));
     }
-    let history = History::load(&Layout::create(audit_dir)?).map_err(|fault| wrong(&fault))?;
+    let history = History::load(&Layout::existing(audit_dir)).map_err(|fault| wrong(&fault))?;
     output::data(&match form {
         Form::Json => history.json().pretty(),
         Form::Text => history.text(),

@@ -9,9 +9,22 @@ use serde_json::{Value, json};
 
 use crate::exit::{Exit, bad_input};
 use crate::output::{self, Form};
+use crate::proxy::is_own;
 
 /// Programs that start the one that stands behind them.
 const STARTERS: [&str; 8] = ["npx", "bunx", "pnpx", "uvx", "pipx", "env", "nice", "exec"];
+
+/// Options of ours before the command whose value is the next word.
+const VALUED: [&str; 8] = [
+    "--keys-dir",
+    "-c",
+    "--config",
+    "-d",
+    "--data-dir",
+    "-o",
+    "--output",
+    "--log-level",
+];
 
 /// One upstream of one agent.
 struct Entry {
@@ -93,12 +106,25 @@ fn behind(transport: &Transport) -> bool {
         option || STARTERS.iter().any(|name| is(word, name))
     };
     let mut words = words.iter().skip_while(starter);
-    let (program, command) = (words.next(), words.next().copied());
+    let (program, command) = (words.next(), command_of(words.copied()));
     program.is_some_and(|program| match command {
         Some("mcp-proxy") => is(program, "assay"),
         Some("wrap") => is(program, "mcpproxy"),
         _ => false,
     })
+}
+
+/// Returns the command of a program of ours, behind the options that may stand before it.
+fn command_of<'a>(mut words: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    loop {
+        let word = words.next()?;
+        if !word.starts_with('-') {
+            return Some(word);
+        }
+        if VALUED.contains(&word) {
+            words.next();
+        }
+    }
 }
 
 /// Says how an entry would look behind the proxy; what looks like a secret is masked.
@@ -111,7 +137,7 @@ fn remedy(transport: &Transport) -> String {
         }
         Transport::Http { url, headers } | Transport::Sse { url, headers } => {
             words.extend(["--upstream-url".to_owned(), mask_url(url)]);
-            for name in headers.keys() {
+            for name in headers.keys().filter(|name| !is_own(name)) {
                 words.extend(["--header".to_owned(), format!("{name}: ***")]);
             }
         }
@@ -158,7 +184,7 @@ fn shown(entries: &[Entry], problems: &[String], bare: usize) -> String {
         "{bare} of {} upstreams are not behind the proxy",
         entries.len()
     ));
-    lines.join("\n")
+    output::lines(&lines)
 }
 
 #[cfg(test)]
@@ -176,7 +202,11 @@ mod tests {
         assert_eq!(remedy(&stdio), "assay mcp-proxy -- python 'a b.py' '$(id)'");
         let http = Transport::Http {
             url: "https://a.example/mcp".to_owned(),
-            headers: [("X-Key".to_owned(), "hunter2".to_owned())].into(),
+            headers: [
+                ("Content-Type".to_owned(), "application/json".to_owned()),
+                ("X-Key".to_owned(), "hunter2".to_owned()),
+            ]
+            .into(),
         };
         let expect = "assay mcp-proxy --upstream-url https://a.example/mcp --header 'X-Key: ***'";
         assert_eq!(remedy(&http), expect);
@@ -198,6 +228,9 @@ mod tests {
         check("/opt/bin/assay mcp-proxy --strict -- npx x", true);
         check("npx assay mcp-proxy -- x", true);
         check("mcpproxy wrap -- x", true);
+        check("assay --json --keys-dir keys mcp-proxy -- x", true);
+        check("mcpproxy -o json --data-dir=here wrap -- x", true);
+        check("assay --keys-dir mcp-proxy verify-pack", false);
         check("env A=b nice assay mcp-proxy -- x", true);
         check("node evil.js assay mcp-proxy", false);
         check("python s.py", false);

@@ -128,12 +128,19 @@ fn shown(report: &Report) -> String {
         .session_complete
         .map(|complete| if complete { "yes" } else { "no" });
     add("vouched for at", report.stamped_at.map(Wall::rfc3339));
-    add("session complete", complete.map(str::to_owned));
+    let reason = report.end_reason.as_deref();
+    let reason = reason
+        .map(|reason| format!(" ({reason})"))
+        .unwrap_or_default();
+    add(
+        "session complete",
+        complete.map(|complete| format!("{complete}{reason}")),
+    );
     for problem in &report.problems {
         lines.push(format!("  {}: {}", problem.code.name(), problem.message));
     }
     for warning in &report.warnings {
         lines.push(format!("  warning: {warning}"));
     }
-    lines.join("\n")
+    output::lines(&lines)
 }

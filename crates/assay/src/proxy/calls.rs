@@ -1,5 +1,6 @@
-//! The requests in flight, by id. Two calls with one id are two calls: the first answer is taken
-//! for the first of them.
+//! The requests in flight, by id. Two calls with one id are two calls. Where each message has an
+//! exchange of its own, an answer belongs to what that exchange asked. Elsewhere the first answer is
+//! taken for the first call, and every call that it may have been for says so.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
@@ -20,20 +21,48 @@ pub(super) struct Open {
     pub(super) cancelled: Option<Tick>,
     /// Whether the upstream answered with what is no message.
     pub(super) refused: bool,
+    /// Whether an answer came that may have been for this call or for another request.
+    pub(super) ambiguous: bool,
 }
 
+/// The number of a line that the client sent.
+pub(super) type Number = u64;
+
 #[derive(Debug)]
-enum Entry {
+enum Kind {
     /// A request of another kind, whose answer must not be taken for a call's.
     Other,
     Call(Box<Open>),
+    /// A call that is on record as not answered. Its answer may still come.
+    Gone,
+}
+
+#[derive(Debug)]
+struct Entry {
+    key: String,
+    /// The line that it came in.
+    line: Number,
+    kind: Kind,
+}
+
+impl Entry {
+    fn call(&mut self) -> Option<&mut Open> {
+        match &mut self.kind {
+            Kind::Call(open) => Some(open),
+            Kind::Other | Kind::Gone => None,
+        }
+    }
+
+    fn is_gone(&self) -> bool {
+        matches!(self.kind, Kind::Gone)
+    }
 }
 
 /// The requests in flight.
 #[derive(Debug, Default)]
 pub(super) struct Calls {
     next: u64,
-    entries: BTreeMap<u64, (String, Entry)>,
+    entries: BTreeMap<u64, Entry>,
     by_id: BTreeMap<String, VecDeque<u64>>,
     waiting: usize,
 }
@@ -46,27 +75,29 @@ impl Calls {
 
     /// Tells whether a request with this id is in flight.
     pub(super) fn has(&self, id: &[u8]) -> bool {
-        self.by_id.contains_key(&key(id))
+        let queue = self.by_id.get(&key(id));
+        let mut entries = queue.into_iter().flatten();
+        entries.any(|serial| self.entries.get(serial).is_some_and(|one| !one.is_gone()))
     }
 
     /// Follows a request that is no call.
-    pub(super) fn add_other(&mut self, id: &[u8]) -> Option<Open> {
-        self.add(id, Entry::Other)
+    pub(super) fn add_other(&mut self, id: &[u8], line: Number) -> Option<Open> {
+        self.add(id, line, Kind::Other)
     }
 
     /// Follows a call; returns the one that had to make room.
-    pub(super) fn add_call(&mut self, id: &[u8], open: Open) -> Option<Open> {
+    pub(super) fn add_call(&mut self, id: &[u8], line: Number, open: Open) -> Option<Open> {
         self.waiting += 1;
-        self.add(id, Entry::Call(Box::new(open)))
+        self.add(id, line, Kind::Call(Box::new(open)))
     }
 
-    fn add(&mut self, id: &[u8], entry: Entry) -> Option<Open> {
+    fn add(&mut self, id: &[u8], line: Number, kind: Kind) -> Option<Open> {
         let key = key(id);
         self.by_id
             .entry(key.clone())
             .or_default()
             .push_back(self.next);
-        self.entries.insert(self.next, (key, entry));
+        self.entries.insert(self.next, Entry { key, line, kind });
         self.next += 1;
         let oldest = *self
             .entries
@@ -76,28 +107,55 @@ impl Calls {
         self.remove(oldest)
     }
 
-    /// Takes the request that an answer with this id is for, if it is a call.
-    pub(super) fn answered(&mut self, id: &[u8]) -> Option<Open> {
-        let first = *self.by_id.get(&key(id))?.front()?;
-        self.remove(first)
+    /// Takes the request that an answer with this id is for, if it is a call. `line` is the one
+    /// whose exchange brought the answer, where that is known.
+    pub(super) fn answered(&mut self, id: &[u8], line: Option<Number>) -> Option<Open> {
+        let asked = self.asked(id, line);
+        if asked.len() > 1 {
+            for serial in &asked {
+                let open = self.entries.get_mut(serial).and_then(Entry::call);
+                if let Some(open) = open {
+                    open.ambiguous = true;
+                }
+            }
+        }
+        // A call that is waited for is likelier to be answered than one that was given up.
+        let gone = |serial: &u64| self.entries.get(serial).is_none_or(Entry::is_gone);
+        let waited = asked.iter().find(|serial| !gone(serial));
+        let taken = *waited.or_else(|| asked.first())?;
+        self.remove(taken)
+    }
+
+    /// Returns the requests that an answer with this id may be for, the oldest first.
+    fn asked(&self, id: &[u8], line: Option<Number>) -> Vec<u64> {
+        let own = |serial: &u64| {
+            let entry = self.entries.get(serial);
+            line.is_none() || line == entry.map(|entry| entry.line)
+        };
+        let queue = self.by_id.get(&key(id)).into_iter().flatten();
+        queue.copied().filter(own).collect()
     }
 
     /// Notes that the request with this id was cancelled: the last one, which the caller means.
     pub(super) fn cancel(&mut self, id: &[u8], now: Tick) {
-        let serial = self.by_id.get(&key(id)).and_then(|queue| queue.back());
-        let entry = serial.and_then(|serial| self.entries.get_mut(serial));
-        if let Some((_, Entry::Call(open))) = entry
+        let queue = self.by_id.get(&key(id)).into_iter().flatten();
+        let gone = |serial: &&u64| self.entries.get(*serial).is_none_or(Entry::is_gone);
+        let last = queue.rev().find(|serial| !gone(serial)).copied();
+        let entry = last.and_then(|serial| self.entries.get_mut(&serial));
+        if let Some(open) = entry.and_then(Entry::call)
             && open.cancelled.is_none()
         {
             open.cancelled = Some(now);
         }
     }
 
-    /// Notes that the request with this id was answered with what is no message.
-    pub(super) fn refuse(&mut self, id: &[u8]) {
-        let serial = self.by_id.get(&key(id)).and_then(|queue| queue.front());
-        let entry = serial.and_then(|serial| self.entries.get_mut(serial));
-        if let Some((_, Entry::Call(open))) = entry {
+    /// Notes that the request with this id, of this line, was answered with what is no message.
+    pub(super) fn refuse(&mut self, id: &[u8], line: Number) {
+        let asked = self.asked(id, Some(line));
+        let entry = asked
+            .first()
+            .and_then(|serial| self.entries.get_mut(serial));
+        if let Some(open) = entry.and_then(Entry::call) {
             open.refused = true;
         }
     }
@@ -109,17 +167,19 @@ impl Calls {
             let cancelled = open.cancelled.is_some_and(|at| now >= at.after(grace));
             cancelled || now >= open.since.after(patience)
         };
-        let found = self
-            .entries
-            .iter()
-            .filter_map(|(serial, (_, entry))| match entry {
-                Entry::Call(open) if late(open) => Some(*serial),
-                _ => None,
-            });
-        let found: Vec<u64> = found.collect();
+        let mut found = Vec::new();
+        for entry in self.entries.values_mut() {
+            if entry.call().is_some_and(|open| late(open)) {
+                found.push(std::mem::replace(&mut entry.kind, Kind::Gone));
+            }
+        }
+        self.waiting -= found.len();
+        let found = found.into_iter();
         found
-            .into_iter()
-            .filter_map(|serial| self.remove(serial))
+            .filter_map(|kind| match kind {
+                Kind::Call(open) => Some(*open),
+                Kind::Other | Kind::Gone => None,
+            })
             .collect()
     }
 
@@ -132,7 +192,7 @@ impl Calls {
     }
 
     fn remove(&mut self, serial: u64) -> Option<Open> {
-        let (key, entry) = self.entries.remove(&serial)?;
+        let Entry { key, kind, .. } = self.entries.remove(&serial)?;
         if let Some(queue) = self.by_id.get_mut(&key) {
             if queue.front() == Some(&serial) {
                 queue.pop_front();
@@ -143,9 +203,9 @@ impl Calls {
                 self.by_id.remove(&key);
             }
         }
-        match entry {
-            Entry::Other => None,
-            Entry::Call(open) => {
+        match kind {
+            Kind::Other | Kind::Gone => None,
+            Kind::Call(open) => {
                 self.waiting -= 1;
                 Some(*open)
             }

@@ -17,12 +17,13 @@ use std::time::Duration;
 use anyhow::Result;
 use http::Uri;
 use http::header::{HeaderMap, HeaderName, HeaderValue};
+use mcpproxy_mcp::header;
 use mcpproxy_notary::ledger::Transport;
 use tokio::sync::mpsc::{UnboundedReceiver, channel, unbounded_channel};
 use tokio::task::JoinHandle;
-use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until, timeout_at};
+use tokio::time::{Instant, MissedTickBehavior, interval, sleep, sleep_until, timeout_at};
 
-use self::link::{Failure, Link};
+use self::link::{Answer, Failure, Link};
 use self::pipe::{Source, Target};
 use self::spool::Room;
 use super::attend::{Event, LAST_BYTES, Lost, TICK, Upkeep, listen, spawn};
@@ -37,6 +38,35 @@ use crate::exit::bad_input;
 const QUIET: u32 = 5;
 /// Messages that may wait on either way.
 const WAITING: usize = 64;
+
+/// Headers that frame a message, that are of one connection, or that repeat what a message says: a
+/// second writing of theirs would make the upstream read something else, or nothing.
+const OWN: [&str; 18] = [
+    "accept",
+    "connection",
+    "content-encoding",
+    "content-length",
+    "content-type",
+    "expect",
+    "keep-alive",
+    "last-event-id",
+    "mcp-method",
+    "mcp-name",
+    "mcp-protocol-version",
+    "mcp-session-id",
+    "proxy-connection",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+    "http2-settings",
+];
+
+/// Tells whether the proxy writes this header itself, and takes it from nobody.
+pub(crate) fn is_own(name: &str) -> bool {
+    let name = name.trim().to_ascii_lowercase();
+    OWN.contains(&name.as_str()) || name.starts_with(header::PARAM_PREFIX)
+}
 
 /// Where an upstream is, and what every request to it carries.
 #[derive(Clone, Debug)]
@@ -64,6 +94,10 @@ impl Address {
             let wrong = || bad_input("a header must read `Name: value`");
             let (name, value) = header.split_once(':').ok_or_else(wrong)?;
             let name: HeaderName = name.trim().parse().map_err(|_| wrong())?;
+            if is_own(name.as_str()) {
+                let message = "is written by the proxy for each request; leave it out";
+                return Err(bad_input(format!("header `{name}` {message}")));
+            }
             let mut value: HeaderValue = value.trim().parse().map_err(|_| wrong())?;
             value.set_sensitive(true);
             all.append(name, value);
@@ -101,8 +135,13 @@ pub(super) async fn hold(setup: Setup, address: Address) -> Result<(Arc<Recorder
     })?;
     spawn("inward", &send, &shared, move |shared| {
         let recorder = &shared.recorder;
-        let failed = |failure: &Failure| recorder.failed(failure.id.as_bytes(), failure.how);
-        let mut source = Source::new(back, heads, failed);
+        let arrives = |answer: &Answer| {
+            recorder.brings(answer.line);
+            if let Some(Failure { id, line, how }) = &answer.failure {
+                recorder.failed(id.as_bytes(), *line, *how);
+            }
+        };
+        let mut source = Source::new(back, heads, arrives);
         Event::Inward(pump::inward(&mut source, &shared.recorder, &shared.outlet))
     })?;
     let link = Link::new(address, room, answers, send.clone());
@@ -143,7 +182,7 @@ impl Session {
                 _ = tick.tick() => self.upkeep.tick(),
                 event = self.events.recv() => match event {
                     Some(Event::Signalled(name)) => {
-                        self.drain().await;
+                        self.drain(Instant::now() + self.shutdown).await;
                         return Finish::by(name);
                     }
                     Some(Event::Lost(Lost::Unreachable)) => {
@@ -180,20 +219,21 @@ impl Session {
         }
     }
 
-    /// Waits for the answers to calls in flight.
-    async fn drain(&mut self) {
-        let until = Instant::now() + self.shutdown;
+    /// Waits for the answers to calls in flight; returns what ended that before its time.
+    async fn drain(&mut self, until: Instant) -> Option<Event> {
         while Instant::now() < until && self.recorder.waiting() > 0 {
             let event = timeout_at(Instant::now() + TICK / 10, self.events.recv()).await;
-            if matches!(event, Ok(Some(Event::Signalled(_) | Event::Lost(_)))) {
-                return;
+            if let Ok(Some(event @ (Event::Signalled(_) | Event::Lost(_)))) = event {
+                return Some(event);
             }
         }
+        None
     }
 
     /// Waits until everything that the client said was answered.
     async fn settle(&mut self) -> Finish {
         let until = Instant::now() + self.shutdown;
+        let mut lost = false;
         loop {
             tokio::select! {
                 // That it was never reached is told before there is nothing more to say.
@@ -204,16 +244,24 @@ impl Session {
                         self.tell_all().await;
                         return Finish::Unreachable;
                     }
+                    Some(Event::Lost(Lost::Closed)) => lost = true,
                     Some(_) => {}
                     None => break,
                 },
                 _ = &mut self.speaking => break,
                 () = sleep_until(until) => break,
+                () = sleep(TICK) => self.recorder.expire(),
             }
         }
         // Over the older transport an answer comes by itself, after its request was taken.
-        self.drain().await;
-        Finish::Closed
+        while !lost && self.recorder.waiting() > 0 && Instant::now() < until {
+            self.recorder.expire();
+            match self.drain((Instant::now() + TICK).min(until)).await {
+                Some(Event::Signalled(name)) => return Finish::by(name),
+                ended => lost = ended.is_some(),
+            }
+        }
+        if lost { Finish::Closed } else { Finish::Left }
     }
 
     /// Waits until what came back was passed on.

@@ -6,6 +6,7 @@
 
 use std::io::{self, ErrorKind, Read, Write};
 
+use super::calls::Number;
 use super::lines::{Framed, Lines, Piece};
 use super::outlet::Outlet;
 use super::recorder::{Fate, Long, Recorder};
@@ -22,14 +23,14 @@ const WHOLE: usize = 16 << 20;
 
 /// Where requests go.
 pub(super) trait Toward {
-    /// Takes a whole message.
-    fn whole(&mut self, message: Framed<'_>) -> io::Result<()>;
+    /// Takes a whole message, the line of that number.
+    fn whole(&mut self, message: Framed<'_>, line: Number) -> io::Result<()>;
     /// Takes part of a long message.
     fn part(&mut self, part: Framed<'_>) -> io::Result<()>;
     /// Sees the end of a long message, which does not go yet; returns why it never can, if so.
     fn trouble(&mut self, part: Framed<'_>) -> Option<String>;
-    /// Lets a long message go to its end, which was seen before.
-    fn end(&mut self, part: Framed<'_>) -> io::Result<()>;
+    /// Lets a long message, the line of that number, go to its end, which was seen before.
+    fn end(&mut self, part: Framed<'_>, line: Number) -> io::Result<()>;
     /// Takes back the parts of a message that must not go on, and tells what has gone of it.
     fn withdraw(&mut self) -> Gone;
 }
@@ -45,7 +46,7 @@ pub(super) enum Gone {
 pub(super) struct Pipe<W>(pub(super) W);
 
 impl<W: Write> Toward for Pipe<W> {
-    fn whole(&mut self, message: Framed<'_>) -> io::Result<()> {
+    fn whole(&mut self, message: Framed<'_>, _: Number) -> io::Result<()> {
         self.0.write_all(message.bytes)
     }
 
@@ -57,7 +58,7 @@ impl<W: Write> Toward for Pipe<W> {
         None
     }
 
-    fn end(&mut self, part: Framed<'_>) -> io::Result<()> {
+    fn end(&mut self, part: Framed<'_>, _: Number) -> io::Result<()> {
         self.0.write_all(part.bytes)
     }
 
@@ -92,6 +93,9 @@ pub(super) fn outward(
 ) -> Stopped {
     let guard = recorder.settings().profile == Profile::Guard;
     let held = if guard { WHOLE } else { AUDITED };
+    let tell = |answer: Option<Vec<u8>>, instead: Framed<'_>| {
+        say(outlet, answer, instead).inspect_err(|_| recorder.note_unheard(1))
+    };
     let mut long: Option<Long> = None;
     let mut each = |piece: Piece<'_>| -> Result<(), Stopped> {
         match piece {
@@ -101,15 +105,16 @@ pub(super) fn outward(
                     _ => recorder.headed_request(message.text()),
                 };
                 match fate {
-                    Fate::Forward => upstream.whole(message)?,
-                    Fate::Refuse(answer) => say(outlet, answer, message)?,
+                    Fate::Forward => upstream.whole(message, recorder.line())?,
+                    Fate::Refuse(answer) => tell(answer, message)?,
                 }
+                recorder.next_line();
             }
             Piece::Part(part) => {
                 let long = long.get_or_insert_with(|| recorder.long());
                 for slice in part.text().chunks(SLICE) {
                     long.push(slice);
-                    say(outlet, recorder.relieve_request(long), part)?;
+                    tell(recorder.relieve_request(long), part)?;
                 }
                 if !guard {
                     upstream.part(part)?;
@@ -120,15 +125,16 @@ pub(super) fn outward(
                 whole.push(part.text());
                 let trouble = if guard { None } else { upstream.trouble(part) };
                 match recorder.long_request(whole, trouble) {
-                    Fate::Forward => upstream.end(part)?,
+                    Fate::Forward => upstream.end(part, recorder.line())?,
                     Fate::Refuse(answer) => {
-                        say(outlet, answer, part)?;
+                        tell(answer, part)?;
                         // What has gone of it must never become a message.
                         if !guard && upstream.withdraw() == Gone::Parts {
                             return Err(Stopped::Unrecorded);
                         }
                     }
                 }
+                recorder.next_line();
             }
         }
         Ok(())
@@ -162,6 +168,9 @@ fn audited(upstream: &mut dyn Read, recorder: &Recorder, outlet: &Outlet) -> Sto
             return lines.finish(&mut each).err().unwrap_or(Stopped::Ended);
         };
         let passed = outlet.pass(bytes);
+        if passed.is_err() {
+            recorder.note_unheard(recorder.waiting());
+        }
         // What the upstream answered is recorded even if nobody takes it any more.
         if let Err(stopped) = lines.push(bytes, &mut each) {
             return stopped;
@@ -182,6 +191,9 @@ fn guarded(upstream: &mut dyn Read, recorder: &Recorder, outlet: &Outlet) -> Sto
             Piece::Whole(part) | Piece::End(part) => outlet.pass_piece(part.bytes, true),
             Piece::Part(part) => outlet.pass_piece(part.bytes, false),
         };
+        if passed.is_err() {
+            recorder.note_unheard(recorder.waiting());
+        }
         drop(answered(piece, &mut long, recorder));
         Ok(passed?)
     };
@@ -193,16 +205,20 @@ fn strict(upstream: &mut dyn Read, recorder: &Recorder, outlet: &Outlet) -> Stop
     let mut long: Option<Long> = None;
     let mut each = |piece: Piece<'_>| -> Result<(), Stopped> {
         note_head(piece, recorder);
+        let waiting = recorder.waiting();
         let fate = answered(piece, &mut long, recorder);
-        match (piece, fate) {
-            (Piece::Whole(message), Fate::Refuse(answer)) => say(outlet, answer, message)?,
+        let passed = match (piece, fate) {
+            (Piece::Whole(message), Fate::Refuse(answer)) => say(outlet, answer, message),
             (Piece::End(_), Fate::Refuse(_)) => return Err(Stopped::Unrecorded),
             (Piece::Whole(part) | Piece::End(part), Fate::Forward) => {
-                outlet.pass_piece(part.bytes, true)?;
+                outlet.pass_piece(part.bytes, true)
             }
-            (Piece::Part(part), _) => outlet.pass_piece(part.bytes, false)?,
+            (Piece::Part(part), _) => outlet.pass_piece(part.bytes, false),
+        };
+        if passed.is_err() {
+            recorder.note_unheard(waiting);
         }
-        Ok(())
+        Ok(passed?)
     };
     pump(upstream, Lines::new(AUDITED), &mut each)
 }

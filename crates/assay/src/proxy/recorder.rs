@@ -7,7 +7,7 @@ mod request;
 mod response;
 
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ use mcpproxy_notary::ledger::Ledger;
 use mcpproxy_notary::receipt::{Evidence, Mark, Outcome};
 use serde_json::json;
 
-use super::calls::{Calls, Open};
+use super::calls::{Calls, Number, Open};
 use crate::args::Profile;
 use crate::output::Form;
 
@@ -54,7 +54,15 @@ pub(super) struct Recorder {
     clock: Arc<dyn Clock>,
     settings: Settings,
     calls: Mutex<Calls>,
+    /// The number of the line that is on its way to the upstream.
+    line: AtomicU64,
+    /// The number of the line whose exchange brings what is on its way back, where that is known.
+    brought_for: Mutex<Option<Number>>,
     violated: AtomicBool,
+    /// Whether the client did not take what answers its calls.
+    unheard: AtomicBool,
+    /// How many lines had receipts because nobody can tell what they are.
+    unread: AtomicU64,
     /// Whether the upstream puts a head before its messages.
     heads: AtomicBool,
     /// Whether a loss was already told of.
@@ -97,6 +105,8 @@ struct Line<'a> {
     batch: bool,
     /// Why the line cannot be read as it should.
     trouble: Option<String>,
+    /// Whether it is nothing that we can read, so that nobody can tell what it is to others.
+    foreign: bool,
     /// What was seen of a message that was not read to its end.
     partial: Seen,
     wall: Wall,
@@ -136,6 +146,33 @@ fn echoed(id: &[u8]) -> Option<String> {
     id.trim_start().starts_with(fits).then(|| id.to_owned())
 }
 
+/// How a line ended.
+struct Ended {
+    /// What was seen of a message that was not read to its end.
+    partial: Seen,
+    batch: bool,
+    /// Why readers may not follow it.
+    trouble: Option<String>,
+    /// Whether not even the method of a message was found, so far as it could be followed.
+    foreign: bool,
+}
+
+/// Ends a line.
+fn ended(tap: Tap, messages: &[Message]) -> Ended {
+    let (partial, batch) = (tap.partial().clone(), tap.is_batch());
+    let marked = tap.is_marked();
+    let marked = marked.then(|| "a byte order mark before the message".to_owned());
+    let lost = tap.finish().err();
+    let foreign = lost.is_some() && messages.is_empty() && partial.method.is_none();
+    let lost = lost.map(|lost| format!("invalid JSON at byte {}", lost.at));
+    Ended {
+        partial,
+        batch,
+        trouble: lost.or(marked),
+        foreign,
+    }
+}
+
 /// Tells whether a message can be a request or an answer.
 fn matters(seen: &Seen) -> bool {
     seen.id.is_some() || seen.method.is_some() || seen.doubtful
@@ -149,7 +186,11 @@ impl Recorder {
             clock,
             settings,
             calls: Mutex::default(),
+            line: AtomicU64::new(0),
+            brought_for: Mutex::default(),
             violated: AtomicBool::new(false),
+            unheard: AtomicBool::new(false),
+            unread: AtomicU64::new(0),
             heads: AtomicBool::new(false),
             told: AtomicBool::new(false),
         }
@@ -175,6 +216,37 @@ impl Recorder {
         self.violated.load(Ordering::Relaxed)
     }
 
+    /// Notes that the client took no more while so many of its calls waited: where none did, no
+    /// answer to one is lost.
+    pub(super) fn note_unheard(&self, waiting: usize) {
+        self.unheard.fetch_or(waiting > 0, Ordering::Relaxed);
+    }
+
+    /// Tells whether the client did not take what answers its calls.
+    pub(super) fn unheard(&self) -> bool {
+        self.unheard.load(Ordering::Relaxed)
+    }
+
+    /// Returns the number of the line that is on its way to the upstream.
+    pub(super) fn line(&self) -> Number {
+        self.line.load(Ordering::Relaxed)
+    }
+
+    /// Notes that a line has gone its way: what comes from the client now is another.
+    pub(super) fn next_line(&self) {
+        self.line.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Notes which line was asked in the exchange that brings what the upstream says next.
+    pub(super) fn brings(&self, line: Option<Number>) {
+        *self.brought() = line;
+    }
+
+    fn brought(&self) -> MutexGuard<'_, Option<Number>> {
+        let brought = self.brought_for.lock();
+        brought.unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Notes that the upstream puts a head before its messages.
     pub(super) fn saw_head(&self) {
         self.heads.store(true, Ordering::Relaxed);
@@ -198,11 +270,11 @@ impl Recorder {
     }
 
     /// Notes that the upstream failed a request, before the caller is told.
-    pub(super) fn failed(&self, id: &[u8], how: Failed) {
+    pub(super) fn failed(&self, id: &[u8], line: Number, how: Failed) {
         match how {
-            Failed::Refused => self.calls().refuse(id),
+            Failed::Refused => self.calls().refuse(id, line),
             Failed::Unanswered => {
-                let open = self.calls().answered(id);
+                let open = self.calls().answered(id, Some(line));
                 if let Some(open) = open {
                     self.unanswered(open, Some(Mark::UpstreamFailed));
                 }
@@ -221,7 +293,8 @@ impl Recorder {
     fn unanswered(&self, open: Open, why: Option<Mark>) {
         let now = self.clock.tick();
         let cancelled = open.cancelled.map(|_| Mark::Cancelled);
-        let marks: Vec<Mark> = why.into_iter().chain(cancelled).collect();
+        let ambiguous = open.ambiguous.then_some(Mark::Ambiguous);
+        let marks: Vec<Mark> = why.into_iter().chain(cancelled).chain(ambiguous).collect();
         let after = open.since.until(now);
         let recorded = self
             .ledger
@@ -240,18 +313,18 @@ impl Recorder {
         let mut whole = Whole::default();
         let mut tap = Tap::default();
         tap.push(text, &mut whole);
-        let partial = tap.partial().clone();
-        let lost = tap.finish().err();
-        let lost = lost.map(|lost| format!("invalid JSON at byte {}", lost.at));
+        let ended = ended(tap, &whole.messages);
         let full = whole.full.then(|| "the batch is too long".to_owned());
-        let trouble = lost.or(full);
+        // A line of UTF-16 ends in the middle of a character, whose rest is no message.
+        let blank = |byte: &u8| *byte == 0 || byte.is_ascii_whitespace();
         Line {
             messages: whole.messages,
             text: Some(text),
             whole: None,
-            batch: text.trim_ascii_start().first() == Some(&b'['),
-            trouble,
-            partial,
+            batch: ended.batch,
+            trouble: ended.trouble.or(full),
+            foreign: ended.foreign && !text.iter().all(blank),
+            partial: ended.partial,
             wall,
             tick,
         }

@@ -126,9 +126,19 @@ impl Session {
     /// The client has left: the upstream sees the end of its input and has its time to end.
     async fn left(&mut self) -> Finish {
         let until = Instant::now() + self.shutdown;
-        let signalled = self.wait_for_exit(until).await;
+        let mut signalled = None;
+        while signalled.is_none() && self.exited.is_none() && Instant::now() < until {
+            self.recorder.expire();
+            let next = (Instant::now() + TICK).min(until);
+            signalled = self.wait_for_exit(next).await;
+        }
+        let own = self.exited.is_some();
         self.end_group().await;
-        signalled.map_or(Finish::Closed, Finish::by)
+        match signalled {
+            Some(name) => Finish::by(name),
+            None if own => Finish::Closed,
+            None => Finish::Left,
+        }
     }
 
     /// A signal came: the upstream gets it too, and answers in flight are waited for.

@@ -1,13 +1,14 @@
 //! Every way a session ends: by the client, the upstream, a signal, a kill, a full or closed disk.
 
 use std::fs;
+use std::io::Write as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::process::Command;
 
 use rustix::process::{Pid, Signal, test_kill_process};
 use serde_json::json;
 
-use crate::support::{ANSWERS, Scene, call, entries, until};
+use crate::support::{ANSWERS, Left, Scene, call, entries, until};
 
 fn complete(scene: &Scene) -> (serde_json::Value, serde_json::Value) {
     let receipts = scene.receipts();
@@ -75,6 +76,42 @@ fn an_upstream_that_closes_its_output_ends_the_session() {
     let scene = Scene::new();
     let left = scene.proxy(&[], "exec >&-; sleep 0.2").wait();
     assert_eq!(left.code(), Some(0), "{}", left.stderr);
+}
+
+/// Has a call answered whose client has closed its output, and its input unless that `stays`.
+pub(crate) fn unheard(scene: &Scene, flags: &[&str], stays: bool) -> Left {
+    let answer = r#"{"jsonrpc":"2.0","id":1,"result":{}}"#;
+    let script =
+        format!("read -r l; until [ -e go ]; do sleep 0.02; done; echo '{answer}'; cat >/dev/null");
+    let mut proxy = scene.proxy(flags, &script);
+    proxy.send(&call(1, "a", "{}"));
+    until("the intent", || scene.receipts().len() > 1);
+    proxy.unheard(stays, || drop(scene.file("go", "")))
+}
+
+#[test]
+fn an_answer_that_the_client_does_not_take_leaves_the_session_incomplete() {
+    for profile in ["audit", "guard", "--strict"] {
+        for stays in [false, true] {
+            let scene = Scene::new();
+            let policy = scene.file("p.yaml", "version: 1\ndefault: allow\n");
+            let guard = ["--profile", profile, "--policy", &policy];
+            let strict = profile == "--strict";
+            let flags = if strict { &["--strict"][..] } else { &guard };
+            let left = unheard(&scene, flags, stays);
+            assert_eq!(left.code(), Some(2), "{profile} {stays} {left:?}");
+            // It was answered, and nothing is to be said of the upstream.
+            assert_eq!(scene.calls()[0]["outcome"], "forwarded");
+            assert_eq!(complete(&scene), (json!(false), json!("cut")));
+        }
+    }
+    // What answers no call is missed by nobody.
+    let scene = Scene::new();
+    let script = "until [ -e go ]; do sleep 0.02; done; echo '{\"method\":\"n\"}'; cat >/dev/null";
+    let proxy = scene.proxy(&[], script);
+    let left = proxy.unheard(true, || drop(scene.file("go", "")));
+    assert_eq!(left.code(), Some(0), "{left:?}");
+    assert_eq!(complete(&scene), (json!(true), json!("closed")));
 }
 
 #[test]
@@ -175,6 +212,32 @@ fn a_killed_proxy_is_recovered_at_the_next_start() {
         1
     );
     assert_eq!(scene.packs().len(), 2);
+}
+
+#[test]
+fn a_pack_tells_what_was_damaged_when_its_proxy_was_killed() {
+    let scene = Scene::new();
+    let mut proxy = scene.proxy(&["--strict"], ANSWERS);
+    proxy.call(1, "a");
+    proxy.signal(Signal::KILL);
+    drop(proxy.wait());
+    // A line that was being written.
+    let session = entries(&scene.audit().join("receipts")).remove(0);
+    let mut file = fs::OpenOptions::new().append(true).open(session).unwrap();
+    file.write_all(b"{\"type\":\"mcp_tool_call\"").unwrap();
+    let left = scene.run(&["--no-auto-pack"], ANSWERS, b"");
+    assert_eq!(left.code(), Some(0), "{left:?}");
+    let pack = scene.packs().remove(0).display().to_string();
+    let left = scene.tool(&["verify-pack", &pack]);
+    assert_eq!(left.code(), Some(0), "{left:?}");
+    let text = String::from_utf8(left.stdout).unwrap();
+    assert!(text.contains("session complete: no (recovered)"), "{text}");
+    assert!(text.contains("damaged: 23 bytes"), "{text}");
+    let left = scene.tool(&["--json", "verify-pack", &pack]);
+    let said: serde_json::Value = serde_json::from_slice(&left.stdout).unwrap();
+    assert_eq!(said["session_complete"], false, "{said}");
+    assert_eq!(said["session_end_reason"], "recovered", "{said}");
+    assert_eq!(said["bytes_dropped"], 23, "{said}");
 }
 
 #[test]

@@ -61,6 +61,25 @@ fn bad_input_ends_with_three() {
         &["mcp-proxy", "--", "no-such-program-here"],
         "cannot start `no-such-program-here`",
     );
+    for header in [
+        "Content-Length: 5",
+        "transfer-encoding: chunked",
+        "Connection: close",
+        "Mcp-Session-Id: x",
+        "Mcp-Param-Region: x",
+    ] {
+        let name = header.split(':').next().unwrap().to_ascii_lowercase();
+        check(
+            &[
+                "mcp-proxy",
+                "--upstream-url",
+                "http://127.0.0.1:1/",
+                "--header",
+                header,
+            ],
+            &format!("header `{name}` is written by the proxy for each request; leave it out"),
+        );
+    }
     check(
         &["mcp-proxy", "--upstream-url", "ftp://x"],
         "`ftp://x` is no address that starts with http or https",

@@ -166,12 +166,23 @@ fn what_readers_may_read_differently_is_refused() {
             r#""method":"tools/call","params":{"name":"search","Arguments":{"q":"http://10.0.0.1"}}"#,
         ),
         call(r#""method":"tools/call","params":["search"]"#),
+        // Readers in C see the end of a text at a NUL.
+        call(r#""method":"tools/call\u0000","params":{"name":"shell_exec"}"#),
+        call(r#""method":"tool\u0073/call\u0000x","params":{"name":"shell_exec"}"#),
+        call(r#""method":"tools/call","params":{"name":"shell_exec\u0000x"}"#),
+        call(r#""method":"tools/call","params":{"name":"search","name\u0000":"shell_exec"}"#),
+        call(r#""method":"ping","method\u0000":"tools/call","params":{"name":"shell_exec"}"#),
+        call(r#""method":"ｔools/call","params":{"name":"shell_exec"}"#),
         call(r#""Method":"tools/call","params":{"name":"shell_exec"}"#),
         "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",".to_owned(),
         "garbage".to_owned(),
     ] {
-        let (scene, answers, _) = run(&["--profile", "guard"], std::slice::from_ref(&line));
+        let (scene, answers, code) = run(&["--profile", "guard"], std::slice::from_ref(&line));
         assert_eq!(scene.received(), "", "{line}");
+        let [receipt] = scene.calls().try_into().expect(&line);
+        assert_eq!(receipt["outcome"], "denied", "{line}");
+        assert_eq!(receipt["marks"], json!(["uninspected"]), "{line}");
+        assert_eq!(code, Some(1), "{line}");
         assert_eq!(answers.len(), 1, "{line}");
         assert!(answers[0]["error"]["message"].is_string(), "{line}");
     }
@@ -199,6 +210,12 @@ fn an_audit_does_not_keep_quiet_about_what_readers_may_read_differently() {
         call(r#""error":{},"Method":"tools/call","Params":{"name":"shell_exec"}"#),
         call(r#""method":"tools/call","params":{"name":"search","Arguments":{}}"#),
         call(r#""method":"tools/call","params":{"name":"search","NAME":"shell_exec"}"#),
+        call(r#""method":"ｔools/call","params":{"name":"shell_exec"}"#),
+        call(r#""method":"tools/call\u0000x","params":{"name":"shell_exec"}"#),
+        call(r#""method":"tool\u0073/call\u0000","params":{"name":"shell_exec"}"#),
+        call(r#""method":"tools/call","params":{"name":"shell_exec\u0000x"}"#),
+        call(r#""method":"tools/call","params":{"name":"search","name\u0000":"shell_exec"}"#),
+        call(r#""method":"ping","method\u0000":"tools/call","params":{"name":"shell_exec"}"#),
     ] {
         let (scene, _, code) = run(&[], std::slice::from_ref(&line));
         assert_eq!(scene.received(), format!("{line}\n"));

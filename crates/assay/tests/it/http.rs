@@ -261,6 +261,31 @@ fn an_answer_that_never_came_is_not_recorded_as_one() {
 }
 
 #[test]
+fn an_address_that_is_silent_when_its_client_leaves_is_not_said_to_have_ended() {
+    let url = raw_upstream(|_, _| std::thread::sleep(std::time::Duration::from_secs(5)));
+    for (flags, marks, code) in [
+        (
+            &["--shutdown-timeout", "0.4"][..],
+            json!(["proxy_stopped"]),
+            2,
+        ),
+        (
+            &["--shutdown-timeout", "2", "--call-timeout", "0.1"],
+            json!([]),
+            0,
+        ),
+    ] {
+        let scene = Scene::new();
+        let mut proxy = proxy(&scene, &url, flags);
+        proxy.send(&call(1, "t", "{}"));
+        let left = proxy.left();
+        assert_eq!(left.code(), Some(code), "{left:?}");
+        assert_eq!(scene.outcomes(), ["t timeout no_policy"]);
+        assert_eq!(scene.calls()[0]["marks"], marks, "{left:?}");
+    }
+}
+
+#[test]
 fn only_what_a_broken_stream_did_not_answer_failed() {
     let url = raw_upstream(|stream, _| {
         let event = r#"data: {"jsonrpc":"2.0","id":1,"result":{}}"#;
@@ -523,16 +548,16 @@ fn a_guard_keeps_denied_calls_from_an_address() {
     );
 }
 
-#[test]
-fn calls_overlap_and_are_drained_on_a_signal() {
+/// Calls a tool that hangs, then one that answers under this id, and ends the proxy by a signal.
+fn overlapping(second: u64) -> Scene {
     let remote = Remote::start(EraSupport::LegacyOnly);
     let scene = Scene::new();
     let mut proxy = proxy(&scene, &remote.upstream.url, &["--shutdown-timeout", "0.5"]);
     greet(&mut proxy);
     proxy.send(&call(1, "hang", "{}"));
-    proxy.send(&call(2, "echo", r#"{"text":"x"}"#));
+    proxy.send(&call(second, "echo", r#"{"text":"x"}"#));
     let answer: Value = serde_json::from_str(&proxy.line()).unwrap();
-    assert_eq!(answer["id"], 2);
+    assert_eq!(answer["id"], second);
     proxy.signal(Signal::TERM);
     let left = proxy.wait();
     assert_eq!(left.code(), Some(143), "{left:?}");
@@ -540,6 +565,38 @@ fn calls_overlap_and_are_drained_on_a_signal() {
         scene.outcomes(),
         ["echo forwarded no_policy", "hang timeout no_policy"]
     );
+    scene
+}
+
+#[test]
+fn calls_overlap_and_are_drained_on_a_signal() {
+    overlapping(2);
+}
+
+#[test]
+fn of_two_calls_with_one_id_each_has_the_answer_of_its_own_exchange() {
+    let calls = overlapping(1).calls();
+    assert_eq!(calls[0]["marks"], json!(["duplicate_id"]));
+    assert_eq!(calls[1]["marks"], json!(["proxy_stopped"]));
+}
+
+#[test]
+fn over_the_older_transport_calls_with_one_id_cannot_be_told_apart() {
+    let remote = Remote::start(EraSupport::LegacyOnly);
+    let scene = Scene::new();
+    let flags = ["--shutdown-timeout", "0.5"];
+    let mut proxy = proxy(&scene, &remote.upstream.sse_url, &flags);
+    greet(&mut proxy);
+    proxy.send(&call(1, "hang", "{}"));
+    proxy.send(&call(1, "echo", r#"{"text":"x"}"#));
+    proxy.line();
+    proxy.signal(Signal::TERM);
+    proxy.wait();
+    for call in scene.calls() {
+        let marks = call["marks"].as_array().unwrap();
+        assert!(marks.contains(&json!("ambiguous")), "{call}");
+    }
+    assert_eq!(scene.calls().len(), 2);
 }
 
 #[test]

@@ -16,5 +16,6 @@ mod http;
 mod odd;
 mod receipts;
 mod support;
+mod table;
 mod tools;
 mod transparent;

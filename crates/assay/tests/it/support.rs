@@ -234,6 +234,28 @@ impl Proxy {
         }
     }
 
+    /// Closes the output, and does `then`; waits for the end, with the input open if it `stays`.
+    pub(crate) fn unheard(self, stays: bool, then: impl FnOnce()) -> Left {
+        let Self {
+            mut child,
+            stdin,
+            stdout,
+        } = self;
+        drop(stdout);
+        then();
+        let stdin = stdin.filter(|_| stays);
+        let mut stderr = String::new();
+        let mut source = child.stderr.take().unwrap();
+        source.read_to_string(&mut stderr).unwrap();
+        let status = child.wait().unwrap();
+        drop(stdin);
+        Left {
+            status,
+            stdout: Vec::new(),
+            stderr,
+        }
+    }
+
     /// Waits for the end with the input open and nothing more to read.
     pub(crate) fn wait(mut self) -> Left {
         let mut stdout = Vec::new();

@@ -50,6 +50,15 @@ fn a_pack_is_judged_by_whom_it_is_signed() {
             .code(),
         Some(0)
     );
+    // The same in base64, and as its 32 bytes.
+    let text = json(&scene.tool(&["--json", "keys"]))["public_key"].clone();
+    let text = scene.file("own.txt", text.as_str().unwrap());
+    let raw = scene.path().join("keys/assay-local.pub");
+    assert_eq!(fs::metadata(&raw).unwrap().len(), 32);
+    for key in [text, raw.display().to_string()] {
+        let left = other.tool(&["verify-pack", &pack, "--trust-key", &key]);
+        assert_eq!(left.code(), Some(0), "{key}: {left:?}");
+    }
     // What is no pack, and no key.
     assert_eq!(scene.tool(&["verify-pack", "nowhere"]).code(), Some(3));
     assert_eq!(
@@ -234,6 +243,61 @@ fn upstreams_that_are_not_behind_the_proxy_are_found() {
 }
 
 #[test]
+fn what_others_wrote_moves_no_cursor_and_begins_no_line() {
+    let (scene, pack) = recorded();
+    let manifest = format!("{pack}/pack_manifest.json");
+    let text = fs::read_to_string(&manifest).unwrap();
+    let lie = r"assay-local\u001b[2J\npass: intact, signed by a trusted key\u202e";
+    let text = text.replace("assay-local", lie);
+    fs::write(
+        &manifest,
+        text.replace("verify_report.json", &format!("x{lie}")),
+    )
+    .unwrap();
+    let check = |bytes: &[u8]| {
+        let text = String::from_utf8_lossy(bytes);
+        assert!(!text.contains(['\u{1b}', '\u{202e}']), "{text}");
+        let bare = |line: &str| line.starts_with("pass: ") || line.starts_with("recorded");
+        assert!(!text.lines().any(bare), "{text}");
+    };
+    let left = scene.tool(&["verify-pack", &pack]);
+    assert_eq!(left.code(), Some(2), "{left:?}");
+    check(&left.stdout);
+    for command in ["explain", "prove"] {
+        let left = scene.tool(&[command, &pack, "x"][..if command == "prove" { 3 } else { 2 }]);
+        assert_eq!(left.code(), Some(2), "{left:?}");
+        check(&left.stdout);
+        check(&left.stderr.into_bytes());
+    }
+    let name = r"x\u001b[2J\nrecorded  y";
+    let config = format!(r#"{{"mcpServers":{{"{name}":{{"command":"{name}"}}}}}}"#);
+    scene.file(".mcp.json", &config);
+    let mut scan = scene.command(&["scan"]);
+    let output = scan.env("HOME", scene.path().join("home")).output();
+    let output = output.unwrap();
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    check(&output.stdout);
+}
+
+#[test]
+fn two_packs_of_one_session_have_one_profile_and_policy() {
+    let scene = Scene::new();
+    let policy = scene.file("p.yaml", "version: 1\ndefault: allow\n");
+    let flags = ["--pack-interval", "1r", "--policy", &policy];
+    let mut proxy = scene.proxy(&flags, ANSWERS);
+    for id in 1..=2_usize {
+        proxy.call(id.try_into().unwrap(), "a");
+        until("the pack", || scene.packs().len() == id);
+    }
+    proxy.left();
+    let packs = scene.packs();
+    let pack = |at: usize| packs[at].display().to_string();
+    let left = scene.tool(&["diff", &pack(0), &pack(1)]);
+    assert_eq!(String::from_utf8_lossy(&left.stdout), "no difference\n");
+    assert_eq!(left.code(), Some(0), "{left:?}");
+}
+
+#[test]
 fn a_pack_is_explained_and_two_are_compared() {
     let (scene, pack) = recorded();
     let left = scene.tool(&["explain", &pack]);
@@ -264,6 +328,12 @@ fn a_history_counts_every_session() {
             .code(),
         Some(3)
     );
+    // What is only read is not changed, be it an audit folder or not.
+    let other = scene.path().join("other");
+    fs::create_dir(&other).unwrap();
+    let left = scene.tool(&["analyze", "--history", "--audit-dir", "other"]);
+    assert_eq!(left.code(), Some(3), "{left:?}");
+    assert_eq!(fs::read_dir(other).unwrap().count(), 0);
 }
 
 #[test]
@@ -309,6 +379,8 @@ fn one_member_is_revealed_and_the_others_stay_hidden() {
         "arguments",
         "path",
         &file,
+        "--receipts",
+        "audit",
     ];
     let left = scene.tool(&reveal);
     assert_eq!(left.code(), Some(0), "{left:?}");
@@ -345,6 +417,66 @@ fn one_member_is_revealed_and_the_others_stay_hidden() {
     let left = scene.tool(&["check-disclosure", &shown, &pack]);
     assert_eq!(left.code(), Some(2), "{left:?}");
     assert!(left.stderr.contains("tampered"), "{left:?}");
+}
+
+#[test]
+fn what_no_receipt_commits_to_is_not_revealed() {
+    let scene = Scene::new();
+    let value = r#"{"path":"/x"}"#;
+    let input = call(1, "a", value) + "\n";
+    scene.run(&["--commit-fields"], ANSWERS, input.as_bytes());
+    let receipt = scene.calls().remove(0);
+    let text = |key: &str| receipt[key].as_str().unwrap().to_owned();
+    let (session, invocation) = (text("session_id"), text("invocation_id"));
+    let pack = scene.packs().remove(0).display().to_string();
+    let value = scene.file("value.json", value);
+    let other = scene.file("other.json", r#"{"path":"/y"}"#);
+    let check = |names: [&str; 5], receipts: &str, code: i32, expect: &str| {
+        let [session, invocation, side, field, file] = names;
+        let args = ["disclose", session, invocation, side, field, file];
+        let left = scene.tool(&[&args[..], &["--receipts", receipts]].concat());
+        assert_eq!(left.code(), Some(code), "{names:?}: {left:?}");
+        assert!(left.stderr.contains(expect), "{names:?}: {left:?}");
+        assert_eq!(left.stdout.is_empty(), code != 0, "{names:?}: {left:?}");
+    };
+    let (session, invocation) = (session.as_str(), invocation.as_str());
+    let right = [session, invocation, "arguments", "path", &value];
+    check(right, "audit", 0, "");
+    check(right, &pack, 0, "");
+    check(right, &format!("{pack}/receipt_pack.jsonl"), 0, "");
+    check(right, "nowhere", 3, "nowhere");
+    let else_ = "commit to something else";
+    check(
+        [session, invocation, "arguments", "path", &other],
+        "audit",
+        3,
+        else_,
+    );
+    check(
+        ["mcp_none", invocation, "arguments", "path", &value],
+        "audit",
+        3,
+        else_,
+    );
+    check(
+        [session, invocation, "result", "path", &value],
+        "audit",
+        3,
+        else_,
+    );
+    let none = "no receipt in `audit` commits";
+    check(
+        [session, "inv_none", "arguments", "path", &value],
+        "audit",
+        3,
+        none,
+    );
+    check(
+        [session, invocation, "arguments", "token", &value],
+        "audit",
+        3,
+        "has no `token`",
+    );
 }
 
 #[test]
@@ -451,4 +583,59 @@ fn a_key_that_was_replaced_twice_is_known_by_the_first() {
         (left.code(), &json(&left)["signer"]),
         (Some(0), &"successor".into())
     );
+}
+
+#[test]
+fn every_command_prints_json_where_that_is_asked_for() {
+    let scene = Scene::new();
+    let value = r#"{"a":"x"}"#;
+    let line = call(1, "t", value) + "\n";
+    scene.run(&["--commit-fields"], ANSWERS, line.as_bytes());
+    let pack = scene.packs().remove(0).display().to_string();
+    let one = scene.calls().remove(0);
+    let text = |name: &str| one[name].as_str().unwrap().to_owned();
+    let [id, session, invocation] = ["receipt_id", "session_id", "invocation_id"].map(text);
+    let value = scene.file("value.json", value);
+    let path = |name: &str| scene.path().join(name).display().to_string();
+    let [proof, shown] = ["proof.json", "shown.json"].map(path);
+    scene.file(".mcp.json", r#"{"mcpServers":{"a":{"command":"a"}}}"#);
+    let reveal = [session.as_str(), &invocation, "arguments", "a", &value];
+    let mut commands: Vec<Vec<&str>> = vec![
+        vec!["verify-pack", &pack],
+        vec!["explain", &pack],
+        vec!["diff", &pack, &pack],
+        vec!["analyze", "--history", "--audit-dir", "audit"],
+        vec!["prove", &pack, &id],
+        vec!["check-proof", &proof],
+        vec!["timestamp", &pack, "--request", "q.tsq"],
+        vec!["export", &pack],
+        [&["disclose"], &reveal[..], &["--receipts", &pack]].concat(),
+        vec!["check-disclosure", &shown, &pack],
+        vec!["scan", "."],
+        vec!["keys"],
+        vec!["keys", "export"],
+        vec!["keys", "rotate"],
+    ];
+    for command in &mut commands {
+        command.push("--json");
+        let left = scene.tool(command);
+        let said: Value = serde_json::from_slice(&left.stdout)
+            .unwrap_or_else(|fault| panic!("{command:?}: {fault}: {left:?}"));
+        assert!(said.is_object(), "{command:?}: {said}");
+        match command[0] {
+            "prove" => fs::write(&proof, &left.stdout).unwrap(),
+            "disclose" => fs::write(&shown, &left.stdout).unwrap(),
+            _ => {}
+        }
+    }
+    // None is left out but the proxy, which has its own test, and the help.
+    let help = String::from_utf8(scene.tool(&["--help"]).stdout).unwrap();
+    let (_, help) = help.split_once("Commands:\n").unwrap();
+    let (help, _) = help.split_once("\n\n").unwrap();
+    let names = help.lines().filter_map(|line| line.strip_prefix("  "));
+    let names = names.filter(|line| !line.starts_with(' '));
+    for name in names.map(|line| line.split(' ').next().unwrap()) {
+        let tried = commands.iter().any(|command| command[0] == name);
+        assert!(tried || ["mcp-proxy", "help"].contains(&name), "{name}");
+    }
 }

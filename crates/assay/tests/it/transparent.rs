@@ -63,16 +63,18 @@ fn odd_bytes_pass_unchanged() {
     input.extend_from_slice(b"[1,2,[3]]\n");
     input.extend_from_slice(b"no end of line");
     let scene = check(ANSWERS, &input);
-    assert_eq!(
-        scene.outcomes(),
-        [
-            "a\u{2028}b forwarded no_policy",
-            "\u{fffd} forwarded no_policy"
-        ]
-    );
-    let calls = scene.calls();
-    assert_eq!(calls[0]["marks"], serde_json::json!([]));
-    assert_eq!(calls[1]["marks"], serde_json::json!(["uninspected"]));
+    let mut outcomes = scene.outcomes();
+    outcomes.sort();
+    // What may be anything to others is told too, with nothing known of it.
+    let unknown = " timeout no_policy";
+    let read = ["a\u{2028}b", "\u{fffd}"].map(|tool| format!("{tool} forwarded no_policy"));
+    assert_eq!(outcomes[..4], [unknown; 4]);
+    assert_eq!(outcomes[4..], read);
+    for call in scene.calls() {
+        let inspected = call["tool_name"] == "a\u{2028}b";
+        let marks: &[&str] = if inspected { &[] } else { &["uninspected"] };
+        assert_eq!(call["marks"], serde_json::json!(marks), "{call}");
+    }
     assert_eq!(scene.verified(), 1);
 }
 
@@ -115,7 +117,7 @@ fn a_long_message_that_readers_may_read_differently_leaves_a_receipt() {
                 named(r#""method":"ping""#, r#""a":1"#),
                 call(1, "x", "{}")
             ),
-            "",
+            "x",
         ),
     ] {
         let scene = Scene::new();

@@ -151,6 +151,34 @@ fn what_could_be_read_two_ways_is_refused() {
 }
 
 #[test]
+fn a_nul_in_what_decides_who_acts_is_refused() {
+    let base = r#""jsonrpc":"2.0","id":1,"method":"#;
+    for (rest, message) in [
+        (r#""tools/call\u0000x""#, "the method must not hold a NUL"),
+        (
+            r#""tools/call","params":{"name":"a\u0000x"}"#,
+            "name must not hold a NUL",
+        ),
+        (
+            r#""x","params":{"name":"a","name\u0000":"b"}"#,
+            "the name of a member must not hold a NUL",
+        ),
+        (
+            r#""x","method\u0000":"y""#,
+            "the name of a member must not hold a NUL",
+        ),
+    ] {
+        let refusal = parse(&format!("{{{base}{rest}}}")).unwrap_err();
+        assert_eq!(
+            (refusal.code, refusal.message.as_str()),
+            (INVALID_REQUEST, message)
+        );
+    }
+    let kept = r#""tools/call","params":{"name":"a","arguments":{"b":"\u0000"}}"#;
+    parse(&format!("{{{base}{kept}}}")).unwrap();
+}
+
+#[test]
 fn parameters_are_found_in_place() {
     let message = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"e\u0063ho","arguments":{"x":1}}}"#;
     let frame = parse(message).unwrap();

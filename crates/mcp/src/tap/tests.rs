@@ -111,14 +111,41 @@ fn the_parts_of_an_envelope_are_found() {
         r#"{"id":1,"method":"m","params":{"Arguments":{}}}"#,
         &format!(r#"id 1 method "m" name - {none} doubtful"#),
     );
+    // To some readers a text ends at a NUL, however long it goes on.
+    let long = "x".repeat(100);
+    for (members, seen) in [
+        (format!(r#""method\u0000{long}":"m""#), "-"),
+        (
+            r#""method":"m","params":{"name\u0000":"x"}"#.to_owned(),
+            r#""m""#,
+        ),
+        (r#""method":"m\u0000""#.to_owned(), r#""m\u0000""#),
+    ] {
+        check(
+            &format!(r#"{{"id":1,{members}}}"#),
+            &format!("id 1 method {seen} name - {none} doubtful"),
+        );
+    }
+    check(
+        r#"{"id":1,"method":"m","params":{"name":"a\u0000b"}}"#,
+        &format!(r#"id 1 method "m" name "a\u0000b" {none} doubtful"#),
+    );
+    check(
+        r#"{"id":1,"method":"m\\u0000"}"#,
+        &format!(r#"id 1 method "m\\u0000" name - {none}"#),
+    );
     check(
         r#"{"id":1,"x":{"Name":1},"y":{"ID":2}}"#,
         &format!("id 1 method - name - {none}"),
     );
     check(r#"{"x":{"id":1}}"#, &format!("id - method - name - {none}"));
+    check(
+        " \u{feff}{\"id\":1,\"result\":[2]}",
+        "id 1 method - name - cancels - arguments - result [2] - error -",
+    );
+    check("\u{feff}", "");
     check("", "");
     check("   ", "");
-    check("12", "");
     check("{}", &format!("id - method - name - {none}"));
     check("[]", "");
 }
@@ -128,8 +155,18 @@ fn what_cannot_be_followed_is_lost_and_not_fatal() {
     let check = |line: &[u8], expect: &str| assert_eq!(shown(line), expect);
     check(b"{", "lost at 1");
     check(b"}", "lost at 0");
-    check(b"hello there", "lost at 6");
+    check(b"hello there", "lost at 0");
+    // Values, but no messages.
+    check(b"12", "lost at 0");
+    check(br#" "text""#, "lost at 1");
     check(b"{\"a\" 1}", "lost at 5");
+    // What readers of streams find behind the first message is found too.
+    let one = |id: u8| format!("id {id} method - name - cancels - arguments - result - - error -");
+    check(
+        br#"{"id":1}{"id":2} [{"id":3}]x{"id":4}"#,
+        &format!("{}; {}; {}; lost at 8", one(1), one(2), one(3)),
+    );
+    check(b"12 {\"id\":1}", &format!("{}; lost at 0", one(1)));
     check(b"[1}", "lost at 2");
     check("[".repeat(2000).as_bytes(), "lost at 2000");
     let (heard, _) = hear(

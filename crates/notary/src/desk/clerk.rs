@@ -180,7 +180,12 @@ impl Clerk {
     }
 
     fn how(&self, ending: Ending, waited: Duration, marks: &mut Vec<Mark>) -> Outcome {
-        let Ending { ended, at, result } = ending;
+        let Ending {
+            ended,
+            at,
+            result,
+            replaced_by,
+        } = ending;
         let pepper = self.rules.pepper.as_ref();
         let result = result.map(|load| load.made(&self.rules.results, pepper));
         let (took, is_error) = match ended {
@@ -195,6 +200,7 @@ impl Clerk {
         marks.extend(more);
         let answer = Answer {
             result,
+            replaced_by: replaced_by.map(|digest| *digest),
             observed_at: at,
             duration: took,
         };
@@ -272,12 +278,10 @@ impl Clerk {
     }
 
     fn finish(&mut self) -> Result<Option<Built>, NotaryError> {
+        // What is in use now was not seen to its end, no more than a call that is in flight.
+        let whole = self.open.is_empty() && self.uses.is_empty();
         self.close_uses(|_, _, _| true);
-        let end = if self.open.is_empty() {
-            End::Interrupted
-        } else {
-            End::Cut
-        };
+        let end = if whole { End::Interrupted } else { End::Cut };
         self.ledger.finish(end, Packing::Pack)
     }
 }

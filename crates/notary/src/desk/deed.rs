@@ -70,6 +70,17 @@ pub(super) fn result(mut ended: Ended) -> (Ended, Option<Bytes>) {
     (ended, body)
 }
 
+/// Takes out what the caller got instead of what came back, if that is so.
+pub(super) fn replacement(ended: &mut Ended) -> Option<Bytes> {
+    match ended {
+        Ended::Answered {
+            passing: Passing::Changed(instead),
+            ..
+        } => Some(std::mem::take(&mut **instead)),
+        _ => None,
+    }
+}
+
 /// Makes the call of a receipt.
 pub(super) fn call(
     deed: &Deed,
@@ -163,7 +174,7 @@ pub(super) fn mark(ended: &Ended) -> Option<Mark> {
     match ended {
         Ended::Answered { passing, .. } => match passing {
             Passing::Whole => None,
-            Passing::Changed => Some(Mark::AnswerChanged),
+            Passing::Changed(_) => Some(Mark::AnswerChanged),
             Passing::Withheld => Some(Mark::AnswerWithheld),
         },
         Ended::Unanswered { cause, .. } => why(*cause),

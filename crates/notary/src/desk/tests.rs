@@ -181,7 +181,11 @@ fn every_end_of_a_call_has_its_receipt() {
     let ends = [
         answered(r#"{"r":1}"#, false, Passing::Whole),
         answered(r#"{"isError":true}"#, true, Passing::Whole),
-        answered("{}", false, Passing::Changed),
+        answered(
+            "{}",
+            false,
+            Passing::Changed(Box::new(Bytes::from_static(b"{ }"))),
+        ),
         answered("{}", false, Passing::Withheld),
         unanswered(Cause::TimedOut),
         unanswered(Cause::Cancelled),
@@ -204,6 +208,16 @@ fn every_end_of_a_call_has_its_receipt() {
         let session = session.chars().last().unwrap();
         format!("{session} {} {}", call["outcome"], call["marks"]).replace('"', "")
     };
+    // What the caller got has its own hash, in the canonical form.
+    let instead = |call: &Value| call["replaced_by_hash"].clone();
+    let changed = calls.iter().map(instead).position(|hash| !hash.is_null());
+    assert_eq!(changed, Some(2));
+    assert_eq!(instead(&calls[2]), digest(b"{}", None).to_string());
+    assert!(
+        calls
+            .iter()
+            .all(|call| call.get("replaced_by_hash").is_some())
+    );
     let shown: Vec<String> = calls.iter().map(shown).collect();
     let expect = [
         "0 forwarded []",
@@ -292,7 +306,8 @@ fn what_agents_tell_of_their_own_tools_is_one_receipt_a_use() {
     let failed = report(r#"{"error":"z"}"#);
     assert!(desk.outcome(hooked(4, Phase::Post, Some("use-4")), failed, None));
     let (report, calls) = scene.finished();
-    assert_eq!(report.session_complete, Some(true));
+    // The third is in use when the gateway ends.
+    assert_eq!(report.session_complete, Some(false));
     let shown = |call: &Value| {
         let (tool, id) = (&call["tool_name"], &call["mcp_request_id"]);
         let (outcome, marks) = (&call["outcome"], &call["marks"]);

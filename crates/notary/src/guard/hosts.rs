@@ -60,6 +60,10 @@ fn look(text: &str, known: bool, names: &mut Vec<String>) -> Result<(), String> 
         names.extend(name_of(host));
     }
     let mut after = whole.split_whitespace().filter_map(scheme);
+    after
+        .clone()
+        .filter_map(behind)
+        .try_for_each(|host| judge(&host))?;
     if after.any(is_ambiguous) || (known && is_ambiguous(&whole)) {
         return Err("is a URL whose host can be read in two ways".to_owned());
     }
@@ -124,6 +128,16 @@ fn is_ambiguous(rest: &str) -> bool {
     let front = front.split(['/', '?', '#']).next().unwrap_or(front);
     let after = front.split_once('\\').map(|(_, after)| after);
     after.is_some_and(|after| after.contains('@'))
+}
+
+/// Returns the host behind an `@` that stands after `?` or `#`, where some readers look for it if no
+/// slash comes first.
+fn behind(rest: &str) -> Option<Host> {
+    let front = rest.trim_start_matches(['/', '\\']);
+    let front = front.split('/').next().unwrap_or(front);
+    let (_, after) = front.split_once(['?', '#'])?;
+    let (_, host) = after.rsplit_once('@')?;
+    authority(host)
 }
 
 /// Reads the host at the front of what follows a scheme, or of a text without one.

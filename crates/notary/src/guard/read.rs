@@ -150,10 +150,18 @@ fn tools(node: Option<&Node>) -> Result<BTreeSet<String>, Problem> {
     Ok(names)
 }
 
-/// Names are exact. A pattern in the deny list would close nothing, and nobody would notice.
+/// Names are exact. A pattern in the deny list, or a blank around a name, would close nothing, and
+/// nobody would notice.
 fn tool(line: usize, name: &str) -> Result<(), Problem> {
     if name.is_empty() {
         return Err(Problem::at(line, "the name of a tool is empty"));
+    }
+    if name.trim() != name {
+        let message = format!(
+            "tool `{name}` begins or ends with a blank; write it as `{}`",
+            name.trim()
+        );
+        return Err(Problem::at(line, message));
     }
     if name.contains(['*', '?', '[']) {
         let message = format!("tool `{name}` looks like a pattern; names of tools are exact");
@@ -237,6 +245,13 @@ fn rules(node: &Node) -> Result<Rules, Problem> {
         if bare.is_empty() || bare.len() > PATTERN || bare.contains('\\') {
             let message =
                 format!("a pattern has 1 to {PATTERN} characters, and slashes between its steps");
+            return Err(Problem::at(line, message));
+        }
+        if bare.trim() != bare {
+            let message = format!(
+                "pattern `{pattern}` begins or ends with a blank; take it out, or write `[ ]` if it \
+                 is meant"
+            );
             return Err(Problem::at(line, message));
         }
         if bare.starts_with('~') && bare != "~" && !bare.starts_with("~/") {

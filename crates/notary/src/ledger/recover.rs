@@ -16,7 +16,7 @@ use crate::error::NotaryError;
 use crate::file::{open_plain, plain};
 use crate::kept::Kept;
 use crate::keys::{PublicKey, Signer};
-use crate::layout::{Claim, Layout, create_file, sync_folder};
+use crate::layout::{Claim, Layout, Tally, create_file, sync_folder};
 use crate::note::{Checkpoint, FORGED};
 use crate::pack::{self, Built};
 use crate::read::Read;
@@ -56,7 +56,7 @@ fn close(
 ) -> Recovered {
     let receipts = layout.session(name);
     let rebuilt = claim.and_then(|claim| {
-        let how = (End::Recovered, claim.lost());
+        let how = (End::Recovered, claim.tally().lost);
         rebuild(layout, name, claim, options, how)
     });
     let (packs, warnings) = match rebuilt {
@@ -129,16 +129,19 @@ pub(super) fn rebuild(
         past.hold_against(signed, &path)
             .map_err(NotaryError::file("read", &path))?;
     }
-    let (Some(common), Some(profile)) = (past.session, past.profile) else {
+    let (Some(common), Some(profile)) = (past.session.clone(), past.profile) else {
         return unbegun(&path, claim, past.dropped, signed.is_some());
     };
     let mut rebuilt = Rebuilt::default();
-    let damage = keep_damage(&path, past.length, past.dropped)?;
+    let damage = match keep_damage(&path, past.length, past.dropped)? {
+        Some(kept) => Some(kept),
+        // CRASH: a start that was killed after it had cut the file left this behind.
+        None => past.kept_before(&path)?,
+    };
     rebuilt.warn(&path, damage.as_deref(), past.contradicted);
+    past.cut(&path, &claim)?;
     let file = open_plain(&path, File::options().append(true).read(true));
     let file = file.map_err(NotaryError::file("open", &path))?;
-    file.set_len(past.length)
-        .map_err(NotaryError::file("cut", &path))?;
     let options = Options {
         profile,
         ..options.clone()
@@ -214,6 +217,19 @@ fn keep_damage(path: &Path, length: u64, dropped: u64) -> Result<Option<PathBuf>
         .map_err(NotaryError::file("write", &aside))?;
     path.parent().map_or(Ok(()), sync_folder)?;
     Ok(Some(aside))
+}
+
+/// Returns what an earlier start set aside last, and its length.
+fn set_aside(path: &Path) -> Option<(PathBuf, u64)> {
+    let later = (2_u32..).map(|count| format!("damaged-{count}"));
+    std::iter::once("damaged".to_owned())
+        .chain(later)
+        .map_while(|end| {
+            let aside = path.with_extension(end);
+            let about = aside.symlink_metadata().ok()?;
+            about.is_file().then_some((aside, about.len()))
+        })
+        .last()
 }
 
 /// Makes a file for what is damaged, beside those of earlier times.
@@ -311,6 +327,39 @@ impl Past {
                 return Ok(found);
             }
         }
+    }
+
+    /// Takes up what an earlier start set aside last, and holds the lines against the checkpoints in
+    /// it; says where it is.
+    fn kept_before(&mut self, path: &Path) -> Result<Option<PathBuf>, NotaryError> {
+        let Some((kept, length)) = set_aside(path) else {
+            return Ok(None);
+        };
+        self.dropped = self.dropped.max(length);
+        let signed = plain(&kept).and_then(|file| self.signed(vec![], &mut BufReader::new(file)));
+        let signed = signed.map_err(NotaryError::file("read", &kept))?;
+        let judge = |file| self.contradicts(&signed, &mut BufReader::new(file));
+        let contradicted = plain(path).and_then(judge);
+        self.contradicted |= contradicted.map_err(NotaryError::file("read", path))?;
+        Ok(Some(kept))
+    }
+
+    /// Cuts the file back to its chain.
+    fn cut(&mut self, path: &Path, claim: &Claim) -> Result<(), NotaryError> {
+        let tally = claim.tally();
+        // What a start tore off itself is written again: the most that was ever cut off is missing.
+        let dropped = self.dropped.max(tally.dropped);
+        if dropped > tally.dropped {
+            // CRASH: noted before the file is cut, for afterwards nothing of it is left to be told.
+            claim
+                .note(Tally { dropped, ..tally })
+                .and_then(|()| claim.sync())
+                .map_err(NotaryError::file("write", claim.path()))?;
+        }
+        self.dropped = dropped;
+        let file = open_plain(path, File::options().write(true));
+        file.and_then(|file| file.set_len(self.length))
+            .map_err(NotaryError::file("cut", path))
     }
 
     /// Holds the lines against a checkpoint that was kept where none of them are.

@@ -44,6 +44,7 @@ fn call(tool: &str) -> Call {
 fn answered() -> Outcome {
     Outcome::Forwarded(Answer {
         result: Evidence::hashed(digest(b"{}", None)),
+        replaced_by: None,
         observed_at: Wall(1_001),
         duration: Duration::from_millis(1),
     })

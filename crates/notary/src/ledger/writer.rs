@@ -21,7 +21,7 @@ use super::{Done, Job, Options, Refusal, Status};
 use crate::chain::Chain;
 use crate::error::NotaryError;
 use crate::kept::Kept;
-use crate::layout::{Claim, Layout};
+use crate::layout::{Claim, Layout, Tally};
 use crate::receipt::{Call, Common, Mark, random_id};
 use crate::session::{self, Counts};
 use crate::tree::{Seam, Tree};
@@ -242,11 +242,12 @@ impl Writer {
         }
     }
 
-    /// Syncs what has waited long enough, and notes how much was lost.
+    /// Syncs what has waited long enough or was just signed, and notes how much was lost.
     fn tend(&mut self) {
         self.note_lost();
         let due = |since: Tick| since.after(SYNC_EVERY) <= self.options.clock.tick();
-        if self.unsynced.is_some_and(due) {
+        // Until a checkpoint is kept, what it covers can be cut off unseen.
+        if self.unkept.is_some() || self.unsynced.is_some_and(due) {
             // A failure stays in `broken`, and everybody is told at the next record.
             self.sync().unwrap_or_default();
         }
@@ -257,8 +258,11 @@ impl Writer {
         if self.counts.lost > self.noted
             && let Some(claim) = &self.claim
         {
-            claim.note(self.counts.lost);
-            self.noted = self.counts.lost;
+            let (lost, dropped) = (self.counts.lost, self.dropped);
+            // CRASH: not synced. Where even this fails, the loss was told when it came about, and
+            // the session's end says that it is incomplete in any case.
+            claim.note(Tally { lost, dropped }).unwrap_or_default();
+            self.noted = lost;
         }
     }
 

@@ -42,6 +42,7 @@ fn answer() -> Answer {
             digest: digest(b"{\"r\":1}", None),
             content: Content::all(b"{\"r\":1}"),
         },
+        replaced_by: None,
         observed_at: Wall(1234),
         duration: Duration::from_millis(234),
     }

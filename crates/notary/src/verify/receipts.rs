@@ -174,12 +174,11 @@ impl Receipts {
     }
 
     fn completeness(&self, folder: &Path, report: &mut Report) {
-        let said = files::small(folder, TREE).ok();
-        let said = said
-            .as_deref()
-            .and_then(Read::new)
-            .and_then(|tree| tree.flag("session_complete"));
+        let tree = files::small(folder, TREE).ok();
+        let tree = tree.as_deref().and_then(Read::new);
+        let said = tree.and_then(|tree| tree.flag("session_complete"));
         report.session_complete = self.claim.session_complete();
+        self.ending(tree.and_then(|tree| tree.number("bytes_dropped")), report);
         if said != report.session_complete {
             report.add(
                 Code::ChainBroken,
@@ -191,6 +190,26 @@ impl Receipts {
                 report.add(Code::ClaimFail, self.claim.message());
             }
             report.claim = Some(self.claim.clone());
+        }
+    }
+
+    /// Says how the session ended, and what of it was found damaged. Where its last word was written
+    /// before the damage, only the tree's file knows of that.
+    fn ending(&self, dropped: Option<u64>, report: &mut Report) {
+        let ending = self.claim.ending();
+        report.end_reason = ending.map(|ending| ending.reason.clone());
+        report.lost = ending.map_or(0, |ending| ending.lost);
+        report.dropped = ending.map_or(0, |ending| ending.dropped);
+        report.dropped = report.dropped.max(dropped.unwrap_or(0));
+        if report.dropped > 0 {
+            report.warn(format!(
+                "the file of the session was damaged: {} bytes behind the last whole receipt did \
+                 not continue them and are left out",
+                report.dropped
+            ));
+        }
+        if report.lost > 0 {
+            report.warn(format!("{} receipts could not be written", report.lost));
         }
     }
 

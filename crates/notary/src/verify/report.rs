@@ -177,6 +177,12 @@ pub struct Report {
     pub receipts: u64,
     /// Whether the session was seen to its end; nothing if it goes on, or the pack does not say.
     pub session_complete: Option<bool>,
+    /// Why the session ended, once that is told.
+    pub end_reason: Option<String>,
+    /// How many of its receipts could not be written.
+    pub lost: u64,
+    /// How many bytes of its file were damaged and left out, when a start closed it.
+    pub dropped: u64,
     /// The claim card of packs that hold a session's start and end.
     pub claim: Option<Completeness>,
     /// When an authority saw the checkpoint, if one that is believed did.
@@ -242,6 +248,12 @@ impl Report {
             ("pack_root", Json::optional(self.pack_root.clone())),
             ("receipts", Json::Number(self.receipts)),
             ("session_complete", flag(self.session_complete)),
+            (
+                "session_end_reason",
+                Json::optional(self.end_reason.clone()),
+            ),
+            ("receipts_lost", Json::Number(self.lost)),
+            ("bytes_dropped", Json::Number(self.dropped)),
             ("signer_id", Json::optional(self.signer_id.clone())),
             ("signer_key", Json::optional(self.signer_key.clone())),
             ("signer", Json::text(self.signer.name())),

@@ -48,7 +48,8 @@ impl Link {
             for id in message.ids {
                 let text = format!("the upstream failed: {fault}");
                 let error = compose::error(Some(&id), UPSTREAM_FAILED, &text, None);
-                let failure = Failure { id, how };
+                let line = message.line;
+                let failure = Failure { id, line, how };
                 self.give_up(failure, Stored::flat(&error)).await;
             }
             if first && matches!(fault, Error::Unreachable(_)) {
@@ -114,8 +115,8 @@ impl Link {
                 authenticate: None,
             });
         }
-        answered(&mut message.ids, &body)?;
-        self.take(message, body).await;
+        let answers = answered(&mut message.ids, &body)?;
+        self.take(message, body, &answers).await;
         // Nothing else comes for what the answer leaves out.
         if message.ids.is_empty() {
             Ok(())
@@ -136,11 +137,11 @@ impl Link {
         spool.finish().map_err(aside)
     }
 
-    async fn take(&self, message: &Message, answer: Stored) {
+    async fn take(&self, message: &Message, answer: Stored, answers: &[String]) {
         if message.initialize {
             self.learn(&answer);
         }
-        self.give(answer).await;
+        self.give(answer, message.line_of(answers)).await;
     }
 
     /// Reads streams until every request of the message is answered.
@@ -152,10 +153,10 @@ impl Link {
         let mut stream = self.events(response);
         for _ in 0..RESUMED {
             while let Some((_, data)) = stream.next().await? {
-                answered(&mut message.ids, &data)?;
+                let answers = answered(&mut message.ids, &data)?;
                 // What is no message has no place among the client's lines.
                 if is_message(&data)? {
-                    self.take(message, data).await;
+                    self.take(message, data, &answers).await;
                 }
             }
             let unanswered = !message.ids.is_empty();
@@ -218,7 +219,7 @@ async fn bring(link: Weak<Link>, mut stream: Stream) {
     while let Ok(Some((_, data))) = stream.next().await {
         let Some(link) = link.upgrade() else { return };
         if is_message(&data).is_ok_and(|is_one| is_one) {
-            link.give(data).await;
+            link.give(data, None).await;
         }
     }
     if let Some(link) = link.upgrade() {
@@ -241,7 +242,7 @@ async fn listen(link: Weak<Link>) {
         while let Ok(Some((_, data))) = stream.next().await {
             let Some(link) = link.upgrade() else { return };
             if is_message(&data).is_ok_and(|is_one| is_one) {
-                link.give(data).await;
+                link.give(data, None).await;
             }
         }
         last = stream.last.take().or(last);
@@ -263,15 +264,16 @@ async fn accepted(response: Response<Received>) -> Result<(), Error> {
     })
 }
 
-/// Takes the requests that data answers from those that wait. Two spellings of one id are one id.
-fn answered(waiting: &mut Vec<String>, data: &Stored) -> Result<(), Error> {
+/// Takes the requests that data answers from those that wait, and returns the ids that it answers.
+/// Two spellings of one id are one id.
+fn answered(waiting: &mut Vec<String>, data: &Stored) -> Result<Vec<String>, Error> {
     let (seen, _) = data.seen().map_err(aside)?;
     let answers = seen.iter().filter(|seen| seen.method.is_none());
     let ids: Vec<String> = answers
         .filter_map(|seen| seen.id.as_deref().map(key))
         .collect();
     waiting.retain(|id| !ids.contains(&key(id.as_bytes())));
-    Ok(())
+    Ok(ids)
 }
 
 /// Tells whether a body is a message, or several, to its end: what was cut off or packed is none. What

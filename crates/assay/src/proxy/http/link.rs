@@ -19,6 +19,7 @@ use tokio::time::timeout;
 use super::Address;
 use super::spool::{Room, Stored};
 use crate::proxy::attend::{Event, Lost};
+use crate::proxy::calls::{Number, key};
 use crate::proxy::recorder::Failed;
 
 /// How long the upstream may take to hear that the session is over.
@@ -40,6 +41,8 @@ pub(super) struct Link {
 #[derive(Debug)]
 pub(super) struct Answer {
     pub(super) message: Stored,
+    /// The line that it answers, where the exchange tells.
+    pub(super) line: Option<Number>,
     pub(super) failure: Option<Failure>,
 }
 
@@ -48,7 +51,16 @@ pub(super) struct Answer {
 pub(super) struct Failure {
     /// The raw id of the request.
     pub(super) id: String,
+    /// The line that it came in.
+    pub(super) line: Number,
     pub(super) how: Failed,
+}
+
+/// A line of the client.
+#[derive(Debug)]
+pub(super) struct Sent {
+    pub(super) line: Number,
+    pub(super) body: Stored,
 }
 
 /// What was learnt of the upstream.
@@ -71,9 +83,12 @@ const OUTLINE: usize = 16 << 20;
 /// What a line asks of the transport.
 #[derive(Debug)]
 pub(super) struct Message {
+    pub(super) line: Number,
     pub(super) body: Stored,
     /// The raw ids that must be answered.
     pub(super) ids: Vec<String>,
+    /// All ids that it asks with, in one spelling.
+    asked: Vec<String>,
     pub(super) initialize: bool,
     pub(super) initialized: bool,
     /// Headers of the modern era, which repeat the message.
@@ -81,7 +96,7 @@ pub(super) struct Message {
 }
 
 impl Message {
-    fn read(body: Stored) -> Result<Self, Error> {
+    fn read(Sent { line: number, body }: Sent) -> Result<Self, Error> {
         let (seen, _) = body.seen().map_err(aside)?;
         let line = match &body {
             Stored::Memory(line) => line.clone(),
@@ -97,13 +112,23 @@ impl Message {
             (Some(frame), Some(envelope)) => header::routing(frame, &envelope.version),
             _ => Vec::new(),
         };
+        let ids = asked(seen);
         Ok(Self {
-            ids: asked(seen),
+            line: number,
+            asked: ids.iter().map(|id| key(id.as_bytes())).collect(),
+            ids,
             initialize: method.as_ref() == "initialize",
             initialized: method.as_ref() == "notifications/initialized",
             routing: routing.into_iter().collect(),
             body,
         })
+    }
+
+    /// Returns the number of the line if what came for it answers nothing else. An upstream that
+    /// answers another request in this exchange leaves only its id to go by.
+    pub(super) fn line_of(&self, answers: &[String]) -> Option<Number> {
+        let own = answers.iter().all(|id| self.asked.contains(id));
+        own.then_some(self.line)
     }
 }
 
@@ -140,10 +165,10 @@ fn outline(body: &Stored, seen: &[Seen]) -> std::io::Result<Bytes> {
 }
 
 /// Sends lines until there are no more, then waits for what is in flight.
-pub(super) async fn run(link: Arc<Link>, mut lines: Receiver<Stored>) {
+pub(super) async fn run(link: Arc<Link>, mut lines: Receiver<Sent>) {
     let mut asked = JoinSet::new();
     while let Some(line) = lines.recv().await {
-        if line.len() == 0 {
+        if line.body.len() == 0 {
             continue;
         }
         // Where its file fails, nobody can be told whose call it was, and nothing is sent.
@@ -185,17 +210,25 @@ impl Link {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Gives the client a message.
-    pub(super) async fn give(&self, message: Stored) {
-        let failure = None;
+    /// Gives the client a message, which answers that line if one is named.
+    pub(super) async fn give(&self, message: Stored, line: Option<Number>) {
+        let answer = Answer {
+            message,
+            line,
+            failure: None,
+        };
         // A client that has gone away is told of by the pump.
-        drop(self.answers.send(Answer { message, failure }).await);
+        drop(self.answers.send(answer).await);
     }
 
     /// Tells the client that a request failed.
     pub(super) async fn give_up(&self, failure: Failure, message: Stored) {
-        let failure = Some(failure);
-        drop(self.answers.send(Answer { message, failure }).await);
+        let answer = Answer {
+            message,
+            line: Some(failure.line),
+            failure: Some(failure),
+        };
+        drop(self.answers.send(answer).await);
     }
 
     /// Tells the session that its upstream is gone.

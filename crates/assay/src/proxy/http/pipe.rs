@@ -6,14 +6,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use tokio::sync::mpsc::{Receiver, Sender};
 
-use super::link::{Answer, Failure};
+use super::link::{Answer, Sent};
 use super::spool::{Room, Spool, Stored};
+use crate::proxy::calls::Number;
 use crate::proxy::lines::Framed;
 use crate::proxy::pump::{Gone, Toward};
 
 /// Takes messages; each becomes one request.
 pub(super) struct Target {
-    messages: Sender<Stored>,
+    messages: Sender<Sent>,
     room: Room,
     /// A long message, as far as it came, or why it cannot be set aside.
     long: Option<io::Result<Spool>>,
@@ -25,7 +26,7 @@ pub(super) struct Target {
 impl Target {
     /// Hands messages to `messages`, and notes in `heads` that the client puts heads before its
     /// own.
-    pub(super) fn new(messages: Sender<Stored>, room: Room, heads: Arc<AtomicBool>) -> Self {
+    pub(super) fn new(messages: Sender<Sent>, room: Room, heads: Arc<AtomicBool>) -> Self {
         Self {
             messages,
             room,
@@ -35,8 +36,8 @@ impl Target {
         }
     }
 
-    fn send(&self, message: Stored) -> io::Result<()> {
-        let sent = self.messages.blocking_send(message);
+    fn send(&self, body: Stored, line: Number) -> io::Result<()> {
+        let sent = self.messages.blocking_send(Sent { line, body });
         sent.map_err(|_| ErrorKind::BrokenPipe.into())
     }
 
@@ -48,10 +49,10 @@ impl Target {
 }
 
 impl Toward for Target {
-    fn whole(&mut self, message: Framed<'_>) -> io::Result<()> {
+    fn whole(&mut self, message: Framed<'_>, line: Number) -> io::Result<()> {
         self.note_head(message);
         let body = message.text().trim_ascii().to_vec();
-        self.send(Stored::Memory(body.into()))
+        self.send(Stored::Memory(body.into()), line)
     }
 
     fn part(&mut self, part: Framed<'_>) -> io::Result<()> {
@@ -78,9 +79,9 @@ impl Toward for Target {
         }
     }
 
-    fn end(&mut self, _: Framed<'_>) -> io::Result<()> {
+    fn end(&mut self, _: Framed<'_>, line: Number) -> io::Result<()> {
         match self.whole.take() {
-            Some(whole) => self.send(whole),
+            Some(whole) => self.send(whole, line),
             None => Ok(()),
         }
     }
@@ -94,8 +95,8 @@ impl Toward for Target {
 /// Gives messages as lines, until nobody sends any more.
 pub(super) struct Source<F> {
     messages: Receiver<Answer>,
-    /// Is told of failures before what is said of them is read.
-    failed: F,
+    /// Is told of a message before it is read.
+    arrives: F,
     /// The message that is being read, and how much of it was.
     now: Option<(Stored, u64)>,
     /// A head that is to be read before it.
@@ -103,12 +104,12 @@ pub(super) struct Source<F> {
     heads: Arc<AtomicBool>,
 }
 
-impl<F: Fn(&Failure)> Source<F> {
+impl<F: Fn(&Answer)> Source<F> {
     /// Reads from `messages`, with heads before them where the client has them.
-    pub(super) fn new(messages: Receiver<Answer>, heads: Arc<AtomicBool>, failed: F) -> Self {
+    pub(super) fn new(messages: Receiver<Answer>, heads: Arc<AtomicBool>, arrives: F) -> Self {
         Self {
             messages,
-            failed,
+            arrives,
             now: None,
             head: Vec::new(),
             heads,
@@ -116,8 +117,9 @@ impl<F: Fn(&Failure)> Source<F> {
     }
 
     fn next(&mut self) -> Option<(Stored, u64)> {
-        let Answer { message, failure } = self.messages.blocking_recv()?;
-        failure.iter().for_each(&self.failed);
+        let answer = self.messages.blocking_recv()?;
+        (self.arrives)(&answer);
+        let message = answer.message;
         if self.heads.load(Ordering::Relaxed) {
             // The line end that follows belongs to the message, as blanks do.
             let length = message.len() + 1;
@@ -127,7 +129,7 @@ impl<F: Fn(&Failure)> Source<F> {
     }
 }
 
-impl<F: Fn(&Failure)> Read for Source<F> {
+impl<F: Fn(&Answer)> Read for Source<F> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let now = self.now.take().or_else(|| self.next());
         let Some((message, at)) = now else {
@@ -164,8 +166,13 @@ mod tests {
         let (send, receive) = channel(4);
         for text in ["{\"a\":1}", "[]"] {
             let message = Stored::flat(text.as_bytes());
-            let failure = None;
-            send.blocking_send(Answer { message, failure }).unwrap();
+            let (line, failure) = (None, None);
+            let answer = Answer {
+                message,
+                line,
+                failure,
+            };
+            send.blocking_send(answer).unwrap();
         }
         drop(send);
         let mut source = Source::new(receive, Arc::new(AtomicBool::new(heads)), |_| {});
@@ -199,9 +206,10 @@ mod tests {
         target.part(bare(&long)).unwrap();
         assert!(target.trouble(bare(b"y\n")).is_some());
         assert_eq!(target.withdraw(), Gone::Nothing);
-        target.end(bare(b"y\n")).unwrap();
-        target.whole(bare(b" {} \n")).unwrap();
+        target.end(bare(b"y\n"), 0).unwrap();
+        target.whole(bare(b" {} \n"), 1).unwrap();
         let arrived = receive.blocking_recv().unwrap();
-        assert_eq!(arrived.range(0, 9).unwrap(), b"{}");
+        assert_eq!(arrived.line, 1);
+        assert_eq!(arrived.body.range(0, 9).unwrap(), b"{}");
     }
 }

@@ -3,8 +3,8 @@
 use mcpproxy_mcp::tap::{Part, Seen, Tap, Watch};
 use mcpproxy_notary::hash::{Digest, Hasher, Limits};
 
-use super::request::{almost_a_call, mentions, method};
-use super::{Fate, Line, Message, Recorder, matters};
+use super::request::{almost_a_call, mentions, names_a_call};
+use super::{Fate, Line, Message, Recorder, ended, matters};
 use crate::args::Profile;
 
 /// A long line that is passing by.
@@ -12,7 +12,8 @@ use crate::args::Profile;
 pub(in crate::proxy) struct Long {
     tap: Tap,
     heard: Heard,
-    first: Option<u8>,
+    /// Whether anything but blanks has come.
+    begun: bool,
     /// Whether many a reader would take it for several lines.
     breaks: Breaks,
     /// Whether it may name the method of calls, in whatever writing.
@@ -91,7 +92,7 @@ impl Recorder {
                 hasher: None,
                 messages: Vec::new(),
             },
-            first: None,
+            begun: false,
             breaks: Breaks::None,
             mentions: Mentions::default(),
             whole: Some(Hasher::raw(self.settings.pepper.as_ref())),
@@ -135,6 +136,7 @@ impl Recorder {
             whole: None,
             batch: true,
             trouble: trouble.map(ToOwned::to_owned),
+            foreign: false,
             partial: Seen::default(),
             wall: self.clock.wall(),
             tick: self.clock.tick(),
@@ -174,9 +176,8 @@ impl Recorder {
 
     fn ended_line(&self, long: Long) -> Line<'static> {
         let (wall, tick) = (self.clock.wall(), self.clock.tick());
-        let partial = long.tap.partial().clone();
-        let lost = long.tap.finish().err();
-        let lost = lost.map(|lost| format!("invalid JSON at byte {}", lost.at));
+        let ended = ended(long.tap, &long.heard.messages);
+        let foreign = ended.foreign && !long.relieved;
         let unread = long
             .heard
             .messages
@@ -186,15 +187,19 @@ impl Recorder {
             .into_iter()
             .any(|digest: Digest| !digest.is_canonical());
         let unread = unread.then(|| "a value has no canonical form".to_owned());
-        let doubt = lost.or_else(|| long.heard.messages.iter().find_map(doubt));
-        let called = doubt.is_some() && long.mentions.found;
+        let doubt = ended
+            .trouble
+            .or_else(|| long.heard.messages.iter().find_map(doubt));
+        let named = long.mentions.found || names_a_call(&ended.partial);
+        let called = doubt.is_some() && (named || foreign);
         Line {
             text: None,
             whole: long.whole.filter(|_| called).map(|whole| whole.finish().0),
-            batch: long.first == Some(b'['),
+            batch: ended.batch,
             trouble: doubt.or(unread),
+            foreign,
             messages: long.heard.messages,
-            partial,
+            partial: ended.partial,
             wall,
             tick,
         }
@@ -217,12 +222,13 @@ impl Long {
 
     /// Reads the next bytes of the line, its end left out.
     pub(in crate::proxy) fn push(&mut self, bytes: &[u8]) {
-        let begun = match self.first {
-            Some(_) => bytes,
-            None => bytes.trim_ascii_start(),
+        let text = if self.begun {
+            bytes
+        } else {
+            bytes.trim_ascii_start()
         };
-        self.first = self.first.or(begun.first().copied());
-        self.look_for_breaks(begun);
+        self.begun |= !text.is_empty();
+        self.look_for_breaks(text);
         let bytes = bytes.strip_suffix(b"\n").unwrap_or(bytes);
         if let Some(whole) = &mut self.whole {
             whole.push(bytes);
@@ -246,7 +252,7 @@ impl Long {
 
 /// Says why readers may differ about what a message is.
 fn doubt(message: &Message) -> Option<String> {
-    let almost = method(message).and_then(|method| almost_a_call(&method));
+    let almost = almost_a_call(&message.seen);
     let doubtful = || "members that readers may read differently".to_owned();
     almost.or_else(|| message.seen.doubtful.then(doubtful))
 }

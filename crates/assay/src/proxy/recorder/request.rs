@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use mcpproxy_mcp::era::{DENIED, INTERNAL_ERROR};
+use mcpproxy_mcp::tap::Seen;
 use mcpproxy_mcp::{Frame, compose, tap};
 use mcpproxy_notary::disclose::Side;
 use mcpproxy_notary::guard::{self, SystemFiles, SystemResolver, World};
@@ -24,6 +25,9 @@ use crate::proxy::calls::Open;
 const RESOLVE: Duration = Duration::from_secs(2);
 /// The method of calls.
 const CALL: &str = "tools/call";
+/// Lines of one session that have receipts though nobody can tell what they are: a receipt is much
+/// longer than such a line may be, and garbage must not be a cheap way to fill the disk.
+const UNREAD: u64 = 1024;
 /// What stands in for arguments that are not there.
 const NO_ARGUMENTS: &[u8] = b"{}";
 
@@ -95,7 +99,7 @@ impl Recorder {
         let resolver = SystemResolver::within(RESOLVE);
         line.messages
             .iter()
-            .filter(|message| message.seen.is_method(CALL))
+            .filter(|message| is_call(message))
             .map(|message| self.ask(message, line, &resolver))
             .chain(self.unreadable(line))
             .collect()
@@ -112,7 +116,7 @@ impl Recorder {
                 && !seen.is_method(CALL)
                 && !calls.contains(id)
             {
-                let lost = self.calls().add_other(id);
+                let lost = self.calls().add_other(id, self.line());
                 self.overflow(lost);
             }
         }
@@ -135,8 +139,9 @@ impl Recorder {
             since: line.tick,
             cancelled: None,
             refused: false,
+            ambiguous: false,
         };
-        let lost = self.calls().add_call(&id, open);
+        let lost = self.calls().add_call(&id, self.line(), open);
         self.overflow(lost);
         Ok(())
     }
@@ -165,7 +170,8 @@ impl Recorder {
         let hashed = message.hashed;
         let arguments = self.evidence(inline, hashed, keep, &mut marks);
         let tool = seen.tool();
-        let unread = tool.is_none() || seen.doubtful || line.trouble.is_some();
+        let almost = !seen.is_method(CALL);
+        let unread = tool.is_none() || almost || seen.doubtful || line.trouble.is_some();
         marks.extend(unread.then_some(Mark::Uninspected));
         marks.extend(line.batch.then_some(Mark::Batch));
         let id = seen.id.clone().filter(|id| id != b"null");
@@ -175,7 +181,8 @@ impl Recorder {
             name.trim_matches('"').to_owned()
         });
         let inspected = !marks.contains(&Mark::Uninspected);
-        let ruling = self.judge(&tool_name, inline.filter(|_| inspected), resolver);
+        let readable = inline.filter(|_| inspected);
+        let ruling = self.judge(&tool_name, readable, line.trouble.as_deref(), resolver);
         let invocation_id = invocation_id()?;
         self.commit(&invocation_id, Side::Arguments, inline);
         let call = Call {
@@ -191,20 +198,25 @@ impl Recorder {
         Ok(Asked { id, call })
     }
 
-    /// Makes a call of a line that is unreadable but may be one to a reader that is less strict.
+    /// Makes a call of a line that is unreadable but may be one to a reader that is less strict, or
+    /// that knows another encoding.
     fn unreadable(&self, line: &Line<'_>) -> Option<Result<Asked, NotaryError>> {
-        let known = line.messages.iter().any(|one| one.seen.is_method(CALL));
+        let known = line.messages.iter().any(is_call);
         let doubted = line.trouble.is_some() && !known;
-        let text = line.text.filter(|text| mentions(text));
+        let named = line.foreign || names_a_call(&line.partial);
+        let text = line.text.filter(|text| named || mentions(text));
         let pepper = self.settings.pepper.as_ref();
         let whole = text.map(|text| hash::digest(text, pepper)).or(line.whole);
         let whole = whole.filter(|_| doubted)?;
+        if self.unread.fetch_add(1, Ordering::Relaxed) >= UNREAD {
+            return self.untold();
+        }
         let make = || {
             let rule = self.rule("uninspected", line.trouble.clone());
             let judged = self.settings.policy.is_some();
             // A message that has another method is no call itself, but may hide one.
             let seen = match line.messages.as_slice() {
-                [one] if method(one).is_none_or(|method| is_almost(&method)) => &one.seen,
+                [one] if method(&one.seen).is_none() => &one.seen,
                 _ => &line.partial,
             };
             let id = seen.id.clone().filter(|id| id != b"null");
@@ -230,15 +242,35 @@ impl Recorder {
         Some(make())
     }
 
-    /// Asks the policy; `arguments` are absent where they could not be read.
-    fn judge(&self, tool: &str, arguments: Option<&[u8]>, resolver: &SystemResolver) -> Ruling {
+    /// Counts a line that has no receipt because too many before it had one; in strict mode it does
+    /// not pass.
+    fn untold(&self) -> Option<Result<Asked, NotaryError>> {
+        self.ledger.note_lost(1);
+        let why = "too many lines that cannot be read".to_owned();
+        let fault = NotaryError::Unrecorded(why);
+        if self.settings.strict {
+            return Some(Err(fault));
+        }
+        self.tell(Some(fault));
+        None
+    }
+
+    /// Asks the policy; `arguments` are absent where they could not be read, of which `trouble` may
+    /// say why.
+    fn judge(
+        &self,
+        tool: &str,
+        arguments: Option<&[u8]>,
+        trouble: Option<&str>,
+        resolver: &SystemResolver,
+    ) -> Ruling {
         let Some(policy) = &self.settings.policy else {
             return Ruling::NoPolicy;
         };
         let read = arguments.and_then(|bytes| text::check(bytes, Limits::default()).ok());
         let Some(arguments) = read else {
-            let reason = "the arguments cannot be read".to_owned();
-            return self.denied(self.rule("uninspected", Some(reason)));
+            let reason = trouble.unwrap_or("the arguments cannot be read");
+            return self.denied(self.rule("uninspected", Some(reason.to_owned())));
         };
         let world = World {
             resolver,
@@ -321,15 +353,24 @@ fn lossy(bytes: Option<&[u8]>) -> String {
     String::from_utf8_lossy(bytes.unwrap_or_default()).into_owned()
 }
 
-pub(super) fn method(message: &Message) -> Option<String> {
-    message.seen.method.as_deref().and_then(tap::text)
+fn method(seen: &Seen) -> Option<String> {
+    seen.method.as_deref().and_then(tap::text)
 }
 
-/// Tells whether a line is a call to anybody: to us, or to a reader who is less strict.
+/// Tells whether a message is a call to anybody: to us, or to a reader who is less strict.
+fn is_call(message: &Message) -> bool {
+    names_a_call(&message.seen)
+}
+
+/// Tells whether what was seen of a message names the method of calls, to whatever reader.
+pub(super) fn names_a_call(seen: &Seen) -> bool {
+    method(seen).is_some_and(|method| is_almost(&method))
+}
+
+/// Tells whether a line may be a call to anybody.
 fn may_call(line: &Line<'_>) -> bool {
-    let call = |message: &Message| method(message).is_some_and(|method| is_almost(&method));
     let text = line.text.unwrap_or_default();
-    line.messages.iter().any(call) || memchr::memmem::find(text, CALL.as_bytes()).is_some()
+    line.messages.iter().any(is_call) || memchr::memmem::find(text, CALL.as_bytes()).is_some()
 }
 
 /// Says why a guard does not let a line pass, if it does not.
@@ -366,7 +407,8 @@ fn answers(line: &Line<'_>, answer: impl Fn(Option<&[u8]>) -> Bytes) -> Option<V
             Some(answer(id).to_vec())
         }
         (_, []) => None,
-        (false, [one, ..]) => Some(one.to_vec()),
+        // Several that are no batch stand in one line by mistake; each of their callers waits.
+        (false, all) => Some(all.join(&b"\n"[..])),
         (true, all) => Some([b"[", all.join(&b","[..]).as_slice(), b"]"].concat()),
     }
 }
@@ -382,7 +424,7 @@ fn fault(line: &[u8]) -> Option<String> {
     let frame = |message: &str| {
         let message = Bytes::copy_from_slice(message.as_bytes());
         match Frame::parse(message, Limits::default()) {
-            Ok(frame) => almost_a_call(frame.method()),
+            Ok(frame) => almost_named(frame.method()),
             Err(refusal) => Some(refusal.message),
         }
     };
@@ -392,14 +434,22 @@ fn fault(line: &[u8]) -> Option<String> {
     text::elements(checked).find_map(|span| checked.get(span).and_then(frame))
 }
 
-/// Says that a method is that of a call only to a reader who is lax about case or blanks.
-pub(super) fn almost_a_call(method: &str) -> Option<String> {
+/// Says that a message is a call only to a reader who is lax about its method.
+pub(super) fn almost_a_call(seen: &Seen) -> Option<String> {
+    method(seen).as_deref().and_then(almost_named)
+}
+
+fn almost_named(method: &str) -> Option<String> {
     let almost = method != CALL && is_almost(method);
     almost.then(|| format!("a method that some readers take for `{CALL}`"))
 }
 
+/// Tells whether a reader who is lax about case or blanks, or to whom a text ends at a NUL, takes a
+/// method for that of calls.
 fn is_almost(method: &str) -> bool {
-    text::fold(method.trim()) == CALL
+    let blank = |char: char| char == '\0' || char.is_whitespace();
+    let front = method.trim_start_matches(blank).split('\0').next();
+    text::fold(front.unwrap_or_default().trim_end()) == CALL
 }
 
 /// Tells whether a text may name the method of calls, in whatever writing.

@@ -16,6 +16,7 @@ impl Recorder {
 
     pub(super) fn answer(&self, line: &Line<'_>) -> Fate {
         let mut unrecorded = Vec::new();
+        let brought_for = *self.brought();
         for message in &line.messages {
             let Some(id) = message
                 .seen
@@ -25,7 +26,7 @@ impl Recorder {
             else {
                 continue;
             };
-            let open = self.calls().answered(id);
+            let open = self.calls().answered(id, brought_for);
             let Some(open) = open else { continue };
             if let Err(fault) = self.ended(open, message, line) {
                 self.tell(Some(fault));
@@ -58,6 +59,7 @@ impl Recorder {
             .map(|_| Mark::Cancelled)
             .into_iter()
             .chain(open.refused.then_some(Mark::UpstreamFailed))
+            .chain(open.ambiguous.then_some(Mark::Ambiguous))
             .collect();
         let keep = if self.settings.keep_results {
             Keep::All
@@ -77,6 +79,7 @@ impl Recorder {
         marks.extend(unread.then_some(Mark::Uninspected));
         let answer = Answer {
             result,
+            replaced_by: None,
             observed_at: line.wall,
             duration: open.since.until(line.tick),
         };

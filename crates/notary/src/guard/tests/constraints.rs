@@ -40,6 +40,18 @@ fn what_some_readers_take_for_an_inner_host_is_denied() {
         }
         check(HOSTS, &json!({ "host": host }), Verdict::Denied);
     }
+    for url in [
+        "http://8.8.8.8#@127.0.0.1/",
+        "get http://8.8.8.8?@10.0.0.1:80/x",
+    ] {
+        check(HOSTS, &json!({ "url": url }), Verdict::Denied);
+    }
+    for url in [
+        "http://8.8.8.8/?at=@127.0.0.1",
+        "http://8.8.8.8?to=a@example.com",
+    ] {
+        check(HOSTS, &json!({ "url": url }), Verdict::Allowed);
+    }
     check(HOSTS, &json!({ "host": "08.8.8.8" }), Verdict::Denied);
     check(HOSTS, &json!({ "host": "8.8.8.8" }), Verdict::Allowed);
 }

@@ -58,6 +58,25 @@ fn what_is_not_understood_is_refused_with_its_line() {
         "version: 1\ndefault: deny\ndenylist: ['']",
         "line 3: the name of a tool is empty",
     );
+    for list in ["denylist", "allowlist"] {
+        check(
+            &format!("version: 1\ndefault: deny\n{list}: [a, ' shell']"),
+            "line 3: tool ` shell` begins or ends with a blank; write it as `shell`",
+        );
+    }
+    check(
+        "version: 1\ndefault: deny\ndenylist: [\"shell\u{a0}\"]",
+        "line 3: tool `shell\u{a0}` begins or ends with a blank; write it as `shell`",
+    );
+    check(
+        "version: 1\ndefault: deny\nconstraints:\n  'a ':\n    deny_private_hosts: true",
+        "line 4: tool `a ` begins or ends with a blank; write it as `a`",
+    );
+    check(
+        "version: 1\ndefault: allow\nconstraints:\n  a:\n    allowed_paths: ['/w/**', '!**/.env ']",
+        "line 5: pattern `!**/.env ` begins or ends with a blank; take it out, or write `[ ]` if \
+         it is meant",
+    );
     check(
         "version: 1\ndefault: &a deny",
         "line 2: tags and anchors are not understood here",

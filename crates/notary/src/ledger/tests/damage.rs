@@ -2,6 +2,8 @@
 
 use super::*;
 use crate::chain::Chain;
+use crate::keys::Trust;
+use crate::layout::Tally;
 
 /// Runs a session and returns its lines, each with its end.
 fn session(options: &Options) -> Vec<String> {
@@ -41,6 +43,9 @@ fn what_is_damaged_is_kept_whole_and_said() {
                 // What a checkpoint was signed over is not all there.
                 assert_eq!(built.report.class, Class::Doubt, "{line} {more}");
                 assert_eq!(built.session_complete, Some(false));
+                let dropped = lines[line..].concat().len();
+                assert_eq!(built.report.dropped, u64::try_from(dropped).unwrap());
+                assert_eq!(built.report.end_reason.as_deref(), Some("recovered"));
                 assert!(
                     found.warnings[0].contains("a signed checkpoint"),
                     "{found:?}"
@@ -51,6 +56,134 @@ fn what_is_damaged_is_kept_whole_and_said() {
                 assert!(fault.to_string().contains("its first line is damaged"));
             }
         }
+    }
+}
+
+#[test]
+fn what_a_start_that_was_killed_set_aside_is_said_by_the_next() {
+    let options = options(Durability::Relaxed);
+    let mut lines = session(&options);
+    lines.truncate(3);
+    let folder = tempfile::tempdir().unwrap();
+    let layout = Layout::create(folder.path()).unwrap();
+    let path = layout.session("x");
+    fs::write(&path, lines.concat()).unwrap();
+    fs::write(path.with_extension("damaged"), "?\n").unwrap();
+    fs::write(path.with_extension("damaged-2"), "?\n?\n").unwrap();
+    fs::write(folder.path().join("receipts/.open/session_x"), "").unwrap();
+    let found = recover(folder.path(), &options).unwrap().remove(0);
+    let built = found.packs[0].as_ref().unwrap();
+    assert_good(built, Some(false));
+    assert_eq!(built.report.dropped, 4);
+    assert!(found.warnings[0].contains("damaged-2"), "{found:?}");
+}
+
+/// A clock that kills whoever looks at it too often.
+#[derive(Debug)]
+struct Deadly(std::sync::atomic::AtomicUsize);
+
+impl Deadly {
+    fn look(&self) {
+        let left = &self.0;
+        let last = std::sync::atomic::Ordering::Relaxed;
+        let left = left.try_update(last, last, |left| left.checked_sub(1));
+        assert!(left.is_ok(), "killed");
+    }
+}
+
+impl Clock for Deadly {
+    fn tick(&self) -> mcpproxy_core::Tick {
+        self.look();
+        FixedClock::default().tick()
+    }
+
+    fn wall(&self) -> Wall {
+        self.look();
+        FixedClock::default().wall()
+    }
+}
+
+/// Puts a dead session into a folder.
+fn dead(folder: &Path, bytes: &[u8], mark: &[u8]) -> PathBuf {
+    let layout = Layout::create(folder).unwrap();
+    fs::write(layout.session("x"), bytes).unwrap();
+    fs::write(folder.join("receipts/.open/session_x"), mark).unwrap();
+    layout.session("x")
+}
+
+/// Says what the only pack tells: how much was cut off, and how it is judged.
+fn told(folder: &Path, options: &Options) -> (u64, Class) {
+    let layout = Layout::create(folder).unwrap();
+    let checks = crate::verify::Checks {
+        trust: Trust::new([options.signer.public()]),
+        ..crate::verify::Checks::at(options.clock.wall())
+    };
+    let report = crate::verify::verify(&layout.pack("x", 0), &checks).unwrap();
+    (report.dropped, report.class)
+}
+
+#[test]
+fn whenever_a_start_that_recovers_is_killed_the_next_tells_what_was_cut_off() {
+    let options = options(Durability::Relaxed);
+    let lines = session(&options);
+    // An open call, and half of a line; and lines that were changed, with a checkpoint after them.
+    let torn = lines[..2].concat() + lines[2].get(..100).unwrap();
+    let mut changed = lines.clone();
+    changed[2].replace_range(..1, "?");
+    let changed = changed.concat();
+    let cut = |text: &str| u64::try_from(text.len() - lines[..2].concat().len()).unwrap();
+    for (text, class) in [(&torn, Class::Pass), (&changed, Class::Doubt)] {
+        let expect = (cut(text), class);
+        for looks in 0.. {
+            let folder = tempfile::tempdir().unwrap();
+            dead(folder.path(), text.as_bytes(), b"");
+            let short = Options {
+                clock: Arc::new(Deadly(looks.into())),
+                ..options.clone()
+            };
+            let root = folder.path().to_owned();
+            let first = std::thread::spawn(move || drop(recover(&root, &short).unwrap())).join();
+            if first.is_err() {
+                recover(folder.path(), &options).unwrap();
+            }
+            assert_eq!(told(folder.path(), &options), expect, "{looks}");
+            assert!(recover(folder.path(), &options).unwrap().is_empty());
+            if first.is_ok() {
+                assert!(looks > 5, "it was never killed");
+                break;
+            }
+        }
+    }
+}
+
+/// The same, killed at every byte that it writes.
+#[test]
+fn wherever_a_start_that_recovers_tears_its_own_line_the_next_tells_what_was_cut_off() {
+    let options = options(Durability::Relaxed);
+    let lines = session(&options);
+    let whole = lines[..2].concat();
+    let torn = whole.clone() + lines[2].get(..100).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let path = dead(folder.path(), torn.as_bytes(), b"");
+    recover(folder.path(), &options).unwrap();
+    let written = fs::read(&path).unwrap();
+    let mark = Tally {
+        lost: 0,
+        dropped: 100,
+    };
+    assert!(written.starts_with(whole.as_bytes()));
+    // Noted, and not yet cut: it is not counted twice.
+    let folder = tempfile::tempdir().unwrap();
+    dead(folder.path(), torn.as_bytes(), mark.text().as_bytes());
+    recover(folder.path(), &options).unwrap();
+    assert_eq!(told(folder.path(), &options), (100, Class::Pass));
+    for length in (whole.len()..=written.len()).step_by(11) {
+        let folder = tempfile::tempdir().unwrap();
+        dead(folder.path(), &written[..length], mark.text().as_bytes());
+        recover(folder.path(), &options).unwrap();
+        let (dropped, class) = told(folder.path(), &options);
+        assert!(dropped >= 100, "{length}: {dropped}");
+        assert_eq!(class, Class::Pass, "{length}");
     }
 }
 
@@ -86,7 +219,12 @@ fn a_checkpoint_of_other_lines_ends_the_chain() {
         assert_eq!(String::from_utf8(kept).unwrap(), line, "{name}");
         // Nothing that was signed says otherwise than what is left.
         assert!(found.warnings[0].contains("do not continue the chain"));
-        assert_good(found.packs[0].as_ref().unwrap(), Some(true));
+        let built = found.packs[0].as_ref().unwrap();
+        assert_good(built, Some(true));
+        // The session's last word was written before the damage; the pack tells of it all the same.
+        assert_eq!(built.report.dropped, u64::try_from(line.len()).unwrap());
+        assert_eq!(built.report.end_reason.as_deref(), Some("closed"));
+        assert!(built.report.warnings[0].contains("damaged"), "{built:?}");
     }
 }
 
@@ -244,6 +382,30 @@ fn the_pack_of_another_session_does_not_stand_in_for_ones_own() {
             "{name}"
         );
     }
+}
+
+#[test]
+fn a_relaxed_checkpoint_is_kept_at_once() {
+    let (keys, folder) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    // Its clock stands still: nothing is ever due for having waited.
+    let options = Options {
+        signer: Arc::new(Signer::open(keys.path(), "k").unwrap()),
+        ..options(Durability::Relaxed)
+    };
+    let ledger = Ledger::open(folder.path(), options).unwrap();
+    for _ in 0..3 {
+        let ticket = ledger.intent(call("t")).unwrap();
+        ledger.outcome(ticket, answered(), &[]).unwrap();
+    }
+    let name = ledger.path().file_stem().unwrap().to_str().unwrap();
+    let note = keys.path().join("open").join(format!("{name}.note"));
+    for _ in 0..1000 {
+        if note.exists() {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    panic!("{}", fs::read_to_string(ledger.path()).unwrap());
 }
 
 #[test]

@@ -94,6 +94,7 @@ impl Writer {
             index: start.index,
             note,
             complete,
+            dropped: self.dropped,
             doubted: self.doubted,
             enforced: self.options.profile == Profile::Guard,
             policy_hash: self.common.policy_hash.clone(),
