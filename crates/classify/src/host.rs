@@ -61,6 +61,31 @@ pub fn place(host: &str) -> Place {
     }
 }
 
+/// Tells whether a host is one at which a machine of a cloud asks for its own credentials.
+pub fn is_metadata(host: &str) -> bool {
+    const NUMBERS: [[u8; 4]; 4] = [
+        [169, 254, 169, 254],
+        [169, 254, 170, 2],
+        [169, 254, 170, 23],
+        [100, 100, 100, 200],
+    ];
+    const NAMES: [&str; 4] = [
+        "metadata",
+        "metadata.google.internal",
+        "metadata.azure.internal",
+        "instance-data.ec2.internal",
+    ];
+    match ip(host) {
+        Some(IpAddr::V4(four)) => NUMBERS.contains(&four.octets()),
+        Some(IpAddr::V6(six)) => {
+            let mapped = six.to_ipv4_mapped();
+            mapped.is_some_and(|four| NUMBERS.contains(&four.octets()))
+                || six.segments() == [0xFD00, 0xEC2, 0, 0, 0, 0, 0, 0x254]
+        }
+        None => NAMES.contains(&host),
+    }
+}
+
 /// Returns the label under which a host is registered: `slack` of `mcp.slack.com`.
 pub fn registered_label(host: &str) -> Option<&str> {
     if ip(host).is_some() {
@@ -224,6 +249,19 @@ mod tests {
         check("example.com", Public);
         check("127.0.0.1.example.com", Public);
         check("10.0.0.1.nip.io", Public);
+    }
+
+    #[test]
+    fn where_a_cloud_hands_out_credentials_is_known() {
+        let check = |host: &str, expect: bool| assert_eq!(is_metadata(host), expect, "{host}");
+        check("169.254.169.254", true);
+        check("2852039166", true);
+        check("::ffff:169.254.169.254", true);
+        check("fd00:ec2::254", true);
+        check("metadata.google.internal", true);
+        check("169.254.169.253", false);
+        check("metadata.example.com", false);
+        check("example.com", false);
     }
 
     #[test]

@@ -22,7 +22,6 @@ mod effects;
 mod escape;
 mod expand;
 mod facts;
-mod glob;
 mod host;
 mod interp;
 mod parse;

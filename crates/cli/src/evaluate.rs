@@ -309,7 +309,11 @@ fn may_be_made(cause: GapCause, payload: &[u8]) -> bool {
     match cause {
         GapCause::TooLarge => true,
         GapCause::Slow => payload.len() >= LONG,
-        GapCause::Unreachable | GapCause::Garbled | GapCause::Malformed | GapCause::Full => false,
+        GapCause::Unreachable
+        | GapCause::Garbled
+        | GapCause::Malformed
+        | GapCause::Full
+        | GapCause::Torn => false,
     }
 }
 

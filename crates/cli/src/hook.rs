@@ -8,6 +8,8 @@ mod install;
 pub(crate) mod missed;
 mod status;
 
+pub(crate) use status::Reached;
+
 use anyhow::Result;
 use clap::Subcommand;
 use mcpproxy_agents::hook::HookAgent;

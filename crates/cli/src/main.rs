@@ -11,10 +11,11 @@ mod output;
 mod places;
 mod program;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use anyhow::Result;
-use clap::Parser as _;
+use clap::{CommandFactory as _, Parser as _};
 
 use crate::args::{Args, Command, Format};
 use crate::exit::Exit;
@@ -26,7 +27,7 @@ fn main() -> ExitCode {
     }
     let args = match Args::try_parse() {
         Ok(args) => args,
-        Err(fault) => return output::usage(&fault),
+        Err(fault) => return misused(&fault),
     };
     let json = matches!(args.global.format(), Format::Json | Format::Jsonl);
     match args.command {
@@ -37,6 +38,36 @@ fn main() -> ExitCode {
         Command::Wrap(wrap) => assay::wrap(*wrap, json),
         command => ended(commands::run(&args.global, command)),
     }
+}
+
+/// Says what is wrong with the arguments. Whoever starts `wrap` for its JSON reads nothing else.
+fn misused(fault: &clap::Error) -> ExitCode {
+    let words = std::env::args_os().skip(1);
+    let words: Vec<OsString> = words.take_while(|word| word != "--").collect();
+    let program = Args::command();
+    let command = words.iter().find_map(|word| program.find_subcommand(word));
+    match command {
+        Some(command) if command.get_name() == "wrap" => assay::usage(fault, asks_json(&words)),
+        _ => output::usage(fault),
+    }
+}
+
+/// Tells whether arguments that cannot be read as a whole ask for JSON.
+fn asks_json(words: &[OsString]) -> bool {
+    let form = |word: &OsString| word == "json" || word == "jsonl";
+    let output = |word: &OsString| word == "-o" || word == "--output";
+    let whole = [
+        "--json",
+        "-ojson",
+        "-ojsonl",
+        "--output=json",
+        "--output=jsonl",
+    ];
+    let pairs = words.iter().zip(words.iter().skip(1));
+    words.iter().any(|word| whole.iter().any(|one| word == one))
+        || pairs
+            .into_iter()
+            .any(|(flag, value)| output(flag) && form(value))
 }
 
 fn ended(result: Result<Exit>) -> ExitCode {

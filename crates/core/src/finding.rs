@@ -36,6 +36,9 @@ pub struct Finding {
     /// What contradicts what, where the finding is about that.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub contradiction: Option<Box<Contradiction>>,
+    /// In how many seconds the same call may pass, where that is only a matter of time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub retry_after: Option<u64>,
     /// The reason, safe to show.
     pub reason: Masked,
 }
@@ -54,6 +57,7 @@ impl Finding {
             place: None,
             evidence: None,
             contradiction: None,
+            retry_after: None,
             reason: Masked::from_safe(""),
         }
     }

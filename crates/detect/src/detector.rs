@@ -20,7 +20,7 @@ use crate::audience::Audience;
 use crate::custom::Custom;
 use crate::detection::{Detection, Scan};
 use crate::error::DetectError;
-use crate::files::Files;
+use crate::files::{Files, Folders, Held};
 use crate::hostile::{About, Hostile};
 use crate::makeup::Makeup;
 use crate::pii::Pii;
@@ -36,6 +36,7 @@ pub struct Detector {
     scanners: Vec<Box<dyn Scan>>,
     /// Whether texts that a model reads are looked through for orders.
     reads_orders: bool,
+    folders: Folders,
     allow: Allow,
     settings: Settings,
     budget: Budget,
@@ -83,14 +84,14 @@ impl Detector {
     /// Makes a detector with all scanners there are.
     pub fn new(settings: &Settings) -> Result<Self, DetectError> {
         let secrets = Secrets::new(settings.entropy_threshold)?;
-        let scanners: Vec<Box<dyn Scan>> = vec![
-            Box::new(secrets),
-            Box::new(Pii::new()),
-            Box::new(Files::new()?),
-        ];
+        let files = Files::new()?;
+        let folders = Folders::new(files.rules());
+        let scanners: Vec<Box<dyn Scan>> =
+            vec![Box::new(secrets), Box::new(Pii::new()), Box::new(files)];
         let detector = Self::with(scanners, settings)?;
         Ok(Self {
             reads_orders: true,
+            folders,
             ..detector
         })
     }
@@ -106,12 +107,18 @@ impl Detector {
         Ok(Self {
             scanners,
             reads_orders: false,
+            folders: Folders::default(),
             allow: Allow::new(settings)?,
             settings: settings.clone(),
             budget: Budget::default(),
             memos: Memos::default(),
             answer_memos: Memos::default(),
         })
+    }
+
+    /// Says what files with credentials a path takes in that is a folder or a pattern.
+    pub fn held(&self, path: &str) -> Option<Held<'_>> {
+        self.folders.held(path)
     }
 
     /// Scans a text of no particular kind.

@@ -4,6 +4,7 @@
 //! make no difference; slashes may lean either way, be doubled or be escaped. The rules are data,
 //! in `rules/files.json`. Whether the file exists, and what is in it, is not asked here.
 
+mod folders;
 mod matcher;
 #[cfg(test)]
 mod tests;
@@ -14,6 +15,8 @@ use mcpproxy_core::{Masked, Severity};
 use serde::{Deserialize, Serialize};
 
 use crate::{Category, DetectError, Detection, Level, Makeup, Scan};
+pub(crate) use folders::Folders;
+pub use folders::Held;
 use matcher::Matcher;
 
 /// The rules that come with the program.

@@ -147,7 +147,13 @@ impl Engine {
         }
         let takes = |key: &str| self.classes().declares(&call.tool, key);
         let operation = call.declared.operation;
-        facts.contradictions = contradictions(operation, &class, &shown, &facts, takes);
+        facts.contradictions = contradictions(
+            operation,
+            (call.tool.tool.as_str(), &class),
+            &shown,
+            &facts,
+            takes,
+        );
         let named = shown.external.into_iter().take(MOST_ADDRESSES);
         facts.hosts = named.map(|address| address.host.into()).collect();
         for one in &mut facts.contradictions {

@@ -185,13 +185,22 @@ impl Engine {
         }
     }
 
-    /// Puts on record that a hook could not ask, or not wait for what was said `about` it.
-    pub async fn missed(&self, id: CallId, gap: &Gap, about: Option<CallId>) {
+    /// Puts on record that the hook of a conversation could not ask, or not wait for what was said
+    /// `about` it.
+    pub async fn missed(
+        &self,
+        id: CallId,
+        gap: &Gap,
+        session: Option<SessionKey>,
+        about: Option<CallId>,
+    ) {
         let ready = self.ready();
         let class = classified(&own::class(role(&gap.tool)));
         let record = missed(&ready.detector, id, gap, class);
+        let session = session.map(|session| session.id.to_string());
         let about = about.map(|about| about.to_string());
         let record = Record {
+            session_id: session.unwrap_or_default(),
             correlation_id: about.unwrap_or_default(),
             ..record
         };

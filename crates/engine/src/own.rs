@@ -3,13 +3,14 @@
 //!
 //! Tools behind MCP are in `classes`.
 
+mod commands;
 pub(crate) mod paths;
 
 use std::borrow::Cow;
 use std::sync::Arc;
 
 use mcpproxy_classify::agents::wiring;
-use mcpproxy_classify::host::{Place, place};
+use mcpproxy_classify::host::{Place, host, is_metadata, place};
 use mcpproxy_classify::shell::{
     self, Analysis, Dialect, Flow, Origin, Reason, Transfer, Unknown, UnknownKind, Unparsed,
 };
@@ -21,22 +22,9 @@ use mcpproxy_detect::secrets::names_secret;
 use mcpproxy_detect::{Category, Detector};
 use mcpproxy_text as text;
 
-use crate::facts::{COMMANDS, arguments};
+use crate::facts::arguments;
+use commands::commands;
 
-/// Where shells are given what they run; those of a running one are given it as input.
-const GIVEN: [&str; 11] = [
-    "command",
-    "cmd",
-    "shell",
-    "bash",
-    "script",
-    "code",
-    "command_line",
-    "input",
-    "chars",
-    "stdin",
-    "text",
-];
 /// Flows of one command that are judged.
 const MOST_MOVES: usize = 32;
 /// Programs that are there to publish what they send, to where it belongs.
@@ -171,7 +159,7 @@ impl Own {
             },
             Some(Role::WriteFiles | Role::DeleteFiles) => bare.files(arguments, leads, detector),
             // Agents have more shells than anybody has names of, and what is given a command runs it.
-            Some(Role::WatchShell) | None if !commands(arguments, &COMMANDS).is_empty() => {
+            Some(Role::WatchShell) | None if !commands(arguments, false).texts.is_empty() => {
                 bare.shell(tool, arguments, detector)
             }
             Some(
@@ -255,7 +243,15 @@ impl Own {
                 (self.sink, self.side) = (Sink::Outside, Side::Outside);
             }
             // An address, and none of them outside.
-            None if arguments.contains("://") => {}
+            None if arguments.contains("://") => {
+                let url = text::get(arguments, &["url"]).and_then(|(raw, _)| text::string(raw));
+                if url
+                    .and_then(|url| host(&url))
+                    .is_some_and(|host| is_bare(&host))
+                {
+                    self.sink = Sink::Unproven;
+                }
+            }
             None => (self.sink, self.side) = (Sink::Outside, Side::Outside),
         }
         self
@@ -284,15 +280,16 @@ impl Own {
         let mut fetches = false;
         let mut keeps = false;
         let mut operation = Operation::Read;
-        let commands = match self.role {
-            Some(Role::Shell) => commands(arguments, &GIVEN),
-            Some(_) | None => commands(arguments, &COMMANDS),
-        };
-        if commands.is_empty() {
-            // A shell that is given something in no way that is known does something unknown.
+        let given = commands(arguments, self.role == Some(Role::Shell));
+        // A shell that is given something in no way that is known does something unknown.
+        let is_unknown = given.texts.is_empty() && arguments.contains('"');
+        if is_unknown {
             self.sink = Sink::Assumed;
         }
-        for command in commands {
+        if is_unknown || given.cut {
+            self.moves.push(unread());
+        }
+        for command in given.texts {
             let analysis = shell::read_as(&command, dialect);
             self.sends(&analysis);
             self.moves.extend(moves(&analysis, detector));
@@ -306,10 +303,10 @@ impl Own {
                 .tampering
                 .or_else(|| tampering(&command, &analysis, detector));
             self.rewiring = self.rewiring.or_else(|| rewiring(&command, &analysis));
-            let read = analysis.reads.iter().map(|access| access.path.as_str());
+            let mut read = analysis.reads.iter().map(|access| access.path.as_str());
             self.credential = self
                 .credential
-                .or_else(|| read.into_iter().find_map(|path| credential(detector, path)));
+                .or_else(|| read.find_map(|path| kept(detector, path)));
             let fetch = |send: &shell::Send| send.transfer == Transfer::Fetch;
             fetches |= analysis.sends.iter().any(fetch);
             keeps |= !analysis.reads.is_empty();
@@ -333,6 +330,12 @@ impl Own {
             }
             let sink = match &send.host {
                 Some(host) if place(host) == Place::Public => Sink::Outside,
+                Some(host) if is_bare(host) => {
+                    if self.sink == Sink::Inside {
+                        (self.sink, self.name) = (Sink::Unproven, host.as_str().into());
+                    }
+                    continue;
+                }
                 Some(_) => continue,
                 None => Sink::Assumed,
             };
@@ -352,25 +355,6 @@ impl Own {
 pub(crate) fn class(role: Option<Role>) -> Class {
     let unknown = || Class::unknown("no agent is known to have this tool");
     role.map_or_else(unknown, Role::class)
-}
-
-/// Returns the commands in the arguments, under these names: each a text, or a list of words. A shell
-/// may be given nothing but the command.
-fn commands<'a>(arguments: &'a str, names: &[&str]) -> Vec<Cow<'a, str>> {
-    let command = |raw: &'a str| text::string(raw).or_else(|| listed(raw).map(Cow::Owned));
-    if !arguments.starts_with('{') {
-        return command(arguments).into_iter().collect();
-    }
-    let each = |name: &&str| command(text::get(arguments, &[name])?.0);
-    names.iter().filter_map(each).collect()
-}
-
-/// A command that comes as a list: all words quoted, so that a shell among them is read as one.
-fn listed(raw: &str) -> Option<String> {
-    let words = text::elements(raw).filter_map(|span| text::string(raw.get(span)?));
-    let quoted = words.map(|word| ["'", &word.replace('\'', r"'\''"), "'"].concat());
-    let quoted: Vec<_> = quoted.collect();
-    (!quoted.is_empty()).then(|| quoted.join(" "))
 }
 
 /// Tells whether a command was not read to its end, for its size.
@@ -427,8 +411,13 @@ fn rewiring(command: &str, analysis: &Analysis) -> Option<&'static str> {
     changes.then_some(REWIRES)
 }
 
-/// Returns what a command would take outside. A bare name is a machine nearby or whatever a search
-/// domain makes of it: that is inside for most things, and not for what is kept for its secrets.
+/// Tells whether a host is a bare name: a machine nearby, or whatever a search domain makes of it. That
+/// is inside for most things, and not for secrets.
+fn is_bare(host: &str) -> bool {
+    place(host) == Place::Private && !host.contains(['.', ':'])
+}
+
+/// Returns what a command would take outside.
 fn moves(analysis: &Analysis, detector: &Detector) -> Vec<Moved> {
     let mut found = Vec::new();
     for flow in &analysis.flows {
@@ -436,7 +425,7 @@ fn moves(analysis: &Analysis, detector: &Detector) -> Vec<Moved> {
             None => (true, false),
             Some(host) => match place(host) {
                 Place::Public => (true, false),
-                Place::Private => (false, !host.contains(['.', ':'])),
+                Place::Private => (false, is_bare(host)),
                 Place::Loopback => (false, false),
             },
         };
@@ -453,10 +442,7 @@ fn moved(origin: &Origin, flow: &Flow, detector: &Detector) -> Option<Moved> {
     let program = flow.program.split(' ').next().unwrap_or_default();
     let published = PUBLISHERS.contains(&program);
     let (what, sensitive, usual): (Box<str>, bool, bool) = match origin {
-        Origin::File(path) => match credential(detector, path).or_else(|| {
-            // A folder is named without the slash that makes it one.
-            credential(detector, &[path, "/"].concat())
-        }) {
+        Origin::File(path) => match kept(detector, path) {
             Some(file) => ((*file.kind).into(), true, false),
             None => ("file".into(), false, published),
         },
@@ -474,6 +460,11 @@ fn moved(origin: &Origin, flow: &Flow, detector: &Detector) -> Option<Moved> {
             let first = name.split(' ').next().unwrap_or_default();
             (first.into(), true, false)
         }
+        Origin::Remote(host) if is_metadata(host) => ("instance credentials".into(), true, false),
+        // What a machine inside answers is as private as a file.
+        Origin::Remote(host) if place(host) == Place::Private => {
+            (format!("answer of {host}").into(), false, false)
+        }
         Origin::Remote(_) => return None,
     };
     Some(Moved {
@@ -481,6 +472,20 @@ fn moved(origin: &Origin, flow: &Flow, detector: &Detector) -> Option<Moved> {
         sensitive,
         usual,
         to: flow.to.as_deref().map(Into::into),
+    })
+}
+
+/// Returns the kind of file that a path of a command leads to, if one is kept there for its secrets:
+/// the path of a file, a folder, or a pattern.
+fn kept(detector: &Detector, path: &str) -> Option<Credential> {
+    // A folder is named without the slash that makes it one.
+    let folder = || credential(detector, &[path, "/"].concat());
+    credential(detector, path).or_else(folder).or_else(|| {
+        let held = detector.held(path)?;
+        (held.severity >= Severity::High).then(|| Credential {
+            kind: held.kind.into(),
+            severity: held.severity,
+        })
     })
 }
 

@@ -8,7 +8,7 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use mcpproxy_core::{CallId, GAPS, GAPS_FULL, Gap, GapCause, Wall};
+use mcpproxy_core::{Action, CallId, GAPS, GAPS_FULL, Gap, GapCause, Phase, Principal, Wall};
 use rustix::fs::OFlags;
 use serde_json::{Value, json};
 
@@ -101,7 +101,10 @@ impl Gateway {
             // Names in the file are whoever's wrote it: the record has them, checked and cut.
             tracing::warn!("a hook could not ask: {}", gap.cause.sentence());
             let about = self.gaps.record_of(&gap);
-            self.engine.missed(self.call_id(), &gap, about).await;
+            let named = (!gap.session.is_empty()).then_some(&gap.session);
+            let session = named.map(|name| Self::hook_key(&Principal::local(), name));
+            let id = self.call_id();
+            self.engine.missed(id, &gap, session, about).await;
             self.gaps.note(gap);
         }
     }
@@ -123,14 +126,33 @@ fn take(folder: &Path) -> io::Result<Vec<Gap>> {
     fs::remove_file(&taken)?;
     read?;
     let lines = bytes.split(|byte| *byte == b'\n');
-    let read = lines.filter_map(|line| serde_json::from_slice(line).ok());
-    let mut gaps: Vec<Gap> = read.collect();
+    let lines = lines.filter(|line| !line.is_empty());
+    let mut gaps: Vec<Gap> = Vec::new();
+    for line in lines {
+        let before = gaps.last().map_or(0, |gap| gap.at);
+        gaps.push(serde_json::from_slice(line).unwrap_or_else(|_| torn(before)));
+    }
     let full = u64::try_from(bytes.len()).unwrap_or(u64::MAX) >= GAPS_FULL;
     if let (Some(last), true) = (gaps.last().cloned(), full) {
         let cause = GapCause::Full;
         gaps.push(Gap { cause, ..last });
     }
     Ok(gaps)
+}
+
+/// What stands for a line that cannot be read: it tells of a use all the same.
+fn torn(at: u64) -> Gap {
+    Gap {
+        at,
+        agent: "unknown".to_owned(),
+        event: "unknown".to_owned(),
+        phase: Phase::Pre,
+        session: String::new(),
+        tool: String::new(),
+        cause: GapCause::Torn,
+        decision: Action::Allow,
+        asked: None,
+    }
 }
 
 /// Opens the file. A link or a pipe in its place was put there by somebody else, and must not hold
@@ -188,7 +210,9 @@ mod tests {
         )
         .unwrap();
         let found = take(folder.path()).unwrap();
-        assert_eq!(found.len(), 2);
+        let causes = |found: &[Gap]| found.iter().map(|gap| gap.cause).collect::<Vec<_>>();
+        let expect = [GapCause::Slow, GapCause::Torn, GapCause::Slow];
+        assert_eq!(causes(&found), expect);
         assert_eq!(found[0].agent, "codex");
         assert_eq!(take(folder.path()).unwrap(), []);
         let file = folder.path().join(GAPS);
@@ -197,7 +221,7 @@ mod tests {
             [line.as_bytes(), b"\n\xFF\n", line.as_bytes()].concat(),
         )
         .unwrap();
-        assert_eq!(take(folder.path()).unwrap().len(), 2);
+        assert_eq!(causes(&take(folder.path()).unwrap()), expect);
         let most = usize::try_from(GAPS_FULL).unwrap() / (line.len() + 1) + 1;
         fs::write(&file, format!("{line}\n").repeat(most)).unwrap();
         let found = take(folder.path()).unwrap();

@@ -76,7 +76,7 @@ pub(crate) fn reason(case: &Case<'_>) -> &'static str {
         (_, RiskLevel::Medium) => "private data leaves that is not known to be sensitive",
         (_, RiskLevel::High) => "private data leaves without a justification that holds",
         (_, RiskLevel::Critical) if case.facts.destination.sink == Sink::Unproven => {
-            "sensitive data goes to an upstream that only its own word speaks for"
+            "sensitive data goes to a place that only its own word speaks for"
         }
         (_, RiskLevel::Critical) => "sensitive data leaves",
     }

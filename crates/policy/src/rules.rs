@@ -102,11 +102,15 @@ impl Case<'_> {
 
     /// Returns the destination as a sentence has it.
     pub(crate) fn destination(&self) -> String {
-        let name = &self.facts.destination.name;
-        match self.facts.destination.sink {
-            Sink::Inside => format!("internal destination ({name})"),
-            Sink::Outside => format!("external destination ({name})"),
-            Sink::Assumed | Sink::Unproven => format!("unknown destination ({name})"),
+        let kind = match self.facts.destination.sink {
+            Sink::Inside => "internal",
+            Sink::Outside => "external",
+            Sink::Assumed | Sink::Unproven => "unknown",
+        };
+        // An agent's own tool can send to where nobody can tell.
+        match &*self.facts.destination.name {
+            "" => format!("{kind} destination"),
+            name => format!("{kind} destination ({name})"),
         }
     }
 }

@@ -8,6 +8,7 @@ pub mod bits;
 pub mod confusable;
 pub mod decode;
 pub mod fold;
+pub mod glob;
 pub mod json;
 pub mod leaves;
 pub mod members;

@@ -107,19 +107,31 @@ impl Own {
     }
 
     /// Recognises the words of a command of ours: `PROGRAM hook evaluate`, where the program is
-    /// called after us or told all that we write, and nothing else.
+    /// called after us or told all that we write, and nothing else. Variables may be set before it.
     pub(super) fn in_words(words: &[String]) -> Option<Self> {
-        let start = words
-            .iter()
-            .position(|word| !matches!(word.as_str(), "&" | "exec"))?;
-        let (program, rest) = words.get(start..)?.split_first()?;
+        let is_prefix = |word: &String| {
+            matches!(word.as_str(), "&" | "exec" | "env") || assignment(word).is_some()
+        };
+        let start = words.iter().position(|word| !is_prefix(word))?;
+        let (prefix, words) = words.split_at(start);
+        let (program, rest) = words.split_first()?;
         let [hook, evaluate, rest @ ..] = rest else {
             return None;
         };
         if (hook.as_str(), evaluate.as_str()) != ("hook", "evaluate") {
             return None;
         }
-        let (mut options, mut fail) = (Vec::new(), None);
+        // What names the gateway is kept as what it is the same as.
+        let asks = prefix.iter().filter_map(|word| {
+            let (name, value) = assignment(word)?;
+            let flag = match name {
+                "MCPPROXY_SOCKET" => "--socket",
+                "MCPPROXY_DATA_DIR" => "--data-dir",
+                _ => return None,
+            };
+            Some([flag.to_owned(), value.to_owned()])
+        });
+        let (mut options, mut fail) = (asks.flatten().collect::<Vec<_>>(), None);
         let (mut agent, mut quiet, mut foreign) = (false, false, false);
         let mut rest = rest.iter();
         while let Some(word) = rest.next() {
@@ -149,6 +161,16 @@ impl Own {
             says_fail: fail.is_some(),
         })
     }
+}
+
+/// A variable that is set for the command alone.
+fn assignment(word: &str) -> Option<(&str, &str)> {
+    let (name, value) = word.split_once('=')?;
+    let mut letters = name.bytes();
+    let first = letters.next()?;
+    let is_name = (first.is_ascii_alphabetic() || first == b'_')
+        && letters.all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    is_name.then_some((name, value))
 }
 
 fn is_agent(name: &str) -> bool {
@@ -241,9 +263,19 @@ mod tests {
         check("/x/acme hook evaluate --agent cursor", false);
         check("/x/other hook evaluate --agent somebody", false);
         check("/x/other hook evaluate", false);
+        check("RUST_LOG=debug exec mcpproxy hook evaluate", true);
+        check("env LANG=C mcpproxy hook evaluate", true);
+        check("a-b=c mcpproxy hook evaluate", false);
         check("mcpproxy hook status", false);
         check("echo mcpproxy hook evaluate", false);
         check("", false);
+    }
+
+    #[test]
+    fn a_gateway_that_a_variable_names_is_kept() {
+        let line = "MCPPROXY_SOCKET='/a b/s' LANG=C mcpproxy hook evaluate --data-dir /d";
+        let options = Own::in_line(line).unwrap().command.options;
+        assert_eq!(options, ["--socket", "/a b/s", "--data-dir", "/d"]);
     }
 
     proptest! {

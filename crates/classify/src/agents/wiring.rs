@@ -6,7 +6,7 @@
 use mcpproxy_text::path;
 
 /// Names that are such a file in any folder.
-const NAMES: [&str; 7] = [
+const NAMES: [&str; 10] = [
     ".mcp.json",
     "mcp_config.json",
     "mcp-config.json",
@@ -14,6 +14,10 @@ const NAMES: [&str; 7] = [
     "cline_mcp_settings.json",
     "claude_desktop_config.json",
     ".claude.json",
+    // Ours: which upstreams are started, and what watches them.
+    "mcpproxy.yaml",
+    "mcpproxy.yml",
+    "mcpproxy.json",
 ];
 /// Ends of paths that are such a file.
 const ENDS: [&str; 17] = [
@@ -100,6 +104,8 @@ mod tests {
             "~/.config/Code/User/mcp.json",
             ".github/hooks/build.json",
             "~/.codeium/windsurf/mcp_config.json",
+            "/srv/project/mcpproxy.yaml",
+            "mcpproxy.json",
         ] {
             check(path, true);
         }

@@ -3,8 +3,9 @@
 //! What is not known stays in the text as `$NAME` or `$()`, so that a path or a host still shows
 //! what is fixed about it.
 
+use mcpproxy_text::glob;
+
 use super::brace;
-use super::glob;
 use super::interp::Interp;
 use super::syntax::{Change, Piece, Word};
 use super::value::{HOLE, Taint, Value};

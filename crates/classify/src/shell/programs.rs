@@ -11,11 +11,13 @@ pub(super) mod sockets;
 pub(super) mod text;
 mod transfer;
 pub(super) mod windows;
+mod within;
 pub(super) mod wrappers;
+
+use mcpproxy_text::glob;
 
 use super::effects::Connection;
 use super::facts::{Dialect, Origin, Transfer, UnknownKind};
-use super::glob;
 use super::host;
 use super::interp::Interp;
 use super::table::{self, Output, Role, Spec};
@@ -44,6 +46,7 @@ const BIN_FOLDERS: &[&str] = &[
 const HANDLERS: &[fn(&mut Interp, &Invocation<'_>) -> Option<Value>] = &[
     builtins::run,
     wrappers::run,
+    within::run,
     text::run,
     http::run,
     git::run,
@@ -206,7 +209,8 @@ impl Interp {
             let taint = self.origin(Origin::Program(label));
             return Value::unknown("", taint.with(stdin.taint));
         }
-        if spec.output == Output::Pass {
+        let printed = |path: &Value| matches!(path.text.as_str(), "-" | "/dev/stdout");
+        if spec.output == Output::Pass || gathered.written.iter().any(printed) {
             gathered.content.known = false;
             gathered.content.text.clear();
             return gathered.content;
@@ -237,11 +241,19 @@ impl Interp {
                     gathered.addresses.push((*role, value.clone()));
                 }
                 Role::Data => gathered.content.push(value),
+                // What a program logs in with is not what it sends.
+                Role::Login => {
+                    self.read(value, name, stdin);
+                }
                 Role::AtData | Role::Form => {
                     let data = self.at_data(value, name, stdin, *role == Role::Form);
                     gathered.content.push(&data);
                 }
-                Role::Shell => gathered.shell.push(value.clone()),
+                // What stands in the command is there once it runs.
+                Role::Shell => {
+                    gathered.content.taint.join(value.taint);
+                    gathered.shell.push(value.clone());
+                }
                 Role::Code => {
                     let read = code::scan(self, &value.text, name, stdin);
                     gathered.content.push(&read);
@@ -410,10 +422,10 @@ fn reaches_out(text: &str, transfer: Transfer, local: bool) -> bool {
 /// Says whether an operand of a copy is on another machine.
 fn is_remote_place(name: &str, text: &str) -> bool {
     match name {
-        // A pod or a container: `[namespace/]pod:path`.
-        "kubectl" | "oc" | "docker" | "podman" => {
-            text.contains(':') && !text.starts_with(['/', '.', '~'])
-        }
+        // A pod: `[namespace/]pod:path`.
+        "kubectl" | "oc" => text.contains(':') && !text.starts_with(['/', '.', '~']),
+        // Containers are on this machine.
+        "docker" | "podman" => false,
         _ => host::is_remote(text),
     }
 }

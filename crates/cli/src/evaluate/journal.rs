@@ -4,7 +4,7 @@
 
 use std::fs::{DirBuilder, OpenOptions};
 use std::io::{self, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::{DirBuilderExt as _, FileExt as _, OpenOptionsExt as _};
 use std::path::Path;
 
 use mcpproxy_core::{GAPS, GAPS_FULL, Gap};
@@ -33,6 +33,7 @@ pub(super) fn append(folder: &Path, gap: Gap) -> io::Result<()> {
         _ => {}
     }
     let mut file = OpenOptions::new()
+        .read(true)
         .append(true)
         .create(true)
         .mode(0o600)
@@ -45,7 +46,13 @@ pub(super) fn append(folder: &Path, gap: Gap) -> io::Result<()> {
     if about.len() >= GAPS_FULL {
         return Ok(());
     }
-    // CRASH: a line is written at once, so that a stop here leaves it whole or not at all.
+    // CRASH: a line is written at once, so that a stop here leaves it whole or not at all; one that a
+    // full disk cut off is ended, so that it does not take this one with it.
+    let mut end = [b'\n'];
+    let read = file.read_at(&mut end, about.len().saturating_sub(1))?;
+    if read == 1 && end != *b"\n" {
+        line.insert(0, '\n');
+    }
     file.write_all(line.as_bytes())
 }
 
@@ -84,6 +91,11 @@ mod tests {
             (first.tool.len(), first.cause),
             (NAME, GapCause::Unreachable)
         );
+        // What was torn stays a line of its own.
+        std::fs::write(&file, "{\"at\":").unwrap();
+        append(folder.path(), gap.clone()).unwrap();
+        let text = std::fs::read_to_string(&file).unwrap();
+        assert_eq!(text.lines().count(), 2, "{text}");
         let fresh = folder.path().join("fresh");
         append(&fresh, gap.clone()).unwrap();
         let about = std::fs::metadata(&fresh).unwrap();

@@ -171,14 +171,14 @@ fn found(names: &[String], places: &Places) -> Result<Vec<HookStatus>> {
 }
 
 /// Whether the gateway can be asked.
-struct Reached {
-    socket: PathBuf,
-    is_reachable: bool,
+pub(crate) struct Reached {
+    pub(crate) socket: PathBuf,
+    pub(crate) is_reachable: bool,
 }
 
 impl Reached {
     /// Tries where the installed command of an agent asks.
-    fn by(status: &HookStatus) -> Option<Self> {
+    pub(crate) fn by(status: &HookStatus) -> Option<Self> {
         let options = &status.command.as_ref()?.options;
         evaluate::socket_of(options).map(Self::try_at)
     }

@@ -255,6 +255,14 @@ fn a_destination_that_nobody_knows_is_outside_at_medium_risk() {
              to unknown destination (slack)."
         )
     );
+    let nameless = leak.facts(|facts| facts.destination.name = "".into());
+    let verdict = nameless.verdict();
+    assert!(
+        verdict
+            .reason()
+            .unwrap()
+            .ends_with("to unknown destination.")
+    );
 }
 
 #[test]

@@ -7,7 +7,10 @@ use super::Invocation;
 pub(super) fn run(interp: &mut Interp, invocation: &Invocation<'_>) -> Option<Value> {
     let Invocation { name, args, stdin } = *invocation;
     match name {
-        "export" | "declare" | "typeset" | "local" | "readonly" if !args.is_empty() => {
+        // With options alone they print what is set.
+        "export" | "declare" | "typeset" | "local" | "readonly"
+            if args.iter().any(|arg| !arg.text.starts_with('-')) =>
+        {
             assign(interp, args);
         }
         "alias" => alias(interp, args),
@@ -25,6 +28,7 @@ pub(super) fn run(interp: &mut Interp, invocation: &Invocation<'_>) -> Option<Va
         "set" if args.first().is_some_and(|arg| arg.text == "--") => {
             interp.arguments = args.iter().skip(1).cloned().collect();
         }
+        "set" if !args.is_empty() => {}
         "shift" => {
             if !interp.arguments.is_empty() {
                 interp.arguments.remove(0);

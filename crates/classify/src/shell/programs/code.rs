@@ -12,7 +12,9 @@ use super::super::host;
 use super::super::interp::Interp;
 use super::super::value::{HOLE, Taint, Value};
 use super::Invocation;
-use super::markers::{CARRIES, DECODES, ENVIRONMENT, EVALUATES, INTERPRETERS, READS, RUNS, SENDS};
+use super::markers::{
+    CARRIES, DECODES, ENVIRONMENT, EVALUATES, HOMES, INTERPRETERS, READS, RUNS, SENDS,
+};
 
 /// How many literals of one code are looked at.
 const MAX_LITERALS: usize = 512;
@@ -160,9 +162,9 @@ fn module(interp: &mut Interp, args: &[Value], stdin: &Value) -> Option<Value> {
 }
 
 /// A string literal and the code right before it.
-struct Literal<'a> {
-    text: String,
-    before: &'a str,
+pub(super) struct Literal<'a> {
+    pub(super) text: String,
+    pub(super) before: &'a str,
     backticks: bool,
 }
 
@@ -174,7 +176,7 @@ pub(super) fn literals(code: &str) -> Vec<String> {
         .collect()
 }
 
-fn find_literals(code: &str) -> Vec<Literal<'_>> {
+pub(super) fn find_literals(code: &str) -> Vec<Literal<'_>> {
     let mut out = Vec::new();
     let (mut at, mut last) = (0, 0);
     let bytes = code.as_bytes();
@@ -252,6 +254,10 @@ pub(in super::super) fn scan(
             stdin,
             &mut seen,
         );
+    }
+    for path in put_together(&literals) {
+        let read = interp.read_as(&Value::text(path), language, stdin, false);
+        seen.taint.join(read.taint);
     }
     bare_urls(code, &mut seen.addresses);
     let mut out = Value::unknown("", seen.taint);
@@ -440,6 +446,35 @@ fn list_commands(
         }
     }
     taken
+}
+
+/// Gives paths in the home folder that a code puts together: `Path.home() / ".aws" / "credentials"`,
+/// `path.join(os.homedir(), ".ssh", "id_rsa")`.
+fn put_together(literals: &[Literal<'_>]) -> Vec<String> {
+    let joins = |between: &str| {
+        let between = between.trim_matches([' ', '(', ')', '\n', '\t']);
+        matches!(between, "/" | "," | "+" | ".")
+    };
+    let mut paths = Vec::new();
+    let mut rest = literals.iter().peekable();
+    while let Some(first) = rest.next() {
+        let before = first.before.to_ascii_lowercase();
+        let mut path = "~".to_owned();
+        if !matches!(first.text.as_str(), "~" | "~/") {
+            let mut home = HOMES.iter().filter_map(|home| before.rsplit_once(home));
+            if !home.any(|(_, between)| joins(between)) {
+                continue;
+            }
+            path = [&path, "/", first.text.trim_matches('/')].concat();
+        }
+        while let Some(next) = rest.next_if(|next| joins(next.before)) {
+            path = [&path, "/", next.text.trim_matches('/')].concat();
+        }
+        if path != "~" {
+            paths.push(path);
+        }
+    }
+    paths
 }
 
 /// Finds URLs outside literals, as `qw` and barewords of some languages allow.

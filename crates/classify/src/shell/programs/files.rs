@@ -2,7 +2,7 @@
 
 use super::super::facts::Origin;
 use super::super::interp::Interp;
-use super::super::value::{Taint, Value};
+use super::super::value::{HOLE, Taint, Value};
 use super::{Invocation, builtins};
 
 pub(super) fn run(interp: &mut Interp, invocation: &Invocation<'_>) -> Option<Value> {
@@ -249,29 +249,73 @@ fn each_found(
     out
 }
 
-/// Looks into an awk program for commands, connections and the environment.
+/// Looks into an awk program for commands, connections and the environment. What it reads is given
+/// to the commands that it runs.
 fn awk(interp: &mut Interp, args: &[Value], stdin: &Value) {
-    for arg in args.iter().filter(|arg| arg.text.contains('{')) {
-        if arg.text.contains("system(")
-            || arg.text.contains("| getline")
-            || arg.text.contains("| \"")
-            || arg.text.contains("|\"")
-        {
-            for code in super::code::literals(&arg.text).into_iter().take(16) {
-                if code.contains(' ') {
-                    interp.run_code(&arg.derive(code), stdin);
-                }
+    let (mut programs, mut files) = (Vec::new(), Vec::new());
+    let mut rest = args.iter();
+    while let Some(arg) = rest.next() {
+        match arg.text.as_str() {
+            "-F" | "-v" | "--assign" | "--field-separator" => drop(rest.next()),
+            "-f" | "--file" => {
+                let file = rest.next();
+                programs.extend(file.map(|file| interp.read(file, "awk", stdin)));
             }
+            "-e" | "--source" => programs.extend(rest.next().cloned()),
+            text if text.starts_with('-') && text.len() > 1 => {}
+            _ if programs.is_empty() => programs.push(arg.clone()),
+            _ => files.push(arg),
         }
-        for inet in arg.text.split("/inet/").skip(1) {
-            // `/inet/tcp/0/host/port` of gawk.
-            if let Some(host) = inet.split('/').nth(2) {
-                let path = arg.derive(format!("/dev/tcp/{host}/0"));
-                interp.write(&path, &Value::unknown("", stdin.taint), "awk");
-            }
+    }
+    let mut input = match &files[..] {
+        [] => stdin.taint,
+        _ => Taint::default(),
+    };
+    for file in files {
+        input.join(interp.read(file, "awk", stdin).taint);
+    }
+    for program in &programs {
+        let literals = super::code::find_literals(&program.text);
+        // `getline line < "file"`.
+        let read = literals
+            .iter()
+            .filter(|one| one.before.trim_end().ends_with('<'));
+        for literal in read {
+            let file = program.derive(literal.text.as_str());
+            input.join(interp.read(&file, "awk", stdin).taint);
         }
-        if arg.text.contains("ENVIRON") {
-            interp.origin(Origin::Environment("*".to_owned()));
+        if program.text.contains("ENVIRON") {
+            input.join(interp.origin(Origin::Environment("*".to_owned())));
+        }
+    }
+    let input = Value::unknown("", input);
+    for program in &programs {
+        awk_commands(interp, program, &input);
+    }
+}
+
+fn awk_commands(interp: &mut Interp, program: &Value, input: &Value) {
+    let text = &program.text;
+    if ["system(", "| getline", "| \"", "|\""]
+        .iter()
+        .any(|sign| text.contains(sign))
+    {
+        let mut codes = super::code::literals(text);
+        codes.truncate(16);
+        // A command may be put together of what is read: `system("curl -d " $0 " host")`.
+        if codes.len() > 1 && text.contains("system(") {
+            let whole = Value::unknown(codes.join(HOLE), input.taint.with(program.taint));
+            interp.run_code(&whole, input);
+        }
+        for code in codes.into_iter().filter(|code| code.contains(' ')) {
+            interp.run_code(&program.derive(code), input);
+        }
+    }
+    for inet in text.split("/inet/").skip(1) {
+        // `/inet/tcp/0/host/port` of gawk.
+        if let Some(host) = inet.split('/').nth(2) {
+            let path = program.derive(format!("/dev/tcp/{host}/0"));
+            interp.write(&path, input, "awk");
         }
     }
 }

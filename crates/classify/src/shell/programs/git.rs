@@ -201,8 +201,8 @@ fn local_verb(interp: &mut Interp, verb: &str, args: &[Value], stdin: &Value) ->
             }
             Value::default()
         }
-        "config" => {
-            let taint = interp.origin(Origin::Program("git config".to_owned()));
+        "config" | "credential" => {
+            let taint = interp.origin(Origin::Program(format!("git {verb}")));
             Value::unknown("", taint)
         }
         // What they print is the contents of the repository.

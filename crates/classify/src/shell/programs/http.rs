@@ -14,13 +14,14 @@ const CURL_VALUED: &str = "-A -e -m -r -w -x -X -y -Y -z -C -U -P -Q -t --user-a
     --unix-socket --abstract-unix-socket --local-port --keepalive-time --speed-limit --speed-time --happy-eyeballs-timeout-ms \
     --form-escape --max-filesize --pass --cert-type --key-type --mail-from --mail-rcpt --oauth2-bearer --parallel-max --rate \
     --request-target --service-name --socks5 --tlsuser --tlspassword --ftp-port --telnet-option --aws-sigv4 --continue-at \
-    --time-cond --quote --create-file-mode --engine --pinnedpubkey --variable --expand-data";
+    --time-cond --quote --create-file-mode --engine --pinnedpubkey";
 
 /// Options of curl that take a value and are looked at.
 const CURL_OWN: &str = "-F --form --form-string -T --upload-file -H --header -u --user -b --cookie \
     -K --config -o --output -D --dump-header -c --cookie-jar --url -E --cert --key --netrc-file \
     --output-dir --trace --trace-ascii --stderr --proxy --preproxy --doh-url --proxy-header \
-    --proxy-user";
+    --proxy-user --variable --expand-data --expand-url --expand-header --expand-form \
+    --expand-json --etag-compare";
 
 /// Options of curl whose value is sent, or names a file that is.
 const CURL_DATA: &[&str] = &[
@@ -32,6 +33,18 @@ const CURL_DATA: &[&str] = &[
     "--data-urlencode",
     "--json",
     "--url-query",
+];
+
+/// How many lines of a configuration are followed.
+const MAX_LINES: usize = 256;
+/// Variables that name a proxy, which is given all that is sent.
+const PROXIES: [&str; 6] = [
+    "http_proxy",
+    "https_proxy",
+    "all_proxy",
+    "HTTPS_PROXY",
+    "ALL_PROXY",
+    "HTTP_PROXY",
 ];
 
 /// A transfer being put together from options.
@@ -47,12 +60,16 @@ struct Request {
 }
 
 pub(super) fn run(interp: &mut Interp, invocation: &Invocation<'_>) -> Option<Value> {
-    let request = match invocation.name {
+    let mut request = match invocation.name {
         "curl" | "curlie" => curl(interp, invocation),
         "wget" | "wget2" => wget(interp, invocation),
         "http" | "https" | "xh" | "xhs" => httpie(interp, invocation),
         _ => return None,
     };
+    let proxies = PROXIES.iter().filter_map(|name| interp.lookup(name));
+    request
+        .urls
+        .extend(proxies.filter(|proxy| !proxy.text.is_empty()));
     Some(finish(interp, invocation.name, &request))
 }
 
@@ -151,11 +168,40 @@ fn curl_option(
         "-H" | "--header" | "--proxy-header" | "-b" | "--cookie" => {
             header(interp, name, &value, program, stdin, request);
         }
-        "-u" | "--user" | "--oauth2-bearer" | "--proxy-user" => request.log_in(&value),
+        "-u" | "--user" | "--oauth2-bearer" | "--proxy-user" | "--expand-header" => {
+            request.log_in(&value);
+        }
+        // Which of the options that expand it has it, is not followed.
+        "--variable" => {
+            let file = value
+                .text
+                .split_once('@')
+                .map(|(_, file)| value.derive(file));
+            let data = file.map(|file| interp.read(&file, program, stdin));
+            request.tell(&data.unwrap_or(value));
+        }
+        "--expand-url" => request.urls.push(value),
+        "--expand-data" | "--expand-form" | "--expand-json" => request.add(&value),
+        "--etag-compare" => {
+            let data = interp.read(&value, program, stdin);
+            request.tell(&data);
+        }
         "-A" | "--user-agent" | "-e" | "--referer" | "--mail-rcpt" => request.tell(&value),
         "-K" | "--config" => {
             let config = interp.read(&value, program, stdin);
             request.log_in(&config);
+            configured(interp, invocation, &config, request);
+        }
+        // Another machine in the place of the one that the address names.
+        "--connect-to" => {
+            let parts = value.text.splitn(3, ':').nth(2);
+            request.stand_in(&value, parts);
+        }
+        "--resolve" => {
+            let parts = value.text.splitn(3, ':').nth(2);
+            for address in parts.into_iter().flat_map(|listed| listed.split(',')) {
+                request.stand_in(&value, Some(address));
+            }
         }
         "--netrc-file" | "-E" | "--cert" | "--key" => {
             interp.read(&value, program, stdin);
@@ -171,6 +217,29 @@ fn curl_option(
             request.uploads |= matches!(value.text.as_str(), "POST" | "PUT" | "PATCH" | "DELETE");
         }
         _ => {}
+    }
+}
+
+/// Follows the lines of a configuration, as far as they are known: `option = "value"`, one a line.
+fn configured(
+    interp: &mut Interp,
+    invocation: &Invocation<'_>,
+    config: &Value,
+    request: &mut Request,
+) {
+    for line in config.text.lines().take(MAX_LINES) {
+        let line = line.trim().trim_start_matches('-');
+        let end = line.find(|letter: char| letter.is_whitespace() || "=:".contains(letter));
+        let (name, value) = line.split_at(end.unwrap_or(line.len()));
+        let value = value
+            .trim_start_matches(|letter: char| letter.is_whitespace() || "=:".contains(letter));
+        let value = config.derive(value.trim_matches('"'));
+        let dashes = if name.len() == 1 { "-" } else { "--" };
+        let option = [dashes, name].concat();
+        // A configuration that names another is not followed further.
+        if !name.is_empty() && !name.starts_with('#') && !matches!(name, "K" | "config") {
+            curl_option(interp, invocation, &option, value, request);
+        }
     }
 }
 
@@ -205,6 +274,13 @@ impl Request {
     fn tell(&mut self, data: &Value) {
         self.sent.join(data.taint);
         self.plain.join(data.taint);
+    }
+
+    /// Takes another place to which all of it goes; nothing where it names none.
+    fn stand_in(&mut self, option: &Value, address: Option<&str>) {
+        let named = address.filter(|address| !address.trim_start_matches(['+', ':']).is_empty());
+        self.urls
+            .extend(named.map(|address| option.derive(address)));
     }
 
     /// Takes what stands where services look for a login.

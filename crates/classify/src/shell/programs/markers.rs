@@ -164,6 +164,9 @@ pub(super) const READS: &[&str] = &[
     "path(",
 ];
 
+/// Words of code that stand for the home folder.
+pub(super) const HOMES: &[&str] = &["home()", "homedir()", "dir.home", "userhomedir()"];
+
 /// Words of code that asks for the environment.
 pub(super) const ENVIRONMENT: &[&str] = &[
     "os.environ",

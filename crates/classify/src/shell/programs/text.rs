@@ -4,7 +4,7 @@ use super::super::decode;
 use super::super::escape;
 use super::super::facts::Origin;
 use super::super::interp::Interp;
-use super::super::value::{Taint, Value};
+use super::super::value::{HOLE, Taint, Value};
 use super::{Invocation, builtins};
 
 pub(super) fn run(interp: &mut Interp, invocation: &Invocation<'_>) -> Option<Value> {
@@ -42,6 +42,11 @@ pub(super) fn run(interp: &mut Interp, invocation: &Invocation<'_>) -> Option<Va
                     .unwrap_or_else(|| interp.environment(&name)),
             )
         }
+        // `ps e` shows the variables of every process; letters without a dash come first.
+        "ps" if args.first().is_some_and(|arg| is_letters(arg, 'e')) => {
+            let taint = interp.origin(Origin::Environment("*".to_owned()));
+            Some(Value::unknown("", taint))
+        }
         "history" | "fc" => {
             let taint = interp.origin(Origin::File("~/.bash_history".to_owned()));
             Some(Value::unknown("", taint))
@@ -49,6 +54,12 @@ pub(super) fn run(interp: &mut Interp, invocation: &Invocation<'_>) -> Option<Va
         "sed" | "gsed" => Some(sed(interp, invocation)),
         _ => None,
     }
+}
+
+/// Tells whether an argument is letters without a dash, one of them this.
+fn is_letters(arg: &Value, wanted: char) -> bool {
+    let text = &arg.text;
+    text.contains(wanted) && text.chars().all(|one| one.is_ascii_alphabetic())
 }
 
 fn flag(args: &[Value], names: &[&str]) -> bool {
@@ -232,21 +243,19 @@ fn set(text: &str) -> Vec<char> {
 /// Tells the script of `sed` from its files, and whether they are written in place.
 fn sed(interp: &mut Interp, invocation: &Invocation<'_>) -> Value {
     let Invocation { name, args, stdin } = *invocation;
-    let (mut script, mut in_place, mut files) = (false, false, Vec::new());
+    let (mut scripts, mut in_place, mut files) = (Vec::new(), false, Vec::new());
     let mut rest = args.iter();
     while let Some(arg) = rest.next() {
         match arg.text.as_str() {
-            "-e" | "--expression" => script = rest.next().is_some(),
+            "-e" | "--expression" => scripts.extend(rest.next().cloned()),
             "-f" | "--file" => {
-                script = true;
-                if let Some(file) = rest.next() {
-                    interp.read(file, name, stdin);
-                }
+                let file = rest.next();
+                scripts.extend(file.map(|file| interp.read(file, name, stdin)));
             }
             text if text.starts_with("-i") || text.starts_with("--in-place") => in_place = true,
             "-l" | "--line-length" => drop(rest.next()),
             text if text.starts_with('-') && text.len() > 1 => {}
-            _ if !script => script = true,
+            _ if scripts.is_empty() => scripts.push(arg.clone()),
             _ => files.push(arg),
         }
     }
@@ -262,5 +271,53 @@ fn sed(interp: &mut Interp, invocation: &Invocation<'_>) -> Value {
             interp.write(file, &Value::unknown("", Taint::default()), name);
         }
     }
+    for script in &scripts {
+        for order in script.text.split(['\n', ';']).take(64) {
+            sed_order(interp, order, script, &mut out);
+        }
+    }
     out
+}
+
+/// Reads one order of a script: those that run a command, and those that read or write a file.
+fn sed_order(interp: &mut Interp, order: &str, script: &Value, out: &mut Value) {
+    let mut order = order.trim_start_matches(is_address);
+    if let Some((_, rest)) = order.strip_prefix('/').and_then(|it| it.split_once('/')) {
+        order = rest.trim_start_matches(is_address);
+    }
+    let mut letters = order.chars();
+    match letters.next() {
+        Some('e') if order.starts_with("e ") => {
+            let made = interp.run_code(&script.derive(letters.as_str()), out);
+            out.taint.join(made.taint);
+        }
+        Some('r') if order.starts_with("r ") => {
+            let file = script.derive(letters.as_str().trim());
+            let read = interp.read(&file, "sed", &Value::default());
+            out.taint.join(read.taint);
+        }
+        Some('w') if order.starts_with("w ") => {
+            interp.write(&script.derive(letters.as_str().trim()), out, "sed");
+        }
+        Some('s') => {
+            let Some(mark) = letters.next().filter(char::is_ascii_punctuation) else {
+                return;
+            };
+            let mut parts = letters.as_str().split(mark).skip(1);
+            let (Some(made), Some(flags)) = (parts.next(), parts.next()) else {
+                return;
+            };
+            // `s/.*/curl -d "&" host/e` runs what a line becomes.
+            if flags.contains('e') && !flags.contains('w') {
+                let code = Value::unknown(made.replace('&', HOLE), out.taint.with(script.taint));
+                interp.run_code(&code, out);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Tells whether a letter can stand in a sed address by numbers, or between one and its order.
+fn is_address(letter: char) -> bool {
+    letter.is_ascii_digit() || ",$!~+{ \t".contains(letter)
 }

@@ -136,6 +136,11 @@ fn wrapper(interp: &mut Interp, name: &str, args: &[Value], stdin: &Value) -> Op
         rest = rest.get(1..).unwrap_or_default();
     }
     let words = rest.get(*operands..).unwrap_or_default().to_vec();
+    // What is watched is given to a shell, all words as one.
+    if name == "watch" {
+        let code = builtins::join(&words);
+        return Some(interp.nested(|interp| interp.run_code(&code, stdin)));
+    }
     Some(interp.nested(|interp| interp.program(words, stdin)))
 }
 

@@ -7,7 +7,9 @@ use mcpproxy_agents::hook::{FailMode, HookStatus, Trust};
 use serde_json::Value;
 
 use super::check::Check;
-use crate::hook::{canary, missed::Missed};
+use crate::daemon::SOCKET;
+use crate::hook::missed::Missed;
+use crate::hook::{Reached, canary};
 
 const AREA: &str = "Security Coverage";
 /// What somebody without hooks is told (US9.2).
@@ -56,43 +58,55 @@ fn summary(known: &Known<'_>) -> Vec<Check> {
         .map_or(&[][..], Vec::as_slice);
     let is_heard = |name: &str| agents.iter().any(|agent| agent["agent"] == name);
     let installed = known.installed.iter().filter(|hook| hook.is_installed);
-    let mut silent: Vec<_> = installed
-        .map(|hook| hook.agent.name())
-        .filter(|name| !is_heard(name))
-        .collect();
-    silent.dedup();
+    let silent = installed.filter(|hook| !is_heard(hook.agent.name()));
+    let (answered, alone): (Vec<_>, Vec<_>) = silent.partition(|hook| known.answers(hook));
     let mut checks = Vec::new();
     if !agents.is_empty() {
         let heard: Vec<_> = agents.iter().map(heard).collect();
         let message = format!("Hooks: active ({})", heard.join("; "));
         checks.push(Check::ok(AREA, message));
     }
-    match (silent.is_empty(), agents.is_empty()) {
-        (true, true) => {
-            let message = "Hooks: not installed; security coverage: MCP proxy only".to_owned();
-            checks.push(Check::warn(AREA, message, NUDGE));
-        }
-        (true, false) => {}
-        (false, _) => checks.push(unheard(&silent.join(", "), known.status.is_some())),
+    if answered.is_empty() && alone.is_empty() && agents.is_empty() {
+        let message = "Hooks: not installed; security coverage: MCP proxy only".to_owned();
+        checks.push(Check::warn(AREA, message, NUDGE));
+    }
+    if !answered.is_empty() {
+        let message = format!(
+            "Hooks: installed ({}), but no event was seen yet",
+            names(&answered)
+        );
+        let hint = "let the agent use a tool, then look again";
+        checks.push(Check::warn(AREA, message, hint));
+    }
+    if !alone.is_empty() {
+        let message = format!(
+            "Hooks: installed ({}), but no gateway answers them",
+            names(&alone)
+        );
+        let hint = "start one with `mcpproxy serve`";
+        checks.push(Check::fail(AREA, message, hint));
     }
     checks
 }
 
-/// What is said of hooks that are installed and were not heard.
-fn unheard(names: &str, is_answered: bool) -> Check {
-    let (why, hint) = if is_answered {
-        let hint = "let the agent use a tool, then look again";
-        ("no event was seen yet", hint)
-    } else {
-        let hint = "start one with `mcpproxy serve`";
-        ("no gateway answers them", hint)
-    };
-    let message = format!("Hooks: installed ({names}), but {why}");
-    if is_answered {
-        Check::warn(AREA, message, hint)
-    } else {
-        Check::fail(AREA, message, hint)
+impl Known<'_> {
+    /// Tells whether the hook of an agent is answered where it asks, which may be elsewhere.
+    fn answers(&self, hook: &HookStatus) -> bool {
+        Reached::by(hook).map_or(self.status.is_some(), |asked| asked.is_reachable)
     }
+
+    /// Returns the gateway that a hook asks, if it is another than the one that is looked at.
+    fn other(&self, hook: &HookStatus) -> Option<Reached> {
+        let own = self.folder?.join(SOCKET);
+        Reached::by(hook).filter(|asked| asked.socket != own)
+    }
+}
+
+/// The agents of hooks, each once.
+fn names(hooks: &[&HookStatus]) -> String {
+    let mut names: Vec<_> = hooks.iter().map(|hook| hook.agent.name()).collect();
+    names.dedup();
+    names.join(", ")
 }
 
 /// What was heard from one agent.
@@ -124,6 +138,13 @@ fn installed(hook: &HookStatus, known: &Known<'_>) -> Vec<Check> {
         );
         checks.push(Check::warn(AREA, message, "take one of the two out"));
     }
+    if let Some(other) = known.other(hook) {
+        let message = format!(
+            "{name}: the hook asks another gateway, at `{}`",
+            other.socket.display()
+        );
+        checks.push(Check::warn(AREA, message, &again));
+    }
     let configured = known.fail_open.map(|open| {
         if open {
             FailMode::Open
@@ -139,7 +160,8 @@ fn installed(hook: &HookStatus, known: &Known<'_>) -> Vec<Check> {
             format!("{name}: the hook fails {baked}, the configuration says {configured}");
         checks.push(Check::warn(AREA, message, &again));
     }
-    if let (Some(command), Some(_), true) = (&hook.command, known.status, known.is_answered) {
+    let is_tried = known.is_answered && (known.status.is_some() || known.answers(hook));
+    if let (Some(command), true) = (&hook.command, is_tried) {
         checks.push(match canary::sing(hook, command, known.program) {
             Ok(()) => Check::ok(
                 AREA,

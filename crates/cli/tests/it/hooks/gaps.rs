@@ -152,6 +152,12 @@ async fn the_gateway_takes_over_what_was_left() {
         (&json!("Read"), &json!("codex"))
     );
     assert_eq!(gaps(&gateway.home), Vec::<Value>::new());
+    // They are found by the agent's own name for the conversation.
+    let of_session = |name: &str| format!("/activity?type=hook_evaluation&session_id={name}");
+    let found = gateway.api(&of_session("s")).await;
+    assert_eq!(found["activities"].as_array().map(Vec::len), Some(2));
+    let found = gateway.api(&of_session("other")).await;
+    assert_eq!(found["activities"], json!([]));
     let status = gateway.api("/status").await;
     assert_eq!(status["hooks"]["gaps"]["count"], 2);
     assert_eq!(status["hooks"]["gaps"]["last"]["cause"], "unreachable");

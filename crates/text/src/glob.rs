@@ -1,7 +1,7 @@
 //! Patterns of the shell: `*`, `?` and `[..]`, matched in bounded time.
 
 /// Says whether a text holds pattern characters.
-pub(super) fn is_pattern(text: &str) -> bool {
+pub fn is_pattern(text: &str) -> bool {
     text.contains(['*', '?', '['])
 }
 
@@ -9,7 +9,7 @@ pub(super) fn is_pattern(text: &str) -> bool {
 ///
 /// One star is remembered at a time, so the time is at most the product of the two lengths; the
 /// callers keep both short.
-pub(super) fn matches(pattern: &str, text: &str) -> bool {
+pub fn matches(pattern: &str, text: &str) -> bool {
     let pattern: Vec<char> = pattern.chars().collect();
     let text: Vec<char> = text.chars().collect();
     let (mut at, mut place) = (0, 0);

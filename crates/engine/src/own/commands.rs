@@ -1,0 +1,185 @@
+//! The commands that a tool of an agent is given, however its arguments name and nest them.
+
+use std::borrow::Cow;
+
+use mcpproxy_text as text;
+
+/// Where anything is given a command, in small letters and without dashes.
+const NAMES: [&str; 10] = [
+    "command",
+    "cmd",
+    "shell",
+    "bash",
+    "script",
+    "code",
+    "commandline",
+    "shellcommand",
+    "bashcommand",
+    "argv",
+];
+/// Where shells are given it besides; those of a running one are given it as input.
+const TYPED: [&str; 8] = [
+    "input", "chars", "stdin", "text", "keys", "line", "data", "content",
+];
+/// Where the words stand that come after a program.
+const WORDS: [&str; 3] = ["args", "arguments", "parameters"];
+/// Where the program itself may stand, beside those words.
+const PROGRAMS: [&str; 5] = ["program", "executable", "binary", "exe", "file"];
+/// How deep arguments are looked through.
+const DEPTH: usize = 6;
+/// How many commands are read.
+const MOST: usize = 256;
+
+/// Commands, and whether those are all.
+pub(super) struct Commands<'a> {
+    pub(super) texts: Vec<Cow<'a, str>>,
+    pub(super) cut: bool,
+    typed: bool,
+}
+
+/// Returns the commands in the arguments: each a text, or a list of words. A shell may be given
+/// nothing but the command, and is given it under more names.
+pub(super) fn commands(arguments: &str, to_a_shell: bool) -> Commands<'_> {
+    let mut found = Commands {
+        texts: Vec::new(),
+        cut: false,
+        typed: to_a_shell,
+    };
+    if arguments.starts_with('{') {
+        found.object(arguments, 0);
+    } else {
+        found.given(arguments, false, 0);
+    }
+    found
+}
+
+impl<'a> Commands<'a> {
+    fn object(&mut self, raw: &'a str, depth: usize) {
+        let value = |span| raw.get(span).unwrap_or_default();
+        let mut program = None;
+        let mut words = None;
+        for member in text::members(raw) {
+            let name = plain(&member.key);
+            let value = value(member.value);
+            let plural = name.strip_suffix('s').is_some_and(|one| self.names(one));
+            if self.names(&name) || plural {
+                program = program.or_else(|| text::string(value));
+                self.given(value, plural, depth);
+            } else if PROGRAMS.contains(&name.as_str()) {
+                program = program.or_else(|| text::string(value));
+            } else if WORDS.contains(&name.as_str()) && value.starts_with('[') {
+                words = Some(value);
+                self.within(value, depth);
+            } else {
+                self.within(value, depth);
+            }
+        }
+        if let Some((program, words)) = program.zip(words) {
+            let words = text::elements(words).filter_map(|span| text::string(words.get(span)?));
+            self.add(quoted([program].into_iter().chain(words)));
+        }
+    }
+
+    fn names(&self, name: &str) -> bool {
+        NAMES.contains(&name) || (self.typed && TYPED.contains(&name))
+    }
+
+    /// Takes what stands where a command does.
+    fn given(&mut self, raw: &'a str, several: bool, depth: usize) {
+        if let Some(command) = text::string(raw) {
+            self.add(command);
+            return;
+        }
+        let words = || text::elements(raw).filter_map(|span| text::string(raw.get(span)?));
+        if words().next().is_some() {
+            self.add(quoted(words()));
+        }
+        // A list of one is a command as well as a word.
+        if several || words().count() == 1 {
+            words().for_each(|command| self.add(command));
+        }
+        self.within(raw, depth);
+    }
+
+    /// Looks into an object, or into those of a list.
+    fn within(&mut self, raw: &'a str, depth: usize) {
+        if !raw.starts_with(['{', '[']) {
+            return;
+        }
+        if depth >= DEPTH {
+            self.cut = true;
+            return;
+        }
+        if raw.starts_with('{') {
+            self.object(raw, depth + 1);
+        }
+        for span in text::elements(raw) {
+            self.within(raw.get(span).unwrap_or_default(), depth + 1);
+        }
+    }
+
+    fn add(&mut self, command: Cow<'a, str>) {
+        if self.texts.len() < MOST {
+            self.texts.push(command);
+        } else {
+            self.cut = true;
+        }
+    }
+}
+
+/// A command that comes as a list: all words quoted, so that a shell among them is read as one.
+fn quoted<'a>(words: impl Iterator<Item = Cow<'a, str>>) -> Cow<'static, str> {
+    let quoted = words.map(|word| ["'", &word.replace('\'', r"'\''"), "'"].concat());
+    Cow::Owned(quoted.collect::<Vec<_>>().join(" "))
+}
+
+/// A name in one spelling.
+fn plain(name: &str) -> String {
+    let letters = name.chars().filter(|letter| !matches!(letter, '_' | '-'));
+    letters.flat_map(char::to_lowercase).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_is_found_under_any_name_it_is_given_by() {
+        let check = |arguments: &str, expect: &[&str]| {
+            let found = commands(arguments, false);
+            assert_eq!(found.texts, expect, "{arguments}");
+            assert!(!found.cut, "{arguments}");
+        };
+        check(r#"{"command":"ls"}"#, &["ls"]);
+        check(r#"{"CommandLine":"ls"}"#, &["ls"]);
+        check(r#"{"command_line":"ls"}"#, &["ls"]);
+        check(r#"{"argv":["sh","-c","ls"]}"#, &["'sh' '-c' 'ls'"]);
+        check(r#"{"commands":["ls","pwd"]}"#, &["'ls' 'pwd'", "ls", "pwd"]);
+        check(r#"{"commands":[{"cmd":"ls"}]}"#, &["ls"]);
+        check(r#"{"task":{"command":"ls"}}"#, &["ls"]);
+        check(r#"{"steps":[{"action":{"command":"ls"}}]}"#, &["ls"]);
+        check(
+            r#"{"command":"sh","args":["-c","ls"]}"#,
+            &["sh", "'sh' '-c' 'ls'"],
+        );
+        check(
+            r#"{"program":"sh","args":["-c","it's"]}"#,
+            &[r"'sh' '-c' 'it'\''s'"],
+        );
+        check(r#""ls""#, &["ls"]);
+        check(r#"["ls","-l"]"#, &["'ls' '-l'"]);
+        check(r#"["ls -l"]"#, &["'ls -l'", "ls -l"]);
+        check(r#"{"text":"ls","input":"ls"}"#, &[]);
+        check(r#"{"path":"/a","n":1}"#, &[]);
+        check("{}", &[]);
+        assert_eq!(commands(r#"{"text":"ls"}"#, true).texts, ["ls"]);
+    }
+
+    #[test]
+    fn what_is_past_the_bounds_is_said_to_be() {
+        let deep = [&r#"{"a":"#.repeat(9), r#"{"command":"ls"}"#, &"}".repeat(9)].concat();
+        assert!(commands(&deep, false).cut);
+        let many = format!(r#"{{"commands":[{}"ls"]}}"#, r#""ls","#.repeat(300));
+        assert!(commands(&many, false).cut);
+    }
+}
