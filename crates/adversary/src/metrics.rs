@@ -154,9 +154,18 @@ impl Metrics {
         ]
     }
 
-    /// Tells whether every demand that was measured is met.
+    /// Tells whether every demand that was measured is met, and every figure beside them is above the
+    /// floor that we set ourselves.
     pub(crate) fn is_good_enough(&self) -> bool {
-        self.demands().iter().all(|(_, met)| *met != Some(false))
+        let floors = [
+            (self.contradiction_precision, 0.99),
+            (self.contradiction_recall, 0.99),
+            (self.rug_pull_detection_rate, 1.0),
+            (self.classification_accuracy, 0.95),
+            (self.pii_detection_f1, 0.95),
+        ];
+        let above = |(figure, floor): &(Option<f64>, f64)| figure.is_none_or(|it| it >= *floor);
+        self.demands().iter().all(|(_, met)| *met != Some(false)) && floors.iter().all(above)
     }
 
     /// Returns the figures without which nothing is called ready, and that were not measured.
@@ -264,6 +273,31 @@ mod tests {
         assert_eq!(without_times.lacking(), ["avg_detection_time_ms"]);
         let alarmed = metrics(&[stopped(Some(TwinOutcome::FalseAlarm))], &[0.5]);
         assert!(!alarmed.production_ready && !alarmed.is_good_enough());
+        // What the specification does not ask for has a floor all the same.
+        for low in [
+            Metrics {
+                classification_accuracy: Some(0.94),
+                ..whole.clone()
+            },
+            Metrics {
+                pii_detection_f1: Some(0.94),
+                ..whole.clone()
+            },
+            Metrics {
+                contradiction_recall: Some(0.98),
+                ..whole.clone()
+            },
+            Metrics {
+                contradiction_precision: Some(0.98),
+                ..whole.clone()
+            },
+            Metrics {
+                rug_pull_detection_rate: Some(0.99),
+                ..whole
+            },
+        ] {
+            assert!(!low.is_good_enough(), "{low:?}");
+        }
     }
 
     #[test]

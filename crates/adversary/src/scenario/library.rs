@@ -110,7 +110,8 @@ fn read(path: &Path, text: &str) -> Result<Scenario, Error> {
     if let Some(matrix) = scenario.matrix.take() {
         scenario.cases.extend(matrix.cases()?);
     }
-    if let (Some(trigger), false) = (scenario.trigger.clone(), scenario.versions.is_empty()) {
+    let turns = scenario.versions.len() > 1;
+    if let Some(trigger) = scenario.trigger.clone().filter(|_| turns) {
         scenario.cases.push(turning(&scenario, trigger));
     }
     if scenario.name.is_empty() {
@@ -143,6 +144,9 @@ fn missing(scenario: &Scenario) -> &'static str {
     match (&scenario.trigger, scenario.versions.is_empty()) {
         (None, false) => "`versions` need a `trigger` that says when the tool turns",
         (Some(_), true) => "a `trigger` needs `versions` to turn to",
+        (Some(_), false) => {
+            "of `versions` there must be two: what a tool is, and what it turns into"
+        }
         (_, _) => "it has no `cases`, and no `versions` with a `trigger`",
     }
 }
@@ -169,6 +173,9 @@ fn sensible(case: &Case) -> Result<(), String> {
                     .ok_or_else(|| format!("no upstream in `{place}`"))?;
                 known(play, upstream)?;
             }
+            if let Some((upstream, tool)) = step.call.as_deref().and_then(|it| it.split_once(':')) {
+                offered(play, upstream, tool)?;
+            }
             for upstream in [&step.refresh, &step.restart].into_iter().flatten() {
                 known(play, upstream)?;
             }
@@ -194,6 +201,29 @@ fn known(play: &Play, upstream: &str) -> Result<(), String> {
     } else {
         Err(format!(
             "a step uses `{upstream}`, which is no upstream of it"
+        ))
+    }
+}
+
+/// A call of a tool that is nowhere does no harm, and would be taken for one that was stopped.
+fn offered(play: &Play, upstream: &str, tool: &str) -> Result<(), String> {
+    let mut roles = play.upstreams.iter().filter(|role| role.name == upstream);
+    // A version is what changes in one tool, or a list of its own.
+    let names = |role: &Role| {
+        let own = |one: &Map<String, Value>| {
+            let name = one.get("name").and_then(Value::as_str);
+            name == Some(tool)
+        };
+        let lists = role.versions.values().filter_map(|one| one.get("tools"));
+        let mut listed = lists.filter_map(Value::as_array).flatten();
+        role.tools.iter().chain(role.versions.values()).any(own)
+            || listed.any(|one| one.as_object().is_some_and(own))
+    };
+    if roles.any(names) {
+        Ok(())
+    } else {
+        Err(format!(
+            "a step calls `{tool}`, which `{upstream}` does not offer"
         ))
     }
 }
@@ -342,13 +372,19 @@ mod tests {
         refused("cases: []", "no `cases`");
         refused("versions: {v1: {description: a}}", "need a `trigger`");
         refused("trigger: {type: call_count}", "needs `versions`");
+        refused(
+            "{trigger: {type: call_count}, versions: {a: {description: x}}}",
+            "there must be two",
+        );
         refused("cases: [{id: a}]", "needs an id and steps");
     }
 
     #[test]
     fn what_would_take_for_ever_is_refused() {
         let turning = |threshold: usize| {
-            format!("versions: {{v1: {{}}}}\ntrigger: {{type: call_count, threshold: {threshold}}}")
+            format!(
+                "versions: {{v1: {{}}, v2: {{}}}}\ntrigger: {{type: call_count, threshold: {threshold}}}"
+            )
         };
         read(Path::new("own.yaml"), &turning(REPEATED)).unwrap();
         refused(&turning(REPEATED + 1), "`threshold` is 100001");
@@ -360,8 +396,8 @@ mod tests {
     fn a_step_that_uses_an_upstream_that_is_not_there_is_refused() {
         let case = |step: &str| {
             format!(
-                "cases: [{{id: a, attack: {{upstreams: [{{name: mail}}], steps: [{step}]}}, \
-                 twin: {{steps: [{{look: true}}]}}}}]"
+                "cases: [{{id: a, attack: {{upstreams: [{{name: mail, tools: [{{name: send}}]}}], \
+                 steps: [{step}]}}, twin: {{steps: [{{look: true}}]}}}}]"
             )
         };
         for step in [
@@ -374,6 +410,7 @@ mod tests {
             refused(&case(step), "`post`, which is no upstream");
         }
         refused(&case("{call: send}"), "no upstream in `send`");
+        refused(&case("{call: 'mail:sent'}"), "`mail` does not offer");
         read(Path::new("own.yaml"), &case("{call: 'mail:send'}")).unwrap();
         let twin = "cases: [{id: a, attack: {steps: [{look: true}]}, \
             twin: {steps: [{call: 'mail:send'}]}}]";
