@@ -171,6 +171,8 @@ pub enum GapCause {
     TooLarge,
     /// The file in which hooks leave word had no room: there were more than it tells of.
     Full,
+    /// Word was left, and cannot be read.
+    Torn,
 }
 
 impl GapCause {
@@ -185,6 +187,7 @@ impl GapCause {
                 "the agent's payload is too large, too deep or too odd to be looked at"
             }
             Self::Full => "the file in which hooks leave word was full: there were more",
+            Self::Torn => "a hook left word that cannot be read",
         }
     }
 }

@@ -10,10 +10,15 @@
 use mcpproxy_classify::{Arguments, Says, SignalSource, ToolClass, Words};
 use mcpproxy_core::{Contradiction, Facts, Masked, Operation, Weight};
 
-/// Arguments that hold words to look for: an address among them is not gone to.
+/// Arguments that hold words to look for: an address among them is not gone to by a tool that looks.
 const LOOKED_FOR: [&str; 12] = [
     "query", "q", "search", "keyword", "keywords", "term", "terms", "pattern", "regex", "filter",
     "question", "text",
+];
+
+/// Words in the name of a tool that looks for something; `search` also grown together with others.
+const LOOKS: [&str; 9] = [
+    "find", "list", "query", "lookup", "grep", "filter", "locate", "match", "ask",
 ];
 
 /// Arguments that hold an address to report to: what goes there is no part of a read.
@@ -21,11 +26,11 @@ const REPORTS: [&str; 5] = ["callback", "webhook", "notify", "postback", "beacon
 /// Verbs that send, where the name of an argument ends in `to`.
 const SENDS: [&str; 5] = ["report", "send", "post", "reply", "forward"];
 
-/// Finds what contradicts what the agent declared about a call; `takes` tells which arguments are the
-/// tool's own.
+/// Finds what contradicts what the agent declared about a call of a tool, given its name and class;
+/// `takes` tells which arguments are the tool's own.
 pub(crate) fn contradictions(
     declared: Option<Operation>,
-    class: &ToolClass,
+    (tool, class): (&str, &ToolClass),
     shown: &Arguments,
     facts: &Facts,
     takes: impl Fn(&str) -> bool,
@@ -40,7 +45,7 @@ pub(crate) fn contradictions(
     let named = says(SignalSource::NameHeuristic);
     let hinted = says(SignalSource::ServerAnnotation);
     match declared {
-        Some(Operation::Read) => said_to_read(named, class, shown, facts),
+        Some(Operation::Read) => said_to_read(named, (tool, class), shown, facts),
         Some(Operation::Destructive) if hinted == Some(Operation::Read) => {
             let by_name = named == Some(Operation::Destructive);
             let agrees = by_name || !shown.destructive.is_empty();
@@ -71,7 +76,7 @@ pub(crate) fn contradictions(
 /// What speaks against a call that is said only to read.
 fn said_to_read(
     named: Option<Operation>,
-    class: &ToolClass,
+    (tool, class): (&str, &ToolClass),
     shown: &Arguments,
     facts: &Facts,
 ) -> Vec<Contradiction> {
@@ -96,10 +101,11 @@ fn said_to_read(
         let what = format!("at `{}`, {}", demand.path, demand.reason);
         against(70, SignalSource::ArgumentAnalysis, "destructive", what);
     }
+    let looks = looks_for(tool, class);
     let mut gone_to = shown
         .external
         .iter()
-        .filter(|one| !is_looked_for(&one.path));
+        .filter(|one| !(looks && is_looked_for(&one.path)));
     let fetched = class.fetches && !carries(facts);
     if let Some(address) = gone_to.find(|one| !fetched || is_reported_to(&one.path)) {
         let what = format!("the arguments lead outside, to `{}`", address.host);
@@ -113,6 +119,17 @@ fn carries(facts: &Facts) -> bool {
     let known = facts.flow.matches.iter();
     let mut known = known.filter(|one| one.weight > Weight::Trace);
     known.next().is_some() || !facts.sensitive.is_empty()
+}
+
+/// Tells whether a tool is there to look for something, by its name, and nothing says that it sends.
+fn looks_for(tool: &str, class: &ToolClass) -> bool {
+    let sends = |says: &Says| matches!(says, Says::ExternalSend);
+    let words = Words::of(tool);
+    let mut words = words.iter();
+    !class.signals.iter().any(|one| sends(&one.says))
+        && words.any(|word| {
+            LOOKS.contains(&word) || word.starts_with("search") || word.ends_with("search")
+        })
 }
 
 fn is_looked_for(path: &str) -> bool {
@@ -157,7 +174,10 @@ mod tests {
         });
         let shown = classify::arguments(arguments);
         let schema = |key: &str| mcpproxy_text::get(tool, &["inputSchema", "properties", key]);
-        contradictions(declared, &class, &shown, &facts, |key| {
+        let name =
+            mcpproxy_text::get(tool, &["name"]).and_then(|(name, _)| mcpproxy_text::string(name));
+        let name = name.unwrap_or_default();
+        contradictions(declared, (&name, &class), &shown, &facts, |key| {
             schema(key).is_some()
         })
     }
@@ -182,8 +202,7 @@ mod tests {
             r#"{"note":"see https://evil.example/x"}"#,
             &[(75, 90)],
         );
-        // Words to look for are not gone to, and a fetcher is there to fetch.
-        check(read, LOOK, r#"{"query":"https://evil.example/x"}"#, &[]);
+        // A fetcher is there to fetch.
         check(read, FETCH, r#"{"url":"https://docs.example/x"}"#, &[]);
         check(read, LOOK, r#"{"note":"see http://localhost:3000/x"}"#, &[]);
         // Nobody fetches an address to report to.
@@ -203,6 +222,40 @@ mod tests {
             r#"{"url":"https://evil.example/x","force":true}"#,
             &[],
         );
+    }
+
+    #[test]
+    fn an_address_to_look_for_is_not_gone_to_by_a_tool_that_looks() {
+        let check = |tool: &str, argument: &str, expect: bool| {
+            let tool = format!(r#"{{"name":"{tool}"}}"#);
+            let arguments = format!(r#"{{"{argument}":"https://evil.example/collect?d=hello"}}"#);
+            let found = found(Some(Operation::Read), &tool, &arguments);
+            assert_eq!(found.is_empty(), expect, "{tool} {arguments}");
+        };
+        for tool in [
+            "search_notes",
+            "brave_web_search",
+            "websearch",
+            "listIssues",
+            "find-by-text",
+            "grep",
+            "query",
+            "execute_query",
+        ] {
+            check(tool, "query", true);
+            check(tool, "text", true);
+        }
+        check("search_notes", "note", false);
+        for tool in [
+            "send_message",
+            "get_row",
+            "post_text",
+            "search_and_send_message",
+            "delete_matching_search",
+        ] {
+            check(tool, "query", false);
+            check(tool, "text", false);
+        }
     }
 
     #[test]

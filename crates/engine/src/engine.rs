@@ -27,7 +27,8 @@ use mcpproxy_policy::{ALARMS, Answer, Policy, answer, decide, judge};
 use tracing::field::Empty;
 use tracing::{Instrument as _, Span};
 
-use self::memory::{audience, brings_data};
+pub(crate) use self::memory::audience;
+use self::memory::brings_data;
 use crate::access::Rules;
 use crate::approvals::Approvals;
 use crate::bodies::bodies;

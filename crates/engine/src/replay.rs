@@ -164,15 +164,31 @@ impl Replay {
     pub async fn try_hooks(&self, pipeline: &Registry, session: &Session) -> Vec<Tried> {
         let mut tried = Vec::new();
         for (at, step) in session.calls.iter().enumerate() {
-            let Prepared { call, result } = self.prepare(session, at, step);
-            let outcome = step.result.is_some().then(|| Outcome {
-                body: result,
-                status: Status::Success,
-                took: Duration::ZERO,
-            });
+            let (call, outcome) = self.went(session, at, step);
             tried.extend(self.engine.tried(pipeline, &call, outcome.as_ref()).await);
         }
         tried
+    }
+
+    /// Asks a native guard the same; the engine must have been made with this one alone.
+    pub fn try_guard(&self, id: &str, session: &Session) -> Vec<Tried> {
+        let mut tried = Vec::new();
+        for (at, step) in session.calls.iter().enumerate() {
+            let (call, outcome) = self.went(session, at, step);
+            tried.extend(self.engine.tried_guard(id, call, outcome.as_ref()));
+        }
+        tried
+    }
+
+    /// Returns a call and, where that is known, what came back for it.
+    fn went(&self, session: &Session, at: usize, step: &Step) -> (Call, Option<Outcome>) {
+        let Prepared { call, result } = self.prepare(session, at, step);
+        let outcome = step.result.is_some().then(|| Outcome {
+            body: result,
+            status: Status::Success,
+            took: Duration::ZERO,
+        });
+        (call, outcome)
     }
 
     async fn step(&self, call: Call, result: Bytes) -> Result<Ran, SinkFault> {

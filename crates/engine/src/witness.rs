@@ -164,7 +164,7 @@ pub(crate) fn ended(outcome: &Outcome, problem: Option<Unanswered<'_>>, after: &
         is_error: outcome.status != Status::Success,
         passing: match after {
             After::Passed => Passing::Whole,
-            After::Replaced(_) => Passing::Changed,
+            After::Replaced(instead) => Passing::Changed(Box::new(instead.clone())),
             After::Withheld(_) => Passing::Withheld,
         },
         took: outcome.took,

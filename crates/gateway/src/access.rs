@@ -87,7 +87,7 @@ impl Access {
         peer: Peer,
         request: &Request<B>,
     ) -> Option<Result<Answered, Denial>> {
-        let endpoint = asked_for(request.uri().path())?;
+        let asked = asked_for(request.uri().path())?;
         let oauth = self.oauth.load_full()?;
         if let Peer::Tcp { local, .. } = peer
             && let Err(denial) = check_host(settings, request.headers(), local)
@@ -95,7 +95,7 @@ impl Access {
             return Some(Err(denial));
         }
         let origin = origin_of(settings, request.headers());
-        let told = metadata(&oauth.settings, request.method(), &origin, endpoint);
+        let told = metadata(&oauth.settings, request.method(), &origin, asked);
         Some(Ok(told))
     }
 

@@ -327,6 +327,9 @@ fn decided(why: &Denied, id: CallId) -> Value {
         data.insert("risk_level".to_owned(), json!(verdict.risk.level));
         data.insert("risk_score".to_owned(), verdict.risk.score.into());
         data.insert("remedy".to_owned(), json!(answer.remedy));
+        if let Some(seconds) = finding.retry_after {
+            data.insert("retry_after".to_owned(), seconds.into());
+        }
         if let Some(matched) = &finding.evidence {
             data.insert("evidence".to_owned(), recognized(matched).into());
         }

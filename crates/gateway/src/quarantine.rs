@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use mcpproxy_control::{Moved, Refused};
-use mcpproxy_core::{Door, OfferKind, OfferState, Principal, UpstreamId};
+use mcpproxy_core::{Door, OfferKind, OfferState, Operation, Principal, UpstreamId};
 use mcpproxy_engine::{Known, Which};
 use mcpproxy_mcp::era;
 use serde_json::{Value, json};
@@ -43,16 +43,35 @@ pub async fn quarantine_security(
     };
     let control = gateway.access.control();
     let who = &downstream.who;
+    // What is put away is put away for everybody: who may only read takes nothing from others.
+    let held = || {
+        let id = upstream()?;
+        gateway.access.permits(who, &id, Operation::Write)?;
+        Ok::<_, Failure>(id)
+    };
+    let whole = |id: UpstreamId| {
+        if hidden(gateway, who, &id) {
+            Err(too_narrow())
+        } else {
+            Ok(id)
+        }
+    };
     let moved = match text("operation").unwrap_or_default() {
         "list_quarantined" => return Ok(withheld(gateway, downstream)),
         "inspect_quarantined" => return Ok(of(gateway, who, &upstream()?, |state| !state)),
         "inspect_tools" => return Ok(of(gateway, who, &upstream()?, |_| true)),
-        "quarantine_server" => control.quarantine(who, upstream()?.as_str()),
-        "block_all_tools" => control.block_offers(who, upstream()?.as_str(), &Which::All),
+        "quarantine_server" => {
+            let upstream = held().and_then(whole)?;
+            control.quarantine(who, upstream.as_str())
+        }
+        "block_all_tools" => {
+            let upstream = held().and_then(whole)?;
+            control.block_offers(who, upstream.as_str(), &Which::All)
+        }
         "block_tool" => {
             let tool =
                 text("tool_name").ok_or_else(|| Failure::params("`tool_name` is missing"))?;
-            let (upstream, names) = (upstream()?, [tool.to_owned()]);
+            let (upstream, names) = (held()?, [tool.to_owned()]);
             if gateway
                 .engine
                 .may_know(who, &upstream, OfferKind::Tool, tool)
@@ -87,6 +106,19 @@ pub(crate) async fn told(gateway: &Gateway, moved: Moved, door: Door) -> String 
 fn not_for_agents() -> Failure {
     let message = "an agent cannot lift a quarantine; a person approves with \
                    `mcpproxy tools approve SERVER TOOL`";
+    Failure::downstream(era::DENIED, "denied", message)
+}
+
+/// Tells whether an upstream has something that a caller may not know of.
+fn hidden(gateway: &Gateway, who: &Principal, upstream: &UpstreamId) -> bool {
+    let offers = gateway.engine.offers(Some(upstream));
+    !offers
+        .iter()
+        .all(|one| may_know(gateway, who, upstream, one))
+}
+
+fn too_narrow() -> Failure {
+    let message = "this caller cannot put away a whole server; use `block_tool`";
     Failure::downstream(era::DENIED, "denied", message)
 }
 

@@ -331,19 +331,20 @@ impl Watch for Calls {
 fn calls(raw: &Bytes) -> (Vec<Seen>, bool) {
     let (mut tap, mut calls) = (Tap::default(), Calls::default());
     tap.push(raw, &mut calls);
-    let partial = tap.partial().clone();
+    let (partial, batched) = (tap.partial().clone(), tap.is_batch());
     let partial = tap.finish().err().map(|_| partial);
     let Calls { mut found, doubted } = calls;
     let unclear = |seen: &Seen| seen.method.is_none() && found.is_empty() && names_call(raw);
     let broken = partial.filter(|seen| seen.is_method(CALL) || unclear(seen));
     let doubted = doubted.filter(|_| found.is_empty() && names_call(raw));
     found.extend(broken.or(doubted));
-    let batched = raw.trim_ascii_start().first() == Some(&b'[');
     (found, batched)
 }
 
+/// Tells whether the method of calls stands in a text, be it one of UTF-16 or UTF-32.
 fn names_call(raw: &[u8]) -> bool {
-    let mut words = raw.windows(CALL.len());
+    let narrow: Vec<u8> = raw.iter().copied().filter(|byte| *byte != 0).collect();
+    let mut words = narrow.windows(CALL.len());
     words.any(|word| word == CALL.as_bytes())
 }
 
@@ -393,8 +394,25 @@ mod tests {
         check(r#"{"method":"ping","params":{"a":1,"a":"tools/call"}}"#, 0);
         check(r#"{"method":"ping","params":"tools/call"#, 0);
         check("not JSON", 0);
+        check(
+            "{\0\"\0m\0e\0t\0h\0o\0d\0\"\0:\0\"\0t\0o\0o\0l\0s\0/\0c\0a\0l\0l\0\"\0}\0",
+            1,
+        );
         let many = vec![r#"{"method":"tools/call"}"#; MOST + 1].join(",");
         check(&format!("[{many}]"), MOST);
+    }
+
+    #[test]
+    fn a_batch_is_one_whatever_stands_before_it() {
+        let check = |raw: &str, expect: bool| {
+            let (_, batched) = calls(&Bytes::copy_from_slice(raw.as_bytes()));
+            assert_eq!(batched, expect, "{raw}");
+        };
+        check(r#"[{"method":"tools/call"}]"#, true);
+        check(" \n[", true);
+        check("\u{feff}[{\"method\":\"tools/call\"}]", true);
+        check(r#"{"method":"tools/call","params":[]}"#, false);
+        check("", false);
     }
 
     #[test]

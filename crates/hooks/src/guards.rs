@@ -11,6 +11,7 @@ pub mod contents;
 pub mod context;
 pub mod dlp;
 pub mod fingerprint;
+mod likeness;
 pub mod poisoning;
 pub mod quarantine;
 pub mod rug_pull;
@@ -59,6 +60,31 @@ pub struct Settings {
     pub access: Option<access::Settings>,
     /// Where guards stand that the configuration has something to say about.
     pub places: Places,
+}
+
+impl Settings {
+    /// Switches all guards off but one.
+    #[must_use]
+    pub fn only(self, id: &str) -> Self {
+        fn keep<T>(one: Option<T>, is_kept: bool) -> Option<T> {
+            one.filter(|_| is_kept)
+        }
+        Self {
+            enabled: self.enabled,
+            trust: self.trust,
+            poisoning: keep(self.poisoning, id == poisoning::ID),
+            rug_pull: keep(self.rug_pull, id == rug_pull::ID),
+            shadowing: keep(self.shadowing, id == shadowing::ID),
+            spoofing: keep(self.spoofing, id == spoofing::ID),
+            abuse: keep(self.abuse, id == abuse::ID),
+            behaviour: keep(self.behaviour, id == behaviour::ID),
+            contents: keep(self.contents, id == contents::ID),
+            context: keep(self.context, id == context::ID),
+            dlp: keep(self.dlp, id == dlp::ID),
+            access: keep(self.access, id == access::ID),
+            places: self.places,
+        }
+    }
 }
 
 impl Default for Settings {

@@ -72,7 +72,7 @@ impl Member {
         match &said {
             Ok(decision) => self.metrics.decided(decision, began.elapsed()),
             Err(fault) => {
-                self.metrics.failed(fault);
+                self.metrics.gave_up(fault, began.elapsed());
                 tracing::warn!("hook `{}` did not decide: {fault}", self.id);
             }
         }
@@ -147,7 +147,8 @@ impl Member {
 
     fn attempt(&self) -> Option<Attempt<'_>> {
         let admits = self.with_breaker(Breaker::admits);
-        admits.then_some(Attempt {
+        // Made only then: one that is dropped counts as failed.
+        admits.then(|| Attempt {
             member: self,
             succeeded: false,
         })

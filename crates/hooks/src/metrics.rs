@@ -56,7 +56,7 @@ pub struct Counts {
     pub decisions: BTreeMap<&'static str, u64>,
     /// Questions that it did not decide, by cause; those that never came are left out.
     pub errors: BTreeMap<&'static str, u64>,
-    /// How long its answers took on average, in microseconds.
+    /// How long it was waited for on average, in microseconds.
     pub mean_micros: u64,
 }
 
@@ -145,6 +145,14 @@ impl HookMetrics {
     fn count(&self, decision: usize, took: Duration) {
         add(self.decisions.get(decision), 1);
         self.took.count(took);
+    }
+
+    /// Counts a question that was put to the hook and not decided, and the time it took.
+    pub(crate) fn gave_up(&self, fault: &HookFault, took: Duration) {
+        self.failed(fault);
+        if !matches!(fault, HookFault::Resting | HookFault::Busy) {
+            self.took.count(took);
+        }
     }
 
     /// Counts a question that was not decided.

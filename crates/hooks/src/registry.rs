@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use mcpproxy_core::{Clock, Phases, SecurityHook};
+use mcpproxy_core::{Clock, HookFault, Phases, SecurityHook};
 use serde::Serialize;
 
 use crate::background::Queue;
@@ -201,6 +201,15 @@ async fn health(member: &Member, waiting: usize) -> Health {
         Ok(status) => (status.healthy, status.message),
         Err(fault) => (false, fault.to_string()),
     };
+    let circuit = member.standing();
+    // Whatever it says of itself: its questions went wrong.
+    let (healthy, message) = match circuit {
+        Standing::Closed => (healthy, message),
+        Standing::HalfOpen | Standing::Open => {
+            let resting = HookFault::Resting;
+            (false, format!("{resting}; asked how it is: {message}"))
+        }
+    };
     let (hook, limits) = (&member.hook, &member.limits);
     Health {
         id: member.id.to_string(),
@@ -214,7 +223,7 @@ async fn health(member: &Member, waiting: usize) -> Health {
         started: member.is_started(),
         healthy,
         message,
-        circuit: member.standing(),
+        circuit,
         waiting,
         counts: member.metrics.counts(),
     }

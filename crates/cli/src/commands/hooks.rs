@@ -9,19 +9,19 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use http::Method;
-use mcpproxy_config::HookKind;
+use mcpproxy_config::{HookKind, Loaded};
 use mcpproxy_core::{Action, Clock, SystemClock};
 use mcpproxy_engine::replay::{Replay, Session};
 use mcpproxy_engine::{Registry, Tried};
 use mcpproxy_hooks::Entry;
-use mcpproxy_hooks::guards::watch::KINDS;
+use mcpproxy_hooks::guards::watch::{KINDS, Kind};
 use serde_json::{Value, json};
 
 use crate::args::{Format, Global, Hooks};
 use crate::commands::client::request;
 use crate::commands::{policy, serve};
 use crate::daemon::pipeline::entry;
-use crate::daemon::{configuration, flags};
+use crate::daemon::{configuration, engine_settings, flags};
 use crate::exit::{Exit, bad_input, failed};
 use crate::output;
 
@@ -56,8 +56,14 @@ fn list(global: &Global) -> Result<Exit> {
 
 /// A hook of the configuration, and an engine that judges nothing.
 struct Trial {
-    pipeline: Registry,
+    hook: Tested,
     replay: Replay,
+}
+
+enum Tested {
+    /// A native guard, by its id.
+    Guard(&'static str),
+    Hook(Registry),
 }
 
 impl Trial {
@@ -66,18 +72,15 @@ impl Trial {
         let loaded = configuration(&flags(global, None))?;
         let hooks = &loaded.config.security.hooks;
         let settings = hooks.iter().find(|hook| hook.id == id);
-        let is_guard = settings.map_or_else(
-            || KINDS.iter().any(|kind| kind.id == id),
-            |settings| settings.kind == HookKind::Native,
-        );
-        if is_guard {
-            let message = format!("`{id}` is a native guard, which no call is sent to");
-            let hint = "`mcpproxy policy explain FILE` judges a call with every guard";
-            return Err(bad_input(message, Some(hint)));
+        let foreign = settings.is_some_and(|settings| settings.kind != HookKind::Native);
+        let mut kinds = KINDS.iter();
+        if let Some(kind) = kinds.find(|kind| kind.id == id && !foreign) {
+            return Self::guard(&loaded, kind);
         }
         let Some(settings) = settings else {
-            let known: Vec<_> = hooks.iter().map(|hook| hook.id.as_str()).collect();
-            let hint = format!("the configuration has: {}", known.join(", "));
+            let own = hooks.iter().map(|hook| hook.id.as_str());
+            let known: Vec<_> = own.chain(KINDS.iter().map(|kind| kind.id)).collect();
+            let hint = format!("there are: {}", known.join(", "));
             return Err(bad_input(format!("there is no hook `{id}`"), Some(&hint)));
         };
         let clock: Arc<dyn Clock> = Arc::new(SystemClock::start());
@@ -91,13 +94,38 @@ impl Trial {
         }];
         let pipeline = Registry::start(entries, Arc::default(), &clock).await;
         Ok(Self {
-            pipeline: pipeline.map_err(|fault| failed(fault.to_string(), None))?,
+            hook: Tested::Hook(pipeline.map_err(|fault| failed(fault.to_string(), None))?),
             replay: policy::engine(&loaded)?,
         })
     }
 
+    /// Switches everything off but one native guard.
+    fn guard(loaded: &Loaded, kind: &'static Kind) -> Result<Self> {
+        let id = kind.id;
+        if !kind.phases.request && !kind.phases.response {
+            let message = format!("`{id}` looks at what upstreams offer, not at calls");
+            let hint = "`mcpproxy scan FILE` looks at a saved list, `mcpproxy policy test FILE` at \
+                        lists and calls together";
+            return Err(bad_input(message, Some(hint)));
+        }
+        let mut settings = engine_settings(loaded);
+        if !settings.enabled || !(kind.is_on)(&settings.guards) {
+            let message = format!("`{id}` is switched off");
+            let hint = format!("switch it on under `security.hooks` with `id: {id}`");
+            return Err(bad_input(message, Some(&hint)));
+        }
+        settings.guards = settings.guards.only(id);
+        Ok(Self {
+            hook: Tested::Guard(id),
+            replay: policy::engine_of(loaded, settings)?,
+        })
+    }
+
     async fn ask(&self, session: &Session) -> Vec<Tried> {
-        self.replay.try_hooks(&self.pipeline, session).await
+        match &self.hook {
+            Tested::Guard(id) => self.replay.try_guard(id, session),
+            Tested::Hook(pipeline) => self.replay.try_hooks(pipeline, session).await,
+        }
     }
 }
 

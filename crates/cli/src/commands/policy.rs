@@ -10,8 +10,8 @@ use std::path::Path;
 use anyhow::{Context as _, Result};
 use mcpproxy_config::Loaded;
 use mcpproxy_core::Askable;
-use mcpproxy_engine::DetectError;
 use mcpproxy_engine::replay::{Replay, Session};
+use mcpproxy_engine::{DetectError, EngineSettings};
 use serde_json::Value;
 
 use crate::args::{Global, Policy};
@@ -31,7 +31,12 @@ pub(crate) fn run(global: &Global, command: &Policy) -> Result<Exit> {
 
 /// Puts an engine together that touches nothing, with guards and access policies as configured.
 pub(super) fn engine(loaded: &Loaded) -> Result<Replay> {
-    let made = Replay::new(engine_settings(loaded), Askable::AgentPrompt);
+    engine_of(loaded, engine_settings(loaded))
+}
+
+/// The same with settings of its own.
+pub(super) fn engine_of(loaded: &Loaded, settings: EngineSettings) -> Result<Replay> {
+    let made = Replay::new(settings, Askable::AgentPrompt);
     let made = made.map_err(|fault: DetectError| bad_input(fault.to_string(), None))?;
     let rules = access::rules(loaded).map_err(|why| bad_input(why, None))?;
     made.engine().set_access(rules);

@@ -1,6 +1,7 @@
 //! The pipeline of hooks as the configuration has it: hooks are made, held to their limits and
 //! started. What cannot be started stops the start, or keeps the pipeline that is in force.
 
+mod deferred;
 mod made;
 
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,10 +9,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use mcpproxy_config::{HookSettings, Loaded};
 use mcpproxy_core::Clock;
 use mcpproxy_engine::{Engine, Registry};
-use mcpproxy_hooks::Entry;
+use mcpproxy_hooks::{Entry, FailureMode};
 use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::task::block_in_place;
 
+use self::deferred::Deferred;
 use self::made::made;
 
 /// What the pipeline in force was made of.
@@ -70,11 +72,25 @@ async fn started(
     }
     let mut entries = Vec::with_capacity(wanted.len());
     for settings in wanted {
-        entries.push(entry(settings, clock)?);
+        entries.push(held(settings, clock)?);
     }
     let metrics = Arc::clone(engine.metrics());
     let registry = Registry::start(entries, metrics, clock).await;
     registry.map(Some).map_err(|fault| fault.to_string())
+}
+
+/// Makes one hook; one that cannot be made and is fail-open is made later.
+fn held(settings: &HookSettings, clock: &Arc<dyn Clock>) -> Result<Entry, String> {
+    entry(settings, clock).or_else(|why| match settings.limits() {
+        Ok(limits) if limits.failure_mode == FailureMode::Open => {
+            tracing::warn!("{why}; it is fail_open");
+            Ok(Entry {
+                hook: Arc::new(Deferred::new(settings, clock)),
+                limits,
+            })
+        }
+        Ok(_) | Err(_) => Err(why),
+    })
 }
 
 /// Makes one hook as the configuration has it.

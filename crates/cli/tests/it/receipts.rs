@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use mcpproxy_core::{Clock as _, SystemClock};
+use mcpproxy_notary::hash::digest;
 use mcpproxy_notary::keys::{PublicKey, Trust};
 use mcpproxy_notary::prove::check;
 use mcpproxy_notary::verify::{Checks, Class, Report, verify};
@@ -154,6 +155,26 @@ async fn every_call_through_the_gateway_has_its_receipt() {
     let policy = calls[0]["policy_hash"].as_str().unwrap();
     let copy = format!("receipts/policy/policy_sha256_{policy}.yaml");
     assert!(home.data().join(copy).exists());
+}
+
+#[tokio::test]
+async fn what_a_hook_gave_instead_of_an_answer_has_its_hash_too() {
+    let mut config = config(&json!("enabled"));
+    let marking = json!({ "spotlighting": { "external": "delimit" } });
+    config["security"] = json!({
+        "classification": { "server_overrides": { "up": "external" } },
+        "hooks": [{ "id": "context-integrity", "type": "native", "config": marking }],
+    });
+    let gateway = Gateway::start(&config).await;
+    let downstream = Legacy::open(&gateway.url("/mcp"), json!({})).await;
+    let given = downstream.call("up__do", json!({ "what": "works" })).await;
+    assert!(given.to_string().contains("untrusted text"), "{given}");
+    let home = gateway.stop().await;
+    let calls = calls(&home, &packs(&home)[0]);
+    assert_eq!(shown(&calls), ["do forwarded allowed [answer_changed]"]);
+    let hash = digest(given.to_string().as_bytes(), None).to_string();
+    assert_eq!(calls[0]["replaced_by_hash"], hash);
+    assert_ne!(calls[0]["result_hash"], hash);
 }
 
 /// The log names the receipts of a call, and gives away the proof of each that is in a pack.

@@ -117,6 +117,27 @@ fn flags_and_exit_codes_are_those_of_the_proxy() {
     check(&[], 3, "COMMAND");
 }
 
+#[test]
+fn mistakes_are_json_where_that_is_asked_for() {
+    for args in [
+        &["--json", "--call-timeout", "x", "--", "cat"][..],
+        &["--call-timeout", "x", "-o", "jsonl", "--", "cat"],
+        &["--profile", "escrow", "--output=json", "--", "cat"],
+        &["--json"],
+    ] {
+        let folder = TempDir::new().unwrap();
+        let output = session(folder.path(), args, "");
+        assert_eq!(output.status.code(), Some(3), "{args:?}");
+        let said: Value = serde_json::from_slice(&output.stderr).unwrap();
+        assert_eq!(said["event"], "error", "{said}");
+    }
+    // What stands behind `--` is the upstream's.
+    let folder = TempDir::new().unwrap();
+    let args = ["--call-timeout", "x", "--", "cat", "--json"];
+    let output = session(folder.path(), &args, "");
+    assert!(output.stderr.starts_with(b"error:"), "{output:?}");
+}
+
 /// The command lines of all processes.
 fn command_lines() -> Vec<String> {
     let processes = std::fs::read_dir("/proc").unwrap().flatten();

@@ -217,7 +217,7 @@ impl Engine {
 }
 
 /// As what a model reads the answer to a call.
-pub(super) fn audience(call: &Call, status: Status) -> Audience {
+pub(crate) fn audience(call: &Call, status: Status) -> Audience {
     match status {
         Status::Error => Audience::Error,
         _ if call.kind.method() == "prompts/get" => Audience::Prompt,

@@ -2,6 +2,7 @@
 //! end must not push everything else out of the log.
 
 use std::collections::HashMap;
+use std::hash::{BuildHasher as _, RandomState};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -18,10 +19,23 @@ const MOST: usize = 4096;
 const STEP: u128 = 0x9E37_79B9_7F4A_7C15_F39C_C060_5CED_C835;
 
 /// What was told of late.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Told {
     counted: Mutex<HashMap<(SessionKey, UpstreamId), Count>>,
+    /// Where numbers begin: elsewhere in every process, since several may write to one log.
+    first: u128,
     numbers: AtomicU64,
+}
+
+impl Default for Told {
+    fn default() -> Self {
+        let [high, low] = [(); 2].map(|()| RandomState::new().hash_one(0_u8));
+        Self {
+            counted: Mutex::default(),
+            first: (u128::from(high) << 64) | u128::from(low),
+            numbers: AtomicU64::default(),
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -55,7 +69,7 @@ impl Told {
     /// Returns a number for a message of a conversation, as unlike any other as an id must be.
     pub(crate) fn number(&self, session: SessionKey) -> u128 {
         let next = self.numbers.fetch_add(1, Ordering::Relaxed);
-        let next = STEP.wrapping_mul(u128::from(next) + 1);
+        let next = self.first.wrapping_add(STEP.wrapping_mul(u128::from(next)));
         session.id.0.wrapping_mul(STEP).wrapping_add(next)
     }
 }
@@ -84,5 +98,10 @@ mod tests {
         check("clock", 59, 16);
         check("ledger", 60, 16);
         assert_ne!(told.number(session), told.number(session));
+        // Another gateway's numbers are others.
+        assert_ne!(
+            Told::default().number(session),
+            Told::default().number(session)
+        );
     }
 }

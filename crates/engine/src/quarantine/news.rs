@@ -21,6 +21,9 @@ pub(crate) fn record(turn: &Turn, door: Door, now: Wall) -> Record {
         | OfferKind::Instructions => "tool_quarantine_change",
     };
     let (status, decision, severity) = match baseline.state {
+        OfferState::Approved if is_odd(turn) => {
+            (Status::Success, Action::Warn, Some(Severity::Low))
+        }
         OfferState::Approved => (Status::Success, Action::Allow, None),
         OfferState::Quarantined | OfferState::Blocked => {
             (Status::Blocked, Action::Deny, Some(Severity::Medium))
@@ -39,6 +42,11 @@ pub(crate) fn record(turn: &Turn, door: Door, now: Wall) -> Record {
         quarantine: Some(Box::new(note(turn))),
         ..Record::new(id(turn, now), kind, door)
     }
+}
+
+/// Tells whether something was let in at first sight although there is something to say of it.
+fn is_odd(turn: &Turn) -> bool {
+    turn.before.is_none() && turn.notice.is_some()
 }
 
 fn note(turn: &Turn) -> QuarantineNote {
@@ -81,7 +89,7 @@ pub(crate) fn log(turn: &Turn) {
         "{kind} `{upstream}:{}` is {state}: {reason}",
         name.escape_debug()
     );
-    if turn.baseline.is_approved() {
+    if turn.baseline.is_approved() && !is_odd(turn) {
         tracing::info!("{line}");
     } else {
         tracing::warn!("{line}");

@@ -1,6 +1,6 @@
 //! Listings, restarts, neighbours and broken disks.
 
-use mcpproxy_core::{FirstRead, Habits, Trust};
+use mcpproxy_core::{Action, Door, FirstRead, Habits, Trust};
 use mcpproxy_detect::{Detector, Settings as Detection};
 use mcpproxy_hooks::guards::spoofing::Profile;
 use mcpproxy_hooks::guards::{Guards, Settings};
@@ -241,16 +241,21 @@ fn who_stands_in_for_whom_does_not_depend_on_who_lists_first() {
     for first in ["files", "other"] {
         // Names that pose as the other upstream's, or read like its tools, speak for themselves.
         for words in [WORDS, other_words] {
-            for name in ["files__read_file", "files:read_file", "r\u{435}ad_file"] {
+            for name in [
+                "files__read_file",
+                "files:read_file",
+                "files_read_file",
+                "files.read_file",
+                "mcp__files__read_file",
+                "r\u{435}ad_file",
+                "read_fi1e",
+                "read_fille",
+                "read_flle",
+                "read_fiel",
+            ] {
                 check(&usual, &tool(name, words), first, [true, false]);
             }
         }
-        check(
-            &usual,
-            &tool("files_read_file", WORDS),
-            first,
-            [true, false],
-        );
         check(
             &usual,
             &tool("read_mail", "Reads a mail."),
@@ -259,13 +264,37 @@ fn who_stands_in_for_whom_does_not_depend_on_who_lists_first() {
         );
         // Where nothing else tells them apart, the configuration does.
         let by_order = [first == "files", first == "other"];
-        for name in ["read_file", "read_fiile", "Read_File"] {
+        for name in ["read_file", "Read_File"] {
             check(&usual, &tool(name, WORDS), first, by_order);
         }
+        check(&usual, &tool("Read_File", other_words), first, by_order);
         let like = tool("read_file", "Reads a file from the disk, quickly.");
         check(&usual, &like, first, [true, true]);
         check(&strict, &like, first, by_order);
     }
+}
+
+#[test]
+fn a_namesake_is_shown_and_its_record_warns() {
+    let desk = Desk::new();
+    let (one, other) = (
+        tool("search", "Finds notes."),
+        tool("search", "Finds rooms."),
+    );
+    desk.lists("notes", std::slice::from_ref(&one));
+    let turns = desk.lists("rooms", std::slice::from_ref(&other));
+    assert!(desk.shows("notes", &one) && desk.shows("rooms", &other));
+    let told: Vec<_> = turns.iter().filter(|turn| turn.is_news()).collect();
+    let [told] = told.as_slice() else {
+        panic!("{told:?}")
+    };
+    let record = news::record(told, Door::Internal, Wall(1));
+    assert_eq!(record.decision, Action::Warn);
+    let note = record.quarantine.unwrap();
+    assert_eq!(note.reason, "it has the name of `search` of `notes`");
+    // The same listing again is no news.
+    let again = desk.lists("rooms", std::slice::from_ref(&other));
+    assert!(again.iter().all(|turn| !turn.is_news()));
 }
 
 #[test]

@@ -11,22 +11,25 @@ use crate::reply::{Answered, bare, json as answered};
 /// The path of the metadata, before that of the resource.
 const WELL_KNOWN: &str = "/.well-known/oauth-protected-resource";
 /// The paths that are resources of their own.
-const ENDPOINTS: [&str; 5] = ["", "/mcp", "/mcp/call", "/mcp/all", "/sse"];
+const DOORS: [&str; 4] = ["/mcp", "/mcp/call", "/mcp/all", "/sse"];
 
-/// Tells which endpoint a path asks for the metadata of.
+/// Returns the path of the resource that a path asks for the metadata of, whether there is one or not.
 pub(crate) fn asked_for(path: &str) -> Option<&str> {
-    let endpoint = path.strip_prefix(WELL_KNOWN)?;
-    let endpoint = endpoint.trim_end_matches('/');
-    ENDPOINTS.contains(&endpoint).then_some(endpoint)
+    let resource = path.strip_prefix(WELL_KNOWN)?;
+    let whole = resource.is_empty() || resource.starts_with('/');
+    whole.then(|| resource.trim_end_matches('/'))
 }
 
-/// Answers with the metadata of an endpoint; `origin` is what the request was sent to.
+/// Answers with the metadata of the resource at a path; `origin` is what the request was sent to.
 pub(crate) fn metadata(
     settings: &OauthSettings,
     method: &Method,
     origin: &str,
-    endpoint: &str,
+    asked: &str,
 ) -> Answered {
+    let Some(resource) = described(settings, origin, asked) else {
+        return bare(StatusCode::NOT_FOUND);
+    };
     if method != Method::GET {
         let mut response = bare(StatusCode::METHOD_NOT_ALLOWED);
         let allowed = HeaderValue::from_static("GET");
@@ -34,7 +37,7 @@ pub(crate) fn metadata(
         return response;
     }
     let body = json!({
-        "resource": resource(settings, origin, endpoint),
+        "resource": resource,
         "authorization_servers": [settings.issuer],
         "scopes_supported": settings.required_scopes,
         "bearer_methods_supported": ["header"],
@@ -57,9 +60,8 @@ pub(crate) fn challenge(
     error: Option<(&str, &str)>,
 ) -> HeaderValue {
     let path = path.trim_end_matches('/');
-    let endpoint = ENDPOINTS.into_iter().find(|one| *one == path);
-    let endpoint = endpoint.unwrap_or("/mcp");
-    let resource = resource(settings, origin, endpoint);
+    let door = DOORS.into_iter().find(|one| *one == path);
+    let resource = asked_with(settings, origin, door.unwrap_or("/mcp"));
     let mut parts = vec![format!(
         r#"Bearer resource_metadata="{}""#,
         metadata_address(&resource)
@@ -75,23 +77,50 @@ pub(crate) fn challenge(
     HeaderValue::from_str(&parts.join(", ")).unwrap_or(plain)
 }
 
-/// The address of this resource: as configured, or as the request has it.
-fn resource(settings: &OauthSettings, origin: &str, endpoint: &str) -> String {
-    match settings.address() {
-        Some(address) => address.to_owned(),
-        None => format!("{origin}{endpoint}"),
+/// The resource that metadata at a path is about: the very one that was asked for (RFC 9728,
+/// section 3.3), at the address that is configured, or that the request has. Who asks for no path is
+/// told about the configured one.
+fn described(settings: &OauthSettings, origin: &str, asked: &str) -> Option<String> {
+    let is_door = |path: &&str| DOORS.contains(path);
+    let Some(address) = settings.address() else {
+        let known = asked.is_empty() || is_door(&asked);
+        return known.then(|| format!("{origin}{asked}"));
+    };
+    let (host, own) = split(address);
+    if asked.is_empty() || asked == own {
+        return Some(address.to_owned());
     }
+    let mut doors = DOORS.iter();
+    let before = doors.find_map(|door| own.strip_suffix(door)).unwrap_or(own);
+    let behind = asked.strip_prefix(before).filter(is_door);
+    let door = behind.or(Some(asked).filter(is_door))?;
+    Some(format!("{host}{before}{door}"))
+}
+
+/// The resource that a client at a door is led to. Tokens are good for the configured one: a door
+/// below it is a part of it.
+fn asked_with(settings: &OauthSettings, origin: &str, door: &str) -> String {
+    let own = format!("{origin}{door}");
+    let own = described(settings, origin, door).unwrap_or(own);
+    let whole = settings.address().filter(|address| {
+        let rest = own.strip_prefix(address.trim_end_matches('/'));
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    });
+    whole.map_or(own, ToOwned::to_owned)
 }
 
 /// Puts the well-known path between the host and the path of a resource (RFC 9728, section 3.1).
 fn metadata_address(resource: &str) -> String {
-    let (scheme, rest) = resource.split_once("://").unwrap_or(("https", resource));
-    let (host, path) = match rest.split_once('/') {
-        Some((host, path)) if !path.is_empty() => (host, format!("/{path}")),
-        Some((host, _)) => (host, String::new()),
-        None => (rest, String::new()),
-    };
-    format!("{scheme}://{host}{WELL_KNOWN}{path}")
+    let (host, path) = split(resource);
+    format!("{host}{WELL_KNOWN}{path}")
+}
+
+/// Takes an address apart: everything before its path, and its path without a slash at the end.
+fn split(address: &str) -> (&str, &str) {
+    let host = address.find("://").map_or(0, |at| at + "://".len());
+    let path = address.get(host..).and_then(|rest| rest.find('/'));
+    let (host, path) = address.split_at(path.map_or(address.len(), |at| host + at));
+    (host, path.trim_end_matches('/'))
 }
 
 #[cfg(test)]
@@ -109,19 +138,40 @@ mod tests {
     }
 
     #[test]
-    fn paths_of_metadata_are_those_of_endpoints() {
-        let check =
-            |path: &str, expect: Option<&str>| assert_eq!(asked_for(path), expect, "{path}");
-        check("/.well-known/oauth-protected-resource", Some(""));
-        check("/.well-known/oauth-protected-resource/", Some(""));
-        check("/.well-known/oauth-protected-resource/mcp", Some("/mcp"));
-        check(
-            "/.well-known/oauth-protected-resource/mcp/all",
-            Some("/mcp/all"),
-        );
-        check("/.well-known/oauth-protected-resource/api", None);
-        check("/.well-known/oauth-protected-resourceful", None);
-        check("/mcp", None);
+    fn metadata_is_about_the_resource_that_was_asked_for() {
+        let check = |audience: &str, path: &str, expect: Option<&str>| {
+            let path = format!("/.well-known/oauth-protected-resource{path}");
+            let asked = asked_for(&path).unwrap();
+            let found = described(&settings(audience, &[]), "http://localhost:8080", asked);
+            assert_eq!(found.as_deref(), expect, "{audience} {path}");
+        };
+        let configured = "https://gate.example/mcp";
+        for (path, expect) in [
+            ("", "https://gate.example/mcp"),
+            ("/", "https://gate.example/mcp"),
+            ("/mcp", "https://gate.example/mcp"),
+            ("/mcp/", "https://gate.example/mcp"),
+            ("/mcp/all", "https://gate.example/mcp/all"),
+            ("/mcp/call", "https://gate.example/mcp/call"),
+            ("/sse", "https://gate.example/sse"),
+        ] {
+            check(configured, path, Some(expect));
+        }
+        check(configured, "/api", None);
+        check(configured, "/mcp/any", None);
+        check("https://mcp", "", Some("https://mcp"));
+        check("https://mcp", "/sse", Some("https://mcp/sse"));
+        check("https://mcp/", "", Some("https://mcp/"));
+        let deep = "https://gate.example/agents/mcp";
+        check(deep, "/agents/mcp", Some(deep));
+        check(deep, "/agents/sse", Some("https://gate.example/agents/sse"));
+        check(deep, "/sse", Some("https://gate.example/agents/sse"));
+        check(deep, "/agents", None);
+        check("gate", "/sse", Some("http://localhost:8080/sse"));
+        check("gate", "", Some("http://localhost:8080"));
+        check("gate", "/api", None);
+        assert_eq!(asked_for("/.well-known/oauth-protected-resourceful"), None);
+        assert_eq!(asked_for("/mcp"), None);
     }
 
     #[test]
@@ -143,6 +193,21 @@ mod tests {
             "/api/v1/status",
             Some(("insufficient_scope", "more is needed")),
             r#"Bearer resource_metadata="https://gate.example/.well-known/oauth-protected-resource", error="insufficient_scope", error_description="more is needed", scope="mcp:use mcp:read""#,
+        );
+        let one = settings("https://gate.example/mcp", &[]);
+        for path in ["/mcp", "/mcp/all", "/api/v1/status"] {
+            check(
+                &one,
+                path,
+                None,
+                r#"Bearer resource_metadata="https://gate.example/.well-known/oauth-protected-resource/mcp""#,
+            );
+        }
+        check(
+            &one,
+            "/sse",
+            None,
+            r#"Bearer resource_metadata="https://gate.example/.well-known/oauth-protected-resource/sse""#,
         );
         let deep = settings("https://gate.example/agents/mcp", &[]);
         check(

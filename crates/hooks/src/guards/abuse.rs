@@ -326,18 +326,24 @@ fn said(raw: &[u8]) -> &[u8] {
 }
 
 fn finding(full: &Full, word: &str) -> Finding {
-    let reason = match full {
+    let (reason, retry_after) = match full {
         Full::Later(what, wait) => {
             let seconds = wait.as_secs().saturating_add(1);
-            format!("Too many {what} {word}: try again in {seconds} s.")
+            let reason = format!("Too many {what} {word}: try again in {seconds} s.");
+            (reason, seconds)
         }
+        // When one is over, nobody knows.
         Full::Concurrent(most) => {
-            format!("More than {most} calls {word} at the same time: try again when one is over.")
+            let reason = format!(
+                "More than {most} calls {word} at the same time: try again when one is over."
+            );
+            (reason, 1)
         }
     };
     Finding {
         source: Source::Behavioral,
         threat: Threat::RateLimitExceeded,
+        retry_after: Some(retry_after),
         reason: Masked::from_safe(reason),
         ..Finding::new(ID, Tier::Risk, Action::Deny)
     }

@@ -6,10 +6,11 @@
 //! anything is left the message is stopped. The original is never handed on in place of a failure.
 
 use std::collections::BTreeMap;
+use std::ops::{ControlFlow, Range};
 
 use mcpproxy_core::{Action, Finding, Masked, Severity, Source, Threat, Tier};
 use mcpproxy_detect::{Category, Found, Report, mask};
-use mcpproxy_text::{self as text, Limits, Splice};
+use mcpproxy_text::{self as text, LeafKind, Limits, Splice};
 use serde::{Deserialize, Serialize};
 
 use super::watch::Treated;
@@ -180,7 +181,7 @@ fn without(raw: &str, chosen: &[(&Found, Treatment)]) -> Option<String> {
         let leaf = raw.get(span.clone())?;
         let plain = text::string(leaf).map_or_else(|| leaf.to_owned(), Into::into);
         let is_key = raw.get(span.end..)?.trim_start().starts_with(':');
-        let mut plain = rewritten(&plain, values)?;
+        let mut plain = shown(&plain, values)?;
         if is_key {
             // Two keys that became the same would make the object ambiguous.
             plain = format!("{plain}#{number}");
@@ -190,28 +191,126 @@ fn without(raw: &str, chosen: &[(&Found, Treatment)]) -> Option<String> {
     String::from_utf8(splice.apply(raw.as_bytes())).ok()
 }
 
-/// Puts what may be shown in the place of each value; where two overlap the stricter counts for
-/// both.
-fn rewritten(plain: &str, values: &[(&Found, Treatment)]) -> Option<String> {
-    let mut spans: Vec<_> = values
-        .iter()
-        .map(|(found, treatment)| (found.detection.span.clone(), *treatment, *found))
-        .collect();
-    spans.sort_by_key(|(span, treatment, _)| (span.start, std::cmp::Reverse(*treatment)));
+/// A stretch of a text that is not shown, and what is done with it.
+struct Cut<'a> {
+    span: Range<usize>,
+    treatment: Treatment,
+    kind: &'a str,
+}
+
+impl Cut<'_> {
+    /// The part of it that lies in a stretch of the text, counted from there. A part is no sample of
+    /// the whole.
+    fn within(&self, place: &Range<usize>) -> Self {
+        let span = self.span.start.max(place.start)..self.span.end.min(place.end);
+        let treatment = match self.treatment {
+            Treatment::Mask if span != self.span => Treatment::Redact,
+            treatment => treatment,
+        };
+        Self {
+            span: span.start - place.start..span.end - place.start,
+            treatment,
+            kind: self.kind,
+        }
+    }
+}
+
+/// Puts what may be shown in the place of each value; a JSON document in a text stays one.
+fn shown(plain: &str, values: &[(&Found, Treatment)]) -> Option<String> {
+    let cuts = cuts(values);
+    if is_document(plain) {
+        document_without(plain, &cuts)
+    } else {
+        rewritten(plain, &cuts)
+    }
+}
+
+/// The stretches of the values in their order. Where two overlap, what is left of the second is taken
+/// out.
+fn cuts<'a>(values: &[(&'a Found, Treatment)]) -> Vec<Cut<'a>> {
+    let mut values = values.to_vec();
+    values.sort_by_key(|(found, treatment)| {
+        (found.detection.span.start, std::cmp::Reverse(*treatment))
+    });
+    let mut cuts: Vec<Cut<'a>> = Vec::with_capacity(values.len());
+    for (found, treatment) in values {
+        let whole = Cut {
+            span: found.detection.span.clone(),
+            treatment,
+            kind: &found.detection.kind,
+        };
+        let at = cuts.last().map_or(0, |last| last.span.end);
+        if whole.span.end > at {
+            let rest = whole.within(&(at..whole.span.end));
+            cuts.push(Cut {
+                span: at + rest.span.start..at + rest.span.end,
+                ..rest
+            });
+        }
+    }
+    cuts
+}
+
+/// Tells whether a text is a JSON document. A number or a word alone is taken for a text.
+fn is_document(plain: &str) -> bool {
+    let begins = plain.trim_start().starts_with(['{', '[']);
+    begins && text::check(plain.as_bytes(), Limits::default()).is_ok()
+}
+
+/// Takes stretches out of a document: what takes the place of a number is a string.
+fn document_without(plain: &str, cuts: &[Cut<'_>]) -> Option<String> {
+    let mut splice = Splice::default();
+    let mut left = cuts;
+    let mut keys = 0;
+    let mut all_there = true;
+    text::visit(plain, |leaf| {
+        let place = match leaf.kind {
+            LeafKind::Number => leaf.span.clone(),
+            LeafKind::Key | LeafKind::Text => leaf.span.start + 1..leaf.span.end - 1,
+        };
+        let passed = left.iter().take_while(|cut| cut.span.end <= place.start);
+        left = left.get(passed.count()..).unwrap_or_default();
+        let here = left.iter().take_while(|cut| cut.span.start < place.end);
+        let here: Vec<_> = here.map(|cut| cut.within(&place)).collect();
+        if here.is_empty() {
+            return ControlFlow::Continue(());
+        }
+        let inner = plain.get(place).and_then(|inner| rewritten(inner, &here));
+        let Some(mut inner) = inner else {
+            all_there = false;
+            return ControlFlow::Break(());
+        };
+        if leaf.kind == LeafKind::Key {
+            // Two keys that became the same would make the object ambiguous.
+            inner = format!("{inner}#{keys}");
+            keys += 1;
+        }
+        let mut quoted = format!("\"{inner}\"");
+        if text::check(quoted.as_bytes(), Limits::default()).is_err() {
+            // A stretch began or ended within an escape.
+            let kind = here.first().map_or("", |cut| cut.kind);
+            quoted = format!("\"[REDACTED:{kind}]\"");
+        }
+        splice.replace(leaf.span, quoted);
+        ControlFlow::Continue(())
+    });
+    all_there.then_some(())?;
+    let text = String::from_utf8(splice.apply(plain.as_bytes())).ok()?;
+    is_document(&text).then_some(text)
+}
+
+/// Puts what may be shown in the place of each stretch.
+fn rewritten(plain: &str, cuts: &[Cut<'_>]) -> Option<String> {
     let mut out = String::with_capacity(plain.len());
     let mut at = 0;
-    for (span, treatment, found) in spans {
-        if span.end <= at {
-            continue;
+    for cut in cuts {
+        out.push_str(plain.get(at..cut.span.start)?);
+        let value = plain.get(cut.span.clone())?;
+        match cut.treatment {
+            Treatment::Mask => out.push_str(mask::sample(cut.kind, value).as_str()),
+            _ => out.extend(["[REDACTED:", cut.kind, "]"]),
         }
-        out.push_str(plain.get(at..span.start.max(at))?);
-        let value = plain.get(span.start.max(at)..span.end)?;
-        let kind = &found.detection.kind;
-        match treatment {
-            Treatment::Mask if span.start >= at => out.push_str(mask::sample(kind, value).as_str()),
-            _ => out.extend(["[REDACTED:", kind, "]"]),
-        }
-        at = span.end;
+        at = cut.span.end;
     }
     out.push_str(plain.get(at..)?);
     Some(out)

@@ -13,7 +13,7 @@ use mcpproxy_core::{Baseline, OfferKind, OfferState, Trust, UpstreamId, Wall};
 use serde_json::Value;
 
 use super::rug_pull::Change;
-use super::shadowing::{Card, Neighbours};
+use super::shadowing::{Card, Neighbours, Shadow};
 use super::spoofing::{Moved, Profile};
 use super::watch::On;
 use super::{Guards, fingerprint, poisoning, rug_pull, shadowing, show, spoofing};
@@ -106,8 +106,10 @@ impl Guards {
         neighbours: &Neighbours<'a>,
     ) -> Option<Turn> {
         let Some(known) = known else {
-            let doubt = self.doubt(ground.trust, offer, card, neighbours);
-            return Some(first_seen(ground, offer, doubt));
+            let (doubt, told) = self.doubt(ground.trust, offer, card, neighbours);
+            let mut turn = first_seen(ground, offer, doubt);
+            turn.notice = told.filter(|_| turn.baseline.is_approved());
+            return Some(turn);
         };
         if *known.current == *offer.canonical {
             return None;
@@ -245,20 +247,22 @@ impl Guards {
         if !known.is_approved() || &*known.by != UNASKED {
             return None;
         }
-        let reason = self.shadow(&parsed(&known.current), card, neighbours)?;
+        let shadow = self.shadow(&parsed(&known.current), card, neighbours)?;
+        let reason = shadow.withheld()?;
         let mut turn = same(known);
         turn.withhold(OfferState::Quarantined, shadowing::ID, reason, now);
         Some(turn)
     }
 
-    /// Says why a tool that was never seen is withheld, if a guard wants that.
+    /// Says why a tool that was never seen is withheld, if a guard wants that, or what is to be told of
+    /// it.
     fn doubt<'a>(
         &self,
         trust: Trust,
         offer: &Offer,
         card: &'a Card,
         neighbours: &Neighbours<'a>,
-    ) -> Option<Doubt> {
+    ) -> (Option<Doubt>, Option<String>) {
         let poisoned = self.settings.poisoning.and_then(|settings| {
             // Who trusts an upstream wants to hear of attacks, not of oddities.
             let strict_mode = settings.strict_mode && trust != Trust::Auto;
@@ -270,11 +274,14 @@ impl Guards {
         });
         if let Some(reason) = poisoned {
             let by = poisoning::ID;
-            return Some(Doubt { by, reason });
+            return (Some(Doubt { by, reason }), None);
         }
-        let reason = self.shadow(&offer.descriptor, card, neighbours)?;
         let by = shadowing::ID;
-        Some(Doubt { by, reason })
+        match self.shadow(&offer.descriptor, card, neighbours) {
+            None => (None, None),
+            Some(Shadow::Withheld(reason)) => (Some(Doubt { by, reason }), None),
+            Some(Shadow::Told(told)) => (None, Some(told)),
+        }
     }
 
     fn shadow<'a>(
@@ -282,11 +289,12 @@ impl Guards {
         tool: &Value,
         card: &'a Card,
         neighbours: &Neighbours<'a>,
-    ) -> Option<String> {
+    ) -> Option<Shadow> {
         let settings = self.settings.shadowing?;
-        self.doubted(shadowing::ID, || {
-            shadowing::judge(&self.inspector, settings, (tool, card), neighbours)
-        })
+        let judge = || shadowing::judge(&self.inspector, settings, (tool, card), neighbours);
+        let closed = || Some(Shadow::Withheld(unjudged(shadowing::ID)));
+        let watch = self.watches().of(shadowing::ID)?;
+        watch.run(On::Listing, judge, || None, closed)
     }
 
     fn poisoned(&self, settings: poisoning::Settings, offer: &Offer) -> Option<String> {
@@ -307,13 +315,8 @@ impl Guards {
 
     /// Runs a guard that may give a reason to withhold something.
     fn doubted(&self, id: &str, guard: impl FnOnce() -> Option<String>) -> Option<String> {
-        let closed = || {
-            Some(format!(
-                "the guard `{id}` broke down and could not judge it"
-            ))
-        };
         let watch = self.watches().of(id)?;
-        watch.run(On::Listing, guard, || None, closed)
+        watch.run(On::Listing, guard, || None, || Some(unjudged(id)))
     }
 
     fn change<'a>(
@@ -329,11 +332,17 @@ impl Guards {
             let (Change::Alarm(reason) | Change::Notice(reason)) = change;
             return Change::Notice(reason);
         }
-        match (change, self.shadow(&offer.descriptor, card, neighbours)) {
+        let shadow = self.shadow(&offer.descriptor, card, neighbours);
+        match (change, shadow.and_then(Shadow::withheld)) {
             (Change::Notice(_), Some(reason)) if said_anew(known, offer) => Change::Alarm(reason),
             (change, _) => change,
         }
     }
+}
+
+/// Why something is withheld that a guard should have judged.
+fn unjudged(id: &str) -> String {
+    format!("the guard `{id}` broke down and could not judge it")
 }
 
 /// Whether the description changed, and not only something else.

@@ -7,6 +7,7 @@ use mcpproxy_core::{Installed, Trust, UpstreamId};
 use mcpproxy_detect::confusable::skeleton;
 use serde_json::{Value, json};
 
+use super::likeness::{is_alike, is_disguised};
 use super::{fingerprint, show};
 
 /// The id of this guard.
@@ -140,9 +141,6 @@ pub(super) fn judge(settings: &Settings, name: &str, profile: &Profile<'_>) -> O
 /// How the reason begins why one waits whose name can be taken for that of another.
 const ALIKE: &str = "its name can be taken for that of the upstream";
 
-/// The shortest name of which a letter that is doubled or has changed its place is overlooked.
-const OVERLOOKED: usize = 5;
-
 /// Says whose name that of an upstream can be taken for, of those that stand before it. A list of
 /// allowed servers says so by itself.
 pub(super) fn alike(settings: &Settings, name: &str, standing: &[UpstreamId]) -> Option<String> {
@@ -174,67 +172,6 @@ pub(super) fn is_likeness(reason: &str) -> bool {
 pub(super) fn is_listed(settings: &Settings, name: &str) -> bool {
     let mut allowed = settings.allowed_servers.iter().flatten();
     allowed.any(|one| one.name == name)
-}
-
-/// Tells whether a name has letters that stand for others.
-fn is_disguised(name: &str) -> bool {
-    let plain = name.chars().filter(|letter| letter.is_alphanumeric());
-    let plain: String = plain.flat_map(char::to_lowercase).collect();
-    skeleton(name) != plain
-}
-
-/// Tells whether one name can be taken for another. Those that differ in numbers alone are told apart
-/// by them, and one that goes on where the other ends is another word.
-fn is_alike(one: &str, other: &str) -> bool {
-    let unnumbered = |name: &str| {
-        name.to_lowercase()
-            .replace(|one: char| one.is_ascii_digit(), "")
-    };
-    if one.to_lowercase() != other.to_lowercase() && unnumbered(one) == unnumbered(other) {
-        return false;
-    }
-    let others = readings(other);
-    let mut own = readings(one).into_iter();
-    own.any(|own| others.iter().any(|other| is_misread(&own, other)))
-}
-
-/// What a name can be read as: a 1 is an l or an i, and a capital i is an l.
-fn readings(name: &str) -> [String; 3] {
-    let read = |name: &str| skeleton(name).into_owned();
-    [
-        read(name),
-        read(&name.replace('1', "i")),
-        read(&name.replace('I', "l")),
-    ]
-}
-
-/// Tells whether two readings are the same, but for letters that are doubled or two that have changed
-/// places.
-fn is_misread(one: &str, other: &str) -> bool {
-    if one == other {
-        return true;
-    }
-    let long = one.len().min(other.len()) >= OVERLOOKED;
-    long && (single(one) == single(other) || is_swapped(one, other))
-}
-
-/// A word with every run of a letter as one.
-fn single(word: &str) -> Vec<char> {
-    let mut letters: Vec<char> = word.chars().collect();
-    letters.dedup_by(|one, other| one == other && one.is_alphabetic());
-    letters
-}
-
-fn is_swapped(one: &str, other: &str) -> bool {
-    if one.chars().count() != other.chars().count() {
-        return false;
-    }
-    let pairs = one.chars().zip(other.chars()).enumerate();
-    let differ: Vec<_> = pairs.filter(|(_, (one, other))| one != other).collect();
-    matches!(
-        differ.as_slice(),
-        [(at, (a, b)), (next, (c, d))] if *next == at + 1 && a == d && b == c
-    )
 }
 
 fn differs(listed: &Allowed, profile: &Profile<'_>) -> Option<&'static str> {
@@ -625,6 +562,7 @@ mod tests {
             "gitthub",
             "gihtub",
             "g1thub",
+            "glthub",
             "GitHub",
             "g\u{456}thub",
         ] {

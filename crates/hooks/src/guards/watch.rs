@@ -401,11 +401,8 @@ impl Watches {
     /// behind.
     pub fn order(&self, findings: &mut [Finding]) {
         findings.sort_by_key(|finding| {
-            let id = match &*finding.rule {
-                HIDDEN | ORDERS => poisoning::ID,
-                rule => rule,
-            };
-            self.of(id).map_or(u32::MAX, Watch::priority)
+            let watch = maker(finding).and_then(|id| self.of(id));
+            watch.map_or(u32::MAX, Watch::priority)
         });
     }
 
@@ -414,6 +411,18 @@ impl Watches {
         let on = self.0.iter().filter(|watch| (watch.kind.is_on)(settings));
         on.map(Watch::health).collect()
     }
+}
+
+/// Returns the id of the guard that made a finding, if one did.
+pub fn maker(finding: &Finding) -> Option<&'static str> {
+    let rule = match &*finding.rule {
+        HIDDEN | ORDERS => poisoning::ID,
+        // Its rules are named by policies.
+        _ if finding.tier == Tier::Access => access::ID,
+        rule => rule,
+    };
+    let mut kinds = KINDS.iter().map(|kind| kind.id);
+    kinds.find(|id| *id == rule)
 }
 
 #[cfg(test)]

@@ -29,6 +29,8 @@ enum Temper {
     Blocks,
     Panics,
     Fails(HookFault),
+    /// Fails at the first two questions, and takes a while for the others.
+    Heals,
     /// Fails at every second question.
     Flaps,
     CannotStart,
@@ -90,6 +92,11 @@ impl Fake {
             }
             Temper::Panics => panic!("a hook breaks down"),
             Temper::Fails(fault) => Err(fault.clone()),
+            Temper::Heals if asked < 2 => Err(HookFault::Unreachable("refused".to_owned())),
+            Temper::Heals => {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+                Ok(SecurityDecision::Allow)
+            }
             Temper::Flaps if asked.is_multiple_of(2) => {
                 Err(HookFault::Unreachable("refused".to_owned()))
             }
@@ -475,8 +482,39 @@ async fn a_hook_that_fails_is_left_alone_and_tried_again() {
     let (late, resting) = ("h/timeout", "h/circuit_open");
     assert_eq!(rules, [late, late, resting, resting, late, resting]);
     assert_eq!(hook.asked.load(Ordering::Relaxed), 3);
-    assert_eq!(bench.registry.health().await[0].circuit, Standing::Open);
+    let health = &bench.registry.health().await[0];
+    assert_eq!((health.circuit, health.healthy), (Standing::Open, false));
     assert_eq!(bench.errors("h", "circuit_open"), 3);
+    // The time for which it was waited counts too.
+    let text = bench.registry.metrics().text();
+    assert!(
+        text.contains("security_hooks_duration_seconds_count{hook_id=\"h\"} 3"),
+        "{text}"
+    );
+}
+
+/// Who is not let through while another is tried has not failed.
+#[tokio::test(start_paused = true)]
+async fn a_hook_that_healed_is_asked_again_however_many_ask_at_once() {
+    let limits = Limits {
+        breaker: BreakerSettings {
+            failures: 2,
+            rest: Duration::from_secs(10),
+            probes: 2,
+        },
+        ..Limits::default()
+    };
+    let bench = bench(vec![(fake("h", 1, Temper::Heals), limits)])
+        .await
+        .unwrap();
+    bench.ask().await;
+    bench.ask().await;
+    assert_eq!(bench.registry.health().await[0].circuit, Standing::Open);
+    bench.clock.advance(Duration::from_secs(10));
+    for _ in 0..2 {
+        tokio::join!(bench.ask(), bench.ask(), bench.ask(), bench.ask());
+    }
+    assert_eq!(bench.registry.health().await[0].circuit, Standing::Closed);
 }
 
 #[tokio::test(start_paused = true)]

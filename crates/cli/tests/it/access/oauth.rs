@@ -137,16 +137,21 @@ async fn without_a_token_one_is_told_where_to_get_it() {
     let metadata = "https://gate.example/.well-known/oauth-protected-resource/mcp";
     let expect = format!(r#"Bearer resource_metadata="{metadata}", scope="mcp:use""#);
     assert_eq!(reply.headers["www-authenticate"], expect);
-    for path in ["", "/mcp", "/mcp/call"] {
+    for (path, resource) in [
+        ("", AUDIENCE),
+        ("/mcp", AUDIENCE),
+        ("/mcp/call", "https://gate.example/mcp/call"),
+        ("/sse", "https://gate.example/sse"),
+    ] {
         let path = format!("/.well-known/oauth-protected-resource{path}");
         let (status, told) = http.get(&path).await;
         assert_eq!(status, 200, "{path}");
-        assert_eq!(told["resource"], AUDIENCE);
+        assert_eq!(told["resource"], resource);
         assert_eq!(told["authorization_servers"], json!([issuer.url]));
         assert_eq!(told["scopes_supported"], json!(["mcp:use"]));
     }
     let elsewhere = http.get("/.well-known/oauth-protected-resource/api").await;
-    assert_eq!(elsewhere.0, 401);
+    assert_eq!(elsewhere.0, 404);
     // Keys and agent tokens are good beside it, and the issuer was not asked about any of them.
     let agent = gateway.token("bot", &json!(["one"])).await.at("/mcp");
     let agent = Legacy::open_with(agent, json!({})).await;
@@ -400,4 +405,22 @@ async fn a_token_goes_no_further_than_the_gateway() {
         "{sent}"
     );
     assert!(!gateway.log().contains(&token));
+    // Nor is it kept: no file of the data folder has it.
+    let mut folders = vec![gateway.home.path().join("data")];
+    let mut files = 0;
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.is_file() {
+                let bytes = std::fs::read(&path).unwrap();
+                let signature = token.rsplit('.').next().unwrap().as_bytes();
+                let mut windows = bytes.windows(signature.len());
+                assert!(!windows.any(|window| window == signature), "{path:?}");
+                files += 1;
+            }
+        }
+    }
+    assert!(files > 0);
 }

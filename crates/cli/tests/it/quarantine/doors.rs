@@ -248,6 +248,18 @@ async fn an_agent_sees_only_what_it_may_reach() {
     let params = json!({ "name": "quarantine_security", "arguments": asked });
     let refused = agent.request("tools/call", params).await.answer().await;
     assert!(refused.to_string().contains("scope"), "{refused}");
+    // What is put away is put away for everybody, so a caller that may only read does not.
+    let reader = json!({ "name": "reader", "upstreams": ["one"], "operations": ["read"] });
+    let (_, made) = gateway.owner().post("/api/v1/tokens", &reader).await;
+    let bearer = format!("Bearer {}", made["data"]["token"].as_str().unwrap());
+    let token = gateway.http().with("authorization", &bearer);
+    let agent = Legacy::open_with(token.at("/mcp"), json!({})).await;
+    for operation in ["quarantine_server", "block_all_tools", "block_tool"] {
+        let asked = json!({ "operation": operation, "name": "one", "tool_name": "add" });
+        let params = json!({ "name": "quarantine_security", "arguments": asked });
+        let refused = agent.request("tools/call", params).await.answer().await;
+        assert!(refused.to_string().contains("scope"), "{refused}");
+    }
 }
 
 #[tokio::test]

@@ -125,9 +125,12 @@ async fn calls_that_are_refused_for_their_form_have_receipts() {
         one.trim_end_matches('}').to_owned(),
         one.replace("works", "\u{1}"),
         format!("[{one},{one}]"),
+        format!("\u{feff}[{one}]"),
     ] {
         assert_eq!(agent.send(message.clone()).await.status, 400, "{message}");
     }
+    let wide: Vec<u8> = one.encode_utf16().flat_map(u16::to_le_bytes).collect();
+    assert_eq!(agent.send(wide).await.status, 400);
     assert_eq!(agent.send(note("up__do")).await.status, 400);
     // What is no call, whatever is wrong with it, has none.
     for message in ["[", r#"{"jsonrpc":"2.0","id":1,"method":"ping","id":1}"#] {
@@ -138,9 +141,11 @@ async fn calls_that_are_refused_for_their_form_have_receipts() {
     let mut expect = vec![unread; 6];
     // Parameters that are no object name no tool.
     expect[1] = "mcpproxy  denied refused [uninspected]";
-    expect.extend([batched, batched, "up do denied refused [no_id]"]);
+    let unknown = expect[1];
+    expect.extend([batched; 3]);
+    expect.extend([unknown, "up do denied refused [no_id]"]);
     let receipts = check(gateway, &expect).await;
-    assert_eq!(receipts[8]["mcp_request_id"], Value::Null);
+    assert_eq!(receipts[10]["mcp_request_id"], Value::Null);
     let session = |at: usize| &receipts[at]["downstream_session_id"];
     assert_eq!(session(0), session(1));
 }

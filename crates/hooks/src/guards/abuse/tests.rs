@@ -119,6 +119,7 @@ fn a_refusal_says_when_to_try_again_and_charges_nothing() {
             refused.reason.as_str(),
             "Too many calls of this tool: try again in 11 s."
         );
+        assert_eq!(refused.retry_after, Some(11));
         assert_eq!(refused.threat, Threat::RateLimitExceeded);
     }
     let mut other = call(50);

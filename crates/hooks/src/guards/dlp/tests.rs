@@ -149,6 +149,49 @@ fn whatever_place_it_stands_in_nothing_is_left_and_the_rest_is_as_it_was() {
 }
 
 #[test]
+fn a_document_in_a_text_stays_one() {
+    let check = |action: &str, text: &str, expect: &str| {
+        let raw = serde_json::json!({ "text": text }).to_string();
+        let rules = format!(r#"[{{"action":"{action}"}}]"#);
+        let treated = treat(&rules, Way::Response, &raw);
+        let treated = treated.text.unwrap_or_else(|| panic!("{text}"));
+        let value: serde_json::Value = serde_json::from_str(&treated).unwrap();
+        assert_eq!(value["text"], expect, "{text}");
+    };
+    let number = r#"{"card": 4111111111111111, "n": 1}"#;
+    let redacted = r#"{"card": "[REDACTED:credit_card]", "n": 1}"#;
+    check("redact", number, redacted);
+    let masked = r#"{"card": "****-****-****-1111", "n": 1}"#;
+    check("mask", number, masked);
+    let list = r#" [4111111111111111,{"card":"4111111111111111"},2]"#;
+    let listed = r#" ["[REDACTED:credit_card]",{"card":"[REDACTED:credit_card]"},2]"#;
+    check("redact", list, listed);
+    let keys = r#"{"4111111111111111":1,"card":"\"4111111111111111\"\n","b":{}}"#;
+    let kept = r#"{"[REDACTED:credit_card]#0":1,"card":"\"[REDACTED:credit_card]\"\n","b":{}}"#;
+    check("redact", keys, kept);
+    // What is no document is a text as any other.
+    let text = "{card: 4111111111111111}";
+    check("redact", text, "{card: [REDACTED:credit_card]}");
+    check("redact", "4111111111111111", "[REDACTED:credit_card]");
+}
+
+#[test]
+fn what_is_cut_within_an_escape_or_across_values_leaves_a_document() {
+    let check = |text: &str, span: Range<usize>, expect: &str| {
+        let cut = Cut {
+            span,
+            treatment: Treatment::Mask,
+            kind: "credit_card",
+        };
+        assert_eq!(document_without(text, &[cut]).as_deref(), Some(expect));
+    };
+    let redacted = r#"{"a":"[REDACTED:credit_card]"}"#;
+    check(r#"{"a":"x\n4111"}"#, 8..13, redacted);
+    let apart = r#"["[REDACTED:credit_card]","[REDACTED:credit_card]"]"#;
+    check("[41111111,11111111]", 1..18, apart);
+}
+
+#[test]
 fn what_cannot_be_taken_out_is_stopped() {
     let dlp = Dlp::new(serde_json::from_str(r#"{"rules":[{"action":"redact"}]}"#).unwrap());
     let between = Between {
