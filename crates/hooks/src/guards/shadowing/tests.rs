@@ -1,5 +1,9 @@
 //! Tools beside those of others: tricks, honest neighbours, and who is the original.
 
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use mcpproxy_core::UpstreamId;
 use mcpproxy_detect::Settings as Detector;
 use serde_json::json;
 
