@@ -90,8 +90,7 @@ fn described(settings: &OauthSettings, origin: &str, asked: &str) -> Option<Stri
     if asked.is_empty() || asked == own {
         return Some(address.to_owned());
     }
-    let mut doors = DOORS.iter();
-    let before = doors.find_map(|door| own.strip_suffix(door)).unwrap_or(own);
+    let before = before_door(own);
     let behind = asked.strip_prefix(before).filter(is_door);
     let door = behind.or(Some(asked).filter(is_door))?;
     Some(format!("{host}{before}{door}"))
@@ -107,6 +106,30 @@ fn asked_with(settings: &OauthSettings, origin: &str, door: &str) -> String {
         rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     });
     whole.map_or(own, ToOwned::to_owned)
+}
+
+/// Tells whether a token's audience is this gateway: what is configured, or, where that is an address,
+/// one of the doors beside it, for which an issuer makes tokens as the metadata names them.
+pub(crate) fn is_audience(settings: &OauthSettings, name: &str) -> bool {
+    if name == settings.audience {
+        return true;
+    }
+    let address = settings.address();
+    let Some(address) = address.filter(|address| *address == settings.audience) else {
+        return false;
+    };
+    let (host, own) = split(address);
+    let rest = name.strip_prefix(host);
+    let door = rest.and_then(|rest| rest.strip_prefix(before_door(own)));
+    door.is_some_and(|door| DOORS.contains(&door))
+}
+
+/// The path without the door at its end.
+fn before_door(path: &str) -> &str {
+    let mut doors = DOORS.iter();
+    doors
+        .find_map(|door| path.strip_suffix(door))
+        .unwrap_or(path)
 }
 
 /// Puts the well-known path between the host and the path of a resource (RFC 9728, section 3.1).
@@ -135,6 +158,35 @@ mod tests {
             "required_scopes": scopes,
         });
         serde_json::from_value(json).unwrap()
+    }
+
+    #[test]
+    fn a_token_for_any_door_is_for_this_gateway() {
+        let check = |audience: &str, name: &str, expect: bool| {
+            let found = is_audience(&settings(audience, &[]), name);
+            assert_eq!(found, expect, "{audience} {name}");
+        };
+        let one = "https://gate.example/mcp";
+        check(one, one, true);
+        check(one, "https://gate.example/sse", true);
+        check(one, "https://gate.example/mcp/call", true);
+        check(one, "https://gate.example", false);
+        check(one, "https://gate.example/api", false);
+        check(one, "https://gate.example.evil/sse", false);
+        check(one, "http://gate.example/sse", false);
+        check("https://gate.example", "https://gate.example/sse", true);
+        check(
+            "https://gate.example/a/mcp",
+            "https://gate.example/a/sse",
+            true,
+        );
+        check(
+            "https://gate.example/a/mcp",
+            "https://gate.example/sse",
+            false,
+        );
+        check("gate", "gate", true);
+        check("gate", "gate/sse", false);
     }
 
     #[test]

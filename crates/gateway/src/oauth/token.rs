@@ -13,6 +13,7 @@ use mcpproxy_text::{self as text, Limits};
 use serde_json::Value;
 
 use super::keys::{Algorithm, Key};
+use super::metadata::is_audience;
 use super::settings::OauthSettings;
 
 /// The longest token.
@@ -90,7 +91,7 @@ impl<'a> Token<'a> {
         if claims.get("iss").and_then(Value::as_str) != Some(&settings.issuer) {
             return Err("the token is of another issuer");
         }
-        if !is_for(claims.get("aud"), &settings.audience) {
+        if !is_for(claims.get("aud"), settings) {
             return Err("the token is not made for this gateway");
         }
         let leeway = Duration::from(settings.leeway);
@@ -132,12 +133,12 @@ fn object(part: &str) -> Result<Value, &'static str> {
     }
 }
 
-/// Tells whether an audience, one or a list, has this name.
-fn is_for(audience: Option<&Value>, name: &str) -> bool {
+/// Tells whether an audience, one or a list, is this gateway.
+fn is_for(audience: Option<&Value>, settings: &OauthSettings) -> bool {
+    let is_this = |one: &Value| one.as_str().is_some_and(|one| is_audience(settings, one));
     match audience {
-        Some(Value::String(one)) => one == name,
-        Some(Value::Array(several)) => several.iter().any(|one| one.as_str() == Some(name)),
-        _ => false,
+        Some(Value::Array(several)) => several.iter().any(is_this),
+        one => one.is_some_and(is_this),
     }
 }
 
