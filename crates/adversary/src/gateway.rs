@@ -19,8 +19,9 @@ use crate::error::Error;
 /// The file of the configuration and the folder of state, in the folder of the gateway.
 const CONFIG: &str = "mcpproxy.json";
 const DATA: &str = "data";
-/// How long the gateway may take to listen, and its upstreams to be tried.
+/// How long the gateway may take to listen, and its upstreams to be tried, for each of them.
 const START: Duration = Duration::from_secs(40);
+const TRIED: Duration = Duration::from_millis(300);
 /// How long an answer to the owner may take.
 const PATIENCE: Duration = Duration::from_secs(20);
 /// How often is looked whether something has happened.
@@ -90,7 +91,10 @@ impl Gateway {
             dialer: Dialer::default(),
             process,
         };
-        gateway.until_ready().await?;
+        let upstreams = config.get("mcpServers").and_then(Value::as_object);
+        let upstreams = upstreams.map_or(0, serde_json::Map::len);
+        let upstreams = u32::try_from(upstreams).unwrap_or(u32::MAX);
+        gateway.until_ready(START + TRIED * upstreams).await?;
         Ok(gateway)
     }
 
@@ -138,7 +142,7 @@ impl Gateway {
         self.folder().join(DATA)
     }
 
-    async fn until_ready(&self) -> Result<(), Error> {
+    async fn until_ready(&self, patience: Duration) -> Result<(), Error> {
         let ready = async {
             loop {
                 let uri = format!("http://{}/readyz", self.address);
@@ -152,7 +156,7 @@ impl Gateway {
                 tokio::time::sleep(GLANCE).await;
             }
         };
-        let ready = tokio::time::timeout(START, ready).await;
+        let ready = tokio::time::timeout(patience, ready).await;
         ready.map_err(|_| Error::Gateway("its upstreams were not tried in time".to_owned()))
     }
 

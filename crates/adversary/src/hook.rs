@@ -21,6 +21,8 @@ const SHELL: &str = "/bin/sh";
 const INSTALLING: Duration = Duration::from_secs(20);
 /// How long the agent waits for an answer.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// How often a gateway is asked that does not answer in time.
+const TRIES: usize = 5;
 /// Commands that run at once for one gateway. Each has two seconds to get an answer, and many cases at
 /// once on a small machine would take them from each other.
 const AT_ONCE: usize = 2;
@@ -80,18 +82,28 @@ impl Hook {
     ) -> Result<Heard, Error> {
         let payload = payload.to_string();
         for line in commands(&self.settings, event, tool) {
-            let done = self.run(line, &payload).await?;
-            let heard = heard(&done)?;
+            let heard = self.told(line, &payload).await?;
             if heard != Heard::Nothing {
                 return Ok(heard);
             }
-            // The hook lets everything pass where the gateway could not be asked. A case that was
-            // played so tells nothing, and must not count as one that came through.
-            if !done.stderr.is_empty() && payload.len() < LONG {
-                return Err(Error::Hook(words(&done.stderr)));
-            }
         }
         Ok(Heard::Nothing)
+    }
+
+    /// Runs a command until the gateway was asked. The hook lets everything pass where it could not be:
+    /// a case that was played so tells nothing, and must not count as one that came through. On a
+    /// machine that plays many cases at once a gateway is late at times, so it is asked again.
+    async fn told(&self, line: &str, payload: &str) -> Result<Heard, Error> {
+        let mut unseen = String::new();
+        for _ in 0..TRIES {
+            let done = self.run(line, payload).await?;
+            let heard = heard(&done)?;
+            if heard != Heard::Nothing || done.stderr.is_empty() || payload.len() >= LONG {
+                return Ok(heard);
+            }
+            unseen = words(&done.stderr);
+        }
+        Err(Error::Hook(unseen))
     }
 
     async fn run(&self, line: &str, payload: &str) -> Result<Output, Error> {
