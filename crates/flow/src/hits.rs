@@ -1,6 +1,7 @@
 //! The comparison: what of a sending is known, and from which origin. What it weighs is for
 //! `evidence`.
 
+mod recall;
 mod secrets;
 mod tails;
 
@@ -9,6 +10,7 @@ use std::ops::Range;
 
 use mcpproxy_core::{DataOrigin, Id128, Label, Likeness, Masked, Nature, SessionKey, Side};
 
+use self::recall::Recall;
 pub(crate) use self::secrets::is_supplied;
 use self::secrets::secrets;
 use self::tails::gone;
@@ -19,7 +21,7 @@ use crate::plain::rare;
 use crate::roll::{SPARE, roll};
 use crate::secret::Bits;
 use crate::sending::Sending;
-use crate::state::{BATCH, Errand, State};
+use crate::state::{Errand, State};
 use crate::stream::{Family, Stream};
 use crate::typed::Kind;
 use crate::view::Decoded;
@@ -218,29 +220,17 @@ fn texts<'a>(
     streams: impl Iterator<Item = &'a Stream>,
     hits: &mut Hits,
 ) {
-    let alive = |seq| state.origins.is_alive(seq);
+    let mut recall = Recall::new(state, salts);
     let mut best: HashMap<u32, Best<'a>> = HashMap::new();
     for stream in streams {
         let mut covers: HashMap<u32, Cover> = HashMap::new();
         let mut private = false;
-        for (index, gram) in stream.grams.iter().enumerate() {
-            if index % BATCH == 0
-                && let [salt] = salts
-            {
-                let batch = stream.grams.iter().skip(index).take(BATCH);
-                state.text.warm(batch.map(|gram| gram.tag ^ salt));
+        recall.find(&stream.grams, |gram, (seq, public)| {
+            if !pointers.contains(&gram.tag) {
+                private |= !public;
+                extend(&mut covers, seq, gram.at);
             }
-            let inside = salts
-                .iter()
-                .find_map(|salt| state.text.get(gram.tag ^ salt, alive));
-            let public = salts
-                .iter()
-                .find_map(|salt| state.outside.get(gram.tag ^ salt, alive));
-            if let Some(seen) = public.or(inside).filter(|_| !pointers.contains(&gram.tag)) {
-                private |= public.is_none();
-                extend(&mut covers, seen.seq, gram.at);
-            }
-        }
+        });
         // What is public was seen in each call by itself.
         if stream.before.is_some() && !private {
             continue;

@@ -254,8 +254,10 @@ impl Pool {
 /// most keys are in none.
 #[inline]
 fn holds(bucket: &[u64; SLOTS], key: u64) -> bool {
-    let same = |slot: &u64| u64::from(slot >> TAG_SHIFT == key);
-    bucket.iter().map(same).sum::<u64>() > 0
+    let tag = key << TAG_SHIFT;
+    // Only a slot with the same key leaves nothing above what is kept beside it.
+    let rest = bucket.map(|slot| slot ^ tag);
+    rest.into_iter().fold(u64::MAX, u64::min) >> TAG_SHIFT == 0
 }
 
 /// Chooses the slot of the bucket with more room.
