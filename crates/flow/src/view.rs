@@ -292,16 +292,16 @@ impl Walk<'_> {
         let look = Look::at(text);
         let mut made = Vec::new();
         if !look.is_natural() {
-            cipher::find(text, &mut made);
+            cipher::find(text, look, &mut made);
             order::apart(text, &mut made);
         }
         spoken::find(text, look, &mut made);
         radix::find(text, look, read, &mut made);
         // What is long enough to be seen that way round is seen in each call by itself.
         if self.family != Family::Tail {
-            order::turned(text, &mut made);
+            order::turned(text, look, &mut made);
         }
-        order::numbered(text, &mut made);
+        order::numbered(text, look, &mut made);
         for one in made {
             if self.budget.views == 0 || self.budget.bytes < one.text.len() {
                 self.out.cut = true;

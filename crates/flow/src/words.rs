@@ -21,6 +21,33 @@ pub(crate) fn split(
     })
 }
 
+/// Returns the words of at least `least` bytes, as [`split`] does: most text has none of them, and is
+/// passed over from what divides it to what divides it furthest on.
+pub(crate) fn long(
+    text: &str,
+    least: usize,
+    divides: impl Fn(u8) -> bool,
+) -> impl Iterator<Item = (usize, &str)> {
+    let bytes = text.as_bytes();
+    // INVARIANT: a word begins here, behind what divides it from the one before.
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        loop {
+            let start = at;
+            let head = bytes.get(start..start + least)?;
+            if let Some(last) = head.iter().rposition(|&byte| divides(byte)) {
+                at = start + last + 1;
+                continue;
+            }
+            let rest = bytes.get(start + least..).unwrap_or_default();
+            let more = rest.iter().position(|&byte| divides(byte));
+            let end = start + least + more.unwrap_or(rest.len());
+            at = end + 1;
+            return Some((start, text.get(start..end).unwrap_or_default()));
+        }
+    })
+}
+
 /// What divides words, among the kinds of bytes.
 pub(crate) const SPACE: u8 = 1;
 
@@ -86,7 +113,13 @@ impl Words {
 
     /// Tells whether a word is in the list, in any case.
     pub(crate) fn has(&self, word: &str) -> bool {
-        let [first, ..] = word.as_bytes() else {
+        self.has_bytes(word.as_bytes())
+    }
+
+    /// Tells the same of the bytes of a word.
+    #[inline]
+    pub(crate) fn has_bytes(&self, word: &[u8]) -> bool {
+        let [first, ..] = word else {
             return false;
         };
         let letter = usize::from(first.to_ascii_lowercase().wrapping_sub(b'a'));
@@ -94,16 +127,34 @@ impl Words {
         if word.len() >= 32 || lengths >> word.len() & 1 == 0 {
             return false;
         }
+        self.lists(letter, word)
+    }
+
+    /// Tells whether a word is among those that begin with its letter.
+    fn lists(&self, letter: usize, word: &[u8]) -> bool {
         let start = |letter: usize| self.starts.get(letter).map_or(0, |at| usize::from(*at));
         let same = self.list.get(start(letter)..start(letter + 1));
         let mut same = same.unwrap_or_default().iter();
-        same.any(|known| known.eq_ignore_ascii_case(word))
+        same.any(|known| known.as_bytes().eq_ignore_ascii_case(word))
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    proptest! {
+        #[test]
+        fn long_words_are_those_of_the_split_that_are_long(
+            text in "([a-zé]{0,9}[ ,]{0,2}){0,9}", least in 1_usize..9,
+        ) {
+            let divides = |byte: u8| matches!(byte, b' ' | b',');
+            let all = split(&text, divides).filter(|(_, word)| word.len() >= least);
+            prop_assert_eq!(all.collect::<Vec<_>>(), long(&text, least, divides).collect::<Vec<_>>());
+        }
+    }
 
     #[test]
     fn words_are_found_in_any_case_and_none_beside_them() {

@@ -4,48 +4,71 @@
 //! ROT13 is no matter here: windows are the same under it.
 
 use super::Made;
+use super::natural::Look;
 
+const ALPHABET: usize = 26;
 /// How often each letter occurs in a thousand of English text; close enough for its relatives.
-const OFTEN: [u32; 26] = [
+const OFTEN: [u32; ALPHABET] = [
     82, 15, 28, 43, 127, 22, 20, 61, 70, 2, 8, 40, 24, 67, 75, 19, 1, 60, 63, 91, 28, 10, 24, 2,
     20, 1,
 ];
+/// The same twice in a row, so that letters that are moved beyond the last need no other look.
+const TWICE: [u32; 2 * ALPHABET] = twice();
 /// Letters from which on frequencies mean something.
-const LETTERS: u32 = 24;
+const LETTERS: usize = 24;
+/// Letters of one kind that count: sums of them stay small.
+const MOST: u32 = 4096;
 
-/// Adds what `text` may say.
-pub(super) fn find(text: &str, made: &mut Vec<Made>) {
-    let counts = letters(text);
-    if counts.iter().sum::<u32>() >= LETTERS {
-        moved(text, &counts, made);
+#[expect(
+    clippy::indexing_slicing,
+    reason = "evaluated when compiled; a wrong index does not build"
+)]
+const fn twice() -> [u32; 2 * ALPHABET] {
+    let mut table = [0; 2 * ALPHABET];
+    let mut at = 0;
+    while at < table.len() {
+        table[at] = OFTEN[at % ALPHABET];
+        at += 1;
     }
-    rot47(text, made);
+    table
 }
 
-fn letters(text: &str) -> [u32; 26] {
-    let mut counts = [0; 26];
+/// Adds what `text` may say.
+pub(super) fn find(text: &str, look: Look, made: &mut Vec<Made>) {
+    if look.letters >= LETTERS {
+        moved(text, letters(text), made);
+    }
+    rot47(text, look.signs, made);
+}
+
+/// Counts each letter, up to as many as matter.
+fn letters(text: &str) -> [u32; ALPHABET] {
+    let mut counts = [0_u32; ALPHABET];
     for byte in text.bytes().filter(u8::is_ascii_alphabetic) {
         let index = usize::from(byte.to_ascii_lowercase() - b'a');
         if let Some(count) = counts.get_mut(index) {
             *count += 1;
         }
     }
-    counts
+    counts.map(|count| count.min(MOST))
 }
 
-/// Scores how much the letters look like a language after `map`.
-fn score(counts: &[u32; 26], map: impl Fn(usize) -> usize) -> u32 {
-    let one = |(from, count): (usize, &u32)| {
-        let often = OFTEN.get(map(from) % 26).copied().unwrap_or(0);
-        often * count.min(&4096)
-    };
-    counts.iter().enumerate().map(one).sum()
+/// Scores how much the letters look like a language if they are moved by so many places.
+fn score(counts: &[u32; ALPHABET], by: usize) -> u32 {
+    let often = TWICE.get(by..).and_then(<[u32]>::first_chunk::<ALPHABET>);
+    let pairs = often.into_iter().flatten().zip(counts);
+    // INVARIANT: no count is above its bound, so nothing wraps; checked sums are slow here.
+    pairs.fold(0, |sum, (often, count)| {
+        sum.wrapping_add(often.wrapping_mul(*count))
+    })
 }
 
-fn moved(text: &str, counts: &[u32; 26], made: &mut Vec<Made>) {
-    let plain = score(counts, |from| from).max(score(counts, |from| from + 13));
-    let caesar = (1..26).map(|by| (score(counts, |from| from + by), by, false));
-    let mirror = (0..26).map(|by| (score(counts, |from| 25 - from + by), by, true));
+fn moved(text: &str, counts: [u32; ALPHABET], made: &mut Vec<Made>) {
+    let mut turned = counts;
+    turned.reverse();
+    let plain = score(&counts, 0).max(score(&counts, 13));
+    let caesar = (1..ALPHABET).map(|by| (score(&counts, by), by, false));
+    let mirror = (0..ALPHABET).map(|by| (score(&turned, by), by, true));
     let best = caesar.chain(mirror).max_by_key(|(score, ..)| *score);
     let Some((best, by, mirrored)) = best else {
         return;
@@ -57,34 +80,33 @@ fn moved(text: &str, counts: &[u32; 26], made: &mut Vec<Made>) {
     let map = |byte: u8, first: u8| {
         let from = usize::from(byte - first);
         let from = if mirrored { 25 - from } else { from };
-        first + u8::try_from((from + by) % 26).unwrap_or(0)
+        first + u8::try_from((from + by) % ALPHABET).unwrap_or(0)
     };
-    let plain: String = text
-        .chars()
-        .map(|char| match u8::try_from(char) {
-            Ok(byte @ b'a'..=b'z') => char::from(map(byte, b'a')),
-            Ok(byte @ b'A'..=b'Z') => char::from(map(byte, b'A')),
-            _ => char,
-        })
-        .collect();
+    let plain = replaced(text, |byte| match byte {
+        b'a'..=b'z' => map(byte, b'a'),
+        b'A'..=b'Z' => map(byte, b'A'),
+        _ => byte,
+    });
     made.push(Made::new(if mirrored { "atbash" } else { "caesar" }, plain));
 }
 
-/// Turns printable ASCII by half its length, where that makes more letters than signs.
-fn rot47(text: &str, made: &mut Vec<Made>) {
-    let signs = |text: &str| text.bytes().filter(u8::is_ascii_punctuation).count();
-    let before = signs(text);
+/// Replaces bytes of ASCII by others of ASCII.
+fn replaced(text: &str, map: impl Fn(u8) -> u8) -> String {
+    let bytes = text.bytes().map(map).collect();
+    String::from_utf8(bytes).unwrap_or_default()
+}
+
+/// Turns printable ASCII by half its length, where that makes more letters than the `before` signs.
+fn rot47(text: &str, before: usize, made: &mut Vec<Made>) {
     if before * 6 < text.len() {
         return;
     }
-    let turned: String = text
-        .chars()
-        .map(|char| match u8::try_from(char) {
-            Ok(byte @ b'!'..=b'~') => char::from((byte - b'!' + 47) % 94 + b'!'),
-            _ => char,
-        })
-        .collect();
-    if signs(&turned) * 3 <= before {
+    let turned = replaced(text, |byte| match byte {
+        b'!'..=b'~' => (byte - b'!' + 47) % 94 + b'!',
+        _ => byte,
+    });
+    let signs = turned.bytes().filter(u8::is_ascii_punctuation).count();
+    if signs * 3 <= before {
         made.push(Made::new("rot47", turned));
     }
 }

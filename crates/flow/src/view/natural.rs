@@ -7,27 +7,49 @@ const PAIRS: &[&[u8; 2]] = &[
     b"ve", b"ra", b"ti", b"el", b"ch", b"ei", b"ie", b"un", b"la", b"ro", b"ta", b"co",
 ];
 
-/// The letters that often follow each letter, as bits; the highest tells a letter from all else.
-const FOLLOW: [u32; 256] = follow();
-const LETTER: u32 = 1 << 31;
+/// The number of each letter, in either case, from one on; zero for all else.
+const NUMBER: [u8; 256] = numbers();
+/// Numbers of letters, rounded up to a power of two.
+const LETTERS: usize = 32;
+
+/// What a pair of letters counts, by their numbers: one pair below, one frequent pair above.
+const COUNTS: [u64; LETTERS * LETTERS] = counts();
+const FREQUENT: u32 = 32;
 
 #[expect(
     clippy::indexing_slicing,
     reason = "evaluated when compiled; a wrong index does not build"
 )]
-const fn follow() -> [u32; 256] {
-    let mut letters = [LETTER; 26];
+const fn numbers() -> [u8; 256] {
+    let mut table = [0; 256];
+    let mut letter = 0_u8;
+    while letter < 26 {
+        table[(b'a' + letter) as usize] = letter + 1;
+        table[(b'A' + letter) as usize] = letter + 1;
+        letter += 1;
+    }
+    table
+}
+
+#[expect(
+    clippy::indexing_slicing,
+    reason = "evaluated when compiled; a wrong index does not build"
+)]
+const fn counts() -> [u64; LETTERS * LETTERS] {
+    let mut table = [0; LETTERS * LETTERS];
+    let mut place = 0;
+    while place < table.len() {
+        let (one, two) = (place / LETTERS, place % LETTERS);
+        if one >= 1 && one <= 26 && two >= 1 && two <= 26 {
+            table[place] = 1;
+        }
+        place += 1;
+    }
     let mut at = 0;
     while at < PAIRS.len() {
         let [one, two] = *PAIRS[at];
-        letters[(one - b'a') as usize] |= 1 << (two - b'a');
-        at += 1;
-    }
-    let mut table = [0; 256];
-    at = 0;
-    while at < 26 {
-        table[at + b'a' as usize] = letters[at];
-        table[at + b'A' as usize] = letters[at];
+        let row = (one - b'a') as usize + 1;
+        table[row * LETTERS + (two - b'a') as usize + 1] |= 1 << FREQUENT;
         at += 1;
     }
     table
@@ -43,6 +65,8 @@ pub(super) struct Look {
     pub(super) digits: usize,
     /// Everything printable that is neither.
     pub(super) signs: usize,
+    /// Blanks of ASCII.
+    pub(super) blanks: usize,
     pairs: usize,
     frequent: usize,
 }
@@ -51,29 +75,22 @@ impl Look {
     /// Looks at every byte. What is only counted is counted in blocks, which compilers turn into
     /// a few steps for many bytes.
     pub(super) fn at(text: &str) -> Self {
-        let (mut letters, mut digits, mut signs) = (0, 0, 0);
+        let (mut letters, mut digits, mut signs, mut blanks) = (0, 0, 0, 0);
         for block in text.as_bytes().chunks(BLOCK) {
             letters += count(block, u8::is_ascii_alphabetic);
             digits += count(block, u8::is_ascii_digit);
             signs += count(block, u8::is_ascii_punctuation);
+            blanks += count(block, u8::is_ascii_whitespace);
         }
-        let (mut row, mut pairs, mut frequent) = (0_u32, 0_u32, 0_u32);
-        for byte in text.bytes() {
-            let next = FOLLOW.get(usize::from(byte)).copied().unwrap_or(0);
-            // Small and capital letters have the number of the letter in their lowest bits, which
-            // means nothing where the highest bit of its row is not set.
-            let both = (row & next) >> 31;
-            frequent += both & row >> (byte.wrapping_sub(1) & 31);
-            pairs += both;
-            row = next;
-        }
-        let size = |count: u32| usize::try_from(count).unwrap_or(usize::MAX);
+        let counts = pairs(text.as_bytes());
+        let size = |count: u64| usize::try_from(count).unwrap_or(usize::MAX);
         Self {
             letters,
             digits,
             signs,
-            pairs: size(pairs),
-            frequent: size(frequent),
+            blanks,
+            pairs: size(counts & ((1 << FREQUENT) - 1)),
+            frequent: size(counts >> FREQUENT),
         }
     }
 
@@ -91,9 +108,31 @@ fn count(block: &[u8], is: impl Fn(&u8) -> bool) -> usize {
     usize::from(block.iter().fold(0, add))
 }
 
+/// Counts the pairs of letters below, and the frequent ones among them above.
+fn pairs(text: &[u8]) -> u64 {
+    let (mut last, mut sum) = (0, 0_u64);
+    for &byte in text {
+        let number = NUMBER
+            .get(usize::from(byte))
+            .copied()
+            .map_or(0, usize::from);
+        let counts = COUNTS.get(last * LETTERS + number).copied().unwrap_or(0);
+        // No text has so many pairs that the lower count reaches the upper one.
+        sum = sum.wrapping_add(counts);
+        last = number;
+    }
+    sum
+}
+
 /// Tells whether a text reads like a language.
 pub(super) fn is_natural(text: &str) -> bool {
-    Look::at(text).is_natural()
+    let counts = pairs(text.as_bytes());
+    let look = Look {
+        pairs: usize::try_from(counts & ((1 << FREQUENT) - 1)).unwrap_or(usize::MAX),
+        frequent: usize::try_from(counts >> FREQUENT).unwrap_or(usize::MAX),
+        ..Look::default()
+    };
+    look.is_natural()
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Text whose order was changed: words the other way round, or other characters between its own.
 
 use super::Made;
+use super::natural::Look;
 
 const TURNED: &str = "word_order";
 const APART: &str = "interleaved";
@@ -20,8 +21,9 @@ pub(super) fn is_order(via: &str) -> bool {
 }
 
 /// Adds `text` with its words the other way round.
-pub(super) fn turned(text: &str, made: &mut Vec<Made>) {
-    if text.len() > LONGEST {
+pub(super) fn turned(text: &str, look: Look, made: &mut Vec<Made>) {
+    // So many words have a blank between each two.
+    if text.len() > LONGEST || look.blanks < WORDS - 1 {
         return;
     }
     let mut turned = String::with_capacity(text.len() + 1);
@@ -42,13 +44,25 @@ pub(super) fn apart(text: &str, made: &mut Vec<Made>) {
         return;
     }
     for (step, from) in [(2, 0), (2, 1), (3, 0), (3, 1), (3, 2)] {
-        let kept: String = text.chars().skip(from).step_by(step).collect();
-        made.push(Made::new(APART, kept));
+        made.push(Made::new(APART, every(step, from, text)));
     }
 }
 
+/// Returns each character at so many steps from the first.
+fn every(step: usize, from: usize, text: &str) -> String {
+    if text.is_ascii() {
+        let kept = text.bytes().skip(from).step_by(step).collect();
+        return String::from_utf8(kept).unwrap_or_default();
+    }
+    text.chars().skip(from).step_by(step).collect()
+}
+
 /// Adds pieces that say themselves in which order they belong: a number in front of each line.
-pub(super) fn numbered(text: &str, made: &mut Vec<Made>) {
+pub(super) fn numbered(text: &str, look: Look, made: &mut Vec<Made>) {
+    // Two pieces have a digit each, and a line ends between them.
+    if look.digits < 2 || look.blanks == 0 {
+        return;
+    }
     let mut pieces: Vec<(u32, &str)> = text.split('\n').filter_map(piece).take(PIECES).collect();
     if pieces.len() < 2 || pieces.is_sorted_by_key(|(number, _)| *number) {
         return;
@@ -77,7 +91,7 @@ mod tests {
     fn numbered_pieces_are_put_in_order() {
         let check = |text: &str, expect: Option<&str>| {
             let mut made = Vec::new();
-            numbered(text, &mut made);
+            numbered(text, Look::at(text), &mut made);
             assert_eq!(made.first().map(|one| &*one.text), expect, "{text}");
         };
         check("2: ght\n1: e ni\n0: th", Some("the night"));

@@ -6,10 +6,12 @@
 
 use std::ops::Range;
 
+use mcpproxy_text::bits::{self, BLOCK};
+
 use super::Made;
 use super::cipher::unmixed;
 use super::natural::{Look, is_natural};
-use crate::words::split;
+use crate::words::long;
 
 /// Shortest token that is tried.
 const TOKEN: usize = 16;
@@ -65,6 +67,14 @@ impl Alphabet {
     const fn loose(name: &'static str, bits: u32, digits: &[u8]) -> Self {
         let values = values(digits, true);
         Self { name, bits, values }
+    }
+
+    /// Puts what the bytes of a word are worth into `digits`; tells whether all of them are digits.
+    fn read(&self, word: &[u8], digits: &mut Vec<u8>) -> bool {
+        digits.clear();
+        digits.extend(word.iter().map(|&byte| value(&self.values, byte)));
+        // Only what is no digit has the highest bit.
+        digits.iter().fold(0, |all, digit| all | digit) < NONE / 2
     }
 }
 
@@ -140,9 +150,13 @@ static FIVES: [Radix; 2] = [
 ];
 static BASE45: Radix = Radix::new("base45", b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ $%*+-./:");
 
+fn value(values: &Values, byte: u8) -> u8 {
+    values.get(usize::from(byte)).copied().unwrap_or(NONE)
+}
+
 /// Returns what the bytes of a word are worth, if all of them are digits.
 fn read(values: &Values, word: &[u8]) -> Option<Vec<u8>> {
-    let value = |&byte: &u8| values.get(usize::from(byte)).copied().unwrap_or(NONE);
+    let value = |&byte: &u8| value(values, byte);
     // Most words fail in most alphabets, at no cost but this look.
     word.iter()
         .all(|byte| value(byte) != NONE)
@@ -153,10 +167,10 @@ fn read(values: &Values, word: &[u8]) -> Option<Vec<u8>> {
 pub(super) fn find(text: &str, look: Look, read: &[Range<usize>], made: &mut Vec<Made>) {
     let mut tried = 0;
     let divides = |byte: u8| byte.is_ascii_whitespace() || matches!(byte, b'"' | b'\'' | b',');
-    for (at, word) in split(text, divides) {
+    for (at, word) in long(text, TOKEN, divides) {
         let end = at + word.len();
         let inside = |one: &Range<usize>| one.start <= at + 2 && end < one.end + 4;
-        if !(TOKEN..=LONGEST).contains(&word.len())
+        if word.len() > LONGEST
             || tried >= TOKENS
             || reads_like_words(word)
             || read.iter().any(inside)
@@ -213,9 +227,21 @@ fn squeezed(text: &str) -> Option<String> {
 
 fn token(word: &[u8], made: &mut Vec<Made>) {
     let before = made.len();
-    let mut bytes = Vec::new();
-    for alphabet in &ALPHABETS {
-        in_bits(word, alphabet, &mut bytes, made);
+    let end = word.iter().rposition(|&byte| byte != b'=');
+    let bare = word
+        .get(..end.map_or(0, |last| last + 1))
+        .unwrap_or_default();
+    let told = bare.iter().any(|byte| b"+/-_".contains(byte));
+    let mut tried = Tried::default();
+    for (index, alphabet) in ALPHABETS.iter().enumerate() {
+        // The first two differ in these signs alone: without them they say the same.
+        if index == 1 && !told {
+            let same = made.get(before);
+            let same = same.map(|one| Made::new(one.via, one.text.clone()));
+            made.extend(same);
+            continue;
+        }
+        made.extend(in_bits(bare, alphabet, &mut tried));
     }
     if made.len() > before {
         return;
@@ -228,16 +254,19 @@ fn token(word: &[u8], made: &mut Vec<Made>) {
     }
 }
 
+/// The digits of a token in one alphabet, and the bytes that they spell from one of them on.
+#[derive(Debug, Default)]
+struct Tried {
+    digits: Vec<u8>,
+    bytes: Vec<u8>,
+}
+
 /// Reads a token from each digit at which a byte could begin.
-fn in_bits(word: &[u8], alphabet: &Alphabet, bytes: &mut Vec<u8>, made: &mut Vec<Made>) {
-    let end = word
-        .iter()
-        .rposition(|&byte| byte != b'=')
-        .map_or(0, |last| last + 1);
-    let digits = read(&alphabet.values, word.get(..end).unwrap_or_default());
-    let Some(digits) = digits else {
-        return;
-    };
+fn in_bits(word: &[u8], alphabet: &Alphabet, tried: &mut Tried) -> Option<Made> {
+    let Tried { digits, bytes } = tried;
+    if !alphabet.read(word, digits) {
+        return None;
+    }
     // Digits until a byte begins with a digit again.
     let phases = match alphabet.bits {
         6 => 4,
@@ -246,42 +275,55 @@ fn in_bits(word: &[u8], alphabet: &Alphabet, bytes: &mut Vec<u8>, made: &mut Vec
     };
     for phase in 0..phases {
         let digits = digits.get(phase..).unwrap_or_default();
-        pack(digits, alphabet.bits, bytes);
+        bytes.clear();
+        match alphabet.bits {
+            6 => pack::<4, 6>(digits, bytes),
+            5 => pack::<8, 5>(digits, bytes),
+            _ => pack::<2, 4>(digits, bytes),
+        }
         if let Some(plain) = readable(bytes) {
-            made.push(Made::new(alphabet.name, plain));
-            return;
+            return Some(Made::new(alphabet.name, plain));
         }
         if phase == 0
             && let Some(plain) = unmixed(bytes)
         {
-            made.push(Made::new("xor", plain));
-            return;
+            return Some(Made::new("xor", plain));
         }
     }
+    None
 }
 
-/// Puts the bytes that digits spell into `bytes`.
-fn pack(digits: &[u8], width: u32, bytes: &mut Vec<u8>) {
-    bytes.clear();
-    let (mut bits, mut held) = (0_u32, 0);
-    for &digit in digits {
-        bits = (bits << width | u32::from(digit)) & 0xFFFF;
-        held += width;
-        if held >= 8 {
-            held -= 8;
-            bytes.push(u8::try_from(bits >> held & 0xFF).unwrap_or(0));
-        }
+/// Adds the bytes that digits of `WIDTH` bits spell; `GROUP` of them are whole bytes.
+fn pack<const GROUP: usize, const WIDTH: usize>(digits: &[u8], bytes: &mut Vec<u8>) {
+    let (groups, rest) = digits.as_chunks::<GROUP>();
+    let number = |group: &[u8]| {
+        let add = |sum: u64, digit: &u8| sum << WIDTH | u64::from(*digit);
+        group.iter().fold(0, add)
+    };
+    bytes.reserve(digits.len() * WIDTH / 8);
+    for group in groups {
+        let spelled = number(group) << (64 - GROUP * WIDTH);
+        let spelled = spelled.to_be_bytes();
+        bytes.extend_from_slice(spelled.get(..GROUP * WIDTH / 8).unwrap_or_default());
     }
+    // What is left of the last byte is no byte.
+    let bits = rest.len() * WIDTH;
+    let spelled = number(rest).checked_shl(u32::try_from(64 - bits).unwrap_or(0));
+    let spelled = spelled.unwrap_or(0).to_be_bytes();
+    bytes.extend_from_slice(spelled.get(..bits / 8).unwrap_or_default());
 }
 
 /// Returns the readable runs of some bytes, if there are any and they are most of it.
 fn readable(bytes: &[u8]) -> Option<String> {
+    // Bytes by chance hardly ever have a run.
+    if !may_read(bytes) {
+        return None;
+    }
     let fair = |byte: &u8| byte.is_ascii_graphic() || matches!(byte, b' ' | b'\n' | b'\r' | b'\t');
     let runs = || {
         let runs = bytes.split(|byte| !fair(byte));
         runs.filter(|run| run.len() >= READABLE)
     };
-    // Bytes by chance hardly ever have a run, and mostly end the count at once.
     let length: usize = runs().map(|run| run.len() + 1).sum();
     (length > 0 && length * 2 >= bytes.len()).then(|| {
         let mut plain = String::with_capacity(length);
@@ -291,6 +333,27 @@ fn readable(bytes: &[u8]) -> Option<String> {
         }
         plain
     })
+}
+
+/// Tells whether some bytes can have a readable run: as many in a row as that takes, each of them
+/// between a tab and a tilde, as all that is readable is.
+fn may_read(bytes: &[u8]) -> bool {
+    let flag = |byte: u8| u8::from(byte.wrapping_sub(b'\t') <= b'~' - b'\t');
+    let mut before = 0;
+    let mut base = 0;
+    while base < bytes.len() {
+        let fair = bits::mask(&bits::block(bytes, base), flag);
+        // The last bits of the block before come first, since a run may begin there.
+        let window = u128::from(fair) << (READABLE - 1) | before;
+        let pairs = window & window >> 1;
+        let fours = pairs & pairs >> 2;
+        if fours & fours >> 4 & fours >> (READABLE - 4) != 0 {
+            return true;
+        }
+        before = u128::from(fair >> (BLOCK + 1 - READABLE));
+        base += BLOCK;
+    }
+    false
 }
 
 /// Reads groups of five digits in base 85.
@@ -344,21 +407,19 @@ fn base45(word: &[u8]) -> Option<Made> {
 /// Reads one large number.
 fn number(word: &[u8], radix: &Radix) -> Option<Made> {
     let digits = radix.read(word)?;
-    // Limbs of 32 bits, the lowest first; five digits at a time, which fit in one.
-    let mut limbs: Vec<u32> = Vec::with_capacity(digits.len() / 5 + 1);
-    for five in digits.chunks(5) {
+    // Limbs of 64 bits, the lowest first; ten digits at a time, which fit in one.
+    let mut limbs: Vec<u64> = Vec::with_capacity(digits.len() / 10 + 1);
+    for ten in digits.chunks(10) {
         let (mut factor, mut carry) = (1_u64, 0_u64);
-        for &digit in five {
+        for &digit in ten {
             carry = carry * radix.base + u64::from(digit);
             factor *= radix.base;
         }
         for limb in &mut limbs {
-            let sum = u64::from(*limb) * factor + carry;
-            *limb = u32::try_from(sum & 0xFFFF_FFFF).unwrap_or(0);
-            carry = sum >> 32;
+            (*limb, carry) = limb.carrying_mul(factor, carry);
         }
         if carry > 0 {
-            limbs.push(u32::try_from(carry).unwrap_or(0));
+            limbs.push(carry);
         }
     }
     let bytes = limbs.iter().rev().flat_map(|limb| limb.to_be_bytes());

@@ -97,13 +97,15 @@ pub(super) fn find(text: &str, look: Look, made: &mut Vec<Made>) {
 
 /// Reads dots and dashes, wherever the signs of six or more letters stand together.
 fn morse(text: &str) -> Option<Made> {
+    if !may_be_morse(text.as_bytes()) {
+        return None;
+    }
     let mut plain = String::new();
     let mut run = String::new();
     let splits = |char: char| char.is_whitespace() || matches!(char, '/' | '|' | '+' | ',');
     for word in text.split(splits).chain(["end"]) {
-        let letter = word.replace('_', "-").replace('*', ".");
-        match MORSE.iter().find(|(code, _)| *code == letter) {
-            Some(&(_, char)) => run.push(char),
+        match letter(word.as_bytes()) {
+            Some(char) => run.push(char),
             None if word.is_empty() => {}
             None => {
                 if run.len() >= LEAST {
@@ -114,6 +116,53 @@ fn morse(text: &str) -> Option<Made> {
         }
     }
     (!plain.is_empty()).then(|| Made::new("morse", plain))
+}
+
+/// Signs of the longest letter.
+const SIGNS: usize = 5;
+
+fn is_sign(byte: u8) -> bool {
+    matches!(byte, b'.' | b'-' | b'_' | b'*')
+}
+
+/// Tells whether a text can have as many letters in dots and dashes as it takes: signs in a row, with
+/// no other letter or digit beside them.
+fn may_be_morse(text: &[u8]) -> bool {
+    let (mut count, mut before) = (0, b' ');
+    let mut rest = text;
+    while let Some(at) = rest.iter().position(|&byte| is_sign(byte)) {
+        before = at
+            .checked_sub(1)
+            .and_then(|at| rest.get(at))
+            .map_or(before, |byte| *byte);
+        rest = rest.get(at..).unwrap_or_default();
+        let length = rest.iter().take_while(|byte| is_sign(**byte)).count();
+        let last = rest.get(length - 1).copied();
+        rest = rest.get(length..).unwrap_or_default();
+        let apart = |byte: u8| !byte.is_ascii_alphanumeric();
+        let stands = apart(before) && rest.first().copied().is_none_or(apart);
+        count += usize::from(stands && length <= SIGNS);
+        if count >= LEAST {
+            return true;
+        }
+        before = last.unwrap_or(before);
+    }
+    false
+}
+
+/// Returns the letter that a word is in dots and dashes.
+fn letter(word: &[u8]) -> Option<char> {
+    if word.len() > SIGNS || !word.iter().all(|&byte| is_sign(byte)) {
+        return None;
+    }
+    let sign = |byte: &u8| match byte {
+        b'_' => b'-',
+        b'*' => b'.',
+        other => *other,
+    };
+    let mut known = MORSE.iter();
+    let known = known.find(|(code, _)| code.bytes().eq(word.iter().map(sign)));
+    known.map(|&(_, char)| char)
 }
 
 /// Reads the words of the radio alphabet, wherever six or more stand together.
@@ -128,10 +177,8 @@ fn radio(text: &str) -> Option<Made> {
         }
         run.clear();
     };
-    for (_, word) in split(text, |byte| !byte.is_ascii_alphanumeric()) {
-        if word.is_empty() {
-            continue;
-        }
+    let words = text.as_bytes().split(|byte| !byte.is_ascii_alphanumeric());
+    for word in words.filter(|word| !word.is_empty()) {
         match spelled(word) {
             Some(letter) => {
                 run.push(letter);
@@ -146,19 +193,19 @@ fn radio(text: &str) -> Option<Made> {
     (!plain.is_empty()).then(|| Made::new("radio_alphabet", plain))
 }
 
-fn spelled(word: &str) -> Option<char> {
-    if let [single @ b'0'..=b'9'] = word.as_bytes() {
+fn spelled(word: &[u8]) -> Option<char> {
+    if let [single @ b'0'..=b'9'] = word {
         return Some(char::from(*single));
     }
-    if !SPOKEN.has(word) {
+    if !SPOKEN.has_bytes(word) {
         return None;
     }
-    let first = word.bytes().next()?.to_ascii_lowercase();
+    let same = |known: &str| known.as_bytes().eq_ignore_ascii_case(word);
+    let first = word.first()?.to_ascii_lowercase();
     let letter = RADIO.get(usize::from(first.wrapping_sub(b'a')))?;
-    if letter.eq_ignore_ascii_case(word) {
+    if same(letter) {
         return Some(char::from(first));
     }
-    let same = |known: &str| known.eq_ignore_ascii_case(word);
     let digit = DIGITS.iter().zip('0'..='9').find(|(known, _)| same(known));
     let other = || SPELLINGS.iter().find(|(known, _)| same(known));
     digit
@@ -206,14 +253,14 @@ fn numbers(text: &str, made: &mut Vec<Made>) {
         }
         list.clear();
     };
-    let splits = |char: char| {
-        char.is_ascii_whitespace()
+    let splits = |byte: u8| {
+        byte.is_ascii_whitespace()
             || matches!(
-                char,
-                ',' | ';' | '-' | '.' | '|' | '/' | '_' | ':' | '\\' | '\'' | '"'
+                byte,
+                b',' | b';' | b'-' | b'.' | b'|' | b'/' | b'_' | b':' | b'\\' | b'\'' | b'"'
             )
     };
-    for word in text.split(splits) {
+    for (_, word) in split(text, splits) {
         if word.is_empty() {
             continue;
         }

@@ -124,27 +124,36 @@ pub(super) fn find(text: &str, read: &[Range<usize>]) -> Vec<Range<usize>> {
     found
 }
 
+/// What each character of ASCII says after each other beyond what is free at either bar. What stands
+/// there again, or is a blank behind a blank, says nothing.
+static MORE: LazyLock<Vec<i8>> = LazyLock::new(|| {
+    const FREE: i32 = least(BARS[0].free, BARS[1].free);
+    let more = |(index, bits): (usize, &u8)| {
+        let again = index / ROW == index % ROW;
+        let more = if again { 0 } else { i32::from(*bits) - FREE };
+        i8::try_from(more).unwrap_or(i8::MAX)
+    };
+    BITS.iter().enumerate().map(more).collect()
+});
+
 /// Tells whether there may be a strange run in ASCII: most text is told from it at a glance. What
 /// one bar finds is more by the charge of the other, so that one sum is below only where both are.
 fn may_be(text: &[u8]) -> bool {
-    const FREE: i32 = least(BARS[0].free, BARS[1].free);
     const ENOUGH: i32 = least(BARS[0].enough, BARS[1].enough);
-    let table: &[u8] = &BITS;
-    let (mut last, mut before) = (0, 0);
-    let (mut sum, mut most) = (0, 0);
+    let table: &[i8] = &MORE;
+    let mut last = 0;
+    let (mut sum, mut most) = (0_i32, 0);
     for &byte in text {
         let class = if byte.is_ascii_graphic() {
-            byte - b' '
+            usize::from(byte - b' ')
         } else {
             0
         };
-        let index = usize::from(last) * ROW + usize::from(class);
-        let bits = table.get(index).copied().map_or(0, i32::from);
-        let again = byte == before || last == 0 && class == 0;
-        let more = if again { 0 } else { bits - FREE };
-        sum = (sum + more).max(0);
+        let more = table.get(last * ROW + class).copied().map_or(0, i32::from);
+        // No text is so long that this wraps: a character says a few bits.
+        sum = sum.wrapping_add(more).max(0);
         most = most.max(sum);
-        (last, before) = (class, byte);
+        last = class;
     }
     most >= ENOUGH
 }
