@@ -55,8 +55,31 @@ const fn counts() -> [u64; LETTERS * LETTERS] {
     table
 }
 
-/// Bytes that are counted at once: a count of them fits a byte.
-const BLOCK: usize = 128;
+/// What each byte is: one in the bits of its kind, in which as many are counted as a block has.
+const KINDS: [u64; 256] = kinds();
+const KIND: u32 = 16;
+/// Bytes that are counted at once: a count of them fits the bits of a kind.
+const BLOCK: usize = 1 << 15;
+
+#[expect(
+    clippy::indexing_slicing,
+    reason = "evaluated when compiled; a wrong index does not build"
+)]
+const fn kinds() -> [u64; 256] {
+    let mut table = [0; 256];
+    let mut byte = 0_u8;
+    while byte < 128 {
+        table[byte as usize] = match byte {
+            _ if byte.is_ascii_alphabetic() => 1,
+            _ if byte.is_ascii_digit() => 1 << KIND,
+            _ if byte.is_ascii_punctuation() => 1 << (2 * KIND),
+            _ if byte.is_ascii_whitespace() => 1 << (3 * KIND),
+            _ => 0,
+        };
+        byte += 1;
+    }
+    table
+}
 
 /// What a text is made of.
 #[derive(Clone, Copy, Debug, Default)]
@@ -72,26 +95,28 @@ pub(super) struct Look {
 }
 
 impl Look {
-    /// Looks at every byte. What is only counted is counted in blocks, which compilers turn into
-    /// a few steps for many bytes.
+    /// Looks at every byte. What is counted of it is added up in one number, by adding once.
     pub(super) fn at(text: &str) -> Self {
-        let (mut letters, mut digits, mut signs, mut blanks) = (0, 0, 0, 0);
+        let mut look = Self::default();
+        let mut last = 0;
         for block in text.as_bytes().chunks(BLOCK) {
-            letters += count(block, u8::is_ascii_alphabetic);
-            digits += count(block, u8::is_ascii_digit);
-            signs += count(block, u8::is_ascii_punctuation);
-            blanks += count(block, u8::is_ascii_whitespace);
+            let (mut kinds, mut pairs) = (0_u64, 0_u64);
+            for &byte in block {
+                let number = number(byte);
+                // INVARIANT: a block is too short for any count to wrap; checked sums are slow here.
+                pairs = pairs.wrapping_add(pair(last, number));
+                kinds = kinds.wrapping_add(KINDS.get(usize::from(byte)).copied().unwrap_or(0));
+                last = number;
+            }
+            let kind = |at: u32| size(kinds >> (at * KIND) & ((1 << KIND) - 1));
+            look.letters += kind(0);
+            look.digits += kind(1);
+            look.signs += kind(2);
+            look.blanks += kind(3);
+            look.pairs += size(pairs & ((1 << FREQUENT) - 1));
+            look.frequent += size(pairs >> FREQUENT);
         }
-        let counts = pairs(text.as_bytes());
-        let size = |count: u64| usize::try_from(count).unwrap_or(usize::MAX);
-        Self {
-            letters,
-            digits,
-            signs,
-            blanks,
-            pairs: size(counts & ((1 << FREQUENT) - 1)),
-            frequent: size(counts >> FREQUENT),
-        }
+        look
     }
 
     /// Tells whether a text reads like a language: one pair of letters in six is a frequent one,
@@ -101,38 +126,24 @@ impl Look {
     }
 }
 
-/// Counts the bytes of a block that are of a kind.
-fn count(block: &[u8], is: impl Fn(&u8) -> bool) -> usize {
-    // INVARIANT: a block is shorter than 256, so nothing wraps; checked sums are slow here.
-    let add = |sum: u8, byte: &u8| sum.wrapping_add(u8::from(is(byte)));
-    usize::from(block.iter().fold(0, add))
+fn size(count: u64) -> usize {
+    usize::try_from(count).unwrap_or(usize::MAX)
 }
 
-/// Counts the pairs of letters below, and the frequent ones among them above.
-fn pairs(text: &[u8]) -> u64 {
-    let (mut last, mut sum) = (0, 0_u64);
-    for &byte in text {
-        let number = NUMBER
-            .get(usize::from(byte))
-            .copied()
-            .map_or(0, usize::from);
-        let counts = COUNTS.get(last * LETTERS + number).copied().unwrap_or(0);
-        // No text has so many pairs that the lower count reaches the upper one.
-        sum = sum.wrapping_add(counts);
-        last = number;
-    }
-    sum
+fn number(byte: u8) -> usize {
+    let number = NUMBER.get(usize::from(byte));
+    number.copied().map_or(0, usize::from)
+}
+
+/// Returns what a pair of letters counts.
+fn pair(last: usize, number: usize) -> u64 {
+    let place = last * LETTERS + number;
+    COUNTS.get(place).copied().unwrap_or(0)
 }
 
 /// Tells whether a text reads like a language.
 pub(super) fn is_natural(text: &str) -> bool {
-    let counts = pairs(text.as_bytes());
-    let look = Look {
-        pairs: usize::try_from(counts & ((1 << FREQUENT) - 1)).unwrap_or(usize::MAX),
-        frequent: usize::try_from(counts >> FREQUENT).unwrap_or(usize::MAX),
-        ..Look::default()
-    };
-    look.is_natural()
+    Look::at(text).is_natural()
 }
 
 #[cfg(test)]

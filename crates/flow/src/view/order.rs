@@ -51,7 +51,9 @@ pub(super) fn apart(text: &str, made: &mut Vec<Made>) {
 /// Returns each character at so many steps from the first.
 fn every(step: usize, from: usize, text: &str) -> String {
     if text.is_ascii() {
-        let kept = text.bytes().skip(from).step_by(step).collect();
+        let rest = text.as_bytes().get(from..).unwrap_or_default();
+        let first = |group: &[u8]| group.first().copied().unwrap_or_default();
+        let kept = rest.chunks(step).map(first).collect();
         return String::from_utf8(kept).unwrap_or_default();
     }
     text.chars().skip(from).step_by(step).collect()

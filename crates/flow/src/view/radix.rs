@@ -52,29 +52,21 @@ const fn values(digits: &[u8], any_case: bool) -> Values {
 /// An alphabet whose digits stand for so many bits.
 struct Alphabet {
     name: &'static str,
-    bits: u32,
+    bits: usize,
     values: Values,
 }
 
 impl Alphabet {
     /// Makes one in which the case of letters tells digits apart.
-    const fn exact(name: &'static str, bits: u32, digits: &[u8]) -> Self {
+    const fn exact(name: &'static str, bits: usize, digits: &[u8]) -> Self {
         let values = values(digits, false);
         Self { name, bits, values }
     }
 
     /// Makes one in which it does not.
-    const fn loose(name: &'static str, bits: u32, digits: &[u8]) -> Self {
+    const fn loose(name: &'static str, bits: usize, digits: &[u8]) -> Self {
         let values = values(digits, true);
         Self { name, bits, values }
-    }
-
-    /// Puts what the bytes of a word are worth into `digits`; tells whether all of them are digits.
-    fn read(&self, word: &[u8], digits: &mut Vec<u8>) -> bool {
-        digits.clear();
-        digits.extend(word.iter().map(|&byte| value(&self.values, byte)));
-        // Only what is no digit has the highest bit.
-        digits.iter().fold(0, |all, digit| all | digit) < NONE / 2
     }
 }
 
@@ -181,7 +173,10 @@ pub(super) fn find(text: &str, look: Look, read: &[Range<usize>], made: &mut Vec
         tried += 1;
         token(word.as_bytes(), made);
     }
+    // As many digits as groups need; no more than signs and blanks stand between them.
+    let dense = look.digits * 10 + look.signs + look.blanks >= text.len();
     if text.len() <= SQUEEZED
+        && dense
         && !look.is_natural()
         && let Some(squeezed) = squeezed(text)
     {
@@ -254,17 +249,57 @@ fn token(word: &[u8], made: &mut Vec<Made>) {
     }
 }
 
-/// The digits of a token in one alphabet, and the bytes that they spell from one of them on.
+/// A token as it is read in one alphabet.
 #[derive(Debug, Default)]
 struct Tried {
+    /// What its digits are worth.
     digits: Vec<u8>,
+    /// Their bits in a row, with a byte of none behind them.
+    packed: Vec<u8>,
+    /// The bytes that they spell from one of the digits on.
     bytes: Vec<u8>,
+}
+
+impl Tried {
+    /// Reads a token; tells whether all of it are digits.
+    fn read(&mut self, word: &[u8], alphabet: &Alphabet) -> bool {
+        self.digits.clear();
+        let digits = word.iter().map(|&byte| value(&alphabet.values, byte));
+        self.digits.extend(digits);
+        // Only what is no digit has the highest bit.
+        if self.digits.iter().fold(0, |all, digit| all | digit) >= NONE / 2 {
+            return false;
+        }
+        self.packed.clear();
+        match alphabet.bits {
+            6 => pack::<4, 6>(&self.digits, &mut self.packed),
+            5 => pack::<8, 5>(&self.digits, &mut self.packed),
+            _ => pack::<2, 4>(&self.digits, &mut self.packed),
+        }
+        true
+    }
+
+    /// Spells the bytes from the digit `phase` on, where each digit has so many bits.
+    fn spell(&mut self, phase: usize, width: usize) -> &[u8] {
+        let left = self.digits.len().saturating_sub(phase);
+        let (skip, shift) = (phase * width / 8, phase * width % 8);
+        let high = self.packed.get(skip..).unwrap_or_default();
+        let low = high.get(1..).unwrap_or_default();
+        let byte = |(&high, &low): (&u8, &u8)| {
+            let [byte, _] = (u16::from_be_bytes([high, low]) << shift).to_be_bytes();
+            byte
+        };
+        self.bytes.clear();
+        // What is left of the last byte is no byte.
+        let whole = high.iter().zip(low).map(byte);
+        self.bytes.extend(whole.take(left * width / 8));
+        &self.bytes
+    }
 }
 
 /// Reads a token from each digit at which a byte could begin.
 fn in_bits(word: &[u8], alphabet: &Alphabet, tried: &mut Tried) -> Option<Made> {
-    let Tried { digits, bytes } = tried;
-    if !alphabet.read(word, digits) {
+    if !tried.read(word, alphabet) {
         return None;
     }
     // Digits until a byte begins with a digit again.
@@ -274,13 +309,7 @@ fn in_bits(word: &[u8], alphabet: &Alphabet, tried: &mut Tried) -> Option<Made> 
         _ => 2,
     };
     for phase in 0..phases {
-        let digits = digits.get(phase..).unwrap_or_default();
-        bytes.clear();
-        match alphabet.bits {
-            6 => pack::<4, 6>(digits, bytes),
-            5 => pack::<8, 5>(digits, bytes),
-            _ => pack::<2, 4>(digits, bytes),
-        }
+        let bytes = tried.spell(phase, alphabet.bits);
         if let Some(plain) = readable(bytes) {
             return Some(Made::new(alphabet.name, plain));
         }
@@ -293,24 +322,20 @@ fn in_bits(word: &[u8], alphabet: &Alphabet, tried: &mut Tried) -> Option<Made> 
     None
 }
 
-/// Adds the bytes that digits of `WIDTH` bits spell; `GROUP` of them are whole bytes.
-fn pack<const GROUP: usize, const WIDTH: usize>(digits: &[u8], bytes: &mut Vec<u8>) {
+/// Adds the bits of digits of `WIDTH` each, and a byte of none; `GROUP` of them are whole bytes.
+fn pack<const GROUP: usize, const WIDTH: usize>(digits: &[u8], packed: &mut Vec<u8>) {
     let (groups, rest) = digits.as_chunks::<GROUP>();
-    let number = |group: &[u8]| {
-        let add = |sum: u64, digit: &u8| sum << WIDTH | u64::from(*digit);
-        group.iter().fold(0, add)
-    };
-    bytes.reserve(digits.len() * WIDTH / 8);
+    let add = |sum: u64, digit: &u8| sum << WIDTH | u64::from(*digit);
+    packed.reserve(digits.len() * WIDTH / 8 + 8);
     for group in groups {
-        let spelled = number(group) << (64 - GROUP * WIDTH);
-        let spelled = spelled.to_be_bytes();
-        bytes.extend_from_slice(spelled.get(..GROUP * WIDTH / 8).unwrap_or_default());
+        let bits = group.iter().fold(0, add) << (64 - GROUP * WIDTH);
+        let bytes = bits.to_be_bytes();
+        packed.extend_from_slice(bytes.get(..GROUP * WIDTH / 8).unwrap_or_default());
     }
-    // What is left of the last byte is no byte.
-    let bits = rest.len() * WIDTH;
-    let spelled = number(rest).checked_shl(u32::try_from(64 - bits).unwrap_or(0));
-    let spelled = spelled.unwrap_or(0).to_be_bytes();
-    bytes.extend_from_slice(spelled.get(..bits / 8).unwrap_or_default());
+    let missing = GROUP - rest.len();
+    let bits = rest.iter().chain(&[0; GROUP]).take(rest.len() + missing);
+    let bits = bits.fold(0, add) << (64 - GROUP * WIDTH);
+    packed.extend_from_slice(&bits.to_be_bytes());
 }
 
 /// Returns the readable runs of some bytes, if there are any and they are most of it.
@@ -378,13 +403,22 @@ fn ascii85(word: &[u8]) -> Option<Made> {
 
 /// Turns groups of five digits into four bytes; a last group may be short.
 fn grouped(values: &[u8]) -> Option<Vec<u8>> {
+    let add = |sum: u64, digit: &u8| sum * 85 + u64::from(*digit);
+    let number = |digits: &[u8; 5]| {
+        let number = digits.iter().fold(0, add);
+        u32::try_from(number).ok().map(u32::to_be_bytes)
+    };
     let mut bytes = Vec::with_capacity(values.len());
-    for group in values.chunks(5) {
-        let padded = group.iter().copied().chain(std::iter::repeat(84)).take(5);
-        let number = padded.fold(0_u64, |sum, digit| sum * 85 + u64::from(digit));
-        let number = u32::try_from(number).ok()?;
-        let keep = group.len().saturating_sub(1);
-        bytes.extend(number.to_be_bytes().into_iter().take(keep));
+    let (groups, rest) = values.as_chunks::<5>();
+    for group in groups {
+        bytes.extend_from_slice(&number(group)?);
+    }
+    let mut last = [84; 5];
+    for (to, from) in last.iter_mut().zip(rest) {
+        *to = *from;
+    }
+    if let Some(keep) = rest.len().checked_sub(1) {
+        bytes.extend(number(&last)?.into_iter().take(keep));
     }
     Some(bytes)
 }
@@ -422,9 +456,12 @@ fn number(word: &[u8], radix: &Radix) -> Option<Made> {
             limbs.push(carry);
         }
     }
-    let bytes = limbs.iter().rev().flat_map(|limb| limb.to_be_bytes());
-    let bytes: Vec<u8> = bytes.skip_while(|&byte| byte == 0).collect();
-    readable(&bytes).map(|plain| Made::new(radix.name, plain))
+    let mut bytes = Vec::with_capacity(limbs.len() * 8);
+    for limb in limbs.iter().rev() {
+        bytes.extend_from_slice(&limb.to_be_bytes());
+    }
+    let first = bytes.iter().position(|&byte| byte != 0)?;
+    readable(bytes.get(first..)?).map(|plain| Made::new(radix.name, plain))
 }
 
 #[cfg(test)]
