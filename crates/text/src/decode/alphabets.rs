@@ -73,7 +73,19 @@ pub(super) fn base64(text: &[u8]) -> Option<Vec<u8>> {
 /// Decodes base32.
 pub(super) fn base32(text: &[u8]) -> Option<Vec<u8>> {
     let mut out = Vec::with_capacity(text.len() / 8 * 5 + 5);
-    rest(&BASE32, 5, text, &mut out)?;
+    let (groups, _) = text.as_chunks::<8>();
+    let mut at = 0;
+    for group in groups {
+        let digits = group.map(|byte| value(&BASE32, byte));
+        if digits.iter().fold(0, |all, digit| all | digit) >= 32 {
+            break;
+        }
+        let add = |bits: u64, digit: &u8| bits << 5 | u64::from(*digit);
+        let [_, _, _, bytes @ ..] = digits.iter().fold(0, add).to_be_bytes();
+        out.extend_from_slice(&bytes);
+        at += 8;
+    }
+    rest(&BASE32, 5, text.get(at..)?, &mut out)?;
     Some(out)
 }
 

@@ -10,6 +10,8 @@ const BOMB: usize = 100;
 const KEPT: usize = 16 << 10;
 /// Fewest bytes of a stream without a header that are tried.
 const SHORTEST: usize = 16;
+/// Bytes in which the code for the lengths of codes ends, at the latest.
+const CODE: usize = 10;
 /// Entries of an archive that are opened.
 const ENTRIES: usize = 64;
 
@@ -59,16 +61,23 @@ pub(super) fn inflate(coding: Coding, input: &[u8], room: usize) -> Inflated {
 /// Tells whether bytes can begin a DEFLATE stream that is worth the state it takes to read one: long
 /// enough for a sentence, and with a first block of a kind there is (RFC 1951, 3.2.3 to 3.2.7).
 fn can_be_deflate(input: &[u8]) -> bool {
-    let &[first, second, third, fourth, fifth, ..] = input else {
-        return false;
+    input.len() >= SHORTEST && may_be_deflate(input)
+}
+
+/// Tells the same of the first bytes alone, as far as they tell.
+pub(super) fn may_be_deflate(start: &[u8]) -> bool {
+    let &[first, second, third, fourth, fifth, ..] = start else {
+        return true;
     };
-    let kind = match first >> 1 & 3 {
+    match first >> 1 & 3 {
         0 => u16::from_le_bytes([second, third]) == !u16::from_le_bytes([fourth, fifth]),
         1 => true,
-        2 => first >> 3 <= 29 && second & 0x1F <= 29 && has_whole_code(input),
+        2 => {
+            let sizes = first >> 3 <= 29 && second & 0x1F <= 29;
+            sizes && (start.len() < CODE || has_whole_code(start))
+        }
         _ => false,
-    };
-    kind && input.len() >= SHORTEST
+    }
 }
 
 /// Tells whether the code for the lengths of the codes, with which a dynamic block begins, is whole:

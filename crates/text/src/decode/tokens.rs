@@ -6,7 +6,7 @@
 use std::ops::Range;
 
 use super::alphabets;
-use super::inflate::inflate;
+use super::inflate::{inflate, may_be_deflate};
 use super::mirror;
 use super::plausible::{PEEK, Promise, media, promise};
 use super::{Coding, Found, Opaque, Run};
@@ -18,6 +18,8 @@ const SHORTEST: usize = 12;
 const SHORTEST_BARE: usize = 16;
 /// Shortest line that a longer run may be wrapped in.
 const SHORTEST_LINE: usize = 40;
+/// Digits that spell the first bytes of a stream, in any alphabet.
+const SHORTEST_STREAM: usize = 32;
 /// Shortest run that is called opaque, in decoded bytes.
 const SHORTEST_OPAQUE: usize = 32;
 
@@ -410,8 +412,13 @@ fn media_end(kind: &str, bytes: &[u8]) -> bool {
 
 /// Tells whether the output is a bare DEFLATE stream of text, by inflating its beginning.
 fn deflated(decode: Decode, bytes: &[u8]) -> bool {
-    let head = bytes.get(..bytes.len().min(256)).unwrap_or_default();
-    let Some(start) = decode(head).filter(|start| media(start).is_none()) else {
+    let head = |length: usize| decode(bytes.get(..bytes.len().min(length)).unwrap_or_default());
+    // What is decoded of less is the beginning of what is decoded of more, and enough to tell most
+    // that is no stream.
+    if head(SHORTEST_STREAM).is_none_or(|start| !may_be_deflate(&start)) {
+        return false;
+    }
+    let Some(start) = head(256).filter(|start| media(start).is_none()) else {
         return false;
     };
     let made = inflate(Coding::Deflate, &start, 256).bytes;
