@@ -1,6 +1,7 @@
 //! The comparison: what of a sending is known, and from which origin. What it weighs is for
 //! `evidence`.
 
+mod reads;
 mod recall;
 mod secrets;
 mod tails;
@@ -10,11 +11,12 @@ use std::ops::Range;
 
 use mcpproxy_core::{DataOrigin, Id128, Label, Likeness, Masked, Nature, SessionKey, Side};
 
+pub(crate) use self::reads::Reads;
 use self::recall::Recall;
 pub(crate) use self::secrets::is_supplied;
 use self::secrets::secrets;
-use self::tails::gone;
-pub(crate) use self::tails::tails;
+use self::tails::Before;
+pub(crate) use self::tails::{Onward, tails};
 use crate::blob::Blob;
 use crate::evidence::NOTABLE;
 use crate::plain::rare;
@@ -24,7 +26,6 @@ use crate::sending::Sending;
 use crate::state::{Errand, State};
 use crate::stream::{Family, Stream};
 use crate::typed::Kind;
-use crate::view::Decoded;
 use crate::whose::salt;
 use crate::winnow::{GRAM, WINDOW};
 
@@ -128,12 +129,19 @@ pub(crate) fn compare(
     errand: Errand<'_>,
     sessions: &[SessionKey],
     sending: &Sending<'_>,
-    tails: &Decoded,
+    tails: &[Onward],
 ) -> Hits {
     let mut hits = Hits::default();
     let salts: Vec<u64> = sessions.iter().copied().map(salt).collect();
-    hits.cut = tails.cut;
-    let streams = || sending.streams.iter().chain(&tails.streams);
+    hits.cut = tails.iter().any(|one| one.read.cut);
+    let streams = || {
+        let own = sending.streams.iter().map(|stream| (stream, None));
+        let onward = tails.iter().flat_map(|one| {
+            let streams = one.read.streams.iter();
+            streams.map(|stream| (stream, Some(&one.before)))
+        });
+        own.chain(onward)
+    };
     let pointers = pointers(state, &salts, sending);
     texts(state, &salts, &pointers, streams(), &mut hits);
     secrets(state, errand, &salts, sending, streams(), &mut hits);
@@ -168,6 +176,9 @@ impl Cover {
         stretches.map(|run| rare(&stream.symbols, run)).sum()
     }
 }
+
+/// A stream, and what was sent before if it begins with that.
+type Read<'a> = (&'a Stream, Option<&'a Before>);
 
 /// What streams share.
 type Covers<'a> = Vec<(&'a Stream, Cover)>;
@@ -217,12 +228,12 @@ fn texts<'a>(
     state: &State,
     salts: &[u64],
     pointers: &HashSet<u64>,
-    streams: impl Iterator<Item = &'a Stream>,
+    streams: impl Iterator<Item = Read<'a>>,
     hits: &mut Hits,
 ) {
     let mut recall = Recall::new(state, salts);
     let mut best: HashMap<u32, Best<'a>> = HashMap::new();
-    for stream in streams {
+    for (stream, before) in streams {
         let mut covers: HashMap<u32, Cover> = HashMap::new();
         let mut private = false;
         recall.find(&stream.grams, |gram, (seq, public)| {
@@ -232,11 +243,11 @@ fn texts<'a>(
             }
         });
         // What is public was seen in each call by itself.
-        if stream.before.is_some() && !private {
+        if before.is_some() && !private {
             continue;
         }
         let mut covers: Vec<(u32, Cover)> = covers.into_iter().collect();
-        let gone = gone(stream);
+        let gone = before.map_or(0, |before| before.gone(stream));
         covers.retain(|(_, cover)| cover.end > gone);
         covers.sort_unstable_by_key(|(seq, cover)| (cover.start, *seq));
         for (seq, cover) in covers {

@@ -11,7 +11,7 @@ use mcpproxy_core::{CallId, DataOrigin, SessionKey, Side, Sink, Tick};
 
 use crate::digest::Digests;
 use crate::going::Going;
-use crate::hits::{Hits, SecretHit, compare};
+use crate::hits::{Hits, Onward, SecretHit, compare};
 use crate::origins::{Origin, Origins, Voice};
 use crate::pool::{Added, Pool, Seen};
 use crate::reading::Reading;
@@ -20,7 +20,6 @@ use crate::sending::Sending;
 use crate::session::Session;
 use crate::tail::{Tail, Tails};
 use crate::typed::Kind;
-use crate::view::Decoded;
 use crate::whose::salt;
 
 /// Bytes of the pools of a scope.
@@ -406,7 +405,7 @@ impl State {
         errand: Errand<'_>,
         sessions: &[SessionKey],
         sending: &Sending<'_>,
-        tails: &Decoded,
+        tails: &[Onward],
     ) -> Hits {
         let hits = compare(self, errand, sessions, sending, tails);
         if !errand.sink.is_trusted() {

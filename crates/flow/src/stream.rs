@@ -7,11 +7,9 @@
 
 use std::collections::BTreeMap;
 use std::ops::{Range, RangeInclusive};
-use std::sync::{Arc, OnceLock};
 
 use crate::content::Part;
 use crate::fold::fold;
-use crate::tail::Tail;
 use crate::winnow::{GRAM, Gram, RUN, winnow};
 
 /// How a stream was put together; what one family shows, another may show again.
@@ -42,38 +40,6 @@ pub(crate) struct Stream {
     pub(crate) via: Vec<&'static str>,
     /// The windows that are compared, once they were chosen.
     pub(crate) grams: Vec<Gram>,
-    /// What was sent before, if it begins with that.
-    pub(crate) before: Option<Arc<Before>>,
-}
-
-/// What was sent before what comes now.
-#[derive(Debug)]
-pub(crate) struct Before {
-    tail: Tail,
-    leaf: u32,
-    judged: OnceLock<Vec<Stream>>,
-    all: OnceLock<Vec<Stream>>,
-}
-
-impl Before {
-    pub(crate) fn new(tail: Tail, leaf: u32) -> Self {
-        Self {
-            tail,
-            leaf,
-            judged: OnceLock::new(),
-            all: OnceLock::new(),
-        }
-    }
-
-    /// Returns the streams of what could be judged as text when it came, made when asked for.
-    pub(crate) fn judged(&self, make: impl FnOnce(&Tail, u32) -> Vec<Stream>) -> &[Stream] {
-        self.judged.get_or_init(|| make(&self.tail, self.leaf))
-    }
-
-    /// Returns the streams of all of it, made when asked for.
-    pub(crate) fn all(&self, make: impl FnOnce(&Tail, u32) -> Vec<Stream>) -> &[Stream] {
-        self.all.get_or_init(|| make(&self.tail, self.leaf))
-    }
 }
 
 impl Stream {
@@ -84,7 +50,6 @@ impl Stream {
             marks: Vec::new(),
             via: Vec::new(),
             grams: Vec::new(),
-            before: None,
         }
     }
 
@@ -133,6 +98,10 @@ impl Stream {
 pub(crate) fn streams(parts: &[Part<'_>], own: Range<usize>, keys: bool) -> Vec<Stream> {
     let mut all = Stream::new(Family::Whole);
     let mut spans = Vec::with_capacity(parts.len());
+    // Few characters fold to more symbols than they have bytes.
+    all.symbols
+        .reserve(parts.iter().map(|part| part.text.len()).sum());
+    all.marks.reserve(parts.len());
     for part in parts {
         let start = all.symbols.len();
         all.mark(part.leaf);

@@ -19,7 +19,7 @@ use crate::content::Content;
 use crate::directory::Directory;
 use crate::event::{Sent, What};
 use crate::evidence::{Weighed, weigh};
-use crate::hits::{Hits, tails};
+use crate::hits::{Hits, Reads, tails};
 use crate::origins::Voice;
 use crate::outbox::Outbox;
 use crate::reading::Reading;
@@ -46,6 +46,8 @@ pub struct Tracker {
     linked: AtomicBool,
     /// What others are told.
     outbox: Outbox,
+    /// What the ends of several calls made together lately.
+    reads: Reads,
     bytes: AtomicUsize,
     most: usize,
 }
@@ -99,6 +101,7 @@ impl Tracker {
             directory: Mutex::default(),
             linked: AtomicBool::new(false),
             outbox: Outbox::default(),
+            reads: Reads::default(),
             bytes: AtomicUsize::new(0),
             most: bytes,
         }
@@ -242,7 +245,7 @@ impl Tracker {
                 sink: to.sink,
             };
             let before = self.with(here, now, |state| state.queue(errand, &sending, now));
-            let tails = tails(&sending.fields, before);
+            let tails = tails(&sending.fields, before, &self.reads);
             self.with(here, now, |state| {
                 let found = state.send(errand, sessions, &sending, &tails);
                 let reserved = self.outbox.is_open().then(|| state.named(&found));

@@ -5,8 +5,7 @@ use std::collections::HashMap;
 
 use mcpproxy_core::{Likeness, Nature};
 
-use super::tails::sent;
-use super::{Hits, SecretHit, likeness};
+use super::{Hits, Read, SecretHit, likeness};
 use crate::roll::roll;
 use crate::secret::{Bits, GRAM as SECRET, short};
 use crate::sending::Sending;
@@ -42,7 +41,7 @@ impl<'a> Trail<'a> {
 
     /// Follows a value from where a window led to it, forwards and backwards in the text, and in
     /// either direction in the value.
-    fn follow(&mut self, stream: &'a Stream, text: &[u32], value: &[u32], lead: Lead) {
+    fn follow(&mut self, (stream, sent): Read<'a>, text: &[u32], value: &[u32], lead: Lead) {
         if !std::ptr::eq(self.last, stream) {
             (self.last, self.until) = (stream, 0);
         }
@@ -76,7 +75,7 @@ impl<'a> Trail<'a> {
             (first..first + run).for_each(|position| self.own.set(position));
         }
         // What lies in what left before adds up, and is no news by itself.
-        let is_news = stream.before.is_none() || self.until + SECRET - 1 > sent(stream);
+        let is_news = sent.is_none_or(|sent| self.until + SECRET - 1 > sent.sent(stream));
         if run > self.best && is_news {
             self.best = run;
             self.stream = stream;
@@ -106,7 +105,7 @@ pub(super) fn secrets<'a>(
     errand: Errand<'_>,
     salts: &[u64],
     sending: &Sending<'_>,
-    streams: impl Iterator<Item = &'a Stream>,
+    streams: impl Iterator<Item = Read<'a>>,
     hits: &mut Hits,
 ) {
     if state.vault.is_empty() {
@@ -114,7 +113,7 @@ pub(super) fn secrets<'a>(
     }
     let mut seen: HashMap<u16, Trail<'a>> = HashMap::new();
     let mut text = Vec::new();
-    for stream in streams {
+    for (stream, before) in streams {
         text.clear();
         text.reserve(stream.symbols.len());
         roll::<SECRET>(&stream.symbols, |hash| text.push(short(hash)));
@@ -124,7 +123,12 @@ pub(super) fn secrets<'a>(
                     return;
                 };
                 let trail = seen.entry(number).or_insert_with(|| Trail::new(stream));
-                trail.follow(stream, &text, &entry.windows, Lead { at, position });
+                trail.follow(
+                    (stream, before),
+                    &text,
+                    &entry.windows,
+                    Lead { at, position },
+                );
             });
         }
     }
