@@ -157,14 +157,8 @@ impl Pool {
                 return (at.map(|at| half * SLOTS + at), None);
             }
         }
-        let empty = |bucket: &[u64; SLOTS]| bucket.iter().filter(|slot| **slot == 0).count();
-        let (half, bucket) = if empty(one) >= empty(other) {
-            (0, one)
-        } else {
-            (1, other)
-        };
-        let at = bucket.iter().position(|slot| *slot == 0);
-        (None, at.map(|at| half * SLOTS + at))
+        let (index, count) = empty(one, other);
+        (None, (count > 0).then_some(index))
     }
 
     /// Returns a slot among the sixteen of a key where none is empty.
@@ -181,14 +175,16 @@ impl Pool {
     ///
     /// What belongs to the dead is looked at only where nothing is empty.
     fn emptier(&self, key: u64, alive: &impl Fn(u32) -> bool) -> (usize, usize) {
-        let [one, other] = self.places(key);
-        let empty = |slot: u64| slot == 0;
-        let found = first_or_second(self.free(one, empty), self.free(other, empty));
+        let [one, other] = self.places(key).map(|at| self.buckets.get(at));
+        let (Some(one), Some(other)) = (one, other) else {
+            return (0, 0);
+        };
+        let found = empty(one, other);
         if found.1 > 0 {
             return found;
         }
-        let dead = |slot: u64| !alive(seen_seq(slot));
-        first_or_second(self.free(one, dead), self.free(other, dead))
+        let dead = |slot: &u64| !alive(seen_seq(*slot));
+        first_or_second(free(one, dead), free(other, dead))
     }
 
     /// Moves one tag out of the full buckets of a key to its other bucket; returns its old slot.
@@ -203,18 +199,6 @@ impl Pool {
         self.replace(other, to, slot);
         self.replace(key, index, 0);
         Some(index)
-    }
-
-    /// Returns the first slot of a bucket that is free, or its first, and how many are.
-    fn free(&self, at: usize, free: impl Fn(u64) -> bool) -> (usize, usize) {
-        let (mut first, mut count) = (0, 0);
-        for (index, &slot) in self.buckets.get(at).into_iter().flatten().enumerate() {
-            if free(slot) {
-                first = if count == 0 { index } else { first };
-                count += 1;
-            }
-        }
-        (first, count)
     }
 
     fn slots(&self, key: u64) -> Vec<u64> {
@@ -258,6 +242,26 @@ fn holds(bucket: &[u64; SLOTS], key: u64) -> bool {
     // Only a slot with the same key leaves nothing above what is kept beside it.
     let rest = bucket.map(|slot| slot ^ tag);
     rest.into_iter().fold(u64::MAX, u64::min) >> TAG_SHIFT == 0
+}
+
+/// Returns the first slot of the emptier of two buckets that is empty, and how many are there. Slots are
+/// counted without stopping early, as in `holds`.
+#[inline]
+fn empty(one: &[u64; SLOTS], other: &[u64; SLOTS]) -> (usize, usize) {
+    let count = |bucket: &[u64; SLOTS]| bucket.iter().map(|slot| usize::from(*slot == 0)).sum();
+    let first = |bucket: &[u64; SLOTS]| bucket.iter().position(|slot| *slot == 0).unwrap_or(0);
+    let (here, there): (usize, usize) = (count(one), count(other));
+    if here >= there {
+        (first(one), here)
+    } else {
+        (first(other) + SLOTS, there)
+    }
+}
+
+/// Returns the first slot of a bucket that is free, or its first, and how many are.
+fn free(bucket: &[u64; SLOTS], free: impl Fn(&u64) -> bool) -> (usize, usize) {
+    let first = bucket.iter().position(&free).unwrap_or(0);
+    (first, bucket.iter().filter(|slot| free(slot)).count())
 }
 
 /// Chooses the slot of the bucket with more room.

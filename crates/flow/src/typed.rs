@@ -153,12 +153,13 @@ pub(crate) fn is_pointer(token: Token, symbols: &[u8]) -> bool {
 /// Hands the tokens of the parts to `each`, with the part they stand in.
 pub(crate) fn tokens(parts: &[Part<'_>], mut each: impl FnMut(Token, &[u8], &Part<'_>)) {
     let mut key = "";
+    let mut symbols = Vec::new();
     for part in parts {
         if part.is_key() {
             key = &part.text;
         }
         let named = !part.is_key() && is_context(key);
-        of_text(&part.text, named, |token, symbols| {
+        within(&part.text, named, &mut symbols, |token, symbols| {
             each(token, symbols, part);
         });
     }
@@ -166,13 +167,17 @@ pub(crate) fn tokens(parts: &[Part<'_>], mut each: impl FnMut(Token, &[u8], &Par
 
 /// Hands the tokens of one text to `each`, with their symbols; `named` if the field is called after
 /// a code.
+pub(crate) fn of_text(text: &str, named: bool, each: impl FnMut(Token, &[u8])) {
+    within(text, named, &mut Vec::new(), each);
+}
+
+/// Does the same, with room for the symbols of a token.
 ///
 /// Most words are small letters and no token; they cost one look at each byte.
-pub(crate) fn of_text(text: &str, named: bool, mut each: impl FnMut(Token, &[u8])) {
-    let mut symbols = Vec::new();
+fn within(text: &str, named: bool, symbols: &mut Vec<u8>, mut each: impl FnMut(Token, &[u8])) {
     kinds(text, class, |span, kinds| {
         if kinds & ODD != 0 || span.len() >= NAME {
-            word(text, span, named, &mut symbols, &mut each);
+            word(text, span, named, symbols, &mut each);
         }
     });
 }
@@ -323,12 +328,14 @@ fn kind(word: &str, symbols: &[u8], context: impl Fn() -> bool) -> Option<Kind> 
 
 /// Tells whether a word is a date: everybody shares those.
 fn is_date(word: &str) -> bool {
-    let mut groups = word.split(['-', '/', '.']);
-    let lengths: Vec<usize> = groups.by_ref().map(str::len).collect();
-    let first: u32 = word.get(..2).and_then(|two| two.parse().ok()).unwrap_or(0);
-    match lengths.as_slice() {
-        [4, 1..=2, 1..=2] | [1..=2, 1..=2, 2 | 4] => true,
-        [8] => first == 19 || first == 20,
+    let mut groups = word.split(['-', '/', '.']).map(str::len);
+    let mut length = || groups.next().unwrap_or(0);
+    let first = || word.get(..2).and_then(|two| two.parse().ok()).unwrap_or(0);
+    let lengths = [length(), length(), length()];
+    // A fourth group may be empty, and still is one.
+    match (lengths, groups.next()) {
+        ([4, 1..=2, 1..=2] | [1..=2, 1..=2, 2 | 4], None) => true,
+        ([8, 0, 0], None) => !word.contains(['-', '/', '.']) && matches!(first(), 19_u32 | 20),
         _ => false,
     }
 }
