@@ -298,10 +298,16 @@ impl Vault {
         }
     }
 
+    /// Tells whether a window may lead to a value: one that does not seldom seems to.
+    #[inline]
+    pub(crate) fn may_find(&self, window: u32) -> bool {
+        let (word, bit) = filter_place(window);
+        self.filter.get(word).is_some_and(|word| word & bit != 0)
+    }
+
     /// Hands the entry and position of each value that a window leads to, of which there are few.
     pub(crate) fn find(&self, window: u32, mut each: impl FnMut(u16, usize)) {
-        let (word, bit) = filter_place(window);
-        if self.filter.get(word).is_none_or(|word| word & bit == 0) {
+        if !self.may_find(window) {
             return;
         }
         let low = u64::from(window) << 32;

@@ -72,10 +72,9 @@ impl<'a> Sending<'a> {
         let mut grams = Vec::new();
         for stream in &self.streams {
             if stream.family != Family::Decoded {
-                let own = stream
-                    .grams
-                    .iter()
-                    .filter(|gram| stream.lies_in(gram, &leaves));
+                let within = stream.windows_in(&leaves);
+                let own = stream.grams.iter();
+                let own = own.filter(|gram| within.contains(&gram.at));
                 let own = own.map(|gram| gram.tag).filter(|tag| !common::has(*tag));
                 grams.extend(own.take(SAID.saturating_sub(grams.len())));
             }

@@ -82,10 +82,16 @@ impl Stream {
         mark.map_or(0, |&(_, leaf)| leaf)
     }
 
-    /// Tells whether a window lies in these leaves alone.
-    pub(crate) fn lies_in(&self, gram: &Gram, leaves: &RangeInclusive<u32>) -> bool {
-        let end = gram.at + u32::try_from(GRAM - 1).unwrap_or(0);
-        leaves.contains(&self.leaf(gram.at)) && leaves.contains(&self.leaf(end))
+    /// Returns where the windows begin that lie in these leaves alone. Leaves stand in their order.
+    pub(crate) fn windows_in(&self, leaves: &RangeInclusive<u32>) -> Range<u32> {
+        let end = u32::try_from(self.symbols.len()).unwrap_or(u32::MAX);
+        let from = |index: usize| self.marks.get(index).map_or(end, |&(start, _)| start);
+        let first = self
+            .marks
+            .partition_point(|(_, leaf)| leaf < leaves.start());
+        let behind = self.marks.partition_point(|(_, leaf)| leaf <= leaves.end());
+        let width = u32::try_from(GRAM - 1).unwrap_or(0);
+        from(first)..from(behind).saturating_sub(width)
     }
 
     /// Tells whether a stretch lies in more than one leaf.

@@ -9,7 +9,7 @@ use std::ops::Range;
 use crate::content::Part;
 use crate::fold::fold;
 use crate::roll::whole;
-use crate::words::{SPACE, Words, kinds};
+use crate::words::{SPACE, Words, kinds, split};
 
 /// What a token is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -245,16 +245,20 @@ fn class(byte: u8) -> u8 {
 
 /// Returns the word itself, and what stands between its signs of assignment and lists.
 fn pieces(word: &str) -> impl Iterator<Item = &str> {
-    let splits = |char: char| {
+    let splits = |byte: u8| {
         matches!(
-            char,
-            '=' | ':' | ',' | ';' | '&' | '|' | '"' | '\'' | '(' | ')' | '<' | '>'
+            byte,
+            b'=' | b':' | b',' | b';' | b'&' | b'|' | b'"' | b'\'' | b'(' | b')' | b'<' | b'>'
         )
     };
     let one = is_grouped(word);
     let whole = std::iter::once(word).filter(move |word| one || is_address(word));
     whole
-        .chain(word.split(splits).filter(move |_| !one))
+        .chain(
+            split(word, splits)
+                .map(|(_, piece)| piece)
+                .filter(move |_| !one),
+        )
         .map(|piece| piece.trim_matches(|char: char| !char.is_alphanumeric()))
 }
 
@@ -265,6 +269,10 @@ fn is_address(word: &str) -> bool {
 
 /// Tells whether a word is one number in groups of three digits, as in `1,973,600`.
 fn is_grouped(word: &str) -> bool {
+    // Most words are told by their first letter.
+    if !word.as_bytes().first().is_some_and(u8::is_ascii_digit) {
+        return false;
+    }
     let mut groups = word.split([',', '.', '\'']);
     let digits = |group: &str| group.bytes().all(|byte| byte.is_ascii_digit());
     let first = groups.next().unwrap_or_default();

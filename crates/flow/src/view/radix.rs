@@ -49,24 +49,61 @@ const fn values(digits: &[u8], any_case: bool) -> Values {
     values
 }
 
+/// Which bytes of ASCII there are in a word or in an alphabet, as bits.
+type Set = u128;
+
+#[expect(
+    clippy::indexing_slicing,
+    reason = "evaluated when compiled; a wrong index does not build"
+)]
+const fn set(values: &Values) -> Set {
+    let mut set = 0;
+    let mut byte = 0;
+    while byte < 128 {
+        if values[byte] != NONE {
+            set |= 1 << byte;
+        }
+        byte += 1;
+    }
+    set
+}
+
+/// Returns the bytes of a word, which is all ASCII.
+fn bytes_of(word: &[u8]) -> Set {
+    word.iter().fold(0, |set, byte| set | 1 << (byte & 0x7F))
+}
+
 /// An alphabet whose digits stand for so many bits.
 struct Alphabet {
     name: &'static str,
     bits: usize,
     values: Values,
+    set: Set,
 }
 
 impl Alphabet {
     /// Makes one in which the case of letters tells digits apart.
     const fn exact(name: &'static str, bits: usize, digits: &[u8]) -> Self {
         let values = values(digits, false);
-        Self { name, bits, values }
+        let set = set(&values);
+        Self {
+            name,
+            bits,
+            values,
+            set,
+        }
     }
 
     /// Makes one in which it does not.
     const fn loose(name: &'static str, bits: usize, digits: &[u8]) -> Self {
         let values = values(digits, true);
-        Self { name, bits, values }
+        let set = set(&values);
+        Self {
+            name,
+            bits,
+            values,
+            set,
+        }
     }
 }
 
@@ -98,21 +135,33 @@ struct Radix {
     name: &'static str,
     base: u64,
     values: Values,
+    set: Set,
 }
 
 impl Radix {
     const fn new(name: &'static str, digits: &[u8]) -> Self {
+        let values = values(digits, false);
         Self {
             name,
             base: digits.len() as u64,
-            values: values(digits, false),
+            set: set(&values),
+            values,
         }
     }
 
-    /// Returns what all digits of a word are worth, if all are digits.
-    fn read(&self, word: &[u8]) -> Option<Vec<u8>> {
-        read(&self.values, word)
+    /// Returns what all digits of a word are worth, if all of its bytes are digits.
+    fn read(&self, word: &Word<'_>) -> Option<Vec<u8>> {
+        // Most words fail in most alphabets, at no cost but this look.
+        let fits = word.set & !self.set == 0;
+        let values = word.bytes.iter().map(|&byte| value(&self.values, byte));
+        fits.then(|| values.collect())
     }
+}
+
+/// A word of ASCII, and which bytes it has.
+struct Word<'a> {
+    bytes: &'a [u8],
+    set: Set,
 }
 
 static NUMBERS: [Radix; 4] = [
@@ -144,15 +193,6 @@ static BASE45: Radix = Radix::new("base45", b"0123456789ABCDEFGHIJKLMNOPQRSTUVWX
 
 fn value(values: &Values, byte: u8) -> u8 {
     values.get(usize::from(byte)).copied().unwrap_or(NONE)
-}
-
-/// Returns what the bytes of a word are worth, if all of them are digits.
-fn read(values: &Values, word: &[u8]) -> Option<Vec<u8>> {
-    let value = |&byte: &u8| value(values, byte);
-    // Most words fail in most alphabets, at no cost but this look.
-    word.iter()
-        .all(|byte| value(byte) != NONE)
-        .then(|| word.iter().map(value).collect())
 }
 
 /// Adds what the tokens of `text` spell, but for those in `read`.
@@ -226,26 +266,34 @@ fn token(word: &[u8], made: &mut Vec<Made>) {
     let bare = word
         .get(..end.map_or(0, |last| last + 1))
         .unwrap_or_default();
-    let told = bare.iter().any(|byte| b"+/-_".contains(byte));
+    let set = bytes_of(bare);
     let mut tried = Tried::default();
-    for (index, alphabet) in ALPHABETS.iter().enumerate() {
-        // The first two differ in these signs alone: without them they say the same.
-        if index == 1 && !told {
+    let mut last: Option<&Alphabet> = None;
+    for alphabet in ALPHABETS.iter().filter(|one| set & !one.set == 0) {
+        // The first two differ in a few signs alone: without them they say the same.
+        let twins = last.is_some_and(|last| last.name == alphabet.name);
+        last = Some(alphabet);
+        if twins {
             let same = made.get(before);
             let same = same.map(|one| Made::new(one.via, one.text.clone()));
             made.extend(same);
             continue;
         }
-        made.extend(in_bits(bare, alphabet, &mut tried));
+        tried.read(bare, alphabet);
+        made.extend(in_bits(alphabet, &mut tried));
     }
     if made.len() > before {
         return;
     }
-    made.extend(FIVES.iter().filter_map(|radix| base85(word, radix)));
-    made.extend(ascii85(word));
-    made.extend(base45(word));
-    if word.len() <= NUMBER && made.len() == before {
-        made.extend(NUMBERS.iter().filter_map(|radix| number(word, radix)));
+    let word = Word {
+        bytes: word,
+        set: bytes_of(word),
+    };
+    made.extend(FIVES.iter().filter_map(|radix| base85(&word, radix)));
+    made.extend(ascii85(word.bytes));
+    made.extend(base45(&word));
+    if word.bytes.len() <= NUMBER && made.len() == before {
+        made.extend(NUMBERS.iter().filter_map(|radix| number(&word, radix)));
     }
 }
 
@@ -261,22 +309,17 @@ struct Tried {
 }
 
 impl Tried {
-    /// Reads a token; tells whether all of it are digits.
-    fn read(&mut self, word: &[u8], alphabet: &Alphabet) -> bool {
+    /// Reads a token of which every byte is a digit.
+    fn read(&mut self, word: &[u8], alphabet: &Alphabet) {
         self.digits.clear();
         let digits = word.iter().map(|&byte| value(&alphabet.values, byte));
         self.digits.extend(digits);
-        // Only what is no digit has the highest bit.
-        if self.digits.iter().fold(0, |all, digit| all | digit) >= NONE / 2 {
-            return false;
-        }
         self.packed.clear();
         match alphabet.bits {
             6 => pack::<4, 6>(&self.digits, &mut self.packed),
             5 => pack::<8, 5>(&self.digits, &mut self.packed),
             _ => pack::<2, 4>(&self.digits, &mut self.packed),
         }
-        true
     }
 
     /// Spells the bytes from the digit `phase` on, where each digit has so many bits.
@@ -298,10 +341,7 @@ impl Tried {
 }
 
 /// Reads a token from each digit at which a byte could begin.
-fn in_bits(word: &[u8], alphabet: &Alphabet, tried: &mut Tried) -> Option<Made> {
-    if !tried.read(word, alphabet) {
-        return None;
-    }
+fn in_bits(alphabet: &Alphabet, tried: &mut Tried) -> Option<Made> {
     // Digits until a byte begins with a digit again.
     let phases = match alphabet.bits {
         6 => 4,
@@ -382,7 +422,7 @@ fn may_read(bytes: &[u8]) -> bool {
 }
 
 /// Reads groups of five digits in base 85.
-fn base85(word: &[u8], radix: &Radix) -> Option<Made> {
+fn base85(word: &Word<'_>, radix: &Radix) -> Option<Made> {
     let bytes = grouped(&radix.read(word)?)?;
     readable(&bytes).map(|plain| Made::new(radix.name, plain))
 }
@@ -424,7 +464,7 @@ fn grouped(values: &[u8]) -> Option<Vec<u8>> {
 }
 
 /// Reads RFC 9285: three digits for two bytes.
-fn base45(word: &[u8]) -> Option<Made> {
+fn base45(word: &Word<'_>) -> Option<Made> {
     let mut bytes = Vec::new();
     for group in BASE45.read(word)?.chunks(3) {
         let add = |sum: u32, digit: &u8| sum * 45 + u32::from(*digit);
@@ -439,7 +479,7 @@ fn base45(word: &[u8]) -> Option<Made> {
 }
 
 /// Reads one large number.
-fn number(word: &[u8], radix: &Radix) -> Option<Made> {
+fn number(word: &Word<'_>, radix: &Radix) -> Option<Made> {
     let digits = radix.read(word)?;
     // Limbs of 64 bits, the lowest first; ten digits at a time, which fit in one.
     let mut limbs: Vec<u64> = Vec::with_capacity(digits.len() / 10 + 1);
