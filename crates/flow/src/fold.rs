@@ -100,14 +100,14 @@ const TWINS: &[(char, u8)] = &[
 const BLOCK: usize = 64;
 
 /// What each byte of ASCII folds to; zero is dropped.
-const ASCII: [u8; 128] = ascii();
+const ASCII: [u8; 256] = ascii();
 
 #[expect(
     clippy::indexing_slicing,
     reason = "evaluated when compiled; a wrong index does not build"
 )]
-const fn ascii() -> [u8; 128] {
-    let mut table = [0; 128];
+const fn ascii() -> [u8; 256] {
+    let mut table = [0; 256];
     let mut byte = 0_u8;
     while byte < 128 {
         if byte.is_ascii_alphanumeric() {
@@ -142,12 +142,13 @@ fn fold_ascii(bytes: &[u8], out: &mut Vec<u8>) {
     for chunk in bytes.chunks(BLOCK) {
         let mut end = 0;
         for &byte in chunk {
-            let symbol = ASCII.get(usize::from(byte & 0x7F)).copied().unwrap_or(0);
+            let symbol = ASCII.get(usize::from(byte)).copied().unwrap_or(0);
             // What the mask takes off is never set: it spares a look at the length.
             if let Some(slot) = block.get_mut(end & (BLOCK - 1)) {
                 *slot = symbol;
             }
-            end += usize::from(symbol != 0);
+            // INVARIANT: no more than a block is counted; checked sums are slow here.
+            end = usize::wrapping_add(end, usize::from(symbol != 0));
         }
         out.extend_from_slice(block.get(..end).unwrap_or_default());
     }

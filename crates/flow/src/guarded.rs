@@ -19,6 +19,8 @@ const SHORTEST: usize = 5;
 const LONGEST: usize = 40;
 /// Folded symbols of a value that has one digit, or none.
 const CODED: usize = 6;
+/// Letters of the shortest name, and of the shortest word that is shared.
+const SHORTEST_NAME: usize = 3;
 /// Words between a name and its value, as in `the code for the gate is`.
 const REACH: usize = 5;
 /// Words that one value may fall into, as plates and numbers do.
@@ -197,20 +199,21 @@ fn trimmed(word: &str) -> &str {
 
 /// Tells whether a name, by one of the words it is made of, is that of something guarded.
 fn is_name(name: &str) -> bool {
-    if name.len() < 3 || name.len() > 48 {
+    if name.len() < SHORTEST_NAME || name.len() > 48 {
         return false;
     }
     let mut guards = false;
-    for word in name.split(|char: char| !char.is_ascii_alphabetic()) {
+    let words = name.as_bytes().split(|byte| !byte.is_ascii_alphabetic());
+    for word in words.filter(|word| word.len() >= SHORTEST_NAME) {
         let hump = |pair: &[u8]| matches!(pair, [a, b] if a.is_ascii_lowercase() && b.is_ascii_uppercase());
-        let cut = word.as_bytes().windows(2).rposition(hump).map(|at| at + 1);
+        let cut = word.windows(2).rposition(hump).map(|at| at + 1);
         let halves = word.split_at_checked(cut.unwrap_or(word.len()));
-        let (first, last) = halves.unwrap_or((word, ""));
+        let (first, last) = halves.unwrap_or((word, &[]));
         for part in [first, last] {
-            if SHARED.has(part) {
+            if SHARED.has_bytes(part) {
                 return false;
             }
-            guards |= NAMES.has(part);
+            guards |= NAMES.has_bytes(part);
         }
     }
     guards

@@ -8,6 +8,8 @@
 const SLOTS: usize = 8;
 /// Slots that are filled before a pool grows, or lets its oldest origin go: of every eight.
 const FILL: usize = 7;
+/// Bytes of a pool that stays in a cache beside a processor.
+const NEAR: usize = 1 << 19;
 /// Buckets of a pool that was just used for the first time.
 const FIRST: usize = 32;
 
@@ -66,8 +68,12 @@ impl Pool {
         self.live
     }
 
-    /// Reads the memory of some tags, which is faster for many at once than for one after the other.
+    /// Reads the memory of some tags, which is faster for many at once than for one after the other,
+    /// unless all of it is near.
     pub(crate) fn warm(&self, tags: impl Iterator<Item = u64>) {
+        if self.bytes() <= NEAR {
+            return;
+        }
         let mut seen = 0;
         for tag in tags {
             for at in self.places(key(tag)) {

@@ -64,10 +64,11 @@ fn one(symbols: &[u8], start: usize, each: &mut impl FnMut(Gram)) {
         let tails = tails(&block);
         if let Some(hashes) = roll.block::<WINDOW>() {
             block = hashes;
-            for (place, slot) in (at..).zip(&mut block) {
-                *slot = pack(*slot, place);
+            for slot in &mut block {
+                *slot = pack(*slot, at);
+                // INVARIANT: a chunk has fewer windows than the bits of a position can tell.
+                at = at.wrapping_add(1);
             }
-            at += u64::try_from(WINDOW).unwrap_or(0);
             between(&tails, &block).into_iter().for_each(&mut keep);
             continue;
         }

@@ -136,6 +136,23 @@ static MORE: LazyLock<Vec<i8>> = LazyLock::new(|| {
     BITS.iter().enumerate().map(more).collect()
 });
 
+/// The classes of single bytes, as `class` has them for ASCII.
+const CLASSES: [u8; 256] = classes();
+
+#[expect(
+    clippy::indexing_slicing,
+    reason = "evaluated when compiled; a wrong index does not build"
+)]
+const fn classes() -> [u8; 256] {
+    let mut table = [0; 256];
+    let mut byte = b'!';
+    while byte <= b'~' {
+        table[byte as usize] = byte - b' ';
+        byte += 1;
+    }
+    table
+}
+
 /// Tells whether there may be a strange run in ASCII: most text is told from it at a glance. What
 /// one bar finds is more by the charge of the other, so that one sum is below only where both are.
 fn may_be(text: &[u8]) -> bool {
@@ -144,12 +161,9 @@ fn may_be(text: &[u8]) -> bool {
     let mut last = 0;
     let (mut sum, mut most) = (0_i32, 0);
     for &byte in text {
-        let class = if byte.is_ascii_graphic() {
-            usize::from(byte - b' ')
-        } else {
-            0
-        };
-        let more = table.get(last * ROW + class).copied().map_or(0, i32::from);
+        let class = CLASSES.get(usize::from(byte)).copied().unwrap_or(0);
+        let place = usize::from(last) << ROW.ilog2() | usize::from(class);
+        let more = table.get(place).copied().map_or(0, i32::from);
         // No text is so long that this wraps: a character says a few bits.
         sum = sum.wrapping_add(more).max(0);
         most = most.max(sum);
