@@ -112,18 +112,20 @@ impl Pool {
             return None;
         }
         let key = key(tag);
-        for at in self.places(key) {
-            let bucket = self.buckets.get(at)?;
-            if !holds(bucket, key) {
-                continue;
-            }
-            for &slot in bucket {
-                if slot >> TAG_SHIFT == key && alive(seen_seq(slot)) {
-                    return Some(seen(slot));
-                }
-            }
+        let places = self.places(key);
+        let mut buckets = places.iter().filter_map(|at| self.buckets.get(*at));
+        if buckets.any(|bucket| may_hold(bucket, key)) {
+            return self.living(key, places, alive);
         }
         None
+    }
+
+    /// Returns what is remembered of a key that is likely in one of its two buckets.
+    fn living(&self, key: u64, places: [usize; 2], alive: impl Fn(u32) -> bool) -> Option<Seen> {
+        let buckets = places.iter().filter_map(|at| self.buckets.get(*at));
+        let mut slots = buckets.flatten();
+        let slot = slots.find(|slot| **slot >> TAG_SHIFT == key && alive(seen_seq(**slot)));
+        slot.map(|slot| seen(*slot))
     }
 
     /// Remembers a tag for an origin.
@@ -158,9 +160,10 @@ impl Pool {
             return (None, None);
         };
         for (half, bucket) in [one, other].into_iter().enumerate() {
-            if holds(bucket, key) {
-                let at = bucket.iter().position(|slot| slot >> TAG_SHIFT == key);
-                return (at.map(|at| half * SLOTS + at), None);
+            if may_hold(bucket, key)
+                && let Some(at) = bucket.iter().position(|slot| slot >> TAG_SHIFT == key)
+            {
+                return (Some(half * SLOTS + at), None);
             }
         }
         let (index, count) = empty(one, other);
@@ -240,18 +243,16 @@ impl Pool {
     }
 }
 
-/// Tells whether a bucket has a key. Every slot is looked at, which is faster than stopping early:
-/// most keys are in none.
+/// Tells whether a bucket may have a key, by the upper halves of its slots: most keys are in none.
 #[inline]
-fn holds(bucket: &[u64; SLOTS], key: u64) -> bool {
-    let tag = key << TAG_SHIFT;
-    // Only a slot with the same key leaves nothing above what is kept beside it.
-    let rest = bucket.map(|slot| slot ^ tag);
-    rest.into_iter().fold(u64::MAX, u64::min) >> TAG_SHIFT == 0
+fn may_hold(bucket: &[u64; SLOTS], key: u64) -> bool {
+    let half = |slot: u64| u32::try_from(slot >> 32).unwrap_or(0);
+    let wanted = half(key << TAG_SHIFT);
+    bucket.iter().any(|slot| half(*slot) == wanted)
 }
 
-/// Returns the first slot of the emptier of two buckets that is empty, and how many are there. Slots are
-/// counted without stopping early, as in `holds`.
+/// Returns the first slot of the emptier of two buckets that is empty, and how many are there. All slots
+/// are counted, which is faster than stopping early.
 #[inline]
 fn empty(one: &[u64; SLOTS], other: &[u64; SLOTS]) -> (usize, usize) {
     let count = |bucket: &[u64; SLOTS]| bucket.iter().map(|slot| usize::from(*slot == 0)).sum();

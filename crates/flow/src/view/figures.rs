@@ -5,6 +5,8 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
+use mcpproxy_text::bits::{self, BLOCK};
+
 use super::meter::Meter;
 use super::usual::{Read, time, unique};
 
@@ -22,8 +24,9 @@ const LETTER: i32 = 2;
 /// Returns the runs of numbers in a text, but for what lies in `read`, which is sorted.
 pub(super) fn find(text: &str, read: &[Range<usize>]) -> Vec<Range<usize>> {
     let mut found = Vec::new();
-    let digits = text.bytes().filter(u8::is_ascii_digit).count();
-    if i32::try_from(digits).unwrap_or(i32::MAX) < ENOUGH / 2 || numbers(text) < FEWEST {
+    if i32::try_from(digits(text.as_bytes())).unwrap_or(i32::MAX) < ENOUGH / 2
+        || numbers(text) < FEWEST
+    {
         return found;
     }
     let mut meter = Meter::new(ENOUGH, OVER);
@@ -54,6 +57,15 @@ pub(super) fn find(text: &str, read: &[Range<usize>]) -> Vec<Range<usize>> {
     }
     meter.end(&mut found);
     found
+}
+
+/// Counts digits in blocks, in which no count wraps, so that the compiler does many bytes in one go.
+fn digits(text: &[u8]) -> usize {
+    let count = |block: &[u8]| {
+        let add = |sum: u8, byte: &u8| sum.wrapping_add(bits::digit(*byte));
+        usize::from(block.iter().fold(0, add))
+    };
+    text.chunks(BLOCK).map(count).sum()
 }
 
 /// Counts words with a digit, as far as it matters.
