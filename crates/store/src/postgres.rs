@@ -13,6 +13,7 @@ mod log;
 mod reader;
 mod row;
 mod schema;
+mod search;
 mod tls;
 mod worker;
 

@@ -200,6 +200,18 @@ pub fn finds_by_time_and_place(reader: &dyn ActivityReader) {
     };
     let expect: Vec<_> = (2000..=2100).rev().collect();
     assert_eq!(numbers(reader, &span), expect);
+    let third = ActivityQuery {
+        wanted: query(&[(Field::Upstream, &["server1"])]).wanted,
+        ..span
+    };
+    let expect: Vec<_> = expect.into_iter().filter(|one| one % 3 == 1).collect();
+    assert_eq!(numbers(reader, &third), expect);
+    let oldest = ActivityQuery {
+        to: Some(Wall(NOON + 70)),
+        ..query(&[])
+    };
+    let expect: Vec<_> = (0..=70).rev().collect();
+    assert_eq!(numbers(reader, &oldest), expect);
     let skipping = ActivityQuery {
         skip: 7,
         limit: 3,
