@@ -144,7 +144,7 @@ impl<'a> Columns<'a> {
             bodies: bodies.as_deref(),
         });
         Self {
-            at: signed(Wall::from_rfc3339(timestamp).map_or(id.millis(), |wall| wall.0)),
+            at: time(timestamp, *id),
             id: id.to_bytes(),
             kind,
             source: source.name(),
@@ -168,6 +168,11 @@ impl<'a> Columns<'a> {
             rest: rest.map(Cow::Owned),
             words: words.map(Cow::Owned),
         }
+    }
+
+    /// Returns when the call of a record was received, in milliseconds since 1970.
+    pub(crate) fn at(record: &Record) -> i64 {
+        time(&record.timestamp, record.id)
     }
 
     /// Returns when the call was received.
@@ -240,6 +245,10 @@ impl<'a> Columns<'a> {
         };
         each(one);
     }
+}
+
+fn time(timestamp: &str, id: CallId) -> i64 {
+    signed(Wall::from_rfc3339(timestamp).map_or(id.millis(), |wall| wall.0))
 }
 
 /// Returns a number as databases have it.

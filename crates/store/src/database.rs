@@ -167,10 +167,16 @@ pub(crate) trait Log: Send + 'static {
         first: &dyn Fn(i64, &Genesis) -> Checkpoint,
     ) -> Result<(i64, Genesis), Fault>;
 
+    /// Gets ready for records of some times, which are added next.
+    fn make_room(&mut self, times: impl Iterator<Item = i64>) -> Result<(), Fault>;
+
     /// Adds records in one transaction and returns the last place; without any it only waits for
     /// what was added before.
-    fn append<'a>(&mut self, rows: impl Iterator<Item = Row<'a>>, sync: Sync)
-    -> Result<i64, Fault>;
+    fn append<'a>(
+        &mut self,
+        rows: impl ExactSizeIterator<Item = Row<'a>>,
+        sync: Sync,
+    ) -> Result<i64, Fault>;
 
     /// Keeps a statement in the place of an earlier one.
     fn state(&mut self, checkpoint: &Checkpoint) -> Result<(), Fault>;

@@ -1,13 +1,15 @@
 //! The log in a PostgreSQL database, which several gateways may share.
 //!
-//! A group of records is one statement. It moves the place under a lock that is held until the
-//! commit, so that places are seen in order by everybody, and what is finished stays finished.
+//! A small group of records is one statement, a large one is copied. Either moves the place under a
+//! lock that is held until the commit, so that places are seen in order by everybody, and what is
+//! finished stays finished.
 //! Every connection is used from a thread that may wait.
 
 mod address;
 mod audit;
 mod baselines;
 mod connection;
+mod copy;
 mod house;
 mod log;
 mod reader;
@@ -48,7 +50,11 @@ impl Database for Postgres {
     type House = PostgresHouse;
 
     fn log(&self) -> Result<PostgresLog, Error> {
-        Connection::open(&self.address).map(PostgresLog::new)
+        let connection = Connection::open(&self.address)?;
+        PostgresLog::new(connection).map_err(|fault| Error::Connect {
+            name: self.address.name().to_owned(),
+            why: fault.to_string(),
+        })
     }
 
     fn house(&self) -> Result<PostgresHouse, Error> {

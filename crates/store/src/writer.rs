@@ -182,9 +182,12 @@ impl<'a, L: Log> Pen<'a, L> {
         let Some(Hand { writer, chain, .. }) = &mut self.hand else {
             return Ok(());
         };
-        chain.draw(entries.len())?;
         let records = entries.iter().filter_map(|entry| entry.record.as_ref());
-        let rows = records.map(|record| {
+        let records: Vec<_> = records.collect();
+        chain.draw(records.len())?;
+        self.log
+            .make_room(records.iter().map(|record| Columns::at(record)))?;
+        let rows = records.iter().map(|record| {
             let columns = Columns::of(record);
             let link = chain.push(&columns).map(|link| (*writer, link));
             Row { columns, link }

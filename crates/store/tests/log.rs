@@ -179,6 +179,14 @@ async fn after_a_fault_writing_goes_on_and_the_gap_is_on_record() {
 }
 
 #[tokio::test]
+async fn a_large_group_of_many_days_is_kept_whole_and_in_order() {
+    let log = Log::open(Retention::ALL);
+    suite::keeps_a_group_of_many_days(&log.sink, &log.reader()).await;
+    let found = log.reader().verify(&WordSigner("ours")).unwrap();
+    assert_eq!(found.flaws, []);
+}
+
+#[tokio::test]
 async fn a_writer_whose_first_statement_cannot_be_kept_leaves_nothing() {
     let log = Log::open(Retention::ALL);
     log.sink.flush().await.unwrap();

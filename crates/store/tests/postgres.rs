@@ -99,6 +99,13 @@ async fn every_filter_finds_its_records_in_finished_blocks_and_after_them() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_large_group_of_many_days_is_kept_whole_and_in_order() {
+    let log = Log::open();
+    suite::keeps_a_group_of_many_days(&log.sink, &log.reader).await;
+    assert_eq!(log.verified().flaws, []);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn baselines_and_habits_outlive_the_process() {
     let postgres = Postgres::start().expect("PostgreSQL is needed");
     let url = postgres.url();

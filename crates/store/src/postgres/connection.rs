@@ -1,13 +1,17 @@
 //! One connection, used from one thread that waits for every answer.
 
 use std::collections::HashMap;
+use std::pin::pin;
 use std::time::Duration;
 
+use futures_util::SinkExt as _;
+use futures_util::future::try_join;
 use tokio::runtime::{Builder, Runtime};
 use tokio_postgres::types::ToSql;
-use tokio_postgres::{Client, NoTls, Row, Statement};
+use tokio_postgres::{Client, NoTls, Row, SimpleQueryMessage, Statement};
 
 use super::address::Address;
+use super::copy::Piece;
 use super::schema;
 use crate::Error;
 use crate::database::Fault;
@@ -79,13 +83,13 @@ impl Connection {
     }
 
     /// Waits for an answer. One that comes too late would be taken for the next.
-    fn wait<T>(
+    fn wait<T, E: Into<Fault>>(
         &mut self,
-        ask: impl AsyncFnOnce(&Client) -> Result<T, tokio_postgres::Error>,
+        ask: impl AsyncFnOnce(&Client) -> Result<T, E>,
     ) -> Result<T, Fault> {
         let answer = async { tokio::time::timeout(PATIENCE, ask(&self.client)).await };
         if let Ok(answer) = self.runtime.block_on(answer) {
-            return Ok(answer?);
+            return answer.map_err(Into::into);
         }
         self.is_late = true;
         Err(Fault::new("the database did not answer in time"))
@@ -120,6 +124,33 @@ impl Connection {
         let statement = self.prepare(sql)?;
         let done = self.wait(async |client| client.execute(&statement, values).await);
         done.map(drop)
+    }
+
+    /// Copies data in one transaction: `begin` is a statement that gives a number, of which `pieces`
+    /// makes what the prepared statement `sql` copies from. Returns the number.
+    ///
+    /// Nobody waits but twice, for the number and for the end: what can be said is said at once.
+    pub(super) fn copy<P: Iterator<Item = Result<Piece, Fault>>>(
+        &mut self,
+        begin: &str,
+        sql: &'static str,
+        pieces: impl FnOnce(i64) -> P,
+    ) -> Result<i64, Fault> {
+        let statement = self.prepare(sql)?;
+        let begin = format!("BEGIN; {begin}");
+        self.wait(async |client| {
+            let told = client.simple_query(&begin);
+            let (told, taken) = try_join(told, client.copy_in(&statement)).await?;
+            let number = given(&told).ok_or_else(|| Fault::new("no number was given"))?;
+            let mut taken = pin!(taken);
+            for piece in pieces(number) {
+                taken.send(piece?).await?;
+            }
+            // CRASH: a stop before the end of this leaves nothing of it, and nobody was told. Where
+            // copying failed there is nothing to commit.
+            try_join(taken.finish(), client.batch_execute("COMMIT")).await?;
+            Ok::<_, Fault>(number)
+        })
     }
 
     fn prepare(&mut self, sql: &'static str) -> Result<Statement, Fault> {
@@ -158,6 +189,14 @@ impl Connection {
         self.batch("ROLLBACK")?;
         seen
     }
+}
+
+/// Returns the number that statements gave.
+fn given(answers: &[SimpleQueryMessage]) -> Option<i64> {
+    answers.iter().find_map(|answer| match answer {
+        SimpleQueryMessage::Row(row) => row.get(0)?.parse().ok(),
+        _ => None,
+    })
 }
 
 async fn connect(address: &Address) -> Result<Client, Fault> {

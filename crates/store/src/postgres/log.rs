@@ -6,6 +6,7 @@ use mcpproxy_core::Wall;
 use sha2::{Digest as _, Sha256};
 
 use super::connection::Connection;
+use super::copy::{COPY, Pieces};
 use super::row::{self, Lists};
 use crate::block::Block;
 use crate::chain::Genesis;
@@ -15,6 +16,9 @@ use crate::database::{Fault, Log, Prune, Redaction, Row, Sync};
 
 /// The time that a partition covers, in milliseconds: thirty days.
 const PARTITION: i64 = 30 * 24 * 60 * 60 * 1000;
+/// Records from which on a group is copied: each costs the database little more than half as much, but
+/// is waited for twice.
+const MANY: usize = 64;
 /// Held while partitions are made or dropped.
 const LOCK: &str = "SELECT pg_advisory_xact_lock(7310868735422919780)";
 /// Statements about dropped records only ever reach further.
@@ -36,12 +40,15 @@ pub(crate) struct PostgresLog {
 
 impl PostgresLog {
     /// Takes a connection that was just opened.
-    pub(super) fn new(connection: Connection) -> Self {
-        Self {
+    pub(super) fn new(mut connection: Connection) -> Result<Self, Fault> {
+        // The statement that adds a small group is planned once: whatever it is given, there is one
+        // way to go, and finding it takes as long as going.
+        connection.batch("SET plan_cache_mode = auto")?;
+        Ok(Self {
             connection,
             sync: None,
             partitions: BTreeSet::new(),
-        }
+        })
     }
 
     fn sync(&mut self, sync: Sync) -> Result<(), Fault> {
@@ -55,24 +62,30 @@ impl PostgresLog {
         Ok(())
     }
 
-    /// Makes the partitions that records of some times need.
-    fn make_room(&mut self, times: &[i64]) -> Result<(), Fault> {
-        let mut missing: Vec<_> = times.iter().map(|at| at.div_euclid(PARTITION)).collect();
-        missing.dedup();
-        missing.retain(|number| !self.partitions.contains(number));
-        for number in missing {
-            let (from, to) = (number * PARTITION, (number + 1) * PARTITION);
-            let name = format!("activity_{}", number.unsigned_abs());
-            self.connection.change(|connection| {
-                connection.batch(LOCK)?;
-                connection.batch(&format!(
-                    "CREATE TABLE IF NOT EXISTS {name} PARTITION OF activity \
-                     FOR VALUES FROM ({from}) TO ({to})"
-                ))
-            })?;
-            self.partitions.insert(number);
-        }
+    fn make_partition(&mut self, number: i64) -> Result<(), Fault> {
+        let (from, to) = (number * PARTITION, (number + 1) * PARTITION);
+        let name = format!("activity_{}", number.unsigned_abs());
+        self.connection.change(|connection| {
+            connection.batch(LOCK)?;
+            connection.batch(&format!(
+                "CREATE TABLE IF NOT EXISTS {name} PARTITION OF activity \
+                 FOR VALUES FROM ({from}) TO ({to})"
+            ))
+        })?;
+        self.partitions.insert(number);
         Ok(())
+    }
+
+    /// Adds a small group in one statement, for which is waited but once.
+    fn insert<'a>(&mut self, rows: impl Iterator<Item = Row<'a>>) -> Result<i64, Fault> {
+        let mut lists = Lists::default();
+        for row in rows {
+            lists.push(row)?;
+        }
+        let count = lists.len();
+        let row = self.connection.first(row::INSERT, &lists.values(&count))?;
+        let row = row.ok_or_else(|| Fault::new("no place is kept"))?;
+        Ok(row.try_get(0)?)
     }
 
     /// Drops the partitions whose records all stand before a place: faster than row by row.
@@ -132,27 +145,38 @@ impl Log for PostgresLog {
         })
     }
 
+    fn make_room(&mut self, times: impl Iterator<Item = i64>) -> Result<(), Fault> {
+        let mut last = None;
+        for number in times.map(|at| at.div_euclid(PARTITION)) {
+            // Times that come together are nearly always of one partition.
+            if last.replace(number) != Some(number) && !self.partitions.contains(&number) {
+                self.make_partition(number)?;
+            }
+        }
+        Ok(())
+    }
+
     fn append<'a>(
         &mut self,
-        rows: impl Iterator<Item = Row<'a>>,
+        rows: impl ExactSizeIterator<Item = Row<'a>>,
         sync: Sync,
     ) -> Result<i64, Fault> {
-        let mut lists = Lists::default();
-        for row in rows {
-            lists.push(row)?;
-        }
         self.sync(sync)?;
-        let count = lists.len();
+        let count = signed(rows.len());
         if count == 0 {
             // An empty transaction would not wait for what was written before it.
             let sql = "UPDATE place SET last = last RETURNING last";
             let row = self.connection.first(sql, &[])?;
             return row.map_or(Ok(0), |row| Ok(row.try_get(0)?));
         }
-        self.make_room(&lists.at)?;
-        let row = self.connection.first(row::INSERT, &lists.values(&count))?;
-        let row = row.ok_or_else(|| Fault::new("no place is kept"))?;
-        Ok(row.try_get(0)?)
+        if rows.len() < MANY {
+            return self.insert(rows);
+        }
+        // The row that holds the place is locked until the commit, so that records are seen in the
+        // order of their places.
+        let moved = format!("UPDATE place SET last = last + {count} RETURNING last");
+        let pieces = |last: i64| Pieces::new(rows, last - count);
+        self.connection.copy(&moved, COPY, pieces)
     }
 
     fn state(&mut self, checkpoint: &Checkpoint) -> Result<(), Fault> {

@@ -48,7 +48,7 @@ pub(super) use columns;
 /// Records turned on their side: a list for each column.
 #[derive(Default)]
 pub(super) struct Lists<'a> {
-    pub(super) at: Vec<i64>,
+    at: Vec<i64>,
     ids: Vec<Vec<u8>>,
     texts: [Vec<Cow<'a, str>>; 11],
     risk_score: Vec<i64>,

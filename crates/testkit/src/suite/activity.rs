@@ -262,6 +262,28 @@ pub async fn shows_what_came(sink: &dyn ActivitySink, reader: &dyn ActivityReade
     }
 }
 
+/// A group of records that is large, and of which each is of another day, is kept whole and in order.
+pub async fn keeps_a_group_of_many_days(sink: &dyn ActivitySink, reader: &dyn ActivityReader) {
+    const DAY: u64 = 24 * 60 * 60 * 1000;
+    for number in 0..300 {
+        let one = Record {
+            timestamp: Wall(NOON + number * DAY).rfc3339(),
+            ..denial(number)
+        };
+        sink.append(one, Durability::Relaxed).await.unwrap();
+    }
+    sink.flush().await.unwrap();
+    let expect: Vec<_> = (0..300).rev().collect();
+    assert_eq!(numbers(reader, &query(&[])), expect);
+    let month = ActivityQuery {
+        from: Some(Wall(NOON + 100 * DAY)),
+        to: Some(Wall(NOON + 130 * DAY)),
+        ..query(&[(Field::Decision, &["deny"])])
+    };
+    let expect: Vec<_> = (100..=130).rev().collect();
+    assert_eq!(numbers(reader, &month), expect);
+}
+
 /// The newest record is the one with this number, and the oldest is not there any more.
 pub fn check_newest(reader: &dyn ActivityReader, newest: u64) {
     let page = reader.page(&query(&[(Field::Tool, &["echo"])])).unwrap();
