@@ -14,7 +14,6 @@ mod tests;
 use mcpproxy_core::{
     ActivityPage, ActivityQuery, ActivityReader, CallId, Field, Principal, ReadFault, Wall,
 };
-use serde::Deserialize;
 
 use crate::change::{Act, Mandate};
 use crate::control::Control;
@@ -26,19 +25,8 @@ const LIMIT: [usize; 2] = [50, 100];
 const MOST_SKIPPED: usize = 10_000;
 /// Records that are read at once where more are looked through than are given.
 const CHUNK: usize = 500;
-/// Records that one page looks through for what no index has; its cursor goes on from there.
-const MOST_LOOKED: usize = 20_000;
 /// What can be asked for beside the fields that the log picks records by.
-const ASIDE: [&str; 8] = [
-    "request_id",
-    "parent_id",
-    "agent",
-    "start_time",
-    "end_time",
-    "limit",
-    "offset",
-    "cursor",
-];
+const ASIDE: [&str; 5] = ["start_time", "end_time", "limit", "offset", "cursor"];
 
 impl Control {
     /// Returns records, newest first, as `GET /activity` is asked for them: pairs of a name and a
@@ -65,30 +53,10 @@ impl Control {
     }
 }
 
-/// What was asked: what the log picks by itself, and what each record is looked at for.
+/// What was asked.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Question {
     pub(crate) query: ActivityQuery,
-    request: Option<String>,
-    parent: Option<String>,
-    agent: Option<String>,
-}
-
-/// What is looked at in a record that the log does not pick by.
-#[derive(Deserialize)]
-struct Looked<'a> {
-    #[serde(borrow)]
-    correlation_id: std::borrow::Cow<'a, str>,
-    #[serde(borrow, default)]
-    parent_id: Option<std::borrow::Cow<'a, str>>,
-    #[serde(borrow, default)]
-    hook: Option<Hooked<'a>>,
-}
-
-#[derive(Deserialize)]
-struct Hooked<'a> {
-    #[serde(borrow)]
-    agent: std::borrow::Cow<'a, str>,
 }
 
 impl Question {
@@ -109,9 +77,6 @@ impl Question {
             "end_time" => query.to = Some(time(name, value)?),
             "limit" => query.limit = number(name, value, LIMIT[1])?.max(1),
             "offset" => query.skip = number(name, value, MOST_SKIPPED)?,
-            "request_id" => self.request = Some(value.to_owned()),
-            "parent_id" => self.parent = Some(value.to_owned()),
-            "agent" => self.agent = Some(value.to_owned()),
             "cursor" => query.before = Some(cursor(name, value)?),
             _ => {
                 let field = Field::ALL.into_iter().find(|field| field.name() == name);
@@ -126,66 +91,9 @@ impl Question {
         Ok(())
     }
 
-    /// Answers it. Where no index helps, a page may hold fewer than were asked for and go on.
+    /// Answers it.
     pub(crate) fn page(&self, log: &dyn ActivityReader) -> Result<ActivityPage, ReadFault> {
-        if !self.looks() {
-            return log.page(&self.query);
-        }
-        let mut answer = ActivityPage::default();
-        let (mut skip, mut looked) = (self.query.skip, 0);
-        let mut query = ActivityQuery {
-            skip: 0,
-            limit: CHUNK,
-            ..self.query.clone()
-        };
-        while looked < MOST_LOOKED {
-            let page = log.page(&query)?;
-            (answer.lost, answer.next) = (page.lost, page.next);
-            looked += page.records.len();
-            for (at, record) in page.records.into_iter().enumerate() {
-                if !self.means(&record) {
-                    continue;
-                }
-                if skip > 0 {
-                    skip -= 1;
-                    continue;
-                }
-                answer.records.push(record);
-                if answer.records.len() == self.query.limit {
-                    // The place of this very record, from which the next page goes on.
-                    query.limit = at + 1;
-                    answer.next = log.page(&query)?.next;
-                    return Ok(answer);
-                }
-            }
-            if answer.next.is_none() {
-                break;
-            }
-            query.before = answer.next;
-        }
-        Ok(answer)
-    }
-
-    /// Tells whether records must be looked at one by one.
-    fn looks(&self) -> bool {
-        self.request.is_some() || self.parent.is_some() || self.agent.is_some()
-    }
-
-    /// Tells whether a record is meant, as far as the log does not know.
-    pub(crate) fn means(&self, record: &str) -> bool {
-        if !self.looks() {
-            return true;
-        }
-        let Ok(looked) = serde_json::from_str::<Looked<'_>>(record) else {
-            return false;
-        };
-        let same = |wanted: &Option<String>, found: Option<&str>| {
-            wanted.as_deref().is_none_or(|wanted| found == Some(wanted))
-        };
-        let agent = looked.hook.as_ref().map(|hook| &*hook.agent);
-        same(&self.request, Some(&looked.correlation_id))
-            && same(&self.parent, looked.parent_id.as_deref())
-            && same(&self.agent, agent)
+        log.page(&self.query)
     }
 }
 

@@ -38,11 +38,17 @@ pub enum Field {
     Severity,
     /// The types of sensitive data that were found.
     Detection,
+    /// The request.
+    Request,
+    /// The call that it is part of.
+    Parent,
+    /// The agent whose hook told of it.
+    Agent,
 }
 
 impl Field {
     /// All of them.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 17] = [
         Self::Kind,
         Self::Source,
         Self::Upstream,
@@ -57,6 +63,9 @@ impl Field {
         Self::Sensitive,
         Self::Severity,
         Self::Detection,
+        Self::Request,
+        Self::Parent,
+        Self::Agent,
     ];
 
     /// Returns the name under which it is asked for.
@@ -76,6 +85,9 @@ impl Field {
             Self::Sensitive => "sensitive_data",
             Self::Severity => "severity",
             Self::Detection => "detection_type",
+            Self::Request => "request_id",
+            Self::Parent => "parent_id",
+            Self::Agent => "agent",
         }
     }
 
@@ -112,9 +124,14 @@ impl Field {
             Self::Operation => &["read", "write", "destructive"],
             Self::Sensitive => &["false", "true"],
             Self::Severity => &["info", "low", "medium", "high", "critical"],
-            Self::Upstream | Self::Tool | Self::Session | Self::Principal | Self::Detection => {
-                return None;
-            }
+            Self::Upstream
+            | Self::Tool
+            | Self::Session
+            | Self::Principal
+            | Self::Detection
+            | Self::Request
+            | Self::Parent
+            | Self::Agent => return None,
         })
     }
 }

@@ -420,6 +420,7 @@ fn pages_of(place: &Place, many: u64) {
     let name = place.name();
     println!("{name}, pages of 50 at {many} records (aim: each at most 10 ms)");
     let session = format!("{:032x}", 7);
+    let request = usual(many / 2).id.to_string();
     for (field, value) in [
         (Field::Kind, "policy_decision"),
         (Field::Upstream, "seldom"),
@@ -433,6 +434,10 @@ fn pages_of(place: &Place, many: u64) {
         (Field::FlowType, "internal→external"),
         (Field::RiskLevel, "critical"),
         (Field::Severity, "high"),
+        (Field::Request, &request),
+        (Field::Request, "absent"),
+        (Field::Parent, &request),
+        (Field::Agent, "absent"),
     ] {
         let query = ActivityQuery {
             wanted: vec![(field, vec![value.to_owned()])],

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use mcpproxy_core::Field;
 
 use crate::columns::{Columns, signed};
+use crate::digest::Digest;
 
 /// Records of a block. A place in the log is a block and a place within it.
 pub(crate) const SIZE: i64 = 2048;
@@ -22,7 +23,8 @@ impl Bits {
     /// All.
     pub(crate) const ALL: Self = Self([u64::MAX; WORDS]);
 
-    fn set(&mut self, place: u16) {
+    /// Takes a place in.
+    pub(crate) fn set(&mut self, place: u16) {
         if let Some(word) = self.0.get_mut(usize::from(place >> 6)) {
             *word |= 1 << (place & 63);
         }
@@ -95,7 +97,32 @@ pub(crate) struct Block {
     first_at: i64,
     last_at: i64,
     bytes: usize,
-    postings: Vec<(i64, BTreeMap<String, Bits>)>,
+    postings: Vec<(Field, Values)>,
+}
+
+/// What a field has in a block.
+#[derive(Debug)]
+enum Values {
+    /// A few values, each in many records.
+    Few(BTreeMap<String, Bits>),
+    /// Nearly as many values as records.
+    Many(Digest),
+}
+
+impl Values {
+    fn add(&mut self, place: u16, value: &str) {
+        let values = match self {
+            Self::Many(digest) => return digest.add(place, value),
+            Self::Few(values) => values,
+        };
+        if let Some(bits) = values.get_mut(value) {
+            bits.set(place);
+        } else {
+            let mut bits = Bits::NONE;
+            bits.set(place);
+            values.insert(value.to_owned(), bits);
+        }
+    }
 }
 
 impl Block {
@@ -107,7 +134,10 @@ impl Block {
             last_at: i64::MIN,
             bytes: 0,
             postings: Field::ALL
-                .map(|field| (code(field), BTreeMap::new()))
+                .map(|field| match how(field) {
+                    How::Bitmaps => (field, Values::Few(BTreeMap::new())),
+                    How::Digest => (field, Values::Many(Digest::default())),
+                })
                 .into(),
         }
     }
@@ -141,25 +171,54 @@ impl Block {
             self.first_at = self.first_at.min(at);
             self.last_at = self.last_at.max(at);
         }
-        for (field, (_, values)) in Field::ALL.into_iter().zip(&mut self.postings) {
-            columns.values(field, |value| {
-                if let Some(bits) = values.get_mut(value) {
-                    bits.set(place);
-                } else {
-                    let mut bits = Bits::NONE;
-                    bits.set(place);
-                    values.insert(value.to_owned(), bits);
-                }
-            });
+        for (field, values) in &mut self.postings {
+            columns.values(*field, |value| values.add(place, value));
         }
     }
 
-    /// Returns which records have which value: fields by their numbers.
-    pub(crate) fn postings(&self) -> impl Iterator<Item = (i64, &str, &Bits)> {
+    /// Returns which records have which value: fields by their numbers. What has a digest has one, under
+    /// no value, also where it is empty: without one nothing is known.
+    pub(crate) fn postings(&self) -> impl Iterator<Item = (i64, &str, Vec<u8>)> {
         self.postings.iter().flat_map(|(field, values)| {
-            let values = values.iter();
-            values.map(|(value, bits)| (*field, value.as_str(), bits))
+            let (few, many) = match values {
+                Values::Few(values) => (Some(values), None),
+                Values::Many(digest) => (None, Some(("", digest.to_bytes()))),
+            };
+            let few = few.into_iter().flatten();
+            let few = few.map(|(value, bits)| (value.as_str(), bits.to_bytes()));
+            let all = few.chain(many);
+            all.map(|(value, bytes)| (code(*field), value, bytes))
         })
+    }
+}
+
+/// How records are found by a field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum How {
+    /// By a bitmap for each value.
+    Bitmaps,
+    /// By one digest of all values.
+    Digest,
+}
+
+/// Returns how records are found by a field.
+pub(crate) fn how(field: Field) -> How {
+    match field {
+        Field::Request | Field::Parent | Field::Agent => How::Digest,
+        Field::Kind
+        | Field::Source
+        | Field::Upstream
+        | Field::Tool
+        | Field::Session
+        | Field::Principal
+        | Field::Status
+        | Field::Decision
+        | Field::FlowType
+        | Field::RiskLevel
+        | Field::Operation
+        | Field::Sensitive
+        | Field::Severity
+        | Field::Detection => How::Bitmaps,
     }
 }
 
@@ -180,6 +239,9 @@ pub(crate) fn code(field: Field) -> i64 {
         Field::Sensitive => 12,
         Field::Severity => 13,
         Field::Detection => 14,
+        Field::Request => 15,
+        Field::Parent => 16,
+        Field::Agent => 17,
     }
 }
 

@@ -11,6 +11,7 @@ use mcpproxy_core::{
 use serde::Serialize;
 
 use crate::names;
+use crate::shown;
 
 /// About what a record needs beside its texts: numbers, hashes, and what finds it.
 const FIXED: usize = 320;
@@ -242,6 +243,9 @@ impl<'a> Columns<'a> {
                     kinds.and_then(|one| serde_json::from_str::<Vec<Cow<'_, str>>>(one).ok());
                 return kinds.iter().flatten().for_each(|kind| each(kind));
             }
+            Field::Request => return each(&shown::request(self)),
+            Field::Parent => return shown::parent(self).iter().for_each(|one| each(one)),
+            Field::Agent => return shown::agent(self).iter().for_each(|one| each(one)),
         };
         each(one);
     }

@@ -12,6 +12,7 @@ mod chain;
 mod checkpoint;
 mod columns;
 mod database;
+mod digest;
 mod error;
 mod health;
 mod names;

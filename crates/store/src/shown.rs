@@ -105,6 +105,23 @@ struct Kept<'a> {
     response_truncated: Option<bool>,
 }
 
+/// What of it records are found by.
+#[derive(Default, Deserialize)]
+struct Found<'a> {
+    #[serde(borrow)]
+    correlation_id: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    parent_id: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    hook: Option<Hooked<'a>>,
+}
+
+#[derive(Deserialize)]
+struct Hooked<'a> {
+    #[serde(borrow)]
+    agent: Cow<'a, str>,
+}
+
 /// Whether what a record said in words is still there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Words {
@@ -115,7 +132,7 @@ pub(crate) enum Words {
 /// Returns columns as a JSON object.
 pub(crate) fn show(columns: &Columns<'_>, words: Words) -> Result<String, serde_json::Error> {
     let raw = |text| serde_json::from_str::<&RawValue>(text).ok();
-    let (kept, said) = (
+    let (kept, said): (Kept<'_>, Kept<'_>) = (
         read(columns.rest.as_deref()),
         read(columns.words.as_deref()),
     );
@@ -166,7 +183,25 @@ pub(crate) fn show(columns: &Columns<'_>, words: Words) -> Result<String, serde_
     })
 }
 
-fn read(object: Option<&str>) -> Kept<'_> {
+/// Returns the request of a record.
+pub(crate) fn request<'a>(columns: &'a Columns<'_>) -> Cow<'a, str> {
+    let named = read::<Found<'_>>(columns.rest.as_deref()).correlation_id;
+    named.unwrap_or_else(|| Cow::Owned(columns.call().to_string()))
+}
+
+/// Returns the call that a record is part of.
+pub(crate) fn parent<'a>(columns: &'a Columns<'_>) -> Option<Cow<'a, str>> {
+    read::<Found<'_>>(columns.rest.as_deref()).parent_id
+}
+
+/// Returns the agent whose hook told of a record.
+pub(crate) fn agent<'a>(columns: &'a Columns<'_>) -> Option<Cow<'a, str>> {
+    let told = |object| read::<Found<'_>>(object).hook;
+    let hook = told(columns.words.as_deref()).or_else(|| told(columns.rest.as_deref()));
+    hook.map(|hook| hook.agent)
+}
+
+fn read<'a, T: Default + Deserialize<'a>>(object: Option<&'a str>) -> T {
     let kept = object.and_then(|object| serde_json::from_str(object).ok());
     kept.unwrap_or_default()
 }

@@ -150,6 +150,9 @@ fn label(field: Field) -> &'static str {
         Field::Sensitive => "Sensitive data",
         Field::Severity => "Severity",
         Field::Detection => "Detected type",
+        Field::Request => "Request",
+        Field::Parent => "Part of",
+        Field::Agent => "Agent",
     }
 }
 

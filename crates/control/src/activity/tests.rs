@@ -65,45 +65,6 @@ pub(super) fn record(other: &[(&str, Value)]) -> Value {
 }
 
 #[test]
-fn what_no_index_has_is_looked_for_page_by_page() {
-    let correlated = |number: usize| {
-        let id = if number.is_multiple_of(3) {
-            "mine"
-        } else {
-            "other"
-        };
-        record(&[
-            ("correlation_id", json!(id)),
-            ("tool_name", json!(number.to_string())),
-        ])
-    };
-    let log = Memory((0..2000).map(correlated).collect());
-    let mut question = Question::of(&[
-        ("request_id".to_owned(), "mine".to_owned()),
-        ("limit".to_owned(), "100".to_owned()),
-    ]);
-    let question = question.as_mut().unwrap();
-    let mut found = Vec::new();
-    loop {
-        let page = question.page(&log).unwrap();
-        found.extend(page.records.iter().map(|one| {
-            let record: Value = serde_json::from_str(one).unwrap();
-            record["tool_name"]
-                .as_str()
-                .unwrap()
-                .parse::<usize>()
-                .unwrap()
-        }));
-        question.query.before = page.next;
-        if page.next.is_none() {
-            break;
-        }
-        assert_eq!(page.records.len(), 100);
-    }
-    assert_eq!(found, (0..2000).step_by(3).collect::<Vec<_>>());
-}
-
-#[test]
 fn a_family_stands_for_its_types() {
     let types = |family: &str| match family {
         "private_key" => vec!["rsa".to_owned(), "ec".to_owned()],
@@ -121,24 +82,6 @@ fn a_family_stands_for_its_types() {
     );
     check("detection_type", "rsa", &["rsa"]);
     check("tool", "private_key", &["private_key"]);
-}
-
-#[test]
-fn an_agent_is_looked_for_in_what_its_hook_told() {
-    let hooked = |agent: &str| record(&[("hook", json!({ "agent": agent }))]);
-    let log = Memory(vec![hooked("codex"), record(&[]), hooked("claude-code")]);
-    let check = |agent: &str, expect: &[&Value]| {
-        let question = Question::of(&[("agent".to_owned(), agent.to_owned())]).unwrap();
-        let page = question.page(&log).unwrap();
-        let found = page.records.iter().map(|one| one.parse().unwrap());
-        assert_eq!(
-            found.collect::<Vec<Value>>(),
-            expect.iter().map(|&one| one.clone()).collect::<Vec<_>>(),
-            "{agent}"
-        );
-    };
-    check("codex", &[&log.0[0]]);
-    check("cursor", &[]);
 }
 
 #[test]

@@ -40,20 +40,19 @@ pub(super) fn filtered(mut told: Told) -> Told {
             Field::RiskLevel => "That level and above.",
             Field::Session => "The session, with those that are linked with it.",
             Field::Kind | Field::Status => "One or several, with commas between.",
+            Field::Request => "Only records of one request.",
+            Field::Parent => "Only records that are part of one.",
+            Field::Agent => "Only what an agent's hooks reported.",
             _ => "Only records that have this.",
         };
         told = told.query(field.name(), &schema, about);
     }
-    let text = json!({ "type": "string" });
     let time = json!({
         "type": "string",
         "pattern": "^20[0-9]{2}-(0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8])$",
         "description": "A date, or a time as RFC 3339 has it.",
     });
     told.whose(For::Auditors)
-        .query("request_id", &text, "Only records of one request.")
-        .query("parent_id", &text, "Only records that are part of one.")
-        .query("agent", &text, "Only what an agent's hooks reported.")
         .query("start_time", &time, "Not before this time.")
         .query("end_time", &time, "Not after this time.")
 }

@@ -260,10 +260,10 @@ fn seal(connection: &mut Connection, block: &Block) -> Result<(), Fault> {
         return Ok(());
     };
     let (mut fields, mut values, mut records) = (Vec::new(), Vec::new(), Vec::new());
-    for (field, value, bits) in block.postings() {
+    for (field, value, bytes) in block.postings() {
         fields.push(field);
         values.push(key(value));
-        records.push(bits.to_bytes());
+        records.push(bytes);
     }
     let (number, bytes) = (block.number(), signed(block.bytes()));
     let sql = "INSERT INTO posting SELECT field, value, $1, records \

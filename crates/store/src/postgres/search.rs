@@ -3,16 +3,17 @@
 
 use std::collections::BTreeMap;
 
-use mcpproxy_core::{ActivityPage, ActivityQuery, Field};
+use mcpproxy_core::{ActivityPage, ActivityQuery, CallId, Field};
 use tokio_postgres::types::ToSql;
 
 use super::connection::{Connection, Values};
 use super::house::ends;
 use super::log::key;
 use super::row;
-use crate::block::{Bits, SIZE, code};
+use crate::block::{Bits, How, SIZE, code, how};
 use crate::columns::signed;
 use crate::database::Fault;
+use crate::digest;
 use crate::paging::{Further, Paging};
 
 /// Blocks that are looked through with one question: at first, and at most. What is not among the
@@ -38,6 +39,9 @@ const COLUMNS: [Field; 13] = [
     Field::Sensitive,
 ];
 
+/// Fields whose values stand in JSON, in the same order, after those.
+const WITHIN: [Field; 3] = [Field::Request, Field::Parent, Field::Agent];
+
 /// All records of some blocks. The database leaves out what is not meant, since all of them would be
 /// many; what it lets through is looked at again.
 const SPAN: &str = concat!(
@@ -57,7 +61,13 @@ const SPAN: &str = concat!(
      AND ($15::text[] IS NULL OR intent_type = ANY($15)) \
      AND ($16::text[] IS NULL OR max_severity = ANY($16)) \
      AND ($17::text[] IS NULL OR has_sensitive_data::text = ANY($17)) \
-     ORDER BY seq DESC LIMIT $18"
+     AND ($18::text[] IS NULL OR id = ANY($21) \
+       OR EXISTS (SELECT FROM unnest($18) AS one WHERE strpos(rest, one) > 0)) \
+     AND ($19::text[] IS NULL \
+       OR EXISTS (SELECT FROM unnest($19) AS one WHERE strpos(rest, one) > 0)) \
+     AND ($20::text[] IS NULL \
+       OR EXISTS (SELECT FROM unnest($20) AS one WHERE strpos(words, one) > 0)) \
+     ORDER BY seq DESC LIMIT $22"
 );
 
 /// Some records of finished blocks.
@@ -160,6 +170,10 @@ impl<'a> Search<'a> {
             let Some((from, to)) = ends.map(|(from, to)| (*from, *to)) else {
                 return Ok(());
             };
+            if how(*field) == How::Digest {
+                self.digests(*field, values, (from, to), finished)?;
+                continue;
+            }
             let values: Vec<_> = values.iter().map(|value| key(value)).collect();
             let sql = "SELECT block, records FROM posting \
                        WHERE field = $1 AND value = ANY($2) AND block BETWEEN $3 AND $4";
@@ -173,6 +187,24 @@ impl<'a> Search<'a> {
             }
             for (block, bits) in &mut *finished {
                 bits.and(any.get(block).unwrap_or(&Bits::NONE));
+            }
+        }
+        Ok(())
+    }
+
+    fn digests(
+        &mut self,
+        field: Field,
+        values: &[String],
+        (from, to): (i64, i64),
+        finished: &mut BTreeMap<i64, Bits>,
+    ) -> Result<(), Fault> {
+        let sql = "SELECT block, records FROM posting \
+                   WHERE field = $1 AND value = '' AND block BETWEEN $2 AND $3";
+        for row in self.connection.query(sql, &[&code(field), &from, &to])? {
+            // Without one an earlier version finished the block.
+            if let Some(bits) = finished.get_mut(&row.try_get(0)?) {
+                bits.and(&digest::find(row.try_get(1)?, values));
             }
         }
         Ok(())
@@ -204,21 +236,18 @@ impl<'a> Search<'a> {
     }
 
     fn fetch_span(&mut self, from: i64, to: i64) -> Result<Further, Fault> {
-        let wanted = |field: &Field| {
-            let wanted = self.query.wanted.iter().filter(|(one, _)| one == field);
-            let mut wanted = wanted.map(|(_, values)| values);
-            wanted.next().cloned()
-        };
-        let wanted: Vec<Option<Vec<String>>> = COLUMNS.iter().map(wanted).collect();
+        let wanted = self.wanted();
+        let calls = self.calls();
         let (early, late) = self.times();
         let from = from.max(self.places.0);
         let mut to = to.min(self.places.1);
-        let many = self.fetched();
-        let limit = signed(many);
+        let [_, most] = FETCHED;
+        let mut many = self.fetched();
         loop {
+            let limit = signed(many);
             let mut values: Vec<&(dyn ToSql + Sync)> = vec![&from, &to, &early, &late];
             values.extend(wanted.iter().map(|one| one as &(dyn ToSql + Sync)));
-            values.push(&limit);
+            values.extend([&calls as &(dyn ToSql + Sync), &limit]);
             let rows = self.connection.query(SPAN, &values)?;
             for row in &rows {
                 if self.paging.take(row::place(row)?, &row::read(row)?)? == Further::No {
@@ -226,10 +255,36 @@ impl<'a> Search<'a> {
                 }
             }
             match rows.last() {
-                Some(last) if rows.len() >= many => to = row::place(last)? - 1,
+                Some(last) if rows.len() >= many => {
+                    (to, many) = (row::place(last)? - 1, (many * 2).min(most));
+                }
                 Some(_) | None => return Ok(Further::Yes),
             }
         }
+    }
+
+    /// What is wanted of each field, as [`SPAN`] takes it.
+    fn wanted(&self) -> Vec<Option<Vec<String>>> {
+        let wanted = |field: &Field| {
+            let mut wanted = self.query.wanted.iter().filter(|(one, _)| one == field);
+            wanted.next().map(|(_, values)| values.clone())
+        };
+        // As it was written, with its quotes.
+        let quoted = |field: &Field| {
+            let values = wanted(field)?.into_iter();
+            Some(values.map(|one| serde_json::Value::String(one).to_string()))
+        };
+        let within = WITHIN.iter().map(|field| Some(quoted(field)?.collect()));
+        COLUMNS.iter().map(wanted).chain(within).collect()
+    }
+
+    /// The calls that are wanted as requests: one without a name has that of its call.
+    fn calls(&self) -> Vec<Vec<u8>> {
+        let requests = self.query.wanted.iter();
+        let requests = requests.filter(|(field, _)| *field == Field::Request);
+        let calls = requests.flat_map(|(_, values)| values);
+        let calls = calls.filter_map(|value| CallId::parse(value));
+        calls.map(|call| call.to_bytes().to_vec()).collect()
     }
 
     fn fetch_places(&mut self, places: &[i64], times: Times) -> Result<Further, Fault> {

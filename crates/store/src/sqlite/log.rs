@@ -204,8 +204,8 @@ fn last(connection: &Connection) -> rusqlite::Result<Option<Followed>> {
 fn seal(connection: &Connection, block: &Block) -> rusqlite::Result<()> {
     let mut keep =
         connection.prepare_cached("INSERT OR REPLACE INTO posting VALUES (?, ?, ?, ?)")?;
-    for (field, value, bits) in block.postings() {
-        keep.execute((field, value, block.number(), bits.to_bytes()))?;
+    for (field, value, bytes) in block.postings() {
+        keep.execute((field, value, block.number(), bytes))?;
     }
     if let Some((first_at, last_at)) = block.span() {
         let span = (block.number(), first_at, last_at);

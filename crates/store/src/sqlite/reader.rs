@@ -11,9 +11,10 @@ use rusqlite::{Connection, OptionalExtension as _, Row, Statement};
 use super::schema::{self, ends};
 use super::{audit, row};
 use crate::Error;
-use crate::block::{Bits, SIZE, code};
+use crate::block::{Bits, How, SIZE, code, how};
 use crate::columns::signed;
 use crate::database::Fault;
+use crate::digest;
 use crate::paging::{Further, Paging};
 use crate::verify::Verified;
 
@@ -158,14 +159,34 @@ impl<'a> Postings<'a> {
         Ok(Self(connection.prepare(sql)?))
     }
 
-    fn find(&mut self, field: Field, value: &str, block: i64) -> Result<Bits, Fault> {
-        let mut rows = self.0.query((code(field), value, block))?;
-        Ok(match rows.next()? {
-            Some(row) => {
-                Bits::from_bytes(row.get_ref(0)?.as_blob().map_err(rusqlite::Error::from)?)
+    fn find(&mut self, field: Field, values: &[String], block: i64) -> Result<Bits, Fault> {
+        if how(field) == How::Digest {
+            let found = self.read(field, "", block, |bytes| digest::find(bytes, values))?;
+            // Without one an earlier version finished the block.
+            return Ok(found.unwrap_or(Bits::ALL));
+        }
+        let mut any = Bits::NONE;
+        for value in values {
+            if let Some(bits) = self.read(field, value, block, Bits::from_bytes)? {
+                any.or(&bits);
             }
-            None => Bits::NONE,
-        })
+        }
+        Ok(any)
+    }
+
+    fn read(
+        &mut self,
+        field: Field,
+        value: &str,
+        block: i64,
+        read: impl FnOnce(&[u8]) -> Bits,
+    ) -> Result<Option<Bits>, Fault> {
+        let mut rows = self.0.query((code(field), value, block))?;
+        let Some(row) = rows.next()? else {
+            return Ok(None);
+        };
+        let bytes = row.get_ref(0)?.as_blob().map_err(rusqlite::Error::from)?;
+        Ok(Some(read(bytes)))
     }
 }
 
@@ -226,11 +247,7 @@ impl<'a> Search<'a> {
             return Ok(Bits::NONE);
         }
         for (field, values) in &self.query.wanted {
-            let mut any = Bits::NONE;
-            for value in values {
-                any.or(&self.postings.find(*field, value, block)?);
-            }
-            candidates.and(&any);
+            candidates.and(&self.postings.find(*field, values, block)?);
             if candidates.is_empty() {
                 break;
             }

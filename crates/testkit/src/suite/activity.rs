@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use mcpproxy_core::{
-    Action, ActivityQuery, ActivityReader, ActivitySink, CallId, DataOrigin, Declared, Door,
-    Durability, Field, Finding, FlowType, Label, Likeness, Masked, Match, Nature, Operation,
-    Record, Risk, RiskLevel, Severity, Side, SinkFault, Source, Status, Threat, Tier, ToolName,
-    UpstreamId, Wall, Weight,
+    Action, ActivityQuery, ActivityReader, ActivitySink, CallId, Classified, DataOrigin, Declared,
+    Door, Durability, Field, Finding, FlowType, HookNote, Label, Likeness, Masked, Match, Nature,
+    Operation, Owner, Phase, Record, Risk, RiskLevel, Severity, Side, SinkFault, Source, Status,
+    Threat, Tier, ToolName, UpstreamId, Wall, Weight,
 };
 use serde_json::{Value, json};
 
@@ -98,13 +98,43 @@ pub fn denial(number: u64) -> Record {
     }
 }
 
-/// Adds records, every five-thousandth a denial, and waits until they are on disk.
+/// A record of what a hook told, part of another call.
+pub fn told(number: u64) -> Record {
+    let note = HookNote {
+        agent: "co\"dex".to_owned(),
+        event: "PreToolUse".to_owned(),
+        phase: Phase::Pre,
+        session: "s".to_owned(),
+        tool_use_id: None,
+        owner: Owner::Agent,
+        classification: Classified {
+            class: "internal",
+            confidence: 0.5,
+            method: "name",
+            can_read_data: true,
+            can_exfiltrate: false,
+        },
+    };
+    Record {
+        correlation_id: format!("re\"quest-{number}"),
+        parent_id: Some(record(number - 1).id),
+        hook: Some(Box::new(note)),
+        ..record(number)
+    }
+}
+
+/// Adds records, every five-thousandth a denial, one before it what a hook told and one a request
+/// without a name, and waits until they are on disk.
 pub async fn fill(sink: &dyn ActivitySink, numbers: std::ops::Range<u64>) {
     for number in numbers {
-        let record = if number % 5000 == 4999 {
-            denial(number)
-        } else {
-            record(number)
+        let record = match number % 5000 {
+            4999 => denial(number),
+            4998 => told(number),
+            4997 => Record {
+                correlation_id: String::new(),
+                ..record(number)
+            },
+            _ => record(number),
         };
         while sink.append(record.clone(), Durability::Relaxed).await == Err(SinkFault::Full) {
             tokio::time::sleep(Duration::from_millis(5)).await;
@@ -186,9 +216,32 @@ pub fn finds_by_every_filter(reader: &dyn ActivityReader) {
     let owner: (Field, &[&str]) = (Field::Principal, &["owner"]);
     check(&[owner, (Field::Kind, &["intent"])], &[]);
     check(&[(Field::Source, &["api"])], &[]);
+    finds_by_what_has_no_column(reader);
     let third: Vec<_> = (0..10_000).rev().filter(|number| number % 3 == 1).collect();
     check(&[(Field::Upstream, &["server1"])], &third);
     check(&[], &(0..10_000).rev().collect::<Vec<_>>());
+}
+
+fn finds_by_what_has_no_column(reader: &dyn ActivityReader) {
+    let check = |wanted: &[(Field, &[&str])], expect: &[u64]| {
+        assert_eq!(numbers(reader, &query(wanted)), expect, "{wanted:?}");
+    };
+    check(&[(Field::Agent, &["co\"dex"])], &[9998, 4998]);
+    check(&[(Field::Agent, &["claude-code"])], &[]);
+    check(&[(Field::Request, &["re\"quest-4998"])], &[4998]);
+    let several: &[&str] = &["re\"quest-4998", "re\"quest-9998", "re\"quest-1"];
+    check(&[(Field::Request, several)], &[9998, 4998]);
+    // A request without a name has that of its call.
+    for nameless in [9997, 4997] {
+        let id = record(nameless).id.to_string();
+        check(&[(Field::Request, &[&id])], &[nameless]);
+        check(&[(Field::Parent, &[&id])], &[nameless + 1]);
+        let codex: (Field, &[&str]) = (Field::Agent, &["co\"dex"]);
+        check(&[codex, (Field::Parent, &[&id])], &[nameless + 1]);
+        check(&[codex, (Field::Request, &[&id])], &[]);
+    }
+    let named = numbers(reader, &query(&[(Field::Request, &["trace-7"])]));
+    assert_eq!(named.len(), 10_000 - 4);
 }
 
 /// Times, skipping, single calls and the tail are found among the first five thousand.
