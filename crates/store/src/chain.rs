@@ -11,6 +11,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::columns::Columns;
 use crate::database::Fault;
+use crate::gap::Gaps;
 
 /// A hash, or a commitment.
 pub(crate) type Hash = [u8; 32];
@@ -18,7 +19,11 @@ type Salt = [u8; 16];
 
 /// Tells the hashes of records from all others.
 const RECORD: &[u8] = b"mcpproxy activity record 1\n";
-const WRITER: &[u8] = b"mcpproxy activity writer 1\n";
+/// Writers that say nothing of lost records, and those that do.
+const WRITERS: [&[u8]; 2] = [
+    b"mcpproxy activity writer 1\n",
+    b"mcpproxy activity writer 2\n",
+];
 /// Salts that are drawn at once.
 const DRAWN: usize = 256;
 
@@ -50,19 +55,32 @@ pub(crate) struct Genesis {
     /// How far it had got, and its hash there.
     pub(crate) after_number: i64,
     pub(crate) after_hash: Vec<u8>,
+    /// The notes of lost records by then; nothing where an earlier version began.
+    pub(crate) gaps: Option<Gaps>,
 }
 
 impl Genesis {
+    /// Returns what statements say of the beginning, so that it is covered when the first records were
+    /// dropped; those of an earlier version say nothing.
+    pub(crate) fn stated(&self) -> Option<Hash> {
+        self.gaps.is_some().then(|| self.hash())
+    }
+
     /// Returns what the first record of the writer follows.
     pub(crate) fn hash(&self) -> Hash {
         let mut hash = Sha256::new();
-        hash.update(WRITER);
+        let [before, now] = WRITERS;
+        hash.update(if self.gaps.is_some() { now } else { before });
         hash.update(self.name);
         hash.update(self.begun.to_be_bytes());
         let mut bytes = Vec::new();
         put(&mut bytes, &self.after_name);
         bytes.extend(self.after_number.to_be_bytes());
         put(&mut bytes, &self.after_hash);
+        if let Some(Gaps { number, hash }) = &self.gaps {
+            bytes.extend(number.to_be_bytes());
+            bytes.extend(hash);
+        }
         hash.update(&bytes);
         hash.finalize().into()
     }
@@ -261,7 +279,7 @@ fn put_names(bytes: &mut Vec<u8>, columns: &Columns<'_>) {
 }
 
 /// Lengths go before, so that no two records are the same bytes.
-fn put(bytes: &mut Vec<u8>, text: &[u8]) {
+pub(crate) fn put(bytes: &mut Vec<u8>, text: &[u8]) {
     bytes.extend(u64::try_from(text.len()).unwrap_or(u64::MAX).to_be_bytes());
     bytes.extend_from_slice(text);
 }
@@ -284,7 +302,21 @@ mod tests {
             after_name: Vec::new(),
             after_number: 0,
             after_hash: Vec::new(),
+            gaps: None,
         }
+    }
+
+    #[test]
+    fn a_beginning_is_hashed_as_it_was_where_it_says_nothing_of_lost_records() {
+        let expect = "822caab1c924e72b8d88038c7b2fce11d339371f1bbd3ab636879302bf1a2744";
+        assert_eq!(crate::checkpoint::hex(&genesis().hash()), expect);
+        assert_eq!(genesis().stated(), None);
+        let says = Genesis {
+            gaps: Some(Gaps::default()),
+            ..genesis()
+        };
+        assert_ne!(says.hash(), genesis().hash());
+        assert_eq!(says.stated(), Some(says.hash()));
     }
 
     #[test]

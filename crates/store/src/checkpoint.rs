@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use mcpproxy_core::{Id128, Signed, StatementCheck, StatementSigner, Wall};
 
-use crate::chain::{Chain, Hash};
+use crate::chain::{Chain, Genesis, Hash};
 
 /// What a statement says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,17 +36,20 @@ pub(crate) struct Head {
     pub(crate) name: [u8; 16],
     pub(crate) number: i64,
     pub(crate) hash: Hash,
+    /// What is said of the beginning.
+    pub(crate) begins: Option<Hash>,
 }
 
 impl Head {
     /// Where the chain of a writer is now.
-    pub(crate) fn of(writer: i64, name: [u8; 16], chain: &Chain) -> Self {
+    pub(crate) fn of(writer: i64, genesis: &Genesis, chain: &Chain) -> Self {
         let (number, hash) = chain.head();
         Self {
             writer,
-            name,
+            name: genesis.name,
             number,
             hash,
+            begins: genesis.stated(),
         }
     }
 }
@@ -55,7 +58,8 @@ impl Checkpoint {
     /// Signs a statement.
     pub(crate) fn sign(signer: &dyn StatementSigner, head: &Head, state: State, at: Wall) -> Self {
         let at = i64::try_from(at.0).unwrap_or(i64::MAX);
-        let text = statement(&head.name, state, head.number, &head.hash, at);
+        let said = (state, head.number, &head.hash[..], at);
+        let text = statement(&head.name, head.begins, said);
         Self {
             writer: head.writer,
             state,
@@ -68,13 +72,19 @@ impl Checkpoint {
     }
 
     /// Judges the signature.
-    pub(crate) fn check(&self, name: &[u8; 16], trust: &dyn StatementCheck) -> Signed {
-        let text = statement(name, self.state, self.number, &self.hash, self.at);
+    pub(crate) fn check(&self, genesis: &Genesis, trust: &dyn StatementCheck) -> Signed {
+        let said = (self.state, self.number, &self.hash[..], self.at);
+        let text = statement(&genesis.name, genesis.stated(), said);
         trust.check(&self.key, text.as_bytes(), &self.signature)
     }
 }
 
-fn statement(name: &[u8; 16], state: State, number: i64, hash: &[u8], at: i64) -> String {
+/// What is signed: of whom, from where on, and how far it has got.
+fn statement(
+    name: &[u8; 16],
+    begins: Option<Hash>,
+    (state, number, hash, at): (State, i64, &[u8], i64),
+) -> String {
     let writer = Id128::from_bytes(*name);
     let state = match state {
         State::Kept => "kept",
@@ -82,8 +92,9 @@ fn statement(name: &[u8; 16], state: State, number: i64, hash: &[u8], at: i64) -
     };
     let at = Wall(u64::try_from(at).unwrap_or(0)).rfc3339();
     let hash = hex(hash);
+    let begins = begins.map_or(String::new(), |hash| format!("begins: {}\n", hex(&hash)));
     format!(
-        "mcpproxy activity log\nwriter: {writer}\nnumber: {number}\nhash: {hash}\nstate: {state}\nat: {at}\n"
+        "mcpproxy activity log\nwriter: {writer}\n{begins}number: {number}\nhash: {hash}\nstate: {state}\nat: {at}\n"
     )
 }
 

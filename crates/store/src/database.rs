@@ -132,6 +132,20 @@ pub(crate) struct Prune {
     pub(crate) checkpoints: Vec<Checkpoint>,
 }
 
+/// Records that were lost, and why.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Missing<'a> {
+    pub(crate) lost: u64,
+    pub(crate) why: &'a str,
+}
+
+impl Missing<'_> {
+    /// Returns how far the commit goes that notes it.
+    pub(crate) fn sync(missing: Option<Self>) -> Sync {
+        missing.map_or(Sync::Normal, |_| Sync::Full)
+    }
+}
+
 /// How far a commit goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sync {
@@ -159,11 +173,13 @@ pub(crate) trait Database: fmt::Debug + Send + std::marker::Sync + 'static {
 /// The writer's side.
 pub(crate) trait Log: Send + 'static {
     /// Adds a writer, after the one whose record is the last, together with its first statement: who
-    /// is there without one was robbed of it. Returns its row.
+    /// is there without one was robbed of it. Where so many records are missing before, that is noted with
+    /// it, durably. Returns its row.
     fn begin(
         &mut self,
         name: [u8; 16],
         begun: Wall,
+        missing: Option<Missing<'_>>,
         first: &dyn Fn(i64, &Genesis) -> Checkpoint,
     ) -> Result<(i64, Genesis), Fault>;
 
@@ -192,9 +208,6 @@ pub(crate) trait Log: Send + 'static {
 
     /// Moves what was written to where it belongs, if that is left to the writer.
     fn settle(&mut self) -> Result<(), Fault>;
-
-    /// Writes down, durably, that records are missing here.
-    fn note_gap(&mut self, lost: u64, why: &str) -> Result<(), Fault>;
 }
 
 /// Whether the writer has to help.

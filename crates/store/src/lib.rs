@@ -14,6 +14,7 @@ mod columns;
 mod database;
 mod digest;
 mod error;
+mod gap;
 mod health;
 mod names;
 mod paging;

@@ -11,6 +11,7 @@ use mcpproxy_core::{CallId, Id128, Signed, StatementCheck};
 use crate::chain::{self, Genesis, Redacted};
 use crate::checkpoint::{Checkpoint, State, hex};
 use crate::database::Row;
+use crate::gap::{Gap, Gaps};
 
 /// Flaws that are told; of more it is only said that there are.
 const MOST: usize = 100;
@@ -79,10 +80,11 @@ pub(crate) struct Verifier<'a> {
 }
 
 impl<'a> Verifier<'a> {
-    /// Begins with everybody who wrote, in order, and all statements.
+    /// Begins with everybody who wrote, in order, all statements, and all notes of lost records.
     pub(crate) fn new(
         writers: Vec<(i64, Genesis)>,
         checkpoints: Vec<Checkpoint>,
+        gaps: &[Gap],
         trust: &'a dyn StatementCheck,
     ) -> Self {
         let mut verifier = Self {
@@ -91,6 +93,7 @@ impl<'a> Verifier<'a> {
             followed: BTreeMap::new(),
             found: Verified::default(),
         };
+        verifier.recall(&writers, gaps);
         for (writer, genesis) in writers {
             verifier.follow(&genesis);
             let thread = Thread {
@@ -108,6 +111,28 @@ impl<'a> Verifier<'a> {
             verifier.hear(checkpoint);
         }
         verifier
+    }
+
+    /// Compares the notes of lost records with what writers say of them. One flaw tells enough: all who
+    /// began later say the same.
+    fn recall(&mut self, writers: &[(i64, Genesis)], gaps: &[Gap]) {
+        let mut known = vec![Gaps::default()];
+        for gap in gaps {
+            let next = known.last().map(|last| last.and(gap));
+            known.extend(next);
+        }
+        for (_, genesis) in writers {
+            let Some(said) = &genesis.gaps else {
+                continue;
+            };
+            let number = usize::try_from(said.number).unwrap_or(usize::MAX);
+            let what = match known.get(number) {
+                None => "a note of lost records is gone",
+                Some(known) if known != said => "a note of lost records is not what was written",
+                Some(_) => continue,
+            };
+            return self.flaw(None, Some((genesis, 0)), what);
+        }
     }
 
     fn follow(&mut self, genesis: &Genesis) {
@@ -139,7 +164,7 @@ impl<'a> Verifier<'a> {
         let Some(thread) = self.threads.get_mut(&checkpoint.writer) else {
             return self.flaw(None, None, "a signature is about a writer that is gone");
         };
-        let signed = checkpoint.check(&thread.genesis.name, self.trust);
+        let signed = checkpoint.check(&thread.genesis, self.trust);
         let place = (thread.genesis.clone(), checkpoint.number);
         match signed {
             Signed::Trusted => {}

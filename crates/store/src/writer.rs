@@ -14,7 +14,7 @@ use crate::block;
 use crate::chain::{Chain, Genesis};
 use crate::checkpoint::{Checkpoint, Head, State};
 use crate::columns::Columns;
-use crate::database::{Database, Fault, Log, Row, Sync};
+use crate::database::{Database, Fault, Log, Missing, Row, Sync};
 use crate::health::Health;
 use crate::queue::{Chore, Entry, Queue};
 use crate::upkeep::{Bell, News};
@@ -38,21 +38,22 @@ pub(crate) struct Writer<D> {
 impl<D: Database> Writer<D> {
     /// Writes until the queue is closed.
     pub(crate) fn run(self, mut log: D::Log) {
-        while let Err(fault) = self.write_all(&mut log) {
+        let mut hand = None;
+        while let Err(fault) = self.write_all(&mut log, hand.take()) {
             let name = self.database.name();
             tracing::error!("activity log `{name}` is broken: {fault}");
             // Whatever is known about the database may be wrong after a fault.
             drop(log);
             match self.reopen(&fault.to_string()) {
-                Some(opened) => log = opened,
+                Some((opened, began)) => (log, hand) = (opened, Some(began)),
                 None => return,
             }
         }
     }
 
     /// Writes until the queue is closed, or until a fault, which everybody concerned was told.
-    fn write_all(&self, log: &mut D::Log) -> Result<(), Fault> {
-        let mut pen = Pen::new(log, &*self.signer, &*self.clock);
+    fn write_all(&self, log: &mut D::Log, hand: Option<Hand>) -> Result<(), Fault> {
+        let mut pen = Pen::new(log, hand, &*self.signer, &*self.clock);
         while let Some(batch) = self.queue.take() {
             let result = pen.write(&batch.entries);
             self.tell(batch.entries, result.as_ref().err());
@@ -88,7 +89,7 @@ impl<D: Database> Writer<D> {
 
     /// Opens the database again, with longer and longer pauses; whoever cannot wait so long is
     /// refused meanwhile. Returns nothing once the queue is closed.
-    fn reopen(&self, why: &str) -> Option<D::Log> {
+    fn reopen(&self, why: &str) -> Option<(D::Log, Hand)> {
         let [mut pause, longest] = PAUSES;
         loop {
             let refuse = |entry: Entry| {
@@ -104,11 +105,15 @@ impl<D: Database> Writer<D> {
             let lost = self.health.lost();
             let opened = self.database.log().map_err(Fault::from);
             // That this is durable shows that writing works.
-            let opened = opened.and_then(|mut log| log.note_gap(lost, why).map(|()| log));
-            if let Ok(log) = opened {
+            let opened = opened.and_then(|mut log| {
+                let missing = Some(Missing { lost, why });
+                let hand = begin(&mut log, missing, &*self.signer, &*self.clock)?;
+                Ok((log, hand))
+            });
+            if let Ok(opened) = opened {
                 tracing::warn!("the activity log is written again; {lost} records were lost");
                 self.health.mend();
-                return Some(log);
+                return Some(opened);
             }
         }
     }
@@ -119,7 +124,8 @@ struct Pen<'a, L> {
     log: &'a mut L,
     signer: &'a dyn StatementSigner,
     clock: &'a dyn Clock,
-    /// Made with the first record, so that who writes nothing leaves nothing.
+    /// Made with the first record, so that who writes nothing leaves nothing; after a fault with the note
+    /// of what is missing, which it covers.
     hand: Option<Hand>,
     /// The block that is being filled.
     block: i64,
@@ -133,19 +139,24 @@ struct Pen<'a, L> {
 /// One writer, as others see it.
 struct Hand {
     writer: i64,
-    name: [u8; 16],
+    genesis: Genesis,
     chain: Chain,
     /// How far the chain was when that was last signed.
     signed: i64,
 }
 
 impl<'a, L: Log> Pen<'a, L> {
-    fn new(log: &'a mut L, signer: &'a dyn StatementSigner, clock: &'a dyn Clock) -> Self {
+    fn new(
+        log: &'a mut L,
+        hand: Option<Hand>,
+        signer: &'a dyn StatementSigner,
+        clock: &'a dyn Clock,
+    ) -> Self {
         Self {
             log,
             signer,
             clock,
-            hand: None,
+            hand,
             block: 0,
             pages: 0,
             is_due: false,
@@ -177,7 +188,7 @@ impl<'a, L: Log> Pen<'a, L> {
 
     fn append(&mut self, entries: &[Entry], sync: Sync) -> Result<(), Fault> {
         if self.hand.is_none() {
-            self.hand = Some(self.begin()?);
+            self.hand = Some(begin(self.log, None, self.signer, self.clock)?);
         }
         let Some(Hand { writer, chain, .. }) = &mut self.hand else {
             return Ok(());
@@ -195,26 +206,6 @@ impl<'a, L: Log> Pen<'a, L> {
         let last = self.log.append(rows, sync)?;
         self.count(last, entries.len());
         Ok(())
-    }
-
-    fn begin(&mut self) -> Result<Hand, Fault> {
-        let mut name = [0; 16];
-        getrandom::fill(&mut name).map_err(|fault| Fault::new(fault.to_string()))?;
-        let (signer, begun) = (self.signer, self.clock.wall());
-        // From its beginning on nobody can leave the writer out and not be seen to.
-        let first = |writer: i64, genesis: &Genesis| {
-            let head = Head::of(writer, name, &Chain::new(genesis));
-            Checkpoint::sign(signer, &head, State::Kept, begun)
-        };
-        let (writer, genesis) = self.log.begin(name, begun, &first)?;
-        let chain = Chain::new(&genesis);
-        let (number, _) = chain.head();
-        Ok(Hand {
-            writer,
-            name,
-            chain,
-            signed: number,
-        })
     }
 
     fn count(&mut self, last: i64, records: usize) {
@@ -250,13 +241,39 @@ impl<'a, L: Log> Pen<'a, L> {
     }
 }
 
+/// Begins a chain, after what is missing, if anything is.
+fn begin(
+    log: &mut impl Log,
+    missing: Option<Missing<'_>>,
+    signer: &dyn StatementSigner,
+    clock: &dyn Clock,
+) -> Result<Hand, Fault> {
+    let mut name = [0; 16];
+    getrandom::fill(&mut name).map_err(|fault| Fault::new(fault.to_string()))?;
+    let begun = clock.wall();
+    // From its beginning on nobody can leave the writer out and not be seen to.
+    let first = |writer: i64, genesis: &Genesis| {
+        let head = Head::of(writer, genesis, &Chain::new(genesis));
+        Checkpoint::sign(signer, &head, State::Kept, begun)
+    };
+    let (writer, genesis) = log.begin(name, begun, missing, &first)?;
+    let chain = Chain::new(&genesis);
+    let (number, _) = chain.head();
+    Ok(Hand {
+        writer,
+        genesis,
+        chain,
+        signed: number,
+    })
+}
+
 fn state(
     log: &mut impl Log,
     hand: &mut Hand,
     signer: &dyn StatementSigner,
     clock: &dyn Clock,
 ) -> Result<(), Fault> {
-    let head = Head::of(hand.writer, hand.name, &hand.chain);
+    let head = Head::of(hand.writer, &hand.genesis, &hand.chain);
     if head.number == hand.signed {
         return Ok(());
     }

@@ -79,7 +79,8 @@ async fn every_filter_finds_its_records_in_finished_blocks_and_after_them() {
     log.sealed(4).await;
     suite::finds_by_every_filter(&log.reader());
     // As an earlier version left it: nothing is missed, and its blocks are finished again.
-    let earlier = "DELETE FROM posting WHERE field > 14; PRAGMA user_version = 3";
+    let earlier = "DELETE FROM posting WHERE field > 14; PRAGMA user_version = 3; \
+                   ALTER TABLE writer DROP COLUMN gaps; ALTER TABLE writer DROP COLUMN gap_hash";
     tamper(&log.path(), earlier);
     suite::finds_by_every_filter(&log.reader());
     let other = open(&log.path(), Retention::ALL, &log.clock);
@@ -186,6 +187,38 @@ async fn after_a_fault_writing_goes_on_and_the_gap_is_on_record() {
     let reader = log.reader();
     assert_eq!(numbers(&reader, &query(&[])), [5, 3, 1]);
     assert_eq!(reader.page(&query(&[])).unwrap().lost, 2);
+    let check = |sql: &str, expect: &[&str]| {
+        tamper(&log.path(), sql);
+        let found = log.reader().verify(&WordSigner("ours")).unwrap();
+        let told: Vec<_> = found.flaws.iter().map(|flaw| flaw.what).collect();
+        assert_eq!(told, expect, "{sql}");
+    };
+    check("", &[]);
+    check(
+        "UPDATE gap SET lost = lost - 1",
+        &["a note of lost records is not what was written"],
+    );
+    check("UPDATE gap SET lost = lost + 1", &[]);
+    check(
+        "UPDATE gap SET why = 'luck'",
+        &["a note of lost records is not what was written"],
+    );
+    check("DELETE FROM gap", &["a note of lost records is gone"]);
+    // Who began over it has signed that.
+    check(
+        "UPDATE writer SET gaps = 0, gap_hash = zeroblob(32) WHERE writer = 2",
+        &[
+            "the signature is not genuine",
+            "the record is not what was written",
+            "the signature is gone",
+        ],
+    );
+    let records = "DELETE FROM activity WHERE writer = 2";
+    let found = {
+        tamper(&log.path(), records);
+        log.reader().verify(&WordSigner("ours")).unwrap()
+    };
+    assert!(!found.is_sound(), "nothing is left that was signed");
 }
 
 #[tokio::test]

@@ -97,7 +97,9 @@ async fn every_filter_finds_its_records_in_finished_blocks_and_after_them() {
     settled(&client, "SELECT count(*) = 4 FROM block").await;
     suite::finds_by_every_filter(&log.reader);
     // As an earlier version left it: nothing is missed, and its blocks are finished again.
-    let earlier = "DELETE FROM posting WHERE field > 14; UPDATE form SET form = 1";
+    let earlier = "DELETE FROM posting WHERE field > 14; UPDATE form SET form = 1; \
+                   ALTER TABLE writer DROP COLUMN gaps, DROP COLUMN gap_hash; \
+                   ALTER TABLE gap DROP COLUMN gap";
     client.batch_execute(earlier).await.unwrap();
     suite::finds_by_every_filter(&log.reader);
     let other = open(&log.postgres, &log.clock);
@@ -248,4 +250,16 @@ async fn while_the_database_is_away_strict_refuses_and_all_goes_on_when_it_is_ba
     assert_eq!((page.records.len(), page.lost), (3, 1));
     let found = log.verified();
     assert_eq!((found.records, found.writers, found.flaws), (3, 2, vec![]));
+    let client = log.client().await;
+    let check = async |sql: &str, expect: &str| {
+        client.batch_execute(sql).await.unwrap();
+        let told = log.verified().flaws;
+        let told: Vec<_> = told.iter().map(|flaw| flaw.what).collect();
+        assert!(told.contains(&expect), "{sql}: {told:?}");
+    };
+    let changed = "a note of lost records is not what was written";
+    check("UPDATE gap SET lost = lost - 1", changed).await;
+    check("DELETE FROM gap", "a note of lost records is gone").await;
+    let forgotten = "UPDATE writer SET gaps = NULL, gap_hash = NULL";
+    check(forgotten, "the signature is not genuine").await;
 }

@@ -1,23 +1,34 @@
 //! Everything that there is to verify in a PostgreSQL database, from one state of it.
 
 use mcpproxy_core::StatementCheck;
+use tokio_postgres::Row;
 
 use super::connection::Connection;
 use super::row;
 use crate::chain::Genesis;
 use crate::checkpoint::{Checkpoint, State};
 use crate::database::Fault;
+use crate::gap::{Gap, Gaps};
 use crate::verify::{Verified, Verifier};
 
 /// Records that are fetched at once.
 const MANY: i64 = 4096;
+
+/// The columns of a writer that [`genesis`] reads, by their places.
+macro_rules! genesis_columns {
+    () => {
+        "name, begun, after_name, after_number, after_hash, gaps, gap_hash"
+    };
+}
+pub(super) use genesis_columns;
 
 /// Goes through the whole log.
 pub(super) fn verify(
     connection: &mut Connection,
     trust: &dyn StatementCheck,
 ) -> Result<Verified, Fault> {
-    let mut verifier = Verifier::new(writers(connection)?, checkpoints(connection)?, trust);
+    let (writers, checkpoints) = (writers(connection)?, checkpoints(connection)?);
+    let mut verifier = Verifier::new(writers, checkpoints, &gaps(connection)?, trust);
     let sql = concat!(
         "SELECT ",
         row::columns!(),
@@ -37,18 +48,46 @@ pub(super) fn verify(
 }
 
 fn writers(connection: &mut Connection) -> Result<Vec<(i64, Genesis)>, Fault> {
-    let sql = "SELECT writer, name, begun, after_name, after_number, after_hash \
-               FROM writer ORDER BY writer";
+    let sql = concat!(
+        "SELECT ",
+        genesis_columns!(),
+        ", writer FROM writer ORDER BY writer"
+    );
     let rows = connection.query(sql, &[])?;
-    let read = |row: &tokio_postgres::Row| {
-        let genesis = Genesis {
-            name: row::fixed(row.try_get(1)?)?,
-            begun: row.try_get(2)?,
-            after_name: row.try_get(3)?,
-            after_number: row.try_get(4)?,
-            after_hash: row.try_get(5)?,
-        };
-        Ok((row.try_get(0)?, genesis))
+    let read = |row: &Row| Ok((row.try_get(7)?, genesis(row)?));
+    rows.iter().map(read).collect()
+}
+
+/// Reads a row that begins with [`genesis_columns`].
+pub(super) fn genesis(row: &Row) -> Result<Genesis, Fault> {
+    let gaps: (Option<i64>, Option<&[u8]>) = (row.try_get(5)?, row.try_get(6)?);
+    let gaps = match gaps {
+        (Some(number), Some(hash)) => Some(Gaps {
+            number,
+            hash: row::fixed(hash)?,
+        }),
+        (_, _) => None,
+    };
+    Ok(Genesis {
+        name: row::fixed(row.try_get(0)?)?,
+        begun: row.try_get(1)?,
+        after_name: row.try_get(2)?,
+        after_number: row.try_get(3)?,
+        after_hash: row.try_get(4)?,
+        gaps,
+    })
+}
+
+/// Reads all notes of lost records.
+pub(super) fn gaps(connection: &mut Connection) -> Result<Vec<Gap>, Fault> {
+    let sql = "SELECT after_seq, lost, why FROM gap ORDER BY gap";
+    let rows = connection.query(sql, &[])?;
+    let read = |row: &Row| {
+        Ok(Gap {
+            after: row.try_get(0)?,
+            lost: row.try_get(1)?,
+            why: row.try_get(2)?,
+        })
     };
     rows.iter().map(read).collect()
 }
@@ -56,7 +95,7 @@ fn writers(connection: &mut Connection) -> Result<Vec<(i64, Genesis)>, Fault> {
 fn checkpoints(connection: &mut Connection) -> Result<Vec<Checkpoint>, Fault> {
     let sql = "SELECT writer, pruned, number, hash, at, key, signature FROM checkpoint";
     let rows = connection.query(sql, &[])?;
-    let read = |row: &tokio_postgres::Row| {
+    let read = |row: &Row| {
         let pruned: bool = row.try_get(1)?;
         Ok(Checkpoint {
             writer: row.try_get(0)?,

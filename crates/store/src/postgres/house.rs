@@ -2,6 +2,7 @@
 
 use mcpproxy_core::Wall;
 
+use super::audit::{self, genesis_columns};
 use super::connection::Connection;
 use super::row;
 use crate::block::{Block, SIZE};
@@ -100,16 +101,21 @@ impl House for PostgresHouse {
     }
 
     fn heads(&mut self, from: i64, until: i64) -> Result<Vec<Head>, Fault> {
-        let sql = "SELECT DISTINCT ON (writer) writer, name, number, hash \
-                   FROM activity JOIN writer USING (writer) \
-                   WHERE seq >= $1 AND seq < $2 ORDER BY writer, seq DESC";
+        let sql = concat!(
+            "SELECT DISTINCT ON (writer) ",
+            genesis_columns!(),
+            ", writer, number, hash FROM activity JOIN writer USING (writer) \
+             WHERE seq >= $1 AND seq < $2 ORDER BY writer, seq DESC"
+        );
         let mut heads = Vec::new();
         for row in self.connection.query(sql, &[&from, &until])? {
+            let genesis = audit::genesis(&row)?;
             heads.push(Head {
-                writer: row.try_get(0)?,
-                name: row::fixed(row.try_get(1)?)?,
-                number: row.try_get(2)?,
-                hash: row::fixed(row.try_get(3)?)?,
+                writer: row.try_get(7)?,
+                name: genesis.name,
+                number: row.try_get(8)?,
+                hash: row::fixed(row.try_get(9)?)?,
+                begins: genesis.stated(),
             });
         }
         Ok(heads)

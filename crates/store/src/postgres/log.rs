@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use mcpproxy_core::Wall;
 use sha2::{Digest as _, Sha256};
 
+use super::audit;
 use super::connection::Connection;
 use super::copy::{COPY, Pieces};
 use super::row::{self, Lists};
@@ -12,7 +13,8 @@ use crate::block::Block;
 use crate::chain::Genesis;
 use crate::checkpoint::{Checkpoint, State, hex};
 use crate::columns::signed;
-use crate::database::{Fault, Log, Prune, Redaction, Row, Sync};
+use crate::database::{Fault, Log, Missing, Prune, Redaction, Row, Sync};
+use crate::gap::Gaps;
 
 /// The time that a partition covers, in milliseconds: thirty days.
 const PARTITION: i64 = 30 * 24 * 60 * 60 * 1000;
@@ -116,11 +118,19 @@ impl Log for PostgresLog {
         &mut self,
         name: [u8; 16],
         begun: Wall,
+        missing: Option<Missing<'_>>,
         first: &dyn Fn(i64, &Genesis) -> Checkpoint,
     ) -> Result<(i64, Genesis), Fault> {
-        self.sync(Sync::Normal)?;
+        self.sync(Missing::sync(missing))?;
         let begun = signed(begun.0);
         self.connection.change(|connection| {
+            // Notes that others are making stand before those that are covered, or after.
+            connection.batch("LOCK TABLE gap IN SHARE ROW EXCLUSIVE MODE")?;
+            if let Some(Missing { lost, why }) = missing {
+                let sql = "INSERT INTO gap (after_seq, lost, why) SELECT last, $1, $2 FROM place";
+                connection.execute(sql, &[&signed(lost), &why.replace('\0', "")])?;
+            }
+            let gaps = Gaps::of(&audit::gaps(connection)?);
             let (after_name, after_number, after_hash) = last(connection)?;
             let genesis = Genesis {
                 name,
@@ -128,16 +138,22 @@ impl Log for PostgresLog {
                 after_name,
                 after_number,
                 after_hash,
+                gaps: Some(gaps.clone()),
             };
-            let sql = "INSERT INTO writer (name, begun, after_name, after_number, after_hash) \
-                       VALUES ($1, $2, $3, $4, $5) RETURNING writer";
-            let after = (
-                &genesis.after_name,
-                &genesis.after_number,
-                &genesis.after_hash,
-            );
-            let name = &name[..];
-            let row = connection.first(sql, &[&name, &begun, after.0, after.1, after.2])?;
+            let sql = "INSERT INTO writer (name, begun, after_name, after_number, after_hash, \
+                       gaps, gap_hash) VALUES ($1, $2, $3, $4, $5, $6, $7) RETURNING writer";
+            let row = connection.first(
+                sql,
+                &[
+                    &&name[..],
+                    &begun,
+                    &genesis.after_name,
+                    &genesis.after_number,
+                    &genesis.after_hash,
+                    &gaps.number,
+                    &&gaps.hash[..],
+                ],
+            )?;
             let row = row.ok_or_else(|| Fault::new("a writer was not added"))?;
             let writer = row.try_get(0)?;
             keep(connection, &first(writer, &genesis))?;
@@ -228,13 +244,6 @@ impl Log for PostgresLog {
     fn settle(&mut self) -> Result<(), Fault> {
         // The database does that by itself.
         Ok(())
-    }
-
-    fn note_gap(&mut self, lost: u64, why: &str) -> Result<(), Fault> {
-        self.sync(Sync::Full)?;
-        let sql = "INSERT INTO gap SELECT last, $1, $2 FROM place";
-        let why = why.replace('\0', "");
-        self.connection.execute(sql, &[&signed(lost), &why])
     }
 }
 

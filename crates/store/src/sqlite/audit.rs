@@ -1,20 +1,26 @@
 //! Everything that there is to verify in a SQLite database, from one state of it.
 
 use mcpproxy_core::StatementCheck;
-use rusqlite::Connection;
+use rusqlite::{Connection, Row};
 
 use super::row;
-use crate::chain::Genesis;
+use crate::chain::{Genesis, Hash};
 use crate::checkpoint::{Checkpoint, State};
 use crate::database::Fault;
+use crate::gap::{Gap, Gaps};
 use crate::verify::{Verified, Verifier};
+
+/// The columns of a writer that [`genesis`] reads, by their places.
+pub(super) const GENESIS: &str =
+    "name, begun, after_name, after_number, after_hash, gaps, gap_hash";
 
 /// Goes through the whole log.
 pub(super) fn verify(
     connection: &Connection,
     trust: &dyn StatementCheck,
 ) -> Result<Verified, Fault> {
-    let mut verifier = Verifier::new(writers(connection)?, checkpoints(connection)?, trust);
+    let (writers, checkpoints) = (writers(connection)?, checkpoints(connection)?);
+    let mut verifier = Verifier::new(writers, checkpoints, &gaps(connection)?, trust);
     let sql = format!("SELECT {} FROM activity ORDER BY seq", row::COLUMNS);
     let mut statement = connection.prepare(&sql)?;
     let mut rows = statement.query([])?;
@@ -25,20 +31,40 @@ pub(super) fn verify(
 }
 
 fn writers(connection: &Connection) -> Result<Vec<(i64, Genesis)>, Fault> {
-    let sql = "SELECT writer, name, begun, after_name, after_number, after_hash \
-               FROM writer ORDER BY writer";
-    let mut statement = connection.prepare(sql)?;
-    let writers = statement.query_map([], |row| {
-        let genesis = Genesis {
-            name: row.get(1)?,
-            begun: row.get(2)?,
-            after_name: row.get(3)?,
-            after_number: row.get(4)?,
-            after_hash: row.get(5)?,
-        };
-        Ok((row.get(0)?, genesis))
-    })?;
+    let sql = format!("SELECT {GENESIS}, writer FROM writer ORDER BY writer");
+    let mut statement = connection.prepare(&sql)?;
+    let writers = statement.query_map([], |row| Ok((row.get(7)?, genesis(row)?)))?;
     Ok(writers.collect::<Result<_, _>>()?)
+}
+
+/// Reads a row that begins with [`GENESIS`].
+pub(super) fn genesis(row: &Row<'_>) -> rusqlite::Result<Genesis> {
+    let gaps: (Option<i64>, Option<Hash>) = (row.get(5)?, row.get(6)?);
+    Ok(Genesis {
+        name: row.get(0)?,
+        begun: row.get(1)?,
+        after_name: row.get(2)?,
+        after_number: row.get(3)?,
+        after_hash: row.get(4)?,
+        gaps: gaps
+            .0
+            .zip(gaps.1)
+            .map(|(number, hash)| Gaps { number, hash }),
+    })
+}
+
+/// Reads all notes of lost records.
+pub(super) fn gaps(connection: &Connection) -> rusqlite::Result<Vec<Gap>> {
+    let mut statement =
+        connection.prepare("SELECT after_seq, lost, why FROM gap ORDER BY rowid")?;
+    let gaps = statement.query_map([], |row| {
+        Ok(Gap {
+            after: row.get(0)?,
+            lost: row.get(1)?,
+            why: row.get(2)?,
+        })
+    })?;
+    gaps.collect()
 }
 
 fn checkpoints(connection: &Connection) -> Result<Vec<Checkpoint>, Fault> {

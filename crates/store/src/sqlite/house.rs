@@ -3,6 +3,7 @@
 use mcpproxy_core::Wall;
 use rusqlite::{Connection, OptionalExtension as _};
 
+use super::audit::{self, GENESIS};
 use super::{row, schema};
 use crate::block::{Block, SIZE};
 use crate::checkpoint::Head;
@@ -92,16 +93,20 @@ impl House for SqliteHouse {
     }
 
     fn heads(&mut self, from: i64, until: i64) -> Result<Vec<Head>, Fault> {
-        let sql = "SELECT writer, name, number, hash FROM activity JOIN writer USING (writer) \
-                   WHERE seq IN (SELECT max(seq) FROM activity \
-                   WHERE seq >= ? AND seq < ? AND writer IS NOT NULL GROUP BY writer)";
-        let mut statement = self.connection.prepare_cached(sql)?;
+        let sql = format!(
+            "SELECT {GENESIS}, writer, number, hash FROM activity JOIN writer USING (writer) \
+             WHERE seq IN (SELECT max(seq) FROM activity \
+             WHERE seq >= ? AND seq < ? AND writer IS NOT NULL GROUP BY writer)"
+        );
+        let mut statement = self.connection.prepare_cached(&sql)?;
         let heads = statement.query_map([from, until], |row| {
+            let genesis = audit::genesis(row)?;
             Ok(Head {
-                writer: row.get(0)?,
-                name: row.get(1)?,
-                number: row.get(2)?,
-                hash: row.get(3)?,
+                writer: row.get(7)?,
+                name: genesis.name,
+                number: row.get(8)?,
+                hash: row.get(9)?,
+                begins: genesis.stated(),
             })
         })?;
         Ok(heads.collect::<Result<_, _>>()?)

@@ -1,14 +1,15 @@
 //! What the writer does to a SQLite database.
 
 use mcpproxy_core::Wall;
-use rusqlite::{Connection, OptionalExtension as _};
+use rusqlite::{Connection, OptionalExtension as _, params};
 
-use super::row;
+use super::{audit, row};
 use crate::block::Block;
 use crate::chain::Genesis;
 use crate::checkpoint::{Checkpoint, State};
 use crate::columns::signed;
-use crate::database::{Fault, Log, Prune, Redaction, Row, Sync};
+use crate::database::{Fault, Log, Missing, Prune, Redaction, Row, Sync};
+use crate::gap::Gaps;
 
 const BEGIN: &str = "BEGIN IMMEDIATE";
 const COMMIT: &str = "COMMIT";
@@ -68,11 +69,17 @@ impl Log for SqliteLog {
         &mut self,
         name: [u8; 16],
         begun: Wall,
+        missing: Option<Missing<'_>>,
         first: &dyn Fn(i64, &Genesis) -> Checkpoint,
     ) -> Result<(i64, Genesis), Fault> {
         let begun = signed(begun.0);
         let mut begins = None;
-        self.change(Sync::Normal, |connection| {
+        self.change(Missing::sync(missing), |connection| {
+            if let Some(Missing { lost, why }) = missing {
+                let sql = "INSERT INTO gap SELECT coalesce(max(seq), 0), ?, ? FROM activity";
+                connection.execute(sql, (signed(lost), why))?;
+            }
+            let gaps = Gaps::of(&audit::gaps(connection)?);
             let (after_name, after_number, after_hash) = last(connection)?.unwrap_or_default();
             let genesis = Genesis {
                 name,
@@ -80,15 +87,22 @@ impl Log for SqliteLog {
                 after_name,
                 after_number,
                 after_hash,
+                gaps: Some(gaps.clone()),
             };
-            let sql = "INSERT INTO writer (name, begun, after_name, after_number, after_hash) \
-                       VALUES (?, ?, ?, ?, ?)";
-            let after = (
-                &genesis.after_name,
-                genesis.after_number,
-                &genesis.after_hash,
-            );
-            connection.execute(sql, (name, begun, after.0, after.1, after.2))?;
+            let sql = "INSERT INTO writer (name, begun, after_name, after_number, after_hash, \
+                       gaps, gap_hash) VALUES (?, ?, ?, ?, ?, ?, ?)";
+            connection.execute(
+                sql,
+                params![
+                    name,
+                    begun,
+                    genesis.after_name,
+                    genesis.after_number,
+                    genesis.after_hash,
+                    gaps.number,
+                    gaps.hash
+                ],
+            )?;
             let writer = connection.last_insert_rowid();
             keep(connection, &first(writer, &genesis))?;
             begins = Some((writer, genesis));
@@ -175,13 +189,6 @@ impl Log for SqliteLog {
     fn settle(&mut self) -> Result<(), Fault> {
         let sql = "PRAGMA wal_checkpoint(PASSIVE)";
         Ok(self.connection.execute_batch(sql)?)
-    }
-
-    fn note_gap(&mut self, lost: u64, why: &str) -> Result<(), Fault> {
-        self.change(Sync::Full, |connection| {
-            let sql = "INSERT INTO gap SELECT coalesce(max(seq), 0), ?, ? FROM activity";
-            connection.execute(sql, (signed(lost), why)).map(drop)
-        })
     }
 }
 

@@ -1,0 +1,6 @@
+-- How many notes of lost records there were when a writer began, and the hash over them. Those of an
+-- earlier version say nothing.
+ALTER TABLE writer ADD COLUMN gaps BIGINT;
+ALTER TABLE writer ADD COLUMN gap_hash BYTEA;
+-- The order of the notes.
+ALTER TABLE gap ADD COLUMN gap BIGINT GENERATED ALWAYS AS IDENTITY;
