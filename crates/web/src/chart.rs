@@ -22,7 +22,7 @@ const LEVELS: [&str; 4] = ["none", "medium", "high", "critical"];
 pub(crate) fn risk(buckets: &[Value], period: &str) -> Markup {
     let most = buckets
         .iter()
-        .map(|one| one.count("total"))
+        .map(|one| one.count("calls"))
         .max()
         .unwrap_or(0);
     if most == 0 {
@@ -54,7 +54,7 @@ pub(crate) fn risk(buckets: &[Value], period: &str) -> Markup {
 
 fn bar(bucket: &Value, x: u64, step: u64, most: u64) -> Markup {
     let risks = bucket.part("risk");
-    let total = bucket.count("total");
+    let total = bucket.count("calls");
     let counted: u64 = LEVELS.iter().map(|level| risks.count(level)).sum();
     let mut below = 0;
     let mut pieces = Vec::new();
@@ -100,9 +100,9 @@ fn numbers(buckets: &[Value]) -> Markup {
         "High",
         "Critical",
     ];
-    let rows = html! { @for one in buckets.iter().filter(|one| one.count("total") > 0) { tr {
+    let rows = html! { @for one in buckets.iter().filter(|one| one.count("calls") > 0) { tr {
         td { (whole(one.text("start"))) }
-        td.number { (one.count("total")) }
+        td.number { (one.count("calls")) }
         td.number { (one.count("blocked")) }
         @for level in ["medium", "high", "critical"] {
             td.number { (one.part("risk").count(level)) }
@@ -126,10 +126,10 @@ mod tests {
             }
         };
         check(json!([]), &["No calls"]);
-        check(json!([{ "start": "", "total": 0 }]), &["No calls"]);
+        check(json!([{ "start": "", "calls": 0 }]), &["No calls"]);
         check(
             json!([{
-                "start": "2026-01-02T03:00:00Z", "total": 4, "blocked": 1,
+                "start": "2026-01-02T03:00:00Z", "calls": 4, "blocked": 1,
                 "risk": { "none": 2, "critical": 2 },
             }]),
             &[
@@ -140,7 +140,7 @@ mod tests {
             ],
         );
         // Risks that were not written down are not lost.
-        check(json!([{ "start": "x", "total": 3 }]), &[r#"height="138""#]);
-        check(json!([{ "start": "<b>", "total": 1 }]), &["&lt;b&gt;"]);
+        check(json!([{ "start": "x", "calls": 3 }]), &[r#"height="138""#]);
+        check(json!([{ "start": "<b>", "calls": 1 }]), &["&lt;b&gt;"]);
     }
 }

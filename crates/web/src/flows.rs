@@ -56,7 +56,7 @@ fn risky(page: &Value, now: Wall) -> Markup {
             None => seen.push((session, record, 1)),
         }
     }
-    let heads = ["Session", "Worst flow", "To", "Outcome", "Last", "Calls"];
+    let heads = ["Session", "Worst flow", "To", "Outcome", "Last", "Records"];
     let rows = html! { @for (session, record, count) in &seen { tr {
         td { (link(session)) }
         td { (pieces::risk(record.text("risk_level"))) " " (whole(record.text("flow_type"))) }

@@ -84,7 +84,7 @@ fn tiles(summary: Option<&Value>, status: Option<&Value>, tools: Option<&Value>)
     });
     let known = |value: u64| summary.map_or_else(|| "–".to_owned(), |_| value.to_string());
     html! {
-        (tile("Calls", &known(sum.count("total")), "on record", "/ui/activity", false))
+        (tile("Calls", &known(sum.count("calls")), "on record", "/ui/activity", false))
         (tile("Stopped", &known(stopped), "blocked or rejected", "/ui/activity?status=blocked", stopped > 0))
         (tile("Asked", &known(approvals.count("asked")), share.as_deref().unwrap_or("of a person"),
             "/ui/approvals", false))

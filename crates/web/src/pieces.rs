@@ -10,8 +10,9 @@ use crate::look::Look as _;
 use crate::shown::{plain, short, whole};
 
 /// Heads of columns that hold numbers.
-const NUMBERS: [&str; 10] = [
-    "Calls", "Critical", "Denied", "High", "Mean", "Medium", "Shared", "Stopped", "Took", "Tools",
+const NUMBERS: [&str; 11] = [
+    "Calls", "Critical", "Denied", "High", "Mean", "Medium", "Records", "Shared", "Stopped",
+    "Took", "Tools",
 ];
 
 /// A part of a page with a heading.

@@ -201,6 +201,15 @@ async fn the_banner_says_what_is_not_seen_until_it_is_put_away() {
 }
 
 #[tokio::test]
+async fn the_first_page_counts_calls_and_not_records() {
+    let stage = Stage::new(hostile);
+    let page = stage.get("/ui/", &stage.login().await).await;
+    let tile = "<span class=\"label\">Calls</span><span class=\"value\">1</span>";
+    assert!(page.text.contains(tile), "{}", page.text);
+    assert!(page.text.contains(": 1 calls,"), "{}", page.text);
+}
+
+#[tokio::test]
 async fn colours_are_chosen_without_a_script() {
     let stage = Stage::new(hostile);
     let cookie = stage.login().await;

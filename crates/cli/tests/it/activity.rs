@@ -193,6 +193,9 @@ async fn a_stretch_of_time_is_counted() {
         .api("/activity/summary?period=1h&group_by=tool")
         .await;
     assert_eq!(summary["by_type"]["tool_call"], 5, "{summary}");
+    // The start of the gateway and what the agent asked beside are on record, too.
+    assert_eq!(summary["calls"], 5, "{summary}");
+    assert!(summary["total"].as_u64().unwrap() > 5, "{summary}");
     assert_eq!(
         summary["total"],
         summary["buckets"]

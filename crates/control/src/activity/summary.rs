@@ -93,6 +93,8 @@ pub struct Summary {
     pub end_time: String,
     /// Records.
     pub total: u64,
+    /// Calls among them: uses of tools, prompts and resources, each once.
+    pub calls: u64,
     /// Whether all records of the stretch are counted; otherwise only those since `counted_from`.
     pub complete: bool,
     /// The time of the oldest record that is counted.
@@ -147,9 +149,11 @@ pub struct Bucket {
     pub start: String,
     /// Records.
     pub total: u64,
-    /// Those that were stopped.
+    /// Calls among them.
+    pub calls: u64,
+    /// Calls that were stopped.
     pub blocked: u64,
-    /// Records by risk.
+    /// Calls by risk.
     pub risk: BTreeMap<&'static str, u64>,
 }
 
@@ -335,8 +339,13 @@ impl Count {
         let number = at.saturating_sub(self.from) / self.width;
         let last = self.summary.buckets.len().saturating_sub(1);
         let number = usize::try_from(number).unwrap_or(usize::MAX).min(last);
-        if let Some(bucket) = self.summary.buckets.get_mut(number) {
-            bucket.total += 1;
+        let Some(bucket) = self.summary.buckets.get_mut(number) else {
+            return;
+        };
+        bucket.total += 1;
+        if seen.is_call() {
+            self.summary.calls += 1;
+            bucket.calls += 1;
             bucket.blocked += blocked;
             if let Some(count) = bucket.risk.get_mut(&*seen.risk_level) {
                 *count += 1;

@@ -22,8 +22,8 @@ pub(super) fn hostile(path: &str) -> Value {
             "receipt": { "receipt_id": HOSTILE, "outcome": HOSTILE, "session_id": HOSTILE, "seq": HOSTILE },
             "pack": HOSTILE, "proof": { "receipt": HOSTILE } }] }),
         "/api/v1/activity/summary" => json!({
-            "total": 1, "by_status": { "blocked": 1 },
-            "buckets": [{ "start": HOSTILE, "total": 1 }],
+            "total": 7, "calls": 1, "by_status": { "blocked": 1 },
+            "buckets": [{ "start": HOSTILE, "calls": 1 }],
             "flows": [{ "source": HOSTILE, "destination": HOSTILE, "risk_level": HOSTILE }],
         }),
         "/api/v1/status" => json!({

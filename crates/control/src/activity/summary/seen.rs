@@ -7,6 +7,9 @@ use serde::Deserialize;
 
 use super::GroupBy;
 
+/// The requests that use something of an upstream.
+const CALLS: [&str; 3] = ["tools/call", "prompts/get", "resources/read"];
+
 /// What a summary looks at in a record.
 #[derive(Deserialize)]
 pub(super) struct Seen<'a> {
@@ -18,6 +21,8 @@ pub(super) struct Seen<'a> {
     pub(super) server_name: Cow<'a, str>,
     #[serde(borrow)]
     pub(super) tool_name: Cow<'a, str>,
+    #[serde(borrow, default)]
+    method: Cow<'a, str>,
     #[serde(borrow)]
     pub(super) status: Cow<'a, str>,
     #[serde(borrow)]
@@ -45,6 +50,8 @@ struct Hook<'a> {
     #[serde(borrow)]
     phase: Cow<'a, str>,
     #[serde(borrow, default)]
+    owner: Cow<'a, str>,
+    #[serde(borrow, default)]
     tool_use_id: Option<Cow<'a, str>>,
 }
 
@@ -69,6 +76,21 @@ struct Origin<'a> {
 }
 
 impl Seen<'_> {
+    /// Tells whether the record stands for a call: for a tool, a prompt or a resource that somebody
+    /// wanted to use. Notices, answers to questions, lists and summaries are on record as well.
+    pub(super) fn is_call(&self) -> bool {
+        match &*self.kind {
+            "tool_call" => true,
+            "policy_decision" | "message" => CALLS.contains(&&*self.method),
+            "hook_evaluation" => self.hook.as_ref().is_some_and(|hook| {
+                // What comes by the gateway has a record of its own, unless it is stopped here;
+                // what is told after a use was told before it.
+                hook.phase == "pre" && (hook.owner != "gateway" || self.status == "blocked")
+            }),
+            _ => false,
+        }
+    }
+
     /// Returns what a record is grouped by; nothing where it has none.
     pub(super) fn key(&self, by: GroupBy) -> Option<Cow<'_, str>> {
         let key = match by {

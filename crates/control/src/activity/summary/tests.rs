@@ -38,7 +38,8 @@ fn records_are_counted_by_what_they_have() {
         record(&[("timestamp", json!("2026-03-03T23:00:00Z"))]),
     ];
     let summary = count(records, "24h", Some(GroupBy::Tool));
-    assert_eq!((summary.total, summary.complete), (2, true));
+    assert_eq!((summary.total, summary.calls), (2, 2));
+    assert!(summary.complete);
     assert_eq!(summary.start_time, "2026-03-04T00:00:00.000Z");
     assert_eq!(summary.by_status["blocked"], 1);
     assert_eq!(summary.by_type["tool_call"], 1);
@@ -74,6 +75,55 @@ fn records_are_counted_by_what_they_have() {
 }
 
 #[test]
+fn calls_are_counted_once_and_nothing_else_is_a_call() {
+    let at = ("timestamp", json!("2026-03-04T23:30:00Z"));
+    let check = |kind: &str, more: &[(&str, Value)], calls: u64| {
+        let base = [("type", json!(kind)), at.clone()];
+        let summary = count(vec![record(&[&base[..], more].concat())], "1h", None);
+        assert_eq!(
+            (summary.total, summary.calls),
+            (1, calls),
+            "{kind} {more:?}"
+        );
+        let in_buckets: u64 = summary.buckets.iter().map(|one| one.calls).sum();
+        let by_risk: u64 = summary
+            .buckets
+            .iter()
+            .flat_map(|one| one.risk.values())
+            .sum();
+        assert_eq!((in_buckets, by_risk), (calls, calls), "{kind} {more:?}");
+    };
+    let method = |method: &str| [("method", json!(method))];
+    check("tool_call", &[], 1);
+    check("policy_decision", &[], 1);
+    check("policy_decision", &method("elicitation/create"), 0);
+    check("message", &method("resources/read"), 1);
+    check("message", &method("prompts/get"), 1);
+    check("message", &method("notifications/cancelled"), 0);
+    for kind in [
+        "flow_summary",
+        "system_start",
+        "tool_quarantine_change",
+        "approval",
+    ] {
+        check(kind, &method(""), 0);
+    }
+    let hook = |phase: &str, owner: &str| {
+        (
+            "hook",
+            json!({ "agent": "a", "phase": phase, "owner": owner }),
+        )
+    };
+    check("hook_evaluation", &[hook("pre", "agent")], 1);
+    check("hook_evaluation", &[hook("post", "agent")], 0);
+    check("hook_evaluation", &[hook("pre", "elsewhere")], 1);
+    // The call itself comes by, unless the hook stops it.
+    check("hook_evaluation", &[hook("pre", "gateway")], 0);
+    let stopped = ("status", json!("blocked"));
+    check("hook_evaluation", &[hook("pre", "gateway"), stopped], 1);
+}
+
+#[test]
 fn the_share_of_questions_that_were_approved_is_told() {
     let asked = |kind: &str, more: &[(&str, Value)]| {
         let base = [
@@ -85,7 +135,7 @@ fn the_share_of_questions_that_were_approved_is_told() {
         record(&[&base[..], more].concat())
     };
     let hook = |used: &str, phase: &str| {
-        let hook = json!({ "agent": "a", "phase": phase, "tool_use_id": used });
+        let hook = json!({ "agent": "a", "phase": phase, "owner": "agent", "tool_use_id": used });
         asked("hook_evaluation", &[("hook", hook)])
     };
     let mut done = hook("1", "post");
