@@ -12,7 +12,7 @@ pub mod summary;
 mod tests;
 
 use mcpproxy_core::{
-    ActivityPage, ActivityQuery, ActivityReader, CallId, Field, Principal, ReadFault, Wall,
+    ActivityPage, ActivityQuery, ActivityReader, CallId, Cursor, Field, Principal, ReadFault, Wall,
 };
 
 use crate::change::{Act, Mandate};
@@ -30,7 +30,8 @@ const ASIDE: [&str; 5] = ["start_time", "end_time", "limit", "offset", "cursor"]
 
 impl Control {
     /// Returns records, newest first, as `GET /activity` is asked for them: pairs of a name and a
-    /// value, as `("type", "tool_call,intent")`. A session brings those that are linked with it.
+    /// value, as `("type", "tool_call,intent")`. A session brings those that are linked with it, all
+    /// in the order in which their calls began.
     pub fn activity(
         &self,
         who: &Principal,
@@ -97,9 +98,9 @@ impl Question {
     }
 }
 
-fn cursor(name: &str, value: &str) -> Result<u64, Error> {
-    let wrong = |_| wrong(name, value, "take it from the page before");
-    value.parse().map_err(wrong)
+fn cursor(name: &str, value: &str) -> Result<Cursor, Error> {
+    let wrong = || wrong(name, value, "take it from the page before");
+    Cursor::parse(value).ok_or_else(wrong)
 }
 
 fn wrong(name: &str, value: &str, why: &str) -> Error {

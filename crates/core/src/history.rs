@@ -136,6 +136,56 @@ impl Field {
     }
 }
 
+/// The order in which records are given, the newest first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Order {
+    /// That in which they were written, which is that in which calls ended.
+    #[default]
+    Written,
+    /// That of their own times, which is that in which calls began. What has the same time stands
+    /// in the order in which it was written.
+    Begun,
+}
+
+/// A place between two records of an answer, from which the next page goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cursor {
+    /// The time of the record before, where records are in the order of their times. It is kept with
+    /// the place, since the record may be dropped before the next page is asked for.
+    pub at: Option<Wall>,
+    /// The place of the record before.
+    pub place: u64,
+}
+
+impl Cursor {
+    /// Reads what `Display` writes.
+    pub fn parse(text: &str) -> Option<Self> {
+        let number = |text: &str| text.parse::<u64>().ok();
+        Some(match text.split_once('-') {
+            Some((at, place)) => Self {
+                at: Some(Wall(number(at)?)),
+                place: number(place)?,
+            },
+            None => Self::from(number(text)?),
+        })
+    }
+}
+
+impl From<u64> for Cursor {
+    fn from(place: u64) -> Self {
+        Self { at: None, place }
+    }
+}
+
+impl fmt::Display for Cursor {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(Wall(at)) = self.at {
+            write!(formatter, "{at}-")?;
+        }
+        write!(formatter, "{}", self.place)
+    }
+}
+
 /// A question to the log: records that have one of the values in every field that is named.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ActivityQuery {
@@ -145,8 +195,10 @@ pub struct ActivityQuery {
     pub from: Option<Wall>,
     /// Not after this time.
     pub to: Option<Wall>,
-    /// Only records that were written before the one at this place.
-    pub before: Option<u64>,
+    /// The order of the answer.
+    pub order: Order,
+    /// Only records that come after this place in that order.
+    pub before: Option<Cursor>,
     /// How many of the newest are left out.
     pub skip: usize,
     /// How many are wanted at most.
@@ -159,7 +211,7 @@ pub struct ActivityPage {
     /// The records, each as a JSON object.
     pub records: Vec<String>,
     /// The place from which to go on; nothing where there are no more.
-    pub next: Option<u64>,
+    pub next: Option<Cursor>,
     /// How many records are known to have been lost, ever.
     pub lost: u64,
 }
@@ -178,7 +230,7 @@ impl std::error::Error for ReadFault {}
 
 /// Where activity records are read. Every method waits for the disk.
 pub trait ActivityReader: Send + Sync + fmt::Debug {
-    /// Returns the newest records that a question is about, newest first.
+    /// Returns the newest records that a question is about, newest first by its order.
     fn page(&self, query: &ActivityQuery) -> Result<ActivityPage, ReadFault>;
 
     /// Returns what was last written about a call.
@@ -186,4 +238,24 @@ pub trait ActivityReader: Send + Sync + fmt::Debug {
 
     /// Returns the records that were written after the one at a place, oldest first.
     fn tail(&self, after: u64, limit: usize) -> Result<ActivityPage, ReadFault>;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cursor_is_read_as_it_was_written_and_nothing_else_is_one() {
+        let timed = Cursor {
+            at: Some(Wall(7)),
+            place: 9,
+        };
+        for (cursor, text) in [(timed, "7-9"), (Cursor::from(12), "12")] {
+            assert_eq!(cursor.to_string(), text);
+            assert_eq!(Cursor::parse(text), Some(cursor));
+        }
+        for odd in ["", "-", "1-", "-1", "1-2-3", "x", "1-x"] {
+            assert_eq!(Cursor::parse(odd), None, "{odd}");
+        }
+    }
 }

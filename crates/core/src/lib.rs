@@ -48,7 +48,7 @@ pub use flow::{
     DataOrigin, FlowEvidence, FlowSummary, Label, Likeness, Match, Nature, Opaque, Reduced, Side,
     Sink, Taint, Weight,
 };
-pub use history::{ActivityPage, ActivityQuery, ActivityReader, Field, ReadFault};
+pub use history::{ActivityPage, ActivityQuery, ActivityReader, Cursor, Field, Order, ReadFault};
 pub use hook::{
     Asker, Classified, Coverage, GAPS, GAPS_FULL, Gap, GapCause, HookNote, Hooked, Owner, Phase,
     Waiting,

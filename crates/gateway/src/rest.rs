@@ -120,7 +120,7 @@ fn about_records() -> Vec<Route> {
     ] });
     let format = json!({ "type": "string", "enum": ["json", "ndjson", "csv", "ocsf", "cef"] });
     let flag = json!({ "type": "string", "enum": ["true", "false"] });
-    let list = Told::new("Lists records, newest first.")
+    let list = Told::new("Lists records, newest first: by when they were written, those of a session by when calls began.")
         .query(
             "limit",
             &number(100),

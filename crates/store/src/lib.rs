@@ -25,6 +25,7 @@ mod retention;
 mod shown;
 mod sink;
 mod sqlite;
+mod timeline;
 mod tls;
 mod upkeep;
 mod verify;

@@ -1,6 +1,6 @@
 //! An answer that is being put together, whichever way its records were found.
 
-use mcpproxy_core::{ActivityPage, ActivityQuery};
+use mcpproxy_core::{ActivityPage, ActivityQuery, Cursor};
 
 use crate::database::{Fault, Row};
 
@@ -45,7 +45,7 @@ impl<'a> Paging<'a> {
         }
         if self.page.records.len() >= self.query.limit {
             // There is more: the next page begins after the last of this one.
-            self.page.next = self.last;
+            self.page.next = self.last.map(Cursor::from);
             return Ok(Further::No);
         }
         self.last = u64::try_from(place).ok();

@@ -100,6 +100,15 @@ async fn time_skipping_and_single_calls() {
 }
 
 #[tokio::test]
+async fn a_session_is_told_in_the_order_in_which_its_calls_began() {
+    let log = Log::open(Retention::ALL);
+    suite::fill_session(&log.sink).await;
+    suite::tells_a_session_in_order_of_time(&log.reader());
+    log.sealed(2).await;
+    suite::tells_a_session_in_order_of_time(&log.reader());
+}
+
+#[tokio::test]
 async fn a_record_is_shown_as_it_came() {
     let log = Log::open(Retention::ALL);
     suite::shows_what_came(&log.sink, &log.reader()).await;

@@ -10,7 +10,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use mcpproxy_core::{ActivityReader as _, ActivitySink as _, Durability, SinkFault, Wall};
+use mcpproxy_core::{ActivityReader as _, ActivitySink as _, Cursor, Durability, SinkFault, Wall};
 use mcpproxy_store::{Options, PostgresBaselines, PostgresReader, Retention, Sink, Verified};
 use mcpproxy_testkit::suite::activity::{
     self as suite, NOON, denial, fill, numbers, query, record, until,
@@ -120,6 +120,16 @@ async fn a_large_group_of_many_days_is_kept_whole_and_in_order() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_session_is_told_in_the_order_in_which_its_calls_began() {
+    let log = Log::open();
+    suite::fill_session(&log.sink).await;
+    suite::tells_a_session_in_order_of_time(&log.reader);
+    let client = log.client().await;
+    settled(&client, "SELECT count(*) = 2 FROM block").await;
+    suite::tells_a_session_in_order_of_time(&log.reader);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn baselines_and_habits_outlive_the_process() {
     let postgres = Postgres::start().expect("PostgreSQL is needed");
     let url = postgres.url();
@@ -141,7 +151,10 @@ async fn two_writers_share_a_log_and_what_is_changed_is_found() {
         (6000, 2, vec![])
     );
     let tail = log.reader.tail(0, 10_000).unwrap();
-    assert_eq!((tail.records.len(), tail.next), (6000, Some(6000)));
+    assert_eq!(
+        (tail.records.len(), tail.next),
+        (6000, Some(Cursor::from(6000)))
+    );
     let client = log.client().await;
     let cases = [
         (

@@ -6,7 +6,7 @@ use std::time::Duration;
 use mcpproxy_testkit::{EraSupport, Sample};
 use serde_json::{Value, json};
 
-use crate::support::{Gateway, KEY, Legacy, Over, Upstream, headers, within};
+use crate::support::{Gateway, KEY, Legacy, Over, Upstream, headers, until, within};
 
 /// A gateway through which `echo` was called five times, and a tool that is not there once.
 async fn recorded() -> (Upstream, Gateway) {
@@ -177,6 +177,51 @@ async fn records_are_listed_and_shown_on_the_command_line() {
     let (code, _, said) = run(&["activity", "list", "--flow-type", "sideways"]).await;
     assert_eq!(code, Some(3));
     assert!(said.contains("known are none, internal→internal"), "{said}");
+}
+
+/// US10.3: a call that took long stands where it began, not where it ended, over REST, page by page,
+/// and on the command line.
+#[tokio::test]
+async fn a_session_is_shown_in_the_order_in_which_its_calls_began() {
+    let upstream = Upstream::start(Sample::Echo, EraSupport::Both, Over::Shared).await;
+    let gateway = Gateway::start(&json!({
+        "routing_mode": "all",
+        "activity": { "durability": "strict" },
+        "mcpServers": { "up": upstream.settings },
+    }))
+    .await;
+    let agent = Legacy::open(&gateway.url("/mcp"), json!({})).await;
+    let quick = async {
+        until("the slow call under way", || async {
+            let page = gateway.api("/activity?type=intent&tool=slow").await;
+            (!ids(&page).is_empty()).then_some(())
+        })
+        .await;
+        agent.call("up__echo", json!({ "text": "meanwhile" })).await;
+    };
+    tokio::join!(agent.call("up__slow", json!({ "ms": 2000 })), quick);
+    let tools = |page: &Value| {
+        let records = page["activities"].as_array().unwrap().iter();
+        let tools = records.map(|one| one["tool_name"].as_str().unwrap().to_owned());
+        tools.collect::<Vec<_>>()
+    };
+    let written = gateway.api("/activity?type=tool_call").await;
+    assert_eq!(tools(&written), ["slow", "echo"]);
+    let session = written["activities"][0]["session_id"].as_str().unwrap();
+    let asked = format!("/activity?type=tool_call&session_id={session}");
+    assert_eq!(tools(&gateway.api(&asked).await), ["echo", "slow"]);
+    let first = gateway.api(&format!("{asked}&limit=1")).await;
+    let cursor = first["next_cursor"].as_str().unwrap();
+    let second = gateway
+        .api(&format!("{asked}&limit=1&cursor={cursor}"))
+        .await;
+    assert_eq!([tools(&first), tools(&second)].concat(), ["echo", "slow"]);
+    assert_eq!(second["next_cursor"], Value::Null);
+    let args = ["activity", "list", "--type", "tool_call", "-o", "jsonl"];
+    let (_, said, _) = run(&gateway, &[&args[..], &["--session-id", session]].concat()).await;
+    let told = said.lines().map(|line| line.parse::<Value>().unwrap());
+    let told: Vec<_> = told.map(|one| one["tool_name"].clone()).collect();
+    assert_eq!(told, ["slow", "echo"]);
 }
 
 /// What a command printed, and how it ended.

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use mcpproxy_core::{ActivityReader, Principal};
+use mcpproxy_core::{ActivityReader, Cursor, Principal};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -40,7 +40,7 @@ pub struct Export {
     stage: Stage,
     /// Whether a record was given before, so that a mark must stand between.
     begun: bool,
-    next: Option<u64>,
+    next: Option<Cursor>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -125,7 +125,7 @@ impl Export {
 
     /// Returns the place from which a next part goes on; nothing before this one is whole, and
     /// nothing where there is no more.
-    pub fn next(&self) -> Option<u64> {
+    pub fn next(&self) -> Option<Cursor> {
         self.next
     }
 

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use mcpproxy_core::{ActivityQuery, ActivityReader, Field, ReadFault};
+use mcpproxy_core::{ActivityQuery, ActivityReader, Field, Order, ReadFault};
 use serde::Deserialize;
 
 /// Records that are looked through for links; they are the newest of the session.
@@ -25,7 +25,8 @@ struct Summary {
     linked_sessions: Vec<String>,
 }
 
-/// Adds to the sessions that are asked for those that their records name.
+/// Adds to the sessions that are asked for those that their records name, and has all of them told
+/// in the order of time: a call that took long stands where it began, not where it ended.
 ///
 /// A record of a linked conversation stands under the hook's session and names the protocol's, so
 /// that one step finds all of them from the hook's side; what closes a session names its links.
@@ -37,6 +38,7 @@ pub(super) fn widen(log: &dyn ActivityReader, query: &mut ActivityQuery) -> Resu
     else {
         return Ok(());
     };
+    query.order = Order::Begun;
     let mut known: BTreeSet<String> = sessions.iter().cloned().collect();
     for kinds in [&["flow_summary"][..], &["tool_call", "policy_decision"]] {
         let kinds = kinds.iter().map(|&kind| kind.to_owned()).collect();

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
+use mcpproxy_core::Order;
+
 use super::*;
 
 /// Records in memory, newest first.
@@ -14,7 +16,7 @@ impl ActivityReader for Memory {
     fn page(&self, query: &ActivityQuery) -> Result<ActivityPage, ReadFault> {
         let start = query
             .before
-            .map_or(0, |before| usize::try_from(before).unwrap());
+            .map_or(0, |before| usize::try_from(before.place).unwrap());
         let meant = |(_, one): &(usize, &Value)| {
             let at = Wall::from_rfc3339(one["timestamp"].as_str().unwrap()).unwrap();
             let fields = BTreeMap::from([(Field::Session, "session_id"), (Field::Kind, "type")]);
@@ -30,7 +32,7 @@ impl ActivityReader for Memory {
         let last = given
             .clone()
             .next_back()
-            .map(|(at, _)| u64::try_from(at + 1).unwrap());
+            .map(|(at, _)| Cursor::from(u64::try_from(at + 1).unwrap()));
         Ok(ActivityPage {
             next: last.filter(|_| all.len() > query.limit),
             records: given.map(|(_, one)| one.to_string()).collect(),
@@ -100,6 +102,7 @@ fn a_session_brings_those_that_are_linked_with_it() {
         let mut question = Question::of(&[("session_id".to_owned(), asked.to_owned())]).unwrap();
         session::widen(&log, &mut question.query).unwrap();
         assert_eq!(question.query.wanted[0].1, expect, "{asked}");
+        assert_eq!(question.query.order, Order::Begun, "{asked}");
     };
     check("a", &["a", "b", "c"]);
     check("d", &["d"]);
@@ -137,7 +140,10 @@ fn what_is_asked_is_understood() {
     }
     check("tool", "a,b", Field::Tool, &["a,b"]);
     let query = ask(&[("limit", "7"), ("offset", "3"), ("cursor", "9")]).unwrap();
-    assert_eq!((query.limit, query.skip, query.before), (7, 3, Some(9)));
+    assert_eq!((query.limit, query.skip), (7, 3));
+    assert_eq!(query.before, Some(Cursor::from(9)));
+    let query = ask(&[("cursor", "1780000000000-9")]).unwrap();
+    assert_eq!(query.before.unwrap().at, Some(Wall(1_780_000_000_000)));
     let query = ask(&[
         ("start_time", "1970-01-02"),
         ("end_time", "1970-01-02T00:00:01Z"),

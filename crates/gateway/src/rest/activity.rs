@@ -38,7 +38,9 @@ pub(super) fn filtered(mut told: Told) -> Told {
         };
         let about = match field {
             Field::RiskLevel => "That level and above.",
-            Field::Session => "The session, with those that are linked with it.",
+            Field::Session => {
+                "The session, with those that are linked with it, in the order in which calls began."
+            }
             Field::Kind | Field::Status => "One or several, with commas between.",
             Field::Request => "Only records of one request.",
             Field::Parent => "Only records that are part of one.",
@@ -59,7 +61,7 @@ pub(super) fn filtered(mut told: Told) -> Told {
 
 /// What a cursor looks like.
 pub(super) fn cursor() -> Value {
-    json!({ "type": "string", "pattern": "^[0-9]{1,18}$" })
+    json!({ "type": "string", "pattern": "^[0-9]{1,18}(-[0-9]{1,18})?$" })
 }
 
 /// Lists records, newest first.
@@ -157,8 +159,9 @@ fn sent(mut export: Export, part: Vec<u8>, place: OwnedSemaphorePermit) -> Respo
     if let Ok(name) = HeaderValue::from_str(&name) {
         headers.insert(CONTENT_DISPOSITION, name);
     }
+    let next = next.and_then(|next| HeaderValue::from_str(&next.to_string()).ok());
     if let Some(next) = next {
-        headers.insert(NEXT, next.into());
+        headers.insert(NEXT, next);
     }
     answer
 }

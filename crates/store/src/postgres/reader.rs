@@ -1,7 +1,7 @@
 //! Questions to the log in a PostgreSQL database.
 
 use mcpproxy_core::{
-    ActivityPage, ActivityQuery, ActivityReader, CallId, ReadFault, StatementCheck,
+    ActivityPage, ActivityQuery, ActivityReader, CallId, Cursor, ReadFault, StatementCheck,
 };
 
 use super::connection::Connection;
@@ -11,6 +11,7 @@ use super::{audit, row};
 use crate::Error;
 use crate::columns::signed;
 use crate::database::Fault;
+use crate::timeline::bounded;
 use crate::verify::Verified;
 
 /// Questions that are answered at once.
@@ -51,7 +52,7 @@ impl ActivityReader for PostgresReader {
         let query = query.clone();
         self.ask(move |connection| {
             let lost = lost(connection)?;
-            Search::new(connection, &query, lost)?.run()
+            Search::new(connection, &bounded(&query), lost)?.run()
         })
     }
 
@@ -81,7 +82,8 @@ impl ActivityReader for PostgresReader {
             };
             for row in connection.query(sql, &[&signed(after), &signed(limit)])? {
                 page.records.push(row::read(&row)?.show()?);
-                page.next = u64::try_from(row::place(&row)?).ok();
+                let place = u64::try_from(row::place(&row)?).ok();
+                page.next = place.map(Cursor::from);
             }
             Ok(page)
         })

@@ -1,9 +1,11 @@
 //! A question that is being answered: newest blocks first, many at once, and of them only the records
 //! that have what is wanted in every field.
 
+mod begun;
+
 use std::collections::BTreeMap;
 
-use mcpproxy_core::{ActivityPage, ActivityQuery, CallId, Field};
+use mcpproxy_core::{ActivityPage, ActivityQuery, CallId, Field, Order};
 use tokio_postgres::types::ToSql;
 
 use super::connection::{Connection, Values};
@@ -12,7 +14,7 @@ use super::log::key;
 use super::row;
 use crate::block::{Bits, How, SIZE, code, how};
 use crate::columns::signed;
-use crate::database::Fault;
+use crate::database::{Fault, Row};
 use crate::digest;
 use crate::paging::{Further, Paging};
 
@@ -94,10 +96,14 @@ type Times = (i64, i64);
 pub(super) struct Search<'a> {
     connection: &'a mut Connection,
     query: &'a ActivityQuery,
-    paging: Paging<'a>,
+    /// How many records are known to have been lost.
+    lost: u64,
     /// The places that are looked at.
     places: (i64, i64),
 }
+
+/// Takes a record that may be meant, with its place, and says whether to look further.
+type Take<'t> = &'t mut dyn FnMut(i64, &Row<'_>) -> Result<Further, Fault>;
 
 impl<'a> Search<'a> {
     /// Begins the answer to a question.
@@ -107,36 +113,56 @@ impl<'a> Search<'a> {
         lost: u64,
     ) -> Result<Self, Fault> {
         let (first, end) = ends(connection)?;
-        let before = query.before.map_or(i64::MAX, |before| signed(before) - 1);
+        // What began before a call may have ended after it, and stand behind it.
+        let before = query.before.filter(|_| query.order == Order::Written);
+        let before = before.map_or(i64::MAX, |before| signed(before.place) - 1);
         Ok(Self {
             connection,
             query,
-            paging: Paging::new(query, lost),
+            lost,
             places: (first, end.min(before)),
         })
     }
 
     /// Answers it.
-    pub(super) fn run(mut self) -> Result<ActivityPage, Fault> {
+    pub(super) fn run(self) -> Result<ActivityPage, Fault> {
+        match self.query.order {
+            Order::Written => self.written(),
+            Order::Begun => self.begun(),
+        }
+    }
+
+    /// Answers in the order in which records were written.
+    fn written(mut self) -> Result<ActivityPage, Fault> {
+        let mut paging = Paging::new(self.query, self.lost);
         let (first, last) = self.places;
         let (oldest, mut newest) = (first / SIZE, last / SIZE);
         let [mut many, most] = BLOCKS;
         while last >= first && newest >= oldest {
             let from = oldest.max(newest - many + 1);
-            let (runs, times) = self.candidates(from, newest)?;
-            for run in runs {
-                let further = match run {
-                    Run::Span(from, to) => self.fetch_span(from, to)?,
-                    Run::Places(places) => self.fetch_places(&places, times)?,
-                };
-                if further == Further::No {
-                    return Ok(self.paging.finish());
-                }
+            let mut take = |place, row: &Row<'_>| paging.take(place, row);
+            if self.fetch(from, newest, &mut take)? == Further::No {
+                break;
             }
             newest = from - 1;
             many = (many * 2).min(most);
         }
-        Ok(self.paging.finish())
+        Ok(paging.finish())
+    }
+
+    /// Hands on the records of some blocks that may be meant.
+    fn fetch(&mut self, from: i64, to: i64, take: Take<'_>) -> Result<Further, Fault> {
+        let (runs, times) = self.candidates(from, to)?;
+        for run in runs {
+            let further = match run {
+                Run::Span(from, to) => self.fetch_span(from, to, take)?,
+                Run::Places(places) => self.fetch_places(&places, times, take)?,
+            };
+            if further == Further::No {
+                return Ok(Further::No);
+            }
+        }
+        Ok(Further::Yes)
     }
 
     /// Returns the records of some blocks that may be meant, newest first, and the time in which
@@ -235,7 +261,7 @@ impl<'a> Search<'a> {
         (early, self.query.to.map_or(i64::MAX, |to| signed(to.0)))
     }
 
-    fn fetch_span(&mut self, from: i64, to: i64) -> Result<Further, Fault> {
+    fn fetch_span(&mut self, from: i64, to: i64, take: Take<'_>) -> Result<Further, Fault> {
         let wanted = self.wanted();
         let calls = self.calls();
         let (early, late) = self.times();
@@ -250,7 +276,7 @@ impl<'a> Search<'a> {
             values.extend([&calls as &(dyn ToSql + Sync), &limit]);
             let rows = self.connection.query(SPAN, &values)?;
             for row in &rows {
-                if self.paging.take(row::place(row)?, &row::read(row)?)? == Further::No {
+                if take(row::place(row)?, &row::read(row)?)? == Further::No {
                     return Ok(Further::No);
                 }
             }
@@ -287,7 +313,12 @@ impl<'a> Search<'a> {
         calls.map(|call| call.to_bytes().to_vec()).collect()
     }
 
-    fn fetch_places(&mut self, places: &[i64], times: Times) -> Result<Further, Fault> {
+    fn fetch_places(
+        &mut self,
+        places: &[i64],
+        times: Times,
+        take: Take<'_>,
+    ) -> Result<Further, Fault> {
         let [_, most] = FETCHED;
         let mut many = self.fetched();
         let mut left = places;
@@ -295,7 +326,7 @@ impl<'a> Search<'a> {
             let (now, later) = left.split_at(many.min(left.len()));
             let values: Values<'_> = &[&now, &times.0, &times.1];
             for row in self.connection.query(PLACES, values)? {
-                if self.paging.take(row::place(&row)?, &row::read(&row)?)? == Further::No {
+                if take(row::place(&row)?, &row::read(&row)?)? == Further::No {
                     return Ok(Further::No);
                 }
             }

@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use mcpproxy_core::{
-    ActivityPage, ActivityQuery, ActivityReader, CallId, Field, ReadFault, StatementCheck,
+    ActivityPage, ActivityQuery, ActivityReader, CallId, Cursor, Field, Order, ReadFault,
+    StatementCheck,
 };
 use rusqlite::{Connection, OptionalExtension as _, Row, Statement};
 
@@ -16,6 +17,7 @@ use crate::columns::signed;
 use crate::database::Fault;
 use crate::digest;
 use crate::paging::{Further, Paging};
+use crate::timeline::{Timeline, bounded};
 use crate::verify::Verified;
 
 /// Connections that are kept for the next question.
@@ -67,7 +69,10 @@ impl Reader {
 
 impl ActivityReader for Reader {
     fn page(&self, query: &ActivityQuery) -> Result<ActivityPage, ReadFault> {
-        self.ask(|connection| Search::new(connection, query)?.run())
+        self.ask(|connection| match query.order {
+            Order::Written => Search::new(connection, query)?.written(),
+            Order::Begun => Search::new(connection, &bounded(query))?.begun(),
+        })
     }
 
     fn get(&self, id: CallId) -> Result<Option<String>, ReadFault> {
@@ -102,7 +107,7 @@ impl ActivityReader for Reader {
             };
             while let Some(row) = rows.next()? {
                 page.records.push(row::read(row)?.show()?);
-                page.next = Some(place(row)?);
+                page.next = Some(Cursor::from(place(row)?));
             }
             Ok(page)
         })
@@ -198,7 +203,6 @@ struct Search<'a> {
     spans: Spans<'a>,
     postings: Postings<'a>,
     record: Statement<'a>,
-    paging: Paging<'a>,
 }
 
 impl<'a> Search<'a> {
@@ -210,29 +214,66 @@ impl<'a> Search<'a> {
             spans: Spans::new(connection)?,
             postings: Postings::new(connection)?,
             record: connection.prepare(&sql)?,
-            paging: Paging::new(query, lost(connection)?),
         })
     }
 
-    fn run(mut self) -> Result<ActivityPage, Fault> {
+    /// Answers in the order in which records were written.
+    fn written(mut self) -> Result<ActivityPage, Fault> {
+        let mut paging = Paging::new(self.query, lost(self.connection)?);
         let (first, last) = ends(self.connection)?;
-        let last = last.min(
-            self.query
-                .before
-                .map_or(i64::MAX, |before| signed(before) - 1),
-        );
+        let before = self.query.before;
+        let last = last.min(before.map_or(i64::MAX, |before| signed(before.place) - 1));
         for block in (first / SIZE..=last / SIZE).rev() {
             let candidates = self.candidates(block)?;
             if candidates.is_empty() {
                 continue;
             }
             for seq in candidates.descending().map(|place| block * SIZE + place) {
-                if (first..=last).contains(&seq) && self.look(seq)? == Further::No {
-                    return Ok(self.paging.finish());
+                if !(first..=last).contains(&seq) {
+                    continue;
+                }
+                let further = self.look(seq, |seq, row| paging.take(seq, row))?;
+                if further == Some(Further::No) {
+                    return Ok(paging.finish());
                 }
             }
         }
-        Ok(self.paging.finish())
+        Ok(paging.finish())
+    }
+
+    /// Answers in the order in which calls began.
+    fn begun(mut self) -> Result<ActivityPage, Fault> {
+        let (first, last) = ends(self.connection)?;
+        let mut blocks = Vec::new();
+        for block in first / SIZE..=last / SIZE {
+            let span = self.spans.find(block)?;
+            blocks.push((span.map_or(i64::MAX, |(_, latest)| latest), block));
+        }
+        Timeline::order(&mut blocks);
+        let mut timeline = Timeline::new(self.query);
+        for (latest, block) in blocks {
+            if !timeline.can_change(latest) {
+                break;
+            }
+            for place in self.candidates(block)?.descending() {
+                let seq = block * SIZE + place;
+                self.look(seq, |seq, row| {
+                    timeline.take(seq, &row.columns);
+                    Ok(())
+                })?;
+            }
+        }
+        let timed = timeline.finish();
+        let mut page = ActivityPage {
+            next: timed.next,
+            lost: lost(self.connection)?,
+            ..ActivityPage::default()
+        };
+        for seq in timed.places {
+            let shown = self.look(seq, |_, row| Ok(row.show()?))?;
+            page.records.extend(shown);
+        }
+        Ok(page)
     }
 
     /// Returns the records of a block that may be meant: all of an unfinished one.
@@ -255,11 +296,15 @@ impl<'a> Search<'a> {
         Ok(candidates)
     }
 
-    fn look(&mut self, seq: i64) -> Result<Further, Fault> {
+    /// Looks at the record at a place; nothing where there is none.
+    fn look<T>(
+        &mut self,
+        seq: i64,
+        look: impl FnOnce(i64, &crate::database::Row<'_>) -> Result<T, Fault>,
+    ) -> Result<Option<T>, Fault> {
         let mut rows = self.record.query([seq])?;
-        let Some(row) = rows.next()? else {
-            return Ok(Further::Yes);
-        };
-        self.paging.take(row::place(row)?, &row::read(row)?)
+        let row = rows.next()?;
+        row.map(|row| look(row::place(row)?, &row::read(row)?))
+            .transpose()
     }
 }

@@ -5,8 +5,8 @@ use std::time::Duration;
 use mcpproxy_core::{
     Action, ActivityQuery, ActivityReader, ActivitySink, CallId, Classified, DataOrigin, Declared,
     Door, Durability, Field, Finding, FlowType, HookNote, Label, Likeness, Masked, Match, Nature,
-    Operation, Owner, Phase, Record, Risk, RiskLevel, Severity, Side, SinkFault, Source, Status,
-    Threat, Tier, ToolName, UpstreamId, Wall, Weight,
+    Operation, Order, Owner, Phase, Record, Risk, RiskLevel, Severity, Side, SinkFault, Source,
+    Status, Threat, Tier, ToolName, UpstreamId, Wall, Weight,
 };
 use serde_json::{Value, json};
 
@@ -281,7 +281,68 @@ pub fn finds_by_time_and_place(reader: &dyn ActivityReader) {
     assert_eq!(reader.get(CallId::new(7, 7)).unwrap(), None);
     let tail = reader.tail(4998, 10).unwrap();
     assert_eq!(tail.records.len(), 2);
-    assert_eq!(reader.tail(tail.next.unwrap(), 10).unwrap().next, None);
+    assert_eq!(
+        reader.tail(tail.next.unwrap().place, 10).unwrap().next,
+        None
+    );
+}
+
+/// When a call of [`fill_session`] began: every third took as long as two thousand others.
+fn began(number: u64) -> u64 {
+    if number.is_multiple_of(3) {
+        return number.saturating_sub(2000);
+    }
+    number
+}
+
+/// Adds six thousand calls of two sessions in the order in which they ended.
+pub async fn fill_session(sink: &dyn ActivitySink) {
+    for number in 0..6000_u64 {
+        let session = if number.is_multiple_of(2) { "a" } else { "b" };
+        let one = Record {
+            timestamp: Wall(NOON + began(number)).rfc3339(),
+            session_id: session.to_owned(),
+            ..record(number)
+        };
+        while sink.append(one.clone(), Durability::Relaxed).await == Err(SinkFault::Full) {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    }
+    sink.flush().await.unwrap();
+}
+
+/// Calls that took long stand where they began, whichever block they were written to, and pages of
+/// any length give every record of [`fill_session`] once.
+pub fn tells_a_session_in_order_of_time(reader: &dyn ActivityReader) {
+    let check = |wanted: &[(Field, &[&str])], limit: usize, meant: &dyn Fn(u64) -> bool| {
+        let mut expect: Vec<_> = (0..6000).filter(|number| meant(*number)).collect();
+        // What began at the same time stands as it was written.
+        expect.sort_by_key(|number| std::cmp::Reverse((began(*number), *number)));
+        let asked = ActivityQuery {
+            order: Order::Begun,
+            limit,
+            ..query(wanted)
+        };
+        assert_eq!(numbers(reader, &asked), expect, "{wanted:?} by {limit}");
+        let skipping = ActivityQuery { skip: 100, ..asked };
+        assert_eq!(numbers(reader, &skipping), expect[100..], "{wanted:?}");
+    };
+    check(&[(Field::Session, &["a", "b"])], 700, &|_| true);
+    check(&[(Field::Session, &["a", "b"])], 5999, &|_| true);
+    check(&[(Field::Session, &["b"])], 301, &|number| number % 2 == 1);
+    let server: (Field, &[&str]) = (Field::Upstream, &["server0"]);
+    let of_both = |number: u64| number.is_multiple_of(6);
+    check(&[(Field::Session, &["a"]), server], 170, &of_both);
+    let span = ActivityQuery {
+        order: Order::Begun,
+        from: Some(Wall(NOON + 1000)),
+        to: Some(Wall(NOON + 1500)),
+        ..query(&[(Field::Session, &["a", "b"])])
+    };
+    let in_time = |number: &u64| (1000..=1500).contains(&began(*number));
+    let mut expect: Vec<_> = (0..6000).filter(in_time).collect();
+    expect.sort_by_key(|number| std::cmp::Reverse((began(*number), *number)));
+    assert_eq!(numbers(reader, &span), expect);
 }
 
 /// A record is shown as it came, also one with a character that not every database can keep.

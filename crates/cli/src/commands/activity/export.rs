@@ -29,7 +29,7 @@ pub(super) fn run(global: &Global, export: &ActivityExport) -> Result<()> {
         loop {
             let mut path = format!("/activity/export?limit={PART}{asked}");
             if let Place::At { cursor, .. } = &target.place {
-                path.extend(["&cursor=", &cursor.to_string()]);
+                path.extend(["&cursor=", cursor]);
             }
             let (headers, part) = fetch(&socket, &path).await?;
             let text = String::from_utf8_lossy(&part);
@@ -42,8 +42,9 @@ pub(super) fn run(global: &Global, export: &ActivityExport) -> Result<()> {
             };
             progress.seen(&body);
             let next = next(&headers);
+            let last = next.is_none();
             target.write(&body, next)?;
-            if next.is_none() {
+            if last {
                 return Ok::<_, anyhow::Error>(());
             }
         }
@@ -87,9 +88,9 @@ fn asked(export: &ActivityExport) -> String {
     format!("&format={form}&include_flows={flows}&include_bodies={bodies}{filters}")
 }
 
-fn next(headers: &HeaderMap) -> Option<u64> {
+fn next(headers: &HeaderMap) -> Option<String> {
     let next = headers.get("x-next-cursor")?.to_str().ok()?;
-    next.parse().ok()
+    Some(next.to_owned())
 }
 
 /// Returns when the last record of a part was made.

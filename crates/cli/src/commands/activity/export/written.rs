@@ -15,14 +15,14 @@ use crate::exit::bad_input;
 use crate::output;
 
 /// How far an export came.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Place {
     /// Nothing is written.
     Start,
     /// Everything before a place in the log is, in so many bytes.
     At {
-        /// The place.
-        cursor: u64,
+        /// The place, as the gateway has it.
+        cursor: String,
         /// The bytes.
         bytes: u64,
         /// The records.
@@ -103,9 +103,9 @@ impl Target {
             .write(true)
             .open(&partial)
             .with_context(|| format!("cannot open `{}`", partial.display()))?;
-        let (bytes, records) = match kept.place {
+        let (bytes, records) = match &kept.place {
             Place::Start => (0, 0),
-            Place::At { bytes, records, .. } => (bytes, records),
+            Place::At { bytes, records, .. } => (*bytes, *records),
         };
         // What was written after the note is written again.
         file.set_len(bytes)?;
@@ -144,7 +144,7 @@ impl Target {
     }
 
     /// Writes a part, then notes how far that is.
-    pub(super) fn write(&mut self, part: &str, next: Option<u64>) -> Result<()> {
+    pub(super) fn write(&mut self, part: &str, next: Option<String>) -> Result<()> {
         self.put(part.as_bytes())?;
         let lines = part.lines().filter(|line| line.len() > 1).count();
         self.records += u64::try_from(lines).unwrap_or(0);
@@ -161,7 +161,7 @@ impl Target {
             file.sync_data()?;
             let note_of = Note {
                 asked: asked.clone(),
-                place: self.place,
+                place: self.place.clone(),
             };
             let (note, beside) = (note(path), note(path).with_extension("new"));
             std::fs::write(&beside, serde_json::to_vec(&note_of)?)?;
@@ -302,7 +302,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("out.ndjson");
         let mut first = Target::file(&path, "&a", "").unwrap();
-        first.write("{\"one\":1}\n", Some(7)).unwrap();
+        first.write("{\"one\":1}\n", Some("7".to_owned())).unwrap();
         // A part that came in and was not noted.
         first.put(b"{\"two\"").unwrap();
         drop(first);
@@ -311,11 +311,11 @@ mod tests {
         let mut second = Target::resumed(&path, "&a").unwrap();
         let Place::At {
             cursor, records, ..
-        } = second.place
+        } = &second.place
         else {
             panic!("nothing is noted");
         };
-        assert_eq!((cursor, records), (7, 1));
+        assert_eq!((cursor.as_str(), *records), ("7", 1));
         second.write("{\"two\":2}\n", None).unwrap();
         assert_eq!(second.finish().unwrap().as_deref(), Some(&*path));
         let text = std::fs::read_to_string(&path).unwrap();
