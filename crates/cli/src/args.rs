@@ -13,6 +13,7 @@ use serde::Serialize;
 
 pub(crate) use self::activity::{
     ActivityExport, ActivityFilter, ActivityList, ActivitySummary, ActivityWatch, ExportFormat,
+    Rollup,
 };
 pub(crate) use self::adversary::{
     Adversary, AdversaryEra, AdversaryMode, AdversaryRun, AdversaryServe, AdversaryTransport,

@@ -144,12 +144,23 @@ pub(crate) struct ActivityExport {
     /// Also carry what was sent and what came back, masked, where `activity.bodies` keeps it.
     #[arg(long)]
     pub(crate) include_bodies: bool,
+    /// Also count the records by day; the counts follow them. Only `json` and `ndjson` have room for
+    /// it.
+    #[arg(long, value_enum, value_name = "SPAN")]
+    pub(crate) rollup: Option<Rollup>,
     /// Go on with an export to the same file that was broken off.
     #[arg(long, conflicts_with = "recipient")]
     pub(crate) resume: bool,
     /// Encrypt it for the holder of a key, as age does: `age1...`.
     #[arg(long, value_name = "RECIPIENT")]
     pub(crate) recipient: Option<String>,
+}
+
+/// The spans that records are counted by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Rollup {
+    /// Days, in UTC.
+    Daily,
 }
 
 /// The form of an export.

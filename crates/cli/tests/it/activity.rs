@@ -382,6 +382,9 @@ async fn an_export_goes_to_a_file_whole_or_not_at_all() {
             .ends_with("flow_sources,flow_evidence"),
         "{said}"
     );
+    let (code, _, said) = run(&gateway, &[&args[..], &["--rollup", "daily"]].concat()).await;
+    assert_eq!(code, Some(3));
+    assert!(said.contains("only json and ndjson have room"), "{said}");
     let (code, _, said) = run(&gateway, &["status", "-o", "paper"]).await;
     assert_eq!(code, Some(3));
     assert!(said.contains("`paper` is no form of the output"), "{said}");
@@ -425,11 +428,13 @@ async fn records_keep_bodies_where_that_is_wanted() {
     }
 }
 
-fn export_to(file: &Path) -> [&str; 6] {
+fn export_to(file: &Path) -> [&str; 8] {
     let name = file.to_str().unwrap();
     [
         "activity",
         "export",
+        "--rollup",
+        "daily",
         "--type",
         "tool_call",
         "--output",
@@ -460,6 +465,19 @@ async fn an_export_that_is_killed_goes_on_where_it_was() {
         std::fs::read_to_string(file).unwrap()
     };
     let expect = exported(&whole, &[]).await;
+    // However many parts there were, a day is counted once and the counts come last.
+    let elements: Vec<Value> = serde_json::from_str(&expect).unwrap();
+    let is_record = |one: &&Value| one["type"] == "tool_call";
+    let records = elements.iter().take_while(is_record).count();
+    assert_eq!(records, 5 + 8 * 400);
+    let days = &elements[records..];
+    assert!(
+        days.iter().all(|one| one["type"] == "daily_rollup"),
+        "{days:?}"
+    );
+    assert!(days.is_sorted_by(|one, next| one["day"].as_str() < next["day"].as_str()));
+    let counted = days.iter().map(|one| one["by_type"]["tool_call"].as_u64());
+    assert_eq!(counted.sum::<Option<u64>>(), Some(5 + 8 * 400), "{days:?}");
     let note = gateway.home.path().join("broken.json.resume");
     let mut left = 0;
     // One that is done before it is killed shows nothing: it is tried again.

@@ -9,6 +9,7 @@ use anyhow::{Context as _, Result};
 use mcpproxy_core::{Clock as _, SystemClock, Wall};
 use serde::{Deserialize, Serialize};
 
+use super::days::Days;
 use super::last_time;
 use crate::age::Encrypted;
 use crate::exit::bad_input;
@@ -35,6 +36,7 @@ pub(super) enum Place {
 struct Note {
     asked: String,
     place: Place,
+    days: Days,
 }
 
 /// Where an export goes.
@@ -42,6 +44,7 @@ pub(super) struct Target {
     out: Out,
     pub(super) place: Place,
     pub(super) records: u64,
+    pub(super) days: Days,
     bytes: u64,
 }
 
@@ -118,6 +121,7 @@ impl Target {
             },
             place: kept.place,
             records,
+            days: kept.days,
             bytes,
         })
     }
@@ -127,6 +131,7 @@ impl Target {
             out,
             place: Place::Start,
             records: 0,
+            days: Days::default(),
             bytes: 0,
         };
         target.put(opening.as_bytes())?;
@@ -162,6 +167,7 @@ impl Target {
             let note_of = Note {
                 asked: asked.clone(),
                 place: self.place.clone(),
+                days: self.days.clone(),
             };
             let (note, beside) = (note(path), note(path).with_extension("new"));
             std::fs::write(&beside, serde_json::to_vec(&note_of)?)?;
