@@ -220,6 +220,11 @@ pub(crate) enum Command {
 pub(crate) enum Approvals {
     /// Show what waits, oldest first.
     List,
+    /// Show one question whole: what the call would send, masked, and where to.
+    Show {
+        /// The question, as `approvals list` shows it.
+        id: String,
+    },
     /// Let a call leave. Needs the API key, in `MCPPROXY_API_KEY` or typed.
     Approve {
         /// The question, as `approvals list` shows it.

@@ -44,6 +44,10 @@ pub struct Approval {
     pub reason: Masked,
     /// The direction in which data would move.
     pub flow_type: FlowType,
+    /// What the call would send, masked as bodies of records are, and cut.
+    pub arguments: Masked,
+    /// Whether the arguments are cut.
+    pub arguments_truncated: bool,
     /// What was found: what would leave, and where it was read.
     pub findings: Vec<Finding>,
     /// The risk.
@@ -298,7 +302,7 @@ impl Table {
 }
 
 fn shown(asked: &Asked, now: Wall, patience: Duration) -> Approval {
-    let call = &asked.call;
+    let (call, (arguments, cut)) = (&asked.call, &asked.arguments);
     let reason = asked.verdict().reason().unwrap_or("policy asks first");
     Approval {
         id: call.id,
@@ -310,6 +314,8 @@ fn shown(asked: &Asked, now: Wall, patience: Duration) -> Approval {
         expires_at: now.after(patience).rfc3339(),
         reason: Masked::from_safe(reason),
         flow_type: asked.verdict().flow,
+        arguments: arguments.clone(),
+        arguments_truncated: *cut,
         findings: asked.verdict().findings.to_vec(),
         risk: asked.verdict().risk,
     }

@@ -1,15 +1,19 @@
-//! What records keep of what was sent and of what came back, where that is wanted: masked, and no more
-//! than a person reads.
+//! What records keep of what was sent and of what came back, where that is wanted, and what a person
+//! is shown who is asked about a call: masked, and no more than a person reads.
+
+use std::ops::ControlFlow;
 
 use bytes::Bytes;
-use mcpproxy_core::{Bodies, Call, Masked, Outcome};
-use mcpproxy_text as text;
+use mcpproxy_core::{Bodies, Call, Finding, Masked, Match, Outcome, Weight};
+use mcpproxy_text::{self as text, LeafKind, Splice};
 
 use crate::pipeline::mask;
 use crate::ready::Ready;
 
 /// The longest text of either that is kept.
 const KEPT: usize = 4096;
+/// Stands for a value that was recognized.
+const LEFT_OUT: &str = "\"[left out: it holds sensitive data that was read before]\"";
 /// Stands for what nobody looked through to its end.
 const WITHHELD: &str = "[withheld: it cannot be told whether it holds a secret]";
 
@@ -26,6 +30,55 @@ pub(crate) fn bodies(call: &Call, outcome: &Outcome, ready: &Ready) -> Option<Bo
         response: response.map(|(response, _)| response),
         response_truncated,
     }))
+}
+
+/// Returns the arguments of a call as a person is shown them who is asked about it; tells whether they
+/// are cut.
+///
+/// A detector may not know a secret again without the words that stood around it where it was read;
+/// the tracker does, so that what holds such a one is left out as a whole.
+pub(crate) fn asked_about(call: &Call, findings: &[Finding], ready: &Ready) -> (Masked, bool) {
+    let arguments = arguments(call);
+    let found = findings.iter().filter_map(|one| one.evidence.as_deref());
+    let grave: Vec<_> = found
+        .filter(|one| one.weight == Weight::Sensitive)
+        .collect();
+    match without(&arguments, &grave) {
+        Some(arguments) => kept(&arguments, ready),
+        None => (Masked::from_safe(WITHHELD), true),
+    }
+}
+
+/// Leaves out what holds what was recognized; nothing where that stands in no single place.
+fn without(arguments: &Bytes, grave: &[&Match]) -> Option<Bytes> {
+    if grave.is_empty() {
+        return Some(arguments.clone());
+    }
+    let json = std::str::from_utf8(arguments).ok()?;
+    let mut splice = Splice::default();
+    let mut held = vec![false; grave.len()];
+    text::visit(json, |leaf| {
+        let path = leaf.path.to_string();
+        let mut holds = false;
+        for (one, held) in grave.iter().zip(&mut held) {
+            if leaf.kind != LeafKind::Key && place(one) == path {
+                (*held, holds) = (true, true);
+            }
+        }
+        if holds {
+            splice.replace(leaf.span, LEFT_OUT);
+        }
+        ControlFlow::Continue(())
+    });
+    let all = held.into_iter().all(|held| held);
+    all.then(|| splice.apply(arguments).into())
+}
+
+/// Returns where something stands within the arguments.
+fn place(found: &Match) -> &str {
+    let place = &*found.place;
+    let place = place.strip_prefix("params.").unwrap_or(place);
+    place.strip_prefix("arguments.").unwrap_or(place)
 }
 
 /// Returns the arguments of a call, or all that it says where it has none.
@@ -54,6 +107,7 @@ mod tests {
 
     use mcpproxy_core::{Status, Wire};
     use mcpproxy_testkit::samples;
+    use mcpproxy_testkit::suite::activity;
 
     use super::*;
     use crate::ready::EngineSettings;
@@ -65,6 +119,36 @@ mod tests {
         };
         settings.detector.max_payload_size_kb = max_payload_size_kb;
         Ready::new(settings).unwrap()
+    }
+
+    /// A finding that a secret stands at a place.
+    fn grave(place: &str) -> Finding {
+        let mut finding = activity::denial(0).findings.remove(0);
+        finding.evidence.as_mut().unwrap().place = place.into();
+        finding
+    }
+
+    #[test]
+    fn what_is_known_again_is_left_out_or_all_is_withheld() {
+        let check = |places: &[&str], expect: &str| {
+            let raw = r#"{"params":{"arguments":{"a":{"b":["hunter2",7]},"c":"x"}}}"#;
+            let call = Call {
+                wire: Wire {
+                    raw: raw.into(),
+                    ticket: None,
+                },
+                ..samples::call()
+            };
+            let found: Vec<_> = places.iter().map(|place| grave(place)).collect();
+            let (shown, _) = asked_about(&call, &found, &ready(false, 1024));
+            assert_eq!(shown.as_str(), expect, "{places:?}");
+        };
+        check(&[], r#"{"a":{"b":["hunter2",7]},"c":"x"}"#);
+        let left = format!(r#"{{"a":{{"b":[{LEFT_OUT},7]}},"c":"x"}}"#);
+        check(&["arguments.a.b[0]"], &left);
+        check(&["a.b[0]", "params.arguments.a.b[0]"], &left);
+        check(&["arguments.a.b[0]", ""], WITHHELD);
+        check(&["arguments.elsewhere"], WITHHELD);
     }
 
     #[test]

@@ -11,7 +11,7 @@ use arc_swap::{ArcSwap, ArcSwapOption};
 use bytes::Bytes;
 use mcpproxy_core::{
     Action, ActivitySink, BaselineFault, BaselineStore, Call, Cleared, Clock, Detected,
-    Enforcement, Facts, Finding, FlowType, Id128, LiveStore, Outcome, Owner, ReceiptSink,
+    Enforcement, Facts, Finding, FlowType, Id128, LiveStore, Masked, Outcome, Owner, ReceiptSink,
     SinkFault, Status, Tick, Tier, TraceSink, Unanswered, Verdict, Wall,
 };
 use mcpproxy_detect::DetectError;
@@ -31,7 +31,7 @@ pub(crate) use self::memory::audience;
 use self::memory::brings_data;
 use crate::access::Rules;
 use crate::approvals::Approvals;
-use crate::bodies::bodies;
+use crate::bodies::{asked_about, bodies};
 use crate::calls::Calls;
 use crate::classes::Classes;
 use crate::correlate::Correlator;
@@ -69,6 +69,8 @@ pub enum Before {
 pub struct Asked {
     /// The call.
     pub call: Call,
+    /// Its arguments as they are shown, and whether they are cut.
+    pub(crate) arguments: (Masked, bool),
     judged: Judged,
 }
 
@@ -331,7 +333,11 @@ impl Engine {
         self.catch(&call, &judged.verdict, &ready).await;
         match judged.verdict.action {
             Action::Allow | Action::Warn => self.cleared(call, judged, &ready).await,
-            Action::Ask => Before::Asked(Box::new(Asked { call, judged })),
+            Action::Ask => Before::Asked(Box::new(Asked {
+                arguments: asked_about(&call, &judged.verdict.findings, &ready),
+                call,
+                judged,
+            })),
             Action::Deny => self.denied(&call, judged, &ready).await,
         }
     }
@@ -339,7 +345,7 @@ impl Engine {
     /// Goes on with a call after somebody was asked about it.
     pub async fn answered(&self, asked: Asked, said: Said) -> Before {
         let ready = self.ready.load_full();
-        let Asked { call, judged } = asked;
+        let Asked { call, judged, .. } = asked;
         match said {
             Said::Yes => self.cleared(call, judged, &ready).await,
             Said::No | Said::Nothing => self.denied(&call, judged, &ready).await,

@@ -116,6 +116,12 @@ fn about(one: &Value, now: Wall) -> Markup {
             h3 { "What would leave" }
             ul.entries { @for one in evidence { li { (leaves(one)) } } }
         }
+        @let arguments = one.text("arguments");
+        @if !arguments.is_empty() {
+            h3 { "Arguments of the call, masked" }
+            pre.code tabindex="0" { code { (whole(arguments)) }
+                @if one.is("arguments_truncated") { span.quiet { " … cut" } } }
+        }
     }
 }
 

@@ -101,7 +101,7 @@ fn note_losses(page: &Value) {
 }
 
 /// Leaves of findings what a person wants to read.
-fn readable(record: &mut Value) {
+pub(crate) fn readable(record: &mut Value) {
     if let Some(findings) = record.get_mut("findings") {
         let reasons = findings.as_array().into_iter().flatten();
         let reasons = reasons.filter_map(|finding| finding.get("reason")?.as_str());

@@ -7,25 +7,33 @@ use anyhow::Result;
 use http::Method;
 use serde_json::{Value, json};
 
-use crate::args::{Approvals, Global};
+use crate::args::{Approvals, Format, Global};
+use crate::commands::activity::readable;
 use crate::commands::client::{request, request_with_key};
 use crate::commands::key::key;
-use crate::exit::Exit;
+use crate::exit::{Exit, bad_input};
 use crate::output;
 
 /// Runs one of the commands.
 pub(crate) fn run(global: &Global, command: Approvals) -> Result<Exit> {
     match command {
         Approvals::List => list(global),
+        Approvals::Show { id } => show(global, &id),
         Approvals::Approve { id } => answer(global, &id, "approve"),
         Approvals::Deny { id } => answer(global, &id, "deny"),
     }
 }
 
+fn waiting(global: &Global) -> Result<Vec<Value>> {
+    let mut data = request(global, Method::GET, "/approvals", None)?;
+    let waiting = data.get_mut("approvals").map(Value::take);
+    Ok(match waiting {
+        Some(Value::Array(waiting)) => waiting,
+        _ => Vec::new(),
+    })
+}
+
 fn list(global: &Global) -> Result<Exit> {
-    let data = request(global, Method::GET, "/approvals", None)?;
-    let waiting = data.get("approvals").and_then(Value::as_array);
-    let waiting = waiting.map_or(&[][..], Vec::as_slice);
     let columns = [
         "id",
         "server_name",
@@ -34,7 +42,21 @@ fn list(global: &Global) -> Result<Exit> {
         "expires_at",
         "reason",
     ];
-    output::rows(global.format(), &columns, waiting)?;
+    output::rows(global.format(), &columns, &waiting(global)?)?;
+    Ok(Exit::Fine)
+}
+
+/// Shows all that is known of one question: what would leave, and where to.
+fn show(global: &Global, id: &str) -> Result<Exit> {
+    let mut waiting = waiting(global)?.into_iter();
+    let Some(mut found) = waiting.find(|one| one.get("id").is_some_and(|one| one == id)) else {
+        let hint = "`mcpproxy approvals list` shows what waits";
+        return Err(bad_input(format!("no question `{id}` waits"), Some(hint)));
+    };
+    if global.format() == Format::Table {
+        readable(&mut found);
+    }
+    output::value(global.format(), &found)?;
     Ok(Exit::Fine)
 }
 

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::UnixStream;
 
-use crate::support::{Gateway, Home, Legacy, Modern, Scene, WORDS, text_of, until, within};
+use crate::support::{Gateway, Home, KEY, Legacy, Modern, Scene, WORDS, text_of, until, within};
 
 fn can_be_asked() -> Value {
     json!({ "elicitation": {} })
@@ -179,7 +179,12 @@ async fn a_call_waits_in_the_queue_for_whoever_holds_the_key() {
             assert_eq!(question["server_name"], "outside");
             assert_eq!(question["tool_name"], "post");
             assert_eq!(question["risk_level"], "medium");
-            assert!(!question.to_string().contains(WORDS), "{question}");
+            assert!(
+                !question["findings"].to_string().contains(WORDS),
+                "{question}"
+            );
+            assert_eq!(question["arguments"], json!({ "text": WORDS }).to_string());
+            assert_eq!(question["arguments_truncated"], false);
             let id = question["id"].as_str().unwrap();
             assert_eq!(over_the_socket(gateway, id).await, "HTTP/1.1 403 Forbidden");
             let path = format!("/api/v1/approvals/{id}");
@@ -302,6 +307,46 @@ async fn an_approval_after_the_deadline_counts_once_and_for_that_call_alone() {
         "{refused}"
     );
     assert_eq!(scene.arrived(), [WORDS]);
+}
+
+/// What a call would send is shown to who is asked: whole where it is words, masked where a detector
+/// knows a secret, left out where the gateway knows one again, and never longer than a page.
+#[tokio::test]
+async fn whoever_is_asked_sees_what_would_leave_and_no_secret() {
+    let mut security = queue();
+    security["flow_policy"] = json!({ "sensitive_data_external": "ask" });
+    let scene = Scene::start(security).await;
+    let home = &scene.gateway.home;
+    let other = "AKIAQ3EGRTLZ7VHWN2KM";
+    let check = async |text: String, secret: &str, expect: &str, cut: bool| {
+        let agent = scene.informed(json!({})).await;
+        let looked = async {
+            let question = waiting(&scene.gateway).await;
+            let id = question["id"].as_str().unwrap();
+            let shown = home.run(&["approvals", "show", id]).await;
+            let shown = String::from_utf8(shown.stdout).unwrap();
+            answer(&scene.gateway, id, "deny").await;
+            (question, shown)
+        };
+        let (result, (question, shown)) = tokio::join!(post(&agent, &text), looked);
+        assert_eq!(result["isError"], true, "{result}");
+        let arguments = question["arguments"].as_str().unwrap();
+        assert!(arguments.contains(expect), "{question}");
+        assert!(
+            shown.contains(expect) && shown.contains("outside"),
+            "{shown}"
+        );
+        assert!(!question.to_string().contains(secret), "{question}");
+        assert!(!shown.contains(secret), "{shown}");
+        assert!(arguments.len() <= 4096, "{question}");
+        assert_eq!(question["arguments_truncated"], cut, "{question}");
+    };
+    check(format!("{WORDS} {other}"), other, "AKIA***KM", false).await;
+    check(format!("{WORDS} {KEY}"), KEY, "left out", false).await;
+    let long = WORDS.to_owned() + &" and again".repeat(1000);
+    check(long, KEY, WORDS, true).await;
+    let done = home.run(&["approvals", "show", "nothing"]).await;
+    assert_eq!(done.status.code(), Some(3), "{done:?}");
 }
 
 /// Runs a command that finds a key in its environment, and returns its code.

@@ -32,6 +32,7 @@ pub(super) fn hostile(path: &str) -> Value {
         }),
         "/api/v1/approvals" => json!({ "approvals": [{ "id": "7", "server_name": HOSTILE,
             "tool_name": HOSTILE, "reason": HOSTILE, "principal": HOSTILE, "session_id": HOSTILE,
+            "arguments": HOSTILE, "arguments_truncated": true,
             "findings": [{ "evidence": { "place": HOSTILE, "sample": HOSTILE, "label": { "kind": HOSTILE },
                 "origin": { "upstream": HOSTILE, "tool": HOSTILE, "call": HOSTILE } } }] }] }),
         "/api/v1/sessions" => json!({ "sessions": [{ "id": HOSTILE, "principal": HOSTILE,

@@ -113,6 +113,7 @@ const approvals = async (page) => {
   await please("ask");
   await page.getByRole("button", { name: "Approve once" }).waitFor();
   await page.getByText("What would leave").waitFor();
+  assert.match(await page.locator(".question pre").innerText(), /harbour master/);
   await page.locator("#waiting .count").waitFor();
   await inspect(page, "approvals");
   await page.getByRole("link", { name: "Make a rule" }).click();
