@@ -49,6 +49,7 @@ use crate::record::{note_detected, record};
 use crate::stops::Stops;
 use crate::witness::ended;
 
+pub use self::keeping::Recording;
 pub use self::memory::Unasked;
 
 /// What `before` came to.

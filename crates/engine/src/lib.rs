@@ -38,7 +38,7 @@ pub use chronicle::Happening;
 pub use classes::{Described, Profile};
 pub use correlate::{Arrival, Fingerprint, Reach};
 pub use coverage::{AgentHeard, Sight};
-pub use engine::{After, Asked, Before, Denied, Engine, Said, Unasked};
+pub use engine::{After, Asked, Before, Denied, Engine, Recording, Said, Unasked};
 pub use events::{Event, Events};
 pub use hooks::{Attributed, Evaluation, HookSettings};
 pub use live::OnLoss;

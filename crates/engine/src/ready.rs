@@ -62,6 +62,13 @@ impl Default for EngineSettings {
     }
 }
 
+impl EngineSettings {
+    /// Tells whether calls are refused that cannot be put on record.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.durability == Durability::Strict || self.refuse_unrecorded
+    }
+}
+
 /// Settings, and what is made of them once.
 #[derive(Debug)]
 pub(crate) struct Ready {

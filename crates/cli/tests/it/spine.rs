@@ -142,6 +142,13 @@ async fn in_strict_mode_calls_are_refused_while_the_log_cannot_be_written() {
         assert!(!reply.raw.concat().contains("AWS"), "{:?}", reply.raw);
     }
     gateway.until_logged("activity log").await;
+    let (status, said) = gateway.owner().get("/readyz").await;
+    let expect = "the activity log cannot be written: calls are refused";
+    assert_eq!(status, 503, "{said}");
+    assert_eq!(
+        (&said["problem"], &said["ready"]),
+        (&json!(expect), &json!(false))
+    );
     assert_eq!(github.received_with("tools/call"), Vec::<String>::new());
     // Once it can be written, it is, without a restart.
     drop(lock);
@@ -150,6 +157,9 @@ async fn in_strict_mode_calls_are_refused_while_the_log_cannot_be_written() {
         problem.is_null().then_some(())
     })
     .await;
+    let (status, said) = gateway.owner().get("/readyz").await;
+    assert_eq!(said, json!({ "ready": true, "starting": 0 }));
+    assert_eq!(status, 200);
     assert!(read_private(&downstream).await.contains("AWS"));
     assert_eq!(gateway.api("/activity").await["lost"], 2);
 }
@@ -185,6 +195,17 @@ async fn in_relaxed_mode_the_configuration_says_what_a_broken_log_does() {
             (!problem.is_null()).then_some(())
         })
         .await;
+        let (status, said) = gateway.owner().get("/readyz").await;
+        assert_eq!((status == 200, &said["ready"]), (open, &json!(open)));
+        let expect = if open {
+            "records are being lost"
+        } else {
+            "calls are refused"
+        };
+        assert!(
+            said["problem"].as_str().unwrap().ends_with(expect),
+            "{said}"
+        );
         let answer = downstream
             .request("tools/call", params)
             .await

@@ -20,6 +20,17 @@ pub(crate) const LEAST: Duration = Duration::from_secs(5);
 /// How often what was learned about behaviour is written down, in milliseconds.
 const KEEP_HABITS: u64 = 60_000;
 
+/// What comes of calls, by how the log is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Recording {
+    /// They are put on record.
+    Sound,
+    /// They go on, and their records are lost.
+    Losing,
+    /// They are refused until the log can be written again.
+    Refusing,
+}
+
 impl Engine {
     /// Finds out whether a call can be written down, before it leaves.
     pub(super) async fn recordable(
@@ -46,7 +57,7 @@ impl Engine {
     ) -> Result<(), SinkFault> {
         let closed = settings.durability == Durability::Strict || settings.refuse_unrecorded;
         match kept {
-            Err(_) if !closed => {
+            Err(_) if !settings.is_closed() => {
                 self.lost.fetch_add(1, Ordering::Relaxed);
                 Ok(())
             }
@@ -215,6 +226,17 @@ impl Engine {
             .as_ref()
             .and_then(|receipts| receipts.problem());
         self.sink.problem().or(lost).or(unreceipted)
+    }
+
+    /// Says what comes of calls while the log is as it is.
+    pub fn recording(&self) -> Recording {
+        if self.sink.problem().is_none() {
+            return Recording::Sound;
+        }
+        if self.ready.load().settings.is_closed() {
+            return Recording::Refusing;
+        }
+        Recording::Losing
     }
 
     /// Returns how many records wait to be written.

@@ -7,6 +7,7 @@ use axum::extract::State as AxumState;
 use axum::response::Response;
 use http::StatusCode;
 use mcpproxy_core::UpstreamId;
+use mcpproxy_engine::Recording;
 use mcpproxy_engine::coverage::ACTIVE;
 use mcpproxy_upstream::settings::Start;
 use mcpproxy_upstream::{Standing, State, Upstream};
@@ -16,7 +17,9 @@ use super::{Shared, Who, done, only_owner, quarantine, stops};
 use crate::gateway::Gateway;
 use crate::reply::{Answered, json as answered};
 
-/// Tells whether the gateway can serve: each enabled upstream was tried.
+/// Tells whether the gateway can serve: each enabled upstream was tried, and calls are not refused
+/// because they cannot be put on record. Anybody may ask, so that what the disk or the database said is
+/// not told here.
 pub fn ready(gateway: &Gateway) -> Answered {
     let untried = |upstream: &Arc<Upstream>| match upstream.state() {
         State::Starting => true,
@@ -26,14 +29,25 @@ pub fn ready(gateway: &Gateway) -> Answered {
     };
     let all = gateway.fleet.all();
     let waiting = all.values().filter(|upstream| untried(upstream)).count();
-    let status = if waiting == 0 {
+    let recording = gateway.engine.recording();
+    let ready = waiting == 0 && recording != Recording::Refusing;
+    let status = if ready {
         StatusCode::OK
     } else {
         StatusCode::SERVICE_UNAVAILABLE
     };
+    let problem = match recording {
+        Recording::Sound => "",
+        Recording::Losing => {
+            r#","problem":"the activity log cannot be written: records are being lost""#
+        }
+        Recording::Refusing => {
+            r#","problem":"the activity log cannot be written: calls are refused""#
+        }
+    };
     answered(
         status,
-        format!(r#"{{"ready":{},"starting":{waiting}}}"#, waiting == 0).into(),
+        format!(r#"{{"ready":{ready},"starting":{waiting}{problem}}}"#).into(),
     )
 }
 
