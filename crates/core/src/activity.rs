@@ -128,6 +128,9 @@ pub struct TraceNote {
 pub trait TraceSink: Send + Sync + fmt::Debug {
     /// Takes note of a call of which this is put on record.
     fn ended(&self, record: &Record, note: &TraceNote);
+
+    /// Tells whether spans are kept, so that upstreams may name them as their parents.
+    fn keeps_spans(&self) -> bool;
 }
 
 impl Record {

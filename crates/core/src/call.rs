@@ -65,6 +65,8 @@ pub struct Trace {
     pub version: Option<Arc<str>>,
     /// When the session was opened, where the protocol has one.
     pub opened: Option<Wall>,
+    /// What stood in the place of the gateway's own span, where calls are traced.
+    pub traced: Option<Traced>,
     /// How the request came in, where hooks want to know.
     pub request: Option<Arc<RequestMetadata>>,
     /// Headers that hooks add for the upstream.
@@ -77,6 +79,13 @@ pub struct Trace {
     pub began: Option<Tick>,
     /// Who waits for what is decided, where that can be seen.
     pub asker: Option<Asker>,
+}
+
+/// A call whose message names the gateway's own span.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Traced {
+    /// The caller's span, as its message had it: raw JSON.
+    pub parent: Option<Box<str>>,
 }
 
 /// What was detected in the messages of a call, as its record says it.

@@ -38,7 +38,7 @@ pub use baseline::{
 };
 pub use call::{
     Askable, Call, Declared, Detected, Door, MessageKind, Operation, Outcome, Status, ToolRef,
-    Trace, Wire,
+    Trace, Traced, Wire,
 };
 pub use clearance::Cleared;
 pub use clock::{Clock, SystemClock, Tick, Wall};

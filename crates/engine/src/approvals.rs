@@ -340,10 +340,15 @@ fn key(call: &Call) -> Key {
             let within = value.get(inner.value).unwrap_or_default();
             add(&inner.key);
             if inner.key == "_meta" {
-                let kept = text::members(within).filter(|one| one.key != "progressToken");
-                for one in kept {
+                for one in text::members(within) {
+                    let said = match (&*one.key, &call.trace.traced) {
+                        ("progressToken", _) => continue,
+                        // Every try has a span of ours; what counts is what the caller said.
+                        ("traceparent", Some(traced)) => traced.parent.as_deref(),
+                        _ => within.get(one.value),
+                    };
                     add(&one.key);
-                    add(within.get(one.value).unwrap_or_default());
+                    add(said.unwrap_or_default());
                 }
             } else {
                 add(within);
@@ -361,7 +366,7 @@ fn key(call: &Call) -> Key {
 
 #[cfg(test)]
 mod tests {
-    use mcpproxy_core::{Askable, Principal, ToolName, UpstreamId, Wire};
+    use mcpproxy_core::{Askable, Principal, ToolName, Traced, UpstreamId, Wire};
 
     use mcpproxy_testkit::samples;
 
@@ -414,5 +419,18 @@ mod tests {
         let more = r#"{"id":1,"params":{"_meta":{"progressToken":7,"trace":"y"}}}"#;
         assert_eq!(key(&call(meta)), key(&call(again)));
         assert_ne!(key(&call(meta)), key(&call(more)));
+        // The gateway's own span differs from try to try, the caller's does where the caller says so.
+        let traced = |raw: &'static str, parent: Option<&str>| {
+            let mut call = call(raw);
+            let parent = parent.map(Into::into);
+            call.trace.traced = Some(Traced { parent });
+            key(&call)
+        };
+        let one = r#"{"id":1,"params":{"_meta":{"traceparent":"00-1"}}}"#;
+        let two = r#"{"id":1,"params":{"_meta":{"traceparent":"00-2"}}}"#;
+        assert_eq!(traced(one, None), traced(two, None));
+        assert_eq!(traced(one, Some("x")), traced(two, Some("x")));
+        assert_ne!(traced(one, Some("x")), traced(two, Some("y")));
+        assert_ne!(key(&call(one)), key(&call(two)));
     }
 }

@@ -296,6 +296,12 @@ impl Engine {
         self.pipeline.store(pipeline);
     }
 
+    /// Tells whether calls are traced, so that an upstream can name the span of its call.
+    pub fn keeps_spans(&self) -> bool {
+        let tracer = self.tracer.as_ref();
+        tracer.is_some_and(|tracer| tracer.keeps_spans())
+    }
+
     /// Returns the pipeline of hooks, if there is one.
     pub fn hooks(&self) -> Option<Arc<Registry>> {
         self.pipeline.load_full()

@@ -6,7 +6,8 @@
 use std::sync::Arc;
 
 use mcpproxy_core::{
-    Action, Askable, Call, CallId, Cleared, Likeness, Match, MessageKind, OfferKind, ToolRef, Trace,
+    Action, Askable, Call, CallId, Cleared, Likeness, Match, MessageKind, OfferKind, ToolRef,
+    Trace, Traced, Wire,
 };
 use mcpproxy_engine::{Asked, Before, Denied, Event, HIDDEN, Happening, Said, Standing, UNLISTED};
 use mcpproxy_mcp::compose::quoted;
@@ -22,6 +23,7 @@ use crate::error::Failure;
 use crate::forward::{Origin, Target};
 use crate::gateway::Gateway;
 use crate::listing::unknown_resource;
+use crate::translate;
 use crate::unjudged::CALL;
 
 /// The member of `_meta` under which a denied call says why.
@@ -69,6 +71,7 @@ pub(crate) async fn clear(
     let arrived = downstream.arrived.as_ref();
     let arrived = arrived.map(|arrived| arrived.next(gateway));
     let (id, trace) = arrived.unwrap_or_else(|| (gateway.call_id(), Trace::default()));
+    let (wire, traced) = wire(gateway, &message, id)?;
     let call = Call {
         id,
         leg: message.leg,
@@ -93,9 +96,10 @@ pub(crate) async fn clear(
                 .map(|_| downstream.greeting.version.as_str().into()),
             opened: downstream.session.as_ref().map(|session| session.opened),
             asked_as: origin.as_ref().map(|origin| origin.id.as_str().into()),
+            traced,
             ..trace
         },
-        wire: message.sent.wire(),
+        wire,
     };
     if matches!(&message.kind, MessageKind::Request(method) if &**method == CALL) {
         downstream.judged.set();
@@ -111,6 +115,22 @@ pub(crate) async fn clear(
         Before::Denied(why) => Err(denied(&why, id)),
         Before::Unrecorded(fault) => Err(Failure::unrecorded(&fault)),
     }
+}
+
+/// Returns the message as it will leave. Where calls are traced, a request names the gateway's span: that
+/// is put in before it is judged, so that what is judged is what leaves.
+fn wire(
+    gateway: &Gateway,
+    message: &Message<'_>,
+    id: CallId,
+) -> Result<(Wire, Option<Traced>), Failure> {
+    let is_request = matches!(message.kind, MessageKind::Request(_));
+    if !is_request || !gateway.engine.keeps_spans() {
+        return Ok((message.sent.wire(), None));
+    }
+    let (sent, parent) = translate::traced(message.sent, id, gateway.limits())?;
+    let parent = parent.map(Into::into);
+    Ok((sent.wire(), Some(Traced { parent })))
 }
 
 /// Tells whether a call was denied of something that nobody has listed, or that its caller may not

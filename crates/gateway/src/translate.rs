@@ -2,12 +2,13 @@
 //!
 //! ARCHITECTURE.md has the table of what maps to what.
 
-use mcpproxy_core::ToolName;
+use mcpproxy_core::{CallId, ToolName};
 use mcpproxy_mcp::compose::quoted;
 use mcpproxy_mcp::envelope::{Envelope, insert_meta, remove, strip_meta};
 use mcpproxy_mcp::era::{
     Era, LEGACY_LATEST, META_LOG_LEVEL, META_SERVER_INFO, META_SUBSCRIPTION, MODERN, negotiate,
 };
+use mcpproxy_mcp::trace::{Context, TRACEPARENT};
 use mcpproxy_mcp::{Frame, FrameKind, Refusal};
 use mcpproxy_text::{self as text, Limits, Splice};
 use mcpproxy_upstream::Instance;
@@ -60,6 +61,27 @@ pub fn numbered(
     let mut splice = Splice::default();
     splice.replace(span, ticket.to_string());
     Ok((frame.edited(splice, limits)?, token))
+}
+
+/// Names the gateway's own span of a call as the parent of what the upstream does, in the trace of
+/// whoever called. Returns the caller's raw parent.
+pub fn traced(
+    frame: &Frame,
+    call: CallId,
+    limits: Limits,
+) -> Result<(Frame, Option<String>), Refusal> {
+    let path = ["_meta", TRACEPARENT];
+    let parent = text::get(frame.params(), &path).map(|(raw, _)| raw.to_owned());
+    let known = parent.as_deref().and_then(text::string);
+    let known = known.and_then(|known| Context::parse(&known));
+    let own = quoted(&Context::of(call, known.as_ref()).to_string());
+    let Some(span) = frame.parameter_span(&path) else {
+        let member = format!("{}:{own}", quoted(TRACEPARENT));
+        return Ok((insert_meta(frame, &member, limits)?, parent));
+    };
+    let mut splice = Splice::default();
+    splice.replace(span, own);
+    Ok((frame.edited(splice, limits)?, parent))
 }
 
 /// Gives a tool, prompt or task the name that its upstream knows.
@@ -232,6 +254,41 @@ mod tests {
         );
         let back = notification(&told, 7, token.as_deref(), "\"a\"", Limits::default()).unwrap();
         assert_eq!(back.params(), r#"{"progressToken":"tok","progress":1.0}"#);
+    }
+
+    #[test]
+    fn the_gateway_s_span_is_named_and_nothing_else_of_a_message_changes() {
+        let trace = "0123456789abcdef0123456789abcdef";
+        let id = CallId::new(1, 1);
+        let check = |params: &str, known: bool, expect: &str| {
+            let raw = |params: &str| {
+                format!(r#"{{"jsonrpc":"2.0","id":7, "method":"tools/call","params":{params}}}"#)
+            };
+            let theirs = format!("00-{trace}-0123456789abcdef-00");
+            let parent = known.then(|| Context::parse(&theirs).unwrap());
+            let own = Context::of(id, parent.as_ref()).to_string();
+            let fill = |text: &str| text.replace("THEIRS", &theirs).replace("OWN", &own);
+            let before = frame(&raw(&fill(params)));
+            let (sent, said) = traced(&before, id, Limits::default()).unwrap();
+            assert_eq!(sent.raw(), raw(&fill(expect)).as_bytes(), "{params}");
+            let there = text::get(before.params(), &["_meta", "traceparent"]);
+            assert_eq!(said.as_deref(), there.map(|(raw, _)| raw));
+        };
+        check(
+            r#"{"_meta" : {"z":1.0,"traceparent": "THEIRS"},"arguments":{"n": 1.50}}"#,
+            true,
+            r#"{"_meta" : {"z":1.0,"traceparent": "OWN"},"arguments":{"n": 1.50}}"#,
+        );
+        check(
+            r#"{"_meta":{"traceparent":7}}"#,
+            false,
+            r#"{"_meta":{"traceparent":"OWN"}}"#,
+        );
+        check(
+            r#"{"a":"\u0041"}"#,
+            false,
+            r#"{"_meta":{"traceparent":"OWN"},"a":"\u0041"}"#,
+        );
     }
 
     #[test]

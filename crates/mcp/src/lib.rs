@@ -18,6 +18,7 @@ pub mod line;
 pub mod seal;
 pub mod sse;
 pub mod tap;
+pub mod trace;
 
 pub use error::Error;
 pub use frame::{Frame, FrameKind, Refusal};

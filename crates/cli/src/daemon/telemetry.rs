@@ -40,6 +40,7 @@ pub(super) fn tracer(settings: &TelemetrySettings) -> Result<Option<Arc<dyn Trac
     let (sender, receiver) = mpsc::channel(WAITING);
     tokio::spawn(collector.run(receiver));
     Ok(Some(Arc::new(Tracer {
+        keeps_spans: settings.traces,
         sender,
         dropped: AtomicU64::new(0),
     })))
@@ -47,6 +48,7 @@ pub(super) fn tracer(settings: &TelemetrySettings) -> Result<Option<Arc<dyn Trac
 
 #[derive(Debug)]
 struct Tracer {
+    keeps_spans: bool,
     sender: mpsc::Sender<Box<Span>>,
     dropped: AtomicU64,
 }
@@ -59,6 +61,10 @@ impl TraceSink for Tracer {
         {
             tracing::warn!("spans are let go: the collector does not keep up");
         }
+    }
+
+    fn keeps_spans(&self) -> bool {
+        self.keeps_spans
     }
 }
 

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::{TcpListener, TcpStream, UdpSocket};
 
-use crate::support::{KEY, Scene, headers, until, within};
+use crate::support::{Gateway, KEY, Legacy, Scene, headers, until, within};
 
 /// Takes what is posted, and says that it is fine, but for what has a certain text in it.
 struct Taker {
@@ -132,6 +132,20 @@ async fn what_deploy_looks_at_is_counted() {
 async fn calls_are_traced_as_parts_of_what_their_caller_does() {
     let taker = Taker::start().await;
     let scene = Scene::start(json!({})).await;
+    let trace = "4bf0c1d2e3f405162738495a6b7c8d9e";
+    let parent = format!("00-{trace}-1a2b3c4d5e6f7081-01");
+    let call = |meta: Value| {
+        let mut call =
+            json!({ "name": "outside__post", "arguments": { "text": "hello",  "n": 1.50 } });
+        call["_meta"] = meta;
+        call
+    };
+    // Without a collector it is carried on as it came.
+    let agent = Legacy::open(&scene.gateway.url("/mcp"), json!({})).await;
+    agent
+        .ask("tools/call", call(json!({ "traceparent": parent })))
+        .await;
+    assert_eq!(scene.outside.received_with(&parent).len(), 1);
     let telemetry = json!({
         "otlp_endpoint": format!("http://{}", taker.address),
         "interval": "1s",
@@ -148,22 +162,34 @@ async fn calls_are_traced_as_parts_of_what_their_caller_does() {
     let Scene {
         gateway, outside, ..
     } = scene;
-    let gateway = crate::support::Gateway::start_in(gateway.stop().await).await;
-    let agent = crate::support::Legacy::open(&gateway.url("/mcp"), json!({})).await;
-    let parent = "00-4bf0c1d2e3f405162738495a6b7c8d9e-1a2b3c4d5e6f7081-01";
-    let call = json!({
-        "name": "outside__post", "arguments": { "text": "hello" },
-        "_meta": { "traceparent": parent },
-    });
-    agent.ask("tools/call", call).await;
+    let gateway = Gateway::start_in(gateway.stop().await).await;
+    let agent = Legacy::open(&gateway.url("/mcp"), json!({})).await;
+    let meta = json!({ "traceparent": parent, "tracestate": "a=b" });
+    agent.ask("tools/call", call(meta)).await;
     let (head, traces) = taker.posted("/v1/traces").await;
     assert!(head.contains("x-tenant: harbour"), "{head}");
     let span = &traces["resourceSpans"][0]["scopeSpans"][0]["spans"][0];
     assert_eq!(span["name"], "tools/call post", "{traces}");
-    assert_eq!(span["traceId"], "4bf0c1d2e3f405162738495a6b7c8d9e");
+    assert_eq!(span["traceId"], trace);
     assert_eq!(span["parentSpanId"], "1a2b3c4d5e6f7081");
-    // It is carried on to the upstream.
-    assert!(!outside.received_with(parent).is_empty());
+    // The upstream's parent is the gateway's span, and nothing else of the message is touched.
+    let own = format!("00-{trace}-{}-01", span["spanId"].as_str().unwrap());
+    assert_eq!(outside.received_with(&parent).len(), 1, "the one of before");
+    let sent = outside.received_with(&own);
+    assert_eq!(sent.len(), 1, "{own}");
+    let rest = [r#""tracestate":"a=b""#, r#""n":1.5"#, r#""text":"hello""#];
+    assert!(rest.iter().all(|part| sent[0].contains(part)), "{sent:?}");
+    // A call that is part of nothing, or of what nobody can read, begins a trace here.
+    for meta in [json!({}), json!({ "traceparent": "odd" })] {
+        let before = outside.received_with("traceparent").len();
+        agent.ask("tools/call", call(meta)).await;
+        let sent = outside.received_with("traceparent");
+        assert_eq!(sent.len(), before + 1);
+        assert!(
+            !sent[before].contains("odd") && !sent[before].contains(trace),
+            "{sent:?}"
+        );
+    }
     let (_, metrics) = taker.posted("/v1/metrics").await;
     let metric = &metrics["resourceMetrics"][0]["scopeMetrics"][0]["metrics"][0];
     assert_eq!(metric["name"], "mcp.client.operation.duration");

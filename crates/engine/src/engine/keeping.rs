@@ -8,6 +8,7 @@ use mcpproxy_core::{Call, Durability, Record, SinkFault, Status, TraceNote};
 use mcpproxy_detect::Detector;
 use mcpproxy_flow::Summary;
 use mcpproxy_hooks::guards::context;
+use mcpproxy_text as text;
 
 use super::{Engine, Judged};
 use crate::ready::{EngineSettings, Ready};
@@ -55,7 +56,6 @@ impl Engine {
         kept: Result<(), SinkFault>,
         settings: &EngineSettings,
     ) -> Result<(), SinkFault> {
-        let closed = settings.durability == Durability::Strict || settings.refuse_unrecorded;
         match kept {
             Err(_) if !settings.is_closed() => {
                 self.lost.fetch_add(1, Ordering::Relaxed);
@@ -248,8 +248,11 @@ impl Engine {
 /// What a trace needs to know of a call: whose part it is, and the id it left under.
 fn traced(call: &Call) -> TraceNote {
     let raw = std::str::from_utf8(&call.wire.raw).unwrap_or_default();
-    let parent = mcpproxy_text::get(raw, &["params", "_meta", "traceparent"]);
-    let parent = parent.and_then(|(parent, _)| mcpproxy_text::string(parent));
+    let parent = match &call.trace.traced {
+        Some(traced) => traced.parent.as_deref(),
+        None => text::get(raw, &["params", "_meta", "traceparent"]).map(|(parent, _)| parent),
+    };
+    let parent = parent.and_then(text::string);
     TraceNote {
         parent: parent.map(|parent| parent.into_owned().into()),
         request: call.wire.ticket,

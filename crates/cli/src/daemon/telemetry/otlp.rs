@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use mcpproxy_core::{Record, Status, TraceNote, Wall};
+use mcpproxy_mcp::trace::Context;
 use serde_json::{Value, json};
-use sha2::{Digest as _, Sha256};
 
 /// A call that the gateway makes of an upstream.
 const CLIENT: u8 = 3;
@@ -40,20 +40,16 @@ impl Span {
         let start = Wall::from_rfc3339(&record.timestamp)?
             .0
             .saturating_mul(1_000_000);
-        let parent = note.parent.as_deref().and_then(parent);
-        let bytes = record.id.to_bytes();
-        let own = || format!("{:032x}", u128::from_be_bytes(bytes));
-        let (trace, parent) = match parent {
-            Some((trace, parent)) => (trace, Some(parent)),
-            None => (own(), None),
-        };
+        let parent = note.parent.as_deref().and_then(Context::parse);
+        // The same that the upstream was told.
+        let Context { trace, span, .. } = Context::of(record.id, parent.as_ref());
         let error = error(record);
         let took = std::time::Duration::try_from_secs_f64(record.duration_ms / 1000.0);
         let nanos = took.unwrap_or_default().as_nanos();
         Some(Self {
             trace,
-            id: span_id(&bytes),
-            parent,
+            id: span,
+            parent: parent.map(|parent| parent.span),
             name: format!("{} {}", record.method, record.tool_name)
                 .trim_end()
                 .to_owned(),
@@ -128,28 +124,6 @@ fn attributes(record: &Record, note: &TraceNote, error: Option<&'static str>) ->
 
 fn text(key: &str, value: &str) -> Value {
     json!({ "key": key, "value": { "stringValue": value } })
-}
-
-/// Reads trace and span of a caller (W3C Trace Context, version 00).
-fn parent(text: &str) -> Option<(String, String)> {
-    let parts: Vec<&str> = text.split('-').collect();
-    let [version, trace, span, flags] = parts.as_slice() else {
-        return None;
-    };
-    let hex = |part: &str, length: usize| {
-        let plain = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
-        part.len() == length && part.bytes().all(plain)
-    };
-    let zero = |part: &str| part.bytes().all(|byte| byte == b'0');
-    let sound = *version == "00" && hex(trace, 32) && hex(span, 16) && hex(flags, 2);
-    (sound && !zero(trace) && !zero(span)).then(|| ((*trace).to_owned(), (*span).to_owned()))
-}
-
-/// A span's own id: eight bytes that belong to the call.
-fn span_id(call: &[u8; 16]) -> String {
-    let digest: [u8; 32] = Sha256::digest(call).into();
-    let first = digest.first_chunk::<8>().copied().unwrap_or([1; 8]);
-    format!("{:016x}", u64::from_be_bytes(first))
 }
 
 /// The request that carries spans.
@@ -304,21 +278,6 @@ mod tests {
             ..record(Status::Pending)
         };
         assert!(Span::of(&intent, &note(None)).is_none());
-    }
-
-    #[test]
-    fn only_a_sound_parent_is_taken() {
-        assert!(parent(PARENT).is_some());
-        for odd in [
-            "",
-            "00-0123456789abcdef0123456789abcdef-0123456789abcdef",
-            "01-0123456789abcdef0123456789abcdef-0123456789abcdef-01",
-            "00-0123456789ABCDEF0123456789abcdef-0123456789abcdef-01",
-            "00-00000000000000000000000000000000-0123456789abcdef-01",
-            "00-0123456789abcdef0123456789abcdef-0000000000000000-01",
-        ] {
-            assert!(parent(odd).is_none(), "{odd}");
-        }
     }
 
     #[test]
