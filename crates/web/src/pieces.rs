@@ -1,7 +1,7 @@
 //! Small things that pages are made of. Colour is never the only sign: each mark has a shape and a
 //! word.
 
-use maud::{Markup, html};
+use maud::{Markup, PreEscaped, html};
 use mcpproxy_core::Wall;
 use serde_json::Value;
 
@@ -138,17 +138,34 @@ pub(crate) fn scroll(label: &str, body: &Markup) -> Markup {
     html! { div.scroll tabindex="0" role="region" aria-label=(label) { (body) } }
 }
 
-/// A table.
+/// A table. On a narrow screen its rows are shown as cards, which takes their roles from browsers'
+/// tables: they are said.
 pub(crate) fn table(label: &str, heads: &[&str], rows: &Markup) -> Markup {
     let body = html! {
-        table {
-            thead { tr { @for head in heads {
-                th.number[NUMBERS.contains(head)] scope="col" { (head) }
+        table role="table" {
+            thead role="rowgroup" { tr role="row" { @for head in heads {
+                th.number[NUMBERS.contains(head)] scope="col" role="columnheader" { (head) }
             } } }
-            tbody { (rows) }
+            tbody role="rowgroup" { (PreEscaped(named(heads, &rows.0))) }
         }
     };
     scroll(label, &body)
+}
+
+/// Writes the name of its column into every cell, for cards to show. Texts in rows are escaped: a tag
+/// there is one of ours.
+fn named(heads: &[&str], rows: &str) -> String {
+    let mut named = String::with_capacity(rows.len() * 2);
+    for (at, row) in rows.split("<tr").enumerate() {
+        let mut cells = row.split("<td");
+        named.push_str(if at > 0 { "<tr role=\"row\"" } else { "" });
+        named.extend(cells.next());
+        let heads = heads.iter().chain(std::iter::repeat(&""));
+        for (cell, head) in cells.zip(heads) {
+            named.extend(["<td role=\"cell\" data-label=\"", head, "\"", cell]);
+        }
+    }
+    named
 }
 
 /// A value as it is in the answer, for whoever wants to see everything.
@@ -199,4 +216,21 @@ pub(crate) fn tree(value: &Value) -> Markup {
         Value::Array(items) => @for item in items { (tree(item)) },
         other => p { (inline(other)) },
     } }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_cell_says_which_column_it_is_in() {
+        let text = "<td> & <tr>";
+        let rows =
+            html! { @for _ in 0..2 { tr { td { (text) } td.number { "1" } td { "more" } } } };
+        let drawn = table("Things", &["Name", "Calls"], &rows).into_string();
+        let row = "<tr role=\"row\"><td role=\"cell\" data-label=\"Name\">&lt;td&gt; &amp; &lt;tr&gt;</td>\
+                   <td role=\"cell\" data-label=\"Calls\" class=\"number\">1</td>\
+                   <td role=\"cell\" data-label=\"\">more</td></tr>";
+        assert!(drawn.contains(&[row, row].concat()), "{drawn}");
+    }
 }

@@ -1,19 +1,19 @@
-//! The picture of a session: sources to the left, destinations to the right, and what moved between
-//! them. Colour and strokes both say how risky it is, and a cross where it was stopped.
+//! The picture of a session: sources, destinations, and what moved between them. Colour and strokes
+//! both say how risky it is, and a cross where it was stopped. It is drawn twice, and the style sheet
+//! shows the one that fits the screen.
+
+mod layout;
 
 use maud::{Markup, html};
 use serde_json::Value;
 
+use self::layout::{HEIGHT, Layout};
 use crate::look::Look as _;
 use crate::pieces;
 use crate::shown::plain;
 
 /// Sources and destinations that are drawn; what is beyond is counted.
 const MOST: usize = 12;
-/// The size of a box and the room between two, in units of the picture.
-const BOX: [usize; 2] = [250, 34];
-const STEP: usize = 48;
-const WIDTH: usize = 900;
 /// Characters of a name that fit into a box.
 const NAME: usize = 30;
 
@@ -135,30 +135,10 @@ impl<'a> Picture<'a> {
         if self.sources.is_empty() {
             return pieces::empty("This session has read nothing yet.");
         }
-        let rows = self.sources.len().max(self.destinations.len());
-        let height = rows * STEP + 26;
-        let said = format!(
-            "{} sources, {} destinations, {} movements of data; the table below lists them",
-            self.sources.len(),
-            self.destinations.len(),
-            self.edges.len()
-        );
-        let picture = html! {
-            svg viewBox={ "0 0 " (WIDTH) " " (height) } role="img" aria-label=(said) {
-                text.head x="0" y="12" { "Read from" }
-                text.head x=(WIDTH - BOX[0]) y="12" { "Went to" }
-                @for (at, edge) in self.edges.iter().enumerate() { (self.edge(at, edge)) }
-                @for (at, name) in self.sources.iter().enumerate() {
-                    (node(name, 0, at, self.is_moved(name)))
-                }
-                @for (at, name) in self.destinations.iter().enumerate() {
-                    (node(name, WIDTH - BOX[0], at, true))
-                }
-            }
-        };
         html! {
             div.picture {
-                (pieces::scroll("Picture of what moved", &picture))
+                div.beside { (self.laid_out(Layout::Beside)) }
+                div.stacked { (self.laid_out(Layout::Stacked)) }
                 ul.legend aria-hidden="true" {
                     @for level in ["medium", "high", "critical"] { li { (pieces::risk(level)) } }
                     li.quiet { "✕ stopped" }
@@ -172,42 +152,64 @@ impl<'a> Picture<'a> {
         }
     }
 
+    fn laid_out(&self, layout: Layout) -> Markup {
+        let (sources, destinations) = (self.sources.len(), self.destinations.len());
+        let said = format!(
+            "{sources} sources, {destinations} destinations, {} movements of data; the table below \
+             lists them",
+            self.edges.len()
+        );
+        let (width, height) = (layout.width(), layout.height(sources, destinations));
+        let [to_x, to_y] = layout.destination(sources, 0);
+        let picture = html! {
+            svg viewBox={ "0 0 " (width) " " (height) } role="img" aria-label=(said) {
+                text.head x="0" y="12" { "Read from" }
+                @if destinations > 0 { text.head x=(to_x) y=(to_y - 10) { "Went to" } }
+                @for (at, edge) in self.edges.iter().enumerate() { (self.edge(layout, at, edge)) }
+                @for (at, name) in self.sources.iter().enumerate() {
+                    (node(name, layout, Layout::source(at), self.is_moved(name)))
+                }
+                @for (at, name) in self.destinations.iter().enumerate() {
+                    (node(name, layout, layout.destination(sources, at), true))
+                }
+            }
+        };
+        pieces::scroll("Picture of what moved", &picture)
+    }
+
     fn is_moved(&self, name: &str) -> bool {
         self.edges.iter().any(|edge| edge.from == name)
     }
 
-    fn edge(&self, at: usize, edge: &Edge) -> Markup {
+    fn edge(&self, layout: Layout, at: usize, edge: &Edge) -> Markup {
         let from = self.sources.iter().position(|one| *one == edge.from);
         let to = self.destinations.iter().position(|one| *one == edge.to);
         let (Some(from), Some(to)) = (from, to) else {
             return html! {};
         };
         let shift = self.shift(at, edge);
-        let (left, right) = (BOX[0], WIDTH - BOX[0]);
-        let (start, end) = (top(from) + shift, top(to) + shift);
-        let (x, y) = (usize::midpoint(left, right), usize::midpoint(start, end));
-        let whole = format!("M{left} {start} C{x} {start} {x} {end} {right} {end}");
-        // What was stopped or waits has not arrived.
-        let half = format!(
-            "M{left} {start} Q{} {start} {x} {y}",
-            usize::midpoint(left, x)
+        let ([_, start], [_, end]) = (
+            Layout::source(from),
+            layout.destination(self.sources.len(), to),
         );
+        let way = layout.way(start + shift, end + shift);
+        let [x, y] = way.middle;
         html! {
             g class={ "edge " (edge.class()) } {
                 title { (plain(&edge.from)) " to " (plain(&edge.to)) ", " (edge.class()) ", "
                     (edge.end().word()) }
                 @match edge.end() {
                     End::Arrived => {
-                        path d=(whole) {}
-                        path.head d={ "M" (right - 9) " " (end - 5) "l9 5l-9 5" } {}
+                        path d=(way.whole) {}
+                        path.head d=(way.head) {}
                     },
                     End::Stopped => {
-                        path d=(half) {}
+                        path d=(way.half) {}
                         circle cx=(x) cy=(y) r="9" {}
                         path.cross d={ "M" (x - 4) " " (y - 4) "l8 8m0 -8l-8 8" } {}
                     },
                     End::Waits => {
-                        path d=(half) {}
+                        path d=(way.half) {}
                         circle cx=(x) cy=(y) r="9" {}
                         text.mark x=(x) y=(y + 4) text-anchor="middle" { "?" }
                     },
@@ -222,7 +224,7 @@ impl<'a> Picture<'a> {
         let same = |one: &&Edge| (&one.from, &one.to) == (&edge.from, &edge.to);
         let before = self.edges.iter().take(at).filter(same).count();
         let count = self.edges.iter().filter(same).count();
-        BOX[1] * (before + 1) / (count + 1)
+        HEIGHT * (before + 1) / (count + 1)
     }
 }
 
@@ -232,20 +234,15 @@ fn add(names: &mut Vec<String>, name: String) {
     }
 }
 
-/// The height at which the box of a row begins.
-fn top(row: usize) -> usize {
-    row * STEP + 22
-}
-
-fn node(name: &str, x: usize, row: usize, moved: bool) -> Markup {
+fn node(name: &str, layout: Layout, [x, y]: [usize; 2], moved: bool) -> Markup {
     let name = plain(name);
     let short: String = name.chars().take(NAME).collect();
     let cut = short.len() < name.len();
     html! {
         g.node.moved[moved] {
             title { (name) }
-            rect x=(x) y=(top(row)) width=(BOX[0]) height=(BOX[1]) rx="6" {}
-            text x=(x + 12) y=(top(row) + 22) { (short) @if cut { "…" } }
+            rect x=(x) y=(y) width=(layout.box_width()) height=(HEIGHT) rx="6" {}
+            text x=(x + 12) y=(y + 22) { (short) @if cut { "…" } }
         }
     }
 }
@@ -280,14 +277,15 @@ mod tests {
             edge("vault:read", "out", "blocked"),
             edge("vault:read", "out", "success"),
         ];
-        let drawn = Picture::of(&records, &edges).draw().into_string();
-        assert_eq!(drawn.matches("<rect").count(), 2, "{drawn}");
-        assert_eq!(drawn.matches("class=\"cross\"").count(), 1, "{drawn}");
-        assert_eq!(drawn.matches("class=\"head\" d=").count(), 1, "{drawn}");
-        assert!(
-            drawn.contains("1 sources, 1 destinations, 2 movements"),
-            "{drawn}"
-        );
+        let picture = Picture::of(&records, &edges);
+        for layout in [Layout::Beside, Layout::Stacked] {
+            let drawn = picture.laid_out(layout).into_string();
+            assert_eq!(drawn.matches("<rect").count(), 2, "{drawn}");
+            assert_eq!(drawn.matches("class=\"cross\"").count(), 1, "{drawn}");
+            assert_eq!(drawn.matches("class=\"head\" d=").count(), 1, "{drawn}");
+            let said = "1 sources, 1 destinations, 2 movements";
+            assert!(drawn.contains(said), "{drawn}");
+        }
     }
 
     #[test]

@@ -56,10 +56,28 @@ const inspect = async (page, name) => {
   }
   await page.screenshot({ path: join(told.shots, `${name}-dark.png`), fullPage: true });
   await page.emulateMedia({ colorScheme: "light" });
+  await fits(page, name);
+};
+
+// On a telephone nothing is wider than the screen: neither the page, nor what would scroll by itself,
+// nor a text that is cut off at the edge of its box.
+const fits = async (page, name) => {
   await page.setViewportSize({ width: 390, height: 844 });
-  const wide = await page.evaluate(() => document.documentElement.scrollWidth);
-  assert.ok(wide <= 390, `${name} is ${wide} wide on a narrow screen`);
+  const wide = await page.evaluate(() => {
+    const said = (one) => `${one.tagName}.${one.className} "${one.textContent.trim().slice(0, 40)}"`;
+    const seen = (one) => one.clientWidth > 1 && getComputedStyle(one).display !== "inline";
+    const all = [document.documentElement, ...document.body.querySelectorAll("*")];
+    const over = all.filter((one) => seen(one) && one.scrollWidth > one.clientWidth + 1);
+    // A field of a form scrolls what is typed into it.
+    const odd = over.filter((one) => !["INPUT", "TEXTAREA", "SELECT"].includes(one.tagName));
+    const beyond = all.filter((one) => one.getBoundingClientRect().right > 391);
+    return [...new Set([...odd, ...beyond])].map(said);
+  });
+  assert.deepEqual(wide, [], `${name} on a narrow screen`);
   await page.screenshot({ path: join(told.shots, `${name}-narrow.png`), fullPage: true });
+  await page.emulateMedia({ colorScheme: "dark" });
+  await page.screenshot({ path: join(told.shots, `${name}-narrow-dark.png`), fullPage: true });
+  await page.emulateMedia({ colorScheme: "light" });
   await page.setViewportSize({ width: 1360, height: 900 });
 };
 
@@ -180,6 +198,7 @@ const plain = async () => {
   await page.getByRole("button", { name: "Log in" }).click();
   await page.getByText("this is not the API key").waitFor();
   await page.screenshot({ path: join(told.shots, "login.png") });
+  await fits(page, "login");
   await page.getByLabel("API key").fill(told.key);
   await page.getByRole("button", { name: "Log in" }).click();
   await page.getByLabel("Status", { exact: true }).selectOption("blocked");
