@@ -176,18 +176,24 @@ impl Block {
         }
     }
 
-    /// Returns which records have which value: fields by their numbers. What has a digest has one, under
-    /// no value, also where it is empty: without one nothing is known.
+    /// Returns which records have which value, as bitmaps: fields by their numbers.
     pub(crate) fn postings(&self) -> impl Iterator<Item = (i64, &str, Vec<u8>)> {
         self.postings.iter().flat_map(|(field, values)| {
-            let (few, many) = match values {
-                Values::Few(values) => (Some(values), None),
-                Values::Many(digest) => (None, Some(("", digest.to_bytes()))),
+            let values = match values {
+                Values::Few(values) => Some(values),
+                Values::Many(_) => None,
             };
-            let few = few.into_iter().flatten();
-            let few = few.map(|(value, bits)| (value.as_str(), bits.to_bytes()));
-            let all = few.chain(many);
-            all.map(|(value, bytes)| (code(*field), value, bytes))
+            let values = values.into_iter().flatten();
+            values.map(|(value, bits)| (code(*field), value.as_str(), bits.to_bytes()))
+        })
+    }
+
+    /// Returns the digests, also those that are empty: without one nothing is known.
+    pub(crate) fn digests(&self) -> impl Iterator<Item = (i64, Vec<u8>)> {
+        let digests = self.postings.iter();
+        digests.filter_map(|(field, values)| match values {
+            Values::Few(_) => None,
+            Values::Many(digest) => Some((code(*field), digest.to_bytes())),
         })
     }
 }

@@ -96,19 +96,17 @@ async fn every_filter_finds_its_records_in_finished_blocks_and_after_them() {
     suite::finds_by_every_filter(&log.reader);
     settled(&client, "SELECT count(*) = 4 FROM block").await;
     suite::finds_by_every_filter(&log.reader);
-    // As an earlier version left it: nothing is missed, and its blocks are finished again.
-    let earlier = "DELETE FROM posting WHERE field > 14; UPDATE form SET form = 1; \
+    // Beside a gateway of an earlier version, which makes no digests, nothing is missed.
+    client.batch_execute("DELETE FROM digest").await.unwrap();
+    suite::finds_by_every_filter(&log.reader);
+    // What it left is finished again.
+    let earlier = "DROP TABLE digest; UPDATE form SET form = 1; \
                    ALTER TABLE writer DROP COLUMN gaps, DROP COLUMN gap_hash; \
                    ALTER TABLE gap DROP COLUMN gap";
     client.batch_execute(earlier).await.unwrap();
-    suite::finds_by_every_filter(&log.reader);
     let other = open(&log.postgres, &log.clock);
     other.retain(Retention::ALL);
-    settled(
-        &client,
-        "SELECT count(*) = 12 FROM posting WHERE field > 14",
-    )
-    .await;
+    settled(&client, "SELECT count(*) = 12 FROM digest").await;
     suite::finds_by_every_filter(&log.reader);
 }
 

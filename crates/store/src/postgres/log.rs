@@ -218,6 +218,8 @@ impl Log for PostgresLog {
             let number = block.number();
             let sql = "DELETE FROM posting WHERE block = $1";
             self.connection.execute(sql, &[&number])?;
+            let sql = "DELETE FROM digest WHERE block = $1";
+            self.connection.execute(sql, &[&number])?;
             let sql = "DELETE FROM block WHERE block = $1";
             self.connection.execute(sql, &[&number])?;
             self.drop_partitions(until)?;
@@ -279,6 +281,11 @@ fn seal(connection: &mut Connection, block: &Block) -> Result<(), Fault> {
                FROM unnest($2::bigint[], $3::text[], $4::bytea[]) \
                AS new(field, value, records) ON CONFLICT DO NOTHING";
     connection.execute(sql, &[&number, &fields, &values, &records])?;
+    let (fields, digests): (Vec<_>, Vec<_>) = block.digests().unzip();
+    let sql = "INSERT INTO digest SELECT field, $1, records \
+               FROM unnest($2::bigint[], $3::bytea[]) AS new(field, records) \
+               ON CONFLICT DO NOTHING";
+    connection.execute(sql, &[&number, &fields, &digests])?;
     let sql = "INSERT INTO block VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING";
     connection.execute(sql, &[&number, &first_at, &last_at, &bytes])
 }

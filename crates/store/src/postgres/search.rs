@@ -225,8 +225,8 @@ impl<'a> Search<'a> {
         (from, to): (i64, i64),
         finished: &mut BTreeMap<i64, Bits>,
     ) -> Result<(), Fault> {
-        let sql = "SELECT block, records FROM posting \
-                   WHERE field = $1 AND value = '' AND block BETWEEN $2 AND $3";
+        let sql = "SELECT block, records FROM digest \
+                   WHERE field = $1 AND block BETWEEN $2 AND $3";
         for row in self.connection.query(sql, &[&code(field), &from, &to])? {
             // Without one an earlier version finished the block.
             if let Some(bits) = finished.get_mut(&row.try_get(0)?) {

@@ -152,7 +152,7 @@ impl Log for SqliteLog {
             if let Some(block) = &prune.block {
                 let sql = "DELETE FROM posting WHERE field = ? AND value = ? AND block = ?";
                 let mut forget = connection.prepare_cached(sql)?;
-                for (field, value, _) in block.postings() {
+                for (field, value, _) in found_by(block) {
                     forget.execute((field, value, block.number()))?;
                 }
                 connection.execute("DELETE FROM block WHERE block = ?", [block.number()])?;
@@ -208,10 +208,16 @@ fn last(connection: &Connection) -> rusqlite::Result<Option<Followed>> {
     connection.query_row(sql, [], read).optional()
 }
 
+/// The rows by which the records of a block are found. Digests stand under no value.
+fn found_by(block: &Block) -> impl Iterator<Item = (i64, &str, Vec<u8>)> {
+    let digests = block.digests().map(|(field, bytes)| (field, "", bytes));
+    block.postings().chain(digests)
+}
+
 fn seal(connection: &Connection, block: &Block) -> rusqlite::Result<()> {
     let mut keep =
         connection.prepare_cached("INSERT OR REPLACE INTO posting VALUES (?, ?, ?, ?)")?;
-    for (field, value, bytes) in block.postings() {
+    for (field, value, bytes) in found_by(block) {
         keep.execute((field, value, block.number(), bytes))?;
     }
     if let Some((first_at, last_at)) = block.span() {

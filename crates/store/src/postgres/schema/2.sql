@@ -1,5 +1,12 @@
--- Finished blocks have digests of requests, of the calls that records are part of and of agents: rows of
--- `posting` under no value. Those that are there are finished again.
+-- Digests of the requests, the calls that records are part of and the agents of a finished block. Apart
+-- from `posting`, of which a plan would read all to find them. Blocks that are finished are finished again.
+CREATE TABLE digest (
+  field BIGINT NOT NULL,
+  block BIGINT NOT NULL,
+  records BYTEA NOT NULL,
+  PRIMARY KEY (field, block)
+);
+-- They have up to 4 KiB, and fit where they stand.
+ALTER TABLE digest ALTER COLUMN records SET STORAGE PLAIN;
+CREATE INDEX digest_block ON digest (block);
 DELETE FROM block;
--- A digest has up to 4 KiB, and fits where it stands.
-ALTER TABLE posting ALTER COLUMN records SET STORAGE PLAIN;
