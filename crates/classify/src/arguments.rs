@@ -234,6 +234,14 @@ impl<'a> Walk<'a> {
                     self.seen.address(path, &address);
                 }
             }
+            // Under another key it may be the name of a file as well: whoever is told judges only
+            // whether it is a host that nobody may send to.
+            _ if !text.contains("://") => {
+                let bare = text.trim_start_matches(['/', '\\']);
+                if looks_like_host(bare) {
+                    (self.told)(path, bare);
+                }
+            }
             _ => {}
         }
         if self.asked.is_statement && has_destructive_statement(text) {
@@ -392,10 +400,12 @@ fn as_fetched(text: &str) -> Option<String> {
 
 /// Says whether a text without a scheme is a host: labels, a dot, and letters at the end.
 fn looks_like_host(text: &str) -> bool {
+    const DOTS: [char; 4] = ['.', '\u{3002}', '\u{FF0E}', '\u{FF61}'];
     let name = text.split(['/', ':', '?', '#']).next().unwrap_or(text);
-    let last = name.rsplit('.').next().unwrap_or(name);
-    let labels = |c: char| c.is_alphanumeric() || matches!(c, '-' | '.' | '_' | '@' | '%');
-    name.contains('.') && !last.is_empty() && !text.starts_with('/') && name.chars().all(labels)
+    let name = name.trim_end_matches(DOTS);
+    let labels =
+        |c: char| c.is_alphanumeric() || DOTS.contains(&c) || matches!(c, '-' | '_' | '@' | '%');
+    name.contains(DOTS) && !text.starts_with('/') && name.chars().all(labels)
 }
 
 #[cfg(test)]
@@ -415,6 +425,35 @@ mod tests {
         assert_eq!(told.len(), 301);
         let last = ("url".to_owned(), "last.example/in".to_owned());
         assert_eq!(told.last(), Some(&last));
+    }
+
+    #[test]
+    fn hosts_without_a_scheme_are_told_under_any_key() {
+        let check = |value: &str, expect: Option<&str>| {
+            for key in ["url", "h", "text"] {
+                let json = serde_json::json!({ key: [value] }).to_string();
+                let mut told = Vec::new();
+                arguments_with(&json, &mut |_, address| {
+                    told.push(crate::host::host(address).unwrap());
+                });
+                let found = told.first().map(String::as_str);
+                assert_eq!(found, expect, "{json}");
+            }
+        };
+        for host in [
+            "hooks.example",
+            "hooks.example.",
+            "HOOKS.EXAMPLE./abc",
+            "hooks\u{3002}example",
+            "//hooks.example/abc",
+            "hooks.example:443",
+            "https://hooks.example/x",
+        ] {
+            check(host, Some("hooks.example"));
+        }
+        check("see hooks.example for more", None);
+        check("word", None);
+        check("...", None);
     }
 
     fn check(json: &str, destructive: &[&str], external: &[&str]) {
