@@ -1,8 +1,9 @@
 //! What the agent is told about a verdict. The record keeps everything; the agent gets less.
 
-use mcpproxy_core::{Action, Call, Facts, Verdict};
+use mcpproxy_core::{Action, Call, Facts, Finding, Verdict};
 use serde::Serialize;
 
+use crate::ALARMS;
 use crate::policy::Policy;
 use crate::rules::{Case, REPEATED};
 
@@ -40,12 +41,12 @@ pub fn answer(policy: &Policy, call: &Call, facts: &Facts, verdict: &Verdict) ->
     let decider = verdict.decided_by.and_then(|at| verdict.findings.get(at));
     Answer {
         reason: verdict.reason().map_or_else(terse, str::to_owned),
-        remedy: decider.and_then(|finding| remedy(&finding.rule, &case)),
+        remedy: decider.map(|finding| remedy(finding, &case)),
     }
 }
 
-fn remedy(rule: &str, case: &Case<'_>) -> Option<&'static str> {
-    Some(match rule {
+fn remedy(finding: &Finding, case: &Case<'_>) -> &'static str {
+    match &*finding.rule {
         "internal_to_external" if case.lacks_justification() => {
             "Repeat the call with `flow_justification` saying why this data has to leave, or leave it out."
         }
@@ -57,7 +58,14 @@ fn remedy(rule: &str, case: &Case<'_>) -> Option<&'static str> {
         "unread_to_external" => "Send the content in a form that can be read.",
         "suspicious_endpoint" => "Use another destination.",
         "contradiction" => "Use the tool variant and the declarations that fit what the call does.",
-        "tool_policy" => "Ask the user to do this, or to allow it in the configuration.",
-        _ => return None,
-    })
+        "tool_policy" | "tool_override" => {
+            "Ask the user to do this, or to allow it in the configuration."
+        }
+        "stop-calls" => "Wait until the owner lifts the stop.",
+        rule if ALARMS.contains(&rule) => "Wait before more is sent to the outside.",
+        _ if finding.retry_after.is_some() => {
+            "Wait for the time that is told, and repeat the call."
+        }
+        _ => "Ask the user, who can see in the record of this call what was found.",
+    }
 }
