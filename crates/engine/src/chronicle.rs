@@ -4,7 +4,7 @@
 use std::sync::atomic::Ordering;
 
 use mcpproxy_core::{
-    Call, CallId, Door, Durability, Id128, Record, SessionBasis, SessionKey, Status,
+    Action, Call, CallId, Door, Durability, Id128, Record, SessionBasis, SessionKey, Status,
 };
 
 use crate::approvals::Approval;
@@ -73,26 +73,33 @@ impl Engine {
             },
             Happening::Asked(call) => Record {
                 server_name: call.tool.upstream.to_string(),
-                tool_name: short(call.tool.tool.as_str()),
+                tool_name: short(call.shown_tool()),
                 session_id: call.session.id.to_string(),
                 principal: call.who.name.to_string(),
                 status: Status::Pending,
+                decision: Action::Ask,
+                effective: Action::Ask,
                 parent_id: Some(call.id),
                 ..record("approval", "requested")
             },
-            Happening::Answered { about, outcome, by } => Record {
-                server_name: about.server_name.clone(),
-                tool_name: short(&about.tool_name),
-                session_id: about.session_id.clone(),
-                principal: by,
-                status: if outcome == "approved" {
-                    Status::Success
+            Happening::Answered { about, outcome, by } => {
+                let (status, decision) = if outcome == "approved" {
+                    (Status::Success, Action::Allow)
                 } else {
-                    Status::Blocked
-                },
-                parent_id: Some(about.id),
-                ..record("approval", outcome)
-            },
+                    (Status::Blocked, Action::Deny)
+                };
+                Record {
+                    server_name: about.server_name.clone(),
+                    tool_name: short(&about.tool_name),
+                    session_id: about.session_id.clone(),
+                    principal: by,
+                    status,
+                    decision,
+                    effective: decision,
+                    parent_id: Some(about.id),
+                    ..record("approval", outcome)
+                }
+            }
         }
     }
 }

@@ -386,7 +386,8 @@ impl Count {
         }
         let approved = match (&*seen.kind, used) {
             ("hook_evaluation", Some((used, false))) => self.done.contains(&used),
-            ("hook_evaluation", _) => return,
+            // The call about which one is asked has a record of its own.
+            ("hook_evaluation" | "approval", _) => return,
             (kind, _) => kind != "policy_decision",
         };
         let asks = &mut self.summary.approvals;
