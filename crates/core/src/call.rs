@@ -79,6 +79,9 @@ pub struct Trace {
     pub began: Option<Tick>,
     /// Who waits for what is decided, where that can be seen.
     pub asker: Option<Asker>,
+    /// Whether what it uses is named by something that nobody may read, once it was judged: an agent
+    /// can put anything into the address of a resource.
+    pub unnamed: bool,
 }
 
 /// A call whose message names the gateway's own span.
@@ -102,6 +105,15 @@ impl Call {
     pub fn correlation_id(&self) -> Arc<str> {
         let given = self.trace.correlation_id.as_ref();
         given.map_or_else(|| self.id.to_string().into(), Arc::clone)
+    }
+
+    /// Returns the name of what it uses, for records, logs and events.
+    pub fn shown_tool(&self) -> &str {
+        if self.trace.unnamed {
+            "[withheld: it holds a secret]"
+        } else {
+            self.tool.tool.as_str()
+        }
     }
 }
 

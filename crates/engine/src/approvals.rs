@@ -307,7 +307,7 @@ fn shown(asked: &Asked, now: Wall, patience: Duration) -> Approval {
     Approval {
         id: call.id,
         server_name: call.tool.upstream.to_string(),
-        tool_name: call.tool.tool.to_string(),
+        tool_name: call.shown_tool().to_owned(),
         principal: call.who.name.to_string(),
         session_id: call.session.id.to_string(),
         requested_at: now.rfc3339(),

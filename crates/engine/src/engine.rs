@@ -37,7 +37,7 @@ use crate::classes::Classes;
 use crate::correlate::Correlator;
 use crate::coverage::Hearing;
 use crate::events::{Event, Events, FlowAlert};
-use crate::facts::{Seen, tool_name, whose};
+use crate::facts::{Seen, told_name, whose};
 use crate::guarded::Guarded;
 use crate::live::{Live, OnLoss};
 use crate::marks;
@@ -396,9 +396,11 @@ impl Engine {
     }
 
     /// Decides about a call, and takes note of it.
-    pub(crate) fn ruled(&self, call: &Call, found: Found, ready: &Ready) -> Judged {
+    pub(crate) fn ruled(&self, call: &mut Call, found: Found, ready: &Ready) -> Judged {
         let policy = &ready.settings.policy;
         let Seen { facts, report } = found.seen;
+        call.trace.unnamed = marks::is_unnamed(&ready.detector, call, &facts);
+        let call = &*call;
         let verdict = decide(policy, call, &facts, found.findings);
         let verdict = Arc::new(heard(call, verdict));
         log(policy, call, &verdict);
@@ -512,7 +514,7 @@ impl Engine {
             session_id: call.session.id.to_string(),
             flow_type: verdict.flow,
             risk_level: verdict.risk.level,
-            tool_name: tool_name(call),
+            tool_name: told_name(call),
             has_sensitive_data: facts.flow.matches.iter().any(|one| one.label.is_some()),
             decision: verdict.wanted,
             effective: verdict.action,
@@ -623,7 +625,8 @@ fn log(policy: &Policy, call: &Call, verdict: &Verdict) {
     };
     let (tool, decision) = (&call.tool, verdict.wanted);
     let reason = verdict.reason().unwrap_or("nothing was found");
-    let line = format!("{decision:?} {}:{}: {reason}", tool.upstream, tool.tool);
+    let name = call.shown_tool();
+    let line = format!("{decision:?} {}:{name}: {reason}", tool.upstream);
     match level {
         DecisionLevel::Error => tracing::error!("{line}"),
         DecisionLevel::Warn => tracing::warn!("{line}"),

@@ -121,7 +121,7 @@ impl Event {
     pub fn approval_requested(call: &Call, approval_id: CallId) -> Self {
         Self::ApprovalRequested(ApprovalNews {
             approval_id,
-            tool_name: format!("{}:{}", call.tool.upstream, call.tool.tool),
+            tool_name: format!("{}:{}", call.tool.upstream, call.shown_tool()),
             outcome: None,
         })
     }

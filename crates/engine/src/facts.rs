@@ -219,11 +219,20 @@ pub(crate) fn context(tool: &str, direction: Direction) -> Context<'_> {
 
 /// The tool of a call, as allow lists name it; one of the agent's own has no upstream.
 pub(crate) fn tool_name(call: &Call) -> String {
+    named(call, call.tool.tool.as_str())
+}
+
+/// The same, as it may be told.
+pub(crate) fn told_name(call: &Call) -> String {
+    named(call, call.shown_tool())
+}
+
+fn named(call: &Call, tool: &str) -> String {
     let own = |hook: &Arc<Hooked>| hook.owner == Owner::Agent;
     if call.hook.as_ref().is_some_and(own) {
-        return call.tool.tool.to_string();
+        return tool.to_owned();
     }
-    [call.tool.upstream.as_str(), ":", call.tool.tool.as_str()].concat()
+    [call.tool.upstream.as_str(), ":", tool].concat()
 }
 
 pub(crate) fn destination(call: &Call, class: &ToolClass) -> Destination {

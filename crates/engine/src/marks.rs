@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use mcpproxy_core::{Finding, Label, Masked, Nature, Sensitive, Severity};
+use mcpproxy_core::{Call, Facts, Finding, Label, Masked, Nature, Sensitive, Severity};
 use mcpproxy_detect::{Category, Detection, Detector, Found, Report};
 use mcpproxy_flow::Marked;
 use mcpproxy_text::{decode, unescape, visit};
@@ -115,6 +115,26 @@ pub(crate) fn has_secret(detector: &Detector, text: &str) -> bool {
     labels
         .into_iter()
         .any(|label| label.nature == Nature::Secret)
+}
+
+/// Places of a message in which an agent names what it uses.
+const NAMES: [&str; 4] = [
+    "params.uri",
+    "params.name",
+    "params.ref.uri",
+    "params.ref.name",
+];
+
+/// Tells whether what a call uses is named by something sensitive: a secret by its looks, or something
+/// that was read before. A tool is named as its upstream lists it, which is looked at elsewhere.
+pub(crate) fn is_unnamed(detector: &Detector, call: &Call, facts: &Facts) -> bool {
+    let known = facts
+        .flow
+        .matches
+        .iter()
+        .any(|one| one.label.is_some() && NAMES.contains(&&*one.place));
+    let is_tool = call.kind.method() == "tools/call";
+    known || (!is_tool && has_secret(detector, call.tool.tool.as_str()))
 }
 
 /// Takes the words out of a finding that name a secret: agents choose the keys of their objects.

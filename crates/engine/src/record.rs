@@ -50,7 +50,7 @@ pub(crate) fn record(
     };
     Record {
         server_name: call.tool.upstream.to_string(),
-        tool_name: short(call.tool.tool.as_str()),
+        tool_name: short(call.shown_tool()),
         method: short(call.kind.method()),
         status: outcome.status,
         error_message: problem.map(short),

@@ -175,7 +175,7 @@ impl ActivityNews {
             activity_id: call.id,
             source: call.door,
             server_name: call.tool.upstream.to_string(),
-            tool_name: crate::record::short(call.tool.tool.as_str()),
+            tool_name: crate::record::short(call.shown_tool()),
             session_id: call.session.id.to_string(),
             ended: None,
         }
