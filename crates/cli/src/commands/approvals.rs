@@ -53,10 +53,20 @@ fn show(global: &Global, id: &str) -> Result<Exit> {
         let hint = "`mcpproxy approvals list` shows what waits";
         return Err(bad_input(format!("no question `{id}` waits"), Some(hint)));
     };
-    if global.format() == Format::Table {
-        readable(&mut found);
+    if global.format() != Format::Table {
+        output::value(global.format(), &found)?;
+        return Ok(Exit::Fine);
     }
-    output::value(global.format(), &found)?;
+    readable(&mut found);
+    // A table has no room for what is the very thing to be looked at.
+    let arguments = found
+        .as_object_mut()
+        .and_then(|found| found.remove("arguments"));
+    output::value(Format::Table, &found)?;
+    let arguments = arguments.as_ref().and_then(Value::as_str);
+    output::line("")?;
+    output::line("arguments, masked:")?;
+    output::line(&output::flat(arguments.unwrap_or_default()))?;
     Ok(Exit::Fine)
 }
 
