@@ -1,10 +1,5 @@
 //! An agent names the resources that it reads: what it puts into a name is as secret as what it puts
 //! into an argument.
-#![expect(
-    clippy::panic,
-    clippy::unwrap_used,
-    reason = "a test says so where it ends"
-)]
 
 use std::sync::Arc;
 use std::time::Duration;
