@@ -87,7 +87,7 @@ mod tests {
         for odd in ["", record, "\n", "no json\n"] {
             assert_eq!(days.take(odd), odd);
         }
-        let both = "{\"by_type\":{\"approval\":3,\"tool_call\":2},\"day\":\"2026-01-02\",\
+        let both = "{\"by_type\":{\"tool_call\":2,\"approval\":3},\"day\":\"2026-01-02\",\
                     \"total\":5,\"type\":\"daily_rollup\"}\n";
         assert_eq!(days.lines(), [&*early, both].concat());
     }
