@@ -67,8 +67,9 @@ const fits = async (page, name) => {
   const wide = await page.evaluate(() => {
     const said = (one) => `${one.tagName}.${one.className} "${one.textContent.trim().slice(0, 40)}"`;
     const all = [document.documentElement, ...document.body.querySelectorAll("*")];
-    // A field of a form scrolls what is typed into it, and what is read aloud is a point.
-    const seen = (one) => !["INPUT", "TEXTAREA", "SELECT"].includes(one.tagName) && one.clientWidth > 1;
+    // A field of a form scrolls what is typed into it, and the heads of columns are only read aloud.
+    const aloud = (one) => one.closest("thead") !== null || one.clientWidth <= 1;
+    const seen = (one) => !["INPUT", "TEXTAREA", "SELECT"].includes(one.tagName) && !aloud(one);
     const cuts = (one) => getComputedStyle(one).overflowX !== "visible" || one === document.documentElement;
     const over = (one) => cuts(one) && one.scrollWidth > one.clientWidth + 1;
     const beyond = (one) => one.getBoundingClientRect().right > 391;
