@@ -1,18 +1,17 @@
 //! What is known about a call before it is judged: computed here, once.
 
-use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
 use mcpproxy_classify::{self as classify, Arguments, Kind, Sort, ToolClass, shell};
 use mcpproxy_core::{
-    Call, DataOrigin, Destination, Facts, Hooked, Masked, Match, Nature, Owner, Reduced, Side,
-    Suspicious, Tick,
+    Call, DataOrigin, Destination, Facts, Hooked, Masked, Owner, Reduced, Side, Suspicious, Tick,
 };
 use mcpproxy_detect::{Context, Detector, Direction, Report};
 use mcpproxy_flow::{Content, Leaving, Whose};
 use mcpproxy_text as text;
 
+use crate::addressees;
 use crate::contradictions::contradictions;
 use crate::engine::Engine;
 use crate::marks;
@@ -25,31 +24,6 @@ const MOST_MATCHES: usize = 16;
 const MOST_ADDRESSES: usize = 64;
 /// Length from which a key of an object is looked at as a secret.
 const SHORTEST_SECRET: usize = 12;
-/// Arguments that say whom or where a message is for.
-const ADDRESSING: [&str; 22] = [
-    "to",
-    "cc",
-    "bcc",
-    "recipient",
-    "recipients",
-    "email",
-    "emails",
-    "mail",
-    "address",
-    "attendees",
-    "participants",
-    "invitees",
-    "guests",
-    "user",
-    "username",
-    "assignee",
-    "phone",
-    "tel",
-    "number",
-    "contact",
-    "receiver",
-    "host",
-];
 /// Arguments that hold a command for a shell.
 pub(crate) const COMMANDS: [&str; 6] = ["command", "cmd", "shell", "bash", "script", "code"];
 
@@ -126,9 +100,7 @@ impl Engine {
             let window = ready.window();
             let checked = self.tracker().check(whose(call), leaving, window, now);
             let mut flow = checked.evidence;
-            let known = addressees(raw, &report);
-            flow.matches
-                .retain(|one| !is_addressee(one, raw, &report, &known));
+            addressees::leave_out(&mut flow.matches, raw, &report);
             flow.matches.truncate(MOST_MATCHES);
             let matched = flow.matches.iter_mut().map(|one| &mut one.place);
             let opaque = flow.opaque.iter_mut().map(|one| &mut one.place);
@@ -173,39 +145,6 @@ fn hide(detector: &Detector, place: &mut Box<str>) {
     if names.any(|name| name.len() >= SHORTEST_SECRET) && marks::has_secret(detector, place) {
         *place = "[a key that is a secret]".into();
     }
-}
-
-/// Tells whether a place in a message, by its whole name, says whom or where the message is for.
-fn is_addressing(place: &str) -> bool {
-    let name = place.rsplit('.').next().unwrap_or_default();
-    let mut words = name
-        .split(|char: char| !char.is_ascii_alphabetic())
-        .filter(|word| !word.is_empty());
-    words.all(|word| {
-        let mut known = ADDRESSING.iter();
-        known.any(|known| known.eq_ignore_ascii_case(word))
-    })
-}
-
-/// The values that say whom a message is for, as they were detected.
-fn addressees<'a>(raw: &'a str, report: &'a Report) -> Vec<Cow<'a, str>> {
-    let found = report.detections.iter();
-    let found = found.filter(|found| is_addressing(&found.path));
-    found.filter_map(|found| marks::value(raw, found)).collect()
-}
-
-/// Tells whether a match is the address of whom the message is for: one writes to people by it.
-fn is_addressee(one: &Match, raw: &str, report: &Report, known: &[Cow<'_, str>]) -> bool {
-    if one.label.as_ref().map(|label| label.nature) != Some(Nature::Typed) {
-        return false;
-    }
-    let here = report
-        .detections
-        .iter()
-        .filter(|found| *found.path == *one.place);
-    let mut values = here.filter_map(|found| marks::value(raw, found)).peekable();
-    let named = values.peek().is_some() && values.all(|value| known.contains(&value));
-    is_addressing(&one.place) || named
 }
 
 /// What the detector is told about a message of a call.

@@ -4,6 +4,7 @@
 //! A door translates; it never decides. Only this crate issues `Cleared`.
 
 mod access;
+mod addressees;
 pub mod approvals;
 mod bodies;
 pub mod calls;

@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 
 use mcpproxy_core::{Call, Facts, Finding, Label, Masked, Nature, Sensitive, Severity};
@@ -29,11 +29,12 @@ const MOST: usize = 1024;
 /// many of the others cannot push them out.
 pub(crate) fn marked<'a>(detector: &Detector, raw: &'a str, report: &'a Report) -> Vec<Marked<'a>> {
     let mut marks = Vec::new();
+    let mut values = Values::of(raw);
     for found in &report.detections {
         let Some(label) = label(&found.detection) else {
             continue;
         };
-        let Some(value) = value(raw, found) else {
+        let Some(value) = values.next(found) else {
             continue;
         };
         if !found.detection.via.is_empty() {
@@ -157,21 +158,48 @@ pub(crate) fn sensitive(report: &Report) -> Vec<Sensitive> {
     seen.take(MOST).collect()
 }
 
-/// Returns what was detected, as it stands in the message but for its escapes.
-pub(crate) fn value<'a>(raw: &'a str, found: &Found) -> Option<Cow<'a, str>> {
-    let span = found.detection.span.clone();
-    match leaf(raw, found) {
-        Cow::Borrowed(text) => text.get(span).map(Cow::Borrowed),
-        Cow::Owned(text) => text.get(span).map(|part| Cow::Owned(part.to_owned())),
+/// Takes what was detected out of a message, as it stands there but for its escapes.
+///
+/// One leaf may hold thousands of detections, which come in document order: its escapes are undone
+/// once for all of them, or the work would grow with the square of what an upstream answers.
+pub(crate) struct Values<'a> {
+    raw: &'a str,
+    /// The leaf of the last detection.
+    leaf: Range<usize>,
+    /// INVARIANT: what `leaf` spans, escapes undone.
+    text: Cow<'a, str>,
+}
+
+impl<'a> Values<'a> {
+    /// Begins with no leaf of a message.
+    pub(crate) fn of(raw: &'a str) -> Self {
+        Self {
+            raw,
+            leaf: 0..0,
+            text: Cow::Borrowed(""),
+        }
+    }
+
+    /// Returns what was detected.
+    pub(crate) fn next(&mut self, found: &Found) -> Option<Cow<'a, str>> {
+        if self.leaf != found.leaf {
+            self.leaf = found.leaf.clone();
+            self.text = plain(self.raw.get(found.leaf.clone()).unwrap_or_default());
+        }
+        let span = found.detection.span.clone();
+        match &self.text {
+            Cow::Borrowed(text) => text.get(span).map(Cow::Borrowed),
+            Cow::Owned(text) => text.get(span).map(|part| Cow::Owned(part.to_owned())),
+        }
     }
 }
 
-fn leaf<'a>(raw: &'a str, found: &Found) -> Cow<'a, str> {
-    let text = raw.get(found.leaf.clone()).unwrap_or_default();
-    let inner = text
+/// Returns a leaf without its quotes and escapes.
+fn plain(leaf: &str) -> Cow<'_, str> {
+    let inner = leaf
         .strip_prefix('"')
         .and_then(|rest| rest.strip_suffix('"'));
-    inner.map_or(Cow::Borrowed(text), unescape)
+    inner.map_or(Cow::Borrowed(leaf), unescape)
 }
 
 /// Returns the label of a value, if it is one that should not leave.
@@ -255,5 +283,28 @@ mod tests {
         let marks = marked(&detector, &raw, &report);
         assert_eq!(marks.len(), MOST);
         assert_eq!(marks[0].label.nature, Nature::Secret);
+    }
+
+    #[test]
+    fn the_escapes_of_a_leaf_are_undone_once_for_all_its_values() {
+        let detector = Detector::new(&Settings::default()).unwrap();
+        let people: Vec<String> = (0..40)
+            .map(|number| format!("person{number}@corvane-freight.com"))
+            .collect();
+        let raw = format!(
+            r#"{{"to":"{}","text":"{}"}}"#,
+            people[..20].join(r"\n"),
+            people[20..].join(r"\n")
+        );
+        let report = detector.json(&raw, Context::default());
+        let mut values = Values::of(&raw);
+        let (mut found, mut undone, mut last) = (Vec::new(), 0, std::ptr::null());
+        for one in &report.detections {
+            found.extend(values.next(one));
+            undone += usize::from(values.text.as_ptr() != last);
+            last = values.text.as_ptr();
+        }
+        assert_eq!(found, people);
+        assert_eq!(undone, 2, "one for each leaf");
     }
 }
