@@ -14,6 +14,7 @@ mod piece;
 mod radix;
 mod spoken;
 mod strange;
+mod structure;
 mod usual;
 
 use std::collections::HashSet;

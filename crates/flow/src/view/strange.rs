@@ -3,12 +3,13 @@
 //!
 //! How unusual a character is after another was counted over sources, documents and manuals in
 //! twenty languages. Two bars are kept: a short run has to be very unusual, a long one less so.
-//! What repeats itself is no news, and hashes are the one kind of chance that everybody sends.
+//! What repeats itself is no news, nor is what holds code together, and hashes are the one kind of chance that everybody sends.
 
 use std::ops::Range;
 use std::sync::LazyLock;
 
 use super::meter::Meter;
+use super::structure::Structure;
 use super::usual::{Read, path, usual};
 
 /// Classes are blanks, the printable characters of ASCII, other letters, other signs, all else.
@@ -86,6 +87,7 @@ pub(super) fn find(text: &str, read: &[Range<usize>]) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut read = Read::new(read);
     let mut recent = Recent::default();
+    let mut structure = Structure::of(text);
     let bits: &[u8] = &BITS;
     let (mut last, mut before, mut until, mut paths) = (0_u8, '\0', 0, 0);
     for (at, char) in text.char_indices() {
@@ -113,8 +115,10 @@ pub(super) fn find(text: &str, read: &[Range<usize>]) -> Vec<Range<usize>> {
         if bits > KNOWN && recent.is_known() {
             bits = KNOWN;
         }
+        // What holds code together speaks for nothing, but may speak against it, as `may_be` says.
+        let most = if structure.has(at) { 0 } else { i32::MAX };
         for (meter, free) in &mut meters {
-            let more = i32::from(bits) - *free;
+            let more = (i32::from(bits) - *free).min(most);
             meter.add(at..at + char.len_utf8(), more, &mut found);
         }
     }
