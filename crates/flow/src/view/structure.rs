@@ -141,8 +141,7 @@ impl<'a> Structure<'a> {
             .take_while(|byte| byte.is_ascii_alphanumeric())
             .count();
         let word = before.get(at - length..).unwrap_or_default();
-        is_readable(word)
-            && (length > 0 || before.last().is_some_and(|byte| byte.is_ascii_whitespace()))
+        is_readable(word) && (length > 0 || before.last().is_some_and(u8::is_ascii_whitespace))
     }
 }
 
