@@ -84,25 +84,20 @@ struct Alphabet {
 impl Alphabet {
     /// Makes one in which the case of letters tells digits apart.
     const fn exact(name: &'static str, bits: usize, digits: &[u8]) -> Self {
-        let values = values(digits, false);
-        let set = set(&values);
-        Self {
-            name,
-            bits,
-            values,
-            set,
-        }
+        Self::of(name, bits, values(digits, false))
     }
 
     /// Makes one in which it does not.
     const fn loose(name: &'static str, bits: usize, digits: &[u8]) -> Self {
-        let values = values(digits, true);
-        let set = set(&values);
+        Self::of(name, bits, values(digits, true))
+    }
+
+    const fn of(name: &'static str, bits: usize, values: Values) -> Self {
         Self {
             name,
             bits,
+            set: set(&values),
             values,
-            set,
         }
     }
 }
