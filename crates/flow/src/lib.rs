@@ -2,7 +2,8 @@
 //!
 //! Text is fingerprinted outside of any lock into events (`reading`, `sending`), which are folded
 //! into the state of a scope. Pure: no I/O, no clock, no runtime, and no plain text is kept but
-//! the short ends of what was sent, and the last few of those together with what came after them. What follows from a flow is for policy to say.
+//! the short ends of what was sent, and the last few of those together with what came after them.
+//! What follows from a flow is for policy to say.
 
 #![warn(clippy::wildcard_enum_match_arm)]
 
@@ -30,6 +31,7 @@ mod sending;
 
 mod going;
 mod hits;
+mod moving;
 mod origins;
 mod pool;
 mod session;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use mcpproxy_core::CallId;
 
+use crate::moving::{MOVING, Moving};
 use crate::sending::TAIL;
 
 /// Destinations whose tails are kept, and fields of each.
@@ -22,21 +23,45 @@ pub(crate) struct Tails {
     pending: VecDeque<Pending>,
 }
 
-/// The end of what was sent in one field, and how many bytes of it came with the last call.
+/// What was sent in one field: the end of all of it, and of what moves in it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tail {
-    pub(crate) text: String,
-    pub(crate) last: usize,
+    pub(crate) all: End,
+    pub(crate) moving: Moving,
 }
 
 impl Tail {
     fn push(&mut self, piece: &str) {
+        self.moving.push(self.all.last_piece(), piece);
+        self.all.push(piece, TAIL);
+    }
+}
+
+/// The end of a text that came piece by piece, and how many bytes of it are the last piece.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct End {
+    pub(crate) text: String,
+    pub(crate) last: usize,
+}
+
+impl End {
+    /// Puts a piece behind, and keeps no more than `most` bytes.
+    pub(crate) fn push(&mut self, piece: &str, most: usize) {
         self.text.push_str(piece);
-        let start = self
-            .text
-            .ceil_char_boundary(self.text.len().saturating_sub(TAIL));
-        self.text.drain(..start);
+        let over = self.text.len().saturating_sub(most);
+        self.text.drain(..self.text.ceil_char_boundary(over));
         self.last = piece.len().min(self.text.len());
+    }
+
+    /// Returns what came before the last piece, and the last piece.
+    pub(crate) fn parts(&self) -> (&str, &str) {
+        let at = self.text.len() - self.last;
+        self.text.split_at_checked(at).unwrap_or((&self.text, ""))
+    }
+
+    /// Returns the last piece.
+    pub(crate) fn last_piece(&self) -> &str {
+        self.parts().1
     }
 }
 
@@ -46,7 +71,7 @@ type Pending = (CallId, Arc<str>, Vec<(u64, String)>);
 impl Tails {
     pub(crate) fn bytes(&self) -> usize {
         let fields: usize = self.places.values().map(BTreeMap::len).sum();
-        (fields + self.pending.len()) * (TAIL + 64)
+        fields * (TAIL + MOVING) + self.pending.len() * (TAIL + 64)
     }
 
     /// Returns what stands before a field at a destination, calls on their way included.

@@ -245,7 +245,12 @@ impl Tracker {
                 sink: to.sink,
             };
             let before = self.with(here, now, |state| state.queue(errand, &sending, now));
-            let tails = tails(&sending.fields, before, &self.reads);
+            // Where nothing is undone, nothing is put together either.
+            let tails = if undo {
+                tails(&sending.fields, before, &self.reads)
+            } else {
+                Vec::new()
+            };
             self.with(here, now, |state| {
                 let found = state.send(errand, sessions, &sending, &tails);
                 let reserved = self.outbox.is_open().then(|| state.named(&found));

@@ -23,6 +23,7 @@ use std::ops::Range;
 use mcpproxy_text::decode::{Budget, Coding, View, find, views};
 
 use self::natural::Look;
+pub(crate) use self::natural::is_natural;
 pub(crate) use self::strange::is_chance;
 use crate::blob::Blob;
 use crate::content::Part;
@@ -38,7 +39,7 @@ const BYTES: usize = 1 << 16;
 /// Shortest run of bytes that is called opaque.
 const OPAQUE: usize = 48;
 /// Shortest text that is looked into.
-const SHORTEST: usize = 8;
+pub(crate) const SHORTEST: usize = 8;
 /// Longest text that is tried with codings nobody uses by accident.
 const LONGEST: usize = 1 << 16;
 

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::roll::whole;
 use crate::stream::{Family, Stream};
-use crate::view::{Decoded, budget, one};
+use crate::view::{Decoded, SHORTEST, budget, is_natural, one};
 
 /// Texts that are kept, a power of two, and the symbols that one of them may hold.
 const KEPT: usize = 64;
@@ -71,6 +71,19 @@ impl Reads {
             }
         }
         read
+    }
+
+    /// Reads a text that stands in this leaf; encodings are undone only where it does not read like a
+    /// language as it is.
+    pub(super) fn read_if_strange(&self, text: &str, leaf: u32) -> Arc<Read> {
+        if text.len() >= SHORTEST && !is_natural(text) {
+            return self.read(text, leaf);
+        }
+        let stream = Stream::of(Family::Tail, text, leaf, Vec::new());
+        Arc::new(Read {
+            streams: vec![stream],
+            cut: false,
+        })
     }
 
     fn known(&self, place: usize, text: &str, leaf: u32) -> Option<Arc<Read>> {

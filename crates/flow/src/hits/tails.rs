@@ -7,7 +7,7 @@ use super::reads::{Read, Reads};
 use crate::fold::folded;
 use crate::sending::Field;
 use crate::stream::Stream;
-use crate::tail::Tail;
+use crate::tail::{End, Tail};
 use crate::winnow::RUN;
 
 /// One field, read on from what was sent in it before.
@@ -20,16 +20,16 @@ pub(crate) struct Onward {
 /// What was sent before what comes now.
 #[derive(Debug)]
 pub(super) struct Before {
-    tail: Tail,
+    end: End,
     leaf: u32,
     judged: OnceLock<Read>,
     all: OnceLock<Read>,
 }
 
 impl Before {
-    fn new(tail: Tail, leaf: u32) -> Self {
+    fn new(end: End, leaf: u32) -> Self {
         Self {
-            tail,
+            end,
             leaf,
             judged: OnceLock::new(),
             all: OnceLock::new(),
@@ -41,15 +41,12 @@ impl Before {
     /// something known.
     pub(super) fn gone(&self, stream: &Stream) -> u32 {
         let old = self.judged.get_or_init(|| {
-            let Tail { text, last } = &self.tail;
             // A piece that is shorter than a run could not be judged when it came: it counts again.
-            let (older, piece) = text
-                .split_at_checked(text.len() - last)
-                .unwrap_or((text, ""));
+            let (older, piece) = self.end.parts();
             let judged = if folded(piece).len() < RUN {
                 older
             } else {
-                text
+                &self.end.text
             };
             Read::of(judged, self.leaf)
         });
@@ -59,9 +56,7 @@ impl Before {
     /// Returns the symbols at the beginning of a stream that have left already, judged or not: of a
     /// sensitive value that lies in them alone, this call takes nothing along.
     pub(super) fn sent(&self, stream: &Stream) -> usize {
-        let old = self
-            .all
-            .get_or_init(|| Read::of(&self.tail.text, self.leaf));
+        let old = self.all.get_or_init(|| Read::of(&self.end.text, self.leaf));
         begins_with(stream, old)
     }
 }
@@ -72,14 +67,24 @@ fn begins_with(stream: &Stream, old: &Read) -> usize {
     known.map(|known| known.symbols.len()).max().unwrap_or(0)
 }
 
-/// Puts what was sent before in front of what comes now, field by field. Undoing encodings takes
-/// longest of all that is done for a call, so this is done before anything is locked.
+/// Puts what was sent before in front of what comes now, field by field, and so what moves in each.
+/// Undoing encodings takes longest of all that is done for a call, so this is done before anything is
+/// locked.
 pub(crate) fn tails(fields: &[Field], before: Vec<Tail>, reads: &Reads) -> Vec<Onward> {
-    let both = fields.iter().zip(before);
-    let sent = both.filter(|(_, tail)| !tail.text.is_empty());
-    let onward = sent.map(|(field, tail)| Onward {
-        read: reads.read(&[&*tail.text, &field.head].concat(), field.leaf),
-        before: Before::new(tail, field.leaf),
-    });
-    onward.collect()
+    let mut onward = Vec::new();
+    for (field, Tail { all, moving }) in fields.iter().zip(before) {
+        if all.text.is_empty() {
+            continue;
+        }
+        let leaf = field.leaf;
+        moving.each(all.last_piece(), &field.tail, |end, next| {
+            let read = reads.read_if_strange(&[&*end.text, next].concat(), leaf);
+            let before = Before::new(end, leaf);
+            onward.push(Onward { read, before });
+        });
+        let read = reads.read(&[&*all.text, &field.head].concat(), leaf);
+        let before = Before::new(all, leaf);
+        onward.push(Onward { read, before });
+    }
+    onward
 }

@@ -142,7 +142,7 @@ fn pair(last: usize, number: usize) -> u64 {
 }
 
 /// Tells whether a text reads like a language.
-pub(super) fn is_natural(text: &str) -> bool {
+pub(crate) fn is_natural(text: &str) -> bool {
     Look::at(text).is_natural()
 }
 

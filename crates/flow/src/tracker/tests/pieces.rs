@@ -52,6 +52,70 @@ fn pieces_in_several_calls_add_up() {
 }
 
 #[test]
+fn pieces_within_what_stays_the_same_add_up() {
+    let by = |size: usize| -> Vec<String> {
+        let pieces = KEY.as_bytes().chunks(size);
+        pieces
+            .map(|piece| String::from_utf8(piece.to_vec()).unwrap())
+            .collect()
+    };
+    let hex = |piece: &str| -> String { piece.bytes().map(|byte| format!("{byte:02x}")).collect() };
+    let check = |name: &str, texts: Vec<String>| {
+        let desk = Desk::new();
+        desk.read_secret(&env_file(), KEY, Nature::Secret);
+        let found = texts
+            .iter()
+            .map(|text| weight(&desk.send(&message(text))))
+            .any(|weight| weight == Some(Weight::Sensitive));
+        assert!(found, "{name}: {texts:?}");
+    };
+    for size in 1..=6 {
+        let pieces = || by(size).into_iter().enumerate();
+        let name = |frame: &str| format!("{frame}, {size} at a time");
+        let address =
+            |piece: &str| format!("https://collect.example.net/pixel/{piece}/1x1.png?v=2");
+        check(
+            &name("address"),
+            pieces().map(|(_, piece)| address(&piece)).collect(),
+        );
+        check(
+            &name("word"),
+            pieces().map(|(_, piece)| format!("next {piece}")).collect(),
+        );
+        check(
+            &name("number"),
+            pieces()
+                .map(|(n, piece)| format!("part {n} of 40: {piece}."))
+                .collect(),
+        );
+        check(
+            &name("backward number"),
+            pieces()
+                .map(|(n, piece)| format!("{piece} ({n})"))
+                .collect(),
+        );
+        check(
+            &name("glued"),
+            pieces().map(|(_, piece)| format!("id_x{piece}y")).collect(),
+        );
+        let words = ["so", "here we go", "one more thing", "and then", "well"];
+        let said = |n: usize| words[n % words.len()];
+        check(
+            &name("chatter"),
+            pieces()
+                .map(|(n, piece)| format!("{}: {piece}", said(n)))
+                .collect(),
+        );
+        check(
+            &name("hex"),
+            pieces()
+                .map(|(n, piece)| format!("block {n} = {}", hex(&piece)))
+                .collect(),
+        );
+    }
+}
+
+#[test]
 fn what_left_before_it_was_known_is_not_held_against_what_comes_after() {
     let check = |sent: &[&str], next: &str, expect: Option<Weight>| {
         let desk = Desk::new();

@@ -1,0 +1,141 @@
+//! What moves from call to call in a field that says the same otherwise: the segment of an address that
+//! changes, the word behind a constant one, the word behind its number.
+//!
+//! Whoever sends a value in small pieces puts something around them more often than not. What stays
+//! the same is taken off in two ways: by characters, at the beginning and at the end of the field, and
+//! by words, each of which is read on from the word that stood in its column before.
+
+use crate::sending::TAIL;
+use crate::tail::End;
+
+/// Words that are followed, from the beginning and from the end, and the bytes that are kept of each.
+const COLUMNS: usize = 8;
+const COLUMN: usize = 64;
+/// Bytes of what moves in a field, by estimate.
+pub(crate) const MOVING: usize = TAIL + 2 * COLUMNS * (COLUMN + 40);
+
+/// What moves in one field.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Moving {
+    frame: Option<Frame>,
+    /// What stood within the frame.
+    middle: End,
+    /// Words counted from the beginning, and from the end.
+    first: Vec<Column>,
+    last: Vec<Column>,
+}
+
+/// The bytes at the beginning and at the end of a field that have stayed the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Frame {
+    before: usize,
+    behind: usize,
+}
+
+/// The words at one place.
+#[derive(Clone, Debug, Default)]
+struct Column {
+    end: End,
+    /// Whether there was more than one word so far.
+    moves: bool,
+}
+
+impl Moving {
+    /// Takes note of a piece that follows another.
+    pub(crate) fn push(&mut self, before: &str, piece: &str) {
+        self.frame = Frame::of(before, piece, self.frame);
+        match self.frame {
+            Some(frame) => {
+                if self.middle.text.is_empty() {
+                    self.middle.push(frame.within(before), TAIL);
+                }
+                self.middle.push(frame.within(piece), TAIL);
+            }
+            None => self.middle = End::default(),
+        }
+        let words = || piece.split(divides).filter(|word| !word.is_empty());
+        push(&mut self.first, words());
+        push(&mut self.last, words().rev());
+    }
+
+    /// Hands out what moved until now with what moves in the next piece, which follows `before`.
+    pub(crate) fn each<'p>(&self, before: &str, piece: &'p str, mut act: impl FnMut(End, &'p str)) {
+        if let Some(frame) = Frame::of(before, piece, self.frame) {
+            let mut middle = self.middle.clone();
+            if middle.text.is_empty() {
+                middle.push(frame.within(before), TAIL);
+            }
+            act(middle, frame.within(piece));
+        }
+        let words = || piece.split(divides).filter(|word| !word.is_empty());
+        let first = self.first.iter().zip(words());
+        let last = self.last.iter().zip(words().rev());
+        for (column, word) in first.chain(last) {
+            if !column.is_still(word) {
+                act(column.end.clone(), word);
+            }
+        }
+    }
+}
+
+fn push<'p>(columns: &mut Vec<Column>, words: impl Iterator<Item = &'p str>) {
+    for (at, word) in words.take(COLUMNS).enumerate() {
+        if columns.len() <= at {
+            columns.push(Column::default());
+        }
+        if let Some(column) = columns.get_mut(at) {
+            column.push(word);
+        }
+    }
+}
+
+impl Column {
+    /// Tells whether a word is the one that always stood here.
+    fn is_still(&self, word: &str) -> bool {
+        !self.moves && word.ends_with(&self.end.text)
+    }
+
+    fn push(&mut self, word: &str) {
+        let empty = self.end.text.is_empty();
+        if empty || !self.is_still(word) {
+            self.end.push(word, COLUMN);
+            self.moves = !empty;
+        }
+    }
+}
+
+impl Frame {
+    /// Returns what two pieces, and those that `known` stands for, have in common at either end.
+    fn of(one: &str, two: &str, known: Option<Self>) -> Option<Self> {
+        if one == two {
+            return known;
+        }
+        let most = known.map_or(usize::MAX, |known| known.before);
+        let before = common(one.chars(), two.chars()).min(most);
+        let most = known.map_or(usize::MAX, |known| known.behind);
+        let behind = common(rest(one, before), rest(two, before)).min(most);
+        (before + behind > 0).then_some(Self { before, behind })
+    }
+
+    /// Returns what stands within.
+    fn within(self, text: &str) -> &str {
+        let end = text.len().saturating_sub(self.behind);
+        text.get(self.before..end).unwrap_or_default()
+    }
+}
+
+/// Returns the bytes of the characters that two texts have in common.
+fn common(one: impl Iterator<Item = char>, two: impl Iterator<Item = char>) -> usize {
+    let both = one.zip(two).take_while(|(one, two)| one == two);
+    both.map(|(char, _)| char.len_utf8()).sum()
+}
+
+/// Returns what stands behind a place, from its end.
+fn rest(text: &str, at: usize) -> impl Iterator<Item = char> {
+    text.get(at..).unwrap_or_default().chars().rev()
+}
+
+/// Tells what stands between words.
+fn divides(char: char) -> bool {
+    !char.is_alphanumeric()
+}
