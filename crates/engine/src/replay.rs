@@ -15,6 +15,7 @@ use mcpproxy_core::{
 use mcpproxy_hooks::Registry;
 use mcpproxy_policy::scenario::{AnswerName, Caller};
 use mcpproxy_policy::{Explanation, decide, explain};
+use mcpproxy_text::{Fault, Limits, check};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use sha2::{Digest as _, Sha256};
@@ -41,17 +42,51 @@ pub struct Session {
 }
 
 impl Session {
-    /// Reads one call, or a session of several.
-    pub fn read(text: &str) -> serde_json::Result<Self> {
-        if mcpproxy_text::get(text, &["calls"]).is_some() {
-            return serde_json::from_str(text);
+    /// Reads one call, or a session of several, as strictly as the gateway reads a message.
+    pub fn read(text: &str) -> Result<Self, SessionFault> {
+        // The list of calls is a level more than a message has around its arguments.
+        let limits = Limits {
+            depth: Limits::default().depth + 1,
+        };
+        let text = check(text.as_bytes(), limits).map_err(SessionFault::Json)?;
+        let session = if mcpproxy_text::get(text, &["calls"]).is_some() {
+            serde_json::from_str(text).map_err(SessionFault::Shape)?
+        } else {
+            Self {
+                id: String::new(),
+                caller: None,
+                calls: vec![serde_json::from_str(text).map_err(SessionFault::Shape)?],
+            }
+        };
+        for (number, step) in (1..).zip(&session.calls) {
+            let (_, tool) = names(step);
+            if tool.is_empty() || step.server.as_deref() == Some("") {
+                return Err(SessionFault::Nameless(number));
+            }
+            let args = step.args.as_deref().map_or("null", RawValue::get);
+            if !args.starts_with('{') && args != "null" {
+                return Err(SessionFault::Arguments(number));
+            }
         }
-        Ok(Self {
-            id: String::new(),
-            caller: None,
-            calls: vec![serde_json::from_str(text)?],
-        })
+        Ok(session)
     }
+}
+
+/// Why a session cannot be taken through the engine.
+#[derive(Debug, thiserror::Error)]
+pub enum SessionFault {
+    /// The gateway would refuse such JSON, too.
+    #[error("{0}")]
+    Json(Fault),
+    /// It is not made as a session is.
+    #[error("{0}")]
+    Shape(serde_json::Error),
+    /// A call, by its number, has an empty name.
+    #[error("call {0}: `tool` and `server` must not be empty; leave `server` out if it is unknown")]
+    Nameless(usize),
+    /// The arguments of a call, by its number, are no object.
+    #[error("call {0}: `args` must be an object")]
+    Arguments(usize),
 }
 
 /// One call of it.

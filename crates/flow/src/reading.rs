@@ -127,7 +127,7 @@ impl Reading {
         Self {
             grams,
             digests: hashes.into_iter().map(|one| one.hash).collect(),
-            secrets: marked.filter_map(SecretPrint::of).collect(),
+            secrets: marked.flat_map(SecretPrint::all).collect(),
             tokens: found,
         }
     }

@@ -7,6 +7,7 @@
 use std::collections::HashMap;
 
 use mcpproxy_core::{CallId, DataOrigin, Label, Masked, Nature};
+use mcpproxy_text::decode::{Coding, Run, decode};
 
 use crate::content::Marked;
 use crate::fold::folded;
@@ -44,10 +45,16 @@ pub(crate) struct SecretPrint {
 }
 
 impl SecretPrint {
-    /// Takes the windows of a marked value; nothing if it has no letters or digits.
-    pub(crate) fn of(marked: &Marked<'_>) -> Option<Self> {
-        let value = core_of(&marked.value);
-        let symbols = folded(&value);
+    /// Takes the windows of a marked value, and of what it stands for where it is encoded.
+    pub(crate) fn all(marked: &Marked<'_>) -> impl Iterator<Item = Self> {
+        let hidden = (marked.label.nature == Nature::Secret).then(|| encoded_in(&marked.value));
+        let values = std::iter::once(core_of(&marked.value)).chain(hidden.flatten());
+        values.filter_map(|value| Self::of(&value, &marked.label))
+    }
+
+    /// Takes the windows of a value; nothing if it has no letters or digits.
+    fn of(value: &str, label: &Label) -> Option<Self> {
+        let symbols = folded(value);
         if symbols.is_empty() {
             return None;
         }
@@ -58,10 +65,10 @@ impl SecretPrint {
             }
         });
         Some(Self {
-            label: marked.label.clone(),
+            label: label.clone(),
             whole: whole(&symbols),
             length: symbols.len(),
-            sample: mask(&value),
+            sample: mask(value),
             windows,
         })
     }
@@ -83,6 +90,21 @@ fn core_of(value: &str) -> String {
         (password.len() >= GRAM).then_some(password)
     });
     password.unwrap_or(value).to_owned()
+}
+
+/// Returns what a credential is that its source keeps in base64, as a Secret of Kubernetes, the logins
+/// of docker and Basic authentication do: whoever uses it decodes it first. A login is its password.
+fn encoded_in(value: &str) -> Option<String> {
+    let word = value.split_ascii_whitespace().next_back()?;
+    let run = Run {
+        coding: Coding::Base64,
+        span: 0..word.len(),
+    };
+    let text = String::from_utf8(decode(word, &run)?).ok()?;
+    let text = text.trim_end();
+    let secret = text.split_once(':').map_or(text, |(_, password)| password);
+    let is_text = !text.contains(|char: char| char.is_control() || !char.is_ascii());
+    (is_text && folded(secret).len() >= GRAM).then(|| secret.to_owned())
 }
 
 /// Shows four characters of a long value, and none of a short one.
@@ -404,18 +426,14 @@ mod tests {
         let mut vault = Vault::default();
         let print = |number: u32| {
             let value = format!("someone{number}@corvane-freight.com");
-            SecretPrint::of(&Marked {
-                value: value.into(),
-                label: Label {
-                    kind: "email".into(),
-                    word: "pii",
-                    severity: mcpproxy_core::Severity::Medium,
-                    validated: true,
-                    nature: Nature::Typed,
-                },
-                place: "".into(),
-            })
-            .unwrap()
+            let label = Label {
+                kind: "email".into(),
+                word: "pii",
+                severity: mcpproxy_core::Severity::Medium,
+                validated: true,
+                nature: Nature::Typed,
+            };
+            SecretPrint::of(&value, &label).unwrap()
         };
         let prints: Vec<_> = (1000..3000).map(print).collect();
         vault.add(&prints, &origin);
@@ -444,5 +462,21 @@ mod tests {
         );
         check("postgres://app:s3cretpw@db.local/main", "s3cretpw");
         check("https://example.com/a@b", "https://example.com/a@b");
+    }
+
+    #[test]
+    fn what_a_credential_stands_for_is_known_where_it_is_encoded() {
+        let check = |value: &str, expect: Option<&str>| {
+            assert_eq!(encoded_in(value).as_deref(), expect, "{value}");
+        };
+        check("aHVudGVyMiF4UQ==", Some("hunter2!xQ"));
+        check("Basic c3ZjOlprODEtcHFMdw==", Some("Zk81-pqLw"));
+        check("ZGVwbG95OnRyMHViNGRvciYzeA", Some("tr0ub4dor&3x"));
+        check("aHVudGVyMgo=", Some("hunter2"));
+        // Too little, no text, no encoding.
+        check("c3ZjOmFi", None);
+        check("Kx7Qm2Vb9TkwYpR4sNdLc6Gf", None);
+        check("hunter2!xQ", None);
+        check("", None);
     }
 }

@@ -62,6 +62,42 @@ async fn a_decision_is_explained() {
 }
 
 #[tokio::test]
+async fn what_the_gateway_would_refuse_is_neither_explained_nor_replayed() {
+    let home = configured("ask");
+    let file = home.path().join("calls.json");
+    let file = file.to_str().unwrap();
+    let check = async |text: &str, why: &str| {
+        std::fs::write(file, text).unwrap();
+        for args in [
+            ["policy", "explain", file].as_slice(),
+            &["policy", "replay", "--jsonl", file],
+        ] {
+            let (code, _, said) = run(&home, args).await;
+            assert_eq!(code, Some(3), "{text}: {said}");
+            assert!(said.contains(why), "{text}: {said}");
+        }
+    };
+    let call =
+        |args: &str| format!(r#"{{"calls":[{{"server":"slack","tool":"post","args":{args}}}]}}"#);
+    check(&call(r#"{"to":"bay","to":"moon"}"#), "duplicate key `to`").await;
+    let deep = ["[".repeat(200), "]".repeat(200)].concat();
+    check(&call(&format!(r#"{{"a":{deep}}}"#)), "nested deeper").await;
+    check(&call(r#""text""#), "call 1: `args` must be an object").await;
+    check(
+        r#"{"calls":[{"server":"slack","tool":""}]}"#,
+        "call 1: `tool`",
+    )
+    .await;
+    check(
+        r#"{"calls":[{"server":"","tool":"post"}]}"#,
+        "call 1: `tool`",
+    )
+    .await;
+    check(r#"{"calls":[{"server":"slack"}]}"#, "missing field `tool`").await;
+    check("{", "invalid JSON").await;
+}
+
+#[tokio::test]
 async fn sessions_that_went_by_are_judged_again() {
     let lines = [
         session("words", WORDS),

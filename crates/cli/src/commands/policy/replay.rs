@@ -31,7 +31,7 @@ pub(crate) fn run(global: &Global, file: &Path) -> Result<Exit> {
         if line.trim().is_empty() {
             continue;
         }
-        let session: Session = serde_json::from_str(&line).map_err(|fault| {
+        let session = Session::read(&line).map_err(|fault| {
             let place = format!("`{}`, line {}: {fault}", file.display(), number + 1);
             bad_input(
                 place,
