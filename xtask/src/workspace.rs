@@ -68,12 +68,18 @@ pub(crate) fn metadata(root: &Path) -> Result<Metadata> {
     serde_json::from_slice(&output.stdout).context("cannot read what cargo metadata printed")
 }
 
-/// Compiles `packages` and returns the folder that holds their programs.
+/// Compiles the programs of `packages` and returns the folder that holds them.
+///
+/// A package by itself asks less of its dependencies than the workspace does, so that all of them
+/// would be compiled once more: the features are those of the whole.
 pub(crate) fn build(root: &Path, packages: &[&str], profile: Profile) -> Result<PathBuf> {
     let mut command = cargo(root);
-    command.args(["build", "--quiet"]);
+    command.args(["build", "--quiet", "--workspace"]);
     for package in packages {
-        command.args(["--package", package]);
+        command.args(["--bin", package]);
+        if *package == "mcpproxy" {
+            command.args(["--bin", "mcpproxy-rest"]);
+        }
     }
     let folder = match profile {
         Profile::Debug => "debug",

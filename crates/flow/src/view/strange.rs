@@ -83,11 +83,24 @@ pub(super) fn find(text: &str, read: &[Range<usize>]) -> Vec<Range<usize>> {
     if text.is_ascii() && !may_be(text.as_bytes()) {
         return Vec::new();
     }
+    // What holds code together only speaks against a run: where none is without it, none is with it.
+    let found = runs(text, read, None);
+    if found.is_empty() {
+        return found;
+    }
+    runs(text, read, Some(Structure::of(text)))
+}
+
+/// Returns the strange runs of a text, passing over its structure where that is given.
+fn runs(
+    text: &str,
+    read: &[Range<usize>],
+    mut structure: Option<Structure<'_>>,
+) -> Vec<Range<usize>> {
     let mut meters = BARS.map(|bar| (Meter::new(bar.enough, OVER), bar.free));
     let mut found = Vec::new();
     let mut read = Read::new(read);
     let mut recent = Recent::default();
-    let mut structure = Structure::of(text);
     let bits: &[u8] = &BITS;
     let (mut last, mut before, mut until, mut paths) = (0_u8, '\0', 0, 0);
     for (at, char) in text.char_indices() {
@@ -116,7 +129,10 @@ pub(super) fn find(text: &str, read: &[Range<usize>]) -> Vec<Range<usize>> {
             bits = KNOWN;
         }
         // What holds code together speaks for nothing, but may speak against it, as `may_be` says.
-        let most = if structure.has(at) { 0 } else { i32::MAX };
+        let held = structure
+            .as_mut()
+            .is_some_and(|structure| structure.has(at));
+        let most = if held { 0 } else { i32::MAX };
         for (meter, free) in &mut meters {
             let more = (i32::from(bits) - *free).min(most);
             meter.add(at..at + char.len_utf8(), more, &mut found);
