@@ -8,6 +8,7 @@ use mcpproxy_core::{
     Call, DataOrigin, Destination, Facts, Hooked, Masked, Owner, Reduced, Side, Suspicious, Tick,
 };
 use mcpproxy_detect::{Context, Detector, Direction, Report};
+use mcpproxy_flow::content::SECRET_KEY;
 use mcpproxy_flow::{Content, Leaving, Whose};
 use mcpproxy_text as text;
 
@@ -107,6 +108,12 @@ impl Engine {
             for place in matched.chain(opaque) {
                 hide(&ready.detector, place);
             }
+            // What the detector found may lie below a key that only the flow knows for a secret.
+            if flow.matches.iter().any(|one| one.place.contains(SECRET_KEY)) {
+                for one in &mut facts.sensitive {
+                    one.place = SECRET_KEY.into();
+                }
+            }
             if !report.coverage.is_complete() && settings.detector.enabled {
                 flow.reduced.push(Reduced::Size);
             }
@@ -143,7 +150,7 @@ fn hide(detector: &Detector, place: &mut Box<str>) {
     // No secret is as short as the names of fields are.
     let mut names = place.split(['.', '[', ']']);
     if names.any(|name| name.len() >= SHORTEST_SECRET) && marks::has_secret(detector, place) {
-        *place = "[a key that is a secret]".into();
+        *place = SECRET_KEY.into();
     }
 }
 

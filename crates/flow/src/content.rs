@@ -7,9 +7,10 @@ use std::fmt;
 use std::ops::ControlFlow;
 
 use mcpproxy_core::Label;
-use mcpproxy_text::{LeafKind, Limits, Segment, check, visit};
+use mcpproxy_text::{LeafKind, Limits, Segment, check, unescape, visit};
 
 use crate::roll::{scramble, whole};
+use crate::view::is_chance;
 
 /// What a call reads or is about to send.
 #[derive(Clone, Copy, Debug)]
@@ -125,15 +126,33 @@ fn is_json(text: &str) -> bool {
     text.starts_with(['{', '[', '"']) && check(text.as_bytes(), Limits::default()).is_ok()
 }
 
-/// Spells the paths of the leaves with these numbers.
-pub(crate) fn places(text: &str, leaves: &BTreeSet<u32>) -> BTreeMap<u32, Box<str>> {
+/// Stands for a key that is not told.
+pub const SECRET_KEY: &str = "[a key that is a secret]";
+/// Longest word of a key that is told, and the shortest that can be a secret.
+const LONGEST_WORD: usize = 48;
+const SHORTEST_SECRET: usize = 8;
+/// Digits from which on a long word is no name of a field.
+const DIGITS: usize = 3;
+
+/// Spells the paths of the leaves with these numbers. An agent writes the keys of its objects: one that
+/// is among `found`, or that nobody would call a field, is not told.
+pub(crate) fn places(
+    text: &str,
+    leaves: &BTreeSet<u32>,
+    found: &BTreeSet<u32>,
+) -> BTreeMap<u32, Box<str>> {
     let mut places = BTreeMap::new();
     let last = leaves.iter().rfind(|leaf| **leaf != WHOLE);
     if let Some(&last) = last.filter(|_| is_json(text)) {
         let mut count = 0;
+        let mut hidden = BTreeSet::new();
         visit(text, |one| {
+            if one.kind == LeafKind::Key && found.contains(&count) {
+                hidden.insert(one.text.to_string());
+            }
             if leaves.contains(&count) {
-                places.insert(count, one.path.to_string().into());
+                let told = |key: &str| !hidden.contains(key) && is_name(key);
+                places.insert(count, spelled(one.path.segments(), told).into());
             }
             count += 1;
             if count > last {
@@ -144,6 +163,32 @@ pub(crate) fn places(text: &str, leaves: &BTreeSet<u32>) -> BTreeMap<u32, Box<st
         });
     }
     places
+}
+
+/// Spells a path, but for the keys that are not `told`.
+fn spelled<'a>(steps: impl Iterator<Item = Segment<'a>>, told: impl Fn(&str) -> bool) -> String {
+    let mut path = String::new();
+    for step in steps {
+        match step {
+            Segment::Index(index) => path.push_str(&format!("[{index}]")),
+            Segment::Key(key) => {
+                let key = unescape(key);
+                path.push_str(if path.is_empty() { "" } else { "." });
+                path.push_str(if told(&key) { &key } else { SECRET_KEY });
+            }
+        }
+    }
+    path
+}
+
+/// Tells whether a key can be the name of a field: none of its words looks like chance.
+fn is_name(key: &str) -> bool {
+    let mut words = key.split(|char: char| !char.is_alphanumeric());
+    words.all(|word| {
+        let digits = word.bytes().filter(u8::is_ascii_digit).count();
+        let chance = || digits >= DIGITS || is_chance(word);
+        word.len() < SHORTEST_SECRET || word.len() <= LONGEST_WORD && !chance()
+    })
 }
 
 /// Adds a step to the number that stands for a path.

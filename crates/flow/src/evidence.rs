@@ -42,6 +42,7 @@ pub(crate) fn weigh(
     cut: bool,
     hash: impl Fn(u32) -> Option<Id128>,
 ) -> Weighed {
+    let found = hits.leaves();
     let mut matches: Vec<(Match, u32)> = Vec::new();
     matches.extend(hits.secrets.into_iter().filter_map(secret));
     for hit in hits.texts {
@@ -100,7 +101,7 @@ pub(crate) fn weigh(
         .map(|(_, leaf)| *leaf)
         .chain(hits.opaque.iter().map(|&(leaf, _)| leaf))
         .collect();
-    let places = places(json, &leaves);
+    let places = places(json, &leaves, &found);
     let place = |leaf: u32| places.get(&leaf).cloned().unwrap_or_default();
     let matches = matches.into_iter().map(|(one, leaf)| Match {
         place: place(leaf),

@@ -6,7 +6,7 @@ mod recall;
 mod secrets;
 mod tails;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 
 use mcpproxy_core::{DataOrigin, Id128, Label, Likeness, Masked, Nature, SessionKey, Side};
@@ -64,6 +64,15 @@ impl Hits {
         }
         self.cut |= other.cut;
         self.evicted |= other.evicted;
+    }
+
+    /// Returns where something stands that is known, if only in part.
+    pub(crate) fn leaves(&self) -> BTreeSet<u32> {
+        let secrets = self.secrets.iter().map(|hit| hit.leaf);
+        let texts = self.texts.iter().map(|hit| hit.leaf);
+        let digests = self.digests.iter().map(|hit| hit.leaf);
+        let tokens = self.tokens.iter().map(|hit| hit.leaf);
+        secrets.chain(texts).chain(digests).chain(tokens).collect()
     }
 
     /// Tells whether personal data is among what is known.
@@ -328,7 +337,7 @@ fn raise<'a>(best: &mut HashMap<u32, Best<'a>>, seq: u32, cover: Cover, stream: 
 fn likeness(stream: &Stream, span: Range<u32>) -> Likeness {
     match stream.family {
         Family::Decoded => Likeness::Encoded,
-        Family::Tail => Likeness::Pieces,
+        Family::Tail | Family::Aligned => Likeness::Pieces,
         Family::Whole | Family::Values | Family::Keys | Family::Named => {
             if stream.crosses(&span) {
                 Likeness::Pieces

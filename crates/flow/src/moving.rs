@@ -3,7 +3,8 @@
 //!
 //! Whoever sends a value in small pieces puts something around them more often than not. What stays
 //! the same is taken off in two ways: by characters, at the beginning and at the end of the field, and
-//! by words, each of which is read on from the word that stood in its column before.
+//! by words, each of which is read on from the word that stood in its column before. The same is done
+//! with the rows of one message.
 
 use crate::sending::TAIL;
 use crate::tail::End;
@@ -13,6 +14,15 @@ const COLUMNS: usize = 8;
 const COLUMN: usize = 64;
 /// Bytes of what moves in a field, by estimate.
 pub(crate) const MOVING: usize = TAIL + 2 * COLUMNS * (COLUMN + 40);
+
+/// Rows of one message that are read by columns, the fewest and the most.
+const FEWEST_ROWS: usize = 3;
+const MOST_ROWS: usize = 512;
+/// Words of a row that are looked at.
+const MOST_WORDS: usize = 64;
+/// Bytes of what stands in one column of a message, at the least and at the most.
+const LEAST: usize = 6;
+const MOST: usize = 1 << 12;
 
 /// What moves in one field.
 #[derive(Clone, Debug, Default)]
@@ -102,6 +112,61 @@ impl Column {
             self.moves = !empty;
         }
     }
+}
+
+/// Returns what stands in the columns of some rows that are not the same everywhere, each by itself,
+/// and all of them row by row.
+pub(crate) fn columns<'p>(rows: impl Iterator<Item = &'p str>) -> Vec<String> {
+    let words = |row: &'p str| -> Vec<&'p str> {
+        let words = row.split(divides).filter(|word| !word.is_empty());
+        words.take(MOST_WORDS).collect()
+    };
+    let rows: Vec<Vec<&str>> = rows.map(words).filter(|row| !row.is_empty()).collect();
+    if !(FEWEST_ROWS..=MOST_ROWS).contains(&rows.len()) {
+        return Vec::new();
+    }
+    let width = rows.first().map_or(0, Vec::len);
+    let even = rows.iter().all(|row| row.len() == width);
+    let from_start = |at: usize| rows.iter().map(move |row| row.get(at).copied());
+    let from_end = |at: usize| {
+        let place = move |row: &Vec<&'p str>| row.len().checked_sub(at + 1);
+        rows.iter().map(move |row| row.get(place(row)?).copied())
+    };
+    let mut found: Vec<String> = (0..COLUMNS)
+        .filter_map(|at| joined(from_start(at).flatten()))
+        .collect();
+    if !even || width > COLUMNS {
+        found.extend((0..COLUMNS).filter_map(|at| joined(from_end(at).flatten())));
+    }
+    if even {
+        let first = rows.first().map_or(&[][..], Vec::as_slice);
+        let moves = |at: usize| from_start(at).any(|word| word != first.get(at).copied());
+        let moving: Vec<usize> = (0..width).filter(|at| moves(*at)).collect();
+        if moving.len() > 1 {
+            let cells = |row: &Vec<&'p str>| -> Vec<&'p str> {
+                moving
+                    .iter()
+                    .filter_map(|at| row.get(*at).copied())
+                    .collect()
+            };
+            found.extend(joined(rows.iter().flat_map(cells)));
+        }
+    }
+    found
+}
+
+/// Puts words together, unless all are the same or too little; numbers stay apart.
+fn joined<'p>(words: impl Iterator<Item = &'p str>) -> Option<String> {
+    let words: Vec<&str> = words.collect();
+    let first = words.first()?;
+    if words.iter().all(|word| word == first) {
+        return None;
+    }
+    let number = |word: &&str| word.bytes().all(|byte| byte.is_ascii_digit());
+    let between = if words.iter().all(number) { " " } else { "" };
+    let mut text = words.join(between);
+    text.truncate(text.floor_char_boundary(MOST));
+    (text.len() >= LEAST).then_some(text)
 }
 
 impl Frame {

@@ -31,6 +31,10 @@ const SHARED: usize = 8;
 const FRESH: usize = 1024;
 /// Pieces of values on their way that are kept apart.
 const PENDING: usize = 1024;
+/// Length from which on no list of numbers has a value by chance.
+const NUMBERS: usize = 14;
+/// One in so many lists may have a number by chance for it to count.
+const CHANCE: u64 = 256;
 /// Bits of the filter in front of the windows.
 const FILTER_BITS: u32 = 19;
 
@@ -41,6 +45,8 @@ pub(crate) struct SecretPrint {
     pub(crate) whole: u64,
     pub(crate) length: usize,
     pub(crate) sample: Masked,
+    /// Whether it is digits alone, of which any long list of numbers has some by chance.
+    pub(crate) digits: bool,
     pub(crate) windows: Vec<u32>,
 }
 
@@ -55,7 +61,8 @@ impl SecretPrint {
     /// Takes the windows of a value; nothing if it has no letters or digits.
     fn of(value: &str, label: &Label) -> Option<Self> {
         let symbols = folded(value);
-        if symbols.is_empty() {
+        let digits = symbols.iter().all(u8::is_ascii_digit);
+        if symbols.is_empty() || digits && is_counting(&symbols) {
             return None;
         }
         let mut windows = Vec::new();
@@ -69,9 +76,21 @@ impl SecretPrint {
             whole: whole(&symbols),
             length: symbols.len(),
             sample: mask(value),
+            digits,
             windows,
         })
     }
+}
+
+/// Tells whether digits only count, up or down or on one spot: whoever numbers anything writes them.
+fn is_counting(digits: &[u8]) -> bool {
+    let step = |pair: &[u8]| match pair {
+        [one, two] => (two + 10 - one) % 10,
+        _ => 0,
+    };
+    let mut steps = digits.windows(2).map(step);
+    let first = steps.next();
+    matches!(first, Some(0 | 1 | 9)) && steps.all(|step| Some(step) == first)
 }
 
 /// Returns the part of a value that is secret: the lines between the borders of a PEM block, the
@@ -180,6 +199,7 @@ pub(crate) struct Entry {
     pub(crate) origin: DataOrigin,
     pub(crate) length: usize,
     pub(crate) sample: Masked,
+    pub(crate) digits: bool,
     /// The windows of the value, in order.
     pub(crate) windows: Box<[u32]>,
     left: Bits,
@@ -222,6 +242,8 @@ pub(crate) struct Vault {
     full: bool,
     /// The lengths of the values that no window leads to, as bits.
     short: u64,
+    /// How many values are digits alone, by their length.
+    numbers: [u32; NUMBERS],
 }
 
 impl Vault {
@@ -271,12 +293,18 @@ impl Vault {
             if !self.index(number, &print.windows) {
                 self.short |= 1 << print.length.min(63);
             }
+            if print.digits
+                && let Some(count) = self.numbers.get_mut(print.length)
+            {
+                *count += 1;
+            }
             self.entries.push(Entry {
                 label: print.label.clone(),
                 whole: print.whole,
                 origin: origin.clone(),
                 length: print.length,
                 sample: print.sample.clone(),
+                digits: print.digits,
                 windows: print.windows.as_slice().into(),
                 left: Bits::default(),
             });
@@ -359,6 +387,20 @@ impl Vault {
             }
         }
         bits
+    }
+
+    /// Tells whether a value may well stand by chance in a row of so many digits: it is digits alone,
+    /// and there are many of its length.
+    pub(crate) fn is_chance(&self, entry: &Entry, digits: usize) -> bool {
+        let alike = self.numbers.get(entry.length).filter(|_| entry.digits);
+        let Some(&alike) = alike else {
+            return false;
+        };
+        // What is enough of a value lacks a sixth of it.
+        let needed = u32::try_from(entry.length * 5 / 6).unwrap_or(u32::MAX);
+        let rows = u64::try_from(digits).unwrap_or(u64::MAX);
+        let expected = rows.saturating_mul(u64::from(alike)).saturating_mul(CHANCE);
+        expected > 10_u64.saturating_pow(needed)
     }
 
     /// Notes that a call takes these windows along.
@@ -449,6 +491,19 @@ mod tests {
                 assert!(count <= SHARED);
             }
             assert!(own, "nothing leads to {number}");
+        }
+    }
+
+    #[test]
+    fn numbers_that_only_count_are_no_values() {
+        let check = |digits: &str, expect: bool| {
+            assert_eq!(is_counting(digits.as_bytes()), expect, "{digits}");
+        };
+        for counts in ["123456789", "1234567890", "987654", "000000", "7777777"] {
+            check(counts, true);
+        }
+        for value in ["1", "135791", "123457", "482913", "112233"] {
+            check(value, false);
         }
     }
 

@@ -23,7 +23,7 @@ use crate::words::split;
 /// Tokens of one message that are compared.
 const TOKENS: usize = 8192;
 /// Fields of one message whose tail is kept for the next, and links that are looked up.
-pub(crate) const TAILS: usize = 16;
+pub(crate) const TAILS: usize = 64;
 const POINTERS: usize = 256;
 /// Windows that are kept of what one call says.
 const SAID: usize = 1 << 14;
@@ -71,7 +71,7 @@ impl<'a> Sending<'a> {
         let leaves = first..=leaves.next_back().unwrap_or(first);
         let mut grams = Vec::new();
         for stream in &self.streams {
-            if stream.family != Family::Decoded {
+            if !matches!(stream.family, Family::Decoded | Family::Aligned) {
                 let within = stream.windows_in(&leaves);
                 let own = stream.grams.iter();
                 let own = own.filter(|gram| within.contains(&gram.at));

@@ -1,7 +1,7 @@
 //! The ends of what was sent to each outside destination, field by field, so that pieces in
 //! several calls are read as one.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
 
 use mcpproxy_core::CallId;
@@ -9,18 +9,24 @@ use mcpproxy_core::CallId;
 use crate::moving::{MOVING, Moving};
 use crate::sending::TAIL;
 
-/// Destinations whose tails are kept, and fields of each.
-const PLACES: usize = 64;
-const FIELDS: usize = 32;
+/// Fields whose tails are kept, those of all destinations together.
+const FIELDS: usize = 2048;
 /// Calls on their way whose pieces are kept apart.
 const PENDING: usize = 256;
+
+/// A field of what is sent to a destination.
+type Place = (Arc<str>, u64);
 
 /// The tails of a scope.
 #[derive(Debug, Default)]
 pub(crate) struct Tails {
-    places: BTreeMap<Arc<str>, BTreeMap<u64, Tail>>,
-    order: VecDeque<Arc<str>>,
+    fields: HashMap<Place, (Tail, u64)>,
+    /// The fields by when they were written, and the last time.
+    order: BTreeMap<u64, Place>,
+    last: u64,
     pending: VecDeque<Pending>,
+    /// Pieces of all calls on their way.
+    pieces: usize,
 }
 
 /// What was sent in one field: the end of all of it, and of what moves in it.
@@ -70,25 +76,21 @@ type Pending = (CallId, Arc<str>, Vec<(u64, String)>);
 
 impl Tails {
     pub(crate) fn bytes(&self) -> usize {
-        let fields: usize = self.places.values().map(BTreeMap::len).sum();
-        fields * (TAIL + MOVING) + self.pending.len() * (TAIL + 64)
+        self.fields.len() * (TAIL + MOVING) + self.pieces * (TAIL + 64)
     }
 
     /// Returns what stands before a field at a destination, calls on their way included.
-    pub(crate) fn before(&self, to: &str, path: u64) -> Tail {
-        let mut tail = self
-            .places
-            .get(to)
-            .and_then(|fields| fields.get(&path))
-            .cloned();
+    pub(crate) fn before(&self, to: &Arc<str>, path: u64) -> Tail {
+        let known = self.fields.get(&(Arc::clone(to), path));
+        let mut tail = known.map(|(tail, _)| tail.clone()).unwrap_or_default();
         for (_, place, fields) in &self.pending {
-            if **place == *to {
+            if *place == *to {
                 for (_, piece) in fields.iter().filter(|(other, _)| *other == path) {
-                    tail.get_or_insert_default().push(piece);
+                    tail.push(piece);
                 }
             }
         }
-        tail.unwrap_or_default()
+        tail
     }
 
     /// Notes what a call takes along, by field.
@@ -98,6 +100,7 @@ impl Tails {
         {
             self.settle(*call, true);
         }
+        self.pieces += pieces.len();
         self.pending.push_back((call, Arc::clone(to), pieces));
     }
 
@@ -109,23 +112,26 @@ impl Tails {
         let Some((_, to, pieces)) = self.pending.remove(at) else {
             return false;
         };
-        if !left {
-            return true;
-        }
-        if !self.places.contains_key(&to) {
-            self.order.push_back(Arc::clone(&to));
-        }
-        let fields = self.places.entry(to).or_default();
-        for (path, piece) in pieces {
-            if fields.len() < FIELDS || fields.contains_key(&path) {
-                fields.entry(path).or_default().push(&piece);
-            }
-        }
-        if self.order.len() > PLACES
-            && let Some(oldest) = self.order.pop_front()
-        {
-            self.places.remove(&oldest);
+        self.pieces -= pieces.len();
+        for (path, piece) in pieces.into_iter().filter(|_| left) {
+            self.write((Arc::clone(&to), path), &piece);
         }
         true
+    }
+
+    /// Puts a piece behind what was sent in a field; the field that rested longest makes room.
+    fn write(&mut self, place: Place, piece: &str) {
+        let (tail, at) = self.fields.entry(place.clone()).or_default();
+        tail.push(piece);
+        // No field was written at time zero.
+        self.order.remove(at);
+        self.last += 1;
+        *at = self.last;
+        self.order.insert(self.last, place);
+        if self.fields.len() > FIELDS
+            && let Some((_, oldest)) = self.order.pop_first()
+        {
+            self.fields.remove(&oldest);
+        }
     }
 }

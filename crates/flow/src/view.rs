@@ -116,6 +116,13 @@ pub(crate) fn decode(parts: &[Part<'_>], own: &[Part<'_>], bytes: usize) -> Deco
         walk.text(&text, &[CODES], 1);
         walk.keep(text, vec![CODES]);
     }
+    for (text, leaf) in piece::aligned(own) {
+        if text.len() >= SHORTEST && !is_natural(&text) {
+            one(&text, leaf, Family::Decoded, &mut budget, &mut decoded);
+        }
+        let stream = Stream::of(Family::Aligned, &text, leaf, Vec::new());
+        decoded.streams.push(stream);
+    }
     decoded.streams.extend(piece::backwards(own));
     // What was opaque by itself is not reported again for being part of something longer.
     decoded.opaque = opaque;

@@ -11,7 +11,7 @@ use crate::stream::{Family, Stream};
 use crate::view::{Decoded, SHORTEST, budget, is_natural, one};
 
 /// Texts that are kept, a power of two, and the symbols that one of them may hold.
-const KEPT: usize = 64;
+const KEPT: usize = 256;
 const SYMBOLS: usize = 2048;
 
 /// What a text holds, as it is and with its encodings undone.

@@ -142,6 +142,7 @@ pub(super) fn secrets<'a>(
     }
     let mut found: Vec<_> = seen.into_iter().collect();
     found.sort_unstable_by_key(|(number, _)| *number);
+    let mut numbers = 0;
     for (number, trail) in found {
         let Trail {
             own,
@@ -157,13 +158,22 @@ pub(super) fn secrets<'a>(
         if entry.label.nature == Nature::Typed && is_supplied(state, errand, salts, entry.whole) {
             continue;
         }
+        // What stands as a word of its own is looked for below.
+        let digits = stream.symbols.iter().filter(|one| one.is_ascii_digit());
+        if state.vault.is_chance(entry, digits.count()) {
+            numbers |= 1 << entry.length.min(63);
+            continue;
+        }
         let (alone, enough_alone) = entry.weigh(&own);
         let mut all = state.vault.gone(number);
         all.join(&own);
         let (together, enough) = entry.weigh(&all);
+        let crosses = stream.crosses(&(start..end + u32::try_from(SECRET).unwrap_or(0)));
         let how = match () {
             () if !enough_alone && enough => Likeness::Pieces,
-            () if alone >= entry.length && stream.family == Family::Whole => Likeness::Exact,
+            () if alone >= entry.length && stream.family == Family::Whole && !crosses => {
+                Likeness::Exact
+            }
             () => likeness(stream, start..end + 1),
         };
         hits.secrets.push(SecretHit {
@@ -179,7 +189,8 @@ pub(super) fn secrets<'a>(
             sample: entry.sample.clone(),
         });
     }
-    short_secrets(state, errand, salts, sending, hits);
+    let lengths = state.vault.short_lengths() | numbers;
+    words(state, errand, salts, sending, lengths, hits);
 }
 
 /// Tells whether a token came from the very place that it goes to, or from the user.
@@ -189,15 +200,16 @@ pub(crate) fn is_supplied(state: &State, errand: Errand<'_>, salts: &[u64], toke
     has(token ^ place_salt(errand.to)) || salts.iter().any(|salt| has(token ^ said_salt(*salt)))
 }
 
-/// Finds values that are too short to have windows, as whole words.
-fn short_secrets(
+/// Finds values of these lengths as whole words: those that are too short to have windows, and
+/// numbers that any list could have.
+fn words(
     state: &State,
     errand: Errand<'_>,
     salts: &[u64],
     sending: &Sending<'_>,
+    lengths: u64,
     hits: &mut Hits,
 ) {
-    let lengths = state.vault.short_lengths();
     if lengths == 0 {
         return;
     }

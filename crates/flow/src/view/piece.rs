@@ -1,9 +1,12 @@
 //! Pieces of encoded text that stand in different fields, or in the labels and segments of a URL.
 
+use std::collections::BTreeMap;
+
 use mcpproxy_text::LeafKind;
 use mcpproxy_text::url::urls;
 
 use crate::content::Part;
+use crate::moving::columns;
 use crate::stream::{Family, Stream};
 use crate::winnow::RUN;
 
@@ -13,6 +16,11 @@ const PIECE: usize = 4;
 const CODES: usize = 12;
 /// Longest text that is put together.
 const LONGEST: usize = 1 << 16;
+/// Names whose values are put together.
+const NAMES: usize = 16;
+/// Longest text whose rows are read by columns, and how many columns of one message are.
+const LONGEST_ROWS: usize = 1 << 14;
+const ALIGNED: usize = 32;
 /// Values that are read from the last to the first.
 const FIELDS: usize = 64;
 
@@ -25,6 +33,7 @@ pub(super) fn joined(parts: &[Part<'_>]) -> Vec<(String, u32)> {
             .filter(|part| part.is_key() == keys && is_piece(&part.text));
         found.extend(together(pieces.map(|part| (&*part.text, part.leaf))));
     }
+    found.extend(of_one_name(parts));
     for part in parts.iter().filter(|part| part.text.contains(":/")) {
         for url in urls(&part.text) {
             let labels = url.host.below().unwrap_or_default();
@@ -37,6 +46,51 @@ pub(super) fn joined(parts: &[Part<'_>]) -> Vec<(String, u32)> {
         }
     }
     found
+}
+
+/// Returns what the values of each name make together: objects in a row have other values that stand
+/// between the pieces.
+fn of_one_name(parts: &[Part<'_>]) -> impl Iterator<Item = (String, u32)> {
+    let mut names: BTreeMap<u64, Vec<&Part<'_>>> = BTreeMap::new();
+    let pieces = parts
+        .iter()
+        .filter(|part| !part.is_key() && is_piece(&part.text));
+    for part in pieces {
+        names.entry(part.name).or_default().push(part);
+    }
+    let several = names.len() > 1;
+    let groups = names.into_values().filter(move |_| several).take(NAMES);
+    groups.filter_map(|group| together(group.iter().map(|part| (&*part.text, part.leaf))))
+}
+
+/// Returns what moves in rows that say the same otherwise: the lines of a text, addresses and the like
+/// in one line, the values of one name.
+pub(super) fn aligned(parts: &[Part<'_>]) -> Vec<(String, u32)> {
+    let mut found = Vec::new();
+    let mut add = |columns: Vec<String>, leaf: u32| {
+        let room = ALIGNED - found.len();
+        found.extend(columns.into_iter().take(room).map(|text| (text, leaf)));
+    };
+    let mut names: BTreeMap<u64, Vec<&Part<'_>>> = BTreeMap::new();
+    let values = parts.iter().filter(|part| !part.is_key());
+    for part in values.filter(|part| part.text.len() <= LONGEST_ROWS) {
+        if part.text.contains('\n') {
+            add(columns(part.text.lines()), part.leaf);
+        }
+        let words = part.text.split_ascii_whitespace();
+        let parted = |word: &&str| word.trim_matches(is_mark).contains(is_mark);
+        add(columns(words.filter(parted)), part.leaf);
+        names.entry(part.name).or_default().push(part);
+    }
+    for group in names.into_values() {
+        let leaf = group.first().map_or(0, |part| part.leaf);
+        add(columns(group.iter().map(|part| &*part.text)), leaf);
+    }
+    found
+}
+
+fn is_mark(char: char) -> bool {
+    !char.is_alphanumeric()
 }
 
 /// Returns the texts that numbers beside each other spell, as bytes are written in JSON: one number

@@ -325,3 +325,21 @@ fn an_origin_says_which_call_read_it_of_whom_and_when() {
         (CallId::new(read, 0), CallId::new(read + 1, 0))
     );
 }
+
+#[test]
+fn a_key_that_is_a_secret_is_not_told() {
+    let check = |text: &str| {
+        let desk = Desk::new();
+        desk.read_secret(&env_file(), KEY, Nature::Secret);
+        let checked = desk.send(text);
+        let evidence = format!("{checked:?}");
+        assert!(!evidence.contains(&KEY[..8]), "{evidence}");
+        assert!(evidence.contains(crate::content::SECRET_KEY), "{evidence}");
+    };
+    check(&format!(r#"{{"channel":"general","{KEY}":"x"}}"#));
+    check(&format!(
+        r#"{{"channel":"general","a":{{"{KEY}":{{"b":"{KEY}"}}}}}}"#
+    ));
+    let reversed: String = KEY.chars().rev().collect();
+    check(&format!(r#"{{"{reversed}":"x"}}"#));
+}

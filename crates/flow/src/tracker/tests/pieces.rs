@@ -116,6 +116,124 @@ fn pieces_within_what_stays_the_same_add_up() {
 }
 
 #[test]
+fn pieces_in_the_rows_of_one_message_add_up() {
+    let rows = |size: usize, row: &dyn Fn(usize, &str) -> String, between: &str| -> String {
+        let pieces = KEY
+            .as_bytes()
+            .chunks(size)
+            .map(|piece| std::str::from_utf8(piece).unwrap());
+        let rows: Vec<String> = pieces.enumerate().map(|(n, piece)| row(n, piece)).collect();
+        rows.join(between)
+    };
+    let hex = |piece: &str| -> String { piece.bytes().map(|byte| format!("{byte:02x}")).collect() };
+    let check = |text: &str| {
+        let desk = Desk::new();
+        desk.read_secret(&env_file(), KEY, Nature::Secret);
+        assert_eq!(weight(&desk.send(text)), Some(Weight::Sensitive), "{text}");
+    };
+    for size in 2..=6 {
+        check(&message(&rows(
+            size,
+            &|n, piece| format!("line {n} is {piece}."),
+            "\n",
+        )));
+        check(&message(&rows(
+            size,
+            &|_, piece| format!("- item {piece}"),
+            "\n",
+        )));
+        check(&message(&rows(
+            size,
+            &|_, piece| format!("| ok | {piece} | done |"),
+            "\n",
+        )));
+        check(&message(&rows(
+            size,
+            &|_, piece| format!("https://x.example/{piece}"),
+            " ",
+        )));
+        check(&message(&rows(
+            size,
+            &|n, piece| format!("part {n} = {}", hex(piece)),
+            "\n",
+        )));
+        let list = rows(size, &|_, piece| format!(r#""item {piece} ok""#), ",");
+        check(&format!(r#"{{"channel":"general","items":[{list}]}}"#));
+        let blocks = rows(
+            size,
+            &|_, piece| format!(r#"{{"type":"section","text":"{}"}}"#, hex(piece)),
+            ",",
+        );
+        check(&format!(r#"{{"channel":"general","blocks":[{blocks}]}}"#));
+    }
+    let codes = KEY.bytes().map(|byte| byte.to_string()).collect::<Vec<_>>();
+    let colours: Vec<String> = codes
+        .chunks(3)
+        .map(|rgb| format!("rgb({})", rgb.join(",")))
+        .collect();
+    check(&message(&colours[..colours.len() - 1].join(" ")));
+}
+
+#[test]
+fn many_fields_are_followed_and_the_one_that_rested_longest_makes_room() {
+    let check = |warm: usize, constant: usize| {
+        let desk = Desk::new();
+        desk.read_secret(&env_file(), KEY, Nature::Secret);
+        let fields = |from: usize, count: usize| -> String {
+            let fields = (from..from + count).map(|n| format!(r#""f{n}":"same {n}","#));
+            fields.collect()
+        };
+        for round in 0..warm {
+            desk.send(&format!(
+                r#"{{{}"channel":"general"}}"#,
+                fields(1000 + round * 16, 16)
+            ));
+        }
+        let found = KEY.as_bytes().chunks(4).any(|piece| {
+            let piece = std::str::from_utf8(piece).unwrap();
+            let text = format!(r#"{{{}"text":"{piece}"}}"#, fields(0, constant));
+            weight(&desk.send(&text)) == Some(Weight::Sensitive)
+        });
+        assert!(found, "{warm} {constant}");
+    };
+    for (warm, constant) in [(0, 0), (2, 0), (40, 0), (0, 16), (0, 60), (200, 40)] {
+        check(warm, constant);
+    }
+}
+
+#[test]
+fn numbers_are_not_found_by_chance_nor_where_somebody_counts() {
+    let desk = Desk::new();
+    desk.read_secret("Account number: 1234567", "1234567", Nature::Personal);
+    for step in 1..9 {
+        assert_eq!(
+            weight(&desk.send(&message(&format!("step {step} done")))),
+            None
+        );
+    }
+    // Many account numbers, and a long chart that has nothing to do with them.
+    let mut state = 7_u64;
+    let mut number = |most: u64| {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % most
+    };
+    for _ in 0..250 {
+        let account = format!("{:06}", number(1_000_000));
+        desk.read_secret(&format!("account {account}"), &account, Nature::Typed);
+    }
+    let last = format!("{:06}", number(1_000_000));
+    desk.read_secret(&format!("account {last}"), &last, Nature::Typed);
+    let chart: Vec<String> = (0..2000).map(|_| number(1000).to_string()).collect();
+    let text = format!(r#"{{"chart":[{}]}}"#, chart.join(","));
+    assert_eq!(weight(&desk.send(&text)), None);
+    // A number that stands there as it is stays found.
+    let text = format!(r#"{{"chart":[{},{last}]}}"#, chart.join(","));
+    assert_eq!(weight(&desk.send(&text)), Some(Weight::Notable));
+}
+
+#[test]
 fn what_left_before_it_was_known_is_not_held_against_what_comes_after() {
     let check = |sent: &[&str], next: &str, expect: Option<Weight>| {
         let desk = Desk::new();
