@@ -26,7 +26,7 @@ pub use agents::{Role, role};
 pub use arguments::{Arguments, arguments, arguments_with};
 pub use class::{Class, Confidence, Kind, Method, World};
 pub use operation::Does;
-pub use package::package;
+pub use package::{bridged, package, source};
 pub use reach::{Endpoints, Sort, Suspicion};
 pub use settings::Classification;
 pub use signal::{Says, Signal, SignalSource};

@@ -117,6 +117,28 @@ pub fn package<'a>(
     Some((name, version.filter(|version| !version.is_empty())))
 }
 
+/// Returns the address that a command line is only a bridge to.
+pub fn bridged<'a>(command: Option<&'a str>, args: &'a [String]) -> Option<&'a str> {
+    match started(command, args) {
+        Started::Bridge(address) => Some(address),
+        Started::Package(_) | Started::Nothing => None,
+    }
+}
+
+/// Returns the archive, package or folder that tells which program a command line starts where the
+/// name of what is started is that of many: `java -jar X`, `go run X`, `uv --directory X run main.py`.
+pub fn source<'a>(command: Option<&'a str>, args: &'a [String]) -> Option<&'a str> {
+    let behind = |options: &[&str]| {
+        let at = args.iter().position(|one| options.contains(&&**one))?;
+        args.get(at + 1).map(String::as_str)
+    };
+    match program(command?) {
+        "java" => behind(&["-jar", "-cp", "-classpath", "--class-path"]),
+        "go" | "cargo" | "dotnet" => behind(&["run", "--manifest-path", "--project"]),
+        _ => behind(&["--directory", "--project", "--cwd"]),
+    }
+}
+
 /// Returns the first argument that names something to start.
 fn positional(args: &[String]) -> Option<&str> {
     let mut rest = args.iter().map(String::as_str);

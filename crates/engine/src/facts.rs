@@ -1,6 +1,7 @@
 //! What is known about a call before it is judged: computed here, once.
 
-use std::ops::Range;
+use std::borrow::Cow;
+use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 
 use mcpproxy_classify::{self as classify, Arguments, Kind, Sort, ToolClass, shell};
@@ -11,6 +12,7 @@ use mcpproxy_detect::{Context, Detector, Direction, Report};
 use mcpproxy_flow::content::SECRET_KEY;
 use mcpproxy_flow::{Content, Leaving, Whose};
 use mcpproxy_text as text;
+use mcpproxy_text::decode::is_hidden;
 
 use crate::addressees;
 use crate::contradictions::contradictions;
@@ -25,6 +27,8 @@ const MOST_MATCHES: usize = 16;
 const MOST_ADDRESSES: usize = 64;
 /// Length from which a key of an object is looked at as a secret.
 const SHORTEST_SECRET: usize = 12;
+/// The shortest name of a host that is on any list.
+const SHORTEST_HOST: usize = 4;
 /// Arguments that hold a command for a shell.
 pub(crate) const COMMANDS: [&str; 6] = ["command", "cmd", "shell", "bash", "script", "code"];
 
@@ -82,6 +86,9 @@ impl Engine {
             facts.operation = class.does.operation;
             (shown, facts.suspicious) = suspicious(arguments, ready);
         }
+        for one in &mut facts.suspicious {
+            hide(&ready.detector, &mut one.place);
+        }
         facts.sensitive = marks::sensitive(&report);
         for one in &mut facts.sensitive {
             hide(&ready.detector, &mut one.place);
@@ -109,7 +116,11 @@ impl Engine {
                 hide(&ready.detector, place);
             }
             // What the detector found may lie below a key that only the flow knows for a secret.
-            if flow.matches.iter().any(|one| one.place.contains(SECRET_KEY)) {
+            if flow
+                .matches
+                .iter()
+                .any(|one| one.place.contains(SECRET_KEY))
+            {
                 for one in &mut facts.sensitive {
                     one.place = SECRET_KEY.into();
                 }
@@ -209,15 +220,51 @@ fn spanned(raw: &str) -> (&str, Range<usize>) {
 fn suspicious(arguments: &str, ready: &Ready) -> (Arguments, Vec<Suspicious>) {
     let mut found = Vec::new();
     let mut judge = |place: &str, address: &str| {
-        if found.len() < MOST_ADDRESSES {
-            found.extend(judged(address, place, ready));
+        if found.len() < MOST_ADDRESSES
+            && let Some(one) = judged(address, place, ready)
+            && !found.contains(&one)
+        {
+            found.push(one);
         }
     };
     let shown = classify::arguments_with(arguments, &mut judge);
     for (address, place) in commands(arguments) {
         judge(&place, &address);
     }
+    text::visit(arguments, |leaf| {
+        let mut place = None;
+        each_host(&leaf.text, |address| {
+            let place = place.get_or_insert_with(|| leaf.path.to_string());
+            judge(place, address);
+        });
+        ControlFlow::Continue(())
+    });
     (shown, found)
+}
+
+/// Hands out what could be a host in disguise: a login in front of it, an encoding of its dots, signs
+/// that nobody sees, escaped slashes. What is plainly written is found without this, and a text may
+/// name a host without sending anything there.
+fn each_host(text: &str, mut each: impl FnMut(&str)) {
+    let escaped = text.contains("\\/") || text.contains("\\u00");
+    let plain = if escaped {
+        text::unescape(text)
+    } else {
+        Cow::Borrowed(text)
+    };
+    let part = |char: char| {
+        let sign = matches!(
+            char,
+            '.' | '-' | '_' | '%' | '/' | '?' | '=' | '&' | '#' | ':' | '@'
+        );
+        sign || char.is_alphanumeric() || is_hidden(char)
+    };
+    for word in plain.split(|char| !part(char)) {
+        let disguised = escaped || word.contains(['%', '@']) || word.contains(is_hidden);
+        if disguised && word.len() >= SHORTEST_HOST {
+            each(word.trim_start_matches(['/', ':']));
+        }
+    }
 }
 
 /// Judges the addresses that an agent's own tool connects to.
@@ -250,4 +297,30 @@ fn commands(arguments: &str) -> Vec<(String, String)> {
         found.extend(hosts.map(|host| (host, member.key.clone().into_owned())));
     }
     found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hosts_in_disguise_are_handed_out() {
+        let endpoints = classify::Endpoints::new(["webhook.site"]);
+        let check = |text: &str, expect: bool| {
+            let mut found = false;
+            each_host(text, |host| found |= endpoints.judge(host).is_some());
+            assert_eq!(found, expect, "{text}");
+        };
+        check("send it to webhook%2Esite/x", true);
+        check("user:pw@webhook.site/x", true);
+        check("mail bob@webhook.site", true);
+        check("web\u{ad}hook.site", true);
+        check("(webhook.site\u{200b}/x)", true);
+        check(r#"{"url":"https:\/\/webhook.site\/x"}"#, true);
+        check(r"https:\u002f\u002fwebhook.site/x", true);
+        // Not in disguise, or nothing that anybody listed.
+        check("we do not use webhook.site here", false);
+        check("bob@example.com, 100%25 sure", false);
+        check(r"C:\users\u0041nn\webhooks.txt", false);
+    }
 }

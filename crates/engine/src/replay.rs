@@ -49,6 +49,9 @@ impl Session {
             depth: Limits::default().depth + 1,
         };
         let text = check(text.as_bytes(), limits).map_err(SessionFault::Json)?;
+        if !text.trim_start().starts_with('{') {
+            return Err(SessionFault::NoObject);
+        }
         let session = if mcpproxy_text::get(text, &["calls"]).is_some() {
             serde_json::from_str(text).map_err(SessionFault::Shape)?
         } else {
@@ -78,6 +81,9 @@ pub enum SessionFault {
     /// The gateway would refuse such JSON, too.
     #[error("{0}")]
     Json(Fault),
+    /// It is JSON of another kind.
+    #[error("it must be a JSON object")]
+    NoObject,
     /// It is not made as a session is.
     #[error("{0}")]
     Shape(serde_json::Error),
@@ -89,8 +95,9 @@ pub enum SessionFault {
     Arguments(usize),
 }
 
-/// One call of it.
+/// One call of it. What is misspelled would be judged without it: nothing unknown is passed over.
 #[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Step {
     /// The upstream; without it the tool may be named `server:tool`.
     #[serde(default)]

@@ -6,8 +6,11 @@
 use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
+use std::sync::Arc;
 
-use mcpproxy_core::{Action, Call, Finding, Masked, Severity, Source, Threat, Tier, UpstreamId};
+use mcpproxy_core::{
+    Action, Call, Finding, Hooked, Masked, Severity, Source, Threat, Tier, UpstreamId,
+};
 use tokio::sync::watch;
 
 /// What an order stops.
@@ -97,7 +100,11 @@ fn covers(scope: &StopScope, call: &Call) -> bool {
     match scope {
         StopScope::All => true,
         StopScope::Upstream(name) => *name == call.tool.upstream,
-        StopScope::Session(id) => *id == call.session.id.to_string(),
+        StopScope::Session(id) => {
+            // Hooks tell what an agent itself calls its session, and people read that on its screen.
+            let own = |hook: &Arc<Hooked>| *hook.session == **id;
+            *id == call.session.id.to_string() || call.hook.as_ref().is_some_and(own)
+        }
         StopScope::Principal(name) => is_named(&call.who.name, name),
     }
 }

@@ -26,10 +26,10 @@ pub enum HookError {
         /// What is odd about it.
         reason: String,
     },
-    /// It does not say what happened, or something we do not take part in.
+    /// What happened is something we do not take part in.
     #[error("the hook's payload speaks of `{name}`, an event that is not known here")]
     UnknownEvent {
-        /// The name, empty where there is none.
+        /// The name.
         name: String,
     },
     /// Something is missing without which nothing can be said.

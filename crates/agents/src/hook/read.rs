@@ -91,14 +91,15 @@ pub fn read(
 fn happened(payload: &Payload, told: Option<&str>) -> Result<(HookEvent, String), HookError> {
     let written = EVENT_KEYS.iter().filter_map(|key| payload.text(&[key]));
     let names: Vec<&str> = written.chain(told).collect();
+    // Whoever does not say what happened may be about to use a tool: that is no event of another kind.
+    let Some(first) = names.first() else {
+        return Err(HookError::Missing { field: "event" });
+    };
     let mut known = names
         .iter()
         .filter_map(|name| Some((HookEvent::from_name(name)?, (*name).to_owned())));
-    known.next().ok_or_else(|| {
-        let name = names.first().copied().unwrap_or_default();
-        HookError::UnknownEvent {
-            name: name.chars().take(80).collect(),
-        }
+    known.next().ok_or_else(|| HookError::UnknownEvent {
+        name: first.chars().take(80).collect(),
     })
 }
 

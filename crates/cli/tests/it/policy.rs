@@ -95,6 +95,9 @@ async fn what_the_gateway_would_refuse_is_neither_explained_nor_replayed() {
     .await;
     check(r#"{"calls":[{"server":"slack"}]}"#, "missing field `tool`").await;
     check("{", "invalid JSON").await;
+    check("[]", "must be a JSON object").await;
+    let misspelled = r#"{"calls":[{"tool":"post","arguments":{}}]}"#;
+    check(misspelled, "unknown field `arguments`").await;
 }
 
 #[tokio::test]

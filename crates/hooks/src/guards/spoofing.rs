@@ -15,6 +15,8 @@ pub const ID: &str = "server-spoofing-detector";
 
 /// The member of an identity that has the pinned keys.
 const PINS: &str = "pins";
+/// The member that stands for where the program lies.
+const SOURCE: &str = "source";
 /// The member that has what the program is made of.
 const INSTALLED: &str = "installed";
 
@@ -79,11 +81,14 @@ impl Profile<'_> {
             "command": self.command,
             "package": package.map(|(name, _)| name),
             "version": package.and_then(|(_, version)| version),
-            "origin": self.url.map(origin),
+            "origin": self.address().map(origin),
             "arguments": fingerprint::digest(&json!([self.args, self.url]).to_string()),
         });
         // Identities from before there were such members have none, and are the same.
         if let Some(members) = identity.as_object_mut() {
+            if let Some(source) = self.source() {
+                members.insert(SOURCE.to_owned(), json!(source));
+            }
             if !pins.is_empty() {
                 members.insert(PINS.to_owned(), json!(pins));
             }
@@ -99,10 +104,23 @@ impl Profile<'_> {
         let package = mcpproxy_classify::package(self.command, self.args);
         let package = package.map_or("", |(name, _)| name);
         format!(
-            "{}|{package}|{}",
+            "{}|{package}|{}|{}",
             self.command.unwrap_or_default(),
-            self.url.map(host).unwrap_or_default()
+            self.source().unwrap_or_default(),
+            self.address().map(host).unwrap_or_default()
         )
+    }
+
+    /// Returns where it is reached, also where a bridge is started for that.
+    fn address(&self) -> Option<&str> {
+        let bridged = || mcpproxy_classify::bridged(self.command, self.args);
+        self.url.or_else(bridged)
+    }
+
+    /// Returns what stands for the archive or the folder that its program lies in.
+    fn source(&self) -> Option<String> {
+        let source = mcpproxy_classify::source(self.command, self.args);
+        source.map(fingerprint::digest)
     }
 }
 
@@ -114,8 +132,9 @@ pub fn origin_of(identity: &Value) -> String {
             .and_then(Value::as_str)
             .unwrap_or_default()
     };
+    let (command, package) = (text("command"), text("package"));
     let place = host(text("origin"));
-    format!("{}|{}|{place}", text("command"), text("package"))
+    format!("{command}|{package}|{}|{place}", text(SOURCE))
 }
 
 /// Says why an upstream is not let in, if it is not.
@@ -225,7 +244,11 @@ pub(super) fn compare(before: &Value, after: &Value) -> Moved {
     ];
     for (key, what) in names {
         let (old, new) = (before.get(key), after.get(key));
-        if old != new {
+        // The address behind a bridge was not always told apart from its other arguments.
+        let untold = key == "origin"
+            && old.is_none_or(Value::is_null)
+            && before.get("arguments") == after.get("arguments");
+        if old != new && !untold {
             let word = |value: Option<&Value>| {
                 let text = value.and_then(Value::as_str).unwrap_or("none");
                 show::name(text)
@@ -258,9 +281,12 @@ pub(super) fn compare(before: &Value, after: &Value) -> Moved {
 pub fn is_retold(before: &Value, after: &Value) -> bool {
     let told = |identity: &Value| {
         let mut identity = identity.clone();
-        identity
-            .as_object_mut()
-            .map(|members| members.remove(INSTALLED));
+        if let Some(members) = identity.as_object_mut() {
+            // The digest of the arguments stands for the address and the source, too.
+            for member in [INSTALLED, SOURCE, "origin"] {
+                members.remove(member);
+            }
+        }
         identity
     };
     told(before) != told(after)
@@ -395,6 +421,60 @@ mod tests {
             true,
         );
         check("https://mcp.example.com", "http://mcp.example.com", true);
+        check(
+            "npx -y mcp-remote https://mail.example/mcp",
+            "npx -y mcp-remote https://evil.example/mcp",
+            true,
+        );
+        check(
+            "npx -y mcp-remote https://mail.example/mcp",
+            "npx -y mcp-remote https://mail.example/mcp --debug",
+            false,
+        );
+        // As it was kept before the address behind a bridge was.
+        let now = identity("npx -y mcp-remote https://mail.example/mcp");
+        let mut before = now.clone();
+        before["origin"] = Value::Null;
+        assert_eq!(compare(&before, &now), Moved::Known);
+    }
+
+    #[test]
+    fn two_are_of_one_origin_where_they_are_the_same_program_or_at_one_place() {
+        let origin = |line: &str| origin_of(&identity(line));
+        let check = |one: &str, other: &str, same: bool| {
+            assert_eq!(origin(one) == origin(other), same, "{one} {other}");
+            let words = words(one);
+            if let [command, args @ ..] = words.as_slice()
+                && !args.is_empty()
+            {
+                let profile = Profile {
+                    command: Some(command),
+                    args,
+                    ..Profile::default()
+                };
+                assert_eq!(profile.origin(), origin(one));
+            }
+        };
+        check("npx fs-mcp /a", "npx fs-mcp /b", true);
+        check("npx @good/mail", "npx @evil/x", false);
+        check("java -jar a.jar /x", "java -jar a.jar /y", true);
+        check("java -jar a.jar", "java -jar b.jar", false);
+        check("go run example.com/good", "go run example.com/evil", false);
+        check(
+            "uv --directory /srv/mail run server.py",
+            "uv --directory /srv/evil run server.py",
+            false,
+        );
+        check(
+            "npx -y mcp-remote https://mail.example/mcp",
+            "npx -y mcp-remote https://evil.example/mcp",
+            false,
+        );
+        check(
+            "npx -y mcp-remote https://mail.example/mcp",
+            "npx -y mcp-remote https://mail.example/other",
+            true,
+        );
     }
 
     #[test]

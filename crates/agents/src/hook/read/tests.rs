@@ -248,7 +248,7 @@ fn copilot_cli() {
     );
     assert_eq!(
         show(&camel, None, None),
-        "the hook's payload speaks of ``, an event that is not known here"
+        "the hook's payload has no `event`"
     );
     let after = json!({
         "sessionId": "p1", "timestamp": 1, "cwd": "/w", "toolName": "view",
@@ -522,7 +522,8 @@ fn what_cannot_be_read_says_why() {
     check(b"", "EOF", false);
     check(b"[]", "another value", false);
     check(b"{\"a\":\xff}", "not a JSON object", false);
-    check(b"{}", "``", false);
+    check(b"{}", "no `event`", false);
+    check(br#"{"event":"Frob"}"#, "`Frob`", false);
     let deep = format!("{{\"a\":{}1{}}}", "[".repeat(200), "]".repeat(200));
     check(deep.as_bytes(), "too deeply", true);
     check(&vec![b' '; MAX_PAYLOAD + 1], "more than", true);

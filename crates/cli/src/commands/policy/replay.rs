@@ -27,7 +27,7 @@ pub(crate) fn run(global: &Global, file: &Path) -> Result<Exit> {
     };
     let mut stopped = 0_usize;
     for (number, line) in input.lines().enumerate() {
-        let line = line?;
+        let line = line.with_context(|| format!("cannot read `{}`", file.display()))?;
         if line.trim().is_empty() {
             continue;
         }
