@@ -170,7 +170,7 @@ fn spelled<'a>(steps: impl Iterator<Item = Segment<'a>>, told: impl Fn(&str) -> 
     let mut path = String::new();
     for step in steps {
         match step {
-            Segment::Index(index) => path.push_str(&format!("[{index}]")),
+            Segment::Index(index) => path.extend(["[", &index.to_string(), "]"]),
             Segment::Key(key) => {
                 let key = unescape(key);
                 path.push_str(if path.is_empty() { "" } else { "." });

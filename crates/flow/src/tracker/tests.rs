@@ -9,6 +9,7 @@ mod properties;
 mod sessions;
 
 use std::borrow::Cow;
+use std::fmt::Write as _;
 use std::time::Duration;
 
 use mcpproxy_core::{
@@ -166,4 +167,11 @@ fn env_file() -> String {
 
 fn message(text: &str) -> String {
     json!({"channel": "#general", "text": text}).to_string()
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        write!(text, "{byte:02x}").unwrap();
+        text
+    })
 }

@@ -1,6 +1,5 @@
 //! Leaks in disguise: what was read is seen however it is dressed.
 
-use std::fmt::Write as _;
 use std::io::Write as _;
 
 use base64::Engine as _;
@@ -18,13 +17,6 @@ fn gzip(text: &str) -> Vec<u8> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
     encoder.write_all(text.as_bytes()).unwrap();
     encoder.finish().unwrap()
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::new(), |mut text, byte| {
-        write!(text, "{byte:02x}").unwrap();
-        text
-    })
 }
 
 fn caesar(text: &str, by: u8) -> String {

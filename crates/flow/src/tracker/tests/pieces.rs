@@ -59,7 +59,6 @@ fn pieces_within_what_stays_the_same_add_up() {
             .map(|piece| String::from_utf8(piece.to_vec()).unwrap())
             .collect()
     };
-    let hex = |piece: &str| -> String { piece.bytes().map(|byte| format!("{byte:02x}")).collect() };
     let check = |name: &str, texts: Vec<String>| {
         let desk = Desk::new();
         desk.read_secret(&env_file(), KEY, Nature::Secret);
@@ -109,7 +108,7 @@ fn pieces_within_what_stays_the_same_add_up() {
         check(
             &name("hex"),
             pieces()
-                .map(|(n, piece)| format!("block {n} = {}", hex(&piece)))
+                .map(|(n, piece)| format!("block {n} = {}", hex(piece.as_bytes())))
                 .collect(),
         );
     }
@@ -125,7 +124,6 @@ fn pieces_in_the_rows_of_one_message_add_up() {
         let rows: Vec<String> = pieces.enumerate().map(|(n, piece)| row(n, piece)).collect();
         rows.join(between)
     };
-    let hex = |piece: &str| -> String { piece.bytes().map(|byte| format!("{byte:02x}")).collect() };
     let check = |text: &str| {
         let desk = Desk::new();
         desk.read_secret(&env_file(), KEY, Nature::Secret);
@@ -154,14 +152,14 @@ fn pieces_in_the_rows_of_one_message_add_up() {
         )));
         check(&message(&rows(
             size,
-            &|n, piece| format!("part {n} = {}", hex(piece)),
+            &|n, piece| format!("part {n} = {}", hex(piece.as_bytes())),
             "\n",
         )));
         let list = rows(size, &|_, piece| format!(r#""item {piece} ok""#), ",");
         check(&format!(r#"{{"channel":"general","items":[{list}]}}"#));
         let blocks = rows(
             size,
-            &|_, piece| format!(r#"{{"type":"section","text":"{}"}}"#, hex(piece)),
+            &|_, piece| format!(r#"{{"type":"section","text":"{}"}}"#, hex(piece.as_bytes())),
             ",",
         );
         check(&format!(r#"{{"channel":"general","blocks":[{blocks}]}}"#));
