@@ -33,6 +33,8 @@ const FRESH: usize = 1024;
 const PENDING: usize = 1024;
 /// Length from which on no list of numbers has a value by chance.
 const NUMBERS: usize = 14;
+/// Digits of the longest number that anybody counts with, as years are.
+const LONGEST_COUNT: usize = 4;
 /// One in so many lists may have a number by chance for it to count.
 const CHANCE: u64 = 256;
 /// Bits of the filter in front of the windows.
@@ -82,7 +84,8 @@ impl SecretPrint {
     }
 }
 
-/// Tells whether digits only count, up or down or on one spot: whoever numbers anything writes them.
+/// Tells whether digits only count, up or down or on one spot, or are numbers that follow each other:
+/// whoever numbers anything writes them.
 fn is_counting(digits: &[u8]) -> bool {
     let step = |pair: &[u8]| match pair {
         [one, two] => (two + 10 - one) % 10,
@@ -90,7 +93,19 @@ fn is_counting(digits: &[u8]) -> bool {
     };
     let mut steps = digits.windows(2).map(step);
     let first = steps.next();
-    matches!(first, Some(0 | 1 | 9)) && steps.all(|step| Some(step) == first)
+    let even = matches!(first, Some(0 | 1 | 9)) && steps.all(|step| Some(step) == first);
+    even || (1..=LONGEST_COUNT).any(|length| are_in_a_row(digits, length))
+}
+
+/// Tells whether digits are numbers that follow each other, of which the first has so many digits.
+fn are_in_a_row(digits: &[u8], length: usize) -> bool {
+    let first = digits.get(..length).filter(|_| digits.len() >= 2 * length);
+    let first = first.and_then(|first| std::str::from_utf8(first).ok()?.parse::<u32>().ok());
+    let Some(first) = first else {
+        return false;
+    };
+    let row = (first..).flat_map(|number| number.to_string().into_bytes());
+    row.zip(digits).all(|(one, digit)| one == *digit)
 }
 
 /// Returns the part of a value that is secret: the lines between the borders of a PEM block, the
@@ -499,10 +514,19 @@ mod tests {
         let check = |digits: &str, expect: bool| {
             assert_eq!(is_counting(digits.as_bytes()), expect, "{digits}");
         };
-        for counts in ["123456789", "1234567890", "987654", "000000", "7777777"] {
+        for counts in [
+            "123456789",
+            "1234567890",
+            "987654",
+            "000000",
+            "7777777",
+            "7891011",
+            "20212022",
+            "99100101",
+        ] {
             check(counts, true);
         }
-        for value in ["1", "135791", "123457", "482913", "112233"] {
+        for value in ["1", "135791", "123457", "482913", "112233", "20212024"] {
             check(value, false);
         }
     }
