@@ -6,6 +6,9 @@
 //! by words, each of which is read on from the word that stood in its column before. The same is done
 //! with the rows of one message.
 
+use std::collections::HashMap;
+
+use crate::roll::whole;
 use crate::sending::TAIL;
 use crate::tail::End;
 
@@ -18,8 +21,11 @@ pub(crate) const MOVING: usize = TAIL + 2 * COLUMNS * (COLUMN + 40);
 /// Rows of one message that are read by columns, the fewest and the most.
 const FEWEST_ROWS: usize = 3;
 const MOST_ROWS: usize = 512;
-/// Words of a row that are looked at.
+/// Words of a row that are looked at, and of one that no line ends.
 const MOST_WORDS: usize = 64;
+const MOST_PERIOD: usize = 16;
+/// One word in so many comes again where something stands between pieces.
+const OFTEN: usize = 8;
 /// Bytes of what stands in one column of a message, at the least and at the most.
 const LEAST: usize = 6;
 const MOST: usize = 1 << 12;
@@ -63,7 +69,7 @@ impl Moving {
             }
             None => self.middle = End::default(),
         }
-        let words = || piece.split(divides).filter(|word| !word.is_empty());
+        let words = || words(piece);
         push(&mut self.first, words());
         push(&mut self.last, words().rev());
     }
@@ -77,7 +83,7 @@ impl Moving {
             }
             act(middle, frame.within(piece));
         }
-        let words = || piece.split(divides).filter(|word| !word.is_empty());
+        let words = || words(piece);
         let first = self.first.iter().zip(words());
         let last = self.last.iter().zip(words().rev());
         for (column, word) in first.chain(last) {
@@ -117,11 +123,54 @@ impl Column {
 /// Returns what stands in the columns of some rows that are not the same everywhere, each by itself,
 /// and all of them row by row.
 pub(crate) fn columns<'p>(rows: impl Iterator<Item = &'p str>) -> Vec<String> {
-    let words = |row: &'p str| -> Vec<&'p str> {
-        let words = row.split(divides).filter(|word| !word.is_empty());
-        words.take(MOST_WORDS).collect()
+    let rows = rows.map(|row| words(row).take(MOST_WORDS).collect());
+    let rows: Vec<Vec<&str>> = rows.filter(|row: &Vec<&str>| !row.is_empty()).collect();
+    table(&rows)
+}
+
+/// The same of a text in which a word comes again after every few others, whatever stands between,
+/// and all that does not come again.
+pub(crate) fn periods(text: &str) -> Vec<String> {
+    let words: Vec<&str> = words(text).take(MOST_ROWS * 2).collect();
+    let hashes: Vec<u64> = words.iter().map(|word| whole(word.as_bytes())).collect();
+    let again = |period: usize| {
+        let later = hashes.get(period..).unwrap_or_default();
+        let same = hashes.iter().zip(later).filter(|(one, two)| one == two);
+        same.count()
     };
-    let rows: Vec<Vec<&str>> = rows.map(words).filter(|row| !row.is_empty()).collect();
+    let counts: Vec<(usize, usize)> = (2..=MOST_PERIOD).map(|one| (one, again(one))).collect();
+    let mut found = Vec::new();
+    let period = counts.iter().find(|(period, again)| {
+        let rows = words.len() / period;
+        rows >= FEWEST_ROWS && again * 5 >= (rows - 1) * 4
+    });
+    if let Some(&(period, _)) = period {
+        found = table(
+            &words
+                .chunks(period)
+                .map(<[&str]>::to_vec)
+                .collect::<Vec<_>>(),
+        );
+    }
+    let most = counts.iter().map(|(_, again)| *again).max().unwrap_or(0);
+    if most >= FEWEST_ROWS - 1 && most * OFTEN >= words.len() {
+        let mut seen = HashMap::new();
+        for hash in &hashes {
+            *seen.entry(hash).or_insert(0) += 1;
+        }
+        let both = words.iter().zip(&hashes);
+        let once = both.filter(|(_, hash)| seen.get(hash) == Some(&1));
+        found.extend(joined(once.map(|(word, _)| *word)));
+    }
+    found
+}
+
+/// Returns the words of a text.
+fn words(text: &str) -> impl DoubleEndedIterator<Item = &str> {
+    text.split(divides).filter(|word| !word.is_empty())
+}
+
+fn table<'p>(rows: &[Vec<&'p str>]) -> Vec<String> {
     if !(FEWEST_ROWS..=MOST_ROWS).contains(&rows.len()) {
         return Vec::new();
     }

@@ -6,7 +6,7 @@ use mcpproxy_text::LeafKind;
 use mcpproxy_text::url::urls;
 
 use crate::content::Part;
-use crate::moving::columns;
+use crate::moving::{columns, periods};
 use crate::stream::{Family, Stream};
 use crate::winnow::RUN;
 
@@ -63,8 +63,8 @@ fn of_one_name(parts: &[Part<'_>]) -> impl Iterator<Item = (String, u32)> {
     groups.filter_map(|group| together(group.iter().map(|part| (&*part.text, part.leaf))))
 }
 
-/// Returns what moves in rows that say the same otherwise: the lines of a text, addresses and the like
-/// in one line, the values of one name.
+/// Returns what moves in rows that say the same otherwise: the lines of a text, words between which
+/// another comes again, the values of one name.
 pub(super) fn aligned(parts: &[Part<'_>]) -> Vec<(String, u32)> {
     let mut found = Vec::new();
     let mut add = |columns: Vec<String>, leaf: u32| {
@@ -77,9 +77,7 @@ pub(super) fn aligned(parts: &[Part<'_>]) -> Vec<(String, u32)> {
         if part.text.contains('\n') {
             add(columns(part.text.lines()), part.leaf);
         }
-        let words = part.text.split_ascii_whitespace();
-        let parted = |word: &&str| word.trim_matches(is_mark).contains(is_mark);
-        add(columns(words.filter(parted)), part.leaf);
+        add(periods(&part.text), part.leaf);
         names.entry(part.name).or_default().push(part);
     }
     for group in names.into_values() {
@@ -87,10 +85,6 @@ pub(super) fn aligned(parts: &[Part<'_>]) -> Vec<(String, u32)> {
         add(columns(group.iter().map(|part| &*part.text)), leaf);
     }
     found
-}
-
-fn is_mark(char: char) -> bool {
-    !char.is_alphanumeric()
 }
 
 /// Returns the texts that numbers beside each other spell, as bytes are written in JSON: one number

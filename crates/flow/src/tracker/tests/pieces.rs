@@ -155,6 +155,17 @@ fn pieces_in_the_rows_of_one_message_add_up() {
             &|n, piece| format!("part {n} = {}", hex(piece.as_bytes())),
             "\n",
         )));
+        check(&message(&rows(
+            size,
+            &|_, piece| format!("![](https://x.example/{piece}.png)"),
+            "",
+        )));
+        check(&message(&rows(
+            size,
+            &|_, piece| format!("<li>{}</li>", hex(piece.as_bytes())),
+            "",
+        )));
+        check(&message(&rows(size, &|_, piece| piece.to_owned(), " and ")));
         let list = rows(size, &|_, piece| format!(r#""item {piece} ok""#), ",");
         check(&format!(r#"{{"channel":"general","items":[{list}]}}"#));
         let blocks = rows(
