@@ -45,6 +45,35 @@ pub(super) fn counting(bytes: &[u8]) -> bool {
     steps(1) || steps(9)
 }
 
+/// Whether digits were typed and not given out: they count, or are the same few over and over.
+/// Letters in a value say that it is none of these.
+pub(super) fn typed(bytes: &[u8]) -> bool {
+    const SHORTEST: usize = 5;
+    const LONG: usize = 8;
+    let digits: Vec<u8> = bytes
+        .iter()
+        .copied()
+        .filter(u8::is_ascii_alphanumeric)
+        .collect();
+    let repeats = || {
+        let half = digits.len() / 2;
+        (2..=half).any(|by| {
+            digits
+                .iter()
+                .zip(digits.iter().skip(by))
+                .all(|(one, two)| one == two)
+        })
+    };
+    let few = match digits.len() {
+        ..LONG => 1,
+        // Of eight random digits less than one in a hundred has no more than three of a kind.
+        _ => 3,
+    };
+    digits.len() >= SHORTEST
+        && digits.iter().all(u8::is_ascii_digit)
+        && (counting(&digits) || variety(&digits) <= few || digits.len() >= LONG && repeats())
+}
+
 /// Luhn, the check digit last.
 pub(super) fn luhn(bytes: &[u8]) -> bool {
     let sum = bytes

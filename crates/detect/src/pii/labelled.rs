@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use mcpproxy_core::Severity;
 
-use super::checksum::{counting, uniform};
+use super::checksum::{typed, uniform};
 use super::context::{Near, Topic};
 use super::view::View;
 
@@ -131,15 +131,13 @@ fn fitting(view: View<'_>, span: Range<usize>) -> impl Iterator<Item = &'static 
         .iter()
         .filter(|byte| byte.is_ascii_alphabetic())
         .count();
-    let only_digits = digits == value.len();
     let labels = LABELS.iter().filter(move |label| {
         label.length.contains(&(digits + letters))
             && digits >= label.digits
             && letters <= label.letters
             && (label.kind != "vin" || is_vin(value))
     });
-    let regular = move || uniform(value) || only_digits && counting(value) && value.len() > 9;
-    labels.filter(move |_| !regular())
+    labels.filter(move |_| !uniform(value) && !typed(value))
 }
 
 /// The end of the dashed groups that the word up to `end` begins, as some licences have them.

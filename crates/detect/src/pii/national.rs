@@ -13,7 +13,7 @@ use std::ops::Range;
 
 use mcpproxy_core::Severity;
 
-use super::checksum::counting;
+use super::checksum::{counting, typed};
 use super::context::{Near, Topic};
 use super::view::View;
 
@@ -41,12 +41,20 @@ pub(super) struct Kind {
     pub(super) severity: Severity,
     /// Whether a check digit vouches for it, so that a general label is enough.
     checked: bool,
+    /// Whether digits that count are taken for it too.
+    typed: bool,
 }
 
 impl Kind {
     /// The same without a check digit.
     const fn unchecked(mut self) -> Self {
         self.checked = false;
+        self
+    }
+
+    /// The same with digits that count: who tries out whether it is found types them.
+    const fn even_typed(mut self) -> Self {
+        self.typed = true;
         self
     }
 
@@ -212,7 +220,10 @@ fn is_doubtful(value: &[u8]) -> bool {
 /// The end of the number at `start` if it has this shape and its check holds.
 fn holds(view: View<'_>, start: usize, shape: &Shape) -> Option<usize> {
     let (end, compact) = fit(view, start, shape.pattern)?;
-    (view.closes(end) && (shape.kind.check)(compact.as_slice())).then_some(end)
+    let (kind, compact) = (shape.kind, compact.as_slice());
+    // A check digit is no accident, so that what has one may have few different digits.
+    let given = kind.checked || kind.typed || !typed(compact);
+    (view.closes(end) && (kind.check)(compact) && given).then_some(end)
 }
 
 /// A kind of high severity, as most of them are.
@@ -233,6 +244,7 @@ const fn high(
         check,
         severity: Severity::High,
         checked: true,
+        typed: false,
     }
 }
 

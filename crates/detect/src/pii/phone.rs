@@ -217,13 +217,14 @@ impl Groups {
             .skip(1)
             .all(|byte| Some(byte) == separators.get(1));
         let pairs = lengths == [2; 5];
-        // Five and four are a postal code of the United States.
-        let postal = lengths == [5, 4];
+        // Five and four are a postal code of the United States; three, two and four with dashes are
+        // a social security number there, and what is left of those here is void.
+        let american = lengths == [5, 4] || lengths == [3, 2, 4] && separators.contains(&b'-');
         let dotted = separators.contains(&b'.');
         let sizes = lengths.iter().all(|length| *length >= 2)
             && lengths.first().is_some_and(|first| *first <= 5)
             && (pairs || lengths.iter().any(|length| *length >= 3));
-        zero && even && sizes && (9..=12).contains(&self.count) && (pairs || !dotted) && !postal
+        zero && even && sizes && (9..=12).contains(&self.count) && (pairs || !dotted) && !american
     }
 
     /// Whether this is something else that is written with a plus: a date past the year 9999, a

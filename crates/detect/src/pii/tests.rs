@@ -223,6 +223,59 @@ fn numbers_of_the_united_states() {
 }
 
 #[test]
+fn digits_that_somebody_typed_are_nobodys() {
+    for text in [
+        "passport number: 123456789",
+        "passport number 987654321",
+        "Account number: 1234567",
+        "account number 7654321",
+        "account number: 12345678",
+        "bank account number: 1234567890",
+        "account number 00000000",
+        "account number 11223311",
+        "account number 12341234",
+        "member id 20212022",
+        "member id: 12121212",
+        "MRN: 12345678",
+        "MRN: 01234567",
+        "MRN: 55555555",
+        "driver's license number 123456789",
+        "ein: 12-3456789",
+        "itin: 987-65-4321",
+        "987-65-4321",
+        "ssn: 078-05-1120",
+        "219-09-9999",
+        "ssn 219099999",
+        "SSN: 111-11-1111",
+        "ssn: 555555555",
+    ] {
+        check(text, &[]);
+    }
+    check_keyed("account_number", "1234567", None);
+    check_keyed("passport_no", "123456789", None);
+    check_keyed("ssn", "078051120", None);
+    // A single digit out of order is enough, and few digits may be different in a short number.
+    for (text, found) in [
+        ("passport number: 123456780", "passport:123456780"),
+        ("passport number: X4455667", "passport:X4455667"),
+        ("passport number 223344", "passport:223344"),
+        ("account number: 1243567", "bank_account:1243567"),
+        ("account number 2020202", "bank_account:2020202"),
+        ("account number 12349999", "bank_account:12349999"),
+        ("member id 20212023994", "health_insurance:20212023994"),
+        ("MRN: 0012344", "medical_record:0012344"),
+        ("ein: 12-3456798", "us_ein:12-3456798"),
+        ("itin: 987-65-4312", "us_itin:987-65-4312"),
+        ("ssn: 078-05-1121", "ssn:078-05-1121"),
+        ("ssn: 219-09-9998", "ssn:219-09-9998"),
+        // What everybody types to see whether numbers are found is found.
+        ("ssn: 123-45-6789", "ssn:123-45-6789"),
+    ] {
+        check(text, &[found]);
+    }
+}
+
+#[test]
 fn machines() {
     check("from 91.66.204.37:443", &["ip_address:91.66.204.37"]);
     check("2a02:26f0:1700::17d", &["ip_address:2a02:26f0:1700::17d"]);
