@@ -10,6 +10,7 @@ mod load;
 mod mask;
 mod name;
 mod rule;
+mod tell;
 mod url;
 mod validate;
 mod value;

@@ -290,6 +290,49 @@ fn keys_of_interfaces() {
     check(&kind, Some(Severity::High));
 }
 
+/// Digits, hexadecimal digits, and letters of one case with digits, all of them short; beside them
+/// the same under names that only begin like those of secrets, and words.
+#[test]
+fn short_values_under_the_name_of_a_secret() {
+    const HEX: &str = "0123456789abcdef";
+    const LOWER: &str = "abcdefghijklmnopqrstuvwxyz0123456789";
+    let kind = Type {
+        is: |one| {
+            let database = one.category == Category::DatabaseCredential;
+            is_secret(one) || database
+        },
+        level: Level::Warn,
+        value: |sequence| {
+            let (alphabet, more) = [(DIGITS, 23), (HEX, 11), (LOWER, 6)][sequence.below(3)];
+            let length = 10 + sequence.below(more);
+            let value = sequence.string(alphabet, length);
+            let name = sequence.pick(&["DB_PASSWORD", "API_KEY", "client_secret", "auth_token"]);
+            format!("{name}={value}")
+        },
+        alike: |sequence| {
+            let length = 10 + sequence.below(6);
+            let value = match sequence.below(2) {
+                0 => sequence.digits(length),
+                _ => sequence.string(HEX, length),
+            };
+            let word = sequence.pick(&["deployment", "connection", "description", "integration"]);
+            match sequence.below(8) {
+                0 => format!("token_count={}", sequence.digits(10)),
+                1 => format!("password_changed_at=17{}", sequence.digits(8)),
+                2 => format!("API_KEY_ID={value}"),
+                3 => format!("key={value}"),
+                4 => format!("commit={value}"),
+                5 => format!("build_id={value}"),
+                6 => format!("sync_token=17{}", sequence.digits(8)),
+                _ => format!("api_key={word}{}", sequence.below(99)),
+            }
+        },
+        right: 98,
+        alarms: 0,
+    };
+    check(&kind, None);
+}
+
 #[test]
 fn signed_tokens() {
     let kind = Type {

@@ -1,8 +1,10 @@
 //! Finds `name = value` in any of its spellings: configuration files, JSON (escaped too), source
 //! code, flags, markup, headers, and plain sentences. What the name and the value amount to is
-//! judged elsewhere.
+//! judged elsewhere, and which words lead from one to the other stands in `tell`.
 
 use std::ops::Range;
+
+use super::tell;
 
 /// A longer name is not one.
 const NAME: usize = 80;
@@ -13,13 +15,26 @@ const UNQUOTED: usize = 512;
 /// How much white space may stand around an operator.
 const GAP: usize = 16;
 
+/// The colon of Chinese and Japanese, which no space follows.
+const WIDE_COLON: &[u8] = "：".as_bytes();
+
+/// How surely a value belongs to the name before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Bond {
+    /// An operator stands between them.
+    Firm,
+    /// Words of a sentence lead from one to the other.
+    Told,
+    /// Nothing but a space stands between them.
+    Loose,
+}
+
 /// Where name and value of an assignment stand.
 #[derive(Clone, Debug)]
 pub(super) struct Assignment {
     pub(super) name: Range<usize>,
     pub(super) value: Range<usize>,
-    /// Nothing but a space stands between them.
-    pub(super) loose: bool,
+    pub(super) bond: Bond,
 }
 
 /// Words that make one name with their neighbours: `vultr api key`, `personal access token`.
@@ -58,6 +73,10 @@ const PARTS: &[&str] = &[
     "root",
     "database",
     "db",
+    "mot",
+    "de",
+    "palavra",
+    "kata",
 ];
 
 /// Returns the whole name around a keyword, with the words beside it that belong to it.
@@ -119,6 +138,8 @@ fn word_around(bytes: &[u8], hit: &Range<usize>) -> Range<usize> {
     let after = bytes.get(hit.end..).unwrap_or_default();
     let ahead = after.iter().take_while(|byte| in_name(**byte)).count();
     let tail = after.get(..ahead).unwrap_or_default();
+    let ahead = memchr::memmem::find(tail, WIDE_COLON).unwrap_or(ahead);
+    let tail = tail.get(..ahead).unwrap_or_default();
     let stops = tail
         .iter()
         .rev()
@@ -159,7 +180,11 @@ pub(super) fn read(bytes: &[u8], name: &Range<usize>) -> Option<Assignment> {
     Some(Assignment {
         name: name.clone(),
         value,
-        loose: operator == Operator::Loose,
+        bond: match operator {
+            Operator::Plain | Operator::Call | Operator::Tag => Bond::Firm,
+            Operator::Told => Bond::Told,
+            Operator::Loose => Bond::Loose,
+        },
     })
 }
 
@@ -183,6 +208,8 @@ enum Operator {
     Call,
     /// The end of a tag: the value goes up to the next one.
     Tag,
+    /// Words such as `was changed to`: the value must be no further word.
+    Told,
     /// A space: the value has to speak for itself.
     Loose,
 }
@@ -227,8 +254,19 @@ impl Cursor<'_> {
                 None => self.advance(1, Operator::Call),
             },
             [b'(', ..] => self.advance(1, Operator::Call),
-            [b'i', b's', b' ', ..] if spaces > 0 => self.advance(3, Operator::Plain),
-            [b'w', b'a', b's', b' ', ..] if spaces > 0 => self.advance(4, Operator::Plain),
+            [0xEF, 0xBC, 0x9A, ..] => self.advance(WIDE_COLON.len(), Operator::Plain),
+            rest if spaces > 0
+                && let Some((length, words)) = tell::lead(rest) =>
+            {
+                // One word is all that some write for a colon.
+                let plain = words == 1 && matches!(rest, [b'i', b's', ..] | [b'w', b'a', b's', ..]);
+                let operator = if plain {
+                    Operator::Plain
+                } else {
+                    Operator::Told
+                };
+                self.advance(length, operator)
+            }
             _ if around.flagged && spaces > 0 => Some(Operator::Plain),
             [first, ..] => {
                 let loose = spaces > 0 && !around.closed && first.is_ascii_alphanumeric();

@@ -11,11 +11,13 @@ use regex_automata::meta::Regex;
 use regex_automata::util::syntax;
 use regex_automata::{Anchored, Input};
 
-use super::assign::{self, Assignment};
+use super::assign::{self, Assignment, Bond};
 use super::bare::{self, Look};
-use super::name::{self, Promise};
+use super::name::{self, Head, Promise};
 use super::rule::{Form, Rule};
-use super::value::{Shape, is_hex, is_password, is_placeholder, is_random, is_reference};
+use super::value::{
+    Shape, is_hex, is_made, is_moment, is_password, is_placeholder, is_random, is_reference,
+};
 use super::words::Words;
 use super::{load, url};
 use crate::DetectError;
@@ -189,7 +191,7 @@ impl Engine {
             Form::Keyed => self
                 .fits(index, rule, text, span)
                 .filter(|_| !name::is_harmless(name)),
-            Form::Password if !is_password(value) => None,
+            Form::Password if !is_password(value) && !is_named(name, value) => None,
             Form::Password => {
                 let promised = match name::promise(name)? {
                     Promise::Password => "password",
@@ -201,12 +203,13 @@ impl Engine {
             Form::Secret => {
                 // A signed token is for the rule that reads it.
                 let signed = value.starts_with("eyJ") && value.contains('.');
-                if signed || !is_random(value, threshold - NAMED) {
+                let random = !signed && is_random(value, threshold - NAMED);
+                if !random && !is_named(name, value) {
                     return None;
                 }
                 match name::promise(name)? {
                     Promise::Secret => Some(span),
-                    Promise::Key => is_cased(value).then_some(span),
+                    Promise::Key => (random && is_cased(value)).then_some(span),
                     Promise::Password | Promise::DatabasePassword => None,
                 }
             }
@@ -362,9 +365,15 @@ impl Pass<'_> {
             self.read = Some((name, assignment));
         }
         let (_, assignment) = self.read.as_ref()?;
-        let Assignment { name, value, loose } = assignment.clone()?;
+        let Assignment { name, value, bond } = assignment.clone()?;
         let name = self.text.get(name)?;
-        if loose && !speaks_for_itself(self.text.get(value.clone())?) {
+        let shown = self.text.get(value.clone())?;
+        let bound = match bond {
+            Bond::Firm => true,
+            Bond::Told => is_no_word(shown),
+            Bond::Loose => speaks_for_itself(shown),
+        };
+        if !bound {
             return None;
         }
         self.engine
@@ -377,6 +386,25 @@ fn is_cased(value: &str) -> bool {
     let shape = Shape::of(value.as_bytes());
     let joined = value.contains(['.', '_']);
     value.len() >= 20 && shape.lower > 2 && shape.upper > 2 && shape.digits > 1 && !joined
+}
+
+/// Tells whether a value that shows little by itself is a secret by its name, which has to end in
+/// the word for one.
+fn is_named(name: &str, value: &str) -> bool {
+    is_made(value)
+        && match name::head(name) {
+            Some(Head::Password | Head::Key) => true,
+            Some(Head::Token) => !is_moment(value),
+            None => false,
+        }
+}
+
+/// Tells whether a value that a sentence leads up to is none of its words, nor a technical term
+/// with a number in it such as `Base64-encoded`.
+fn is_no_word(value: &str) -> bool {
+    let shape = Shape::of(value.as_bytes());
+    let mixed = shape.symbols > 0 || shape.changes * 3 >= value.len();
+    shape.classes() > 2 && mixed || shape.digits > 0 && is_made(value)
 }
 
 /// Tells whether a value that merely follows a name is no word of the same sentence.

@@ -13,6 +13,17 @@ pub(super) enum Promise {
     Key,
 }
 
+/// What the last word of a name calls its value, if it is a secret and nothing beside one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Head {
+    /// A password.
+    Password,
+    /// A secret, or a key that opens an interface.
+    Key,
+    /// A token, which elsewhere is a place in a sequence and may be a moment.
+    Token,
+}
+
 /// Words that name a password.
 const PASSWORDS: &[&str] = &[
     "password",
@@ -41,6 +52,31 @@ const PASSWORDS: &[&str] = &[
     "sifre",
     "şifre",
     "clave",
+    "hasło",
+    "heslo",
+    "lozinka",
+    "zaporka",
+    "geslo",
+    "jelszó",
+    "jelszo",
+    "parolă",
+    "adgangskode",
+    "kodeord",
+    "slaptažodis",
+    "parool",
+    "пароль",
+    "парола",
+    "лозинка",
+    "סיסמה",
+    "סיסמא",
+];
+/// Words that name one together.
+const PASSWORD_PHRASES: &[&[&str]] = &[
+    &["mot", "de", "passe"],
+    &["palavra", "passe"],
+    &["parola", "d", "ordine"],
+    &["kata", "sandi"],
+    &["mật", "khẩu"],
 ];
 /// Ends of words that do, as in `dbpassword`.
 const PASSWORD_ENDS: &[&str] = &[
@@ -50,6 +86,15 @@ const PASSWORD_ENDS: &[&str] = &[
     "pwd",
     "userpass",
     "dbpass",
+    "passwort",
+    "kennwort",
+    "wachtwoord",
+    "lösenord",
+    "密码",
+    "密碼",
+    "口令",
+    "パスワード",
+    "비밀번호",
 ];
 /// Words that name a database or a queue.
 const DATABASES: &[&str] = &[
@@ -168,6 +213,50 @@ const KEYS: &[&str] = &[
     "wallet",
     "signer",
 ];
+/// Words that name a secret whatever it looks like, and keys that open an interface, in one word.
+const PLAIN_SECRETS: &[&str] = &[
+    "secret",
+    "secrets",
+    "apikey",
+    "authkey",
+    "accesskey",
+    "secretkey",
+    "privatekey",
+    "secretaccesskey",
+    "masterkey",
+    "signingkey",
+];
+/// Words directly before `key` that leave no doubt: other keys may be those of a table.
+const PLAIN_KEYS: &[&str] = &[
+    "api",
+    "access",
+    "secret",
+    "private",
+    "auth",
+    "signing",
+    "encryption",
+    "master",
+    "hmac",
+    "jwt",
+    "license",
+];
+/// Words behind a name that say where or when it holds and not what it is.
+const PLACES: &[&str] = &[
+    "prod",
+    "production",
+    "live",
+    "staging",
+    "stage",
+    "dev",
+    "development",
+    "local",
+    "main",
+    "backup",
+    "old",
+    "new",
+    "current",
+    "value",
+];
 /// Words that take it back: what is counted, named, public or looked up is no secret.
 const HARMLESS: &[&str] = &[
     "public",
@@ -242,6 +331,8 @@ const HARMLESS: &[&str] = &[
     "continuation",
     "cursor",
     "csrf",
+    "csrftoken",
+    "xsrftoken",
     "xsrf",
     "site",
     "sitekey",
@@ -329,7 +420,7 @@ pub(super) fn promise(name: &str) -> Option<Promise> {
         };
         words.iter().any(named)
     };
-    if says(PASSWORDS, PASSWORD_ENDS) {
+    if says(PASSWORDS, PASSWORD_ENDS) || has_phrase(&words) {
         let database = says(DATABASES, &["pgpassword", "dbpassword", "dbpass"]);
         return Some(if database {
             Promise::DatabasePassword
@@ -341,6 +432,43 @@ pub(super) fn promise(name: &str) -> Option<Promise> {
         return Some(Promise::Secret);
     }
     key(name, &words)
+}
+
+/// Returns what the last word of a name calls its value: `password_changed_at` is not a password,
+/// whatever it promises, and of a value that shows little by itself the name has to say it all.
+pub(super) fn head(name: &str) -> Option<Head> {
+    let mut words = words(name);
+    let is_place = |word: &String| {
+        PLACES.contains(&word.as_str()) || word.bytes().all(|byte| byte.is_ascii_digit())
+    };
+    while words.len() > 1 && words.last().is_some_and(is_place) {
+        words.pop();
+    }
+    let mut back = words.iter().rev();
+    let last = back.next()?.trim_end_matches(|c: char| c.is_ascii_digit());
+    let before = back.next().map_or("", String::as_str);
+    let ends = |ends: &[&str]| ends.iter().any(|end| last.ends_with(end));
+    let phrase = PASSWORD_PHRASES.iter().any(|phrase| {
+        let tail = words.len().checked_sub(phrase.len());
+        let tail = tail.and_then(|tail| words.get(tail..));
+        tail.is_some_and(|tail| tail == *phrase)
+    });
+    // In Spanish a `clave` is any key.
+    if last != "clave" && PASSWORDS.contains(&last) || ends(PASSWORD_ENDS) || phrase {
+        Some(Head::Password)
+    } else if PLAIN_SECRETS.contains(&last)
+        || last == "key" && PLAIN_KEYS.contains(&before)
+        || ends(&["secret", "apikey", "secretkey", "accesskey"])
+    {
+        Some(Head::Key)
+    } else {
+        ends(&["token"]).then_some(Head::Token)
+    }
+}
+
+fn has_phrase(words: &[String]) -> bool {
+    let mut phrases = PASSWORD_PHRASES.iter();
+    phrases.any(|phrase| words.windows(phrase.len()).any(|words| words == *phrase))
 }
 
 /// A key counts with a word beside it that makes it one, or in the name of an environment variable.
@@ -409,5 +537,34 @@ mod tests {
         check("bypass", None);
         check("tokenizer", None);
         check("next_page_token", None);
+        check("Mot de passe", Some(Promise::Password));
+        check("Пароль", Some(Promise::Password));
+        check("passe", None);
+        check("mot", None);
+    }
+
+    #[test]
+    fn the_last_word_of_a_name_is_what_its_value_is() {
+        let check = |name: &str, expect: Option<Head>| assert_eq!(head(name), expect, "{name}");
+        check("DB_PASSWORD", Some(Head::Password));
+        check("dbPassword2", Some(Head::Password));
+        check("ADMIN_PASSWORD_PROD", Some(Head::Password));
+        check("mot de passe", Some(Head::Password));
+        check("数据库密码", Some(Head::Password));
+        check("headers.X-Api-Key", Some(Head::Key));
+        check("API_KEY_2", Some(Head::Key));
+        check("clientSecret", Some(Head::Key));
+        check("accessToken", Some(Head::Token));
+        check("password_changed_at", None);
+        check("pwdLastSet", None);
+        check("badPasswordTime", None);
+        check("secret_rotation", None);
+        check("token_expires", None);
+        check("tokens", None);
+        check("user_key", None);
+        check("clave", None);
+        check("key", None);
+        check("2", None);
+        check("", None);
     }
 }

@@ -1,5 +1,7 @@
 //! The rules' own examples, what they must have in common, and texts that no single rule owns.
 
+mod named;
+
 use std::collections::BTreeSet;
 
 use proptest::prelude::*;

@@ -18,6 +18,9 @@ const URL_SAFE: GeneralPurpose = GeneralPurpose::new(&base64::alphabet::URL_SAFE
 const RUNS: usize = 4;
 /// The fewest characters of a generated value whose letters are all of one case.
 const UNCASED: usize = 32;
+/// The fewest digits that are a password by themselves where a password has to stand; fewer are
+/// ports and numbers of lines.
+const DIGITS: usize = 8;
 
 /// A named check of the secret that a pattern captured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -237,7 +240,7 @@ fn is_base64_pem(text: &str) -> bool {
 
 fn is_weak_password(text: &str) -> bool {
     let letters = text.bytes().any(|byte| byte.is_ascii_alphabetic());
-    letters
+    (letters || text.len() >= DIGITS)
         && !is_common(text)
         && !is_reference(text)
         && !text.starts_with(['$', '%', '<', '*', '-'])

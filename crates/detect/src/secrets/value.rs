@@ -4,6 +4,23 @@ use std::sync::LazyLock;
 
 use aho_corasick::AhoCorasick;
 
+use super::words::commonness;
+
+/// The longest piece that a value is looked at for repeating.
+const PERIOD: usize = 8;
+/// The fewest characters of a value without symbols that a generator made. Shorter ones are years,
+/// ports, amounts and names of versions too often.
+const MADE: usize = 10;
+/// The most characters of such a value; what is longer is judged by its entropy alone.
+const MADE_MOST: usize = 64;
+/// What a change between letters and digits counts for beside `commonness`: as rare as letters
+/// that no word has side by side.
+const CHANGE: u32 = 12;
+/// Below this mean of `commonness` letters do not make words. Of the identifiers in ordinary
+/// sources one in a hundred lies below it, of random letters nine in ten do, and of random letters
+/// and digits nearly all.
+const WORDLESS: u32 = 16;
+
 /// Words that stand where a secret will be filled in, and passwords that are none.
 const PLACEHOLDERS: &[&str] = &[
     "example",
@@ -123,18 +140,23 @@ fn is_monotonous(bytes: &[u8]) -> bool {
     if pairs < 3 {
         return false;
     }
-    let regular = bytes
-        .windows(2)
+    let periodic = bytes.len() >= 12 && is_periodic(bytes, PERIOD);
+    neighbours(bytes) * 2 > pairs || periodic || distinct(bytes) <= 3
+}
+
+/// Returns how many characters are the same as the one before them or next to it.
+fn neighbours(bytes: &[u8]) -> usize {
+    let pairs = bytes.windows(2);
+    pairs
         .filter(|pair| match pair {
             [one, two] => one.abs_diff(*two) <= 1,
             _ => false,
         })
-        .count();
-    regular * 2 > pairs || (bytes.len() >= 12 && is_periodic(bytes)) || distinct(bytes) <= 3
+        .count()
 }
 
-fn is_periodic(bytes: &[u8]) -> bool {
-    (2..=8).any(|period| {
+fn is_periodic(bytes: &[u8], most: usize) -> bool {
+    (2..=most).any(|period| {
         let later = bytes.iter().skip(period);
         let same = bytes
             .iter()
@@ -292,6 +314,79 @@ pub(super) fn is_password(value: &str) -> bool {
         && !is_placeholder(value)
         && !is_reference(value)
         && !is_uuid(bytes)
+}
+
+/// Tells whether a value of letters and digits alone was made by a generator: a row of digits, of
+/// hexadecimal digits, or of letters that make no word. That much is said of every count, hash and
+/// row of a table too, so the name has to say the rest.
+pub(super) fn is_made(value: &str) -> bool {
+    let bytes = value.as_bytes();
+    if !(MADE..=MADE_MOST).contains(&bytes.len()) || !bytes.iter().all(u8::is_ascii_alphanumeric) {
+        return false;
+    }
+    let shape = Shape::of(bytes);
+    let made = if shape.digits == bytes.len() {
+        !is_regular(bytes)
+    } else if is_hex(bytes) {
+        shape.digits > 1 && (shape.changes > 1 || !starts_with_word(bytes)) && !is_monotonous(bytes)
+    } else {
+        is_wordless(bytes) && !is_monotonous(bytes)
+    };
+    made && !has_placeholder_word(value)
+}
+
+/// Tells whether a value begins with letters enough for a word.
+fn starts_with_word(bytes: &[u8]) -> bool {
+    bytes.iter().take(4).all(u8::is_ascii_alphabetic)
+}
+
+/// Tells whether letters stand side by side as they do not in words and the names made of them.
+fn is_wordless(bytes: &[u8]) -> bool {
+    let (mut sum, mut count) = (0, 0);
+    for pair in bytes.windows(2) {
+        let letters = pair
+            .iter()
+            .filter(|byte| byte.is_ascii_alphabetic())
+            .count();
+        sum += match letters {
+            0 => continue,
+            1 => CHANGE,
+            _ => commonness(pair),
+        };
+        count += 1;
+    }
+    sum < count * WORDLESS
+}
+
+/// Tells whether digits count or repeat from end to end. Of random digits more than a quarter
+/// are next to the one before by chance, so that most of them have to be.
+fn is_regular(bytes: &[u8]) -> bool {
+    let pairs = bytes.len().saturating_sub(1);
+    // Two digits at the end that are those at the beginning are an accident.
+    let most = PERIOD.min(bytes.len() / 2);
+    neighbours(bytes) * 4 >= pairs * 3 || is_periodic(bytes, most) || distinct(bytes) <= 3
+}
+
+/// Tells whether digits are a moment: seconds since 1970 and their thousandths, millionths and
+/// billionths, or year, month and day with a time behind them.
+pub(super) fn is_moment(value: &str) -> bool {
+    let bytes = value.as_bytes();
+    let number = |from, to| {
+        value
+            .get(from..to)
+            .and_then(|part| part.parse::<u32>().ok())
+    };
+    bytes.iter().all(u8::is_ascii_digit)
+        && match bytes.len() {
+            // From 2014 on, and up to 2033.
+            10 | 13 | 16 | 19 => number(0, 2).is_some_and(|lead| (14..20).contains(&lead)),
+            12 | 14 | 17 => {
+                number(0, 2).is_some_and(|century| (19..21).contains(&century))
+                    && number(4, 6).is_some_and(|month| (1..13).contains(&month))
+                    && number(6, 8).is_some_and(|day| (1..32).contains(&day))
+            }
+            _ => false,
+        }
 }
 
 /// Tells whether a value is code, a path, an address or a name rather than a secret.

@@ -265,7 +265,7 @@ fn rarest(keyword: &[u8]) -> Option<(u16, usize)> {
 }
 
 /// How often two characters, five bits of each, follow each other.
-fn commonness(pair: &[u8]) -> u32 {
+pub(super) fn commonness(pair: &[u8]) -> u32 {
     let [first, second] = pair else { return 0 };
     let row = PAIRS.get(usize::from(first & 31));
     let letter = row.and_then(|row| row.as_bytes().get(usize::from(second & 31)));
