@@ -135,11 +135,11 @@ const SHORTEST_SECRET: usize = 8;
 const DIGITS: usize = 3;
 
 /// Spells the paths of the leaves with these numbers. An agent writes the keys of its objects: one that
-/// is among `found`, or that nobody would call a field, is not told.
+/// is among `found` and as long as that says, or that nobody would call a field, is not told.
 pub(crate) fn places(
     text: &str,
     leaves: &BTreeSet<u32>,
-    found: &BTreeSet<u32>,
+    found: &BTreeMap<u32, usize>,
 ) -> BTreeMap<u32, Box<str>> {
     let mut places = BTreeMap::new();
     let last = leaves.iter().rfind(|leaf| **leaf != WHOLE);
@@ -147,7 +147,8 @@ pub(crate) fn places(
         let mut count = 0;
         let mut hidden = BTreeSet::new();
         visit(text, |one| {
-            if one.kind == LeafKind::Key && found.contains(&count) {
+            let long = |least: &usize| one.text.len() >= *least;
+            if one.kind == LeafKind::Key && found.get(&count).is_some_and(long) {
                 hidden.insert(one.text.to_string());
             }
             if leaves.contains(&count) {

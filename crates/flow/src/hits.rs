@@ -6,7 +6,7 @@ mod recall;
 mod secrets;
 mod tails;
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Range;
 
 use mcpproxy_core::{DataOrigin, Id128, Label, Likeness, Masked, Nature, SessionKey, Side};
@@ -21,7 +21,7 @@ use crate::blob::Blob;
 use crate::evidence::NOTABLE;
 use crate::plain::rare;
 use crate::roll::{SPARE, roll};
-use crate::secret::Bits;
+use crate::secret::{Bits, GRAM as SECRET};
 use crate::sending::Sending;
 use crate::state::{Errand, State};
 use crate::stream::{Family, Stream};
@@ -66,13 +66,15 @@ impl Hits {
         self.evicted |= other.evicted;
     }
 
-    /// Returns where something stands that is known, if only in part.
-    pub(crate) fn leaves(&self) -> BTreeSet<u32> {
-        let secrets = self.secrets.iter().map(|hit| hit.leaf);
+    /// Returns where something stands that is known, if only in part, and how long a key there has to
+    /// be to give it away: what is known may only begin in a key that others have, too.
+    pub(crate) fn leaves(&self) -> BTreeMap<u32, usize> {
         let texts = self.texts.iter().map(|hit| hit.leaf);
         let digests = self.digests.iter().map(|hit| hit.leaf);
         let tokens = self.tokens.iter().map(|hit| hit.leaf);
-        secrets.chain(texts).chain(digests).chain(tokens).collect()
+        let text = texts.chain(digests).chain(tokens);
+        let secrets = self.secrets.iter().map(|hit| (hit.leaf, SECRET));
+        text.map(|leaf| (leaf, GRAM)).chain(secrets).collect()
     }
 
     /// Tells whether personal data is among what is known.

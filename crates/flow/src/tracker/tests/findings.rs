@@ -342,4 +342,10 @@ fn a_key_that_is_a_secret_is_not_told() {
     ));
     let reversed: String = KEY.chars().rev().collect();
     check(&format!(r#"{{"{reversed}":"x"}}"#));
+    // A name that a field has at its source, too, is told.
+    let desk = Desk::new();
+    let source = r#"{"text":"the board has not yet seen the figures of the northern warehouses"}"#;
+    desk.read(source);
+    let evidence = format!("{:?}", desk.send(source));
+    assert!(!evidence.contains(crate::content::SECRET_KEY), "{evidence}");
 }
