@@ -11,6 +11,7 @@ use crate::host::{Place, host, place};
 use crate::operation::destroys;
 use crate::purpose::{Purpose, purpose};
 use crate::signal::{Says, Signal, SignalSource};
+use crate::statement;
 use crate::words::Words;
 
 /// Nesting that is followed, as deep as `text::check` lets pass; beyond it the answer is cut.
@@ -100,8 +101,8 @@ struct Frame {
 #[derive(Clone, Copy, Default)]
 struct Asked {
     purpose: Option<Purpose>,
-    /// Whether its value is a statement of a query language.
-    is_statement: bool,
+    /// How its value is read as a statement of a query language, if it may be one.
+    statement: Option<fn(&str) -> bool>,
 }
 
 /// One pass over the text, with a stack of its own.
@@ -244,7 +245,7 @@ impl<'a> Walk<'a> {
             }
             _ => {}
         }
-        if self.asked.is_statement && has_destructive_statement(text) {
+        if self.asked.statement.is_some_and(|destroys| destroys(text)) {
             self.seen.demand(path, "the statement destroys");
         }
         for (host, address) in addresses(text) {
@@ -265,7 +266,7 @@ impl<'a> Walk<'a> {
         let words = Words::of(key);
         self.asked = Asked {
             purpose: purpose(&words),
-            is_statement: STATEMENTS.contains(&words.joined()),
+            statement: reading(words.joined()),
         };
         self.expects_key = false;
     }
@@ -292,61 +293,22 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// Arguments that are statements of a query language.
-const STATEMENTS: &[&str] = &[
-    "sql",
-    "query",
-    "statement",
-    "statements",
-    "script",
-    "command",
-    "cypher",
-    "cql",
-    "q",
-];
+/// Says how an argument of a name is read as a statement. A `query` is one to a database and words to
+/// a search; `q` and the like are given to searches alone.
+fn reading(name: &str) -> Option<fn(&str) -> bool> {
+    match name {
+        "sql" | "statement" | "statements" | "script" | "command" | "cypher" | "cql" => {
+            Some(statement::destroys)
+        }
+        "query" | "queries" => Some(statement::is_destruction),
+        _ => None,
+    }
+}
 
 /// Says whether a text means no.
 fn is_off(text: &str) -> bool {
     const OFF: &[&str] = &["", "false", "no", "off", "0", "none", "never", "null"];
     OFF.iter().any(|off| text.trim().eq_ignore_ascii_case(off))
-}
-
-/// Says whether a statement destroys: its verbs at the start of a statement, with their objects.
-fn has_destructive_statement(text: &str) -> bool {
-    let words = || {
-        text.split(|c: char| !c.is_alphanumeric() && c != '_')
-            .filter(|w| !w.is_empty())
-    };
-    let pairs = words().zip(words().skip(1));
-    pairs.into_iter().any(|(one, two)| {
-        let is = |word: &str, any: &[&str]| any.iter().any(|it| word.eq_ignore_ascii_case(it));
-        let object = [
-            "table",
-            "database",
-            "schema",
-            "index",
-            "view",
-            "column",
-            "user",
-            "role",
-            "collection",
-            "keyspace",
-            "constraint",
-            "function",
-            "trigger",
-            "sequence",
-            "if",
-        ];
-        (is(one, &["drop"]) && is(two, &object))
-            || (is(one, &["delete"]) && is(two, &["from"]))
-            || (is(one, &["truncate"]) && is(two, &["table", "only"]))
-            || (is(one, &["detach"]) && is(two, &["delete"]))
-            || is(one, &["flushall", "flushdb", "deletemany", "dropdatabase"])
-    }) || words().next().is_some_and(|first| {
-        ["truncate", "flushall", "flushdb", "drop"]
-            .iter()
-            .any(|it| first.eq_ignore_ascii_case(it))
-    })
 }
 
 /// Finds addresses with a scheme inside a text: the part that holds the host, and that with the
@@ -496,6 +458,19 @@ mod tests {
         check(r#"{"sql":"select 1; drop table users"}"#, &["sql"], &[]);
         check(r#"{"query":"DELETE FROM a WHERE b=1"}"#, &["query"], &[]);
         check(r#"{"query":"how to delete a file"}"#, &[], &[]);
+        check(r#"{"query":"; drop table x --"}"#, &["query"], &[]);
+        check(
+            r#"{"statement":"TRUNCATE TABLE logs"}"#,
+            &["statement"],
+            &[],
+        );
+        check(r#"{"query":"how does DROP TABLE work"}"#, &[], &[]);
+        // The words of a search, whatever they say.
+        for key in ["q", "search", "keywords", "text"] {
+            for words in ["drop shadow css", "Drop Index pricing", "DROP TABLE users"] {
+                check(&format!(r#"{{"{key}":"{words}"}}"#), &[], &[]);
+            }
+        }
         check(r#"{"text":"drop table users"}"#, &[], &[]);
         check(r#"{"sql":"select * from drops"}"#, &[], &[]);
     }

@@ -16,6 +16,7 @@ mod rules;
 pub mod settings;
 pub mod shell;
 pub mod signal;
+mod statement;
 pub mod tool;
 pub mod tools;
 pub mod upstreams;
