@@ -45,7 +45,7 @@ use self::syntax::Script;
 use self::value::Value;
 
 pub use self::facts::{
-    Access, Analysis, Destruction, Dialect, Flow, Origin, Reason, Send, Transfer, Unknown,
+    Access, Analysis, Destruction, Dialect, Flow, Origin, Reason, Send, Told, Transfer, Unknown,
     UnknownKind, Unparsed,
 };
 
@@ -111,6 +111,7 @@ impl Analysis {
             dialect,
             unparsed: None,
             programs: Vec::new(),
+            told: Vec::new(),
             reads: Vec::new(),
             writes: Vec::new(),
             runs: Vec::new(),

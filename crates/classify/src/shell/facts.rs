@@ -28,6 +28,9 @@ pub struct Analysis {
     pub unparsed: Option<Unparsed>,
     /// The programs and builtins it runs, each once, in order.
     pub programs: Vec<String>,
+    /// What those of them were told that agents and their guard listen to.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub told: Vec<Told>,
     /// The files whose contents it reads.
     pub reads: Vec<Access>,
     /// The files it writes.
@@ -69,6 +72,15 @@ pub enum Reason {
     Unclosed,
     /// The grammar was broken.
     Syntax,
+}
+
+/// A program and the words it is given.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Told {
+    /// The name of the program, without the folder it lies in.
+    pub program: String,
+    /// The words as far as they are known; unresolved parts stand as `$NAME` or `$()`.
+    pub words: Vec<String>,
 }
 
 /// One file named by a command.

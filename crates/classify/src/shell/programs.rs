@@ -9,6 +9,7 @@ mod markers;
 mod orders;
 pub(super) mod sockets;
 pub(super) mod text;
+mod told;
 mod transfer;
 pub(super) mod windows;
 mod within;
@@ -42,9 +43,8 @@ const BIN_FOLDERS: &[&str] = &[
     "/snap/bin",
 ];
 
-/// Programs that have code of their own, in the order in which they are asked.
+/// Programs that have code of their own, in the order in which they are asked, after the builtins.
 const HANDLERS: &[fn(&mut Interp, &Invocation<'_>) -> Option<Value>] = &[
-    builtins::run,
     wrappers::run,
     within::run,
     text::run,
@@ -75,7 +75,11 @@ impl Interp {
         }
         if first.text.contains('$') || (first.text.is_empty() && !first.known) {
             self.unknown(UnknownKind::Program, &first.text);
-            return self.guess("?", &words, stdin);
+            // `$HOME/bin/curl`: which folder is not known, and the program is.
+            let base = first.text.rsplit('/').next().unwrap_or_default();
+            if base.is_empty() || base.contains('$') {
+                return self.guess("?", &words, stdin);
+            }
         }
         self.named(&first, &words, stdin)
     }
@@ -88,7 +92,8 @@ impl Interp {
             return Value::unknown("", stdin.taint);
         }
         let base = pattern.text.rsplit('/').next().unwrap_or_default();
-        let known = table::names().chain([
+        let first = ["mcpproxy", "mcpproxy-rest"].into_iter();
+        let known = first.chain(table::names()).chain([
             "curl", "wget", "git", "bash", "sh", "python", "python3", "node", "perl",
         ]);
         let names: Vec<&str> = known
@@ -118,18 +123,42 @@ impl Interp {
             if let Some(value) = self.call(base, args.to_vec(), stdin) {
                 return value;
             }
-        } else if !BIN_FOLDERS.contains(&folder) {
-            let value = self.run_file(first, base, stdin);
-            if table::find(&name, args).is_none() {
-                let mut guessed = self.guess(base, args, stdin);
-                guessed.push(&value);
-                return guessed;
+        }
+        told::note(self, &name, args);
+        if !folder.is_empty() && !BIN_FOLDERS.contains(&folder) {
+            return self.elsewhere(first, &name, args, stdin);
+        }
+        self.ran(&name);
+        self.run(&name, args, stdin)
+    }
+
+    fn ran(&mut self, name: &str) {
+        let programs = &mut self.facts.programs;
+        if programs.len() < 256 && !programs.iter().any(|known| known == name) {
+            programs.push(name.to_owned());
+        }
+    }
+
+    /// Runs a program of a folder that is nobody's in particular. It is taken for what it is called,
+    /// and for a program that nobody knows besides: a name may only make it worse.
+    fn elsewhere(&mut self, path: &Value, name: &str, args: &[Value], stdin: &Value) -> Value {
+        let base = path.text.rsplit(['/', '\\']).next().unwrap_or_default();
+        let value = self.run_file(path, base, stdin);
+        let invocation = Invocation { name, args, stdin };
+        let spec = table::find(name, args);
+        self.ran(if spec.is_some() { name } else { &path.text });
+        // Builtins have no file, and would change what is meant by what comes after.
+        let known = self.handled(&invocation);
+        match (known, spec) {
+            (Some(known), Some(_)) => known,
+            (None, Some(spec)) => self.by_table(spec, &invocation),
+            (known, None) => {
+                let mut out = self.guess(base, args, stdin);
+                out.push(&value);
+                out.push(&known.unwrap_or_default());
+                out
             }
         }
-        if self.facts.programs.len() < 256 && !self.facts.programs.contains(&name) {
-            self.facts.programs.push(name.clone());
-        }
-        self.run(&name, args, stdin)
     }
 
     /// Runs a program whose name is resolved.
@@ -141,15 +170,22 @@ impl Interp {
         {
             return value;
         }
-        for handler in HANDLERS {
-            if let Some(value) = handler(self, &invocation) {
-                return value;
-            }
+        if let Some(value) = builtins::run(self, &invocation) {
+            return value;
+        }
+        if let Some(value) = self.handled(&invocation) {
+            return value;
         }
         match table::find(name, args) {
             Some(spec) => self.by_table(spec, &invocation),
             None => self.guess(name, args, stdin),
         }
+    }
+
+    fn handled(&mut self, invocation: &Invocation<'_>) -> Option<Value> {
+        HANDLERS
+            .iter()
+            .find_map(|handler| handler(self, invocation))
     }
 
     fn alias(&mut self, name: &str, args: &[Value], stdin: &Value) -> Option<Value> {
@@ -352,6 +388,7 @@ impl Interp {
         );
         let (destroyed, flows) = (self.facts.destructive.len(), self.facts.flows.len());
         let (sends, fetched) = (self.facts.sends.len(), self.facts.fetches_and_runs);
+        let told = self.facts.told.len();
         self.run_code(&code, &Value::unknown("", stdin.taint));
         self.facts.reads.truncate(kept.0);
         self.facts.writes.truncate(kept.1);
@@ -359,6 +396,7 @@ impl Interp {
         self.facts.unknown.truncate(kept.3);
         self.facts.flows.truncate(flows);
         self.facts.sends.truncate(sends);
+        self.facts.told.truncate(told);
         self.facts.fetches_and_runs = fetched;
         // What it removes there is still removed.
         for destruction in self.facts.destructive.iter_mut().skip(destroyed) {

@@ -90,6 +90,12 @@ pub(super) fn run(interp: &mut Interp, invocation: &Invocation<'_>) -> Option<Va
             let table = args.first().map(|path| interp.read(path, name, stdin))?;
             Some(scheduled(interp, &table))
         }
+        // Ours starts what stands behind the dashes: `wrap`, `scan`, `supervise`.
+        "mcpproxy" | "mcpproxy-rest" | "assay" => {
+            let at = args.iter().position(|arg| arg.text == "--")?;
+            let words = args.get(at + 1..).unwrap_or_default().to_vec();
+            Some(interp.nested(|interp| interp.program(words, stdin)))
+        }
         _ => wrapper(interp, name, args, stdin),
     }
 }

