@@ -4,15 +4,19 @@
 //! Tools behind MCP are in `classes`.
 
 mod commands;
+mod orders;
+mod ours;
 pub(crate) mod paths;
 
 use std::borrow::Cow;
+use std::iter;
 use std::sync::Arc;
 
 use mcpproxy_classify::agents::wiring;
 use mcpproxy_classify::host::{Place, host, is_metadata, place};
 use mcpproxy_classify::shell::{
-    self, Analysis, Dialect, Flow, Origin, Reason, Transfer, Unknown, UnknownKind, Unparsed,
+    self, Access, Analysis, Dialect, Flow, Origin, Reason, Told, Transfer, Unknown, UnknownKind,
+    Unparsed,
 };
 use mcpproxy_classify::{self as classify, Class, Kind, Role, role};
 use mcpproxy_core::{
@@ -56,24 +60,9 @@ const ABOUT_THE_MACHINE: [&str; 20] = [
     "getent",
 ];
 
-/// The rule that knows our own folder.
-const OURS: &str = "file-mcpproxy";
-/// Commands of ours with which a person decides.
-const ORDERS: [(&str, &str); 11] = [
-    ("approvals", "approve"),
-    ("approvals", "deny"),
-    ("token", "create"),
-    ("token", "revoke"),
-    ("upstream", "add"),
-    ("upstream", "remove"),
-    ("upstream", "enable"),
-    ("upstream", "disable"),
-    ("hook", "uninstall"),
-    ("hook", "install"),
-    ("init", "--undo"),
-];
 const FILES: &str = "The agent would read or change the files of what guards it.";
 const COMMANDS_OF_OURS: &str = "The agent would give orders to what guards it.";
+const STOPS: &str = "The agent would stop or take away what guards it.";
 const REWIRES: &str =
     "The agent would change its own configuration: which servers and hooks it starts.";
 
@@ -153,7 +142,7 @@ impl Own {
                 }),
                 tampering: paths::given(arguments)
                     .chain(leads.iter().map(|path| Cow::Borrowed(&**path)))
-                    .any(|path| is_ours(detector, &path))
+                    .any(|path| ours::is_ours(detector, &path))
                     .then_some(FILES),
                 ..bare
             },
@@ -224,7 +213,7 @@ impl Own {
     fn files(mut self, arguments: &str, leads: &[Box<str>], detector: &Detector) -> Self {
         let led = leads.iter().map(ToString::to_string);
         for path in paths::all(arguments).into_iter().chain(led) {
-            if is_ours(detector, &path) {
+            if ours::is_ours(detector, &path) {
                 self.tampering = Some(FILES);
             }
             if wiring::is_wiring(&path) {
@@ -375,40 +364,49 @@ fn unread() -> Moved {
     }
 }
 
-/// Tells whether a path leads into the data folder, where keys and orders are.
-fn is_ours(detector: &Detector, path: &str) -> bool {
-    let named = [path, "/"].concat();
-    let found = detector.text(&named).detections;
-    found.iter().any(|found| found.detection.rule == OURS)
-}
-
 /// Finds out whether a command reaches for what guards the agent.
 fn tampering(command: &str, analysis: &Analysis, detector: &Detector) -> Option<&'static str> {
     let touched = analysis.reads.iter().chain(&analysis.writes);
-    let gone = analysis.destructive.iter().map(|gone| gone.target.as_str());
-    let mut touched = touched.map(|access| access.path.as_str()).chain(gone);
-    if touched.any(|path| is_ours(detector, path)) {
+    let mut touched = touched
+        .map(|access| access.path.as_str())
+        .chain(changed(analysis));
+    if touched.any(|path| ours::is_ours(detector, path)) {
         return Some(FILES);
     }
-    let runs = |name: &String| name.rsplit('/').next() == Some("mcpproxy");
-    if !analysis.programs.iter().any(runs) {
-        return None;
+    if changed(analysis).any(ours::is_program) || ours::is_ended(command, &analysis.told) {
+        return Some(STOPS);
     }
-    let words: Vec<_> = command.split_whitespace().collect();
-    let orders = words.windows(2).any(|pair| match pair {
-        [first, second] => ORDERS.contains(&(*first, *second)),
-        _ => false,
-    });
-    (orders || words.contains(&"resume-calls")).then_some(COMMANDS_OF_OURS)
+    let orders = analysis.told.iter().any(orders::is_order);
+    orders.then_some(COMMANDS_OF_OURS)
 }
 
 /// Finds out whether a command changes what an agent starts.
 fn rewiring(command: &str, analysis: &Analysis) -> Option<&'static str> {
-    let written = analysis.writes.iter().map(|access| access.path.as_str());
-    let gone = analysis.destructive.iter().map(|gone| gone.target.as_str());
     let words: Vec<_> = command.split_whitespace().collect();
-    let changes = written.chain(gone).any(wiring::is_wiring) || wiring::rewires(&words);
+    let told = |told: &Told| {
+        let words = told.words.iter().map(String::as_str);
+        let words: Vec<_> = iter::once(&*told.program).chain(words).collect();
+        wiring::rewires(&words)
+    };
+    let changes = changed(analysis).any(wiring::is_wiring)
+        || gone(analysis).any(wiring::holds_wiring)
+        || wiring::rewires(&words)
+        || analysis.told.iter().any(told);
     changes.then_some(REWIRES)
+}
+
+/// Returns the paths that are not after a command what they were before.
+fn changed(analysis: &Analysis) -> impl Iterator<Item = &str> {
+    let written = analysis.writes.iter().map(|access| access.path.as_str());
+    written.chain(gone(analysis))
+}
+
+/// Returns the paths that are no more after a command.
+fn gone(analysis: &Analysis) -> impl Iterator<Item = &str> {
+    let moved = |access: &&Access| matches!(access.program.as_str(), "mv" | "rename");
+    let moved = analysis.reads.iter().filter(moved);
+    let gone = analysis.destructive.iter().map(|gone| gone.target.as_str());
+    moved.map(|access| access.path.as_str()).chain(gone)
 }
 
 /// Tells whether a host is a bare name: a machine nearby, or whatever a search domain makes of it. That

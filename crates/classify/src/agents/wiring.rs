@@ -3,10 +3,10 @@
 //!
 //! Where each agent looks is for `agents` to know; here a path alone must be enough.
 
-use mcpproxy_text::path;
+use mcpproxy_text::{glob, path};
 
 /// Names that are such a file in any folder.
-const NAMES: [&str; 10] = [
+const NAMES: [&str; 12] = [
     ".mcp.json",
     "mcp_config.json",
     "mcp-config.json",
@@ -18,9 +18,12 @@ const NAMES: [&str; 10] = [
     "mcpproxy.yaml",
     "mcpproxy.yml",
     "mcpproxy.json",
+    // What programs made with an SDK take our hooks from.
+    "mcpproxy_hooks.py",
+    "mcpproxy_hooks.ts",
 ];
 /// Ends of paths that are such a file.
-const ENDS: [&str; 17] = [
+const ENDS: [&str; 20] = [
     ".cursor/mcp.json",
     ".cursor/hooks.json",
     ".vscode/mcp.json",
@@ -30,23 +33,41 @@ const ENDS: [&str; 17] = [
     ".roo/mcp.json",
     ".claude/settings.json",
     ".claude/settings.local.json",
+    "claude-code/managed-settings.json",
     ".gemini/settings.json",
+    "gemini-cli/settings.json",
     ".codex/config.toml",
     ".codex/hooks.json",
     ".windsurf/hooks.json",
+    ".codeium/windsurf/hooks.json",
     "goose/config.yaml",
     "goose/config/config.yaml",
     "opencode/opencode.json",
     "zed/settings.json",
 ];
 /// Folders of which every file is run or read as such.
-const FOLDERS: [&str; 6] = [
+const FOLDERS: [&str; 11] = [
     ".claude/hooks",
     ".kiro/hooks",
     ".github/hooks",
     ".copilot/hooks",
     ".opencode/plugin",
     ".opencode/plugins",
+    "opencode/plugin",
+    "opencode/plugins",
+    ".agents/plugins",
+    ".clinerules/hooks",
+    "documents/cline/hooks",
+];
+/// Folders that hold much else, and go for other reasons.
+const SHARED: [&str; 7] = [
+    ".vscode",
+    ".github",
+    ".aws",
+    "user",
+    "zed",
+    "documents",
+    "opencode",
 ];
 /// Commands that write such a file: the program, and what it is told.
 const COMMANDS: [(&str, &[&str]); 6] = [
@@ -58,17 +79,80 @@ const COMMANDS: [(&str, &[&str]); 6] = [
     ("cursor", &["--add-mcp"]),
 ];
 
-/// Tells whether a file decides what an agent starts, by its path.
+/// Tells whether a file decides what an agent starts, by its path. A pattern counts as all that it
+/// stands for.
 pub fn is_wiring(named: &str) -> bool {
     let normal = path::normal(named).to_lowercase();
-    let rooted = ["/", normal.trim_start_matches('/')].concat();
-    let name = rooted.rsplit('/').next().unwrap_or_default();
+    let asked: Vec<_> = parts(&normal).collect();
+    let named = asked.last().is_some_and(|name| {
+        let patterned = || glob::is_pattern(name) && says_something(name);
+        let stands = |known: &&str| name == known || (patterned() && stands_for(name, known));
+        NAMES.iter().any(stands)
+    });
     let ends = |end: &&str| {
-        let before = rooted.strip_suffix(*end);
-        before.is_some_and(|before| before.ends_with('/'))
+        let end: Vec<_> = parts(end).collect();
+        let tail = asked.len().checked_sub(end.len());
+        tail.and_then(|at| asked.get(at..))
+            .is_some_and(|tail| agree(tail, &end))
     };
-    let inside = |folder: &&str| rooted.contains(&["/", folder, "/"].concat());
-    NAMES.contains(&name) || ENDS.iter().any(ends) || FOLDERS.iter().any(inside)
+    let inside = |folder: &&str| {
+        let folder: Vec<_> = parts(folder).collect();
+        let above = asked
+            .split_last()
+            .map(|(_, above)| above)
+            .unwrap_or_default();
+        above
+            .windows(folder.len())
+            .any(|window| agree(window, &folder))
+    };
+    named || ENDS.iter().any(ends) || FOLDERS.iter().any(inside)
+}
+
+/// Tells whether what goes takes along what decides what an agent starts: such a file, or a folder
+/// that is there for them.
+pub fn holds_wiring(named: &str) -> bool {
+    let normal = path::normal(named).to_lowercase();
+    let mut asked: Vec<_> = parts(&normal).collect();
+    // All that is in a folder is the folder.
+    while asked.last().is_some_and(|part| matches!(*part, "*" | ".*")) {
+        asked.pop();
+    }
+    let holds = |folder: &str| {
+        let folder: Vec<_> = parts(folder).collect();
+        (1..=folder.len()).any(|depth| {
+            let above = folder.get(..depth).unwrap_or_default();
+            let tail = asked.len().checked_sub(depth);
+            let tail = tail.and_then(|at| asked.get(at..)).unwrap_or_default();
+            let shared = depth == 1 && above.iter().any(|first| SHARED.contains(first));
+            !shared && agree(tail, above)
+        })
+    };
+    let files = ENDS.iter().filter_map(|end| Some(end.rsplit_once('/')?.0));
+    is_wiring(named) || files.chain(FOLDERS).any(holds)
+}
+
+/// Compares parts of paths, of which some may be patterns; the first must say what folder it means.
+fn agree(asked: &[&str], known: &[&str]) -> bool {
+    let says = asked.first().is_some_and(|first| says_something(first));
+    let mut pairs = asked.iter().zip(known);
+    says && asked.len() == known.len() && pairs.all(|(asked, known)| stands_for(asked, known))
+}
+
+/// A star does not stand for names that begin with a dot.
+fn stands_for(asked: &str, known: &str) -> bool {
+    let hidden = known.starts_with('.') && !asked.starts_with(['.', '[', '?']);
+    !hidden && (asked == known || glob::matches(asked, known))
+}
+
+/// Tells whether a part says enough of a name: `*.json` may be any.
+fn says_something(part: &str) -> bool {
+    let letters = part.chars().filter(|letter| !"*?[]".contains(*letter));
+    !glob::is_pattern(part) || (letters.count() >= 3 && !part.starts_with('*'))
+}
+
+fn parts(path: &str) -> impl Iterator<Item = &str> {
+    let each = path.split('/');
+    each.filter(|part| !part.is_empty() && *part != ".")
 }
 
 /// Tells whether a command has an agent add to what it starts, by the words it is made of.
@@ -106,6 +190,25 @@ mod tests {
             "~/.codeium/windsurf/mcp_config.json",
             "/srv/project/mcpproxy.yaml",
             "mcpproxy.json",
+            // What `hook install` writes.
+            "~/.agents/plugins/mcpproxy/hooks/hooks.json",
+            "~/.config/opencode/plugins/mcpproxy.ts",
+            ".opencode/plugins/mcpproxy.ts",
+            "~/.codeium/windsurf/hooks.json",
+            ".windsurf/hooks.json",
+            ".clinerules/hooks/PreToolUse",
+            "~/Documents/Cline/Hooks/PreToolUse",
+            "mcpproxy_hooks.py",
+            "src/mcpproxy_hooks.ts",
+            ".kiro/hooks/mcpproxy.json",
+            ".copilot/hooks/mcpproxy.json",
+            // Patterns.
+            "~/.claude/settings*",
+            "~/.claude/*.json",
+            "~/.cl*/settings.json",
+            "~/.c?aude/settings.json",
+            ".mcp*",
+            "~/.claude/hooks/*",
         ] {
             check(path, true);
         }
@@ -117,6 +220,51 @@ mod tests {
             "my.cursor/mcp.json",
             ".claude/commands/review.md",
             ".git/hooks/pre-commit",
+            "*.json",
+            "*/*.yaml",
+            "src/*/config.yaml",
+            "~/.claude/agents/*.md",
+            "~/.claude",
+            "",
+        ] {
+            check(path, false);
+        }
+    }
+
+    #[test]
+    fn folders_that_hold_such_files_are_known() {
+        let check = |path: &str, expect: bool| assert_eq!(holds_wiring(path), expect, "{path}");
+        for path in [
+            "~/.claude",
+            "~/.claude/",
+            "/srv/project/.claude",
+            "~/.claude/*",
+            "~/.cla*",
+            "~/.claude/hooks",
+            ".cursor",
+            "~/.gemini",
+            "~/.codex",
+            "~/.codeium/windsurf",
+            "~/.agents/plugins",
+            ".clinerules",
+            "~/.config/opencode/plugins",
+            ".github/hooks",
+            "~/.claude/settings.json",
+        ] {
+            check(path, true);
+        }
+        for path in [
+            "~/.claude.bak",
+            "~/.claude/commands",
+            "~/.claude/projects/x",
+            ".vscode",
+            ".github",
+            ".github/workflows",
+            "documents",
+            "build",
+            "*",
+            ".*",
+            "src/opencode",
             "",
         ] {
             check(path, false);

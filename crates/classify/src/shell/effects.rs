@@ -75,7 +75,7 @@ impl Interp {
     }
 
     /// Makes a path as whole as it can be: relative to where the command has gone.
-    fn resolve(&self, path: &str) -> String {
+    pub(super) fn resolve(&self, path: &str) -> String {
         match &self.folder {
             Some(folder) if !path.starts_with(['/', '~', '$']) && !path.contains(":\\") => {
                 let path = path.strip_prefix("./").unwrap_or(path);

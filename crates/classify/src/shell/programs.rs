@@ -271,7 +271,10 @@ impl Interp {
                     gathered.content.push(&read);
                 }
                 Role::Written => gathered.written.push(value.clone()),
-                Role::Removed => self.destroy(name, &value.text),
+                Role::Removed => {
+                    let whole = self.resolve(&value.text);
+                    self.destroy(name, &whole);
+                }
                 Role::Host | Role::Url => {
                     gathered.content.taint.join(value.taint);
                     gathered.addresses.push((*role, value.clone()));

@@ -19,6 +19,10 @@ pub(super) fn run(interp: &mut Interp, invocation: &Invocation<'_>) -> Option<Va
             let taint = interp.origin(Origin::Program("gpg --export".to_owned()));
             Some(Value::unknown("", taint))
         }
+        "chmod" => {
+            modes(interp, name, args);
+            Some(Value::default())
+        }
         "docker" | "podman" => {
             mounts(interp, name, args, stdin);
             None
@@ -38,6 +42,22 @@ pub(super) fn run(interp: &mut Interp, invocation: &Invocation<'_>) -> Option<Va
             Some(Value::default())
         }
         _ => None,
+    }
+}
+
+/// Notes what a change of modes is done to: `chmod -x file` has its mode where options stand.
+fn modes(interp: &mut Interp, name: &str, args: &[Value]) {
+    let is_mode = |arg: &Value| {
+        let letters = arg.text.strip_prefix('-').unwrap_or_default();
+        !letters.is_empty()
+            && letters
+                .chars()
+                .all(|letter| "rwxXstugo=,+".contains(letter))
+    };
+    let operands = args.iter().filter(|arg| !arg.text.starts_with('-'));
+    let before = usize::from(!args.iter().any(is_mode));
+    for path in operands.skip(before) {
+        interp.write(path, &Value::default(), name);
     }
 }
 
@@ -198,7 +218,8 @@ fn find(interp: &mut Interp, invocation: &Invocation<'_>) -> Value {
             }
             "-delete" => {
                 for path in &found {
-                    interp.destroy(name, &path.text);
+                    let whole = interp.resolve(&path.text);
+                    interp.destroy(name, &whole);
                 }
             }
             "-fprint" | "-fprintf" | "-fls" => {

@@ -11,7 +11,7 @@ use super::Invocation;
 const CURL_VALUED: &str = "-A -e -m -r -w -x -X -y -Y -z -C -U -P -Q -t --user-agent --referer --max-time --range \
     --write-out --request --connect-timeout --retry --retry-delay --retry-max-time --limit-rate --interface --cacert --capath \
     --ciphers --tls-max --resolve --connect-to --dns-servers --max-redirs --proto --proto-default --proto-redir --noproxy \
-    --unix-socket --abstract-unix-socket --local-port --keepalive-time --speed-limit --speed-time --happy-eyeballs-timeout-ms \
+    --abstract-unix-socket --local-port --keepalive-time --speed-limit --speed-time --happy-eyeballs-timeout-ms \
     --form-escape --max-filesize --pass --cert-type --key-type --mail-from --mail-rcpt --oauth2-bearer --parallel-max --rate \
     --request-target --service-name --socks5 --tlsuser --tlspassword --ftp-port --telnet-option --aws-sigv4 --continue-at \
     --time-cond --quote --create-file-mode --engine --pinnedpubkey";
@@ -21,7 +21,7 @@ const CURL_OWN: &str = "-F --form --form-string -T --upload-file -H --header -u 
     -K --config -o --output -D --dump-header -c --cookie-jar --url -E --cert --key --netrc-file \
     --output-dir --trace --trace-ascii --stderr --proxy --preproxy --doh-url --proxy-header \
     --proxy-user --variable --expand-data --expand-url --expand-header --expand-form \
-    --expand-json --etag-compare";
+    --expand-json --etag-compare --unix-socket";
 
 /// Options of curl whose value is sent, or names a file that is.
 const CURL_DATA: &[&str] = &[
@@ -203,7 +203,8 @@ fn curl_option(
                 request.stand_in(&value, Some(address));
             }
         }
-        "--netrc-file" | "-E" | "--cert" | "--key" => {
+        // Whoever listens at a socket is reached like a file is.
+        "--netrc-file" | "-E" | "--cert" | "--key" | "--unix-socket" => {
             interp.read(&value, program, stdin);
         }
         "-o" | "--output" | "-D" | "--dump-header" | "-c" | "--cookie-jar" | "--trace"

@@ -27,6 +27,13 @@ pub(super) fn run(interp: &mut Interp, invocation: &Invocation<'_>) -> Option<Va
         }
         "nc" | "ncat" | "netcat" => {
             run_on_connect(interp, args, stdin);
+            // With `-U` the host is the path of a socket.
+            let sockets = args.iter().filter(|arg| host::looks_like_path(&arg.text));
+            if is_told(args, "--unixsock", 'U') {
+                for socket in sockets {
+                    interp.read(socket, name, &Value::default());
+                }
+            }
             None
         }
         _ => None,
@@ -34,9 +41,15 @@ pub(super) fn run(interp: &mut Interp, invocation: &Invocation<'_>) -> Option<Va
 }
 
 fn is_listening(args: &[Value]) -> bool {
+    is_told(args, "--listen", 'l')
+}
+
+/// Says whether an option is given, whole or as a letter among others.
+fn is_told(args: &[Value], option: &str, letter: char) -> bool {
     args.iter().any(|arg| {
-        arg.text == "--listen"
-            || (arg.text.starts_with('-') && !arg.text.starts_with("--") && arg.text.contains('l'))
+        let text = arg.text.as_str();
+        text == option
+            || (text.starts_with('-') && !text.starts_with("--") && text.contains(letter))
     })
 }
 
@@ -110,6 +123,9 @@ fn socat(interp: &mut Interp, args: &[Value], stdin: &Value) -> Value {
                 let read = interp.read(&address.derive(path), "socat", stdin);
                 content.taint.join(read.taint);
             }
+        } else if kind.starts_with("UNIX") || kind.starts_with("LOCAL") {
+            // Whoever listens there is reached like a file is.
+            interp.read(&address.derive(target), "socat", stdin);
         } else if kind.contains("LISTEN") || kind.contains("RECV") {
             connections.push((address.clone(), Some("*".to_owned()), Transfer::Listen));
         } else if kind.contains("TCP")

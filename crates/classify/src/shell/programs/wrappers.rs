@@ -75,12 +75,18 @@ pub(super) fn run(interp: &mut Interp, invocation: &Invocation<'_>) -> Option<Va
             let code = args.iter().skip_while(|arg| arg.text != "-c").nth(1)?;
             Some(interp.nested(|interp| interp.run_code(code, stdin)))
         }
-        "command" | "which" | "type" | "whence" if asks_where(name, args) => Some(
-            args.iter()
-                .rfind(|arg| !arg.text.starts_with('-'))
-                .cloned()
-                .unwrap_or_default(),
-        ),
+        "command" | "which" | "type" | "whence" if asks_where(name, args) => {
+            let asked = args.iter().rfind(|arg| !arg.text.starts_with('-'));
+            // Where it lies is not known, but that it is a program.
+            let found = asked.map(|asked| {
+                if asked.text.contains('/') {
+                    asked.clone()
+                } else {
+                    asked.derive(["/usr/bin/", &asked.text].concat())
+                }
+            });
+            Some(found.unwrap_or_default())
+        }
         "at" | "batch" if !stdin.text.is_empty() => Some(interp.run_code(stdin, &Value::default())),
         "crontab"
             if args

@@ -292,7 +292,7 @@ fn destruction() {
         ("rm -rf ~/x y", "k:~/x k:y"),
         ("dd if=/dev/zero of=/dev/sda", "w:/dev/sda k:/dev/sda"),
         ("mkfs.ext4 /dev/sdb1", "k:/dev/sdb1"),
-        ("find . -name '*.o' -delete", "k:./*.o"),
+        ("find . -name '*.o' -delete", "k:*.o"),
         ("git clean -fdx", "k:working tree"),
         ("terraform destroy", "k:"),
         ("shred -u f", "k:f"),
@@ -549,5 +549,28 @@ fn a_program_is_known_by_its_name_in_any_folder() {
             "~r:script.py x:.venv/bin/python x:script.py",
         ),
         ("./node_modules/.bin/tsc -p .", "x:node_modules/.bin/tsc"),
+    ]);
+}
+
+#[test]
+fn sockets_modes_and_what_goes_are_named_by_their_whole_path() {
+    check(&[
+        (
+            "curl --unix-socket ~/a/b.sock http://x/y",
+            "r:~/a/b.sock fetch>x",
+        ),
+        (
+            "curl --unix-socket=/a/b.sock http://localhost/y",
+            "r:/a/b.sock fetch>localhost",
+        ),
+        ("socat - UNIX-CONNECT:$HOME/a/b.sock", "r:~/a/b.sock"),
+        ("echo x | nc -U ~/a/b.sock", "r:~/a/b.sock session>? ?host"),
+        ("chmod -x /a/b", "w:/a/b"),
+        ("chmod -R go-w,+x a b", "w:a w:b"),
+        ("chmod 600 a", "w:a"),
+        ("cd ~/a && rm b", "k:~/a/b"),
+        ("cd ~/a && find . -name b -delete", "k:~/a/b"),
+        ("mv $(which tool) /tmp", "r:/usr/bin/tool w:/tmp"),
+        ("rm \"$(command -v tool)\"", "k:/usr/bin/tool"),
     ]);
 }

@@ -1,0 +1,159 @@
+//! What is ours on a machine, and what would stop it: the data folder, the programs, the process.
+
+use mcpproxy_classify::shell::Told;
+use mcpproxy_detect::Detector;
+use mcpproxy_text::{glob, path};
+
+/// The rule that knows our own folder.
+const RULE: &str = "file-mcpproxy";
+/// Our own folder, and what in it is worth looking for.
+const FOLDER: &str = ".mcpproxy";
+const KEPT: [&str; 2] = ["api_key", "mcpproxy.sock"];
+/// Our programs, and the folders in which a file of that name is one of them, not somebody's project.
+const PROGRAMS: [&str; 2] = ["mcpproxy", "mcpproxy-rest"];
+const PROGRAM_FOLDERS: [&str; 4] = ["bin", "sbin", "libexec", "mcpproxy"];
+/// Verbs with which a service is stopped.
+const STOPPING: [&str; 9] = [
+    "stop",
+    "disable",
+    "mask",
+    "kill",
+    "restart",
+    "unload",
+    "bootout",
+    "remove",
+    "try-restart",
+];
+
+/// Tells whether a path leads into the data folder, where keys and orders are; a pattern does if it
+/// may.
+pub(super) fn is_ours(detector: &Detector, named: &str) -> bool {
+    let folder = [named, "/"].concat();
+    let found = detector.text(&folder).detections;
+    if found.iter().any(|found| found.detection.rule == RULE) {
+        return true;
+    }
+    let normal = path::normal(named).to_lowercase();
+    let parts: Vec<_> = normal.split('/').filter(|part| !part.is_empty()).collect();
+    let within = parts.iter().enumerate().any(|(at, part)| {
+        let next = parts.get(at + 1).copied().unwrap_or_default();
+        stands_for_folder(part)
+            && (says_something(part) || KEPT.iter().any(|kept| is_kept(next, kept)))
+    });
+    // Looked for in all of a home: `find ~ -name api_key`.
+    let sought = match parts.as_slice() {
+        [name] | ["~" | "root", name] | ["home" | "users", _, name] => KEPT.contains(name),
+        _ => false,
+    };
+    within || (sought && normal.starts_with(['/', '~']))
+}
+
+/// A star does not stand for names that begin with a dot.
+fn stands_for_folder(part: &str) -> bool {
+    glob::is_pattern(part) && part.starts_with(['.', '[', '?']) && glob::matches(part, FOLDER)
+}
+
+fn is_kept(part: &str, kept: &str) -> bool {
+    says_something(part) && glob::matches(part, kept)
+}
+
+/// Tells whether a pattern says something of a name: `.*` may be any.
+fn says_something(part: &str) -> bool {
+    part.chars().any(char::is_alphabetic)
+}
+
+/// Tells whether a path is that of a program of ours.
+pub(super) fn is_program(named: &str) -> bool {
+    let normal = path::normal(named);
+    let (folder, name) = normal.rsplit_once('/').unwrap_or_default();
+    let within = folder.rsplit('/').next().unwrap_or_default();
+    PROGRAMS.contains(&name) && PROGRAM_FOLDERS.contains(&within)
+}
+
+/// Tells whether a command ends our process, by what programs are told.
+pub(super) fn is_ended(command: &str, told: &[Told]) -> bool {
+    let names = |told: &Told| told.words.iter().any(|word| means_us(word));
+    // Which process it ends is found out by another command.
+    let sought = told
+        .iter()
+        .any(|one| matches!(one.program.as_str(), "pgrep" | "pidof" | "fuser") && names(one));
+    told.iter().any(|one| match one.program.as_str() {
+        "pkill" | "killall" | "skill" | "taskkill" | "stop-process" => names(one),
+        "kill" => {
+            let found = one.words.iter().any(|word| word.contains("$("));
+            sought || (found && command.contains("mcpproxy"))
+        }
+        "systemctl" | "service" | "launchctl" => {
+            let mut words = one.words.iter();
+            words.any(|word| STOPPING.contains(&word.as_str())) && names(one)
+        }
+        _ => false,
+    })
+}
+
+/// Tells whether a word, which may be a pattern for names, means our process.
+fn means_us(word: &str) -> bool {
+    let plain: String = word.chars().filter(|c| !"[]^$".contains(*c)).collect();
+    let part = plain.len() >= 3 && !plain.starts_with('-') && "mcpproxy".contains(&plain);
+    part || plain.contains("mcpprox")
+}
+
+#[cfg(test)]
+mod tests {
+    use mcpproxy_classify::shell;
+
+    use super::*;
+
+    #[test]
+    fn our_programs_are_told_from_projects() {
+        let check = |path: &str, expect: bool| assert_eq!(is_program(path), expect, "{path}");
+        check("/work/bin/mcpproxy", true);
+        check("~/.cargo/bin/mcpproxy-rest", true);
+        check("/opt/mcpproxy/mcpproxy", true);
+        check("~/src/mcpproxy", false);
+        check("mcpproxy", false);
+        check("/usr/bin/curl", false);
+        check("bin/mcpproxy.md", false);
+    }
+
+    #[test]
+    fn whoever_ends_our_process_is_known() {
+        let check = |command: &str, expect: bool| {
+            let told = shell::read(command).told;
+            assert_eq!(is_ended(command, &told), expect, "{command}: {told:?}");
+        };
+        for command in [
+            "pkill mcpproxy",
+            "pkill -9 -f mcpproxy",
+            "pkill -f '[m]cpproxy'",
+            "pkill mcpp",
+            "sudo killall mcpproxy",
+            "kill $(pgrep mcpproxy)",
+            "kill -9 `pidof mcpproxy`",
+            "pgrep mcpproxy | xargs kill",
+            "p=$(pgrep -f 'mcpproxy serve'); kill $p",
+            "kill $(ps aux | grep mcpproxy | awk '{print $2}')",
+            "ps aux | grep mcpproxy | awk '{print $2}' | xargs kill -9",
+            "systemctl --user stop mcpproxy",
+            "systemctl disable --now mcpproxy.service",
+            "launchctl bootout gui/501/dev.mcpproxy",
+        ] {
+            check(command, true);
+        }
+        for command in [
+            "pkill node",
+            "pkill -f 'npm run dev'",
+            "kill 4321",
+            "kill $(pgrep node)",
+            "kill %1",
+            "pgrep mcpproxy",
+            "ps aux | grep mcpproxy",
+            "cd ~/src/mcpproxy && kill $PID",
+            "systemctl status mcpproxy",
+            "systemctl stop nginx",
+            "echo pkill mcpproxy",
+        ] {
+            check(command, false);
+        }
+    }
+}
