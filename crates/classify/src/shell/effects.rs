@@ -190,6 +190,31 @@ impl Interp {
         }
     }
 
+    /// Remembers what a copy puts into a folder. Whether a path is one is not known; where it is not,
+    /// nobody reads below it.
+    pub(super) fn put_into(&mut self, folder: &Value, sources: &[&Value], content: &Value) {
+        // Of several files it is only known where all of them come from.
+        let each = match sources {
+            [_] => content.clone(),
+            _ => Value::unknown("", content.taint),
+        };
+        let folder = folder.text.trim_end_matches('/');
+        for source in sources {
+            let source = source.text.trim_end_matches('/');
+            let base = source.rsplit(['/', ':']).next().unwrap_or_default();
+            if base.is_empty() || matches!(base, "." | "..") {
+                continue;
+            }
+            let whole = self.resolve(&[folder, "/", base].concat());
+            if self.files.len() >= MAX_FILES {
+                self.limit("files");
+                return;
+            }
+            let empty = || Value::text("");
+            self.files.entry(whole).or_insert_with(empty).push(&each);
+        }
+    }
+
     /// Returns where that comes from which the command itself has put below the current folder.
     pub(super) fn written_here(&self) -> Taint {
         let here = self.folder.as_deref().unwrap_or_default();

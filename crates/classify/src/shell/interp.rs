@@ -274,6 +274,14 @@ impl Interp {
             }
             RedirectKind::Copy(word) => {
                 let target = self.single(word);
+                if self.drains.contains_key(&target.text) {
+                    outputs.push(target);
+                    return;
+                }
+                if let Some(content) = self.pipes.get(&target.text) {
+                    *input = Some(content.clone());
+                    return;
+                }
                 let number = target.text.trim_end_matches('-').parse::<u32>().ok();
                 if let (Some(0), Some(1 | 2), Some(path)) = (redirect.fd, number, outputs.last()) {
                     // `>& /dev/tcp/.. 0>&1`: what comes in is what was just opened.
@@ -315,9 +323,12 @@ impl Interp {
                 RedirectKind::Copy(word) => {
                     let target = self.single(word);
                     let number = target.text.trim_end_matches('-').parse::<u32>().ok();
-                    let leads = number
-                        .and_then(|fd| self.descriptors.get(&fd).cloned())
-                        .unwrap_or(Descriptor::Output);
+                    let known = number.and_then(|fd| self.descriptors.get(&fd).cloned());
+                    let leads = match known {
+                        Some(known) => known,
+                        None if self.drains.contains_key(&target.text) => Descriptor::Path(target),
+                        None => Descriptor::Output,
+                    };
                     self.descriptors.insert(redirect.fd.unwrap_or(1), leads);
                 }
                 RedirectKind::HereString(_) | RedirectKind::HereDoc(_) => {}

@@ -12,7 +12,7 @@ use std::rc::Rc;
 
 use super::MAX_DEPTH;
 use super::facts::Reason;
-use super::syntax::{Command, Item, Kind, Script, Word};
+use super::syntax::{Assign, Assigned, Command, Item, Kind, Piece, Script, Word};
 
 /// Why a text is not a script, and where.
 #[derive(Debug)]
@@ -330,15 +330,57 @@ impl<'a> Parser<'a> {
             "coproc" => {
                 self.at += word.len();
                 self.blanks();
-                Ok(Kind::Group(Script {
-                    items: vec![Item {
-                        conditional: false,
-                        commands: vec![self.command()?],
-                    }],
-                }))
+                self.coprocess()
             }
             _ => Ok(none()),
         }
+    }
+
+    /// `coproc [NAME] command`: the name is set to where its output is read and its input written.
+    fn coprocess(&mut self) -> Parsed<Kind> {
+        let rest = self.rest();
+        let plain = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
+        let (first, after) = rest
+            .find(|letter| !plain(letter))
+            .and_then(|end| rest.split_at_checked(end))
+            .unwrap_or_default();
+        // Only a command in brackets can have a name.
+        let named = !first.is_empty()
+            && after.starts_with([' ', '\t'])
+            && after.trim_start().starts_with(['{', '(']);
+        let name = if named { first } else { "COPROC" }.to_owned();
+        if named {
+            self.at += first.len();
+            self.blanks();
+        }
+        let one = |command| Script {
+            items: vec![Item {
+                conditional: false,
+                commands: vec![command],
+            }],
+        };
+        let command = self.command()?;
+        let span = command.span.clone();
+        let script = Rc::new(one(command));
+        let end = |output| Word {
+            pieces: vec![Piece::Process {
+                script: Rc::clone(&script),
+                output,
+            }],
+        };
+        let kind = Kind::Simple {
+            assigns: vec![Assign {
+                name,
+                append: false,
+                value: Assigned::List(vec![end(false), end(true)]),
+            }],
+            words: Vec::new(),
+        };
+        Ok(Kind::Group(one(Command {
+            kind,
+            redirects: Vec::new(),
+            span,
+        })))
     }
 
     pub(super) fn expect(&mut self, token: &str) -> Parsed<()> {

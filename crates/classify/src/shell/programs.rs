@@ -237,6 +237,14 @@ impl Interp {
         for path in &gathered.written {
             self.write(path, &gathered.content, name);
         }
+        if matches!(name, "cp" | "install" | "ditto" | "mv" | "rename" | "ln") {
+            let sources = arguments.values.iter();
+            let sources = sources.filter(|(role, _)| *role == Role::Read);
+            let sources: Vec<_> = sources.map(|(_, source)| source).collect();
+            for folder in &gathered.written {
+                self.put_into(folder, &sources, &gathered.content);
+            }
+        }
         if let Some(transfer) = spec.transfer {
             return self.transfer(invocation, spec, transfer, &gathered);
         }

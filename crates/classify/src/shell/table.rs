@@ -240,7 +240,14 @@ impl Spec {
             .filter(|role| !(has_pattern && *role == Role::Pattern))
             .collect();
         let count = operands.len();
-        let tail = count.saturating_sub(before.len()).min(self.after.len());
+        // `cp -t folder file`: an option has said where to.
+        let told = self.after == [Role::Written]
+            && out.values.iter().any(|(role, _)| *role == Role::Written);
+        let tail = if told {
+            0
+        } else {
+            count.saturating_sub(before.len()).min(self.after.len())
+        };
         for (index, value) in operands.into_iter().enumerate() {
             let role = match before.get(index) {
                 Some(role) => Some(*role),

@@ -88,7 +88,11 @@ impl Interp {
             return Some(joined);
         }
         match index.parse::<usize>() {
-            Ok(index) => values.get(index).cloned(),
+            // How many there are of what is not known, is not known either.
+            Ok(index) => values
+                .get(index)
+                .or_else(|| values.last().filter(|last| !last.known))
+                .cloned(),
             Err(_) => values
                 .first()
                 .map(|first| Value::unknown(HOLE, first.taint)),

@@ -34,7 +34,8 @@ pub(super) fn run(interp: &mut Interp, invocation: &Invocation<'_>) -> Option<Va
                 interp.arguments.remove(0);
             }
         }
-        "read" | "mapfile" | "readarray" => read(interp, args, stdin),
+        "read" => read(interp, args, stdin),
+        "mapfile" | "readarray" => read_lines(interp, args, stdin),
         "cd" | "pushd" => change_folder(interp, args),
         "trap" => {
             if let Some(code) = args.first().filter(|code| code.text.contains(' ')) {
@@ -112,6 +113,26 @@ fn read(interp: &mut Interp, args: &[Value], stdin: &Value) {
         };
         interp.assign(name, vec![value], false);
     }
+}
+
+/// Sets the list of `mapfile` to the lines that come in.
+fn read_lines(interp: &mut Interp, args: &[Value], stdin: &Value) {
+    let mut name = "MAPFILE";
+    let mut rest = args.iter();
+    while let Some(arg) = rest.next() {
+        match arg.text.as_str() {
+            "-d" | "-n" | "-O" | "-s" | "-u" | "-C" | "-c" => drop(rest.next()),
+            text if text.starts_with('-') => {}
+            text => name = text,
+        }
+    }
+    let lines = if stdin.known {
+        let lines = stdin.text.lines().take(256);
+        lines.map(|line| stdin.derive(line)).collect()
+    } else {
+        vec![Value::unknown("$()", stdin.taint)]
+    };
+    interp.assign(name, lines, false);
 }
 
 fn change_folder(interp: &mut Interp, args: &[Value]) {

@@ -63,7 +63,7 @@ pub(super) fn run(interp: &mut Interp, invocation: &Invocation<'_>) -> Option<Va
     let mut request = match invocation.name {
         "curl" | "curlie" => curl(interp, invocation),
         "wget" | "wget2" => wget(interp, invocation),
-        "http" | "https" | "xh" | "xhs" => httpie(interp, invocation),
+        "http" | "https" | "xh" | "xhs" | "httpie" => httpie(interp, invocation),
         _ => return None,
     };
     let proxies = PROXIES.iter().filter_map(|name| interp.lookup(name));

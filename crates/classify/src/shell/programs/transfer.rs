@@ -138,6 +138,7 @@ impl Interp {
             });
         } else {
             self.write(to, &content, name);
+            self.put_into(to, &from.iter().collect::<Vec<_>>(), &content);
         }
         Value::unknown("", Taint::default())
     }

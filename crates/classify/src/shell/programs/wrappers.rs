@@ -1,7 +1,8 @@
 //! Programs that run other programs: shells, `sudo`, `env`, `xargs`, `parallel`, `timeout`.
 
-use super::super::facts::UnknownKind;
+use super::super::facts::{Transfer, UnknownKind};
 use super::super::interp::Interp;
+use super::super::table;
 use super::super::value::{HOLE, Taint, Value};
 use super::{Invocation, builtins};
 
@@ -96,6 +97,10 @@ pub(super) fn run(interp: &mut Interp, invocation: &Invocation<'_>) -> Option<Va
             let table = args.first().map(|path| interp.read(path, name, stdin))?;
             Some(scheduled(interp, &table))
         }
+        "npx" | "pnpx" | "bunx" | "uvx" => {
+            packaged(interp, args, stdin);
+            None
+        }
         // Ours starts what stands behind the dashes: `wrap`, `scan`, `supervise`.
         "mcpproxy" | "mcpproxy-rest" | "assay" => {
             let at = args.iter().position(|arg| arg.text == "--")?;
@@ -103,6 +108,29 @@ pub(super) fn run(interp: &mut Interp, invocation: &Invocation<'_>) -> Option<Va
             Some(interp.nested(|interp| interp.program(words, stdin)))
         }
         _ => wrapper(interp, name, args, stdin),
+    }
+}
+
+/// Runs what a package is known to do that sends: `npx -y httpie POST host`. Fetching the package is
+/// for the table to say.
+fn packaged(interp: &mut Interp, args: &[Value], stdin: &Value) {
+    let valued = ["-p", "--package", "--from", "--with", "--python", "-c"];
+    let mut rest = args;
+    while let Some((first, more)) = rest.split_first() {
+        if !first.text.starts_with('-') {
+            break;
+        }
+        let skip = usize::from(valued.contains(&first.text.as_str()));
+        rest = more.get(skip..).unwrap_or_default();
+    }
+    let Some((package, args)) = rest.split_first() else {
+        return;
+    };
+    let name = package.text.split('@').next().unwrap_or_default();
+    let spec = table::find(name, args);
+    let sends = spec.is_some_and(|spec| spec.transfer >= Some(Transfer::Session));
+    if sends || matches!(name, "curl" | "wget") {
+        interp.nested(|interp| interp.run(name, args, stdin));
     }
 }
 
