@@ -306,6 +306,9 @@ pub(crate) fn engine_settings(loaded: &Loaded) -> EngineSettings {
         hooks: HookSettings {
             enabled: security.agent_hooks.enabled,
             correlation_ttl_seconds: security.agent_hooks.correlation_ttl_seconds,
+            data_folder: std::path::absolute(&loaded.config.gateway.data_dir)
+                .ok()
+                .map(|folder| folder.to_string_lossy().into()),
         },
         guards: security.guards(),
         upstreams: upstreams.map(UpstreamId::new).collect(),

@@ -62,7 +62,7 @@ impl Engine {
     pub(crate) fn facts(&self, call: &Call, ready: &Ready, now: Tick) -> Seen {
         let settings = &ready.settings;
         let class = self.classes().of(&call.tool, &settings.classification);
-        let own = Own::of(call, &ready.detector);
+        let own = Own::of(call, ready);
         let mut facts = Facts::bare(match &own {
             Some(own) => own.destination(),
             None => destination(call, &class),

@@ -36,6 +36,8 @@ pub struct HookSettings {
     pub enabled: bool,
     /// How long an announced call is waited for.
     pub correlation_ttl_seconds: u32,
+    /// The gateway's own folder, which agents keep their hands off.
+    pub data_folder: Option<Box<str>>,
 }
 
 impl Default for HookSettings {
@@ -43,6 +45,7 @@ impl Default for HookSettings {
         Self {
             enabled: true,
             correlation_ttl_seconds: 5,
+            data_folder: None,
         }
     }
 }
@@ -229,7 +232,7 @@ impl Engine {
             None => self.correlator().hook_of(call.session),
         };
         let Some(session) = session else { return };
-        let own = Own::of(call, &ready.detector).map(|own| own.sink);
+        let own = Own::of(call, &ready).map(|own| own.sink);
         let sink = own.unwrap_or_else(|| self.class_of(call, ready).as_sink());
         if !sink.is_trusted() && !self.reads().known(session).await {
             // What it is, is not known: from now on it counts as private.
@@ -307,7 +310,7 @@ impl Engine {
 
     /// Notes that a tool begins to read something private.
     fn begin_read(&self, call: &Call, ready: &Ready) {
-        let Some(own) = Own::of(call, &ready.detector) else {
+        let Some(own) = Own::of(call, &ready) else {
             return;
         };
         if own.credential.is_some() {
@@ -398,7 +401,7 @@ impl Engine {
         findings: Vec<Finding>,
         ready: &Ready,
     ) -> Arc<Verdict> {
-        let facts = Facts::bare(match Own::of(call, &ready.detector) {
+        let facts = Facts::bare(match Own::of(call, &ready) {
             Some(own) => own.destination(),
             None => destination(call, &self.class_of(call, ready)),
         });

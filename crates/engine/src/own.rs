@@ -27,6 +27,7 @@ use mcpproxy_detect::{Category, Detector};
 use mcpproxy_text as text;
 
 use crate::facts::arguments;
+use crate::ready::Ready;
 use commands::commands;
 
 /// Flows of one command that are judged.
@@ -101,15 +102,21 @@ pub(crate) struct Credential {
 
 impl Own {
     /// Reads a call; nothing if it is not of an agent's own tool.
-    pub(crate) fn of(call: &Call, detector: &Detector) -> Option<Self> {
+    pub(crate) fn of(call: &Call, ready: &Ready) -> Option<Self> {
         let hook = call.hook.as_ref()?;
         if hook.owner != Owner::Agent {
             return None;
         }
-        let leads = &*hook.leads;
+        let detector = &ready.detector;
         let tool = call.tool.tool.as_str();
         let raw = std::str::from_utf8(&call.wire.raw).unwrap_or_default();
-        let arguments = arguments(raw);
+        let folder = ready.settings.hooks.data_folder.as_deref();
+        let arguments = &*ours::as_usual(arguments(raw), folder);
+        let leads = hook.leads.iter();
+        let leads: Vec<Box<str>> = leads
+            .map(|lead| ours::as_usual(lead, folder).into())
+            .collect();
+        let leads = leads.as_slice();
         let role = role(tool);
         let bare = Self {
             role,

@@ -25,8 +25,11 @@ struct Scene {
 
 impl Scene {
     fn new() -> Self {
+        Self::with(EngineSettings::default())
+    }
+
+    fn with(settings: EngineSettings) -> Self {
         let (clock, sink) = (Arc::<FixedClock>::default(), Arc::<MemorySink>::default());
-        let settings = EngineSettings::default();
         let engine = Engine::new(settings, Arc::clone(&sink) as _, Arc::clone(&clock) as _);
         Self {
             engine: engine.unwrap(),
@@ -539,6 +542,32 @@ async fn a_secret_that_was_read_does_not_go_to_a_bare_name_unasked() {
             assert_eq!(said.decision, expect, "{tool} {host}: {said:?}");
         }
     }
+}
+
+#[tokio::test]
+async fn a_data_folder_is_guarded_whatever_it_is_called() {
+    let check = async |tool: &str, input: Value, expect: Action| {
+        let mut settings = EngineSettings::default();
+        settings.hooks.data_folder = Some("/srv/mp".into());
+        let said = Scene::with(settings).pre(tool, input.clone()).await;
+        assert_eq!(said.decision, expect, "{input}: {said:?}");
+    };
+    let key = json!({ "command": "cat /srv/mp/api_key" });
+    check("Bash", key, Action::Deny).await;
+    let key = json!({ "command": "cd /srv/mp && cat api_key" });
+    check("Bash", key, Action::Deny).await;
+    check(
+        "Read",
+        json!({ "file_path": "/srv/mp/api_key" }),
+        Action::Deny,
+    )
+    .await;
+    check(
+        "Read",
+        json!({ "file_path": "/srv/mp2/notes" }),
+        Action::Allow,
+    )
+    .await;
 }
 
 /// What guards an agent is out of its reach: its files, its socket, its programs and its process, in

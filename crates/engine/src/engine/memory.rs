@@ -105,7 +105,7 @@ impl Engine {
 
     /// Remembers where what a call read comes from.
     pub(super) fn follow(&self, call: &Call, body: &str, report: &Report, ready: &Ready) {
-        let own = Own::of(call, &ready.detector);
+        let own = Own::of(call, ready);
         let origin = match &own {
             Some(own) => own.origin(call),
             None => Some(self.origin(call, &ready.settings)),

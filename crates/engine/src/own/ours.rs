@@ -1,5 +1,7 @@
 //! What is ours on a machine, and what would stop it: the data folder, the programs, the process.
 
+use std::borrow::Cow;
+
 use mcpproxy_classify::shell::Told;
 use mcpproxy_detect::Detector;
 use mcpproxy_text::{glob, path};
@@ -8,6 +10,9 @@ use mcpproxy_text::{glob, path};
 const RULE: &str = "file-mcpproxy";
 /// Our own folder, and what in it is worth looking for.
 const FOLDER: &str = ".mcpproxy";
+const USUAL: &str = "~/.mcpproxy";
+/// The shortest path of a data folder that is looked for.
+const SHORTEST: usize = 4;
 const KEPT: [&str; 2] = ["api_key", "mcpproxy.sock"];
 /// Our programs, and the folders in which a file of that name is one of them, not somebody's project.
 const PROGRAMS: [&str; 2] = ["mcpproxy", "mcpproxy-rest"];
@@ -24,6 +29,26 @@ const STOPPING: [&str; 9] = [
     "remove",
     "try-restart",
 ];
+
+/// Writes a data folder of another name as the usual one, so that all that is known of that one holds.
+pub(super) fn as_usual<'t>(text: &'t str, folder: Option<&str>) -> Cow<'t, str> {
+    let folder = folder.map(|folder| folder.trim_end_matches('/'));
+    let named = |folder: &&str| folder.len() >= SHORTEST && text.contains(*folder);
+    let Some(folder) = folder.filter(named) else {
+        return Cow::Borrowed(text);
+    };
+    let goes_on = |char: char| char.is_alphanumeric() || matches!(char, '-' | '_' | '.');
+    let mut usual = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once(folder) {
+        let whole = !before.ends_with(goes_on) && !after.starts_with(goes_on);
+        usual.push_str(before);
+        usual.push_str(if whole { USUAL } else { folder });
+        rest = after;
+    }
+    usual.push_str(rest);
+    Cow::Owned(usual)
+}
 
 /// Tells whether a path leads into the data folder, where keys and orders are; a pattern does if it
 /// may.
@@ -103,6 +128,24 @@ mod tests {
     use mcpproxy_classify::shell;
 
     use super::*;
+
+    #[test]
+    fn a_data_folder_of_another_name_is_written_as_the_usual_one() {
+        let check = |text: &str, expect: &str| {
+            assert_eq!(as_usual(text, Some("/srv/mp/")), expect, "{text}");
+        };
+        check("cat /srv/mp/api_key", "cat ~/.mcpproxy/api_key");
+        check(
+            "cd /srv/mp && ls; cat '/srv/mp'",
+            "cd ~/.mcpproxy && ls; cat '~/.mcpproxy'",
+        );
+        check(
+            "ls /srv/mp-old /srv/mp2 /x/srv/mpx",
+            "ls /srv/mp-old /srv/mp2 /x/srv/mpx",
+        );
+        check("nothing", "nothing");
+        assert_eq!(as_usual("cat /srv/mp/api_key", None), "cat /srv/mp/api_key");
+    }
 
     #[test]
     fn our_programs_are_told_from_projects() {
