@@ -145,7 +145,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
         Bench::Hooks => {
             let folder = TempDir::new().context("cannot create a temporary folder")?;
             let component = component::built(&workspace::root()?, folder.path())?;
-            bench_of("engine", "hooks", component.to_str())
+            crate_bench("hooks", component.to_str())
         }
         Bench::Notary { quick, json } => {
             let (calls, history) = if *quick { (100, 1_000) } else { (500, 100_000) };
@@ -164,15 +164,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
 
 /// Runs the bench of a crate itself: what is measured there is no process.
 fn crate_bench(name: &str, word: Option<&str>) -> Result<Outcome> {
-    bench_of(name, name, word)
-}
-
-fn bench_of(package: &str, name: &str, word: Option<&str>) -> Result<Outcome> {
     let root = workspace::root()?;
     let mut bench = workspace::cargo(&root);
-    bench.args(["bench", "--quiet", "--package"]);
-    bench.arg(format!("mcpproxy-{package}"));
-    bench.args(["--bench", name, "--"]).args(word);
+    // With the features of the whole workspace, as `workspace::build` says.
+    bench.args(["bench", "--quiet", "--workspace", "--bench", name, "--"]);
+    bench.args(word);
     let status = bench.status().context("cannot run cargo bench")?;
     Ok(if status.success() {
         Outcome::Clean

@@ -136,7 +136,9 @@ impl Chain {
             Self::Wasm(count, file) => {
                 let settings = WasmSettings {
                     path: file.clone(),
-                    config: serde_json::from_str("{}").map_err(|fault| fault.to_string())?,
+                    // What the example asks for, and no call of the bench names.
+                    config: serde_json::from_str(r#"{"settings":{"guarded":["id_rsa"]}}"#)
+                        .map_err(|fault| fault.to_string())?,
                 };
                 for number in 0..*count {
                     let made = WasmHook::new(format!("hook-{number}"), 1, BOTH, &settings);
