@@ -232,7 +232,7 @@ impl Engine {
             None => self.correlator().hook_of(call.session),
         };
         let Some(session) = session else { return };
-        let own = Own::of(call, &ready).map(|own| own.sink);
+        let own = Own::of(call, ready).map(|own| own.sink);
         let sink = own.unwrap_or_else(|| self.class_of(call, ready).as_sink());
         if !sink.is_trusted() && !self.reads().known(session).await {
             // What it is, is not known: from now on it counts as private.
@@ -310,7 +310,7 @@ impl Engine {
 
     /// Notes that a tool begins to read something private.
     fn begin_read(&self, call: &Call, ready: &Ready) {
-        let Some(own) = Own::of(call, &ready) else {
+        let Some(own) = Own::of(call, ready) else {
             return;
         };
         if own.credential.is_some() {
@@ -401,7 +401,7 @@ impl Engine {
         findings: Vec<Finding>,
         ready: &Ready,
     ) -> Arc<Verdict> {
-        let facts = Facts::bare(match Own::of(call, &ready) {
+        let facts = Facts::bare(match Own::of(call, ready) {
             Some(own) => own.destination(),
             None => destination(call, &self.class_of(call, ready)),
         });
