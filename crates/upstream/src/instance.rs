@@ -87,9 +87,16 @@ impl Instance {
             greeting.capabilities, greeting.client_info
         );
         let mut instance = Self::unopened(link, Era::Legacy, proposed, opening);
-        let hello = instance
-            .own("initialize", &params, opening.patience)
-            .await?;
+        let mut hello = instance.own("initialize", &params, opening.patience).await;
+        // An upstream may close a connection that waited in the very moment in which it is used again.
+        // Whether it heard this is not known, and to open a conversation twice does no harm.
+        if matches!(
+            hello,
+            Err(Error::Transport(mcpproxy_mcp::Error::Transport(_)))
+        ) {
+            hello = instance.own("initialize", &params, opening.patience).await;
+        }
+        let hello = hello?;
         let version =
             text::get(&hello, &["protocolVersion"]).and_then(|(raw, _)| text::string(raw));
         let version = version.ok_or(Error::NoCommonVersion)?.into_owned();
@@ -398,5 +405,89 @@ impl<'a> Counted<'a> {
 impl Drop for Counted<'_> {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    use tokio::net::{TcpListener, TcpStream};
+
+    use super::*;
+    use crate::link::Listener;
+    use crate::link::http::{HttpLink, HttpTarget};
+
+    #[derive(Debug)]
+    struct Nobody;
+
+    impl Listener for Nobody {
+        fn heard(&self, _: Frame) -> bool {
+            false
+        }
+
+        fn is_shared(&self) -> bool {
+            true
+        }
+
+        fn ended(&self, _: &str) {}
+    }
+
+    /// Reads one message; a request is one line of JSON here.
+    async fn read(stream: &mut TcpStream) -> String {
+        let mut buffer = [0; 4096];
+        let mut said = String::new();
+        while !said.trim_end().ends_with('}') {
+            let read = stream.read(&mut buffer).await.unwrap();
+            assert!(read > 0, "{said}");
+            said.push_str(&String::from_utf8_lossy(&buffer[..read]));
+        }
+        said
+    }
+
+    /// Closes the first connection on which it is asked, and answers on the next.
+    async fn upstream(listener: TcpListener) {
+        let (mut first, _) = listener.accept().await.unwrap();
+        read(&mut first).await;
+        drop(first);
+        let (mut second, _) = listener.accept().await.unwrap();
+        let asked = read(&mut second).await;
+        let id = asked.split_once(r#""id":"#).unwrap().1;
+        let id: String = id.chars().take_while(char::is_ascii_digit).collect();
+        let result = r#"{"protocolVersion":"2025-11-25","capabilities":{}}"#;
+        let body = format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#);
+        let head = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ";
+        let answer = format!("{head}{}\r\n\r\n{body}", body.len());
+        second.write_all(answer.as_bytes()).await.unwrap();
+        read(&mut second).await;
+        let accepted = b"HTTP/1.1 202 Accepted\r\ncontent-length: 0\r\n\r\n";
+        second.write_all(accepted).await.unwrap();
+        std::future::pending::<()>().await;
+    }
+
+    #[tokio::test]
+    async fn a_conversation_is_opened_again_where_the_connection_was_closed_meanwhile() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        tokio::spawn(upstream(listener));
+        let limits = Limits::default();
+        let target = HttpTarget {
+            uri: format!("http://{address}/mcp").parse().unwrap(),
+            headers: http::HeaderMap::new(),
+            dialer: mcpproxy_mcp::dial::Dialer::default(),
+            max_message: 1024,
+            limits,
+            login: None,
+        };
+        let link = Link::Http(Arc::new(HttpLink::new(target, Arc::new(Nobody))));
+        let opening = Opening {
+            upstream: UpstreamId::new("notes"),
+            greeting: Greeting::default(),
+            limits,
+            patience: Duration::from_secs(10),
+        };
+        let opened = Instance::open_legacy(link, &opening).await.unwrap();
+        assert_eq!(opened.version(), "2025-11-25");
     }
 }
