@@ -416,23 +416,8 @@ mod tests {
     use tokio::net::{TcpListener, TcpStream};
 
     use super::*;
-    use crate::link::Listener;
+    use crate::link::Nobody;
     use crate::link::http::{HttpLink, HttpTarget};
-
-    #[derive(Debug)]
-    struct Nobody;
-
-    impl Listener for Nobody {
-        fn heard(&self, _: Frame) -> bool {
-            false
-        }
-
-        fn is_shared(&self) -> bool {
-            true
-        }
-
-        fn ended(&self, _: &str) {}
-    }
 
     /// Reads one message; a request is one line of JSON here.
     async fn read(stream: &mut TcpStream) -> String {

@@ -101,3 +101,21 @@ impl Link {
         }
     }
 }
+
+/// A listener for tests that hears nothing.
+#[cfg(test)]
+#[derive(Debug)]
+pub(crate) struct Nobody;
+
+#[cfg(test)]
+impl Listener for Nobody {
+    fn heard(&self, _: Frame) -> bool {
+        false
+    }
+
+    fn is_shared(&self) -> bool {
+        true
+    }
+
+    fn ended(&self, _: &str) {}
+}

@@ -154,21 +154,7 @@ mod tests {
     use tokio::net::{TcpListener, TcpStream};
 
     use super::*;
-
-    #[derive(Debug)]
-    struct Nobody;
-
-    impl Listener for Nobody {
-        fn heard(&self, _: Frame) -> bool {
-            false
-        }
-
-        fn is_shared(&self) -> bool {
-            true
-        }
-
-        fn ended(&self, _: &str) {}
-    }
+    use crate::link::Nobody;
 
     /// Answers a call with a ping and then with its result, and never takes an answer to the ping.
     async fn upstream(listener: TcpListener) {
