@@ -14,6 +14,11 @@ use crate::error::Error;
 
 /// Returns what a file says, or nothing where there is none.
 pub(crate) fn read(path: &Path) -> Result<Option<Vec<u8>>, Error> {
+    // A pipe in its place would be waited for without end.
+    if fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir()) {
+        let fault = io::Error::other("it is no regular file");
+        return Err(Error::io("read", path)(fault));
+    }
     match fs::read(path) {
         Ok(bytes) => Ok(Some(bytes)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),

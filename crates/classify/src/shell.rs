@@ -45,8 +45,8 @@ use self::syntax::Script;
 use self::value::Value;
 
 pub use self::facts::{
-    Access, Analysis, Destruction, Dialect, Flow, Origin, Reason, Send, Told, Transfer, Unknown,
-    UnknownKind, Unparsed,
+    Access, Analysis, Destruction, Dialect, Flow, Handed, Origin, Reason, Send, Told, Transfer,
+    Unknown, UnknownKind, Unparsed,
 };
 
 /// The longest command that is read, in bytes; a longer one is [`Reason::TooLong`].
@@ -112,6 +112,7 @@ impl Analysis {
             unparsed: None,
             programs: Vec::new(),
             told: Vec::new(),
+            handed: Vec::new(),
             reads: Vec::new(),
             writes: Vec::new(),
             runs: Vec::new(),

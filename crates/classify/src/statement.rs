@@ -73,25 +73,66 @@ const CLAUSES: &[&str] = &[
 const CONDITIONS: &[&str] = &[
     "in", "like", "ilike", "is", "between", "exists", "not", "true", "current", "match",
 ];
+/// Words that stand where a name would, and are none: people ask about a statement.
+const ABOUT: &[&str] = &[
+    "meaning",
+    "syntax",
+    "explained",
+    "example",
+    "examples",
+    "works",
+];
 /// How much of a text is looked at: tokens past it are read as loosely as a statement.
 const MOST_TOKENS: usize = 4096;
 
-/// Says whether a statement destroys: its verbs, with their objects.
+/// Says whether a statement destroys: its verbs, with their objects. What is quoted counts as well as
+/// what is not, since it may be run.
 pub(crate) fn destroys(text: &str) -> bool {
-    let words = || {
-        text.split(|c: char| !c.is_alphanumeric() && c != '_')
-            .filter(|w| !w.is_empty())
-    };
+    let word = |token: &&str| token.starts_with(|c: char| c.is_alphanumeric() || c == '_');
+    let words = || tokens(text).filter(word);
     let pairs = words().zip(words().skip(1));
-    pairs.into_iter().any(|(one, two)| {
+    let paired = pairs.into_iter().any(|(one, two)| {
         (is(one, &["drop"]) && is(two, OBJECTS))
             || (is(one, &["delete"]) && is(two, &["from"]))
             || (is(one, &["truncate"]) && is(two, &["table", "only"]))
-            || (is(one, &["detach"]) && is(two, &["delete"]))
-    }) || words().any(|word| is(word, &["flushall", "flushdb", "deletemany", "dropdatabase"]))
-        || words()
-            .next()
-            .is_some_and(|first| is(first, &["truncate", "flushall", "flushdb", "drop"]))
+            || (is(one, &["detach", "then"]) && is(two, &["delete"]))
+    });
+    paired
+        || words().any(|word| is(word, &["flushall", "flushdb", "deletemany", "dropdatabase"]))
+        || begins_destroying(text)
+}
+
+/// Says whether one of the statements of a text begins with what destroys, or ends so.
+fn begins_destroying(text: &str) -> bool {
+    let (mut starts, mut matches, mut altered) = (true, false, false);
+    let mut before = "";
+    let mut tokens = tokens(text).peekable();
+    while let Some(token) = tokens.next() {
+        let next = tokens.peek().copied().unwrap_or_default();
+        let found = match token.to_ascii_lowercase().as_str() {
+            // `DELETE users`, `DELETE TOP (100) FROM users`, `delete u from users u`.
+            "delete" => (starts || matches) && is_name(next),
+            "truncate" => starts && is_name(next),
+            "drop" => match before {
+                // `db.users.drop()`.
+                "." => next == "(",
+                _ => (starts || altered) && is_name(next),
+            },
+            "remove" => before == "." && next == "(",
+            "flushall" | "flushdb" => starts,
+            _ => false,
+        };
+        if found {
+            return true;
+        }
+        if starts {
+            matches = is(token, &["match"]);
+            altered = is(token, &["alter"]);
+        }
+        starts = token == ";" || is(token, &["begin", "then", "else", "do"]);
+        before = token;
+    }
+    false
 }
 
 /// Says whether a text that may be the words of a search is a statement that destroys.
@@ -103,23 +144,28 @@ pub(crate) fn is_destruction(text: &str) -> bool {
     if tokens.len() > MOST_TOKENS {
         return true;
     }
-    let mut altered = false;
+    let (mut altered, mut matched) = (false, false);
     (0..tokens.len()).any(|at| {
         let (before, rest) = tokens.split_at_checked(at).unwrap_or_default();
         let starts = before.last().is_none_or(|last| opens(last));
         if starts {
             altered = rest.first().is_some_and(|first| is(first, &["alter"]));
         }
+        if before.last().is_none_or(|last| *last == ";") {
+            matched = rest.first().is_some_and(|first| is(first, &["match"]));
+        }
         let Some((verb, rest)) = rest.split_first() else {
             return false;
         };
         match verb.to_ascii_lowercase().as_str() {
-            // `ALTER TABLE a DROP COLUMN b`.
+            // `ALTER TABLE a DROP COLUMN b`, `db.users.drop()`.
+            "drop" if before.last() == Some(&".") => is_called(rest),
             "drop" => (starts || altered) && is_dropped(rest),
+            "remove" => before.last() == Some(&".") && is_called(rest),
             "truncate" => starts && names_end(rest),
             "delete" => {
                 let detached = before.last().is_some_and(|last| is(last, &["detach"]));
-                detached || (starts && is_deleted(verb, rest))
+                detached || (starts && is_deleted(verb, rest)) || (matched && names_end(rest))
             }
             "flushall" | "flushdb" => {
                 let way = rest.first().is_some_and(|way| is(way, &["async", "sync"]));
@@ -131,11 +177,22 @@ pub(crate) fn is_destruction(text: &str) -> bool {
     })
 }
 
+/// `()` and `({})`; what is called with more may be anything.
+fn is_called(rest: &[&str]) -> bool {
+    matches!(rest, ["(", ")", ..] | ["(", "{", "}", ..])
+}
+
 fn is_dropped(rest: &[&str]) -> bool {
     match rest {
         [what, rest @ ..] if is(what, &["materialized"]) => is_dropped(rest),
         [what, rest @ ..] if is(what, &["if"]) => {
             rest.first().is_some_and(|next| is(next, &["exists"])) && names_end(rest)
+        }
+        // Of one index or view people ask what it means.
+        [object, some, exists, rest @ ..]
+            if is(object, OBJECTS) && is(some, &["if"]) && is(exists, &["exists"]) =>
+        {
+            names_end(rest) && !rest.first().is_some_and(|name| is(name, ABOUT))
         }
         [object, rest @ ..] if is(object, OBJECTS) => names_end(rest),
         _ => false,
@@ -338,6 +395,13 @@ mod tests {
             "flushdb async",
             "db.users.deleteMany({})",
             "db.dropDatabase()",
+            "SELECT 1; TRUNCATE users",
+            "begin; truncate users; commit",
+            "DELETE /* x */ FROM users",
+            "MATCH (n) DELETE n",
+            "ALTER TABLE a DROP COLUMN b; select 1",
+            "db.users.drop()",
+            "db.users.remove({})",
         ] {
             assert!(is_destruction(text), "{text}");
             assert!(destroys(text), "{text}");
@@ -345,8 +409,35 @@ mod tests {
     }
 
     #[test]
+    fn where_only_statements_stand_they_are_read_loosely() {
+        let check = |text: &str, expect: bool| assert_eq!(destroys(text), expect, "{text}");
+        for text in [
+            "DELETE users WHERE 1=1",
+            "delete u from users u",
+            "DELETE TOP (100) FROM users",
+            "DELETE LOW_PRIORITY FROM users",
+            "MERGE INTO a USING b ON a.x = b.x WHEN MATCHED THEN DELETE",
+            "ALTER TABLE a DROP b",
+        ] {
+            check(text, true);
+        }
+        for text in [
+            "select deleted from users",
+            "SELECT 1 -- delete from x",
+            "select 1 /* drop table x */",
+            "select truncate(x, 2) from t",
+            "select a as drop_count from t",
+            "update t set state = 'delete' where id = 1",
+            "insert into log values ('remove')",
+        ] {
+            check(text, false);
+        }
+    }
+
+    #[test]
     fn sentences_about_them_are_none() {
         for text in [
+            "drop index if exists meaning",
             "drop shadow css",
             "drop-down menu",
             "truncate long text with ellipsis",

@@ -20,6 +20,9 @@ use clap::{CommandFactory as _, Parser as _};
 use crate::args::{Args, Command, Format};
 use crate::exit::Exit;
 
+/// The exit code that every agent takes for a denial.
+const BLOCKS: u8 = 2;
+
 fn main() -> ExitCode {
     // An agent waits for this one at every use of a tool, also where nothing stands in front.
     if let Some(code) = mcpproxy_front::evaluate::early(std::env::args_os()) {
@@ -48,8 +51,20 @@ fn misused(fault: &clap::Error) -> ExitCode {
     let command = words.iter().find_map(|word| program.find_subcommand(word));
     match command {
         Some(command) if command.get_name() == "wrap" => assay::usage(fault, asks_json(&words)),
+        _ if is_closed_hook(&words) => {
+            drop(output::usage(fault));
+            ExitCode::from(BLOCKS)
+        }
         _ => output::usage(fault),
     }
+}
+
+/// Tells whether an agent waits for a hook that is to deny where it cannot ask: its command may have
+/// been written by a newer version.
+fn is_closed_hook(words: &[OsString]) -> bool {
+    let mut pairs = words.iter().zip(words.iter().skip(1));
+    pairs.any(|(one, two)| one == "hook" && two == "evaluate")
+        && words.iter().any(|word| word == "--fail-closed")
 }
 
 /// Tells whether arguments that cannot be read as a whole ask for JSON.

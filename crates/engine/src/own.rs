@@ -4,11 +4,11 @@
 //! Tools behind MCP are in `classes`.
 
 mod commands;
+mod edits;
 mod orders;
 mod ours;
 pub(crate) mod paths;
 
-use std::borrow::Cow;
 use std::iter;
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use mcpproxy_classify::shell::{
     self, Access, Analysis, Dialect, Flow, Origin, Reason, Told, Transfer, Unknown, UnknownKind,
     Unparsed,
 };
-use mcpproxy_classify::{self as classify, Class, Kind, Role, role};
+use mcpproxy_classify::{self as classify, Class, Kind, Role, Words, operation, role};
 use mcpproxy_core::{
     Call, DataOrigin, Destination, Moved, Operation, Owner, Severity, Side, Sink, UpstreamId,
 };
@@ -148,8 +148,10 @@ impl Own {
                     led.find_map(|path| credential(detector, path))
                 }),
                 tampering: paths::given(arguments)
-                    .chain(leads.iter().map(|path| Cow::Borrowed(&**path)))
-                    .any(|path| ours::is_ours(detector, &path))
+                    .iter()
+                    .map(String::as_str)
+                    .chain(leads.iter().map(|path| &**path))
+                    .any(|path| ours::is_ours(detector, path))
                     .then_some(FILES),
                 ..bare
             },
@@ -166,7 +168,13 @@ impl Own {
                 | Role::Notes
                 | Role::CallUpstream,
             ) => bare,
-            None => bare.unknown(arguments),
+            None => {
+                let found = bare.files(arguments, leads, detector).unknown(arguments);
+                Self {
+                    rewiring: found.rewiring.filter(|_| !only_reads(tool)),
+                    ..found
+                }
+            }
         })
     }
 
@@ -295,9 +303,7 @@ impl Own {
             if self.sink == Sink::Inside && !self.moves.is_empty() {
                 self.sink = Sink::Assumed;
             }
-            self.tampering = self
-                .tampering
-                .or_else(|| tampering(&command, &analysis, detector));
+            self.tampering = self.tampering.or_else(|| tampering(&analysis, detector));
             self.rewiring = self.rewiring.or_else(|| rewiring(&command, &analysis));
             let mut read = analysis.reads.iter().map(|access| access.path.as_str());
             self.credential = self
@@ -353,6 +359,12 @@ pub(crate) fn class(role: Option<Role>) -> Class {
     role.map_or_else(unknown, Role::class)
 }
 
+/// Tells whether a tool that nobody knows says by its name that it reads.
+fn only_reads(tool: &str) -> bool {
+    let verb = operation::by_name(&Words::of(tool));
+    verb.is_some_and(|verb| verb.operation == Operation::Read)
+}
+
 /// Tells whether a command was not read to its end, for its size.
 fn is_cut(analysis: &Analysis) -> bool {
     let too_much =
@@ -372,15 +384,18 @@ fn unread() -> Moved {
 }
 
 /// Finds out whether a command reaches for what guards the agent.
-fn tampering(command: &str, analysis: &Analysis, detector: &Detector) -> Option<&'static str> {
+fn tampering(analysis: &Analysis, detector: &Detector) -> Option<&'static str> {
     let touched = analysis.reads.iter().chain(&analysis.writes);
     let mut touched = touched
         .map(|access| access.path.as_str())
         .chain(changed(analysis));
-    if touched.any(|path| ours::is_ours(detector, path)) {
+    let mut handed = analysis.handed.iter().filter(|one| ours::opens(one));
+    if touched.any(|path| ours::is_ours(detector, path))
+        || handed.any(|one| one.paths.iter().any(|path| ours::is_ours(detector, path)))
+    {
         return Some(FILES);
     }
-    if changed(analysis).any(ours::is_program) || ours::is_ended(command, &analysis.told) {
+    if changed(analysis).any(ours::is_program) || ours::is_ended(&analysis.told) {
         return Some(STOPS);
     }
     let orders = analysis.told.iter().any(orders::is_order);
@@ -398,7 +413,8 @@ fn rewiring(command: &str, analysis: &Analysis) -> Option<&'static str> {
     let changes = changed(analysis).any(wiring::is_wiring)
         || gone(analysis).any(wiring::holds_wiring)
         || wiring::rewires(&words)
-        || analysis.told.iter().any(told);
+        || analysis.told.iter().any(told)
+        || analysis.handed.iter().any(edits::is_edit);
     changes.then_some(REWIRES)
 }
 

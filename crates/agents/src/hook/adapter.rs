@@ -71,6 +71,11 @@ pub(super) trait Adapter: Sync {
         Vec::new()
     }
 
+    /// Says whether the agent takes no file with comments or commas too many.
+    fn is_strict(&self) -> bool {
+        false
+    }
+
     /// Lists all files of settings that the agent reads and in which such a thing can stand, though
     /// our hook does not.
     fn settings(&self, _places: &Places) -> Vec<PathBuf> {

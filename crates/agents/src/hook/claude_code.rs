@@ -64,10 +64,7 @@ impl Adapter for ClaudeCode {
     }
 
     fn obstacles(&self, root: &Node) -> Vec<String> {
-        let off = root.get("disableAllHooks").map(|flag| &flag.value);
-        let off = matches!(off, Some(Value::Bool(true)));
-        let text = "`disableAllHooks` keeps every hook from running; take it out";
-        off.then(|| text.to_owned()).into_iter().collect()
+        switched_off(root)
     }
 
     fn settings(&self, places: &Places) -> Vec<PathBuf> {
@@ -87,6 +84,14 @@ impl Adapter for ClaudeCode {
     fn borrows(&self, places: &Places) -> Vec<PathBuf> {
         vec![places.project.join(".claude/settings.local.json")]
     }
+}
+
+/// Says so where a file switches all hooks off.
+pub(super) fn switched_off(root: &Node) -> Vec<String> {
+    let off = root.get("disableAllHooks").map(|flag| &flag.value);
+    let off = matches!(off, Some(Value::Bool(true)));
+    let text = "`disableAllHooks` keeps every hook from running; take it out";
+    off.then(|| text.to_owned()).into_iter().collect()
 }
 
 /// Finds the tool; its upstream stands beside it in newer payloads.

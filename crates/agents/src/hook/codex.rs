@@ -81,6 +81,10 @@ impl Adapter for Codex {
         }])
     }
 
+    fn is_strict(&self) -> bool {
+        true
+    }
+
     fn traces(&self, places: &Places) -> Vec<PathBuf> {
         vec![places.codex_home.clone()]
     }

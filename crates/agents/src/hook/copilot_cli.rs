@@ -8,6 +8,7 @@ use mcpproxy_core::Action;
 use serde_json::json;
 
 use super::adapter::{Adapter, Answer, Heard};
+use super::claude_code::switched_off;
 use super::payload::{Payload, unwrapped};
 use super::reply::Reply;
 use super::target::{Body, Entry, Setting, Target, number, seconds};
@@ -84,6 +85,14 @@ impl Adapter for CopilotCli {
         vec![places.home.join(".copilot")]
     }
 
+    fn obstacles(&self, root: &Node) -> Vec<String> {
+        switched_off(root)
+    }
+
+    fn settings(&self, places: &Places) -> Vec<PathBuf> {
+        settings(places)
+    }
+
     fn borrows(&self, places: &Places) -> Vec<PathBuf> {
         vec![
             places.project.join(".claude/settings.json"),
@@ -96,6 +105,17 @@ impl Adapter for CopilotCli {
         let seconds = handler.get("timeoutSec")?.as_number()?;
         Some(seconds.saturating_mul(1_000))
     }
+}
+
+/// Lists the files in which hooks can be switched off.
+pub(super) fn settings(places: &Places) -> Vec<PathBuf> {
+    let copilot = [
+        ".github/copilot/settings.json",
+        ".github/copilot/settings.local.json",
+    ];
+    let of_project = copilot.map(|file| places.project.join(file));
+    let of_user = places.home.join(".copilot/settings.json");
+    of_project.into_iter().chain([of_user]).collect()
 }
 
 /// Understands both spellings.

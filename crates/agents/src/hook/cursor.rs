@@ -145,6 +145,11 @@ impl Adapter for Cursor {
         let mut obstacles: Vec<String> = unknown
             .map(|event| format!("Cursor rejects the whole file for `{event}`; take it out"))
             .collect();
+        let version = root.get("version").and_then(Node::as_number);
+        if version != Some(1) {
+            let text = "Cursor rejects the whole file without `\"version\": 1`; write it";
+            obstacles.push(text.to_owned());
+        }
         if has_slashes(root) {
             let text = "Cursor rejects the whole file for `//` in a text; take that out";
             obstacles.push(text.to_owned());

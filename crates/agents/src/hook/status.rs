@@ -153,6 +153,15 @@ impl HookStatus {
         self.learn(&first.own);
         let adapter = self.agent.adapter();
         self.faults.extend(adapter.obstacles(&root));
+        if adapter.is_strict()
+            && let Err(fault) = serde_json::from_str::<serde::de::IgnoredAny>(text)
+        {
+            let (agent, path) = (self.agent, target.path.display());
+            self.faults.push(format!(
+                "{agent} takes only strict JSON and rejects `{path}`: {fault}"
+            ));
+        }
+        self.twice(target, &spots, &first.own, places);
         self.trust = adapter.trust(places, self.scope, &spots);
         self.compare(target, &root, &first.own, places);
         let timeouts = spots.iter().filter_map(|spot| self.timeout(&root, spot));
@@ -210,6 +219,28 @@ impl HookStatus {
                 if !items.any(|item| item.same(&entry.item)) {
                     let place = entry.list.last().map_or("hooks", String::as_str);
                     self.differs(&target.path, &format!("`{place}`"));
+                }
+            }
+        }
+    }
+
+    /// Finds lists in which more of ours stands than we write.
+    fn twice(&mut self, target: &Target, spots: &[Spot], own: &Own, places: &Places) {
+        for wanted in self.wanted(&own.command, places) {
+            let Body::Json { entries, .. } = &wanted.body else {
+                continue;
+            };
+            let mut lists: Vec<_> = entries.iter().map(|entry| &entry.list).collect();
+            lists.dedup();
+            for list in lists.into_iter().filter(|_| wanted.path == target.path) {
+                let meant = entries.iter().filter(|entry| entry.list == *list).count();
+                let found = spots.iter().filter(|spot| spot.is_in(list)).count();
+                if found > meant {
+                    let place = list.last().map_or("hooks", String::as_str);
+                    let path = target.path.display();
+                    let fault = format!("`{place}` in `{path}` runs our hook {found} times");
+                    let fault = self.again(&fault);
+                    self.faults.push(fault);
                 }
             }
         }
@@ -287,11 +318,19 @@ impl HookStatus {
             Scope::Project => Scope::User,
         };
         let own = targets(self.agent, other, places).unwrap_or_default();
-        let own = own.into_iter().map(|target| target.path);
+        let own = own.into_iter().filter(runs).map(|target| target.path);
         let files = own.chain(self.agent.adapter().borrows(places));
         files
             .filter(|path| !self.files.contains(path) && has_hook(path))
             .collect()
+    }
+}
+
+/// Says whether an agent runs something for what we write into a file.
+fn runs(target: &Target) -> bool {
+    match &target.body {
+        Body::Json { entries, .. } => !entries.is_empty(),
+        Body::Text { text, .. } => in_text(text).is_some(),
     }
 }
 

@@ -9,6 +9,7 @@ use serde_json::json;
 
 use super::HookEvent;
 use super::adapter::{Adapter, Answer, Heard};
+use super::claude_code::switched_off;
 use super::copilot_cli;
 use super::payload::Payload;
 use super::reply::Reply;
@@ -66,6 +67,14 @@ impl Adapter for VsCode {
 
     fn traces(&self, places: &Places) -> Vec<PathBuf> {
         vec![places.home.join(".vscode"), places.config_home.join("Code")]
+    }
+
+    fn obstacles(&self, root: &Node) -> Vec<String> {
+        switched_off(root)
+    }
+
+    fn settings(&self, places: &Places) -> Vec<PathBuf> {
+        copilot_cli::settings(places)
     }
 
     fn borrows(&self, places: &Places) -> Vec<PathBuf> {

@@ -225,7 +225,9 @@ fn status_says_what_is_wrong() {
     );
     check(cursor, "{", "{ \"a\": \"x//y\",", "`//`");
     check(cursor, "\"matcher\"", "\"match\"", "`preToolUse`");
+    check(cursor, "\"version\": 1", "\"version\": 2", "\"version\": 1");
     check(HookAgent::Codex, "{", "{ \"note\": 1,", "`note`");
+    check(HookAgent::Codex, "{", "{ // ours\n", "strict JSON");
     let gemini = HookAgent::GeminiCli;
     check(
         gemini,
@@ -330,10 +332,41 @@ fn what_switches_hooks_off_in_another_file_is_found() {
         check(claude, file, "{\"disableAllHooks\": false}", None);
         check(claude, file, "{", None);
     }
+    for agent in [HookAgent::CopilotCli, HookAgent::VsCode] {
+        for file in [
+            "home/.copilot/settings.json",
+            "shop/.github/copilot/settings.json",
+        ] {
+            check(agent, file, off, Some("`disableAllHooks`"));
+            check(agent, file, "{}", None);
+        }
+    }
     let file = "shop/.gemini/settings.json";
     let off = "{\"hooksConfig\": {\"enabled\": false}}";
     check(gemini, file, off, Some("`hooksConfig.enabled`"));
     check(gemini, file, "{\"hooksConfig\": {\"enabled\": true}}", None);
+}
+
+#[test]
+fn a_hook_that_stands_twice_in_one_file_is_told() {
+    let home = Home::empty();
+    let written = install(&home, HookAgent::CopilotCli, Scope::User, FailMode::Open);
+    let text = fs::read_to_string(&written[0]).unwrap();
+    let mut root: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let list = root["hooks"]["preToolUse"].as_array_mut().unwrap();
+    list.push(list[0].clone());
+    fs::write(&written[0], root.to_string()).unwrap();
+    let found = status(&home, HookAgent::CopilotCli, Scope::User).faults;
+    assert!(
+        found
+            .iter()
+            .any(|fault| fault.contains("runs our hook 2 times")),
+        "{found:?}"
+    );
+    // Installed again, it stands there once.
+    install(&home, HookAgent::CopilotCli, Scope::User, FailMode::Open);
+    let found = status(&home, HookAgent::CopilotCli, Scope::User).faults;
+    assert_eq!(found, [""; 0]);
 }
 
 #[test]

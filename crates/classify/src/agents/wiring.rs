@@ -6,7 +6,7 @@
 use mcpproxy_text::{glob, path};
 
 /// Names that are such a file in any folder.
-const NAMES: [&str; 12] = [
+const NAMES: [&str; 14] = [
     ".mcp.json",
     "mcp_config.json",
     "mcp-config.json",
@@ -14,6 +14,8 @@ const NAMES: [&str; 12] = [
     "cline_mcp_settings.json",
     "claude_desktop_config.json",
     ".claude.json",
+    "opencode.json",
+    "opencode.jsonc",
     // Ours: which upstreams are started, and what watches them.
     "mcpproxy.yaml",
     "mcpproxy.yml",
@@ -23,7 +25,7 @@ const NAMES: [&str; 12] = [
     "mcpproxy_hooks.ts",
 ];
 /// Ends of paths that are such a file.
-const ENDS: [&str; 20] = [
+const ENDS: [&str; 22] = [
     ".cursor/mcp.json",
     ".cursor/hooks.json",
     ".vscode/mcp.json",
@@ -42,13 +44,16 @@ const ENDS: [&str; 20] = [
     ".codeium/windsurf/hooks.json",
     "goose/config.yaml",
     "goose/config/config.yaml",
-    "opencode/opencode.json",
+    ".copilot/settings.json",
+    ".github/copilot/settings.json",
+    ".github/copilot/settings.local.json",
     "zed/settings.json",
 ];
 /// Folders of which every file is run or read as such.
-const FOLDERS: [&str; 11] = [
+const FOLDERS: [&str; 12] = [
     ".claude/hooks",
     ".kiro/hooks",
+    ".kiro/agents",
     ".github/hooks",
     ".copilot/hooks",
     ".opencode/plugin",
@@ -70,7 +75,10 @@ const SHARED: [&str; 7] = [
     "opencode",
 ];
 /// Commands that write such a file: the program, and what it is told.
-const COMMANDS: [(&str, &[&str]); 6] = [
+const COMMANDS: [(&str, &[&str]); 9] = [
+    ("claude", &["config", "set"]),
+    ("claude", &["config", "add"]),
+    ("claude", &["config", "remove"]),
     ("claude", &["mcp", "add"]),
     ("claude", &["mcp", "add-json"]),
     ("codex", &["mcp", "add"]),
@@ -131,9 +139,14 @@ pub fn holds_wiring(named: &str) -> bool {
     is_wiring(named) || files.chain(FOLDERS).any(holds)
 }
 
-/// Compares parts of paths, of which some may be patterns; the first must say what folder it means.
+/// Compares parts of paths, of which some may be patterns; the first must say what folder it means,
+/// or begin like one whose file is named.
 fn agree(asked: &[&str], known: &[&str]) -> bool {
-    let says = asked.first().is_some_and(|first| says_something(first));
+    let named = || asked.last().is_some_and(|last| !glob::is_pattern(last));
+    let begins = |first: &str| first.starts_with('.') && first.contains(char::is_alphabetic);
+    let says = asked.first().is_some_and(|first| {
+        says_something(first) || (asked.len() > 1 && begins(first) && named())
+    });
     let mut pairs = asked.iter().zip(known);
     says && asked.len() == known.len() && pairs.all(|(asked, known)| stands_for(asked, known))
 }

@@ -31,6 +31,9 @@ pub struct Analysis {
     /// What those of them were told that agents and their guard listen to.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub told: Vec<Told>,
+    /// Which of them were handed files that decide about an agent, or about what guards it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub handed: Vec<Handed>,
     /// The files whose contents it reads.
     pub reads: Vec<Access>,
     /// The files it writes.
@@ -81,6 +84,17 @@ pub struct Told {
     pub program: String,
     /// The words as far as they are known; unresolved parts stand as `$NAME` or `$()`.
     pub words: Vec<String>,
+}
+
+/// A program that is handed files which decide about an agent, or about what guards it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Handed {
+    /// The name of the program, without the folder it lies in.
+    pub program: String,
+    /// All the words it is given, as far as they are known.
+    pub words: Vec<String>,
+    /// Those files, and patterns that may stand for one.
+    pub paths: Vec<String>,
 }
 
 /// One file named by a command.

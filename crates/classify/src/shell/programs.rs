@@ -125,6 +125,7 @@ impl Interp {
             }
         }
         told::note(self, &name, args);
+        told::hand(self, &name, args);
         if !folder.is_empty() && !BIN_FOLDERS.contains(&folder) {
             return self.elsewhere(first, &name, args, stdin);
         }
@@ -399,7 +400,7 @@ impl Interp {
         );
         let (destroyed, flows) = (self.facts.destructive.len(), self.facts.flows.len());
         let (sends, fetched) = (self.facts.sends.len(), self.facts.fetches_and_runs);
-        let told = self.facts.told.len();
+        let (told, handed) = (self.facts.told.len(), self.facts.handed.len());
         self.run_code(&code, &Value::unknown("", stdin.taint));
         self.facts.reads.truncate(kept.0);
         self.facts.writes.truncate(kept.1);
@@ -408,6 +409,7 @@ impl Interp {
         self.facts.flows.truncate(flows);
         self.facts.sends.truncate(sends);
         self.facts.told.truncate(told);
+        self.facts.handed.truncate(handed);
         self.facts.fetches_and_runs = fetched;
         // What it removes there is still removed.
         for destruction in self.facts.destructive.iter_mut().skip(destroyed) {

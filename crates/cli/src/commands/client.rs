@@ -53,6 +53,15 @@ pub(crate) fn request(
     runtime()?.block_on(ask(&socket, method, path, body))
 }
 
+/// Asks for something that is there at once, and gives up on a gateway that hangs.
+pub(crate) fn request_within(patience: Duration, global: &Global, path: &str) -> Result<Value> {
+    let socket = socket(global);
+    let asked =
+        async { tokio::time::timeout(patience, ask(&socket, Method::GET, path, None)).await };
+    let answered = runtime()?.block_on(asked);
+    answered.unwrap_or_else(|_| Err(failed("the gateway does not answer in time", None)))
+}
+
 /// Makes one request that shows the API key, for what the socket alone does not allow.
 pub(crate) fn request_with_key(
     global: &Global,

@@ -62,14 +62,28 @@ fn try_out(agent: HookAgent, command: &HookCommand) -> Result<(), String> {
     );
     let json = |text: &str| serde_json::from_str::<Value>(text).unwrap_or_default();
     let same = code == i32::from(expect.exit) && json(&stdout) == json(&expect.stdout);
-    let told = expect.exit == 0 || !stderr.trim().is_empty();
-    if same && told {
+    judged(same, expect.exit, (code, &stdout, &stderr))
+}
+
+/// Says what is wrong with an answer. A denial counts only with the gateway's own reason: a command
+/// that fails closed denies also where nobody was asked.
+fn judged(same: bool, exit: u8, (code, stdout, stderr): (i32, &str, &str)) -> Result<(), String> {
+    let reason = if exit == 0 { stdout } else { stderr };
+    if same && reason.contains(CANARY_REASON) {
         return Ok(());
     }
     let said = stderr.lines().next().unwrap_or_default();
-    Err(format!(
-        "it does not deny what it must deny (exit code {code}) {said}"
-    ))
+    let denied = if exit == 0 {
+        stdout.contains("deny") || stdout.contains("block")
+    } else {
+        code == i32::from(exit)
+    };
+    let fault = if denied {
+        "it denied without the gateway's answer"
+    } else {
+        "it does not deny what it must deny"
+    };
+    Err(format!("{fault} (exit code {code}) {said}"))
 }
 
 fn answer(child: &mut Child, payload: &str) -> io::Result<(i32, String, String)> {
@@ -152,6 +166,26 @@ mod tests {
     use mcpproxy_agents::hook::{Tool, read};
 
     use super::*;
+
+    #[test]
+    fn only_the_gateways_own_denial_counts() {
+        let check = |same: bool, exit: u8, answer: (i32, &str, &str), expect: &str| {
+            let judged = judged(same, exit, answer);
+            let said = judged.err().unwrap_or_default();
+            assert!(said.starts_with(expect), "{answer:?}: {said}");
+        };
+        let deny = format!(r#"{{"permission":"deny","reason":"{CANARY_REASON}"}}"#);
+        check(true, 0, (0, &deny, ""), "");
+        check(true, 2, (2, "", CANARY_REASON), "");
+        let alone = "mcpproxy: the gateway does not answer";
+        let closed = "it denied without the gateway's answer (exit code 2)";
+        check(true, 2, (2, "", alone), closed);
+        let closed = "it denied without the gateway's answer (exit code 0)";
+        check(false, 0, (0, r#"{"permission":"deny"}"#, alone), closed);
+        let open = "it does not deny what it must deny";
+        check(false, 0, (0, "", alone), open);
+        check(false, 2, (0, "", alone), open);
+    }
 
     #[test]
     fn every_agent_has_one_that_is_understood() {

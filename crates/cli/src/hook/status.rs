@@ -3,9 +3,9 @@
 
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::Result;
-use http::Method;
 use mcpproxy_agents::hook::{self, FailMode, HookStatus, Trust};
 use mcpproxy_agents::{Places, Scope};
 use mcpproxy_front::evaluate;
@@ -14,11 +14,14 @@ use serde_json::{Value, json};
 use super::install::{named, scope_name};
 use super::missed::Missed;
 use crate::args::{Format, Global};
-use crate::commands::client::request;
+use crate::commands::client::request_within;
 use crate::daemon::{SOCKET, configuration, data_dir, flags};
 use crate::exit::Exit;
 use crate::output;
 use crate::places::places;
+
+/// How long the gateway is waited for.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Which hooks to look at.
 #[derive(Debug, clap::Args)]
@@ -65,15 +68,17 @@ impl Report {
     fn gather(global: &Global, args: &Status) -> Result<Self> {
         let flags = flags(global, None);
         let folder = data_dir(&flags);
-        let gateway = Reached::try_at(folder.join(SOCKET));
+        let mut gateway = Reached::try_at(folder.join(SOCKET));
         let told = gateway.is_reachable;
-        let told = told.then(|| request(global, Method::GET, "/status", None).ok());
+        let told = told.then(|| request_within(PATIENCE, global, "/status").ok());
         let told = told.flatten();
+        // One that hangs takes connections and answers none.
+        gateway.is_reachable = told.is_some();
         // A configuration that cannot be loaded is for `config check` to explain.
         let hooks = configuration(&flags).ok();
         let hooks = hooks.map(|loaded| loaded.config.security.agent_hooks);
         let seen = |status: HookStatus| Seen {
-            asked: Reached::by(&status),
+            asked: Reached::by(&status).map(|asked| gateway.or(asked)),
             last_event: last_event(told.as_ref(), &status),
             status,
         };
@@ -181,6 +186,18 @@ impl Reached {
     pub(crate) fn by(status: &HookStatus) -> Option<Self> {
         let options = &status.command.as_ref()?.options;
         evaluate::socket_of(options).map(Self::try_at)
+    }
+
+    /// Takes what is known already of the same gateway.
+    fn or(&self, asked: Self) -> Self {
+        Self {
+            is_reachable: if asked.socket == self.socket {
+                self.is_reachable
+            } else {
+                asked.is_reachable
+            },
+            ..asked
+        }
     }
 
     fn try_at(socket: PathBuf) -> Self {

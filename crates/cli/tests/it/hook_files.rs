@@ -2,6 +2,7 @@
 //! that stands in them run as the agent would.
 
 use std::fs;
+use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
@@ -193,6 +194,32 @@ async fn us3_4_status_says_what_is_installed_and_whether_the_gateway_is_there() 
         text(&shown.stdout).contains("until it is trusted"),
         "{shown:?}"
     );
+}
+
+/// One that hangs takes connections, and answers nobody.
+#[tokio::test]
+async fn status_gives_up_on_a_gateway_that_hangs() {
+    let home = Home::new(&json!({}));
+    fs::create_dir_all(home.data()).unwrap();
+    let _silent = UnixListener::bind(home.data().join("mcpproxy.sock")).unwrap();
+    run(
+        &home,
+        "shop",
+        &["hook", "install", "--agent", "windsurf", "--fail-closed"],
+    )
+    .await;
+    let shown = run(&home, "shop", &["hook", "status", "--json"]).await;
+    assert_eq!(shown.status.code(), Some(1), "{shown:?}");
+    let shown: Value = serde_json::from_slice(&shown.stdout).unwrap();
+    assert_eq!(shown["gateway"]["reachable"], false, "{shown}");
+    // What is denied because nobody answers proves nothing, and is no gap either.
+    let said = run(&home, "shop", &["doctor"]).await;
+    let said = text(&said.stdout);
+    assert!(
+        said.contains("it denied without the gateway's answer"),
+        "{said}"
+    );
+    assert!(!said.contains("could not be asked about"), "{said}");
 }
 
 #[tokio::test]

@@ -244,6 +244,51 @@ async fn what_guards_an_agent_is_not_its_own_to_change() {
     )
     .await;
     check(Use::Read("/w/docs/mcpproxy.md"), Allow).await;
+    check(
+        Use::Shell("git diff --no-index /dev/null ~/.mcpproxy/api_key"),
+        Deny,
+    )
+    .await;
+    let joined = "python3 -c \"import os; print(open(os.path.join(os.environ['HOME'],'.mcpproxy','api_key')).read())\"";
+    check(Use::Shell(joined), Deny).await;
+    check(
+        Use::Shell("perl -i -pe s/mcpproxy/true/ ~/.claude/settings.json"),
+        Heard::Ask,
+    )
+    .await;
+    check(Use::Shell("git diff .claude/settings.json"), Allow).await;
+    check(Use::Shell("ls -la ~/.mcpproxy"), Allow).await;
+}
+
+/// Each agent has tools for many files at once, with a shape of their own.
+#[tokio::test]
+async fn what_guards_an_agent_is_known_wherever_its_path_stands() {
+    use Heard::{Allow, Ask, Deny};
+    let gateway = gateway(json!({})).await;
+    let check = async |tool: &str, input: Value, expect: Heard| {
+        let payload = json!({
+            "session_id": "lists", "hook_event_name": "PreToolUse", "tool_name": tool,
+            "tool_input": input, "cwd": "/w", "tool_use_id": "toolu_1",
+        });
+        let said = hook(&gateway.home, "claude-code", &payload.to_string(), &[]).await;
+        assert_eq!(said.heard("claude-code"), expect, "{tool} {input}");
+    };
+    let key = "/home/user/.mcpproxy/api_key";
+    let settings = "/home/user/.claude/settings.json";
+    let read = json!({ "operations": [{ "mode": "Line", "path": key }] });
+    check("fs_read", read, Deny).await;
+    check("read_many_files", json!({ "paths": [key] }), Deny).await;
+    check("read_many_files", json!({ "include": [key] }), Deny).await;
+    check("copilot_readFile", json!({ "filePath": key }), Deny).await;
+    let batch = json!({ "tool_calls": [{ "tool": "read", "parameters": { "filePath": key } }] });
+    check("batch", batch, Deny).await;
+    let glob = json!({ "path": "~", "glob": ".mcpproxy/**", "pattern": "." });
+    check("Grep", glob, Deny).await;
+    let edits = json!({ "replacements": [{ "filePath": settings, "newString": "{}" }] });
+    check("multi_replace_string_in_file", edits, Ask).await;
+    check("copilot_readFile", json!({ "filePath": settings }), Allow).await;
+    let mentions = json!({ "file_path": "/w/notes.md", "content": key });
+    check("Write", mentions, Allow).await;
 }
 
 /// A link by another name is no way to what an agent must not touch.

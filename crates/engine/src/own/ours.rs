@@ -2,12 +2,14 @@
 
 use std::borrow::Cow;
 
-use mcpproxy_classify::shell::Told;
+use mcpproxy_classify::shell::{Handed, Told};
 use mcpproxy_detect::Detector;
 use mcpproxy_text::{glob, path};
 
 /// The rule that knows our own folder.
 const RULE: &str = "file-mcpproxy";
+/// No signal has a greater number.
+const LAST_SIGNAL: u32 = 64;
 /// Our own folder, and what in it is worth looking for.
 const FOLDER: &str = ".mcpproxy";
 const USUAL: &str = "~/.mcpproxy";
@@ -17,6 +19,35 @@ const KEPT: [&str; 2] = ["api_key", "mcpproxy.sock"];
 /// Our programs, and the folders in which a file of that name is one of them, not somebody's project.
 const PROGRAMS: [&str; 2] = ["mcpproxy", "mcpproxy-rest"];
 const PROGRAM_FOLDERS: [&str; 4] = ["bin", "sbin", "libexec", "mcpproxy"];
+/// Programs that say where something is and not what is in it, and ours, whose orders are known.
+const LOOKERS: [&str; 26] = [
+    "ls",
+    "eza",
+    "exa",
+    "lsd",
+    "tree",
+    "stat",
+    "test",
+    "[",
+    "[[",
+    "cd",
+    "pushd",
+    "echo",
+    "printf",
+    "du",
+    "df",
+    "realpath",
+    "readlink",
+    "dirname",
+    "basename",
+    "which",
+    "mkdir",
+    "export",
+    "alias",
+    "find",
+    "mcpproxy",
+    "mcpproxy-rest",
+];
 /// Verbs with which a service is stopped.
 const STOPPING: [&str; 9] = [
     "stop",
@@ -87,27 +118,39 @@ fn says_something(part: &str) -> bool {
     part.chars().any(char::is_alphabetic)
 }
 
-/// Tells whether a path is that of a program of ours.
+/// Tells whether a program may look into the files that it is handed.
+pub(super) fn opens(handed: &Handed) -> bool {
+    !LOOKERS.contains(&handed.program.as_str())
+}
+
+/// Tells whether a path is that of a program of ours. What a project builds below itself is its own.
 pub(super) fn is_program(named: &str) -> bool {
     let normal = path::normal(named);
+    if !normal.starts_with(['/', '~', '$']) {
+        return false;
+    }
     let (folder, name) = normal.rsplit_once('/').unwrap_or_default();
     let within = folder.rsplit('/').next().unwrap_or_default();
     PROGRAMS.contains(&name) && PROGRAM_FOLDERS.contains(&within)
 }
 
 /// Tells whether a command ends our process, by what programs are told.
-pub(super) fn is_ended(command: &str, told: &[Told]) -> bool {
-    let names = |told: &Told| told.words.iter().any(|word| means_us(word));
+pub(super) fn is_ended(told: &[Told]) -> bool {
+    let names = |told: &Told| {
+        let exact = is_exact(told);
+        told.words.iter().any(|word| means_us(word, exact))
+    };
     // Which process it ends is found out by another command.
-    let sought = told
-        .iter()
-        .any(|one| matches!(one.program.as_str(), "pgrep" | "pidof" | "fuser") && names(one));
+    let seeks = |one: &Told| match one.program.as_str() {
+        "pgrep" | "pidof" | "fuser" => names(one),
+        // Heard only where they look for us.
+        "grep" | "egrep" | "fgrep" | "rg" | "awk" | "gawk" | "sed" | "ps" => true,
+        _ => false,
+    };
+    let sought = told.iter().any(seeks);
     told.iter().any(|one| match one.program.as_str() {
         "pkill" | "killall" | "skill" | "taskkill" | "stop-process" => names(one),
-        "kill" => {
-            let found = one.words.iter().any(|word| word.contains("$("));
-            sought || (found && command.contains("mcpproxy"))
-        }
+        "kill" => sought && !is_told_which(one),
         "systemctl" | "service" | "launchctl" => {
             let mut words = one.words.iter();
             words.any(|word| STOPPING.contains(&word.as_str())) && names(one)
@@ -116,9 +159,31 @@ pub(super) fn is_ended(command: &str, told: &[Told]) -> bool {
     })
 }
 
+/// Tells whether a program takes a name for the whole name.
+fn is_exact(told: &Told) -> bool {
+    let has = |flags: &[&str]| told.words.iter().any(|word| flags.contains(&word.as_str()));
+    match told.program.as_str() {
+        "killall" => !has(&["-r", "--regexp"]),
+        "pidof" => true,
+        "pkill" | "pgrep" | "skill" => has(&["-x", "--exact"]),
+        _ => false,
+    }
+}
+
+/// Tells whether the processes that are ended are given by their numbers, which nobody had to look up;
+/// smaller numbers are those of signals.
+fn is_told_which(told: &Told) -> bool {
+    let mut words = told.words.iter().filter(|word| !word.starts_with('-'));
+    let number = |word: &String| word.parse::<u32>().is_ok_and(|number| number > LAST_SIGNAL);
+    words.clone().next().is_some() && words.all(number)
+}
+
 /// Tells whether a word, which may be a pattern for names, means our process.
-fn means_us(word: &str) -> bool {
+fn means_us(word: &str, exact: bool) -> bool {
     let plain: String = word.chars().filter(|c| !"[]^$".contains(*c)).collect();
+    if exact {
+        return plain.starts_with("mcpproxy");
+    }
     let part = plain.len() >= 3 && !plain.starts_with('-') && "mcpproxy".contains(&plain);
     part || plain.contains("mcpprox")
 }
@@ -155,6 +220,8 @@ mod tests {
         check("/opt/mcpproxy/mcpproxy", true);
         check("~/src/mcpproxy", false);
         check("mcpproxy", false);
+        check("bin/mcpproxy", false);
+        check("./dist/bin/mcpproxy", false);
         check("/usr/bin/curl", false);
         check("bin/mcpproxy.md", false);
     }
@@ -163,7 +230,7 @@ mod tests {
     fn whoever_ends_our_process_is_known() {
         let check = |command: &str, expect: bool| {
             let told = shell::read(command).told;
-            assert_eq!(is_ended(command, &told), expect, "{command}: {told:?}");
+            assert_eq!(is_ended(&told), expect, "{command}: {told:?}");
         };
         for command in [
             "pkill mcpproxy",
@@ -177,6 +244,9 @@ mod tests {
             "p=$(pgrep -f 'mcpproxy serve'); kill $p",
             "kill $(ps aux | grep mcpproxy | awk '{print $2}')",
             "ps aux | grep mcpproxy | awk '{print $2}' | xargs kill -9",
+            "pgrep mcpproxy | xargs kill -s 9",
+            "killall -r mcpp",
+            "pkill -x mcpproxy-rest",
             "systemctl --user stop mcpproxy",
             "systemctl disable --now mcpproxy.service",
             "launchctl bootout gui/501/dev.mcpproxy",
@@ -192,6 +262,13 @@ mod tests {
             "pgrep mcpproxy",
             "ps aux | grep mcpproxy",
             "cd ~/src/mcpproxy && kill $PID",
+            "cd ~/src/mcpproxy && kill $(cat dev.pid)",
+            "kill $(lsof -ti:3000) && cd ~/mcpproxy-demo && npm start",
+            "cd /srv/mcpproxy-site && npm run dev & sleep 5; kill $(jobs -p)",
+            "kill $(lsof -ti:3000) # mcpproxy dev",
+            "killall proxy",
+            "pkill -x proxy",
+            "ps aux | grep mcpproxy; kill 4321",
             "systemctl status mcpproxy",
             "systemctl stop nginx",
             "echo pkill mcpproxy",

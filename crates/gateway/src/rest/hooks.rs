@@ -197,8 +197,10 @@ async fn judge(
     let mut call = call(gateway, id, who, session, hooked, &aim);
     call.trace.asker = waiting;
     let evaluation = engine.evaluate(call, response.as_deref()).await;
-    // What is denied does not come by. The agent calls once it is answered, so this is in time.
-    let comes = asked.event == HookEvent::Pre && evaluation.decision != Action::Deny;
+    // The agent calls once it is answered, so this is in time. What is denied is announced, too: an
+    // agent that did not wait for the answer, or does not heed it, calls all the same, and then it
+    // must be known whose call it is.
+    let comes = asked.event == HookEvent::Pre;
     if let Some(tool) = aim.announced.filter(|_| comes) {
         let tool_use = asked.tool_use_id.as_deref();
         let print = Fingerprint::of(&tool, &asked.input);

@@ -15,6 +15,7 @@ use super::Invocation;
 use super::markers::{
     CARRIES, DECODES, ENVIRONMENT, EVALUATES, HOMES, INTERPRETERS, READS, RUNS, SENDS,
 };
+use super::told;
 
 /// How many literals of one code are looked at.
 const MAX_LITERALS: usize = 512;
@@ -255,6 +256,8 @@ pub(in super::super) fn scan(
             &mut seen,
         );
     }
+    let guards = literals.iter().filter_map(guard_path).collect();
+    told::note_paths(interp, language, &[], guards);
     for path in put_together(&literals) {
         let read = interp.read_as(&Value::text(path), language, stdin, false);
         seen.taint.join(read.taint);
@@ -362,15 +365,16 @@ fn judge(
         || text.starts_with("../")
         || text.contains(":\\");
     let opened = any(&before, READS) && !text.is_empty() && !text.contains([' ', '(', '%']);
+    let written = before.contains("write");
     if (rooted && text.len() > 1 && !text.contains([' ', '\n']))
-        || (opened && host::looks_like_path(text))
+        || ((opened || written) && host::looks_like_path(text) && !text.contains(' '))
         || (opened && before.ends_with("open(") && !text.is_empty())
     {
         let path = Value::text(text);
         let written = next.is_some_and(|next| {
             matches!(next.text.as_str(), "w" | "a" | "wb" | "ab" | "w+" | "x")
                 && next.before.trim() == ","
-        }) || before.contains("write");
+        }) || written;
         if written {
             interp.write(&path, &Value::unknown("", seen.taint), language);
         } else {
@@ -452,7 +456,7 @@ fn list_commands(
 /// `path.join(os.homedir(), ".ssh", "id_rsa")`.
 fn put_together(literals: &[Literal<'_>]) -> Vec<String> {
     let joins = |between: &str| {
-        let between = between.trim_matches([' ', '(', ')', '\n', '\t']);
+        let between = between.trim_matches([' ', '(', ')', ']', '}', '\n', '\t']);
         matches!(between, "/" | "," | "+" | ".")
     };
     let mut paths = Vec::new();
@@ -460,7 +464,9 @@ fn put_together(literals: &[Literal<'_>]) -> Vec<String> {
     while let Some(first) = rest.next() {
         let before = first.before.to_ascii_lowercase();
         let mut path = "~".to_owned();
-        if !matches!(first.text.as_str(), "~" | "~/") {
+        let variable =
+            matches!(first.text.as_str(), "HOME" | "USERPROFILE") && before.contains("env");
+        if !variable && !matches!(first.text.as_str(), "~" | "~/") {
             let mut home = HOMES.iter().filter_map(|home| before.rsplit_once(home));
             if !home.any(|(_, between)| joins(between)) {
                 continue;
@@ -475,6 +481,14 @@ fn put_together(literals: &[Literal<'_>]) -> Vec<String> {
         }
     }
     paths
+}
+
+/// Gives the path of a literal that names the folder of what guards an agent, wherever the code takes
+/// what is before it from.
+fn guard_path(literal: &Literal<'_>) -> Option<String> {
+    let text = literal.text.trim_matches('/');
+    let named = text == ".mcpproxy" || text.contains(".mcpproxy/");
+    (named && !text.contains(char::is_whitespace)).then(|| ["~/", text].concat())
 }
 
 /// Finds URLs outside literals, as `qw` and barewords of some languages allow.

@@ -165,7 +165,14 @@ pub(super) const READS: &[&str] = &[
 ];
 
 /// Words of code that stand for the home folder.
-pub(super) const HOMES: &[&str] = &["home()", "homedir()", "dir.home", "userhomedir()"];
+pub(super) const HOMES: &[&str] = &[
+    "home()",
+    "homedir()",
+    "dir.home",
+    "userhomedir()",
+    "process.env.home",
+    "process.env.userprofile",
+];
 
 /// Words of code that asks for the environment.
 pub(super) const ENVIRONMENT: &[&str] = &[

@@ -1,9 +1,12 @@
 //! What programs are told that decide about an agent or about what guards it: their words are kept as
 //! a shell would hand them over, whatever quotes, variables and wrappers stand around them.
 
-use super::super::facts::Told;
+use mcpproxy_text::glob;
+
+use super::super::facts::{Handed, Told};
 use super::super::interp::Interp;
 use super::super::value::Value;
+use crate::agents::wiring;
 
 /// Programs that are listened to: the guard, agents, and what ends or looks up processes and services.
 const HEARD: [&str; 20] = [
@@ -28,8 +31,14 @@ const HEARD: [&str; 20] = [
     "taskkill",
     "stop-process",
 ];
+/// Programs with which processes are looked for: heard only where they look for the guard's.
+const SEEKERS: [&str; 8] = ["grep", "egrep", "fgrep", "rg", "awk", "gawk", "sed", "ps"];
 /// How many words of one program are kept.
 const MOST_WORDS: usize = 64;
+/// How many words are looked at for paths.
+const MOST_HANDED: usize = 1024;
+/// The longest word that is a path.
+const LONGEST_PATH: usize = 4096;
 /// How much of a word is kept.
 const LONGEST: usize = 256;
 /// How many programs are kept.
@@ -38,7 +47,8 @@ const MOST: usize = 256;
 /// Keeps the words of a program that is listened to.
 pub(super) fn note(interp: &mut Interp, name: &str, args: &[Value]) {
     let program = name.to_ascii_lowercase();
-    if !HEARD.contains(&program.as_str()) {
+    let seeks = SEEKERS.contains(&program.as_str()) && args.iter().any(seeks_guard);
+    if !HEARD.contains(&program.as_str()) && !seeks {
         return;
     }
     let words = args.iter().take(MOST_WORDS);
@@ -57,4 +67,63 @@ pub(super) fn note(interp: &mut Interp, name: &str, args: &[Value]) {
     } else {
         interp.facts.told.push(told);
     }
+}
+
+/// Keeps the words of a program that is handed a file of the agent's, or of the guard's.
+pub(super) fn hand(interp: &mut Interp, name: &str, args: &[Value]) {
+    let each = args.iter().take(MOST_HANDED);
+    let paths: Vec<String> = each
+        .flat_map(|arg| paths(&arg.text))
+        .map(|path| interp.resolve(path))
+        .filter(|path| decides(path))
+        .collect();
+    note_paths(interp, name, args, paths);
+}
+
+/// Keeps what a program is handed; the words of code in another language are its literals.
+pub(super) fn note_paths(interp: &mut Interp, name: &str, args: &[Value], paths: Vec<String>) {
+    if paths.is_empty() {
+        return;
+    }
+    let words = args.iter().take(MOST_WORDS);
+    let short = |word: &Value| word.text.chars().take(LONGEST).collect();
+    let handed = Handed {
+        program: name.to_ascii_lowercase(),
+        words: words.map(short).collect(),
+        paths,
+    };
+    if interp.facts.handed.contains(&handed) {
+        return;
+    }
+    if interp.facts.handed.len() >= MOST {
+        interp.limit("words");
+    } else {
+        interp.facts.handed.push(handed);
+    }
+}
+
+/// The paths that a word may hold: itself, the value of an option, a file behind `@`, what is
+/// mounted elsewhere.
+fn paths(word: &str) -> impl Iterator<Item = &str> {
+    let value = word.split_once('=').map(|(_, value)| value);
+    let file = word.split_once('@').map(|(_, file)| file);
+    let mounted = word.split_once(':').map(|(path, _)| path);
+    let each = [Some(word), value, file, mounted].into_iter().flatten();
+    each.filter(|path| !path.is_empty() && path.len() <= LONGEST_PATH)
+}
+
+/// Tells whether a path may be one that decides. Whether one is the guard's is for others to know.
+fn decides(path: &str) -> bool {
+    let hidden = || path.contains("/.") || path.starts_with('.');
+    path.contains(".mcp")
+        || (glob::is_pattern(path) && hidden())
+        || wiring::is_wiring(path)
+        || wiring::holds_wiring(path)
+}
+
+/// `[m]cpproxy` is how people keep a search from finding itself.
+fn seeks_guard(word: &Value) -> bool {
+    let plain = |letter: &char| !"[]".contains(*letter);
+    let plain: String = word.text.chars().take(LONGEST).filter(plain).collect();
+    plain.contains("mcpprox")
 }

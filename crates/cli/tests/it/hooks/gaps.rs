@@ -75,6 +75,20 @@ async fn closed_means_that_no_agent_goes_on() {
     }
 }
 
+/// A command that a newer version wrote.
+#[tokio::test]
+async fn closed_holds_for_a_command_that_is_not_understood() {
+    let home = home();
+    let payload = Agent::new("codex", "s").pre(Use::Shell("ls"));
+    for (more, expect) in [
+        (["--new", "--fail-closed"], 2),
+        (["--new", "--fail-open"], 3),
+    ] {
+        let said = hook(&home, "codex", &payload, &more).await;
+        assert_eq!(said.code, expect, "{more:?}: {said:?}");
+    }
+}
+
 #[tokio::test]
 async fn what_is_not_understood_passes_with_a_warning() {
     let gateway = Gateway::start(&json!({})).await;

@@ -189,6 +189,23 @@ async fn a_leak_from_the_agents_own_read_to_an_upstream_is_seen_only_with_hooks(
     assert_eq!(status["security_coverage"], "proxy_only");
 }
 
+/// An agent that did not wait for the denial, or does not heed it, calls all the same.
+#[tokio::test]
+async fn a_call_that_the_hook_denied_is_known_when_it_comes_all_the_same() {
+    let security = json!({ "flow_policy": { "internal_to_external": "deny" } });
+    let scene = Scene::start("all", security).await;
+    let agent = Agent::new("claude-code", "cc-1");
+    scene.tell(&agent, Use::Read("/w/notes.txt"), WORDS).await;
+    let leak = json!({ "text": WORDS });
+    let heard = scene.announce(&agent, "outside__post", &leak).await;
+    assert_eq!(heard, Heard::Deny);
+    let downstream = scene.legacy().await;
+    let answer = downstream.call("outside__post", leak).await;
+    assert_eq!(answer["isError"], true, "{answer}");
+    assert_eq!(scene.outside.called(), []);
+    assert_eq!(scene.calls("outside")[0]["security_coverage"], "full");
+}
+
 /// US5.3: two at once, each to its own.
 #[tokio::test]
 async fn two_conversations_at_once_are_never_crossed() {
