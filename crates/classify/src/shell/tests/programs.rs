@@ -105,7 +105,10 @@ fn code_hosts_and_registries() {
             "r:f upload>github.com f->github.com",
         ),
         ("gh api repos/x -f b=@f", "upload>api.github.com"),
-        ("gh api repos/x -F b=@f", "upload>api.github.com"),
+        (
+            "gh api repos/x -F b=@f",
+            "r:f upload>api.github.com f->api.github.com",
+        ),
         ("gh pr list", "fetch>github.com"),
         ("npm publish", "upload>registry.npmjs.org"),
         (
