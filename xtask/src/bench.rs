@@ -28,6 +28,7 @@ use clap::Subcommand;
 use tempfile::TempDir;
 
 use self::contestant::{Contestant, Programs, Running};
+use self::load::FAULT_LIMIT;
 use self::measure::Cell;
 use self::report::Report;
 use crate::Outcome;
@@ -235,6 +236,7 @@ fn run_round(
                 connections,
                 calls,
                 time: effort.cell,
+                faults: FAULT_LIMIT,
             };
             // One that has stopped answering would hold up every cell that is left.
             running.retain(|(contestant, process)| {

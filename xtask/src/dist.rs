@@ -15,7 +15,7 @@ use anyhow::{Context, Result, bail};
 use serde_json::json;
 
 use crate::Outcome;
-use crate::bench::load::Measured;
+use crate::bench::load::{FAULT_LIMIT, Measured};
 use crate::bench::measure::{Cell, generator};
 use crate::gateway::{Gateway, Routing, Upstream};
 use crate::probe::Probe;
@@ -173,6 +173,7 @@ fn send(own: &Path, to: SocketAddr, payload: usize, connections: u32) -> Result<
         connections,
         calls: u32::MAX,
         time: STRETCH,
+        faults: FAULT_LIMIT,
     };
     let output = generator(own, to, cell).output();
     let output = output.context("cannot run the load generator")?;

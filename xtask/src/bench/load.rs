@@ -20,7 +20,7 @@ use hyper_util::rt::TokioIo;
 use serde::{Deserialize, Serialize};
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
 pub(super) use self::answer::{Answer, judge};
 pub(super) use self::question::Questions;
@@ -31,8 +31,10 @@ use crate::Outcome;
 const CALL_LIMIT: Duration = Duration::from_secs(5);
 /// Calls on each connection before the clock starts.
 const WARM_UP: u32 = 20;
-/// A connection that fails this often gives up.
-const FAULT_LIMIT: u32 = 20;
+/// A connection that fails this often gives up, unless told otherwise.
+pub(crate) const FAULT_LIMIT: u32 = 20;
+/// How long whoever is turned away waits before it tries again, as the answer asks it to.
+const LATER: Duration = Duration::from_millis(50);
 const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 
@@ -54,6 +56,9 @@ pub(crate) struct Arguments {
     /// Ends the run early after so many calls on each connection
     #[arg(long)]
     calls: u32,
+    /// After how many failed calls a connection gives up
+    #[arg(long, default_value_t = FAULT_LIMIT)]
+    faults: u32,
 }
 
 /// What one run of the generator saw.
@@ -67,12 +72,12 @@ pub(crate) struct Measured {
     pub(crate) wrong: u32,
     /// Calls that were refused, broke off or came too late.
     pub(crate) faults: u32,
-    /// Those of them that were refused with an answer.
-    pub(crate) refused: u32,
+    /// Those of them that were refused with the answer that there is too much to do.
+    pub(crate) turned_away: u32,
     pub(crate) seconds: f64,
-    pub(super) p50_us: f64,
-    pub(super) p95_us: f64,
-    pub(super) p99_us: f64,
+    pub(crate) p50_us: f64,
+    pub(crate) p95_us: f64,
+    pub(crate) p99_us: f64,
 }
 
 /// What one connection saw.
@@ -82,7 +87,7 @@ struct Tally {
     all_calls: u32,
     wrong: u32,
     faults: u32,
-    refused: u32,
+    turned_away: u32,
 }
 
 /// Generates the load and prints what it saw as JSON.
@@ -108,23 +113,34 @@ async fn generate(arguments: Arguments) -> Result<Measured> {
     let deadline = begun + Duration::from_millis(arguments.milliseconds);
     let mut running = JoinSet::new();
     for (connection, ignored) in connections {
-        running.spawn(drive(connection, ignored, deadline, arguments.calls));
+        let (calls, faults) = (arguments.calls, arguments.faults);
+        running.spawn(drive(connection, ignored, deadline, calls, faults));
     }
     let tallies = running.join_all().await;
     Ok(summarize(&tallies, begun.elapsed()))
 }
 
-async fn drive(mut connection: Connection, warm_up: Tally, deadline: Instant, calls: u32) -> Tally {
+async fn drive(
+    mut connection: Connection,
+    warm_up: Tally,
+    deadline: Instant,
+    calls: u32,
+    faults: u32,
+) -> Tally {
     // What went wrong in the warm-up counts as well; only its times do not.
     let mut tally = Tally {
         took: Vec::new(),
         ..warm_up
     };
     for _ in 0..calls {
-        if Instant::now() >= deadline || tally.faults >= FAULT_LIMIT {
+        if Instant::now() >= deadline || tally.faults >= faults {
             break;
         }
+        let before = tally.turned_away;
         connection.call_counted(&mut tally).await;
+        if tally.turned_away > before {
+            sleep(LATER).await;
+        }
     }
     tally
 }
@@ -141,7 +157,7 @@ fn summarize(tallies: &[Tally], elapsed: Duration) -> Measured {
         all_calls: tallies.iter().map(|tally| tally.all_calls).sum(),
         wrong: tallies.iter().map(|tally| tally.wrong).sum(),
         faults: tallies.iter().map(|tally| tally.faults).sum(),
-        refused: tallies.iter().map(|tally| tally.refused).sum(),
+        turned_away: tallies.iter().map(|tally| tally.turned_away).sum(),
         seconds: elapsed.as_secs_f64(),
         p50_us: micros(50),
         p95_us: micros(95),
@@ -201,10 +217,11 @@ impl Connection {
         match answer {
             Ok(Ok(Answer::Right)) => tally.took.push(begun.elapsed()),
             Ok(Ok(Answer::Wrong)) => tally.wrong += 1,
-            Ok(Ok(Answer::Refused)) => {
+            Ok(Ok(Answer::TurnedAway)) => {
                 tally.faults += 1;
-                tally.refused += 1;
+                tally.turned_away += 1;
             }
+            Ok(Ok(Answer::Refused)) => tally.faults += 1,
             Ok(Err(_)) | Err(_) => {
                 tally.faults += 1;
                 // The connection is in an unknown state. If there is no new one, the next call
@@ -219,13 +236,14 @@ impl Connection {
     async fn call(&mut self) -> Result<Answer> {
         let question = self.questions.next();
         let response = self.post(question.body.clone()).await?;
-        if !response.status().is_success() {
-            read_bounded(response.into_body()).await?;
-            return Ok(Answer::Refused);
-        }
+        let fine = response.status().is_success();
         let body = read_bounded(response.into_body()).await?;
         let text = question.body.get(question.text.clone()).unwrap_or_default();
-        Ok(answer::judge(&body, question.id, text))
+        Ok(match answer::judge(&body, question.id, text) {
+            Answer::TurnedAway => Answer::TurnedAway,
+            _ if !fine => Answer::Refused,
+            judged => judged,
+        })
     }
 
     async fn post(&mut self, body: Bytes) -> Result<Response<Incoming>> {

@@ -25,6 +25,8 @@ pub(crate) struct Cell {
     pub(crate) connections: u32,
     pub(crate) calls: u32,
     pub(crate) time: Duration,
+    /// After how many failed calls a connection gives up.
+    pub(crate) faults: u32,
 }
 
 /// One cell of one contestant in one round.
@@ -80,6 +82,7 @@ pub(crate) fn generator(xtask: &Path, address: SocketAddr, cell: Cell) -> Comman
         .args(["--payload", &cell.payload.to_string()])
         .args(["--milliseconds", &cell.time.as_millis().to_string()])
         .args(["--calls", &cell.calls.to_string()])
+        .args(["--faults", &cell.faults.to_string()])
         .stdin(Stdio::null())
         .stdout(Stdio::piped());
     command

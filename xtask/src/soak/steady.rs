@@ -12,7 +12,7 @@ use anyhow::{Context, Result, bail};
 use tempfile::TempDir;
 
 use crate::Outcome;
-use crate::bench::load::Measured;
+use crate::bench::load::{FAULT_LIMIT, Measured};
 use crate::bench::measure::{Cell, generator};
 use crate::gateway::{Gateway, Routing, Upstream};
 use crate::process::resident_kb;
@@ -20,10 +20,22 @@ use crate::workspace::{self, Profile};
 
 /// One stretch of load, with sessions of its own.
 const STRETCH: Duration = Duration::from_secs(10);
-const CONNECTIONS: u32 = 16;
-const PAYLOAD: usize = 1024;
+const EVEN: Cell = Cell {
+    payload: 1024,
+    connections: 16,
+    calls: u32::MAX,
+    time: STRETCH,
+    faults: FAULT_LIMIT,
+};
 /// `limits.calls_in_flight` where nothing is configured.
 const CAPACITY: u32 = 1024;
+/// Twice as many calls at once, and nobody gives up: whoever is turned away comes again.
+const OVER: Cell = Cell {
+    payload: 256,
+    connections: 2 * CAPACITY,
+    faults: u32::MAX,
+    ..EVEN
+};
 /// By how much memory may grow from the one half to the other: allocators and caches breathe.
 const MEMORY_GROWTH: f64 = 1.10;
 /// By how many descriptors: connections that wait for another call, and the log's own.
@@ -57,7 +69,7 @@ pub(super) fn run(minutes: u32) -> Result<Outcome> {
     let stretches = (u64::from(minutes) * 60 / STRETCH.as_secs()).max(4);
     let mut seen = Vec::new();
     for number in 1..=stretches {
-        let load = load(&xtask, &gateway, CONNECTIONS, PAYLOAD)?;
+        let load = load(&xtask, &gateway, EVEN)?;
         if load.wrong > 0 || load.faults > 0 {
             bail!(
                 "{} wrong and {} failed calls under an even load",
@@ -81,13 +93,7 @@ pub(super) fn run(minutes: u32) -> Result<Outcome> {
     })
 }
 
-fn load(xtask: &Path, gateway: &Gateway, connections: u32, payload: usize) -> Result<Measured> {
-    let cell = Cell {
-        payload,
-        connections,
-        calls: u32::MAX,
-        time: STRETCH,
-    };
+fn load(xtask: &Path, gateway: &Gateway, cell: Cell) -> Result<Measured> {
     let output = generator(xtask, gateway.address(), cell).output();
     let output = output.context("cannot run the load generator")?;
     serde_json::from_slice(&output.stdout).context("the load generator failed")
@@ -122,24 +128,62 @@ fn judge(seen: &[Seen]) -> bool {
     late_mb > early_mb * MEMORY_GROWTH || late_open > early_open + DESCRIPTORS_GROWTH
 }
 
-/// Asks for twice as many calls at once as the gateway takes; says whether it turned the others
-/// away with an answer, gave nobody a wrong one, and was itself again afterwards.
+/// Asks for twice as many calls at once as the gateway takes, for a whole stretch; says whether it turned
+/// the others away with the code that says so, gave nobody a wrong answer, and was itself again afterwards.
 fn overload(xtask: &Path, gateway: &Gateway, before: f64) -> Result<bool> {
-    let over = load(xtask, gateway, 2 * CAPACITY, 256)?;
-    let broken = over.faults - over.refused;
+    let over = load(xtask, gateway, OVER)?;
     println!(
-        "at {} connections: {} answered, {} turned away, {broken} broken off, {} wrong",
-        2 * CAPACITY,
+        "at {} connections for {:.1} s: {} answered, {} turned away, {} failed otherwise, {} wrong",
+        OVER.connections,
+        over.seconds,
         over.calls,
-        over.refused,
+        over.turned_away,
+        over.faults - over.turned_away,
         over.wrong
     );
-    let calm = load(xtask, gateway, CONNECTIONS, PAYLOAD)?;
+    let calm = load(xtask, gateway, EVEN)?;
     let after = f64::from(calm.calls) / calm.seconds / before;
     println!(
         "afterwards: {after:.2} of the throughput, {} failed calls",
         calm.faults
     );
-    let is_clean = over.wrong == 0 && broken == 0 && calm.wrong == 0 && calm.faults == 0;
-    Ok(is_clean && over.refused > 0 && after >= RECOVERED)
+    let is_calm = calm.wrong == 0 && calm.faults == 0;
+    Ok(sheds(&over) && is_calm && after >= RECOVERED)
+}
+
+/// Says whether an overloaded gateway went on working the whole time, and told everybody else why not.
+fn sheds(over: &Measured) -> bool {
+    let lasted = over.seconds >= STRETCH.as_secs_f64();
+    let told = over.turned_away > 0 && over.faults == over.turned_away;
+    lasted && told && over.calls > 0 && over.wrong == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Calls, faults, turned away, wrong, seconds.
+    fn check(seen: (u32, u32, u32, u32, f64), expect: bool) {
+        let (calls, faults, turned_away, wrong, seconds) = seen;
+        let over = Measured {
+            calls,
+            wrong,
+            faults,
+            turned_away,
+            seconds,
+            ..Measured::default()
+        };
+        assert_eq!(sheds(&over), expect, "{over:?}");
+    }
+
+    #[test]
+    fn only_a_gateway_that_says_why_and_goes_on_sheds_its_load() {
+        check((90_000, 400, 400, 0, 10.1), true);
+        // Ended early, another error, nobody turned away, nobody answered, a wrong answer.
+        check((90_000, 400, 400, 0, 0.4), false);
+        check((90_000, 401, 400, 0, 10.1), false);
+        check((90_000, 0, 0, 0, 10.1), false);
+        check((0, 400, 400, 0, 10.1), false);
+        check((90_000, 400, 400, 1, 10.1), false);
+    }
 }

@@ -2,9 +2,12 @@
 
 use memchr::memmem;
 use serde::Deserialize;
-use serde::de::IgnoredAny;
 
 use super::question::TOKEN_LENGTH;
+
+/// The code of an error that says that there is too much to do. Written out here: the generator knows
+/// the gateway as agents do, and shares no code with it.
+const OVERLOADED: i64 = -31003;
 
 /// What an answer is to its question.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -13,14 +16,21 @@ pub(in crate::bench) enum Answer {
     Right,
     /// It is a result, but of another question, or a changed one.
     Wrong,
-    /// It is an error, or nothing that could be read.
+    /// It says, under the question's id, that there is too much to do.
+    TurnedAway,
+    /// It is another error, or nothing that could be read.
     Refused,
 }
 
 #[derive(Deserialize)]
 struct Envelope {
     id: Option<u32>,
-    error: Option<IgnoredAny>,
+    error: Option<Told>,
+}
+
+#[derive(Deserialize)]
+struct Told {
+    code: i64,
 }
 
 /// Judges the body of an answer, plain JSON or an event stream.
@@ -36,6 +46,10 @@ pub(in crate::bench) fn judge(body: &[u8], id: u32, text: &[u8]) -> Answer {
                 Answer::Wrong
             }
         }
+        Some(Envelope {
+            id: Some(found),
+            error: Some(Told { code: OVERLOADED }),
+        }) if found == id => Answer::TurnedAway,
         Some(_) | None => Answer::Refused,
     }
 }
@@ -61,7 +75,7 @@ fn envelope(body: &[u8]) -> Option<Envelope> {
 
 #[cfg(test)]
 mod tests {
-    use super::Answer::{self, Refused, Right, Wrong};
+    use super::Answer::{self, Refused, Right, TurnedAway, Wrong};
     use super::TOKEN_LENGTH;
 
     fn check(body: &str, expect: Answer) {
@@ -93,6 +107,20 @@ mod tests {
         );
         check("", Refused);
         check("oops", Refused);
+        // Only the code says that it may be tried again later, and only to whoever asked.
+        check(
+            r#"{"id":7,"error":{"code":-31003,"message":"too many calls"}}"#,
+            TurnedAway,
+        );
+        check(
+            r#"{"id":8,"error":{"code":-31003,"message":"too many calls"}}"#,
+            Refused,
+        );
+        check(
+            r#"{"id":7,"error":{"code":-32603,"message":"too many calls"}}"#,
+            Refused,
+        );
+        check(r#"{"error":"too many calls"}"#, Refused);
     }
 
     #[test]
