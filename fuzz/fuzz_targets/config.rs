@@ -1,4 +1,4 @@
-//! Configuration files: any text is loaded or refused with a place.
+//! Configuration files: any text is loaded or refused with a place, as YAML and as JSON.
 
 #![no_main]
 
@@ -10,5 +10,7 @@ use mcpproxy_config::{Flags, Sources, load_text};
 fuzz_target!(|text: &str| {
     let none = |_: &str| None;
     let sources = Sources::new(Flags::default(), &none);
-    drop(load_text(&sources, Path::new("mcpproxy.yaml"), text));
+    for file in ["mcpproxy.yaml", "mcpproxy.json"] {
+        drop(load_text(&sources, Path::new(file), text));
+    }
 });

@@ -23,6 +23,24 @@ const COVERAGE: &str = "--cfg fuzzing -Cpasses=sancov-module \
 /// What one input may take: seconds, mebibytes, and bytes of its own.
 const BOUNDS: [&str; 3] = ["-timeout=10", "-rss_limit_mb=2048", "-max_len=65536"];
 
+/// Folders with inputs to begin with, beside what earlier runs found: whatever tests and examples have
+/// that is read by the same parser.
+const SEEDS: [(&str, &[&str]); 3] = [
+    (
+        "config",
+        &[
+            "crates/config/tests/fixtures",
+            "deploy/compose",
+            "examples/mcp_proxy_demo",
+        ],
+    ),
+    (
+        "policy",
+        &["crates/cli/tests/scenarios", "tests/capabilities"],
+    ),
+    ("json", &["crates/agents/tests/fixtures"]),
+];
+
 /// Arguments of `cargo xtask fuzz`.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Arguments {
@@ -138,6 +156,7 @@ fn fuzz(root: &Path, program: &Path, target: &str, seconds: u32) -> Result<Optio
     fs::create_dir_all(&artifacts)?;
     let output = Command::new(program)
         .arg(&corpus)
+        .args(seeds(target).map(|folder| root.join(folder)))
         .args(BOUNDS)
         .arg(format!("-max_total_time={seconds}"))
         .arg(format!("-artifact_prefix={}/", artifacts.display()))
@@ -162,4 +181,31 @@ fn fuzz(root: &Path, program: &Path, target: &str, seconds: u32) -> Result<Optio
     executed
         .map(Some)
         .with_context(|| format!("target `{target}` does not say how many inputs it took"))
+}
+
+/// Returns the folders with inputs for a target to begin with.
+fn seeds(target: &str) -> impl Iterator<Item = &'static str> {
+    let own = SEEDS.iter().find(|(name, _)| *name == target);
+    own.into_iter()
+        .flat_map(|(_, folders)| folders.iter().copied())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn seeds_are_there_for_targets_that_are_there() {
+        let root = workspace::root().unwrap();
+        for (target, folders) in SEEDS {
+            let file = root.join(format!("fuzz/fuzz_targets/{target}.rs"));
+            assert!(file.exists(), "{target}");
+            assert_eq!(seeds(target).count(), folders.len());
+            for folder in folders {
+                let files = fs::read_dir(root.join(folder)).unwrap();
+                assert!(files.count() > 0, "{folder}");
+            }
+        }
+        assert_eq!(seeds("sse").count(), 0);
+    }
 }
