@@ -23,11 +23,25 @@ fn pages() -> Vec<(String, String)> {
 }
 
 /// The targets of links on a page, without what stands behind `#`.
-fn links(text: &str) -> impl Iterator<Item = &str> {
+fn targets(text: &str) -> impl Iterator<Item = &str> {
     let ends = text.split("](").skip(1);
     let targets = ends.filter_map(|rest| rest.split(')').next());
     let targets = targets.filter_map(|target| target.split('#').next());
-    targets.filter(|target| !target.is_empty() && !target.contains("://"))
+    targets.filter(|target| !target.is_empty())
+}
+
+/// Those that lead to another page.
+fn links(text: &str) -> impl Iterator<Item = &str> {
+    targets(text).filter(|target| !target.contains("://"))
+}
+
+/// The files of the repository that links lead to.
+fn sources(text: &str) -> impl Iterator<Item = &str> {
+    let own = targets(text).filter_map(|it| it.strip_prefix(env!("CARGO_PKG_REPOSITORY")));
+    own.filter_map(|it| {
+        let blob = it.strip_prefix("/blob/main/");
+        blob.or_else(|| it.strip_prefix("/tree/main/"))
+    })
 }
 
 /// The blocks of a page that begin with these words.
@@ -47,13 +61,21 @@ fn every_link_leads_to_a_file_and_every_page_is_in_the_summary() {
     let pages = pages();
     let (_, summary) = pages.iter().find(|(name, _)| name == "SUMMARY.md").unwrap();
     let listed: Vec<_> = links(summary).collect();
+    let mut seen = 0;
     for (name, text) in &pages {
         for target in links(text) {
+            // The book has the pages of this folder and nothing else.
+            assert!(!target.contains(".."), "{name}: {target} leaves the book");
             assert!(folder().join(target).exists(), "{name}: {target}");
+        }
+        for file in sources(text) {
+            assert!(folder().join("..").join(file).exists(), "{name}: {file}");
+            seen += 1;
         }
         let in_summary = name == "SUMMARY.md" || listed.contains(&name.as_str());
         assert!(in_summary, "`{name}` is not in SUMMARY.md");
     }
+    assert!(seen >= 10, "{seen}");
 }
 
 /// What a reader has to be told, since nobody finds it out by trying.
