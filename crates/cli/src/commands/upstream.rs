@@ -12,7 +12,7 @@ use mcpproxy_config::edit;
 use serde_json::{Map, Value, json};
 
 use self::login::Browser;
-use crate::args::{AddUpstream, Global, Upstream};
+use crate::args::{AddUpstream, Format, Global, Upstream};
 use crate::commands::client::{encoded, request, request_with_key, socket};
 use crate::commands::init;
 use crate::commands::key::key;
@@ -128,10 +128,20 @@ fn change(global: &Global, name: &str, change: &Change) -> Result<()> {
 }
 
 fn list(global: &Global) -> Result<()> {
-    let columns = ["name", "status", "transport", "tools", "protocol_version"];
+    let columns = [
+        "name",
+        "status",
+        "class",
+        "transport",
+        "tools",
+        "protocol_version",
+    ];
     if std::os::unix::net::UnixStream::connect(socket(global)).is_ok() {
         let servers = request(global, Method::GET, "/servers", None)?;
-        let servers = servers.as_array().cloned().unwrap_or_default();
+        let mut servers = servers.as_array().cloned().unwrap_or_default();
+        if global.format() == Format::Table {
+            servers.iter_mut().for_each(shorten);
+        }
         return output::rows(global.format(), &columns, &servers);
     }
     output::note("no gateway is running; this is what the configuration says");
@@ -150,6 +160,13 @@ fn list(global: &Global) -> Result<()> {
         })
         .collect();
     output::rows(global.format(), &columns, &rows)
+}
+
+/// Leaves of an upstream's class what a table has room for; why it is that one is in the other forms.
+fn shorten(server: &mut Value) {
+    if let Some(class) = server.get_mut("class") {
+        *class = class.get("classification").cloned().unwrap_or_default();
+    }
 }
 
 fn settings(add: &AddUpstream) -> Result<Map<String, Value>> {

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::support::Home;
+use crate::support::{Gateway, Home, Legacy, program, text_of};
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs")
@@ -209,6 +209,87 @@ async fn every_command_that_is_shown_is_understood() {
     assert!(seen >= 20, "{seen}");
     let wrong = home.run(&["hook", "install", "--al", "--help"]).await;
     assert!(!wrong.status.success(), "this test cannot fail");
+}
+
+/// Two servers of an agent, as its configuration has them: one knows a secret, one talks to everybody.
+fn two_servers() -> serde_json::Value {
+    let server = |name: &str| {
+        let args = [
+            "adversary",
+            "serve",
+            "--scenario",
+            "exfiltration/message",
+            "--upstream",
+            name,
+        ];
+        serde_json::json!({ "command": program(), "args": args })
+    };
+    serde_json::json!({ "mcpServers": { "gitlab": server("gitlab"), "slack": server("slack") } })
+}
+
+/// Reads a secret inside and posts it outside; tells whether it was posted.
+async fn leaks(gateway: &Gateway) -> bool {
+    let agent = Legacy::open(&gateway.url("/mcp/all"), serde_json::json!({})).await;
+    let path = serde_json::json!({ "path": "deploy.env" });
+    let read = agent.call("gitlab__get_file", path).await;
+    let text = serde_json::json!({ "channel": "all", "text": text_of(&read) });
+    let posted = agent.call("slack__post_message", text).await;
+    text_of(&posted) == "posted"
+}
+
+/// What a newcomer is told to do, done in that order, does what the page says.
+#[tokio::test]
+async fn whoever_follows_the_first_page_gets_there() {
+    let text = std::fs::read_to_string(folder().join("getting-started.md")).unwrap();
+    let home = Home::new(&serde_json::json!({}));
+    home.configure("");
+    let agent = home.path().join(".cursor/mcp.json");
+    std::fs::create_dir_all(agent.parent().unwrap()).unwrap();
+    std::fs::write(&agent, two_servers().to_string()).unwrap();
+    let run = async |line: &str| {
+        let mut args: Vec<&str> = line.split_whitespace().collect();
+        // Whoever is asked says yes.
+        if line == "init" {
+            args.push("--yes");
+        }
+        let done = home.run(&args).await;
+        let said = String::from_utf8_lossy(&done.stdout).into_owned();
+        let problems = String::from_utf8_lossy(&done.stderr).into_owned();
+        assert!(done.status.success(), "{line}: {said}{problems}");
+        said
+    };
+    let commands = started(&text, "mcpproxy");
+    let serves = commands.iter().position(|line| line.trim() == "serve");
+    let (before, after) = commands.split_at(serves.expect("the page starts a gateway"));
+    for line in before {
+        run(line.trim()).await;
+    }
+    assert!(
+        std::fs::read_to_string(&agent)
+            .unwrap()
+            .contains("mcpproxy")
+    );
+    let imported = std::fs::read_to_string(home.config()).unwrap();
+    let mut shown = blocks(&text, "yaml");
+    let (shadow, enforce) = (shown.next().unwrap(), shown.next().unwrap());
+    home.configure(&format!("{imported}\n{shadow}\n"));
+    let gateway = Gateway::start_in(home.clone()).await;
+    assert!(leaks(&gateway).await, "shadow mode lets everything pass");
+    let mut looked = String::new();
+    for line in after.iter().skip(1) {
+        looked.push_str(&run(line.trim()).await);
+    }
+    let denied = looked.lines().find(|line| line.contains("post_message"));
+    let denied = denied.unwrap_or_else(|| panic!("what would have been denied: {looked}"));
+    assert!(denied.contains("deny"), "{denied}");
+    for (name, class) in [("gitlab", "internal"), ("slack", "external")] {
+        let listed = |line: &&str| line.starts_with(name) && line.contains(class);
+        assert!(looked.lines().any(|line| listed(&line)), "{name}: {looked}");
+    }
+    let home = gateway.stop().await;
+    home.configure(&format!("{imported}\n{enforce}\n"));
+    let gateway = Gateway::start_in(home).await;
+    assert!(!leaks(&gateway).await, "now it is denied");
 }
 
 #[tokio::test]

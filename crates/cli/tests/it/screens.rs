@@ -220,9 +220,9 @@ async fn upstreams_are_managed_without_a_gateway() {
     assert_snapshot!(screen(&home, &["upstream", "list"]).await, @r"
     $ mcpproxy upstream list
     --- stdout
-    NAME   STATUS       TRANSPORT  TOOLS  PROTOCOL_VERSION
-    files  disabled     stdio      -      -
-    notes  not running  http       -      -
+    NAME   STATUS       CLASS  TRANSPORT  TOOLS  PROTOCOL_VERSION
+    files  disabled     -      stdio      -      -
+    notes  not running  -      http       -      -
     --- stderr
     no gateway is running; this is what the configuration says
     --- exit 0
@@ -295,8 +295,8 @@ async fn a_running_gateway_is_shown() {
     assert_snapshot!(screen(home, &["upstream", "list"]).await, @r"
     $ mcpproxy upstream list
     --- stdout
-    NAME    STATUS  TRANSPORT  TOOLS  PROTOCOL_VERSION
-    github  up      stdio      3      2026-07-28
+    NAME    STATUS  CLASS     TRANSPORT  TOOLS  PROTOCOL_VERSION
+    github  up      internal  stdio      3      2026-07-28
     --- exit 0
     ");
     assert_snapshot!(screen(home, &["tools", "list"]).await, @r"
