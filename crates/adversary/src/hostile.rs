@@ -81,6 +81,16 @@ impl Actor {
         })
     }
 
+    /// Takes up the count of conversations from what an earlier process of the same role received.
+    pub(crate) fn resume<'a>(&self, received: impl Iterator<Item = &'a str>) {
+        let opens = received.filter(|raw| {
+            let message: Value = serde_json::from_str(raw).unwrap_or_default();
+            let method = message.get("method").and_then(Value::as_str);
+            matches!(method, Some("initialize" | "server/discover"))
+        });
+        lock(&self.stage).resume(opens.count());
+    }
+
     /// Tells whether it speaks an era.
     pub(crate) fn speaks(&self, era: Era) -> bool {
         self.role.speaks(era)
@@ -127,7 +137,15 @@ impl Actor {
         let turned = lock(&self.stage).counted(&self.role, method);
         let announced = self.role.trigger.as_ref().is_some_and(|one| one.announced);
         if let (Some(after), true) = (turned, announced) {
-            self.announce(after);
+            // Messages are counted one turn after the other, and the clock is set for all of them.
+            let turns = if after.is_zero() {
+                1
+            } else {
+                self.role.versions.len()
+            };
+            for turn in 1..turns.max(2) {
+                self.announce(after * u32::try_from(turn).unwrap_or(u32::MAX));
+            }
         }
         match method {
             "tools/call" => return self.call(&asked, &outlet).await,

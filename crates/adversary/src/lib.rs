@@ -25,5 +25,6 @@ pub use self::outcome::{Evidence, Finished, Outcome, TwinOutcome};
 pub use self::report::{Replayed, Report};
 pub use self::run::{Controlled, Orders, control, run};
 pub use self::scenario::{
-    Case, Control, Era, Incident, Library, Measures, Mode, Play, Role, Scenario, Verdict, load,
+    Case, Control, Era, Incident, Library, Measures, Mode, Play, Role, Scenario, Trigger,
+    TriggerKind, Verdict, Version, Versions, load,
 };

@@ -7,6 +7,7 @@
 mod fill;
 mod library;
 mod matrix;
+mod versions;
 
 use std::collections::BTreeMap;
 
@@ -16,6 +17,7 @@ use serde_json::{Map, Value};
 pub(crate) use self::fill::filled;
 pub use self::library::{Library, load};
 use self::matrix::Matrix;
+pub use self::versions::{Version, Versions};
 use crate::error::Error;
 
 /// One file: the attacks of one category.
@@ -39,7 +41,7 @@ pub struct Scenario {
     /// The cases.
     pub cases: Vec<Case>,
     /// What one tool turns into: a file may have nothing but this and the trigger.
-    pub versions: BTreeMap<String, Map<String, Value>>,
+    pub versions: Versions,
     /// When it turns.
     pub trigger: Option<Trigger>,
     /// A table that unfolds into more cases.
@@ -236,8 +238,8 @@ pub struct Role {
     pub prompts: Vec<Map<String, Value>>,
     /// Its resources, with `text` beside what is listed.
     pub resources: Vec<Map<String, Value>>,
-    /// What it turns into, in the order of the names.
-    pub versions: BTreeMap<String, Map<String, Value>>,
+    /// What it is and what it turns into, one after the other.
+    pub versions: Versions,
     /// When it turns.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trigger: Option<Trigger>,
@@ -285,7 +287,7 @@ pub struct Trigger {
     /// What is counted.
     #[serde(rename = "type")]
     pub kind: TriggerKind,
-    /// From which count on; milliseconds for `elapsed_ms`.
+    /// After how many of them it turns, each time; milliseconds for `elapsed_ms`.
     #[serde(default)]
     pub threshold: usize,
     /// The name that a client must give for `client`.

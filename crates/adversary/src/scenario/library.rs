@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::{Map, Value};
 
-use super::{Case, Play, Role, Scenario, Step, Trigger};
+use super::{Case, Measures, Play, Role, Scenario, Step, Trigger, Versions};
 use crate::error::Error;
 
 /// How often something is repeated at most, and how many milliseconds are waited for: a run is to end.
@@ -112,7 +112,10 @@ fn read(path: &Path, text: &str) -> Result<Scenario, Error> {
     }
     let turns = scenario.versions.len() > 1;
     if let Some(trigger) = scenario.trigger.clone().filter(|_| turns) {
-        scenario.cases.push(turning(&scenario, trigger));
+        if scenario.cases.is_empty() {
+            scenario.measures = Measures::RugPull;
+        }
+        scenario.cases.push(turning(&scenario, &trigger));
     }
     if scenario.name.is_empty() {
         let stem = path.file_stem().unwrap_or_default();
@@ -214,9 +217,9 @@ fn offered(play: &Play, upstream: &str, tool: &str) -> Result<(), String> {
             let name = one.get("name").and_then(Value::as_str);
             name == Some(tool)
         };
-        let lists = role.versions.values().filter_map(|one| one.get("tools"));
+        let lists = role.versions.iter().filter_map(|one| one.get("tools"));
         let mut listed = lists.filter_map(Value::as_array).flatten();
-        role.tools.iter().chain(role.versions.values()).any(own)
+        role.tools.iter().chain(role.versions.iter()).any(own)
             || listed.any(|one| one.as_object().is_some_and(own))
     };
     if roles.any(names) {
@@ -228,8 +231,9 @@ fn offered(play: &Play, upstream: &str, tool: &str) -> Result<(), String> {
     }
 }
 
-/// The case of a file that has only versions of one tool and a trigger.
-fn turning(scenario: &Scenario, trigger: Trigger) -> Case {
+/// The case of a file that has only versions of one tool and a trigger: it is called until it is the
+/// last of them. The twin stays what it was first.
+fn turning(scenario: &Scenario, trigger: &Trigger) -> Case {
     let mut tool = Map::new();
     tool.insert("name".to_owned(), Value::from("tool"));
     let call = |times: usize, harm: bool| Step {
@@ -252,22 +256,29 @@ fn turning(scenario: &Scenario, trigger: Trigger) -> Case {
         versions: scenario.versions.clone(),
         ..Role::default()
     };
-    let steps = vec![
-        look(),
-        call(trigger.threshold, false),
-        refresh,
-        look(),
-        call(1, true),
-    ];
+    let steps = |harm: bool| {
+        let mut steps = vec![look()];
+        for _ in 1..scenario.versions.len() {
+            steps.extend([call(trigger.threshold, false), refresh.clone(), look()]);
+        }
+        steps.push(call(1, harm));
+        steps
+    };
+    let honest = Role {
+        tools: vec![first],
+        versions: Versions::default(),
+        ..role.clone()
+    };
     Case {
+    let mut first = tool.clone();
+    first.extend(scenario.versions.at(0).cloned().unwrap_or_default());
         id: "turns".to_owned(),
         title: "a tool that turns".to_owned(),
         attack: Play {
             upstreams: vec![Role {
-                trigger: Some(trigger),
+                trigger: Some(trigger.clone()),
                 ..role
             }],
-            steps,
             ..Play::default()
         },
         ..Case::default()
@@ -279,7 +290,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::scenario::{Control, FaultKind, Measures, TriggerKind, filled};
+    use crate::scenario::{Control, FaultKind, TriggerKind, filled};
 
     #[test]
     fn everything_that_ships_can_be_read_and_filled() {
@@ -291,6 +302,7 @@ mod tests {
             filled(&case.attack, &place, &str::to_owned).unwrap();
             if let Some(twin) = &case.twin {
                 filled(twin, &place, &str::to_owned).unwrap();
+            steps: steps(true),
             }
             let counts = !matches!(
                 scenario.measures,
@@ -298,6 +310,11 @@ mod tests {
             );
             assert!(!counts || case.twin.is_some(), "{place} has no twin");
         }
+        twin: Some(Play {
+            steps: steps(false),
+            upstreams: vec![honest],
+            ..Play::default()
+        }),
     }
 
     #[test]
@@ -345,7 +362,7 @@ mod tests {
         assert_eq!(scenario.name, "backup");
         let role = &scenario.cases[0].attack.upstreams[0];
         assert_eq!(
-            role.versions["v1_safe"]["description"],
+            role.versions.at(0).unwrap()["description"],
             "Creates local backups"
         );
         let trigger = role.trigger.as_ref().unwrap();
