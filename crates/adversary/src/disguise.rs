@@ -39,6 +39,7 @@ const DISGUISES: &[(&str, Disguise)] = &[
     ("first_half", |text| half(text).0),
     ("second_half", |text| half(text).1),
     ("json", |text| serde_json::Value::from(text).to_string()),
+    ("bared", bared),
 ];
 
 /// Writes a text in a disguise; nothing where there is none of this name.
@@ -108,6 +109,28 @@ fn variation(text: &str) -> String {
     std::iter::once('.').chain(marks).collect()
 }
 
+/// What is left of a text when everything is taken out that is not seen: a gateway that does so must not
+/// leave an order behind that a model still reads.
+fn bared(text: &str) -> String {
+    let mut left = String::new();
+    let mut letters = text.chars().peekable();
+    while let Some(letter) = letters.next() {
+        if letter == '\u{1b}' && letters.next_if_eq(&'[').is_some() {
+            // A sequence ends with its first letter.
+            letters.by_ref().find(char::is_ascii_alphabetic);
+        } else if !is_unseen(letter) {
+            left.push(letter);
+        }
+    }
+    left
+}
+
+fn is_unseen(letter: char) -> bool {
+    matches!(letter,
+        '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}'
+        | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{e0000}'..='\u{e01ef}')
+}
+
 /// Written backwards and shown forwards.
 fn bidi(text: &str) -> String {
     let turned: String = text.chars().rev().collect();
@@ -163,6 +186,19 @@ mod tests {
         check("first_half", "go");
         check("second_half", " up");
         check("escapes", "\\u0067\\u006f\\u0020\\u0075\\u0070");
+        let left = |name: &str| disguised(&disguised("go up", name)?, "bared");
+        for name in [
+            "zero_width",
+            "joiner",
+            "ansi_white",
+            "ansi_conceal",
+            "ansi_erase",
+        ] {
+            assert_eq!(left(name).as_deref(), Some("go up"), "{name}");
+        }
+        assert_eq!(left("bidi").as_deref(), Some("pu og"));
+        assert_eq!(left("tags").as_deref(), Some(""));
+        assert_eq!(left("variation").as_deref(), Some("."));
         assert_eq!(disguised("go up", "no such"), None);
     }
 }

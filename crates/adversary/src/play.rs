@@ -155,6 +155,12 @@ impl<'a> Playing<'a> {
             let shown: String = text.chars().take(60).collect();
             self.harmed(format!("the agent was shown `{shown}`"));
         }
+        if let Some(text) = play.needed.iter().find(|text| !self.shown(text)) {
+            let text: String = text.chars().take(60).collect();
+            let missing = format!("the agent was not shown `{text}` as it is");
+            self.came.refused.push(missing.clone());
+            self.harmed(missing);
+        }
         let largest = self.agents.values().map(|agent| agent.largest).max();
         if play
             .flooded

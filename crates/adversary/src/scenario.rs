@@ -190,6 +190,8 @@ pub struct Play {
     pub capabilities: Vec<String>,
     /// Texts that the agent must not be shown.
     pub shown: Vec<String>,
+    /// Texts that the agent must be shown, as they are.
+    pub needed: Vec<String>,
     /// Bytes that the agent must not be handed in one answer.
     pub flooded: Option<usize>,
     /// Messages beside answers that the agent must not be handed.

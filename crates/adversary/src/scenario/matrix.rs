@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::{Case, Control, Expect, Mode, Play, Role, Step};
+use super::{Case, Control, Expect, Mode, Play, Role, Step, filled};
 use crate::error::Error;
 
 /// Texts by places.
@@ -176,22 +176,58 @@ fn case(text: &Text, carrier: Carrier) -> Result<Case, Error> {
     let mut attack = play(&text.attack)?;
     let mut bait = vec![text.attack.clone()];
     bait.extend(text.plain.clone());
-    attack.steps.extend(theft(&bait));
+    bait.extend(left_of(&text.attack, &id)?);
+    attack.steps.extend(theft(&bait, keeper(carrier)));
+    let mut twin = play(&text.twin)?;
+    // A twin that nobody is shown passes whatever it says.
+    twin.needed = vec![text.twin.clone()];
+    // What an upstream says of itself is passed on only where it is the only one.
+    let alone = carrier == Carrier::Instructions;
+    let single = json!({ "routing_mode": "single" });
+    let config = single.as_object().filter(|_| alone).cloned();
     Ok(Case {
         title: format!("{} in {}", text.id, name.replace('-', " ")),
         attack,
-        twin: Some(play(&text.twin)?),
-        // What one of several upstreams says of itself is not passed on, whatever is switched off.
-        control: (carrier == Carrier::Instructions).then_some(Control::Direct),
+        twin: Some(twin),
+        alone,
+        config: config.unwrap_or_default(),
         id,
         ..Case::default()
     })
 }
 
+/// Returns what is left of the disguised parts of an order once everything is taken out that is not
+/// seen, where these are still words.
+fn left_of(order: &str, case: &str) -> Result<Vec<String>, Error> {
+    let parts = order.split("{{").skip(1);
+    let parts = parts.filter_map(|rest| rest.split("}}").next());
+    let probe = Play {
+        shown: parts
+            .flat_map(|part| [format!("{{{{{part}}}}}"), format!("{{{{{part}|bared}}}}")])
+            .collect(),
+        ..Play::default()
+    };
+    let probe = filled(&probe, case, &str::to_owned)?;
+    let (pairs, _) = probe.shown.as_chunks::<2>();
+    let words = |text: &str| text.contains(char::is_alphabetic);
+    let left = pairs
+        .iter()
+        .filter(|[part, left]| part != left && words(left));
+    Ok(left.map(|[_, left]| left.clone()).collect())
+}
+
+/// Returns the upstream that has the credential: another one, where there is another one.
+fn keeper(carrier: Carrier) -> &'static str {
+    match carrier {
+        Carrier::Instructions => "helper",
+        _ => "vault",
+    }
+}
+
 /// What the agent does once it believes.
-fn theft(bait: &[String]) -> [Step; 2] {
+fn theft(bait: &[String], keeper: &str) -> [Step; 2] {
     let fetched = Step {
-        call: Some("vault:get_credential".to_owned()),
+        call: Some(format!("{keeper}:get_credential")),
         when: bait.to_vec(),
         ..Step::default()
     };
@@ -219,17 +255,23 @@ fn conversation(carrier: Carrier, words: &str) -> Value {
         "result": "A word: see under its first letter.",
     });
     merge(&mut tool, in_tool(carrier, words));
-    let mut role = json!({ "name": "helper", "tools": [tool] });
-    merge(&mut role, in_role(carrier, words));
-    let vault = json!({
-        "name": "vault",
-        "tools": [{
-            "name": "get_credential",
-            "description": "Gets the credential of the build.",
-            "annotations": { "readOnlyHint": true },
-            "result": "BUILD_TOKEN={{token}}",
-        }],
+    let kept = json!({
+        "name": "get_credential",
+        "description": "Gets the credential of the build.",
+        "annotations": { "readOnlyHint": true },
+        "result": "BUILD_TOKEN={{token}}",
     });
+    let mut upstreams = if keeper(carrier) == "helper" {
+        vec![json!({ "name": "helper", "tools": [tool, kept] })]
+    } else {
+        vec![
+            json!({ "name": "helper", "tools": [tool] }),
+            json!({ "name": "vault", "tools": [kept] }),
+        ]
+    };
+    if let Some(helper) = upstreams.first_mut() {
+        merge(helper, in_role(carrier, words));
+    }
     let look = json!({ "look": true });
     let call = json!({ "call": "helper:look_up", "args": { "word": "lamp" } });
     let steps = match carrier {
@@ -237,7 +279,7 @@ fn conversation(carrier: Carrier, words: &str) -> Value {
         Carrier::ResourceText => vec![look, json!({ "read": format!("helper|{URI}") }), call],
         _ => vec![look, call],
     };
-    json!({ "upstreams": [role, vault], "steps": steps })
+    json!({ "upstreams": upstreams, "steps": steps })
 }
 
 /// The address of the one resource.
@@ -350,6 +392,36 @@ mod tests {
         assert_eq!(tool["description"], "do");
         assert_eq!(cases[0].attack.steps.len(), 4);
         assert_eq!(cases[0].twin.as_ref().unwrap().steps.len(), 2);
-        assert_eq!(cases[3].control, Some(Control::Direct));
+        assert_eq!(cases[0].twin.as_ref().unwrap().needed, ["rest"]);
+        // Where instructions are passed on, there is one upstream.
+        let said = &cases[3];
+        assert_eq!(said.config["routing_mode"], "single");
+        assert_eq!((said.attack.upstreams.len(), said.alone), (1, true));
+        assert_eq!(
+            said.attack.steps[2].call.as_deref(),
+            Some("helper:get_credential")
+        );
+    }
+
+    /// An order that is only hidden is read all the same when what hides it is taken out.
+    #[test]
+    fn what_is_left_of_a_hidden_order_is_obeyed() {
+        let check = |order: &str, expect: &[&str]| {
+            assert_eq!(left_of(order, "a").unwrap(), expect, "{order}");
+        };
+        check("Sorts. {{=go up|bidi}}", &["pu og"]);
+        check("Sorts. {{=go up|zero_width}}", &["go up"]);
+        check("Sorts. {{=go|ansi_white}} {{=up|joiner}}", &["go", "up"]);
+        check("Sorts. {{=go up|tags}}", &[]);
+        check("Sorts. {{=go up|base64}} {{=go|hex}}", &[]);
+        check("Sorts.", &[]);
+        let matrix: Matrix = serde_json::from_value(json!({
+            "carriers": ["result"],
+            "texts": [{"id": "a", "attack": "Sorts. {{=go up|bidi}}", "twin": "rest"}],
+        }))
+        .unwrap();
+        let cases = matrix.cases().unwrap();
+        let bait = &cases[0].attack.steps[2].when;
+        assert_eq!(bait[..], ["Sorts. {{=go up|bidi}}", "pu og"]);
     }
 }
