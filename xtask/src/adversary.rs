@@ -2,7 +2,7 @@
 //! say of themselves, and with `--report` the figures of a run. Tidy fails while the first two are
 //! old; the figures are compared by a test of the program.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::fs;
 use std::path::PathBuf;
@@ -174,15 +174,16 @@ fn figures(report: &Value) -> Result<String> {
         }
     }
     text.push_str(
-        "\n| category | attacks | stopped | detected | missed | twins | false alarms |\n",
+        "\n| category | attacks | stopped | of these silently | detected | missed | twins | false alarms |\n",
     );
-    text.push_str("|---|---|---|---|---|---|---|\n");
+    text.push_str("|---|---|---|---|---|---|---|---|\n");
     for one in list(report, "categories") {
         let cell = |key: &str| one.get(key).map(ToString::to_string).unwrap_or_default();
         let keys = [
             "name",
             "attacks",
             "stopped",
+            "stopped_silently",
             "detected",
             "missed",
             "twins",
@@ -202,8 +203,26 @@ fn figures(report: &Value) -> Result<String> {
             one.as_str().unwrap_or_default()
         )?;
     }
+    text.push_str("\n## What is stopped silently\n\n");
+    for (scenario, cases) in silently(report) {
+        let cases: Vec<String> = cases.iter().map(|case| format!("`{case}`")).collect();
+        writeln!(text, "- {scenario}: {}", cases.join(", "))?;
+    }
     text.push('\n');
     Ok(text)
+}
+
+/// Returns the cases that were stopped with no warning on record in some mode or era, by their scenarios.
+fn silently(report: &Value) -> BTreeMap<&str, BTreeSet<&str>> {
+    let mut silently: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for one in list(report, "scenarios") {
+        let word = |key: &str| one.get(key).and_then(Value::as_str).unwrap_or_default();
+        if word("outcome") == "stopped" && one.get("silent") == Some(&Value::Bool(true)) {
+            let cases = silently.entry(word("scenario")).or_default();
+            cases.insert(word("case"));
+        }
+    }
+    silently
 }
 
 /// Returns the sum of all categories, in words.
@@ -213,9 +232,10 @@ fn quoted(report: &Value) -> String {
         let counts = categories.iter().filter_map(|one| one.get(key)?.as_u64());
         counts.sum()
     };
-    let (attacks, stopped, told, missed) = (
+    let (attacks, stopped, silent, told, missed) = (
         grouped(sum("attacks")),
         grouped(sum("stopped")),
+        grouped(sum("stopped_silently")),
         grouped(sum("detected")),
         grouped(sum("missed")),
     );
@@ -223,7 +243,7 @@ fn quoted(report: &Value) -> String {
     let kinds = categories.len();
     format!(
         "{attacks} attacks in {kinds} categories, all modes and eras of the run together: {stopped} \
-         stopped, {told} only told, {missed} missed. {twins} twins: {alarms} false alarms.\n"
+         stopped ({silent} of them with no warning on record), {told} only told, {missed} missed. {twins} twins: {alarms} false alarms.\n"
     )
 }
 
@@ -271,14 +291,28 @@ mod tests {
         let category = |attacks: u64, stopped: u64, missed: u64| {
             json!({
                 "name": "a", "attacks": attacks, "stopped": stopped, "missed": missed,
+                "stopped_silently": stopped / 10,
                 "detected": attacks - stopped - missed, "twins": attacks, "false_alarms": 1,
             })
         };
         let report =
             json!({ "categories": [category(1_234_000, 1_000_000, 3), category(5, 5, 0)] });
         let expect = "1,234,005 attacks in 2 categories, all modes and eras of the run together: \
-            1,000,005 stopped, 233,997 only told, 3 missed. 1,234,005 twins: 2 false alarms.\n";
+            1,000,005 stopped (100,000 of them with no warning on record), 233,997 only told, 3 missed. 1,234,005 twins: 2 false alarms.\n";
         assert_eq!(quoted(&report), expect);
+    }
+
+    #[test]
+    fn what_is_stopped_without_a_word_is_listed() {
+        let one = |case: &str, outcome: &str, silent: bool| json!({ "scenario": "a", "case": case, "outcome": outcome, "silent": silent });
+        let played = [
+            one("x", "stopped", true),
+            one("x", "stopped", true),
+            one("y", "stopped", false),
+            one("z", "missed", true),
+        ];
+        let table = figures(&json!({ "scenarios": played })).unwrap();
+        assert!(table.contains("silently\n\n- a: `x`\n"), "{table}");
     }
 
     #[test]

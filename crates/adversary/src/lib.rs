@@ -23,7 +23,7 @@ pub use self::error::Error;
 pub use self::metrics::{Category, Metrics};
 pub use self::outcome::{Evidence, Finished, Outcome, TwinOutcome};
 pub use self::report::{Replayed, Report};
-pub use self::run::{Controlled, Orders, control, run};
+pub use self::run::{Controlled, Extent, Orders, control, run};
 pub use self::scenario::{
     Case, Control, Era, Incident, Library, Measures, Mode, Play, Role, Scenario, Trigger,
     TriggerKind, Verdict, Version, Versions, load,

@@ -5,6 +5,7 @@
 use serde::Serialize;
 
 use crate::outcome::{Finished, Outcome, TwinOutcome};
+use crate::run::Extent;
 use crate::scenario::{Floors, Measures, Scenario};
 
 /// The figures; those of which nothing was played are not there.
@@ -14,6 +15,8 @@ pub struct Metrics {
     pub attack_detection_rate: Option<f64>,
     /// Attacks that were stopped.
     pub attack_stop_rate: Option<f64>,
+    /// Attacks that were stopped with no warning on record; they are in both figures above.
+    pub attack_silent_stop_rate: Option<f64>,
     /// Twins that were asked about, denied or withheld.
     pub false_positive_rate: Option<f64>,
     /// Attacks that came through unnoticed.
@@ -31,7 +34,8 @@ pub struct Metrics {
     /// How long a refusal took as the agent sees it, the way over loopback included.
     pub avg_detection_time_ms: Option<f64>,
     /// Whether the specification calls this ready; never where a figure that it asks for is not there.
-    pub production_ready: bool,
+    /// Of a part of the scenarios it is not told.
+    pub production_ready: Option<bool>,
 }
 
 /// What was reached in one category.
@@ -45,7 +49,9 @@ pub struct Category {
     pub attacks: usize,
     /// Of these, stopped.
     pub stopped: usize,
-    /// Of these, not stopped and warned about.
+    /// Of those, with no warning on record.
+    pub stopped_silently: usize,
+    /// Of the attacks, not stopped and warned about.
     pub detected: usize,
     /// Of these, unnoticed.
     pub missed: usize,
@@ -97,6 +103,7 @@ impl Metrics {
         operations: Recognized,
         personal: Recognized,
         times: &[f64],
+        extent: Extent,
     ) -> Self {
         let all: Vec<&Finished> = finished.iter().map(|(_, one)| *one).collect();
         let caught = |one: &&Finished| one.outcome != Outcome::Missed;
@@ -123,6 +130,7 @@ impl Metrics {
         let mut metrics = Self {
             attack_detection_rate: ratio(count(&caught), all.len()),
             attack_stop_rate: ratio(count(&|one| one.outcome == Outcome::Stopped), all.len()),
+            attack_silent_stop_rate: ratio(count(&|one| one.stopped_silently()), all.len()),
             false_positive_rate: ratio(alarms, twins),
             false_negative_rate: ratio(count(&|one| !caught(one)), all.len()),
             contradiction_precision: said.precision(),
@@ -131,9 +139,12 @@ impl Metrics {
             pii_detection_f1: personal.f1(),
             rug_pull_detection_rate: ratio(of(Measures::RugPull).filter(caught).count(), pulls),
             avg_detection_time_ms: average(times),
-            production_ready: false,
+            production_ready: None,
         };
-        metrics.production_ready = metrics.demands().iter().all(|(_, met)| *met == Some(true));
+        if extent == Extent::Whole {
+            let ready = metrics.demands().iter().all(|(_, met)| *met == Some(true));
+            metrics.production_ready = Some(ready);
+        }
         metrics
     }
 
@@ -210,6 +221,7 @@ impl Category {
             title: scenario.title.clone(),
             attacks,
             stopped,
+            stopped_silently: finished.iter().filter(|one| one.stopped_silently()).count(),
             detected,
             missed: came(Outcome::Missed),
             twins: finished.iter().filter(|one| one.twin.is_some()).count(),
@@ -233,6 +245,7 @@ mod tests {
             mode: Mode::Proxy,
             era: Era::Legacy,
             outcome: Outcome::Stopped,
+            silent: false,
             harm: None,
             evidence: Evidence::default(),
             twin,
@@ -244,7 +257,7 @@ mod tests {
     fn metrics(finished: &[Finished], times: &[f64]) -> Metrics {
         let finished: Vec<_> = finished.iter().map(|one| (Measures::Attack, one)).collect();
         let none = Recognized::default();
-        Metrics::of(&finished, none, none, times)
+        Metrics::of(&finished, none, none, times, Extent::Whole)
     }
 
     #[test]
@@ -255,7 +268,7 @@ mod tests {
             let empty = name == "production_ready" || figure.is_null();
             assert!(empty, "{name}: {figure}");
         }
-        assert!(!nothing.production_ready);
+        assert_eq!(nothing.production_ready, Some(false));
         assert_eq!(nothing.lacking().len(), 4);
     }
 
@@ -263,16 +276,16 @@ mod tests {
     fn ready_is_only_what_was_measured_in_everything_that_counts() {
         let passed = stopped(Some(TwinOutcome::Passed));
         let whole = metrics(std::slice::from_ref(&passed), &[0.5]);
-        assert!(whole.production_ready && whole.is_good_enough());
+        assert!(whole.production_ready == Some(true) && whole.is_good_enough());
         assert_eq!(whole.lacking(), [""; 0]);
         let without_twins = metrics(&[stopped(None)], &[0.5]);
-        assert!(!without_twins.production_ready && without_twins.is_good_enough());
+        assert!(without_twins.production_ready == Some(false) && without_twins.is_good_enough());
         assert_eq!(without_twins.lacking(), ["false_positive_rate"]);
         let without_times = metrics(&[passed], &[]);
-        assert!(!without_times.production_ready);
+        assert_eq!(without_times.production_ready, Some(false));
         assert_eq!(without_times.lacking(), ["avg_detection_time_ms"]);
         let alarmed = metrics(&[stopped(Some(TwinOutcome::FalseAlarm))], &[0.5]);
-        assert!(!alarmed.production_ready && !alarmed.is_good_enough());
+        assert!(alarmed.production_ready == Some(false) && !alarmed.is_good_enough());
         // What the specification does not ask for has a floor all the same.
         for low in [
             Metrics {
@@ -301,6 +314,40 @@ mod tests {
     }
 
     #[test]
+    fn of_a_part_nothing_is_called_ready() {
+        let passed = stopped(Some(TwinOutcome::Passed));
+        let none = Recognized::default();
+        let part = Metrics::of(
+            &[(Measures::Attack, &passed)],
+            none,
+            none,
+            &[0.5],
+            Extent::Part,
+        );
+        assert!(part.production_ready.is_none() && part.is_good_enough());
+    }
+
+    #[test]
+    fn what_is_stopped_without_a_word_has_a_figure_of_its_own() {
+        let silent = Finished {
+            silent: true,
+            ..stopped(None)
+        };
+        let missed = Finished {
+            outcome: Outcome::Missed,
+            ..silent.clone()
+        };
+        let found = metrics(
+            &[silent.clone(), missed.clone(), stopped(None), stopped(None)],
+            &[],
+        );
+        assert_eq!(found.attack_silent_stop_rate, Some(0.25));
+        assert_eq!(found.attack_stop_rate, Some(0.75));
+        let category = Category::of(&Scenario::default(), &[&silent, &missed, &stopped(None)]);
+        assert_eq!((category.stopped, category.stopped_silently), (2, 1));
+    }
+
+    #[test]
     fn every_bound_of_the_gate_is_held_to() {
         let ready = |attacks: usize, missed: usize, alarms: usize, time: f64| {
             let played = (0..attacks).map(|at| {
@@ -321,7 +368,7 @@ mod tests {
             let played: Vec<_> = played.collect();
             let found = metrics(&played, &[time]);
             let met = found.demands().map(|(_, met)| met == Some(true));
-            assert_eq!(found.production_ready, met == [true; 4]);
+            assert_eq!(found.production_ready, Some(met == [true; 4]));
             met
         };
         // Detected, missed, false alarms, time.

@@ -37,9 +37,13 @@ impl Report {
             && self.incidents.iter().all(|one| one.as_told)
     }
 
-    /// Returns the figures that are needed to call anything ready and that were not measured.
+    /// Returns the figures that are needed to call anything ready and that were not measured; of a part
+    /// of the scenarios nobody asks.
     pub fn lacking(&self) -> Vec<&'static str> {
-        self.metrics.lacking()
+        match self.metrics.production_ready {
+            Some(_) => self.metrics.lacking(),
+            None => Vec::new(),
+        }
     }
 
     /// Returns the figures with their names, for people; `-` where nothing was measured.
@@ -47,6 +51,7 @@ impl Report {
         let Metrics {
             attack_detection_rate,
             attack_stop_rate,
+            attack_silent_stop_rate,
             false_positive_rate,
             false_negative_rate,
             contradiction_precision,
@@ -60,6 +65,7 @@ impl Report {
         let rates = [
             ("attack_detection_rate", attack_detection_rate),
             ("attack_stop_rate", attack_stop_rate),
+            ("attack_silent_stop_rate", attack_silent_stop_rate),
             ("false_positive_rate", false_positive_rate),
             ("false_negative_rate", false_negative_rate),
             ("contradiction_precision", contradiction_precision),
@@ -77,7 +83,10 @@ impl Report {
                 )
             })
             .into();
-        figures.push(("production_ready", production_ready.to_string()));
+        let ready = production_ready.map_or("- (only told of a run with --all)".to_owned(), |it| {
+            it.to_string()
+        });
+        figures.push(("production_ready", ready));
         figures
     }
 }
@@ -145,7 +154,7 @@ pub(crate) fn report(
         .iter()
         .map(|(measures, one)| (*measures, one))
         .collect();
-    let metrics = Metrics::of(&borrowed, operations, personal, times);
+    let metrics = Metrics::of(&borrowed, operations, personal, times, orders.extent);
     let categories = library.scenarios.iter().filter_map(|scenario| {
         let own: Vec<&Finished> = finished
             .iter()
@@ -178,6 +187,7 @@ fn one(
         mode: attack.mode,
         era: attack.era,
         outcome: outcome::attack(&attack.came, &attack.evidence),
+        silent: outcome::silent(&attack.came, &attack.evidence),
         harm: attack.came.harm.clone(),
         evidence: attack.evidence.clone(),
         twin: twin.map(|twin| outcome::twin(&twin.came, &twin.evidence)),

@@ -37,6 +37,17 @@ pub struct Orders {
     pub modes: Vec<Mode>,
     /// The eras in which agent and upstreams speak.
     pub eras: Vec<Era>,
+    /// Whether these are all scenarios.
+    pub extent: Extent,
+}
+
+/// How much of the library is played.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extent {
+    /// Every scenario: it can be told whether anything is ready for production.
+    Whole,
+    /// Some of it.
+    Part,
 }
 
 /// What came of a control run.
@@ -88,6 +99,7 @@ pub async fn run(
     orders: &Orders,
     progress: &(dyn Fn(&str) + Sync),
 ) -> Result<Report, Error> {
+    library.judged()?;
     let mut jobs = Vec::new();
     for scenario in &library.scenarios {
         for (mode, era) in orders.ways() {
@@ -155,6 +167,7 @@ pub async fn control(
     orders: &Orders,
     progress: &(dyn Fn(&str) + Sync),
 ) -> Result<Vec<Controlled>, Error> {
+    library.judged()?;
     let mut jobs = Vec::new();
     for scenario in &library.scenarios {
         let counts = |one: &&Case| control_of(scenario, one) != Control::None;

@@ -205,6 +205,39 @@ impl Play {
     pub fn filled(&self, case: &str) -> Result<Self, Error> {
         filled(self, case, &str::to_owned)
     }
+
+    /// Tells whether anything in it counts as harm.
+    pub(crate) fn has_harm(&self) -> bool {
+        let harms =
+            |step: &Step| step.harm || step.needed || step.told.is_some() || step.within.is_some();
+        !self.shown.is_empty()
+            || !self.needed.is_empty()
+            || self.flooded.is_some()
+            || self.heard.is_some()
+            || self.steps.iter().any(harms)
+    }
+
+    /// Returns the upstream that attacks: it breaks the protocol, asks or turns, says what the agent
+    /// must not be shown or obeys, or is where the harm arrives. Nothing where the agent is the attacker.
+    pub fn attacker(&self) -> Option<&Role> {
+        let acts = |role: &&Role| {
+            let asks = role.tools.iter().any(|tool| tool.contains_key("asks"));
+            role.fault.is_some() || role.login.is_some() || asks || !role.versions.is_empty()
+        };
+        let orders = self.steps.iter().flat_map(|step| &step.when);
+        let orders: Vec<&String> = orders.chain(&self.shown).collect();
+        let speaks = |role: &&Role| role.says(&orders);
+        let harms = |step: &&Step| step.harm || step.told.is_some();
+        let harm = self.steps.iter().find(harms);
+        let reached = harm.and_then(|step| step.call.as_deref()?.split_once(':'));
+        let receives = |role: &&Role| reached.is_some_and(|(name, _)| role.name == name);
+        let mut roles = self.upstreams.iter();
+        roles
+            .clone()
+            .find(acts)
+            .or_else(|| roles.clone().find(speaks))
+            .or_else(|| roles.find(receives))
+    }
 }
 
 /// What is to be recognized.
@@ -268,6 +301,24 @@ impl Role {
     /// Tells whether it speaks an era.
     pub(crate) fn speaks(&self, era: Era) -> bool {
         self.eras.contains(&era)
+    }
+
+    /// Tells whether one of these texts is in anything that it says.
+    fn says(&self, texts: &[&String]) -> bool {
+        fn found(value: &Value, texts: &[&String]) -> bool {
+            match value {
+                Value::String(said) => texts.iter().any(|text| said.contains(text.as_str())),
+                Value::Array(items) => items.iter().any(|item| found(item, texts)),
+                Value::Object(members) => members.values().any(|member| found(member, texts)),
+                Value::Null | Value::Bool(_) | Value::Number(_) => false,
+            }
+        }
+        let said = self.instructions.clone().map(Value::from);
+        let entries = [&self.tools, &self.prompts, &self.resources];
+        let entries = entries.into_iter().flatten().cloned().map(Value::Object);
+        said.into_iter()
+            .chain(entries)
+            .any(|one| found(&one, texts))
     }
 }
 

@@ -89,6 +89,26 @@ impl Library {
         })
     }
 
+    /// Refuses an attack that has no harm: it would be taken for one that was stopped. Cases that are
+    /// only about recognizing need none, and whoever only serves an upstream judges nothing.
+    pub fn judged(&self) -> Result<(), Error> {
+        let recognizes = |scenario: &Scenario| {
+            matches!(scenario.measures, Measures::Classification | Measures::Pii)
+        };
+        let harmless = |(scenario, case): &(&Scenario, &Case)| {
+            !recognizes(scenario) && !case.attack.has_harm()
+        };
+        match self.cases().find(harmless) {
+            None => Ok(()),
+            Some((scenario, case)) => Err(Error::Senseless {
+                case: format!("{}/{}", scenario.name, case.id),
+                why: "nothing in its attack is harm: a step needs `harm`, `needed`, `told` or \
+                      `within`, or the attack `shown`, `flooded` or `heard`"
+                    .to_owned(),
+            }),
+        }
+    }
+
     /// Goes over all cases with their scenarios.
     pub fn cases(&self) -> impl Iterator<Item = (&Scenario, &Case)> {
         let scenarios = self.scenarios.iter();
@@ -159,6 +179,14 @@ fn missing(scenario: &Scenario) -> &'static str {
 fn sensible(case: &Case) -> Result<(), String> {
     if case.id.is_empty() || case.attack.steps.is_empty() {
         return Err("a case needs an id and steps".to_owned());
+    }
+    // The agent's token is called after the case.
+    let plain = |letter: char| letter.is_ascii_alphanumeric() || "-_.".contains(letter);
+    if !case.id.chars().all(plain) {
+        let id = &case.id;
+        return Err(format!(
+            "the id `{id}` may have letters, digits, `-`, `_` and `.` in it"
+        ));
     }
     for play in std::iter::once(&case.attack).chain(&case.twin) {
         for trigger in play
@@ -236,6 +264,8 @@ fn offered(play: &Play, upstream: &str, tool: &str) -> Result<(), String> {
 fn turning(scenario: &Scenario, trigger: &Trigger) -> Case {
     let mut tool = Map::new();
     tool.insert("name".to_owned(), Value::from("tool"));
+    let mut first = tool.clone();
+    first.extend(scenario.versions.at(0).cloned().unwrap_or_default());
     let call = |times: usize, harm: bool| Step {
         call: Some("server:tool".to_owned()),
         times,
@@ -270,17 +300,21 @@ fn turning(scenario: &Scenario, trigger: &Trigger) -> Case {
         ..role.clone()
     };
     Case {
-    let mut first = tool.clone();
-    first.extend(scenario.versions.at(0).cloned().unwrap_or_default());
         id: "turns".to_owned(),
         title: "a tool that turns".to_owned(),
         attack: Play {
+            steps: steps(true),
             upstreams: vec![Role {
                 trigger: Some(trigger.clone()),
                 ..role
             }],
             ..Play::default()
         },
+        twin: Some(Play {
+            steps: steps(false),
+            upstreams: vec![honest],
+            ..Play::default()
+        }),
         ..Case::default()
     }
 }
@@ -302,7 +336,6 @@ mod tests {
             filled(&case.attack, &place, &str::to_owned).unwrap();
             if let Some(twin) = &case.twin {
                 filled(twin, &place, &str::to_owned).unwrap();
-            steps: steps(true),
             }
             let counts = !matches!(
                 scenario.measures,
@@ -310,11 +343,102 @@ mod tests {
             );
             assert!(!counts || case.twin.is_some(), "{place} has no twin");
         }
-        twin: Some(Play {
-            steps: steps(false),
-            upstreams: vec![honest],
-            ..Play::default()
-        }),
+    }
+
+    /// A twin that stays as it is shows nothing about upstreams that change and mean no harm.
+    #[test]
+    fn where_an_attack_turns_its_twin_turns_too() {
+        let differ = |role: &Role| {
+            let first = role.versions.at(0);
+            role.versions.iter().any(|one| Some(one) != first)
+        };
+        let mut seen = 0;
+        for (scenario, case) in Library::embedded().unwrap().cases() {
+            let Some(twin) = case.twin.as_ref().filter(|_| scenario.name == "rug-pull") else {
+                continue;
+            };
+            let turning = |play: &Play| play.upstreams.iter().filter(|role| differ(role)).count();
+            assert_eq!(turning(&case.attack), turning(twin), "{}", case.id);
+            seen += turning(twin);
+        }
+        assert!(seen >= 15, "{seen}");
+    }
+
+    #[test]
+    fn an_attack_without_harm_is_not_judged() {
+        let judged = |measures: &str, more: &str, step: &str| {
+            let text = format!(
+                "measures: {measures}\ncases: [{{id: a, attack: {{{more} steps: [{{look: true{step}}}]}}}}]"
+            );
+            let scenario = read(Path::new("own.yaml"), &text).unwrap();
+            let scenarios = vec![scenario];
+            Library { scenarios }
+                .judged()
+                .map_err(|why| why.to_string())
+        };
+        for measures in ["attack", "rug_pull", "contradiction", "incident"] {
+            let why = judged(measures, "", "").unwrap_err();
+            assert!(
+                why.contains("`own/a`: nothing in its attack is harm"),
+                "{why}"
+            );
+        }
+        for step in [", harm: true", ", needed: true", ", told: x", ", within: 5"] {
+            judged("attack", "", step).unwrap();
+        }
+        for more in ["shown: [x],", "flooded: 5,", "heard: 5,"] {
+            judged("attack", more, "").unwrap();
+        }
+        judged("classification", "", "").unwrap();
+        judged("pii", "", "").unwrap();
+        Library::embedded().unwrap().judged().unwrap();
+    }
+
+    #[test]
+    fn versions_are_played_in_the_order_of_the_file() {
+        let text = "{versions: {safe: {description: a}, evil: {description: b}, end: {description: c}}, \
+            trigger: {type: call_count, threshold: 2}}";
+        let scenario = read(Path::new("own.yaml"), text).unwrap();
+        assert_eq!(scenario.measures, Measures::RugPull);
+        let case = &scenario.cases[0];
+        let told = |play: &Play| -> Vec<Value> {
+            let versions = play.upstreams[0].versions.iter();
+            versions.map(|one| one["description"].clone()).collect()
+        };
+        assert_eq!(told(&case.attack), ["a", "b", "c"]);
+        // Called twice for each turn, and once more.
+        let calls = case.attack.steps.iter().filter(|step| step.call.is_some());
+        assert_eq!(calls.map(|step| step.times).sum::<usize>(), 5);
+        let twin = case.twin.as_ref().unwrap();
+        assert_eq!(twin.upstreams[0].tools[0]["description"], "a");
+        assert!(told(twin).is_empty() && !twin.has_harm());
+        let filled = filled(&case.attack, "own/turns", &str::to_owned).unwrap();
+        assert_eq!(told(&filled), ["a", "b", "c"]);
+    }
+
+    #[test]
+    fn an_id_that_cannot_be_part_of_a_name_is_refused() {
+        refused(
+            "cases: [{id: a b, attack: {steps: [{look: true}]}}]",
+            "`a b` may have",
+        );
+    }
+
+    #[test]
+    fn the_upstream_that_attacks_is_known() {
+        let check = |name: &str, expect: Option<&str>| {
+            let library = Library::embedded().unwrap().only(name).unwrap();
+            let (_, case) = library.cases().next().unwrap();
+            let play = case.attack.filled(&case.id).unwrap();
+            let found = play.attacker().map(|role| role.name.clone());
+            assert_eq!(found.as_deref(), expect, "{name}");
+        };
+        check("poisoning/result-plain", Some("helper"));
+        check("rug-pull/added", Some("almanac"));
+        check("shadowing/order-about-a-neighbour", Some("sky"));
+        check("shadowing/homoglyph-name", Some("sky"));
+        check("exfiltration/message", Some("slack"));
+        check("protocol/header-mismatch", None);
     }
 
     #[test]

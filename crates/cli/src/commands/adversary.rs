@@ -6,13 +6,16 @@
 mod html;
 mod sarif;
 
+use std::fs::File;
+use std::io::Write as _;
 use std::path::Path;
 
 use anyhow::{Context as _, Result};
 use mcpproxy_adversary::hostile::http::Playhouse;
 use mcpproxy_adversary::hostile::{Actor, stdio};
 use mcpproxy_adversary::{
-    Controlled, Era, Error, Finished, Library, Mode, Orders, Outcome, Play, Report, TwinOutcome,
+    Controlled, Era, Error, Extent, Finished, Library, Mode, Orders, Outcome, Play, Report, Role,
+    TriggerKind, TwinOutcome, Verdict,
 };
 use serde_json::{Value, json};
 
@@ -115,7 +118,7 @@ async fn play(global: &Global, args: &AdversaryRun) -> Result<Exit> {
     };
     print(format, &report)?;
     // Of one scenario it can be told that it came out well, not that everything is ready.
-    let ready = report.metrics.production_ready || !args.all;
+    let ready = report.metrics.production_ready.unwrap_or(true);
     Ok(if report.passed() && ready {
         Exit::Fine
     } else {
@@ -128,6 +131,9 @@ async fn play(global: &Global, args: &AdversaryRun) -> Result<Exit> {
 async fn unless_told<T>(playing: impl Future<Output = Result<T, Error>>) -> Result<T> {
     let told = serve::until_told()?;
     tokio::select! {
+    library
+        .judged()
+        .map_err(|fault| bad_input(fault.to_string(), None))?;
         played = playing => Ok(played?),
         () = told => Err(failed("the run was interrupted", None)),
     }
@@ -136,6 +142,11 @@ async fn unless_told<T>(playing: impl Future<Output = Result<T, Error>>) -> Resu
 fn write(file: &Path, text: &str) -> Result<()> {
     std::fs::write(file, text).with_context(|| format!("cannot write `{}`", file.display()))
 }
+        extent: if args.all {
+            Extent::Whole
+        } else {
+            Extent::Part
+        },
 
 fn print(format: Format, report: &Report) -> Result<()> {
     match format {
@@ -162,7 +173,7 @@ fn table(report: &Report) -> Result<()> {
         .map(|one| {
             json!({
                 "category": one.name, "attacks": one.attacks, "stopped": one.stopped,
-                "detected": one.detected, "missed": one.missed, "twins": one.twins,
+                "silently": one.stopped_silently, "detected": one.detected, "missed": one.missed, "twins": one.twins,
                 "false_alarms": one.false_alarms,
                 "floor": if one.reached { "reached" } else { "NOT REACHED" },
             })
@@ -197,6 +208,7 @@ fn table(report: &Report) -> Result<()> {
     Ok(())
 }
 
+        "silently",
 /// Says what went wrong with a case, if anything did.
 fn trouble(one: &Finished) -> Option<String> {
     let place = format!(
