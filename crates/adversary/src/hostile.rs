@@ -355,6 +355,11 @@ pub(crate) async fn say(outlet: &Outlet, message: Bytes) {
     drop(outlet.send(message).await);
 }
 
+/// Says something, and tells whether anybody is still there.
+pub(crate) async fn heard(outlet: &Outlet, message: Bytes) -> bool {
+    outlet.send(message).await.is_ok()
+}
+
 /// Finds the entry whose `key` is `value`, and its member that is not listed.
 fn hidden<'a>(
     entries: &'a [Map<String, Value>],

@@ -408,7 +408,7 @@ pub enum FaultKind {
     Deep,
     /// No answer.
     Silent,
-    /// Notifications without end.
+    /// Notifications without end: so many at once, and then one after the other.
     Endless,
     /// A sign of life now and then, and no answer.
     Slow,

@@ -7,11 +7,14 @@ use mcpproxy_mcp::compose;
 use serde_json::{Value, json};
 use tokio::sync::broadcast;
 
-use super::{Outlet, say};
+use super::{Outlet, heard, say};
 use crate::scenario::{Fault, FaultKind};
 
 /// How long an upstream that has nothing to say keeps its peace.
 const SILENCE: Duration = Duration::from_secs(30);
+
+/// How often an upstream that never ends says something after its first words.
+const TICK: Duration = Duration::from_millis(20);
 
 /// How often an upstream that is slow says that it is still there.
 const PULSE: Duration = Duration::from_millis(300);
@@ -81,7 +84,9 @@ pub(super) async fn answer(
             for _ in 0..fault.size {
                 say(outlet, log(&fault.text)).await;
             }
-            tokio::time::sleep(SILENCE).await;
+            while heard(outlet, log(&fault.text)).await {
+                tokio::time::sleep(TICK).await;
+            }
         }
         FaultKind::Slow => {
             for _ in 0..fault.size {
@@ -139,4 +144,32 @@ fn with_bytes(id: &str, text: &str, bytes: &[u8]) -> Bytes {
         r#"{{"jsonrpc":"2.0","id":{id},"result":{{"content":[{{"type":"text","text":"{text}"#
     );
     [start.as_bytes(), bytes, br#""}]}}"#].concat().into()
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::sync::mpsc;
+
+    use super::*;
+
+    /// What is endless ends only when nobody listens any more.
+    #[tokio::test]
+    async fn notifications_without_end_go_on_until_the_other_side_is_gone() {
+        let fault = Fault {
+            how: FaultKind::Endless,
+            size: 3,
+            text: "hold".to_owned(),
+        };
+        let (outlet, mut words) = mpsc::channel(64);
+        let (news, _) = broadcast::channel(1);
+        let playing = async { answer(&fault, "1", &json!({}), &outlet, &news).await };
+        let listening = async {
+            for _ in 0..8 {
+                let word = words.recv().await.unwrap();
+                assert!(word.windows(4).any(|part| part == b"hold"));
+            }
+            drop(words);
+        };
+        tokio::join!(playing, listening);
+    }
 }

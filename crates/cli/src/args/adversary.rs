@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Subcommand, ValueEnum};
+use clap::{ArgGroup, Subcommand, ValueEnum};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Adversary {
@@ -22,7 +22,7 @@ pub(crate) struct AdversaryServe {
     /// How to be reached: over stdio one upstream of the case, over HTTP all of them.
     #[arg(long, value_enum, default_value = "stdio")]
     pub(crate) transport: AdversaryTransport,
-    /// Over stdio, which upstream of the case; the first if not given.
+    /// Over stdio, which upstream of the case; the one that attacks if not given.
     #[arg(long, value_name = "NAME")]
     pub(crate) upstream: Option<String>,
     /// Which eras of the protocol to speak, where the scenario does not say.
@@ -31,7 +31,8 @@ pub(crate) struct AdversaryServe {
     /// Play the harmless twin instead.
     #[arg(long)]
     pub(crate) twin: bool,
-    /// Over stdio, a file to which every line received is appended.
+    /// Over stdio, a file to which every line received is appended. Connections that are in it count
+    /// for an upstream that turns when it is connected to anew.
     #[arg(long)]
     pub(crate) record: Option<PathBuf>,
 }
@@ -46,12 +47,13 @@ pub(crate) enum AdversaryTransport {
 }
 
 #[derive(Debug, clap::Args)]
+#[command(group(ArgGroup::new("what").required(true)))]
 pub(crate) struct AdversaryRun {
     /// What to play: `NAME`, `NAME/CASE`, or a file of your own.
-    #[arg(required_unless_present = "all", conflicts_with = "all")]
+    #[arg(conflicts_with = "all", group = "what")]
     pub(crate) name: Option<String>,
     /// Play everything.
-    #[arg(long)]
+    #[arg(long, group = "what")]
     pub(crate) all: bool,
     /// Print SARIF 2.1.0; the same as `--output sarif`.
     #[arg(long)]

@@ -74,13 +74,50 @@ async fn be_hostile(args: &AdversaryServe) -> Result<Exit> {
         serve::until_told()?.await;
         return Ok(Exit::Fine);
     }
-    let wanted = |name: &str| args.upstream.as_deref().is_none_or(|one| one == name);
-    let role = play.upstreams.into_iter().find(|role| wanted(&role.name));
-    let role = role.ok_or_else(|| bad_input("the case has no such upstream", None))?;
-    let actor = Actor::new(role.speaking(eras(args.era)));
+    let role = played(&play, args)?;
+    let actor = Actor::new(role.clone().speaking(eras(args.era)));
     let (input, output) = (tokio::io::stdin(), tokio::io::stdout());
     stdio::serve(actor, input, output, args.record.as_deref()).await?;
     Ok(Exit::Fine)
+}
+
+/// Finds the one upstream that is played over stdio, and says on standard error what a reader of the
+/// scenario would not expect of it.
+fn played<'a>(play: &'a Play, args: &AdversaryServe) -> Result<&'a Role> {
+    let names = upstreams(play);
+    let role = match (&args.upstream, play.attacker()) {
+        (Some(wanted), _) => play.upstreams.iter().find(|role| role.name == *wanted),
+        (None, Some(attacker)) => Some(attacker),
+        (None, None) => {
+            output::note("no upstream of this case attacks: what the agent sends is the attack");
+            play.upstreams.first()
+        }
+    };
+    let role = role.ok_or_else(|| {
+        let hint = format!("there is {}", names.join(", "));
+        bad_input("the case has no such upstream", Some(&hint))
+    })?;
+    if names.len() > 1 && args.upstream.is_none() {
+        let (name, all) = (&role.name, names.join(", "));
+        output::note(&format!("plays `{name}` of {all}; `--upstream` chooses"));
+    }
+    let reconnects = |kind: TriggerKind| kind == TriggerKind::Reconnect;
+    let turns = role.trigger.as_ref().is_some_and(|it| reconnects(it.kind));
+    if turns && args.record.is_none() {
+        output::note(
+            "this upstream turns when it is connected to anew, and over stdio that is a new process: \
+             with `--record FILE` connections are counted in that file",
+        );
+    }
+    Ok(role)
+}
+
+/// Returns the names of the upstreams of a play, the one that attacks first.
+fn upstreams(play: &Play) -> Vec<&str> {
+    let attacker = play.attacker().map(|role| &*role.name);
+    let names = play.upstreams.iter().map(|role| &*role.name);
+    let others = names.filter(|name| Some(*name) != attacker);
+    attacker.into_iter().chain(others).collect()
 }
 
 /// Returns the eras that were asked for.
@@ -259,9 +296,12 @@ fn list(format: Format) -> Result<Exit> {
     let rows: Vec<Value> = library
         .cases()
         .map(|(scenario, case)| {
-            json!({ "name": format!("{}/{}", scenario.name, case.id), "title": case.title })
+            json!({
+                "name": format!("{}/{}", scenario.name, case.id), "title": case.title,
+                "upstreams": upstreams(&case.attack).join(", "),
+            })
         })
         .collect();
-    output::rows(format, &["name", "title"], &rows)?;
+    output::rows(format, &["name", "title", "upstreams"], &rows)?;
     Ok(Exit::Fine)
 }

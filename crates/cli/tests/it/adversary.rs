@@ -391,3 +391,5 @@ async fn is_an_upstream(era: &str) {
     let answer = agent.call("gitlab__get_file", json!({ "path": "a" })).await;
     assert!(text_of(&answer).contains("GITLAB_TOKEN=glpat-"), "{answer}");
 }
+        "--upstream",
+        "gitlab",
