@@ -131,6 +131,9 @@ fn eras(wanted: AdversaryEra) -> &'static [Era] {
 
 async fn play(global: &Global, args: &AdversaryRun) -> Result<Exit> {
     let library = library(args.name.as_deref())?;
+    library
+        .judged()
+        .map_err(|fault| bad_input(fault.to_string(), None))?;
     let orders = Orders {
         program: std::env::current_exe().context("cannot tell where this program is")?,
         modes: match args.mode {
@@ -139,14 +142,22 @@ async fn play(global: &Global, args: &AdversaryRun) -> Result<Exit> {
             AdversaryMode::Both => vec![Mode::Proxy, Mode::Hooks],
         },
         eras: eras(args.era).to_vec(),
+        extent: if args.all {
+            Extent::Whole
+        } else {
+            Extent::Part
+        },
     };
     if args.control {
         let played = mcpproxy_adversary::control(&library, &orders, &output::note);
         return controlled(global.format(), &unless_told(played).await?);
     }
+    // A run takes minutes: whether its report can be written is found out before.
+    let page = args.html.as_deref().map(created).transpose()?;
     let report = unless_told(mcpproxy_adversary::run(&library, &orders, &output::note)).await?;
-    if let Some(file) = &args.html {
-        write(file, &html::page(&report))?;
+    if let Some((mut page, path)) = page {
+        let written = page.write_all(html::page(&report).as_bytes());
+        written.with_context(|| format!("cannot write `{}`", path.display()))?;
     }
     let format = if args.sarif {
         Format::Sarif
@@ -168,22 +179,21 @@ async fn play(global: &Global, args: &AdversaryRun) -> Result<Exit> {
 async fn unless_told<T>(playing: impl Future<Output = Result<T, Error>>) -> Result<T> {
     let told = serve::until_told()?;
     tokio::select! {
-    library
-        .judged()
-        .map_err(|fault| bad_input(fault.to_string(), None))?;
         played = playing => Ok(played?),
         () = told => Err(failed("the run was interrupted", None)),
     }
 }
 
-fn write(file: &Path, text: &str) -> Result<()> {
-    std::fs::write(file, text).with_context(|| format!("cannot write `{}`", file.display()))
+/// Opens a file to write to.
+fn created(path: &Path) -> Result<(File, &Path)> {
+    match File::create(path) {
+        Ok(file) => Ok((file, path)),
+        Err(fault) => {
+            let message = format!("cannot write `{}`: {fault}", path.display());
+            Err(bad_input(message, None))
+        }
+    }
 }
-        extent: if args.all {
-            Extent::Whole
-        } else {
-            Extent::Part
-        },
 
 fn print(format: Format, report: &Report) -> Result<()> {
     match format {
@@ -198,6 +208,7 @@ fn table(report: &Report) -> Result<()> {
         "category",
         "attacks",
         "stopped",
+        "silently",
         "detected",
         "missed",
         "twins",
@@ -245,7 +256,16 @@ fn table(report: &Report) -> Result<()> {
     Ok(())
 }
 
-        "silently",
+/// Says what the gateway can do about an incident.
+fn told(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Stopped => "stopped",
+        Verdict::Limited => "limited",
+        Verdict::Open => "not stopped yet",
+        Verdict::NotOurs => "not ours to stop",
+    }
+}
+
 /// Says what went wrong with a case, if anything did.
 fn trouble(one: &Finished) -> Option<String> {
     let place = format!(

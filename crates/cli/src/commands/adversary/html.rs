@@ -1,10 +1,11 @@
 //! The report as one page that needs nothing else: figures, a bar for each category, every case.
 
-use mcpproxy_adversary::{Category, Finished, Outcome, Report, TwinOutcome};
+use mcpproxy_adversary::{Category, Finished, Outcome, Replayed, Report, TwinOutcome};
 
 const STYLE: &str = "body{font:15px/1.45 system-ui,sans-serif;margin:2rem auto;max-width:70rem;padding:0 1rem;color:#1c2430}\
 h1{font-size:1.5rem}h2{font-size:1.15rem;margin-top:2rem}table{border-collapse:collapse;width:100%}\
 th,td{text-align:left;padding:.3rem .6rem;border-bottom:1px solid #d9dee6;vertical-align:top}\
+svg{display:block;width:100%;min-width:4rem;max-width:300px;height:14px}.wide{overflow-x:auto}td{overflow-wrap:anywhere}\
 .passed{background:#1f7a4d;color:#fff}.failed{background:#b3261e;color:#fff}.mark{padding:.15rem .6rem;border-radius:.3rem}\
 .stopped{color:#1f7a4d}.detected{color:#8a5a00}.missed,.alarm{color:#b3261e;font-weight:600}\
 @media(prefers-color-scheme:dark){body{background:#12161c;color:#e4e8ee}th,td{border-color:#303845}.stopped{color:#5fc393}.detected{color:#e0ac52}.missed,.alarm{color:#ff8a80}}";
@@ -29,24 +30,40 @@ pub(super) fn page(report: &Report) -> String {
     });
     let bars = joined(&report.categories, bar);
     let cases = joined(&report.scenarios, row);
-    let incidents = joined(&report.incidents, |one| {
-        let name = escaped(&one.name);
-        format!(
-            "<tr><td>{}<td>{name}<td>{:?}<td>{:?}",
-            one.number, one.verdict, one.outcome
-        )
-    });
+    let incidents = joined(&report.incidents, incident);
     let unrecognized = joined(&report.unrecognized, |one| format!("<li>{}", escaped(one)));
     format!(
         "<!doctype html><html lang=en><meta charset=utf-8><meta name=viewport content=\"width=device-width\">\
          <title>mcpproxy adversary</title><style>{STYLE}</style>\
          <h1>What the attacks came to <span class=\"mark {class}\">{word}</span></h1>\
-         <h2>Figures</h2><table>{figures}</table>{lacking}\
-         <h2>Categories</h2><table><tr><th>category<th>stopped, detected, missed<th>attacks<th>twins<th>false alarms<th>floor{bars}</table>\
-         <h2>Published incidents</h2><table><tr><th>no.<th>incident<th>told<th>came out{incidents}</table>\
+         <h2>Figures</h2><div class=wide><table>{figures}</table></div>{lacking}\
+         <h2>Categories</h2><div class=wide><table><tr><th>category<th>stopped, detected, missed<th>attacks<th>twins<th>false alarms<th>floor{bars}</table></div>\
+         <h2>Published incidents</h2><div class=wide><table><tr><th>no.<th>incident<th>replay<th>mode<th>told<th>came out{incidents}</table></div>\
          <h2>Not recognized</h2><ul>{unrecognized}</ul>\
-         <h2>Cases</h2><table><tr><th>case<th>what happens<th>mode<th>attack<th>twin<th>rules that spoke{cases}</table></html>\n"
+         <h2>Cases</h2><div class=wide><table><tr><th>case<th>what happens<th>mode<th>attack<th>twin<th>rules that spoke{cases}</table></div></html>\n"
     )
+}
+
+/// A replay of an incident in one mode and era.
+fn incident(one: &Replayed) -> String {
+    let verdict = super::told(one.verdict);
+    let (class, outcome) = shown(one.outcome);
+    let mode = format!("{:?}, {:?}", one.mode, one.era).to_lowercase();
+    format!(
+        "<tr><td>{}<td>{}<td>{}<td>{mode}<td>{verdict}<td class={class}>{outcome}",
+        one.number,
+        escaped(&one.name),
+        escaped(&one.case)
+    )
+}
+
+/// An outcome, with the class that colours it.
+fn shown(outcome: Outcome) -> (&'static str, &'static str) {
+    match outcome {
+        Outcome::Stopped => ("stopped", "stopped"),
+        Outcome::Detected => ("detected", "detected"),
+        Outcome::Missed => ("missed", "missed"),
+    }
 }
 
 /// Shows all of them, one behind the other.
@@ -70,8 +87,8 @@ fn bar(one: &Category) -> String {
         format!("<rect x={x} y=0 width={width} height=14 fill=\"{colour}\"/>")
     });
     let said = format!(
-        "{} stopped, {} detected, {} missed",
-        one.stopped, one.detected, one.missed
+        "{} stopped ({} silently), {} detected, {} missed",
+        one.stopped, one.stopped_silently, one.detected, one.missed
     );
     let floor = if one.reached {
         "reached"
@@ -79,7 +96,7 @@ fn bar(one: &Category) -> String {
         "not reached"
     };
     format!(
-        "<tr><td><b>{}</b><br>{}<td><svg width=300 height=14 role=img aria-label=\"{said}\">{picture}</svg><br>{said}<td>{}<td>{}<td>{}<td>{floor}",
+        "<tr><td><b>{}</b><br>{}<td><svg viewBox=\"0 0 300 14\" preserveAspectRatio=none role=img aria-label=\"{said}\">{picture}</svg><br>{said}<td>{}<td>{}<td>{}<td>{floor}",
         escaped(&one.name),
         escaped(&one.title),
         one.attacks,
@@ -89,11 +106,10 @@ fn bar(one: &Category) -> String {
 }
 
 fn row(one: &Finished) -> String {
-    let (class, word) = match one.outcome {
-        Outcome::Stopped => ("stopped", "stopped"),
-        Outcome::Detected => ("detected", "detected"),
-        Outcome::Missed => ("missed", "missed"),
-    };
+    let (class, mut word) = shown(one.outcome);
+    if one.stopped_silently() {
+        word = "stopped, silently";
+    }
     let twin = match one.twin {
         Some(TwinOutcome::Passed) => "passed",
         Some(TwinOutcome::FalseAlarm) => "<span class=alarm>false alarm</span>",

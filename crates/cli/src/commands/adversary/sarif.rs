@@ -40,7 +40,8 @@ pub(super) fn log(report: &Report) -> Value {
 
 fn incident(one: &Replayed) -> Value {
     let (number, name, verdict, outcome) = (one.number, &one.name, one.verdict, one.outcome);
-    let text = format!("incident {number}, {name}: told as {verdict:?}, came out as {outcome:?}");
+    let verdict = super::told(verdict);
+    let text = format!("incident {number}, {name}: told as {verdict}, came out as {outcome:?}");
     json!({
         "ruleId": "incident",
         "level": "error",
