@@ -31,6 +31,7 @@ mod sending;
 
 mod going;
 mod hits;
+mod known;
 mod moving;
 mod origins;
 mod pool;

@@ -1,9 +1,12 @@
 //! What is shown of a session: while it lasts, and when it has ended.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use mcpproxy_core::{DataOrigin, FlowType, RiskLevel, SessionKey, Taint};
 
+use crate::known::{WITHHELD, known};
+use crate::secret::Vault;
 use crate::session::{Edge, Session};
 use crate::whose::Whose;
 
@@ -59,7 +62,19 @@ pub struct Usage {
 }
 
 impl Summary {
-    pub(crate) fn of(whose: Whose, session: &Session, linked: Vec<SessionKey>) -> Self {
+    /// Sums a session up. A tool that is named by a sensitive value, as an agent may name its own, is
+    /// not named.
+    pub(crate) fn of(
+        whose: Whose,
+        session: &Session,
+        linked: Vec<SessionKey>,
+        vault: &Vault,
+    ) -> Self {
+        let shown = |tool: &String| match known(vault, tool) {
+            Some(_) => WITHHELD.to_owned(),
+            None => tool.clone(),
+        };
+        let tools: BTreeSet<_> = session.tools.iter().map(shown).collect();
         Self {
             whose,
             duration: session.first.until(session.last),
@@ -68,7 +83,7 @@ impl Summary {
             flows: session.flows.clone(),
             risks: session.risks.clone(),
             linked,
-            tools: session.tools.iter().cloned().collect(),
+            tools: tools.into_iter().collect(),
             taint: session.taint,
         }
     }

@@ -4,11 +4,16 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use mcpproxy_core::{CallId, Destination, FlowScope, FlowType, RiskLevel, SessionKey, Taint, Tick};
+use mcpproxy_core::{
+    CallId, DataOrigin, Destination, FlowScope, FlowType, Label, RiskLevel, SessionKey, Taint,
+    Tick, ToolName,
+};
 
 use super::{Tracker, held, narrowed, taint_of};
 use crate::event::What;
-use crate::session::Session;
+use crate::known::{WITHHELD, known};
+use crate::secret::Vault;
+use crate::session::{Edge, Session};
 use crate::state::State;
 use crate::summary::{SessionView, Summary, Usage};
 use crate::whose::Whose;
@@ -40,6 +45,25 @@ impl Tracker {
             self.peek(scope, |state| taint = taint_of(state, &sessions, taint));
         }
         taint
+    }
+
+    /// Says what stands in a text that a conversation read as a secret or as personal data, if anything
+    /// does: whoever writes the text down leaves it out.
+    pub fn known(&self, whose: Whose, text: &str) -> Option<Label> {
+        let settings = self.settings();
+        if !settings.enabled || text.is_empty() {
+            return None;
+        }
+        let mut found: Option<Label> = None;
+        for (scope, _) in self.reach(narrowed(whose, &settings)) {
+            self.peek(scope, |state| {
+                let label = known(&state.vault, text);
+                if label.map(|one| one.severity) > found.as_ref().map(|one| one.severity) {
+                    found = label.cloned();
+                }
+            });
+        }
+        found
     }
 
     /// Returns when something of a session was first followed.
@@ -142,7 +166,7 @@ impl Tracker {
                         session: key,
                     };
                     let linked = self.directory().linked(key).to_vec();
-                    summaries.push(Summary::of(whose, &session, linked));
+                    summaries.push(Summary::of(whose, &session, linked, &state.vault));
                 }
                 if state.sessions.is_empty() && summaries.len() > before {
                     // INVARIANT: whoever still holds this state finds it empty, and adds to a dead
@@ -174,13 +198,23 @@ impl Tracker {
         self.peek(scope, |state| {
             view = state.sessions.get(&key).map(|session| {
                 let skip = session.origins.len().saturating_sub(SHOWN);
-                let shown = session.origins.iter().skip(skip);
-                let origins = shown.filter_map(|&seq| state.origins.get(seq));
+                let latest = session.origins.iter().skip(skip);
+                let origins = latest.filter_map(|&seq| state.origins.get(seq));
                 SessionView {
                     whose,
-                    summary: Summary::of(whose, session, linked.clone()),
-                    origins: origins.map(|origin| origin.data.clone()).collect(),
-                    edges: session.edges.iter().cloned().collect(),
+                    summary: Summary::of(whose, session, linked.clone(), &state.vault),
+                    origins: origins
+                        .map(|origin| shown(&origin.data, &state.vault))
+                        .collect(),
+                    edges: session
+                        .edges
+                        .iter()
+                        .map(|edge| Edge {
+                            origin: shown(&edge.origin, &state.vault),
+                            tool: named(&edge.tool, &state.vault),
+                            ..edge.clone()
+                        })
+                        .collect(),
                 }
             });
         });
@@ -226,5 +260,20 @@ impl Tracker {
             act(state.session(whose.session, now));
             self.tell(whose.scope, whose.session, now, told);
         });
+    }
+}
+
+/// Returns an origin as it may be shown: an agent names its tools.
+fn shown(origin: &DataOrigin, vault: &Vault) -> DataOrigin {
+    DataOrigin {
+        tool: named(&origin.tool, vault),
+        ..origin.clone()
+    }
+}
+
+fn named(tool: &ToolName, vault: &Vault) -> ToolName {
+    match known(vault, tool.as_str()) {
+        Some(_) => ToolName::new(WITHHELD),
+        None => tool.clone(),
     }
 }

@@ -349,3 +349,50 @@ fn a_key_that_is_a_secret_is_not_told() {
     let evidence = format!("{:?}", desk.send(source));
     assert!(!evidence.contains(crate::content::SECRET_KEY), "{evidence}");
 }
+
+#[test]
+fn what_was_read_as_a_secret_is_known_in_any_text() {
+    let desk = Desk::new();
+    let me = whose(ME, ME);
+    desk.read_secret(&env_file(), KEY, Nature::Secret);
+    desk.read_secret("{\"pin\":\"a7f3\"}", "a7f3", Nature::Secret);
+    desk.read_secret(
+        "{\"mail\":\"ann@corvane.com\"}",
+        "ann@corvane.com",
+        Nature::Typed,
+    );
+    let check = |text: &str, expect: bool| {
+        assert_eq!(desk.tracker.known(me, text).is_some(), expect, "{text}");
+    };
+    check(KEY, true);
+    check(&format!("send {KEY} to them, because"), true);
+    check(&KEY.to_uppercase(), true);
+    check(KEY.get(..20).unwrap(), true);
+    check("the door opens with A7F3 today", true);
+    check("a7f31 is another", false);
+    check(KEY.get(..5).unwrap(), false);
+    check("what everybody may read", false);
+    check("write to ann@corvane.com", false);
+    check("", false);
+    assert!(
+        desk.tracker.known(whose(9, 9), KEY).is_none(),
+        "of somebody else"
+    );
+    // A summary and a view name no tool by it.
+    let mut named = origin(50, Side::Outside, "agent");
+    named.tool = ToolName::new(KEY);
+    let content = Content {
+        json: "{\"a\":\"some words of an answer\"}",
+        marked: &[],
+    };
+    desk.tracker.record(me, named, &content, NOW);
+    let view = desk.tracker.session(me.session).unwrap();
+    assert!(!format!("{view:?}").contains(KEY), "{view:?}");
+    let ended = desk.tracker.finish();
+    assert!(ended.iter().all(|one| !format!("{one:?}").contains(KEY)));
+    assert!(
+        ended
+            .iter()
+            .any(|one| one.tools.iter().any(|tool| tool.contains("withheld")))
+    );
+}
