@@ -11,6 +11,7 @@ use crate::finding::{Finding, Severity};
 use crate::flow::FlowSummary;
 use crate::hook::{Coverage, HookNote};
 use crate::id::CallId;
+use crate::receipt::Cause;
 use crate::secret::Masked;
 use crate::verdict::{Action, Enforcement, FlowType, Risk, RiskLevel};
 
@@ -122,6 +123,11 @@ pub struct TraceNote {
     pub parent: Option<Box<str>>,
     /// The id under which the call left.
     pub request: Option<u64>,
+    /// The code of the error with which the upstream answered, as JSON-RPC has it; a result that says it
+    /// is an error has none.
+    pub code: Option<i64>,
+    /// Why no answer came, where none did.
+    pub cause: Option<Cause>,
 }
 
 /// Where traces of calls go. It must not wait.

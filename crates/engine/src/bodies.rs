@@ -17,13 +17,20 @@ const LEFT_OUT: &str = "\"[left out: it holds sensitive data that was read befor
 /// Stands for what nobody looked through to its end.
 const WITHHELD: &str = "[withheld: it cannot be told whether it holds a secret]";
 
-/// Returns what the record of a call keeps; nothing where nothing is to be kept.
-pub(crate) fn bodies(call: &Call, outcome: &Outcome, ready: &Ready) -> Option<Box<Bodies>> {
+/// Returns what the record of a call keeps; nothing where nothing is to be kept. `known` tells whether
+/// words hold what was read as a secret before.
+pub(crate) fn bodies(
+    call: &Call,
+    outcome: &Outcome,
+    findings: &[Finding],
+    ready: &Ready,
+    known: &mut dyn FnMut(&str) -> bool,
+) -> Option<Box<Bodies>> {
     if !ready.settings.bodies {
         return None;
     }
-    let (arguments, _) = kept(&arguments(call), ready);
-    let response = (!outcome.body.is_empty()).then(|| kept(&outcome.body, ready));
+    let (arguments, _) = asked_about(call, findings, ready, known);
+    let response = (!outcome.body.is_empty()).then(|| kept(&outcome.body, ready, known));
     let response_truncated = response.as_ref().is_some_and(|(_, cut)| *cut);
     Some(Box::new(Bodies {
         arguments,
@@ -37,14 +44,19 @@ pub(crate) fn bodies(call: &Call, outcome: &Outcome, ready: &Ready) -> Option<Bo
 ///
 /// A detector may not know a secret again without the words that stood around it where it was read;
 /// the tracker does, so that what holds such a one is left out as a whole.
-pub(crate) fn asked_about(call: &Call, findings: &[Finding], ready: &Ready) -> (Masked, bool) {
+pub(crate) fn asked_about(
+    call: &Call,
+    findings: &[Finding],
+    ready: &Ready,
+    known: &mut dyn FnMut(&str) -> bool,
+) -> (Masked, bool) {
     let arguments = arguments(call);
     let found = findings.iter().filter_map(|one| one.evidence.as_deref());
     let grave: Vec<_> = found
         .filter(|one| one.weight == Weight::Sensitive)
         .collect();
     match without(&arguments, &grave) {
-        Some(arguments) => kept(&arguments, ready),
+        Some(arguments) => kept(&arguments, ready, known),
         None => (Masked::from_safe(WITHHELD), true),
     }
 }
@@ -74,6 +86,24 @@ fn without(arguments: &Bytes, grave: &[&Match]) -> Option<Bytes> {
     all.then(|| splice.apply(arguments).into())
 }
 
+/// Leaves out the keys and values that hold what is known; nothing where several of them do together.
+fn unknown(body: Bytes, known: &mut dyn FnMut(&str) -> bool) -> Option<Bytes> {
+    let json = std::str::from_utf8(&body).ok()?;
+    if !known(json) {
+        return Some(body);
+    }
+    let mut splice = Splice::default();
+    text::visit(json, |leaf| {
+        if known(&leaf.text) {
+            splice.replace(leaf.span, LEFT_OUT);
+        }
+        ControlFlow::Continue(())
+    });
+    let left = splice.apply(&body);
+    let is_safe = !known(std::str::from_utf8(&left).ok()?);
+    is_safe.then(|| left.into())
+}
+
 /// Returns where something stands within the arguments.
 fn place(found: &Match) -> &str {
     let place = &*found.place;
@@ -90,9 +120,10 @@ fn arguments(call: &Call) -> Bytes {
     call.wire.raw.slice_ref(found.as_bytes())
 }
 
-/// Masks a JSON text and cuts it; tells whether it was cut.
-fn kept(body: &Bytes, ready: &Ready) -> (Masked, bool) {
-    let Some(masked) = mask(ready)(body) else {
+/// Masks a JSON text, leaves out what is known all the same, and cuts it; tells whether it was cut.
+fn kept(body: &Bytes, ready: &Ready, known: &mut dyn FnMut(&str) -> bool) -> (Masked, bool) {
+    let masked = mask(ready)(body).and_then(|masked| unknown(masked, known));
+    let Some(masked) = masked else {
         return (Masked::from_safe(WITHHELD), true);
     };
     let masked = String::from_utf8_lossy(&masked);
@@ -140,7 +171,7 @@ mod tests {
                 ..samples::call()
             };
             let found: Vec<_> = places.iter().map(|place| grave(place)).collect();
-            let (shown, _) = asked_about(&call, &found, &ready(false, 1024));
+            let (shown, _) = asked_about(&call, &found, &ready(false, 1024), &mut |_| false);
             assert_eq!(shown.as_str(), expect, "{places:?}");
         };
         check(&[], r#"{"a":{"b":["hunter2",7]},"c":"x"}"#);
@@ -149,6 +180,48 @@ mod tests {
         check(&["a.b[0]", "params.arguments.a.b[0]"], &left);
         check(&["arguments.a.b[0]", ""], WITHHELD);
         check(&["arguments.elsewhere"], WITHHELD);
+    }
+
+    #[test]
+    fn what_a_conversation_read_as_a_secret_is_left_out_of_both_bodies() {
+        let check = |sent: &str, came: &str, expect: (&str, &str)| {
+            let raw = format!(r#"{{"params":{{"arguments":{sent}}}}}"#);
+            let call = Call {
+                wire: Wire {
+                    raw: raw.into(),
+                    ticket: None,
+                },
+                ..samples::call()
+            };
+            let outcome = Outcome {
+                body: Bytes::from(came.to_owned()),
+                status: Status::Success,
+                took: Duration::ZERO,
+            };
+            // As the tracker does, signs between the letters are not looked at.
+            let mut known = |words: &str| {
+                let letters = words.chars().filter(char::is_ascii_alphanumeric);
+                letters.collect::<String>().contains("hunter2pass")
+            };
+            let found = super::bodies(&call, &outcome, &[], &ready(true, 1024), &mut known);
+            let found = found.unwrap();
+            let response = found.response.as_ref().unwrap();
+            assert_eq!((found.arguments.as_str(), response.as_str()), expect);
+        };
+        let left = |name: &str| format!(r#"{{"{name}":{LEFT_OUT}}}"#);
+        check(
+            r#"{"text":"my note: hunter2pass"}"#,
+            r#"{"echo":"hunter2-pass"}"#,
+            (&left("text"), &left("echo")),
+        );
+        check(r#"{"a":1}"#, r#"{"b":2}"#, (r#"{"a":1}"#, r#"{"b":2}"#));
+        // As a key, and in two pieces that no single value holds.
+        let key = format!("{{{LEFT_OUT}:1}}");
+        check(
+            r#"{"hunter2pass":1}"#,
+            r#"["hunter2","pass"]"#,
+            (&key, WITHHELD),
+        );
     }
 
     #[test]
@@ -171,7 +244,8 @@ mod tests {
                     status: Status::Success,
                     took: Duration::ZERO,
                 };
-                let found = super::bodies(&call, &outcome, &ready(bodies, most));
+                let ready = ready(bodies, most);
+                let found = super::bodies(&call, &outcome, &[], &ready, &mut |_| false);
                 let found = found.as_deref().map(|found| {
                     let response = found.response.as_ref().map(Masked::as_str);
                     (found.arguments.as_str(), response, found.response_truncated)

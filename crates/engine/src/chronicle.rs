@@ -29,6 +29,13 @@ pub enum Happening {
     },
     /// A person was asked about a call.
     Asked(Box<Call>),
+    /// The user of an agent answered what they were asked through it.
+    Elicited {
+        /// The call.
+        call: Box<Call>,
+        /// Whether it may leave.
+        outcome: &'static str,
+    },
     /// A person answered.
     Answered {
         /// What was asked.
@@ -72,22 +79,22 @@ impl Engine {
                 ..record("server_change", change)
             },
             Happening::Asked(call) => Record {
-                server_name: call.tool.upstream.to_string(),
-                tool_name: short(call.shown_tool()),
-                session_id: call.session.id.to_string(),
-                principal: call.who.name.to_string(),
                 status: Status::Pending,
                 decision: Action::Ask,
                 effective: Action::Ask,
-                parent_id: Some(call.id),
-                ..record("approval", "requested")
+                ..about(&call, record("approval", "requested"))
             },
+            Happening::Elicited { call, outcome } => {
+                let (status, decision) = answer(outcome);
+                Record {
+                    status,
+                    decision,
+                    effective: decision,
+                    ..about(&call, record("approval", outcome))
+                }
+            }
             Happening::Answered { about, outcome, by } => {
-                let (status, decision) = if outcome == "approved" {
-                    (Status::Success, Action::Allow)
-                } else {
-                    (Status::Blocked, Action::Deny)
-                };
+                let (status, decision) = answer(outcome);
                 Record {
                     server_name: about.server_name.clone(),
                     tool_name: short(&about.tool_name),
@@ -101,5 +108,25 @@ impl Engine {
                 }
             }
         }
+    }
+}
+
+/// Adds the call that a question is about.
+fn about(call: &Call, record: Record) -> Record {
+    Record {
+        server_name: call.tool.upstream.to_string(),
+        tool_name: short(call.shown_tool()),
+        session_id: call.session.id.to_string(),
+        principal: call.who.name.to_string(),
+        parent_id: Some(call.id),
+        ..record
+    }
+}
+
+fn answer(outcome: &str) -> (Status, Action) {
+    if outcome == "approved" {
+        (Status::Success, Action::Allow)
+    } else {
+        (Status::Blocked, Action::Deny)
     }
 }

@@ -31,7 +31,7 @@ pub(crate) use self::memory::audience;
 use self::memory::brings_data;
 use crate::access::Rules;
 use crate::approvals::Approvals;
-use crate::bodies::{asked_about, bodies};
+use crate::bodies::asked_about;
 use crate::calls::Calls;
 use crate::classes::Classes;
 use crate::correlate::Correlator;
@@ -39,6 +39,7 @@ use crate::coverage::Hearing;
 use crate::events::{Event, Events, FlowAlert};
 use crate::facts::{Seen, told_name, whose};
 use crate::guarded::Guarded;
+use crate::known::note_known;
 use crate::live::{Live, OnLoss};
 use crate::marks;
 use crate::pipeline::{Looked, Told};
@@ -198,7 +199,7 @@ impl Engine {
             classes,
             approvals: Approvals::default(),
             stops: Stops::default(),
-            events: Events::default(),
+            events: Events::new(Arc::clone(&clock)),
             calls: Calls::default(),
             tracer: None,
             overheard: AtomicUsize::new(0),
@@ -341,7 +342,9 @@ impl Engine {
         match judged.verdict.action {
             Action::Allow | Action::Warn => self.cleared(call, judged, &ready).await,
             Action::Ask => Before::Asked(Box::new(Asked {
-                arguments: asked_about(&call, &judged.verdict.findings, &ready),
+                arguments: asked_about(&call, &judged.verdict.findings, &ready, &mut |words| {
+                    self.known(&call, words).is_some()
+                }),
                 call,
                 judged,
             })),
@@ -401,7 +404,11 @@ impl Engine {
         let Seen { facts, report } = found.seen;
         call.trace.unnamed = marks::is_unnamed(&ready.detector, call, &facts);
         let call = &*call;
-        let verdict = decide(policy, call, &facts, found.findings);
+        let mut findings = found.findings;
+        for finding in &mut findings {
+            self.hush(call, finding);
+        }
+        let verdict = decide(policy, call, &facts, findings);
         let verdict = Arc::new(heard(call, verdict));
         log(policy, call, &verdict);
         self.count(&verdict);
@@ -413,6 +420,7 @@ impl Engine {
         }
         let mut detected = Detected::default();
         note_detected(&report, &mut detected);
+        note_known(&facts, &mut detected);
         Judged {
             answer: answer(policy, call, &facts, &verdict),
             verdict,
@@ -492,8 +500,11 @@ impl Engine {
             &detected,
         );
         reviewed.note(&mut record);
-        record.bodies = bodies(call, outcome, &ready);
-        let kept = self.keep(call, record, ready.settings.durability).await;
+        self.add_bodies(&mut record, call, outcome, &ready);
+        let durability = ready.settings.durability;
+        let cause = problem.map(|problem| problem.cause);
+        let kept = self.keep_ended(call, record, durability, outcome, cause);
+        let kept = kept.await;
         let ended = || ended(outcome, problem, &reviewed.after);
         let receipted = self.witness_end(call, cleared.verdict(), ended).await;
         self.settle(kept, &ready.settings).and(receipted)?;
@@ -512,6 +523,7 @@ impl Engine {
         self.events.tell(Event::FlowAlert(FlowAlert {
             activity_id: call.id,
             session_id: call.session.id.to_string(),
+            principal: call.who.name.to_string(),
             flow_type: verdict.flow,
             risk_level: verdict.risk.level,
             tool_name: told_name(call),
@@ -580,7 +592,7 @@ impl Engine {
         let (detector, reason) = (&ready.detector, verdict.reason());
         let mut record = record(detector, call, &verdict, &nothing, reason, &detected);
         record.kind = "policy_decision";
-        record.bodies = bodies(call, &nothing, ready);
+        self.add_bodies(&mut record, call, &nothing, ready);
         let kept = self.keep(call, record, ready.settings.durability).await;
         let receipted = self.witness_denial(call, &verdict).await;
         match self.settle(kept, &ready.settings).and(receipted) {

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use mcpproxy_core::{Call, CallId, Record, Tick};
+use mcpproxy_core::{Call, CallId, Clock, Record, Tick, Wall};
 use serde::Serialize;
 use tokio::sync::broadcast;
 
@@ -160,6 +160,8 @@ pub struct Numbered {
     pub run: u64,
     /// Its number in the run.
     pub number: u64,
+    /// When it happened.
+    pub at: Wall,
     /// What happened.
     pub event: Event,
 }
@@ -181,6 +183,7 @@ pub struct Events {
     sender: broadcast::Sender<Arc<Numbered>>,
     kept: Mutex<Kept>,
     watched: AtomicBool,
+    clock: Arc<dyn Clock>,
 }
 
 #[derive(Debug, Default)]
@@ -191,17 +194,17 @@ struct Kept {
     left: Option<Tick>,
 }
 
-impl Default for Events {
-    fn default() -> Self {
+impl Events {
+    /// Opens the channel.
+    pub fn new(clock: Arc<dyn Clock>) -> Self {
         Self {
             sender: broadcast::Sender::new(BEHIND),
             kept: Mutex::default(),
             watched: AtomicBool::new(false),
+            clock,
         }
     }
-}
 
-impl Events {
     /// Tells everybody who listens.
     pub fn tell(&self, event: Event) {
         let mut kept = self.kept();
@@ -209,6 +212,7 @@ impl Events {
         let numbered = Arc::new(Numbered {
             run: kept.run,
             number: kept.number,
+            at: self.clock.wall(),
             event,
         });
         kept.recent.push_back(Arc::clone(&numbered));

@@ -16,11 +16,11 @@ use mcpproxy_hooks::guards::poisoning::answers::HIDDEN;
 use mcpproxy_policy::decide;
 use serde_json::Value;
 
-use crate::bodies::bodies;
 use crate::correlate::{Announcer, Arrival, Fingerprint, Reach, until};
 use crate::coverage::Sight;
 use crate::engine::{Before, Engine, Judged};
 use crate::facts::{arguments, destination, whose};
+use crate::known::WITHHELD;
 use crate::marks::{self, has_secret};
 use crate::own::{self, Own};
 use crate::ready::Ready;
@@ -302,7 +302,7 @@ impl Engine {
         };
         let detector = &ready.detector;
         let mut record = record(detector, call, &verdict, &outcome, reason, &detected);
-        record.bodies = bodies(call, &outcome, ready);
+        self.add_bodies(&mut record, call, &outcome, ready);
         let kept = self.keep(call, record, ready.settings.durability).await;
         let receipted = self.witness_intent(call, &verdict).await;
         self.settle(kept, &ready.settings).and(receipted)
@@ -353,7 +353,7 @@ impl Engine {
             ..self.unanswered(call, status)
         };
         let mut record = record(&ready.detector, call, &verdict, &outcome, None, &detected);
-        record.bodies = bodies(call, &outcome, &ready);
+        self.add_bodies(&mut record, call, &outcome, &ready);
         let kept = self.keep(call, record, ready.settings.durability).await;
         let ended = || Ended::Reported {
             body: response.map(|_| outcome.body.clone()),
@@ -456,7 +456,7 @@ impl Engine {
         // An agent's own words, where a secret may stand as anywhere else.
         let shown = |words: &str| {
             if has_secret(&ready.detector, words) {
-                return "[withheld: it holds a secret]".to_owned();
+                return WITHHELD.to_owned();
             }
             short(words)
         };

@@ -19,6 +19,7 @@ mod facts;
 mod guarded;
 pub mod hooks;
 mod integrity;
+mod known;
 mod live;
 mod marks;
 mod offers;

@@ -7,7 +7,7 @@ mod aside;
 mod changed;
 mod listing;
 mod masked;
-mod review;
+pub(crate) mod review;
 mod told;
 mod tried;
 

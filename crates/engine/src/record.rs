@@ -3,11 +3,13 @@
 
 use mcpproxy_core::{
     Call, CallId, Classified, Coverage, Declared, Detected, Door, FlowScope, FlowSummary, Gap,
-    HookNote, MessageKind, Outcome, Owner, Record, Risk, RiskLevel, Status, Verdict, Wall,
+    HookNote, Label, MessageKind, Outcome, Owner, Record, Risk, RiskLevel, Severity, Status,
+    Verdict, Wall,
 };
 use mcpproxy_detect::{Category, Detector, Report};
 use mcpproxy_flow::Summary;
 
+use crate::known::WITHHELD;
 use crate::marks::has_secret;
 
 /// The longest text of one field of a record, in characters.
@@ -26,10 +28,31 @@ pub(crate) fn note_detected(report: &Report, detected: &mut Detected) {
         ) {
             continue;
         }
-        detected.worst = detected.worst.max(Some(detection.severity));
-        if detected.types.len() < MOST_TYPES {
-            detected.types.insert(detection.kind.as_ref().into());
-        }
+        add(detected, &detection.kind, detection.severity);
+    }
+}
+
+/// Adds a value that was known again.
+pub(crate) fn note_label(label: &Label, detected: &mut Detected) {
+    add(detected, &label.kind, label.severity);
+}
+
+/// Adds such a value to a record that is composed already.
+pub(crate) fn note(record: &mut Record, label: &Label) {
+    let mut detected = Detected {
+        types: record.detection_types.drain(..).collect(),
+        worst: record.max_severity,
+    };
+    note_label(label, &mut detected);
+    record.has_sensitive_data = true;
+    record.detection_types = detected.types.into_iter().collect();
+    record.max_severity = detected.worst;
+}
+
+fn add(detected: &mut Detected, kind: &str, severity: Severity) {
+    detected.worst = detected.worst.max(Some(severity));
+    if detected.types.len() < MOST_TYPES {
+        detected.types.insert(kind.into());
     }
 }
 
@@ -124,7 +147,7 @@ pub(crate) fn closing(summary: &Summary, coverage: Coverage, now: Wall) -> Recor
 pub(crate) fn missed(detector: &Detector, id: CallId, gap: &Gap, class: Classified) -> Record {
     let shown = |words: &str| {
         if has_secret(detector, words) {
-            return "[withheld: it holds a secret]".to_owned();
+            return WITHHELD.to_owned();
         }
         short(words)
     };
@@ -159,7 +182,7 @@ fn shortened(detector: &Detector, declared: &Declared) -> Declared {
     let cut = |text: &Option<Box<str>>| {
         let text = text.as_deref()?;
         Some(if has_secret(detector, text) {
-            "[withheld: it holds a secret]".into()
+            WITHHELD.into()
         } else {
             short(text).into()
         })

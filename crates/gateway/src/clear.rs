@@ -186,7 +186,20 @@ async fn ask(
     let id = asked.call.id;
     let said = match (asked.call.askable, origin) {
         (Askable::Elicit | Askable::InputRequired, Some(origin)) => {
-            elicited(at, &asked, origin).await
+            let call = Box::new(asked.call.clone());
+            let engine = &at.gateway.engine;
+            engine.chronicle(Happening::Asked(call.clone())).await;
+            let said = elicited(at, &asked, origin).await;
+            let outcome = match said {
+                Said::Yes => Some("approved"),
+                Said::No => Some("denied"),
+                Said::Nothing | Said::Later => None,
+            };
+            if let Some(outcome) = outcome {
+                let answered = Happening::Elicited { call, outcome };
+                engine.chronicle(answered).await;
+            }
+            said
         }
         (Askable::Queue, _) => match queued(at, &asked).await {
             Ok(said) => said,

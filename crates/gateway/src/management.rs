@@ -38,7 +38,9 @@ pub fn upstream_servers(
             let wanted = usize::try_from(wanted).unwrap_or(LINES).min(LINES);
             let lines = gateway.fleet.get(name()?)?.stderr();
             let from = lines.len().saturating_sub(wanted);
-            return Ok(json!({ "lines": lines.get(from..).unwrap_or_default() }));
+            let lines = lines.get(from..).unwrap_or_default().iter();
+            let lines: Vec<_> = lines.map(|line| gateway.engine.masked(line)).collect();
+            return Ok(json!({ "lines": lines }));
         }
         "refresh" => {
             owner_only(who, "refresh an upstream")?;

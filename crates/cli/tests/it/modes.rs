@@ -126,7 +126,7 @@ async fn in_single_mode_the_only_upstream_shows_as_itself() {
 async fn a_tool_that_is_missing_says_why() {
     let echo = shared(Sample::Echo).await;
     let filtered = echo.with("tools", json!({ "deny": ["fail"] }));
-    let gone = json!({ "command": "sh", "args": ["-c", "echo no licence >&2; exit 4"] });
+    let gone = json!({ "command": "sh", "args": ["-c", "echo no licence >&2; echo token glpat-Zx81kQv9dTq3mN7pLr2w >&2; exit 4"] });
     let off = echo.with("enabled", json!(false));
     let config = json!({ "mcpServers": { "echo": filtered, "gone": gone, "off": off } });
     let gateway = Gateway::start(&config).await;
@@ -160,4 +160,10 @@ async fn a_tool_that_is_missing_says_why() {
     assert!(!names_of(&tools["tools"]).contains(&"echo__fail"));
     let logs = gateway.api("/servers/gone/logs").await;
     assert_eq!(logs["lines"][0], "no licence");
+    // What an upstream says about its own secrets is masked.
+    let said = logs["lines"][1].as_str().unwrap();
+    assert!(
+        said.starts_with("token ") && !said.contains("kQv9dTq3"),
+        "{said}"
+    );
 }

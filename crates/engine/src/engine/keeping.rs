@@ -4,13 +4,16 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use mcpproxy_core::{Call, Durability, Record, SinkFault, Status, TraceNote};
+use mcpproxy_core::{
+    Call, Cause, Durability, Outcome, Record, ResponseKind, SinkFault, Status, TraceNote,
+};
 use mcpproxy_detect::Detector;
 use mcpproxy_flow::Summary;
 use mcpproxy_hooks::guards::context;
 use mcpproxy_text as text;
 
 use super::{Engine, Judged};
+use crate::pipeline::review;
 use crate::ready::{EngineSettings, Ready};
 use crate::record::record;
 
@@ -87,11 +90,39 @@ impl Engine {
         record: Record,
         how: Durability,
     ) -> Result<(), SinkFault> {
-        let record = self.attributed(call, record);
+        self.keep_traced(call, record, how, traced(call)).await
+    }
+
+    /// The same for a call that went to an upstream, with how that ended.
+    pub(super) async fn keep_ended(
+        &self,
+        call: &Call,
+        record: Record,
+        how: Durability,
+        outcome: &Outcome,
+        cause: Option<Cause>,
+    ) -> Result<(), SinkFault> {
+        let note = TraceNote {
+            code: code(outcome),
+            cause,
+            ..traced(call)
+        };
+        self.keep_traced(call, record, how, note).await
+    }
+
+    async fn keep_traced(
+        &self,
+        call: &Call,
+        record: Record,
+        how: Durability,
+        note: TraceNote,
+    ) -> Result<(), SinkFault> {
+        let mut record = self.attributed(call, record);
+        self.withhold(call, &mut record);
         self.events.recorded(&record);
         self.calls.count(&record);
         if let Some(tracer) = &self.tracer {
-            tracer.ended(&record, &traced(call));
+            tracer.ended(&record, &note);
         }
         let kept = self.sink.append(record, how);
         let kept = tokio::time::timeout(self.patience_for(call), kept).await;
@@ -256,5 +287,40 @@ fn traced(call: &Call) -> TraceNote {
     TraceNote {
         parent: parent.map(|parent| parent.into_owned().into()),
         request: call.wire.ticket,
+        code: None,
+        cause: None,
+    }
+}
+
+/// Returns the code of an error of the protocol.
+fn code(outcome: &Outcome) -> Option<i64> {
+    let body = std::str::from_utf8(&outcome.body).unwrap_or_default();
+    let is_error = review::kind(outcome) == ResponseKind::Error;
+    let code = is_error.then(|| text::get(body, &["code"])).flatten();
+    code.and_then(|(raw, _)| raw.parse().ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+
+    use super::*;
+
+    #[test]
+    fn only_an_error_of_the_protocol_has_a_code() {
+        let check = |status: Status, body: &'static str, expect: Option<i64>| {
+            let outcome = Outcome {
+                body: Bytes::from_static(body.as_bytes()),
+                status,
+                took: Duration::ZERO,
+            };
+            assert_eq!(code(&outcome), expect, "{body}");
+        };
+        let error = r#"{"code":-32601,"message":"no such method"}"#;
+        check(Status::Error, error, Some(-32601));
+        check(Status::Success, error, None);
+        let says = r#"{"content":[],"isError":true,"code":1,"message":"x"}"#;
+        check(Status::Error, says, None);
+        check(Status::Error, "", None);
     }
 }

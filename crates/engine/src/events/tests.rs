@@ -1,5 +1,7 @@
 //! Numbers, memory and gaps of the channel.
 
+use mcpproxy_testkit::FixedClock;
+
 use super::*;
 
 fn event(number: u64) -> Event {
@@ -15,7 +17,7 @@ fn numbers(listening: &Listening) -> Vec<u64> {
 
 #[test]
 fn who_comes_back_hears_what_was_missed_or_that_it_is_not_known() {
-    let events = Events::default();
+    let events = Events::new(Arc::<FixedClock>::default());
     let first = events.listen(None, 7);
     assert!(!first.gap && first.before.is_empty());
     for number in 1..=3 {
@@ -48,7 +50,7 @@ fn who_comes_back_hears_what_was_missed_or_that_it_is_not_known() {
 #[test]
 fn calls_are_told_while_somebody_watches_and_a_while_after() {
     let at = |seconds| Tick(Duration::from_secs(seconds));
-    let events = Events::default();
+    let events = Events::new(Arc::<FixedClock>::default());
     assert!(!events.watched());
     let heard = events.overhear();
     assert!(!events.watched());
@@ -70,4 +72,18 @@ fn calls_are_told_while_somebody_watches_and_a_while_after() {
 fn every_event_has_a_name_of_its_own() {
     let names: std::collections::BTreeSet<_> = Event::NAMES.into_iter().collect();
     assert_eq!(names.len(), Event::NAMES.len());
+}
+
+#[test]
+fn an_event_is_told_again_with_the_time_at_which_it_happened() {
+    let clock = Arc::new(FixedClock::default());
+    let events = Events::new(Arc::clone(&clock) as _);
+    let _watching = events.listen(None, 7);
+    let begun = clock.wall();
+    events.tell(event(1));
+    clock.advance(Duration::from_secs(90));
+    events.tell(event(2));
+    let back = events.listen(Some((7, 0)), 8);
+    let times: Vec<_> = back.before.iter().map(|one| one.at).collect();
+    assert_eq!(times, [begun, begun.after(Duration::from_secs(90))]);
 }

@@ -26,6 +26,8 @@ pub struct FlowAlert {
     pub activity_id: CallId,
     /// The conversation.
     pub session_id: String,
+    /// Who calls.
+    pub principal: String,
     /// The direction.
     pub flow_type: FlowType,
     /// The risk.

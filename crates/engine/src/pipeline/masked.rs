@@ -6,6 +6,7 @@ use mcpproxy_detect::mask::mask_in;
 use mcpproxy_detect::{Context, Detection, Found};
 use mcpproxy_text::{self as text, Splice};
 
+use crate::engine::Engine;
 use crate::ready::Ready;
 
 /// Returns what replaces secrets and personal data in JSON text by what may be shown of them. It
@@ -32,6 +33,13 @@ pub(super) fn words(ready: &Ready, words: &str) -> Masked {
     let found = masker.text(words).detections;
     let found: Vec<Detection> = found.into_iter().map(|found| found.detection).collect();
     Masked::from_safe(mask_in(words, &found))
+}
+
+impl Engine {
+    /// Makes words of somebody else safe to show, as those that an upstream writes to its log.
+    pub fn masked(&self, said: &str) -> Masked {
+        words(&self.ready(), said)
+    }
 }
 
 /// Replaces the values that were found, leaf by leaf, so that what comes out is JSON again.

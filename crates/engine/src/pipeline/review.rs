@@ -187,7 +187,7 @@ impl Engine {
 }
 
 /// Tells an error of the protocol from a result that says it is one: only the former has a code.
-pub(super) fn kind(outcome: &Outcome) -> ResponseKind {
+pub(crate) fn kind(outcome: &Outcome) -> ResponseKind {
     let body = std::str::from_utf8(&outcome.body).unwrap_or_default();
     let has = |name| text::get(body, &[name]).is_some();
     if outcome.status == Status::Error && has("code") && has("message") && !has("content") {

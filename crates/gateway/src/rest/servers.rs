@@ -95,7 +95,11 @@ pub(super) async fn look_at_server(
         Err(fault) => return failed(StatusCode::NOT_FOUND, &fault.to_string(), None),
     };
     match what.as_str() {
-        "logs" => done(json!({ "lines": upstream.stderr() })),
+        "logs" => {
+            let lines = upstream.stderr().into_iter();
+            let lines: Vec<_> = lines.map(|line| gateway.engine.masked(&line)).collect();
+            done(json!({ "lines": lines }))
+        }
         "tools" => {
             let listed = upstream.listed();
             let tools: Vec<Value> = listed
