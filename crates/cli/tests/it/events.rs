@@ -57,6 +57,7 @@ async fn a_flow_alert_is_told_live_and_to_the_owner_alone() {
     let expect = json!({
         "activity_id": decision["activity_id"],
         "session_id": record["session_id"],
+        "principal": record["principal"],
         "flow_type": "internal→external",
         "risk_level": "critical",
         "tool_name": "outside:post",

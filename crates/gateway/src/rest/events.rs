@@ -12,7 +12,7 @@ use axum::response::sse::{Event as Sent, KeepAlive, Sse};
 use axum::response::{IntoResponse as _, Response};
 use futures_util::stream::poll_fn;
 use http::{HeaderMap, HeaderName, StatusCode};
-use mcpproxy_core::{Clock, Principal};
+use mcpproxy_core::{Principal, Wall};
 use mcpproxy_engine::Event;
 use mcpproxy_engine::events::{Listening, Numbered};
 use serde::Deserialize;
@@ -133,17 +133,17 @@ async fn tell(
     let clock = Arc::clone(&gateway.clock);
     let hello = json!({ "version": env!("CARGO_PKG_VERSION"), "since": gateway.since.rfc3339() });
     // The delay comes first: a listener that loses the stream within its first event knows it.
-    let hello = fill(Sent::default().retry(RETRY), "status", &hello, &*clock);
+    let hello = fill(Sent::default().retry(RETRY), "status", &hello, clock.wall());
     let mut first = vec![hello];
     if listening.gap {
         let gap = json!({ "events": null, "reason": "they are not kept any more" });
-        first.push(fill(Sent::default(), "missed", &gap, &*clock));
+        first.push(fill(Sent::default(), "missed", &gap, clock.wall()));
     }
     let before = listening
         .before
         .iter()
         .filter(|one| filter.wants(&one.event));
-    first.extend(before.map(|one| numbered(one, &*clock)));
+    first.extend(before.map(|one| numbered(one)));
     for event in first {
         if sender.send(event).await.is_err() {
             return;
@@ -160,13 +160,13 @@ async fn tell(
         match event {
             Ok(event) if !filter.wants(&event.event) => {}
             Ok(event) => {
-                if sender.send(numbered(&event, &*clock)).await.is_err() {
+                if sender.send(numbered(&event)).await.is_err() {
                     return;
                 }
             }
             Err(broadcast::error::RecvError::Lagged(missed)) => {
                 let payload = json!({ "events": missed, "reason": "they were not read in time" });
-                let notice = fill(Sent::default(), "missed", &payload, &*clock);
+                let notice = fill(Sent::default(), "missed", &payload, clock.wall());
                 // Who does not take even this is gone with the stream.
                 drop(sender.send_timeout(notice, RETRY).await);
                 return;
@@ -176,14 +176,20 @@ async fn tell(
     }
 }
 
-fn numbered(event: &Numbered, clock: &dyn Clock) -> Sent {
+fn numbered(event: &Numbered) -> Sent {
     let payload = serde_json::to_value(&event.event).unwrap_or_default();
     let id = format!("{:x}-{}", event.run, event.number);
-    fill(Sent::default().id(id), event.event.name(), &payload, clock)
+    // When it happened: who comes back is told of it later.
+    fill(
+        Sent::default().id(id),
+        event.event.name(),
+        &payload,
+        event.at,
+    )
 }
 
-fn fill(event: Sent, name: &str, payload: &Value, clock: &dyn Clock) -> Sent {
-    let data = json!({ "payload": payload, "timestamp": clock.wall().rfc3339() });
+fn fill(event: Sent, name: &str, payload: &Value, at: Wall) -> Sent {
+    let data = json!({ "payload": payload, "timestamp": at.rfc3339() });
     event.event(name).data(data.to_string())
 }
 
