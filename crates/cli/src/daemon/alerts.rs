@@ -1,43 +1,35 @@
 //! Alerts: what happens that somebody should look at is posted to a webhook and to syslog.
 //!
 //! They are taken from the events, so that a call never waits for one. What is the same within a
-//! minute is sent once, with how often it came; a webhook that does not answer is tried again and
-//! then let be, with a line in the log. Others are sent meanwhile.
+//! minute is sent once, and again with how often it came when the minute is over; a webhook that does
+//! not answer is tried again and then let be, with a line in the log. Syslog does not wait for the
+//! webhook, nor one of them for the events.
 
+mod recent;
 mod syslog;
+mod webhook;
 
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
-use bytes::Bytes;
-use http::header::CONTENT_TYPE;
-use http::{HeaderMap, HeaderValue, Method, Uri};
 use mcpproxy_config::Loaded;
-use mcpproxy_core::{Action, Clock, RiskLevel, Tick};
+use mcpproxy_core::{Action, Clock, RiskLevel};
 use mcpproxy_engine::events::{FlowAlert, Numbered};
 use mcpproxy_engine::{Engine, Event};
-use mcpproxy_hooks_remote::Signer;
-use mcpproxy_mcp::dial::Dialer;
 use mcpproxy_policy::settings::Alerts as Settings;
-use serde_json::{Value, json};
-use tokio::sync::{Semaphore, broadcast};
+use serde_json::json;
+use tokio::sync::{broadcast, mpsc};
+use tokio::time::MissedTickBehavior;
 
-/// Time within which the same alert is sent once.
-const SAME: Duration = Duration::from_mins(1);
-/// Alerts that are told apart; beyond, the oldest may be sent again.
-const MOST: usize = 1024;
-/// Pauses before each further try.
-const PAUSES: [Duration; 4] = [
-    Duration::from_millis(500),
-    Duration::from_secs(2),
-    Duration::from_secs(8),
-    Duration::from_secs(30),
-];
-/// Alerts that are being sent or tried again at once; more wait.
-const AT_ONCE: usize = 16;
-/// How long a webhook may take to answer.
+use self::recent::{Due, Recent};
+use self::webhook::{Post, Webhook};
+
+/// How often it is looked whether a minute is over.
+const LOOKS: Duration = Duration::from_secs(1);
+/// Alerts that wait for the webhook, and for syslog; what comes beyond is lost, with a line in the log.
+const WAITING: usize = 1024;
+/// How long syslog may take.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Where alerts go.
@@ -69,13 +61,21 @@ async fn run(
     clock: Arc<dyn Clock>,
 ) {
     let mut recent = Recent::default();
-    let places = Arc::new(Semaphore::new(AT_ONCE));
-    let sender = Arc::new(Sender {
-        dialer: Dialer::default(),
-        clock: Arc::clone(&clock),
-    });
+    let ways = Ways::open(&clock);
+    let mut looks = tokio::time::interval(LOOKS);
+    looks.set_missed_tick_behavior(MissedTickBehavior::Skip);
     loop {
-        let event = match heard.recv().await {
+        let event = tokio::select! {
+            event = heard.recv() => event,
+            _ = looks.tick(), if recent.holds() => {
+                let settings = alerts.0.load_full();
+                for due in recent.over(clock.tick()) {
+                    ways.send(&settings, &due);
+                }
+                continue;
+            }
+        };
+        let event = match event {
             Ok(event) => event,
             Err(broadcast::error::RecvError::Lagged(missed)) => {
                 tracing::warn!("{missed} events went by while alerts were sent");
@@ -90,24 +90,64 @@ async fn run(
         let Some((same, severity)) = alerting(&event.event) else {
             continue;
         };
-        let Some(before) = recent.first(same, clock.tick()) else {
+        let due = Due {
+            event,
+            severity,
+            same_before: 0,
+        };
+        if let Some(due) = recent.take(same, due, clock.tick()) {
+            ways.send(&settings, &due);
+        }
+    }
+}
+
+/// The ways on which alerts leave, each at its own pace.
+struct Ways {
+    webhook: mpsc::Sender<Post>,
+    syslog: mpsc::Sender<Post>,
+}
+
+impl Ways {
+    fn open(clock: &Arc<dyn Clock>) -> Self {
+        let (webhook, posts) = mpsc::channel(WAITING);
+        tokio::spawn(Arc::new(Webhook::new(Arc::clone(clock))).run(posts));
+        let (syslog, lines) = mpsc::channel(WAITING);
+        tokio::spawn(log(lines));
+        Self { webhook, syslog }
+    }
+
+    /// Hands an alert to both; waits for neither.
+    fn send(&self, settings: &Arc<Settings>, due: &Due) {
+        let alert = Arc::new(json!({
+            "type": due.event.event.name(),
+            "severity": due.severity,
+            "timestamp": due.event.at.rfc3339(),
+            "same_before": due.same_before,
+            "payload": serde_json::to_value(&due.event.event).unwrap_or_default(),
+        }));
+        for (way, name, wanted) in [
+            (&self.webhook, "the webhook", settings.webhook_url.is_some()),
+            (&self.syslog, "syslog", settings.syslog.is_some()),
+        ] {
+            let post = (Arc::clone(settings), Arc::clone(&alert));
+            if wanted && way.try_send(post).is_err() {
+                tracing::error!("an alert is lost: {WAITING} others wait for {name}");
+            }
+        }
+    }
+}
+
+/// Sends what comes to syslog, for as long as anything may come.
+async fn log(mut lines: mpsc::Receiver<Post>) {
+    while let Some((settings, alert)) = lines.recv().await {
+        let Some(place) = &settings.syslog else {
             continue;
         };
-        let alert = json!({
-            "type": event.event.name(),
-            "severity": severity,
-            "timestamp": clock.wall().rfc3339(),
-            "same_before": before,
-            "payload": serde_json::to_value(&event.event).unwrap_or_default(),
-        });
-        let Ok(place) = Arc::clone(&places).acquire_owned().await else {
-            return;
-        };
-        let sender = Arc::clone(&sender);
-        tokio::spawn(async move {
-            sender.send(&settings, &alert).await;
-            drop(place);
-        });
+        let sent = tokio::time::timeout(PATIENCE, syslog::send(place, &alert)).await;
+        let late = || std::io::Error::other("it takes too long");
+        if let Err(fault) = sent.unwrap_or_else(|_| Err(late())) {
+            tracing::error!("an alert did not reach syslog: {fault}");
+        }
     }
 }
 
@@ -124,12 +164,17 @@ fn alerting(event: &Event) -> Option<(String, &'static str)> {
                 RiskLevel::Medium | RiskLevel::None => "medium",
             };
             let FlowAlert {
+                session_id,
+                principal,
                 tool_name,
                 decision,
                 alarms,
                 ..
             } = flow;
-            let same = format!("flow {tool_name} {severity} {decision:?} {alarms:?}");
+            // What another caller or another conversation does is not the same.
+            let same = format!(
+                "flow {tool_name} {severity} {decision:?} {alarms:?} {session_id} {principal}"
+            );
             (bad || passed).then_some((same, severity))
         }
         Event::QuarantineChange(news) | Event::ToolQuarantineChange(news) => {
@@ -153,118 +198,77 @@ fn alerting(event: &Event) -> Option<(String, &'static str)> {
     }
 }
 
-/// What was sent lately, and how often it came since.
-#[derive(Default)]
-struct Recent(HashMap<String, (Tick, u64)>);
-
-impl Recent {
-    /// Returns how often the same came since it was last sent, where it is to be sent.
-    fn first(&mut self, same: String, now: Tick) -> Option<u64> {
-        if self.0.len() >= MOST {
-            self.0.retain(|_, (sent, _)| sent.until(now) < SAME);
-        }
-        if self.0.len() >= MOST {
-            self.0.clear();
-        }
-        match self.0.get_mut(&same) {
-            Some((sent, count)) if sent.until(now) < SAME => {
-                *count += 1;
-                None
-            }
-            Some(known) => {
-                let (_, count) = std::mem::replace(known, (now, 0));
-                Some(count)
-            }
-            None => {
-                self.0.insert(same, (now, 0));
-                Some(0)
-            }
-        }
-    }
-}
-
-struct Sender {
-    dialer: Dialer,
-    clock: Arc<dyn Clock>,
-}
-
-impl Sender {
-    async fn send(&self, settings: &Settings, alert: &Value) {
-        if let Some(place) = &settings.syslog
-            && let Err(fault) = syslog::send(place, alert).await
-        {
-            tracing::error!("an alert did not reach syslog: {fault}");
-        }
-        let Some(address) = &settings.webhook_url else {
-            return;
-        };
-        let (Ok(uri), Ok(signer)) = (
-            address.expose().parse::<Uri>(),
-            Signer::new(&settings.signing_keys),
-        ) else {
-            tracing::error!("alerts cannot be sent: `alerts.webhook_url` or a key cannot be used");
-            return;
-        };
-        let body = Bytes::from(alert.to_string());
-        let id: [u8; 16] = mcpproxy_mcp::seal::random().unwrap_or_default();
-        let id = format!("msg_{:032x}", u128::from_be_bytes(id));
-        let mut pauses = PAUSES.iter();
-        loop {
-            let headers = self.headers(&signer, &id, &body);
-            let sent = self.dialer.send(Method::POST, &uri, headers, body.clone());
-            let why = match tokio::time::timeout(PATIENCE, sent).await {
-                Ok(Ok(answer)) if answer.status().is_success() => return,
-                Ok(Ok(answer)) => format!("it answered {}", answer.status()),
-                Ok(Err(_)) => "it cannot be reached".to_owned(),
-                Err(_) => "it did not answer in time".to_owned(),
-            };
-            let Some(pause) = pauses.next() else {
-                tracing::error!("an alert did not reach the webhook: {why}");
-                return;
-            };
-            tokio::time::sleep(*pause).await;
-        }
-    }
-
-    /// The id stays the same with every try, so that whoever takes it can tell.
-    fn headers(&self, signer: &Signer, id: &str, body: &Bytes) -> HeaderMap {
-        let seconds = self.clock.wall().0 / 1000;
-        let mut headers = HeaderMap::new();
-        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        headers.insert("webhook-timestamp", HeaderValue::from(seconds));
-        let signature = signer.sign(id, seconds, body);
-        for (name, value) in [
-            ("webhook-id", Some(id)),
-            ("webhook-signature", signature.as_deref()),
-        ] {
-            if let Some(value) = value.and_then(|value| HeaderValue::from_str(value).ok()) {
-                headers.insert(name, value);
-            }
-        }
-        headers
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use mcpproxy_core::{CallId, FlowType, Secret, SystemClock, Wall};
+    use tokio::net::{TcpListener, UdpSocket};
+
     use super::*;
 
-    #[test]
-    fn the_same_is_sent_once_within_a_minute() {
-        let mut recent = Recent::default();
-        let mut check = |same: &str, seconds: u64, expect: Option<u64>| {
-            let now = Tick(Duration::from_secs(seconds));
-            assert_eq!(
-                recent.first(same.to_owned(), now),
-                expect,
-                "{same} {seconds}"
-            );
+    fn alert(number: u64) -> Numbered {
+        Numbered {
+            run: 1,
+            number,
+            at: Wall(number),
+            event: Event::FlowAlert(FlowAlert {
+                activity_id: CallId::new(number, 0),
+                session_id: "s".to_owned(),
+                principal: "owner".to_owned(),
+                flow_type: FlowType::InternalToExternal,
+                risk_level: RiskLevel::Critical,
+                tool_name: format!("mail:post{number}"),
+                has_sensitive_data: true,
+                decision: Action::Deny,
+                effective: Action::Deny,
+                alarms: Vec::new(),
+            }),
+        }
+    }
+
+    #[tokio::test]
+    async fn a_webhook_that_never_answers_holds_up_nothing() {
+        let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let log = UdpSocket::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}/alert", silent.local_addr().unwrap());
+        let settings = Settings {
+            webhook_url: Some(Secret::new(url)),
+            syslog: Some(format!("udp://{}", log.local_addr().unwrap())),
+            ..Settings::default()
         };
-        check("a", 0, Some(0));
-        check("a", 1, None);
-        check("b", 2, Some(0));
-        check("a", 59, None);
-        check("a", 60, Some(2));
-        check("a", 200, Some(0));
+        let alerts = Arc::new(Alerts(ArcSwap::from_pointee(settings)));
+        let (sender, heard) = broadcast::channel(1024);
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock::start());
+        let running = tokio::spawn(run(alerts, heard, clock));
+        let mut buffer = vec![0; 16 * 1024];
+        for number in 0..40 {
+            sender.send(Arc::new(alert(number))).unwrap();
+        }
+        for number in 0..40 {
+            let read = tokio::time::timeout(PATIENCE, log.recv(&mut buffer));
+            let read = read.await.unwrap().unwrap();
+            let line = String::from_utf8_lossy(&buffer[..read]).into_owned();
+            assert!(line.contains(&format!("mail:post{number}\"")), "{line}");
+            // When it happened, and not when it was sent.
+            assert!(line.contains(&Wall(number).rfc3339()), "{line}");
+        }
+        running.abort();
+    }
+
+    #[test]
+    fn only_what_the_same_conversation_does_again_is_the_same() {
+        let of = |change: fn(&mut FlowAlert)| {
+            let Event::FlowAlert(mut flow) = alert(1).event else {
+                panic!("it is one");
+            };
+            change(&mut flow);
+            alerting(&Event::FlowAlert(flow)).unwrap().0
+        };
+        let one = of(|_| {});
+        let check = |change: fn(&mut FlowAlert), same: bool| assert_eq!(of(change) == one, same);
+        check(|flow| flow.activity_id = CallId::new(9, 9), true);
+        check(|flow| flow.session_id = "t".to_owned(), false);
+        check(|flow| flow.principal = "ci".to_owned(), false);
+        check(|flow| flow.tool_name = "mail:other".to_owned(), false);
+        check(|flow| flow.decision = Action::Warn, false);
     }
 }

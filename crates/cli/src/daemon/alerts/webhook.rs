@@ -1,0 +1,138 @@
+//! Alerts as posts to a webhook: signed, tried again, in a bounded queue. While the webhook fails, one
+//! alert at a time is tried, and the others wait; nothing else waits for it.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::header::CONTENT_TYPE;
+use http::{HeaderMap, HeaderValue, Method, Uri};
+use mcpproxy_core::Clock;
+use mcpproxy_hooks_remote::Signer;
+use mcpproxy_mcp::dial::Dialer;
+use mcpproxy_policy::settings::Alerts as Settings;
+use serde_json::Value;
+use tokio::sync::{Mutex, Semaphore, mpsc};
+
+/// Pauses before each further try.
+const PAUSES: [Duration; 4] = [
+    Duration::from_millis(500),
+    Duration::from_secs(2),
+    Duration::from_secs(8),
+    Duration::from_secs(30),
+];
+/// Alerts that are being sent or tried again at once; more wait.
+const AT_ONCE: usize = 16;
+/// How long a webhook may take to answer.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// An alert and where it goes.
+pub(super) type Post = (Arc<Settings>, Arc<Value>);
+
+/// The way to the webhook.
+#[derive(Debug)]
+pub(super) struct Webhook {
+    dialer: Dialer,
+    clock: Arc<dyn Clock>,
+    failing: AtomicBool,
+    /// Held by the one that tries while the webhook fails.
+    turn: Mutex<()>,
+}
+
+impl Webhook {
+    pub(super) fn new(clock: Arc<dyn Clock>) -> Self {
+        Self {
+            dialer: Dialer::default(),
+            clock,
+            failing: AtomicBool::new(false),
+            turn: Mutex::new(()),
+        }
+    }
+
+    /// Sends what comes, for as long as anything may come.
+    pub(super) async fn run(self: Arc<Self>, mut posts: mpsc::Receiver<Post>) {
+        let places = Arc::new(Semaphore::new(AT_ONCE));
+        while let Some((settings, alert)) = posts.recv().await {
+            let Ok(place) = Arc::clone(&places).acquire_owned().await else {
+                return;
+            };
+            let webhook = Arc::clone(&self);
+            tokio::spawn(async move {
+                webhook.send(&settings, &alert).await;
+                drop(place);
+            });
+        }
+    }
+
+    async fn send(&self, settings: &Settings, alert: &Value) {
+        let Some(address) = &settings.webhook_url else {
+            return;
+        };
+        let (Ok(uri), Ok(signer)) = (
+            address.expose().parse::<Uri>(),
+            Signer::new(&settings.signing_keys),
+        ) else {
+            tracing::error!("alerts cannot be sent: `alerts.webhook_url` or a key cannot be used");
+            return;
+        };
+        let body = Bytes::from(alert.to_string());
+        let id: [u8; 16] = mcpproxy_mcp::seal::random().unwrap_or_default();
+        let id = format!("msg_{:032x}", u128::from_be_bytes(id));
+        let mut pauses = PAUSES.iter();
+        loop {
+            let Err(why) = self.tried(&uri, &signer, &id, &body).await else {
+                return;
+            };
+            let Some(pause) = pauses.next() else {
+                tracing::error!("an alert did not reach the webhook: {why}");
+                return;
+            };
+            tokio::time::sleep(*pause).await;
+        }
+    }
+
+    /// Tries once; alone, while the webhook fails.
+    async fn tried(
+        &self,
+        uri: &Uri,
+        signer: &Signer,
+        id: &str,
+        body: &Bytes,
+    ) -> Result<(), String> {
+        let turn = if self.failing.load(Ordering::Relaxed) {
+            Some(self.turn.lock().await)
+        } else {
+            None
+        };
+        let headers = self.headers(signer, id, body);
+        let sent = self.dialer.send(Method::POST, uri, headers, body.clone());
+        let tried = match tokio::time::timeout(PATIENCE, sent).await {
+            Ok(Ok(answer)) if answer.status().is_success() => Ok(()),
+            Ok(Ok(answer)) => Err(format!("it answered {}", answer.status())),
+            Ok(Err(_)) => Err("it cannot be reached".to_owned()),
+            Err(_) => Err("it did not answer in time".to_owned()),
+        };
+        self.failing.store(tried.is_err(), Ordering::Relaxed);
+        drop(turn);
+        tried
+    }
+
+    /// The id stays the same with every try, so that whoever takes it can tell.
+    fn headers(&self, signer: &Signer, id: &str, body: &Bytes) -> HeaderMap {
+        let seconds = self.clock.wall().0 / 1000;
+        let mut headers = HeaderMap::new();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        headers.insert("webhook-timestamp", HeaderValue::from(seconds));
+        let signature = signer.sign(id, seconds, body);
+        for (name, value) in [
+            ("webhook-id", Some(id)),
+            ("webhook-signature", signature.as_deref()),
+        ] {
+            if let Some(value) = value.and_then(|value| HeaderValue::from_str(value).ok()) {
+                headers.insert(name, value);
+            }
+        }
+        headers
+    }
+}
