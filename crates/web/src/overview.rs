@@ -24,6 +24,10 @@ const PERIODS: [(&str, &str); 4] = [
     ("30d", "Last month"),
 ];
 
+/// The records of calls that were stopped: what a person withholds or refuses is on record, too.
+const STOPPED: &str =
+    "status=blocked,rejected&type=tool_call,policy_decision,message,hook_evaluation";
+
 /// Shows the page.
 pub(crate) async fn show(
     State(site): Shared,
@@ -44,7 +48,7 @@ async fn body(site: &Site, visit: &Visit, period: &str) -> Markup {
     let summary = get(&format!("/activity/summary?period={period}")).await;
     let (status, servers) = (get("/status").await, get("/servers").await);
     let (hooks, tools) = (get("/hooks").await, get("/tools").await);
-    let stopped = get("/activity?status=blocked&limit=6").await;
+    let stopped = get(&format!("/activity?{STOPPED}&limit=6")).await;
     let now = site.clock.wall();
     html! {
         nav.periods aria-label="Period" { @for (name, label) in PERIODS {
@@ -70,8 +74,7 @@ async fn body(site: &Site, visit: &Visit, period: &str) -> Markup {
 fn tiles(summary: Option<&Value>, status: Option<&Value>, tools: Option<&Value>) -> Markup {
     let nothing = Value::Null;
     let (sum, status) = (summary.unwrap_or(&nothing), status.unwrap_or(&nothing));
-    let by = sum.part("by_status");
-    let stopped = by.count("blocked") + by.count("rejected");
+    let stopped = sum.count("blocked");
     let approvals = sum.part("approvals");
     let share = approvals.get("approved_share").and_then(Value::as_f64);
     let share = share.map(|share| format!("{:.0} % approved", share * 100.0));
@@ -85,7 +88,8 @@ fn tiles(summary: Option<&Value>, status: Option<&Value>, tools: Option<&Value>)
     let known = |value: u64| summary.map_or_else(|| "–".to_owned(), |_| value.to_string());
     html! {
         (tile("Calls", &known(sum.count("calls")), "on record", "/ui/activity", false))
-        (tile("Stopped", &known(stopped), "blocked or rejected", "/ui/activity?status=blocked", stopped > 0))
+        (tile("Stopped", &known(stopped), "blocked or rejected", &format!("/ui/activity?{STOPPED}"),
+            stopped > 0))
         (tile("Asked", &known(approvals.count("asked")), share.as_deref().unwrap_or("of a person"),
             "/ui/approvals", false))
         (tile("Waiting", &status.count("approvals").to_string(), "for an answer", "/ui/approvals",

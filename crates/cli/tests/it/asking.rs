@@ -69,6 +69,19 @@ async fn a_legacy_downstream_is_asked_and_only_allow_lets_the_call_leave() {
         agent.respond(&question, answer.clone()).await;
         check(&scene, &reply.result().await, allowed, before, &answer);
     }
+    // Each question counts once, with what was answered.
+    let yes = answers().iter().filter(|(_, allowed)| *allowed).count();
+    let summary = scene.gateway.api("/activity/summary").await;
+    let asks = &summary["approvals"];
+    assert_eq!(
+        (&asks["asked"], &asks["approved"], &asks["denied"]),
+        (
+            &json!(answers().len()),
+            &json!(yes),
+            &json!(answers().len() - yes)
+        ),
+        "{asks}"
+    );
 }
 
 #[tokio::test]

@@ -2,7 +2,7 @@
 
 mod seen;
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::time::Duration;
 
 use mcpproxy_core::{ActivityReader, Principal, ReadFault, Wall};
@@ -95,6 +95,8 @@ pub struct Summary {
     pub total: u64,
     /// Calls among them: uses of tools, prompts and resources, each once.
     pub calls: u64,
+    /// Calls that were stopped.
+    pub blocked: u64,
     /// Whether all records of the stretch are counted; otherwise only those since `counted_from`.
     pub complete: bool,
     /// The time of the oldest record that is counted.
@@ -127,7 +129,7 @@ pub struct Named {
     pub name: String,
     /// Records about it.
     pub total: u64,
-    /// Those that were stopped.
+    /// Calls that were stopped.
     pub blocked: u64,
 }
 
@@ -138,7 +140,7 @@ pub struct Group {
     pub key: String,
     /// How many there are.
     pub total: u64,
-    /// Those that were stopped.
+    /// Calls that were stopped.
     pub blocked: u64,
 }
 
@@ -160,14 +162,27 @@ pub struct Bucket {
 /// Questions that were put to somebody, and how they ended.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Asks {
-    /// How often somebody was asked.
+    /// Questions. A call that is made again while its question waits is no other one.
     pub asked: u64,
-    /// How often the call went on.
+    /// Those that were answered with yes.
     pub approved: u64,
-    /// How often it did not: somebody said no, or nobody answered.
+    /// Those that were answered with no, or of which an agent did not go on to use the tool.
     pub denied: u64,
-    /// The share that was approved; nothing where nobody was asked.
+    /// Those that nobody has answered: they wait, or their time is over.
+    pub unanswered: u64,
+    /// The share of those with an answer that was approved; nothing where none has one.
     pub approved_share: Option<f64>,
+}
+
+impl Asks {
+    fn count(&mut self, answer: Option<bool>) {
+        self.asked += 1;
+        match answer {
+            Some(true) => self.approved += 1,
+            Some(false) => self.denied += 1,
+            None => self.unanswered += 1,
+        }
+    }
 }
 
 /// Data from one place to another.
@@ -239,6 +254,8 @@ struct Count {
     flows: BTreeMap<Flow, u64>,
     /// Uses of tools that agents' hooks reported as done; newer than what they were asked about.
     done: HashSet<String>,
+    /// Questions by the call that they are about, and how they were answered, if they were.
+    questions: HashMap<String, Option<bool>>,
 }
 
 impl Count {
@@ -275,6 +292,7 @@ impl Count {
             groups: BTreeMap::new(),
             flows: BTreeMap::new(),
             done: HashSet::new(),
+            questions: HashMap::new(),
         }
     }
 
@@ -310,9 +328,12 @@ impl Count {
         if seen.kind == "intent" {
             return;
         }
-        let blocked = u64::from(matches!(&*seen.status, "blocked" | "rejected"));
+        // What a person withholds or refuses is on record as well, and stops no call by itself.
+        let blocked = matches!(&*seen.status, "blocked" | "rejected") && seen.is_call();
+        let blocked = u64::from(blocked);
         let summary = &mut self.summary;
         summary.total += 1;
+        summary.blocked += blocked;
         summary.counted_from = Some(seen.timestamp.clone().into_owned());
         for (counts, key) in [
             (&mut summary.by_status, &seen.status),
@@ -372,28 +393,31 @@ impl Count {
         }
     }
 
-    /// Counts a question. An agent that was told to ask reports the use of the tool if its user
-    /// agreed; a call that waited for an answer stands as what became of it.
+    /// Counts a question. Whoever asks a person puts on record that they do, and what is answered. An
+    /// agent that was told to ask reports the use of the tool if its user agreed.
     fn ask(&mut self, seen: &Seen<'_>) {
+        if let Some((about, answer)) = seen.question() {
+            let known = self.questions.contains_key(about);
+            if known || self.questions.len() < MOST_COUNTED {
+                let kept = self.questions.entry(about.to_owned()).or_default();
+                *kept = kept.or(answer);
+            }
+            return;
+        }
         let used = seen.hooked_use();
         if let Some((used, true)) = &used
             && self.done.len() < MOST_KEYS
         {
             self.done.insert(used.clone());
         }
-        if seen.decision != "ask" || seen.effective != "ask" {
-            return;
+        let asks = seen.decision == "ask" && seen.effective == "ask";
+        if let Some((used, false)) = used
+            && asks
+            && seen.kind == "hook_evaluation"
+        {
+            let approved = self.done.contains(&used);
+            self.summary.approvals.count(Some(approved));
         }
-        let approved = match (&*seen.kind, used) {
-            ("hook_evaluation", Some((used, false))) => self.done.contains(&used),
-            // The call about which one is asked has a record of its own.
-            ("hook_evaluation" | "approval", _) => return,
-            (kind, _) => kind != "policy_decision",
-        };
-        let asks = &mut self.summary.approvals;
-        asks.asked += 1;
-        asks.approved += u64::from(approved);
-        asks.denied += u64::from(!approved);
     }
 
     fn finish(mut self) -> Summary {
@@ -418,10 +442,9 @@ impl Count {
         flows.sort_by(|(one, many), (other, more)| more.cmp(many).then(one.cmp(other)));
         let flow = |(flow, count)| Flow { count, ..flow };
         self.summary.flows = flows.into_iter().take(MOST_FLOWS).map(flow).collect();
-        let Asks {
-            asked, approved, ..
-        } = self.summary.approvals;
-        self.summary.approvals.approved_share = share(approved, asked);
+        let asks = &mut self.summary.approvals;
+        self.questions.values().for_each(|one| asks.count(*one));
+        asks.approved_share = share(asks.approved, asks.approved + asks.denied);
         self.summary
     }
 }

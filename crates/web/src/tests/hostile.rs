@@ -22,7 +22,7 @@ pub(super) fn hostile(path: &str) -> Value {
             "receipt": { "receipt_id": HOSTILE, "outcome": HOSTILE, "session_id": HOSTILE, "seq": HOSTILE },
             "pack": HOSTILE, "proof": { "receipt": HOSTILE } }] }),
         "/api/v1/activity/summary" => json!({
-            "total": 7, "calls": 1, "by_status": { "blocked": 1 },
+            "total": 7, "calls": 1, "blocked": 1, "by_status": { "blocked": 1 },
             "buckets": [{ "start": HOSTILE, "calls": 1 }],
             "flows": [{ "source": HOSTILE, "destination": HOSTILE, "risk_level": HOSTILE }],
         }),

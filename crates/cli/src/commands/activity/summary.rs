@@ -32,7 +32,9 @@ pub(super) fn run(global: &Global, asked: &ActivitySummary) -> Result<()> {
 
 fn table(summary: &Value) -> Result<()> {
     let part = |name: &str| summary.get(name).cloned().unwrap_or_default();
-    let mut head = json!({ "total": part("total"), "calls": part("calls") });
+    let mut head = json!({
+        "total": part("total"), "calls": part("calls"), "blocked": part("blocked"),
+    });
     for (name, shown) in [("start_time", "from"), ("end_time", "to")] {
         if let Some(head) = head.as_object_mut() {
             head.insert(shown.to_owned(), part(name));

@@ -33,6 +33,8 @@ pub(super) struct Seen<'a> {
     pub(super) flow_type: Cow<'a, str>,
     #[serde(borrow)]
     pub(super) risk_level: Cow<'a, str>,
+    #[serde(borrow, default)]
+    parent_id: Option<Cow<'a, str>>,
     #[serde(borrow)]
     session_id: Cow<'a, str>,
     #[serde(borrow)]
@@ -89,6 +91,21 @@ impl Seen<'_> {
             }),
             _ => false,
         }
+    }
+
+    /// Returns the call that a person was asked about, and what they said, if the record tells of
+    /// either.
+    pub(super) fn question(&self) -> Option<(&str, Option<bool>)> {
+        let about = self
+            .parent_id
+            .as_deref()
+            .filter(|_| self.kind == "approval")?;
+        let answer = match &*self.method {
+            "approved" => Some(true),
+            "denied" => Some(false),
+            _ => None,
+        };
+        Some((about, answer))
     }
 
     /// Returns what a record is grouped by; nothing where it has none.

@@ -124,33 +124,77 @@ fn calls_are_counted_once_and_nothing_else_is_a_call() {
 }
 
 #[test]
+fn only_calls_are_stopped() {
+    let at = ("timestamp", json!("2026-03-04T23:30:00Z"));
+    let check = |kind: &str, method: &str, blocked: u64| {
+        let fields = [
+            ("type", json!(kind)),
+            ("method", json!(method)),
+            ("status", json!("blocked")),
+            at.clone(),
+        ];
+        let summary = count(vec![record(&fields)], "1h", Some(GroupBy::Server));
+        let in_buckets: u64 = summary.buckets.iter().map(|one| one.blocked).sum();
+        let named: u64 = summary.servers.iter().map(|one| one.blocked).sum();
+        let grouped = summary.groups.unwrap_or_default();
+        let grouped: u64 = grouped.iter().map(|one| one.blocked).sum();
+        let found = [summary.blocked, in_buckets, named, grouped];
+        assert_eq!(found, [blocked; 4], "{kind} {method}");
+        assert_eq!(summary.by_status["blocked"], 1);
+    };
+    check("policy_decision", "tools/call", 1);
+    check("tool_call", "tools/call", 1);
+    check("quarantine_change", "", 0);
+    check("tool_quarantine_change", "", 0);
+    // A person said no: the call that was asked about has a record of its own.
+    check("approval", "denied", 0);
+}
+
+#[test]
 fn the_share_of_questions_that_were_approved_is_told() {
+    let at = ("timestamp", json!("2026-03-04T23:00:00Z"));
     let asked = |kind: &str, more: &[(&str, Value)]| {
         let base = [
             ("type", json!(kind)),
-            ("timestamp", json!("2026-03-04T23:00:00Z")),
+            at.clone(),
             ("decision", json!("ask")),
             ("effective", json!("ask")),
         ];
         record(&[&base[..], more].concat())
     };
+    let question = |about: &str, what: &str| {
+        let more = [("parent_id", json!(about)), ("method", json!(what))];
+        asked("approval", &more)
+    };
     let hook = |used: &str, phase: &str| {
         let hook = json!({ "agent": "a", "phase": phase, "owner": "agent", "tool_use_id": used });
         asked("hook_evaluation", &[("hook", hook)])
     };
-    let mut done = hook("1", "post");
-    done["decision"] = json!("allow");
+    let check = |records: Vec<Value>, expect: [u64; 4], share: Option<f64>| {
+        let asks = count(records, "1h", None).approvals;
+        let found = [asks.asked, asks.approved, asks.denied, asks.unanswered];
+        assert_eq!((found, asks.approved_share), (expect, share));
+    };
+    check(Vec::new(), [0; 4], None);
+    // Newest first. The same call was made again five times while its question waited.
+    let mut records = vec![asked("tool_call", &[]), question("1", "approved")];
+    let again = asked("policy_decision", &[("status", json!("blocked"))]);
+    records.extend(vec![again; 5]);
+    records.push(question("1", "requested"));
+    check(records, [1, 1, 0, 0], Some(1.0));
     let records = vec![
-        done,
-        hook("1", "pre"),
-        hook("2", "pre"),
-        asked("tool_call", &[]),
-        asked("policy_decision", &[("status", json!("blocked"))]),
+        question("4", "lapsed"),
+        question("3", "requested"),
+        question("2", "denied"),
+        question("2", "requested"),
+        // What was asked before the stretch began.
+        question("1", "approved"),
         // Nobody could be asked.
         asked("tool_call", &[("effective", json!("warn"))]),
     ];
-    let asks = count(records, "1h", None).approvals;
-    assert_eq!((asks.asked, asks.approved, asks.denied), (4, 2, 2));
-    assert_eq!(asks.approved_share, Some(0.5));
-    assert_eq!(count(Vec::new(), "1h", None).approvals.approved_share, None);
+    check(records, [4, 1, 1, 2], Some(0.5));
+    let mut done = hook("1", "post");
+    done["decision"] = json!("allow");
+    let records = vec![done, hook("1", "pre"), hook("2", "pre")];
+    check(records, [2, 1, 1, 0], Some(0.5));
 }
