@@ -1,8 +1,9 @@
 //! Records as spans and counts, in the JSON form of the OpenTelemetry protocol.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use mcpproxy_core::{Record, Status, TraceNote, Wall};
+use mcpproxy_core::{Cause, Record, Status, TraceNote, Wall};
 use mcpproxy_mcp::trace::Context;
 use serde_json::{Value, json};
 
@@ -27,7 +28,7 @@ pub(super) struct Span {
     start: u64,
     nanos: u64,
     method: String,
-    error: Option<&'static str>,
+    error: Option<Cow<'static, str>>,
     attributes: Vec<Value>,
 }
 
@@ -43,7 +44,7 @@ impl Span {
         let parent = note.parent.as_deref().and_then(Context::parse);
         // The same that the upstream was told.
         let Context { trace, span, .. } = Context::of(record.id, parent.as_ref());
-        let error = error(record);
+        let error = error(record, note);
         let took = std::time::Duration::try_from_secs_f64(record.duration_ms / 1000.0);
         let nanos = took.unwrap_or_default().as_nanos();
         Some(Self {
@@ -56,8 +57,8 @@ impl Span {
             start,
             nanos: u64::try_from(nanos).unwrap_or(u64::MAX),
             method: record.method.clone(),
+            attributes: attributes(record, note, error.as_deref()),
             error,
-            attributes: attributes(record, note, error),
         })
     }
 
@@ -75,7 +76,7 @@ impl Span {
             if let Some(parent) = &self.parent {
                 members.insert("parentSpanId".to_owned(), json!(parent));
             }
-            if let Some(error) = self.error {
+            if let Some(error) = &self.error {
                 let status = json!({ "code": ERROR, "message": error });
                 members.insert("status".to_owned(), status);
             }
@@ -84,17 +85,27 @@ impl Span {
     }
 }
 
-/// What went wrong, as `error.type` says it.
-fn error(record: &Record) -> Option<&'static str> {
-    match record.status {
-        Status::Success | Status::Pending => None,
-        Status::Error => Some("tool_error"),
-        Status::Blocked => Some("blocked"),
-        Status::Rejected => Some("rejected"),
-    }
+/// What went wrong, as `error.type` says it: the code of an error of the protocol as text, and
+/// `tool_error` where a tool says that its result is one.
+fn error(record: &Record, note: &TraceNote) -> Option<Cow<'static, str>> {
+    let known = match record.status {
+        Status::Success | Status::Pending => return None,
+        Status::Blocked => "blocked",
+        Status::Rejected => "rejected",
+        Status::Error => match (note.code, note.cause) {
+            (Some(code), _) => return Some(code.to_string().into()),
+            (None, Some(Cause::TimedOut)) => "timeout",
+            (None, Some(Cause::Cancelled)) => "cancelled",
+            (None, Some(Cause::Stopped)) => "stopped",
+            // What the conventions have for errors without a name.
+            (None, Some(Cause::Failed)) => "_OTHER",
+            (None, None) => "tool_error",
+        },
+    };
+    Some(Cow::Borrowed(known))
 }
 
-fn attributes(record: &Record, note: &TraceNote, error: Option<&'static str>) -> Vec<Value> {
+fn attributes(record: &Record, note: &TraceNote, error: Option<&str>) -> Vec<Value> {
     let mut all = vec![
         text("mcp.method.name", &record.method),
         text("mcp.session.id", &record.session_id),
@@ -119,6 +130,8 @@ fn attributes(record: &Record, note: &TraceNote, error: Option<&'static str>) ->
             .map(|id| text("jsonrpc.request.id", &id.to_string())),
     );
     all.extend(error.map(|error| text("error.type", error)));
+    let code = note.code.filter(|_| record.status == Status::Error);
+    all.extend(code.map(|code| text("rpc.response.status_code", &code.to_string())));
     all
 }
 
@@ -140,7 +153,7 @@ pub(super) fn traces(service: &str, spans: &[Span]) -> Value {
 /// Durations, counted since the start by method and what went wrong.
 #[derive(Debug, Default)]
 pub(super) struct Counted {
-    by: BTreeMap<(String, &'static str), Histogram>,
+    by: BTreeMap<(String, String), Histogram>,
     first: u64,
     last: u64,
 }
@@ -157,7 +170,10 @@ impl Counted {
     }
 
     pub(super) fn add(&mut self, span: &Span) {
-        let key = (span.method.clone(), span.error.unwrap_or_default());
+        let key = (
+            span.method.clone(),
+            span.error.as_deref().unwrap_or_default().to_owned(),
+        );
         if self.by.is_empty() {
             self.first = span.start;
         }
@@ -231,6 +247,8 @@ mod tests {
         TraceNote {
             parent: parent.map(Into::into),
             request: Some(7),
+            code: None,
+            cause: None,
         }
     }
 
@@ -278,6 +296,31 @@ mod tests {
             ..record(Status::Pending)
         };
         assert!(Span::of(&intent, &note(None)).is_none());
+    }
+
+    #[test]
+    fn an_error_is_named_by_its_code_or_by_who_says_so() {
+        let check = |status: Status, code: Option<i64>, cause: Option<Cause>, expect: &str| {
+            let note = TraceNote {
+                code,
+                cause,
+                ..note(None)
+            };
+            let span = Span::of(&record(status), &note).unwrap().json();
+            let attributes = span["attributes"].as_array().unwrap();
+            assert!(attributes.contains(&text("error.type", expect)), "{span}");
+            let status = attributes
+                .iter()
+                .find(|one| one["key"] == "rpc.response.status_code");
+            let status = status.map(|one| one["value"]["stringValue"].as_str().unwrap());
+            assert_eq!(status, code.map(|_| expect), "{span}");
+        };
+        check(Status::Error, Some(-32601), None, "-32601");
+        check(Status::Error, Some(-32000), None, "-32000");
+        check(Status::Error, None, None, "tool_error");
+        check(Status::Error, None, Some(Cause::TimedOut), "timeout");
+        check(Status::Error, None, Some(Cause::Failed), "_OTHER");
+        check(Status::Blocked, None, None, "blocked");
     }
 
     #[test]
