@@ -133,6 +133,13 @@ impl<'a> Verifier<'a> {
             };
             return self.flaw(None, Some((genesis, 0)), what);
         }
+        // A note is made when a writer begins, which says so.
+        let said = writers.iter().filter_map(|(_, one)| one.gaps.as_ref());
+        let most = said.map(|said| said.number).max();
+        let more = |most: i64| usize::try_from(most).is_ok_and(|most| most < gaps.len());
+        if most.is_some_and(more) {
+            self.flaw(None, None, "a note of lost records was put in");
+        }
     }
 
     fn follow(&mut self, genesis: &Genesis) {
@@ -229,7 +236,11 @@ impl<'a> Verifier<'a> {
         };
         // The chain goes on from what stands there, so that one change is one flaw.
         thread.next = link.number.saturating_add(1).max(thread.next);
-        thread.hash = link.hash;
+        thread.hash = match hash {
+            // A hash that is gone is the one that follows from the rest.
+            Some(hash) if link.hash == chain::Hash::default() => hash,
+            Some(_) | None => link.hash,
+        };
         thread.is_broken |= wrong.is_some();
         let kept = thread.kept.as_ref();
         let other = kept.is_some_and(|kept| kept.number == link.number && kept.hash != link.hash);

@@ -204,6 +204,11 @@ async fn after_a_fault_writing_goes_on_and_the_gap_is_on_record() {
     };
     check("", &[]);
     check(
+        "INSERT INTO gap VALUES (3, 9, 'luck')",
+        &["a note of lost records was put in"],
+    );
+    check("DELETE FROM gap WHERE lost = 9", &[]);
+    check(
         "UPDATE gap SET lost = lost - 1",
         &["a note of lost records is not what was written"],
     );
@@ -463,4 +468,52 @@ async fn what_is_changed_taken_out_or_put_in_is_found() {
     let found = log.reader().verify(&WordSigner("others")).unwrap();
     assert_eq!((found.unknown_keys.len(), found.flaws.len()), (1, 0));
     assert!(!found.is_sound(), "a key that nobody knows was believed");
+}
+
+#[tokio::test]
+async fn one_damaged_cell_is_told_with_its_record_and_hides_no_other() {
+    let check = async |set: &str, seq: u64, expect: &str| {
+        let log = Log::open(Retention::ALL);
+        fill(&log.sink, 0..100).await;
+        tamper(
+            &log.path(),
+            &format!("UPDATE activity SET {set} WHERE seq = {seq}"),
+        );
+        let found = log.reader().verify(&WordSigner("ours")).unwrap();
+        let told: Vec<_> = found.flaws.iter().map(|flaw| flaw.what).collect();
+        assert!(
+            told.iter().any(|told| told.contains(expect)),
+            "{set}: {told:?}"
+        );
+        let records: Vec<_> = found.flaws.iter().filter_map(|one| one.record).collect();
+        assert!(
+            records.iter().any(|(place, _)| *place == seq),
+            "{set}: {records:?}"
+        );
+        // Whoever asks gets all records, and whoever writes goes on.
+        let all = mcpproxy_core::ActivityQuery {
+            limit: 200,
+            ..query(&[])
+        };
+        let page = log.reader().page(&all).unwrap();
+        assert_eq!(page.records.len(), 100, "{set}");
+        let other = open(&log.path(), Retention::ALL, &log.clock);
+        fill(&other, 200..210).await;
+        let found = log.reader().verify(&WordSigner("ours")).unwrap();
+        assert_eq!(found.records, 110, "{set}");
+        if expect.starts_with("not") {
+            assert_eq!(found.flaws.len(), 1, "{set}: {:?}", found.flaws);
+        }
+    };
+    let changed = "not what was written";
+    check("hash = NULL", 100, changed).await;
+    check("hash = NULL", 50, changed).await;
+    check("hash = 'text'", 50, changed).await;
+    check("salts = NULL", 50, changed).await;
+    check("status = x'ff'", 50, changed).await;
+    check("risk_score = 'many'", 50, changed).await;
+    check("tool_name = x'ff'", 50, changed).await;
+    check("id = x'00'", 50, changed).await;
+    check("number = NULL", 50, "a second time").await;
+    check("writer = 'nobody'", 50, "no place in one").await;
 }

@@ -160,6 +160,10 @@ async fn two_writers_share_a_log_and_what_is_changed_is_found() {
             "not what was written",
         ),
         (
+            "UPDATE activity SET hash = '\\x00' WHERE seq = 9",
+            "not what was written",
+        ),
+        (
             "DELETE FROM activity WHERE seq = 100",
             "records before this one are gone",
         ),

@@ -13,8 +13,8 @@ use mcpproxy_core::{
 use mcpproxy_gateway::settings::Settings;
 use mcpproxy_notary::keys::{PublicKey, Signer};
 use mcpproxy_store::{
-    NoSink, Options, PostgresBaselines, PostgresReader, Reader, Retention, Sink, SqliteBaselines,
-    Verified,
+    Flaw, NoSink, Options, PostgresBaselines, PostgresReader, Reader, Retention, Sink,
+    SqliteBaselines, Verified,
 };
 
 use crate::output;
@@ -100,11 +100,21 @@ pub(crate) fn baselines(
 
 /// Goes through the whole log to find what was changed behind its back.
 pub(crate) fn verify(settings: &Settings, believed: Believed) -> Result<Verified> {
-    if let Some(url) = &settings.store {
-        return Ok(PostgresReader::open(url.expose())?.verify(believed)?);
+    let mut found = if let Some(url) = &settings.store {
+        PostgresReader::open(url.expose())?.verify(believed)?
+    } else {
+        let reader = Reader::open(&settings.data_dir.join(mcpproxy_store::FILE))?;
+        reader.verify(&believed)?
+    };
+    // A gateway that makes a key writes that it starts: where nobody has ever written, all is gone.
+    if found.writers == 0 && found.records == 0 && own_key(&settings.data_dir).exists() {
+        found.flaws.push(Flaw {
+            record: None,
+            chain: None,
+            what: "the log is empty, and the key that signs it is there",
+        });
     }
-    let reader = Reader::open(&settings.data_dir.join(mcpproxy_store::FILE))?;
-    Ok(reader.verify(&believed)?)
+    Ok(found)
 }
 
 /// Returns how long the configuration wants records kept.
@@ -122,6 +132,10 @@ pub(crate) fn retention(loaded: &Loaded) -> Retention {
 
 fn keys(data_dir: &Path) -> PathBuf {
     data_dir.join("keys")
+}
+
+fn own_key(data_dir: &Path) -> PathBuf {
+    keys(data_dir).join(format!("{KEY}.pub"))
 }
 
 /// The key with which a gateway signs how far its log has got.
@@ -145,7 +159,7 @@ pub(crate) struct Believed(Vec<PublicKey>);
 impl Believed {
     /// Reads the keys; that of this gateway need not be there.
     pub(crate) fn load(data_dir: &Path, named: &[PathBuf]) -> Result<Self> {
-        let own = keys(data_dir).join(format!("{KEY}.pub"));
+        let own = own_key(data_dir);
         let own = own.exists().then_some(own);
         let keys = own.iter().chain(named).map(|path| PublicKey::load(path));
         Ok(Self(keys.collect::<Result<_, _>>()?))

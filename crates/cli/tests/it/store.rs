@@ -87,6 +87,20 @@ async fn in_strict_mode_a_kill_loses_no_record_of_an_answered_call_and_the_chain
         said["problems"][0]["problem"],
         "the record is not what was written"
     );
+    // One cell that nobody can read is told with its record.
+    let sql = "UPDATE activity SET hash = NULL WHERE seq = 18";
+    log.execute_batch(sql).unwrap();
+    let (code, said) = verified(&home).await;
+    assert_eq!(
+        (code, &said["problems"][1]["place"]),
+        (Some(1), &json!(18)),
+        "{said}"
+    );
+    // Who takes everything out leaves the key, which was there to sign it.
+    let sql = "DELETE FROM activity; DELETE FROM checkpoint; DELETE FROM writer";
+    log.execute_batch(sql).unwrap();
+    let (code, said) = verified(&home).await;
+    assert_eq!((code, &said["sound"]), (Some(1), &json!(false)), "{said}");
     let log = home.log();
     std::fs::remove_file(&log).unwrap();
     assert_eq!(verified(&home).await.0, Some(2));

@@ -146,7 +146,7 @@ pub(super) fn read(row: &Found) -> Result<Row<'_>, Fault> {
     let optional = |column: usize| -> Result<Option<&str>, Fault> { Ok(row.try_get(column)?) };
     let columns = Columns {
         at: row.try_get(1)?,
-        id: fixed(row.try_get(2)?)?,
+        id: sized(row.try_get(2)?),
         kind: text(3)?,
         source: text(4)?,
         server_name: text(5)?.into(),
@@ -172,12 +172,18 @@ pub(super) fn read(row: &Found) -> Result<Row<'_>, Fault> {
     let link = Link {
         number: row.try_get(25)?,
         salts: Cow::Borrowed(row.try_get(26)?),
-        hash: fixed(row.try_get(27)?)?,
+        hash: sized(row.try_get(27)?),
     };
     Ok(Row {
         columns,
         link: Some((row.try_get(24)?, link)),
     })
+}
+
+/// Reads bytes whose number is known; others read as nothing, so that one damaged record does not hide
+/// the others. It is not what was written, and an audit says so.
+fn sized<const N: usize>(bytes: &[u8]) -> [u8; N] {
+    bytes.try_into().unwrap_or([0; N])
 }
 
 /// Reads bytes whose number is known.

@@ -33,19 +33,19 @@ pub(super) fn verify(
 fn writers(connection: &Connection) -> Result<Vec<(i64, Genesis)>, Fault> {
     let sql = format!("SELECT {GENESIS}, writer FROM writer ORDER BY writer");
     let mut statement = connection.prepare(&sql)?;
-    let writers = statement.query_map([], |row| Ok((row.get(7)?, genesis(row)?)))?;
+    let writers = statement.query_map([], |row| Ok((row::cell(row, 7)?, genesis(row)?)))?;
     Ok(writers.collect::<Result<_, _>>()?)
 }
 
 /// Reads a row that begins with [`GENESIS`].
 pub(super) fn genesis(row: &Row<'_>) -> rusqlite::Result<Genesis> {
-    let gaps: (Option<i64>, Option<Hash>) = (row.get(5)?, row.get(6)?);
+    let gaps: (Option<i64>, Option<Hash>) = (row::cell(row, 5)?, row::cell(row, 6)?);
     Ok(Genesis {
-        name: row.get(0)?,
-        begun: row.get(1)?,
-        after_name: row.get(2)?,
-        after_number: row.get(3)?,
-        after_hash: row.get(4)?,
+        name: row::cell(row, 0)?,
+        begun: row::cell(row, 1)?,
+        after_name: row::cell(row, 2)?,
+        after_number: row::cell(row, 3)?,
+        after_hash: row::cell(row, 4)?,
         gaps: gaps
             .0
             .zip(gaps.1)
@@ -59,9 +59,9 @@ pub(super) fn gaps(connection: &Connection) -> rusqlite::Result<Vec<Gap>> {
         connection.prepare("SELECT after_seq, lost, why FROM gap ORDER BY rowid")?;
     let gaps = statement.query_map([], |row| {
         Ok(Gap {
-            after: row.get(0)?,
-            lost: row.get(1)?,
-            why: row.get(2)?,
+            after: row::cell(row, 0)?,
+            lost: row::cell(row, 1)?,
+            why: row::cell(row, 2)?,
         })
     })?;
     gaps.collect()
@@ -71,15 +71,15 @@ fn checkpoints(connection: &Connection) -> Result<Vec<Checkpoint>, Fault> {
     let sql = "SELECT writer, pruned, number, hash, at, key, signature FROM checkpoint";
     let mut statement = connection.prepare(sql)?;
     let checkpoints = statement.query_map([], |row| {
-        let pruned: bool = row.get(1)?;
+        let pruned: bool = row::cell(row, 1)?;
         Ok(Checkpoint {
-            writer: row.get(0)?,
+            writer: row::cell(row, 0)?,
             state: if pruned { State::Pruned } else { State::Kept },
-            number: row.get(2)?,
-            hash: row.get(3)?,
-            at: row.get(4)?,
-            key: row.get(5)?,
-            signature: row.get(6)?,
+            number: row::cell(row, 2)?,
+            hash: row::cell(row, 3)?,
+            at: row::cell(row, 4)?,
+            key: row::cell(row, 5)?,
+            signature: row::cell(row, 6)?,
         })
     })?;
     Ok(checkpoints.collect::<Result<_, _>>()?)

@@ -104,8 +104,8 @@ impl House for SqliteHouse {
             Ok(Head {
                 writer: row.get(7)?,
                 name: genesis.name,
-                number: row.get(8)?,
-                hash: row.get(9)?,
+                number: row::cell(row, 8)?,
+                hash: row::cell(row, 9)?,
                 begins: genesis.stated(),
             })
         })?;

@@ -5,7 +5,7 @@ use rusqlite::{Connection, OptionalExtension as _, params};
 
 use super::{audit, row};
 use crate::block::Block;
-use crate::chain::Genesis;
+use crate::chain::{Genesis, Hash};
 use crate::checkpoint::{Checkpoint, State};
 use crate::columns::signed;
 use crate::database::{Fault, Log, Missing, Prune, Redaction, Row, Sync};
@@ -197,7 +197,11 @@ type Followed = (Vec<u8>, i64, Vec<u8>);
 
 /// Returns who wrote the last record; where there is none, whose records were dropped last.
 fn last(connection: &Connection) -> rusqlite::Result<Option<Followed>> {
-    let read = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?));
+    let read = |row: &rusqlite::Row<'_>| {
+        // One that is damaged is followed all the same: what is wrong with it is for an audit to say.
+        let hash: Hash = row::cell(row, 2)?;
+        Ok((row::cell(row, 0)?, row::cell(row, 1)?, hash.to_vec()))
+    };
     let sql = "SELECT name, number, hash FROM activity JOIN writer USING (writer) \
                ORDER BY seq DESC LIMIT 1";
     if let Some(last) = connection.query_row(sql, [], read).optional()? {

@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-use rusqlite::types::ValueRef;
-use rusqlite::{Statement, params};
+use rusqlite::types::{FromSql, ValueRef};
+use rusqlite::{Error, Statement, params};
 
 use crate::chain::Link;
 use crate::columns::Columns;
@@ -63,57 +63,106 @@ pub(super) fn place(row: &rusqlite::Row<'_>) -> rusqlite::Result<i64> {
     row.get(0)
 }
 
-/// Reads a row of [`COLUMNS`].
+/// Reads a row of [`COLUMNS`]. SQLite keeps any value in any column: one of another type than was written
+/// reads as nothing, and the record has no salts, so that it is shown and found to be damaged, and does
+/// not hide the others.
 pub(super) fn read<'row>(row: &'row rusqlite::Row<'_>) -> rusqlite::Result<Row<'row>> {
+    let mut cells = Cells { row, odd: false };
     let columns = Columns {
-        at: row.get(1)?,
-        id: row.get(2)?,
-        kind: text(row, 3)?,
-        source: text(row, 4)?,
-        server_name: text(row, 5)?.into(),
-        tool_name: text(row, 6)?.into(),
-        method: text(row, 7)?.into(),
-        session_id: text(row, 8)?.into(),
-        principal: text(row, 9)?.into(),
-        status: text(row, 10)?,
-        decision: text(row, 11)?,
-        flow_type: text(row, 12)?,
-        risk_level: text(row, 13)?,
-        risk_score: row.get(14)?,
-        duration_ms: row.get(15)?,
-        request_bytes: row.get(16)?,
-        response_bytes: row.get(17)?,
-        has_sensitive_data: row.get(18)?,
-        intent_type: optional(row, 19)?,
-        max_severity: optional(row, 20)?,
-        detection_types: optional(row, 21)?.map(Cow::Borrowed),
-        rest: optional(row, 22)?.map(Cow::Borrowed),
-        words: optional(row, 23)?.map(Cow::Borrowed),
+        at: cells.get(1)?,
+        id: cells.get(2)?,
+        kind: cells.text(3)?,
+        source: cells.text(4)?,
+        server_name: cells.text(5)?.into(),
+        tool_name: cells.text(6)?.into(),
+        method: cells.text(7)?.into(),
+        session_id: cells.text(8)?.into(),
+        principal: cells.text(9)?.into(),
+        status: cells.text(10)?,
+        decision: cells.text(11)?,
+        flow_type: cells.text(12)?,
+        risk_level: cells.text(13)?,
+        risk_score: cells.get(14)?,
+        duration_ms: cells.get(15)?,
+        request_bytes: cells.get(16)?,
+        response_bytes: cells.get(17)?,
+        has_sensitive_data: cells.get(18)?,
+        intent_type: cells.optional(19)?,
+        max_severity: cells.optional(20)?,
+        detection_types: cells.optional(21)?.map(Cow::Borrowed),
+        rest: cells.optional(22)?.map(Cow::Borrowed),
+        words: cells.optional(23)?.map(Cow::Borrowed),
     };
-    let link = match row.get(24)? {
+    let link = match cells.get(24)? {
         None => None,
-        Some(writer) => Some((
-            writer,
-            Link {
-                number: row.get(25)?,
-                salts: Cow::Borrowed(row.get_ref(26)?.as_blob()?),
-                hash: row.get(27)?,
-            },
-        )),
+        Some(writer) => {
+            let salts = match row.get_ref(26)? {
+                ValueRef::Blob(salts) if !cells.odd => salts,
+                _ => &[],
+            };
+            // What these should be follows from the chain: an audit sees it without more.
+            let (number, hash) = (cell(row, 25)?, cell(row, 27)?);
+            let salts = Cow::Borrowed(salts);
+            let link = Link {
+                number,
+                salts,
+                hash,
+            };
+            Some((writer, link))
+        }
     };
     Ok(Row { columns, link })
 }
 
-fn text<'row>(row: &'row rusqlite::Row<'_>, column: usize) -> rusqlite::Result<&'row str> {
-    Ok(optional(row, column)?.unwrap_or_default())
+/// Reads a value; one of another type reads as nothing.
+pub(super) fn cell<T: FromSql + Default>(
+    row: &rusqlite::Row<'_>,
+    column: usize,
+) -> rusqlite::Result<T> {
+    Ok(fitting(row, column)?.unwrap_or_default())
 }
 
-fn optional<'row>(
-    row: &'row rusqlite::Row<'_>,
-    column: usize,
-) -> rusqlite::Result<Option<&'row str>> {
-    match row.get_ref(column)? {
-        ValueRef::Null => Ok(None),
-        value => Ok(Some(value.as_str()?)),
+fn fitting<T: FromSql>(row: &rusqlite::Row<'_>, column: usize) -> rusqlite::Result<Option<T>> {
+    match row.get(column) {
+        Ok(value) => Ok(Some(value)),
+        Err(
+            Error::InvalidColumnType(..)
+            | Error::FromSqlConversionFailure(..)
+            | Error::IntegralValueOutOfRange(..)
+            | Error::Utf8Error(..),
+        ) => Ok(None),
+        Err(fault) => Err(fault),
+    }
+}
+
+/// The values of a row.
+struct Cells<'row, 'rows> {
+    row: &'row rusqlite::Row<'rows>,
+    /// Whether one of them is of another type than was written.
+    odd: bool,
+}
+
+impl<'row> Cells<'row, '_> {
+    fn get<T: FromSql + Default>(&mut self, column: usize) -> rusqlite::Result<T> {
+        let found = fitting(self.row, column)?;
+        self.odd |= found.is_none();
+        Ok(found.unwrap_or_default())
+    }
+
+    fn text(&mut self, column: usize) -> rusqlite::Result<&'row str> {
+        let found = self.optional(column)?;
+        self.odd |= found.is_none();
+        Ok(found.unwrap_or_default())
+    }
+
+    fn optional(&mut self, column: usize) -> rusqlite::Result<Option<&'row str>> {
+        match self.row.get_ref(column)? {
+            ValueRef::Null => Ok(None),
+            value => {
+                let text = value.as_str().ok();
+                self.odd |= text.is_none();
+                Ok(text)
+            }
+        }
     }
 }
