@@ -139,6 +139,18 @@ mod tests {
     }
 
     #[test]
+    fn a_volume_that_a_group_can_write_holds_a_folder_that_it_cannot() {
+        let volume = tempfile::tempdir().unwrap();
+        // As Kubernetes leaves one with an fsGroup.
+        chmod(volume.path(), 0o2775);
+        assert!(prepare_data_dir(volume.path()).is_err());
+        let folder = volume.path().join("state");
+        prepare_data_dir(&folder).unwrap();
+        assert_eq!(mode(&folder) & 0o777, 0o700);
+        prepare_data_dir(&folder).unwrap();
+    }
+
+    #[test]
     fn what_is_no_folder_is_refused() {
         let home = tempfile::tempdir().unwrap();
         let file = home.path().join("file");

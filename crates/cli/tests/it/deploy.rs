@@ -157,6 +157,21 @@ fn the_chart_fills_to_what_kubernetes_reads() {
         assert_eq!(container["image"], values["image"]);
         assert_eq!(container["resources"], values["resources"]);
         assert_eq!(container["envFrom"].is_array(), !secret.is_empty());
+        // A volume with an fsGroup can be written by its group, and is no folder to keep keys in.
+        let security = &pod["spec"]["securityContext"];
+        assert_eq!(security["fsGroupChangePolicy"], "OnRootMismatch");
+        let arguments = container["args"].as_array().unwrap();
+        let named = |name: &str| {
+            let at = arguments.iter().position(|one| one == name).unwrap();
+            arguments[at + 1].as_str().unwrap()
+        };
+        let (data, mounts) = (named("--data-dir"), &container["volumeMounts"]);
+        assert_eq!(values["config"]["data_dir"], data);
+        let volume = mounts[0]["mountPath"].as_str().unwrap();
+        assert!(data.starts_with(&format!("{volume}/")), "{data}");
+        let file = named("--config");
+        let mounted = mounts[1]["mountPath"].as_str().unwrap();
+        assert_eq!(file, format!("{mounted}/mcpproxy.yaml"));
         let configuration = made("configuration");
         let volume = &pod["spec"]["volumes"][0]["configMap"]["name"];
         assert_eq!(configuration["metadata"]["name"], *volume);
