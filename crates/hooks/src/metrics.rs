@@ -103,7 +103,8 @@ impl Metrics {
         for (id, hook) in hooks.iter() {
             for (error, count) in ERRORS.iter().zip(&hook.errors) {
                 let labels = format!("hook_id=\"{}\",error_type=\"{error}\"", escaped(id));
-                text.some(name, &labels, count);
+                // Those that never came, too: of a count that begins with one, no rate is seen.
+                text.sample(name, &labels, count.load(Ordering::Relaxed));
             }
         }
         let name = "security_violations_total";
@@ -220,6 +221,7 @@ mod tests {
             r#"security_hooks_duration_seconds_count{hook_id="a\"b"} 2"#,
             r#"security_hooks_errors_total{hook_id="a\"b",error_type="timeout"} 1"#,
             r#"security_hooks_errors_total{hook_id="a\"b",error_type="dropped"} 1"#,
+            r#"security_hooks_errors_total{hook_id="a\"b",error_type="unreachable"} 0"#,
             r#"security_violations_total{threat_type="rug_pull",severity="high"} 1"#,
         ] {
             assert!(text.lines().any(|one| one == line), "{line}\n{text}");
