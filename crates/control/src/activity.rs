@@ -11,6 +11,8 @@ pub mod summary;
 #[cfg(test)]
 mod tests;
 
+use std::time::Duration;
+
 use mcpproxy_core::{
     ActivityPage, ActivityQuery, ActivityReader, CallId, Cursor, Field, Principal, ReadFault, Wall,
 };
@@ -21,6 +23,8 @@ use crate::error::{Error, Refused, shown};
 
 /// Records of a page where nothing is said, and at most.
 const LIMIT: [usize; 2] = [50, 100];
+/// A day but for its last moment, which is the first of the next.
+const DAY: Duration = Duration::from_millis(86_399_999);
 /// Records that can be left out; beyond, a cursor goes on where a page ended.
 const MOST_SKIPPED: usize = 10_000;
 /// Records that are read at once where more are looked through than are given.
@@ -75,8 +79,8 @@ impl Question {
         let query = &mut self.query;
         match name {
             "start_time" => query.from = Some(time(name, value)?),
-            "end_time" => query.to = Some(time(name, value)?),
-            "limit" => query.limit = number(name, value, LIMIT[1])?.max(1),
+            "end_time" => query.to = Some(end(name, value)?),
+            "limit" => query.limit = limit(name, value, LIMIT[1])?,
             "offset" => query.skip = number(name, value, MOST_SKIPPED)?,
             "cursor" => query.before = Some(cursor(name, value)?),
             _ => {
@@ -121,6 +125,20 @@ fn unknown_name(name: &str) -> Error {
 fn time(name: &str, value: &str) -> Result<Wall, Error> {
     let how = "write it as 2026-01-31T12:00:00Z or 2026-01-31";
     Wall::from_rfc3339(value).ok_or_else(|| wrong(name, value, how))
+}
+
+/// Reads when something ends: a date with all of its day.
+fn end(name: &str, value: &str) -> Result<Wall, Error> {
+    let end = time(name, value)?;
+    let is_date = !value.contains(['T', 't', ' ', ':']);
+    Ok(if is_date { end.after(DAY) } else { end })
+}
+
+/// Reads how many records are wanted.
+fn limit(name: &str, value: &str, most: usize) -> Result<usize, Error> {
+    let number = number(name, value, most)?;
+    let none = || wrong(name, value, &format!("it is a number from 1 to {most}"));
+    (number > 0).then_some(number).ok_or_else(none)
 }
 
 fn number(name: &str, value: &str, most: usize) -> Result<usize, Error> {

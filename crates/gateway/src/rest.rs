@@ -154,7 +154,7 @@ fn about_records() -> Vec<Route> {
         .query(
             "include_bodies",
             &flag,
-            "Whether it has what was sent and what came back, where that is kept.",
+            "Whether it has what was sent and what came back, where that is kept; json and ndjson have room for it.",
         )
         .query(
             "rollup",

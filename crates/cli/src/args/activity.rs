@@ -56,7 +56,7 @@ pub(crate) struct ActivityFilter {
     /// Not before this time, as `2026-01-31T12:00:00Z` or `2026-01-31`.
     #[arg(long, value_name = "TIME")]
     pub(crate) start_time: Option<String>,
-    /// Not after this time.
+    /// Not after this time; a date takes its whole day along.
     #[arg(long, value_name = "TIME")]
     pub(crate) end_time: Option<String>,
 }
@@ -141,7 +141,8 @@ pub(crate) struct ActivityExport {
     /// Also say how data was followed: where it was read, and how it was recognized.
     #[arg(long)]
     pub(crate) include_flows: bool,
-    /// Also carry what was sent and what came back, masked, where `activity.bodies` keeps it.
+    /// Also carry what was sent and what came back, masked, where `activity.bodies` keeps it. Only
+    /// `json` and `ndjson` have room for it.
     #[arg(long)]
     pub(crate) include_bodies: bool,
     /// Also count the records by day; the counts follow them. Only `json` and `ndjson` have room for

@@ -387,9 +387,11 @@ async fn an_export_goes_to_a_file_whole_or_not_at_all() {
             .ends_with("flow_sources,flow_evidence"),
         "{said}"
     );
-    let (code, _, said) = run(&gateway, &[&args[..], &["--rollup", "daily"]].concat()).await;
-    assert_eq!(code, Some(3));
-    assert!(said.contains("only json and ndjson have room"), "{said}");
+    for more in [&["--rollup", "daily"][..], &["--include-bodies"]] {
+        let (code, _, said) = run(&gateway, &[&args[..], more].concat()).await;
+        assert_eq!(code, Some(3));
+        assert!(said.contains("only json and ndjson have room"), "{said}");
+    }
     let (code, _, said) = run(&gateway, &["status", "-o", "paper"]).await;
     assert_eq!(code, Some(3));
     assert!(said.contains("`paper` is no form of the output"), "{said}");

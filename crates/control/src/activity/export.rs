@@ -19,6 +19,9 @@ const MOST_AT_ONCE: usize = 10_000;
 /// Days that a roll-up tells apart; older ones are left out of it.
 const MOST_DAYS: usize = 4000;
 
+/// The types of the records of calls.
+const CALLS: [&str; 4] = ["tool_call", "policy_decision", "message", "hook_evaluation"];
+
 /// What is carried away of a record only where that is asked for.
 #[derive(Clone, Copy, Debug, Default)]
 struct More {
@@ -80,14 +83,19 @@ impl Control {
                 "include_bodies" => more.bodies = flag(name, value)?,
                 "rollup" if value == "daily" => rollup = true,
                 "rollup" => return Err(wrong(name, value, "known is daily").into()),
-                "limit" => left = super::number(name, value, MOST_AT_ONCE)?.max(1),
+                "limit" => left = super::limit(name, value, MOST_AT_ONCE)?,
                 "offset" => return Err(wrong(name, value, "use a cursor").into()),
                 _ => filters.push((name.clone(), value.clone())),
             }
         }
-        if rollup && !matches!(form, Form::Json | Form::Ndjson) {
+        if !matches!(form, Form::Json | Form::Ndjson) {
             let why = "only json and ndjson have room for it";
-            return Err(wrong("rollup", "daily", why).into());
+            if rollup {
+                return Err(wrong("rollup", "daily", why).into());
+            }
+            if more.bodies {
+                return Err(wrong("include_bodies", "true", why).into());
+            }
         }
         let mut question = self.question(&filters)?;
         session::widen(self.log()?, &mut question.query).map_err(Error::Unreadable)?;
@@ -201,7 +209,10 @@ impl Export {
         }
         let counted = self.days.entry(day).or_default();
         counted.total += 1;
-        counted.blocked += u64::from(matches!(text("status"), "blocked" | "rejected"));
+        // What a person withholds or refuses is no call.
+        let is_call = CALLS.contains(&text("type"));
+        let blocked = is_call && matches!(text("status"), "blocked" | "rejected");
+        counted.blocked += u64::from(blocked);
         for (counts, name) in [
             (&mut counted.by_type, "type"),
             (&mut counted.by_risk, "risk_level"),

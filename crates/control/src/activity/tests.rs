@@ -151,6 +151,10 @@ fn what_is_asked_is_understood() {
     let query = query.unwrap();
     assert_eq!(query.from, Some(Wall(86_400_000)));
     assert_eq!(query.to, Some(Wall(86_401_000)));
+    // A date as the end takes its day along.
+    let day = ask(&[("start_time", "1970-01-02"), ("end_time", "1970-01-02")]).unwrap();
+    let bounds = (day.from, day.to);
+    assert_eq!(bounds, (Some(Wall(86_400_000)), Some(Wall(172_799_999))));
     assert_eq!(ask(&[]).unwrap().limit, 50);
 }
 
@@ -177,6 +181,7 @@ fn what_is_not_understood_is_told_with_what_is_known() {
     );
     check("start_time", "now", "2026-01-31");
     check("limit", "101", "up to 100");
+    check("limit", "0", "from 1 to 100");
     check("offset", "-1", "up to 10000");
     check("cursor", "x", "the page before");
 }

@@ -56,7 +56,11 @@ pub(super) fn filtered(mut told: Told) -> Told {
     });
     told.whose(For::Auditors)
         .query("start_time", &time, "Not before this time.")
-        .query("end_time", &time, "Not after this time.")
+        .query(
+            "end_time",
+            &time,
+            "Not after this time; a date takes its whole day along.",
+        )
 }
 
 /// What a cursor looks like.
