@@ -83,7 +83,11 @@ fn plain(value: Option<&Value>) -> String {
 
 /// A cell; what a spreadsheet would compute stands behind an apostrophe.
 fn quoted(cell: &str) -> String {
-    let computes = cell.starts_with(['=', '+', '-', '@', '\t', '\r']);
+    // Some also compute behind blanks, and what stands there in full width.
+    let signs = [
+        '=', '+', '-', '@', '\u{ff1d}', '\u{ff0b}', '\u{ff0d}', '\u{ff20}',
+    ];
+    let computes = cell.starts_with(['\t', '\r', '\n']) || cell.trim_start().starts_with(signs);
     let mark = if computes { "'" } else { "" };
     if computes || cell.contains([',', '"', '\n', '\r']) {
         return format!("\"{mark}{}\"", cell.replace('"', "\"\""));

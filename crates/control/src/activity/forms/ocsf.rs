@@ -1,6 +1,8 @@
 //! Events of the Open Cybersecurity Schema Framework: class API Activity, with everything that the
 //! class has no place for under `unmapped`.
 
+use std::time::Duration;
+
 use mcpproxy_core::Wall;
 use serde_json::{Value, json};
 
@@ -11,6 +13,11 @@ const VERSION: &str = "1.3.0";
 /// API Activity, in the category Application Activity.
 const CLASS: u64 = 6003;
 const CATEGORY: u64 = 6;
+/// Activities of the class.
+const READ: u64 = 2;
+const UPDATE: u64 = 3;
+const DELETE: u64 = 4;
+const OTHER: u64 = 99;
 
 /// A record as an event.
 pub(super) fn event(record: &Value) -> Value {
@@ -33,6 +40,7 @@ pub(super) fn event(record: &Value) -> Value {
         .collect();
     json!({
         "activity_id": activity,
+        "activity_name": named(record, activity),
         "category_uid": CATEGORY,
         "class_uid": CLASS,
         "type_uid": CLASS * 100 + activity,
@@ -40,7 +48,7 @@ pub(super) fn event(record: &Value) -> Value {
         "status": status,
         "status_id": status_id,
         "time": at,
-        "duration": record.get("duration_ms").and_then(Value::as_f64).map(f64::round),
+        "duration": record.get("duration_ms").and_then(Value::as_f64).map(milliseconds),
         "message": reasons(record),
         "metadata": {
             "version": VERSION,
@@ -67,17 +75,39 @@ pub(super) fn event(record: &Value) -> Value {
     })
 }
 
-/// Create, read, update or delete; other where that is not declared.
+/// Create, read, update or delete, as it is declared or as the method says by itself; other where
+/// nobody knows.
 fn activity(record: &Value) -> u64 {
     let declared = record
         .pointer("/declared/operation")
         .and_then(Value::as_str);
+    let method = text(record, "method");
+    let reads = ["resources/read", "prompts/get", "completion/complete"].contains(&method);
     match declared {
-        Some("read") => 2,
-        Some("write") => 3,
-        Some("destructive") => 4,
-        Some(_) | None => 99,
+        Some("write") => UPDATE,
+        Some("destructive") => DELETE,
+        declared if declared == Some("read") || reads || method.ends_with("/list") => READ,
+        Some(_) | None => OTHER,
     }
+}
+
+/// The name of an activity; of one that the schema has no name for, what the log calls it.
+fn named(record: &Value, activity: u64) -> &str {
+    match activity {
+        READ => "Read",
+        UPDATE => "Update",
+        DELETE => "Delete",
+        _ => match text(record, "method") {
+            "" => text(record, "type"),
+            method => method,
+        },
+    }
+}
+
+/// A number of milliseconds as the schema has it, without a fraction.
+fn milliseconds(duration: f64) -> u64 {
+    let duration = Duration::try_from_secs_f64(duration.round() / 1000.0);
+    u64::try_from(duration.unwrap_or_default().as_millis()).unwrap_or(u64::MAX)
 }
 
 fn severity(record: &Value) -> u64 {

@@ -30,10 +30,39 @@ fn a_row_cannot_break_out_and_computes_nothing() {
          \"'=post\",tools/call,blocked,deny,deny,internal→external,critical,90,s1,c1,local,1.5,10,0,\
          true,a; b,,\"a=b, \"\"c\"\"\nd\",in:read,exact\r\n"
     );
+    for odd in [
+        "\u{ff1d}1+1",
+        "\n=1+1",
+        "\u{ff0b}1",
+        "\u{ff0d}1",
+        "\u{ff20}SUM",
+        " =1+1",
+    ] {
+        let row = Form::Csv.print(&json!({ "tool_name": odd }), false);
+        assert!(row.contains(&format!("\"'{odd}\"")), "{row}");
+    }
     let columns = csv::heading(true).matches(',').count();
     let plain = Form::Csv.print(&json!({}), true);
     assert_eq!(plain.matches(',').count(), columns);
     assert_eq!(csv::heading(false).matches(',').count() + 2, columns);
+}
+
+#[test]
+fn an_event_says_what_was_done_as_far_as_it_is_known() {
+    let check = |method: &str, declared: Value, expect: (u64, &str)| {
+        let mut record = record();
+        record["method"] = method.into();
+        record["declared"]["operation"] = declared;
+        let event: Value = serde_json::from_str(&Form::Ocsf.print(&record, false)).unwrap();
+        assert_eq!(event["activity_id"], expect.0, "{method}");
+        assert_eq!(event["activity_name"], expect.1, "{method}");
+        assert_eq!(event["type_uid"], 600_300 + expect.0);
+    };
+    check("tools/call", json!("destructive"), (4, "Delete"));
+    check("tools/call", Value::Null, (99, "tools/call"));
+    check("resources/read", Value::Null, (2, "Read"));
+    check("prompts/list", Value::Null, (2, "Read"));
+    check("", Value::Null, (99, "policy_decision"));
 }
 
 #[test]
@@ -43,6 +72,8 @@ fn an_event_has_what_its_class_requires() {
         ("/class_uid", json!(6003)),
         ("/category_uid", json!(6)),
         ("/activity_id", json!(3)),
+        ("/activity_name", json!("Update")),
+        ("/duration", json!(2)),
         ("/type_uid", json!(600_303)),
         ("/severity_id", json!(5)),
         ("/status_id", json!(2)),
