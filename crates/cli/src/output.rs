@@ -5,6 +5,7 @@ use std::io::{self, IsTerminal as _, Write as _};
 use std::process::ExitCode;
 
 use anyhow::Result;
+use mcpproxy_text::decode::is_hidden;
 use serde_json::Value;
 
 use crate::args::Format;
@@ -141,17 +142,14 @@ fn table(columns: &[&str], rows: &[Value]) -> Result<()> {
         .try_for_each(|row| show(&mut row.into_iter()))
 }
 
-/// Shows a value on one line, without control characters of whoever wrote it.
+/// Shows a value on one line, without characters of whoever wrote it that do more than stand there.
 fn cell(value: &Value) -> String {
     let text = match value {
         Value::Null => "-".to_owned(),
         Value::String(text) => text.clone(),
         other => other.to_string(),
     };
-    let flat: String = text
-        .chars()
-        .map(|char| if char.is_control() { ' ' } else { char })
-        .collect();
+    let flat = flat(&text);
     let mut short: String = flat.chars().take(100).collect();
     if short.len() < flat.len() {
         short.push('…');
@@ -159,12 +157,13 @@ fn cell(value: &Value) -> String {
     short
 }
 
-/// Returns a text on one line, without characters that move the cursor or turn the writing.
+/// Returns a text on one line, without characters that move the cursor, turn the writing or are not
+/// seen.
 pub(crate) fn flat(text: &str) -> String {
-    let turns = |char: char| matches!(char, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let breaks = |char: char| matches!(char, '\u{2028}' | '\u{2029}');
     text.chars()
         .map(|char| {
-            if char.is_control() || turns(char) {
+            if char.is_control() || is_hidden(char) || breaks(char) {
                 ' '
             } else {
                 char
@@ -223,6 +222,15 @@ mod tests {
         check(Some("1"), true, false);
         // Empty means not set.
         check(Some(""), true, true);
+    }
+
+    #[test]
+    fn a_cell_turns_hides_and_breaks_nothing() {
+        let check = |text: &str, expect: &str| assert_eq!(cell(&json!(text)), expect);
+        check("post\u{202e}gnp.exe", "post gnp.exe");
+        check("a\u{200f}b\u{2066}c\u{200b}d", "a b c d");
+        check("a\nb\u{1b}[2Jc\u{2028}d", "a b [2Jc d");
+        check("größer→", "größer→");
     }
 
     #[test]
