@@ -77,7 +77,7 @@ fn target(global: &Global, export: &ActivityExport, asked: &str) -> Result<Targe
         ""
     };
     match (global.file(), &export.recipient) {
-        (Some(file), _) if export.resume => Target::resumed(file, asked),
+        (Some(file), _) if export.resume => Target::resumed(file, asked, opening),
         (None, _) if export.resume => {
             let hint = "name the file with `--output FILE`";
             Err(bad_input("there is no file to go on with", Some(hint)))

@@ -86,10 +86,13 @@ impl Target {
         Self::begun(out, opening)
     }
 
-    /// Goes on with a file that was broken off; where there is none, begins.
-    pub(super) fn resumed(path: &Path, asked: &str) -> Result<Self> {
+    /// Goes on with a file that was broken off; one that came to no note is begun anew.
+    pub(super) fn resumed(path: &Path, asked: &str, opening: &str) -> Result<Self> {
         let note = note(path);
         let Ok(text) = std::fs::read_to_string(&note) else {
+            if partial(path).exists() {
+                return Self::file(path, asked, opening);
+            }
             let hint = "leave `--resume` out to begin anew";
             let message = format!("`{}` was not broken off", path.display());
             return Err(bad_input(message, Some(hint)));
@@ -313,8 +316,8 @@ mod tests {
         first.put(b"{\"two\"").unwrap();
         drop(first);
         assert!(!path.exists());
-        assert!(Target::resumed(&path, "&b").is_err());
-        let mut second = Target::resumed(&path, "&a").unwrap();
+        assert!(Target::resumed(&path, "&b", "").is_err());
+        let mut second = Target::resumed(&path, "&a", "").unwrap();
         let Place::At {
             cursor, records, ..
         } = &second.place
@@ -326,6 +329,20 @@ mod tests {
         assert_eq!(second.finish().unwrap().as_deref(), Some(&*path));
         let text = std::fs::read_to_string(&path).unwrap();
         assert_eq!(text, "{\"one\":1}\n{\"two\":2}\n");
-        assert!(Target::resumed(&path, "&a").is_err());
+        assert!(Target::resumed(&path, "&a", "").is_err());
+    }
+
+    #[test]
+    fn a_file_that_was_broken_off_in_its_first_part_begins_anew() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("out.json");
+        let mut first = Target::file(&path, "&a", "[").unwrap();
+        first.put(b"{\"one\"").unwrap();
+        drop(first);
+        let mut second = Target::resumed(&path, "&a", "[").unwrap();
+        assert_eq!(second.place, Place::Start);
+        second.write("{\"one\":1}]\n", None).unwrap();
+        second.finish().unwrap();
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "[{\"one\":1}]\n");
     }
 }
