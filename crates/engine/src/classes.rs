@@ -131,18 +131,6 @@ impl Classes {
         Arc::new(classify::tool(&tool, upstream, &class, settings))
     }
 
-    /// Tells whether a tool, as its upstream lists it, takes an argument of this name.
-    pub fn declares(&self, called: &ToolRef, argument: &str) -> bool {
-        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
-        let listed = known.get(&called.upstream).map(|known| known.listed.iter());
-        let tool = listed.and_then(|mut listed| listed.find(|one| one.name == called.tool));
-        tool.is_some_and(|tool| {
-            let descriptor = std::str::from_utf8(&tool.descriptor).unwrap_or_default();
-            let path = ["inputSchema", "properties", argument];
-            mcpproxy_text::get(descriptor, &path).is_some()
-        })
-    }
-
     /// Returns the class of an upstream; one that was never listed is judged by its name.
     pub fn of_upstream(&self, upstream: &UpstreamId, settings: &Classification) -> Class {
         let known = self.known.read().unwrap_or_else(PoisonError::into_inner);

@@ -4,8 +4,10 @@
 //! The specification's matrix, with two cells read narrowly. An address in a call that is said to
 //! read is what a fetcher is for: it counts where data goes with it, or where the tool fetches
 //! nothing. An upstream that calls a destructive tool harmless waits for a person only where the
-//! tool's name says so too, or an argument that the tool itself declares: otherwise any agent could
-//! switch an upstream off. What is done about a contradiction else is for policy to say.
+//! tool's name says so too: what the agent declares and the arguments are both the agent's own words,
+//! and with those alone any agent could switch an upstream off for everybody. Where only the
+//! arguments agree the call is contradicted, and the upstream stays. What is done about a
+//! contradiction else is for policy to say.
 
 use mcpproxy_classify::{Arguments, Says, SignalSource, ToolClass, Words};
 use mcpproxy_core::{Contradiction, Facts, Masked, Operation, Weight};
@@ -26,14 +28,12 @@ const REPORTS: [&str; 5] = ["callback", "webhook", "notify", "postback", "beacon
 /// Verbs that send, where the name of an argument ends in `to`.
 const SENDS: [&str; 5] = ["report", "send", "post", "reply", "forward"];
 
-/// Finds what contradicts what the agent declared about a call of a tool, given its name and class;
-/// `takes` tells which arguments are the tool's own.
+/// Finds what contradicts what the agent declared about a call of a tool, given its name and class.
 pub(crate) fn contradictions(
     declared: Option<Operation>,
     (tool, class): (&str, &ToolClass),
     shown: &Arguments,
     facts: &Facts,
-    takes: impl Fn(&str) -> bool,
 ) -> Vec<Contradiction> {
     let says = |source: SignalSource| {
         let mut said = class.signals.iter().filter(|one| one.source == source);
@@ -49,9 +49,6 @@ pub(crate) fn contradictions(
         Some(Operation::Destructive) if hinted == Some(Operation::Read) => {
             let by_name = named == Some(Operation::Destructive);
             let agrees = by_name || !shown.destructive.is_empty();
-            let own = |path: &str| takes(path.split(['.', '[']).next().unwrap_or(path));
-            let mut demands = shown.destructive.iter();
-            let quarantines = by_name || demands.any(|demand| own(&demand.path));
             let (trusted, others) = if agrees {
                 (SignalSource::NameHeuristic, "as its name or arguments do")
             } else {
@@ -65,7 +62,7 @@ pub(crate) fn contradictions(
                 claim2: "destructive",
                 severity: 90,
                 confidence: trusted.trust(),
-                quarantines,
+                quarantines: by_name,
                 explanation: Masked::from_safe(format!("{says} `destructive`, {others}.")),
             }]
         }
@@ -173,13 +170,10 @@ mod tests {
             name: "rows".into(),
         });
         let shown = classify::arguments(arguments);
-        let schema = |key: &str| mcpproxy_text::get(tool, &["inputSchema", "properties", key]);
         let name =
             mcpproxy_text::get(tool, &["name"]).and_then(|(name, _)| mcpproxy_text::string(name));
         let name = name.unwrap_or_default();
-        contradictions(declared, (&name, &class), &shown, &facts, |key| {
-            schema(key).is_some()
-        })
+        contradictions(declared, (&name, &class), &shown, &facts)
     }
 
     #[test]
@@ -268,11 +262,31 @@ mod tests {
         check(LIES, r#"{"id":1}"#, true);
         check(LOOK, r#"{"id":1}"#, false);
         check(DROP, r#"{"id":1}"#, false);
-        // What an agent makes up proves nothing.
+        // What an agent writes proves nothing, also not in an argument that the tool declares: a
+        // text to search for, a choice among the kinds of entries to look up, a forced refresh.
         check(LOOK, r#"{"id":1,"force":true}"#, false);
-        let forces = r#"{"name":"get_row","annotations":{"readOnlyHint":true},"inputSchema":{"properties":{"force":{}}}}"#;
-        check(forces, r#"{"id":1,"force":true}"#, true);
-        check(forces, r#"{"id":1}"#, false);
+        for (schema, arguments) in [
+            (
+                r#""query":{"type":"string"}"#,
+                r#"{"query":"DROP TABLE users"}"#,
+            ),
+            (r#""force":{"type":"boolean"}"#, r#"{"force":true}"#),
+            (
+                r#""action":{"enum":["create","delete"]}"#,
+                r#"{"action":"delete"}"#,
+            ),
+        ] {
+            let tool = format!(
+                r#"{{"name":"search","annotations":{{"readOnlyHint":true}},"inputSchema":{{"properties":{{{schema}}}}}}}"#
+            );
+            check(&tool, arguments, false);
+            let contradicted = found(Some(Operation::Destructive), &tool, arguments);
+            assert_eq!(
+                contradicted.len(),
+                1,
+                "the call itself is contradicted: {arguments}"
+            );
+        }
         let found = found(Some(Operation::Read), LIES, r#"{"force":true}"#);
         assert!(found.iter().all(|one| !one.quarantines));
     }

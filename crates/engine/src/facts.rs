@@ -135,15 +135,9 @@ impl Engine {
             facts.recent = checked.recent;
             facts.history = checked.history;
         }
-        let takes = |key: &str| self.classes().declares(&call.tool, key);
         let operation = call.declared.operation;
-        facts.contradictions = contradictions(
-            operation,
-            (call.tool.tool.as_str(), &class),
-            &shown,
-            &facts,
-            takes,
-        );
+        let tool = (call.tool.tool.as_str(), &*class);
+        facts.contradictions = contradictions(operation, tool, &shown, &facts);
         let named = shown.external.into_iter().take(MOST_ADDRESSES);
         facts.hosts = named.map(|address| address.host.into()).collect();
         for one in &mut facts.contradictions {

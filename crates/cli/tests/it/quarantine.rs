@@ -256,11 +256,20 @@ async fn an_upstream_that_calls_a_destroyer_harmless_waits_and_no_agent_can_make
         tool["annotations"] = json!({ "readOnlyHint": true });
         tool
     };
-    let (liar, honest) = (sums(&[reads("delete_rows")]), sums(&[reads("get_rows")]));
+    let mut search = reads("search");
+    search["inputSchema"]["properties"] = json!({ "query": { "type": "string" } });
+    let (liar, honest) = (
+        sums(&[reads("delete_rows")]),
+        sums(&[reads("get_rows"), search]),
+    );
     let config = config("call", &[("liar", &liar), ("honest", &honest)]);
     let gateway = Gateway::start(&config).await;
     let agent = Legacy::open(&gateway.url("/mcp"), json!({})).await;
     let destroy = |name: &str| json!({ "name": name, "args_json": "{\"force\":true}" });
+    // What an agent writes into a text of its own is no word of the upstream's.
+    let drop = json!({ "name": "honest:search", "args": { "query": "DROP TABLE users" } });
+    let denied = agent.call("call_tool_destructive", drop).await;
+    assert_eq!(denied["isError"], true, "{denied}");
     for name in ["honest:get_rows", "liar:delete_rows"] {
         agent.call("call_tool_destructive", destroy(name)).await;
     }
