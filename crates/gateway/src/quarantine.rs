@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use mcpproxy_control::{Moved, Refused};
-use mcpproxy_core::{Door, OfferKind, OfferState, Operation, Principal, UpstreamId};
+use mcpproxy_core::{Door, OfferKind, OfferState, Operation, Principal, PrincipalKind, UpstreamId};
 use mcpproxy_engine::{Known, Which};
 use mcpproxy_mcp::era;
 use serde_json::{Value, json};
@@ -43,8 +43,12 @@ pub async fn quarantine_security(
     };
     let control = gateway.access.control();
     let who = &downstream.who;
-    // What is put away is put away for everybody: who may only read takes nothing from others.
+    // What is put away is put away for everybody: who may only read takes nothing from others, nor
+    // does somebody whom an issuer or an authority vouches for, of whom there are many.
     let held = || {
+        if is_guest(who) {
+            return Err(not_for_guests());
+        }
         let id = upstream()?;
         gateway.access.permits(who, &id, Operation::Write)?;
         Ok::<_, Failure>(id)
@@ -101,6 +105,19 @@ pub(crate) async fn told(gateway: &Gateway, moved: Moved, door: Door) -> String 
         gateway.hub.moved();
     }
     change.to_string()
+}
+
+/// Tells whether a caller is one of those who share this gateway and administer nothing.
+fn is_guest(who: &Principal) -> bool {
+    match who.kind {
+        PrincipalKind::User | PrincipalKind::Certificate => true,
+        PrincipalKind::Owner | PrincipalKind::Agent | PrincipalKind::Local => false,
+    }
+}
+
+fn not_for_guests() -> Failure {
+    let message = "this caller administers nothing: the owner puts a server or a tool away";
+    Failure::downstream(era::DENIED, "denied", message)
 }
 
 fn not_for_agents() -> Failure {

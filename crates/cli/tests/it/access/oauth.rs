@@ -210,6 +210,21 @@ async fn a_token_that_is_not_good_opens_nothing() {
         let (status, _) = user.get(&format!("/api/v1{path}")).await;
         assert_eq!(status, 403, "{path}");
     }
+    // Nor does a tool put away for everybody what everybody uses.
+    let agent = bearer(&gateway, &issuer.token("ada", &["owner"])).at("/mcp/call");
+    let agent = Legacy::open_with(agent, json!({})).await;
+    for operation in ["quarantine_server", "block_all_tools", "block_tool"] {
+        let asked = json!({ "operation": operation, "name": "one", "tool_name": "echo" });
+        let params = json!({ "name": "quarantine_security", "arguments": asked });
+        let refused = agent.request("tools/call", params).await.answer().await;
+        assert!(
+            refused.to_string().contains("administers nothing"),
+            "{refused}"
+        );
+    }
+    let asked = json!({ "operation": "list_quarantined" });
+    let looked = agent.call("quarantine_security", asked).await;
+    assert_eq!(text_of(&looked), r#"{"quarantined":[]}"#);
 }
 
 #[tokio::test]
