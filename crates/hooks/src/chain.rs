@@ -94,24 +94,17 @@ impl<'a> Chain<'a> {
     /// Applies a change, or has the message denied where that is not possible.
     fn modify(&mut self, member: &Member, change: SecurityModification) {
         let id = &member.id;
-        let (wanted, other, before) = match self.shown.exact() {
-            Subject::Request(request) => {
-                let (wanted, other) = (&change.modified_request, &change.modified_response);
-                (wanted, other, &request.params)
+        let (wanted, other) = match self.shown.exact() {
+            Subject::Request(_) | Subject::Message(_) => {
+                (&change.modified_request, &change.modified_response)
             }
-            Subject::Response(_, response) => {
-                let (wanted, other) = (&change.modified_response, &change.modified_request);
-                (wanted, other, &response.body)
-            }
-            Subject::Message(message) => {
-                let (wanted, other) = (&change.modified_request, &change.modified_response);
-                (wanted, other, &message.params)
-            }
+            Subject::Response(..) => (&change.modified_response, &change.modified_request),
         };
         let body = if other.is_some() {
             Err("it changed what is not there to be changed")
         } else {
-            modified::body(wanted.as_ref(), before, LARGEST)
+            let bodies = self.shown.bodies(member.limits.sight);
+            modified::body(wanted.as_ref(), bodies, LARGEST)
         };
         match body.and_then(|body| modified::extras(&change).map(|()| body)) {
             Err(why) => self.note(Noted::unusable(id, why)),

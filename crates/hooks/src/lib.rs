@@ -18,6 +18,7 @@ mod modified;
 mod question;
 mod rate;
 pub mod registry;
+mod restored;
 mod shown;
 
 pub use breaker::{BreakerSettings, Standing};

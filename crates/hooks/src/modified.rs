@@ -7,6 +7,8 @@ use bytes::Bytes;
 use mcpproxy_core::SecurityModification;
 use mcpproxy_text::{self as text, Limits};
 
+use crate::restored::{UNTOLD, restored};
+
 /// The deepest nesting of a modified message.
 const DEPTH: usize = 128;
 /// Headers that one modification may add.
@@ -31,27 +33,44 @@ const OWN: [&str; 12] = [
     "upgrade",
 ];
 
-/// Returns the body of a modification, if it has one that is another than `before`.
+/// Returns the body of a modification, if it has one that is another than the message's, given the
+/// message's body as it is and as the hook was shown it. What the hook was shown masked is put back.
 pub(crate) fn body(
     modified: Option<&Bytes>,
-    before: &Bytes,
+    (exact, shown): (&Bytes, Option<&Bytes>),
     most: usize,
 ) -> Result<Option<Bytes>, &'static str> {
     let Some(body) = modified else {
         return Ok(None);
     };
-    if body == before {
+    let Some(shown) = shown else {
+        return Err("it was shown nothing of what it changed");
+    };
+    if body == exact || body == shown {
         return Ok(None);
     }
     if body.len() > most {
         return Err("what it put in place of the message is too large");
     }
-    let object = body.trim_ascii_start().first() == Some(&b'{');
-    let sound = text::check(body, Limits { depth: DEPTH }).is_ok();
-    if !object || !sound {
-        return Err("what it put in place of the message is no JSON object");
+    let made = sound(body)?;
+    if exact == shown {
+        return Ok(Some(body.clone()));
     }
-    Ok(Some(body.clone()))
+    let (exact, shown) = (std::str::from_utf8(exact), std::str::from_utf8(shown));
+    let (Ok(exact), Ok(shown)) = (exact, shown) else {
+        return Err(UNTOLD);
+    };
+    let body = Bytes::from(restored(exact, shown, made)?);
+    sound(&body)?;
+    Ok(Some(body).filter(|body| *body != exact))
+}
+
+/// Checks that a body is a JSON object.
+fn sound(body: &Bytes) -> Result<&str, &'static str> {
+    let is_object = body.trim_ascii_start().first() == Some(&b'{');
+    let text = text::check(body, Limits { depth: DEPTH }).ok();
+    let text = text.filter(|_| is_object);
+    text.ok_or("what it put in place of the message is no JSON object")
 }
 
 /// Checks what else a modification asks for.
@@ -87,7 +106,8 @@ mod tests {
     fn only_a_sound_object_takes_a_messages_place() {
         let check = |modified: Option<&'static [u8]>, expect: Result<Option<&[u8]>, ()>| {
             let modified = modified.map(Bytes::from_static);
-            let used = body(modified.as_ref(), &Bytes::from_static(b"{\"a\":1}"), 32);
+            let before = Bytes::from_static(b"{\"a\":1}");
+            let used = body(modified.as_ref(), (&before, Some(&before)), 32);
             let used = used.as_ref().map(|body| body.as_deref()).map_err(|_| ());
             assert_eq!(used, expect, "{modified:?}");
         };

@@ -47,6 +47,21 @@ impl<'a> Shown<'a> {
         &self.exact
     }
 
+    /// Returns the message's body as it is, and as a hook was shown it; nothing in place of the second
+    /// where it was shown nothing of it.
+    pub(crate) fn bodies(&self, sight: Sight) -> (&Bytes, Option<&Bytes>) {
+        let exact = body_in(&self.exact);
+        let sees = match &self.exact {
+            Subject::Request(_) | Subject::Message(_) => sight.arguments,
+            Subject::Response(..) => sight.results,
+        };
+        let shown = match &self.masked {
+            Some(masked) if !sight.secrets => body_in(masked),
+            _ => exact,
+        };
+        (exact, Some(shown).filter(|_| sees))
+    }
+
     /// Puts another body in place of the message's own.
     pub(crate) fn replace(&mut self, body: Bytes) {
         self.masked = None;
@@ -88,6 +103,14 @@ fn body_of(subject: &mut Subject) -> &mut Bytes {
         Subject::Request(request) => &mut request.params,
         Subject::Response(_, response) => &mut response.body,
         Subject::Message(message) => &mut message.params,
+    }
+}
+
+fn body_in(subject: &Subject) -> &Bytes {
+    match subject {
+        Subject::Request(request) => &request.params,
+        Subject::Response(_, response) => &response.body,
+        Subject::Message(message) => &message.params,
     }
 }
 

@@ -402,6 +402,47 @@ async fn what_one_hook_changed_the_next_one_sees() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn what_a_hook_saw_masked_stays_what_it_was() {
+    let check = async |change: &'static str, sight: Sight, expect: Option<&str>| {
+        let hook = fake("a", 1, Temper::Changes(change));
+        // A change that cannot be used is a denial, also of a hook that fails open.
+        let limits = Limits { sight, ..open() };
+        let bench = bench(vec![(hook, limits)]).await.unwrap();
+        let response = McpResponse {
+            kind: ResponseKind::Result,
+            body: request().params,
+        };
+        for subject in [
+            Subject::Request(request()),
+            Subject::Response(request(), response),
+        ] {
+            let ran = bench.registry.ask(subject, &around(), &masked).await;
+            let changed = ran.changed.as_deref();
+            let changed = changed.map(|changed| std::str::from_utf8(changed).unwrap());
+            assert_eq!(changed, expect, "{change}");
+            let wants = expect.map_or(Action::Deny, |_| Action::Allow);
+            assert_eq!(ran.wants(), wants, "{change}");
+        }
+    };
+    let (adds, moves) = (r#"{"key":"***","team":"blue"}"#, r#"{"note":"***"}"#);
+    let kept = Some(r#"{"key":"hunter2","team":"blue"}"#);
+    check(adds, Sight::default(), kept).await;
+    check(moves, Sight::default(), None).await;
+    let all = Sight {
+        secrets: true,
+        ..Sight::default()
+    };
+    check(adds, all, Some(adds)).await;
+    check(moves, all, Some(moves)).await;
+    let blind = Sight {
+        arguments: false,
+        results: false,
+        ..all
+    };
+    check(adds, blind, None).await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn metadata_and_headers_add_up() {
     let (adding, seeing) = (
         fake("a", 1, Temper::Adds("x-a")),
