@@ -1,7 +1,7 @@
 """Access by role as a gRPC hook of mcpproxy.
 
 `policy.json` names the tools of each role. A caller without a role that has the tool is denied;
-tools that need a second look are asked about; tools a caller may not use are left out of listings.
+tools that need a second look are asked about; tools of which no role has any are left out of listings.
 """
 
 import argparse
@@ -29,6 +29,9 @@ class Policy:
         patterns = (pattern for role in roles for pattern in self.roles.get(role, ()))
         return any(fnmatchcase(tool, pattern) for pattern in patterns)
 
+    def is_for_somebody(self, tool):
+        return self.allows(self.roles, tool)
+
     def needs_a_person(self, tool):
         return any(fnmatchcase(tool, pattern) for pattern in self.confirm)
 
@@ -49,14 +52,14 @@ class Hook(hook_grpc.HookServicer):
 
     def Inspect(self, inspection, context):
         who = inspection.context
+        subject = inspection.WhichOneof("subject")
+        # The gateway lists for itself, once for all callers, so that nobody stands behind a listing.
+        if subject == "response" and inspection.response.kind == hook.Response.KIND_LISTING:
+            return self.listing(inspection.response.body)
         if not who.HasField("identity"):
             return hook.Decision(require_auth=hook.RequireAuth(what="a token that says who you are"))
-        roles = list(who.identity.roles)
-        subject = inspection.WhichOneof("subject")
         if subject == "request" and inspection.request.method == "tools/call":
-            return self.call(roles, inspection.request.name)
-        if subject == "response" and inspection.response.kind == hook.Response.KIND_LISTING:
-            return self.listing(roles, inspection.response.body)
+            return self.call(list(who.identity.roles), inspection.request.name)
         return hook.Decision(allow=hook.Allow())
 
     def call(self, roles, tool):
@@ -66,12 +69,12 @@ class Hook(hook_grpc.HookServicer):
             return hook.Decision(ask=violation("RBAC-2", f"tool {tool} needs a second look"))
         return hook.Decision(allow=hook.Allow())
 
-    def listing(self, roles, body):
+    def listing(self, body):
         listing = json.loads(body)
         tools = listing.get("tools")
         if tools is None:
             return hook.Decision(allow=hook.Allow())
-        kept = [tool for tool in tools if self.policy.allows(roles, tool["name"])]
+        kept = [tool for tool in tools if self.policy.is_for_somebody(tool["name"])]
         if len(kept) == len(tools):
             return hook.Decision(allow=hook.Allow())
         listing["tools"] = kept

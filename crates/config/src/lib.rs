@@ -37,7 +37,7 @@ pub use self::document::read_document;
 pub use self::error::{Error, Problem, Problems};
 pub use self::fingerprint::Fingerprint;
 pub use self::load::{Loaded, check_upstream, data_dir, load, load_text, load_with, target};
-pub use self::notice::Notice;
+pub use self::notice::{About, Notice};
 pub use self::origin::{Origin, Origins, Position};
 pub use self::scenario::read_scenario;
 pub use self::security::{

@@ -14,7 +14,7 @@ use crate::decode::decode;
 use crate::error::Problems;
 use crate::merge::merge;
 use crate::node::{Entry, Node, Place, Value};
-use crate::notice::{Notice, notices};
+use crate::notice::{Notice, masked, notices};
 use crate::origin::{Origin, Origins};
 use crate::path::Path;
 use crate::report::Report;
@@ -134,7 +134,7 @@ fn finish(sources: &Sources<'_>, files: Files<'_>, found: Found) -> Result<Loade
     if let Some(floor) = &floor {
         grow(&mut root, &floor.security.flow_policy.suspicious_endpoints);
     }
-    let notices = notices(&root, &texts);
+    let mut notices = notices(&root, &texts);
     let origins = origins(&root, &texts);
     let mut config = assemble(&mut root, &texts, &mut Report::default());
     // With a part missing from the picture, what seems to be wrong may be right.
@@ -144,6 +144,7 @@ fn finish(sources: &Sources<'_>, files: Files<'_>, found: Found) -> Result<Loade
             check::check_tighter(floor, &config, &root, &texts, &mut report);
         }
     }
+    notices.extend(masked(&config.security.hooks, &root, &texts));
     expand(&mut config, sources, &root, &texts, &mut report);
     report.finish()?;
     Ok(Loaded {

@@ -1,10 +1,12 @@
-//! What is accepted and checked but does nothing in this version, so that nobody believes in it.
+//! What is accepted and checked but does nothing in this version, so that nobody believes in it, and
+//! what does less than its name may promise.
 
 use std::fmt;
 
 use crate::node::Node;
 use crate::origin::Origin;
 use crate::path::Path;
+use crate::security::{HookKind, HookSettings};
 use crate::source::Texts;
 
 /// Keys under `security` that do something; every other key that is given gets a notice.
@@ -30,22 +32,41 @@ const ACTIVE: [(&str, Option<&[&str]>); 17] = [
     ("alerts", None),
 ];
 
-/// Something that was given and does nothing in this version.
+/// Something in the configuration that one should know of.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Notice {
     /// The section or key.
     pub path: String,
+    /// What is to be known of it.
+    pub about: About,
     /// Where it stands.
     pub origin: Origin,
+}
+
+/// What is to be known of a section or key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum About {
+    /// It does nothing in this version.
+    Inactive,
+    /// A hook that does not say what it sees gets messages without secrets, also where it is there to
+    /// find them.
+    Masked,
 }
 
 impl fmt::Display for Notice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let path = &self.path;
-        write!(
-            f,
-            "`{path}` is accepted and checked but not active in this version"
-        )
+        match self.about {
+            About::Inactive => write!(
+                f,
+                "`{path}` is accepted and checked but not active in this version"
+            ),
+            About::Masked => write!(
+                f,
+                "`{path}` does not say what the hook `sees`: secrets and personal data are masked for it; \
+                 a scanner that looks for them needs `secrets` in `sees`"
+            ),
+        }
     }
 }
 
@@ -59,6 +80,7 @@ pub(crate) fn notices(root: &Node, texts: &Texts) -> Vec<Notice> {
             .map_or(Origin::Default, |p| p.origin(texts));
         notices.push(Notice {
             path: path.to_string(),
+            about: About::Inactive,
             origin,
         });
     };
@@ -76,4 +98,27 @@ pub(crate) fn notices(root: &Node, texts: &Texts) -> Vec<Notice> {
         }
     }
     notices
+}
+
+/// Returns a notice for each hook outside that does not say what it sees.
+pub(crate) fn masked(hooks: &[HookSettings], root: &Node, texts: &Texts) -> Vec<Notice> {
+    let base = Path::of(["security", "hooks"]);
+    let asked = hooks.iter().enumerate();
+    let asked = asked.filter(|(_, hook)| {
+        let outside = match hook.kind {
+            HookKind::Native => false,
+            HookKind::ExternalGrpc | HookKind::Webhook | HookKind::Wasm => true,
+        };
+        outside && hook.enabled && hook.sees.is_none()
+    });
+    let notice = |(index, _)| {
+        let path = base.index(index);
+        let place = root.key_place(path.segments());
+        Notice {
+            path: path.to_string(),
+            about: About::Masked,
+            origin: place.map_or(Origin::Default, |place| place.origin(texts)),
+        }
+    };
+    asked.map(notice).collect()
 }

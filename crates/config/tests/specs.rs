@@ -172,7 +172,12 @@ fn security_hooks() {
     security.hooks[6].type = webhook
     security.hooks[6].url = https://ml-service.internal/analyze
     ");
-    assert_snapshot!(notices(&loaded), @"");
+    assert_snapshot!(notices(&loaded), @r"
+    `security.hooks[3]` does not say what the hook `sees`: secrets and personal data are masked for it; a scanner that looks for them needs `secrets` in `sees`
+    `security.hooks[4]` does not say what the hook `sees`: secrets and personal data are masked for it; a scanner that looks for them needs `secrets` in `sees`
+    `security.hooks[5]` does not say what the hook `sees`: secrets and personal data are masked for it; a scanner that looks for them needs `secrets` in `sees`
+    `security.hooks[6]` does not say what the hook `sees`: secrets and personal data are masked for it; a scanner that looks for them needs `secrets` in `sees`
+    ");
     let hook = &loaded.config.security.hooks[5];
     assert_eq!(hook.headers["Authorization"].expose(), "Bearer s3cret");
     assert!(!format!("{loaded:?}").contains("s3cret"));

@@ -46,6 +46,7 @@ mod rest;
 mod scan;
 mod scenarios;
 mod screens;
+mod services;
 mod spine;
 mod store;
 mod telemetry;

@@ -289,6 +289,23 @@ security:
 }
 
 #[test]
+fn a_hook_that_does_not_say_what_it_sees_is_told_of() {
+    let text = r"
+security:
+  hooks:
+  - {id: dlp-scanner, type: webhook, url: http://127.0.0.1:8085/scan}
+  - {id: roles, type: external-grpc, endpoint: grpc://127.0.0.1:9000, sees: [identity]}
+  - {id: off, type: webhook, url: http://127.0.0.1:8085/scan, enabled: false}
+  - {id: rug-pull-detector, type: native}
+";
+    let notices = World::new().user(text).load().unwrap().notices;
+    let notices: Vec<_> = notices.iter().map(ToString::to_string).collect();
+    let told = "`security.hooks[0]` does not say what the hook `sees`: secrets and personal data are \
+                masked for it; a scanner that looks for them needs `secrets` in `sees`";
+    assert_eq!(notices, [told]);
+}
+
+#[test]
 fn asking_has_another_name_in_a_tool_policy() {
     let world = World::new().user("tool_policy: {destructive: approve, write: warn}\n");
     let policy = world.load().unwrap().config.security.tool_policy;

@@ -164,9 +164,18 @@ async fn the_role_service_decides_by_role_and_filters_listings() {
         kind: ResponseKind::Listing,
         body: Bytes::from_static(br#"{"tools":[{"name":"read_file"},{"name":"delete_file"}]}"#),
     };
-    let reader = context(PATIENT, &["reader"]);
+    // The gateway lists for itself: nobody stands behind it.
     let asked = call("", "{}");
-    let decision = hook.inspect_response(&reader, &asked, &listing).await;
+    let decision = hook.inspect_response(&nobody, &asked, &listing).await;
+    assert_eq!(short(decision), "allow");
+    let folder = tempfile::tempdir().unwrap();
+    let policy = folder.path().join("policy.json");
+    let readers = r#"{"roles":{"reader":["read_*"]},"confirm":[]}"#;
+    std::fs::write(&policy, readers).unwrap();
+    let arguments = ["--port", "0", "--policy", policy.to_str().unwrap()];
+    let service = Process::start(script, &arguments, &[]).await.unwrap();
+    let hook = grpc(service.port, "rbac", Protocol::Mcpproxy, BOTH_WAYS);
+    let decision = hook.inspect_response(&nobody, &asked, &listing).await;
     let expect = r#"modify {"tools": [{"name": "read_file"}]} [] {"hidden": 1}"#;
     assert_eq!(short(decision), expect);
 }
