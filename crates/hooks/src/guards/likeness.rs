@@ -200,7 +200,41 @@ fn is_misread(one: &str, other: &str) -> bool {
     let long = one.len().min(other.len()) >= OVERLOOKED;
     long && (strokes(one) == strokes(other)
         || single(one) == single(other)
+        || mirrored(one) == mirrored(other)
         || is_swapped(one, other))
+}
+
+/// A folded name in which letters that are each other's mirror image are one.
+fn mirrored(folded: &str) -> String {
+    folded.replace('d', "b").replace('q', "p")
+}
+
+/// What a name with signs and digits in the place of letters is read as: `cr3ate` is `create`. Letters
+/// of another script that look like ours in small print are among them.
+pub(super) fn guise(name: &str) -> String {
+    let read = |letter: char| match letter {
+        '3' => 'e',
+        '4' | '@' => 'a',
+        '5' | '$' => 's',
+        '7' | '\u{442}' => 't',
+        '!' => 'i',
+        '\u{433}' => 'r',
+        '\u{432}' => 'b',
+        '\u{43a}' => 'k',
+        '\u{43c}' => 'm',
+        '\u{43d}' => 'h',
+        '\u{43f}' => 'n',
+        letter => letter,
+    };
+    skeleton(&name.chars().map(read).collect::<String>()).into_owned()
+}
+
+/// Tells whether a name has something in or around it that is no part of a name, so that it shows like
+/// another: spaces or separators around it, or signs that nobody writes between words.
+pub(super) fn is_dressed(name: &str) -> bool {
+    let usual = |letter: char| letter.is_alphanumeric() || "_-./: ".contains(letter);
+    let outer = |letter: char| !letter.is_alphanumeric();
+    name.starts_with(outer) || name.ends_with(outer) || !name.chars().all(usual)
 }
 
 /// A folded name without what small print hides: an i is an l, an r and an n are an m.

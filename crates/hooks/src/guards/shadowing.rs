@@ -13,7 +13,7 @@ use mcpproxy_detect::{Inspector, Level, Peer};
 use serde_json::{Value, json};
 
 pub use self::card::Card;
-use self::card::{is_kin, is_stranger, texts};
+use self::card::{is_kin, is_stranger, normal, texts};
 pub use self::neighbours::{Arrivals, Neighbours};
 use super::likeness::{Likeness, distance, speaks_of};
 use super::show;
@@ -85,6 +85,7 @@ fn stands_in<'a>(
     all: &Neighbours<'a>,
 ) -> Option<String> {
     reads_like(card, all)
+        .or_else(|| dresses_as(card, all))
         .or_else(|| poses(card, all))
         .or_else(|| goes_by(card, all))
         .or_else(|| resembles(card, all))
@@ -104,6 +105,24 @@ fn reads_like(card: &Card, all: &Neighbours<'_>) -> Option<String> {
     }
     let mut others = Neighbours::others(&all.by_reading, &card.reads, card);
     let other = others.find(|other| other.plain != card.plain)?;
+    Some(format!("its name reads like {}", of(other)))
+}
+
+/// Another tool's name with signs in the place of letters, or with something around or in it that
+/// does not show: `cr3ate_issue`, or a space at the end.
+fn dresses_as<'a>(card: &'a Card, all: &Neighbours<'a>) -> Option<String> {
+    let same = |other: &'a Card| is_stranger(card, other) && !all.are_twins(card, other);
+    let guised = || {
+        let mut others = Neighbours::others(&all.by_reading, &card.guise, card);
+        others.find(|other| !other.is_guised() && same(other))
+    };
+    let dressed = || {
+        let mut others = Neighbours::others(&all.by_reading, &card.reads, card);
+        others.find(|other| !other.is_dressed() && other.plain == card.plain && same(other))
+    };
+    let guised = card.is_guised().then(guised).flatten();
+    let dressed = || card.is_dressed().then(dressed).flatten();
+    let other = guised.or_else(dressed)?;
     Some(format!("its name reads like {}", of(other)))
 }
 
@@ -189,7 +208,8 @@ fn same(inspector: &Inspector, tool: &Value, card: &Card, all: &Neighbours<'_>) 
     Some(format!("it has the name and the task of {}", of(other)))
 }
 
-/// A text that gives orders about another's tool, unless that is the name of an own one.
+/// A text that gives orders about another's tool. Who has a tool of the same name may mean that one,
+/// unless it is withheld or the text says whose is meant: a decoy would excuse every order.
 fn orders(
     inspector: &Inspector,
     tool: &Value,
@@ -197,18 +217,35 @@ fn orders(
     all: &Neighbours<'_>,
 ) -> Option<String> {
     let is_own = |name: &str| {
-        let named = all.by_name.get(name).into_iter().flatten();
-        named.into_iter().any(|one| one.upstream == card.upstream)
+        let mut named = all.by_name.get(name).into_iter().flatten();
+        named.any(|one| one.upstream == card.upstream && !all.withheld.contains(&one.place()))
     };
-    let foreign = card.mentions.iter().filter(|word| !is_own(word));
-    let others = foreign.flat_map(|word| Neighbours::others(&all.by_name, word, card));
-    let mut others = others.filter(|other| !is_kin(card, other)).take(MOST_PEERS);
     let texts = texts(tool);
-    let other = others.find(|other| {
-        let mut speaking = texts.iter().filter(|text| text.contains(&*other.name));
+    let is_meant = |text: &str, other: &Card| {
+        text.contains(&*other.name) && (!is_own(&other.name) || names_upstream(text, card, other))
+    };
+    let foreign = card.mentions.iter();
+    let others = foreign.flat_map(|word| Neighbours::others(&all.by_name, word, card));
+    let others = others.filter(|other| !is_kin(card, other));
+    let others = others.filter(|other| texts.iter().any(|text| is_meant(text, other)));
+    let other = others.take(MOST_PEERS).find(|other| {
+        let mut speaking = texts.iter().filter(|text| is_meant(text, other));
         speaking.any(|text| orders_about(inspector, &card.name, text, other))
     })?;
     Some(format!("it gives orders about {}", of(other)))
+}
+
+/// Tells whether a text names another tool's upstream, by its whole name or by a longer word of it.
+fn names_upstream(text: &str, card: &Card, other: &Card) -> bool {
+    let (text, name) = (normal(text), normal(other.upstream.as_str()));
+    let own = normal(card.upstream.as_str());
+    let is_word = |word: &str| {
+        let told_apart = !own.split(' ').any(|own| own == word);
+        told_apart && text.split(' ').any(|said| said == word)
+    };
+    let mut long = name.split(' ').filter(|word| word.len() >= MENTIONED);
+    let whole = name != own && format!(" {text} ").contains(&format!(" {name} "));
+    whole || long.any(is_word)
 }
 
 /// Tells whether one text of a tool gives orders about another.

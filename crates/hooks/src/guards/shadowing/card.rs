@@ -10,7 +10,7 @@ use mcpproxy_detect::confusable::skeleton;
 use mcpproxy_text::{self as text, LeafKind};
 use serde_json::Value;
 
-use super::super::likeness::Name;
+use super::super::likeness::{Name, guise, is_dressed};
 use super::MENTIONED;
 
 /// Texts of a tool that are looked at, and words of them as names of tools.
@@ -32,6 +32,8 @@ pub struct Card {
     pub(super) name: Box<str>,
     pub(super) description: Box<str>,
     pub(super) reads: Box<str>,
+    /// What it is read as by who takes signs for letters.
+    pub(super) guise: Box<str>,
     pub(super) plain: Box<str>,
     pub(super) letters: Name,
     /// What others have in common that resemble its name.
@@ -56,6 +58,7 @@ impl Card {
             name: name.into(),
             description: description.into(),
             reads: skeleton(name).into(),
+            guise: guise(name).into(),
             traces: letters.traces().into(),
             letters,
             full: format!("{owner}{own}").into(),
@@ -82,6 +85,16 @@ impl Card {
     /// Tells whether its name is spelled to be taken for another.
     pub(super) fn is_disguised(&self) -> bool {
         self.reads != self.plain
+    }
+
+    /// Tells whether its name has signs in the place of letters.
+    pub(super) fn is_guised(&self) -> bool {
+        self.guise != self.reads
+    }
+
+    /// Tells whether its name has something about it that is no part of a name.
+    pub(super) fn is_dressed(&self) -> bool {
+        is_dressed(&self.name)
     }
 
     /// What its name begins with, where it is written as the gateway writes names.
@@ -151,7 +164,7 @@ fn plain(name: &str) -> String {
 }
 
 /// A text without case, punctuation and the length of its spaces.
-fn normal(text: &str) -> String {
+pub(super) fn normal(text: &str) -> String {
     let words = text.split(|letter: char| !letter.is_alphanumeric());
     let words: Vec<String> = words
         .filter(|word| !word.is_empty())

@@ -97,6 +97,7 @@ impl<'a> Arrivals<'a> {
         self.upstream
             .is_some_and(|upstream| card.poses_as(upstream))
             || (!self.names.is_empty() && card.is_disguised())
+            || self.readings.contains(&*card.guise)
             || self.readings.contains(&*card.reads)
             || self.words.contains(&*card.says)
             || spoken_of()
