@@ -3,7 +3,7 @@
 
 use mcpproxy_core::{Call, Door, Durability, OfferKind, OfferState, UpstreamId, Verdict};
 use mcpproxy_hooks::guards::Turn;
-use mcpproxy_hooks::guards::rug_pull::{Difference, diff};
+use mcpproxy_hooks::guards::rug_pull::Difference;
 use mcpproxy_hooks::guards::spoofing::Profile as Started;
 use serde::Serialize;
 use serde_json::Value;
@@ -22,6 +22,9 @@ pub struct Diff {
     /// What differs; everything, where nothing was approved.
     pub changes: Vec<Difference>,
 }
+
+/// What stands in front of differences that are no more.
+const TAKEN_BACK: &str = "… it was taken back; this is what it was when it was withheld";
 
 /// Changes that were made and have yet to be told.
 #[derive(Debug, Default)]
@@ -134,13 +137,23 @@ impl Engine {
             .filter(|kind| *kind != OfferKind::Server);
         let mut found = kinds.filter_map(|kind| self.quarantine().baseline(upstream, kind, name));
         let baseline = found.next()?;
+        let ready = self.ready();
         let read = |text: &str| serde_json::from_str::<Value>(text).unwrap_or_default();
         let approved = baseline.approved.as_deref().map(read).unwrap_or_default();
         let mut known = self.quarantine().known(Some(upstream)).into_iter();
         let known = known.find(|one| one.kind == baseline.kind && one.name == *baseline.name)?;
+        // Who takes back what was withheld does not take away that it can be looked at.
+        let turned = self.quarantine().turned(&baseline);
+        let shown = turned.as_ref().unwrap_or(&baseline.current);
+        let taken_back = turned.is_some().then(|| Difference {
+            path: TAKEN_BACK.to_owned(),
+            before: None,
+            after: None,
+        });
+        let differences = ready.guards.differences(&approved, &read(shown));
         Some(Diff {
             known,
-            changes: diff(&approved, &read(&baseline.current)),
+            changes: taken_back.into_iter().chain(differences).collect(),
         })
     }
 

@@ -4,6 +4,7 @@
 //! What a listing makes of a baseline is for the guards to say; judging one is in `judge`, what is
 //! told about it in `news`.
 
+mod alarms;
 mod book;
 mod judge;
 mod news;
@@ -22,6 +23,7 @@ use mcpproxy_hooks::guards::{Turn, fingerprint, quarantine, rug_pull, shadowing,
 use serde::Serialize;
 use serde_json::Value;
 
+use self::alarms::Alarms;
 use self::book::Book;
 pub use self::judge::Extent;
 pub(crate) use self::judge::Listing;
@@ -104,6 +106,7 @@ pub(crate) struct Quarantine {
     store: Arc<dyn BaselineStore>,
     /// Held by whoever changes the books, from the first look to the last write.
     judging: Mutex<()>,
+    alarms: Alarms,
 }
 
 impl Default for Quarantine {
@@ -113,6 +116,7 @@ impl Default for Quarantine {
             standing: RwLock::default(),
             store: Arc::new(MemoryBaselines::default()),
             judging: Mutex::default(),
+            alarms: Alarms::default(),
         }
     }
 }
@@ -130,6 +134,7 @@ impl Quarantine {
             standing: RwLock::default(),
             store,
             judging: Mutex::default(),
+            alarms: Alarms::default(),
         })
     }
 
@@ -304,6 +309,11 @@ impl Quarantine {
     ) -> Option<Baseline> {
         let books = self.read();
         books.get(upstream)?.baseline(kind, name).cloned()
+    }
+
+    /// Returns what something was when it turned, where it is again what was approved.
+    pub(crate) fn turned(&self, now: &Baseline) -> Option<Box<str>> {
+        self.alarms.of(now)
     }
 
     /// Forgets what an upstream that is gone listed; what is known about it stays.

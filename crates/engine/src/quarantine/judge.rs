@@ -73,6 +73,7 @@ impl Quarantine {
             tracing::error!("what `{upstream}` offers is withheld: {fault}");
             outcome.withhold(&upstream);
         }
+        self.alarms.keep(&outcome.turns);
         self.publish(&outcome.turns);
         let mut books = self.books.write().unwrap_or_else(PoisonError::into_inner);
         let book = books.entry(upstream).or_default();

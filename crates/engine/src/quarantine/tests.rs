@@ -438,3 +438,22 @@ fn an_unreadable_descriptor_is_withheld() {
     assert!(!desk.shows("sums", &large));
     assert_eq!(desk.held("sums", "add"), Some("quarantined"));
 }
+
+#[test]
+fn what_was_taken_back_can_still_be_looked_at() {
+    let desk = Desk::new();
+    let (good, hostile) = (tool("add", "Adds numbers."), tool("add", POISON));
+    let place = (UpstreamId::new("sums"), OfferKind::Tool, "add");
+    let turned = || {
+        let baseline = desk.quarantine.baseline(&place.0, place.1, place.2);
+        desk.quarantine.turned(&baseline.unwrap())
+    };
+    desk.lists("sums", std::slice::from_ref(&good));
+    assert_eq!(turned(), None);
+    desk.lists("sums", std::slice::from_ref(&hostile));
+    assert_eq!(turned(), None, "it is what is offered");
+    desk.lists("sums", std::slice::from_ref(&good));
+    assert!(turned().is_some_and(|turned| turned.contains(POISON)));
+    desk.approve("sums", &Which::Named(&["add".to_owned()]));
+    assert_eq!(turned(), None);
+}

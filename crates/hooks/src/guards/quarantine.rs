@@ -12,7 +12,7 @@ use std::collections::HashMap;
 use mcpproxy_core::{Baseline, OfferKind, OfferState, Trust, UpstreamId, Wall};
 use serde_json::Value;
 
-use super::rug_pull::Change;
+use super::rug_pull::{Change, Difference};
 use super::shadowing::{Card, Neighbours, Shadow};
 use super::spoofing::{Moved, Profile};
 use super::watch::On;
@@ -233,6 +233,12 @@ impl Guards {
             }
         }
         Some(turn)
+    }
+
+    /// Lists what differs between what was approved of something and what is offered now, with what is
+    /// alarming about it first.
+    pub fn differences(&self, approved: &Value, now: &Value) -> Vec<Difference> {
+        rug_pull::alarming(&self.inspector, approved, now)
     }
 
     /// Judges an approved tool anew beside a neighbour that was not there before. What a person
