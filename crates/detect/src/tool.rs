@@ -7,6 +7,7 @@ mod pair;
 mod params;
 mod peers;
 mod purpose;
+mod reach;
 
 #[cfg(test)]
 mod tests;

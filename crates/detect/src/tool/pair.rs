@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::audience::Audience;
 use crate::detection::Level;
 use crate::tool::fields::{self, Field};
-use crate::tool::{Appraisal, Inspector, Sheet, params, purpose, structural};
+use crate::tool::{Appraisal, Inspector, Sheet, params, purpose, reach, structural};
 
 /// Tags of a change after approval.
 const TAGS: &[&str] = &["MCP03", "MCP04", "ASI04", "AML.T0109"];
@@ -37,6 +37,7 @@ pub(crate) fn judge(scan: &Inspector, before: &Value, after: &Value) -> Appraisa
     }
     schema(before, after, &mut sheet);
     annotations(before, after, &mut sheet);
+    reach::judge(before, after, TAGS, &mut sheet);
     if before != after && sheet.is_empty() {
         sheet.add(
             "",
@@ -99,21 +100,23 @@ fn sentences(text: &str) -> impl Iterator<Item = &str> {
         .filter(|sentence| !sentence.is_empty())
 }
 
-/// Parameters that came or became required, and constraints that went.
+/// Parameters that came, at whatever depth.
 fn schema(before: &Value, after: &Value, sheet: &mut Sheet) {
-    let (old, new) = (params::names(before), params::names(after));
-    let had_way_out = old
-        .iter()
-        .any(|name| has_word(name, WAYS_OUT) || has_word(name, GOES));
-    let had_secret = old.iter().any(|name| has_word(name, SECRETS));
-    let needed = required(after);
-    for name in new.iter().filter(|name| !old.contains(name)) {
-        let path = format!("inputSchema.properties.{name}");
-        let secret =
-            has_word(name, SECRETS) || (has_word(name, &["key"]) && has_word(name, OF_KEYS));
-        let found = if secret && needed.contains(&name.as_str()) && !had_secret {
+    let (old, new) = (params::all(before), params::all(after));
+    let was_there = |name: &str| old.iter().any(|param| param.name == name);
+    let had = |words: &[&str]| old.iter().any(|param| has_word(param.name, words));
+    let had_way_out = had(WAYS_OUT) || had(GOES);
+    let had_secret = old.iter().any(|param| is_secret(param.name));
+    let had_command = had(COMMANDS) || has_word(name_of(before), COMMANDS);
+    for param in new.iter().filter(|param| !was_there(param.name)) {
+        let name = param.name;
+        let asks_secret = is_secret(name) || (is_token(name) && param.is_required);
+        let found = if asks_secret && !param.is_number && !had_secret && !had(&["token"]) {
             let reason = "a credential is asked for that was not needed before".to_owned();
             structural("new_demand", Level::Warn, 50, reason, TAGS)
+        } else if has_word(name, COMMANDS) && !param.is_number && !had_command {
+            let reason = "a parameter was added that takes a command".to_owned();
+            structural("new_command", Level::Warn, 50, reason, TAGS)
         } else if has_word(name, WAYS_OUT) && !had_way_out {
             let reason = "a parameter was added that names where to send something".to_owned();
             structural("new_way_out", Level::Warn, 50, reason, TAGS)
@@ -126,27 +129,33 @@ fn schema(before: &Value, after: &Value, sheet: &mut Sheet) {
                 TAGS,
             )
         };
-        sheet.add(&path, 0, vec![found]);
+        sheet.add(&param.path, 0, vec![found]);
     }
     let mut suspect = Sheet::default();
     params::judge(after, &mut suspect);
     for finding in suspect.findings {
-        if !old
-            .iter()
-            .any(|name| finding.path.ends_with(&format!(".{name}")))
-        {
+        let mut new = new.iter().filter(|param| !was_there(param.name));
+        if new.any(|param| param.path == finding.path) {
             sheet.add(&finding.path, 0, vec![finding.detection]);
         }
     }
 }
 
-/// The parameters that a call needs.
-fn required(tool: &Value) -> Vec<&str> {
-    let names = tool
-        .pointer("/inputSchema/required")
-        .and_then(Value::as_array);
-    let names = names.into_iter().flatten();
-    names.filter_map(Value::as_str).collect()
+fn name_of(tool: &Value) -> &str {
+    tool.get("name").and_then(Value::as_str).unwrap_or_default()
+}
+
+/// Tells whether a name asks for what opens something, by itself.
+fn is_secret(name: &str) -> bool {
+    let is_token = is_token(name) && has_word(name, OF_TOKENS);
+    let is_key = has_word(name, &["key"]) && has_word(name, OF_KEYS);
+    let is_phrase = has_word(name, &["phrase"]) && has_word(name, OF_PHRASES);
+    has_word(name, SECRETS) || is_token || is_key || is_phrase
+}
+
+/// Tells whether a name asks for a token, and not for the place to go on reading from.
+fn is_token(name: &str) -> bool {
+    has_word(name, &["token", "pin"]) && !has_word(name, GOES_ON)
 }
 
 /// Words of names that say where a copy of something is sent.
@@ -175,7 +184,6 @@ const GOES: &[&str] = &["to", "recipient", "recipients", "url", "channel"];
 const SECRETS: &[&str] = &[
     "password",
     "passphrase",
-    "token",
     "secret",
     "credential",
     "credentials",
@@ -185,7 +193,40 @@ const SECRETS: &[&str] = &[
     "cookie",
     "cookies",
     "otp",
-    "pin",
+    "mnemonic",
+];
+
+/// Words beside `token` that make it a credential, and those that make it a place in a list.
+const OF_TOKENS: &[&str] = &[
+    "access", "api", "auth", "bearer", "bot", "github", "gitlab", "id", "jwt", "login", "oauth",
+    "personal", "refresh", "secret", "session", "slack", "user",
+];
+const GOES_ON: &[&str] = &[
+    "page",
+    "next",
+    "continuation",
+    "start",
+    "sync",
+    "cursor",
+    "resume",
+    "progress",
+    "pagination",
+];
+
+/// Words beside `phrase` that make it a credential.
+const OF_PHRASES: &[&str] = &["seed", "recovery", "secret", "pass", "wallet", "backup"];
+
+/// Words of names that ask for something to be run.
+const COMMANDS: &[&str] = &[
+    "shell",
+    "command",
+    "commands",
+    "cmd",
+    "exec",
+    "execute",
+    "eval",
+    "bash",
+    "powershell",
 ];
 
 /// Words beside `key` that make it a credential.

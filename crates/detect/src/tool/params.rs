@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use crate::detection::{Detection, Level};
+use crate::tool::fields::join;
 use crate::tool::{Sheet, structural};
 
 /// Parameters whose names say that they want what is said around the call.
@@ -82,15 +83,104 @@ const PURPOSE: &[&str] = &[
 pub(crate) fn judge(tool: &Value, sheet: &mut Sheet) {
     let text = |field: &str| tool.get(field).and_then(Value::as_str).unwrap_or_default();
     let about = format!("{} {}", text("name"), text("description")).to_lowercase();
-    for name in names(tool) {
-        if let Some(found) = suspect(&name, &about) {
-            let path = format!("inputSchema.properties.{name}");
-            sheet.add(&path, 0, vec![found]);
+    for param in all(tool) {
+        if let Some(found) = suspect(param.name, &about) {
+            sheet.add(&param.path, 0, vec![found]);
         }
     }
 }
 
-/// The names of a descriptor's parameters.
+/// One parameter, wherever a schema describes it.
+#[derive(Clone, Debug)]
+pub(crate) struct Param<'a> {
+    pub(crate) name: &'a str,
+    /// Where it stands, as `inputSchema.properties.options.properties.depth`.
+    pub(crate) path: String,
+    /// Whether it cannot hold a text.
+    pub(crate) is_number: bool,
+    /// Whether a call needs it, as far as the schema that names it says.
+    pub(crate) is_required: bool,
+}
+
+/// Members of a schema that are schemas, that list some, and that have some by name.
+const SCHEMAS: &[&str] = &[
+    "items",
+    "additionalItems",
+    "additionalProperties",
+    "unevaluatedProperties",
+    "contains",
+    "not",
+    "if",
+    "then",
+    "else",
+];
+const LISTS: &[&str] = &["allOf", "anyOf", "oneOf", "prefixItems", "items"];
+const NAMED: &[&str] = &[
+    "$defs",
+    "definitions",
+    "dependentSchemas",
+    "patternProperties",
+];
+/// The deepest nesting that is followed.
+const DEEPEST: usize = 64;
+
+/// The parameters of a descriptor, at whatever depth: a schema may hide one in another, in a choice or
+/// in a definition.
+pub(crate) fn all(tool: &Value) -> Vec<Param<'_>> {
+    let mut found = Vec::new();
+    if let Some(schema) = tool.get("inputSchema") {
+        collect(schema, "inputSchema", DEEPEST, &mut found);
+    }
+    found
+}
+
+fn collect<'a>(schema: &'a Value, path: &str, depth: usize, found: &mut Vec<Param<'a>>) {
+    let (Some(members), true) = (schema.as_object(), depth > 0) else {
+        return;
+    };
+    let required = members.get("required").and_then(Value::as_array);
+    let is_required = |name: &str| {
+        let mut required = required.into_iter().flatten();
+        required.any(|one| one.as_str() == Some(name))
+    };
+    for (key, member) in members {
+        let path = join(path, key);
+        if key == "properties" {
+            for (name, schema) in member.as_object().into_iter().flatten() {
+                let path = join(&path, name);
+                collect(schema, &path, depth - 1, found);
+                found.push(Param {
+                    name,
+                    path,
+                    is_number: is_number(schema),
+                    is_required: is_required(name),
+                });
+            }
+            continue;
+        }
+        if SCHEMAS.contains(&key.as_str()) {
+            collect(member, &path, depth - 1, found);
+        }
+        if NAMED.contains(&key.as_str()) {
+            for (name, schema) in member.as_object().into_iter().flatten() {
+                collect(schema, &join(&path, name), depth - 1, found);
+            }
+        }
+        if LISTS.contains(&key.as_str()) {
+            for (at, schema) in member.as_array().into_iter().flatten().enumerate() {
+                collect(schema, &format!("{path}[{at}]"), depth - 1, found);
+            }
+        }
+    }
+}
+
+/// Tells whether a schema lets only numbers and switches pass.
+fn is_number(schema: &Value) -> bool {
+    let kind = schema.get("type").and_then(Value::as_str);
+    kind.is_some_and(|kind| ["boolean", "integer", "number", "null"].contains(&kind))
+}
+
+/// The names of the parameters that a descriptor has at its top.
 pub(crate) fn names(tool: &Value) -> Vec<String> {
     let properties = tool
         .pointer("/inputSchema/properties")
