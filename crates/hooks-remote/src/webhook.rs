@@ -2,6 +2,7 @@
 
 mod answer;
 mod body;
+mod flawed;
 mod kept;
 mod sign;
 #[cfg(test)]
@@ -186,7 +187,17 @@ impl OutsideHook for Webhook {
             let request = self.request(question.write()?, now.0 / 1000, &context.correlation_id)?;
             let answer = self.link.ask(request, context.timeout).await?;
             check_head(&answer)?;
-            let (decision, valid_for) = answer::read(&answer.body, subject.into())?;
+            let (decision, valid_for) = match answer::read(&answer.body, subject.into()) {
+                Ok(read) => read,
+                Err(fault) => {
+                    let decision = flawed::objection(&answer.body).ok_or_else(|| fault.clone())?;
+                    let id = &self.card.id;
+                    tracing::warn!(
+                        "hook `{id}` objects, though {fault}; its objection is followed"
+                    );
+                    (decision, Duration::ZERO)
+                }
+            };
             if !valid_for.is_zero() {
                 let (key, now) = (question.key()?, self.clock.tick());
                 self.kept.put(key, decision.clone(), now, valid_for);

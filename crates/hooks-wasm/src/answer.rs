@@ -115,9 +115,9 @@ impl Answer {
         Ok(match self {
             Self::Allow => SecurityDecision::Allow,
             Self::Modify(modification) => modified(modification, about)?,
-            Self::Ask(found) => SecurityDecision::Ask(violation(found)?),
+            Self::Ask(found) => SecurityDecision::Ask(violation(found)),
             Self::RequireAuth(what) => SecurityDecision::RequireAdditionalAuth(what),
-            Self::Deny(found) => SecurityDecision::Deny(violation(found)?),
+            Self::Deny(found) => SecurityDecision::Deny(violation(found)),
         })
     }
 }
@@ -153,15 +153,17 @@ fn modified(modification: Modification, about: &About) -> Result<SecurityDecisio
     Ok(SecurityDecision::AllowWithModification(change))
 }
 
-fn violation(found: Violation) -> Result<SecurityViolation, HookFault> {
-    Ok(SecurityViolation {
+/// Takes what was found. Whoever objects means it: evidence that is no JSON is left out.
+fn violation(found: Violation) -> SecurityViolation {
+    let evidence = json(found.evidence).ok().flatten();
+    SecurityViolation {
         rule_id: found.rule_id,
         severity: found.severity.into(),
         threat_type: found.threat_type.into(),
         description: found.description,
-        evidence: json(found.evidence)?.unwrap_or_else(|| "null".to_owned()),
+        evidence: evidence.unwrap_or_else(|| "null".to_owned()),
         recommended_action: found.recommended_action,
-    })
+    }
 }
 
 /// Takes text that has to be JSON.

@@ -174,7 +174,8 @@ fn claims(identity: &Identity) -> Json {
     Json::Object(claims)
 }
 
-/// Reads an answer. Status 0 allows; one that says neither yes nor no is no answer.
+/// Reads an answer. Status 0 allows, unless the response denies; one that says neither yes nor no is no
+/// answer. One that says both denies: a failure would let the call pass with a hook that fails open.
 pub(super) fn answer(answer: wire::CheckResponse) -> Result<SecurityDecision, HookFault> {
     let metadata = answer.dynamic_metadata.filter(|it| !it.fields.is_empty());
     let metadata = metadata.map(|metadata: Struct| text(metadata));
@@ -185,11 +186,12 @@ pub(super) fn answer(answer: wire::CheckResponse) -> Result<SecurityDecision, Ho
     let code = answer.status.as_ref().map(|status| status.code);
     match (code, answer.http_response) {
         (None, None) => Err(garbage("it has neither a status nor a response")),
-        (None | Some(0), Some(wire::HttpResponse::Denied(_))) => {
-            Err(garbage("it denies with the status of success"))
-        }
-        (Some(1.. | ..=-1), Some(wire::HttpResponse::Ok(_))) => {
-            Err(garbage("it allows with the status of a failure"))
+        (None | Some(0), Some(wire::HttpResponse::Denied(denied))) => {
+            tracing::warn!(
+                "an authorization service denies with the status of success; it is denied"
+            );
+            let found = violation(code.unwrap_or_default(), Some(&denied), "");
+            Ok(SecurityDecision::Deny(found))
         }
         (None | Some(0), _) if approval => Ok(SecurityDecision::Ask(violation(0, None, ""))),
         (None | Some(0), allowed) => allow(allowed, metadata),

@@ -116,11 +116,11 @@ pub(super) fn answer(answer: wire::Answer, phase: Phase) -> Result<SecurityDecis
         None => Err(garbage("it decides nothing")),
         Some(wire::Decision::Allow(wire::Nothing {})) => Ok(SecurityDecision::Allow),
         Some(wire::Decision::Modify(change)) => modification(change, phase),
-        Some(wire::Decision::Ask(found)) => Ok(SecurityDecision::Ask(violation(found)?)),
+        Some(wire::Decision::Ask(found)) => Ok(SecurityDecision::Ask(violation(found))),
         Some(wire::Decision::RequireAuth(needed)) => {
             Ok(SecurityDecision::RequireAdditionalAuth(needed.what))
         }
-        Some(wire::Decision::Deny(found)) => Ok(SecurityDecision::Deny(violation(found)?)),
+        Some(wire::Decision::Deny(found)) => Ok(SecurityDecision::Deny(violation(found))),
     }
 }
 
@@ -135,22 +135,31 @@ fn modification(change: wire::Modification, phase: Phase) -> Result<SecurityDeci
     decision::modified(change, phase)
 }
 
-fn violation(found: wire::Violation) -> Result<SecurityViolation, HookFault> {
+/// Reads what was found. Whoever objects means it: what is left out or unknown has a default, since
+/// taken for a failure the call would pass with a hook that fails open.
+fn violation(found: wire::Violation) -> SecurityViolation {
     let severity = wire::Severity::try_from(found.severity).ok();
+    let severity = severity.and_then(self::severity);
     let threat = wire::Threat::try_from(found.threat_type).ok();
+    let threat = threat.and_then(self::threat);
     let evidence = Some(found.evidence).filter(|text| !text.is_empty());
-    Ok(SecurityViolation {
+    let evidence = decision::json(evidence);
+    if severity.is_none() || threat.is_none() || evidence.is_err() {
+        let rule = &found.rule_id;
+        tracing::warn!(
+            "an objection of a gRPC hook (rule {rule:?}) has no known severity or threat, or evidence \
+             that is no JSON; it is followed"
+        );
+    }
+    let evidence = evidence.ok().flatten();
+    SecurityViolation {
         rule_id: found.rule_id,
-        severity: severity
-            .and_then(self::severity)
-            .ok_or_else(|| garbage("a violation without a known severity"))?,
-        threat_type: threat
-            .and_then(self::threat)
-            .ok_or_else(|| garbage("a violation without a known threat"))?,
+        severity: severity.unwrap_or(Severity::High),
+        threat_type: threat.unwrap_or(Threat::UnauthorizedAccess),
         description: found.description,
-        evidence: decision::json(evidence)?.map_or_else(|| "null".to_owned(), Into::into),
+        evidence: evidence.map_or_else(|| "null".to_owned(), Into::into),
         recommended_action: found.recommended_action,
-    })
+    }
 }
 
 fn severity(severity: wire::Severity) -> Option<Severity> {

@@ -1,5 +1,5 @@
 //! The answer of a webhook, version 1. It is read strictly: what does not say exactly one thing
-//! is no decision.
+//! is no decision. An objection is followed all the same, which `flawed` sees to.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

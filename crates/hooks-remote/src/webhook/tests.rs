@@ -329,6 +329,50 @@ fn answers_that_say_two_things_or_none_are_garbage() {
 }
 
 #[test]
+fn an_objection_counts_however_it_is_spelled() {
+    let check = |text: &str, expect: Option<(&str, Severity, Threat)>| {
+        let read = flawed::objection(text.as_bytes());
+        let read = read.map(|decision| match decision {
+            SecurityDecision::Deny(found) => ("deny", found.severity, found.threat_type),
+            SecurityDecision::Ask(found) => ("ask", found.severity, found.threat_type),
+            other => panic!("{text}: {other:?}"),
+        });
+        assert_eq!(read, expect, "{text}");
+        let strict = answer::read(text.as_bytes(), Phase::Request);
+        assert!(strict.is_err(), "{text}");
+    };
+    let (high, outside) = (Severity::High, Threat::UnauthorizedAccess);
+    let bare = Some(("deny", high, outside));
+    check(r#"{"decision":"deny"}"#, bare);
+    check(r#"{"decision":"Deny","violation":"no"}"#, bare);
+    check(
+        r#"{"decision":"deny","violation":{"rule_id":"X","severity":"worst","threat_type":7}}"#,
+        bare,
+    );
+    let with = |severity: &str, threat: &str, more: &str| {
+        format!(
+            r#"{{"decision":"deny","violation":{{"rule_id":"X","severity":"{severity}","threat_type":"{threat}"}}{more}}}"#
+        )
+    };
+    let pulled = |severity| Some(("deny", severity, Threat::RugPull));
+    check(&with("Low", "rug_pull", ""), pulled(Severity::Low));
+    check(&with("critical", "RugPull", ""), pulled(Severity::Critical));
+    check(&with("high", "rug_pull", r#","trace":"x""#), pulled(high));
+    check(&with("high", "rug_pull", r#","auth":"x""#), pulled(high));
+    check(r#"{"decision":"ask"}"#, Some(("ask", high, outside)));
+    for neither in [
+        "deny",
+        r#""deny""#,
+        r#"{"decision":"allow","decision":"deny"}"#,
+        r#"{"decision":"maybe"}"#,
+        r#"{"decision":"allow","reason":"x"}"#,
+        r#"{"decision":"require_auth"}"#,
+    ] {
+        check(neither, None);
+    }
+}
+
+#[test]
 fn the_published_schema_is_the_one_of_the_code() {
     let published: Value = serde_json::from_str(include_str!("../../webhook.schema.json")).unwrap();
     assert_eq!(published, schema());

@@ -30,8 +30,8 @@ async fn what_is_no_decision_is_a_fault_that_says_why() {
     check("allocate", memory).await;
     check("huge", "the message or its answer is too large").await;
     check("multiply", "the message or its answer is too large").await;
-    let json = "its answer is no decision: a text that has to be JSON is not";
-    check("bad-evidence", json).await;
+    // An objection counts; what it is based on is left out.
+    check("bad-evidence", "deny hostile:  null").await;
     let phase = "its answer is no decision: the modification does not fit what was asked about";
     check("wrong-phase", phase).await;
     let nothing = "its answer is no decision: the modification changes nothing";

@@ -118,29 +118,24 @@ fn approval_is_asked_for_whether_it_is_denied_meanwhile_or_not() {
 }
 
 #[test]
-fn answers_that_contradict_themselves_or_say_nothing_are_garbage() {
-    let garbage = "its answer is no decision: ";
-    let check =
-        |status, response, why: &str| check(status, response, None, &format!("{garbage}{why}"));
-    check(None, None, "it has neither a status nor a response");
-    check(
-        Some(status(0)),
-        Some(denied("no")),
-        "it denies with the status of success",
-    );
+fn answers_that_contradict_themselves_deny_and_those_that_say_nothing_are_garbage() {
+    let check = |status, response, expect: &str| check(status, response, None, expect);
     check(
         None,
-        Some(denied("no")),
-        "it denies with the status of success",
+        None,
+        "its answer is no decision: it has neither a status nor a response",
     );
+    let denies = r#"deny: no {"code":0,"http_status":403}"#;
+    check(Some(status(0)), Some(denied("no")), denies);
+    check(None, Some(denied("no")), denies);
     check(
         Some(status(7)),
         Some(allowed("a", "b")),
-        "it allows with the status of a failure",
+        r#"deny: from the status {"code":7,"http_status":null}"#,
     );
     check(
         Some(status(0)),
         Some(allowed("a b", "c")),
-        "a header of the modification is none",
+        "its answer is no decision: a header of the modification is none",
     );
 }

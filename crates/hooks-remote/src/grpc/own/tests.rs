@@ -241,7 +241,7 @@ fn answers_decide_or_are_garbage() {
     check(
         Some(wire::Decision::Ask(full_violation())),
         request,
-        Ok(SecurityDecision::Ask(found)),
+        Ok(SecurityDecision::Ask(found.clone())),
     );
     check(
         Some(wire::Decision::RequireAuth(wire::RequireAuth {
@@ -250,19 +250,30 @@ fn answers_decide_or_are_garbage() {
         request,
         Ok(SecurityDecision::RequireAdditionalAuth(text("w"))),
     );
-    for (severity, threat_type, evidence, why) in [
-        (0, 1, "", "a violation without a known severity"),
-        (99, 1, "", "a violation without a known severity"),
-        (1, 0, "", "a violation without a known threat"),
-        (1, 1, "{", "a text that has to be JSON is not"),
+    // An objection counts, whatever is left out of it.
+    let (high, outside) = (Severity::High, Threat::UnauthorizedAccess);
+    let poisoning = Threat::ToolPoisoning;
+    for (severity, threat_type, evidence, expect) in [
+        (0, 1, "1", (high, poisoning, "1")),
+        (99, 1, "1", (high, poisoning, "1")),
+        (2, 0, "1", (Severity::Low, outside, "1")),
+        (4, 1, "{", (high, poisoning, "null")),
     ] {
-        let broken = wire::Violation {
+        let flawed = wire::Violation {
             severity,
             threat_type,
             evidence: text(evidence),
             ..full_violation()
         };
-        check(Some(wire::Decision::Deny(broken)), request, Err(why));
+        let (severity, threat_type, evidence) = expect;
+        let expect = SecurityViolation {
+            severity,
+            threat_type,
+            evidence: text(evidence),
+            ..found.clone()
+        };
+        let expect = SecurityDecision::Deny(expect);
+        check(Some(wire::Decision::Deny(flawed)), request, Ok(expect));
     }
 }
 
