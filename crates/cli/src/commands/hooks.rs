@@ -3,6 +3,7 @@
 //! `list` asks the running gateway. `test` and `bench` make the hook themselves, as the
 //! configuration has it, and send nothing to an upstream.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -79,7 +80,9 @@ impl Trial {
         }
         let Some(settings) = settings else {
             let own = hooks.iter().map(|hook| hook.id.as_str());
-            let known: Vec<_> = own.chain(KINDS.iter().map(|kind| kind.id)).collect();
+            let mut known: Vec<_> = own.chain(KINDS.iter().map(|kind| kind.id)).collect();
+            let mut named = BTreeSet::new();
+            known.retain(|id| named.insert(*id));
             let hint = format!("there are: {}", known.join(", "));
             return Err(bad_input(format!("there is no hook `{id}`"), Some(&hint)));
         };
@@ -234,11 +237,19 @@ fn session(file: &Path) -> Result<Session> {
     })
 }
 
-/// Makes a call of a record of the activity log, if it is one. The log may not keep what calls say.
+/// Makes a call of a record of the activity log, if it is one. The log may not keep what calls say;
+/// where it does, it keeps JSON as text.
 fn recorded(text: &str) -> Option<Value> {
     let record: Value = serde_json::from_str(text).ok()?;
     let (server, tool) = (record.get("server_name")?, record.get("tool_name")?);
-    let (args, result) = (record.get("arguments"), record.get("response"));
+    let said = |name: &str| {
+        let kept = record.get(name)?;
+        let read = kept
+            .as_str()
+            .and_then(|text| serde_json::from_str(text).ok());
+        Some(read.unwrap_or_else(|| kept.clone()))
+    };
+    let (args, result) = (said("arguments"), said("response"));
     Some(json!({ "server": server, "tool": tool, "args": args, "result": result }))
 }
 

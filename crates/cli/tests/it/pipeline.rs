@@ -388,7 +388,9 @@ async fn a_hook_is_tried_out_without_a_gateway() {
         _ => json!({ "decision": "allow" }),
     })
     .await;
-    let home = Home::new(&json!({ "security": { "hooks": [service.hook(&json!({}))] } }));
+    let native = json!({ "id": "dlp-scanner", "type": "native" });
+    let hooks = json!([service.hook(&json!({})), native]);
+    let home = Home::new(&json!({ "security": { "hooks": hooks } }));
     let call = home.path().join("call.json");
     let text = json!({ "server": "files", "tool": "read", "args": {}, "result": "text" });
     std::fs::write(&call, text.to_string()).unwrap();
@@ -402,12 +404,29 @@ async fn a_hook_is_tried_out_without_a_gateway() {
     );
     assert_eq!(tried[1]["findings"][0]["rule"], "dlp/DLP-4");
     // A record of the log is a call as well, if it has what the call said.
-    let record = json!({ "server_name": "files", "tool_name": "read", "arguments": {},
-        "response": { "content": [] }, "id": "1" });
-    std::fs::write(&call, record.to_string()).unwrap();
-    let tried = home.run(&["hooks", "test", "dlp", file, "--json"]).await;
-    let tried: Value = serde_json::from_slice(&tried.stdout).unwrap();
-    assert_eq!(tried[1]["findings"][0]["rule"], "dlp/DLP-4", "{tried}");
+    // The log keeps JSON as text.
+    let text = |json: Value| json.to_string();
+    for (arguments, response) in [
+        (json!({ "path": "x" }), json!({ "content": [] })),
+        (
+            text(json!({ "path": "x" })).into(),
+            text(json!({ "content": [] })).into(),
+        ),
+    ] {
+        let record = json!({ "server_name": "files", "tool_name": "read", "arguments": arguments,
+            "response": response, "id": "1" });
+        std::fs::write(&call, record.to_string()).unwrap();
+        let tried = home.run(&["hooks", "test", "dlp", file, "--json"]).await;
+        let said = String::from_utf8(tried.stderr).unwrap();
+        let tried: Value = serde_json::from_slice(&tried.stdout).expect(&said);
+        assert_eq!(tried[1]["findings"][0]["rule"], "dlp/DLP-4", "{tried}");
+        let asked = service.asked("request").pop().unwrap();
+        let path = &asked["request"]["params"]["arguments"]["path"];
+        assert_eq!(path, "x", "{asked}");
+    }
+    let unknown = home.run(&["hooks", "test", "nope", file]).await;
+    let said = String::from_utf8(unknown.stderr).unwrap();
+    assert_eq!(said.matches("dlp-scanner").count(), 1, "{said}");
     let bare = json!({ "server_name": "files", "tool_name": "read", "id": "1" });
     std::fs::write(&call, bare.to_string()).unwrap();
     let refused = home.run(&["hooks", "test", "dlp", file]).await;
