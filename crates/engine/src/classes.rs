@@ -17,6 +17,8 @@ pub struct Profile {
     pub command: Option<String>,
     /// The program's arguments.
     pub args: Vec<String>,
+    /// The folder that the program is started in, where one is given.
+    pub working_dir: Option<String>,
     /// The address that is called.
     pub url: Option<String>,
     /// The keys that it may show.

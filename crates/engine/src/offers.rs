@@ -59,6 +59,7 @@ impl Engine {
         let started = Started {
             command: profile.command.as_deref(),
             args: &profile.args,
+            working_dir: profile.working_dir.as_deref(),
             url: profile.url.as_deref(),
             pins: &profile.pins,
             installed: profile.installed.as_deref(),

@@ -256,6 +256,10 @@ fn profile(upstream: &Upstream) -> Profile {
     Profile {
         command: settings.command.clone(),
         args: settings.args.clone(),
+        working_dir: settings
+            .working_dir
+            .as_ref()
+            .map(|dir| dir.display().to_string()),
         url: settings.url.clone(),
         pins: pins(settings),
         installed: upstream.installed(),

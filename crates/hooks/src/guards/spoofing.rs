@@ -49,6 +49,8 @@ pub struct Profile<'a> {
     pub command: Option<&'a str>,
     /// The program's arguments.
     pub args: &'a [String],
+    /// The folder that it is started in, where one is given.
+    pub working_dir: Option<&'a str>,
     /// The address.
     pub url: Option<&'a str>,
     /// The keys that it may show; without any, those that authorities vouch for.
@@ -117,11 +119,73 @@ impl Profile<'_> {
         self.url.or_else(bridged)
     }
 
-    /// Returns what stands for the archive or the folder that its program lies in.
+    /// Returns what stands for the archive or the folder that its program lies in, or for the program
+    /// itself where the command line has it: of `python3 server.py` there are many.
     fn source(&self) -> Option<String> {
-        let source = mcpproxy_classify::source(self.command, self.args);
-        source.map(fingerprint::digest)
+        let named = || mcpproxy_classify::source(self.command, self.args);
+        let source = self.inline().or_else(named);
+        match (self.place(), source) {
+            (None, source) => source.map(fingerprint::digest),
+            (Some(place), source) => {
+                let source = source.unwrap_or_default();
+                Some(fingerprint::digest(&json!([place, source]).to_string()))
+            }
+        }
     }
+
+    /// Returns the program that stands in the command line itself, as behind `python3 -c`.
+    fn inline(&self) -> Option<&str> {
+        let program = program(self.command?);
+        if !INTERPRETERS.iter().any(|known| program.starts_with(known)) {
+            return None;
+        }
+        let at = self.args.iter().position(|arg| is_inline(arg))?;
+        self.args.get(at + 1).map(String::as_str)
+    }
+
+    /// Returns the folder in which a file or module is looked for that the command line names without
+    /// one. A module of an installed package is the same wherever it is started.
+    fn place(&self) -> Option<&str> {
+        let folder = self.working_dir?;
+        let command = self.command?;
+        let relative = |path: &str| !path.starts_with(['/', '\\', '~']) && !path.contains(":\\");
+        let script = |arg: &String| {
+            let (_, ending) = arg.rsplit_once('.').unwrap_or_default();
+            relative(arg) && (arg.starts_with("./") || SCRIPTS.contains(&ending))
+        };
+        let packaged = self
+            .installed
+            .is_some_and(|installed| installed.origin.is_package());
+        let module = || {
+            let python = program(command).starts_with("python");
+            python && !packaged && self.args.iter().any(|arg| arg == "-m")
+        };
+        let own = command.contains('/') && relative(command);
+        let local = own || self.args.iter().any(script) || module();
+        local.then_some(folder)
+    }
+}
+
+/// Programs that run what the command line says, by how their names begin.
+const INTERPRETERS: [&str; 14] = [
+    "python", "pypy", "node", "bun", "deno", "sh", "bash", "zsh", "dash", "ruby", "perl", "php",
+    "pwsh", "Rscript",
+];
+/// How files end that an interpreter runs.
+const SCRIPTS: [&str; 12] = [
+    "py", "js", "mjs", "cjs", "ts", "sh", "rb", "pl", "php", "jar", "lua", "R",
+];
+
+/// Tells whether an argument says that the next one is a program.
+fn is_inline(arg: &str) -> bool {
+    let short = arg.strip_prefix('-').filter(|rest| !rest.starts_with('-'));
+    let cluster = short.is_some_and(|rest| rest.len() <= 3 && rest.ends_with(['c', 'e']));
+    cluster || ["--eval", "eval", "-Command", "-r"].contains(&arg)
+}
+
+/// The last part of a program's path.
+fn program(command: &str) -> &str {
+    command.rsplit(['/', '\\']).next().unwrap_or(command)
 }
 
 /// Returns of an identity what [`Profile::origin`] returns of who has it.
@@ -594,6 +658,49 @@ mod tests {
     }
 
     #[test]
+    fn programs_that_are_called_alike_are_told_apart_by_where_and_what_they_are() {
+        let package = Installed {
+            origin: Origin::Pypi,
+            name: "server".to_owned(),
+            version: None,
+            digest: None,
+        };
+        let origin = |line: &[&str], folder: &str, installed| {
+            let words: Vec<String> = line.iter().map(|word| (*word).to_owned()).collect();
+            let (command, args) = words.split_first().unwrap();
+            let profile = Profile {
+                command: Some(command),
+                args,
+                working_dir: Some(folder),
+                installed,
+                ..Profile::default()
+            };
+            assert_eq!(origin_of(&profile.identity()), profile.origin());
+            profile.origin()
+        };
+        let check = |line: &[&str], installed, same: bool| {
+            let [one, other] = ["/srv/a", "/srv/b"].map(|folder| origin(line, folder, installed));
+            assert_eq!(one == other, same, "{line:?}");
+            assert_eq!(one, origin(line, "/srv/a", installed));
+        };
+        check(&["python3", "server.py", "--all"], None, false);
+        check(&["node", "./dist/index.js"], None, false);
+        check(&["./server"], None, false);
+        check(&["python3", "-m", "server"], None, false);
+        // A package is the same wherever it is started, and so is what is named with its folder.
+        check(&["python3", "-m", "server"], Some(&package), true);
+        check(&["npx", "-y", "fs-mcp"], None, true);
+        check(&["python3", "/opt/server.py"], None, true);
+        for program in [["python3", "-c"], ["sh", "-c"], ["node", "-e"]] {
+            let [one, other] = ["a", "b"].map(|text| {
+                let line = [program[0], program[1], text];
+                origin(&line, "/srv", None)
+            });
+            assert_ne!(one, other, "{program:?}");
+        }
+    }
+
+    #[test]
     fn an_identity_remembers_what_upstreams_share() {
         let words = words("-y some-mcp@1 --all");
         for profile in [
@@ -639,6 +746,7 @@ mod tests {
         };
         for other in [
             "githuub",
+            "githud",
             "gitthub",
             "gihtub",
             "g1thub",
