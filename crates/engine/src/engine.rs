@@ -331,6 +331,7 @@ impl Engine {
     async fn begun(&self, mut call: Call) -> Before {
         let ready = self.ready.load_full();
         self.until_read(&call, &ready).await;
+        self.until_offered(&call).await;
         let billed = match self.live() {
             None => None,
             // Boxed: where nothing is shared a call stays small.

@@ -575,3 +575,27 @@ async fn a_listing_is_shown_as_far_as_hooks_let_it() {
     check(&[("a", "reads"), ("b", "deny-all")], &[false, false]).await;
     check(&[("a", "absent")], &[false]).await;
 }
+
+#[tokio::test]
+async fn a_call_waits_for_hooks_that_have_just_been_put_in_force() {
+    let hook = hook("list", |_| Ok(SecurityDecision::Allow));
+    let mut settings = EngineSettings::default();
+    settings.guards.enabled = false;
+    let rig = Rig::new(settings, &[(&hook, Limits::default())]).await;
+    let upstream = UpstreamId::new("notes");
+    let offers = vec![Offered {
+        kind: OfferKind::Tool,
+        name: "send".into(),
+        raw: Bytes::from_static(br#"{"name":"send"}"#),
+    }];
+    // The call comes first, and the lists are read again after it.
+    let call = rig.engine.before(rig.call(1, "notes", "hello"));
+    let look = async {
+        tokio::task::yield_now().await;
+        let under_way = rig.engine.begin_look();
+        rig.engine.look_at(&upstream, offers).await;
+        drop(under_way);
+    };
+    let (before, ()) = tokio::join!(call, look);
+    assert!(matches!(before, Before::Cleared(_)), "{before:?}");
+}

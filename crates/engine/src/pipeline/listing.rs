@@ -17,6 +17,7 @@ use mcpproxy_core::{
 use mcpproxy_hooks::{Around, Phase, Ran, Registry, Subject};
 use serde_json::Value;
 use tokio::sync::watch;
+use tokio::time::{Instant, timeout_at};
 
 use super::masked;
 use crate::engine::Engine;
@@ -39,6 +40,8 @@ pub(crate) struct Looked {
     offers: RwLock<HashMap<UpstreamId, Looks>>,
     /// Lists that hooks are being asked about.
     under_way: Arc<watch::Sender<usize>>,
+    /// Until when calls wait for hooks that have just been put in force.
+    fresh_until: RwLock<Option<Instant>>,
 }
 
 /// What hooks said about one thing.
@@ -62,8 +65,14 @@ impl Looked {
         offers.entry(upstream.clone()).or_default().extend(looks);
     }
 
-    /// Forgets everything: other hooks are in force.
+    /// Forgets everything: other hooks are in force, and have yet to be asked.
     pub(crate) fn clear(&self) {
+        let mut fresh = self
+            .fresh_until
+            .write()
+            .unwrap_or_else(PoisonError::into_inner);
+        *fresh = Some(Instant::now() + PATIENCE);
+        drop(fresh);
         let mut offers = self.offers.write().unwrap_or_else(PoisonError::into_inner);
         offers.clear();
     }
@@ -210,20 +219,26 @@ impl Engine {
         Some(Held::by_hook(why))
     }
 
+    /// Waits until hooks that have just been put in force have decided about what a call is for: a
+    /// reload is no reason to deny what was called all along.
+    pub(crate) async fn until_offered(&self, call: &Call) {
+        let looked = self.looked();
+        let fresh = looked.fresh_until.read();
+        let until = *fresh.unwrap_or_else(PoisonError::into_inner);
+        let (Some(until), Some(kind), true) = (until, listed_as(call), self.looks_at_listings())
+        else {
+            return;
+        };
+        let (upstream, name) = (&call.tool.upstream, call.tool.tool.as_str());
+        let mut under_way = looked.under_way.subscribe();
+        let known = under_way.wait_for(|_| looked.of(upstream, kind, name).is_some());
+        // Who is still not decided about is not called.
+        drop(timeout_at(until, known).await);
+    }
+
     /// Returns a finding if a call is for something that hooks withhold.
     pub(crate) fn hooks_withhold(&self, call: &Call) -> Option<Finding> {
-        let MessageKind::Request(method) = &call.kind else {
-            return None;
-        };
-        let kind = match &**method {
-            "tools/call" => OfferKind::Tool,
-            "prompts/get" => OfferKind::Prompt,
-            _ => return None,
-        };
-        if call.hook.is_some() {
-            // An agent's own tools are in no list.
-            return None;
-        }
+        let kind = listed_as(call)?;
         let (upstream, name) = (&call.tool.upstream, call.tool.tool.as_str());
         let held = self.held_by_hooks(upstream, kind, name)?;
         Some(Finding {
@@ -243,6 +258,19 @@ impl Engine {
             drop(tokio::time::timeout(PATIENCE, idle).await);
         }
     }
+}
+
+/// What a call is for, where that stands in a list. An agent's own tools are in none.
+fn listed_as(call: &Call) -> Option<OfferKind> {
+    let MessageKind::Request(method) = &call.kind else {
+        return None;
+    };
+    let kind = match &**method {
+        "tools/call" => OfferKind::Tool,
+        "prompts/get" => OfferKind::Prompt,
+        _ => return None,
+    };
+    call.hook.is_none().then_some(kind)
 }
 
 /// The method that lists things of a kind, and the member of its result.
