@@ -120,6 +120,13 @@ impl Engine {
             .or_else(|| self.held_by_hooks(upstream, kind, name))
     }
 
+    /// Says why nothing of an upstream may be used, if the upstream itself is withheld.
+    pub fn held_upstream(&self, upstream: &UpstreamId) -> Option<Held> {
+        let withholds = self.ready().withholds();
+        let held = || self.quarantine().held(upstream, OfferKind::Server, "");
+        withholds.then(held).flatten()
+    }
+
     /// Tells whether a tool is unknown although its upstream has listed what it has.
     pub fn is_unlisted(&self, upstream: &UpstreamId, tool: &str) -> bool {
         let held = self.held(upstream, OfferKind::Tool, tool);

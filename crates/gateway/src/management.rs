@@ -129,6 +129,19 @@ pub fn describe(gateway: &Gateway, who: &Principal, upstream: &Upstream) -> Valu
         State::Up { version } => Some(version),
         State::Idle | State::Starting | State::Down { .. } | State::Stopped { .. } => None,
     };
+    // One that runs and of which nothing may be used is not up for anybody.
+    let held = gateway.engine.held_upstream(upstream.name());
+    let status = match (&held, upstream.state()) {
+        (Some(held), State::Up { .. }) => held.state.to_owned(),
+        _ => describe_state(upstream),
+    };
+    let mut problems: Vec<Value> = listed
+        .problems
+        .iter()
+        .take(5)
+        .map(|one| json!(one))
+        .collect();
+    problems.extend(held.map(|held| json!(held.reason)));
     json!({
         "name": upstream.name().as_str(),
         "enabled": settings.enabled,
@@ -136,7 +149,7 @@ pub fn describe(gateway: &Gateway, who: &Principal, upstream: &Upstream) -> Valu
         "scope": settings.effective_scope(),
         "command": settings.command,
         "class": gateway.engine.class(upstream.name()),
-        "status": describe_state(upstream),
+        "status": status,
         "login": upstream.login().map(|login| login.standing()),
         "protocol_version": version,
         "tools": tools.count(),
@@ -144,6 +157,6 @@ pub fn describe(gateway: &Gateway, who: &Principal, upstream: &Upstream) -> Valu
         "prompts": count(OfferKind::Prompt, &listed.prompts),
         "resources": count(OfferKind::Resource, &listed.resources),
         "instances": upstream.instances(),
-        "problems": listed.problems.iter().take(5).collect::<Vec<_>>(),
+        "problems": problems,
     })
 }

@@ -284,6 +284,22 @@ async fn an_upstream_that_calls_a_destroyer_harmless_waits_and_no_agent_can_make
     };
     assert_eq!(state("honest:get_rows"), Some(json!("approved")));
     assert_eq!(state("liar:delete_rows"), Some(json!("quarantined")));
+    let servers = gateway.api("/servers").await;
+    let shown = |name: &str| {
+        let mut servers = servers.as_array().unwrap().iter();
+        let server = servers.find(|one| one["name"] == name).unwrap();
+        (server["status"].clone(), server["problems"].to_string())
+    };
+    assert_eq!(shown("honest"), (json!("up"), "[]".to_owned()));
+    let (status, problems) = shown("liar");
+    assert_eq!(status, "quarantined");
+    assert!(
+        problems.contains("only reads, but the tool destroys"),
+        "{problems}"
+    );
+    let listed = gateway.home.run(&["upstream", "list"]).await;
+    let listed = String::from_utf8(listed.stdout).unwrap();
+    assert!(listed.contains("quarantined"), "{listed}");
     let read = json!({ "name": "liar:delete_rows", "args_json": "{}" });
     let denied = agent.call("call_tool_read", read).await;
     assert!(text_of(&denied).contains("withheld"), "{denied}");
