@@ -61,7 +61,7 @@ pub struct Noted {
 impl Noted {
     /// What a hook found.
     pub(crate) fn violation(hook: &str, wants: Action, violation: &SecurityViolation) -> Self {
-        let description = plain(&violation.description, DESCRIPTION);
+        let description = said(&violation.description, "it gives no reason");
         Self {
             rule: named(hook, &violation.rule_id),
             wants,
@@ -75,7 +75,7 @@ impl Noted {
 
     /// A hook that wants to know more about the caller.
     pub(crate) fn auth(hook: &str, what: &str) -> Self {
-        let what = plain(what, DESCRIPTION);
+        let what = said(what, "it does not say which");
         Self {
             rule: named(hook, "require_additional_auth"),
             wants: Action::Ask,
@@ -175,6 +175,15 @@ fn named(hook: &str, rule: &str) -> String {
     }
 }
 
+/// Returns what a hook says, or what is said in its place.
+fn said(words: &str, otherwise: &str) -> String {
+    let words = plain(words, DESCRIPTION);
+    match words.trim() {
+        "" => otherwise.to_owned(),
+        words => words.to_owned(),
+    }
+}
+
 /// Cuts a text, without what a terminal would act upon.
 fn plain(text: &str, most: usize) -> String {
     let shown = |char: char| if char.is_control() { ' ' } else { char };
@@ -200,3 +209,29 @@ fn source(threat: Threat) -> Source {
 
 /// The id of a hook, shared by everything that speaks of it.
 pub(crate) type HookId = Arc<str>;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hook_that_gives_no_reason_is_said_to_give_none() {
+        let check = |words: &str, found: &str, auth: &str| {
+            let violation = SecurityViolation {
+                rule_id: String::new(),
+                severity: Severity::High,
+                threat_type: Threat::RugPull,
+                description: words.to_owned(),
+                evidence: "null".to_owned(),
+                recommended_action: String::new(),
+            };
+            let noted = Noted::violation("h1", Action::Deny, &violation);
+            assert_eq!(noted.reason, format!("hook `h1`: {found}"));
+            let noted = Noted::auth("h1", words);
+            let expect = format!("hook `h1` wants additional authorization: {auth}");
+            assert_eq!(noted.reason, expect);
+        };
+        check("a card", "a card", "a card");
+        check(" \n", "it gives no reason", "it does not say which");
+    }
+}
