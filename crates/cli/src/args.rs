@@ -476,10 +476,10 @@ pub(crate) enum Tools {
     Block(ChosenTools),
     /// Show what changed in a tool since it was approved.
     Diff {
-        /// The upstream.
+        /// The upstream, or both as `UPSTREAM:TOOL`.
         upstream: String,
         /// The tool, prompt or resource.
-        tool: String,
+        tool: Option<String>,
     },
     /// Look for attacks in what upstreams offer; the same as `mcpproxy scan` with their names.
     Scan {
@@ -492,14 +492,10 @@ pub(crate) enum Tools {
 /// Tools of one upstream.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ChosenTools {
-    /// The upstream.
+    /// The upstream, or it and one tool as `UPSTREAM:TOOL`.
     pub(crate) upstream: String,
     /// The tools, prompts or resources.
-    #[arg(
-        required_unless_present = "all",
-        conflicts_with = "all",
-        value_name = "TOOL"
-    )]
+    #[arg(conflicts_with = "all", value_name = "TOOL")]
     pub(crate) tools: Vec<String>,
     /// Everything of the upstream that this could mean.
     #[arg(long)]

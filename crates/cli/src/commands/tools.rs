@@ -8,7 +8,7 @@ use crate::args::{ChosenTools, Format, Global, Scan, Tools};
 use crate::commands::client::{encoded, request, request_with_key};
 use crate::commands::key::key;
 use crate::commands::scan;
-use crate::exit::Exit;
+use crate::exit::{Exit, bad_input};
 use crate::output;
 
 /// Lists, judges or scans tools.
@@ -17,7 +17,10 @@ pub(crate) fn run(global: &Global, command: Tools) -> Result<Exit> {
         Tools::List { query } => list(global, query.as_deref()),
         Tools::Approve(chosen) => approve(global, &chosen),
         Tools::Block(chosen) => block(global, &chosen),
-        Tools::Diff { upstream, tool } => diff(global, &upstream, &tool),
+        Tools::Diff { upstream, tool } => {
+            let (upstream, tool) = one(&upstream, tool.as_deref())?;
+            diff(global, upstream, tool)
+        }
         Tools::Scan { upstreams } => {
             let scan = Scan {
                 targets: upstreams,
@@ -30,18 +33,45 @@ pub(crate) fn run(global: &Global, command: Tools) -> Result<Exit> {
     }
 }
 
-fn approve(global: &Global, chosen: &ChosenTools) -> Result<Exit> {
+/// Takes an upstream and a tool apart that stand together, as `tools list` prints them.
+fn one<'a>(upstream: &'a str, tool: Option<&'a str>) -> Result<(&'a str, &'a str)> {
+    let together = || {
+        upstream
+            .split_once(':')
+            .filter(|(_, tool)| !tool.is_empty())
+    };
+    let found = tool.map(|tool| (upstream, tool)).or_else(together);
+    found.ok_or_else(|| {
+        let hint =
+            "name both: `UPSTREAM TOOL`, or `UPSTREAM:TOOL` as `mcpproxy tools list` prints it";
+        bad_input("no tool is named", Some(hint))
+    })
+}
+
+/// The upstream that is meant, and the tools.
+fn chosen(chosen: &ChosenTools) -> Result<(&str, Vec<&str>)> {
+    if chosen.all || !chosen.tools.is_empty() {
+        let tools = chosen.tools.iter().map(String::as_str).collect();
+        return Ok((&chosen.upstream, tools));
+    }
+    let (upstream, tool) = one(&chosen.upstream, None)?;
+    Ok((upstream, vec![tool]))
+}
+
+fn approve(global: &Global, wanted: &ChosenTools) -> Result<Exit> {
+    let (upstream, tools) = chosen(wanted)?;
     let key = key("letting a tool pass")?;
-    let body = json!({ "tools": chosen.tools, "approve_all": chosen.all, "hash": chosen.hash });
-    let path = format!("/servers/{}/tools/approve", encoded(&chosen.upstream));
+    let body = json!({ "tools": tools, "approve_all": wanted.all, "hash": wanted.hash });
+    let path = format!("/servers/{}/tools/approve", encoded(upstream));
     let done = request_with_key(global, Method::POST, &path, &body, &key)?;
     changed(&done);
     Ok(Exit::Fine)
 }
 
-fn block(global: &Global, chosen: &ChosenTools) -> Result<Exit> {
-    let body = json!({ "tools": chosen.tools, "block_all": chosen.all, "hash": chosen.hash });
-    let path = format!("/servers/{}/tools/block", encoded(&chosen.upstream));
+fn block(global: &Global, wanted: &ChosenTools) -> Result<Exit> {
+    let (upstream, tools) = chosen(wanted)?;
+    let body = json!({ "tools": tools, "block_all": wanted.all, "hash": wanted.hash });
+    let path = format!("/servers/{}/tools/block", encoded(upstream));
     changed(&request(global, Method::POST, &path, Some(&body))?);
     Ok(Exit::Fine)
 }
@@ -112,5 +142,23 @@ fn round_score(tool: &mut Value) {
         && let Some(exact) = score.as_f64()
     {
         *score = Value::from(format!("{exact:.2}"));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tool_is_named_as_it_is_listed_or_in_two_words() {
+        let check = |upstream: &str, tool: Option<&str>, expect: Option<(&str, &str)>| {
+            assert_eq!(one(upstream, tool).ok(), expect, "{upstream} {tool:?}");
+        };
+        check("a", Some("read"), Some(("a", "read")));
+        check("a:read", None, Some(("a", "read")));
+        check("a:note:x", None, Some(("a", "note:x")));
+        check("a:b", Some("read"), Some(("a:b", "read")));
+        check("a", None, None);
+        check("a:", None, None);
     }
 }

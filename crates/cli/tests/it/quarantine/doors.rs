@@ -157,9 +157,12 @@ async fn the_command_line_lists_shows_approves_and_blocks() {
     );
     assert_eq!(listed(&gateway).await, Vec::<String>::new());
     assert_eq!(
-        with_key(&["tools", "approve", "sums", "sub"]).await,
+        // As `tools list` prints it.
+        with_key(&["tools", "approve", "sums:sub"]).await,
         Some(0)
     );
+    let (code, diff) = shown(&["tools", "diff", "sums:sub"]).await;
+    assert_eq!(code, Some(0), "{diff}");
     assert_eq!(listed(&gateway).await, ["sums__sub"]);
     let (code, _) = shown(&["upstream", "quarantine", "sums"]).await;
     assert_eq!((code, listed(&gateway).await.len()), (Some(0), 0));
