@@ -201,27 +201,41 @@ impl Contents {
         if allowed.is_empty() {
             return Ok(());
         }
-        let Some((content, _)) = text::get(result, &["content"]) else {
-            return Ok(());
-        };
-        let blocks = serde_json::from_str::<Vec<Value>>(content).unwrap_or_default();
-        let mut said = blocks.iter().flat_map(|block| {
-            let at = |path: &str| block.pointer(path).and_then(Value::as_str);
-            let kind = at("/type");
-            let media = at("/mimeType").or(at("/resource/mimeType"));
-            [media.or(kind)].into_iter().flatten()
-        });
-        let other = said.find(|said| !allowed.iter().any(|one| is_of(said, one)));
-        match other {
-            None => Ok(()),
-            Some(other) => {
-                let other: String = other.chars().take(SHOWN).collect();
-                Err(Wrong(format!(
-                    "content of the kind `{other}` is not allowed"
-                )))
+        // A tool's answer has `content`, what is read of a resource `contents`.
+        for member in ["content", "contents"] {
+            let Some((content, _)) = text::get(result, &[member]) else {
+                continue;
+            };
+            let Ok(blocks) = serde_json::from_str::<Vec<Value>>(content) else {
+                return Err(Wrong(format!(
+                    "its `{member}` is no list, so that nobody can tell its kind"
+                )));
+            };
+            for block in &blocks {
+                let Some(said) = kind(block) else {
+                    return Err(Wrong(format!(
+                        "something in its `{member}` does not say of which kind it is"
+                    )));
+                };
+                if !allowed.iter().any(|one| is_of(said, one)) {
+                    let said: String = said.chars().take(SHOWN).collect();
+                    return Err(Wrong(format!(
+                        "content of the kind `{said}` is not allowed"
+                    )));
+                }
             }
         }
+        Ok(())
     }
+}
+
+/// What a block says that it is: its media type, or else its type; what is read of a resource and says
+/// neither is text if it has one.
+fn kind(block: &Value) -> Option<&str> {
+    let at = |path: &str| block.pointer(path).and_then(Value::as_str);
+    let media = at("/mimeType").or(at("/resource/mimeType"));
+    let text = || block.get("uri").and(at("/text")).map(|_| "text");
+    media.or(at("/type")).or_else(text)
 }
 
 /// Tells whether a kind is one that is allowed, also by its first half, as `image/*`.
@@ -231,6 +245,8 @@ fn is_of(said: &str, allowed: &str) -> bool {
         Some(half) => said
             .split_once('/')
             .is_some_and(|(first, _)| first.eq_ignore_ascii_case(half)),
+        // What is read of a resource says `text/plain` where a tool says `text`.
+        None if allowed == "text" && said.eq_ignore_ascii_case("text/plain") => true,
         None => said.eq_ignore_ascii_case(allowed),
     }
 }

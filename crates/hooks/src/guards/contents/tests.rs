@@ -150,4 +150,12 @@ fn results_have_the_form_that_the_tool_declares() {
     let page =
         r#"{"content":[{"type":"resource","resource":{"uri":"a:b","mimeType":"text/html"}}]}"#;
     check(texts, page, "`text/html`");
+    // What is read of a resource, and what does not say what it is.
+    let read = |said: &str| format!(r#"{{"contents":[{{"uri":"a:b"{said},"text":"<b>"}}]}}"#);
+    check(texts, &read(r#","mimeType":"text/html""#), "`text/html`");
+    check(texts, &read(r#","mimeType":"text/plain""#), "");
+    check(texts, &read(""), "");
+    check(texts, r#"{"content":[{"text":"a"}]}"#, "of which kind");
+    check(texts, r#"{"content":"<b>"}"#, "no list");
+    check(texts, r#"{"structuredContent":{"sent":true}}"#, "");
 }
