@@ -52,7 +52,7 @@ fn misused(fault: &clap::Error) -> ExitCode {
     match command {
         Some(command) if command.get_name() == "wrap" => assay::usage(fault, asks_json(&words)),
         _ if is_closed_hook(&words) => {
-            drop(output::usage(fault));
+            let _shown = output::usage(fault);
             ExitCode::from(BLOCKS)
         }
         _ => output::usage(fault),
