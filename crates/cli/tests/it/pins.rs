@@ -136,8 +136,8 @@ async fn an_upstream_that_is_pinned_to_another_key_waits_for_a_person() {
     gateway.home.configure(&config(&pin(&other)).to_string());
     until("the upstream to be withheld", || async {
         let servers = gateway.api("/servers").await;
-        let up = servers[0]["status"] == "up";
-        (up && !offered().await).then_some(())
+        let held = servers[0]["status"] == "quarantined";
+        (held && !offered().await).then_some(())
     })
     .await;
 }
