@@ -370,7 +370,7 @@ async fn what_nobody_sees_in_an_answer_is_taken_out_and_orders_are_on_record() {
         .collect();
     let expect = [
         (json!("allow"), Value::Null),
-        (json!("allow"), json!("hidden_text")),
+        (json!("warn"), json!("hidden_text")),
         (json!("warn"), json!("injected_text")),
     ];
     assert_eq!(found, expect);
