@@ -23,6 +23,9 @@ pub const HIDDEN: &str = "hidden_text";
 /// The rule for orders to the model.
 pub const ORDERS: &str = "injected_text";
 
+/// What spells a message in characters that nobody sees.
+const SMUGGLED: [&str; 2] = ["tag_smuggling", "selector_smuggling"];
+
 /// What is done about what nobody can see in an answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -265,7 +268,7 @@ impl<'a> Leaf<'a> {
     /// Tells whether what hides in the text surely does so on purpose.
     fn is_smuggled(&self) -> bool {
         let mut found = self.found.iter().map(|one| &one.detection);
-        found.any(|one| one.category == Category::HiddenText && one.level >= Level::Block)
+        found.any(|one| SMUGGLED.contains(&&*one.rule) && one.level >= Level::Block)
     }
 
     /// The detection that stands for the orders of the text.
