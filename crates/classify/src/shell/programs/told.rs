@@ -39,6 +39,8 @@ const MOST_WORDS: usize = 64;
 const MOST_HANDED: usize = 1024;
 /// The longest word that is a path.
 const LONGEST_PATH: usize = 4096;
+/// What is in every path without a dot that decides.
+const FOLDERS: [&str; 4] = ["hooks", "Hooks", "plugin", "Plugin"];
 /// How much of a word is kept.
 const LONGEST: usize = 256;
 /// How many programs are kept.
@@ -114,6 +116,10 @@ fn paths(word: &str) -> impl Iterator<Item = &str> {
 
 /// Tells whether a path may be one that decides. Whether one is the guard's is for others to know.
 fn decides(path: &str) -> bool {
+    // Most words of a command are no paths at all, and looking closely takes its time.
+    if !path.contains(['.', '*', '?', '[']) && !FOLDERS.iter().any(|folder| path.contains(folder)) {
+        return false;
+    }
     let hidden = || path.contains("/.") || path.starts_with('.');
     path.contains(".mcp")
         || (glob::is_pattern(path) && hidden())
