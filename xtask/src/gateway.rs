@@ -50,9 +50,20 @@ impl Gateway {
         routing: Routing,
         upstreams: &[(&str, Upstream)],
     ) -> Result<Self> {
+        Self::start_with(&json!({}), program, folder, routing, upstreams)
+    }
+
+    /// Starts the gateway as `start` does, with more in its configuration.
+    pub(crate) fn start_with(
+        more: &Value,
+        program: &Path,
+        folder: &Path,
+        routing: Routing,
+        upstreams: &[(&str, Upstream)],
+    ) -> Result<Self> {
         // A port that was free a moment ago is another's when forty of us start at once.
         let any = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
-        let mut gateway = Self::spawn_at(any, program, folder, routing, upstreams)?;
+        let mut gateway = Self::spawn_at(any, more, program, folder, routing, upstreams)?;
         gateway.wait_listening()?;
         gateway.wait_healthy()?;
         Ok(gateway)
@@ -65,12 +76,14 @@ impl Gateway {
         routing: Routing,
         upstreams: &[(&str, Upstream)],
     ) -> Result<Self> {
-        Self::spawn_at(free_address()?, program, folder, routing, upstreams)
+        let free = free_address()?;
+        Self::spawn_at(free, &json!({}), program, folder, routing, upstreams)
     }
 
     /// Writes a configuration into `folder` and starts the gateway.
     fn spawn_at(
         address: SocketAddr,
+        more: &Value,
         program: &Path,
         folder: &Path,
         routing: Routing,
@@ -79,7 +92,12 @@ impl Gateway {
         let data = folder.join("data");
         fs::create_dir_all(&data).with_context(|| format!("cannot create {}", data.display()))?;
         let file = folder.join("mcpproxy.json");
-        let text = configuration(address, &data, routing, upstreams).to_string();
+        let mut config = configuration(address, &data, routing, upstreams);
+        let both = config.as_object_mut().zip(more.as_object());
+        if let Some((config, more)) = both {
+            config.extend(more.clone());
+        }
+        let text = config.to_string();
         fs::write(&file, text).with_context(|| format!("cannot write {}", file.display()))?;
         let mut command = Command::new(program);
         command.arg("serve").arg("--config").arg(&file);

@@ -1,7 +1,8 @@
 //! `cargo xtask soak steady`: the gateway under an even load with ever new sessions, and then under
 //! twice as many calls at once as it takes.
 //!
-//! Memory and descriptors are read whenever nobody is connected. What they do in the second half
+//! Sessions are left behind as by agents that crash, and lapse after a minute. Memory and descriptors are
+//! read whenever nobody is connected. What they do in the second half
 //! must be what they did in the first, give or take what the bounds below say.
 
 use std::fs;
@@ -9,6 +10,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
+use serde_json::json;
 use tempfile::TempDir;
 
 use crate::Outcome;
@@ -65,7 +67,13 @@ pub(super) fn run(minutes: u32) -> Result<Outcome> {
         arguments: vec!["echo-stdio".to_owned()],
     };
     let program = programs.join("mcpproxy");
-    let gateway = Gateway::start(&program, folder.path(), Routing::Single, &[("up", echo)])?;
+    // With half an hour no session would lapse while anybody looks.
+    let lapse = json!({
+        "limits": { "session_idle": "1m" },
+        "security": { "flow_tracking": { "session_timeout_minutes": 1 } },
+    });
+    let (folder, upstreams) = (folder.path(), [("up", echo)]);
+    let gateway = Gateway::start_with(&lapse, &program, folder, Routing::Single, &upstreams)?;
     let stretches = (u64::from(minutes) * 60 / STRETCH.as_secs()).max(4);
     let mut seen = Vec::new();
     for number in 1..=stretches {

@@ -11,7 +11,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::process::Command;
 
-use crate::support::{Gateway, Legacy, names_of, program, text_of};
+use crate::support::{Gateway, Legacy, names_of, played, program, text_of};
 
 /// How long one run may take on a busy machine.
 const PATIENCE: Duration = Duration::from_mins(4);
@@ -523,17 +523,7 @@ async fn the_hostile_server_is_an_upstream_like_any_other() {
 }
 
 async fn is_an_upstream(era: &str) {
-    let args = [
-        "adversary",
-        "serve",
-        "--scenario",
-        "exfiltration/message",
-        "--upstream",
-        "gitlab",
-        "--era",
-        era,
-    ];
-    let server = json!({ "command": program(), "args": args });
+    let server = played("gitlab", &["--era", era]);
     let gateway = Gateway::start(&json!({ "mcpServers": { "gitlab": server } })).await;
     let agent = Legacy::open(&gateway.url("/mcp/all"), json!({})).await;
     let tools = agent.ask("tools/list", json!({})).await;

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::support::{Gateway, Home, Legacy, program, text_of};
+use crate::support::{Gateway, Home, Legacy, played, text_of};
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs")
@@ -213,18 +213,8 @@ async fn every_command_that_is_shown_is_understood() {
 
 /// Two servers of an agent, as its configuration has them: one knows a secret, one talks to everybody.
 fn two_servers() -> serde_json::Value {
-    let server = |name: &str| {
-        let args = [
-            "adversary",
-            "serve",
-            "--scenario",
-            "exfiltration/message",
-            "--upstream",
-            name,
-        ];
-        serde_json::json!({ "command": program(), "args": args })
-    };
-    serde_json::json!({ "mcpServers": { "gitlab": server("gitlab"), "slack": server("slack") } })
+    let (gitlab, slack) = (played("gitlab", &[]), played("slack", &[]));
+    serde_json::json!({ "mcpServers": { "gitlab": gitlab, "slack": slack } })
 }
 
 /// Reads a secret inside and posts it outside; tells whether it was posted.

@@ -24,7 +24,7 @@ pub(crate) use self::hook::{Heard, Said, hook};
 pub(crate) use self::legacy::Legacy;
 pub(crate) use self::modern::Modern;
 pub(crate) use self::scene::{KEY, Scene, WORDS, arrived, sides};
-pub(crate) use self::upstreams::{Over, Upstream, program, scripted};
+pub(crate) use self::upstreams::{Over, Upstream, played, program, scripted};
 pub(crate) use self::wire::{Http, Reply, headers, speak};
 
 /// How long anything may take before a test gives up on it.

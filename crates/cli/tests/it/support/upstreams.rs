@@ -13,6 +13,13 @@ pub(crate) fn program() -> &'static str {
     env!("CARGO_BIN_EXE_mcpproxy")
 }
 
+/// An upstream of the adversary, as a configuration starts it.
+pub(crate) fn played(upstream: &str, more: &[&str]) -> Value {
+    let scenario = ["adversary", "serve", "--scenario", "exfiltration/message"];
+    let args = [&scenario[..], &["--upstream", upstream], more].concat();
+    json!({ "command": program(), "args": args })
+}
+
 /// How an upstream is reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Over {
