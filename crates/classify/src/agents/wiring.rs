@@ -64,6 +64,8 @@ const FOLDERS: [&str; 12] = [
     ".clinerules/hooks",
     "documents/cline/hooks",
 ];
+/// What is in every path of those above that has no dot.
+const MARKS: [&str; 2] = ["hooks", "plugin"];
 /// Folders that hold much else, and go for other reasons.
 const SHARED: [&str; 7] = [
     ".vscode",
@@ -86,6 +88,16 @@ const COMMANDS: [(&str, &[&str]); 9] = [
     ("code", &["--add-mcp"]),
     ("cursor", &["--add-mcp"]),
 ];
+
+/// Tells at a glance whether a path may be one that decides: hardly any word of a command is, and to
+/// compare each with all that is known takes a hundred times as long as to read it.
+pub fn may_decide(named: &str) -> bool {
+    let holds = |mark: &&str| {
+        let mut windows = named.as_bytes().windows(mark.len());
+        windows.any(|window| window.eq_ignore_ascii_case(mark.as_bytes()))
+    };
+    named.contains(['.', '*', '?', '[']) || MARKS.iter().any(holds)
+}
 
 /// Tells whether a file decides what an agent starts, by its path. A pattern counts as all that it
 /// stands for.
@@ -186,6 +198,17 @@ pub fn rewires(words: &[&str]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_decides_is_seen_at_a_glance() {
+        let within = FOLDERS.map(|folder| format!("{folder}/run"));
+        let known = NAMES.iter().chain(&ENDS).map(ToString::to_string);
+        for path in known.chain(within) {
+            assert!(may_decide(&path), "{path}");
+        }
+        assert!(may_decide("~/Documents/Cline/HOOKS/PreToolUse"));
+        assert!(!may_decide("brown") && !may_decide("/usr/bin/env"));
+    }
 
     #[test]
     fn files_that_decide_what_an_agent_starts_are_known() {

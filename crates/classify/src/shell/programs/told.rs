@@ -39,8 +39,6 @@ const MOST_WORDS: usize = 64;
 const MOST_HANDED: usize = 1024;
 /// The longest word that is a path.
 const LONGEST_PATH: usize = 4096;
-/// What is in every path without a dot that decides.
-const FOLDERS: [&str; 4] = ["hooks", "Hooks", "plugin", "Plugin"];
 /// How much of a word is kept.
 const LONGEST: usize = 256;
 /// How many programs are kept.
@@ -117,7 +115,7 @@ fn paths(word: &str) -> impl Iterator<Item = &str> {
 /// Tells whether a path may be one that decides. Whether one is the guard's is for others to know.
 fn decides(path: &str) -> bool {
     // Most words of a command are no paths at all, and looking closely takes its time.
-    if !path.contains(['.', '*', '?', '[']) && !FOLDERS.iter().any(|folder| path.contains(folder)) {
+    if !wiring::may_decide(path) {
         return false;
     }
     let hidden = || path.contains("/.") || path.starts_with('.');
