@@ -35,6 +35,8 @@ const WARM_UP: u32 = 20;
 pub(crate) const FAULT_LIMIT: u32 = 20;
 /// How long whoever is turned away waits before it tries again, as the answer asks it to.
 const LATER: Duration = Duration::from_millis(50);
+/// How much is told of a call that failed.
+const LONGEST_SAID: usize = 200;
 const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 
@@ -74,6 +76,8 @@ pub(crate) struct Measured {
     pub(crate) faults: u32,
     /// Those of them that were refused with the answer that there is too much to do.
     pub(crate) turned_away: u32,
+    /// What one of the others was answered, or how it broke off.
+    pub(crate) said: Option<String>,
     pub(crate) seconds: f64,
     pub(crate) p50_us: f64,
     pub(crate) p95_us: f64,
@@ -88,6 +92,15 @@ struct Tally {
     wrong: u32,
     faults: u32,
     turned_away: u32,
+    said: Option<String>,
+}
+
+impl Tally {
+    /// Counts a call that failed, and keeps how the first of them did.
+    fn fault(&mut self, said: impl FnOnce() -> String) {
+        self.faults += 1;
+        self.said.get_or_insert_with(said);
+    }
 }
 
 /// Generates the load and prints what it saw as JSON.
@@ -158,6 +171,7 @@ fn summarize(tallies: &[Tally], elapsed: Duration) -> Measured {
         wrong: tallies.iter().map(|tally| tally.wrong).sum(),
         faults: tallies.iter().map(|tally| tally.faults).sum(),
         turned_away: tallies.iter().map(|tally| tally.turned_away).sum(),
+        said: tallies.iter().find_map(|tally| tally.said.clone()),
         seconds: elapsed.as_secs_f64(),
         p50_us: micros(50),
         p95_us: micros(95),
@@ -215,15 +229,18 @@ impl Connection {
         let begun = Instant::now();
         let answer = timeout(CALL_LIMIT, self.call()).await;
         match answer {
-            Ok(Ok(Answer::Right)) => tally.took.push(begun.elapsed()),
-            Ok(Ok(Answer::Wrong)) => tally.wrong += 1,
-            Ok(Ok(Answer::TurnedAway)) => {
+            Ok(Ok((Answer::Right, _))) => tally.took.push(begun.elapsed()),
+            Ok(Ok((Answer::Wrong, _))) => tally.wrong += 1,
+            Ok(Ok((Answer::TurnedAway, _))) => {
                 tally.faults += 1;
                 tally.turned_away += 1;
             }
-            Ok(Ok(Answer::Refused)) => tally.faults += 1,
-            Ok(Err(_)) | Err(_) => {
-                tally.faults += 1;
+            Ok(Ok((Answer::Refused, body))) => tally.fault(|| shortened(&body)),
+            failed => {
+                tally.fault(|| match failed {
+                    Ok(Err(error)) => format!("{error:#}"),
+                    _ => format!("no answer within {CALL_LIMIT:?}"),
+                });
                 // The connection is in an unknown state. If there is no new one, the next call
                 // on the old one fails and is counted.
                 if let Ok(sender) = connect(self.address).await {
@@ -233,17 +250,19 @@ impl Connection {
         }
     }
 
-    async fn call(&mut self) -> Result<Answer> {
+    /// Calls once; what was answered comes along.
+    async fn call(&mut self) -> Result<(Answer, Bytes)> {
         let question = self.questions.next();
         let response = self.post(question.body.clone()).await?;
         let fine = response.status().is_success();
         let body = read_bounded(response.into_body()).await?;
         let text = question.body.get(question.text.clone()).unwrap_or_default();
-        Ok(match answer::judge(&body, question.id, text) {
+        let answer = match answer::judge(&body, question.id, text) {
             Answer::TurnedAway => Answer::TurnedAway,
             _ if !fine => Answer::Refused,
             judged => judged,
-        })
+        };
+        Ok((answer, body))
     }
 
     async fn post(&mut self, body: Bytes) -> Result<Response<Incoming>> {
@@ -251,7 +270,11 @@ impl Connection {
         *request.method_mut() = Method::POST;
         *request.uri_mut() = self.uri.clone();
         *request.headers_mut() = self.headers.clone();
-        self.sender.ready().await?;
+        // A gateway closes connections on which nothing comes, as these while the others are opened.
+        if self.sender.ready().await.is_err() {
+            self.sender = connect(self.address).await?;
+            self.sender.ready().await?;
+        }
         Ok(self.sender.send_request(request).await?)
     }
 }
@@ -263,4 +286,9 @@ async fn connect(address: SocketAddr) -> Result<SendRequest<Full<Bytes>>> {
     // How the connection ends is seen by whoever sends on it.
     tokio::spawn(async move { drop(connection.await) });
     Ok(sender)
+}
+
+fn shortened(body: &[u8]) -> String {
+    let start = body.get(..LONGEST_SAID).unwrap_or(body);
+    String::from_utf8_lossy(start).into_owned()
 }

@@ -79,8 +79,9 @@ pub(super) fn run(minutes: u32) -> Result<Outcome> {
     for number in 1..=stretches {
         let load = load(&xtask, &gateway, EVEN)?;
         if load.wrong > 0 || load.faults > 0 {
+            let said = load.said.as_deref().unwrap_or("turned away");
             bail!(
-                "{} wrong and {} failed calls under an even load",
+                "{} wrong and {} failed calls under an even load: {said}",
                 load.wrong,
                 load.faults
             );
@@ -149,6 +150,9 @@ fn overload(xtask: &Path, gateway: &Gateway, before: f64) -> Result<bool> {
         over.faults - over.turned_away,
         over.wrong
     );
+    if let Some(said) = &over.said {
+        println!("one that failed otherwise: {said}");
+    }
     let calm = load(xtask, gateway, EVEN)?;
     let after = f64::from(calm.calls) / calm.seconds / before;
     println!(
