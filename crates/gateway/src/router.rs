@@ -106,7 +106,8 @@ fn refusal(failure: &Failure, frame: &Frame, id: &str, era: Era) -> (Bytes, Opti
     if let Some(inside) = &failure.inside {
         tracing::error!("{}: {inside}", failure.name);
     } else {
-        tracing::debug!("`{}` failed: {failure}", frame.method());
+        // What the caller is told may repeat what it said, a secret in a name, say.
+        tracing::debug!("a request failed: {} ({})", failure.name, failure.code);
     }
     if failure.name == "denied" && &**frame.method() == "tools/call" {
         return (as_tool_result(failure, id, era), None);

@@ -3,7 +3,7 @@
 use mcpproxy_testkit::{EraSupport, Sample};
 use serde_json::{Value, json};
 
-use crate::support::{Gateway, Legacy, Modern, Over, Upstream, text_of, until};
+use crate::support::{Gateway, Home, Legacy, Modern, Over, Upstream, text_of, until};
 
 /// A private upstream, and an outside one that can do everything.
 struct Scene {
@@ -206,4 +206,29 @@ async fn a_name_without_end_takes_little_of_the_log() {
     assert!(bytes < 10_000, "{bytes} bytes");
     let tool = records.last().unwrap()["tool_name"].as_str().unwrap();
     assert!(tool.ends_with("(100000 bytes)"), "{tool}");
+}
+
+#[tokio::test]
+async fn a_log_of_everything_repeats_no_name_that_a_caller_made_up() {
+    let upstream = Upstream::start(Sample::Echo, EraSupport::LegacyOnly, Over::Http).await;
+    let home = Home::new(&json!({
+        "routing_mode": "all",
+        "mcpServers": { "outside": upstream.settings },
+    }));
+    let launched = Gateway::launch(home, &["--log-level", "debug"]).await;
+    let Ok(gateway) = launched else {
+        panic!("the gateway did not start");
+    };
+    gateway.until_ready().await;
+    let downstream = Legacy::open(&gateway.url("/mcp"), json!({})).await;
+    let made_up = "Vq7tL2mZx9RkPw4sHd8C";
+    for (method, params) in [
+        ("tools/call", json!({ "name": made_up })),
+        (made_up, json!({})),
+    ] {
+        let said = downstream.request(method, params).await.text().await;
+        assert!(said.contains("error"), "{said}");
+    }
+    gateway.until_logged("a request failed").await;
+    assert!(!gateway.log().contains(made_up), "{}", gateway.log());
 }
