@@ -68,7 +68,13 @@ pub fn read(command: &str) -> Analysis {
 
 /// Reads a command of the given language.
 pub fn read_as(command: &str, dialect: Dialect) -> Analysis {
+    read_in(command, dialect, None)
+}
+
+/// Reads a command that is run in a folder: its paths say the whole way then.
+pub fn read_in(command: &str, dialect: Dialect, folder: Option<&str>) -> Analysis {
     let mut interp = Interp::new(Analysis::new(dialect));
+    interp.folder = folder.map(str::to_owned);
     if command.len() > MAX_LENGTH {
         interp.facts.unparsed = Some(Unparsed {
             reason: Reason::TooLong,

@@ -51,6 +51,8 @@ pub struct Hooked {
     pub failed: bool,
     /// Where the links among the paths lead that the tool is given, where that could be seen.
     pub leads: Vec<Box<str>>,
+    /// The folder in which the agent works.
+    pub folder: Option<Box<str>>,
 }
 
 /// Whoever asked about a call, where one can see whether they still wait.

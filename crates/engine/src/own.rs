@@ -29,6 +29,7 @@ use mcpproxy_text as text;
 use crate::facts::arguments;
 use crate::ready::Ready;
 use commands::commands;
+use ours::Ours;
 
 /// Flows of one command that are judged.
 const MOST_MOVES: usize = 32;
@@ -111,7 +112,9 @@ impl Own {
         let tool = call.tool.tool.as_str();
         let raw = std::str::from_utf8(&call.wire.raw).unwrap_or_default();
         let folder = ready.settings.hooks.data_folder.as_deref();
+        let ours = Ours { detector, folder };
         let arguments = &*ours::as_usual(arguments(raw), folder);
+        let works_in = paths::works_in(arguments, hook.folder.as_deref());
         let leads = hook.leads.iter();
         let leads: Vec<Box<str>> = leads
             .map(|lead| ours::as_usual(lead, folder).into())
@@ -131,8 +134,11 @@ impl Own {
             name: tool.into(),
         };
         Some(match role {
-            Some(Role::Shell) => bare.shell(tool, arguments, detector),
-            Some(Role::WebFetch | Role::Browser) => bare.web(arguments),
+            Some(Role::Shell) => bare.shell(tool, arguments, works_in.as_deref(), ours),
+            Some(Role::WebFetch | Role::Browser) => Self {
+                tampering: opens_ours(arguments, ours).then_some(FILES),
+                ..bare.web(arguments)
+            },
             Some(Role::WebSearch | Role::Publish) => Self {
                 sink: Sink::Outside,
                 side: Side::Outside,
@@ -151,14 +157,14 @@ impl Own {
                     .iter()
                     .map(String::as_str)
                     .chain(leads.iter().map(|path| &**path))
-                    .any(|path| ours::is_ours(detector, path))
+                    .any(|path| ours.holds(path))
                     .then_some(FILES),
                 ..bare
             },
-            Some(Role::WriteFiles | Role::DeleteFiles) => bare.files(arguments, leads, detector),
+            Some(Role::WriteFiles | Role::DeleteFiles) => bare.files(arguments, leads, ours),
             // Agents have more shells than anybody has names of, and what is given a command runs it.
             Some(Role::WatchShell) | None if !commands(arguments, false).texts.is_empty() => {
-                bare.shell(tool, arguments, detector)
+                bare.shell(tool, arguments, works_in.as_deref(), ours)
             }
             Some(
                 Role::WatchShell
@@ -169,7 +175,7 @@ impl Own {
                 | Role::CallUpstream,
             ) => bare,
             None => {
-                let found = bare.files(arguments, leads, detector).unknown(arguments);
+                let found = bare.files(arguments, leads, ours).unknown(arguments);
                 Self {
                     rewiring: found.rewiring.filter(|_| !only_reads(tool)),
                     ..found
@@ -225,10 +231,10 @@ impl Own {
         })
     }
 
-    fn files(mut self, arguments: &str, leads: &[Box<str>], detector: &Detector) -> Self {
+    fn files(mut self, arguments: &str, leads: &[Box<str>], ours: Ours<'_>) -> Self {
         let led = leads.iter().map(ToString::to_string);
         for path in paths::all(arguments).into_iter().chain(led) {
-            if ours::is_ours(detector, &path) {
+            if ours.holds(&path) {
                 self.tampering = Some(FILES);
             }
             if wiring::is_wiring(&path) {
@@ -275,7 +281,16 @@ impl Own {
         }
     }
 
-    fn shell(mut self, tool: &str, arguments: &str, detector: &Detector) -> Self {
+    fn shell(
+        mut self,
+        tool: &str,
+        arguments: &str,
+        works_in: Option<&str>,
+        ours: Ours<'_>,
+    ) -> Self {
+        let detector = ours.detector;
+        // Most folders say nothing of what is in them, and a project's own files are its own.
+        let telling = works_in.filter(|folder| tells(folder, ours));
         let dialect = if tool.eq_ignore_ascii_case("powershell") {
             Dialect::PowerShell
         } else {
@@ -294,7 +309,7 @@ impl Own {
             self.moves.push(unread());
         }
         for command in given.texts {
-            let analysis = shell::read_as(&command, dialect);
+            let analysis = shell::read_in(&command, dialect, telling);
             self.sends(&analysis);
             self.moves.extend(moves(&analysis, detector));
             if is_cut(&analysis) {
@@ -303,7 +318,9 @@ impl Own {
             if self.sink == Sink::Inside && !self.moves.is_empty() {
                 self.sink = Sink::Assumed;
             }
-            self.tampering = self.tampering.or_else(|| tampering(&analysis, detector));
+            self.tampering = self
+                .tampering
+                .or_else(|| tampering(&command, &analysis, ours));
             self.rewiring = self.rewiring.or_else(|| rewiring(&command, &analysis));
             let mut read = analysis.reads.iter().map(|access| access.path.as_str());
             self.credential = self
@@ -359,6 +376,22 @@ pub(crate) fn class(role: Option<Role>) -> Class {
     role.map_or_else(unknown, Role::class)
 }
 
+/// Tells whether the folder in which a command runs says what its files are: one of those that programs
+/// keep for themselves, one that is kept for its secrets, or one from which ours is reached.
+fn tells(folder: &str, ours: Ours<'_>) -> bool {
+    let hidden = |part: &str| part.len() > 1 && part.starts_with('.') && part != "..";
+    folder.split('/').any(hidden)
+        || kept(ours.detector, folder).is_some()
+        || ours.holds(folder)
+        || ours.goes_with(folder)
+}
+
+/// Tells whether a browser is to open one of our files.
+fn opens_ours(arguments: &str, ours: Ours<'_>) -> bool {
+    let url = text::get(arguments, &["url"]).and_then(|(raw, _)| text::string(raw));
+    url.is_some_and(|url| url.starts_with("file:") && ours.holds(&url))
+}
+
 /// Tells whether a tool that nobody knows says by its name that it reads.
 fn only_reads(tool: &str) -> bool {
     let verb = operation::by_name(&Words::of(tool));
@@ -384,18 +417,22 @@ fn unread() -> Moved {
 }
 
 /// Finds out whether a command reaches for what guards the agent.
-fn tampering(analysis: &Analysis, detector: &Detector) -> Option<&'static str> {
+fn tampering(command: &str, analysis: &Analysis, ours: Ours<'_>) -> Option<&'static str> {
     let touched = analysis.reads.iter().chain(&analysis.writes);
     let mut touched = touched
         .map(|access| access.path.as_str())
         .chain(changed(analysis));
-    let mut handed = analysis.handed.iter().filter(|one| ours::opens(one));
-    if touched.any(|path| ours::is_ours(detector, path))
-        || handed.any(|one| one.paths.iter().any(|path| ours::is_ours(detector, path)))
+    let handed = analysis.handed.iter();
+    let mut handed = handed.filter(|one| ours::opens(one, command));
+    if touched.any(|path| ours.holds(path))
+        || handed.any(|one| one.paths.iter().any(|path| ours.holds(path)))
     {
         return Some(FILES);
     }
-    if changed(analysis).any(ours::is_program) || ours::is_ended(&analysis.told) {
+    if gone(analysis).any(|path| ours.goes_with(path))
+        || changed(analysis).any(ours::is_program)
+        || ours::is_ended(&analysis.told)
+    {
         return Some(STOPS);
     }
     let orders = analysis.told.iter().any(orders::is_order);
@@ -411,11 +448,28 @@ fn rewiring(command: &str, analysis: &Analysis) -> Option<&'static str> {
         wiring::rewires(&words)
     };
     let changes = changed(analysis).any(wiring::is_wiring)
+        || puts_in_place(analysis)
         || gone(analysis).any(wiring::holds_wiring)
         || wiring::rewires(&words)
         || analysis.told.iter().any(told)
         || analysis.handed.iter().any(edits::is_edit);
     changes.then_some(REWIRES)
+}
+
+/// Tells whether a command puts such a file into its folder, `cp settings.json ~/.claude`, or changes
+/// whatever it finds there.
+fn puts_in_place(analysis: &Analysis) -> bool {
+    let mut written = analysis.writes.iter();
+    written.any(|written| {
+        let mut read = analysis.reads.iter();
+        wiring::holds_wiring(&written.path)
+            && (written.program == "sed"
+                || read.any(|read| {
+                    let name = read.path.rsplit('/').next().unwrap_or_default();
+                    let whole = [&*written.path, "/", name].concat();
+                    read.program == written.program && wiring::is_wiring(&whole)
+                }))
+    })
 }
 
 /// Returns the paths that are not after a command what they were before.

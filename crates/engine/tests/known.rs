@@ -134,6 +134,7 @@ async fn a_hook_that_names_a_secret_leaves_it_neither_on_its_record_nor_in_the_s
                 owner: Owner::Agent,
                 failed: false,
                 leads: Vec::new(),
+                folder: None,
             })),
             ..like
         };

@@ -199,6 +199,7 @@ async fn a_hook_is_told_which_agent_asks_where_that_is_known() {
         owner: Owner::Elsewhere,
         failed: false,
         leads: Vec::new(),
+        folder: None,
     };
     let told = Call {
         hook: Some(Arc::new(by_hook)),

@@ -25,32 +25,26 @@ const NAMES: [&str; 14] = [
     "mcpproxy_hooks.ts",
 ];
 /// Ends of paths that are such a file.
-const ENDS: [&str; 22] = [
+const ENDS: [&str; 16] = [
     ".cursor/mcp.json",
     ".cursor/hooks.json",
     ".vscode/mcp.json",
-    "user/mcp.json",
     ".kiro/settings/mcp.json",
     ".aws/amazonq/mcp.json",
     ".roo/mcp.json",
     ".claude/settings.json",
     ".claude/settings.local.json",
-    "claude-code/managed-settings.json",
     ".gemini/settings.json",
-    "gemini-cli/settings.json",
     ".codex/config.toml",
     ".codex/hooks.json",
     ".windsurf/hooks.json",
     ".codeium/windsurf/hooks.json",
-    "goose/config.yaml",
-    "goose/config/config.yaml",
     ".copilot/settings.json",
     ".github/copilot/settings.json",
     ".github/copilot/settings.local.json",
-    "zed/settings.json",
 ];
 /// Folders of which every file is run or read as such.
-const FOLDERS: [&str; 12] = [
+const FOLDERS: [&str; 10] = [
     ".claude/hooks",
     ".kiro/hooks",
     ".kiro/agents",
@@ -58,11 +52,27 @@ const FOLDERS: [&str; 12] = [
     ".copilot/hooks",
     ".opencode/plugin",
     ".opencode/plugins",
-    "opencode/plugin",
-    "opencode/plugins",
     ".agents/plugins",
     ".clinerules/hooks",
     "documents/cline/hooks",
+];
+/// Ends and folders that are such only where programs keep their settings: a project may have the same.
+const SETTLED_ENDS: [&str; 6] = [
+    "user/mcp.json",
+    "claude-code/managed-settings.json",
+    "gemini-cli/settings.json",
+    "goose/config.yaml",
+    "goose/config/config.yaml",
+    "zed/settings.json",
+];
+const SETTLED_FOLDERS: [&str; 2] = ["opencode/plugin", "opencode/plugins"];
+/// Where programs keep their settings.
+const SETTLED: [&str; 5] = [
+    ".config",
+    "application support",
+    "roaming",
+    "etc",
+    "programdata",
 ];
 /// What is in every path of those above that has no dot.
 const MARKS: [&str; 2] = ["hooks", "plugin"];
@@ -77,17 +87,29 @@ const SHARED: [&str; 7] = [
     "opencode",
 ];
 /// Commands that write such a file: the program, and what it is told.
-const COMMANDS: [(&str, &[&str]); 9] = [
+const COMMANDS: [(&str, &[&str]); 13] = [
     ("claude", &["config", "set"]),
     ("claude", &["config", "add"]),
     ("claude", &["config", "remove"]),
     ("claude", &["mcp", "add"]),
     ("claude", &["mcp", "add-json"]),
+    ("claude", &["mcp", "remove"]),
     ("codex", &["mcp", "add"]),
+    ("codex", &["mcp", "remove"]),
     ("gemini", &["mcp", "add"]),
+    ("gemini", &["mcp", "remove"]),
+    ("gemini", &["hooks", "disable"]),
     ("code", &["--add-mcp"]),
     ("cursor", &["--add-mcp"]),
 ];
+
+/// Options with which an agent starts without its hooks, or with others.
+const LOOSE: [(&str, &[&str]); 2] = [
+    ("claude", &["--settings", "--setting-sources", "--bare"]),
+    ("codex", &["--dangerously-bypass-hook-trust", "--disable"]),
+];
+/// Variables that say where an agent finds all that.
+const VARIABLES: [&str; 2] = ["CLAUDE_CONFIG_DIR=", "CODEX_HOME="];
 
 /// Tells at a glance whether a path may be one that decides: hardly any word of a command is, and to
 /// compare each with all that is known takes a hundred times as long as to read it.
@@ -125,7 +147,14 @@ pub fn is_wiring(named: &str) -> bool {
             .windows(folder.len())
             .any(|window| agree(window, &folder))
     };
-    named || ENDS.iter().any(ends) || FOLDERS.iter().any(inside)
+    let settled = || {
+        is_settled(&asked) && (SETTLED_ENDS.iter().any(ends) || SETTLED_FOLDERS.iter().any(inside))
+    };
+    named || ENDS.iter().any(ends) || FOLDERS.iter().any(inside) || settled()
+}
+
+fn is_settled(asked: &[&str]) -> bool {
+    asked.iter().any(|part| SETTLED.contains(part))
 }
 
 /// Tells whether what goes takes along what decides what an agent starts: such a file, or a folder
@@ -147,8 +176,11 @@ pub fn holds_wiring(named: &str) -> bool {
             !shared && agree(tail, above)
         })
     };
-    let files = ENDS.iter().filter_map(|end| Some(end.rsplit_once('/')?.0));
-    is_wiring(named) || files.chain(FOLDERS).any(holds)
+    let above = |end: &&'static str| Some(end.rsplit_once('/')?.0);
+    let (files, settled) = (ENDS.iter(), SETTLED_ENDS.iter());
+    is_wiring(named)
+        || files.filter_map(above).chain(FOLDERS).any(holds)
+        || (is_settled(&asked) && settled.filter_map(above).chain(SETTLED_FOLDERS).any(holds))
 }
 
 /// Compares parts of paths, of which some may be patterns; the first must say what folder it means,
@@ -186,13 +218,27 @@ pub fn rewires(words: &[&str]) -> bool {
         let bare = word.rsplit(['/', '\\']).next().unwrap_or(word);
         bare.trim_end_matches(".cmd").trim_end_matches(".exe") == name
     };
-    COMMANDS.iter().any(|(name, told)| {
+    let told = |(name, told): &(&str, &[&str])| {
         let mut places = words.iter().enumerate();
         places.any(|(at, word)| {
             let rest = words.get(at + 1..).unwrap_or_default();
             program(word, name) && rest.starts_with(told)
         })
-    })
+    };
+    // Only what is run counts here: an option may be spoken of anywhere.
+    let loosened = |(name, options): &(&str, &[&str])| {
+        let (first, rest) = words.split_first().unwrap_or((&"", &[]));
+        let mut given = rest
+            .iter()
+            .map(|word| word.split('=').next().unwrap_or(word));
+        program(first, name) && given.any(|option| options.contains(&option))
+    };
+    let moved = || {
+        let is_set = |word: &&str| VARIABLES.iter().any(|name| word.starts_with(name));
+        let mut behind = words.iter().skip_while(|word| !is_set(word));
+        behind.any(|word| LOOSE.iter().any(|(name, _)| program(word, name)))
+    };
+    COMMANDS.iter().any(told) || LOOSE.iter().any(loosened) || moved()
 }
 
 #[cfg(test)]
@@ -201,8 +247,10 @@ mod tests {
 
     #[test]
     fn what_decides_is_seen_at_a_glance() {
-        let within = FOLDERS.map(|folder| format!("{folder}/run"));
-        let known = NAMES.iter().chain(&ENDS).map(ToString::to_string);
+        let folders = FOLDERS.iter().chain(&SETTLED_FOLDERS);
+        let within = folders.map(|folder| format!("{folder}/run"));
+        let known = NAMES.iter().chain(&ENDS).chain(&SETTLED_ENDS);
+        let known = known.map(ToString::to_string);
         for path in known.chain(within) {
             assert!(may_decide(&path), "{path}");
         }
@@ -222,6 +270,10 @@ mod tests {
             "$HOME/.codex/config.toml",
             "~/Library/Application Support/Claude/claude_desktop_config.json",
             "~/.config/Code/User/mcp.json",
+            "~/Library/Application Support/Code/User/mcp.json",
+            "/etc/claude-code/managed-settings.json",
+            "~/.config/goose/config.yaml",
+            "~/.config/zed/settings.json",
             ".github/hooks/build.json",
             "~/.codeium/windsurf/mcp_config.json",
             "/srv/project/mcpproxy.yaml",
@@ -259,6 +311,10 @@ mod tests {
             "*.json",
             "*/*.yaml",
             "src/*/config.yaml",
+            // Of a project.
+            "src/user/mcp.json",
+            "charts/goose/config.yaml",
+            "packages/opencode/plugins/x.ts",
             "~/.claude/agents/*.md",
             "~/.claude",
             "",
@@ -316,7 +372,14 @@ mod tests {
         check("claude mcp add notes -- npx notes", true);
         check("cd x && /usr/bin/claude mcp add-json n {}", true);
         check("code --add-mcp {\"name\":\"x\"}", true);
+        check("claude mcp remove mcpproxy", true);
+        check("claude --settings {\"disableAllHooks\":true} -p x", true);
+        check("codex exec --dangerously-bypass-hook-trust x", true);
+        check("CLAUDE_CONFIG_DIR=/tmp/x claude -p y", true);
         check("claude mcp list", false);
+        check("claude -p x", false);
+        check("echo claude --settings", false);
+        check("ls $CLAUDE_CONFIG_DIR", false);
         check("echo mcp add", false);
         check("claude", false);
     }

@@ -5,32 +5,36 @@ use mcpproxy_classify::agents::wiring;
 use mcpproxy_classify::shell::Handed;
 
 /// Programs that are there to change the files that they are given.
-const EDITORS: [&str; 16] = [
+const EDITORS: [&str; 20] = [
     "ed", "ex", "vi", "vim", "nvim", "nano", "emacs", "micro", "sd", "patch", "sponge", "truncate",
-    "shred", "chmod", "chown", "chattr",
+    "shred", "chmod", "chown", "chattr", "gzip", "bzip2", "xz", "crudini",
 ];
 /// Programs that change files when they are told so, and the words for it.
-const TOLD: [(&str, &[&str]); 12] = [
+const TOLD: [(&str, &[&str]); 14] = [
     ("awk", &["inplace"]),
     ("gawk", &["inplace"]),
     ("yq", &["-i", "--inplace", "--in-place"]),
+    ("jaq", &["-i", "--in-place"]),
+    ("tomlq", &["-i", "--in-place"]),
+    ("json", &["-I"]),
     ("dasel", &["put", "delete", "-w"]),
     ("prettier", &["--write", "-w"]),
     ("biome", &["--write", "--fix", "--apply"]),
     ("dprint", &["fmt"]),
     ("eslint", &["--fix"]),
-    (
-        "git",
-        &["mv", "rm", "checkout", "restore", "reset", "apply", "clean"],
-    ),
     ("jj", &["restore"]),
     ("hg", &["revert", "mv", "rm"]),
     ("chezmoi", &["apply", "add"]),
 ];
 /// Programs that run the program of a package.
 const RUNNERS: [&str; 6] = ["npx", "bunx", "pnpm", "yarn", "npm", "uvx"];
-/// Programs that put files into a folder.
-const UNPACKERS: [&str; 4] = ["unzip", "7z", "7za", "cpio"];
+/// What git is told when it changes files, and what keeps it from that.
+const GIT: [&str; 8] = [
+    "mv", "rm", "checkout", "restore", "reset", "apply", "clean", "stash",
+];
+const INDEX_ONLY: [&str; 2] = ["--cached", "--staged"];
+/// Programs that put files into a folder, or something else into its place, or make another way there.
+const UNPACKERS: [&str; 6] = ["unzip", "7z", "7za", "cpio", "mount", "ln"];
 
 /// Tells whether a program changes what decides what an agent starts.
 pub(super) fn is_edit(handed: &Handed) -> bool {
@@ -48,6 +52,9 @@ pub(super) fn is_edit(handed: &Handed) -> bool {
     if UNPACKERS.contains(&program) {
         return holds();
     }
+    if program == "git" {
+        return is_git_edit(handed);
+    }
     if matches!(program, "tar" | "bsdtar") {
         return words.any(unpacks) && holds();
     }
@@ -58,6 +65,17 @@ pub(super) fn is_edit(handed: &Handed) -> bool {
             .filter(|(name, _)| *name == program)
             .any(|(_, told)| words.any(|word| told.contains(&word)));
     changes && handed.paths.iter().any(|path| wiring::is_wiring(path))
+}
+
+/// A folder goes with all that is in it, and what `clean` leaves out stays.
+fn is_git_edit(handed: &Handed) -> bool {
+    let has = |any: &[&str]| handed.words.iter().any(|word| any.contains(&word.as_str()));
+    let kept = |path: &String| {
+        let mut pairs = handed.words.windows(2);
+        pairs.any(|pair| matches!(pair, [option, value] if matches!(option.as_str(), "-e" | "--exclude") && path.ends_with(value.as_str())))
+    };
+    let mut changed = handed.paths.iter().filter(|path| !kept(path));
+    has(&GIT) && !has(&INDEX_ONLY) && changed.any(|path| wiring::holds_wiring(path))
 }
 
 /// `xf`, `-xzf`, `--extract`.
@@ -103,6 +121,13 @@ mod tests {
             "git checkout HEAD~3 -- .claude/settings.json",
             "git restore --source=HEAD~1 .claude/settings.json",
             "npx prettier --write .mcp.json",
+            "git checkout HEAD~1 .claude",
+            "git -C ~/.claude stash",
+            "git stash -- .claude/settings.json",
+            "gzip ~/.claude/settings.json",
+            "jaq -i 'del(.hooks)' ~/.claude/settings.json",
+            "mount --bind /tmp/x ~/.claude",
+            "ln -s ~/.claude /tmp/c",
             "tar xf x.tar -C ~/.claude",
             "unzip x.zip -d ~/.claude",
         ] {
@@ -114,6 +139,11 @@ mod tests {
             "perl -ne print ~/.claude/settings.json",
             "git diff .claude/settings.json",
             "git add .mcp.json",
+            "git rm --cached .mcp.json",
+            "git restore --staged .mcp.json",
+            "git clean -fd -e .claude",
+            "git commit -m 'rm .claude/settings.json'",
+            "ln -s ../shared/AGENTS.md AGENTS.md",
             "git checkout main",
             "prettier --check .mcp.json",
             "tar czf x.tgz .claude",

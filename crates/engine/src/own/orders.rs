@@ -36,7 +36,7 @@ pub(super) fn is_order(told: &Told) -> bool {
         return false;
     }
     let words: Vec<&str> = told.words.iter().map(String::as_str).collect();
-    if words.iter().any(|word| matches!(*word, "-h" | "--help")) {
+    if asks_for_help(&words) {
         return false;
     }
     verbs(&words).any(|(subject, rest)| {
@@ -52,6 +52,14 @@ pub(super) fn is_order(told: &Told) -> bool {
             *known == subject && (orders.is_empty() || verbs(rest).any(given))
         })
     })
+}
+
+/// Tells whether a command only explains itself. Past its verbs the word for that may belong to a command
+/// that ours is told to start.
+fn asks_for_help(words: &[&str]) -> bool {
+    let verbs = words.iter().take_while(|word| !word.starts_with('-'));
+    let verbs = verbs.count();
+    verbs <= 2 && matches!(words.get(verbs), Some(&("-h" | "--help")))
 }
 
 /// Returns the words that may be the next verb, each with what comes after it. A word behind an option
@@ -146,6 +154,10 @@ mod tests {
             "token create x",
             "token revoke x",
             "upstream add x -- y",
+            "upstream add x -- y --help",
+            "upstream add x -- npx y -h",
+            "token create -- --help",
+            "token create --name --help",
             "upstream remove x",
             "upstream enable x",
             "upstream disable x",
@@ -170,6 +182,8 @@ mod tests {
             "hook status",
             "hook evaluate --agent claude-code",
             "hook uninstall --help",
+            "upstream add -h",
+            "--help upstream",
             "approvals list",
             "token list",
             "upstream list",

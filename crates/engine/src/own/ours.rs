@@ -16,6 +16,12 @@ const USUAL: &str = "~/.mcpproxy";
 /// The shortest path of a data folder that is looked for.
 const SHORTEST: usize = 4;
 const KEPT: [&str; 2] = ["api_key", "mcpproxy.sock"];
+/// Variables that say where our folder is.
+const VARIABLES: [&str; 2] = ["$MCPPROXY_DATA_DIR", "${MCPPROXY_DATA_DIR}"];
+/// What tells in a command that what one program says is handed on to another as words.
+const HANDED_ON: [&str; 6] = ["xargs", "$(", "`", "-exec", "parallel", " read "];
+/// Verbs with which a program is taken away.
+const REMOVING: [&str; 6] = ["uninstall", "remove", "purge", "rm", "autoremove", "-R"];
 /// Our programs, and the folders in which a file of that name is one of them, not somebody's project.
 const PROGRAMS: [&str; 2] = ["mcpproxy", "mcpproxy-rest"];
 const PROGRAM_FOLDERS: [&str; 4] = ["bin", "sbin", "libexec", "mcpproxy"];
@@ -81,25 +87,69 @@ pub(super) fn as_usual<'t>(text: &'t str, folder: Option<&str>) -> Cow<'t, str> 
     Cow::Owned(usual)
 }
 
-/// Tells whether a path leads into the data folder, where keys and orders are; a pattern does if it
-/// may.
-pub(super) fn is_ours(detector: &Detector, named: &str) -> bool {
-    let folder = [named, "/"].concat();
-    let found = detector.text(&folder).detections;
-    if found.iter().any(|found| found.detection.rule == RULE) {
-        return true;
+/// What is known of the data folder, where keys and orders are.
+#[derive(Clone, Copy)]
+pub(super) struct Ours<'a> {
+    pub(super) detector: &'a Detector,
+    /// Where it is, if not in the usual place.
+    pub(super) folder: Option<&'a str>,
+}
+
+impl Ours<'_> {
+    /// Tells whether a path leads there; a pattern does if it may.
+    pub(super) fn holds(self, named: &str) -> bool {
+        let folder = [named, "/"].concat();
+        let found = self.detector.text(&folder).detections;
+        found.iter().any(|found| found.detection.rule == RULE)
+            || VARIABLES.iter().any(|variable| named.starts_with(variable))
+            || is_usual(named)
+            || self.compare(named, |asked, known| asked >= known)
     }
+
+    /// Tells whether it goes with a path that goes.
+    pub(super) fn goes_with(self, named: &str) -> bool {
+        let normal = path::normal(named);
+        let all = matches!(normal.trim_end_matches('/'), "" | "~" | "~/.*" | "/*");
+        (all && !named.is_empty()) || self.compare(named, |asked, known| asked <= known)
+    }
+
+    /// Compares a path with that of the folder, as far as both go, and then how far they go.
+    fn compare(self, named: &str, goes: fn(usize, usize) -> bool) -> bool {
+        let Some(folder) = self.folder else {
+            return false;
+        };
+        let (asked, known) = (path::normal(named), path::normal(folder));
+        let (asked, known) = (parts(&asked), parts(&known));
+        let mut pairs = asked.iter().zip(&known);
+        (asked.len() > 1 || named.starts_with('/'))
+            && !asked.is_empty()
+            && goes(asked.len(), known.len())
+            && pairs.all(|(asked, known)| asked == known || glob::matches(asked, known))
+    }
+}
+
+fn parts(path: &str) -> Vec<&str> {
+    path.split('/').filter(|part| !part.is_empty()).collect()
+}
+
+/// Tells whether a pattern may stand for the usual folder, or a path for what is looked for in a home.
+fn is_usual(named: &str) -> bool {
     let normal = path::normal(named).to_lowercase();
-    let parts: Vec<_> = normal.split('/').filter(|part| !part.is_empty()).collect();
+    let parts = parts(&normal);
     let within = parts.iter().enumerate().any(|(at, part)| {
         let next = parts.get(at + 1).copied().unwrap_or_default();
         stands_for_folder(part)
             && (says_something(part) || KEPT.iter().any(|kept| is_kept(next, kept)))
     });
-    // Looked for in all of a home: `find ~ -name api_key`.
+    // Looked for in all of a home: `find ~ -name 'api_k*'`, `~/*/api_key`.
     let sought = match parts.as_slice() {
-        [name] | ["~" | "root", name] | ["home" | "users", _, name] => KEPT.contains(name),
-        _ => false,
+        ["~" | "root", between @ .., name]
+        | ["home" | "users", _, between @ .., name]
+        | [between @ .., name] => {
+            let anywhere = between.iter().all(|part| matches!(*part, "*" | "**"));
+            anywhere && KEPT.iter().any(|kept| name == kept || is_kept(name, kept))
+        }
+        [] => false,
     };
     within || (sought && normal.starts_with(['/', '~']))
 }
@@ -118,9 +168,16 @@ fn says_something(part: &str) -> bool {
     part.chars().any(char::is_alphabetic)
 }
 
-/// Tells whether a program may look into the files that it is handed.
-pub(super) fn opens(handed: &Handed) -> bool {
-    !LOOKERS.contains(&handed.program.as_str())
+/// Tells whether a program may look into the files that it is handed, or says to another where they are.
+pub(super) fn opens(handed: &Handed, command: &str) -> bool {
+    let goes_on = || {
+        let speaks = !matches!(
+            handed.program.as_str(),
+            "mcpproxy" | "mcpproxy-rest" | "cd" | "pushd"
+        );
+        speaks && HANDED_ON.iter().any(|mark| command.contains(mark))
+    };
+    !LOOKERS.contains(&handed.program.as_str()) || goes_on()
 }
 
 /// Tells whether a path is that of a program of ours. What a project builds below itself is its own.
@@ -148,15 +205,24 @@ pub(super) fn is_ended(told: &[Told]) -> bool {
         _ => false,
     };
     let sought = told.iter().any(seeks);
+    let has = |one: &Told, any: &[&str]| one.words.iter().any(|word| any.contains(&word.as_str()));
     told.iter().any(|one| match one.program.as_str() {
         "pkill" | "killall" | "skill" | "taskkill" | "stop-process" => names(one),
-        "kill" => sought && !is_told_which(one),
-        "systemctl" | "service" | "launchctl" => {
-            let mut words = one.words.iter();
-            words.any(|word| STOPPING.contains(&word.as_str())) && names(one)
+        // Whatever may be ended, or one that was looked for.
+        "kill" => ends_all(one) || (sought && !is_told_which(one)),
+        "systemctl" | "service" | "launchctl" => has(one, &STOPPING) && names(one),
+        "grep" | "egrep" | "fgrep" | "rg" | "awk" | "gawk" | "sed" | "ps" | "pgrep" | "pidof" => {
+            false
         }
-        _ => false,
+        // An agent is only told to forget a server of that name.
+        "claude" | "codex" | "gemini" | "code" | "cursor" => false,
+        _ => has(one, &REMOVING) && has(one, &PROGRAMS),
     })
+}
+
+/// `kill -9 -1`: a number alone would be the signal.
+fn ends_all(told: &Told) -> bool {
+    told.words.len() > 1 && told.words.last().is_some_and(|last| last == "-1")
 }
 
 /// Tells whether a program takes a name for the whole name.
@@ -213,6 +279,45 @@ mod tests {
     }
 
     #[test]
+    fn a_data_folder_elsewhere_is_known_by_where_paths_lead() {
+        let detector = Detector::new(&mcpproxy_detect::Settings::default()).unwrap();
+        let ours = Ours {
+            detector: &detector,
+            folder: Some("/srv/mp/data"),
+        };
+        for path in [
+            "/srv/mp/data",
+            "/srv/mp/./data/api_key",
+            "/srv//mp/data/keys/x",
+            "/srv/m*/data/api_key",
+            "/srv/mp/d?ta",
+            "~/.mcpproxy/api_key",
+            "$MCPPROXY_DATA_DIR/api_key",
+            "~/*/api_key",
+            "~/api_k*",
+            "/home/ann/**/api_key",
+        ] {
+            assert!(ours.holds(path), "{path}");
+        }
+        for path in [
+            "/srv/mp",
+            "/srv/mp/database",
+            "/srv",
+            "*",
+            "src/api_key.rs",
+            "/srv/app/api_key",
+        ] {
+            assert!(!ours.holds(path), "{path}");
+        }
+        for path in ["/srv/mp", "/srv/mp/data", "/srv/mp/*", "~", "/", "~/.*"] {
+            assert!(ours.goes_with(path), "{path}");
+        }
+        for path in ["/srv/other", "/srv/mp/x", "build", "", "*", "~/src"] {
+            assert!(!ours.goes_with(path), "{path}");
+        }
+    }
+
+    #[test]
     fn our_programs_are_told_from_projects() {
         let check = |path: &str, expect: bool| assert_eq!(is_program(path), expect, "{path}");
         check("/srv/tools/bin/mcpproxy", true);
@@ -250,6 +355,9 @@ mod tests {
             "systemctl --user stop mcpproxy",
             "systemctl disable --now mcpproxy.service",
             "launchctl bootout gui/501/dev.mcpproxy",
+            "cargo uninstall mcpproxy",
+            "brew uninstall mcpproxy",
+            "kill -9 -1",
         ] {
             check(command, true);
         }
@@ -270,6 +378,10 @@ mod tests {
             "pkill -x proxy",
             "ps aux | grep mcpproxy; kill 4321",
             "systemctl status mcpproxy",
+            "cargo install mcpproxy",
+            "npm remove left-pad",
+            "kill -1 4321",
+            "grep -R mcpproxy docs",
             "systemctl stop nginx",
             "echo pkill mcpproxy",
         ] {

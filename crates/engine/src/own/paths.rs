@@ -52,6 +52,33 @@ const MOST: usize = 256;
 /// The longest text that is a path.
 const LONGEST: usize = 4096;
 
+/// Arguments that say in which folder a command runs.
+const FOLDERS: [&str; 7] = [
+    "cwd",
+    "workdir",
+    "working_dir",
+    "working_directory",
+    "workingDirectory",
+    "directory",
+    "dir_path",
+];
+
+/// Returns the folder in which a command runs: where its arguments say, from where the agent works.
+pub(super) fn works_in(arguments: &str, agent: Option<&str>) -> Option<String> {
+    let mut said = FOLDERS.iter().filter_map(|name| {
+        let (raw, _) = text::get(arguments, &[name])?;
+        text::string(raw).map(std::borrow::Cow::into_owned)
+    });
+    let said = said.find(|said| !said.is_empty());
+    match (said, agent) {
+        (Some(said), Some(agent)) if !said.starts_with(['/', '~', '$']) => {
+            Some([agent, "/", &said].concat())
+        }
+        (Some(said), _) => Some(said),
+        (None, agent) => agent.map(str::to_owned),
+    }
+}
+
 /// Returns the paths that a tool is given, wherever they stand among its arguments: agents have
 /// tools for many files at once, each with a shape of its own.
 pub(super) fn given(arguments: &str) -> Vec<String> {
@@ -71,7 +98,19 @@ pub(super) fn given(arguments: &str) -> Vec<String> {
             ControlFlow::Break(())
         }
     });
+    found.extend(below(arguments));
     found
+}
+
+/// A tool that searches is told where, and which files there.
+fn below(arguments: &str) -> Option<String> {
+    let said = |name: &str| {
+        let (raw, _) = text::get(arguments, &[name])?;
+        text::string(raw).map(std::borrow::Cow::into_owned)
+    };
+    let (place, files) = (said("path")?, said("glob")?);
+    let whole = !files.starts_with(['/', '~', '!']);
+    whole.then(|| [place.trim_end_matches('/'), "/", &files].concat())
 }
 
 fn holds_path(name: &str, any: &[&str]) -> bool {
@@ -122,7 +161,7 @@ mod tests {
             &["/a"],
         );
         check(r#"{"include_pattern":"~/.x/*"}"#, &["~/.x/*"]);
-        check(r#"{"path":"~","glob":".x/**"}"#, &["~", ".x/**"]);
+        check(r#"{"path":"~","glob":".x/**"}"#, &["~", ".x/**", "~/.x/**"]);
         check(r#"{"pattern":"~/.x/**"}"#, &["~/.x/**"]);
         check(r#"{"pattern":"fn main","target_notebook":"n"}"#, &["n"]);
         check(
@@ -134,6 +173,18 @@ mod tests {
         // Past the bound nothing is looked at, and no tool takes as many.
         let many = vec!["/a"; MOST + 1].join("\",\"");
         assert_eq!(given(&format!(r#"{{"paths":["{many}"]}}"#)).len(), MOST);
+    }
+
+    #[test]
+    fn a_command_runs_where_it_is_told_or_where_the_agent_works() {
+        let check = |arguments: &str, agent: Option<&str>, expect: Option<&str>| {
+            assert_eq!(works_in(arguments, agent).as_deref(), expect, "{arguments}");
+        };
+        check(r#"{"command":"ls"}"#, Some("/a"), Some("/a"));
+        check(r#"{"command":"ls"}"#, None, None);
+        check(r#"{"workdir":"/b"}"#, Some("/a"), Some("/b"));
+        check(r#"{"workdir":"b"}"#, Some("/a"), Some("/a/b"));
+        check(r#"{"directory":"~/b"}"#, None, Some("~/b"));
     }
 
     #[test]

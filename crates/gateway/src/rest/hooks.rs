@@ -177,6 +177,7 @@ async fn judge(
             (Phase::Pre, Owner::Agent) => links::followed(&aim.arguments, asked).await,
             (Phase::Pre | Phase::Post, _) => Vec::new(),
         },
+        folder: asked.cwd.as_deref().map(Into::into),
     };
     let id = gateway.call_id();
     let engine = &gateway.engine;

@@ -143,6 +143,7 @@ fn hooked(id: u128, phase: Phase, tool_use: Option<&str>) -> Deed {
         owner: Owner::Agent,
         failed: false,
         leads: Vec::new(),
+        folder: None,
     };
     Deed {
         hook: Some(Arc::new(hook)),

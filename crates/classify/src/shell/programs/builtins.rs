@@ -149,7 +149,7 @@ fn change_folder(interp: &mut Interp, args: &[Value]) {
                 text.trim_start_matches("./")
             ))
         }
-        (text, None) if text.starts_with('.') => None,
+        (text, None) if matches!(text, "." | "./") || text.starts_with("..") => None,
         (text, _) => Some(text.to_owned()),
     };
 }

@@ -13,9 +13,10 @@ use super::super::interp::Interp;
 use super::super::value::{HOLE, Taint, Value};
 use super::Invocation;
 use super::markers::{
-    CARRIES, DECODES, ENVIRONMENT, EVALUATES, HOMES, INTERPRETERS, READS, RUNS, SENDS,
+    CARRIES, CHANGES, DECODES, ENVIRONMENT, EVALUATES, HOMES, INTERPRETERS, READS, RUNS, SENDS,
 };
 use super::told;
+use crate::agents::wiring;
 
 /// How many literals of one code are looked at.
 const MAX_LITERALS: usize = 512;
@@ -258,7 +259,21 @@ pub(in super::super) fn scan(
     }
     let guards = literals.iter().filter_map(guard_path).collect();
     told::note_paths(interp, language, &[], guards);
-    for path in put_together(&literals) {
+    let together = put_together(&literals);
+    if any(&lower, CHANGES) {
+        let named = literals.iter().map(|literal| &literal.text);
+        let wiring = named
+            .chain(&together)
+            .filter(|path| wiring::is_wiring(path));
+        for path in wiring.cloned().collect::<Vec<_>>() {
+            interp.write(
+                &Value::text(path),
+                &Value::unknown("", seen.taint),
+                language,
+            );
+        }
+    }
+    for path in together {
         let read = interp.read_as(&Value::text(path), language, stdin, false);
         seen.taint.join(read.taint);
     }

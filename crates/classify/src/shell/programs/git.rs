@@ -188,12 +188,19 @@ fn local_verb(interp: &mut Interp, verb: &str, args: &[Value], stdin: &Value) ->
                     .any(|arg| arg.text.starts_with('-') && arg.text.contains('f')),
                 "reflog" => has(args, &["expire", "delete"]),
                 "gc" => false,
+                // Only git forgets it.
+                "rm" => !has(args, &["--cached"]),
                 _ => true,
             };
             if destroys {
-                let target = operands(args)
-                    .first()
-                    .map_or("working tree", |arg| arg.text.as_str())
+                let mut targets = args.iter().enumerate().filter(|(at, arg)| {
+                    let before = at.checked_sub(1).and_then(|before| args.get(before));
+                    let left_out = |before: &Value| matches!(&*before.text, "-e" | "--exclude");
+                    !arg.text.starts_with('-') && !before.is_some_and(left_out)
+                });
+                let target = targets
+                    .next()
+                    .map_or("working tree", |(_, arg)| arg.text.as_str())
                     .to_owned();
                 interp.destroy(&program, &target);
             } else if verb != "reflog" {

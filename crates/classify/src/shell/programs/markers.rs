@@ -122,6 +122,30 @@ pub(super) const CARRIES: &[&str] = &[
     "method:",
 ];
 
+/// Words of a code that changes files, or takes them away.
+pub(super) const CHANGES: &[&str] = &[
+    "'w",
+    "\"w",
+    "'a'",
+    "\"a\"",
+    "write",
+    "dump(",
+    "unlink",
+    "os.remove",
+    "os.replace",
+    "rmtree",
+    "rmsync",
+    "fs.rm",
+    "rename",
+    ".move",
+    ".copy",
+    "copyfile",
+    "truncate",
+    "put_contents",
+    "symlink",
+    "chmod",
+];
+
 /// Words before a literal that is run by a shell.
 pub(super) const RUNS: &[&str] = &[
     "os.system",

@@ -31,8 +31,39 @@ const HEARD: [&str; 20] = [
     "taskkill",
     "stop-process",
 ];
-/// Programs with which processes are looked for: heard only where they look for the guard's.
-const SEEKERS: [&str; 8] = ["grep", "egrep", "fgrep", "rg", "awk", "gawk", "sed", "ps"];
+/// Programs with which processes are looked for, and programs are taken away: heard only where they name
+/// the guard's.
+const SEEKERS: [&str; 24] = [
+    "grep", "egrep", "fgrep", "rg", "awk", "gawk", "sed", "ps", "cargo", "brew", "npm", "pnpm",
+    "yarn", "apt", "apt-get", "dnf", "yum", "pacman", "snap", "pip", "pipx", "scoop", "choco",
+    "winget",
+];
+/// Programs that are given text: behind which options it stands, and whether the first word beside
+/// options is text where none of them is there. A path in a text is only spoken of.
+const TEXTS: [(&str, &[&str], bool); 14] = [
+    ("git", &["-m", "--message", "--grep"], false),
+    (
+        "gh",
+        &["-b", "--body", "-t", "--title", "-n", "--notes"],
+        false,
+    ),
+    (
+        "glab",
+        &["-d", "--description", "-t", "--title", "-m"],
+        false,
+    ),
+    ("jj", &["-m", "--message"], false),
+    ("hg", &["-m", "--message"], false),
+    ("grep", &["-e", "--regexp"], true),
+    ("egrep", &["-e", "--regexp"], true),
+    ("fgrep", &["-e", "--regexp"], true),
+    ("rg", &["-e", "--regexp"], true),
+    ("ag", &[], true),
+    ("sed", &["-e", "--expression"], true),
+    ("awk", &[], true),
+    ("gawk", &[], true),
+    ("perl", &["-e", "-E"], false),
+];
 /// How many words of one program are kept.
 const MOST_WORDS: usize = 64;
 /// How many words are looked at for paths.
@@ -71,8 +102,11 @@ pub(super) fn note(interp: &mut Interp, name: &str, args: &[Value]) {
 
 /// Keeps the words of a program that is handed a file of the agent's, or of the guard's.
 pub(super) fn hand(interp: &mut Interp, name: &str, args: &[Value]) {
-    let each = args.iter().take(MOST_HANDED);
+    let each = args.iter().take(MOST_HANDED).enumerate();
+    let spoken = spoken(name, args);
     let paths: Vec<String> = each
+        .filter(|(at, _)| !spoken.contains(at))
+        .map(|(_, arg)| arg)
         .flat_map(|arg| paths(&arg.text))
         .map(|path| interp.resolve(path))
         .filter(|path| decides(path))
@@ -100,6 +134,45 @@ pub(super) fn note_paths(interp: &mut Interp, name: &str, args: &[Value], paths:
     } else {
         interp.facts.handed.push(handed);
     }
+}
+
+/// Returns the places of the words that are text, and name no file.
+fn spoken(name: &str, args: &[Value]) -> Vec<usize> {
+    let mut known = TEXTS.iter();
+    let Some((_, options, first)) = known.find(|(program, _, _)| *program == name) else {
+        return Vec::new();
+    };
+    // `-am text` is `-a -m text`, and `--message=text` is one word.
+    let is_option = |word: &str| {
+        let bundled = |option: &&str| {
+            let letter = option.strip_prefix('-').filter(|letter| letter.len() == 1);
+            let bundle = word.strip_prefix('-').filter(|rest| !rest.starts_with('-'));
+            letter
+                .zip(bundle)
+                .is_some_and(|(letter, bundle)| bundle.ends_with(letter))
+        };
+        options.contains(&word) || options.iter().any(bundled)
+    };
+    let holds = |word: &str| {
+        let named = word.split_once('=').map(|(option, _)| option);
+        named.is_some_and(|option| option.starts_with("--") && options.contains(&option))
+    };
+    let words = || args.iter().map(|arg| arg.text.as_str()).enumerate();
+    let mut places: Vec<usize> = words()
+        .filter(|(at, word)| {
+            let before = at.checked_sub(1).and_then(|before| args.get(before));
+            holds(word) || before.is_some_and(|before| is_option(&before.text))
+        })
+        .map(|(at, _)| at)
+        .collect();
+    if *first && places.is_empty() {
+        places.extend(
+            words()
+                .find(|(_, word)| !word.starts_with('-'))
+                .map(|(at, _)| at),
+        );
+    }
+    places
 }
 
 /// The paths that a word may hold: itself, the value of an option, a file behind `@`, what is

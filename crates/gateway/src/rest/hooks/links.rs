@@ -1,4 +1,5 @@
-//! Where links lead: a path that an agent's tool is given may be a link to what it must not touch.
+//! Where paths lead: one that an agent's tool is given may be a link to what it must not touch, or say
+//! only half of where it is.
 //!
 //! It is looked at from here. A gateway that runs elsewhere, or as somebody who may not look, sees no
 //! link; and who changes one after this was looked at is not seen either.
@@ -14,7 +15,8 @@ use serde_json::Value;
 const MOST: usize = 64;
 const PATIENCE: Duration = Duration::from_millis(200);
 
-/// Returns where the links among the paths of a call lead.
+/// Returns where the paths of a call lead that do not say it: links, and those that begin where the agent
+/// works.
 pub(super) async fn followed(arguments: &Value, asked: &Asked) -> Vec<Box<str>> {
     let mut paths = paths_given(&arguments.to_string());
     if paths.is_empty() {
@@ -23,13 +25,18 @@ pub(super) async fn followed(arguments: &Value, asked: &Asked) -> Vec<Box<str>> 
     paths.truncate(MOST);
     let folder = PathBuf::from(asked.cwd.as_deref().unwrap_or("/"));
     let look = move || {
-        let paths = paths.iter().map(|path| folder.join(path));
-        let led = paths.filter_map(|path| lead(&path));
+        let led = paths.iter().filter_map(|path| led(&folder, path));
         led.map(|path| path.to_string_lossy().into()).collect()
     };
     let looked = tokio::task::spawn_blocking(look);
     let looked = tokio::time::timeout(PATIENCE, looked).await;
     looked.map(Result::unwrap_or_default).unwrap_or_default()
+}
+
+fn led(folder: &Path, path: &str) -> Option<PathBuf> {
+    let whole = folder.join(path);
+    let says_less = !path.starts_with(['/', '~']);
+    lead(&whole).or_else(|| says_less.then_some(whole))
 }
 
 /// Returns where a path leads, if it is not where it says. A file that is not there yet is where its
@@ -76,5 +83,9 @@ mod tests {
         check("folder/new.json", Some(".claude/new.json"));
         check("dangling.md", Some(".mcp.json"));
         check("relative.md", Some(".mcp.json"));
+        let led = |path: &str| led(&at(".claude"), path);
+        assert_eq!(led("settings.json"), Some(at(".claude/settings.json")));
+        assert_eq!(led("../notes.md"), Some(at("notes.md")));
+        assert_eq!(led(&at("notes.md").to_string_lossy()), None);
     }
 }
