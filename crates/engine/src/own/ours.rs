@@ -211,11 +211,9 @@ pub(super) fn is_ended(told: &[Told]) -> bool {
         // Whatever may be ended, or one that was looked for.
         "kill" => ends_all(one) || (sought && !is_told_which(one)),
         "systemctl" | "service" | "launchctl" => has(one, &STOPPING) && names(one),
-        "grep" | "egrep" | "fgrep" | "rg" | "awk" | "gawk" | "sed" | "ps" | "pgrep" | "pidof" => {
-            false
-        }
-        // An agent is only told to forget a server of that name.
-        "claude" | "codex" | "gemini" | "code" | "cursor" => false,
+        // Those only look, and an agent is only told to forget a server of that name.
+        "grep" | "egrep" | "fgrep" | "rg" | "awk" | "gawk" | "sed" | "ps" | "pgrep" | "pidof"
+        | "claude" | "codex" | "gemini" | "code" | "cursor" => false,
         _ => has(one, &REMOVING) && has(one, &PROGRAMS),
     })
 }
