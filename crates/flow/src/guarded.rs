@@ -6,11 +6,12 @@
 use std::borrow::Cow;
 
 use mcpproxy_core::{Label, Nature, Severity};
+use mcpproxy_text::bits::{self, BLOCK};
 
 use crate::content::{Marked, Part};
 use crate::fold::folded;
 use crate::view::is_chance;
-use crate::words::{SPACE, Words, kinds, split};
+use crate::words::{Words, blank, marked, split};
 
 /// Values of one content that are guarded.
 const MOST: usize = 256;
@@ -119,47 +120,70 @@ pub(crate) fn guarded<'a>(parts: &[Part<'a>]) -> Vec<Marked<'a>> {
 /// Finds values in a text, and looks for a name in front of each: few words have a digit or stand
 /// behind a sign that tells of a value, and only those can be one.
 fn in_text(text: &str, found: &mut Vec<Marked<'_>>) {
-    let (mut since, mut told) = (0, false);
-    kinds(text, kind, |span, kinds| {
-        if span.is_empty() || span.start < since {
+    // From where on names count, and where the word begins of which the one before it tells.
+    let (mut since, mut told) = (0, None);
+    marked(text, BLOCK, telling, |span| {
+        if span.start < since {
             return;
         }
         let word = text.get(span.clone()).unwrap_or_default();
-        let tells = matches!(word.as_bytes().last(), Some(b':' | b'='));
-        let told_now = std::mem::replace(&mut told, tells);
-        let has_digit = kinds & DIGIT != 0;
-        if !has_digit && !told_now {
-            return;
-        }
-        let before = text.get(since..span.start).unwrap_or_default();
-        let bare = trimmed(word);
-        if !has_digit {
-            if is_capital(bare) && is_named(before) {
-                add(bare, true, found);
+        let behind = text.get(span.end..).unwrap_or_default();
+        if has_digit(word) {
+            let before = text.get(since..span.start).unwrap_or_default();
+            let is_told = told == Some(span.start);
+            if let Some(more) = coded(word, (before, behind), is_told, found) {
+                since = span.end + more;
+                return;
             }
-            return;
         }
-        let assigned = bare.split_once(['=', ':', '#']);
-        if let Some((_, value)) = assigned.filter(|(name, _)| is_name(name)) {
-            add(value, true, found);
-            (since, told) = (span.end, false);
-        } else if is_coded(bare) && is_named(before) {
-            let (value, more) = with_more(bare, text.get(span.end..).unwrap_or_default());
-            add(&value, told_now, found);
-            (since, told) = (span.end + more, false);
+        if matches!(word.as_bytes().last(), Some(b':' | b'=')) {
+            let next = text.len() - behind.trim_ascii_start().len();
+            told = Some(next);
+            let word = behind.split_ascii_whitespace().next();
+            // What has a digit is looked at in its turn.
+            if let Some(word) = word.filter(|word| !has_digit(word)) {
+                capital(word, text.get(since..next).unwrap_or_default(), found);
+            }
         }
     });
 }
 
-const DIGIT: u8 = 2;
-
-/// Tells apart blanks, digits and the rest.
-fn kind(byte: u8) -> u8 {
-    match byte {
-        b' ' | b'\t' | b'\n' | b'\r' | b'\x0C' => SPACE,
-        b'0'..=b'9' => DIGIT,
-        _ => 0,
+/// Adds the value that a word with a digit is; returns how far it reaches into what stands behind.
+fn coded(
+    word: &str,
+    (before, behind): (&str, &str),
+    told: bool,
+    found: &mut Vec<Marked<'_>>,
+) -> Option<usize> {
+    let bare = trimmed(word);
+    let assigned = bare.split_once(['=', ':', '#']);
+    if let Some((_, value)) = assigned.filter(|(name, _)| is_name(name)) {
+        add(value, true, found);
+        return Some(0);
     }
+    let named = is_coded(bare) && is_named(before);
+    named.then(|| {
+        let (value, more) = with_more(bare, behind);
+        add(&value, told, found);
+        more
+    })
+}
+
+/// Adds the value that a word in capitals is if a name stands before it.
+fn capital(word: &str, before: &str, found: &mut Vec<Marked<'_>>) {
+    let bare = trimmed(word);
+    if is_capital(bare) && is_named(before) {
+        add(bare, true, found);
+    }
+}
+
+fn has_digit(word: &str) -> bool {
+    word.bytes().any(|byte| byte.is_ascii_digit())
+}
+
+/// One for what a word has that is a value or tells of one, and zero for any other byte.
+fn telling(byte: u8) -> u8 {
+    bits::digit(byte) | u8::from(byte == b':') | u8::from(byte == b'=')
 }
 
 /// Returns a value in capitals with the words in capitals behind it, and how far they reach.
@@ -167,7 +191,7 @@ fn with_more(bare: &str, rest: &str) -> (String, usize) {
     let mut value = bare.to_owned();
     let mut end = 0;
     if is_capital(bare) {
-        let words = split(rest, |byte| kind(byte) == SPACE).filter(|(_, word)| !word.is_empty());
+        let words = split(rest, |byte| blank(byte) == 1).filter(|(_, word)| !word.is_empty());
         let more = words.take_while(|(_, word)| is_capital(trimmed(word)));
         for (at, word) in more.take(WORDS - 1) {
             value.push(' ');
@@ -187,10 +211,13 @@ fn is_named(before: &str) -> bool {
     };
     let words = before.split_ascii_whitespace().rev();
     let words = words.take(REACH).take_while(|word| !ends(word));
-    let words: Vec<&str> = words.map(trimmed).collect();
-    let shared = |at: usize| words.get(at + 1).is_some_and(|last| SHARED.has(last));
-    let named = |(at, word): (usize, &&str)| is_name(word) && !shared(at);
-    words.iter().enumerate().any(named)
+    let mut words = words.map(trimmed).peekable();
+    while let Some(word) = words.next() {
+        if is_name(word) && !words.peek().is_some_and(|last| SHARED.has(last)) {
+            return true;
+        }
+    }
+    false
 }
 
 fn trimmed(word: &str) -> &str {

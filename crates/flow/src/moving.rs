@@ -10,6 +10,7 @@ use std::collections::HashMap;
 
 use crate::sending::TAIL;
 use crate::tail::End;
+use crate::words::alphanumeric;
 
 /// Words that are followed, from the beginning and from the end, and the bytes that are kept of each.
 const COLUMNS: usize = 8;
@@ -130,7 +131,12 @@ pub(crate) fn columns<'p>(rows: impl Iterator<Item = &'p str>) -> Vec<String> {
 /// The same of a text in which a word comes again after every few others, whatever stands between,
 /// and all that does not come again.
 pub(crate) fn periods(text: &str) -> Vec<String> {
-    let words: Vec<&str> = words(text).take(MOST_ROWS * 2).collect();
+    let mut words = Vec::with_capacity(text.len().min(MOST_ROWS * 8) / 4);
+    if text.is_ascii() {
+        words.extend(alphanumeric(text).take(MOST_ROWS * 2));
+    } else {
+        words.extend(self::words(text).take(MOST_ROWS * 2));
+    }
     let hashes: Vec<u64> = words.iter().map(|word| first(word)).collect();
     let again = |period: usize| {
         let later = hashes.get(period..).unwrap_or_default();

@@ -6,10 +6,12 @@
 use std::cell::LazyCell;
 use std::ops::Range;
 
+use mcpproxy_text::bits;
+
 use crate::content::Part;
 use crate::fold::fold;
 use crate::roll::whole;
-use crate::words::{SPACE, Words, kinds, split};
+use crate::words::{Words, marked, split};
 
 /// What a token is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -173,12 +175,10 @@ pub(crate) fn of_text(text: &str, named: bool, each: impl FnMut(Token, &[u8])) {
 
 /// Does the same, with room for the symbols of a token.
 ///
-/// Most words are small letters and no token; they cost one look at each byte.
+/// Most words are small letters and no token; they are passed over.
 fn within(text: &str, named: bool, symbols: &mut Vec<u8>, mut each: impl FnMut(Token, &[u8])) {
-    kinds(text, class, |span, kinds| {
-        if kinds & ODD != 0 || span.len() >= NAME {
-            word(text, span, named, symbols, &mut each);
-        }
+    marked(text, NAME, odd, |span| {
+        word(text, span, named, symbols, &mut each);
     });
 }
 
@@ -214,33 +214,11 @@ fn word(
     }
 }
 
-const ODD: u8 = 2;
-
-/// Tells apart blanks, what makes a word worth a look, and the rest.
-const CLASS: [u8; 256] = classes();
-
-#[expect(
-    clippy::indexing_slicing,
-    reason = "evaluated when compiled; a wrong index does not build"
-)]
-const fn classes() -> [u8; 256] {
-    let mut table = [0; 256];
-    let mut byte = 0_u8;
-    loop {
-        table[byte as usize] = match byte {
-            b' ' | b'\t' | b'\n' | b'\r' | b'\x0C' => SPACE,
-            b'0'..=b'9' | b'A'..=b'Z' | b'/' | b'@' | 0x80.. => ODD,
-            _ => 0,
-        };
-        if byte == u8::MAX {
-            return table;
-        }
-        byte += 1;
-    }
-}
-
-fn class(byte: u8) -> u8 {
-    CLASS.get(usize::from(byte)).copied().unwrap_or(0)
+/// One for what makes a word worth a look and zero for any other byte.
+fn odd(byte: u8) -> u8 {
+    let capital = byte.wrapping_sub(b'A') < 26;
+    let sign = byte == b'/' || byte == b'@';
+    bits::digit(byte) | u8::from(capital) | u8::from(sign) | byte >> 7
 }
 
 /// Returns the word itself, and what stands between its signs of assignment and lists.

@@ -3,6 +3,8 @@
 
 use std::ops::Range;
 
+use mcpproxy_text::bits::{self, BLOCK};
+
 /// Returns what stands between the bytes that divide a text, empty words included. Bytes of which a
 /// character has several divide all of it or nothing.
 pub(crate) fn split(
@@ -48,24 +50,98 @@ pub(crate) fn long(
     })
 }
 
-/// What divides words, among the kinds of bytes.
-pub(crate) const SPACE: u8 = 1;
+/// One for what divides words and zero for any other byte.
+pub(crate) fn blank(byte: u8) -> u8 {
+    u8::from(byte == b' ') | u8::from(matches!(byte, b'\t' | b'\n' | b'\r' | b'\x0C'))
+}
 
-/// Hands every word of a text to `each`, empty ones included, with the kinds of all of its bytes.
-/// Most words are not worth more than that one look at each byte.
-#[inline]
-pub(crate) fn kinds(text: &str, kind: impl Fn(u8) -> u8, mut each: impl FnMut(Range<usize>, u8)) {
-    let (mut start, mut kinds) = (0, 0);
-    for (at, byte) in text.bytes().enumerate() {
-        let kind = kind(byte);
-        if kind == SPACE {
-            each(start..at, kinds);
-            (start, kinds) = (at + 1, 0);
-        } else {
-            kinds |= kind;
+/// Hands the words of a text to `each` that have a byte for which `mark` is one, or at least `least`
+/// bytes, which are no more than [`BLOCK`]. Blanks divide words; most words have neither, and are
+/// passed over sixty-four bytes at a time.
+pub(crate) fn marked(
+    text: &str,
+    least: usize,
+    mark: impl Fn(u8) -> u8,
+    mut each: impl FnMut(Range<usize>),
+) {
+    let bytes = text.as_bytes();
+    let least = least.clamp(1, BLOCK);
+    // Where the last word begins, and whether it is marked: it may go on in the next block.
+    let (mut start, mut is_marked) = (0, false);
+    // The last bytes of the block before that divide nothing.
+    let mut before = 0;
+    for base in (0..bytes.len()).step_by(BLOCK) {
+        let block = bits::block(bytes, base);
+        let within = u64::MAX >> BLOCK.saturating_sub(bytes.len() - base);
+        let blanks = bits::mask(&block, blank);
+        let solid = u128::from(!blanks & within) << (least - 1) | before;
+        before = solid >> BLOCK;
+        let mut marks = bits::mask(&block, &mark) & within | runs(solid, least);
+        if is_marked {
+            // The first byte stands for the word that goes on.
+            marks |= 1;
+        }
+        let mut left = blanks;
+        loop {
+            let at = marks.trailing_zeros();
+            // Blanks before the mark: the last of them is where its word begins.
+            let passed = left & !u64::MAX.checked_shl(at).unwrap_or(0);
+            if passed != 0 {
+                start = base + BLOCK - passed.leading_zeros() as usize;
+            }
+            left &= !passed;
+            is_marked = marks != 0;
+            if !is_marked || left == 0 {
+                break;
+            }
+            let end = left.trailing_zeros();
+            each(start..base + end as usize);
+            marks &= u64::MAX << end << 1;
         }
     }
-    each(start..text.len(), kinds);
+    if is_marked {
+        each(start..bytes.len());
+    }
+}
+
+/// Returns where, in the lower half, as many bits in a row begin.
+fn runs(mut bits: u128, least: usize) -> u64 {
+    let mut have = 1;
+    while have < least {
+        let step = have.min(least - have);
+        bits &= bits >> step;
+        have += step;
+    }
+    u64::try_from(bits & u128::from(u64::MAX)).unwrap_or(0)
+}
+
+/// Returns the runs of ASCII letters and digits of a text; they end where bits say so, and not by a
+/// guess at every byte.
+pub(crate) fn alphanumeric(text: &str) -> impl Iterator<Item = &str> {
+    let bytes = text.as_bytes();
+    let look = |base: usize| bits::mask(&bits::block(bytes, base), bits::alphanumeric);
+    // The block that was looked at last, and what is left of it.
+    let (mut base, mut left) = (0, look(0));
+    std::iter::from_fn(move || {
+        while left == 0 {
+            base += BLOCK;
+            if base >= bytes.len() {
+                return None;
+            }
+            left = look(base);
+        }
+        let first = left.trailing_zeros();
+        let start = base + first as usize;
+        let mut gaps = !left & u64::MAX << first;
+        while gaps == 0 {
+            base += BLOCK;
+            left = look(base);
+            gaps = !left;
+        }
+        let end = gaps.trailing_zeros();
+        left &= u64::MAX << end;
+        text.get(start..base + end as usize)
+    })
 }
 
 /// A sorted list of words in small ASCII letters.
@@ -146,6 +222,29 @@ mod tests {
     use super::*;
 
     proptest! {
+        #[test]
+        fn marked_words_are_those_of_the_split_that_have_a_mark_or_are_long(
+            text in "([a-zé0-9]{0,30}[ \n]{0,2}|[a-z]{50,90} ?|[a-z]{1,3}[ ]{60,70}){0,9}", least in 1_usize..70,
+        ) {
+            let fits = |word: &str| {
+                word.len() >= least.min(BLOCK) || word.bytes().any(|byte| byte.is_ascii_digit())
+            };
+            let all = split(&text, |byte| blank(byte) == 1).filter(|(_, word)| fits(word));
+            let all = all.map(|(at, word)| at..at + word.len());
+            let mut found = Vec::new();
+            marked(&text, least, bits::digit, |span| found.push(span));
+            prop_assert_eq!(found, all.collect::<Vec<_>>());
+        }
+
+        #[test]
+        fn runs_of_letters_and_digits_are_those_of_the_split(
+            text in "([a-zA-Z0-9]{0,30}[ é,]{0,2}|[a-z]{50,150} ?|,{60,140}){0,9}",
+        ) {
+            let all = text.split(|char: char| !char.is_ascii_alphanumeric());
+            let all = all.filter(|word| !word.is_empty());
+            prop_assert_eq!(alphanumeric(&text).collect::<Vec<_>>(), all.collect::<Vec<_>>());
+        }
+
         #[test]
         fn long_words_are_those_of_the_split_that_are_long(
             text in "([a-zé]{0,9}[ ,]{0,2}){0,9}", least in 1_usize..9,

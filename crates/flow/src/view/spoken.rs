@@ -2,7 +2,7 @@
 
 use super::Made;
 use super::natural::Look;
-use crate::words::{Words, split};
+use crate::words::{Words, alphanumeric, split};
 
 /// Letters and digits in Morse's code.
 const MORSE: [(&str, char); 36] = [
@@ -177,9 +177,8 @@ fn radio(text: &str) -> Option<Made> {
         }
         run.clear();
     };
-    let words = text.as_bytes().split(|byte| !byte.is_ascii_alphanumeric());
-    for word in words.filter(|word| !word.is_empty()) {
-        match spelled(word) {
+    for word in alphanumeric(text) {
+        match spelled(word.as_bytes()) {
             Some(letter) => {
                 run.push(letter);
                 between = 0;
