@@ -91,21 +91,25 @@ impl<'a, const K: usize> Roll<'a, K> {
         }
     }
 
-    /// Returns the next `N` hashes at once, unless fewer are left or this is the first window.
+    /// Writes the next `N` hashes at once; leaves them as they are, and says so, where fewer are left or
+    /// this is the first window.
     #[inline]
-    pub(crate) fn block<const N: usize>(&mut self) -> Option<[u64; N]> {
-        let (gone, leaving) = self.leaving.split_first_chunk::<N>()?;
-        let (new, entering) = self.entering.split_first_chunk::<N>()?;
+    pub(crate) fn block<const N: usize>(&mut self, hashes: &mut [u64; N]) -> bool {
+        let (Some((gone, leaving)), Some((new, entering))) = (
+            self.leaving.split_first_chunk::<N>(),
+            self.entering.split_first_chunk::<N>(),
+        ) else {
+            return false;
+        };
         if self.first {
-            return None;
+            return false;
         }
         (self.leaving, self.entering) = (leaving, entering);
-        let mut hashes = [0; N];
         for ((hash, &gone), &new) in hashes.iter_mut().zip(gone).zip(new) {
             self.step(gone, new);
             *hash = combine(self.forward, self.backward);
         }
-        Some(hashes)
+        true
     }
 
     #[inline]
@@ -139,7 +143,8 @@ impl<const K: usize> Iterator for Roll<'_, K> {
 pub(crate) fn roll<const K: usize>(symbols: &[u8], mut each: impl FnMut(u64)) {
     let mut roll = Roll::<K>::new(symbols);
     roll.next().into_iter().for_each(&mut each);
-    while let Some(block) = roll.block::<8>() {
+    let mut block = [0; 8];
+    while roll.block(&mut block) {
         block.into_iter().for_each(&mut each);
     }
     roll.for_each(each);

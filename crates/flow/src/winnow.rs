@@ -41,40 +41,84 @@ pub(crate) fn winnow(symbols: &[u8], mut each: impl FnMut(Gram)) {
 }
 
 fn one(symbols: &[u8], start: usize, each: &mut impl FnMut(Gram)) {
-    let mut kept = u64::MAX;
-    let mut keep = |least: u64| {
-        if least != kept {
-            kept = least;
-            let within = usize::try_from(least & ((1 << SPARE) - 1)).unwrap_or(0);
-            each(Gram {
-                tag: least >> SPARE,
-                at: u32::try_from(start + within).unwrap_or(u32::MAX),
-            });
-        }
-    };
+    let mut kept = Kept::default();
     let mut roll = Roll::<GRAM>::new(symbols);
     let mut block = [u64::MAX; WINDOW];
     let filled = fill(&mut block, &mut roll, 0);
     if filled < WINDOW {
-        let few = block.iter().take(filled);
-        return few.min().copied().into_iter().for_each(keep);
+        kept.add(block.iter().take(filled).min().copied());
+        return kept.hand_out(start, each);
     }
     let mut at = u64::try_from(WINDOW).unwrap_or(0);
     loop {
         let tails = tails(&block);
-        if let Some(hashes) = roll.block::<WINDOW>() {
-            block = hashes;
+        if roll.block(&mut block) {
             for slot in &mut block {
                 *slot = pack(*slot, at);
                 // INVARIANT: a chunk has fewer windows than the bits of a position can tell.
                 at = at.wrapping_add(1);
             }
-            between(&tails, &block).into_iter().for_each(&mut keep);
+            kept.add(between(&tails, &block));
+            if kept.is_full() {
+                kept.hand_out(start, each);
+            }
             continue;
         }
         let filled = fill(&mut block, &mut roll, at);
         let least = between(&tails, &block);
-        return least.into_iter().take(filled + 1).for_each(keep);
+        kept.add(least.into_iter().take(filled + 1));
+        return kept.hand_out(start, each);
+    }
+}
+
+/// Windows that were kept, until they are handed out together. Which of them are the same as the one
+/// before is as good as chance, so that they are sorted out without a jump.
+struct Kept {
+    list: [u64; KEPT],
+    count: usize,
+    last: u64,
+}
+
+/// Windows that wait at most, a power of two.
+const KEPT: usize = 128;
+
+impl Default for Kept {
+    fn default() -> Self {
+        Self {
+            list: [0; KEPT],
+            count: 0,
+            last: u64::MAX,
+        }
+    }
+}
+
+impl Kept {
+    /// Tells whether there may be no room for those of another block.
+    fn is_full(&self) -> bool {
+        self.count > KEPT - WINDOW
+    }
+
+    #[inline]
+    fn add(&mut self, least: impl IntoIterator<Item = u64>) {
+        for one in least {
+            // What the mask takes off is never set: it spares a look at the length.
+            if let Some(slot) = self.list.get_mut(self.count & (KEPT - 1)) {
+                *slot = one;
+            }
+            self.count = self.count.wrapping_add(usize::from(one != self.last));
+            self.last = one;
+        }
+    }
+
+    fn hand_out(&mut self, start: usize, each: &mut impl FnMut(Gram)) {
+        for one in self.list.iter().take(self.count) {
+            let within = usize::try_from(one & ((1 << SPARE) - 1)).unwrap_or(0);
+            each(Gram {
+                tag: one >> SPARE,
+                at: u32::try_from(start + within).unwrap_or(u32::MAX),
+            });
+        }
+        self.count = 0;
     }
 }
 
