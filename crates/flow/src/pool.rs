@@ -6,6 +6,8 @@
 
 /// Slots of a bucket: one line of memory.
 const SLOTS: usize = 8;
+/// One bit for each of them.
+const BITS: [u64; SLOTS] = [1, 2, 4, 8, 16, 32, 64, 128];
 /// Slots that are filled before a pool grows, or lets its oldest origin go: of every eight.
 const FILL: usize = 7;
 /// Bytes of a pool that stays in a cache beside a processor.
@@ -134,40 +136,35 @@ impl Pool {
             self.grow(alive);
         }
         let key = key(tag);
+        let places = self.places(key);
         let slot = pack(key, seen);
-        let (known, empty) = self.find(key);
-        if let Some(known) = known {
-            let old = self.replace(key, known, slot).map_or(0, self::seen_seq);
+        let (known, empty) = match places.map(|at| self.buckets.get(at)) {
+            [Some(one), Some(other)] => (
+                both(one, other, |slot| slot >> TAG_SHIFT == key),
+                both(one, other, |slot| slot == 0),
+            ),
+            [_, _] => (0, 0),
+        };
+        if known != 0 {
+            let old = self.replace(places, first(known), slot);
+            let old = old.map_or(0, self::seen_seq);
             if alive(old) {
                 return Added::Renewed(old);
             }
             self.live += 1;
             return Added::New;
         }
-        let index = empty.unwrap_or_else(|| self.vacant(key, alive));
-        let old = self.replace(key, index, slot).unwrap_or(0);
+        let index = if empty == 0 {
+            self.vacant(key, alive)
+        } else {
+            emptier(empty).0
+        };
+        let old = self.replace(places, index, slot).unwrap_or(0);
         if old == 0 || !alive(seen_seq(old)) {
             self.live += 1;
             return Added::New;
         }
         Added::Displaced(seen_seq(old))
-    }
-
-    /// Returns where a key is among its sixteen slots, and an empty one of the emptier bucket.
-    fn find(&self, key: u64) -> (Option<usize>, Option<usize>) {
-        let [one, other] = self.places(key).map(|at| self.buckets.get(at));
-        let (Some(one), Some(other)) = (one, other) else {
-            return (None, None);
-        };
-        for (half, bucket) in [one, other].into_iter().enumerate() {
-            if may_hold(bucket, key)
-                && let Some(at) = bucket.iter().position(|slot| slot >> TAG_SHIFT == key)
-            {
-                return (Some(half * SLOTS + at), None);
-            }
-        }
-        let (index, count) = empty(one, other);
-        (None, (count > 0).then_some(index))
     }
 
     /// Returns a slot among the sixteen of a key where none is empty.
@@ -183,17 +180,16 @@ impl Pool {
     /// Returns a slot among the sixteen of a key, in the emptier bucket, and how many are free there.
     ///
     /// What belongs to the dead is looked at only where nothing is empty.
-    fn emptier(&self, key: u64, alive: &impl Fn(u32) -> bool) -> (usize, usize) {
+    fn emptier(&self, key: u64, alive: &impl Fn(u32) -> bool) -> (usize, u32) {
         let [one, other] = self.places(key).map(|at| self.buckets.get(at));
         let (Some(one), Some(other)) = (one, other) else {
             return (0, 0);
         };
-        let found = empty(one, other);
+        let found = emptier(both(one, other, |slot| slot == 0));
         if found.1 > 0 {
             return found;
         }
-        let dead = |slot: &u64| !alive(seen_seq(*slot));
-        first_or_second(free(one, dead), free(other, dead))
+        emptier(both(one, other, |slot| !alive(seen_seq(slot))))
     }
 
     /// Moves one tag out of the full buckets of a key to its other bucket; returns its old slot.
@@ -205,8 +201,8 @@ impl Pool {
             (free > 0).then_some((index, other, to, slot))
         });
         let (index, other, to, slot) = moves?;
-        self.replace(other, to, slot);
-        self.replace(key, index, 0);
+        self.replace(self.places(other), to, slot);
+        self.replace(self.places(key), index, 0);
         Some(index)
     }
 
@@ -215,9 +211,9 @@ impl Pool {
         buckets.into_iter().flatten().flatten().copied().collect()
     }
 
-    /// Replaces the slot with this index among the sixteen of a key; returns the old one.
-    fn replace(&mut self, key: u64, index: usize, slot: u64) -> Option<u64> {
-        let at = *self.places(key).get(index / SLOTS)?;
+    /// Replaces the slot with this index among the sixteen of two buckets; returns the old one.
+    fn replace(&mut self, places: [usize; 2], index: usize, slot: u64) -> Option<u64> {
+        let at = *places.get(index / SLOTS)?;
         let place = self.buckets.get_mut(at)?.get_mut(index % SLOTS)?;
         Some(std::mem::replace(place, slot))
     }
@@ -237,7 +233,7 @@ impl Pool {
             if alive(seen_seq(slot)) {
                 let key = slot >> TAG_SHIFT;
                 let (index, _) = self.emptier(key, &|_| true);
-                self.replace(key, index, slot);
+                self.replace(self.places(key), index, slot);
             }
         }
     }
@@ -251,32 +247,36 @@ fn may_hold(bucket: &[u64; SLOTS], key: u64) -> bool {
     bucket.iter().any(|slot| half(*slot) == wanted)
 }
 
-/// Returns the first slot of the emptier of two buckets that is empty, and how many are there. All slots
-/// are counted, which is faster than stopping early.
+/// One bit for each of the sixteen slots of two buckets that `is` something. All of them are looked at,
+/// which is faster than to stop where nobody can guess.
 #[inline]
-fn empty(one: &[u64; SLOTS], other: &[u64; SLOTS]) -> (usize, usize) {
-    let count = |bucket: &[u64; SLOTS]| bucket.iter().map(|slot| usize::from(*slot == 0)).sum();
-    let first = |bucket: &[u64; SLOTS]| bucket.iter().position(|slot| *slot == 0).unwrap_or(0);
-    let (here, there): (usize, usize) = (count(one), count(other));
-    if here >= there {
-        (first(one), here)
+fn both(one: &[u64; SLOTS], other: &[u64; SLOTS], is: impl Fn(u64) -> bool) -> u64 {
+    let bits = |bucket: &[u64; SLOTS]| {
+        let slots = bucket.iter().zip(BITS);
+        slots.fold(0, |bits, (slot, bit)| {
+            bits | if is(*slot) { bit } else { 0 }
+        })
+    };
+    bits(other) << SLOTS | bits(one)
+}
+
+/// Returns the first of the slots in the bucket that has more of them, and how many it has.
+#[inline]
+fn emptier(slots: u64) -> (usize, u32) {
+    let (one, other) = (slots & ((1 << SLOTS) - 1), slots >> SLOTS);
+    if one.count_ones() >= other.count_ones() {
+        (first(one), one.count_ones())
     } else {
-        (first(other) + SLOTS, there)
+        (first(other) + SLOTS, other.count_ones())
     }
 }
 
-/// Returns the first slot of a bucket that is free, or its first, and how many are.
-fn free(bucket: &[u64; SLOTS], free: impl Fn(&u64) -> bool) -> (usize, usize) {
-    let first = bucket.iter().position(&free).unwrap_or(0);
-    (first, bucket.iter().filter(|slot| free(slot)).count())
-}
-
-/// Chooses the slot of the bucket with more room.
-fn first_or_second(one: (usize, usize), other: (usize, usize)) -> (usize, usize) {
-    if one.1 >= other.1 {
-        one
+/// Returns the first of some slots, or else the first of all.
+fn first(slots: u64) -> usize {
+    if slots == 0 {
+        0
     } else {
-        (other.0 + SLOTS, other.1)
+        slots.trailing_zeros() as usize
     }
 }
 
