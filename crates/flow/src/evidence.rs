@@ -15,7 +15,7 @@ const MATCHES: usize = 256;
 /// The windows of a shared run begin and end up to twelve symbols inside it.
 pub(crate) const NOTABLE: u32 = 48;
 /// Symbols among them that belong to words which not everybody writes.
-const RARE: u32 = 8;
+pub(crate) const RARE: u32 = 8;
 /// Points of rare tokens from which a person is asked.
 const POINTS: u32 = 8;
 /// Tokens from which a person is asked.
@@ -148,7 +148,7 @@ fn text(hit: TextHit, digest: Option<&DigestHit>) -> (Match, u32) {
         } else {
             hit.via
         },
-        weight: weight(&hit.origin, shared, hit.rare),
+        weight: weight(&hit.origin, shared, hit.is_rare),
         origin: hit.origin,
         place: Box::default(),
         shared,
@@ -206,9 +206,9 @@ fn tokens(hit: TokenHits, notable: bool) -> (Match, u32) {
 
 /// Weighs shared text by its length; what is public weighs nothing, and what everybody writes weighs
 /// little.
-fn weight(origin: &DataOrigin, shared: u32, rare: u32) -> Weight {
+fn weight(origin: &DataOrigin, shared: u32, is_rare: bool) -> Weight {
     match origin.side {
-        Side::Inside if shared >= NOTABLE && rare >= RARE => Weight::Notable,
+        Side::Inside if shared >= NOTABLE && is_rare => Weight::Notable,
         Side::Inside | Side::Outside => Weight::Trace,
     }
 }

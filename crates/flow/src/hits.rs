@@ -18,7 +18,7 @@ use self::secrets::secrets;
 use self::tails::Before;
 pub(crate) use self::tails::{Onward, tails};
 use crate::blob::Blob;
-use crate::evidence::NOTABLE;
+use crate::evidence::{NOTABLE, RARE};
 use crate::plain::rare;
 use crate::roll::{SPARE, roll};
 use crate::secret::{Bits, GRAM as SECRET};
@@ -88,9 +88,9 @@ impl Hits {
 #[derive(Clone, Debug)]
 pub(crate) struct TextHit {
     pub(crate) origin: DataOrigin,
-    /// Symbols that are shared, and those of them in words that not everybody writes.
+    /// Symbols that are shared, and whether enough of them are in words that not everybody writes.
     pub(crate) covered: u32,
-    pub(crate) rare: u32,
+    pub(crate) is_rare: bool,
     pub(crate) leaf: u32,
     pub(crate) how: Likeness,
     pub(crate) via: Vec<&'static str>,
@@ -206,17 +206,20 @@ struct Best<'a> {
 }
 
 impl Best<'_> {
-    /// Returns how much of it is not made of words that everybody writes, if it is long enough for
-    /// that to matter: short pieces are shared by accident all the time.
-    fn rare(&self) -> u32 {
+    /// Tells whether enough of it is not made of words that everybody writes, if it is long enough for
+    /// that to matter: short pieces are shared by accident all the time. It is looked at until it is.
+    fn is_rare(&self) -> bool {
         if self.covered < NOTABLE {
-            return self.covered;
+            return self.covered >= RARE;
         }
-        let families = self.families.values().map(|(_, covers)| {
-            let rare = covers.iter().map(|(stream, cover)| cover.rare(stream));
-            rare.sum()
-        });
-        families.max().unwrap_or(0)
+        let mut families = self.families.values();
+        families.any(|(_, covers)| {
+            let mut sum = 0;
+            covers.iter().any(|(stream, cover)| {
+                sum += cover.rare(stream);
+                sum >= RARE
+            })
+        })
     }
 }
 
@@ -278,10 +281,7 @@ fn texts<'a>(
                 origin: origin.data.clone(),
                 covered: best.covered,
                 // What is public weighs nothing, whatever its words are.
-                rare: match origin.data.side {
-                    Side::Inside => best.rare(),
-                    Side::Outside => 0,
-                },
+                is_rare: origin.data.side == Side::Inside && best.is_rare(),
                 leaf: best.stream.leaf(best.start),
                 how: likeness(best.stream, best.start..best.end),
                 via: best.stream.via.clone(),
