@@ -207,12 +207,18 @@ impl Hostile {
             self.rules.shape.says_what(words)
         });
         for act in acts {
+            if &*act.kind == "marker" && is_mentioned(text, act) {
+                act.confidence /= 4;
+                act.level = level_of(u32::from(act.confidence));
+            }
             let (family, spoken) = match &*act.kind {
                 "credential" => (Some(Family::Credential), false),
                 "smuggle" | "extract" => (Some(Family::Talk), false),
                 "override" => (Some(Family::Rules), false),
                 "bypass" => (Some(Family::Guard), true),
                 "secrecy" => (None, true),
+                // A place to fill in a template, where prompts are the tool's business.
+                "marker" if is_slot(text, act) => (Some(Family::Talk), false),
                 _ => (None, false),
             };
             let own = family.is_some_and(|family| about.families.has(family));
@@ -250,6 +256,35 @@ impl Hostile {
     }
 }
 
+/// Parameters that take sentences, so that an example of one is a sentence.
+const TEXTS: &[&str] = &[
+    "message", "text", "body", "title", "comment", "query", "question", "prompt", "task", "content",
+];
+
+/// Whether an example at this path is one of a text.
+fn takes_text(path: &str) -> bool {
+    let name = path.rsplit('.').nth(1).unwrap_or_default();
+    TEXTS.contains(&name.to_ascii_lowercase().as_str())
+}
+
+/// Whether a mark is written like a place in a template.
+fn is_slot(text: &str, mark: &Detection) -> bool {
+    let written = text.get(mark.span.clone()).unwrap_or_default();
+    written.starts_with("{{")
+}
+
+/// Whether a mark is only named among others: `tags such as <b>, <system> or <user>`.
+fn is_mentioned(text: &str, mark: &Detection) -> bool {
+    let (before, rest) = (text.get(..mark.span.start), text.get(mark.span.end..));
+    let (before, rest) = (before.unwrap_or_default(), rest.unwrap_or_default());
+    let sentence = before.rsplit(['.', '\n']).next().unwrap_or_default();
+    let shown = ["such as", "like", "e.g", "for example"];
+    let shown = shown.iter().any(|words| sentence.contains(words));
+    let rest = rest.trim_start_matches(['`', '"', '\'']);
+    let listed = rest.starts_with([',', ')', '.', ';']) || rest.starts_with(" or ");
+    shown && (listed || rest.starts_with(" and ") || rest.trim().is_empty())
+}
+
 /// What a tool is about, by its name and parameters: of that it may speak.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct About {
@@ -272,8 +307,11 @@ impl About {
     pub(crate) fn at(self, path: &str, text: &str) -> Self {
         let last = path.rsplit('.').next().unwrap_or_default();
         let value = matches!(last, "default" | "const" | "pattern");
-        let listed = last.starts_with("enum[") || last.starts_with("examples[");
-        let place = if value || listed {
+        let example = last.starts_with("examples[");
+        let listed = last.starts_with("enum[") || example;
+        let place = if example && takes_text(path) {
+            Place::Parameter
+        } else if value || listed {
             Place::Value
         } else if path.ends_with(text) {
             Place::Name

@@ -48,6 +48,12 @@ impl Grammar {
             specimen: idea("specimen"),
             utterance: idea("utterance"),
             passive: idea("passive"),
+            before: idea("before"),
+            instead: idea("instead"),
+            your: idea("your"),
+            tell: idea("tell"),
+            form: idea("form"),
+            whenever: idea("whenever"),
             order: idea("must") | idea("also") | idea("your"),
         };
         let shapes = Shapes {

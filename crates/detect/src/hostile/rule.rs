@@ -50,6 +50,12 @@ pub(crate) struct Brakes {
     pub(crate) specimen: Ideas,
     pub(crate) utterance: Ideas,
     pub(crate) passive: Ideas,
+    pub(crate) before: Ideas,
+    pub(crate) instead: Ideas,
+    pub(crate) your: Ideas,
+    pub(crate) tell: Ideas,
+    pub(crate) form: Ideas,
+    pub(crate) whenever: Ideas,
     /// Words by which a list becomes an order.
     pub(crate) order: Ideas,
 }
@@ -276,6 +282,18 @@ impl Rule {
         if self.act == "credential" && is_passive(tokens, matched, brakes.passive) {
             return true;
         }
+        if self.act == "credential" && is_passed_over(tokens, matched, brakes.instead) {
+            return true;
+        }
+        if self.act == "exfiltrate" && is_awaited(tokens, matched, brakes) {
+            return true;
+        }
+        if self.act == "secrecy" && is_form(tokens, matched, brakes) {
+            return true;
+        }
+        if self.act == "phish" && is_occasion(tokens, matched, brakes) {
+            return true;
+        }
         if all & (brakes.guard | brakes.guards | brakes.threat | brakes.example | brakes.specimen)
             == Ideas::NONE
         {
@@ -284,7 +302,10 @@ impl Rule {
         let quoted = matched
             .iter()
             .any(|&at| tokens.get(at).is_some_and(|token| token.quoted));
-        if quoted && all & (brakes.guards | brakes.threat | brakes.example) != Ideas::NONE {
+        let labelled =
+            all & brakes.specimen != Ideas::NONE && all & brakes.utterance != Ideas::NONE;
+        let shown = all & (brakes.guards | brakes.threat | brakes.example) != Ideas::NONE;
+        if quoted && (shown || labelled) {
             return true;
         }
         let Some((at, first)) = matched
@@ -315,6 +336,53 @@ fn is_passive(tokens: &[Token], matched: &[usize], passive: Ideas) -> bool {
         let before = tokens.get(at);
         before.is_some_and(|token| token.ideas & passive != Ideas::NONE)
     })
+}
+
+/// Whether a word of a match is what something else is used in place of: `instead of read_file`.
+fn is_passed_over(tokens: &[Token], matched: &[usize], instead: Ideas) -> bool {
+    matched.iter().skip(1).any(|&at| {
+        let close = tokens.get(at.saturating_sub(2)..at).unwrap_or_default();
+        close
+            .iter()
+            .any(|token| token.ideas & instead != Ideas::NONE)
+    })
+}
+
+/// Whether a match is what something is to be done before: `run this before you send it`.
+fn is_awaited(tokens: &[Token], matched: &[usize], brakes: &Brakes) -> bool {
+    let first = matched.iter().min().copied().unwrap_or_default();
+    let before = tokens.get(..first).unwrap_or_default();
+    let has = |token: &Token, ideas: Ideas| token.ideas & ideas != Ideas::NONE;
+    match before {
+        [.., one, you] if has(you, brakes.your) => has(one, brakes.before),
+        [.., one] => has(one, brakes.before),
+        [] => false,
+    }
+}
+
+/// Whether what is not to be told is only how something is written: ids, markup.
+fn is_form(tokens: &[Token], matched: &[usize], brakes: &Brakes) -> bool {
+    let has = |at: &&usize| {
+        let token = tokens.get(**at);
+        token.is_some_and(|token| token.ideas & brakes.tell != Ideas::NONE)
+    };
+    matched.iter().find(has).is_some_and(|&at| {
+        let object = tokens.get(at + 1..at + 4).unwrap_or_default();
+        object
+            .iter()
+            .any(|token| token.ideas & brakes.form != Ideas::NONE)
+    })
+}
+
+/// Whether a credential only says when to ask, or what not to ask for: `ask the user whenever you
+/// see a password`, `ask for the address, never for the password`.
+fn is_occasion(tokens: &[Token], matched: &[usize], brakes: &Brakes) -> bool {
+    let (Some(&first), Some(&last)) = (matched.iter().min(), matched.iter().max()) else {
+        return false;
+    };
+    let within = tokens.get(first..last).unwrap_or_default();
+    let when = brakes.whenever | brakes.before | brakes.not;
+    within.iter().any(|token| token.ideas & when != Ideas::NONE)
 }
 
 /// Whether the clause so far speaks of a defence or of an attack as a thing.

@@ -6,6 +6,7 @@
 //! has the words, `sign` what they make together, `hostile.signs` what that is worth. Data is not
 //! judged here: in results, orders to people are ordinary.
 
+mod care;
 mod family;
 mod literal;
 mod outright;
@@ -198,7 +199,10 @@ impl Shape {
             }
         }
         if !idioms.is_empty() {
-            seen.retain(|one: &Seen| !idioms.iter().any(|idiom| idiom.contains(&one.at)));
+            // The blank behind an idiom belongs to the next word.
+            let within =
+                |one: &Seen, idiom: &Range<usize>| one.at + 1 < idiom.end && one.at >= idiom.start;
+            seen.retain(|one: &Seen| !idioms.iter().any(|idiom| within(one, idiom)));
         }
         seen.sort_by_key(|one| one.at);
         seen

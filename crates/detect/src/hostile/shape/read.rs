@@ -2,11 +2,9 @@
 //!
 //! A negation undoes what stands close behind it, and what is quoted as an attack is not read.
 
-use std::borrow::Cow;
-
 use crate::hostile::shape::outright::{Heard, Outright};
-use crate::hostile::shape::sign::Sentence;
-use crate::hostile::shape::{Families, Family as F, Place, Seen, Shape, literal};
+use crate::hostile::shape::sign::{Firm, Sentence};
+use crate::hostile::shape::{Families, Family as F, Place, Seen, Shape, care, literal};
 
 /// How far, in bytes of folded text, a negation reaches.
 const NEGATED: usize = 24;
@@ -52,9 +50,11 @@ const SPECIMENS: &[&str] = &[
     "training",
     "illustrative",
     "placeholder",
+    "test",
 ];
 const UTTERANCES: &[&str] = &[
     "response", "output", "answer", "reply", "text", "prompt", "input", "payload", "shows",
+    "strings", "prompts", "phrases", "inputs", "payloads",
 ];
 
 /// Families that a negation undoes.
@@ -100,6 +100,9 @@ const HIDING: &[&str] = &[
     "keep", "stay", "remain", "hide", "conceal", "omit", "exclude", "say", "leave", "suppress",
 ];
 
+/// Participles that do not end as most do: `is recorded and sent` orders nothing.
+const PARTICIPLES: &[&str] = &["sent", "given", "written", "resent"];
+
 /// Orders to keep something out of logs.
 const LOGGING: &[&str] = &[" do not log ", " don't log "];
 
@@ -118,8 +121,10 @@ const DOING: &[F] = &[
 impl Shape {
     /// Reads one sentence; `read` says where it stands.
     pub(super) fn read(&self, words: &str, mut read: Sentence) -> Sentence {
-        let folded = folded(&unquoted(words, |text| self.quotes(text)));
+        let attacks = read.own.has(F::Threat) || self.quotes(words);
+        let folded = folded(&care::unquoted(words, attacks));
         let seen = self.seen(&folded);
+        let spared = care::spared(&folded, &seen);
         // Scripts without blanks have their letters apart once they are folded.
         let counted = if words.is_ascii() { words } else { &folded };
         read.words = counted.split_whitespace().count();
@@ -131,6 +136,23 @@ impl Shape {
             let negated = is_negated(&folded, seen.get(..at).unwrap_or_default(), one);
             match one.family {
                 F::But => forbidden = false,
+                _ if care::is_spared(one, &spared) => read.families.add(F::Forbidden),
+                F::Give if care::leaves_out(&folded, one) => {
+                    forbidden = true;
+                    read.families.add(F::Forbidden);
+                }
+                F::Lie if care::is_shown(&folded, one) || care::is_candid(&folded, one) => {}
+                F::Rank if care::is_fair(&folded, one) => {}
+                F::Private if care::is_kept(&folded, one) => {}
+                F::Quiet | F::Tell if care::is_made_up_for(&folded, one) => {}
+                F::Quiet | F::Give if care::is_for_now(&folded, one) => {
+                    read.families.add(F::Forbidden);
+                }
+                F::Tell if care::is_for_now(&folded, one) => {}
+                F::Quiet if care::is_subject(&folded, one) => read.families.add(F::Untold),
+                F::Tell if negated && care::is_early(&folded, one) => {
+                    read.families.add(F::Forbidden);
+                }
                 F::Take | F::Give | F::Send if forbidden || negated => {
                     forbidden = true;
                     read.families.add(F::Forbidden);
@@ -154,6 +176,16 @@ impl Shape {
             read.families.add(F::Hook);
         }
         read.describes = describes(&folded);
+        read.verifies = care::verifies(&folded);
+        read.firm = if care::is_caution(&folded, &seen) {
+            Firm::Caution
+        } else if keeps(&folded, &seen) {
+            Firm::Kept
+        } else {
+            Firm::No
+        };
+        read.refers = care::is_reference(&folded);
+        read.sequence = care::is_sequence(&folded);
         read.checks = checks(&folded);
         read.is_specimen = is_specimen(words);
         read.leads = seen.iter().any(|one| leads(&folded, one, read.opens));
@@ -188,7 +220,7 @@ impl Shape {
 }
 
 /// Whether a word close before, in the same clause, says no.
-fn is_negated(folded: &str, before: &[Seen], one: &Seen) -> bool {
+pub(super) fn is_negated(folded: &str, before: &[Seen], one: &Seen) -> bool {
     let reach = if one.family == F::Tell {
         UNTOLD
     } else {
@@ -230,6 +262,14 @@ fn is_forbidden(folded: &str, before: &[Seen], one: &Seen) -> bool {
     is_negated(folded, before, one) && !tail.split_whitespace().any(heeds)
 }
 
+/// Whether something is not to be put off.
+fn keeps(folded: &str, seen: &[Seen]) -> bool {
+    seen.iter().enumerate().any(|(at, one)| {
+        let before = seen.get(..at).unwrap_or_default();
+        one.family == F::Off && is_forbidden(folded, before, one)
+    })
+}
+
 /// Whether something waits for another tool: `before any other tool`, `when a mail tool is used`.
 fn hooks(folded: &str, seen: &[Seen]) -> bool {
     let at = |family| seen.iter().filter(move |seen| seen.family == family);
@@ -237,6 +277,7 @@ fn hooks(folded: &str, seen: &[Seen]) -> bool {
         at(F::Tools).any(|tool| {
             let between = folded.get(trigger.at..tool.at);
             between.is_some_and(|between| between.len() <= NEGATED && !between.contains(';'))
+                && !care::is_outcome(folded, tool)
         })
     })
 }
@@ -252,8 +293,11 @@ fn checks(folded: &str) -> bool {
     if CAUTIONS.iter().any(|caution| folded.contains(caution)) && !folded.contains(" your ") {
         return !folded.contains(" obey ") && !folded.contains(" carry out ");
     }
-    let first = folded.split_whitespace().find(|word| *word != ";");
-    first.is_some_and(|word| CHECKS.contains(&word))
+    let mut words = folded.split_whitespace().filter(|word| *word != ";");
+    match (words.next(), words.next()) {
+        (Some("looks"), next) => next == Some("for"),
+        (first, _) => first.is_some_and(|word| CHECKS.contains(&word)),
+    }
 }
 
 /// What a sentence orders outright. What is offered for a parameter, what is shown, and what attacks
@@ -302,14 +346,6 @@ fn spares(folded: &str, rest: &[Seen]) -> bool {
     logs && behind.iter().any(credential)
 }
 
-/// A text without what stands between double quotes, if it speaks of attacks.
-fn unquoted(words: &str, quotes: impl Fn(&str) -> bool) -> Cow<'_, str> {
-    if words.bytes().filter(|byte| *byte == b'"').count() < 2 || !quotes(words) {
-        return Cow::Borrowed(words);
-    }
-    Cow::Owned(words.split('"').step_by(2).collect())
-}
-
 /// Whether a word begins a clause as an order: `Send ...` is one, `Sends ...` says what a tool does.
 /// The first words of a description say what the tool is for in the same form.
 fn leads(folded: &str, one: &Seen, opens: bool) -> bool {
@@ -319,7 +355,7 @@ fn leads(folded: &str, one: &Seen, opens: bool) -> bool {
     if !hides && !DOING.contains(&one.family) {
         return false;
     }
-    let bare = !word.ends_with("ed") && !word.ends_with("ing");
+    let bare = !word.ends_with("ed") && !word.ends_with("ing") && !PARTICIPLES.contains(&word);
     let describes = word.ends_with('s') && !word.ends_with("ss");
     let lead = before.trim_end().rsplit(' ').next().unwrap_or_default();
     let clause = match lead {

@@ -142,6 +142,17 @@ impl Signs {
 const LONGEST: usize = 70;
 const LISTED: usize = 14;
 
+/// Whether a sentence forbids to give way, so that whoever asks in vain is not the user.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Firm {
+    #[default]
+    No,
+    /// It warns of what stands in data.
+    Caution,
+    /// Something is not to be put off: care if it is a check, and an attack's own step otherwise.
+    Kept,
+}
+
 /// What a sentence is made of.
 #[derive(Clone, Copy, Debug, Default)]
 #[expect(
@@ -162,6 +173,14 @@ pub(crate) struct Sentence {
     pub(crate) describes: bool,
     /// Whether it checks what others say, so that what is said is no order.
     pub(crate) checks: bool,
+    /// Whether it speaks of making sure of somebody.
+    pub(crate) verifies: bool,
+    /// Whether it forbids to give way.
+    pub(crate) firm: Firm,
+    /// Whether it asks for what something is called, not for the thing.
+    pub(crate) refers: bool,
+    /// Whether it tells in which order calls are made.
+    pub(crate) sequence: bool,
     /// Whether it only shows what something looks like.
     pub(crate) is_specimen: bool,
     /// Whether it opens a description, where the tool's own work is told in the form of an order.
@@ -191,7 +210,12 @@ impl Sentence {
 
     /// Whether somebody is told to do something.
     fn orders(&self) -> bool {
-        self.leads || self.foreign(F::Model) || self.any(&[F::You, F::Must])
+        self.leads || self.told_model() || self.any(&[F::You, F::Must])
+    }
+
+    /// Whether the model is spoken of, other than by what the tool looks for.
+    fn told_model(&self) -> bool {
+        self.foreign(F::Model) && !self.looks_for()
     }
 
     /// Whether it is said when, or that it is to be done as well.
@@ -203,6 +227,13 @@ impl Sentence {
     /// Whether it is a first sentence that says what the tool does.
     fn says_what(&self) -> bool {
         self.opens && self.describes && !self.orders()
+    }
+
+    /// Whether it is a first sentence about what the tool finds in what others wrote: whoever is
+    /// told something there is told by them.
+    fn looks_for(&self) -> bool {
+        let told = self.leads || self.any(&[F::You, F::Must]);
+        self.opens && self.checks && self.any(&[F::Threat, F::Example]) && !told
     }
 
     fn moves(&self) -> bool {
@@ -248,7 +279,7 @@ impl Sentence {
             self.hiding(&mut signs);
         }
         if !self.checks {
-            self.ranking(&mut signs);
+            self.ranking(before, &mut signs);
         }
         self.other_tools(&mut signs);
         if self.later && !self.any(&[F::Threat, F::Courtesy]) {
@@ -260,7 +291,7 @@ impl Sentence {
     }
 
     fn who(&self, signs: &mut Signs) {
-        signs.add(Sign::Model, self.foreign(F::Model));
+        signs.add(Sign::Model, self.told_model());
         signs.add(Sign::You, self.has(F::You));
         signs.add(Sign::Must, self.has(F::Must));
         signs.add(Sign::Leads, self.leads);
@@ -270,10 +301,15 @@ impl Sentence {
 
     /// Data that is not the tool's, taken or passed on.
     fn data(&self, signs: &mut Signs) {
+        let called = self.refers && !self.moves();
         let asked = matches!(self.place, Place::Parameter | Place::Name);
-        let taken = self.hands() && self.told() && !asked;
+        let taken = self.hands() && self.told() && !asked && !self.looks_for();
+        let asked = asked && !called;
         let talk = self.foreign(F::Talk);
         let said = self.has(F::Whole) && self.has(F::Utter) && (self.hands() || asked);
+        // What a tool is called to load comes in; it goes nowhere by that.
+        let loads = self.has(F::Run) && self.has(F::Name) && !self.any(&[F::Give, F::Send]);
+        let private = self.foreign(F::Private) && !loads;
         let kinds = [
             (self.foreign(F::Vault), Sign::Vault, Sign::AsksVault),
             (
@@ -287,7 +323,7 @@ impl Sentence {
                 Sign::Said,
                 Sign::AsksSaid,
             ),
-            (self.foreign(F::Private), Sign::Private, Sign::AsksPrivate),
+            (private, Sign::Private, Sign::AsksPrivate),
         ];
         let any = kinds.iter().any(|(there, ..)| *there);
         for (there, take, ask) in kinds {
@@ -307,7 +343,8 @@ impl Sentence {
         signs.add(Sign::DataUser, moved && self.has(F::User) && self.told());
         let excused = any && self.has(F::Excuse) && (self.moves() || asked);
         signs.add(Sign::DataExcused, excused);
-        signs.add(Sign::ToolsData, moved && self.foreign(F::Tools));
+        let tools = self.foreign(F::Tools) && !self.looks_for();
+        signs.add(Sign::ToolsData, moved && tools);
         let secret = self.foreign(F::Credential) || self.foreign(F::Vault);
         signs.add(Sign::Phish, secret && self.has(F::Quiz));
         let reveals = self.outright == Some(Outright::Reveal);
@@ -348,7 +385,7 @@ impl Sentence {
     }
 
     /// A text that puts itself above the user, or checks aside.
-    fn ranking(&self, signs: &mut Signs) {
+    fn ranking(&self, before: &Self, signs: &mut Signs) {
         let guard = self.has(F::GuardOff);
         signs.add(Sign::GuardOff, guard);
         signs.add(Sign::GuardTold, guard && self.orders());
@@ -366,26 +403,35 @@ impl Sentence {
         let source = obeys && self.has(F::Source);
         signs.add(Sign::ObeySource, source && self.orders());
         signs.add(Sign::ObeyRules, source && self.has(F::Rules));
-        let ranks = self.has(F::Rank);
+        let firm = match self.firm {
+            Firm::No => false,
+            Firm::Caution => true,
+            Firm::Kept => self.verifies || before.verifies,
+        };
+        let ranks = self.has(F::Rank) && !firm;
         let whom = self.any(&[F::User, F::You, F::Model, F::Rules]);
         signs.add(Sign::Rank, ranks && whom && self.orders());
         signs.add(Sign::RankUser, ranks && self.has(F::User));
         signs.add(Sign::RankRules, ranks && self.foreign(F::Rules));
-        signs.add(Sign::Persona, self.has(F::Persona));
+        // `Setting debug_mode shows stack traces` says what an option does.
+        let persona = self.orders() || (!self.has(F::Name) && self.words > 3);
+        signs.add(Sign::Persona, self.has(F::Persona) && persona);
     }
 
     /// Other tools ordered about or pushed aside.
     fn other_tools(&self, signs: &mut Signs) {
-        let tools = self.foreign(F::Tools);
+        let tools = self.foreign(F::Tools) && !self.looks_for();
         let does = self.moves() || self.acts();
         signs.add(Sign::ToolsTold, tools && self.told());
         signs.add(Sign::ToolsAct, tools && self.told() && does);
         let hook = tools
             && self.has(F::Hook)
             && !self.has(F::Courtesy)
+            && !self.sequence
             && self.any(&[F::Run, F::Give, F::Send, F::Edit]);
         signs.add(Sign::ToolsHook, hook);
-        signs.add(Sign::ToolsWorse, tools && self.has(F::Worse));
+        let worse = self.has(F::Worse) && !self.sequence;
+        signs.add(Sign::ToolsWorse, tools && worse);
         signs.add(Sign::ToolsOnly, tools && self.any(&[F::Only, F::Rank]));
         signs.add(Sign::NamedAct, self.has(F::Name) && self.orders() && does);
         signs.add(Sign::OnlyTold, self.has(F::Only) && self.told());
@@ -399,7 +445,9 @@ impl Sentence {
     fn doing(&self, signs: &mut Signs) {
         let plants = self.foreign(F::Startup) && self.any(&[F::Edit, F::Send]);
         signs.add(Sign::Startup, plants && self.told());
-        let path = self.has(F::Path) && self.acts() && self.told();
+        // A first sentence may tell where a tool keeps what it is about.
+        let its_own = self.opens && self.describes && self.own.has(F::Vault);
+        let path = self.has(F::Path) && self.acts() && self.told() && !its_own;
         signs.add(Sign::ActPath, path);
         let destroys = self.foreign(F::Destroy) && self.orders();
         signs.add(Sign::DestroyTold, destroys);
