@@ -129,11 +129,14 @@ pub(super) fn led_by_letters(view: View<'_>, word: usize, floor: usize) -> Optio
         }
         start -= letters + 1;
     }
-    (start >= floor).then(|| hexadecimal(view, start)).flatten()
+    (start >= floor)
+        .then(|| hexadecimal(view, start, false))
+        .flatten()
 }
 
-/// The IPv6 or MAC address that the word of hexadecimal digits at `start` begins.
-pub(super) fn hexadecimal(view: View<'_>, start: usize) -> Option<Address> {
+/// The IPv6 or MAC address that the word of hexadecimal digits at `start` begins; `named` is whether
+/// a word near by says that it is a MAC address.
+pub(super) fn hexadecimal(view: View<'_>, start: usize, named: bool) -> Option<Address> {
     // Three separators at least; a time of day has two.
     let first = view.run(start, 5, |byte| byte.is_ascii_hexdigit());
     let second = start + first + 1;
@@ -143,11 +146,11 @@ pub(super) fn hexadecimal(view: View<'_>, start: usize) -> Option<Address> {
     if !dotted && !matches!(view.at(fourth), b':' | b'-') {
         return None;
     }
-    mac(view, start).or_else(|| ipv6(view, start))
+    mac(view, start, named).or_else(|| ipv6(view, start))
 }
 
 /// Six pairs with colons or dashes, or three fours with dots.
-fn mac(view: View<'_>, start: usize) -> Option<Address> {
+fn mac(view: View<'_>, start: usize, named: bool) -> Option<Address> {
     let length = view.run(start, 5, |byte| byte.is_ascii_hexdigit());
     let separator = view.at(start + length);
     let groups = match (length, separator) {
@@ -173,8 +176,8 @@ fn mac(view: View<'_>, start: usize) -> Option<Address> {
     }
     let more = view.at(at) == separator && view.at(at + 1).is_ascii_hexdigit();
     let blank = super::checksum::uniform(&digits);
-    // Three fours of nothing but decimals are a price or a version.
-    let plain = separator == b'.' && digits.iter().all(u8::is_ascii_digit);
+    // Three fours of nothing but decimals are a price or a version, unless they are named.
+    let plain = separator == b'.' && digits.iter().all(u8::is_ascii_digit) && !named;
     if more || blank || plain || view.at(at).is_ascii_alphanumeric() || !opens(view, start) {
         return None;
     }
@@ -183,6 +186,19 @@ fn mac(view: View<'_>, start: usize) -> Option<Address> {
         name: "MAC address",
         level: Level::Warn,
         span: start..at,
+    })
+}
+
+/// The MAC address that a word of twelve hexadecimal digits is, if it is named as one. Decimals
+/// alone are a time more often.
+pub(super) fn bare(view: View<'_>, word: &Range<usize>) -> Option<Address> {
+    let digits = view.slice(word.clone());
+    let mixed = digits.iter().all(u8::is_ascii_hexdigit) && !digits.iter().all(u8::is_ascii_digit);
+    (digits.len() == 12 && mixed && opens(view, word.start)).then(|| Address {
+        kind: "mac_address",
+        name: "MAC address",
+        level: Level::Warn,
+        span: word.clone(),
     })
 }
 

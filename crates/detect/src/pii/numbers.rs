@@ -369,10 +369,12 @@ impl Candidate<'_> {
 
     fn machine(&self) -> Option<Found> {
         let next = self.view.at(self.word.end);
+        let named = self.near.to(Topic::Mac) >= context::CLOSE;
         let found = match (self.word.len(), next) {
+            (12, _) if named && !self.plain => network::bare(self.view, &self.word),
             (1..=3, b'.') if self.plain => self.ipv4(),
             (2, b':' | b'-') | (1..=4, b':') | (4, b'.') => {
-                network::hexadecimal(self.view, self.word.start)
+                network::hexadecimal(self.view, self.word.start, named)
             }
             _ => None,
         };

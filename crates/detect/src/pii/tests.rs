@@ -290,6 +290,15 @@ fn machines() {
     ] {
         check(&format!("of {mac}"), &[&format!("mac_address:{mac}")]);
     }
+    // A name near by makes up for a weak shape.
+    for (text, mac) in [
+        ("MAC address 0011.2233.4457", "0011.2233.4457"),
+        ("mac: 001b44113ab7, up", "001b44113ab7"),
+        ("hwaddr 00-1B-44-11-3A-B7", "00-1B-44-11-3A-B7"),
+    ] {
+        check(text, &[&format!("mac_address:{mac}")]);
+    }
+    check("commit 001b44113ab7 of the machine", &[]);
     check("fdac:edfa:1700::17d", &[]);
     check(
         "acde:edfa:1700:2:3:4:5:6",
@@ -397,6 +406,45 @@ fn nothing_in_ordinary_text() {
     ] {
         check(text, &[]);
     }
+}
+
+/// Examples that authorities and standards print.
+#[test]
+fn published_numbers_are_found_by_their_label_alone() {
+    for (label, value, kind) in [
+        ("PIS", "120.56874.10-7", "br_pis"),
+        ("CLABE", "032180000118359719", "mx_clabe"),
+        ("NIP", "856-734-62-15", "pl_nip"),
+        ("UTR", "1955839661", "uk_utr"),
+        ("SIRET", "73282932000074", "fr_siret"),
+        ("SIREN", "732 829 320", "fr_siren"),
+        ("ОГРН", "1027700132195", "ru_ogrn"),
+        ("统一社会信用代码", "91350100M000100Y43", "cn_uscc"),
+        ("法人番号", "5835678256246", "jp_corporate_number"),
+        ("NPWP", "01.300.066.6-091.000", "id_npwp"),
+        ("code melli", "0790419904", "ir_national_code"),
+        ("CCCD", "001099012345", "vn_cccd"),
+        ("GSTIN", "27AAPFU0939F1ZV", "in_gstin"),
+        ("ACN", "004 085 616", "au_acn"),
+    ] {
+        let found = format!("{kind}:{value}");
+        assert_eq!(warned(&format!("{label}: {value}")), [found], "{label}");
+        check_keyed(label, value, alone(value).is_none().then_some(kind));
+    }
+    for text in [
+        "build 91350100M000100Y43",
+        "took 032180000118359719 ns",
+        "NIP: 856-734-62-16",
+        "SIRET 73282932000075",
+        "row 1027700132195",
+    ] {
+        check(text, &[]);
+    }
+}
+
+/// What a value is found to be without any word near by.
+fn alone(value: &str) -> Option<String> {
+    warned(value).into_iter().next()
 }
 
 #[test]

@@ -101,11 +101,23 @@ pub(in crate::pii) enum Topic {
     Ein,
     PhilippineTax,
     GermanDoctor,
+    BrazilianPis,
+    Clabe,
+    PolishTax,
+    Utr,
+    FrenchFirm,
+    RussianFirm,
+    ChineseFirm,
+    IndonesianTax,
+    JapaneseFirm,
+    IranianId,
+    VietnameseId,
+    Mac,
 }
 
 impl Topic {
     /// How many there are.
-    pub(in crate::pii) const COUNT: usize = Topic::GermanDoctor as usize + 1;
+    pub(in crate::pii) const COUNT: usize = Topic::Mac as usize + 1;
 }
 
 /// The phrases of each topic, of one to three words.
@@ -779,12 +791,52 @@ pub(super) const PHRASES: &[(Topic, &[&str])] = &[
             "Betriebsstättennummer",
         ],
     ),
+    (Topic::BrazilianPis, &["pis", "pasep", "nis"]),
+    (Topic::Clabe, &["clabe", "cuenta clabe"]),
+    (Topic::PolishTax, &["nip", "numer nip"]),
+    (
+        Topic::Utr,
+        &["utr", "unique taxpayer", "taxpayer reference"],
+    ),
+    (Topic::FrenchFirm, &["siret", "siren", "sirene"]),
+    (
+        Topic::RussianFirm,
+        &["ogrn", "огрн", "ОГРН", "огрнип", "ОГРНИП"],
+    ),
+    (
+        Topic::ChineseFirm,
+        &["uscc", "unified social credit", "social credit code"],
+    ),
+    (Topic::IndonesianTax, &["npwp"]),
+    (
+        Topic::JapaneseFirm,
+        &["corporate number", "hojin bango", "houjin bangou"],
+    ),
+    (Topic::IranianId, &["code melli", "kart melli", "کد ملی"]),
+    (
+        Topic::VietnameseId,
+        &["cccd", "căn cước", "Căn cước", "can cuoc"],
+    ),
+    (
+        Topic::Mac,
+        &[
+            "mac",
+            "macs",
+            "mac address",
+            "macaddress",
+            "hwaddr",
+            "ethernet address",
+            "hardware address",
+        ],
+    ),
 ];
 
 /// Terms of scripts that do not separate words, found anywhere.
 pub(super) const UNSPACED: &[(Topic, &str)] = &[
     (Topic::Phone, "电话"),
     (Topic::Phone, "手机"),
+    (Topic::ChineseFirm, "社会信用代码"),
+    (Topic::JapaneseFirm, "法人番号"),
     (Topic::Phone, "電話"),
     (Topic::Phone, "携帯"),
     (Topic::Phone, "전화"),

@@ -187,6 +187,22 @@ pub(super) const KINDS: &[Kind] = &[
         &["999-9999999-9"],
         |id| luhn(id) && !uniform(id),
     ),
+    high(
+        "br_pis",
+        "Brazilian PIS",
+        Topic::BrazilianPis,
+        &["999_99999_99_9"],
+        &[],
+        pis,
+    ),
+    high(
+        "mx_clabe",
+        "Mexican bank account",
+        Topic::Clabe,
+        &["999_999_99999999999_9"],
+        &[],
+        clabe,
+    ),
 ];
 
 /// Area, group and serial are all issued ones.
@@ -319,4 +335,21 @@ fn nit(id: &[u8]) -> bool {
 fn ruc(id: &[u8]) -> bool {
     let sum = weighed(id, &[5, 4, 3, 2, 7, 6, 5, 4, 3, 2]);
     matches!(number(id, 0, 2), 10 | 15 | 17 | 20) && (11 - sum % 11) % 10 == digit(id, 10)
+}
+
+fn pis(id: &[u8]) -> bool {
+    let rest = weighed(id, &[3, 2, 9, 8, 7, 6, 5, 4, 3, 2]) % 11;
+    digit(id, 10) == if rest < 2 { 0 } else { 11 - rest } && !uniform(id)
+}
+
+/// Only the last digit of each product counts.
+fn clabe(id: &[u8]) -> bool {
+    let sum: u32 = [3, 7, 1]
+        .into_iter()
+        .cycle()
+        .take(17)
+        .enumerate()
+        .map(|(at, by)| digit(id, at) * by % 10)
+        .sum();
+    (10 - sum % 10) % 10 == digit(id, 17) && number(id, 0, 3) != 0
 }

@@ -170,6 +170,49 @@ pub(super) const KINDS: &[Kind] = &[
         korean_business,
     )
     .rated(Severity::Low),
+    high(
+        "cn_uscc",
+        "Chinese unified social credit code",
+        Topic::ChineseFirm,
+        &["99999999XXXXXXXXXX"],
+        &[],
+        social_credit,
+    )
+    .rated(Severity::Low),
+    high(
+        "jp_corporate_number",
+        "Japanese corporate number",
+        Topic::JapaneseFirm,
+        &["9_9999_9999_9999"],
+        &[],
+        japanese_firm,
+    )
+    .rated(Severity::Low),
+    high(
+        "id_npwp",
+        "Indonesian tax number",
+        Topic::IndonesianTax,
+        &["99_999_999_9_999_999"],
+        &["99.999.999.9-999.999"],
+        |id| luhn(id.get(..9).unwrap_or_default()) && number(id, 0, 9) != 0,
+    ),
+    high(
+        "ir_national_code",
+        "Iranian national code",
+        Topic::IranianId,
+        &["999_999999_9"],
+        &[],
+        iranian,
+    ),
+    high(
+        "vn_cccd",
+        "Vietnamese citizen number",
+        Topic::VietnameseId,
+        &["999999999999"],
+        &[],
+        |id| matches!(number(id, 0, 3), 1..=96) && digit(id, 3) < 4 && !uniform(id),
+    )
+    .unchecked(),
 ];
 
 /// The fourth letter is the kind of holder.
@@ -289,6 +332,40 @@ fn hong_kong(id: &[u8]) -> bool {
         .map(|(byte, weight)| base36(*byte) * weight)
         .sum();
     (sum + letters + last).is_multiple_of(11)
+}
+
+/// GB 32100: a check character of base 31 over authority, region and organization.
+fn social_credit(id: &[u8]) -> bool {
+    const LETTERS: &[u8; 31] = b"0123456789ABCDEFGHJKLMNPQRTUWXY";
+    const WEIGHTS: [usize; 17] = [
+        1, 3, 9, 27, 19, 26, 16, 17, 20, 29, 25, 13, 8, 24, 10, 30, 28,
+    ];
+    let values = id
+        .iter()
+        .map(|byte| LETTERS.iter().position(|letter| letter == byte));
+    let Some(values) = values.collect::<Option<Vec<usize>>>() else {
+        return false;
+    };
+    let sum: usize = values
+        .iter()
+        .zip(WEIGHTS)
+        .map(|(value, by)| value * by)
+        .sum();
+    matches!(digit(id, 0), 1 | 5 | 9)
+        && number(id, 2, 8) != 0
+        && values.last() == Some(&((31 - sum % 31) % 31))
+}
+
+/// The check digit of firms leads.
+fn japanese_firm(id: &[u8]) -> bool {
+    let rest = id.get(1..).unwrap_or_default();
+    let sum = weighed(rest, &[2, 1, 2, 1, 2, 1, 2, 1, 2, 1, 2, 1]);
+    9 - sum % 9 == digit(id, 0) && !uniform(id)
+}
+
+fn iranian(id: &[u8]) -> bool {
+    let rest = weighed(id, &[10, 9, 8, 7, 6, 5, 4, 3, 2]) % 11;
+    digit(id, 9) == if rest < 2 { rest } else { 11 - rest } && !uniform(id)
 }
 
 fn philippine(id: &[u8]) -> bool {

@@ -1,5 +1,7 @@
 //! Europe without its north, with Turkey, Russia, Ukraine and Kazakhstan.
 
+use mcpproxy_core::Severity;
+
 use super::{Kind, high};
 use crate::pii::checksum::{
     digit, is_day, is_ddmmyy, is_yymmdd, luhn, mod11_10, number, uniform, weighed,
@@ -261,6 +263,49 @@ pub(super) const KINDS: &[Kind] = &[
         &[],
         iin,
     ),
+    high(
+        "pl_nip",
+        "Polish tax number",
+        Topic::PolishTax,
+        &["999_999_99_99", "999_99_99_999"],
+        &[],
+        |id| weighed(id, &[6, 5, 7, 2, 3, 4, 5, 6, 7]) % 11 == digit(id, 9) && !uniform(id),
+    ),
+    high(
+        "uk_utr",
+        "UK unique taxpayer reference",
+        Topic::Utr,
+        &["99999_99999"],
+        &[],
+        utr,
+    ),
+    high(
+        "fr_siret",
+        "French SIRET",
+        Topic::FrenchFirm,
+        &["999_999_999_99999"],
+        &[],
+        |id| luhn(id) && luhn(id.get(..9).unwrap_or_default()) && number(id, 0, 9) != 0,
+    )
+    .rated(Severity::Low),
+    high(
+        "fr_siren",
+        "French SIREN",
+        Topic::FrenchFirm,
+        &["999_999_999"],
+        &[],
+        |id| luhn(id) && !uniform(id),
+    )
+    .rated(Severity::Low),
+    high(
+        "ru_ogrn",
+        "Russian OGRN",
+        Topic::RussianFirm,
+        &["9999999999999"],
+        &[],
+        |id| number(id, 0, 12) % 11 % 10 == u64::from(digit(id, 12)) && digit(id, 0) != 0,
+    )
+    .rated(Severity::Low),
 ];
 
 /// The byte at `at`, or zero.
@@ -500,4 +545,13 @@ fn iin(id: &[u8]) -> bool {
         rest => rest,
     };
     is_yymmdd(id, 0) && check == digit(id, 11)
+}
+
+/// The check digit leads.
+fn utr(id: &[u8]) -> bool {
+    const CHECKS: &[u8; 11] = b"21987654321";
+    let rest = id.get(1..).unwrap_or_default();
+    let sum = weighed(rest, &[6, 7, 8, 9, 10, 5, 4, 3, 2]) % 11;
+    let wanted = usize::try_from(sum).ok().and_then(|at| CHECKS.get(at));
+    wanted == id.first() && !uniform(id)
 }
