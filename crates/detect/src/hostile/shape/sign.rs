@@ -414,7 +414,7 @@ impl Sentence {
         signs.add(Sign::RankUser, ranks && self.has(F::User));
         signs.add(Sign::RankRules, ranks && self.foreign(F::Rules));
         // `Setting debug_mode shows stack traces` says what an option does.
-        let persona = self.orders() || (!self.has(F::Name) && self.words > 3);
+        let persona = self.orders() || (!self.has(F::Name) && self.words > 2);
         signs.add(Sign::Persona, self.has(F::Persona) && persona);
     }
 
