@@ -1,10 +1,12 @@
 //! What a scan gives: detections with their places, and what was not read.
 
+use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use serde::Serialize;
 
-use crate::detection::{Detection, Level};
+use crate::detection::{Category, Detection, Level};
 
 /// All that was seen in one text or message, and how much of it was read.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -40,6 +42,9 @@ pub struct Coverage {
     pub unscanned: usize,
     /// What was not read, the first of each reason in each field, up to a bound.
     pub unread: Vec<Unread>,
+    /// The types and categories of what was seen and is not told, since there was too much of it.
+    #[serde(skip)]
+    pub untold: BTreeSet<(Cow<'static, str>, Category)>,
 }
 
 /// Something that was not read.
@@ -68,7 +73,7 @@ pub enum Reason {
     DecodedViews,
     /// It is compressed data that grows beyond any use.
     Bomb,
-    /// There were too many detections to go on.
+    /// There were too many detections of its sort to tell them all.
     Detections,
 }
 

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::{ControlFlow, Range};
 
+use mcpproxy_core::Severity;
 use mcpproxy_text::decode::{self, Budget, View, Views};
 use mcpproxy_text::{LeafKind, Visit, visit};
 
@@ -14,15 +15,18 @@ use super::memo::{Memo, Memos};
 use super::unread::{bound, names, opaque};
 use super::{Context, Detector, Direction};
 use crate::audience::Audience;
-use crate::detection::{Detection, Scan};
+use crate::detection::{Category, Detection, Scan};
 use crate::hidden::Hidden;
 use crate::hostile::About;
 use crate::makeup::Makeup;
 use crate::merge::merge;
 use crate::report::{Found, Reason, Report};
 
-/// Detections after which a message is bad enough to stop reading.
+/// Detections of one sort that are told. Each sort is bounded by itself, so that many mail addresses do
+/// not hide a secret. What is read is bounded by its size, so that reading goes on.
 pub(super) const MOST: usize = 10_000;
+/// Sorts of detections.
+const SORTS: usize = 6;
 /// Smallest unreadable blob that is worth a note, in bytes.
 const BLOB: usize = 48;
 
@@ -39,6 +43,8 @@ pub(super) struct Pass<'a> {
     /// What was seen in the leaf so far, and in the view that is scanned.
     scratch: Vec<Detection>,
     inner: Vec<Detection>,
+    /// Detections that were told, of each sort.
+    told: [usize; SORTS],
     pub(super) report: Report,
 }
 
@@ -53,6 +59,7 @@ impl<'a> Pass<'a> {
             budget: detector.budget,
             scratch: Vec::new(),
             inner: Vec::new(),
+            told: [0; SORTS],
             report: Report::default(),
         }
     }
@@ -83,14 +90,17 @@ impl<'a> Pass<'a> {
         };
         let memo = memos.map(Memos::take);
         let mut memo = memo.unwrap_or_else(|| Box::new(Memo::new()));
-        visit(raw, |leaf| self.visited(leaf, &mut memo));
+        visit(raw, |leaf| {
+            self.visited(leaf, &mut memo);
+            ControlFlow::Continue(())
+        });
         if let Some(memos) = memos {
             memos.keep(memo);
         }
     }
 
     /// Scans one leaf, unless the same text was clean before.
-    fn visited(&mut self, leaf: Visit<'_, '_>, memo: &mut Memo) -> ControlFlow<()> {
+    fn visited(&mut self, leaf: Visit<'_, '_>, memo: &mut Memo) {
         let name = match leaf.kind {
             LeafKind::Text | LeafKind::Number => leaf.path.name().unwrap_or_default(),
             LeafKind::Key => Cow::Borrowed(""),
@@ -102,23 +112,26 @@ impl<'a> Pass<'a> {
         };
         let Some(known) = Memo::of(name, text) else {
             let name = heeds().then_some(name);
-            return self.leaf(text, leaf.span, &leaf.path, name);
+            self.leaf(text, leaf.span, &leaf.path, name);
+            return;
         };
         if text.len() <= self.room && memo.is_clean(known) {
             self.room -= text.len();
             self.report.coverage.scanned += text.len();
-            return ControlFlow::Continue(());
+            return;
         }
         let name = memo.heeds(known, heeds).then_some(name);
         let (unscanned, budget) = (self.report.coverage.unscanned, self.budget);
         let seen = self.report.detections.len();
-        let flow = self.leaf(text, leaf.span, &leaf.path, name);
-        // An allow list looks at places too, so what it let pass here says nothing of elsewhere.
-        let clean = seen == self.report.detections.len() && self.detector.allow.is_empty();
+        let full = self.told.contains(&MOST);
+        self.leaf(text, leaf.span, &leaf.path, name);
+        // An allow list looks at places too, so what it let pass here says nothing of elsewhere. What
+        // is not told for want of room is seen all the same.
+        let nothing = seen == self.report.detections.len() && !full;
+        let clean = nothing && self.detector.allow.is_empty();
         if clean && unscanned == self.report.coverage.unscanned && budget == self.budget {
             memo.keep_clean(known);
         }
-        flow
     }
 
     /// Scans one leaf and what is encoded in it; `name` is that of its field, if it is heeded.
@@ -128,7 +141,7 @@ impl<'a> Pass<'a> {
         leaf: Range<usize>,
         path: &dyn fmt::Display,
         name: Option<&str>,
-    ) -> ControlFlow<()> {
+    ) {
         let end = text.floor_char_boundary(text.len().min(self.room));
         let (text, rest) = text.split_at_checked(end).unwrap_or((text, ""));
         self.room -= text.len().min(self.room);
@@ -139,7 +152,7 @@ impl<'a> Pass<'a> {
             coverage.miss(|| path.to_string(), Reason::PayloadSize);
         }
         if text.is_empty() {
-            return ControlFlow::Continue(());
+            return;
         }
         self.plain(text, path, name);
         // A short word has nothing encoded in it.
@@ -147,10 +160,10 @@ impl<'a> Pass<'a> {
             self.views(text, path);
         }
         if self.scratch.is_empty() {
-            return ControlFlow::Continue(());
+            return;
         }
         merge(&mut self.scratch);
-        self.keep(&leaf, path)
+        self.keep(&leaf, path);
     }
 
     fn plain(&mut self, text: &str, path: &dyn fmt::Display, name: Option<&str>) {
@@ -280,22 +293,45 @@ impl<'a> Pass<'a> {
     }
 
     /// Moves the detections of a leaf into the report, up to the bound.
-    fn keep(&mut self, leaf: &Range<usize>, path: &dyn fmt::Display) -> ControlFlow<()> {
-        let detections = &mut self.report.detections;
-        let room = MOST.saturating_sub(detections.len());
-        let full = self.scratch.len() > room;
-        detections.extend(self.scratch.drain(..).take(room).map(|detection| Found {
-            path: path.to_string(),
-            leaf: leaf.clone(),
-            detection,
-        }));
-        if !full {
-            return ControlFlow::Continue(());
+    fn keep(&mut self, leaf: &Range<usize>, path: &dyn fmt::Display) {
+        let mut untold = false;
+        for detection in self.scratch.drain(..) {
+            let told = self.told.get_mut(sort(&detection));
+            let room = told.filter(|told| **told < MOST);
+            if let Some(told) = room {
+                *told += 1;
+                self.report.detections.push(Found {
+                    path: path.to_string(),
+                    leaf: leaf.clone(),
+                    detection,
+                });
+            } else {
+                untold = true;
+                let what = (detection.kind, detection.category);
+                self.report.coverage.untold.insert(what);
+            }
         }
-        self.report
-            .coverage
-            .miss(|| path.to_string(), Reason::Detections);
-        ControlFlow::Break(())
+        if untold {
+            let coverage = &mut self.report.coverage;
+            coverage.miss(|| path.to_string(), Reason::Detections);
+        }
+    }
+}
+
+/// The sort of a detection, of which so many are told: those of one sort weigh alike.
+fn sort(detection: &Detection) -> usize {
+    match detection.category {
+        Category::CloudCredentials
+        | Category::PrivateKey
+        | Category::ApiToken
+        | Category::AuthToken
+        | Category::DatabaseCredential => 0,
+        Category::CreditCard => 1,
+        Category::Pii if detection.severity >= Severity::High => 1,
+        Category::HiddenText | Category::HostileText => 2,
+        Category::HighEntropy | Category::SensitiveFile => 3,
+        Category::Pii | Category::Opaque => 4,
+        Category::Custom => 5,
     }
 }
 
