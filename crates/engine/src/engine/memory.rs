@@ -5,8 +5,8 @@ use std::time::Duration;
 use bytes::Bytes;
 use mcpproxy_classify::{Kind, is_browser};
 use mcpproxy_core::{
-    Askable, Call, CallId, DataOrigin, Declared, Detected, Door, FlowScope, MessageKind, Principal,
-    SessionKey, Side, Status, Taint, Tick, ToolName, ToolRef, Trace, UpstreamId, Wire,
+    Askable, Call, CallId, DataOrigin, Declared, Detected, Door, Finding, FlowScope, MessageKind,
+    Principal, SessionKey, Side, Status, Taint, Tick, ToolName, ToolRef, Trace, UpstreamId, Wire,
 };
 use mcpproxy_detect::{Audience, Context, Direction, Report};
 use mcpproxy_flow::{Content, Tracker, Whose};
@@ -85,7 +85,9 @@ impl Engine {
         }
         let answered = audience.map(|audience| ready.guards.answer(body, &report, audience));
         let answered = answered.unwrap_or_default();
-        if answered.findings.iter().any(|one| one.rule == ORDERS) {
+        // Orders that were found have a place; what is only too large to be looked through has none.
+        let is_order = |one: &Finding| one.rule == ORDERS && one.place.is_some();
+        if answered.findings.iter().any(is_order) {
             self.note_orders(call);
         }
         answered
