@@ -4,6 +4,7 @@
 //! A value is taken from the message again, since detections carry none.
 
 use std::borrow::Cow;
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
@@ -46,9 +47,14 @@ pub(crate) fn marked<'a>(detector: &Detector, raw: &'a str, report: &'a Report) 
             place: Cow::Borrowed(found.path.as_str()),
         });
     }
-    marks.sort_by_key(|mark| std::cmp::Reverse(mark.label.nature));
+    marks.sort_by_key(|mark| Reverse(gravity(&mark.label)));
     marks.truncate(MOST);
     marks
+}
+
+/// How much a value weighs beside others of its message.
+fn gravity(label: &Label) -> (Nature, Severity, bool) {
+    (label.nature, label.severity, label.validated)
 }
 
 /// Adds what looks like a value in a file that is kept for its secrets: there, what no rule knows is
@@ -145,7 +151,8 @@ pub(crate) fn quiet(detector: &Detector, finding: &mut Finding) {
     }
 }
 
-/// Returns what is sensitive in a message, safe to show.
+/// Returns what is sensitive in a message, safe to show, in document order. Where there is too much of
+/// it those that weigh most are kept, so that many of the others cannot push them out.
 pub(crate) fn sensitive(report: &Report) -> Vec<Sensitive> {
     let seen = report.detections.iter().filter_map(|found| {
         Some(Sensitive {
@@ -155,7 +162,13 @@ pub(crate) fn sensitive(report: &Report) -> Vec<Sensitive> {
             sample: found.detection.sample.clone(),
         })
     });
-    seen.take(MOST).collect()
+    let mut seen: Vec<_> = seen.enumerate().collect();
+    if seen.len() > MOST {
+        seen.sort_by_key(|(_, one)| Reverse(gravity(&one.label)));
+        seen.truncate(MOST);
+        seen.sort_by_key(|(at, _)| *at);
+    }
+    seen.into_iter().map(|(_, one)| one).collect()
 }
 
 /// Takes what was detected out of a message, as it stands there but for its escapes.
@@ -283,6 +296,11 @@ mod tests {
         let marks = marked(&detector, &raw, &report);
         assert_eq!(marks.len(), MOST);
         assert_eq!(marks[0].label.nature, Nature::Secret);
+        let seen = sensitive(&report);
+        assert_eq!(seen.len(), MOST);
+        let places = seen.iter().map(|one| one.label.nature);
+        let secrets: Vec<_> = places.filter(|one| *one == Nature::Secret).collect();
+        assert_eq!(secrets.len(), 1, "what policy reads of the call");
     }
 
     #[test]
