@@ -10,12 +10,13 @@ use crate::engine::Engine;
 use crate::ready::Ready;
 
 /// Returns what replaces secrets and personal data in JSON text by what may be shown of them. It
-/// gives nothing where some of the text was not read: nobody knows what stands there.
+/// gives nothing where some of the text was not read, or holds more values than are told: nobody knows
+/// what stands there.
 pub(crate) fn mask(ready: &Ready) -> impl Fn(&Bytes) -> Option<Bytes> + Send + Sync + '_ {
     move |raw| {
         let json = std::str::from_utf8(raw).ok()?;
         let report = ready.masker()?.json(json, Context::default());
-        if report.coverage.unscanned > 0 {
+        if !report.coverage.is_complete() {
             return None;
         }
         if report.detections.is_empty() {
@@ -27,11 +28,12 @@ pub(crate) fn mask(ready: &Ready) -> impl Fn(&Bytes) -> Option<Bytes> + Send + S
 
 /// Makes words of a hook safe to show.
 pub(super) fn words(ready: &Ready, words: &str) -> Masked {
-    let Some(masker) = ready.masker() else {
+    let report = ready.masker().map(|masker| masker.text(words));
+    let Some(report) = report.filter(|report| report.coverage.is_complete()) else {
         return Masked::from_safe("[withheld: it cannot be told whether it holds a secret]");
     };
-    let found = masker.text(words).detections;
-    let found: Vec<Detection> = found.into_iter().map(|found| found.detection).collect();
+    let found = report.detections.into_iter();
+    let found: Vec<Detection> = found.map(|found| found.detection).collect();
     Masked::from_safe(mask_in(words, &found))
 }
 
@@ -89,5 +91,28 @@ mod tests {
         let ready = Ready::new(settings).unwrap();
         let long = format!(r#"{{"a":"{}"}}"#, "long text ".repeat(500));
         assert_eq!(mask(&ready)(&Bytes::from(long)), None);
+    }
+
+    #[test]
+    fn a_secret_behind_many_values_is_not_shown() {
+        let ready = Ready::new(EngineSettings::default()).unwrap();
+        let people = |count: usize| {
+            let people = (0..count).map(|n| format!("person{n}@corvane-freight.com "));
+            people.collect::<String>()
+        };
+        let keys = "AKIAQ3EGRTLZ7VHWN2KM ".repeat(10_001);
+        // Harmless words in a coding, more of them than are decoded.
+        let coded = "aGVsbG8gYXQgdGhlIHRpZGUgdG9kYXk= ".repeat(2_000);
+        for text in [people(10_001), keys, coded] {
+            let json = format!(r#"{{"a":"{text}","b":"AKIAQ3EGRTLZ7VHWN2KM"}}"#);
+            assert_eq!(mask(&ready)(&Bytes::from(json)), None, "{}", text.len());
+            let said = words(&ready, &format!("{text} AKIAQ3EGRTLZ7VHWN2KM"));
+            assert!(said.as_str().starts_with("[withheld"), "{}", text.len());
+        }
+        // Its harmless twin.
+        let json = format!(r#"{{"a":"{}","b":"the tide"}}"#, people(2_000));
+        let shown = mask(&ready)(&Bytes::from(json)).unwrap();
+        let shown = std::str::from_utf8(&shown).unwrap();
+        assert!(shown.ends_with(r#","b":"the tide"}"#) && !shown.contains("person7@"));
     }
 }
