@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use mcpproxy_classify::Kind;
+use mcpproxy_classify::{Kind, ToolClass};
 use mcpproxy_core::{Call, Facts, Finding, MessageKind, Outcome, UpstreamId, Wall};
 use mcpproxy_detect::Direction;
 use mcpproxy_hooks::guards::Settings;
@@ -260,20 +260,35 @@ impl Engine {
         };
         let scan = |text: &str| ready.detector.json(text, facts::context(&tool, direction));
         let settings = &ready.settings.classification;
+        let class = self.classes().of(&call.tool, settings);
         let between = Between {
             way,
             upstream: call.tool.upstream.as_str(),
-            outside: self
-                .classes()
-                .of(&call.tool, settings)
-                .as_sink()
-                .is_outside(),
+            classes: &called(&class),
         };
         let Some(watch) = ready.guards.watches().of(dlp::ID) else {
             return Treated::default();
         };
         watch.treat(phase, || dlp.treat(between, raw, &scan(raw), scan))
     }
+}
+
+/// What rules call the upstream of a tool: the side on which it is, and its class. One that nobody
+/// could tell is outside, whatever its tools say of themselves.
+fn called(class: &ToolClass) -> [&'static str; 2] {
+    let kind = match class.class.kind {
+        _ if class.unproven => Kind::Unknown,
+        kind => kind,
+    };
+    let inside = class.as_sink().is_trusted() && kind != Kind::Unknown;
+    let side = if inside { "internal" } else { "external" };
+    let kind = match kind {
+        Kind::Internal => "internal",
+        Kind::External => "external",
+        Kind::Hybrid => "hybrid",
+        Kind::Unknown => "unknown",
+    };
+    [side, kind]
 }
 
 /// Tells whether a message is a call that counts: once, and no notification.

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::ops::{ControlFlow, Range};
 
 use mcpproxy_core::{Action, Finding, Masked, Severity, Source, Threat, Tier};
-use mcpproxy_detect::{Category, Found, Report, mask};
+use mcpproxy_detect::{Category, Coverage, Found, Reason, Report, mask};
 use mcpproxy_text::{self as text, LeafKind, Limits, Splice};
 use serde::{Deserialize, Serialize};
 
@@ -19,6 +19,9 @@ use super::watch::Treated;
 pub const ID: &str = "dlp-scanner";
 /// Types that one reason names.
 const NAMED: usize = 4;
+/// What rules may call an upstream beside its name: on which side it is, and whether it is both or
+/// nobody could tell. What nobody could tell is outside, too.
+pub const CLASSES: [&str; 4] = ["internal", "external", "hybrid", "unknown"];
 
 /// What is done with what.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
@@ -39,7 +42,7 @@ pub struct Rule {
     /// Which way the data goes; both where it is not said.
     #[serde(default)]
     pub direction: Option<Way>,
-    /// Names of upstreams, or `internal` or `external`; all where none is named.
+    /// Names of upstreams, or one of [`CLASSES`]; all where none is named.
     #[serde(default)]
     pub servers: Vec<String>,
     /// What is done.
@@ -77,8 +80,8 @@ pub struct Between<'a> {
     pub way: Way,
     /// The upstream.
     pub upstream: &'a str,
-    /// Whether that is outside.
-    pub outside: bool,
+    /// Those of [`CLASSES`] that it is in.
+    pub classes: &'a [&'static str],
 }
 
 /// The guard at work.
@@ -101,6 +104,12 @@ impl Dlp {
         report: &Report,
         scan: impl FnOnce(&str) -> Report,
     ) -> Treated {
+        if self.is_cut(between, &report.coverage) {
+            return Treated {
+                text: None,
+                finding: Some(too_large()),
+            };
+        }
         let treated = |found: &Found| self.treatment(between, found);
         let values = report.detections.iter();
         let chosen: Vec<_> = values
@@ -120,6 +129,7 @@ impl Dlp {
         let left = |report: &Report| {
             let mut left = report.detections.iter().filter_map(treated);
             left.any(|treatment| treatment > Treatment::Tag)
+                || self.is_cut(between, &report.coverage)
         };
         match taken {
             Some(text)
@@ -143,26 +153,73 @@ impl Dlp {
         if !mask::is_value(found.detection.category) {
             return None;
         }
+        let detection = &found.detection;
         let rules = self.settings.rules.iter();
-        let rules = rules.filter(|rule| rule.speaks_of(between, found));
+        let rules = rules.filter(|rule| {
+            rule.is_between(between) && rule.speaks_of(&detection.kind, detection.category)
+        });
         rules.map(|rule| rule.action).max()
+    }
+
+    /// Tells whether something may stand in a message that a rule would not let pass, and nobody
+    /// looked. Where the detector is switched off nothing was to be looked for.
+    fn is_cut(&self, between: Between<'_>, coverage: &Coverage) -> bool {
+        if coverage.is_complete() || coverage.unread.iter().any(|one| one.reason == Reason::Off) {
+            return false;
+        }
+        let rules = self.settings.rules.iter();
+        let mut rules =
+            rules.filter(|rule| rule.action > Treatment::Tag && rule.is_between(between));
+        let mut unread = coverage.unread.iter();
+        if coverage.unscanned > 0 || unread.any(|one| one.reason != Reason::Detections) {
+            return rules.next().is_some();
+        }
+        // What was seen and is not told, since there is so much of it, is known by its type.
+        let untold = |rule: &Rule| {
+            let mut values = coverage.untold.iter();
+            values.any(|(kind, of)| mask::is_value(*of) && rule.speaks_of(kind, *of))
+        };
+        rules.any(untold)
     }
 }
 
 impl Rule {
-    fn speaks_of(&self, between: Between<'_>, found: &Found) -> bool {
-        let side = if between.outside {
-            "external"
-        } else {
-            "internal"
-        };
-        let detection = &found.detection;
-        let family = category(detection.category);
-        let types = |name: &String| *name == detection.kind || *name == family;
-        let servers = |name: &String| name == side || name == between.upstream;
+    /// Tells whether the rule is about messages that go this way, to or from this upstream.
+    fn is_between(&self, between: Between<'_>) -> bool {
+        let servers =
+            |name: &String| name == between.upstream || between.classes.contains(&name.as_str());
         self.direction.is_none_or(|of| of == between.way)
-            && (self.types.is_empty() || self.types.iter().any(types))
             && (self.servers.is_empty() || self.servers.iter().any(servers))
+    }
+
+    /// Tells whether the rule is about values of a type.
+    fn speaks_of(&self, kind: &str, of: Category) -> bool {
+        let family = category(of);
+        let types = |name: &String| *name == kind || *name == family;
+        self.types.is_empty() || self.types.iter().any(types)
+    }
+
+    /// Returns the first of its types that is none: no category of values, and not among `known`.
+    pub fn unknown_type(&self, known: impl Fn(&str) -> bool) -> Option<&str> {
+        let family = |name: &str| {
+            let name = serde_json::Value::from(name);
+            let of = serde_json::from_value::<Category>(name).ok();
+            of.is_some_and(mask::is_value)
+        };
+        let mut types = self.types.iter().map(String::as_str);
+        types.find(|name| !family(name) && !known(name))
+    }
+}
+
+/// What follows for a message that was not looked through.
+fn too_large() -> Finding {
+    let reason = "This message is too large to be looked through for sensitive data";
+    Finding {
+        source: Source::Pii,
+        severity: Severity::Medium,
+        threat: Threat::DataExfiltration,
+        reason: Masked::from_safe(format!("{reason} (`{ID}`).")),
+        ..Finding::new(ID, Tier::Guard, Action::Deny)
     }
 }
 

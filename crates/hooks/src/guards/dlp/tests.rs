@@ -6,20 +6,29 @@ use super::*;
 
 const CARD: &str = "4111 1111 1111 1111";
 const TOKEN: &str = "ghp_t4Xw9LbQz2KfVn7RjYc1HsMd8PaGe5UoTi3B";
+/// The same with a right checksum.
+const CHECKED: &str = "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";
 
 fn detector() -> Detector {
     Detector::new(&mcpproxy_detect::Settings::default()).unwrap()
 }
 
 fn treat(rules: &str, way: Way, raw: &str) -> Treated {
+    treat_between(
+        rules,
+        raw,
+        Between {
+            way,
+            upstream: "slack",
+            classes: &["external"],
+        },
+    )
+}
+
+fn treat_between(rules: &str, raw: &str, between: Between<'_>) -> Treated {
     let dlp = Dlp::new(serde_json::from_str(&format!(r#"{{"rules":{rules}}}"#)).unwrap());
     let detector = detector();
     let scan = |raw: &str| detector.json(raw, Context::default());
-    let between = Between {
-        way,
-        upstream: "slack",
-        outside: true,
-    };
     dlp.treat(between, raw, &scan(raw), scan)
 }
 
@@ -197,7 +206,7 @@ fn what_cannot_be_taken_out_is_stopped() {
     let between = Between {
         way: Way::Response,
         upstream: "slack",
-        outside: true,
+        classes: &["external"],
     };
     let raw = format!(r#"{{"a":"{TOKEN}"}}"#);
     let report = detector().json(&raw, Context::default());
@@ -217,4 +226,109 @@ fn what_nobody_knows_is_an_error() {
     check("{}");
     check(r#"{"action":"shred"}"#);
     check(r#"{"action":"mask","way":"request"}"#);
+}
+
+#[test]
+fn what_was_not_looked_through_does_not_pass_a_rule_that_would_stop_it() {
+    use base64::Engine as _;
+    let base64 = |text: &str| base64::engine::general_purpose::STANDARD.encode(text);
+    let addresses = |count: usize| {
+        let addresses = (0..count).map(|n| format!("person{n}@corvane-freight.com "));
+        addresses.collect::<String>()
+    };
+    let coded = |count: usize| {
+        let words = (0..count).map(|n| base64(&format!("the tide of day {n} is high")) + " ");
+        words.collect::<String>()
+    };
+    let words = |count: usize| "word ".repeat(count);
+    let wants = |rules: &str, way, text: &str| {
+        let raw = format!(r#"{{"a":"{text}"}}"#);
+        let treated = treat(rules, way, &raw);
+        (treated.text.is_some(), treated.finding.map(|one| one.wants))
+    };
+    let stopped = (false, Some(Action::Deny));
+    let passed = (false, None);
+    for action in ["mask", "redact", "block"] {
+        let rules = format!(r#"[{{"types":["api_token"],"action":"{action}"}}]"#);
+        for way in [Way::Request, Way::Response] {
+            let hidden = [
+                coded(2_000) + &base64(&format!("token {CHECKED} end")),
+                words(230_000) + CHECKED,
+            ];
+            for text in hidden {
+                assert_eq!(
+                    wants(&rules, way, &text),
+                    stopped,
+                    "{action} {}",
+                    text.len()
+                );
+            }
+            // Addresses do not keep a token from being found, and nobody asked for addresses.
+            let (changed, wanted) = wants(&rules, way, &(addresses(10_500) + CHECKED));
+            assert_eq!(changed, action != "block", "{action}");
+            assert_eq!(wanted == Some(Action::Deny), action == "block", "{action}");
+            for text in [addresses(10_500), coded(500), words(100_000)] {
+                assert_eq!(wants(&rules, way, &text), passed, "{action} {}", text.len());
+            }
+        }
+    }
+    let long = words(230_000);
+    let check = |rules: &str, text: &str, expect| {
+        assert_eq!(wants(rules, Way::Request, text), expect, "{rules}");
+    };
+    // Addresses that cannot all be taken out are stopped.
+    let emails = r#"[{"types":["email"],"action":"redact"}]"#;
+    check(emails, &addresses(10_500), stopped);
+    // Rules that only name what they see, or speak of other messages, stop nothing.
+    check(r#"[{"action":"tag"}]"#, &long, passed);
+    check(
+        r#"[{"direction":"response","action":"block"}]"#,
+        &long,
+        passed,
+    );
+    check(
+        r#"[{"servers":["internal"],"action":"block"}]"#,
+        &long,
+        passed,
+    );
+    check("[]", &long, passed);
+}
+
+#[test]
+fn an_upstream_that_nobody_could_tell_is_outside() {
+    let raw = format!(r#"{{"a":"card {CARD} ok"}}"#);
+    let check = |server: &str, classes: &[&'static str], expect: bool| {
+        let rules = format!(r#"[{{"servers":["{server}"],"action":"block"}}]"#);
+        let between = Between {
+            way: Way::Request,
+            upstream: "zork",
+            classes,
+        };
+        let treated = treat_between(&rules, &raw, between);
+        assert_eq!(treated.finding.is_some(), expect, "{server} {classes:?}");
+    };
+    let unknown = ["external", "unknown"];
+    check("external", &unknown, true);
+    check("unknown", &unknown, true);
+    check("zork", &unknown, true);
+    check("internal", &unknown, false);
+    check("hybrid", &["external", "hybrid"], true);
+    check("hybrid", &["external"], false);
+    check("external", &["internal"], false);
+}
+
+#[test]
+fn a_type_that_nobody_knows_is_found() {
+    let check = |types: &str, expect: Option<&str>| {
+        let rule = format!(r#"{{"types":{types},"action":"block"}}"#);
+        let rule: Rule = serde_json::from_str(&rule).unwrap();
+        let known = |name: &str| ["email", "order_number"].contains(&name);
+        assert_eq!(rule.unknown_type(known), expect, "{types}");
+    };
+    check("[]", None);
+    check(r#"["email","api_token","pii","order_number"]"#, None);
+    check(r#"["emial"]"#, Some("emial"));
+    check(r#"["pii","Email"]"#, Some("Email"));
+    // Detections of these families stand on no value.
+    check(r#"["sensitive_file"]"#, Some("sensitive_file"));
 }
