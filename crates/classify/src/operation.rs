@@ -45,13 +45,18 @@ struct Opinion {
 
 /// Says what a tool does, and adds what each source says to `signals`.
 pub fn operation(tool: &Tool<'_>, signals: &mut Vec<Signal>) -> Does {
-    let named = by_name(&Words::of(&tool.name)).map(|verb| Opinion {
+    let hinted = hinted(tool.annotations);
+    let reads = hinted
+        .as_ref()
+        .is_some_and(|it| it.operation == Operation::Read);
+    let named = by_name(&Words::of(&tool.name));
+    let named = named.map(|verb| if reads { verb.said_to_read() } else { verb });
+    let named = named.map(|verb| Opinion {
         operation: verb.operation,
         percent: verb.percent,
         source: SignalSource::NameHeuristic,
         reason: format!("its name says `{}`", verb.word),
     });
-    let hinted = hinted(tool.annotations);
     let shaped = tool
         .parameters
         .iter()

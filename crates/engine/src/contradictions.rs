@@ -262,6 +262,15 @@ mod tests {
         check(LIES, r#"{"id":1}"#, true);
         check(LOOK, r#"{"id":1}"#, false);
         check(DROP, r#"{"id":1}"#, false);
+        // What a tool reads about is not what it does.
+        for name in ["get_delete_policy", "list_kill_chains", "snapshot_delete"] {
+            let about = format!(r#"{{"name":"{name}","annotations":{{"readOnlyHint":true}}}}"#);
+            check(&about, r#"{"id":1}"#, false);
+            let reads = self::found(Some(Operation::Read), &about, r#"{"id":1}"#);
+            assert_eq!(reads, [], "{name}");
+        }
+        let both = r#"{"name":"get_and_delete","annotations":{"readOnlyHint":true}}"#;
+        check(both, r#"{"id":1}"#, true);
         // What an agent writes proves nothing, also not in an argument that the tool declares: a
         // text to search for, a choice among the kinds of entries to look up, a forced refresh.
         check(LOOK, r#"{"id":1,"force":true}"#, false);

@@ -38,7 +38,8 @@ fn names_say_what_tools_do() {
         "delete_file deleteFile files.delete bulk_delete_users removeMember drop_table kill-process
          kubectl_delete git_rm wipe_disk truncateTable revoke_token search_and_delete deletefile
          user_remove DELETE_ALL overwrite_file reset_database empty_trash API-delete-a-block
-         get_or_delete list_delete clear_cookies ｄｅｌｅｔｅ_file de\u{200B}lete_it userdelete",
+         get_or_delete get_and_delete list_delete snapshot_delete clear_cookies delete_status
+         find_then_remove ｄｅｌｅｔｅ_file de\u{200B}lete_it userdelete",
     );
     named(
         Some(Write),
@@ -52,7 +53,8 @@ fn names_say_what_tools_do() {
         "get_file list_issues read_file search_code fetch_url query find_user view_page
          list_posts get_updates get_comments list_deleted_items get_removed_users show_commits
          describe_table getfile listusers get_post list_push_subscriptions count_messages
-         download_file is_deleted get_message_log batch_get_items bulk_read",
+         download_file is_deleted get_message_log batch_get_items bulk_read get_delete_policy
+         can_delete get_drop_off_locations get_uninstall_instructions get_kill_switch_status getDropRate get_revoke_list",
     );
     named(
         None,
@@ -65,7 +67,35 @@ fn names_say_what_tools_do() {
 fn a_verb_in_doubt_is_less_sure() {
     let percent = |name: &str| by_name(&Words::of(name)).unwrap().percent;
     assert!(percent("reset_view") < percent("delete_view"));
-    assert!(percent("get_delete_options") < percent("delete_options"));
+    assert!(percent("list_delete_options") < percent("delete_options"));
+}
+
+#[test]
+fn what_a_tool_that_reads_reads_about_is_not_what_it_does() {
+    let check = |names: &str, read_only, expect: Operation| {
+        for name in names.split_whitespace() {
+            let tool = Tool {
+                annotations: hints(read_only, None),
+                ..Tool::named(name)
+            };
+            let found = operation(&tool, &mut Vec::new());
+            assert_eq!(found.operation, Some(expect), "{name}: {}", found.reason);
+        }
+    };
+    let about = "list_kill_chains list_purge_jobs search_drop_points query_drop_dates
+        list_delete snapshot_delete check_delete_permission preview_delete";
+    check(about, Some(true), Read);
+    // Nobody says so, and a list or a snapshot can be deleted.
+    check(about, None, Destructive);
+    let destroys =
+        "get_and_delete list_and_purge delete_status post_delete delete_list user_remove";
+    check(destroys, Some(true), Destructive);
+    let both = Tool {
+        annotations: hints(Some(true), Some(true)),
+        ..Tool::named("list_delete")
+    };
+    let found = operation(&both, &mut Vec::new());
+    assert_eq!(found.operation, Some(Destructive));
 }
 
 fn hints(read_only: Option<bool>, destructive: Option<bool>) -> Annotations {

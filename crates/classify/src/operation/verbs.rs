@@ -18,7 +18,36 @@ pub struct Verb {
     pub percent: u8,
     /// The verb, as it stands in the table.
     pub word: &'static str,
+    /// What the name says if this verb is only what is read about: `snapshot_delete` deletes
+    /// snapshots, or reads of deletions.
+    pub read_about: Option<&'static str>,
 }
+
+impl Verb {
+    /// Settles what the name of a tool that is said to only read comes to.
+    #[must_use]
+    pub fn said_to_read(self) -> Self {
+        match self.read_about {
+            Some(word) => Self {
+                operation: Operation::Read,
+                percent: DISPUTED,
+                word,
+                read_about: None,
+            },
+            None => self,
+        }
+    }
+}
+
+/// How sure it is what a name with a later verb says, in percent.
+const DISPUTED: u8 = 75;
+
+/// Verbs that read and are nothing but verbs: what follows them is what is read about, as in
+/// `get_delete_policy` and `can_delete`. Others are as often things: `list_delete`.
+const ASKS: &[&str] = &[
+    "get", "read", "fetch", "find", "show", "describe", "lookup", "inspect", "retrieve", "explain",
+    "validate", "verify", "is", "has", "can",
+];
 
 /// Words after which a name does a second thing.
 const AND: &[&str] = &["and", "or", "then", "n"];
@@ -52,15 +81,19 @@ fn second(first: Verb, found: Verb) -> Verb {
     }
 }
 
-/// A verb after the leading one: only one that destroys, or that cannot be a noun, counts.
+/// A verb after the leading one: only one that destroys, or that cannot be a noun, counts. After a verb
+/// that asks it is what is asked about.
 fn later(first: Verb, found: Entry, word: &str) -> Verb {
     let Entry { verb, sort } = found;
     if verb.operation <= first.operation || sort != Sort::Certain || word != verb.word {
         return first;
     }
+    let reads = first.operation == Operation::Read;
     match verb.operation {
+        Operation::Destructive if reads && ASKS.contains(&first.word) => first,
         Operation::Destructive => Verb {
-            percent: verb.percent.min(75),
+            percent: verb.percent.min(DISPUTED),
+            read_about: reads.then_some(first.word),
             ..verb
         },
         Operation::Read | Operation::Write => Verb {
@@ -99,6 +132,7 @@ static VERBS: LazyLock<HashMap<&'static str, Entry>> = LazyLock::new(|| {
                 operation,
                 percent,
                 word,
+                read_about: None,
             };
             table.insert(word, Entry { verb, sort });
         }
@@ -164,6 +198,7 @@ fn grown_together(name: &str) -> Option<Verb> {
         operation,
         percent: 60,
         word,
+        read_about: None,
     })
 }
 

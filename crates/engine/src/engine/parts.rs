@@ -8,8 +8,8 @@ use std::time::Duration;
 use arc_swap::ArcSwapOption;
 use mcpproxy_classify::{Class, Classification};
 use mcpproxy_core::{
-    ActivitySink, BaselineFault, FlowScope, Id128, SessionBasis, SessionKey, Taint, Tick,
-    UpstreamId, Wall,
+    ActivitySink, BaselineFault, FlowScope, Id128, Operation, SessionBasis, SessionKey, Taint,
+    Tick, ToolRef, UpstreamId, Wall,
 };
 use mcpproxy_flow::{SessionView, Tracker, Whose};
 use mcpproxy_hooks::Metrics;
@@ -114,6 +114,13 @@ impl Engine {
         let ready = self.ready.load();
         self.classes
             .of_upstream(upstream, &ready.settings.classification)
+    }
+
+    /// Returns what a tool does, as calls of it are judged.
+    pub fn operation(&self, tool: &ToolRef) -> Operation {
+        let ready = self.ready.load();
+        let class = self.classes.of(tool, &ready.settings.classification);
+        class.does.assumed()
     }
 
     /// Returns the settings in force.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use mcpproxy_core::{OfferKind, Operation, Principal, Taint, UpstreamId};
+use mcpproxy_core::{OfferKind, Operation, Principal, Taint, ToolRef, UpstreamId};
 use mcpproxy_mcp::era;
 use mcpproxy_upstream::{State, ToolCard, Upstream};
 use serde_json::{Map, Value, json};
@@ -87,6 +87,7 @@ pub(super) async fn retrieve(
             .filter_map(|hit| {
                 let card = card(hit.upstream, hit.name)?;
                 let mut entry = entry(
+                    gateway,
                     hit.upstream,
                     &card,
                     wanted.text("detail") == Some("compact"),
@@ -171,7 +172,7 @@ pub(super) async fn describe(
         );
         return Err(Failure::downstream(era::DENIED, "denied", why));
     }
-    Ok(Value::Object(entry(upstream, card, false)))
+    Ok(Value::Object(entry(gateway, upstream, card, false)))
 }
 
 fn named<'a>(known: &'a [Arc<Upstream>], name: &str) -> Option<&'a Arc<Upstream>> {
@@ -180,12 +181,15 @@ fn named<'a>(known: &'a [Arc<Upstream>], name: &str) -> Option<&'a Arc<Upstream>
         .find(|upstream| upstream.name().as_str() == name)
 }
 
-fn entry(upstream: &str, card: &ToolCard, compact: bool) -> Map<String, Value> {
+fn entry(gateway: &Gateway, upstream: &str, card: &ToolCard, compact: bool) -> Map<String, Value> {
     let descriptor: Value = serde_json::from_str(card.text()).unwrap_or_default();
     let mut entry = Map::new();
     entry.insert("name".into(), json!(format!("{upstream}:{}", card.name)));
     entry.insert("server".into(), json!(upstream));
-    entry.insert("call_with".into(), json!(call_with(card)));
+    entry.insert(
+        "call_with".into(),
+        json!(call_with(gateway, upstream, card)),
+    );
     let shown: &[&str] = if compact {
         &["description"]
     } else {
@@ -205,9 +209,18 @@ fn entry(upstream: &str, card: &ToolCard, compact: bool) -> Map<String, Value> {
     entry
 }
 
-/// The variant to call a tool with.
-fn call_with(card: &ToolCard) -> &'static str {
-    match says(card) {
+/// The variant to call a tool with: as it says of itself, unless it says nothing and its name says
+/// that it destroys, since the other variants would then be denied.
+fn call_with(gateway: &Gateway, upstream: &str, card: &ToolCard) -> &'static str {
+    let tool = ToolRef {
+        upstream: UpstreamId::new(upstream),
+        tool: card.name.clone(),
+    };
+    let operation = match says(card) {
+        Operation::Write => gateway.engine.operation(&tool).max(Operation::Write),
+        said @ (Operation::Read | Operation::Destructive) => said,
+    };
+    match operation {
         Operation::Read => "call_tool_read",
         Operation::Write => "call_tool_write",
         Operation::Destructive => "call_tool_destructive",
