@@ -16,6 +16,8 @@ use std::time::Duration;
 use mcpproxy_core::{Action, Call, CallId, Finding, Masked, Source, Threat, Tick, Tier};
 use serde::{Deserialize, Serialize};
 
+use super::fingerprint::canonical;
+
 pub use self::shared::{Bill, LEASE, seats};
 
 /// The id by which the configuration knows this guard.
@@ -41,7 +43,8 @@ pub struct Settings {
     pub per_tool: Limit,
     /// How many calls a call of a tool, as `server:tool`, counts for.
     pub costs: BTreeMap<String, u32>,
-    /// How often the same call may be made in one session within a minute; 0 is without limit.
+    /// How often one caller may make the same call within a minute, in whatever sessions; 0 is without
+    /// limit.
     pub repeats_per_minute: u32,
 }
 
@@ -57,6 +60,25 @@ pub struct Limit {
     pub concurrent: u32,
     /// Bytes that may be sent within a minute.
     pub bytes_per_minute: u32,
+}
+
+impl Settings {
+    /// Says what is wrong with them.
+    pub fn check(&self) -> Result<(), String> {
+        let limits = [
+            ("per_principal", self.per_principal),
+            ("per_session", self.per_session),
+            ("per_server", self.per_server),
+            ("per_tool", self.per_tool),
+        ];
+        let idle = |limit: &Limit| limit.burst > 0 && limit.calls_per_minute == 0;
+        match limits.iter().find(|(_, limit)| idle(limit)) {
+            Some((name, _)) => Err(format!(
+                "`{name}`: `burst` is no limit without `calls_per_minute`"
+            )),
+            None => Ok(()),
+        }
+    }
 }
 
 /// Rate limits at work.
@@ -208,7 +230,7 @@ impl Abuse {
             _ => {
                 let said = said(&call.wire.raw);
                 let tool = (tool.upstream.as_str(), tool.tool.as_str());
-                self.keys.hash_one((kind, session, tool, said))
+                self.keys.hash_one((kind, who, call.who.kind, tool, said))
             }
         };
         // The lowest keys are those of buckets that are shared, and 0 is none.
@@ -317,12 +339,17 @@ fn named(call: &Call) -> String {
     [call.tool.upstream.as_str(), ":", call.tool.tool.as_str()].concat()
 }
 
-/// What a call says: everything but what the gateway put in.
-fn said(raw: &[u8]) -> &[u8] {
+/// What a call says: everything but what the gateway put in, in one form however it is written.
+fn said(raw: &[u8]) -> Vec<u8> {
     let text = std::str::from_utf8(raw).unwrap_or_default();
     let inner = mcpproxy_text::get(text, &["params", "arguments"]);
     let inner = inner.or_else(|| mcpproxy_text::get(text, &["params"]));
-    inner.map_or(raw, |(inner, _)| inner.as_bytes())
+    let Some((inner, _)) = inner else {
+        return raw.to_owned();
+    };
+    let value = serde_json::from_str(inner);
+    let said = value.map_or_else(|_| inner.to_owned(), |value| canonical(&value));
+    said.into_bytes()
 }
 
 fn finding(full: &Full, word: &str) -> Finding {

@@ -207,16 +207,18 @@ impl Sip {
 /// The name of a bucket, the same at every gateway. Of its parts only the last can hold anything.
 fn name(kind: usize, call: &Call) -> String {
     let (upstream, tool) = (call.tool.upstream.as_str(), call.tool.tool.as_str());
-    let session = format!("{:?} {}", call.session.basis, call.session.id);
+    let caller = || [&format!("{:?}", call.who.kind), &*call.who.name].join("\0");
     let rest = match kind {
-        0 => [&format!("{:?}", call.who.kind), &*call.who.name].join("\0"),
-        1 => session,
+        0 => caller(),
+        1 => format!("{:?} {}", call.session.basis, call.session.id),
         2 => upstream.to_owned(),
         3 => [upstream, tool].join("\0"),
         _ => {
             let said = Sha256::digest(said(&call.wire.raw));
             let said = said.iter().map(|byte| format!("{byte:02x}"));
-            [&*session, upstream, &said.collect::<String>(), tool].join("\0")
+            // The name of a caller can hold anything, so it stands last.
+            let call = [upstream, &said.collect::<String>(), tool].join("\0");
+            [call, caller()].join("\0")
         }
     };
     [&*kind.to_string(), &rest].join("\0")

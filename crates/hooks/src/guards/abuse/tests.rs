@@ -81,7 +81,37 @@ fn every_limit_is_of_its_own() {
     check(&limit("per_tool"), by_another, false);
     check(&limit("per_server"), other_tool, false);
     check(r#"{"repeats_per_minute":1}"#, other_words, true);
-    check(r#"{"repeats_per_minute":1}"#, by_another, false);
+    check(r#"{"repeats_per_minute":1}"#, by_another, true);
+    check(r#"{"repeats_per_minute":1}"#, elsewhere, false);
+}
+
+#[test]
+fn the_same_call_is_the_same_however_it_is_written() {
+    let check = |first: &str, again: &str, same: bool| {
+        let abuse = Abuse::new(settings(r#"{"repeats_per_minute":1}"#));
+        let said = |number, arguments: &str| {
+            let mut call = call(number);
+            call.wire.raw = format!(r#"{{"params":{{"arguments":{arguments}}}}}"#).into();
+            call
+        };
+        let named = |call: &Call| {
+            let bill = abuse.bill(call, at(0)).unwrap();
+            bill.charge.limits.first().unwrap().0.clone()
+        };
+        let (first, again) = (said(1, first), said(2, again));
+        assert_eq!(named(&first) == named(&again), same, "{again:?}");
+        assert!(abuse.admit(&first, at(0)).is_none());
+        assert_eq!(abuse.admit(&again, at(0)).is_some(), same, "{again:?}");
+    };
+    let call = r#"{"path":"abc","n":1}"#;
+    check(call, call, true);
+    check(call, r#"{ "path" :  "abc","n":1 }"#, true);
+    check(call, r#"{"n":1,"path":"abc"}"#, true);
+    check(call, r#"{"path":"\u0061bc","n":1.0}"#, true);
+    check(call, r#"{"path":"abd","n":1}"#, false);
+    check(call, r#"{"path":"abc","n":2}"#, false);
+    check(call, r#"{"path":"abc"}"#, false);
+    check(r#"{"a":[1,2]}"#, r#"{"a":[2,1]}"#, false);
 }
 
 #[test]
