@@ -14,7 +14,7 @@ use crate::decode::decode;
 use crate::error::Problems;
 use crate::merge::merge;
 use crate::node::{Entry, Node, Place, Value};
-use crate::notice::{Notice, masked, notices};
+use crate::notice::{Notice, masked, notices, strangers};
 use crate::origin::{Origin, Origins};
 use crate::path::Path;
 use crate::report::Report;
@@ -145,6 +145,7 @@ fn finish(sources: &Sources<'_>, files: Files<'_>, found: Found) -> Result<Loade
         }
     }
     notices.extend(masked(&config.security.hooks, &root, &texts));
+    notices.extend(strangers(&config, &root, &texts));
     expand(&mut config, sources, &root, &texts, &mut report);
     report.finish()?;
     Ok(Loaded {

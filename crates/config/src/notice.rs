@@ -3,10 +3,11 @@
 
 use std::fmt;
 
+use crate::config::Config;
 use crate::node::Node;
 use crate::origin::Origin;
 use crate::path::Path;
-use crate::security::{HookKind, HookSettings};
+use crate::security::{HookKind, HookSettings, guards};
 use crate::source::Texts;
 
 /// Keys under `security` that do something; every other key that is given gets a notice.
@@ -51,6 +52,8 @@ pub enum About {
     /// A hook that does not say what it sees gets messages without secrets, also where it is there to
     /// find them.
     Masked,
+    /// It names an upstream that is not in the configuration.
+    Nobody,
 }
 
 impl fmt::Display for Notice {
@@ -65,6 +68,10 @@ impl fmt::Display for Notice {
                 f,
                 "`{path}` does not say what the hook `sees`: secrets and personal data are masked for it; \
                  a scanner that looks for them needs `secrets` in `sees`"
+            ),
+            About::Nobody => write!(
+                f,
+                "`{path}` names no upstream of this configuration, and does nothing until there is one"
             ),
         }
     }
@@ -121,4 +128,26 @@ pub(crate) fn masked(hooks: &[HookSettings], root: &Node, texts: &Texts) -> Vec<
         }
     };
     asked.map(notice).collect()
+}
+
+/// Returns a notice for each name that a guard is told and that no upstream has: one that is added
+/// later may have it, and a name with a slip in it would protect nothing.
+pub(crate) fn strangers(config: &Config, root: &Node, texts: &Texts) -> Vec<Notice> {
+    let base = Path::of(["security", "hooks"]);
+    let hooks = config.security.hooks.iter().enumerate();
+    let named = hooks.flat_map(|(index, hook)| {
+        let named = guards::upstreams_named(hook).into_iter();
+        named.map(move |(place, name)| (index, place, name))
+    });
+    let strange = named.filter(|(_, _, name)| !config.upstreams.contains_key(name));
+    let notice = |(index, place, _): (usize, Path, String)| {
+        let path = base.index(index).join(place.segments().iter().cloned());
+        let origin = root.key_place(path.segments());
+        Notice {
+            path: path.to_string(),
+            about: About::Nobody,
+            origin: origin.map_or(Origin::Default, |place| place.origin(texts)),
+        }
+    };
+    strange.map(notice).collect()
 }

@@ -10,7 +10,7 @@ use mcpproxy_core::{Masked, Severity};
 
 use crate::detection::{Category, Detection, Level, Scan};
 use crate::error::DetectError;
-use crate::settings::Settings;
+use crate::settings::{KEYWORD, Settings};
 
 /// Most memory that one compiled pattern may take, and all of them together.
 const SIZE: usize = 1 << 20;
@@ -82,7 +82,7 @@ impl Custom {
         if !settings.sensitive_keywords.is_empty() {
             let number = custom.rules.len();
             custom.rules.push(Rule {
-                name: "sensitive_keyword".to_owned(),
+                name: KEYWORD.to_owned(),
                 category: Category::Custom,
                 severity: Severity::Medium,
             });

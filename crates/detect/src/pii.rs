@@ -42,6 +42,11 @@ pub(crate) fn rule_of(kind: &str) -> String {
     format!("pii-{}", kind.replace('_', "-"))
 }
 
+/// The type that a rule is named for.
+pub(crate) fn kind_of(rule: &str) -> Option<String> {
+    Some(rule.strip_prefix("pii-")?.replace('-', "_"))
+}
+
 /// The types that states, banks and clinics number, each once: code, name, severity.
 pub(crate) fn kinds() -> impl Iterator<Item = (&'static str, &'static str, Severity)> {
     let states = national::all().map(|kind| (kind.code, kind.name, kind.severity));

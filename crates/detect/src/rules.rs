@@ -3,6 +3,8 @@
 
 mod sources;
 
+use std::collections::BTreeSet;
+
 use mcpproxy_core::{Masked, Severity};
 use serde::{Serialize, Serializer};
 
@@ -75,6 +77,12 @@ pub struct Failure {
     pub should_fire: bool,
     /// The rules that fired.
     pub fired: Vec<String>,
+}
+
+/// Returns the types of values that the rules of the program find: secrets and personal data, in the
+/// words filters use. Runs nothing.
+pub fn value_kinds() -> Result<BTreeSet<String>, DetectError> {
+    sources::value_kinds()
 }
 
 /// All rules that come with the program.
@@ -175,8 +183,6 @@ fn printable(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
-
     use super::*;
 
     /// Whether a rule is about the shape of a descriptor, or about data that was not read, so that
@@ -185,6 +191,16 @@ mod tests {
         let unread = crate::detector::rules();
         let structural = crate::tool::RULES.iter().any(|(known, ..)| *known == id);
         structural || unread.iter().any(|one| one.rule == id)
+    }
+
+    #[test]
+    fn the_types_of_values_are_known_without_running_a_rule() {
+        let kinds = value_kinds().unwrap();
+        let rules = Rules::new().unwrap();
+        let values = rules.cards().iter();
+        let values = values.filter(|card| crate::mask::is_value(card.category));
+        let values: BTreeSet<_> = values.map(|card| card.kind.clone()).collect();
+        assert_eq!(kinds, values);
     }
 
     #[test]

@@ -11,6 +11,9 @@ use crate::allow;
 use crate::custom;
 use crate::detection::Category;
 
+/// The type under which words of one's own are reported.
+pub const KEYWORD: &str = "sensitive_keyword";
+
 /// What the detector looks for, and where.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]

@@ -208,6 +208,13 @@ impl OutsideHook for GrpcHook {
     }
 }
 
+impl GrpcSettings {
+    /// Says whether the protocol can carry what the hook is to look at.
+    pub fn check(&self, runs_on: Phases) -> Result<(), Error> {
+        check_phases(self.protocol, runs_on)
+    }
+}
+
 /// Refuses what the protocol could not carry: a hook that is not asked must not look as if it were.
 fn check_phases(protocol: Protocol, runs_on: Phases) -> Result<(), Error> {
     let asked = [

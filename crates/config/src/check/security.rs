@@ -40,7 +40,14 @@ impl Checker<'_> {
             let path = base.key("alerts").key("syslog");
             self.wrong(&path, "the place has no scheme `udp` or `unix`", None);
         }
-        self.hooks(&settings.hooks, &base.key("hooks"));
+        if let Some(place) = &settings.audit_logging.destination
+            && !has_scheme(place, &["grpc", "grpcs", "http", "https"])
+        {
+            let path = base.key("audit_logging").key("destination");
+            let message = "the address has no scheme `grpc`, `grpcs`, `http` or `https`";
+            self.wrong(&path, message, None);
+        }
+        self.hooks(settings, &base.key("hooks"));
     }
 
     fn flow(&mut self, settings: &SecuritySettings) {
@@ -138,9 +145,9 @@ impl Checker<'_> {
         }
     }
 
-    fn hooks(&mut self, hooks: &[HookSettings], base: &Path) {
+    fn hooks(&mut self, settings: &SecuritySettings, base: &Path) {
         let mut seen = BTreeSet::new();
-        for (index, hook) in self.complete(base, hooks) {
+        for (index, hook) in self.complete(base, &settings.hooks) {
             let path = base.index(index);
             if hook.id.is_empty() || !seen.insert(hook.id.as_str()) {
                 let message = format!("the id `{}` is empty or taken", hook.id);
@@ -176,6 +183,10 @@ impl Checker<'_> {
             self.address(hook, &path);
             if let Err(message) = guards::check(hook) {
                 self.wrong(&path.key("config"), message, None);
+            }
+            if let Some(message) = guards::unknown_type(hook, settings) {
+                let hint = Some("`mcpproxy rules list` shows all types and categories");
+                self.wrong(&path.key("config"), message, hint);
             }
         }
     }

@@ -306,6 +306,90 @@ security:
 }
 
 #[test]
+fn a_name_that_no_upstream_has_is_told_of() {
+    let text = r#"
+mcpServers: {github: {command: npx}}
+security:
+  hooks:
+  - id: dlp-scanner
+    type: native
+    config: {rules: [{servers: [github, external, unknown, hybrid, githbu], action: block}]}
+  - {id: rate-limiter, type: native, config: {costs: {"github:search": 2, "githbu:search": 2}}}
+"#;
+    let notices = World::new().user(text).load().unwrap().notices;
+    let notices: Vec<_> = notices.iter().map(|one| one.path.as_str()).collect();
+    let expect = [
+        "security.hooks[0].config.rules[0].servers[4]",
+        "security.hooks[1].config.costs.githbu:search",
+    ];
+    assert_eq!(notices, expect);
+}
+
+#[test]
+fn what_could_never_work_stops_the_start_in_either_mode() {
+    let check = |text: &str, expect: bool| {
+        let loaded = World::new().user(text).load();
+        assert_eq!(loaded.is_ok(), expect, "{text}: {:?}", loaded.err());
+    };
+    for (place, expect) in [
+        ("file:///var/log/audit", false),
+        ("udp://127.0.0.1:514", false),
+        ("https://example.com/audit", true),
+        ("grpc://127.0.0.1:9000", true),
+    ] {
+        let text =
+            format!("security: {{audit_logging: {{enabled: true, destination: '{place}'}}}}");
+        check(&text, expect);
+    }
+    for (protocol, phases, expect) in [
+        ("ext_authz", "request, response", false),
+        ("ext_authz", "request", true),
+        ("ext_mcp", "request, response", true),
+        ("ext_mcp", "request, notification", false),
+        ("mcpproxy", "request, response, notification", true),
+    ] {
+        for mode in ["fail_open", "fail_closed"] {
+            let hook = format!(
+                "{{id: opa, type: external-grpc, endpoint: 'grpc://127.0.0.1:9000', protocol: {protocol}, runs_on: [{phases}], failure_mode: {mode}}}"
+            );
+            check(&format!("security: {{hooks: [{hook}]}}"), expect);
+        }
+    }
+}
+
+#[test]
+fn a_type_that_nobody_knows_is_refused() {
+    let check = |kind: &str, expect: bool| {
+        let text = format!(
+            r#"
+security:
+  pii_detection: {{custom_patterns: [{{name: order, regex: "ORD-[0-9]+"}}]}}
+  detector: {{custom_patterns: [{{name: hull, regex: "HULL-[0-9]+"}}], sensitive_keywords: [tide]}}
+  hooks:
+  - {{id: dlp-scanner, type: native, config: {{rules: [{{types: [{kind}], action: block}}]}}}}
+"#
+        );
+        let loaded = World::new().user(&text).load();
+        assert_eq!(loaded.is_ok(), expect, "{kind}: {:?}", loaded.err());
+    };
+    for known in [
+        "email",
+        "api_token",
+        "pii",
+        "github_pat",
+        "iban",
+        "order",
+        "hull",
+    ] {
+        check(known, true);
+    }
+    check("sensitive_keyword", true);
+    for unknown in ["emial", "Email", "sensitive_file", "hostile_text", "HULL"] {
+        check(unknown, false);
+    }
+}
+
+#[test]
 fn asking_has_another_name_in_a_tool_policy() {
     let world = World::new().user("tool_policy: {destructive: approve, write: warn}\n");
     let policy = world.load().unwrap().config.security.tool_policy;

@@ -8,6 +8,9 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use mcpproxy_core::{Phases, Trust};
+use mcpproxy_detect::mask::is_value;
+use mcpproxy_detect::rules::value_kinds;
+use mcpproxy_detect::settings::KEYWORD;
 use mcpproxy_hooks::FailureMode;
 use mcpproxy_hooks::guards::poisoning::answers::{OnHidden, OnOrders};
 use mcpproxy_hooks::guards::watch::{KINDS, Kind, Place};
@@ -18,6 +21,7 @@ use mcpproxy_hooks::guards::{
 use mcpproxy_upstream::settings::Span;
 
 use super::{HookKind, HookSettings, SecuritySettings, ToolQuarantine, hooks};
+use crate::path::Path;
 
 /// `config` of `tool-poisoning-detector`.
 #[derive(Deserialize)]
@@ -117,6 +121,57 @@ pub(crate) fn check(hook: &HookSettings) -> Result<(), String> {
         HookKind::Native => apply(&mut Settings::default(), hook),
         HookKind::ExternalGrpc | HookKind::Webhook | HookKind::Wasm => Ok(()),
     }
+}
+
+/// Says which type a rule of `dlp-scanner` names that nobody knows: it would protect nothing.
+pub(crate) fn unknown_type(hook: &HookSettings, security: &SecuritySettings) -> Option<String> {
+    if hook.kind != HookKind::Native || hook.id != dlp::ID {
+        return None;
+    }
+    let told: dlp::Settings = read(hook).ok()?;
+    if told.rules.iter().all(|rule| rule.types.is_empty()) {
+        return None;
+    }
+    // Without its rules the program does not start; that is said elsewhere.
+    let kinds = value_kinds().ok()?;
+    let detector = security.detection();
+    let own = |name: &str| {
+        let mut patterns = detector.custom_patterns.iter();
+        name == KEYWORD || patterns.any(|one| one.name == name && is_value(one.category))
+    };
+    let mut rules = told.rules.iter();
+    let name =
+        rules.find_map(|rule| rule.unknown_type(|name| kinds.contains(name) || own(name)))?;
+    Some(format!(
+        "`types`: `{name}` is no type or category of a value, and no pattern of your own"
+    ))
+}
+
+/// Returns the names in what guards are told that must be those of upstreams, each with its place.
+pub(crate) fn upstreams_named(hook: &HookSettings) -> Vec<(Path, String)> {
+    let base = Path::default().key("config");
+    let mut named = Vec::new();
+    match (hook.kind, hook.id.as_str()) {
+        (HookKind::Native, dlp::ID) => {
+            let told: dlp::Settings = read(hook).unwrap_or_default();
+            for (number, rule) in told.rules.into_iter().enumerate() {
+                let place = base.key("rules").index(number).key("servers");
+                let servers = rule.servers.into_iter().enumerate();
+                let servers = servers.filter(|(_, name)| !dlp::CLASSES.contains(&name.as_str()));
+                named.extend(servers.map(|(at, name)| (place.index(at), name)));
+            }
+        }
+        (HookKind::Native, abuse::ID) => {
+            let told: abuse::Settings = read(hook).unwrap_or_default();
+            let costs = told.costs.into_keys().map(|tool| {
+                let upstream = tool.split(':').next().unwrap_or_default().to_owned();
+                (base.key("costs").key(&tool), upstream)
+            });
+            named.extend(costs);
+        }
+        _ => {}
+    }
+    named
 }
 
 /// Tells whether an id is that of a guard that is on where nobody says anything about it.
@@ -240,7 +295,11 @@ fn tell(settings: &mut Settings, hook: &HookSettings) -> Result<(), String> {
             };
             settings.spoofing = hook.enabled.then_some(told);
         }
-        abuse::ID => settings.abuse = Some(read(hook)?).filter(|_| hook.enabled),
+        abuse::ID => {
+            let told: abuse::Settings = read(hook)?;
+            told.check()?;
+            settings.abuse = hook.enabled.then_some(told);
+        }
         behaviour::ID => {
             let told: behaviour::Settings = read(hook)?;
             known_store(told.baseline_store.as_deref())?;
@@ -466,6 +525,11 @@ mod tests {
             "missing field `name`",
         );
         check(abuse::ID, json!({ "per_user": {} }), "unknown field");
+        check(
+            abuse::ID,
+            json!({ "per_principal": { "burst": 5 } }),
+            "`per_principal`: `burst` is no limit without `calls_per_minute`",
+        );
         check(
             behaviour::ID,
             json!({ "baseline_store": "memory" }),

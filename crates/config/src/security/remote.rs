@@ -55,7 +55,10 @@ impl HookSettings {
         let held = self.limits().map(drop);
         let own = match self.kind {
             HookKind::Webhook => self.webhook().map(drop),
-            HookKind::ExternalGrpc => self.grpc().map(drop),
+            HookKind::ExternalGrpc => self.grpc().and_then(|told| {
+                let carried = told.check(self.phases());
+                carried.map_err(|fault| fault.to_string())
+            }),
             HookKind::Native | HookKind::Wasm => Ok(()),
         };
         held.and(own).err()

@@ -1,6 +1,6 @@
 //! Where the rules come from: the files of the scanners, and the kinds that scanners know by heart.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use mcpproxy_core::Severity;
 use serde::Deserialize;
@@ -12,8 +12,9 @@ use crate::error::DetectError;
 use crate::files::{FileRule, Files};
 use crate::hidden::Hidden;
 use crate::hostile::Hostile;
+use crate::mask::is_value;
 use crate::pii::{self, Pii};
-use crate::secrets::{Rule, Secrets, Validator};
+use crate::secrets::{self, Rule, Secrets, Validator};
 use crate::settings::Settings;
 use crate::{detector, tool};
 
@@ -70,6 +71,18 @@ pub(super) fn collect(rules: &mut Rules) -> Result<(), DetectError> {
         .cards
         .extend(unread.map(|found| of_detection(&found.rule, &found)));
     Ok(())
+}
+
+/// Returns the types of values. Those of personal data that scanners know by heart are named by their
+/// examples.
+pub(super) fn value_kinds() -> Result<BTreeSet<String>, DetectError> {
+    let secrets = secrets::rules().iter();
+    let secrets = secrets.filter(|rule| is_value(rule.category));
+    let mut kinds: BTreeSet<String> = secrets.map(|rule| rule.kind.to_owned()).collect();
+    kinds.extend(pii::kinds().map(|(kind, ..)| kind.to_owned()));
+    let shown = examples()?.remove("pii").unwrap_or_default().into_iter();
+    kinds.extend(shown.filter_map(|one| pii::kind_of(&one.id)));
+    Ok(kinds)
 }
 
 fn examples() -> Result<BTreeMap<String, Vec<Shown>>, DetectError> {
