@@ -1,8 +1,10 @@
 //! Whether what is sent and what comes back has the form that the tool itself declares: JSON Schema
 //! of arguments and of structured results, sizes, and kinds of content.
 //!
-//! A schema is an upstream's text, so it is read with limits: large or deep ones, patterns that are
-//! not linear and references to elsewhere make it one that cannot be used, and then it is not.
+//! A schema is an upstream's text, so it is read with limits: large or deep ones are not used. Patterns
+//! that are not linear and references to elsewhere are left out of it (`schema`), and the rest holds.
+
+mod schema;
 
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -14,6 +16,8 @@ use mcpproxy_core::{
 use mcpproxy_text as text;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+
+use super::show;
 
 /// The id by which the configuration knows this guard.
 pub const ID: &str = "content-filter";
@@ -72,9 +76,14 @@ struct Form {
 enum Schema {
     None,
     Some(Box<Validator>),
+    /// What is left of it once what cannot be used is left out.
+    Part(Box<Validator>),
     /// It cannot be used, and why.
     Unusable(&'static str),
 }
+
+/// Why a schema is not used as it is.
+const UNUSABLE: &str = "is not one that can be used";
 
 /// What is wrong with a message, in words that are safe to show.
 struct Wrong(String);
@@ -101,9 +110,19 @@ impl Contents {
             };
             (name.clone(), Arc::new(form))
         });
-        let forms = forms.collect();
+        let forms: HashMap<ToolName, Arc<Form>> = forms.collect();
         let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
-        known.insert(upstream.clone(), forms);
+        let before = known.insert(upstream.clone(), forms);
+        let forms = known.get(upstream).into_iter().flatten();
+        for (tool, form) in forms.filter(|(_, form)| form.trouble().is_some()) {
+            // A listing comes again and again; it is said once.
+            let known = before.as_ref().and_then(|before| before.get(tool));
+            if known.and_then(|known| known.trouble()) != form.trouble() {
+                let trouble = form.trouble().unwrap_or_default();
+                let tool = show::name(tool.as_str());
+                tracing::warn!(%upstream, %tool, "the schema of this tool {trouble} (`{ID}`)");
+            }
+        }
     }
 
     /// Forgets an upstream that is gone.
@@ -168,6 +187,12 @@ impl Contents {
         let validator = match schema {
             Schema::None => return Ok(()),
             Schema::Some(validator) => validator,
+            Schema::Part(validator) if !self.settings.strict_mode => validator,
+            Schema::Part(_) => {
+                return Err(Wrong(format!(
+                    "the tool's schema of its {place} {UNUSABLE}"
+                )));
+            }
             Schema::Unusable(_) if !self.settings.strict_mode => return Ok(()),
             Schema::Unusable(why) => {
                 return Err(Wrong(format!("the tool's schema of its {place} {why}")));
@@ -265,13 +290,35 @@ fn schema(descriptor: &str, member: &str) -> Schema {
     if depth(&value) > DEEPEST_SCHEMA {
         return Schema::Unusable("is nested too deep");
     }
+    if let Some(validator) = built(&value) {
+        return Schema::Some(validator);
+    }
+    let part = built(&schema::usable(value, |pattern| {
+        built(&serde_json::json!({ "pattern": pattern })).is_some()
+    }));
+    part.map_or(Schema::Unusable(UNUSABLE), Schema::Part)
+}
+
+fn built(schema: &Value) -> Option<Box<Validator>> {
     let patterns = PatternOptions::regex()
         .size_limit(LARGEST_PATTERN)
         .dfa_size_limit(LARGEST_PATTERN);
     let options = jsonschema::options().offline();
-    match options.with_pattern_options(patterns).build(&value) {
-        Ok(validator) => Schema::Some(Box::new(validator)),
-        Err(_) => Schema::Unusable("is not one that can be used"),
+    let built = options.with_pattern_options(patterns).build(schema);
+    built.ok().map(Box::new)
+}
+
+impl Form {
+    /// Says what is not checked of it.
+    fn trouble(&self) -> Option<&'static str> {
+        let of = |schema: &Schema| match schema {
+            Schema::None | Schema::Some(_) => None,
+            Schema::Part(_) => {
+                Some("has a pattern or a reference that cannot be used; the rest of it is checked")
+            }
+            Schema::Unusable(why) => Some(*why),
+        };
+        of(&self.arguments).or(of(&self.results))
     }
 }
 

@@ -107,6 +107,40 @@ fn arguments_have_the_form_that_the_tool_declares() {
 }
 
 #[test]
+fn what_cannot_be_used_of_a_schema_switches_nothing_else_off() {
+    let check = |schema: &str, arguments: &str, expect: &str| {
+        let tool = format!(r#"{{"inputSchema":{schema}}}"#);
+        let found = reason(guard("{}", &tool).request(&call(arguments)));
+        let empty = expect.is_empty();
+        assert!(
+            found.contains(expect) && found.is_empty() == empty,
+            "{arguments}: {found}"
+        );
+    };
+    let ahead = r#"{"type":"object","properties":{"a":{"type":"string","pattern":"^(?!x).*$"},"n":{"type":"integer"}},"required":["a"],"additionalProperties":false}"#;
+    check(ahead, r#"{"a":"ok","n":1}"#, "");
+    check(ahead, r#"{"a":"xx","n":1}"#, "");
+    check(ahead, r#"{"a":"ok","zz":1}"#, "`additionalProperties`");
+    check(ahead, r#"{"a":"ok","n":"one"}"#, "`type`");
+    check(ahead, r#"{"n":1}"#, "`required`");
+    let elsewhere = r##"{"properties":{"a":{"$ref":"https://evil.example/a.json"},"b":{"$ref":"#/$defs/n"},"c":{"$ref":"#/$defs/gone"}},"required":["b"],"$defs":{"n":{"type":"integer"}}}"##;
+    check(elsewhere, r#"{"a":[],"b":1,"c":{}}"#, "");
+    check(elsewhere, r#"{"a":[],"b":"one"}"#, "`type`");
+    check(elsewhere, r#"{"a":[]}"#, "`required`");
+    // What is left never refuses what the whole would take.
+    let denied = r#"{"properties":{"a":{"not":{"pattern":"(?=x)y"}},"b":{"oneOf":[{"pattern":"^(?=a)"},{"type":"string"}]}},"required":["a"]}"#;
+    check(denied, r#"{"a":"ok","b":"b"}"#, "");
+    check(denied, "{}", "`required`");
+    let named = r#"{"patternProperties":{"^(?=x)":{"type":"string"},"^n":{"type":"integer"}},"additionalProperties":false}"#;
+    check(named, r#"{"x1":"ok","n1":1}"#, "");
+    check(named, r#"{"n1":"one"}"#, "`type`");
+    // A property may have the name of a rule.
+    let odd = r#"{"properties":{"not":{"type":"string"},"pattern":{"type":"string","pattern":"^(?!x)"}},"required":["not"]}"#;
+    check(odd, r#"{"not":"a","pattern":"b"}"#, "");
+    check(odd, r#"{"not":1}"#, "`type`");
+}
+
+#[test]
 fn a_value_is_never_in_the_reason() {
     let found = guard("{}", TOOL).request(&call(r#"{"channel":"ghp_SECRET"}"#));
     assert!(!reason(found).contains("ghp_"));
