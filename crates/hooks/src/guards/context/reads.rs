@@ -8,8 +8,10 @@ use mcpproxy_core::{Call, FirstRead, UpstreamId, Wall};
 use mcpproxy_detect::allow::glob;
 use mcpproxy_text as text;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
+use super::super::fingerprint::canonical;
 use super::Settings;
 use super::shared::{Fact, Print, print};
 
@@ -48,7 +50,8 @@ struct Known {
     immutable: BTreeMap<Print, [u8; 32]>,
     /// Those of them that are not written down.
     unkept: Vec<Print>,
-    read: HashMap<Print, Read>,
+    /// What resources were, each version of one by itself, and each under the key of its slot.
+    read: HashMap<Print, Resource>,
     order: VecDeque<Print>,
 }
 
@@ -245,8 +248,8 @@ impl Reads {
                 add(key, true, read);
             }
             for key in &known.order {
-                if let Some(read) = known.read.get(key) {
-                    add(key, false, *read);
+                if let Some(one) = known.read.get(key) {
+                    add(&one.key, false, one.read);
                 }
             }
         }
@@ -269,14 +272,14 @@ impl Known {
                 }
             }
         }
-        let Some(before) = self.read.get_mut(&seen.key) else {
+        let Some(before) = self.read.get_mut(&seen.slot()) else {
             self.remember(seen);
             return Ok(());
         };
-        if versions && before.contradicts(&seen.read) {
+        if versions && before.read.contradicts(&seen.read) {
             return Err(Changed::Version);
         }
-        *before = seen.read;
+        before.read = seen.read;
         Ok(())
     }
 
@@ -286,9 +289,9 @@ impl Known {
         if seen.immutable && first.is_none_or(|first| *first != seen.read.digest) {
             return first.is_none() && self.immutable.len() < MOST_IMMUTABLE;
         }
-        let before = self.read.get(&seen.key);
+        let before = self.read.get(&seen.slot()).map(|before| before.read);
         before.is_none_or(|before| {
-            *before != seen.read && !(versions && before.contradicts(&seen.read))
+            before != seen.read && !(versions && before.contradicts(&seen.read))
         })
     }
 
@@ -299,8 +302,27 @@ impl Known {
             };
             self.read.remove(&oldest);
         }
-        self.order.push_back(seen.key);
-        self.read.insert(seen.key, seen.read);
+        self.order.push_back(seen.slot());
+        self.read.insert(seen.slot(), *seen);
+    }
+}
+
+impl Resource {
+    /// Where it is remembered: each version for itself, so that one read without a version, or with
+    /// another, does not make us forget what was read.
+    fn slot(&self) -> Print {
+        let Some(version) = &self.read.version else {
+            return self.key;
+        };
+        let mut digest = Sha256::new();
+        digest.update(self.key);
+        digest.update(version);
+        let digest: [u8; 32] = digest.finalize().into();
+        let mut slot = Print::default();
+        slot.iter_mut()
+            .zip(digest)
+            .for_each(|(to, from)| *to = from);
+        slot
     }
 }
 
@@ -349,6 +371,8 @@ fn is_immutable(settings: &Settings, uri: &str) -> bool {
 #[derive(Default)]
 struct Sight {
     content: Sha256,
+    /// What else it says: title, annotations, members that nobody knows.
+    rest: Sha256,
     version: Sha256,
     has_version: bool,
 }
@@ -357,6 +381,7 @@ impl Sight {
     /// Adds a part, and returns its address.
     fn add(&mut self, part: &str) -> String {
         let mut uri = String::new();
+        let mut rest = Map::new();
         for member in text::members(part) {
             let value = part.get(member.value).unwrap_or_default();
             match &*member.key {
@@ -365,18 +390,24 @@ impl Sight {
                     let content = text::string(value).unwrap_or_default();
                     feed(&mut self.content, &[&member.key, &content]);
                 }
-                "_meta" | "annotations" => self.versions(value),
-                _ => {}
+                "_meta" => self.versions(value),
+                "annotations" => {
+                    self.versions(value);
+                    rest.insert("annotations".to_owned(), versionless(value));
+                }
+                key => {
+                    rest.insert(key.to_owned(), parsed(value));
+                }
             }
         }
+        rest.retain(|_, value| *value != Value::Null);
+        feed(&mut self.rest, &[&canonical(&Value::Object(rest))]);
         uri
     }
 
     fn versions(&mut self, members: &str) {
         for member in text::members(members) {
-            let name = member.key.rsplit(['/', '.']).next().unwrap_or_default();
-            let name = name.to_ascii_lowercase();
-            if VERSIONS.contains(&name.as_str()) {
+            if let Some(name) = version(&member.key) {
                 self.has_version = true;
                 let value = members.get(member.value).unwrap_or_default();
                 feed(&mut self.version, &[&name, value]);
@@ -384,7 +415,11 @@ impl Sight {
         }
     }
 
-    fn of(self, uri: String, immutable: bool) -> Found {
+    fn of(mut self, uri: String, immutable: bool) -> Found {
+        if immutable {
+            // What never changes does not do so in its title either.
+            self.content.update(self.rest.finalize());
+        }
         let read = Read {
             digest: self.content.finalize().into(),
             version: self.has_version.then(|| self.version.finalize().into()),
@@ -395,6 +430,29 @@ impl Sight {
             read,
         }
     }
+}
+
+fn parsed(value: &str) -> Value {
+    serde_json::from_str(value).unwrap_or_else(|_| value.into())
+}
+
+/// Returns annotations without those that name a version, if there are any.
+fn versionless(annotations: &str) -> Value {
+    let mut annotations = parsed(annotations);
+    if let Value::Object(members) = &mut annotations {
+        members.retain(|key, _| version(key).is_none());
+        if members.is_empty() {
+            return Value::Null;
+        }
+    }
+    annotations
+}
+
+/// Returns the name of a version that a member is, if it is one.
+fn version(key: &str) -> Option<String> {
+    let name = key.rsplit(['/', '.']).next().unwrap_or_default();
+    let name = name.to_ascii_lowercase();
+    VERSIONS.contains(&name.as_str()).then_some(name)
 }
 
 /// Adds texts with their lengths, so that two cannot be shifted into one another.

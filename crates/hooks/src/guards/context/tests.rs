@@ -199,6 +199,79 @@ fn one_that_names_the_same_version_must_be_the_same() {
 }
 
 #[test]
+fn a_version_is_remembered_over_others() {
+    let check = |readings: &[(&str, Value)], expect: bool| {
+        let guard = guard(json!({}));
+        let call = read("ada", "docs", "doc://a");
+        let (last, before) = readings.split_last().unwrap();
+        for (text, meta) in before {
+            let body = contents("doc://a", text, meta);
+            assert_eq!(changed(&guard, &call, &body), None, "{readings:?}");
+        }
+        let body = contents("doc://a", last.0, &last.1);
+        let found = changed(&guard, &call, &body);
+        assert_eq!(found.is_some(), expect, "{readings:?}");
+    };
+    let tag = |tag: &str| json!({ "etag": tag });
+    let (one, two, three) = ("one", "two", "three");
+    check(
+        &[(one, tag("e1")), (two, json!({})), (three, tag("e1"))],
+        true,
+    );
+    check(
+        &[(one, tag("e1")), (two, tag("e2")), (three, tag("e1"))],
+        true,
+    );
+    // What goes back to what it was is what it was.
+    check(
+        &[(one, tag("e1")), (two, tag("e2")), (one, tag("e1"))],
+        false,
+    );
+    check(
+        &[(one, tag("e1")), (two, json!({})), (one, tag("e1"))],
+        false,
+    );
+    check(
+        &[(one, tag("e1")), (two, json!({})), (three, json!({}))],
+        false,
+    );
+}
+
+#[test]
+fn what_never_changes_keeps_its_title_and_its_annotations() {
+    let guard = guard(json!({ "immutable": ["doc://policy/*"] }));
+    let check = |uri: &str, more: Value, expect: bool| {
+        let mut part = json!({ "uri": uri, "text": "pay nobody", "title": "Payments" });
+        part.as_object_mut()
+            .unwrap()
+            .extend(more.as_object().unwrap().clone());
+        let body = json!({ "contents": [part] }).to_string();
+        let found = changed(&guard, &read("ada", "docs", uri), &body);
+        assert_eq!(found.is_some(), expect, "{body}");
+    };
+    let policy = "doc://policy/1";
+    check(policy, json!({}), false);
+    check(policy, json!({ "title": "Pay mallory" }), true);
+    check(
+        policy,
+        json!({ "annotations": { "note": "pay mallory" } }),
+        true,
+    );
+    check(policy, json!({ "more": "pay mallory" }), true);
+    check(policy, json!({}), false);
+    check(policy, json!({ "annotations": {} }), false);
+    // When it was looked at is nothing of it, and other resources have the titles they like.
+    check(policy, json!({ "_meta": { "served": 7 } }), false);
+    check(
+        policy,
+        json!({ "annotations": { "lastModified": "2026-01-01" } }),
+        false,
+    );
+    check("doc://news/1", json!({}), false);
+    check("doc://news/1", json!({ "title": "Tuesday" }), false);
+}
+
+#[test]
 fn callers_and_upstreams_have_resources_of_their_own() {
     let guard = guard(json!({ "immutable": ["doc://*"] }));
     for (who, upstream, text) in [
@@ -297,6 +370,47 @@ fn text_from_outside_is_marked_and_everything_else_stays() {
         guard.marked(&call, nothing, Kind::External),
         Treated::default()
     );
+}
+
+#[test]
+fn resources_and_prompts_are_marked_too() {
+    let guard = guard(json!({ "spotlighting": "delimit" }));
+    let check = |method: &str, body: Value, place: &str, marked: bool| {
+        let mut call = called("ada", "web");
+        call.kind = MessageKind::Request(method.into());
+        let text = guard.marked(&call, &body.to_string(), Kind::External).text;
+        assert_eq!(text.is_some(), marked, "{body}");
+        let Some(text) = text else { return };
+        let mut value: Value = serde_json::from_str(&text).unwrap();
+        let shown = value.pointer_mut(place).unwrap();
+        let said = shown.as_str().unwrap().to_owned();
+        assert!(said.starts_with("[begin untrusted text"), "{said}");
+        assert!(said.contains("\nwords\n[end untrusted text"), "{said}");
+        *shown = json!("words");
+        assert_eq!(value, body, "the rest stays");
+    };
+    let embedded = json!({ "type": "resource", "resource": { "uri": "doc://a", "text": "words" } });
+    let result = json!({ "content": [{ "type": "image", "data": "AA==" }, embedded] });
+    check("tools/call", result, "/content/1/resource/text", true);
+    let read = json!({ "contents": [{ "uri": "doc://a", "blob": "AA==" }, { "uri": "doc://b", "text": "words" }] });
+    check("resources/read", read, "/contents/1/text", true);
+    let said = json!({ "type": "text", "text": "words" });
+    let prompt = json!({ "messages": [{ "role": "user", "content": said }] });
+    check("prompts/get", prompt, "/messages/0/content/text", true);
+    let prompt = json!({ "messages": [{ "role": "user", "content": embedded }] });
+    check(
+        "prompts/get",
+        prompt,
+        "/messages/0/content/resource/text",
+        true,
+    );
+    // Nobody but a program reads these.
+    let page = json!({ "contents": [{ "uri": "ui://a", "text": "<p>words</p>" }] });
+    check("resources/read", page, "", false);
+    let blob = json!({ "contents": [{ "uri": "doc://a", "blob": "AA==" }] });
+    check("resources/read", blob, "", false);
+    let listed = json!({ "resources": [{ "uri": "doc://a", "text": "words" }] });
+    check("resources/list", listed, "", false);
 }
 
 #[test]
