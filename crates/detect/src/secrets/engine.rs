@@ -229,7 +229,7 @@ impl Engine {
         let (_, group) = self.captured(index, &Input::new(whole).anchored(Anchored::Yes))?;
         let secret = span.start + group.start..span.start + group.end;
         let value = text.get(secret.clone())?;
-        let good = !is_placeholder(value) && !is_reference(value) && rule.validator.holds(value);
+        let good = !is_reference(value) && is_real(rule, value);
         good.then_some(secret)
     }
 
@@ -336,8 +336,7 @@ impl Pass<'_> {
         }
         let clean = starts_clean(bytes, whole.start) && ends_clean(bytes, whole.end);
         let value = self.text.get(secret.clone())?;
-        (clean && !is_placeholder(value) && rule.validator.holds(value) && self.near(rule, &secret))
-            .then_some(secret)
+        (clean && is_real(rule, value) && self.near(rule, &secret)).then_some(secret)
     }
 
     fn near(&self, rule: &Rule, secret: &Range<usize>) -> bool {
@@ -443,4 +442,11 @@ fn ends_clean(bytes: &[u8], at: usize) -> bool {
     let word = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
     let last = at.checked_sub(1).and_then(|at| bytes.get(at));
     !(last.is_some_and(word) && bytes.get(at).is_some_and(word))
+}
+
+/// Tells whether a value is a secret and not what marks the place of one. A checksum that is right
+/// outweighs a word such as `fake`, which a generator makes by chance.
+fn is_real(rule: &Rule, value: &str) -> bool {
+    let checked = rule.validator.is_checksum();
+    rule.validator.holds(value) && (checked || !is_placeholder(value))
 }

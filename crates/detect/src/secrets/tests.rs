@@ -48,6 +48,29 @@ fn how_random_a_run_must_be_is_configured() {
 }
 
 #[test]
+fn a_right_checksum_outweighs_the_words_of_a_placeholder() {
+    let check = |token: &str, expect: bool| {
+        let found = kinds(&format!("token: {token} end"));
+        assert_eq!(
+            found.contains(&"github_pat".to_owned()),
+            expect,
+            "{token}: {found:?}"
+        );
+    };
+    for token in [
+        "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",
+        "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",
+        "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",
+        "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",
+    ] {
+        check(token, true);
+        // The same with another last character is what somebody wrote into a document.
+        let (kept, last) = token.split_at(token.len() - 1);
+        check(&[kept, if last == "A" { "B" } else { "A" }].concat(), false);
+    }
+}
+
+#[test]
 fn every_rule_is_whole() {
     let mut ids = BTreeSet::new();
     for (index, rule) in rules().iter().enumerate() {
