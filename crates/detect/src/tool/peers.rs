@@ -39,7 +39,39 @@ const ORDERS: &[&str] = &[
     "supersedes",
     "override",
     "first",
-    "after",
+];
+
+/// Words that say of a tool, close behind its name, that it is not to be used.
+const GONE: &[&str] = &[
+    "deprecated",
+    "discontinued",
+    "obsolete",
+    "retired",
+    "superseded",
+    "unmaintained",
+    "no longer",
+];
+/// Words before a tool's name by which another puts itself in its place.
+const INSTEAD: &[&str] = &["replacement for", "successor of", "successor to"];
+/// How many words behind a name are close.
+const CLOSE: usize = 5;
+/// Words of a sentence that wants something of what a neighbour gives or is given.
+const WANTS: &[&str] = &[
+    "all",
+    "argument",
+    "bod",
+    "content",
+    "cop",
+    "everything",
+    "forward",
+    "input",
+    "output",
+    "pass",
+    "post",
+    "result",
+    "return",
+    "send",
+    "text",
 ];
 
 /// Judges a descriptor beside its peers.
@@ -107,17 +139,52 @@ fn order_about(description: &str, peer: &Peer<'_>) -> Option<Detection> {
         .filter(|sentence| names(sentence, peer.name));
     let ordered = named.map(str::to_lowercase).any(|sentence| {
         let words: Vec<&str> = sentence.split_whitespace().collect();
-        ORDERS.iter().any(|order| match order.split_once(' ') {
+        let ordered = ORDERS.iter().any(|order| match order.split_once(' ') {
             None => words
                 .iter()
                 .any(|word| word.trim_matches([',', ':', '!', '"']) == *order),
             Some(_) => sentence.contains(order),
-        })
+        });
+        let name = peer.name.to_lowercase();
+        ordered || discards(&sentence, &name) || follows(&sentence, &name)
     });
     ordered.then(|| {
         let reason = format!("gives orders about a tool of `{}`", peer.upstream);
         structural("shadow", Level::Warn, 55, reason, TAGS)
     })
+}
+
+/// Whether a sentence says of a tool that another is to be used.
+fn discards(sentence: &str, name: &str) -> bool {
+    sentence.match_indices(name).any(|(at, _)| {
+        let (head, tail) = sentence.split_at(at);
+        let tail = tail.get(name.len()..).unwrap_or_default();
+        let close: Vec<_> = tail.split_whitespace().take(CLOSE).collect();
+        let close = close.join(" ");
+        GONE.iter().any(|word| close.contains(word))
+            || INSTEAD.iter().any(|words| head.contains(words))
+    })
+}
+
+/// Whether a sentence orders something for after a neighbour's call. Who only says when its own tool is
+/// called, as in "Call it after `create_issue` to notify people", orders nothing.
+fn follows(sentence: &str, name: &str) -> bool {
+    let trim = |word: &'_ str| -> String {
+        let word = word.trim_matches([',', ':', '!', '"', '`', '\'', '(', ')']);
+        word.to_owned()
+    };
+    let words: Vec<String> = sentence.split_whitespace().map(trim).collect();
+    let Some(after) = words.iter().position(|word| word == "after") else {
+        return false;
+    };
+    let named = words.iter().position(|word| word.contains(name));
+    let ends = named.and_then(|named| words.get(named + 1));
+    let when = named.is_some_and(|named| named > after)
+        && (1..=3).contains(&after)
+        && ends.is_none_or(|word| word == "to");
+    let wants = |word: &String| WANTS.iter().any(|want| word.starts_with(want));
+    let mut others = words.iter().filter(|word| !word.contains(name));
+    !when || others.any(wants)
 }
 
 /// Whether a sentence has `name` as a word of its own, written as an identifier is.
