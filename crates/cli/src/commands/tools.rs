@@ -65,7 +65,24 @@ fn approve(global: &Global, wanted: &ChosenTools) -> Result<Exit> {
     let path = format!("/servers/{}/tools/approve", encoded(upstream));
     let done = request_with_key(global, Method::POST, &path, &body, &key)?;
     changed(&done);
+    let servers = request(global, Method::GET, "/servers", None)?;
+    if is_quarantined(&servers, upstream) {
+        output::note(&format!(
+            "`{upstream}` itself is quarantined, so that none of its tools pass"
+        ));
+        output::note(&format!("hint: mcpproxy upstream unquarantine {upstream}"));
+    }
     Ok(Exit::Fine)
+}
+
+/// Tells whether everything of an upstream is withheld.
+fn is_quarantined(servers: &Value, upstream: &str) -> bool {
+    let text = |server: &Value, key: &str| server.get(key)?.as_str().map(str::to_owned);
+    let mut servers = servers.as_array().into_iter().flatten();
+    servers.any(|server| {
+        text(server, "name").as_deref() == Some(upstream)
+            && text(server, "status").as_deref() == Some("quarantined")
+    })
 }
 
 fn block(global: &Global, wanted: &ChosenTools) -> Result<Exit> {
@@ -104,14 +121,21 @@ fn diff(global: &Global, upstream: &str, tool: &str) -> Result<Exit> {
 
 /// Prints a difference whole: what is cut off could be what it is about.
 fn side_by_side(change: &Value) -> Result<()> {
+    shown(change).iter().try_for_each(|line| output::line(line))
+}
+
+/// Returns the lines of a difference. A tool that is new as a whole has no place of its own, and was
+/// nothing before.
+fn shown(change: &Value) -> Vec<String> {
     let text = |key: &str| change.get(key).and_then(Value::as_str).map(output::flat);
-    output::line(&text("path").unwrap_or_default())?;
+    let path = text("path").filter(|path| !path.is_empty());
+    let is_whole = path.is_none();
+    let mut lines = vec![path.unwrap_or_else(|| "(the whole tool)".to_owned())];
     for (sign, key) in [('-', "before"), ('+', "after")] {
-        if let Some(text) = text(key) {
-            output::line(&format!("  {sign} {text}"))?;
-        }
+        let side = text(key).filter(|text| !(is_whole && text == "null"));
+        lines.extend(side.map(|text| format!("  {sign} {text}")));
     }
-    Ok(())
+    lines
 }
 
 /// Lists tools, or those that match a query, best first.
@@ -148,6 +172,26 @@ fn round_score(tool: &mut Value) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_difference_says_what_it_is_about() {
+        let check = |change: Value, expect: &[&str]| assert_eq!(shown(&change), expect);
+        let whole = json!({ "path": "", "before": "null", "after": "{\"name\":\"a\"}" });
+        check(whole, &["(the whole tool)", "  + {\"name\":\"a\"}"]);
+        let part = json!({ "path": "description", "before": "null", "after": "\"a\"" });
+        check(part, &["description", "  - null", "  + \"a\""]);
+    }
+
+    #[test]
+    fn an_upstream_that_is_quarantined_is_told_from_others() {
+        let servers = json!([
+            { "name": "a", "status": "quarantined" },
+            { "name": "b", "status": "up" },
+        ]);
+        for (name, expect) in [("a", true), ("b", false), ("c", false)] {
+            assert_eq!(is_quarantined(&servers, name), expect, "{name}");
+        }
+    }
 
     #[test]
     fn a_tool_is_named_as_it_is_listed_or_in_two_words() {
