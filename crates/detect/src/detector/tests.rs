@@ -221,6 +221,35 @@ fn what_is_not_read_is_said() {
 }
 
 #[test]
+fn many_values_of_one_sort_do_not_hide_another() {
+    let people = |count: usize| {
+        let people = (0..count).map(|n| format!("person{n}@corvane-freight.com "));
+        people.collect::<String>()
+    };
+    let real = Detector::new(&Settings::default()).unwrap();
+    let check = |raw: String, untold: bool| {
+        let report = real.json(&raw, Context::default());
+        let kinds = report.detections.iter().map(|one| &*one.detection.kind);
+        assert_eq!(kinds.filter(|kind| *kind == "aws_access_key").count(), 1);
+        assert_eq!(report.coverage.is_complete(), !untold);
+        let kinds: Vec<_> = report
+            .coverage
+            .untold
+            .iter()
+            .map(|(kind, _)| &**kind)
+            .collect();
+        assert_eq!(kinds, if untold { vec!["email"] } else { vec![] });
+    };
+    let key = "AKIAQ3EGRTLZ7VHWN2KM";
+    check(format!(r#"{{"a":"{}{key}"}}"#, people(MOST + 1)), true);
+    check(
+        format!(r#"{{"a":"{}","b":"{key}"}}"#, people(MOST + 1)),
+        true,
+    );
+    check(format!(r#"{{"a":"{}","b":"{key}"}}"#, people(100)), false);
+}
+
+#[test]
 fn leaves_share_one_bound() {
     let raw = format!(r#"["{0}","{0}","KEY-12345678"]"#, "b ".repeat(400));
     let report = detector(r#"{"max_payload_size_kb":1}"#).json(&raw, Context::default());
