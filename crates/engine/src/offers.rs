@@ -1,7 +1,8 @@
 //! What the engine does for doors and operators about what upstreams offer: judge a listing, say
 //! what may be shown, change states, and put every change on record.
 
-use mcpproxy_core::{Call, Door, Durability, OfferKind, OfferState, UpstreamId, Verdict};
+use futures_util::future::join_all;
+use mcpproxy_core::{Call, Door, OfferKind, OfferState, SinkFault, UpstreamId, Verdict};
 use mcpproxy_hooks::guards::Turn;
 use mcpproxy_hooks::guards::rug_pull::Difference;
 use mcpproxy_hooks::guards::spoofing::Profile as Started;
@@ -10,6 +11,7 @@ use serde_json::Value;
 
 use crate::classes::Profile;
 use crate::engine::Engine;
+use crate::engine::keeping::LEAST;
 use crate::quarantine::{Extent, Held, Known, Listing, NotSet, Offered, Which, event, log, record};
 use crate::ready::Ready;
 
@@ -89,19 +91,28 @@ impl Engine {
         self.tell(News(turn.into_iter().collect()), call.door).await;
     }
 
-    /// Tells those who watch about changes, and puts them on record.
+    /// Tells those who watch about changes, and puts them on record. Where records are to be durable
+    /// this returns once they are, so that nobody is shown a listing whose judgement a kill could lose;
+    /// a disk that hangs holds nobody for longer than a record is given at least.
     pub async fn tell(&self, news: News, door: Door) {
+        if news.is_empty() {
+            return;
+        }
         let (_, now) = self.now();
-        for turn in news.0 {
-            log(&turn);
-            self.events().tell(event(&turn, now));
-            let kept = self
-                .sink()
-                .append(record(&turn, door, now), Durability::Relaxed)
-                .await;
-            if let Err(fault) = kept {
-                tracing::error!("a change of the quarantine is not on record: {fault}");
-            }
+        let how = self.ready().settings.durability;
+        for turn in &news.0 {
+            log(turn);
+            self.events().tell(event(turn, now));
+        }
+        // CRASH: the states are on disk already. A stop here leaves them without their records, but
+        // what they are about has not been shown to anybody yet.
+        let records = news.0.iter().map(|turn| record(turn, door, now));
+        // Handed over together, in order: a long list waits for the disk once, not for each of its tools.
+        let kept = join_all(records.map(|record| self.sink().append(record, how)));
+        let kept = tokio::time::timeout(LEAST, kept).await;
+        let kept = kept.unwrap_or_else(|_| vec![Err(SinkFault::Late)]);
+        for fault in kept.into_iter().filter_map(Result::err) {
+            tracing::error!("a change of the quarantine is not on record: {fault}");
         }
     }
 

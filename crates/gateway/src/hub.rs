@@ -135,17 +135,26 @@ impl GatewayHub {
             let engine = &self.engine;
             engine.judge_offers(upstream.name(), &profile, offers, extent)
         };
-        // A long list takes a while to read, and the disk takes one to write.
-        let news = match Handle::try_current().map(|runtime| runtime.runtime_flavor()) {
-            Ok(RuntimeFlavor::MultiThread) => tokio::task::block_in_place(judge),
-            Ok(_) | Err(_) => judge(),
-        };
-        if news.is_empty() {
-            return false;
-        }
         let engine = Arc::clone(&self.engine);
-        tokio::spawn(async move { engine.tell(news, Door::Internal).await });
-        true
+        // A long list takes a while to read, and the disk takes one to write: what is on record about
+        // a list is there before the list is shown.
+        match Handle::try_current() {
+            Ok(runtime) if runtime.runtime_flavor() == RuntimeFlavor::MultiThread => {
+                tokio::task::block_in_place(|| {
+                    let news = judge();
+                    let changed = !news.is_empty();
+                    runtime.block_on(engine.tell(news, Door::Internal));
+                    changed
+                })
+            }
+            // With one thread nobody may wait here; no gateway is run that way.
+            Ok(_) | Err(_) => {
+                let news = judge();
+                let changed = !news.is_empty();
+                tokio::spawn(async move { engine.tell(news, Door::Internal).await });
+                changed
+            }
+        }
     }
 
     /// Judges what an upstream lists to a caller, in whose own conversation there may be more.

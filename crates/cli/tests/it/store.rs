@@ -11,8 +11,9 @@ use mcpproxy_testkit::{EraSupport, Postgres, Sample};
 use rcgen::generate_simple_self_signed;
 use serde_json::{Value, json};
 
+use crate::quarantine::{POISON, script, tool};
 use crate::support::{
-    Gateway, Home, Legacy, Over, PASSWORD, Upstream, refuses_without_password, until,
+    Gateway, Home, Legacy, Over, PASSWORD, Upstream, names_of, refuses_without_password, until,
 };
 
 async fn echo(more: &Value) -> (Upstream, Value) {
@@ -104,6 +105,32 @@ async fn in_strict_mode_a_kill_loses_no_record_of_an_answered_call_and_the_chain
     let log = home.log();
     std::fs::remove_file(&log).unwrap();
     assert_eq!(verified(&home).await.0, Some(2));
+}
+
+/// Issue 9: what was withheld was on record only some time after the list had been shown.
+#[tokio::test]
+async fn in_strict_mode_a_kill_loses_no_record_of_what_was_withheld_from_a_list() {
+    for _ in 0..3 {
+        let upstream = Upstream::play(&script(&[tool("add", POISON), tool("sum", "Adds.")]));
+        let gateway = Gateway::start(&json!({
+            "routing_mode": "all",
+            "activity": { "durability": "strict" },
+            "mcpServers": { "sums": upstream.settings },
+        }))
+        .await;
+        let downstream = Legacy::open(&gateway.url("/mcp"), json!({})).await;
+        until("the list", || async {
+            let listed = downstream.ask("tools/list", json!({})).await;
+            (names_of(&listed["tools"]) == ["sums__sum"]).then_some(())
+        })
+        .await;
+        let home = gateway.kill().await;
+        let records = home.records();
+        let withheld = records
+            .iter()
+            .any(|one| one["quarantine"]["state"].is_string() && one["tool_name"] == "add");
+        assert!(withheld, "{records:?}");
+    }
 }
 
 #[tokio::test]
