@@ -258,8 +258,11 @@ fn grouped(number: u64) -> String {
 /// Returns what came through, and in which modes and eras.
 fn through(report: &Value) -> BTreeMap<String, Vec<String>> {
     let mut through: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for one in list(report, "scenarios") {
+    let scenarios = list(report, "scenarios").iter();
+    for one in scenarios.chain(list(report, "incidents")) {
         let word = |key: &str| one.get(key).and_then(Value::as_str).unwrap_or_default();
+        let scenario = one.get("scenario").and_then(Value::as_str);
+        let scenario = scenario.unwrap_or("incidents");
         let outcome = match word("outcome") {
             "missed" => Some("missed"),
             "detected" => Some("only told"),
@@ -267,7 +270,7 @@ fn through(report: &Value) -> BTreeMap<String, Vec<String>> {
         };
         let alarm = (word("twin") == "false_alarm").then_some("false alarm");
         for kind in outcome.into_iter().chain(alarm) {
-            let what = format!("{kind}: `{}/{}`", word("scenario"), word("case"));
+            let what = format!("{kind}: `{scenario}/{}`", word("case"));
             let way = format!("{} {}", word("mode"), word("era"));
             through.entry(what).or_default().push(way);
         }
@@ -313,6 +316,20 @@ mod tests {
         ];
         let table = figures(&json!({ "scenarios": played })).unwrap();
         assert!(table.contains("silently\n\n- a: `x`\n"), "{table}");
+    }
+
+    #[test]
+    fn incidents_that_come_through_are_listed_too() {
+        let one = |case: &str, outcome: &str| json!({ "case": case, "outcome": outcome, "mode": "proxy", "era": "legacy" });
+        let played = [
+            one("x", "stopped"),
+            one("y", "missed"),
+            one("z", "detected"),
+        ];
+        let table = figures(&json!({ "incidents": played })).unwrap();
+        let expect =
+            "- missed: `incidents/y` (proxy legacy)\n- only told: `incidents/z` (proxy legacy)\n";
+        assert!(table.contains(expect), "{table}");
     }
 
     #[test]

@@ -39,6 +39,8 @@ pub(crate) struct Agent {
     era: Era,
     capabilities: Value,
     asked: u64,
+    /// What it says to honest questions: by the name of a field, and as `text` to a model.
+    pub(crate) answers: Map<String, Value>,
     /// Every string that it was shown.
     pub(crate) shown: Vec<String>,
     /// The size of the largest answer.
@@ -87,6 +89,7 @@ impl Agent {
             era,
             capabilities: json!({}),
             asked: 0,
+            answers: Map::new(),
             shown: Vec::new(),
             largest: 0,
             heard: 0,
@@ -297,11 +300,12 @@ impl Agent {
 
     fn said(&self, question: &Value) -> Value {
         let method = question.get("method").and_then(Value::as_str);
+        let text = self.answers.get("text").cloned();
         match method.unwrap_or_default() {
             "elicitation/create" => self.form(question),
             "sampling/createMessage" => json!({
                 "role": "assistant", "model": "none",
-                "content": { "type": "text", "text": self.shown.join(" ") },
+                "content": { "type": "text", "text": text.unwrap_or_else(|| json!(self.shown.join(" "))) },
             }),
             "roots/list" => json!({ "roots": [{ "uri": "file:///home/agent", "name": "home" }] }),
             _ => json!({}),
@@ -316,7 +320,10 @@ impl Agent {
             return json!({ "action": "decline" });
         }
         let secret = self.shown.iter().rev().find(|one| one.contains("glpat-"));
-        let filled = fields.iter().map(|name| ((*name).clone(), json!(secret)));
+        let filled = fields.iter().map(|name| {
+            let answer = self.answers.get(*name).cloned();
+            ((*name).clone(), answer.unwrap_or_else(|| json!(secret)))
+        });
         json!({ "action": "accept", "content": filled.collect::<serde_json::Map<_, _>>() })
     }
 }
@@ -386,5 +393,34 @@ fn remember(value: &Value, shown: &mut Vec<String>) {
             }
         }
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An agent that is asked fills in what it was told to say, and where it was told nothing what it
+    /// has read: the one is an honest answer, the other what an attack is after.
+    #[test]
+    fn questions_are_answered_as_the_step_says_or_with_what_was_read() {
+        let mut agent = Agent::new("http://localhost", &[], Era::Legacy);
+        agent.shown.push("glpat-secret".to_owned());
+        let fields = json!({ "harbour": { "type": "string" } });
+        let form = json!({
+            "method": "elicitation/create",
+            "params": { "requestedSchema": { "type": "object", "properties": fields } },
+        });
+        let sampling = json!({ "method": "sampling/createMessage", "params": {} });
+        let said = |agent: &Agent| {
+            let filled = agent.said(&form)["content"]["harbour"].clone();
+            (filled, agent.said(&sampling)["content"]["text"].clone())
+        };
+        assert_eq!(said(&agent), (json!("glpat-secret"), json!("glpat-secret")));
+        agent.answers = json!({ "harbour": "east", "text": "It rains." })
+            .as_object()
+            .cloned()
+            .unwrap();
+        assert_eq!(said(&agent), (json!("east"), json!("It rains.")));
     }
 }

@@ -82,7 +82,7 @@ impl Gateway {
             .unwrap_or_else(|_| Err("it did not listen in time".to_owned()))
             .map_err(Error::Gateway)?;
         let key = match config.get("api_key").and_then(Value::as_str) {
-            Some(chosen) => chosen.to_owned(),
+            Some(chosen) => chosen.replace("$${", "${"),
             None => std::fs::read_to_string(process.folder.path().join(DATA).join("api_key"))?,
         };
         let gateway = Self {

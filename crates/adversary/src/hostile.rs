@@ -20,16 +20,19 @@ use bytes::Bytes;
 use mcpproxy_mcp::compose;
 use mcpproxy_mcp::era::{LEGACY_LATEST, METHOD_NOT_FOUND};
 use serde_json::{Map, Value, json};
-use tokio::sync::{broadcast, mpsc, oneshot};
+use tokio::sync::{Barrier, broadcast, mpsc, oneshot};
 
 use self::stage::{Stage, listed};
-use crate::scenario::{Era, Role};
+use crate::scenario::{Era, FaultKind, Role};
 
 /// Where one message is answered to.
 pub(crate) type Outlet = mpsc::Sender<Bytes>;
 
 /// How long the answer to a question is waited for.
 const QUESTION: Duration = Duration::from_secs(5);
+
+/// How long one of two calls waits for the other.
+const PAIR: Duration = Duration::from_secs(2);
 
 /// One upstream that plays a role.
 #[derive(Debug)]
@@ -38,6 +41,9 @@ pub struct Actor {
     stage: Mutex<Stage>,
     received: Mutex<Vec<String>>,
     questions: Mutex<HashMap<String, oneshot::Sender<Value>>>,
+    /// What is owed to whoever asked with an id, for a role that knows requests by their ids alone.
+    owed: Mutex<HashMap<String, Vec<String>>>,
+    pair: Barrier,
     /// What is said to everybody who listens.
     news: broadcast::Sender<Bytes>,
 }
@@ -77,6 +83,8 @@ impl Actor {
             role,
             received: Mutex::default(),
             questions: Mutex::default(),
+            owed: Mutex::default(),
+            pair: Barrier::new(2),
             news: broadcast::channel(1024).0,
         })
     }
@@ -134,6 +142,8 @@ impl Actor {
             client: client(talk, method, params, era),
             era,
         };
+        // A call is answered by what the role is when it comes. What it turns into comes after it.
+        let tools = self.tools(&asked);
         let turned = lock(&self.stage).counted(&self.role, method);
         let announced = self.role.trigger.as_ref().is_some_and(|one| one.announced);
         if let (Some(after), true) = (turned, announced) {
@@ -148,7 +158,7 @@ impl Actor {
             }
         }
         match method {
-            "tools/call" => return self.call(&asked, &outlet).await,
+            "tools/call" => return self.call(&asked, &tools, &outlet).await,
             "subscriptions/listen" if era == Era::Modern => {
                 return modern::listen(&id, self.listen(), &outlet).await;
             }
@@ -255,13 +265,12 @@ impl Actor {
         stage::tools(&self.role, self.version(asked))
     }
 
-    async fn call(&self, asked: &Asked<'_>, outlet: &Outlet) {
+    async fn call(&self, asked: &Asked<'_>, tools: &[Map<String, Value>], outlet: &Outlet) {
         let Asked { id, params, .. } = *asked;
         let name = params
             .get("name")
             .and_then(Value::as_str)
             .unwrap_or_default();
-        let tools = self.tools(asked);
         let known = |tool: &&Map<String, Value>| tool.get("name") == Some(&json!(name));
         let Some(tool) = tools.iter().find(known) else {
             let unknown = compose::error(Some(id), -32602, "no such tool", None);
@@ -283,9 +292,34 @@ impl Actor {
         let nth = lock(&self.stage).nth(name);
         let result = dressed(stage::result(tool, nth), "tools/call", asked.era);
         match &self.role.fault {
+            Some(fault) if fault.how == FaultKind::Crossed => self.cross(asked, outlet).await,
             Some(fault) => fault::answer(fault, id, &result, outlet, &self.news).await,
             None => say(outlet, compose::result(id, &result.to_string())).await,
         }
+    }
+
+    /// Waits for another call, and answers as somebody who knows requests by their ids alone: of two
+    /// that have the same, each is given what is the other's.
+    async fn cross(&self, asked: &Asked<'_>, outlet: &Outlet) {
+        let of = asked
+            .params
+            .pointer("/arguments/of")
+            .and_then(Value::as_str);
+        let own = format!("this is of {}", of.unwrap_or_default());
+        self.owe(asked.id, own.clone());
+        // Alone it is answered all the same.
+        drop(tokio::time::timeout(PAIR, self.pair.wait()).await);
+        let owed = lock(&self.owed).get(asked.id).cloned().unwrap_or_default();
+        let said = owed.into_iter().find(|one| *one != own).unwrap_or(own);
+        let said = json!({ "content": [{ "type": "text", "text": said }] });
+        let said = dressed(said, "tools/call", asked.era);
+        say(outlet, compose::result(asked.id, &said.to_string())).await;
+    }
+
+    /// Keeps what is owed to whoever asked with an id.
+    fn owe(&self, id: &str, what: String) {
+        let mut owed = lock(&self.owed);
+        owed.entry(id.to_owned()).or_default().push(what);
     }
 
     /// Asks the agent something in the middle of a call, and waits for what it says.
@@ -378,6 +412,48 @@ mod tests {
     use std::time::Instant;
 
     use super::*;
+
+    /// The call with which a role turns is still answered by what it was.
+    #[tokio::test]
+    async fn a_call_is_answered_before_it_is_counted() {
+        let tool = |name: &str| json!({ "tools": [{ "name": name, "result": name }] });
+        let role = json!({
+            "name": "a", "eras": ["legacy"], "tools": [],
+            "versions": { "v1": tool("first"), "v2": tool("second") },
+            "trigger": { "type": "call_count", "threshold": 1 },
+        });
+        let actor = Actor::new(serde_json::from_value(role).unwrap());
+        let (outlet, mut answers) = mpsc::channel(8);
+        for (name, known) in [("first", true), ("first", false), ("second", true)] {
+            let params = json!({ "name": name, "arguments": {} }).to_string();
+            let call = compose::request("1", "tools/call", &params);
+            actor.take(&Talk::default(), &call, outlet.clone()).await;
+            let answer: Value = serde_json::from_slice(&answers.recv().await.unwrap()).unwrap();
+            assert_eq!(answer.get("result").is_some(), known, "{name}: {answer}");
+        }
+    }
+
+    /// Two who ask under one id at once are each given what is the other's, and under ids of their own
+    /// what is theirs.
+    #[tokio::test]
+    async fn answers_are_crossed_where_ids_are_the_same() {
+        let role = json!({
+            "name": "a", "eras": ["legacy"], "tools": [{ "name": "t" }],
+            "fault": { "how": "crossed" },
+        });
+        let actor = Actor::new(serde_json::from_value(role).unwrap());
+        let ask = async |id: &str, of: &str| {
+            let params = json!({ "name": "t", "arguments": { "of": of } }).to_string();
+            let call = compose::request(id, "tools/call", &params);
+            let (outlet, mut answers) = mpsc::channel(8);
+            actor.take(&Talk::default(), &call, outlet).await;
+            String::from_utf8(answers.recv().await.unwrap().to_vec()).unwrap()
+        };
+        let (first, second) = tokio::join!(ask("7", "east"), ask("7", "west"));
+        assert!(first.contains("of west") && second.contains("of east"));
+        let (first, second) = tokio::join!(ask("8", "east"), ask("9", "west"));
+        assert!(first.contains("of east") && second.contains("of west"));
+    }
 
     /// A role that turns by the clock says so by itself: nobody has to come and ask.
     #[tokio::test]

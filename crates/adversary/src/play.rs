@@ -5,7 +5,7 @@ mod call;
 mod hook;
 mod outside;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -78,6 +78,8 @@ pub(crate) enum Way<'a> {
 pub(crate) struct Came {
     /// The harm that was done, in words.
     pub(crate) harm: Option<String>,
+    /// The steps that did harm, by their place.
+    pub(crate) harmful: BTreeSet<usize>,
     /// Steps that did not come through, in words.
     pub(crate) refused: Vec<String>,
     /// How long each refusal took as the agent sees it, in milliseconds.
@@ -88,18 +90,33 @@ pub(crate) struct Came {
     pub(crate) session: String,
 }
 
+impl Came {
+    /// Returns what went wrong where nothing was to be in the way, in words.
+    pub(crate) fn trouble(&self) -> Vec<String> {
+        let told = |harm: &&String| !self.refused.contains(harm);
+        let harm = self.harm.iter().filter(told);
+        self.refused.iter().chain(harm).cloned().collect()
+    }
+}
+
 /// A play under way.
 pub(crate) struct Playing<'a> {
     way: Way<'a>,
     program: &'a Path,
     case: &'a str,
+    /// The number of the case on its gateway: tokens are called after it, whatever a file is called.
+    number: usize,
     era: Era,
     upstreams: &'a BTreeMap<String, Upstream>,
+    /// Whether agents show the key of the gateway's owner.
+    owned: bool,
     agents: BTreeMap<(String, String), Agent>,
     tokens: BTreeMap<String, String>,
     capabilities: Value,
     /// Tools that were used so far.
     uses: usize,
+    /// The place of the step that is taken.
+    at: Option<usize>,
     came: Came,
 }
 
@@ -108,7 +125,7 @@ impl<'a> Playing<'a> {
     pub(crate) fn new(
         way: Way<'a>,
         program: &'a Path,
-        case: &'a str,
+        (case, number): (&'a str, usize),
         era: Era,
         upstreams: &'a BTreeMap<String, Upstream>,
     ) -> Self {
@@ -116,17 +133,27 @@ impl<'a> Playing<'a> {
             way,
             program,
             case,
+            number,
             era,
             upstreams,
+            owned: false,
             agents: BTreeMap::new(),
             tokens: BTreeMap::new(),
             capabilities: json!({}),
             uses: 0,
+            at: None,
             came: Came {
                 session: case.to_owned(),
                 ..Came::default()
             },
         }
+    }
+
+    /// Has agents show the key of the gateway's owner in the place of tokens of their own.
+    #[must_use]
+    pub(crate) fn owned(mut self, owned: bool) -> Self {
+        self.owned = owned;
+        self
     }
 
     /// Takes every step.
@@ -136,7 +163,8 @@ impl<'a> Playing<'a> {
             .iter()
             .map(|name| (name.clone(), json!({})));
         self.capabilities = Value::Object(declared.collect());
-        for step in &play.steps {
+        for (at, step) in play.steps.iter().enumerate() {
+            self.at = Some(at);
             if !step.when.is_empty() && !step.when.iter().any(|bait| self.shown(bait)) {
                 continue;
             }
@@ -151,6 +179,7 @@ impl<'a> Playing<'a> {
                 self.harmed("the agent was kept waiting".to_owned());
             }
         }
+        self.at = None;
         if let Some(text) = play.shown.iter().find(|text| self.shown(text)) {
             let shown: String = text.chars().take(60).collect();
             self.harmed(format!("the agent was shown `{shown}`"));
@@ -182,6 +211,7 @@ impl<'a> Playing<'a> {
     }
 
     fn harmed(&mut self, how: String) {
+        self.came.harmful.extend(self.at);
         self.came.harm.get_or_insert(how);
     }
 
@@ -221,7 +251,11 @@ impl<'a> Playing<'a> {
         };
         match through {
             Through::Yes if step.harm => self.harmed(format!("{name} came through")),
-            Through::No(why) if step.needed => self.harmed(format!("{name} failed: {why}")),
+            Through::No(why) if step.needed => {
+                let failed = format!("{name} failed: {why}");
+                self.came.refused.push(failed.clone());
+                self.harmed(failed);
+            }
             Through::No(why) => self.came.refused.push(format!("{name}: {why}")),
             Through::Yes => {}
         }
@@ -326,7 +360,7 @@ impl<'a> Playing<'a> {
             return Ok(token.clone());
         }
         let upstreams: Vec<&str> = self.upstreams.keys().map(String::as_str).collect();
-        let name = format!("{}{who}", self.case.replace('/', "-"));
+        let name = format!("agent-{}-{}", self.number, self.tokens.len());
         let token = gateway.token(&name, &upstreams).await?;
         self.tokens.insert(who, token.clone());
         Ok(token)
@@ -338,6 +372,10 @@ impl<'a> Playing<'a> {
         let key = (who, endpoint.to_owned());
         if !self.agents.contains_key(&key) {
             let mut agent = match self.way_of(step) {
+                Way::Gateway { gateway, .. } if self.owned => {
+                    let address = format!("http://{}{endpoint}", gateway.address);
+                    Agent::new(&address, &[("x-api-key", gateway.key())], self.era)
+                }
                 Way::Gateway { gateway, .. } => {
                     let token = self.token(gateway, step).await?;
                     let bearer = format!("Bearer {token}");

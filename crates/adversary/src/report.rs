@@ -191,9 +191,7 @@ fn one(
         harm: attack.came.harm.clone(),
         evidence: attack.evidence.clone(),
         twin: twin.map(|twin| outcome::twin(&twin.came, &twin.evidence)),
-        twin_trouble: twin
-            .map(|twin| twin.came.refused.clone())
-            .unwrap_or_default(),
+        twin_trouble: twin.map(|twin| twin.came.trouble()).unwrap_or_default(),
         twin_evidence: twin.map(|twin| twin.evidence.clone()),
     }
 }

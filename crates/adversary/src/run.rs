@@ -61,6 +61,15 @@ pub struct Controlled {
     pub control: Control,
     /// The harm, in words; nothing where it was not done although nobody prevented it.
     pub harm: Option<String>,
+    /// The steps that are to do harm and did none, counted from one.
+    pub idle: Vec<usize>,
+}
+
+impl Controlled {
+    /// Tells whether everything that is to do harm did some.
+    pub fn is_harmful(&self) -> bool {
+        self.harm.is_some() && self.idle.is_empty()
+    }
 }
 
 /// Whether attacks or twins are played.
@@ -78,6 +87,8 @@ struct Job<'a> {
     mode: Mode,
     era: Era,
     control: Option<Control>,
+    /// The key that the owner of the gateway chose.
+    key: Option<String>,
     /// Whether records are written before answers leave, so that they are there when they are looked
     /// for.
     written: bool,
@@ -152,6 +163,7 @@ async fn timed(
             mode,
             era,
             control: None,
+            key: None,
             written: false,
         };
         for one in job.play(orders, 1).await? {
@@ -183,30 +195,64 @@ pub async fn control(
                 way.push_str(&json!(case.config).to_string());
                 by_way.entry(way).or_default().push(case);
             }
-            jobs.extend(by_way.into_values().map(|cases| Job {
-                scenario,
-                side: Side::Attack,
-                mode,
-                era,
-                control: cases.first().map(|case| control_of(scenario, case)),
-                written: true,
-                cases,
-            }));
+            for cases in by_way.into_values() {
+                let control = cases.first().map(|case| control_of(scenario, case));
+                jobs.extend(keys(&cases, control).into_iter().map(|key| Job {
+                    scenario,
+                    side: Side::Attack,
+                    mode,
+                    era,
+                    control,
+                    key,
+                    written: true,
+                    cases: cases.clone(),
+                }));
+            }
         }
     }
     let played = play_all(jobs, orders, progress).await?;
-    let told = library.cases().flat_map(|(scenario, case)| {
-        let own = played
-            .iter()
-            .filter(move |one| std::ptr::eq(one.case, case));
-        own.map(move |one| Controlled {
-            case: format!("{}/{}", scenario.name, case.id),
-            era: one.era,
-            control: control_of(scenario, case),
-            harm: one.came.harm.clone(),
-        })
+    let mut told = Vec::new();
+    for (scenario, case) in library.cases() {
+        for era in &orders.eras {
+            let own = |one: &&Played<'_>| std::ptr::eq(one.case, case) && one.era == *era;
+            let own: Vec<&Played<'_>> = played.iter().filter(own).collect();
+            if !own.is_empty() {
+                told.push(controlled(scenario, case, *era, &own));
+            }
+        }
+    }
+    Ok(told)
+}
+
+/// Returns the keys with which a gateway is started, one after the other: every key that a case shows
+/// is to be the right one once. Otherwise there is one gateway, and it makes its own.
+fn keys(cases: &[&Case], control: Option<Control>) -> Vec<Option<String>> {
+    if control != Some(Control::Known) {
+        return vec![None];
+    }
+    let steps = cases.iter().flat_map(|case| &case.attack.steps);
+    let shown = steps.filter_map(|step| {
+        let headers = &step.http.as_ref()?.headers;
+        let bearer = headers.get("authorization");
+        let bearer = bearer.and_then(|shown| shown.strip_prefix("Bearer "));
+        headers.get("x-api-key").map(String::as_str).or(bearer)
     });
-    Ok(told.collect())
+    shown.map(|key| Some(key.to_owned())).collect()
+}
+
+/// Puts together what a case did on all gateways on which its defence was switched off.
+fn controlled(scenario: &Scenario, case: &Case, era: Era, played: &[&Played<'_>]) -> Controlled {
+    let did = |at: usize| played.iter().any(|one| one.came.harmful.contains(&at));
+    let steps = case.attack.steps.iter().enumerate();
+    let idle = steps.filter(|(at, step)| step.is_harmful() && !did(*at));
+    Controlled {
+        case: format!("{}/{}", scenario.name, case.id),
+        era,
+        control: control_of(scenario, case),
+        harm: played.iter().find_map(|one| one.came.harm.clone()),
+        // People count from one.
+        idle: idle.map(|(at, _)| at + 1).collect(),
+    }
 }
 
 fn control_of(scenario: &Scenario, case: &Case) -> Control {
@@ -214,6 +260,21 @@ fn control_of(scenario: &Scenario, case: &Case) -> Control {
 }
 
 impl Orders {
+    /// Tells whether any case can be played in these modes and eras.
+    pub fn play_any(&self, library: &Library) -> bool {
+        let plays = |case: &Case| self.ways().any(|(mode, era)| plays(case, mode, era));
+        library.cases().any(|(_, case)| plays(case))
+    }
+
+    /// Tells whether any of those has a defence that can be switched off.
+    pub fn control_any(&self, library: &Library) -> bool {
+        let plays = |case: &Case| self.ways().any(|(mode, era)| plays(case, mode, era));
+        let switched =
+            |scenario: &Scenario, case: &Case| control_of(scenario, case) != Control::None;
+        let mut cases = library.cases();
+        cases.any(|(scenario, case)| plays(case) && switched(scenario, case))
+    }
+
     /// Goes over every mode in every era.
     pub(crate) fn ways(&self) -> impl Iterator<Item = (Mode, Era)> {
         let modes = self.modes.iter();
@@ -253,6 +314,7 @@ fn gateways(scenario: &Scenario, side: Side, mode: Mode, era: Era) -> Vec<Job<'_
         mode,
         era,
         control: None,
+        key: None,
         written: true,
     });
     jobs.collect()

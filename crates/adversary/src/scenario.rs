@@ -208,8 +208,7 @@ impl Play {
 
     /// Tells whether anything in it counts as harm.
     pub(crate) fn has_harm(&self) -> bool {
-        let harms =
-            |step: &Step| step.harm || step.needed || step.told.is_some() || step.within.is_some();
+        let harms = |step: &Step| step.is_harmful() || step.needed || step.within.is_some();
         !self.shown.is_empty()
             || !self.needed.is_empty()
             || self.flooded.is_some()
@@ -422,12 +421,14 @@ pub enum FaultKind {
     FakeProgress,
     /// Word that the agent cancelled.
     FakeCancel,
+    /// Of two calls under way with the same id, each is given what is the other's.
+    Crossed,
 }
 
 #[cfg(test)]
 impl FaultKind {
     /// All of them.
-    pub(crate) const ALL: [Self; 16] = [
+    pub(crate) const ALL: [Self; 17] = [
         Self::DuplicateKeys,
         Self::EscapedDuplicate,
         Self::WrongIds,
@@ -444,6 +445,7 @@ impl FaultKind {
         Self::FakeLog,
         Self::FakeProgress,
         Self::FakeCancel,
+        Self::Crossed,
     ];
 }
 
@@ -471,8 +473,13 @@ pub struct Step {
     pub own: Option<String>,
     /// What the agent's own tool gives back.
     pub output: Option<Value>,
+    /// What the agent says where the upstream of the call asks something: by the name of a field, and
+    /// as `text` for a model. What is not in it is filled in with the secret that was read.
+    pub answers: Map<String, Value>,
     /// Sends a body as it is.
     pub raw: Option<String>,
+    /// A body that another agent sends at the same time.
+    pub beside: Option<Beside>,
     /// Sends an HTTP request as it is.
     pub http: Option<Http>,
     /// Runs a command of the product in a folder of its own.
@@ -499,12 +506,31 @@ pub struct Step {
     pub when: Vec<String>,
     /// That this step comes through is the harm.
     pub harm: bool,
+    /// That the agent of a raw message was shown this text is the harm.
+    pub unseen: Option<String>,
     /// That the upstream of the call is told this text, in whatever message, is the harm.
     pub told: Option<String>,
     /// That this step does not come through is the harm.
     pub needed: bool,
     /// That this step takes longer is the harm, in milliseconds.
     pub within: Option<u64>,
+}
+
+impl Step {
+    /// Tells whether it is a step that does harm where nothing is in its way.
+    pub(crate) fn is_harmful(&self) -> bool {
+        self.harm || self.told.is_some() || self.unseen.is_some()
+    }
+}
+
+/// What another agent sends at the same time.
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Beside {
+    /// The other agent.
+    pub agent: String,
+    /// The body, as it is.
+    pub raw: String,
 }
 
 /// An HTTP request.

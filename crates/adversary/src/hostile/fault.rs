@@ -94,7 +94,7 @@ pub(super) async fn answer(
                 tokio::time::sleep(PULSE).await;
             }
         }
-        FaultKind::Pages => say(outlet, honest).await,
+        FaultKind::Pages | FaultKind::Crossed => say(outlet, honest).await,
         FaultKind::Storm => {
             for _ in 0..fault.size {
                 let word = compose::notification("notifications/tools/list_changed", "{}");

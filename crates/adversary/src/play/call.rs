@@ -39,7 +39,8 @@ impl Playing<'_> {
         }
         let before = self.arrived(&upstream, &tool);
         // The session is opened before the clock starts.
-        self.agent(step, &endpoint).await?;
+        let agent = self.agent(step, &endpoint).await?;
+        agent.answers.clone_from(&step.answers);
         let began = Instant::now();
         let reply = self
             .agent(step, &endpoint)

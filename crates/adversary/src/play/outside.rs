@@ -1,12 +1,14 @@
 //! Steps that are no call: raw messages, HTTP, commands, and what the owner orders.
 
+use std::collections::BTreeMap;
+
 use http::{Method, Uri};
 use mcpproxy_mcp::body::read_bounded;
 use mcpproxy_mcp::dial::Dialer;
 use serde_json::{Value, json};
 
 use super::{GLANCE, GLANCES, JUDGED, Playing, Through, Way};
-use crate::agent::{Agent, PATIENCE, header_map};
+use crate::agent::{Agent, PATIENCE, Reply, header_map};
 use crate::error::Error;
 use crate::gateway::{Gateway, command};
 use crate::scenario::{Http, Run, Step};
@@ -22,15 +24,60 @@ impl Playing<'_> {
             let session = lender.and_then(Agent::session).unwrap_or_default();
             headers.insert("mcp-session-id".to_owned(), session.to_owned());
         }
+        let raw = self.named(raw);
+        let reply = if let Some(other) = &step.beside {
+            let other = (other.agent.clone(), self.named(&other.raw));
+            let own = (raw, &headers);
+            self.send_both(step, &endpoint, own, other).await?
+        } else {
+            let agent = self.agent(step, &endpoint).await?;
+            agent.send(raw, &headers).await
+        };
+        if let Some(text) = &step.unseen
+            && self.agent(step, &endpoint).await?.was_shown(text)
+        {
+            self.harmed("the agent was shown what was meant for another".to_owned());
+        }
+        Ok(Through::of(&reply))
+    }
+
+    /// Sends a message, and at the same time one of another agent; returns how the first was answered.
+    async fn send_both(
+        &mut self,
+        step: &Step,
+        endpoint: &str,
+        (raw, headers): (String, &BTreeMap<String, String>),
+        (who, beside): (String, String),
+    ) -> Result<Reply, Error> {
+        let other = Step {
+            agent: Some(who.clone()),
+            ..Step::default()
+        };
+        self.agent(step, endpoint).await?;
+        self.agent(&other, endpoint).await?;
+        let key = (who, endpoint.to_owned());
+        let same = self.senseless("one agent cannot say two things at once".to_owned());
+        let mut second = self.agents.remove(&key).ok_or(same)?;
+        let nothing = BTreeMap::new();
+        let reply = {
+            let first = self.agent(step, endpoint).await?;
+            let sent = second.send(beside, &nothing);
+            tokio::join!(first.send(raw, headers), sent).0
+        };
+        self.agents.insert(key, second);
+        Ok(reply)
+    }
+
+    /// Returns a message as the other side knows its tools: upstreams themselves know them without the
+    /// name that the gateway puts in front.
+    fn named(&self, raw: &str) -> String {
         let mut raw = raw.to_owned();
         if matches!(self.way, Way::Direct) {
-            // Upstreams know their tools without the name that the gateway puts in front.
             for name in self.upstreams.keys() {
                 raw = raw.replace(&format!("{name}__"), "");
             }
         }
-        let agent = self.agent(step, &endpoint).await?;
-        Ok(Through::of(&agent.send(raw, &headers).await))
+        raw
     }
 
     /// Sends an HTTP request as it is.

@@ -107,6 +107,7 @@ impl<'a> Job<'a> {
         Ok(Part {
             case,
             name,
+            number: at,
             play,
             upstreams,
         })
@@ -134,9 +135,9 @@ impl<'a> Job<'a> {
                 all.insert("allowed_hosts".to_owned(), json!(self.given("host")));
                 all.insert("allowed_origins".to_owned(), json!(self.given("origin")));
             }
-            if let (Some(Control::Known), [key, ..]) = (self.control, &self.given("x-api-key")[..])
-            {
-                all.insert("api_key".to_owned(), key.clone());
+            // A literal `${` is written with one more.
+            if let Some(key) = &self.key {
+                all.insert("api_key".to_owned(), json!(key.replace("${", "$${")));
             }
         }
         config
@@ -218,10 +219,24 @@ fn packaged(
     Ok((json!(npx), Value::Array(all)))
 }
 
+/// Writes a text so that it can stand in a query.
+fn encoded(text: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+    let bytes = text.bytes().map(|byte| {
+        if plain(byte) {
+            char::from(byte).to_string()
+        } else {
+            format!("%{byte:02X}")
+        }
+    });
+    bytes.collect()
+}
+
 /// One case on its gateway.
 struct Part<'a> {
     case: &'a Case,
     name: String,
+    number: usize,
     play: Play,
     upstreams: BTreeMap<String, Upstream>,
 }
@@ -234,7 +249,9 @@ impl<'a> Part<'a> {
         job: &Job<'a>,
     ) -> Result<Played<'a>, Error> {
         let (program, era) = (&orders.program, job.era);
-        let playing = Playing::new(way, program, &self.name, era, &self.upstreams);
+        let named = (self.name.as_str(), self.number);
+        let playing = Playing::new(way, program, named, era, &self.upstreams)
+            .owned(job.control == Some(Control::Owner));
         let came = playing.play(&self.play).await?;
         let mut evidence = Evidence::default();
         if let Way::Gateway { gateway, .. } = way {
@@ -260,7 +277,7 @@ impl<'a> Part<'a> {
             .map(|name| format!("server={name}"))
             .collect();
         if self.play.steps.iter().any(|step| step.own.is_some()) {
-            asked.push(format!("session_id={}", came.session.replace('/', "%2F")));
+            asked.push(format!("session_id={}", encoded(&came.session)));
         }
         let mut records = Vec::new();
         for filter in asked {
@@ -271,5 +288,20 @@ impl<'a> Part<'a> {
             }
         }
         Ok(records)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_any_kind_can_be_asked_for() {
+        for (name, expect) in [
+            ("rug-pull/a_1.b", "rug-pull%2Fa_1.b"),
+            ("my \u{fc}bung&a", "my%20%C3%BCbung%26a"),
+        ] {
+            assert_eq!(encoded(name), expect);
+        }
     }
 }

@@ -180,7 +180,7 @@ fn sensible(case: &Case) -> Result<(), String> {
     if case.id.is_empty() || case.attack.steps.is_empty() {
         return Err("a case needs an id and steps".to_owned());
     }
-    // The agent's token is called after the case.
+    // `NAME/CASE` on a command line, and a part of what the agent's hook calls its session.
     let plain = |letter: char| letter.is_ascii_alphanumeric() || "-_.".contains(letter);
     if !case.id.chars().all(plain) {
         let id = &case.id;
@@ -364,6 +364,43 @@ mod tests {
         assert!(seen >= 15, "{seen}");
     }
 
+    /// What a twin does not do cannot be a false alarm.
+    #[test]
+    fn a_twin_does_without_harm_what_its_attack_does() {
+        let asks = |play: &Play| {
+            let tools = play.upstreams.iter().flat_map(|role| &role.tools);
+            tools.filter(|tool| tool.contains_key("asks")).count()
+        };
+        let requires = |play: &Play| {
+            let versions = play.upstreams.iter().flat_map(|role| role.versions.iter());
+            let schemas = versions.filter_map(|one| one.get("inputSchema"));
+            schemas.filter(|one| one.get("required").is_some()).count()
+        };
+        let plain = |play: &Play| {
+            let breaks = |role: &Role| role.fault.is_some();
+            let raw = |step: &Step| step.raw.is_some() || step.http.is_some();
+            !play.upstreams.iter().any(breaks) && !play.steps.iter().any(raw)
+        };
+        let (mut seen, mut plainly) = (0, BTreeSet::new());
+        for (scenario, case) in Library::embedded().unwrap().cases() {
+            let Some(twin) = &case.twin else {
+                continue;
+            };
+            let place = format!("{}/{}", scenario.name, case.id);
+            let of = |play: &Play| (asks(play), requires(play));
+            assert_eq!(of(&case.attack), of(twin), "{place}");
+            seen += asks(twin) + requires(twin);
+            let breaks = ["protocol", "exhaustion"].contains(&&*scenario.name);
+            if breaks && plain(twin) && !twin.has_harm() {
+                plainly.insert(place);
+            }
+        }
+        assert!(seen >= 4, "{seen}");
+        // Of these the twin is the same without the question's or the list's fault.
+        let expect = ["protocol/unasked-roots"].map(str::to_owned);
+        assert_eq!(plainly, expect.into_iter().collect());
+    }
+
     #[test]
     fn an_attack_without_harm_is_not_judged() {
         let judged = |measures: &str, more: &str, step: &str| {
@@ -383,7 +420,14 @@ mod tests {
                 "{why}"
             );
         }
-        for step in [", harm: true", ", needed: true", ", told: x", ", within: 5"] {
+        let harms = [
+            ", harm: true",
+            ", needed: true",
+            ", told: x",
+            ", unseen: x",
+            ", within: 5",
+        ];
+        for step in harms {
             judged("attack", "", step).unwrap();
         }
         for more in ["shown: [x],", "flooded: 5,", "heard: 5,"] {
@@ -464,7 +508,7 @@ mod tests {
             assert_eq!(incident.uncontrolled.is_some(), none, "{}", case.id);
             without += usize::from(none);
         }
-        assert_eq!(without, 4);
+        assert_eq!(without, 6);
     }
 
     #[test]

@@ -27,8 +27,21 @@ use crate::commands::serve;
 use crate::exit::{Exit, bad_input, failed};
 use crate::output;
 
+/// What is said where nothing can be played.
+const UNPLAYED: &str = "nothing of this can be played in this mode and era; `--mode both --era both` plays all there is";
+/// What is said where no defence can be switched off.
+const UNCONTROLLED: &str = "nothing of this has a defence that could be switched off in this mode and \
+    era: what is only to be recognized does no harm, and some protections have no switch";
+
 /// Runs one of the commands.
 pub(crate) fn run(global: &Global, command: &Adversary) -> Result<Exit> {
+    if global.config.is_some() || global.data_dir.is_some() {
+        let message =
+            "`adversary` reads no configuration: `--config` and `--data-dir` mean nothing to it";
+        let hint = "gateways of its own have their defaults and what a scenario says under `config`; \
+                    `run FILE.yaml` takes one of yours";
+        return Err(bad_input(message, Some(hint)));
+    }
     match command {
         Adversary::Serve(args) => serve::runtime()?.block_on(be_hostile(args)),
         Adversary::Run(args) => serve::runtime()?.block_on(play(global, args)),
@@ -73,6 +86,9 @@ async fn be_hostile(args: &AdversaryServe) -> Result<Exit> {
         }
         serve::until_told()?.await;
         return Ok(Exit::Fine);
+    }
+    if let Some(record) = &args.record {
+        writable(record)?;
     }
     let role = played(&play, args)?;
     let actor = Actor::new(role.clone().speaking(eras(args.era)));
@@ -149,8 +165,14 @@ async fn play(global: &Global, args: &AdversaryRun) -> Result<Exit> {
         },
     };
     if args.control {
+        if !orders.control_any(&library) {
+            output::note(UNCONTROLLED);
+        }
         let played = mcpproxy_adversary::control(&library, &orders, &output::note);
         return controlled(global.format(), &unless_told(played).await?);
+    }
+    if !orders.play_any(&library) {
+        output::note(UNPLAYED);
     }
     // A run takes minutes: whether its report can be written is found out before.
     let page = args.html.as_deref().map(created).transpose()?;
@@ -182,6 +204,15 @@ async fn unless_told<T>(playing: impl Future<Output = Result<T, Error>>) -> Resu
         played = playing => Ok(played?),
         () = told => Err(failed("the run was interrupted", None)),
     }
+}
+
+/// Finds out whether a file can be appended to, before anybody is spoken to.
+fn writable(path: &Path) -> Result<()> {
+    let opened = File::options().create(true).append(true).open(path);
+    opened.map(drop).map_err(|fault| {
+        let message = format!("cannot write `{}`: {fault}", path.display());
+        bad_input(message, None)
+    })
 }
 
 /// Opens a file to write to.
@@ -240,7 +271,7 @@ fn table(report: &Report) -> Result<()> {
         ))?;
     }
     for one in &report.scenarios {
-        if let Some(trouble) = trouble(one) {
+        for trouble in trouble(one) {
             output::line(&trouble)?;
         }
     }
@@ -266,40 +297,45 @@ fn told(verdict: Verdict) -> &'static str {
     }
 }
 
-/// Says what went wrong with a case, if anything did.
-fn trouble(one: &Finished) -> Option<String> {
+/// Says what went wrong with a case, and what with its twin.
+fn trouble(one: &Finished) -> Vec<String> {
     let place = format!(
         "{}/{} ({:?}, {:?})",
         one.scenario, one.case, one.mode, one.era
     )
     .to_lowercase();
     let harm = one.harm.as_deref().unwrap_or_default();
-    match (one.outcome, one.twin) {
-        (Outcome::Missed, _) => Some(format!("MISSED {place}: {harm}")),
-        (_, Some(TwinOutcome::FalseAlarm)) => {
-            let rules = one.twin_evidence.as_ref().map(|one| one.rules.join(", "));
-            let why = [one.twin_trouble.join("; "), rules.unwrap_or_default()].join(" | ");
-            let why: String = why.chars().take(300).collect();
-            Some(format!("FALSE ALARM {place}: {why}"))
-        }
-        (Outcome::Detected, _) => Some(format!("only detected {place}: {harm}")),
-        (Outcome::Stopped, _) => None,
-    }
+    let attack = match one.outcome {
+        Outcome::Missed => Some(format!("MISSED {place}: {harm}")),
+        Outcome::Detected => Some(format!("only detected {place}: {harm}")),
+        Outcome::Stopped => None,
+    };
+    let twin = (one.twin == Some(TwinOutcome::FalseAlarm)).then(|| {
+        let rules = one.twin_evidence.as_ref().map(|one| one.rules.join(", "));
+        let why = [one.twin_trouble.join("; "), rules.unwrap_or_default()].join(" | ");
+        let why: String = why.chars().take(300).collect();
+        format!("FALSE ALARM {place}: {why}")
+    });
+    attack.into_iter().chain(twin).collect()
 }
 
 fn controlled(format: Format, played: &[Controlled]) -> Result<Exit> {
-    let idle: Vec<&Controlled> = played.iter().filter(|one| one.harm.is_none()).collect();
+    let idle: Vec<&Controlled> = played.iter().filter(|one| !one.is_harmful()).collect();
     if format == Format::Table {
         output::line(&format!(
-            "{} of {} attacks do their harm when nothing is in their way",
+            "{} of {} attacks do all their harm when nothing is in their way",
             played.len() - idle.len(),
             played.len()
         ))?;
         for one in &idle {
-            output::line(&format!(
-                "HARMLESS {} ({:?}, {:?})",
-                one.case, one.era, one.control
-            ))?;
+            let place = format!("{} ({:?}, {:?})", one.case, one.era, one.control);
+            let steps: Vec<String> = one.idle.iter().map(ToString::to_string).collect();
+            let which = match (&one.harm, &steps[..]) {
+                (_, []) => String::new(),
+                (None, _) => ": no step".to_owned(),
+                (Some(_), steps) => format!(": not step {}", steps.join(", ")),
+            };
+            output::line(&format!("HARMLESS {place}{which}"))?;
         }
     } else {
         output::value(format, &json!(played))?;

@@ -35,9 +35,11 @@ async fn report(args: &[&str]) -> Value {
 /// What comes through in a report of one mode, as the document lists it.
 fn through(report: &Value) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
-    for one in report["scenarios"].as_array().unwrap() {
+    let scenarios = report["scenarios"].as_array().unwrap().iter();
+    for one in scenarios.chain(report["incidents"].as_array().unwrap()) {
         let word = |key: &str| one[key].as_str().unwrap_or_default();
-        let name = format!("`{}/{}`", word("scenario"), word("case"));
+        let scenario = one["scenario"].as_str().unwrap_or("incidents");
+        let name = format!("`{scenario}/{}`", word("case"));
         match word("outcome") {
             "missed" => found.insert(format!("missed: {name}")),
             "detected" => found.insert(format!("only told: {name}")),
@@ -61,13 +63,43 @@ fn listed(way: &str) -> BTreeSet<String> {
     lines.map(|(what, _)| what.to_owned()).collect()
 }
 
+/// Checks that what a report says came through is what the document lists of these scenarios, or of all
+/// where none is named, and that nothing is stopped silently which it does not list as that.
+fn check_listed(report: &Value, way: &str, scenarios: &[&str]) {
+    let (found, mut listed) = (through(report), listed(way));
+    listed.retain(|line| {
+        let of = |name: &&&str| line.contains(&format!("`{name}/"));
+        scenarios.is_empty() || scenarios.iter().any(|name| of(&name))
+    });
+    let surprises: Vec<_> = found.symmetric_difference(&listed).collect();
+    assert!(surprises.is_empty(), "{way}: {surprises:#?}");
+    let known = listed_silently();
+    for one in report["scenarios"].as_array().unwrap() {
+        let name = format!("{}/{}", one["scenario"], one["case"]).replace('"', "");
+        let silently = one["outcome"] == "stopped" && one["silent"] == true;
+        assert!(!silently || known.contains(&name), "{way}: {one}");
+    }
+}
+
+/// What the document lists as stopped with no warning on record, in whatever mode and era.
+fn listed_silently() -> BTreeSet<String> {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/adversary.md");
+    let text = std::fs::read_to_string(file).unwrap();
+    let (_, list) = text.split_once("## What is stopped silently").unwrap();
+    let lines = list.lines().filter_map(|line| line.strip_prefix("- "));
+    let lines = lines.filter_map(|line| line.split_once(": "));
+    let names = lines.flat_map(|(scenario, cases)| {
+        let cases = cases.split(", ").map(|case| case.trim_matches('`'));
+        cases.map(move |case| format!("{scenario}/{case}"))
+    });
+    names.collect()
+}
+
 /// Plays everything in an era, and checks that it comes out as the document says.
 async fn played_through(era: &str) -> Value {
     let args = ["run", "--all", "--mode", "proxy", "--era", era, "--json"];
     let report = report(&args).await;
-    let (found, listed) = (through(&report), listed(&format!("proxy {era}")));
-    let surprises: Vec<_> = found.symmetric_difference(&listed).collect();
-    assert!(surprises.is_empty(), "{surprises:#?}");
+    check_listed(&report, &format!("proxy {era}"), &[]);
     for one in report["incidents"].as_array().unwrap() {
         assert_eq!(one["as_told"], true, "{one}");
     }
@@ -143,6 +175,18 @@ async fn incidents_come_out_as_told_with_hooks_too() {
     }
 }
 
+/// In one era: the other has the same hook, and what differs between them is played without it.
+#[tokio::test]
+async fn with_hooks_too_what_comes_through_is_listed() {
+    let args = [
+        "run", "--all", "--mode", "hooks", "--era", "legacy", "--json",
+    ];
+    let report = report(&args).await;
+    check_listed(&report, "hooks legacy", &[]);
+    let categories = report["categories"].as_array().unwrap();
+    assert_eq!(categories.len(), 9, "{categories:?}");
+}
+
 #[tokio::test]
 async fn leaks_are_stopped_with_hooks_too() {
     let args = [
@@ -155,9 +199,7 @@ async fn leaks_are_stopped_with_hooks_too() {
         "--json",
     ];
     let report = report(&args).await;
-    let mut listed = listed("hooks legacy");
-    listed.retain(|line| line.contains("`exfiltration/"));
-    assert_eq!(through(&report), listed);
+    check_listed(&report, "hooks legacy", &["exfiltration"]);
     assert!(report["attack_stop_rate"].as_f64().unwrap() >= 0.95);
 }
 
@@ -207,7 +249,30 @@ async fn does_its_harm(era: &str) {
     assert!(played.len() > 300, "{}", played.len());
     for one in played {
         assert!(one["harm"].is_string(), "{one}");
+        assert_eq!(one["idle"], json!([]), "{one}");
     }
+}
+
+/// One step that does harm does not speak for another that never could.
+#[tokio::test]
+async fn a_step_that_does_no_harm_with_the_defence_off_is_told() {
+    let tool = json!({ "name": "get", "description": "Gets an entry.", "result": "7" });
+    let harm = |when: &[&str]| json!({ "call": "ledger:get", "when": when, "harm": true });
+    let check = async |steps: &[Value], code: i32, expect: &str| {
+        let attack =
+            json!({ "upstreams": [{ "name": "ledger", "tools": [tool] }], "steps": steps });
+        let scenario = json!({ "name": "own", "cases": [{ "id": "a", "attack": attack }] });
+        let done = own(&scenario, &["--control"]).await;
+        let said = String::from_utf8_lossy(&done.stdout);
+        assert_eq!(done.status.code(), Some(code), "{said}");
+        assert!(said.contains(expect), "{said}");
+    };
+    let (some, never) = (harm(&[]), harm(&["a text that nobody says"]));
+    let every = "1 of 1 attacks do all their harm";
+    check(&[some.clone(), some.clone()], 0, every).await;
+    let second = "HARMLESS own/a (Legacy, Off): not step 2";
+    check(&[some, never.clone()], 1, second).await;
+    check(&[never], 1, "HARMLESS own/a (Legacy, Off): no step").await;
 }
 
 #[tokio::test]
@@ -283,6 +348,53 @@ async fn what_was_not_played_has_no_figure_and_makes_nothing_ready() {
     assert_eq!(adversary(&nothing).await.status.code(), Some(1));
     let nothing = [&nothing[..], &["--control"]].concat();
     assert_eq!(adversary(&nothing).await.status.code(), Some(1));
+}
+
+#[tokio::test]
+async fn where_nothing_can_be_played_it_is_said_why() {
+    let check = async |args: &str, expect: &str| {
+        let args: Vec<&str> = ["run"].into_iter().chain(args.split(' ')).collect();
+        let done = adversary(&args).await;
+        let said = String::from_utf8_lossy(&done.stderr);
+        assert_eq!(done.status.code(), Some(1), "{args:?}: {said}");
+        assert!(said.contains(expect), "{args:?}: {said}");
+    };
+    let unplayed = "nothing of this can be played in this mode and era";
+    check("incidents/cursor-config --mode proxy", unplayed).await;
+    check("classification --mode hooks", unplayed).await;
+    let uncontrolled = "nothing of this has a defence that could be switched off";
+    check("personal-data --control", uncontrolled).await;
+}
+
+#[tokio::test]
+async fn a_configuration_is_refused_and_not_ignored() {
+    let (_folder, file) = unstoppable();
+    for more in [["--config", "/nonexistent.yaml"], ["--data-dir", "/tmp"]] {
+        let done = adversary(&[&["run", &file], &more[..]].concat()).await;
+        let said = String::from_utf8_lossy(&done.stderr);
+        assert_eq!(done.status.code(), Some(3), "{said}");
+        assert!(said.contains("reads no configuration"), "{said}");
+        assert!(said.contains("under `config`"), "{said}");
+    }
+}
+
+/// Issue 9: agents' tokens were called after the file and the case.
+#[tokio::test]
+async fn a_file_may_have_any_name() {
+    let (_folder, file) = unstoppable();
+    let text = std::fs::read_to_string(&file).unwrap();
+    let mut scenario: Value = serde_json::from_str(&text).unwrap();
+    scenario.as_object_mut().unwrap().remove("name");
+    scenario["cases"][0]["id"] =
+        json!("a-case-with-a-name-of-more-than-sixty-four-characters-to-be-sure");
+    for name in ["my own", "\u{fc}bung", "name"] {
+        let file = Path::new(&file).with_file_name(format!("{name}.yaml"));
+        std::fs::write(&file, scenario.to_string()).unwrap();
+        let args = ["run", file.to_str().unwrap(), "--era", "legacy", "--json"];
+        let report = report(&args).await;
+        assert_eq!(report["scenarios"][0]["scenario"], name);
+        assert_eq!(report["scenarios"][0]["outcome"], "missed", "{report}");
+    }
 }
 
 #[tokio::test]
@@ -409,6 +521,18 @@ async fn a_twin_that_nobody_is_shown_is_a_false_alarm() {
         let twin = json!({ "steps": steps, "needed": [needed] });
         json!({ "name": "own", "cases": [{ "id": "a", "attack": attack, "twin": twin }] })
     };
+    // What an attack came to hides nothing of its twin, and a step that a twin needs is named.
+    let mut both = twin("half past noon");
+    both["cases"][0]["attack"]["shown"] = json!(["noon"]);
+    both["cases"][0]["twin"]["steps"] = json!([{ "call": "clock:later", "needed": true }]);
+    let tools = &mut both["cases"][0]["attack"]["upstreams"][0]["tools"];
+    let later = json!({ "name": "later", "description": "Tells the time.", "error": "no" });
+    tools.as_array_mut().unwrap().push(later);
+    let done = own(&both, &[]).await;
+    let said = String::from_utf8_lossy(&done.stdout);
+    assert!(said.contains("MISSED own/a"), "{said}");
+    let alarm = "FALSE ALARM own/a (proxy, legacy): call of `clock-0:later` failed";
+    assert!(said.contains(alarm), "{said}");
     for (needed, expect) in [("noon", "passed"), ("half past noon", "false_alarm")] {
         let done = own(&twin(needed), &["--json"]).await;
         let report: Value = serde_json::from_slice(&done.stdout).unwrap();
@@ -430,6 +554,13 @@ async fn a_report_that_cannot_be_written_is_refused_before_anything_is_played() 
         "{said}"
     );
     assert!(!said.contains("attack ("), "{said}");
+}
+
+#[tokio::test]
+async fn a_record_that_cannot_be_written_is_refused_before_anybody_is_spoken_to() {
+    let (code, said) = served("protocol/batch", &["--record", "/nonexistent/x"]).await;
+    assert_eq!(code, Some(3), "{said}");
+    assert!(said.contains("cannot write `/nonexistent/x`"), "{said}");
 }
 
 #[tokio::test]
