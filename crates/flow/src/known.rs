@@ -76,7 +76,9 @@ fn followed(vault: &Vault, symbols: &[u8]) -> BTreeMap<u16, Bits> {
             let on = alike(after, right.iter());
             *until = at + on;
             // One window alone is an accident.
-            if back + on >= 2 || entry.windows.len() == 1 {
+            let stretch = symbols.get(at - back..at + on + GRAM - 1);
+            let may_be = entry.may_be(stretch.unwrap_or_default());
+            if may_be && (back + on >= 2 || entry.windows.len() == 1) {
                 (position - back..position + on).for_each(|position| bits.set(position));
             }
         });

@@ -12,6 +12,7 @@ use mcpproxy_text::decode::{Coding, Run, decode};
 use crate::content::Marked;
 use crate::fold::folded;
 use crate::roll::{roll, whole};
+use crate::view::is_chance;
 
 /// Symbols in a window of a secret.
 pub(crate) const GRAM: usize = 6;
@@ -49,6 +50,8 @@ pub(crate) struct SecretPrint {
     pub(crate) sample: Masked,
     /// Whether it is digits alone, of which any long list of numbers has some by chance.
     pub(crate) digits: bool,
+    /// Whether it is words that everybody writes, with digits in the place of letters.
+    pub(crate) spelled: bool,
     pub(crate) windows: Vec<u32>,
 }
 
@@ -79,9 +82,39 @@ impl SecretPrint {
             length: symbols.len(),
             sample: mask(value),
             digits,
+            spelled: is_spelled(&symbols),
             windows,
         })
     }
+}
+
+/// Returns what stands between the digits at either end.
+fn inner(symbols: &[u8]) -> &[u8] {
+    let is_letter = |symbol: &u8| !symbol.is_ascii_digit();
+    let first = symbols.iter().position(is_letter).unwrap_or(symbols.len());
+    let last = symbols
+        .iter()
+        .rposition(is_letter)
+        .map_or(first, |at| at + 1);
+    symbols.get(first..last).unwrap_or_default()
+}
+
+/// Tells whether a value is words with digits in the place of letters, as `h3ll0w0rld`. Such digits
+/// are all that makes it a secret.
+fn is_spelled(symbols: &[u8]) -> bool {
+    let inner = inner(symbols);
+    let letter = |symbol: &u8| match symbol {
+        b'0' => 'o',
+        b'1' => 'i',
+        b'3' => 'e',
+        b'4' => 'a',
+        b'5' => 's',
+        b'7' => 't',
+        other => char::from(*other),
+    };
+    let read: String = inner.iter().map(letter).collect();
+    let words = read.bytes().all(|byte| byte.is_ascii_lowercase());
+    inner.iter().any(u8::is_ascii_digit) && words && !is_chance(&read)
 }
 
 /// Tells whether digits only count, up or down or on one spot, or are numbers that follow each other:
@@ -215,12 +248,19 @@ pub(crate) struct Entry {
     pub(crate) length: usize,
     pub(crate) sample: Masked,
     pub(crate) digits: bool,
+    spelled: bool,
     /// The windows of the value, in order.
     pub(crate) windows: Box<[u32]>,
     left: Bits,
 }
 
 impl Entry {
+    /// Tells whether a stretch of a text that reads like the value may be part of it: `password` is
+    /// not `p4ssw0rd`, which hashes do not tell apart.
+    pub(crate) fn may_be(&self, stretch: &[u8]) -> bool {
+        !self.spelled || inner(stretch).iter().any(u8::is_ascii_digit)
+    }
+
     /// Tells how much of the value the windows amount to: the symbols, and whether it is enough.
     pub(crate) fn weigh(&self, bits: &Bits) -> (usize, bool) {
         let (covered, run) = bits.cover();
@@ -320,6 +360,7 @@ impl Vault {
                 length: print.length,
                 sample: print.sample.clone(),
                 digits: print.digits,
+                spelled: print.spelled,
                 windows: print.windows.as_slice().into(),
                 left: Bits::default(),
             });
@@ -528,6 +569,32 @@ mod tests {
         }
         for value in ["1", "135791", "123457", "482913", "112233", "20212024"] {
             check(value, false);
+        }
+    }
+
+    #[test]
+    fn words_with_digits_for_letters_are_told_from_keys() {
+        let check = |value: &str, expect: bool| {
+            assert_eq!(is_spelled(&folded(value)), expect, "{value}");
+        };
+        for spelled in [
+            "p4ssw0rd!",
+            "h3ll0w0rld",
+            "sup3rs3cr3t",
+            "Passw0rd123",
+            "w3lc0m3",
+        ] {
+            check(spelled, true);
+        }
+        for other in [
+            "hunter2",
+            "correcthorse",
+            "tr8ub9dor6x",
+            "Kx7Qm2Vb9TkwYpR4sNdLc6Gf",
+            "x4kq0zj3vb1w",
+            "20241118",
+        ] {
+            check(other, false);
         }
     }
 

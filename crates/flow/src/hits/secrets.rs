@@ -158,6 +158,11 @@ pub(super) fn secrets<'a>(
         if entry.label.nature == Nature::Typed && is_supplied(state, errand, salts, entry.whole) {
             continue;
         }
+        let place = |at: u32| usize::try_from(at).unwrap_or(usize::MAX);
+        let stretch = place(start)..place(end).saturating_add(SECRET);
+        if !entry.may_be(stream.symbols.get(stretch).unwrap_or_default()) {
+            continue;
+        }
         // What stands as a word of its own is looked for below.
         let digits = stream.symbols.iter().filter(|one| one.is_ascii_digit());
         if state.vault.is_chance(entry, digits.count()) {

@@ -396,3 +396,35 @@ fn what_was_read_as_a_secret_is_known_in_any_text() {
             .any(|one| one.tools.iter().any(|tool| tool.contains("withheld")))
     );
 }
+
+/// Digits in the place of letters are all that makes such a password a secret.
+#[test]
+fn a_password_of_everyday_words_does_not_forbid_the_words() {
+    let check = |value: &str, text: &str, expect: bool| {
+        let desk = Desk::new();
+        desk.read_secret(
+            &json!({ "password": value }).to_string(),
+            value,
+            Nature::Secret,
+        );
+        let evidence = desk.send(&json!({ "query": text }).to_string());
+        let found = evidence.matches.iter().any(|one| one.label.is_some());
+        assert_eq!(found, expect, "{value}: {text}");
+    };
+    for (value, text) in [
+        ("p4ssw0rd!", "postgres reset password"),
+        ("h3ll0w0rld", "rust hello world example"),
+        ("sup3rs3cr3t", "a super secret handshake"),
+        ("Passw0rd123", "redis password 123"),
+    ] {
+        check(value, text, false);
+        check(value, &format!("it is {value}"), true);
+        check(
+            value,
+            &STANDARD.encode(format!("login: {value} and more")),
+            true,
+        );
+    }
+    check("correcthorsebattery", "correct horse battery", true);
+    check("Kx7Qm2Vb9TkwYpR4sNdLc6Gf", "kx7qm2vb9tkwypr4", true);
+}
