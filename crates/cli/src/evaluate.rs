@@ -106,23 +106,28 @@ impl Options {
     /// Returns the folder of state, as the other commands find it but for the configuration; where
     /// only a socket is named, it is beside that.
     fn folder(&self, variable: impl Fn(&str) -> Option<OsString>) -> PathBuf {
-        let given = self.data_dir.clone();
+        let home = || variable("HOME").map(PathBuf::from).unwrap_or_default();
+        // No shell has read the command of a project's file for us: it is quoted there.
+        let given = self.data_dir.clone().map(|folder| {
+            let below = folder.strip_prefix("~").map(|rest| home().join(rest));
+            below.unwrap_or(folder)
+        });
         let given = given.or_else(|| variable("MCPPROXY_DATA_DIR").map(PathBuf::from));
         let beside = || {
             let named = || variable("MCPPROXY_SOCKET").map(PathBuf::from);
             let socket = self.socket.clone().or_else(named)?;
             socket.parent().map(PathBuf::from)
         };
-        given.or_else(beside).unwrap_or_else(|| {
-            let home = variable("HOME").map(PathBuf::from).unwrap_or_default();
-            home.join(".mcpproxy")
-        })
+        given
+            .or_else(beside)
+            .unwrap_or_else(|| home().join(".mcpproxy"))
     }
 
     /// Returns the socket. What the command says comes first: a project may set variables, and must
     /// not choose who is asked.
     fn socket(&self) -> PathBuf {
-        let named = || self.data_dir.as_ref().map(|folder| folder.join(SOCKET));
+        let given = self.data_dir.as_ref();
+        let named = || given.map(|_| self.folder(variable).join(SOCKET));
         let given = self.socket.clone().or_else(named);
         let given = given.or_else(|| variable("MCPPROXY_SOCKET").map(PathBuf::from));
         given.unwrap_or_else(|| self.folder(variable).join(SOCKET))
@@ -384,6 +389,14 @@ mod tests {
         check("", &[home, socket], "/run/gw");
         check("--socket /w/s", &[home, socket], "/w");
         check("--data-dir /d", &[home, socket], "/d");
+        let other = ("MCPPROXY_DATA_DIR", "/nowhere");
+        check("--data-dir /d", &[home, socket, other], "/d");
+        check(
+            "--data-dir ~/.mcpproxy",
+            &[home, socket, other],
+            "/h/.mcpproxy",
+        );
+        check("--data-dir ~x/y", &[home], "~x/y");
         check("", &[home, socket, ("MCPPROXY_DATA_DIR", "/e")], "/e");
     }
 

@@ -103,8 +103,8 @@ pub(crate) fn install(global: &Global, args: &Install) -> Result<Exit> {
         return Err(bad_input("no agent that has hooks was found", Some(hint)));
     }
     let loaded = configuration(&flags(global, None))?;
-    let command = command(args, &loaded, &places)?;
     let scope = args.scope.into();
+    let command = command(args, &loaded, &places, scope)?;
     let plan = |agent: HookAgent| hook::plan_install(agent, scope, &places, &command);
     let plans = agents.into_iter().map(|agent| (agent, plan(agent)));
     let change = Change {
@@ -162,7 +162,7 @@ pub(super) fn scope_name(scope: Scope) -> &'static str {
 }
 
 /// Makes the command that agents shall run.
-fn command(args: &Install, loaded: &Loaded, places: &Places) -> Result<HookCommand> {
+fn command(args: &Install, loaded: &Loaded, places: &Places, scope: Scope) -> Result<HookCommand> {
     let program = crate::program::own()?;
     let program = lasting(program, &std::env::var_os("PATH").unwrap_or_default());
     let text = program.to_str().map(str::to_owned);
@@ -182,7 +182,7 @@ fn command(args: &Install, loaded: &Loaded, places: &Places) -> Result<HookComma
         } else {
             FailMode::Closed
         },
-        options: data_dir_option(&loaded.config.gateway.data_dir, places)?,
+        options: data_dir_option(&loaded.config.gateway.data_dir, places, scope)?,
     })
 }
 
@@ -199,12 +199,13 @@ fn lasting(program: PathBuf, search: &OsStr) -> PathBuf {
     found.unwrap_or(program)
 }
 
-/// Says where the data folder is, if the command would look elsewhere: it reads no configuration,
-/// and agents run it with another environment.
-fn data_dir_option(data_dir: &Path, places: &Places) -> Result<Vec<String>> {
+/// Says where the data folder is: the command reads no configuration, agents run it with another
+/// environment, and whoever can set a variable must not choose who is asked. In the file of a project
+/// the usual folder is that of whoever works on it.
+fn data_dir_option(data_dir: &Path, places: &Places, scope: Scope) -> Result<Vec<String>> {
     let whole = std::path::absolute(data_dir).context("cannot tell where the data folder is")?;
-    if whole == places.home.join(".mcpproxy") {
-        return Ok(Vec::new());
+    if scope == Scope::Project && whole == places.home.join(".mcpproxy") {
+        return Ok(["--data-dir", "~/.mcpproxy"].map(str::to_owned).to_vec());
     }
     let text = whole.to_str().map(str::to_owned);
     let text = text.ok_or_else(|| {
@@ -321,13 +322,16 @@ mod tests {
     }
 
     #[test]
-    fn the_data_folder_is_said_only_where_it_is_another() {
+    fn the_data_folder_is_said_whatever_the_environment_says() {
         let os = mcpproxy_agents::Os::Linux;
         let places = Places::usual("/me".as_ref(), "/shop".as_ref(), os);
-        let check = |folder: &str, expect: &[&str]| {
-            assert_eq!(data_dir_option(folder.as_ref(), &places).unwrap(), expect);
+        let check = |folder: &str, scope: Scope, expect: &str| {
+            let said = data_dir_option(folder.as_ref(), &places, scope).unwrap();
+            assert_eq!(said, ["--data-dir", expect], "{folder}");
         };
-        check("/me/.mcpproxy", &[]);
-        check("/srv/proxy", &["--data-dir", "/srv/proxy"]);
+        check("/me/.mcpproxy", Scope::User, "/me/.mcpproxy");
+        check("/me/.mcpproxy", Scope::Project, "~/.mcpproxy");
+        check("/srv/proxy", Scope::User, "/srv/proxy");
+        check("/srv/proxy", Scope::Project, "/srv/proxy");
     }
 }

@@ -36,11 +36,17 @@ fn settings(home: &Home) -> PathBuf {
 
 /// Runs the installed command of an event with a payload, as Claude Code would.
 async fn hooked(home: &Home, event: &str, payload: &Value) -> Output {
+    hooked_in(home, event, payload, &[]).await
+}
+
+/// The same, with variables that somebody has set.
+async fn hooked_in(home: &Home, event: &str, payload: &Value, set: &[(&str, &str)]) -> Output {
     let settings = json(&settings(home));
     let line = &settings["hooks"][event][0]["hooks"][0]["command"];
     let mut child = tokio::process::Command::new("sh")
         .args(["-c", line.as_str().unwrap()])
         .env_clear()
+        .envs(set.iter().copied())
         .stdin(std::process::Stdio::piped())
         .stdout(std::process::Stdio::piped())
         .stderr(std::process::Stdio::piped())
@@ -126,6 +132,42 @@ async fn us3_3_what_is_installed_answers_without_a_gateway_as_it_was_told() {
         let stdout = text(&said.stdout);
         assert!(stdout.contains(expect), "{stdout}");
         assert_eq!(stdout.is_empty(), expect.is_empty(), "{stdout}");
+    }
+}
+
+/// Whoever can write a variable into a start-up file must not turn the hook off by it, nor lose the word
+/// of what it could not ask about.
+#[tokio::test]
+async fn variables_do_not_choose_whom_an_installed_hook_asks() {
+    let nowhere = tempfile::tempdir().unwrap();
+    let elsewhere = nowhere.path().to_str().unwrap();
+    let socket = format!("{elsewhere}/s");
+    let payload = json!({
+        "session_id": "s", "hook_event_name": "PreToolUse", "transcript_path": "/t",
+        "tool_name": "Read", "tool_input": { "file_path": "/x" },
+    });
+    let home = Home::new(&json!({}));
+    let at = ["--agent", "claude-code", "--scope", "project"];
+    run(&home, "shop", &[&["hook", "install"][..], &at].concat()).await;
+    let (data, usual) = (home.data(), home.path().join(".mcpproxy"));
+    fs::create_dir_all(&usual).unwrap();
+    let written = fs::read_to_string(settings(&home)).unwrap();
+    let said = format!("--data-dir {}", data.display());
+    assert!(written.contains(&said), "{written}");
+    // As the usual folder stands in the file of a project.
+    let shared = written.replace(&said, "--data-dir '~/.mcpproxy'");
+    for (file, folder) in [(&written, &data), (&shared, &usual)] {
+        fs::write(settings(&home), file).unwrap();
+        let set = [
+            ("HOME", home.path().to_str().unwrap()),
+            ("MCPPROXY_DATA_DIR", elsewhere),
+            ("MCPPROXY_SOCKET", &socket),
+        ];
+        let said = hooked_in(&home, "PreToolUse", &payload, &set).await;
+        assert_eq!(said.status.code(), Some(0), "{said:?}");
+        let left = fs::read_to_string(folder.join("hook-gaps.jsonl")).unwrap();
+        assert_eq!(left.lines().count(), 1, "{left}");
+        assert_eq!(fs::read_dir(elsewhere).unwrap().count(), 0);
     }
 }
 
