@@ -309,6 +309,7 @@ pub(crate) fn engine_settings(loaded: &Loaded) -> EngineSettings {
             data_folder: std::path::absolute(&loaded.config.gateway.data_dir)
                 .ok()
                 .map(|folder| folder.to_string_lossy().into()),
+            port: port(&loaded.config.gateway.listen),
         },
         guards: security.guards(),
         upstreams: upstreams.map(UpstreamId::new).collect(),
@@ -319,6 +320,12 @@ pub(crate) fn engine_settings(loaded: &Loaded) -> EngineSettings {
         refuse_unrecorded: activity.on_failure == OnFailure::Closed,
         bodies: activity.bodies,
     }
+}
+
+/// Returns the port of an address to listen at; nothing where the system chooses one.
+fn port(listen: &str) -> Option<u16> {
+    let (_, port) = listen.rsplit_once(':')?;
+    port.parse().ok().filter(|port| *port != 0)
 }
 
 /// Returns how often lists are read again although nobody said that they changed.

@@ -38,6 +38,8 @@ pub struct HookSettings {
     pub correlation_ttl_seconds: u32,
     /// The gateway's own folder, which agents keep their hands off.
     pub data_folder: Option<Box<str>>,
+    /// The port at which the gateway takes calls, where the configuration says one.
+    pub port: Option<u16>,
 }
 
 impl Default for HookSettings {
@@ -46,6 +48,7 @@ impl Default for HookSettings {
             enabled: true,
             correlation_ttl_seconds: 5,
             data_folder: None,
+            port: None,
         }
     }
 }

@@ -8,6 +8,7 @@ mod edits;
 mod orders;
 mod ours;
 pub(crate) mod paths;
+mod relay;
 
 use std::iter;
 use std::sync::Arc;
@@ -112,7 +113,7 @@ impl Own {
         let tool = call.tool.tool.as_str();
         let raw = std::str::from_utf8(&call.wire.raw).unwrap_or_default();
         let folder = ready.settings.hooks.data_folder.as_deref();
-        let ours = Ours { detector, folder };
+        let ours = Ours::of(ready);
         let arguments = &*ours::as_usual(arguments(raw), folder);
         let works_in = paths::works_in(arguments, hook.folder.as_deref());
         let leads = hook.leads.iter();
@@ -134,7 +135,7 @@ impl Own {
             name: tool.into(),
         };
         Some(match role {
-            Some(Role::Shell) => bare.shell(tool, arguments, works_in.as_deref(), ours),
+            Some(Role::Shell) => bare.shell(tool, arguments, works_in.as_deref(), ready),
             Some(Role::WebFetch | Role::Browser) => Self {
                 tampering: opens_ours(arguments, ours).then_some(FILES),
                 ..bare.web(arguments)
@@ -164,7 +165,7 @@ impl Own {
             Some(Role::WriteFiles | Role::DeleteFiles) => bare.files(arguments, leads, ours),
             // Agents have more shells than anybody has names of, and what is given a command runs it.
             Some(Role::WatchShell) | None if !commands(arguments, false).texts.is_empty() => {
-                bare.shell(tool, arguments, works_in.as_deref(), ours)
+                bare.shell(tool, arguments, works_in.as_deref(), ready)
             }
             Some(
                 Role::WatchShell
@@ -281,13 +282,8 @@ impl Own {
         }
     }
 
-    fn shell(
-        mut self,
-        tool: &str,
-        arguments: &str,
-        works_in: Option<&str>,
-        ours: Ours<'_>,
-    ) -> Self {
+    fn shell(mut self, tool: &str, arguments: &str, works_in: Option<&str>, ready: &Ready) -> Self {
+        let (ours, port) = (Ours::of(ready), ready.settings.hooks.port);
         let detector = ours.detector;
         // Most folders say nothing of what is in them, and a project's own files are its own.
         let telling = works_in.filter(|folder| tells(folder, ours));
@@ -310,8 +306,8 @@ impl Own {
         }
         for command in given.texts {
             let analysis = shell::read_in(&command, dialect, telling);
-            self.sends(&analysis);
-            self.moves.extend(moves(&analysis, detector));
+            self.sends(&analysis, port);
+            self.moves.extend(moves(&analysis, detector, port));
             if is_cut(&analysis) {
                 self.moves.push(unread());
             }
@@ -342,13 +338,14 @@ impl Own {
     }
 
     /// Notes where a command connects to.
-    fn sends(&mut self, analysis: &Analysis) {
+    fn sends(&mut self, analysis: &Analysis, port: Option<u16>) {
         for send in &analysis.sends {
             if send.transfer == Transfer::Listen {
                 continue;
             }
             let sink = match &send.host {
                 Some(host) if place(host) == Place::Public => Sink::Outside,
+                Some(_) if relay::is_relayed(send, port) => Sink::Assumed,
                 Some(host) if is_bare(host) => {
                     if self.sink == Sink::Inside {
                         (self.sink, self.name) = (Sink::Unproven, host.as_str().into());
@@ -493,11 +490,16 @@ fn is_bare(host: &str) -> bool {
 }
 
 /// Returns what a command would take outside.
-fn moves(analysis: &Analysis, detector: &Detector) -> Vec<Moved> {
+fn moves(analysis: &Analysis, detector: &Detector, port: Option<u16>) -> Vec<Moved> {
     let mut found = Vec::new();
+    let relayed = |to: &str| {
+        let mut sends = analysis.sends.iter();
+        sends.any(|send| send.host.as_deref() == Some(to) && relay::is_relayed(send, port))
+    };
     for flow in &analysis.flows {
         let (outside, bare) = match flow.to.as_deref() {
             None => (true, false),
+            Some(host) if relayed(host) => (true, false),
             Some(host) => match place(host) {
                 Place::Public => (true, false),
                 Place::Private => (false, is_bare(host)),

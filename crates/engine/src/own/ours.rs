@@ -6,6 +6,8 @@ use mcpproxy_classify::shell::{Handed, Told};
 use mcpproxy_detect::Detector;
 use mcpproxy_text::{glob, path};
 
+use crate::ready::Ready;
+
 /// The rule that knows our own folder.
 const RULE: &str = "file-mcpproxy";
 /// No signal has a greater number.
@@ -95,7 +97,15 @@ pub(super) struct Ours<'a> {
     pub(super) folder: Option<&'a str>,
 }
 
-impl Ours<'_> {
+impl<'a> Ours<'a> {
+    /// What the gateway knows of it.
+    pub(super) fn of(ready: &'a Ready) -> Self {
+        Self {
+            detector: &ready.detector,
+            folder: ready.settings.hooks.data_folder.as_deref(),
+        }
+    }
+
     /// Tells whether a path leads there; a pattern does if it may.
     pub(super) fn holds(self, named: &str) -> bool {
         let folder = [named, "/"].concat();

@@ -1,5 +1,6 @@
 //! Programs that run other programs: shells, `sudo`, `env`, `xargs`, `parallel`, `timeout`.
 
+use super::super::effects::Connection;
 use super::super::facts::{Transfer, UnknownKind};
 use super::super::interp::Interp;
 use super::super::table;
@@ -101,14 +102,36 @@ pub(super) fn run(interp: &mut Interp, invocation: &Invocation<'_>) -> Option<Va
             packaged(interp, args, stdin);
             None
         }
-        // Ours starts what stands behind the dashes: `wrap`, `scan`, `supervise`.
-        "mcpproxy" | "mcpproxy-rest" | "assay" => {
-            let at = args.iter().position(|arg| arg.text == "--")?;
-            let words = args.get(at + 1..).unwrap_or_default().to_vec();
-            Some(interp.nested(|interp| interp.program(words, stdin)))
-        }
+        "mcpproxy" | "mcpproxy-rest" | "assay" => ours(interp, name, args, stdin),
         _ => wrapper(interp, name, args, stdin),
     }
+}
+
+/// Follows a program of ours. It starts what stands behind the dashes (`wrap`, `scan`, `supervise`), and
+/// hands what `call` and `stdio` are given to a tool of an upstream: where that sends it is not said.
+fn ours(interp: &mut Interp, name: &str, args: &[Value], stdin: &Value) -> Option<Value> {
+    if let Some(at) = args.iter().position(|arg| arg.text == "--") {
+        let words = args.get(at + 1..).unwrap_or_default().to_vec();
+        return Some(interp.nested(|interp| interp.program(words, stdin)));
+    }
+    let has = |word: &str| args.iter().any(|arg| arg.text == word);
+    if !has("call") && !has("stdio") {
+        return None;
+    }
+    let given = args.iter();
+    let mut carries = given.fold(Taint::default(), |taint, arg| taint.with(arg.taint));
+    if has("stdio") || has("-") {
+        carries.join(stdin.taint);
+    }
+    Some(interp.connect(&Connection {
+        program: name,
+        address: None,
+        host: None,
+        transfer: Transfer::Session,
+        carries,
+        plain: carries,
+        certain: true,
+    }))
 }
 
 /// Runs what a package is known to do that sends: `npx -y httpie POST host`. Fetching the package is
