@@ -9,6 +9,7 @@ mod orders;
 mod ours;
 pub(crate) mod paths;
 mod relay;
+mod strangers;
 
 use std::iter;
 use std::sync::Arc;
@@ -19,7 +20,9 @@ use mcpproxy_classify::shell::{
     self, Access, Analysis, Dialect, Flow, Origin, Reason, Told, Transfer, Unknown, UnknownKind,
     Unparsed,
 };
-use mcpproxy_classify::{self as classify, Class, Kind, Role, Words, operation, role};
+use mcpproxy_classify::{
+    self as classify, Class, Classification, Kind, Role, Words, operation, role,
+};
 use mcpproxy_core::{
     Call, DataOrigin, Destination, Moved, Operation, Owner, Severity, Side, Sink, UpstreamId,
 };
@@ -176,7 +179,8 @@ impl Own {
                 | Role::CallUpstream,
             ) => bare,
             None => {
-                let found = bare.files(arguments, leads, ours).unknown(arguments);
+                let found = bare.files(arguments, leads, ours);
+                let found = found.unknown(call, arguments, &ready.settings.classification);
                 Self {
                     rewiring: found.rewiring.filter(|_| !only_reads(tool)),
                     ..found
@@ -268,11 +272,12 @@ impl Own {
         self
     }
 
-    /// A tool that nobody knows sends to the addresses that it is given.
-    fn unknown(self, arguments: &str) -> Self {
+    /// A tool that nobody knows sends to the addresses that it is given, and to whom its name says.
+    fn unknown(self, call: &Call, arguments: &str, settings: &Classification) -> Self {
         let known = classify::arguments(arguments);
         if known.external.is_empty() {
-            return self;
+            let sink = strangers::sink(&call.tool, arguments, settings);
+            return Self { sink, ..self };
         }
         let found = self.web(arguments);
         Self {
