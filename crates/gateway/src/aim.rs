@@ -2,7 +2,8 @@
 //! that the agent reaches by itself.
 
 use mcpproxy_agents::ENTRY_NAME;
-use mcpproxy_agents::hook::{Asked, Tool};
+use mcpproxy_agents::hook::{Asked, HookAgent, Tool};
+use mcpproxy_classify::{Meaning, Names, meaning, role};
 use mcpproxy_core::{Declared, Operation, Owner, ToolName, ToolRef, UpstreamId};
 use serde_json::Value;
 
@@ -36,24 +37,36 @@ impl Aim {
     /// Finds the tool that a payload speaks of.
     pub(crate) fn of(gateway: &Gateway, asked: &Asked) -> Self {
         let (upstream, tool) = match &asked.tool {
-            Tool::Own { name, spelled } => match unmarked(spelled) {
-                Some(tool) => ("", tool),
-                None => return Self::own(asked, name),
-            },
+            Tool::Own { name, spelled } => {
+                return match unmarked(spelled) {
+                    Some(tool) => Self::behind(gateway, "", tool, &asked.input),
+                    None => glued(gateway, asked.agent, spelled, &asked.input)
+                        .unwrap_or_else(|| Self::own(asked, name)),
+                };
+            }
             Tool::Mcp { upstream, tool, .. } => (upstream.as_str(), tool.as_str()),
             Tool::None => return Self::own(asked, ""),
         };
-        called(gateway, tool, &asked.input)
-            .or_else(|| prefixed(gateway, tool, &asked.input))
-            .or_else(|| single(gateway, upstream, tool, &asked.input))
-            .unwrap_or_else(|| Self {
-                owner: Owner::Elsewhere,
-                tool: tool_ref(upstream, tool),
-                arguments: asked.input.clone(),
-                declared: Declared::default(),
-                announced: None,
-                brings_data: true,
-            })
+        Self::behind(gateway, upstream, tool, &asked.input)
+    }
+
+    /// Finds a tool behind MCP: one behind this gateway, else one that the agent reaches by itself.
+    fn behind(gateway: &Gateway, upstream: &str, tool: &str, input: &Value) -> Self {
+        called(gateway, tool, input)
+            .or_else(|| prefixed(gateway, tool, input))
+            .or_else(|| single(gateway, upstream, tool, input))
+            .unwrap_or_else(|| Self::elsewhere(upstream, tool, input))
+    }
+
+    fn elsewhere(upstream: &str, tool: &str, input: &Value) -> Self {
+        Self {
+            owner: Owner::Elsewhere,
+            tool: tool_ref(upstream, tool),
+            arguments: input.clone(),
+            declared: Declared::default(),
+            announced: None,
+            brings_data: true,
+        }
     }
 
     fn own(asked: &Asked, name: &str) -> Self {
@@ -94,6 +107,46 @@ fn unmarked(spelled: &str) -> Option<&str> {
         let cut = spelled.len() - name.len();
         before.ends_with(BETWEEN).then(|| spelled.get(cut..))?
     })
+}
+
+/// Understands `upstream_tool` and `upstream-tool`, which agents write that do not mark what is behind
+/// MCP: what stands behind our name is ours, and a tool of nobody's that begins with the name of an
+/// upstream is one that the agent has, too.
+fn glued(gateway: &Gateway, agent: HookAgent, spelled: &str, input: &Value) -> Option<Aim> {
+    if !matches!(agent, HookAgent::OpenCode | HookAgent::CopilotCli) || role(spelled).is_some() {
+        return None;
+    }
+    let fleet = gateway.fleet.all();
+    let upstreams: Vec<&str> = fleet.keys().map(UpstreamId::as_str).collect();
+    let names = Names {
+        upstreams: &upstreams,
+        gateways: &[],
+    };
+    if let Some(inner) = behind_us(spelled) {
+        let announced = |upstream: &str, tool: &str| [upstream, SEPARATOR, tool].concat();
+        return Some(match meaning(inner, &names) {
+            // The name of an upstream may be written in other letters than its own.
+            Meaning::Upstream { upstream, tool, .. } if inner.contains(SEPARATOR) => {
+                Aim::behind(gateway, ENTRY_NAME, &announced(upstream, tool), input)
+            }
+            _ => Aim::behind(gateway, ENTRY_NAME, inner, input),
+        });
+    }
+    match meaning(spelled, &names) {
+        Meaning::Upstream { upstream, tool, .. } => Some(Aim::elsewhere(upstream, tool, input)),
+        Meaning::Ambiguous { upstreams, tool } => {
+            let upstream = upstreams.first().copied().unwrap_or_default();
+            Some(Aim::elsewhere(upstream, tool, input))
+        }
+        Meaning::Elsewhere { name } => Some(Aim::elsewhere("", name, input)),
+        Meaning::Gateway { .. } | Meaning::Plain => None,
+    }
+}
+
+/// Returns what stands behind the name under which `init` writes us into agents' files.
+fn behind_us(spelled: &str) -> Option<&str> {
+    let rest = spelled.strip_prefix(ENTRY_NAME)?;
+    rest.strip_prefix(BETWEEN).filter(|tool| !tool.is_empty())
 }
 
 /// Understands a call of one of our own tools.
@@ -176,6 +229,19 @@ mod tests {
         check("call_tool_write", None);
         check("xcall_tool_write", None);
         check("Read", None);
+    }
+
+    #[test]
+    fn what_stands_behind_our_name_is_ours() {
+        let check = |spelled: &str, expect: Option<&str>| {
+            assert_eq!(behind_us(spelled), expect, "{spelled}");
+        };
+        check("mcpproxy_slack__post_message", Some("slack__post_message"));
+        check("mcpproxy-slack__post_message", Some("slack__post_message"));
+        check("mcpproxy_", None);
+        check("mcpproxy", None);
+        check("mcpproxyslack", None);
+        check("slack_post_message", None);
     }
 
     #[test]

@@ -47,7 +47,8 @@ const EDGES: &[(&str, Allowed)] = &[
     (
         "gateway",
         Only(&[
-            "engine", "upstream", "mcp", "agents", "control", "search", "policy", "text", "core",
+            "engine", "upstream", "mcp", "agents", "control", "search", "policy", "classify",
+            "text", "core",
         ]),
     ),
     ("web", Only(&["mcp", "text", "core"])),

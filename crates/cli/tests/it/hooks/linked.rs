@@ -119,6 +119,43 @@ async fn the_session_in_which_an_announced_call_comes_by_is_linked_for_good() {
     }
 }
 
+/// Agents that write `mcpproxy_upstream__tool` do not say that it is behind MCP: it is ours all the same,
+/// and one that begins with the name of an upstream is one of theirs.
+#[tokio::test]
+async fn a_tool_whose_name_is_glued_to_ours_is_found() {
+    let scene = Scene::start("all", json!({})).await;
+    for (name, session) in [("opencode", "opencode-2"), ("copilot-cli", "copilot-2")] {
+        let agent = Agent::new(name, session);
+        let hello = json!({ "text": "hello" });
+        let heard = scene.announce(&agent, "outside__post", &hello).await;
+        assert_eq!(heard, Heard::Allow, "{name}");
+        let downstream = scene.legacy().await;
+        downstream.call("outside__post", hello).await;
+        let expect = scene.hook_session(session).await;
+        let calls = scene.calls("outside");
+        let last = calls.last().unwrap();
+        assert_eq!(last["session_id"], expect, "{name}: {last}");
+        scene.tell(&agent, Use::Read("/w/notes.txt"), WORDS).await;
+        let text = json!({ "text": WORDS });
+        let heard = scene.announce(&agent, "outside__post", &text).await;
+        assert_ne!(heard, Heard::Allow, "{name}");
+        // The agent's own connection to a server of that name.
+        for (glue, given, allowed) in [("_", WORDS, false), ("-", WORDS, false), ("_", "hi", true)]
+        {
+            let payload = agent.pre(Use::Call("outside__post", &json!({ "text": given })));
+            let ours = ["mcpproxy_outside__post", "mcpproxy-outside__post"];
+            let theirs = ["outside", glue, "post"].concat();
+            let payload = ours
+                .iter()
+                .fold(payload, |all, one| all.replace(one, &theirs));
+            let more = ["--event", event_of(name, false)];
+            let said = hook(&scene.gateway.home, name, &payload, &more).await;
+            let heard = said.heard(name);
+            assert_eq!(heard == Heard::Allow, allowed, "{name} {theirs} {given}");
+        }
+    }
+}
+
 /// What the agent's own tool read is followed into its MCP calls, and the other way round.
 #[tokio::test]
 async fn after_the_link_there_is_one_flow_graph() {
