@@ -5,6 +5,7 @@
 
 mod commands;
 mod edits;
+mod logins;
 mod orders;
 mod ours;
 pub(crate) mod paths;
@@ -526,7 +527,7 @@ fn moved(origin: &Origin, flow: &Flow, detector: &Detector) -> Option<Moved> {
     let (what, sensitive, usual): (Box<str>, bool, bool) = match origin {
         Origin::File(path) => match kept(detector, path) {
             Some(file) => ((*file.kind).into(), true, false),
-            None => ("file".into(), false, published),
+            None => ("file".into(), false, published || logins::is_jar(path)),
         },
         Origin::Environment(name) if name == "*" => ("environment".into(), true, false),
         // A service is shown a key in a header: that is what such variables are for. Nobody logs in
@@ -537,6 +538,9 @@ fn moved(origin: &Origin, flow: &Flow, detector: &Detector) -> Option<Moved> {
         Origin::Environment(_) => ("variable".into(), false, true),
         Origin::Program(name) if ABOUT_THE_MACHINE.contains(&name.as_str()) => {
             ("machine".into(), false, true)
+        }
+        Origin::Program(name) if logins::is_own(name, origin, flow) => {
+            ("login of its service".into(), false, true)
         }
         Origin::Program(name) => {
             let first = name.split(' ').next().unwrap_or_default();

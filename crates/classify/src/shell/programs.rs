@@ -273,6 +273,20 @@ impl Interp {
         let mut gathered = Gathered::default();
         for (role, value) in values {
             match role {
+                // `kubectl apply -f https://…` takes what stands there.
+                Role::Read if host::is_url(&value.text) => {
+                    let host = host::host_of(&value.text);
+                    let fetched = self.connect(&Connection {
+                        program: name,
+                        address: Some(value),
+                        host,
+                        transfer: Transfer::Fetch,
+                        carries: value.taint,
+                        plain: value.taint,
+                        certain: true,
+                    });
+                    gathered.content.push(&fetched);
+                }
                 Role::Read => {
                     gathered.dash |= value.text == "-";
                     // `-v /etc:/mnt` and the like: the local half.

@@ -68,10 +68,7 @@ fn copies_and_remote_shells() {
         ("kubectl cp f pod:/x", "r:f upload>pod f->pod"),
         ("kubectl exec pod -- ls", "session>? ?host"),
         ("socat TCP-LISTEN:80,fork FILE:f", "r:f listen>* f->*"),
-        (
-            "ssh-copy-id -i k.pub h.example",
-            "r:k.pub upload>h.example k.pub->h.example",
-        ),
+        ("ssh-copy-id -i k.pub h.example", "r:k.pub upload>h.example"),
     ]);
 }
 
