@@ -1,6 +1,7 @@
 //! What programs do: the name is resolved, then code of its own, the table, or a careful guess.
 
 pub(super) mod builtins;
+pub(super) mod carried;
 pub(super) mod code;
 pub(super) mod files;
 pub(super) mod git;
@@ -41,6 +42,11 @@ const BIN_FOLDERS: &[&str] = &[
     "/usr/local/sbin",
     "/opt/homebrew/bin",
     "/snap/bin",
+];
+
+/// Programs that publish what lies in a folder.
+const PACKERS: [&str; 9] = [
+    "npm", "pnpm", "yarn", "cargo", "twine", "docker", "podman", "helm", "nerdctl",
 ];
 
 /// Programs that have code of their own, in the order in which they are asked, after the builtins.
@@ -174,13 +180,16 @@ impl Interp {
         if let Some(value) = builtins::run(self, &invocation) {
             return value;
         }
-        if let Some(value) = self.handled(&invocation) {
-            return value;
+        let carried = carried::run(self, &invocation);
+        let mut out = match (self.handled(&invocation), table::find(name, args)) {
+            (Some(value), _) => value,
+            (None, Some(spec)) => self.by_table(spec, &invocation),
+            (None, None) => self.guess(name, args, stdin),
+        };
+        if let Some(carried) = carried {
+            out.push(&carried);
         }
-        match table::find(name, args) {
-            Some(spec) => self.by_table(spec, &invocation),
-            None => self.guess(name, args, stdin),
-        }
+        out
     }
 
     fn handled(&mut self, invocation: &Invocation<'_>) -> Option<Value> {
@@ -220,6 +229,10 @@ impl Interp {
                     || spec.transfer == Some(Transfer::Upload) && gathered.dash))
         {
             gathered.content.push(stdin);
+        }
+        if spec.transfer == Some(Transfer::Upload) && PACKERS.contains(&name) {
+            // What is published is what lies in the folder, and what was put there just before.
+            gathered.content.taint.join(self.written_here());
         }
         if spec.output == Output::Pass {
             // Said even when files are named: better one flow too many than one lost.
@@ -344,6 +357,8 @@ impl Interp {
         let Some(file) = file else {
             return value.clone();
         };
+        // `grpcurl -d @` takes its input.
+        let file = if file.is_empty() { "-" } else { file };
         let file = if form {
             file.split(';').next().unwrap_or_default()
         } else {

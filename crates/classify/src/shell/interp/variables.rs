@@ -1,6 +1,7 @@
 //! Variables: what they may hold on the way that is walked, and what the environment gives.
 
 use super::super::facts::Origin;
+use super::super::programs::carried;
 use super::super::syntax::{Assign, Assigned};
 use super::super::value::{HOLE, Taint, Value};
 use super::{Interp, MAX_CHOICES, Variable};
@@ -12,6 +13,9 @@ impl Interp {
                 Assigned::Word(word) => vec![self.single(word)],
                 Assigned::List(words) => self.fields(words),
             };
+            if let [value] = values.as_slice() {
+                carried::variable(self, &assign.name, value);
+            }
             self.assign(&assign.name, values, assign.append);
         }
     }

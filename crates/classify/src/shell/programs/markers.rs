@@ -153,6 +153,8 @@ pub(super) const RUNS: &[&str] = &[
     "popen",
     "child_process",
     "exec(",
+    "exec ",
+    "os.exec",
     "execsync",
     "execfile",
     "spawn",

@@ -63,6 +63,11 @@ const WRAPPERS: &[(&str, &[&str], usize)] = &[
     ("wsl", &["-d", "-u", "--distribution", "--user"], 0),
 ];
 
+/// Tells whether a program does nothing but run another.
+pub(super) fn is_wrapper(name: &str) -> bool {
+    WRAPPERS.iter().any(|(known, ..)| *known == name)
+}
+
 pub(super) fn run(interp: &mut Interp, invocation: &Invocation<'_>) -> Option<Value> {
     let Invocation { name, args, stdin } = *invocation;
     match name {
