@@ -480,7 +480,7 @@ async fn what_programs_are_told_to_send_is_held_against_a_command() {
         "logger -t app started",
         "npx -y prettier --write src/a.js",
     ] {
-        check(twin, Action::Allow).await;
+        guarded(twin, Action::Allow).await;
     }
 }
 
@@ -605,15 +605,16 @@ async fn a_data_folder_is_guarded_whatever_it_is_called() {
     .await;
 }
 
+async fn guarded(command: &str, expect: Action) {
+    let input = json!({ "command": command });
+    let said = Scene::new().pre("Bash", input).await;
+    assert_eq!(said.decision, expect, "{command}: {said:?}");
+}
+
 /// What guards an agent is out of its reach: its files, its socket, its programs and its process, in
 /// whatever way they are named; each beside a twin that leaves it alone.
 #[tokio::test]
 async fn what_guards_an_agent_is_out_of_its_reach() {
-    let check = async |command: &str, expect: Action| {
-        let input = json!({ "command": command });
-        let said = Scene::new().pre("Bash", input).await;
-        assert_eq!(said.decision, expect, "{command}: {said:?}");
-    };
     for reach in [
         "mcpproxy hook uninstall",
         "/srv/tools/bin/mcpproxy hook uninstall",
@@ -648,7 +649,7 @@ async fn what_guards_an_agent_is_out_of_its_reach() {
         "kill -9 -1",
         "rm -rf ~",
     ] {
-        check(reach, Action::Deny).await;
+        guarded(reach, Action::Deny).await;
     }
     for rewired in [
         "rm ~/.agents/plugins/mcpproxy/hooks/hooks.json",
@@ -679,8 +680,12 @@ async fn what_guards_an_agent_is_out_of_its_reach() {
         "git -C ~/.claude checkout .",
         "git checkout HEAD~1 .claude",
     ] {
-        check(rewired, Action::Ask).await;
+        guarded(rewired, Action::Ask).await;
     }
+}
+
+#[tokio::test]
+async fn what_leaves_the_guard_alone_is_let_be() {
     for twin in [
         "mcpproxy status",
         "mcpproxy hook status",
@@ -716,7 +721,7 @@ async fn what_guards_an_agent_is_out_of_its_reach() {
         "npm remove left-pad",
         "rm -rf ~/src/old",
     ] {
-        check(twin, Action::Allow).await;
+        guarded(twin, Action::Allow).await;
     }
 }
 
@@ -817,7 +822,7 @@ async fn the_gateway_itself_is_no_way_round() {
         "curl -s http://127.0.0.1:8080/healthz",
         "curl -d @$HOME/.aws/credentials localhost:3000/mcp",
     ] {
-        check(twin, Action::Allow).await;
+        guarded(twin, Action::Allow).await;
     }
 }
 
@@ -946,7 +951,7 @@ async fn a_command_that_is_handed_on_is_read() {
         "cp README.md dist/ && npm publish",
         "docker build -t me/x . && docker push me/x",
     ] {
-        check(twin, Action::Allow).await;
+        guarded(twin, Action::Allow).await;
     }
 }
 

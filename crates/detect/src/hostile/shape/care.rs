@@ -169,12 +169,12 @@ pub(super) fn verifies(folded: &str) -> bool {
 
 /// Whether a text asks for what something is called, and nothing else.
 pub(super) fn is_reference(folded: &str) -> bool {
-    let words: Vec<&str> = folded.split_whitespace().collect();
-    let words = match words.as_slice() {
-        ["the" | "a" | "an" | "optional" | "unique", rest @ ..] => rest,
-        rest => rest,
-    };
-    matches!(words, [what, of, ..] if words::REFERENCES.contains(what) && words::OF.contains(of))
+    let is_article = |word: &&str| matches!(*word, "the" | "a" | "an" | "optional" | "unique");
+    let mut words = folded.split_whitespace().peekable();
+    words.next_if(is_article);
+    let (what, of) = (words.next(), words.next());
+    what.is_some_and(|what| words::REFERENCES.contains(&what))
+        && of.is_some_and(|of| words::OF.contains(&of))
 }
 
 /// Whether something must have happened, which is a state and not an order.
