@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::support::{Gateway, Home, Legacy, played, text_of};
+use crate::support::{Gateway, Home, Legacy, played, program, text_of};
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs")
@@ -308,8 +308,9 @@ async fn every_attack_that_is_shown_can_be_played() {
         for block in blocks(&text, "yaml adversary") {
             let file = home.path().join("shown.yaml");
             std::fs::write(&file, format!("{block}\n")).unwrap();
-            let file = file.to_string_lossy().into_owned();
-            let mut play = home.command(&["adversary", "serve", "--scenario", &file]);
+            let mut play = tokio::process::Command::new(program());
+            play.args(["adversary", "serve", "--scenario"]).arg(&file);
+            play.env("HOME", home.path());
             play.stdin(std::process::Stdio::null());
             let played = play.output().await.unwrap();
             let said = String::from_utf8_lossy(&played.stderr).into_owned();
