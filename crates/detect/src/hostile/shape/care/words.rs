@@ -195,6 +195,15 @@ pub(super) const LEFT: &[&str] = &[
     " leave it out when ",
     " leave it out unless ",
     " leave it out for ",
+    " leave it out to get ",
+    " leave it out to use ",
+    " leave it out to let ",
+    " leave it out to take ",
+    " leave it out to search ",
+    " leave it out to list ",
+    " leave it out to include ",
+    " leave it out and the ",
+    " leave it out and all ",
 ];
 
 /// How something is kept until its time.
