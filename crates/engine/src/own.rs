@@ -67,6 +67,9 @@ const ABOUT_THE_MACHINE: [&str; 20] = [
     "getent",
 ];
 
+/// Where the system keeps what is its own.
+const SYSTEM: [&str; 3] = ["/etc", "/run", "/var"];
+
 const FILES: &str = "The agent would read or change the files of what guards it.";
 const COMMANDS_OF_OURS: &str = "The agent would give orders to what guards it.";
 const STOPS: &str = "The agent would stop or take away what guards it.";
@@ -380,13 +383,13 @@ pub(crate) fn class(role: Option<Role>) -> Class {
 }
 
 /// Tells whether the folder in which a command runs says what its files are: one of those that programs
-/// keep for themselves, one that is kept for its secrets, or one from which ours is reached.
+/// or the system keep for themselves, or one from which ours is reached. Every command is asked about, so
+/// the parts of the path must do.
 fn tells(folder: &str, ours: Ours<'_>) -> bool {
     let hidden = |part: &str| part.len() > 1 && part.starts_with('.') && part != "..";
     folder.split('/').any(hidden)
-        || kept(ours.detector, folder).is_some()
-        || ours.holds(folder)
-        || ours.goes_with(folder)
+        || SYSTEM.iter().any(|kept| folder.starts_with(kept))
+        || ours.is_near(folder)
 }
 
 /// Tells whether a browser is to open one of our files.

@@ -123,6 +123,11 @@ impl<'a> Ours<'a> {
         (all && !named.is_empty()) || self.compare(named, |asked, known| asked <= known)
     }
 
+    /// Tells whether a path is on the way there, or within.
+    pub(super) fn is_near(self, named: &str) -> bool {
+        self.goes_with(named) || self.compare(named, |_, _| true)
+    }
+
     /// Compares a path with that of the folder, as far as both go, and then how far they go.
     fn compare(self, named: &str, goes: fn(usize, usize) -> bool) -> bool {
         let Some(folder) = self.folder else {
