@@ -330,7 +330,7 @@ impl Engine {
 
     async fn begun(&self, mut call: Call) -> Before {
         let ready = self.ready.load_full();
-        self.until_read(&call, &ready).await;
+        self.until_read(&call, None, &ready).await;
         self.until_offered(&call).await;
         let billed = match self.live() {
             None => None,

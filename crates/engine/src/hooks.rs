@@ -226,7 +226,7 @@ impl Engine {
     }
 
     /// Waits for what the conversation of a call has begun to read, before the call goes outside.
-    pub(crate) async fn until_read(&self, call: &Call, ready: &Ready) {
+    pub(crate) async fn until_read(&self, call: &Call, own: Option<&Own>, ready: &Ready) {
         if self.reads().is_idle() {
             return;
         }
@@ -235,8 +235,8 @@ impl Engine {
             None => self.correlator().hook_of(call.session),
         };
         let Some(session) = session else { return };
-        let own = Own::of(call, ready).map(|own| own.sink);
-        let sink = own.unwrap_or_else(|| self.class_of(call, ready).as_sink());
+        let sink = own.map(|own| own.sink);
+        let sink = sink.unwrap_or_else(|| self.class_of(call, ready).as_sink());
         if !sink.is_trusted() && !self.reads().known(session).await {
             // What it is, is not known: from now on it counts as private.
             let legs = Taint {
@@ -249,8 +249,11 @@ impl Engine {
 
     async fn announced(&self, mut call: Call, response: Option<&str>) -> Evaluation {
         let ready = self.ready();
-        self.until_read(&call, &ready).await;
-        self.begin_read(&call, &ready);
+        let own = Own::of(&call, &ready);
+        self.until_read(&call, own.as_ref(), &ready).await;
+        if let Some(own) = own {
+            self.begin_read(&call, &own);
+        }
         let judged = self.judged(&mut call, Vec::new(), &ready).await;
         let evaluation = Evaluation {
             decision: judged.verdict.action,
@@ -312,10 +315,7 @@ impl Engine {
     }
 
     /// Notes that a tool begins to read something private.
-    fn begin_read(&self, call: &Call, ready: &Ready) {
-        let Some(own) = Own::of(call, ready) else {
-            return;
-        };
+    fn begin_read(&self, call: &Call, own: &Own) {
         if own.credential.is_some() {
             let legs = Taint {
                 private: true,

@@ -214,31 +214,35 @@ fn parts(path: &str) -> impl Iterator<Item = &str> {
 
 /// Tells whether a command has an agent add to what it starts, by the words it is made of.
 pub fn rewires(words: &[&str]) -> bool {
-    let program = |word: &str, name: &str| {
-        let bare = word.rsplit(['/', '\\']).next().unwrap_or(word);
-        bare.trim_end_matches(".cmd").trim_end_matches(".exe") == name
-    };
-    let told = |(name, told): &(&str, &[&str])| {
-        let mut places = words.iter().enumerate();
-        places.any(|(at, word)| {
-            let rest = words.get(at + 1..).unwrap_or_default();
-            program(word, name) && rest.starts_with(told)
-        })
-    };
+    let mut places = words.iter().enumerate();
+    let told = places.any(|(at, word)| {
+        let (name, rest) = (program(word), words.get(at + 1..).unwrap_or_default());
+        let mut commands = COMMANDS.iter();
+        commands.any(|(known, told)| *known == name && rest.starts_with(told))
+    });
     // Only what is run counts here: an option may be spoken of anywhere.
     let loosened = |(name, options): &(&str, &[&str])| {
         let (first, rest) = words.split_first().unwrap_or((&"", &[]));
         let mut given = rest
             .iter()
             .map(|word| word.split('=').next().unwrap_or(word));
-        program(first, name) && given.any(|option| options.contains(&option))
+        program(first) == *name && given.any(|option| options.contains(&option))
     };
     let moved = || {
         let is_set = |word: &&str| VARIABLES.iter().any(|name| word.starts_with(name));
         let mut behind = words.iter().skip_while(|word| !is_set(word));
-        behind.any(|word| LOOSE.iter().any(|(name, _)| program(word, name)))
+        behind.any(|word| LOOSE.iter().any(|(name, _)| program(word) == *name))
     };
-    COMMANDS.iter().any(told) || LOOSE.iter().any(loosened) || moved()
+    told || LOOSE.iter().any(loosened) || moved()
+}
+
+/// Returns the program that a word names. Every word of a command is asked, so nothing is prepared to
+/// search in it.
+fn program(word: &str) -> &str {
+    let bare = word.rsplit(['/', '\\']).next().unwrap_or(word);
+    let ends = [".cmd", ".exe"];
+    let stem = ends.iter().find_map(|end| bare.strip_suffix(end));
+    stem.unwrap_or(bare)
 }
 
 #[cfg(test)]
@@ -372,6 +376,8 @@ mod tests {
         check("claude mcp add notes -- npx notes", true);
         check("cd x && /usr/bin/claude mcp add-json n {}", true);
         check("code --add-mcp {\"name\":\"x\"}", true);
+        check(r"C:\bin\claude.exe mcp add notes", true);
+        check("claude.cmd mcp remove notes", true);
         check("claude mcp remove mcpproxy", true);
         check("claude --settings {\"disableAllHooks\":true} -p x", true);
         check("codex exec --dangerously-bypass-hook-trust x", true);

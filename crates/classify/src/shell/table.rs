@@ -2,7 +2,7 @@
 //!
 //! Programs whose arguments need more than roles have code of their own in `programs`.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
 use super::facts::Transfer;
@@ -20,6 +20,14 @@ static TABLE: LazyLock<HashMap<&'static str, Spec>> = LazyLock::new(|| {
         }
     }
     table
+});
+
+/// The programs that the table splits by verbs.
+static SPLIT: LazyLock<HashSet<&'static str>> = LazyLock::new(|| {
+    let names = TABLE.keys();
+    names
+        .filter_map(|name| Some(name.split_once('+')?.0))
+        .collect()
 });
 
 static NAMES: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
@@ -110,7 +118,10 @@ pub(super) fn names() -> impl Iterator<Item = &'static str> {
 }
 
 fn by_verbs(name: &str, base: Option<&'static Spec>, args: &[Value]) -> Option<&'static Spec> {
-    // Only a program that the table splits by verbs is worth looking at closer.
+    // Any word may be asked about, and hardly any is a program with verbs.
+    if !SPLIT.contains(name) {
+        return None;
+    }
     let verbs = base.map_or_else(
         || first_verbs(&Spec::default(), args),
         |base| first_verbs(base, args),
