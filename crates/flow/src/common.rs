@@ -17,7 +17,7 @@ const TEXTS: [&str; 4] = [
 
 /// Bits of the filter in front of the table: what is in no common text seldom gets past it, and it
 /// stays near while the table does not.
-const FILTER_BITS: u32 = 18;
+const FILTER_BITS: u32 = 19;
 
 /// The tags of all common text.
 struct Common {
@@ -33,7 +33,7 @@ static TAGS: LazyLock<Common> = LazyLock::new(|| {
     }
     let mut common = Common {
         filter: vec![0; 1 << (FILTER_BITS - 6)],
-        table: vec![0; (tags.len() * 4).next_power_of_two()],
+        table: vec![0; (tags.len() * 2).next_power_of_two()],
     };
     for tag in tags {
         let (word, bit) = place(tag);
@@ -58,7 +58,7 @@ fn place(tag: u64) -> (usize, u64) {
 fn free(table: &[u64], tag: u64) -> Option<usize> {
     let mask = table.len() - 1;
     let mut at = usize::try_from(tag).unwrap_or(0) & mask;
-    // INVARIANT: three slots of four are empty, so that one is near.
+    // INVARIANT: half of the slots are empty, so that one is near.
     while let Some(&slot) = table.get(at) {
         if slot == 0 || slot == tag {
             return Some(at);
