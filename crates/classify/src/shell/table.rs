@@ -37,6 +37,9 @@ static NAMES: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
     names
 });
 
+/// Most verbs that lead to a row.
+const VERBS: usize = 3;
+
 /// What the value of an option or an operand is to the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
@@ -103,13 +106,15 @@ pub(super) struct Arguments {
     pub(super) flags: Vec<String>,
 }
 
-/// Finds the program that a name and its arguments stand for, with how many of them are verbs.
+/// Finds the program that a name and its arguments stand for.
 pub(super) fn find(name: &str, args: &[Value]) -> Option<&'static Spec> {
-    let base = TABLE.get(name);
-    if let Some(spec) = by_verbs(name, base, args) {
-        return Some(spec);
-    }
-    base
+    let split = by_verbs(name, args).map(|(spec, _)| spec);
+    split.or_else(|| TABLE.get(name))
+}
+
+/// Counts the words that are verbs and led to a line of the table.
+pub(super) fn verbs(name: &str, args: &[Value]) -> usize {
+    by_verbs(name, args).map_or(0, |(_, words)| words)
 }
 
 /// Gives every program name of the table, in order.
@@ -117,42 +122,45 @@ pub(super) fn names() -> impl Iterator<Item = &'static str> {
     NAMES.iter().copied()
 }
 
-fn by_verbs(name: &str, base: Option<&'static Spec>, args: &[Value]) -> Option<&'static Spec> {
+fn by_verbs(name: &str, args: &[Value]) -> Option<(&'static Spec, usize)> {
     // Any word may be asked about, and hardly any is a program with verbs.
     if !SPLIT.contains(name) {
         return None;
     }
-    let verbs = base.map_or_else(
-        || first_verbs(&Spec::default(), args),
-        |base| first_verbs(base, args),
-    );
     let mut key = name.to_owned();
     let mut found = None;
-    for verb in verbs {
+    for (verb, words) in first_verbs(TABLE.get(name), args) {
         key.push('+');
         key.push_str(verb);
-        found = TABLE.get(key.as_str()).or(found);
+        let here = TABLE.get(key.as_str()).map(|spec| (spec, words));
+        found = here.or(found);
     }
     found
 }
 
-fn first_verbs<'v>(spec: &Spec, args: &'v [Value]) -> Vec<&'v str> {
+/// Returns the first verbs, each with the words up to it that are no options.
+fn first_verbs<'v>(base: Option<&Spec>, args: &'v [Value]) -> Vec<(&'v str, usize)> {
     let mut verbs = Vec::new();
-    let mut skip = false;
+    let (mut words, mut skip) = (0, false);
     for arg in args {
         let text = arg.text.as_str();
         if std::mem::take(&mut skip) {
             continue;
         }
         if text.starts_with('-') {
-            skip = !text.contains('=') && spec.role(text).is_some();
-        } else {
-            verbs.push(text);
-            if verbs.len() == 3 {
-                break;
-            }
+            let takes_value = base.is_some_and(|base| base.role(text).is_some());
+            skip = !text.contains('=') && takes_value;
+            continue;
+        }
+        words += 1;
+        // Some write `config:set` for what others write `config set`.
+        let here = text.split(':').filter(|verb| !verb.is_empty());
+        verbs.extend(here.map(|verb| (verb, words)));
+        if verbs.len() >= VERBS {
+            break;
         }
     }
+    verbs.truncate(VERBS);
     verbs
 }
 
@@ -344,25 +352,6 @@ fn role_of(text: &str) -> Option<Role> {
         "P" => Role::PatternOption,
         _ => return None,
     })
-}
-
-/// Counts the verbs that led to a line of the table.
-pub(super) fn verbs(name: &str, args: &[Value]) -> usize {
-    let base = TABLE.get(name);
-    let verbs = base.map_or_else(
-        || first_verbs(&Spec::default(), args),
-        |base| first_verbs(base, args),
-    );
-    let mut key = name.to_owned();
-    let mut count = 0;
-    for (index, verb) in verbs.iter().enumerate() {
-        key.push('+');
-        key.push_str(verb);
-        if TABLE.contains_key(key.as_str()) {
-            count = index + 1;
-        }
-    }
-    count
 }
 
 #[cfg(test)]

@@ -171,6 +171,23 @@ fn clouds_mail_and_databases() {
         ),
         ("aws s3 rm s3://b --recursive", "k:s3://b"),
         (
+            "heroku config:set -a other \"$(cat f)\"",
+            "r:f upload>? f->? ?host",
+        ),
+        ("netlify env:set K \"$(cat f)\"", "r:f upload>? f->? ?host"),
+        (
+            "railway variables --set \"K=$(cat f)\"",
+            "r:f upload>? f->? ?host",
+        ),
+        (
+            "supabase secrets set --env-file f",
+            "r:f upload>? f->? ?host",
+        ),
+        (
+            "twilio api:core:messages:create --body \"$(cat f)\"",
+            "r:f upload>? f->? ?host",
+        ),
+        (
             "mail -s hi -a f a@h.example < body",
             "r:body r:f upload>h.example body,f->h.example",
         ),
