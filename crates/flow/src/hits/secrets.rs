@@ -171,8 +171,14 @@ pub(super) fn secrets<'a>(
         }
         let (alone, enough_alone) = entry.weigh(&own);
         let mut all = state.vault.gone(number);
+        // Of an address that has left as a whole, a part is no news: anything may have its domain.
+        let told = entry.label.nature != Nature::Secret && entry.weigh(&all).1;
         all.join(&own);
-        let (together, enough) = entry.weigh(&all);
+        let (together, enough) = if told {
+            (alone, enough_alone)
+        } else {
+            entry.weigh(&all)
+        };
         let crosses = stream.crosses(&(start..end + u32::try_from(SECRET).unwrap_or(0)));
         let how = match () {
             () if !enough_alone && enough => Likeness::Pieces,
