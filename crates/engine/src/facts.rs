@@ -76,9 +76,11 @@ impl Engine {
         let report = ready.detector.json(raw, context(&tool, Direction::Request));
         let (arguments, said) = spanned(raw);
         let mut shown = Arguments::default();
+        let mut addresses = Vec::new();
         if let Some(own) = own {
             facts.operation = own.operation;
             facts.suspicious = connected(&own.addresses, ready);
+            addresses = own.addresses;
             facts.moves = own.moves;
             facts.tampering = own.tampering.map(Masked::from_safe);
             facts.rewiring = own.rewiring.map(Masked::from_safe);
@@ -90,6 +92,7 @@ impl Engine {
             hide(&ready.detector, &mut one.place);
         }
         facts.sensitive = marks::sensitive(&report);
+        addressees::leave_out_logins(&mut facts.sensitive, raw, &report, &addresses);
         for one in &mut facts.sensitive {
             hide(&ready.detector, &mut one.place);
         }
@@ -108,7 +111,7 @@ impl Engine {
             let window = ready.window();
             let checked = self.tracker().check(whose(call), leaving, window, now);
             let mut flow = checked.evidence;
-            addressees::leave_out(&mut flow.matches, raw, &report);
+            addressees::leave_out(&mut flow.matches, raw, &report, &addresses);
             flow.matches.truncate(MOST_MATCHES);
             let matched = flow.matches.iter_mut().map(|one| &mut one.place);
             let opaque = flow.opaque.iter_mut().map(|one| &mut one.place);

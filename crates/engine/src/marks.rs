@@ -10,12 +10,14 @@ use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 
 use mcpproxy_core::{Call, Facts, Finding, Label, Masked, Nature, Sensitive, Severity};
-use mcpproxy_detect::{Category, Detection, Detector, Found, Report};
+use mcpproxy_detect::{Category, Detection, Detector, Found, Level, Report};
 use mcpproxy_flow::Marked;
 use mcpproxy_text::{decode, unescape, visit};
 
 use crate::own::Credential;
 
+/// The word for what a program logs in with at a database.
+pub(crate) const DATABASE: &str = "database_credential";
 /// Confidence from which a value is taken for real: a checksum or a structure was seen.
 const VALIDATED: u8 = 90;
 /// Confidence below which a value is no evidence: it only looks random, or like a number.
@@ -224,9 +226,11 @@ fn label(detection: &Detection) -> Option<Label> {
         Category::CloudCredentials | Category::ApiToken => ("api_token", Nature::Secret),
         Category::PrivateKey => ("private_key", Nature::Secret),
         Category::AuthToken => ("auth_token", Nature::Secret),
-        Category::DatabaseCredential => ("database_credential", Nature::Secret),
+        Category::DatabaseCredential => (DATABASE, Nature::Secret),
         Category::HighEntropy => ("high_entropy", Nature::Secret),
         Category::CreditCard => ("credit_card", Nature::Personal),
+        // The address of a machine, an author's credit: nobody is bothered with it.
+        Category::Pii if detection.level == Level::Note => return None,
         Category::Pii => ("pii", personal(detection.severity)),
         Category::Custom => ("custom", Nature::Secret),
         Category::SensitiveFile

@@ -43,6 +43,21 @@ const PUBLISHERS: [&str; 14] = [
     "git", "gh", "glab", "hg", "svn", "jj", "npm", "pnpm", "yarn", "cargo", "twine", "docker",
     "podman", "helm",
 ];
+/// Where package managers fetch from by themselves.
+const REGISTRIES: [&str; 12] = [
+    "registry.npmjs.org",
+    "pypi.org",
+    "crates.io",
+    "proxy.golang.org",
+    "rubygems.org",
+    "packagist.org",
+    "formulae.brew.sh",
+    "deb.debian.org",
+    "conda.anaconda.org",
+    "docker.io",
+    "registry.terraform.io",
+    "static.rust-lang.org",
+];
 /// What programs tell about the machine that is nobody's secret.
 const ABOUT_THE_MACHINE: [&str; 20] = [
     "whoami",
@@ -331,8 +346,7 @@ impl Own {
             self.credential = self
                 .credential
                 .or_else(|| read.find_map(|path| kept(detector, path)));
-            let fetch = |send: &shell::Send| send.transfer == Transfer::Fetch;
-            fetches |= analysis.sends.iter().any(fetch);
+            fetches |= answers(&analysis.sends);
             keeps |= !analysis.reads.is_empty();
             operation = operation.max(analysis.operation);
         }
@@ -353,6 +367,12 @@ impl Own {
                 continue;
             }
             let sink = match &send.host {
+                Some(host) if is_registry(send, host) => {
+                    if self.sink == Sink::Inside {
+                        (self.sink, self.name) = (Sink::Unproven, host.as_str().into());
+                    }
+                    continue;
+                }
                 Some(host) if place(host) == Place::Public => Sink::Outside,
                 Some(_) if relay::is_relayed(send, port) => Sink::Assumed,
                 Some(host) if is_bare(host) => {
@@ -374,6 +394,21 @@ impl Own {
             self.addresses.extend(address.cloned());
         }
     }
+}
+
+/// Tells whether what a command prints comes from where it connects to: it gets something, or it asks
+/// one address and nobody else.
+fn answers(sends: &[shell::Send]) -> bool {
+    let mut places = sends.iter().map(|send| (&send.host, send.url.is_some()));
+    let first = places.next();
+    let one = first.is_some_and(|first| first.1 && places.all(|place| place == first));
+    one || sends.iter().any(|send| send.transfer == Transfer::Fetch)
+}
+
+/// Tells whether packages or images are fetched by their names from where everybody does: nothing else
+/// of the command goes there. What is run then may send what it is given, as any program may.
+fn is_registry(send: &shell::Send, host: &str) -> bool {
+    send.transfer == Transfer::Fetch && send.url.is_none() && REGISTRIES.contains(&host)
 }
 
 /// Returns the class of tools of a role.

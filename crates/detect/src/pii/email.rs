@@ -17,6 +17,19 @@ const DOMAIN: usize = 253;
 /// How far back a manifest's key or a licence's line may stand.
 const CREDIT: usize = 160;
 
+/// How far back the program may stand that logs in, and such programs.
+const COMMAND: usize = 64;
+const LOGINS: &[&[u8]] = &[
+    b"ssh",
+    b"scp",
+    b"sftp",
+    b"mosh",
+    b"rsync",
+    b"autossh",
+    b"sshfs",
+    b"ssh-copy-id",
+];
+
 /// File endings that follow an `@` in names of images and packages and are no domains.
 const FILE_ENDINGS: &[&str] = &[
     "png",
@@ -275,6 +288,8 @@ fn judge(view: View<'_>, at: usize, span: Range<usize>) -> Found {
     let domain = view.str(at + 1..span.end).to_ascii_lowercase();
     let (level, confidence, why) = if AUTOMATIC.contains(&local.as_str()) {
         (Level::Note, 60, "address of a machine")
+    } else if is_login(view, &span) {
+        (Level::Note, 60, "login at a machine")
     } else if is_reserved(&domain) && is_placeholder(&local) {
         (Level::Note, 40, "placeholder in a domain that nobody owns")
     } else if is_credit(view, span.start) {
@@ -291,6 +306,19 @@ fn judge(view: View<'_>, at: usize, span: Range<usize>) -> Found {
         span,
         why,
     }
+}
+
+/// Whether it says who logs in where, `deploy@web2.acme.io:/srv`, or `ssh deploy@web2.acme.io`.
+fn is_login(view: View<'_>, span: &Range<usize>) -> bool {
+    let path = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'/' | b'~' | b'.');
+    let copies = view.at(span.end) == b':' && path(view.at(span.end + 1));
+    let tail = view.tail(span.start, COMMAND);
+    let mut words = tail.rsplit(|byte| byte.is_ascii_whitespace());
+    // Right before the address stands a blank, or it is a part of a word.
+    let apart = words.next().is_some_and(<[u8]>::is_empty);
+    let program = words.find(|word| !word.starts_with(b"-"));
+    let logs_in = program.is_some_and(|word| LOGINS.contains(&word));
+    copies || (apart && logs_in)
 }
 
 fn is_reserved(domain: &str) -> bool {

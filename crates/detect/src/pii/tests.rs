@@ -44,6 +44,8 @@ fn emails() {
     check("<mailto:b+tag@mail.fr>", &["email:b+tag@mail.fr"]);
     check("müller@bücher.de", &["email:müller@bücher.de"]);
     check("x\\nzoe@mail.org", &["email:zoe@mail.org"]);
+    check("ask ana@corp.io: she knows", &["email:ana@corp.io"]);
+    check("who runs ssh? ana@corp.io", &["email:ana@corp.io"]);
     check(
         "ilse_brandt47@example.org",
         &["email:ilse_brandt47@example.org"],
@@ -53,6 +55,8 @@ fn emails() {
         "logo@2x.png",
         "https://bob:pw@host.com/x",
         "git@github.com:a/b.git",
+        "rsync -a dist/ deploy@web2.corp.io:/srv/app",
+        "ssh -A deploy@web2.corp.io uptime",
         "@types/node@20.1.2",
         "a@b",
         "authors = [\"Ana <ana@corp.io>\"]",
