@@ -4,7 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::command::{DEADLINE, FailMode, HookCommand};
+use super::command::{DEADLINE, FailMode, HookCommand, quoted};
 use super::merge;
 use super::plan::{read, refused, targets};
 use super::spot::{self, Spot};
@@ -12,7 +12,7 @@ use super::target::{Body, MARK, Setting, Target};
 use super::{HookAgent, command::Own};
 use crate::error::Error;
 use crate::files;
-use crate::places::{Places, Scope};
+use crate::places::{Os, Places, Scope};
 use crate::tree::Node;
 
 /// Whether an agent runs our hook, as far as it asks its user.
@@ -65,6 +65,9 @@ pub struct HookStatus {
     pub timeout_ms: Option<u64>,
     /// Other files from which the agent also runs our hook.
     pub also_in: Vec<PathBuf>,
+    /// The data folder of the gateway that it asks, as it is written on a command line, where it is
+    /// not the usual one.
+    folder: Option<String>,
 }
 
 /// Looks at the hook of one agent in one scope.
@@ -81,6 +84,7 @@ pub fn status(agent: HookAgent, scope: Scope, places: &Places) -> HookStatus {
         fail: None,
         timeout_ms: None,
         also_in: Vec::new(),
+        folder: None,
     };
     // An agent that has no hooks in a scope has nothing installed there.
     let Ok(targets) = targets(agent, scope, places) else {
@@ -117,13 +121,35 @@ impl HookStatus {
         self.is_installed && self.faults.is_empty() && self.trust != Trust::Missing
     }
 
-    /// Returns the command that writes it anew.
+    /// Returns the command that writes it anew as it is: no weaker, and asking the same gateway.
     pub fn remedy(&self) -> String {
+        self.install(self.fail, self.folder.as_deref())
+    }
+
+    /// Returns the command that writes it anew to fail as the configuration says.
+    pub fn renewal(&self) -> String {
+        self.install(None, self.folder.as_deref())
+    }
+
+    /// Returns the command that writes it anew to ask the gateway of another data folder.
+    pub fn moved(&self, folder: &Path, os: Os) -> String {
+        let folder = quoted(&folder.display().to_string(), os);
+        self.install(self.fail, Some(&folder))
+    }
+
+    fn install(&self, fail: Option<FailMode>, folder: Option<&str>) -> String {
         let scope = match self.scope {
             Scope::User => "",
             Scope::Project => " --scope project",
         };
-        format!("mcpproxy hook install --agent {}{scope}", self.agent.name())
+        let fail = match fail {
+            Some(FailMode::Closed) => " --fail-closed",
+            // The configuration decides, and can only be stricter.
+            Some(FailMode::Open) | None => "",
+        };
+        let folder = folder.map(|folder| format!(" --data-dir {folder}"));
+        let (agent, folder) = (self.agent.name(), folder.unwrap_or_default());
+        format!("mcpproxy hook install --agent {agent}{scope}{fail}{folder}")
     }
 
     fn again(&self, fault: &str) -> String {
@@ -150,7 +176,7 @@ impl HookStatus {
             return Ok(());
         };
         self.is_installed = true;
-        self.learn(&first.own);
+        self.learn(&first.own, places);
         let adapter = self.agent.adapter();
         self.faults.extend(adapter.obstacles(&root));
         if adapter.is_strict()
@@ -176,7 +202,7 @@ impl HookStatus {
         self.is_installed = true;
         let wanted = match in_text(text) {
             Some(own) => {
-                self.learn(&own);
+                self.learn(&own, places);
                 self.wanted(&own.command, places)
             }
             // Not every text holds the command; then it is always the same.
@@ -196,7 +222,8 @@ impl HookStatus {
         }
     }
 
-    fn learn(&mut self, own: &Own) {
+    fn learn(&mut self, own: &Own, places: &Places) {
+        self.folder = unusual(&own.command.options, places);
         self.is_runnable = files::is_executable(Path::new(&own.command.program));
         self.fail = Some(own.command.fail);
         self.command = Some(own.command.clone());
@@ -324,6 +351,15 @@ impl HookStatus {
             .filter(|path| !self.files.contains(path) && has_hook(path))
             .collect()
     }
+}
+
+/// Returns the data folder that a command names, where `hook install` would not take it anyway.
+fn unusual(options: &[String], places: &Places) -> Option<String> {
+    let at = options.iter().position(|option| option == "--data-dir")?;
+    let folder = options.get(at + 1)?;
+    let path = Path::new(folder);
+    let is_usual = path == places.home.join(".mcpproxy");
+    (path.is_absolute() && !is_usual).then(|| quoted(folder, places.os))
 }
 
 /// Says whether an agent runs something for what we write into a file.

@@ -246,6 +246,38 @@ fn status_says_what_is_wrong() {
     );
 }
 
+/// Whoever does what a fault says must get back what was there, and no weaker (issue 5).
+#[test]
+fn what_mends_a_hook_keeps_how_it_fails_and_whom_it_asks() {
+    let check = |(scope, fail), data: &str, expect: &str| {
+        let (home, agent) = (Home::empty(), HookAgent::ClaudeCode);
+        let mut command = command(&home, fail);
+        let usual = home.path("home/.mcpproxy").display().to_string();
+        command.options = vec!["--data-dir".to_owned(), data.replace("USUAL", &usual)];
+        let plan = hook::plan_install(agent, scope, &home.places(), &command).unwrap();
+        let written = carry_out(&home, &plan);
+        let text = fs::read_to_string(&written[0]).unwrap();
+        fs::write(
+            &written[0],
+            text.replace("\"timeout\": 5", "\"timeout\": 4"),
+        )
+        .unwrap();
+        let found = status(&home, agent, scope);
+        let expect = format!("mcpproxy hook install --agent claude-code{expect}");
+        assert_eq!(found.remedy(), expect);
+        let told = format!("run `{expect}` again");
+        let faults = found.faults.iter();
+        assert!(faults.clone().all(|fault| fault.contains(&told)) && faults.len() == 3);
+    };
+    let (user, project) = (Scope::User, Scope::Project);
+    check((user, FailMode::Open), "USUAL", "");
+    check((user, FailMode::Closed), "USUAL", " --fail-closed");
+    let both = " --scope project --fail-closed";
+    check((project, FailMode::Closed), "~/.mcpproxy", both);
+    let elsewhere = " --fail-closed --data-dir '/srv/my data'";
+    check((user, FailMode::Closed), "/srv/my data", elsewhere);
+}
+
 #[test]
 fn status_of_a_broken_file_names_the_place() {
     let home = Home::empty();

@@ -24,6 +24,10 @@ use crate::places::places;
 /// The folder of originals in the data folder.
 const BACKUPS: &str = "hook-backups";
 
+/// What somebody is told whose hook is about to let more pass than before.
+const LOOSENED: &str =
+    "the hook now fails open; it failed closed before: add `--fail-closed` to keep that";
+
 /// The program as it is called where it is installed.
 const PROGRAM: &str = "mcpproxy";
 
@@ -105,7 +109,15 @@ pub(crate) fn install(global: &Global, args: &Install) -> Result<Exit> {
     let loaded = configuration(&flags(global, None))?;
     let scope = args.scope.into();
     let command = command(args, &loaded, &places, scope)?;
-    let plan = |agent: HookAgent| hook::plan_install(agent, scope, &places, &command);
+    let plan = |agent: HookAgent| {
+        let mut plan = hook::plan_install(agent, scope, &places, &command)?;
+        let failed = hook::status(agent, scope, &places).fail;
+        let is_open = command.fail == FailMode::Open && !args.fail_open;
+        if failed == Some(FailMode::Closed) && is_open {
+            plan.notes.push(LOOSENED.to_owned());
+        }
+        Ok(plan)
+    };
     let plans = agents.into_iter().map(|agent| (agent, plan(agent)));
     let change = Change {
         format: global.format(),

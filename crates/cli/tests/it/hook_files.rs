@@ -193,6 +193,45 @@ async fn the_configured_mode_is_baked_in_and_a_difference_is_shown() {
     assert!(shown.contains("the configuration says closed"), "{shown}");
 }
 
+/// Nobody is to be talked into a weaker hook by what mends it, nor by the same command without its
+/// switch (issue 5).
+#[tokio::test]
+async fn a_hook_that_fails_closed_is_not_loosened_unsaid() {
+    let home = Home::new(&json!({}));
+    let install = ["hook", "install", "--agent", "claude-code"];
+    run(&home, "shop", &[&install[..], &["--fail-closed"]].concat()).await;
+    let file = home.path().join(".claude/settings.json");
+    let written = fs::read_to_string(&file).unwrap();
+    fs::write(&file, written.replace("\"timeout\": 5", "\"timeout\": 4")).unwrap();
+    let data = home.data();
+    let expect = format!(
+        "{} --fail-closed --data-dir {}",
+        install.join(" "),
+        data.display()
+    );
+    let expect = format!("run `mcpproxy {expect}`");
+    for args in [&["hook", "status"][..], &["doctor"]] {
+        let said = text(&run(&home, "shop", args).await.stdout);
+        assert!(said.contains(&expect), "{said}");
+    }
+    let loosened = "now fails open; it failed closed before: add `--fail-closed` to keep that";
+    let check = |mode: &'static [&'static str], said: bool| {
+        let (home, args) = (&home, [&install[..], mode].concat());
+        async move {
+            let done = run(home, "shop", &args).await;
+            let told = text(&done.stderr);
+            assert_eq!(told.contains(loosened), said, "{mode:?}: {told}");
+        }
+    };
+    check(&["--fail-closed"], false).await;
+    assert_eq!(fs::read_to_string(&file).unwrap(), written);
+    check(&["--dry-run"], true).await;
+    check(&[], true).await;
+    check(&[], false).await;
+    check(&["--fail-closed"], false).await;
+    check(&["--fail-open"], false).await;
+}
+
 #[tokio::test]
 async fn us3_4_status_says_what_is_installed_and_whether_the_gateway_is_there() {
     let gateway = Gateway::start(&json!({})).await;

@@ -3,6 +3,7 @@
 
 use std::path::Path;
 
+use mcpproxy_agents::Os;
 use mcpproxy_agents::hook::{FailMode, HookStatus, Trust};
 use serde_json::Value;
 
@@ -138,12 +139,13 @@ fn installed(hook: &HookStatus, known: &Known<'_>) -> Vec<Check> {
         );
         checks.push(Check::warn(AREA, message, "take one of the two out"));
     }
-    if let Some(other) = known.other(hook) {
+    if let (Some(other), Some(folder)) = (known.other(hook), known.folder) {
         let message = format!(
             "{name}: the hook asks another gateway, at `{}`",
             other.socket.display()
         );
-        checks.push(Check::warn(AREA, message, &again));
+        let hint = format!("run `{}`", hook.moved(folder, Os::Linux));
+        checks.push(Check::warn(AREA, message, &hint));
     }
     let configured = known.fail_open.map(|open| {
         if open {
@@ -155,10 +157,14 @@ fn installed(hook: &HookStatus, known: &Known<'_>) -> Vec<Check> {
     if let (Some(baked), Some(configured)) = (hook.fail, configured)
         && baked != configured
     {
+        let mut hint = format!("run `{}`", hook.renewal());
+        if baked == FailMode::Closed {
+            hint = format!("set `security.agent_hooks.fail_open: false`, or {hint} to fail open");
+        }
         let (baked, configured) = (baked.name(), configured.name());
         let message =
             format!("{name}: the hook fails {baked}, the configuration says {configured}");
-        checks.push(Check::warn(AREA, message, &again));
+        checks.push(Check::warn(AREA, message, &hint));
     }
     let is_tried = known.is_answered && (known.status.is_some() || known.answers(hook));
     if let (Some(command), true) = (&hook.command, is_tried) {
@@ -186,7 +192,7 @@ fn gaps(known: &Known<'_>) -> Option<Check> {
 #[cfg(test)]
 mod tests {
     use mcpproxy_agents::hook::HookAgent;
-    use mcpproxy_agents::{Os, Places, Scope};
+    use mcpproxy_agents::{Places, Scope};
     use serde_json::json;
 
     use super::super::check::Status;
