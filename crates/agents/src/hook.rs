@@ -43,7 +43,7 @@ pub use command::{DEADLINE, FailMode, HookCommand, TIMEOUT, quoted};
 pub use error::HookError;
 pub use event::HookEvent;
 pub use mcpproxy_core::Action as Ruling;
-pub use plan::{HookFile, HookPlan, carry_out, is_present, plan_install, plan_uninstall};
+pub use plan::{HookFile, HookPlan, carry_out, is_present, plan_install, plan_uninstall, scopes};
 pub use read::{MAX_PAYLOAD, read};
 pub use reply::{Reply, reply};
 pub use status::{HookStatus, Trust, status, status_all};

@@ -98,6 +98,12 @@ pub fn plan_install(
     places: &Places,
     command: &HookCommand,
 ) -> Result<HookPlan, Error> {
+    if !scopes(agent, places).contains(&scope) {
+        return Err(Error::NoHook {
+            agent: agent.title(),
+            reason: "in the home folder a project's file is the user's; leave `--scope project` out",
+        });
+    }
     let setting = Setting {
         agent,
         places,
@@ -169,6 +175,20 @@ pub fn carry_out(plan: &HookPlan, backups: &Path, now: &str) -> Result<Vec<PathB
         prune(&file.path);
     }
     Ok(written)
+}
+
+/// Lists the scopes in which an agent has files of their own: where the project is the home folder,
+/// its files may be the user's.
+pub fn scopes(agent: HookAgent, places: &Places) -> Vec<Scope> {
+    let files = |scope: Scope| -> Vec<PathBuf> {
+        let targets = targets(agent, scope, places).unwrap_or_default();
+        targets.into_iter().map(|target| target.path).collect()
+    };
+    let mut scopes = vec![Scope::User, Scope::Project];
+    if files(Scope::User) == files(Scope::Project) {
+        scopes.pop();
+    }
+    scopes
 }
 
 /// Says whether there are signs that the user has the agent.

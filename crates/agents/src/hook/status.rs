@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::command::{DEADLINE, FailMode, HookCommand, quoted};
 use super::merge;
-use super::plan::{read, refused, targets};
+use super::plan::{read, refused, scopes, targets};
 use super::spot::{self, Spot};
 use super::target::{Body, MARK, Setting, Target};
 use super::{HookAgent, command::Own};
@@ -104,12 +104,9 @@ pub fn status(agent: HookAgent, scope: Scope, places: &Places) -> HookStatus {
 
 /// Looks at the hooks of all agents in all scopes; those with nothing to say are left out.
 pub fn status_all(places: &Places) -> Vec<HookStatus> {
-    let mut scopes = vec![Scope::User, Scope::Project];
-    // In the home folder the files of both are the same.
-    scopes.truncate(if places.project == places.home { 1 } else { 2 });
     let all = HookAgent::ALL.into_iter().flat_map(|agent| {
-        let scopes = scopes.iter();
-        scopes.map(move |scope| status(agent, *scope, places))
+        let scopes = scopes(agent, places).into_iter();
+        scopes.map(move |scope| status(agent, scope, places))
     });
     all.filter(|status| status.is_installed || !status.faults.is_empty())
         .collect()
@@ -347,9 +344,14 @@ impl HookStatus {
         let own = targets(self.agent, other, places).unwrap_or_default();
         let own = own.into_iter().filter(runs).map(|target| target.path);
         let files = own.chain(self.agent.adapter().borrows(places));
-        files
-            .filter(|path| !self.files.contains(path) && has_hook(path))
-            .collect()
+        let mut others = Vec::new();
+        for path in files.filter(|path| !self.files.contains(path) && has_hook(path)) {
+            // In the home folder the user's file is the project's, too.
+            if !others.contains(&path) {
+                others.push(path);
+            }
+        }
+        others
     }
 }
 

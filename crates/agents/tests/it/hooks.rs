@@ -308,6 +308,41 @@ fn at_home_the_files_of_both_scopes_are_looked_at_once() {
     assert_eq!(all[0].also_in, Vec::<PathBuf>::new());
 }
 
+/// What is written for a project that is the home folder is found there, and refused where it would
+/// be the user's own file (issue 5).
+#[test]
+fn at_home_a_project_has_only_what_is_not_the_users() {
+    for agent in HookAgent::ALL {
+        let home = Home::empty();
+        let mut places = home.places();
+        places.project.clone_from(&places.home);
+        let command = command(&home, FailMode::Open);
+        let files = |scope| hook::status(agent, scope, &places).files;
+        let plan = hook::plan_install(agent, Scope::Project, &places, &command);
+        if files(Scope::User) == files(Scope::Project) {
+            let error = plan.unwrap_err().to_string();
+            assert!(error.contains("leave `--scope project` out"), "{error}");
+            continue;
+        }
+        carry_out(&home, &plan.unwrap());
+        let all = hook::status_all(&places);
+        let found: Vec<_> = all.iter().map(|it| (it.agent, it.scope)).collect();
+        assert_eq!(found, [(agent, Scope::Project)]);
+        assert_eq!(all[0].also_in, Vec::<PathBuf>::new(), "{agent}");
+    }
+}
+
+#[test]
+fn at_home_a_file_that_two_scopes_share_is_told_of_once() {
+    let home = Home::empty();
+    let claude = install(&home, HookAgent::ClaudeCode, Scope::User, FailMode::Open);
+    install(&home, HookAgent::Cursor, Scope::User, FailMode::Open);
+    let mut places = home.places();
+    places.project.clone_from(&places.home);
+    let found = hook::status(HookAgent::Cursor, Scope::User, &places);
+    assert_eq!(found.also_in, claude);
+}
+
 #[test]
 fn codex_runs_only_what_is_trusted() {
     let home = Home::empty();

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::Result;
+use mcpproxy_agents::Places;
 use mcpproxy_agents::hook::{self, FailMode, HookStatus, Trust};
-use mcpproxy_agents::{Places, Scope};
 use mcpproxy_front::evaluate;
 use serde_json::{Value, json};
 
@@ -168,10 +168,10 @@ fn found(names: &[String], places: &Places) -> Result<Vec<HookStatus>> {
     if agents.is_empty() {
         return Ok(hook::status_all(places));
     }
-    let scopes = [Scope::User, Scope::Project];
-    let each = agents
-        .into_iter()
-        .flat_map(|agent| scopes.map(|scope| hook::status(agent, scope, places)));
+    let each = agents.into_iter().flat_map(|agent| {
+        let scopes = hook::scopes(agent, places).into_iter();
+        scopes.map(move |scope| hook::status(agent, scope, places))
+    });
     Ok(each.collect())
 }
 

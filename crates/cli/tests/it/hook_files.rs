@@ -232,6 +232,32 @@ async fn a_hook_that_fails_closed_is_not_loosened_unsaid() {
     check(&["--fail-open"], false).await;
 }
 
+/// What is written for a project that is the home folder is seen there and comes out (issue 5).
+#[tokio::test]
+async fn a_project_at_home_comes_out_again() {
+    let home = Home::new(&json!({}));
+    let args = |verb, agent| ["hook", verb, "--agent", agent, "--scope", "project"];
+    let done = run(&home, "", &args("install", "copilot-cli")).await;
+    assert_eq!(done.status.code(), Some(0), "{done:?}");
+    for all in [
+        &["hook", "status"][..],
+        &["hook", "status", "--agent", "copilot-cli"],
+    ] {
+        let shown = text(&run(&home, "", all).await.stdout);
+        assert!(
+            shown.contains("Copilot CLI (project): installed"),
+            "{shown}"
+        );
+    }
+    run(&home, "", &args("uninstall", "copilot-cli")).await;
+    assert!(!home.path().join(".github/hooks/mcpproxy.json").exists());
+    let done = run(&home, "", &args("install", "claude-code")).await;
+    assert_eq!(done.status.code(), Some(2), "{done:?}");
+    let said = text(&done.stderr);
+    assert!(said.contains("leave `--scope project` out"), "{said}");
+    assert!(!home.path().join(".claude/settings.json").exists());
+}
+
 #[tokio::test]
 async fn us3_4_status_says_what_is_installed_and_whether_the_gateway_is_there() {
     let gateway = Gateway::start(&json!({})).await;
