@@ -21,7 +21,7 @@ use crate::args::{Format, Global};
 use crate::daemon::{SOCKET, flags};
 use crate::exit::Exit;
 use crate::output;
-use crate::places::places;
+use crate::places::repository;
 
 const CONFIGURATION: &str = "Configuration";
 
@@ -43,7 +43,7 @@ pub(crate) fn run(global: &Global) -> Result<Exit> {
             checks.extend(programs::checks(loaded));
         }
     }
-    let installed = places().map(|places| status_all(&places));
+    let installed = repository().map(|places| status_all(&places));
     let hooks = loaded.as_ref().ok();
     let hooks = hooks.map(|loaded| &loaded.config.security.agent_hooks);
     checks.extend(coverage::checks(&coverage::Known {

@@ -19,7 +19,7 @@ use crate::args::{Format, Global};
 use crate::daemon::{configuration, flags};
 use crate::exit::{Exit, bad_input, failed};
 use crate::output;
-use crate::places::places;
+use crate::places::{elsewhere, repository};
 
 /// The folder of originals in the data folder.
 const BACKUPS: &str = "hook-backups";
@@ -93,7 +93,7 @@ impl From<ScopeName> for Scope {
 
 /// Installs the hook, or shows what that would be.
 pub(crate) fn install(global: &Global, args: &Install) -> Result<Exit> {
-    let places = places()?;
+    let places = repository()?;
     let agents = if args.all {
         let present = HookAgent::ALL.into_iter();
         present
@@ -116,6 +116,8 @@ pub(crate) fn install(global: &Global, args: &Install) -> Result<Exit> {
         if failed == Some(FailMode::Closed) && is_open {
             plan.notes.push(LOOSENED.to_owned());
         }
+        let elsewhere = elsewhere(&places).filter(|_| scope == Scope::Project);
+        plan.notes.extend(elsewhere);
         Ok(plan)
     };
     let plans = agents.into_iter().map(|agent| (agent, plan(agent)));
@@ -129,7 +131,7 @@ pub(crate) fn install(global: &Global, args: &Install) -> Result<Exit> {
 
 /// Takes the hook out, or shows what that would be.
 pub(crate) fn uninstall(global: &Global, args: &Uninstall) -> Result<Exit> {
-    let places = places()?;
+    let places = repository()?;
     let data_dir = crate::daemon::data_dir(&flags(global, None));
     let named = named(&args.agents)?;
     let scope = args.scope.map(Scope::from);
@@ -143,7 +145,10 @@ pub(crate) fn uninstall(global: &Global, args: &Uninstall) -> Result<Exit> {
     };
     let plans: Vec<_> = found.iter().map(plan).collect();
     if plans.is_empty() {
-        output::note("no hook of ours is installed");
+        let project = places.project.display();
+        output::note(&format!(
+            "no hook of ours is installed for this user or in `{project}`"
+        ));
     }
     let change = Change {
         format: global.format(),
@@ -277,7 +282,12 @@ impl Change<'_> {
         let table = self.format == Format::Table;
         let is_idle = plan.changes().next().is_none();
         if table && is_idle {
-            output::line(&format!("{agent} ({scope}): nothing to be done"))?;
+            let files = plan
+                .files
+                .iter()
+                .map(|file| file.path.display().to_string());
+            let files = files.collect::<Vec<_>>().join(", ");
+            output::line(&format!("{agent} ({scope}): nothing to be done in {files}"))?;
         }
         for file in plan.changes().filter(|_| table) {
             if self.is_dry {

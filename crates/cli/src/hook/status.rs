@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::Result;
-use mcpproxy_agents::Places;
 use mcpproxy_agents::hook::{self, FailMode, HookStatus, Trust};
+use mcpproxy_agents::{Places, Scope};
 use mcpproxy_front::evaluate;
 use serde_json::{Value, json};
 
@@ -18,7 +18,7 @@ use crate::commands::client::request_within;
 use crate::daemon::{SOCKET, configuration, data_dir, flags};
 use crate::exit::Exit;
 use crate::output;
-use crate::places::places;
+use crate::places::{elsewhere, repository};
 
 /// How long the gateway is waited for.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -48,6 +48,7 @@ pub(crate) fn run(global: &Global, args: &Status) -> Result<Exit> {
 /// All that is looked at.
 struct Report {
     hooks: Vec<Seen>,
+    places: Places,
     gateway: Reached,
     /// What the configuration says about failures, if it can be loaded.
     wanted: Option<FailMode>,
@@ -77,16 +78,18 @@ impl Report {
         // A configuration that cannot be loaded is for `config check` to explain.
         let hooks = configuration(&flags).ok();
         let hooks = hooks.map(|loaded| loaded.config.security.agent_hooks);
+        let places = repository()?;
         let seen = |status: HookStatus| Seen {
             asked: Reached::by(&status).map(|asked| gateway.or(asked)),
             last_event: last_event(told.as_ref(), &status),
             status,
         };
         Ok(Self {
-            hooks: found(&args.agents, &places()?)?
+            hooks: found(&args.agents, &places)?
                 .into_iter()
                 .map(seen)
                 .collect(),
+            places,
             wanted: hooks.as_ref().map(|hooks| {
                 if hooks.fail_open {
                     FailMode::Open
@@ -116,6 +119,7 @@ impl Report {
         let gateway = &self.gateway;
         json!({
             "gateway": { "socket": gateway.socket, "reachable": gateway.is_reachable },
+            "project": self.places.project,
             "enabled": self.is_on,
             "configured_fail": self.wanted.map(FailMode::name),
             "gaps": self.missed.as_ref().map(Missed::json),
@@ -124,10 +128,13 @@ impl Report {
     }
 
     fn table(&self) -> Result<()> {
-        if !self.hooks.iter().any(|seen| seen.status.is_installed) {
-            output::line(
-                "no hook is installed; `mcpproxy hook install --agent NAME` installs one",
-            )?;
+        let installed = || self.hooks.iter().filter(|seen| seen.status.is_installed);
+        if installed().next().is_none() {
+            let project = self.places.project.display();
+            output::line(&format!(
+                "no hook is installed for this user or in `{project}`; \
+                 `mcpproxy hook install --agent NAME` installs one"
+            ))?;
         }
         for seen in &self.hooks {
             show(&seen.status, self.wanted)?;
@@ -138,6 +145,10 @@ impl Report {
             if let Some(last) = &seen.last_event {
                 output::line(&format!("  last event: {}", output::flat(last)))?;
             }
+        }
+        let has_project = installed().any(|seen| seen.status.scope == Scope::Project);
+        if let Some(note) = elsewhere(&self.places).filter(|_| has_project) {
+            output::line(&format!("note: {note}"))?;
         }
         output::line(&format!("gateway: {}", self.gateway.sentence()))?;
         if let Some(missed) = &self.missed {

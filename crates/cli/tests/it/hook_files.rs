@@ -232,6 +232,61 @@ async fn a_hook_that_fails_closed_is_not_loosened_unsaid() {
     check(&["--fail-open"], false).await;
 }
 
+/// A project is its repository, wherever in it one stands (issue 5).
+#[tokio::test]
+async fn the_root_of_the_repository_is_the_project() {
+    let check = |git: &'static str, folder: &'static str, expect: &'static str| async move {
+        let home = Home::new(&json!({}));
+        match git {
+            "" => {}
+            // As a worktree and a submodule have it.
+            _ if git.ends_with('+') => {
+                let git = home.path().join(git.trim_end_matches('+'));
+                fs::create_dir_all(git.parent().unwrap()).unwrap();
+                fs::write(git, "gitdir: elsewhere\n").unwrap();
+            }
+            _ => fs::create_dir_all(home.path().join(git)).unwrap(),
+        }
+        let file = home.path().join(expect).join(".claude/settings.json");
+        let named = file.display().to_string();
+        let args = |verb| ["hook", verb, "--agent", "claude-code", "--scope", "project"];
+        for done in ["changed", "nothing to be done"] {
+            let said = run(&home, folder, &args("install")).await;
+            let shown = text(&said.stdout);
+            assert!(shown.contains(done) && shown.contains(&named), "{said:?}");
+            let told = text(&said.stderr).contains("start the agent there");
+            assert_eq!(told, folder != expect, "{said:?}");
+        }
+        let shown = text(&run(&home, folder, &["hook", "status"]).await.stdout);
+        assert!(shown.contains(&named), "{shown}");
+        assert_eq!(
+            shown.contains("start the agent there"),
+            folder != expect,
+            "{shown}"
+        );
+        let doctor = text(&run(&home, folder, &["doctor"]).await.stdout);
+        assert!(
+            doctor.contains("Hooks: installed (claude-code)"),
+            "{doctor}"
+        );
+        run(&home, folder, &args("uninstall")).await;
+        assert!(!file.exists());
+        let shown = text(&run(&home, folder, &["hook", "status"]).await.stdout);
+        let none = format!(
+            "no hook is installed for this user or in `{}`",
+            home.path().join(expect).display()
+        );
+        assert!(shown.contains(&none), "{shown}");
+    };
+    check("shop/.git", "shop", "shop").await;
+    check("shop/.git", "shop/a/b", "shop").await;
+    check("shop/.git+", "shop/a", "shop").await;
+    check("shop/a/.git+", "shop/a/b", "shop/a").await;
+    check("", "shop/a", "shop/a").await;
+    // The home folder of somebody who keeps their settings with git is nobody's project.
+    check(".git", "shop/a", "shop/a").await;
+}
+
 /// What is written for a project that is the home folder is seen there and comes out (issue 5).
 #[tokio::test]
 async fn a_project_at_home_comes_out_again() {
