@@ -140,7 +140,10 @@ fn is_trusted(root: &Node, places: &Places) -> bool {
 /// Says whether one entry is trusted. A hash that is another than we would reckon may be that of an
 /// earlier command or of another way to reckon, so that nothing is said about it.
 fn trust_of(root: &Node, file: &str, spot: &Spot, places: &Places) -> Option<Trust> {
-    let keys = spot.keys()?;
+    let Some(keys) = spot.keys() else {
+        // Codex counts the handlers of a group, and another's may stand before ours.
+        return Some(Trust::Unknown);
+    };
     let event = keys.get(1)?;
     let (event, label) = EVENTS.into_iter().find(|(name, _)| name == event)?;
     let key = format!("{file}:{label}:{}:0", spot.index);

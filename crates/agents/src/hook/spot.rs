@@ -109,6 +109,11 @@ fn in_list(list: &Node, way: &[Step], spots: &mut Vec<Spot>) {
     }
 }
 
+/// Says whether a handler is ours.
+pub(super) fn is_ours(item: &Node) -> bool {
+    handler(item).is_some()
+}
+
 /// Recognises a handler of ours in any of the shapes that agents have.
 fn handler(item: &Node) -> Option<Own> {
     let args = item.names("args");

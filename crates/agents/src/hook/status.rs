@@ -13,7 +13,7 @@ use super::{HookAgent, command::Own};
 use crate::error::Error;
 use crate::files;
 use crate::places::{Os, Places, Scope};
-use crate::tree::Node;
+use crate::tree::{Node, Value};
 
 /// Whether an agent runs our hook, as far as it asks its user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -240,7 +240,7 @@ impl HookStatus {
             for entry in entries.iter().filter(|_| wanted.path == target.path) {
                 let items = root.at(&entry.list).and_then(Node::items);
                 let mut items = items.unwrap_or_default().iter();
-                if !items.any(|item| item.same(&entry.item)) {
+                if !items.any(|item| holds(item, &entry.item)) {
                     let place = entry.list.last().map_or("hooks", String::as_str);
                     self.differs(&target.path, &format!("`{place}`"));
                 }
@@ -362,6 +362,22 @@ fn unusual(options: &[String], places: &Places) -> Option<String> {
     let path = Path::new(folder);
     let is_usual = path == places.home.join(".mcpproxy");
     (path.is_absolute() && !is_usual).then(|| quoted(folder, places.os))
+}
+
+/// Says whether an item is what we write. Others may have put handlers of theirs beside ours: the
+/// agent runs all of a group.
+fn holds(item: &Node, wanted: &Node) -> bool {
+    let Some(handlers) = item.get("hooks").and_then(Node::items) else {
+        return item.same(wanted);
+    };
+    let ours = handlers.iter().filter(|handler| spot::is_ours(handler));
+    let ours = Node::new(Value::List(ours.cloned().collect()));
+    let members = item.members().unwrap_or_default().iter();
+    let members = members.map(|member| match member.key.as_str() {
+        "hooks" => ("hooks", ours.clone()),
+        key => (key, member.value.clone()),
+    });
+    Node::map(members).same(wanted)
 }
 
 /// Says whether an agent runs something for what we write into a file.

@@ -278,6 +278,41 @@ fn what_mends_a_hook_keeps_how_it_fails_and_whom_it_asks() {
     check((user, FailMode::Closed), "/srv/my data", elsewhere);
 }
 
+/// Agents run all handlers of a group, so that one of the user's beside ours takes nothing away
+/// (issue 5).
+#[test]
+fn a_handler_of_somebody_else_in_our_group_is_no_fault() {
+    let check = |more: &str, sound: bool| {
+        let home = Home::empty();
+        let written = install(&home, HookAgent::ClaudeCode, Scope::User, FailMode::Open);
+        let text = fs::read_to_string(&written[0]).unwrap();
+        let mut root: serde_json::Value = serde_json::from_str(&text).unwrap();
+        let group = &mut root["hooks"]["PreToolUse"][0];
+        let ours = group["hooks"][0].clone();
+        let mut late = ours.clone();
+        late["timeout"] = 1.into();
+        match more {
+            "matcher" => group["matcher"] = "Read".into(),
+            "changed" => group["hooks"][0] = late.clone(),
+            _ => {}
+        }
+        let more = match more {
+            "ours" => ours,
+            "ours, changed" => late,
+            _ => serde_json::json!({ "type": "command", "command": "mine" }),
+        };
+        group["hooks"].as_array_mut().unwrap().push(more);
+        fs::write(&written[0], root.to_string()).unwrap();
+        let found = status(&home, HookAgent::ClaudeCode, Scope::User);
+        assert_eq!(found.is_sound(), sound, "{:?}", found.faults);
+    };
+    check("theirs", true);
+    check("matcher", false);
+    check("changed", false);
+    check("ours", false);
+    check("ours, changed", false);
+}
+
 #[test]
 fn status_of_a_broken_file_names_the_place() {
     let home = Home::empty();
