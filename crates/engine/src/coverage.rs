@@ -2,7 +2,7 @@
 //! a file says so.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use mcpproxy_core::{Coverage, Hooked, SessionKey, Tick, Wall};
@@ -16,16 +16,18 @@ const MOST: usize = 1024;
 /// What was heard from one conversation of an agent.
 #[derive(Clone, Debug)]
 struct Heard {
-    agent: Box<str>,
     session: Box<str>,
     last: Tick,
     at: Wall,
     events: u64,
 }
 
+/// A conversation and its agent: two agents may call theirs by the same name.
+type Speaker = (SessionKey, Arc<str>);
+
 /// What was heard from the hooks of agents.
 #[derive(Debug, Default)]
-pub(crate) struct Hearing(Mutex<HashMap<SessionKey, Heard>>);
+pub(crate) struct Hearing(Mutex<HashMap<Speaker, Heard>>);
 
 /// What is heard from one agent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -53,19 +55,19 @@ impl Hearing {
     /// Notes an event.
     pub(crate) fn note(&self, key: SessionKey, hook: &Hooked, now: (Tick, Wall)) {
         let mut all = self.all();
-        if all.len() >= MOST && !all.contains_key(&key) {
-            let oldest = all.iter().min_by_key(|(key, one)| (one.last, key.id));
-            let oldest = oldest.map(|(key, _)| *key);
+        let speaker = (key, Arc::clone(&hook.agent));
+        if all.len() >= MOST && !all.contains_key(&speaker) {
+            let oldest = all.iter().min_by_key(|((key, _), one)| (one.last, key.id));
+            let oldest = oldest.map(|(speaker, _)| speaker.clone());
             oldest.and_then(|oldest| all.remove(&oldest));
         }
         let new = || Heard {
-            agent: (*hook.agent).into(),
             session: hook.session.clone(),
             last: now.0,
             at: now.1,
             events: 0,
         };
-        let heard = all.entry(key).or_insert_with(new);
+        let heard = all.entry(speaker).or_insert_with(new);
         (heard.last, heard.at) = now;
         heard.events += 1;
     }
@@ -74,11 +76,10 @@ impl Hearing {
     pub(crate) fn sight(&self, now: Tick) -> Sight {
         let mut agents: BTreeMap<String, (usize, u64, Wall)> = BTreeMap::new();
         let all = self.all();
-        let active = |one: &&Heard| now.0.saturating_sub(one.last.0) <= ACTIVE;
-        for one in all.values().filter(active) {
-            let (sessions, events, last) = agents
-                .entry(one.agent.to_string())
-                .or_insert((0, 0, one.at));
+        let active = |one: &Heard| now.0.saturating_sub(one.last.0) <= ACTIVE;
+        for ((_, agent), one) in all.iter().filter(|(_, one)| active(one)) {
+            let (sessions, events, last) =
+                agents.entry(agent.to_string()).or_insert((0, 0, one.at));
             *sessions += 1;
             *events += one.events;
             *last = (*last).max(one.at);
@@ -106,10 +107,10 @@ impl Hearing {
     pub(crate) fn named(&self, session: &str) -> Option<SessionKey> {
         let all = self.all();
         let mut found = all.iter().filter(|(_, one)| *one.session == *session);
-        found.next().map(|(key, _)| *key)
+        found.next().map(|((key, _), _)| *key)
     }
 
-    fn all(&self) -> MutexGuard<'_, HashMap<SessionKey, Heard>> {
+    fn all(&self) -> MutexGuard<'_, HashMap<Speaker, Heard>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

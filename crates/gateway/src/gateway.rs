@@ -364,7 +364,8 @@ impl Gateway {
         }
     }
 
-    /// Returns the conversation of an agent's hook, by the agent's own name for it.
+    /// Returns the conversation of an agent's hook, by the agent's own name for it. Which agent it is
+    /// has no say: one that loads another's file tells of one conversation through the hooks of both.
     pub fn hook_key(who: &Principal, session: &str) -> SessionKey {
         SessionKey {
             basis: SessionBasis::Hook,

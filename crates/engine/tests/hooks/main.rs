@@ -260,6 +260,31 @@ async fn events_are_put_on_record_and_make_the_coverage_full() {
     assert_eq!(scene.engine.sight().coverage, Coverage::ProxyOnly);
 }
 
+/// Names of conversations are the agents' own, and two agents may give the same (issue 5).
+#[tokio::test]
+async fn agents_that_name_their_conversations_alike_are_counted_each() {
+    let scene = Scene::new();
+    for agent in ["claude-code", "goose", "goose", "codex"] {
+        let input = json!({ "file_path": "/w/a" });
+        let mut call = scene.call(Phase::Pre, "Read", &input, Owner::Agent);
+        let hook = call.hook.take().unwrap();
+        call.hook = Some(Arc::new(Hooked {
+            agent: agent.into(),
+            ..(*hook).clone()
+        }));
+        scene.engine.evaluate(call, None).await;
+    }
+    let sight = scene.engine.sight();
+    let heard = sight.agents.iter();
+    let heard: Vec<_> = heard
+        .map(|one| (one.agent.as_str(), one.sessions, one.events))
+        .collect();
+    assert_eq!(
+        heard,
+        [("claude-code", 1, 1), ("codex", 1, 1), ("goose", 1, 2)]
+    );
+}
+
 /// Nobody at the other end.
 #[derive(Debug)]
 struct Gone;
