@@ -486,8 +486,8 @@ impl State {
 /// Returns the tool of an origin, as summaries name it.
 fn tool_name(origin: &DataOrigin) -> String {
     match (origin.upstream.as_str(), origin.tool.as_str()) {
-        // One of the agent's own.
-        (from, tool) if from == tool => tool.to_owned(),
+        // One of the agent's own, or of an upstream that the agent does not name.
+        (from, tool) if from == tool || from.is_empty() => tool.to_owned(),
         (from, tool) => [from, ":", tool].concat(),
     }
 }

@@ -115,6 +115,14 @@ impl Case<'_> {
     }
 }
 
+/// Says where data was read. Not every agent tells which upstream gave it.
+fn source(one: &Match) -> String {
+    match one.origin.upstream.as_str() {
+        "" => "internal source".to_owned(),
+        name => format!("internal source ({name})"),
+    }
+}
+
 /// Starts a finding about data on its way out, which most are.
 fn finding(rule: &'static str, tier: Tier, wants: Action, reason: impl Into<String>) -> Finding {
     Finding {

@@ -2,7 +2,7 @@
 
 use mcpproxy_core::{Action, Finding, Severity, Side, Tier, Weight};
 
-use super::{Case, confidence, finding};
+use super::{Case, confidence, finding, source};
 use crate::direction;
 
 /// Reports the heaviest of it.
@@ -29,9 +29,8 @@ pub(super) fn judge(case: &Case<'_>) -> Vec<Finding> {
             (case.policy.flow.internal_to_external, Severity::Medium)
         }
     };
-    let from = &one.origin.upstream;
-    let to = case.destination();
-    let reason = format!("Data flowing from internal source ({from}) to {to}.");
+    let (from, to) = (source(one), case.destination());
+    let reason = format!("Data flowing from {from} to {to}.");
     vec![Finding {
         severity,
         confidence: confidence(one.how),

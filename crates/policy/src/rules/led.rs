@@ -7,7 +7,7 @@
 
 use mcpproxy_core::{Askable, Finding, Severity, Tier};
 
-use super::{Case, confidence, finding};
+use super::{Case, confidence, finding, source};
 
 /// Reports the heaviest of what strays.
 pub(super) fn judge(case: &Case<'_>) -> Vec<Finding> {
@@ -18,9 +18,9 @@ pub(super) fn judge(case: &Case<'_>) -> Vec<Finding> {
     let Some(one) = matches.find(|one| case.strays(one)) else {
         return Vec::new();
     };
-    let (from, to) = (&one.origin.upstream, case.destination());
+    let (from, to) = (source(one), case.destination());
     let reason = format!(
-        "A secret is flowing from internal source ({from}) to {to} after a text that gives orders \
+        "A secret is flowing from {from} to {to} after a text that gives orders \
          to the model was read."
     );
     let wants = case.policy.flow.sensitive_data_external;

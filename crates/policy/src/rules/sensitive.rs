@@ -2,7 +2,7 @@
 
 use mcpproxy_core::{Action, Finding, Match, Severity, Side, Tier, Weight};
 
-use super::{Case, confidence, finding};
+use super::{Case, confidence, finding, source};
 
 /// How many kinds of sensitive data one call is reported for.
 const KINDS: usize = 8;
@@ -31,10 +31,9 @@ pub(super) fn judge(case: &Case<'_>) -> Vec<Finding> {
             continue;
         }
         told.push(kind);
-        let (word, from) = kind;
-        let to = case.destination();
-        let reason =
-            format!("Sensitive data ({word}) flowing from internal source ({from}) to {to}.");
+        let (word, _) = kind;
+        let (from, to) = (source(one), case.destination());
+        let reason = format!("Sensitive data ({word}) flowing from {from} to {to}.");
         found.push(Finding {
             severity,
             confidence: confidence(one.how),

@@ -478,6 +478,19 @@ fn a_flow_from_inside_names_both_upstreams_and_scores_by_what_is_known_of_it() {
     let sensitive = "Sensitive data (api_token) flowing from internal source (github) \
                      to external destination (slack).";
     check(leak(), "sensitive_data_external", 100, sensitive);
+    // Not every agent tells which upstream gave it (issue 5).
+    let nameless = |scene: Scene| {
+        scene.facts(|facts| {
+            for one in &mut facts.flow.matches {
+                one.origin.upstream = UpstreamId::new("");
+            }
+        })
+    };
+    let plain = "Data flowing from internal source to external destination (slack).";
+    check(nameless(summary()), "internal_to_external", 50, plain);
+    let sensitive = "Sensitive data (api_token) flowing from internal source to external \
+                     destination (slack).";
+    check(nameless(leak()), "sensitive_data_external", 100, sensitive);
 }
 
 #[test]
