@@ -313,7 +313,7 @@ fn is_login(view: View<'_>, span: &Range<usize>) -> bool {
     let path = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'/' | b'~' | b'.');
     let copies = view.at(span.end) == b':' && path(view.at(span.end + 1));
     let tail = view.tail(span.start, COMMAND);
-    let mut words = tail.rsplit(|byte| byte.is_ascii_whitespace());
+    let mut words = tail.rsplit(u8::is_ascii_whitespace);
     // Right before the address stands a blank, or it is a part of a word.
     let apart = words.next().is_some_and(<[u8]>::is_empty);
     let program = words.find(|word| !word.starts_with(b"-"));
