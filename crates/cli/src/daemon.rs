@@ -91,9 +91,9 @@ pub(crate) struct Daemon {
 }
 
 impl Daemon {
-    /// Puts a gateway together; its upstreams begin to start.
-    pub(crate) async fn start(flags: Flags) -> Result<Self> {
-        let loaded = configuration(&flags)?;
+    /// Puts a gateway together; its upstreams begin to start. The log is best started before, so that
+    /// it has what goes wrong here.
+    pub(crate) async fn start(flags: Flags, loaded: Loaded) -> Result<Self> {
         if loaded.config.security.enabled {
             // The first list of tools would wait for these rules; files are opened meanwhile.
             tokio::task::spawn_blocking(|| drop(Hostile::new(Audience::Result)));
@@ -363,7 +363,7 @@ pub(crate) struct ConfigFiles {
 }
 
 /// What changes the level of the log while it is written.
-type LogLevel = reload::Handle<EnvFilter, Registry>;
+pub(crate) type LogLevel = reload::Handle<EnvFilter, Registry>;
 
 #[derive(Debug)]
 struct Running {

@@ -190,7 +190,10 @@ async fn started(member: &Member) -> Result<(), Error> {
     match member.limits.failure_mode {
         FailureMode::Closed => Err(Error::Start { id, fault }),
         FailureMode::Open => {
-            tracing::warn!("hook `{id}` cannot start and is fail_open: {fault}");
+            tracing::warn!(
+                "hook `{id}` cannot start and is fail_open, so that messages pass without it until it \
+                 can: {fault}"
+            );
             Ok(())
         }
     }

@@ -22,7 +22,7 @@ use rustix::io::Errno;
 
 use crate::args::{Global, Mode, Stdio};
 use crate::commands::{client, serve};
-use crate::daemon::{Daemon, flags};
+use crate::daemon::{Daemon, configuration, flags};
 use crate::exit::{Exit, failed};
 use crate::output;
 
@@ -51,9 +51,12 @@ pub(crate) fn run(global: &Global, stdio: &Stdio) -> Result<Exit> {
 }
 
 async fn standalone(global: &Global, mode: Option<Mode>) -> Result<Exit> {
-    let daemon = Daemon::start(flags(global, None)).await?;
+    let flags = flags(global, None);
+    let loaded = configuration(&flags)?;
+    let level = serve::start_logging(&loaded.config.gateway.log);
+    let daemon = Daemon::start(flags, loaded).await?;
+    daemon.files.log_with(level);
     let settings = &daemon.loaded.config.gateway;
-    serve::start_logging(&settings.log, &daemon.files);
     let mode = match mode {
         Some(Mode::Call) => RoutingMode::Call,
         Some(Mode::All) => RoutingMode::All,

@@ -6,6 +6,7 @@ mod check;
 mod coverage;
 mod folder;
 mod gateway;
+mod hooks;
 mod programs;
 
 use std::os::unix::fs::PermissionsExt as _;

@@ -17,7 +17,7 @@ use tracing_subscriber::util::SubscriberInitExt as _;
 use tracing_subscriber::{EnvFilter, fmt, reload};
 
 use crate::args::{Global, Serve};
-use crate::daemon::{ConfigFiles, Daemon, SOCKET, flags, reload_and_log};
+use crate::daemon::{ConfigFiles, Daemon, LogLevel, SOCKET, configuration, flags, reload_and_log};
 use crate::exit::{Exit, bad_input};
 use crate::output;
 
@@ -48,9 +48,12 @@ pub(crate) fn runtime() -> Result<tokio::runtime::Runtime> {
 }
 
 async fn run_async(global: &Global, args: &Serve) -> Result<Exit> {
-    let daemon = Daemon::start(flags(global, args.listen.as_deref())).await?;
-    let settings = daemon.loaded.config.gateway.clone();
-    start_logging(&settings.log, &daemon.files);
+    let flags = flags(global, args.listen.as_deref());
+    let loaded = configuration(&flags)?;
+    let settings = loaded.config.gateway.clone();
+    let level = start_logging(&settings.log);
+    let daemon = Daemon::start(flags, loaded).await?;
+    daemon.files.log_with(level);
     for notice in &daemon.loaded.notices {
         tracing::warn!("{notice}");
     }
@@ -123,8 +126,8 @@ async fn reload_on_hangup(files: Arc<ConfigFiles>) {
     }
 }
 
-/// Sends log lines to standard error, and lets a reload change which.
-pub(crate) fn start_logging(settings: &LogSettings, files: &ConfigFiles) {
+/// Sends log lines to standard error; what is returned lets a reload change which.
+pub(crate) fn start_logging(settings: &LogSettings) -> LogLevel {
     let filter = EnvFilter::new(settings.level.as_str());
     let (filter, level) = reload::Layer::new(filter);
     let lines = fmt::layer()
@@ -136,5 +139,5 @@ pub(crate) fn start_logging(settings: &LogSettings, files: &ConfigFiles) {
         LogFormat::Text => log.with(lines).init(),
         LogFormat::Json => log.with(lines.json()).init(),
     }
-    files.log_with(level);
+    level
 }

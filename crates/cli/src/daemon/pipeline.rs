@@ -82,13 +82,11 @@ async fn started(
 /// Makes one hook; one that cannot be made and is fail-open is made later.
 fn held(settings: &HookSettings, clock: &Arc<dyn Clock>) -> Result<Entry, String> {
     entry(settings, clock).or_else(|why| match settings.limits() {
-        Ok(limits) if limits.failure_mode == FailureMode::Open => {
-            tracing::warn!("{why}; it is fail_open");
-            Ok(Entry {
-                hook: Arc::new(Deferred::new(settings, clock)),
-                limits,
-            })
-        }
+        // Why is said when it cannot be started either.
+        Ok(limits) if limits.failure_mode == FailureMode::Open => Ok(Entry {
+            hook: Arc::new(Deferred::new(settings, clock)),
+            limits,
+        }),
         Ok(_) | Err(_) => Err(why),
     })
 }

@@ -300,7 +300,20 @@ async fn a_hook_that_cannot_start_stops_the_start_unless_it_is_open() {
         let hook = service.hook(&json!({ "failure_mode": mode, "url": "http://127.0.0.1:1/" }));
         let home = Home::new(&json!({ "security": { "hooks": [hook] } }));
         match Gateway::launch(home, &[]).await {
-            Ok(_) => assert!(starts, "{mode}"),
+            Ok(gateway) => {
+                assert!(starts, "{mode}");
+                gateway
+                    .until_logged("hook `dlp` cannot start and is fail_open")
+                    .await;
+                for doctor in [&["doctor"][..], &["doctor", "--json"]] {
+                    let said = gateway.home.run(doctor).await;
+                    assert_eq!(said.status.code(), Some(1), "{said:?}");
+                    let said = String::from_utf8_lossy(&said.stdout).into_owned();
+                    assert!(said.contains("Security hooks"), "{said}");
+                    let part = "`dlp` could not start, and messages pass without it (`fail_open`)";
+                    assert!(said.contains(part), "{said}");
+                }
+            }
             Err(refused) => {
                 assert!(!starts && refused.code == Some(3), "{refused:?}");
                 let why = "hook `dlp` cannot start: it could not be reached";

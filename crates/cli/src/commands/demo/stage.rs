@@ -15,7 +15,7 @@ use tempfile::TempDir;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
-use crate::daemon::Daemon;
+use crate::daemon::{self, Daemon};
 
 /// How long the gateway may take to end.
 const END: Duration = Duration::from_secs(4);
@@ -43,13 +43,14 @@ impl Stage {
         let slack = folder.path().join(RECEIVED);
         let text = serde_json::to_string_pretty(&configuration(program, &slack.to_string_lossy()))?;
         std::fs::write(&file, text)?;
-        let daemon = Daemon::start(Flags {
+        let flags = Flags {
             config: Some(file),
             data_dir: Some(folder.path().to_owned()),
             listen: Some("127.0.0.1:0".to_owned()),
             log_level: None,
-        })
-        .await?;
+        };
+        let loaded = daemon::configuration(&flags)?;
+        let daemon = Daemon::start(flags, loaded).await?;
         let listening = Listening::bind(&daemon.loaded.config.gateway, None).await?;
         let address = listening.address;
         let (stop, stopped) = oneshot::channel::<()>();

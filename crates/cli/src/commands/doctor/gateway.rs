@@ -9,6 +9,7 @@ use http::Method;
 use serde_json::Value;
 
 use super::check::Check;
+use super::hooks;
 use crate::commands::client;
 
 const AREA: &str = "Gateway";
@@ -49,8 +50,9 @@ pub(super) fn examine(socket: &PathBuf) -> Answered {
         };
     }
     let (status, checks) = match ask(socket) {
-        Ok((status, diagnostics)) => {
-            let checks = judge(&status, &diagnostics);
+        Ok((status, diagnostics, hooks)) => {
+            let mut checks = judge(&status, &diagnostics);
+            checks.extend(hooks::checks(&hooks));
             (Some(status), checks)
         }
         Err(fault) => {
@@ -66,16 +68,18 @@ pub(super) fn examine(socket: &PathBuf) -> Answered {
     }
 }
 
-fn ask(socket: &PathBuf) -> Result<(Value, Value)> {
+/// Asks for the status, what is wrong, and the hooks.
+fn ask(socket: &PathBuf) -> Result<(Value, Value, Value)> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
-    let both = async {
+    let all = async {
         let status = client::ask(socket, Method::GET, "/status", None).await?;
         let diagnostics = client::ask(socket, Method::GET, "/diagnostics", None).await?;
-        Ok((status, diagnostics))
+        let hooks = client::ask(socket, Method::GET, "/hooks", None).await?;
+        Ok((status, diagnostics, hooks))
     };
-    let waited = runtime.block_on(async { tokio::time::timeout(PATIENCE, both).await });
+    let waited = runtime.block_on(async { tokio::time::timeout(PATIENCE, all).await });
     waited.context("no answer within 5 seconds")?
 }
 
