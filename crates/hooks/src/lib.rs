@@ -8,8 +8,10 @@
 mod background;
 pub mod breaker;
 mod chain;
+mod circuit;
 mod decided;
 pub mod error;
+mod guarded;
 pub mod guards;
 pub mod limits;
 mod member;

@@ -4,13 +4,14 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use mcpproxy_core::{Clock, HealthStatus, HookFault, SecurityDecision, SecurityHook, Tick};
+use mcpproxy_core::{Clock, HealthStatus, HookFault, SecurityDecision, SecurityHook};
 use tokio::sync::{OnceCell, OwnedSemaphorePermit, Semaphore};
-use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout_at};
 
-use crate::breaker::{Breaker, Standing};
+use crate::breaker::Standing;
+use crate::circuit::Circuit;
 use crate::decided::HookId;
+use crate::guarded::guarded;
 use crate::limits::Limits;
 use crate::metrics::HookMetrics;
 use crate::question::Question;
@@ -23,7 +24,7 @@ pub(crate) struct Member {
     pub(crate) hook: Arc<dyn SecurityHook>,
     pub(crate) limits: Limits,
     pub(crate) metrics: Arc<HookMetrics>,
-    breaker: Mutex<Breaker>,
+    circuit: Arc<Circuit>,
     bucket: Option<Mutex<Bucket>>,
     slots: Arc<Semaphore>,
     started: Arc<OnceCell<()>>,
@@ -41,9 +42,9 @@ impl Member {
         let slots = limits.concurrency.clamp(1, Semaphore::MAX_PERMITS);
         Self {
             id: hook.id().into(),
+            circuit: Circuit::new(limits.breaker, Arc::clone(&hook), Arc::clone(&clock)),
             hook,
             metrics,
-            breaker: Mutex::new(Breaker::new(limits.breaker)),
             bucket: bucket.map(Mutex::new),
             slots: Arc::new(Semaphore::new(slots)),
             started: Arc::default(),
@@ -101,7 +102,7 @@ impl Member {
             return Err(HookFault::Busy);
         }
         let slot = self.slot(deadline).await?;
-        let attempt = self.attempt().ok_or(HookFault::Resting)?;
+        let attempt = self.circuit.attempt().ok_or(HookFault::Resting)?;
         let (hook, started) = (Arc::clone(&self.hook), Arc::clone(&self.started));
         let task = async move {
             // The slot is free once the hook is done, not once nobody waits for it any more.
@@ -110,7 +111,7 @@ impl Member {
             question.put_to(&*hook).await
         };
         let said = guarded(task, deadline).await;
-        attempt.ended(said.is_ok());
+        attempt.ended(&said);
         said
     }
 
@@ -123,7 +124,7 @@ impl Member {
 
     /// Returns how the hook is treated.
     pub(crate) fn standing(&self) -> Standing {
-        self.with_breaker(|breaker, now| breaker.standing(now))
+        self.circuit.standing()
     }
 
     /// Tells whether the hook could start.
@@ -144,73 +145,10 @@ impl Member {
         slot.map_err(|_| HookFault::Busy)?
             .map_err(|_| HookFault::Busy)
     }
-
-    fn attempt(&self) -> Option<Attempt<'_>> {
-        let admits = self.with_breaker(Breaker::admits);
-        // Made only then: one that is dropped counts as failed.
-        admits.then(|| Attempt {
-            member: self,
-            succeeded: false,
-        })
-    }
-
-    fn with_breaker<T>(&self, use_it: impl FnOnce(&mut Breaker, Tick) -> T) -> T {
-        let mut breaker = self.breaker.lock().unwrap_or_else(PoisonError::into_inner);
-        use_it(&mut breaker, self.clock.tick())
-    }
-}
-
-/// A question that the breaker let through. One that is given up counts as failed, so that a
-/// breaker never waits for a trial that nobody follows.
-struct Attempt<'a> {
-    member: &'a Member,
-    succeeded: bool,
-}
-
-impl Attempt<'_> {
-    fn ended(mut self, succeeded: bool) {
-        self.succeeded = succeeded;
-    }
-}
-
-impl Drop for Attempt<'_> {
-    fn drop(&mut self) {
-        let succeeded = self.succeeded;
-        self.member.with_breaker(|breaker, now| {
-            if succeeded {
-                breaker.succeeded();
-            } else {
-                breaker.failed(now);
-            }
-        });
-    }
 }
 
 /// Gets a hook ready, once; what failed is tried again with the next question.
 async fn ready(hook: &dyn SecurityHook, started: &OnceCell<()>) -> Result<(), HookFault> {
     let start = || async { hook.initialize().await };
     started.get_or_try_init(start).await.copied()
-}
-
-/// Runs foreign code in a task of its own until the deadline.
-async fn guarded<T: Send + 'static>(
-    task: impl Future<Output = Result<T, HookFault>> + Send + 'static,
-    deadline: Instant,
-) -> Result<T, HookFault> {
-    let mut task = Ended(tokio::spawn(task));
-    match timeout_at(deadline, &mut task.0).await {
-        Ok(Ok(said)) => said,
-        // What it says when it panics may hold anything.
-        Ok(Err(_)) => Err(HookFault::Crashed("it panicked".to_owned())),
-        Err(_) => Err(HookFault::Late),
-    }
-}
-
-/// A task that ends with whoever waits for it.
-struct Ended<T>(JoinHandle<T>);
-
-impl<T> Drop for Ended<T> {
-    fn drop(&mut self) {
-        self.0.abort();
-    }
 }

@@ -293,6 +293,67 @@ async fn a_hook_that_goes_away_fails_as_its_mode_says_and_health_says_so() {
     check("fail_closed", false).await;
 }
 
+/// Issue 6: one agent must not switch a hook off for all others.
+#[tokio::test]
+async fn messages_that_a_hook_cannot_digest_do_not_switch_it_off() {
+    let check = async |mode: &str, hostile: &str| {
+        let service = Service::start(|question| {
+            let params = question["request"]["params"].to_string();
+            assert!(!params.contains("breaks"), "a service breaks at this");
+            if params.contains("confuses") {
+                return Value::Null;
+            }
+            if params.contains("forbidden") {
+                return deny("DLP-1");
+            }
+            json!({ "decision": "allow" })
+        })
+        .await;
+        let hook = service.hook(&json!({ "failure_mode": mode, "runs_on": "request" }));
+        let scene = Scene::start(json!({ "hooks": [hook] })).await;
+        let one = Legacy::open(&scene.gateway.url("/mcp"), json!({})).await;
+        for _ in 0..12 {
+            one.ask("tools/call", Scene::post(hostile)).await;
+        }
+        let other = Legacy::open(&scene.gateway.url("/mcp"), json!({})).await;
+        let fine = other.ask("tools/call", Scene::post("hello")).await;
+        assert_eq!(text_of(&fine), "posted", "{mode} {hostile}");
+        let denied = other.ask("tools/call", Scene::post("forbidden")).await;
+        let rule = &denied["_meta"]["io.mcpproxy/decision"]["rule"];
+        assert_eq!(rule, "dlp/DLP-1", "{mode} {hostile}: {denied}");
+        let health = health(&scene.gateway, "dlp").await;
+        assert_eq!(health["circuit"], "closed", "{health}");
+    };
+    for mode in ["fail_open", "fail_closed"] {
+        check(mode, "it breaks").await;
+        check(mode, "it confuses").await;
+    }
+}
+
+/// A hook that is gone is left alone, also where only one agent asks.
+#[tokio::test]
+async fn a_hook_that_is_gone_is_left_alone() {
+    let service = Service::start(|_| json!({ "decision": "allow" })).await;
+    let hook = service.hook(&json!({ "failure_mode": "fail_open", "runs_on": "request" }));
+    let scene = Scene::start(json!({ "hooks": [hook] })).await;
+    service.stop().await;
+    let agent = Legacy::open(&scene.gateway.url("/mcp"), json!({})).await;
+    for _ in 0..5 {
+        agent.ask("tools/call", Scene::post("hello")).await;
+    }
+    until("the circuit to open", async || {
+        let health = health(&scene.gateway, "dlp").await;
+        (health["circuit"] == "open").then_some(())
+    })
+    .await;
+    let doctor = scene.gateway.home.run(&["doctor"]).await;
+    let said = String::from_utf8_lossy(&doctor.stdout).into_owned();
+    assert!(
+        said.contains("`dlp` failed too often and is left alone"),
+        "{said}"
+    );
+}
+
 #[tokio::test]
 async fn a_hook_that_cannot_start_stops_the_start_unless_it_is_open() {
     let service = Service::start(|_| Value::Null).await;

@@ -28,7 +28,10 @@ enum Temper {
     Hangs,
     Blocks,
     Panics,
+    /// Fails at every message, and is well.
     Fails(HookFault),
+    /// Fails at every message, and is not well.
+    Dies(HookFault),
     /// Fails at the first two questions, and takes a while for the others.
     Heals,
     /// Fails at every second question.
@@ -91,7 +94,7 @@ impl Fake {
                 Ok(SecurityDecision::Allow)
             }
             Temper::Panics => panic!("a hook breaks down"),
-            Temper::Fails(fault) => Err(fault.clone()),
+            Temper::Fails(fault) | Temper::Dies(fault) => Err(fault.clone()),
             Temper::Heals if asked < 2 => Err(HookFault::Unreachable("refused".to_owned())),
             Temper::Heals => {
                 tokio::time::sleep(Duration::from_millis(5)).await;
@@ -177,11 +180,17 @@ impl SecurityHook for Fake {
     }
 
     fn health_check(&self) -> Later<'_, Result<HealthStatus, HookFault>> {
-        let healthy = HealthStatus {
-            healthy: true,
-            message: "ready".to_owned(),
-        };
-        Box::pin(async move { Ok(healthy) })
+        Box::pin(async move {
+            let asked = self.asked.load(Ordering::Relaxed);
+            match self.temper {
+                Temper::Hangs => std::future::pending().await,
+                Temper::Heals if asked <= 2 => Err(HookFault::Unreachable("refused".to_owned())),
+                _ => Ok(HealthStatus {
+                    healthy: !matches!(self.temper, Temper::Dies(_)),
+                    message: "ready".to_owned(),
+                }),
+            }
+        })
     }
 }
 
@@ -244,6 +253,11 @@ impl Bench {
     async fn ask(&self) -> Ran {
         let subject = Subject::Request(request());
         self.registry.ask(subject, &around(), &masked).await
+    }
+
+    /// Waits until a hook that is asked how it is has said so, or had its time.
+    async fn examined(&self) {
+        tokio::time::sleep(Duration::from_secs(3)).await;
     }
 
     fn errors(&self, id: &str, kind: &str) -> u64 {
@@ -519,6 +533,7 @@ async fn a_hook_that_fails_is_left_alone_and_tried_again() {
     for pause in [0, 0, 0, 9, 1, 0] {
         bench.clock.advance(Duration::from_secs(pause));
         rules.push(bench.ask().await.noted[0].rule.clone());
+        bench.examined().await;
     }
     let (late, resting) = ("h/timeout", "h/circuit_open");
     assert_eq!(rules, [late, late, resting, resting, late, resting]);
@@ -532,6 +547,55 @@ async fn a_hook_that_fails_is_left_alone_and_tried_again() {
         text.contains("security_hooks_duration_seconds_count{hook_id=\"h\"} 3"),
         "{text}"
     );
+}
+
+/// Whoever writes messages that a hook cannot digest does not switch it off for others.
+#[tokio::test(start_paused = true)]
+async fn a_circuit_opens_for_a_hook_that_is_not_well_and_for_no_message() {
+    let check = async |temper: Temper, expect: Standing| {
+        for limits in [Limits::default(), open()] {
+            let bench = bench(vec![(fake("h", 1, temper.clone()), limits)])
+                .await
+                .unwrap();
+            for _ in 0..6 {
+                bench.ask().await;
+                bench.examined().await;
+            }
+            let circuit = bench.registry.health().await[0].circuit;
+            assert_eq!(circuit, expect, "{temper:?}");
+        }
+    };
+    let why = || "why".to_owned();
+    let (late, crashed) = (HookFault::Late, HookFault::Crashed(why()));
+    let unreachable = HookFault::Unreachable(why());
+    for fault in [&late, &crashed, &unreachable] {
+        check(Temper::Dies(fault.clone()), Standing::Open).await;
+        check(Temper::Fails(fault.clone()), Standing::Closed).await;
+    }
+    check(Temper::Hangs, Standing::Open).await;
+    check(Temper::Panics, Standing::Closed).await;
+    // What it answers is no decision, but an answer.
+    for fault in [
+        HookFault::Garbage(why()),
+        HookFault::TooLarge,
+        HookFault::Busy,
+    ] {
+        check(Temper::Dies(fault), Standing::Closed).await;
+    }
+}
+
+/// A caller that goes away at once says nothing about the hook.
+#[tokio::test(start_paused = true)]
+async fn a_question_that_is_given_up_is_no_failure() {
+    let bench = bench(vec![(fake("h", 1, Temper::Hangs), Limits::default())])
+        .await
+        .unwrap();
+    for _ in 0..10 {
+        let asked = tokio::time::timeout(Duration::from_millis(1), bench.ask()).await;
+        assert!(asked.is_err());
+    }
+    bench.examined().await;
+    assert_eq!(bench.registry.health().await[0].circuit, Standing::Closed);
 }
 
 /// Who is not let through while another is tried has not failed.
@@ -550,6 +614,7 @@ async fn a_hook_that_healed_is_asked_again_however_many_ask_at_once() {
         .unwrap();
     bench.ask().await;
     bench.ask().await;
+    bench.examined().await;
     assert_eq!(bench.registry.health().await[0].circuit, Standing::Open);
     bench.clock.advance(Duration::from_secs(10));
     for _ in 0..2 {
