@@ -25,8 +25,10 @@ async fn the_path_guard_denies_calls_that_name_guarded_files() {
     check(r#"{"path":"src/main.rs"}"#, "allow").await;
     check(r#"{"path":"docs/.envrc"}"#, "allow").await;
     check(r"{}", "allow").await;
+    check(r#"{"n":1e999,"m":-0.0}"#, "allow").await;
     let ssh = r#"deny guarded-path: `read` names the guarded `.ssh` {"name":".ssh"}"#;
     check(r#"{"path":"/home/ada/.ssh/id_ed25519"}"#, ssh).await;
+    check(r#"{"n":1e999,"path":"/home/ada/.ssh/id_ed25519"}"#, ssh).await;
     check(r#"{"paths":[{"of":"C:\\Users\\ada\\.SSH\\config"}]}"#, ssh).await;
     let env = r#"deny guarded-path: `read` names the guarded `.env` {"name":".env"}"#;
     check(r#"{"command":"cat \"\u002eenv\""}"#, env).await;
