@@ -240,8 +240,10 @@ pub enum SecurityDecision {
     Allow,
     /// Let it pass in another form, which is judged again.
     AllowWithModification(SecurityModification),
-    /// Ask a person first.
+    /// Ask a person first; where nobody can be asked, policy says what becomes of it.
     Ask(SecurityViolation),
+    /// Do not let it pass, unless a person says so: where nobody can be asked, it is a denial.
+    AskOrDeny(SecurityViolation),
     /// Let it pass only for somebody who proves more about themselves; says what.
     RequireAdditionalAuth(String),
     /// Do not let it pass.

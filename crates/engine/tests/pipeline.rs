@@ -236,17 +236,28 @@ async fn decisions_of_hooks_become_verdicts() {
     .await;
     let more = SecurityDecision::RequireAdditionalAuth("a second factor".to_owned());
     check(more.clone(), (Action::Ask, "guard/require_additional_auth")).await;
-    // Where nobody can be asked, nobody has proved anything.
-    let hook = hook("guard", move |_| Ok(more.clone()));
-    let rig = Rig::with(&hook).await;
-    let alone = Call {
-        askable: Askable::Nobody,
-        ..rig.call(1, "notes", "hello")
-    };
-    let Before::Denied(denied) = rig.engine.before(alone).await else {
-        panic!("it left");
-    };
-    assert_eq!(denied.verdict.action, Action::Deny);
+    let lifted = SecurityDecision::AskOrDeny(found("R7"));
+    check(lifted.clone(), (Action::Ask, "guard/R7")).await;
+    // Where nobody can be asked, nobody has approved or proved anything.
+    for (said, leaves) in [
+        (more, false),
+        (lifted, false),
+        (SecurityDecision::Ask(found("R7")), true),
+    ] {
+        let hook = hook("guard", move |_| Ok(said.clone()));
+        let rig = Rig::with(&hook).await;
+        let alone = Call {
+            askable: Askable::Nobody,
+            ..rig.call(1, "notes", "hello")
+        };
+        match rig.engine.before(alone).await {
+            Before::Cleared(_) => assert!(leaves),
+            Before::Denied(denied) => {
+                assert_eq!((denied.verdict.action, leaves), (Action::Deny, false));
+            }
+            other => panic!("{other:?}"),
+        }
+    }
     // Whom a call is for is not a hook's to change.
     let other = request(r#"{"name":"delete","arguments":{}}"#);
     check(other, (Action::Deny, "unusable_modification")).await;

@@ -94,6 +94,12 @@ fn note(member: &Member, metrics: &Metrics, decision: &SecurityDecision) {
         severity,
         threat_type,
         ..
+    })
+    | SecurityDecision::AskOrDeny(SecurityViolation {
+        rule_id,
+        severity,
+        threat_type,
+        ..
     })) = decision
     else {
         return;

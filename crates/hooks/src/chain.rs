@@ -84,6 +84,11 @@ impl<'a> Chain<'a> {
                 self.keep(id, note(&violation));
                 self.note(Noted::violation(id, Action::Ask, &violation));
             }
+            SecurityDecision::AskOrDeny(violation) => {
+                self.keep(id, note(&violation));
+                let asks = Noted::violation(id, Action::Ask, &violation);
+                self.note(asks.or_denies());
+            }
             SecurityDecision::Deny(violation) => {
                 self.keep(id, note(&violation));
                 self.note(Noted::violation(id, Action::Deny, &violation));

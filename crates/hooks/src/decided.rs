@@ -53,9 +53,9 @@ pub struct Noted {
     pub reason: String,
     /// Whether it objects, rather than failed or changed something.
     pub objects: bool,
-    /// Whether it stands until somebody proves more about themselves: where nobody can be asked,
-    /// nobody has.
-    pub needs_proof: bool,
+    /// Whether it stands until somebody approves, or proves more about themselves: where nobody can
+    /// be asked, nobody has, and it is a denial.
+    pub or_denies: bool,
 }
 
 impl Noted {
@@ -69,7 +69,15 @@ impl Noted {
             threat: violation.threat_type,
             reason: format!("hook `{hook}`: {description}"),
             objects: true,
-            needs_proof: false,
+            or_denies: false,
+        }
+    }
+
+    /// The same as a denial that only a person lifts.
+    pub(crate) fn or_denies(self) -> Self {
+        Self {
+            or_denies: true,
+            ..self
         }
     }
 
@@ -83,7 +91,7 @@ impl Noted {
             threat: Threat::UnauthorizedAccess,
             reason: format!("hook `{hook}` wants additional authorization: {what}"),
             objects: true,
-            needs_proof: true,
+            or_denies: true,
         }
     }
 
@@ -96,7 +104,7 @@ impl Noted {
             threat: Threat::AnomalousBehavior,
             reason: format!("hook `{hook}` changed the message"),
             objects: false,
-            needs_proof: false,
+            or_denies: false,
         }
     }
 
@@ -109,7 +117,7 @@ impl Noted {
             threat: Threat::AnomalousBehavior,
             reason: format!("hook `{hook}` changed the message, but {why}"),
             objects: false,
-            needs_proof: false,
+            or_denies: false,
         }
     }
 
@@ -127,14 +135,14 @@ impl Noted {
             threat: Threat::AnomalousBehavior,
             reason: format!("hook `{hook}` did not decide ({kind}) and is `{mode}`"),
             objects: false,
-            needs_proof: false,
+            or_denies: false,
         }
     }
 
     /// Returns what a check would say; `safe` makes words safe to show.
     pub fn finding(self, askable: Askable, safe: impl FnOnce(String) -> Masked) -> Finding {
-        let unproven = self.needs_proof && askable == Askable::Nobody;
-        let wants = if unproven { Action::Deny } else { self.wants };
+        let alone = self.or_denies && askable == Askable::Nobody;
+        let wants = if alone { Action::Deny } else { self.wants };
         Finding {
             source: source(self.threat),
             severity: self.severity,

@@ -126,7 +126,7 @@ impl HookMetrics {
         let at = match decision {
             SecurityDecision::Allow => 0,
             SecurityDecision::AllowWithModification(_) => 1,
-            SecurityDecision::Ask(_) => 2,
+            SecurityDecision::Ask(_) | SecurityDecision::AskOrDeny(_) => 2,
             SecurityDecision::RequireAdditionalAuth(_) => 3,
             SecurityDecision::Deny(_) => 4,
         };

@@ -204,7 +204,8 @@ pub(super) fn answer(answer: wire::CheckResponse) -> Result<SecurityDecision, Ho
             };
             let found = violation(code, denied.as_ref(), &said);
             Ok(match code {
-                _ if approval => SecurityDecision::Ask(found),
+                // It denied: only a person makes that anything else.
+                _ if approval => SecurityDecision::AskOrDeny(found),
                 UNAUTHENTICATED => SecurityDecision::RequireAdditionalAuth(found.description),
                 _ => SecurityDecision::Deny(found),
             })

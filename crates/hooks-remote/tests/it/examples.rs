@@ -42,6 +42,7 @@ fn short(decision: Result<SecurityDecision, HookFault>) -> String {
             change.audit_metadata.unwrap_or_default()
         ),
         Ok(SecurityDecision::Ask(found)) => format!("ask {}", found.description),
+        Ok(SecurityDecision::AskOrDeny(found)) => format!("ask or deny {}", found.description),
         Ok(SecurityDecision::RequireAdditionalAuth(what)) => format!("auth {what}"),
         Ok(SecurityDecision::Deny(found)) => format!("deny {}", found.description),
         Err(fault) => fault.to_string(),
@@ -226,7 +227,7 @@ async fn an_authorization_service_over_envoys_interface_sees_and_decides() {
     check("list", "allow").await;
     check("read", r#"modify  [("x-allowed-by", "authz")] "#).await;
     check("delete", "deny deletions are not for agents").await;
-    check("deploy", "ask deployments need a person").await;
+    check("deploy", "ask or deny deployments need a person").await;
 }
 
 #[tokio::test]

@@ -90,6 +90,7 @@ pub(crate) fn short(decision: Result<SecurityDecision, HookFault>) -> String {
             change.audit_metadata.unwrap_or_default()
         ),
         Ok(SecurityDecision::Ask(found)) => format!("ask {}", found.description),
+        Ok(SecurityDecision::AskOrDeny(found)) => format!("ask or deny {}", found.description),
         Ok(SecurityDecision::RequireAdditionalAuth(what)) => format!("auth {what}"),
         Ok(SecurityDecision::Deny(found)) => {
             format!(

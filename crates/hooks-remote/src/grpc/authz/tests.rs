@@ -55,6 +55,7 @@ fn check(
             format!("{:?} {:?}", change.added_headers, change.audit_metadata)
         }
         Ok(SecurityDecision::Ask(found)) => format!("ask: {}", found.description),
+        Ok(SecurityDecision::AskOrDeny(found)) => format!("ask or deny: {}", found.description),
         Ok(SecurityDecision::RequireAdditionalAuth(what)) => format!("auth: {what}"),
         Ok(SecurityDecision::Deny(found)) => {
             format!("deny: {} {}", found.description, found.evidence)
@@ -113,7 +114,13 @@ fn approval_is_asked_for_whether_it_is_denied_meanwhile_or_not() {
         Some(status(7)),
         Some(denied("needs a second person")),
         Some(metadata(approval)),
-        "ask: needs a second person",
+        "ask or deny: needs a second person",
+    );
+    check(
+        Some(status(16)),
+        None,
+        Some(metadata(approval)),
+        "ask or deny: from the status",
     );
 }
 
