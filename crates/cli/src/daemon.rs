@@ -23,7 +23,7 @@ use mcpproxy_control::{
     ApiKey, Applied, ChangeFault, ConfigChange, Configurer, Control, Created, Orders, ReloadReport,
     Shown, Tokens, prepare_data_dir,
 };
-use mcpproxy_core::{Clock, Durability, SystemClock, UpstreamId};
+use mcpproxy_core::{AccessRules, Clock, Durability, SystemClock, UpstreamId};
 use mcpproxy_detect::{Audience, Hostile};
 use mcpproxy_engine::{Engine, EngineSettings, HookSettings};
 use mcpproxy_gateway::access::Access;
@@ -81,6 +81,17 @@ pub(crate) fn data_dir(flags: &Flags) -> PathBuf {
     mcpproxy_config::data_dir(&Sources::new(flags.clone(), &environment))
 }
 
+/// Reads the access policies, and warns of what they name that is not there.
+fn named_rules(loaded: &Loaded) -> Result<Option<Arc<dyn AccessRules>>, String> {
+    let checked = access::checked(loaded)?;
+    Ok(checked.map(|checked| {
+        for line in checked.strange {
+            tracing::warn!("{line}");
+        }
+        checked.rules
+    }))
+}
+
 /// A gateway with everything around it.
 pub(crate) struct Daemon {
     pub(crate) gateway: Arc<Gateway>,
@@ -129,7 +140,7 @@ impl Daemon {
         let engine = Arc::new(engine);
         tokio::spawn(Arc::clone(&engine).tend());
         let alerts = Alerts::start(&loaded, &engine, &shared);
-        let rules = access::rules(&loaded).map_err(|why| bad_input(why, None))?;
+        let rules = named_rules(&loaded).map_err(|why| bad_input(why, None))?;
         engine.set_access(rules);
         let pipeline = Pipeline::default();
         let started = pipeline.apply(&loaded, &engine, &shared).await;
@@ -511,7 +522,7 @@ impl Configurer for ConfigFiles {
         *files.lock().unwrap_or_else(PoisonError::into_inner) = named(&loaded);
         let active = active(&loaded).map_err(|fault| fault.to_string());
         let changed = active.and_then(|active| {
-            let rules = access::rules(&loaded)?;
+            let rules = named_rules(&loaded)?;
             pipeline.apply_now(&loaded, engine, clock)?;
             let reloaded = engine.reload(engine_settings(&loaded));
             reloaded.map_err(|fault| fault.to_string())?;

@@ -31,4 +31,14 @@ pub enum Error {
         /// The name.
         name: String,
     },
+    /// A policy names what no question has, so that it would never apply.
+    #[error("`{source_name}`: policy `{name}` would never apply: it {why}")]
+    NeverApplies {
+        /// Where the text is from.
+        source_name: String,
+        /// The policy.
+        name: String,
+        /// What it names.
+        why: String,
+    },
 }

@@ -3,7 +3,7 @@
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::str::FromStr as _;
 
@@ -14,6 +14,7 @@ use mcpproxy_core::{AccessDecision, AccessRequest, AccessRules};
 use miette::Diagnostic as _;
 
 use crate::Error;
+use crate::named::Named;
 use crate::question::{Arguments, Question};
 use crate::remembered::Remembered;
 
@@ -23,6 +24,8 @@ pub struct CedarRules {
     authorizer: Authorizer,
     /// What a policy is called, and what it does.
     names: BTreeMap<PolicyId, (String, Effect)>,
+    /// Servers that policies name, each with the name of a policy.
+    servers: BTreeSet<(String, String)>,
     known: Remembered,
 }
 
@@ -37,6 +40,7 @@ impl CedarRules {
             });
         }
         let mut names: BTreeMap<PolicyId, (String, Effect)> = BTreeMap::new();
+        let mut servers = BTreeSet::new();
         for policy in set.policies() {
             let name = named(policy.annotation("id"), policy.id());
             if names.values().any(|(other, _)| *other == name) {
@@ -45,12 +49,20 @@ impl CedarRules {
                     name,
                 });
             }
+            let used = Named::of(policy).map_err(|why| Error::NeverApplies {
+                source_name: source_name.to_owned(),
+                name: name.clone(),
+                why,
+            })?;
+            let its = used.servers().map(|one| (one.to_owned(), name.clone()));
+            servers.extend(its);
             names.insert(policy.id().clone(), (name, policy.effect()));
         }
         Ok(Self {
             set,
             authorizer: Authorizer::new(),
             names,
+            servers,
             known: Remembered::default(),
         })
     }
@@ -63,6 +75,12 @@ impl CedarRules {
     /// Tells whether there are none, so that nothing is permitted.
     pub fn is_empty(&self) -> bool {
         self.names.is_empty()
+    }
+
+    /// Returns the servers that policies name, each with the name of a policy.
+    pub fn servers(&self) -> impl Iterator<Item = (&str, &str)> {
+        let pairs = self.servers.iter();
+        pairs.map(|(server, policy)| (server.as_str(), policy.as_str()))
     }
 
     fn sorted<'a>(&self, ids: impl Iterator<Item = &'a PolicyId>) -> Vec<String> {

@@ -13,6 +13,9 @@ use mcpproxy_core::{AccessRequest, OfferKind, Principal, PrincipalKind};
 /// Bytes of arguments that policies are asked about; as values they take a hundred times as much.
 const MOST: usize = 256 * 1024;
 
+/// What is done with things.
+pub(crate) const ACTIONS: [&str; 3] = ["tools/call", "prompts/get", "resources/read"];
+
 /// What of the arguments is known.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Arguments {
@@ -86,10 +89,11 @@ fn entity(
 
 /// What is done with a thing, and the type of the thing.
 fn use_of(kind: OfferKind) -> Result<(&'static str, &'static str), String> {
+    let [call, get, read] = ACTIONS;
     match kind {
-        OfferKind::Tool => Ok(("tools/call", "Tool")),
-        OfferKind::Prompt => Ok(("prompts/get", "Prompt")),
-        OfferKind::Resource | OfferKind::Template => Ok(("resources/read", "Resource")),
+        OfferKind::Tool => Ok((call, "Tool")),
+        OfferKind::Prompt => Ok((get, "Prompt")),
+        OfferKind::Resource | OfferKind::Template => Ok((read, "Resource")),
         OfferKind::Server | OfferKind::Instructions => {
             Err("policies are about tools, prompts and resources".to_owned())
         }
@@ -128,7 +132,7 @@ fn context(about: &AccessRequest<'_>, arguments: Arguments) -> Result<Context, S
 }
 
 /// The entity types, by name: reading one is not free, and every question names five.
-static TYPES: LazyLock<HashMap<&str, EntityTypeName>> = LazyLock::new(|| {
+pub(crate) static TYPES: LazyLock<HashMap<&str, EntityTypeName>> = LazyLock::new(|| {
     let names = [
         "Action",
         "Agent",

@@ -24,7 +24,7 @@ const EDGES: &[(&str, Allowed)] = &[
     ("store", Only(&["core"])),
     ("hooks-remote", Only(&["core"])),
     ("hooks-wasm", Only(&["core"])),
-    ("hooks-cedar", Only(&["core"])),
+    ("hooks-cedar", Only(&["text", "core"])),
     ("detect", Only(&["text", "core"])),
     ("classify", Only(&["text", "core"])),
     ("flow", Only(&["text", "core"])),

@@ -22,7 +22,10 @@ pub(crate) fn run(global: &Global, command: &Config) -> Result<Exit> {
                 }
                 fault
             })?;
-            access::rules(&loaded).map_err(|why| bad_input(why, None))?;
+            let checked = access::checked(&loaded).map_err(|why| bad_input(why, None))?;
+            for line in checked.into_iter().flat_map(|checked| checked.strange) {
+                output::note(&format!("notice: {line}"));
+            }
             for notice in &loaded.notices {
                 output::note(&format!("notice: {notice}"));
             }

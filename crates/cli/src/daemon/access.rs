@@ -17,8 +17,45 @@ pub(crate) fn rules(loaded: &Loaded) -> Result<Option<Arc<dyn AccessRules>>, Str
     told(&loaded.config.security)
 }
 
+/// Access policies, and what is odd about them.
+pub(crate) struct Checked {
+    pub(crate) rules: Arc<dyn AccessRules>,
+    /// A line for each server that they name and that is not configured: one may be added later, and a
+    /// name with a slip in it protects nothing.
+    pub(crate) strange: Vec<String>,
+}
+
+/// Reads the access policies of a configuration and compares them with the rest of it.
+pub(crate) fn checked(loaded: &Loaded) -> Result<Option<Checked>, String> {
+    let Some(rules) = read_rules(&loaded.config.security)? else {
+        return Ok(None);
+    };
+    let upstreams = &loaded.config.upstreams;
+    let strange = rules
+        .servers()
+        .filter(|(server, _)| !upstreams.contains_key(*server));
+    let line = |(server, policy): (&str, &str)| {
+        let known = upstreams.keys().map(String::as_str);
+        let near = mcpproxy_text::nearest(server, known);
+        let near = near.map_or(String::new(), |near| format!("; did you mean `{near}`?"));
+        format!(
+            "access policy `{policy}` names the server `{server}`, which is not configured{near}"
+        )
+    };
+    let strange = strange.map(line).collect();
+    Ok(Some(Checked {
+        rules: Arc::new(rules),
+        strange,
+    }))
+}
+
 /// Reads the access policies of a `security` section, or says what is wrong with them and where.
 pub(crate) fn told(security: &SecuritySettings) -> Result<Option<Arc<dyn AccessRules>>, String> {
+    let rules = read_rules(security)?;
+    Ok(rules.map(|rules| Arc::new(rules) as _))
+}
+
+fn read_rules(security: &SecuritySettings) -> Result<Option<CedarRules>, String> {
     let Some(Settings {
         policies,
         policy_file,
@@ -37,7 +74,7 @@ pub(crate) fn told(security: &SecuritySettings) -> Result<Option<Arc<dyn AccessR
             "cannot read access policies: `{from}` has none, so that nothing would be permitted"
         ));
     }
-    Ok(Some(Arc::new(rules)))
+    Ok(Some(rules))
 }
 
 /// Returns the file that the policies of a configuration stand in.

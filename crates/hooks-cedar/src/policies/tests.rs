@@ -269,3 +269,84 @@ fn what_is_wrong_with_policies_is_said_with_its_place() {
     check(template, "`access.cedar`: policy `t` is a template");
     assert!(CedarRules::parse("", "access.cedar").unwrap().is_empty());
 }
+
+#[test]
+fn a_policy_that_would_never_apply_is_refused() {
+    let check = |text: &str, expect: &str| {
+        let text = format!("@id(\"p\") @type(\"x\") forbid({text};");
+        let why = CedarRules::parse(&text, "here").err();
+        let why = why.map(|why| why.to_string());
+        let why = why.as_deref().unwrap_or("fine");
+        let told = why.strip_prefix("`here`: policy `p` would never apply: it ");
+        assert_eq!(told.unwrap_or(why), expect, "{text}");
+    };
+    check(
+        r#"principal, action == Action::"tool/call", resource)"#,
+        "names the action `tool/call`, which nobody does; did you mean `tools/call`?",
+    );
+    check(
+        r#"principal, action in [Action::"tools/call", Action::"call"], resource)"#,
+        "names the action `call`, which nobody does; there are `prompts/get`, `resources/read`, \
+         `tools/call`",
+    );
+    check(
+        r#"principal, action, resource == Tools::"notes/read")"#,
+        "names the type `Tools`, which nothing has; did you mean `Tool`?",
+    );
+    check(
+        "principal, action, resource is Tol)",
+        "names the type `Tol`, which nothing has; did you mean `Tool`?",
+    );
+    check(
+        r#"principal, action, resource == Tool::"notes:read")"#,
+        r#"names `Tool::"notes:read"`, which nothing is called: write `Tool::"<server>/<tool>"`"#,
+    );
+    check(
+        r#"principal, action, resource) when { resource == Prompt::"/hello" }"#,
+        r#"names `Prompt::"/hello"`, which nothing is called: write `Prompt::"<server>/<prompt>"`"#,
+    );
+    check(
+        r#"principal, action, resource) unless { [1, principal in Roles::"a"].contains(true) }"#,
+        "names the type `Roles`, which nothing has; did you mean `Role`?",
+    );
+    check(
+        r#"principal == Role::"a", action, resource)"#,
+        "has a `principal` of the type `Role`, which none is; write `principal in Role::...`",
+    );
+    check(
+        r#"principal, action, resource == Server::"notes")"#,
+        "has a `resource` of the type `Server`, which none is; write `resource in Server::...`",
+    );
+    check(
+        "principal is Tool, action, resource)",
+        "has a `principal` of the type `Tool`, which none is",
+    );
+    // What does apply, and records that only look like entities.
+    check(
+        r#"principal is User in Role::"a", action in [Action::"tools/call"], resource is Tool in Server::"x")"#,
+        "fine",
+    );
+    check(
+        r#"principal, action, resource) when { {"type": "Tools", "id": "x"} == context.arguments }"#,
+        "fine",
+    );
+    check(
+        r#"principal, action, resource == Resource::"a/file:///b")"#,
+        "fine",
+    );
+}
+
+#[test]
+fn the_servers_that_policies_name_are_known() {
+    let servers: Vec<_> = rules()
+        .servers()
+        .map(|(server, policy)| format!("{server} by {policy}"))
+        .collect();
+    let expect = [
+        "files by greeting",
+        "files by readers-read",
+        "files by small-batches",
+        "files by writers-write-notes",
+    ];
+    assert_eq!(servers, expect);
+}

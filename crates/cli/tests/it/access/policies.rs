@@ -319,6 +319,20 @@ async fn policies_in_a_file_are_read_again_and_a_broken_file_changes_nothing() {
     .await;
 }
 
+/// Issue 6: a policy with a slip in a name would protect nothing.
+#[tokio::test]
+async fn a_server_that_policies_name_and_nobody_configured_is_told() {
+    let policies = r#"@id("p") forbid(principal, action, resource in Server::"fils");"#;
+    let home = Home::new(&config(&files(), &json!({ "policies": policies })));
+    let said = home.run(&["config", "check"]).await;
+    let said = String::from_utf8_lossy(&said.stderr).into_owned();
+    let told = "access policy `p` names the server `fils`, which is not configured; did you mean \
+                `files`?";
+    assert!(said.contains(told), "{said}");
+    let gateway = Gateway::start_in(home).await;
+    gateway.until_logged(told).await;
+}
+
 #[tokio::test]
 async fn policies_that_cannot_be_read_stop_the_start() {
     let check = async |policies: &Value, expect: &str| {
@@ -334,6 +348,12 @@ async fn policies_that_cannot_be_read_stop_the_start() {
         assert!(said.contains(expect), "{said}");
     };
     check(&json!({ "policies": "permit(\n" }), "line 1 column 8").await;
+    let slip = r#"@id("p") forbid(principal, action, resource == Tool::"files:read_note");"#;
+    check(
+        &json!({ "policies": slip }),
+        "policy `p` would never apply: it names `Tool::",
+    )
+    .await;
     check(&json!({ "policies": "" }), "has none").await;
     check(
         &json!({ "policy_file": "/nowhere/a.cedar" }),
