@@ -14,8 +14,8 @@ use mcpproxy_mcp::header;
 use crate::gateway::Gateway;
 use crate::serve::Connection;
 
-/// The longest correlation id that is taken from a downstream.
-const LONGEST_ID: usize = 128;
+/// The longest correlation id that is taken from a downstream: a `traceparent` fits, a token does not.
+const LONGEST_ID: usize = 64;
 /// Headers that a hook is told at most.
 const MOST_HEADERS: usize = 64;
 /// The header of the API key.
@@ -37,10 +37,14 @@ impl Arrived {
     pub fn over_http(gateway: &Gateway, parts: &Parts) -> Arc<Self> {
         let active = gateway.active();
         let given = active.correlation_header.as_ref();
-        let given = given.and_then(|name| parts.headers.get(name));
+        let given = given
+            .and_then(|name| parts.headers.get(name))
+            .and_then(sound);
+        // It goes to every hook and onto every record, whatever those may see otherwise.
+        let given = given.filter(|given| gateway.engine.masked(given).as_str() == &**given);
         let wanted = gateway.engine.hooks().is_some();
         Arc::new(Self {
-            given: given.and_then(sound),
+            given,
             first: gateway.call_id(),
             taken: AtomicBool::new(false),
             request: wanted.then(|| Arc::new(metadata(gateway, parts))),
@@ -73,10 +77,11 @@ impl Arrived {
     }
 }
 
-/// Takes an id that can be written everywhere.
+/// Takes an id that is short and can be written everywhere.
 fn sound(value: &HeaderValue) -> Option<Arc<str>> {
     let text = value.to_str().ok()?;
-    let plain = text.bytes().all(|byte| byte.is_ascii_graphic());
+    let usual = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.:".contains(&byte);
+    let plain = text.bytes().all(usual);
     (plain && (1..=LONGEST_ID).contains(&text.len())).then(|| text.into())
 }
 
@@ -135,8 +140,15 @@ mod tests {
             assert_eq!(sound(&value).is_some(), expect, "{given:?}");
         };
         check(b"0af7651916cd43dd8448eb211c80319c", true);
+        check(
+            b"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+            true,
+        );
+        check(b"req_1.2:3", true);
         check(b"", false);
         check(b"a b", false);
+        check(b"user/password", false);
+        check(b"a=b", false);
         check(b"\xc3\xa4", false);
         check(&[b'x'; LONGEST_ID], true);
         check(&[b'x'; LONGEST_ID + 1], false);

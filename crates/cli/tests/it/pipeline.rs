@@ -59,10 +59,28 @@ async fn a_request_has_one_id_in_its_record_and_its_answer() {
     assert_eq!(record["correlation_id"], "4bf92f3577b34da6");
     assert_eq!(record["request_id"], "4bf92f3577b34da6");
 
-    // Without one, or with one that cannot be written everywhere, it is made.
-    for more in [&[][..], &[("x-trace", "two words")]] {
+    // Usual ids are no secrets.
+    for usual in [
+        "9f1c8e52-6a0b-4d3e-9b7a-2c5d8e1f4a60",
+        "01J9ZQ4X8W3N5V7B2K6M0T1R9C",
+        "V1StGXR8_Z5jdHi6B-myT",
+        "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+    ] {
+        let kept = post(&agent, &[("x-trace", usual)]).await;
+        assert_eq!(kept.headers["x-trace"], usual);
+        kept.json().await;
+    }
+
+    // Without one, or with one that cannot be written everywhere or is a secret, it is made.
+    for more in [
+        &[][..],
+        &[("x-trace", "two words")],
+        &[("x-trace", KEY)],
+        &[("x-trace", "id-ghp_8OuYoe8Km1jTnrqbVrF9iksk4iIS0mhcOwYf")],
+    ] {
         let made = post(&agent, more).await;
         let id = made.headers["x-trace"].to_str().unwrap().to_owned();
+        assert!(!id.contains("ghp_") && !id.contains(KEY), "{id}");
         made.json().await;
         let record = scene.records().pop().unwrap();
         assert_eq!(record["correlation_id"], id);
