@@ -283,6 +283,7 @@ pub(crate) enum Hooks {
         file: Option<PathBuf>,
         /// How often it is asked.
         #[arg(short = 'n', long, value_name = "TIMES", default_value_t = 200)]
+        #[arg(value_parser = clap::value_parser!(u32).range(1..))]
         times: u32,
     },
 }

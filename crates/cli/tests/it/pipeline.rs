@@ -532,6 +532,26 @@ async fn a_hook_is_tried_out_without_a_gateway() {
         (&figures["asked"], &figures["undecided"]),
         (&json!(5), &json!(0))
     );
+    let never = home.run(&["hooks", "bench", "dlp", "-n", "0"]).await;
+    assert_eq!(never.status.code(), Some(3), "{never:?}");
+    std::fs::write(&call, r#"{"calls":[]}"#).unwrap();
+    let empty = home.run(&["hooks", "test", "dlp", file]).await;
+    let said = String::from_utf8(empty.stderr).unwrap();
+    assert!(said.contains("there is no call in it"), "{said}");
+    // A call of which neither the request nor the answer is decided about counts once.
+    service.stop().await;
+    let mut hooks = hooks;
+    hooks[0]["failure_mode"] = json!("fail_open");
+    home.configure(&json!({ "security": { "hooks": hooks } }).to_string());
+    let bench = home
+        .run(&["hooks", "bench", "dlp", "-n", "3", "--json"])
+        .await;
+    let figures: Value = serde_json::from_slice(&bench.stdout).unwrap();
+    assert_eq!(
+        (&figures["asked"], &figures["undecided"]),
+        (&json!(3), &json!(3)),
+        "{figures}"
+    );
 }
 
 #[tokio::test]
