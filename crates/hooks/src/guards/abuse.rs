@@ -28,6 +28,8 @@ const MOST: usize = 50_000;
 /// How long nothing is forgotten again, since looking for what can be is not free.
 const REST: Duration = Duration::from_secs(1);
 const MINUTE: Duration = Duration::from_mins(1);
+/// Calls that may come all at once at any rate that allows so many in a minute.
+const LEAST_BURST: u32 = 5;
 
 /// What is limited. Nothing is, unless the configuration says so.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
@@ -54,7 +56,8 @@ pub struct Settings {
 pub struct Limit {
     /// Calls within a minute.
     pub calls_per_minute: u32,
-    /// Calls that may come all at once; as many as in ten seconds where it is not said.
+    /// Calls that may come all at once; where it is not said, as many as in ten seconds or five, but no
+    /// more than in a minute.
     pub burst: u32,
     /// Calls that may be under way at the same time.
     pub concurrent: u32,
@@ -296,7 +299,9 @@ impl Limit {
         let burst = if self.burst > 0 {
             self.burst
         } else {
-            self.calls_per_minute.div_ceil(6)
+            // Agents call a few tools at once: a low rate alone is no reason to refuse the second.
+            let rate = self.calls_per_minute;
+            rate.div_ceil(6).max(LEAST_BURST).min(rate)
         };
         Sip::of(self.calls_per_minute, cost, burst)
     }

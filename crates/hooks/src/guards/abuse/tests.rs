@@ -35,8 +35,12 @@ fn calls_come_at_the_rate_and_in_bursts() {
     let one_a_second = r#"{"per_principal":{"calls_per_minute":60,"burst":2}}"#;
     check(one_a_second, &[0, 0, 0, 999, 1000, 1001], "++--+-");
     check(one_a_second, &[0, 60_000, 60_000, 60_000], "+++-");
-    let ten_seconds = r#"{"per_tool":{"calls_per_minute":12}}"#;
-    check(ten_seconds, &[0, 0, 0, 5000], "++-+");
+    let ten_seconds = r#"{"per_tool":{"calls_per_minute":60}}"#;
+    check(ten_seconds, &[0; 11], "++++++++++-");
+    let few = r#"{"per_tool":{"calls_per_minute":12}}"#;
+    check(few, &[0, 0, 0, 0, 0, 0, 5000], "+++++-+");
+    let fewer = r#"{"per_tool":{"calls_per_minute":3}}"#;
+    check(fewer, &[0, 0, 0, 0, 20_000], "+++-+");
     // A call costs as much as the configuration says, and one that costs more than there ever is
     // passes when nothing else was taken.
     let dear =
