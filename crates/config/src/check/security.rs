@@ -40,7 +40,12 @@ impl Checker<'_> {
             let path = base.key("alerts").key("syslog");
             self.wrong(&path, "the place has no scheme `udp` or `unix`", None);
         }
-        if let Some(place) = &settings.audit_logging.destination
+        let audit = &settings.audit_logging;
+        if audit.enabled && audit.destination.is_none() {
+            let message = "is switched on and has no `destination`, so that nobody would be told";
+            self.wrong(&base.key("audit_logging"), message, None);
+        }
+        if let Some(place) = &audit.destination
             && !has_scheme(place, &["grpc", "grpcs", "http", "https"])
         {
             let path = base.key("audit_logging").key("destination");

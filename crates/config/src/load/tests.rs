@@ -331,6 +331,8 @@ fn what_could_never_work_stops_the_start_in_either_mode() {
         let loaded = World::new().user(text).load();
         assert_eq!(loaded.is_ok(), expect, "{text}: {:?}", loaded.err());
     };
+    check("security: {audit_logging: {enabled: true}}", false);
+    check("security: {audit_logging: {enabled: false}}", true);
     for (place, expect) in [
         ("file:///var/log/audit", false),
         ("udp://127.0.0.1:514", false),

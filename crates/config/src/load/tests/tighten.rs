@@ -114,7 +114,11 @@ const STRICT: [(&str, &str, &str); 11] = [
     ("risk_assessment.block_on_critical", "true", "false"),
     ("agent_hooks.fail_open", "false", "true"),
     ("approvals.mode", "queue", "off"),
-    ("audit_logging.enabled", "true", "false"),
+    (
+        "audit_logging",
+        "{enabled: true, destination: 'https://example.com'}",
+        "{enabled: false, destination: 'https://example.com'}",
+    ),
     ("detector.sensitive_keywords", "[bluebird]", "[redbird]"),
     (
         "pii_detection.custom_patterns",
