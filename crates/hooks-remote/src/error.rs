@@ -8,6 +8,9 @@ pub enum Error {
     /// The address is none that this kind of hook can use.
     #[error("`{0}` is not an address that starts with {1}")]
     Address(String, &'static str),
+    /// The address holds a password, and is not shown.
+    #[error("the address holds credentials, which do not belong there; give them in `headers`")]
+    Credentials,
     /// A header's name or value is none.
     #[error("header `{0}` has a name or a value that HTTP does not know")]
     Header(String),

@@ -24,7 +24,7 @@ use mcpproxy_core::security::{
 
 use self::batch::Batches;
 use self::unary::{PREFIX, Service, UNKNOWN_METHOD};
-use crate::link::{Bounds, Link, Wire, headers};
+use crate::link::{Bounds, Link, Wire, headers, without_credentials};
 use crate::subject::Shown;
 use crate::{Error, GrpcSettings, Protocol};
 
@@ -252,6 +252,7 @@ fn batches(settings: &GrpcSettings, service: &Service) -> Result<Option<Batches>
 
 /// Reads `grpc://host:port` or, with TLS, `grpcs://host:port`.
 fn address(endpoint: &str) -> Result<(Scheme, Authority), Error> {
+    without_credentials(endpoint)?;
     let wrong = || Error::Address(endpoint.to_owned(), "`grpc://` or `grpcs://`");
     let (scheme, rest) = endpoint.split_once("://").ok_or_else(wrong)?;
     let scheme = match scheme {
@@ -261,9 +262,6 @@ fn address(endpoint: &str) -> Result<(Scheme, Authority), Error> {
     };
     let rest = rest.strip_suffix('/').unwrap_or(rest);
     let authority: Authority = rest.parse().map_err(|_| wrong())?;
-    if authority.as_str().contains('@') {
-        return Err(wrong());
-    }
     Ok((scheme, authority))
 }
 

@@ -161,6 +161,16 @@ impl Link {
     }
 }
 
+/// Refuses an address with a name or a password in front of its host.
+pub(crate) fn without_credentials(address: &str) -> Result<(), Error> {
+    let rest = address.split_once("://").map_or(address, |(_, rest)| rest);
+    let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    if host.contains('@') {
+        return Err(Error::Credentials);
+    }
+    Ok(())
+}
+
 /// Reads the headers of a configuration, less those that are written per question.
 pub(crate) fn headers<'a>(
     settings: impl IntoIterator<Item = (&'a String, &'a Secret)>,

@@ -28,7 +28,7 @@ use mcpproxy_core::security::{
 use self::body::Question;
 use self::kept::Kept;
 pub use self::sign::Signer;
-use crate::link::{Answer, Bounds, Link, Wire, headers};
+use crate::link::{Answer, Bounds, Link, Wire, headers, without_credentials};
 use crate::subject::Shown;
 use crate::{Error, Method, WebhookSettings};
 
@@ -225,13 +225,11 @@ pub fn schema() -> serde_json::Value {
 }
 
 fn address(text: &str) -> Result<Uri, Error> {
+    without_credentials(text)?;
     let wrong = || Error::Address(text.to_owned(), "`http://` or `https://`");
     let address: Uri = text.parse().map_err(|_| wrong())?;
     let known = matches!(address.scheme_str(), Some("http" | "https"));
-    let named = address
-        .authority()
-        .is_some_and(|authority| !authority.as_str().contains('@'));
-    if known && named {
+    if known && address.authority().is_some() {
         Ok(address)
     } else {
         Err(wrong())

@@ -276,7 +276,11 @@ fn check_settings(change: impl FnOnce(&mut GrpcSettings, &mut Phases), expect: &
 #[test]
 fn settings_that_cannot_work_are_refused() {
     check_settings(|_, _| {}, "made");
-    for endpoint in ["rbac:9000", "https://rbac:9000", "grpc://", "grpc://a@b:1"] {
+    check_settings(
+        |settings, _| settings.endpoint = "grpc://a:pw@b:1".to_owned(),
+        "the address holds credentials, which do not belong there; give them in `headers`",
+    );
+    for endpoint in ["rbac:9000", "https://rbac:9000", "grpc://"] {
         check_settings(
             |settings, _| settings.endpoint = endpoint.to_owned(),
             &format!("`{endpoint}` is not an address that starts with `grpc://` or `grpcs://`"),

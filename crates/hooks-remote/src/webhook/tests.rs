@@ -401,11 +401,24 @@ fn check_settings(change: impl FnOnce(&mut WebhookSettings), expect: &str) {
 fn settings_that_cannot_work_are_refused() {
     check_settings(|_| {}, "made");
     for url in [
-        "dlp.example",
-        "ftp://dlp.example",
-        "https://",
         "https://ada:pw@dlp.example",
+        "https://ada@dlp.example/scan",
+        "ada:pw@dlp.example",
+        "https://ada:p w@dlp.example",
     ] {
+        let expect =
+            "the address holds credentials, which do not belong there; give them in `headers`";
+        check_settings(|settings| settings.url = url.to_owned(), expect);
+        check_settings(
+            |settings| settings.config.health_url = Some(url.to_owned()),
+            expect,
+        );
+    }
+    check_settings(
+        |settings| settings.url = "https://dlp.example/scan?by=ada@example".to_owned(),
+        "made",
+    );
+    for url in ["dlp.example", "ftp://dlp.example", "https://"] {
         check_settings(
             |settings| settings.url = url.to_owned(),
             &format!("`{url}` is not an address that starts with `http://` or `https://`"),
