@@ -46,13 +46,17 @@ pub(crate) fn message(frame: &Frame) -> McpMessage {
     }
 }
 
+/// What an upstream is told of a message that is stopped. Why is for the log and the record: an upstream
+/// that learns which hook stopped it learns how to get past it.
+const STOPPED: &str = "the gateway does not let this message pass";
+
 /// Has the engine and its hooks look at what an upstream says beside its answers; returns what is
-/// passed on, or why it is not.
+/// passed on, or what the upstream is told where nothing is.
 pub(crate) async fn overheard(
     gateway: &Gateway,
     call: &Call,
     frame: &Frame,
-) -> Result<Frame, String> {
+) -> Result<Frame, &'static str> {
     let heard = gateway.engine.overheard(call, message(frame)).await;
     changed(frame, heard, gateway.limits())
 }
@@ -69,20 +73,36 @@ pub(crate) fn listened(engine: &Arc<Engine>, call: &Call, frame: &Frame) -> Opti
     changed(frame, heard, Limits { depth: DEEPEST }).ok()
 }
 
-fn changed(frame: &Frame, heard: Heard, limits: Limits) -> Result<Frame, String> {
+fn changed(frame: &Frame, heard: Heard, limits: Limits) -> Result<Frame, &'static str> {
     let params = match heard {
         Heard::Passed => return Ok(frame.clone()),
-        Heard::Stopped(why) => return Err(why),
+        Heard::Stopped(why) => {
+            tracing::debug!("`{}` of an upstream is stopped: {why}", frame.method());
+            return Err(STOPPED);
+        }
         Heard::Changed(params) => params,
     };
     let raw = replace(frame.raw(), frame.params_span(), &params);
-    let unread = "this message was changed to one that cannot be read";
-    Frame::parse(raw, limits).map_err(|_| unread.to_owned())
+    // Changed to what cannot be read.
+    Frame::parse(raw, limits).map_err(|_| STOPPED)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Issue 6: neither a hook's name nor its words are for an upstream.
+    #[test]
+    fn an_upstream_is_not_told_who_stopped_it() {
+        let raw = r#"{"jsonrpc":"2.0","id":1,"method":"roots/list","params":{}}"#;
+        let frame = Frame::parse(raw.into(), Limits::default()).unwrap();
+        let check = |heard: Heard| {
+            let told = changed(&frame, heard, Limits::default());
+            assert_eq!(told.err(), Some(STOPPED));
+        };
+        check(Heard::Stopped("hook `ear`: it names a key".to_owned()));
+        check(Heard::Changed("[".into()));
+    }
 
     #[test]
     fn only_what_can_be_meant_for_a_downstream_is_passed_on() {

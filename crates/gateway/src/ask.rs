@@ -235,7 +235,7 @@ async fn judged(gateway: &Gateway, session: &Session, question: Question) -> Opt
         Err(why) => {
             let asking = asker.get().and_then(std::sync::Weak::upgrade);
             if let (Some(instance), Some(id)) = (asking, frame.id()) {
-                instance.refuse(id, DENIED, &why).await;
+                instance.refuse(id, DENIED, why).await;
             }
             None
         }

@@ -37,7 +37,7 @@ impl Passage<'_> {
             Err(why) => {
                 if frame.kind() == FrameKind::Request {
                     let id = frame.id().unwrap_or_default();
-                    self.instance.refuse(id, era::DENIED, &why).await;
+                    self.instance.refuse(id, era::DENIED, why).await;
                 }
                 None
             }
