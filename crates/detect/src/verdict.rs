@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use mcpproxy_core::Severity;
+
 use crate::detection::{Category, Detection, Level};
 
 /// The weight from which a person should look.
@@ -63,25 +65,40 @@ fn heaviest(detections: &[Detection]) -> u32 {
 /// The weight of acts that belong together: for each kind of act the heaviest way of doing it, and
 /// half of every other way, since saying it twice in other words is more than saying it once.
 fn weigh<'a>(acts: impl Iterator<Item = &'a Detection>) -> u32 {
-    let mut kinds: BTreeMap<&str, BTreeMap<&str, u8>> = BTreeMap::new();
+    let mut kinds: BTreeMap<&str, BTreeMap<&str, &Detection>> = BTreeMap::new();
     for one in acts {
         let ways = kinds.entry(&one.kind).or_default();
-        let weight = ways.entry(&one.rule).or_insert(0);
-        *weight = (*weight).max(one.confidence);
+        let known = ways.entry(&one.rule).or_insert(one);
+        if known.confidence < one.confidence {
+            *known = one;
+        }
     }
-    let sums = kinds.values().map(|ways| {
-        let all: u32 = ways.values().map(|&weight| u32::from(weight)).sum();
-        let most = ways.values().copied().max().unwrap_or(0);
-        u32::midpoint(all, u32::from(most))
-    });
-    sums.sum()
+    kinds.values().map(weigh_kind).sum()
+}
+
+/// The weight of one kind of act. Where all ways stand over the same words, nothing was said twice,
+/// and together they do not stop what none of them would stop anywhere.
+fn weigh_kind(ways: &BTreeMap<&str, &Detection>) -> u32 {
+    let Some(most) = ways.values().max_by_key(|one| one.confidence) else {
+        return 0;
+    };
+    let heaviest = u32::from(most.confidence);
+    let all: u32 = ways.values().map(|one| u32::from(one.confidence)).sum();
+    let sum = u32::midpoint(all, heaviest);
+    let same = |one: &&Detection| one.span.start < most.span.end && most.span.start < one.span.end;
+    let grave = ways.values().any(|one| one.severity == Severity::Critical);
+    if !grave && ways.values().all(same) {
+        sum.min(heaviest.max(BLOCK - 1))
+    } else {
+        sum
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use std::borrow::Cow;
 
-    use mcpproxy_core::{Masked, Severity};
+    use mcpproxy_core::Masked;
 
     use super::*;
 
@@ -122,6 +139,13 @@ mod tests {
             &[hostile("a.x", 60, 0), hostile("b.x", 60, 9)],
             Level::Block,
         );
+        // One act in the same words, seen in two ways.
+        let wide = Detection {
+            span: 0..40,
+            ..hostile("a.y", 70, 0)
+        };
+        check(&[hostile("a.x", 70, 9), wide.clone()], Level::Warn);
+        check(&[hostile("a.x", 70, 90), wide], Level::Block);
         let hidden = found(Category::HiddenText, "zero_width", 80, 0);
         check(std::slice::from_ref(&hidden), Level::Warn);
         check(&[hidden, hostile("a.x", 50, 0)], Level::Block);
