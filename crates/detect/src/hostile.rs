@@ -394,11 +394,25 @@ impl Rules {
         while at < text.len() && hits.len() < MOST {
             let sentence = sentence::around(text, at, at);
             at = sentence.end.max(at + 1);
-            reader.read(text.get(sentence.clone()).unwrap_or_default());
+            let words = text.get(sentence.clone()).unwrap_or_default();
+            reader.read(words);
+            let known = hits.len();
             self.grammar
                 .judge(&reader.tokens, &sentence, side, &mut hits);
+            let new = hits.get_mut(known..).unwrap_or_default();
+            self.soften(words, new);
         }
         hits
+    }
+
+    /// Halves what silence weighs that keeps nothing from the user.
+    fn soften(&self, words: &str, hits: &mut [Hit<'_>]) {
+        let silent = |hit: &&mut Hit<'_>| hit.id.starts_with("secrecy.");
+        if hits.iter_mut().any(|hit| silent(&hit)) && self.shape.is_fair(words) {
+            for hit in hits.iter_mut().filter(silent) {
+                hit.weight /= 2;
+            }
+        }
     }
 
     /// The acts of those sentences that have a cue.

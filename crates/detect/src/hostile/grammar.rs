@@ -54,6 +54,10 @@ impl Grammar {
             tell: idea("tell"),
             form: idea("form"),
             whenever: idea("whenever"),
+            lists: idea("lists"),
+            user: idea("user"),
+            roster: idea("roster"),
+            picked: idea("picked"),
             order: idea("must") | idea("also") | idea("your"),
         };
         let shapes = Shapes {

@@ -56,6 +56,10 @@ pub(crate) struct Brakes {
     pub(crate) tell: Ideas,
     pub(crate) form: Ideas,
     pub(crate) whenever: Ideas,
+    pub(crate) lists: Ideas,
+    pub(crate) user: Ideas,
+    pub(crate) roster: Ideas,
+    pub(crate) picked: Ideas,
     /// Words by which a list becomes an order.
     pub(crate) order: Ideas,
 }
@@ -288,6 +292,12 @@ impl Rule {
         if self.act == "exfiltrate" && is_awaited(tokens, matched, brakes) {
             return true;
         }
+        if self.act == "secrecy" && is_apart(tokens, matched, brakes) {
+            return true;
+        }
+        if self.act == "credential" && is_picked(tokens, matched, brakes) {
+            return true;
+        }
         if self.act == "secrecy" && is_form(tokens, matched, brakes) {
             return true;
         }
@@ -358,6 +368,45 @@ fn is_awaited(tokens: &[Token], matched: &[usize], brakes: &Brakes) -> bool {
         [.., one] => has(one, brakes.before),
         [] => false,
     }
+}
+
+/// Whether something else is not to be done, and somebody is told: `do not retry; tell the user`.
+fn is_apart(tokens: &[Token], matched: &[usize], brakes: &Brakes) -> bool {
+    let [no, ..] = *matched else {
+        return false;
+    };
+    let has = |at: &&usize| {
+        let token = tokens.get(**at);
+        token.is_some_and(|token| token.ideas & brakes.tell != Ideas::NONE)
+    };
+    let Some(&tell) = matched.iter().find(has) else {
+        return false;
+    };
+    let clause = |at: usize| tokens.get(at).map(|token| token.clause);
+    let begins = tell > no + 1 && clause(tell) != clause(tell - 1);
+    let other = |at: usize| {
+        let token = tokens.get(at);
+        token.is_some_and(|token| token.ideas & brakes.not == Ideas::NONE)
+    };
+    let forbids = begins && clause(tell - 1) == clause(no) && other(tell - 1);
+    let behind = tokens.get(tell + 1..tell + 3).unwrap_or_default();
+    let user = behind
+        .iter()
+        .any(|token| token.ideas & brakes.user != Ideas::NONE);
+    forbids && user
+}
+
+/// Whether only what stands for something is listed, or a list is named: `list hosts in ~/.netrc`,
+/// `the deny list (.env)`.
+fn is_picked(tokens: &[Token], matched: &[usize], brakes: &Brakes) -> bool {
+    let first = matched.first().copied().unwrap_or_default();
+    let is = |at: usize, ideas: Ideas| {
+        let token = tokens.get(at);
+        token.is_some_and(|token| token.ideas & ideas != Ideas::NONE)
+    };
+    let noun = first.checked_sub(1).is_some_and(|at| is(at, brakes.roster));
+    is(first, brakes.lists)
+        && (noun || is(first + 1, brakes.picked) || is(first + 2, brakes.picked))
 }
 
 /// Whether what is not to be told is only how something is written: ids, markup.

@@ -61,6 +61,8 @@ const fn last() -> [bool; 256] {
 fn ends(bytes: &[u8], at: usize) -> bool {
     let next = bytes.get(at + 1);
     match bytes.get(at) {
+        // `e.g.` and `i.e.` stand within a sentence.
+        Some(b'.') if at >= 3 && matches!(bytes.get(at - 3..at), Some(b"e.g" | b"i.e")) => false,
         Some(b'.' | b'!' | b'?') => {
             next.is_none_or(|next| next.is_ascii_whitespace() || matches!(next, b'<' | b'[' | b'*'))
         }
@@ -144,6 +146,11 @@ mod tests {
             "see a.b.c cue\nwrapped on.",
         );
         check("- one cue\n- two", "cue", "- one cue");
+        check(
+            "One. Two, e.g. a cue here. Three.",
+            "cue",
+            "Two, e.g. a cue here.",
+        );
         check("第一。第二cue。第三", "cue", "第二cue。");
         check("एक। दो cue। तीन", "cue", "दो cue।");
         check("من؟ هذا cue؟ لا", "cue", "هذا cue؟");

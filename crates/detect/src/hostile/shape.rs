@@ -7,6 +7,7 @@
 //! judged here: in results, orders to people are ordinary.
 
 mod care;
+mod fair;
 mod family;
 mod literal;
 mod outright;
@@ -143,6 +144,11 @@ impl Shape {
     pub(crate) fn says_what(&self, words: &str) -> bool {
         let read = self.read(words, Sentence::default());
         read.describes && !read.families.any(&[F::Must, F::Model, F::You, F::Trigger])
+    }
+
+    /// Whether what a sentence keeps back is kept from nobody who should hear of it.
+    pub(crate) fn is_fair(&self, words: &str) -> bool {
+        self.read(words, Sentence::default()).fair
     }
 
     /// Adds what the sentences of a text amount to; `own` is what the tool is about,

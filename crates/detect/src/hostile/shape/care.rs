@@ -173,6 +173,13 @@ pub(super) fn is_reference(folded: &str) -> bool {
     let mut words = folded.split_whitespace().peekable();
     words.next_if(is_article);
     let (what, of) = (words.next(), words.next());
+    let picked = |word: Option<&str>| word.is_some_and(|word| words::PICKED.contains(&word));
+    if picked(what) || picked(of) {
+        return folded.contains(" from ") || folded.contains(" in ");
+    }
+    if folded.contains(" content") {
+        return false;
+    }
     what.is_some_and(|what| words::REFERENCES.contains(&what))
         && of.is_some_and(|of| words::OF.contains(&of))
 }
@@ -197,6 +204,122 @@ pub(super) fn is_fair(folded: &str, one: &Seen) -> bool {
     person.is_some_and(|word| words::PERSONS.contains(&word))
         || words::EVEN.iter().any(|phrase| rest.starts_with(phrase))
         || words::AMONG.iter().any(|phrase| rest.contains(phrase))
+}
+
+/// Whether a word stands in a statement, and not in an order: `the password, if given`, `secrets are
+/// base64`, `treat it like a password`, `but not the password`, `the model never sees it`, `the key
+/// is sent only to`, `once the user has agreed`. In a sentence that prohibits, what holds something
+/// is only named.
+pub(super) fn is_told(folded: &str, one: &Seen, prohibits: bool) -> bool {
+    let (before, rest) = folded.split_at_checked(one.at).unwrap_or_default();
+    let mut back = before.split_whitespace().rev();
+    let (last, second) = (back.next(), back.next());
+    let last = last.unwrap_or_default();
+    let mut ahead = rest.split_whitespace();
+    let word = ahead.next().unwrap_or_default();
+    match one.family {
+        F::Model => {
+            let ahead = ahead.take(4).collect::<Vec<_>>();
+            let kept = |pair: &[&str]| match pair {
+                [how, sees] => words::NEVER.contains(how) && words::SEES.contains(sees),
+                _ => false,
+            };
+            ahead.windows(2).any(kept)
+        }
+        F::Consent => {
+            let mut back = before.split_whitespace().rev();
+            let when = back.find(|word| !words::AGREEING.contains(word));
+            let on_behalf = prohibits && rest.starts_with(" on behalf");
+            on_behalf || when.is_some_and(|word| words::WHEN.contains(&word))
+        }
+        F::Credential | F::Vault => {
+            let mut back = before.split_whitespace().rev();
+            let no = back.find(|word| !words::DETERMINERS.contains(word));
+            let like = matches!((second, last), (Some("like"), "a" | "an"));
+            like || matches!(no, Some("not" | "never" | "no"))
+        }
+        _ if last == "if" => word.ends_with("ed") || word == "given",
+        F::Give if word == "base64" => words::STATES.contains(&last),
+        F::Send if word == "sent" => {
+            let only = rest.starts_with(" sent only to ")
+                || rest.trim_end_matches([' ', ';']).ends_with(" only")
+                || last == "only";
+            only && before
+                .split_whitespace()
+                .next_back()
+                .is_some_and(|word| words::STATES.contains(&word))
+        }
+        _ => {
+            let noun = words::DETERMINERS.contains(&last) && words::HOLDERS.contains(&word);
+            prohibits && (noun || matches!(word, "includes" | "carries"))
+        }
+    }
+}
+
+/// Whether it is the reader who is not to see something, and nobody else.
+pub(super) fn is_for_you(folded: &str, one: &Seen) -> bool {
+    let before = folded.get(..one.at).unwrap_or_default();
+    before.ends_with(" for you to")
+}
+
+/// Whether others are said to claim something: `whoever they claim to be`.
+pub(super) fn is_claimed(folded: &str, one: &Seen) -> bool {
+    let (before, rest) = folded.split_at_checked(one.at).unwrap_or_default();
+    let who = before.split_whitespace().next_back();
+    let claims = rest.starts_with(" claim to ") || rest.starts_with(" claims to ");
+    claims && who.is_some_and(|who| words::CLAIMANTS.contains(&who))
+}
+
+/// Whether tools are told by what they change or by what they answer, not by whose they are.
+pub(super) fn is_guarded(folded: &str) -> bool {
+    words::GUARDED.iter().any(|phrase| folded.contains(phrase))
+}
+
+/// Whether a sentence says what is recorded of a call.
+pub(super) fn is_notice(folded: &str) -> bool {
+    words::RECORDED.iter().any(|phrase| folded.contains(phrase))
+}
+
+/// Whether it is told who may put something off: `skipping the review takes the role`.
+pub(super) fn is_privilege(folded: &str, one: &Seen) -> bool {
+    let rest = folded.get(one.at..).unwrap_or_default();
+    let first = rest.split_whitespace().next().unwrap_or_default();
+    let subject = first.ends_with("ing") && folded.get(..one.at).is_some_and(str::is_empty);
+    subject && words::PRIVILEGED.iter().any(|phrase| rest.contains(phrase))
+}
+
+/// A text with only the verbs of tools that are to be called: `show_secret` says nothing about what
+/// happens to a secret.
+pub(super) fn uncalled(words: &str) -> Cow<'_, str> {
+    let mut kept = String::new();
+    let mut at = 0;
+    let mut open: Option<usize> = None;
+    for (mark, _) in words.match_indices('`') {
+        let Some(start) = open.take() else {
+            open = Some(mark);
+            continue;
+        };
+        let name = words.get(start + 1..mark).unwrap_or_default();
+        let before = words.get(at..start).unwrap_or_default();
+        let verb = before.split_whitespace().next_back().unwrap_or_default();
+        let named = name.contains('_') && !name.contains(char::is_whitespace);
+        if named
+            && words::CALLING
+                .iter()
+                .any(|call| verb.eq_ignore_ascii_case(call))
+        {
+            // The first word of a name is mostly its verb, which does say something.
+            let verb = name.split('_').next().unwrap_or_default();
+            kept.push_str(before);
+            kept.push_str(verb);
+            at = mark + 1;
+        }
+    }
+    if at == 0 {
+        return Cow::Borrowed(words);
+    }
+    kept.push_str(words.get(at..).unwrap_or_default());
+    Cow::Owned(kept)
 }
 
 /// Whether what somebody cannot see is shown to them after all.

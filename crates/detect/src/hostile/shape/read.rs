@@ -4,7 +4,7 @@
 
 use crate::hostile::shape::outright::{Heard, Outright};
 use crate::hostile::shape::sign::{Firm, Sentence};
-use crate::hostile::shape::{Families, Family as F, Place, Seen, Shape, care, literal};
+use crate::hostile::shape::{Families, Family as F, Place, Seen, Shape, care, fair, literal};
 
 /// How far, in bytes of folded text, a negation reaches.
 const NEGATED: usize = 24;
@@ -34,6 +34,11 @@ const CHECKS: &[&str] = &[
     "recognises",
     "analyzes",
     "analyses",
+    "inspects",
+    "audits",
+    "lints",
+    "hunts",
+    "spots",
 ];
 
 /// Words of labels before what is only shown: what it is, and of what.
@@ -122,7 +127,7 @@ impl Shape {
     /// Reads one sentence; `read` says where it stands.
     pub(super) fn read(&self, words: &str, mut read: Sentence) -> Sentence {
         let attacks = read.own.has(F::Threat) || self.quotes(words);
-        let folded = folded(&care::unquoted(words, attacks));
+        let folded = folded(&care::uncalled(&care::unquoted(words, attacks)));
         let seen = self.seen(&folded);
         let spared = care::spared(&folded, &seen);
         // Scripts without blanks have their letters apart once they are folded.
@@ -132,6 +137,7 @@ impl Shape {
         literal::find(words, |family| read.families.add(family));
         // `Do not send a, b or c, nor pass d`: what was forbidden first stays so up to a turn.
         let mut forbidden = folded.starts_with(" no ");
+        let prohibits = prohibits(&folded, &seen);
         for (at, one) in seen.iter().enumerate() {
             let negated = is_negated(&folded, seen.get(..at).unwrap_or_default(), one);
             match one.family {
@@ -141,6 +147,13 @@ impl Shape {
                     forbidden = true;
                     read.families.add(F::Forbidden);
                 }
+                F::Take | F::Give | F::Send | F::Model | F::Credential | F::Vault | F::Consent
+                    if care::is_told(&folded, one, prohibits) =>
+                {
+                    read.families.add(F::Forbidden);
+                }
+                F::Tell if care::is_for_you(&folded, one) => {}
+                F::Lie if care::is_claimed(&folded, one) => {}
                 F::Lie if care::is_shown(&folded, one) || care::is_candid(&folded, one) => {}
                 F::Rank if care::is_fair(&folded, one) => {}
                 F::Private if care::is_kept(&folded, one) => {}
@@ -176,6 +189,8 @@ impl Shape {
             read.families.add(F::Hook);
         }
         read.describes = describes(&folded);
+        read.guarded = care::is_guarded(&folded);
+        read.notice = care::is_notice(&folded);
         read.verifies = care::verifies(&folded);
         read.firm = if care::is_caution(&folded, &seen) {
             Firm::Caution
@@ -196,6 +211,7 @@ impl Shape {
         }
         read.outright = outright(words, &folded, &read);
         read.leads |= read.outright.is_some();
+        read.fair = fair::is_fair(&folded, read.families, read.leads);
         if read.outright == Some(Outright::Reveal) {
             read.families.add(F::Give);
         }
@@ -249,6 +265,7 @@ fn is_put_off(folded: &str, seen: &[Seen], family: F) -> bool {
         let before = seen.get(..*at).unwrap_or_default();
         one.family == F::Off && !is_forbidden(folded, before, one)
     });
+    let off = off.filter(|(_, one)| !care::is_privilege(folded, one));
     let at = || seen.iter().filter(|one| one.family == family);
     let mut off = off.map(|(_, one)| one.at);
     off.any(|off| at().any(|one| one.at.abs_diff(off) <= NEAR))
@@ -260,6 +277,14 @@ fn is_forbidden(folded: &str, before: &[Seen], one: &Seen) -> bool {
     let tail = head.rsplit(';').next().unwrap_or_default();
     let heeds = |word: &str| HESITATING.contains(&word);
     is_negated(folded, before, one) && !tail.split_whitespace().any(heeds)
+}
+
+/// Whether a sentence forbids to hand something over.
+fn prohibits(folded: &str, seen: &[Seen]) -> bool {
+    seen.iter().enumerate().any(|(at, one)| {
+        let before = seen.get(..at).unwrap_or_default();
+        matches!(one.family, F::Give | F::Send) && is_negated(folded, before, one)
+    })
 }
 
 /// Whether something is not to be put off.
@@ -363,7 +388,14 @@ fn leads(folded: &str, one: &Seen, opens: bool) -> bool {
         ";" | "please" | "then" | "also" | "and" => true,
         adverb => adverb.ends_with("ly"),
     };
-    bare && !describes && clause
+    bare && !describes && clause && !is_base64_noun(rest)
+}
+
+/// Whether `base64` is said of something, as in `base64 strings`, and not what is to be done.
+fn is_base64_noun(rest: &str) -> bool {
+    let mut words = rest.split_whitespace();
+    let object = |word: &str| matches!(word, "the" | "it" | "them" | "this" | "your" | "all");
+    words.next() == Some("base64") && !words.next().is_some_and(object)
 }
 
 /// A text in lower case with single blanks between and around its words, without the `'s` of

@@ -181,6 +181,12 @@ pub(crate) struct Sentence {
     pub(crate) refers: bool,
     /// Whether it tells in which order calls are made.
     pub(crate) sequence: bool,
+    /// Whether what it keeps back is kept from nobody who should hear of it.
+    pub(crate) fair: bool,
+    /// Whether the tools that it waits for are told by what they change or say.
+    pub(crate) guarded: bool,
+    /// Whether it says what is recorded of a call.
+    pub(crate) notice: bool,
     /// Whether it only shows what something looks like.
     pub(crate) is_specimen: bool,
     /// Whether it opens a description, where the tool's own work is told in the form of an order.
@@ -251,7 +257,8 @@ impl Sentence {
     }
 
     fn hides(&self) -> bool {
-        self.has(F::Quiet) || (self.has(F::Untold) && self.has(F::User))
+        let hidden = self.has(F::Quiet) || (self.has(F::Untold) && self.has(F::User));
+        hidden && !self.fair
     }
 
     /// Whether something goes to somebody's address.
@@ -309,11 +316,13 @@ impl Sentence {
         let said = self.has(F::Whole) && self.has(F::Utter) && (self.hands() || asked);
         // What a tool is called to load comes in; it goes nowhere by that.
         let loads = self.has(F::Run) && self.has(F::Name) && !self.any(&[F::Give, F::Send]);
-        let private = self.foreign(F::Private) && !loads;
+        // What is recorded of a call is told, and goes to nobody by that.
+        let notice = self.notice && !self.orders() && !self.has(F::Send);
+        let private = self.foreign(F::Private) && !loads && !notice;
         let kinds = [
             (self.foreign(F::Vault), Sign::Vault, Sign::AsksVault),
             (
-                self.foreign(F::Credential),
+                self.foreign(F::Credential) && !self.fair,
                 Sign::Credential,
                 Sign::AsksCredential,
             ),
@@ -373,8 +382,11 @@ impl Sentence {
         let does = self.moves() || self.acts();
         signs.add(Sign::HideAct, hides && does);
         signs.add(Sign::HideTold, hides && self.orders());
-        signs.add(Sign::HideUser, self.has(F::Untold) && self.has(F::User));
-        let lies = self.has(F::Lie);
+        signs.add(
+            Sign::HideUser,
+            hides && self.has(F::Untold) && self.has(F::User),
+        );
+        let lies = self.has(F::Lie) && !self.fair;
         signs.add(Sign::Lie, lies && self.orders());
         signs.add(Sign::LieUser, lies && self.any(&[F::User, F::Trigger]));
         let consent = self.has(F::Consent);
@@ -428,6 +440,7 @@ impl Sentence {
             && self.has(F::Hook)
             && !self.has(F::Courtesy)
             && !self.sequence
+            && (!self.guarded || self.moves())
             && self.any(&[F::Run, F::Give, F::Send, F::Edit]);
         signs.add(Sign::ToolsHook, hook);
         let worse = self.has(F::Worse) && !self.sequence;

@@ -143,6 +143,8 @@ pub(super) const REFERENCES: &[&str] = &[
     "reference",
     "handle",
     "arn",
+    "path",
+    "location",
 ];
 
 /// What leads from a name to what it names.
@@ -299,3 +301,84 @@ pub(super) const SHOWING: &[&str] = &[
     "for instance,",
     "as in",
 ];
+
+/// How the reader is said not to get something.
+pub(super) const NEVER: &[&str] = &["never", "cannot", "not", "doesn't", "only", "don't"];
+pub(super) const SEES: &[&str] = &[
+    "see", "sees", "get", "gets", "receive", "receives", "learn", "learns", "handle", "handles",
+    "know", "knows",
+];
+
+/// Words that make a condition of what somebody agreed to.
+pub(super) const WHEN: &[&str] = &["if", "once", "when", "after", "until", "unless", "whether"];
+
+/// Who agrees, and words of agreeing.
+pub(super) const AGREEING: &[&str] = &[
+    "the", "user", "users", "they", "person", "human", "has", "have",
+];
+
+/// What may stand between a no and what is not meant.
+pub(super) const DETERMINERS: &[&str] = &["the", "a", "an", "any", "its", "their", "this", "each"];
+
+/// Words before which something is, and is not done.
+pub(super) const STATES: &[&str] = &["is", "are", "merely", "only", "just", "was", "were"];
+
+/// Things that are called like what was done to get them.
+pub(super) const HOLDERS: &[&str] = &[
+    "dump",
+    "copy",
+    "export",
+    "download",
+    "snapshot",
+    "screenshot",
+    "capture",
+];
+
+/// Who claims something in what a text warns of.
+pub(super) const CLAIMANTS: &[&str] = &["they", "it", "that", "which", "who", "whoever", "sender"];
+
+/// How tools are told by what they change, or by what they answer.
+pub(super) const GUARDED: &[&str] = &[
+    " tool which changes ",
+    " tool that changes ",
+    " tool which writes ",
+    " tool that writes ",
+    " tool which deletes ",
+    " tool that deletes ",
+    " tool which modifies ",
+    " tool that modifies ",
+    " tool says ",
+    " tools say ",
+    " tool answers ",
+    " tools answer ",
+    " tool reports ",
+    " tools report ",
+];
+
+/// How the record of a call is told.
+pub(super) const RECORDED: &[&str] = &[
+    " is logged ",
+    " are logged ",
+    " is recorded ",
+    " are recorded ",
+    " is audited ",
+    " are audited ",
+];
+
+/// What is said of what only some may do.
+pub(super) const PRIVILEGED: &[&str] = &[
+    " takes the role ",
+    " needs the role ",
+    " requires the role ",
+    " is logged ",
+    " is audited ",
+    " is only possible ",
+    " is not possible ",
+    " is refused ",
+];
+
+/// Words behind which a tool is named that is to be called.
+pub(super) const CALLING: &[&str] = &["use", "call", "calling", "run", "using", "running"];
+
+/// What is picked from a file that holds more.
+pub(super) const PICKED: &[&str] = &["context", "profile", "alias", "section", "remote"];
