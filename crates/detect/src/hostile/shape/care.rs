@@ -177,6 +177,13 @@ pub(super) fn is_reference(folded: &str) -> bool {
     if picked(what) || picked(of) {
         return folded.contains(" from ") || folded.contains(" in ");
     }
+    // Where something is put, and what is left out.
+    if matches!(
+        (what, of),
+        (Some("where"), _) | (Some("by"), Some("default"))
+    ) {
+        return true;
+    }
     if folded.contains(" content") {
         return false;
     }
@@ -259,7 +266,11 @@ pub(super) fn is_told(folded: &str, one: &Seen, prohibits: bool) -> bool {
 /// Whether it is the reader who is not to see something, and nobody else.
 pub(super) fn is_for_you(folded: &str, one: &Seen) -> bool {
     let before = folded.get(..one.at).unwrap_or_default();
+    let sees = folded
+        .get(one.at..)
+        .is_some_and(|rest| rest.starts_with(" see "));
     before.ends_with(" for you to")
+        || (sees && words::UNSEEN.iter().any(|who| before.ends_with(who)))
 }
 
 /// Whether others are said to claim something: `whoever they claim to be`.

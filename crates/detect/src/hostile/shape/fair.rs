@@ -290,7 +290,9 @@ fn is_toward_others(words: &[&str]) -> bool {
         perhaps |= PERHAPS.contains(word);
         before = word;
     }
-    others || (perhaps && has(words, REASONS))
+    let use_only = |pair: &[&str]| matches!(pair, ["internal", "use"]);
+    let internal = words.windows(2).any(use_only) && has(words, &["them"]);
+    others || internal || (perhaps && has(words, REASONS))
 }
 
 /// Whether it is about how something is written: ids, markup, the names of tools.
@@ -305,7 +307,12 @@ fn is_not_yet(words: &[&str]) -> bool {
     let first = clauses.next().unwrap_or_default();
     let says = |clause: &[&str]| clause.iter().take(2).any(|word| SAYING.contains(word));
     let denies = has(first, &["not", "don't", "never"]) && has(first, SAYING);
-    denies && clauses.any(|clause| says(clause) && has(clause, PENDING))
+    denies && clauses.any(|clause| (says(clause) || is_state(clause)) && has(clause, PENDING))
+}
+
+/// Whether a clause says how something is: `it's only queued`.
+fn is_state(clause: &[&str]) -> bool {
+    matches!(clause, ["it" | "they", "is" | "are" | "only" | "just", ..])
 }
 
 /// Whether it is a credential that is kept out of a reply, and nothing else is done with it.

@@ -200,6 +200,7 @@ impl Shape {
             Firm::No
         };
         read.refers = care::is_reference(&folded);
+        read.passive = folded.contains(" is read by ");
         read.sequence = care::is_sequence(&folded);
         read.checks = checks(&folded);
         read.is_specimen = is_specimen(words);

@@ -179,6 +179,8 @@ pub(crate) struct Sentence {
     pub(crate) firm: Firm,
     /// Whether it asks for what something is called, not for the thing.
     pub(crate) refers: bool,
+    /// Whether what is read is read by something else.
+    pub(crate) passive: bool,
     /// Whether it tells in which order calls are made.
     pub(crate) sequence: bool,
     /// Whether what it keeps back is kept from nobody who should hear of it.
@@ -308,7 +310,8 @@ impl Sentence {
 
     /// Data that is not the tool's, taken or passed on.
     fn data(&self, signs: &mut Signs) {
-        let called = self.refers && !self.moves();
+        let called =
+            self.refers && !self.any(&[F::Give, F::Send]) && (self.passive || !self.moves());
         let asked = matches!(self.place, Place::Parameter | Place::Name);
         let taken = self.hands() && self.told() && !asked && !self.looks_for();
         let asked = asked && !called;

@@ -382,3 +382,13 @@ pub(super) const CALLING: &[&str] = &["use", "call", "calling", "run", "using", 
 
 /// What is picked from a file that holds more.
 pub(super) const PICKED: &[&str] = &["context", "profile", "alias", "section", "remote"];
+
+/// How the reader is said not to see something.
+pub(super) const UNSEEN: &[&str] = &[
+    " you won't",
+    " you will never",
+    " you will not",
+    " you cannot",
+    " you can't",
+    " you never",
+];
