@@ -76,22 +76,23 @@ fn weigh<'a>(acts: impl Iterator<Item = &'a Detection>) -> u32 {
     kinds.values().map(weigh_kind).sum()
 }
 
-/// The weight of one kind of act. Where all ways stand over the same words, nothing was said twice,
-/// and together they do not stop what none of them would stop anywhere.
+/// The weight of one kind of act. Where all ways stand over the same words, nothing was said twice:
+/// the others only make it surer.
 fn weigh_kind(ways: &BTreeMap<&str, &Detection>) -> u32 {
     let Some(most) = ways.values().max_by_key(|one| one.confidence) else {
         return 0;
     };
     let heaviest = u32::from(most.confidence);
     let all: u32 = ways.values().map(|one| u32::from(one.confidence)).sum();
-    let sum = u32::midpoint(all, heaviest);
+    let others = all - heaviest;
     let same = |one: &&Detection| one.span.start < most.span.end && most.span.start < one.span.end;
     let grave = ways.values().any(|one| one.severity == Severity::Critical);
-    if !grave && ways.values().all(same) {
-        sum.min(heaviest.max(BLOCK - 1))
+    let share = if !grave && ways.values().all(same) {
+        4
     } else {
-        sum
-    }
+        2
+    };
+    heaviest + others / share
 }
 
 #[cfg(test)]

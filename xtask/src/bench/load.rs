@@ -271,11 +271,24 @@ impl Connection {
         *request.uri_mut() = self.uri.clone();
         *request.headers_mut() = self.headers.clone();
         // A gateway closes connections on which nothing comes, as these while the others are opened.
+        // Nobody has seen a request that was not sent for that, and any client sends it once more.
         if self.sender.ready().await.is_err() {
-            self.sender = connect(self.address).await?;
-            self.sender.ready().await?;
+            self.renew().await?;
         }
+        let mut failed = match self.sender.try_send_request(request).await {
+            Ok(response) => return Ok(response),
+            Err(failed) => failed,
+        };
+        let Some(request) = failed.take_message() else {
+            return Err(failed.into_error().into());
+        };
+        self.renew().await?;
         Ok(self.sender.send_request(request).await?)
+    }
+
+    async fn renew(&mut self) -> Result<()> {
+        self.sender = connect(self.address).await?;
+        Ok(self.sender.ready().await?)
     }
 }
 
