@@ -5,6 +5,7 @@
 
 use mcpproxy_core::{Masked, Operation};
 use mcpproxy_text::unescape;
+use memchr::{memchr2, memmem};
 use serde::Serialize;
 
 use crate::host::{Place, host, place};
@@ -195,16 +196,22 @@ impl<'a> Walk<'a> {
     }
 
     fn string(&mut self) {
-        let start = self.at;
         self.at += 1;
-        let mut escaped = false;
-        let inner = self.take(|byte| {
-            let ends = byte == b'"' && !escaped;
-            escaped = byte == b'\\' && !escaped;
-            ends
-        });
-        self.at = (start + inner.len() + 2).min(self.text.len());
-        let text = unescape(inner);
+        let start = self.at;
+        let bytes = self.text.as_bytes();
+        // A backslash takes the byte behind it with it.
+        while let Some(step) = memchr2(b'"', b'\\', bytes.get(self.at..).unwrap_or_default()) {
+            self.at += step;
+            if self.peek() == Some(b'"') {
+                break;
+            }
+            self.at += 2;
+        }
+        if self.peek() != Some(b'"') {
+            self.at = bytes.len();
+        }
+        let text = unescape(self.text.get(start..self.at).unwrap_or_default());
+        self.at = (self.at + 1).min(bytes.len());
         if self.expects_key {
             self.enter(&text);
             for (host, address) in addresses(&text) {
@@ -280,10 +287,10 @@ impl<'a> Walk<'a> {
     }
 
     /// Takes text up to the byte at which `ends` says so.
-    fn take(&mut self, mut ends: impl FnMut(u8) -> bool) -> &'a str {
+    fn take(&mut self, ends: impl FnMut(u8) -> bool) -> &'a str {
         let text = self.text;
         let rest = text.get(self.at..).unwrap_or_default();
-        let length = rest.bytes().position(&mut ends).unwrap_or(rest.len());
+        let length = rest.bytes().position(ends).unwrap_or(rest.len());
         self.at += length;
         rest.get(..length).unwrap_or_default()
     }
@@ -316,7 +323,7 @@ fn is_off(text: &str) -> bool {
 /// them.
 fn addresses(text: &str) -> impl Iterator<Item = (&str, &str)> {
     let ends = |c: char| c.is_whitespace() || "/\\?#\"'<>`)}".contains(c);
-    text.match_indices("//").filter_map(move |(at, _)| {
+    memmem::find_iter(text.as_bytes(), "//").filter_map(move |at| {
         let before = text.get(..at)?.strip_suffix(':')?;
         let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.');
         let scheme = before.get(before.trim_end_matches(plain).len()..)?;
@@ -362,12 +369,18 @@ fn as_fetched(text: &str) -> Option<String> {
 
 /// Says whether a text without a scheme is a host: labels, a dot, and letters at the end.
 fn looks_like_host(text: &str) -> bool {
-    const DOTS: [char; 4] = ['.', '\u{3002}', '\u{FF0E}', '\u{FF61}'];
-    let name = text.split(['/', ':', '?', '#']).next().unwrap_or(text);
-    let name = name.trim_end_matches(DOTS);
-    let labels =
-        |c: char| c.is_alphanumeric() || DOTS.contains(&c) || matches!(c, '-' | '_' | '@' | '%');
-    name.contains(DOTS) && !text.starts_with('/') && name.chars().all(labels)
+    let mut has_dot = false;
+    let mut is_host = false;
+    for char in text.chars() {
+        match char {
+            '/' | ':' | '?' | '#' => break,
+            '.' | '\u{3002}' | '\u{FF0E}' | '\u{FF61}' => has_dot = true,
+            '-' | '_' | '@' | '%' => is_host = has_dot,
+            _ if char.is_alphanumeric() => is_host = has_dot,
+            _ => return false,
+        }
+    }
+    is_host
 }
 
 #[cfg(test)]

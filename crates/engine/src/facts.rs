@@ -243,7 +243,11 @@ fn suspicious(arguments: &str, ready: &Ready) -> (Arguments, Vec<Suspicious>) {
 /// that nobody sees, escaped slashes. What is plainly written is found without this, and a text may
 /// name a host without sending anything there.
 fn each_host(text: &str, mut each: impl FnMut(&str)) {
-    let escaped = text.contains("\\/") || text.contains("\\u00");
+    let escaped = text.contains('\\') && (text.contains("\\/") || text.contains("\\u00"));
+    // Most texts have nothing in which a host could hide, and are long.
+    if !escaped && text.is_ascii() && !text.contains('%') && !text.contains('@') {
+        return;
+    }
     let plain = if escaped {
         text::unescape(text)
     } else {
@@ -254,7 +258,7 @@ fn each_host(text: &str, mut each: impl FnMut(&str)) {
             char,
             '.' | '-' | '_' | '%' | '/' | '?' | '=' | '&' | '#' | ':' | '@'
         );
-        sign || char.is_alphanumeric() || is_hidden(char)
+        sign || char.is_alphanumeric() || (!char.is_ascii() && is_hidden(char))
     };
     for word in plain.split(|char| !part(char)) {
         let disguised = escaped || word.contains(['%', '@']) || word.contains(is_hidden);

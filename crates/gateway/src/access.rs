@@ -213,13 +213,13 @@ impl Access {
         &self,
         who: &Principal,
         upstream: &UpstreamId,
-        operation: Operation,
+        operation: impl FnOnce() -> Operation,
     ) -> Result<(), Failure> {
         // Only agents have a scope; one whose token was revoked has one that covers nothing.
         let Some(scope) = self.control.scope_of(who) else {
             return Ok(());
         };
-        if scope.allows_upstream(upstream.as_str()) && scope.allows_operation(operation) {
+        if scope.allows_upstream(upstream.as_str()) && scope.allows_operation(operation()) {
             return Ok(());
         }
         let message = "the token's scope does not cover this call";

@@ -235,7 +235,7 @@ async fn admitted(
     check_length(uri)?;
     let upstream = listing::offering(gateway, &downstream.who, known, uri)?;
     let access = &gateway.access;
-    access.permits(&downstream.who, upstream.name(), Operation::Read)?;
+    access.permits(&downstream.who, upstream.name(), || Operation::Read)?;
     let instance = upstream.own_instance().await?;
     let deadline = tokio::time::Instant::now() + gateway.call_timeout(upstream.settings());
     let caller = downstream.caller(upstream.name());

@@ -39,7 +39,7 @@ pub async fn tools(
         for card in &listed.tools {
             let permitted = gateway
                 .access
-                .permits(&downstream.who, id, toolbox::says(card));
+                .permits(&downstream.who, id, || toolbox::says(card));
             if permitted.is_ok() && shows_tool(gateway, &downstream.who, upstream, card) {
                 found.push(with_prefix(id.as_str(), card.name.as_str(), card.text()));
             }

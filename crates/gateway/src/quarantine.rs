@@ -50,7 +50,7 @@ pub async fn quarantine_security(
             return Err(not_for_guests());
         }
         let id = upstream()?;
-        gateway.access.permits(who, &id, Operation::Write)?;
+        gateway.access.permits(who, &id, || Operation::Write)?;
         Ok::<_, Failure>(id)
     };
     let whole = |id: UpstreamId| {

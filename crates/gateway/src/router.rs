@@ -407,7 +407,7 @@ fn in_scope(
     declared: &Declared,
 ) -> Result<(), Failure> {
     let who = &downstream.who;
-    let operation = operation(upstream, frame.method(), tool, declared);
+    let operation = || operation(upstream, frame.method(), tool, declared);
     let covered = gateway.access.permits(who, upstream.name(), operation);
     let hides = &**frame.method() == "tools/call" && gateway.engine.hides();
     covered.map_err(|refusal| {
@@ -458,8 +458,21 @@ fn operation(upstream: &Upstream, method: &str, tool: &ToolName, declared: &Decl
 /// Remembers where a long task runs, so that questions about it find their way.
 fn note_task(gateway: &Gateway, downstream: &Downstream, answer: &Frame, target: &Target) {
     let payload = answer.payload();
-    let id = text::get(payload, &["task", "taskId"]).or_else(|| text::get(payload, &["taskId"]));
-    if let Some(id) = id.and_then(|(raw, _)| text::string(raw)) {
+    let mut id = None;
+    for member in text::members(payload) {
+        let value = payload.get(member.value).unwrap_or_default();
+        match &*member.key {
+            "task" => {
+                if let Some((inner, _)) = text::get(value, &["taskId"]) {
+                    id = Some(inner);
+                    break;
+                }
+            }
+            "taskId" => id = Some(value),
+            _ => {}
+        }
+    }
+    if let Some(id) = id.and_then(text::string) {
         gateway.note_task(&downstream.who, &id, target.upstream.name());
     }
 }

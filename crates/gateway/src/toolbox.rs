@@ -277,7 +277,7 @@ async fn read_cache(
     let read = Operation::Read;
     gateway
         .access
-        .permits(&downstream.who, &from.upstream, read)?;
+        .permits(&downstream.who, &from.upstream, || read)?;
     let target = Target {
         upstream,
         tool: from.tool,

@@ -90,7 +90,7 @@ impl Engine {
         record: Record,
         how: Durability,
     ) -> Result<(), SinkFault> {
-        self.keep_traced(call, record, how, traced(call)).await
+        self.keep_traced(call, record, how, || traced(call)).await
     }
 
     /// The same for a call that went to an upstream, with how that ended.
@@ -102,7 +102,7 @@ impl Engine {
         outcome: &Outcome,
         cause: Option<Cause>,
     ) -> Result<(), SinkFault> {
-        let note = TraceNote {
+        let note = || TraceNote {
             code: code(outcome),
             cause,
             ..traced(call)
@@ -115,14 +115,14 @@ impl Engine {
         call: &Call,
         record: Record,
         how: Durability,
-        note: TraceNote,
+        note: impl FnOnce() -> TraceNote,
     ) -> Result<(), SinkFault> {
         let mut record = self.attributed(call, record);
         self.withhold(call, &mut record);
         self.events.recorded(&record);
         self.calls.count(&record);
         if let Some(tracer) = &self.tracer {
-            tracer.ended(&record, &note);
+            tracer.ended(&record, &note());
         }
         let kept = self.sink.append(record, how);
         let kept = tokio::time::timeout(self.patience_for(call), kept).await;

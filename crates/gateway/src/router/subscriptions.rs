@@ -30,7 +30,7 @@ pub(super) async fn subscribe(
 ) -> Result<Answer, Failure> {
     gateway
         .access
-        .permits(&downstream.who, upstream.name(), Operation::Read)?;
+        .permits(&downstream.who, upstream.name(), || Operation::Read)?;
     let uri = frame
         .parameter(&["uri"])
         .ok_or_else(|| Failure::params("`uri` is missing"))?;

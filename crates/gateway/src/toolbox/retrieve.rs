@@ -72,7 +72,7 @@ pub(super) async fn retrieve(
     let card = |upstream: &str, name: &str| named(&known, upstream)?.listed().tool(name).cloned();
     let admitted = |upstream: &str, name: &str| {
         let id = UpstreamId::new(upstream);
-        let may = |card: &ToolCard| gateway.access.permits(who, &id, says(card)).is_ok();
+        let may = |card: &ToolCard| gateway.access.permits(who, &id, || says(card)).is_ok();
         let shown = |card: &ToolCard| {
             let upstream = named(&known, upstream);
             upstream.is_some_and(|upstream| shows_tool(gateway, who, upstream, card))

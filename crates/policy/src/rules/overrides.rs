@@ -10,6 +10,9 @@ use super::{Case, finding};
 pub(super) fn judge(case: &Case<'_>) -> Vec<Finding> {
     let overrides = &case.policy.flow.tool_overrides;
     let mut found = Vec::new();
+    if overrides.is_empty() {
+        return found;
+    }
     for name in names(
         case.call.tool.upstream.as_str(),
         case.call.tool.tool.as_str(),
