@@ -121,8 +121,10 @@ pub struct Gateway {
     pub gaps: Gaps,
     /// How often each caller of the REST interface comes.
     pub(crate) pace: Pace,
-    /// Places for questions that read much of the log.
-    pub(crate) long_questions: Arc<Semaphore>,
+    /// Places for those who count much of the log.
+    pub(crate) summaries: Arc<Semaphore>,
+    /// Exports under way: who reads theirs slowly keeps nobody else from anything.
+    pub(crate) exports: Arc<Shed>,
     /// When the gateway was started.
     pub since: mcpproxy_core::Wall,
     stopping: watch::Sender<bool>,
@@ -143,8 +145,8 @@ struct TaskOwners {
 pub(crate) const DEEPEST: usize = 1024;
 /// Why what a token had under way is ended.
 pub(crate) const INVALID_TOKEN: &str = "the token is no longer valid";
-/// Questions that read much of the log, at once.
-const LONG_QUESTIONS: usize = 4;
+/// Summaries that are counted at once.
+const SUMMARIES: usize = 4;
 /// Long tasks remembered at most.
 const TASKS: usize = 10_000;
 
@@ -174,7 +176,8 @@ impl Gateway {
             bound: OnceLock::new(),
             gaps: Gaps::default(),
             pace: Pace::default(),
-            long_questions: Arc::new(Semaphore::new(LONG_QUESTIONS)),
+            summaries: Arc::new(Semaphore::new(SUMMARIES)),
+            exports: Arc::default(),
             since: parts.clock.wall(),
             clock: parts.clock,
             live: parts.live,

@@ -1,7 +1,8 @@
 //! `/activity`: pages of the log, single records, what a stretch of time came to, and exports. What
 //! can be asked is for `control` to know.
 
-use std::convert::Infallible;
+use std::fmt::Display;
+use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,18 +15,23 @@ use http::{HeaderName, HeaderValue, StatusCode};
 use mcpproxy_control::{Export, Refused};
 use mcpproxy_core::{CallId, Field, Principal, Receipted, Wall};
 use serde_json::{Value, json};
-use tokio::sync::{OwnedSemaphorePermit, mpsc};
+use tokio::sync::mpsc;
 
 use super::layers::too_many;
 use super::route::{For, Told};
 use super::taken::{Asked, At};
 use super::{Shared, Who, done, failed, refused};
 use crate::gateway::Gateway;
+use crate::shed::Place;
 
 /// Says where an export that was asked for in parts goes on.
 const NEXT: HeaderName = HeaderName::from_static("x-next-cursor");
 /// Chunks of an export that wait for who reads it.
 const WAITING: usize = 2;
+/// Exports at once: of everybody, and of one caller.
+const EXPORTS: (usize, usize) = (16, 4);
+/// How long a summary waits for those before it.
+const PATIENCE: Duration = Duration::from_secs(10);
 /// When to come again after too many long questions at once.
 const LATER: Duration = Duration::from_secs(1);
 
@@ -94,7 +100,9 @@ pub(super) async fn summary(
     who: Who,
     Asked(asked): Asked<Vec<(String, String)>>,
 ) -> Response {
-    let Some(_place) = place(&gateway) else {
+    // Those before it do not take long, and whoever watches a page comes again and again.
+    let place = tokio::time::timeout(PATIENCE, gateway.summaries.acquire()).await;
+    let Ok(Ok(_place)) = place else {
         return too_many(LATER);
     };
     let asked = resolved(&gateway, asked);
@@ -108,7 +116,9 @@ pub(super) async fn export(
     who: Who,
     Asked(asked): Asked<Vec<(String, String)>>,
 ) -> Response {
-    let Some(place) = place(&gateway) else {
+    let caller = Gateway::flow_scope(&who).0;
+    let (all, each) = EXPORTS;
+    let Some(place) = gateway.exports.admit(caller, all, each) else {
         return too_many(LATER);
     };
     let in_parts = asked.iter().any(|(name, _)| name == "limit");
@@ -130,34 +140,12 @@ pub(super) async fn export(
     }
 }
 
-/// Takes a place among the few long questions that are answered at once.
-fn place(gateway: &Gateway) -> Option<OwnedSemaphorePermit> {
-    Arc::clone(&gateway.long_questions).try_acquire_owned().ok()
-}
-
-fn sent(mut export: Export, part: Vec<u8>, place: OwnedSemaphorePermit) -> Response {
+fn sent(mut export: Export, part: Vec<u8>, place: Place) -> Response {
     let name = format!("attachment; filename=\"activity.{}\"", export.extension());
     let (kind, next) = (export.media_type(), export.next());
-    let (sender, mut receiver) = mpsc::channel::<Bytes>(WAITING);
-    tokio::task::spawn_blocking(move || {
-        let mut open = part.is_empty() || sender.blocking_send(part.into()).is_ok();
-        while open && let Some(chunk) = export.chunk() {
-            open = match chunk {
-                Ok(chunk) => chunk.is_empty() || sender.blocking_send(chunk.into()).is_ok(),
-                Err(fault) => {
-                    // The answer ends before its end, which the reader sees.
-                    tracing::error!("an export was broken off: {fault}");
-                    false
-                }
-            };
-        }
-        drop(place);
-    });
-    let stream = poll_fn(move |context| {
-        let chunk = receiver.poll_recv(context);
-        chunk.map(|chunk| chunk.map(Ok::<_, Infallible>))
-    });
-    let mut answer = Body::from_stream(stream).into_response();
+    let first = (!part.is_empty()).then_some(Ok(part));
+    let rest = std::iter::from_fn(move || export.chunk());
+    let mut answer = body(first.into_iter().chain(rest), place).into_response();
     let headers = answer.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(kind));
     if let Ok(name) = HeaderValue::from_str(&name) {
@@ -168,6 +156,32 @@ fn sent(mut export: Export, part: Vec<u8>, place: OwnedSemaphorePermit) -> Respo
         headers.insert(NEXT, next);
     }
     answer
+}
+
+/// Sends chunks as they are made. What breaks off ends in a way that no reader takes for the end.
+fn body<F: Display>(
+    chunks: impl Iterator<Item = Result<Vec<u8>, F>> + Send + 'static,
+    place: impl Send + 'static,
+) -> Body {
+    let (sender, mut receiver) = mpsc::channel::<Result<Bytes, io::Error>>(WAITING);
+    tokio::task::spawn_blocking(move || {
+        for chunk in chunks {
+            let (chunk, ends) = match chunk {
+                Ok(chunk) if chunk.is_empty() => continue,
+                Ok(chunk) => (Ok(chunk.into()), false),
+                Err(fault) => {
+                    tracing::error!("an export was broken off: {fault}");
+                    (Err(io::Error::other("broken off")), true)
+                }
+            };
+            // Who reads may be gone.
+            if sender.blocking_send(chunk).is_err() || ends {
+                break;
+            }
+        }
+        drop(place);
+    });
+    Body::from_stream(poll_fn(move |context| receiver.poll_recv(context)))
 }
 
 /// Sessions may be asked for by the names that agents have for them; the log knows others.
@@ -255,4 +269,22 @@ pub(super) async fn blocking(
 fn lost() -> Response {
     let status = StatusCode::INTERNAL_SERVER_ERROR;
     failed(status, "the answer was lost", None)
+}
+
+#[cfg(test)]
+mod tests {
+    use mcpproxy_mcp::body::read_bounded;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn an_export_that_breaks_off_does_not_look_whole() {
+        let chunk = |text: &str| Ok::<_, &str>(text.as_bytes().to_vec());
+        let whole = body([chunk("a"), chunk(""), chunk("b")].into_iter(), ());
+        let read = async |body| read_bounded(body, 100, Duration::from_secs(5)).await;
+        assert_eq!(&*read(whole).await.unwrap(), b"ab");
+        let broken = [chunk("a"), Err("the database is gone"), chunk("b")];
+        let broken = body(broken.into_iter(), ());
+        assert!(read(broken).await.is_err());
+    }
 }
