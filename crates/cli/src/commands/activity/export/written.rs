@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
 use mcpproxy_core::{Clock as _, SystemClock, Wall};
+use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 
 use super::days::Days;
@@ -50,6 +51,8 @@ pub(super) struct Target {
 
 enum Out {
     Standard,
+    /// A device or a pipe.
+    Stream(File),
     Encrypted(Box<Encrypted<Box<dyn Write>>>, Option<PathBuf>),
     File {
         file: File,
@@ -63,35 +66,43 @@ impl Target {
         Self::begun(Out::Standard, opening)
     }
 
-    /// Begins a file. It stands under another name until it is whole.
+    /// Begins a file. It stands under another name until it is whole; what is no file is written to as
+    /// it is.
     pub(super) fn file(path: &Path, asked: &str, opening: &str) -> Result<Self> {
-        let file = created(&partial(path))?;
-        let out = Out::File {
-            file,
-            path: path.to_owned(),
-            asked: asked.to_owned(),
+        let out = match Named::of(path)? {
+            Named::Stream(stream) => Out::Stream(stream),
+            Named::File(path) => Out::File {
+                file: created(&partial(&path))?,
+                path,
+                asked: asked.to_owned(),
+            },
         };
         Self::begun(out, opening)
     }
 
     /// Begins a file, or standard output, that only the holder of a key can read.
     pub(super) fn encrypted(path: Option<&Path>, recipient: &str, opening: &str) -> Result<Self> {
-        let inner: Box<dyn Write> = match path {
-            Some(path) => Box::new(created(&partial(path))?),
-            None => Box::new(io::stdout()),
+        let (inner, path): (Box<dyn Write>, _) = match path.map(Named::of).transpose()? {
+            Some(Named::File(path)) => (Box::new(created(&partial(&path))?), Some(path)),
+            Some(Named::Stream(stream)) => (Box::new(stream), None),
+            None => (Box::new(io::stdout()), None),
         };
         let encrypted = Encrypted::new(inner, recipient);
         let encrypted = encrypted.map_err(|why| bad_input(why.to_string(), None))?;
-        let out = Out::Encrypted(Box::new(encrypted), path.map(Path::to_owned));
+        let out = Out::Encrypted(Box::new(encrypted), path);
         Self::begun(out, opening)
     }
 
     /// Goes on with a file that was broken off; one that came to no note is begun anew.
     pub(super) fn resumed(path: &Path, asked: &str, opening: &str) -> Result<Self> {
-        let note = note(path);
+        let Named::File(path) = Named::of(path)? else {
+            let message = format!("`{}` is no file that could be gone on with", path.display());
+            return Err(bad_input(message, Some("leave `--resume` out")));
+        };
+        let note = note(&path);
         let Ok(text) = std::fs::read_to_string(&note) else {
-            if partial(path).exists() {
-                return Self::file(path, asked, opening);
+            if partial(&path).exists() {
+                return Self::file(&path, asked, opening);
             }
             let hint = "leave `--resume` out to begin anew";
             let message = format!("`{}` was not broken off", path.display());
@@ -104,11 +115,8 @@ impl Target {
             let message = "the export that was broken off is another";
             return Err(bad_input(message, Some(hint)));
         }
-        let partial = partial(path);
-        let mut file = OpenOptions::new()
-            .write(true)
-            .open(&partial)
-            .with_context(|| format!("cannot open `{}`", partial.display()))?;
+        let partial = partial(&path);
+        let mut file = opened(OpenOptions::new().write(true), &partial)?;
         let (bytes, records) = match &kept.place {
             Place::Start => (0, 0),
             Place::At { bytes, records, .. } => (*bytes, *records),
@@ -119,7 +127,7 @@ impl Target {
         Ok(Self {
             out: Out::File {
                 file,
-                path: path.to_owned(),
+                path,
                 asked: asked.to_owned(),
             },
             place: kept.place,
@@ -183,6 +191,7 @@ impl Target {
         self.bytes += u64::try_from(bytes.len()).unwrap_or(0);
         match &mut self.out {
             Out::Standard => output::raw(bytes),
+            Out::Stream(stream) => Ok(stream.write_all(bytes)?),
             Out::Encrypted(encrypted, _) => Ok(encrypted.write_all(bytes)?),
             Out::File { file, .. } => Ok(file.write_all(bytes)?),
         }
@@ -191,7 +200,7 @@ impl Target {
     /// Gives the file its name; returns it, where there is one.
     pub(super) fn finish(self) -> Result<Option<PathBuf>> {
         match self.out {
-            Out::Standard => Ok(None),
+            Out::Standard | Out::Stream(_) => Ok(None),
             Out::Encrypted(encrypted, path) => {
                 drop(encrypted.finish()?);
                 if let Some(path) = &path {
@@ -209,11 +218,45 @@ impl Target {
     }
 }
 
+/// What somebody named to write to.
+enum Named {
+    /// A file, there or not; a link is followed, so that it stays one.
+    File(PathBuf),
+    /// A device or a pipe, which must not be replaced by a file.
+    Stream(File),
+}
+
+impl Named {
+    fn of(path: &Path) -> Result<Self> {
+        let there = match std::fs::metadata(path) {
+            Ok(there) => there,
+            Err(_) if path.is_symlink() => {
+                let message = format!("`{}` is a link that leads nowhere", path.display());
+                return Err(bad_input(message, Some("name the file itself")));
+            }
+            // Whatever else is wrong is seen when it is written.
+            Err(_) => return Ok(Self::File(path.to_owned())),
+        };
+        let cannot = || format!("cannot write `{}`", path.display());
+        if there.is_file() {
+            return Ok(Self::File(path.canonicalize().with_context(cannot)?));
+        }
+        let stream = OpenOptions::new().write(true).open(path);
+        Ok(Self::Stream(stream.with_context(cannot)?))
+    }
+}
+
 /// Makes a file that only its owner reads.
 fn created(path: &Path) -> Result<File> {
     let mut options = OpenOptions::new();
     options.write(true).create(true).truncate(true).mode(0o600);
-    let file = options.open(path);
+    opened(&mut options, path)
+}
+
+/// Opens what stands beside the file that was named. Others may have put a link there.
+fn opened(options: &mut OpenOptions, path: &Path) -> Result<File> {
+    let flags = i32::try_from(OFlags::NOFOLLOW.bits()).unwrap_or_default();
+    let file = options.custom_flags(flags).open(path);
     file.with_context(|| format!("cannot write `{}`", path.display()))
 }
 
@@ -304,6 +347,37 @@ mod tests {
         );
         assert_eq!(bar(0, 0, 100), format!("[{}] 100 %", "#".repeat(30)));
         assert_eq!(bar(100, 0, 100), format!("[{}] 100 %", "#".repeat(30)));
+    }
+
+    #[test]
+    fn what_is_no_file_is_written_to_and_stays_what_it_is() {
+        use std::os::unix::fs::{FileTypeExt as _, symlink};
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        let finished = |path: &Path| {
+            let mut target = Target::file(path, "", "").unwrap();
+            target.write("{}\n", None).unwrap();
+            target.finish().unwrap()
+        };
+        assert_eq!(finished(Path::new("/dev/null")), None);
+        let kind = std::fs::metadata("/dev/null").unwrap().file_type();
+        assert!(kind.is_char_device());
+        assert!(Target::resumed(Path::new("/dev/null"), "", "").is_err());
+
+        std::fs::write(at("real"), "old").unwrap();
+        symlink(at("real"), at("link")).unwrap();
+        assert!(finished(&at("link")).is_some());
+        assert!(at("link").is_symlink());
+        assert_eq!(std::fs::read_to_string(at("real")).unwrap(), "{}\n");
+
+        symlink(at("absent"), at("astray")).unwrap();
+        assert!(Target::file(&at("astray"), "", "").is_err());
+        // A link that somebody else put where the parts go.
+        std::fs::write(at("precious"), "kept").unwrap();
+        symlink(at("precious"), at("out.partial")).unwrap();
+        assert!(Target::file(&at("out"), "", "").is_err());
+        assert_eq!(std::fs::read_to_string(at("precious")).unwrap(), "kept");
+        assert!(Target::file(folder.path(), "", "").is_err());
     }
 
     #[test]
