@@ -206,6 +206,9 @@ impl Daemon {
     /// Writes down what the sessions came to, waits until everything is on disk, and packs receipts.
     pub(crate) async fn finish(&self) {
         finish(&self.gateway).await;
+        if let Some(running) = self.files.running.get() {
+            running.alerts.finish().await;
+        }
         if let Some(receipts) = &self.receipts {
             receipts.finish().await;
         }

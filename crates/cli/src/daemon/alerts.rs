@@ -3,13 +3,15 @@
 //! They are taken from the events, so that a call never waits for one. What is the same within a
 //! minute is sent once, and again with how often it came when the minute is over; a webhook that does
 //! not answer is tried again and then let be, with a line in the log. Syslog does not wait for the
-//! webhook, nor one of them for the events.
+//! webhook, nor one of them for the events. At the end what is held back is sent, and what was not
+//! taken by then is told in the log.
 
 mod recent;
 mod syslog;
 mod webhook;
 
-use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
@@ -19,7 +21,8 @@ use mcpproxy_engine::events::{FlowAlert, Numbered};
 use mcpproxy_engine::{Engine, Event};
 use mcpproxy_policy::settings::Alerts as Settings;
 use serde_json::json;
-use tokio::sync::{broadcast, mpsc};
+use tokio::sync::{Notify, broadcast, mpsc};
+use tokio::task::JoinHandle;
 use tokio::time::MissedTickBehavior;
 
 use self::recent::{Due, Recent};
@@ -31,23 +34,60 @@ const LOOKS: Duration = Duration::from_secs(1);
 const WAITING: usize = 1024;
 /// How long syslog may take.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// How long the end may wait for those that are under way.
+const LAST: Duration = Duration::from_secs(5);
 
 /// Where alerts go.
 #[derive(Debug)]
-pub(crate) struct Alerts(ArcSwap<Settings>);
+pub(crate) struct Alerts {
+    settings: ArcSwap<Settings>,
+    /// Told when no more come.
+    end: Notify,
+    running: Mutex<Option<JoinHandle<()>>>,
+    under_way: UnderWay,
+}
+
+/// Alerts that were handed to a way and of which it is not known yet what comes of them.
+type UnderWay = Arc<AtomicUsize>;
 
 impl Alerts {
     /// Begins to send alerts, for as long as the process runs.
     pub(crate) fn start(loaded: &Loaded, engine: &Engine, clock: &Arc<dyn Clock>) -> Arc<Self> {
-        let alerts = Arc::new(Self(ArcSwap::from_pointee(settings(loaded))));
+        let alerts = Arc::new(Self::new(settings(loaded)));
         let heard = engine.overhear();
-        tokio::spawn(run(Arc::clone(&alerts), heard, Arc::clone(clock)));
+        let running = tokio::spawn(run(Arc::clone(&alerts), heard, Arc::clone(clock)));
+        *alerts.running() = Some(running);
         alerts
+    }
+
+    fn new(settings: Settings) -> Self {
+        Self {
+            settings: ArcSwap::from_pointee(settings),
+            end: Notify::new(),
+            running: Mutex::default(),
+            under_way: UnderWay::default(),
+        }
+    }
+
+    fn running(&self) -> std::sync::MutexGuard<'_, Option<JoinHandle<()>>> {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Sends what is held back and waits a little for what is under way.
+    pub(crate) async fn finish(&self) {
+        self.end.notify_one();
+        let Some(running) = self.running().take() else {
+            return;
+        };
+        if tokio::time::timeout(LAST, running).await.is_err() {
+            let left = self.under_way.load(Ordering::Relaxed);
+            tracing::error!("{left} alerts are lost: they were not taken before the end");
+        }
     }
 
     /// Puts new settings in force.
     pub(crate) fn apply(&self, loaded: &Loaded) {
-        self.0.store(Arc::new(settings(loaded)));
+        self.settings.store(Arc::new(settings(loaded)));
     }
 }
 
@@ -61,19 +101,20 @@ async fn run(
     clock: Arc<dyn Clock>,
 ) {
     let mut recent = Recent::default();
-    let ways = Ways::open(&clock);
+    let ways = Ways::open(&clock, &alerts.under_way);
     let mut looks = tokio::time::interval(LOOKS);
     looks.set_missed_tick_behavior(MissedTickBehavior::Skip);
     loop {
         let event = tokio::select! {
             event = heard.recv() => event,
             _ = looks.tick(), if recent.holds() => {
-                let settings = alerts.0.load_full();
+                let settings = alerts.settings.load_full();
                 for due in recent.over(clock.tick()) {
                     ways.send(&settings, &due);
                 }
                 continue;
             }
+            () = alerts.end.notified() => break,
         };
         let event = match event {
             Ok(event) => event,
@@ -81,9 +122,9 @@ async fn run(
                 tracing::warn!("{missed} events went by while alerts were sent");
                 continue;
             }
-            Err(broadcast::error::RecvError::Closed) => return,
+            Err(broadcast::error::RecvError::Closed) => break,
         };
-        let settings = alerts.0.load_full();
+        let settings = alerts.settings.load_full();
         if settings.webhook_url.is_none() && settings.syslog.is_none() {
             continue;
         }
@@ -99,21 +140,43 @@ async fn run(
             ways.send(&settings, &due);
         }
     }
+    let settings = alerts.settings.load_full();
+    for due in recent.rest() {
+        ways.send(&settings, &due);
+    }
+    ways.close().await;
 }
 
 /// The ways on which alerts leave, each at its own pace.
 struct Ways {
     webhook: mpsc::Sender<Post>,
     syslog: mpsc::Sender<Post>,
+    under_way: UnderWay,
+    tasks: [JoinHandle<()>; 2],
 }
 
 impl Ways {
-    fn open(clock: &Arc<dyn Clock>) -> Self {
+    fn open(clock: &Arc<dyn Clock>, under_way: &UnderWay) -> Self {
         let (webhook, posts) = mpsc::channel(WAITING);
-        tokio::spawn(Arc::new(Webhook::new(Arc::clone(clock))).run(posts));
+        let way = Webhook::new(Arc::clone(clock), Arc::clone(under_way));
+        let posting = tokio::spawn(Arc::new(way).run(posts));
         let (syslog, lines) = mpsc::channel(WAITING);
-        tokio::spawn(log(lines));
-        Self { webhook, syslog }
+        let logging = tokio::spawn(log(lines, Arc::clone(under_way)));
+        Self {
+            webhook,
+            syslog,
+            under_way: Arc::clone(under_way),
+            tasks: [posting, logging],
+        }
+    }
+
+    /// Waits until everything has left or was given up.
+    async fn close(self) {
+        drop((self.webhook, self.syslog));
+        for task in self.tasks {
+            // One that panicked has said so.
+            drop(task.await);
+        }
     }
 
     /// Hands an alert to both; waits for neither.
@@ -130,7 +193,12 @@ impl Ways {
             (&self.syslog, "syslog", settings.syslog.is_some()),
         ] {
             let post = (Arc::clone(settings), Arc::clone(&alert));
-            if wanted && way.try_send(post).is_err() {
+            if !wanted {
+                continue;
+            }
+            if way.try_send(post).is_ok() {
+                self.under_way.fetch_add(1, Ordering::Relaxed);
+            } else {
                 tracing::error!("an alert is lost: {WAITING} others wait for {name}");
             }
         }
@@ -138,16 +206,16 @@ impl Ways {
 }
 
 /// Sends what comes to syslog, for as long as anything may come.
-async fn log(mut lines: mpsc::Receiver<Post>) {
+async fn log(mut lines: mpsc::Receiver<Post>, under_way: UnderWay) {
     while let Some((settings, alert)) = lines.recv().await {
-        let Some(place) = &settings.syslog else {
-            continue;
-        };
-        let sent = tokio::time::timeout(PATIENCE, syslog::send(place, &alert)).await;
-        let late = || std::io::Error::other("it takes too long");
-        if let Err(fault) = sent.unwrap_or_else(|_| Err(late())) {
-            tracing::error!("an alert did not reach syslog: {fault}");
+        if let Some(place) = &settings.syslog {
+            let sent = tokio::time::timeout(PATIENCE, syslog::send(place, &alert)).await;
+            let late = || std::io::Error::other("it takes too long");
+            if let Err(fault) = sent.unwrap_or_else(|_| Err(late())) {
+                tracing::error!("an alert did not reach syslog: {fault}");
+            }
         }
+        under_way.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -235,7 +303,7 @@ mod tests {
             syslog: Some(format!("udp://{}", log.local_addr().unwrap())),
             ..Settings::default()
         };
-        let alerts = Arc::new(Alerts(ArcSwap::from_pointee(settings)));
+        let alerts = Arc::new(Alerts::new(settings));
         let (sender, heard) = broadcast::channel(1024);
         let clock: Arc<dyn Clock> = Arc::new(SystemClock::start());
         let running = tokio::spawn(run(alerts, heard, clock));
@@ -252,6 +320,36 @@ mod tests {
             assert!(line.contains(&Wall(number).rfc3339()), "{line}");
         }
         running.abort();
+    }
+
+    #[tokio::test]
+    async fn what_is_held_back_is_sent_at_the_end() {
+        let log = UdpSocket::bind("127.0.0.1:0").await.unwrap();
+        let settings = Settings {
+            syslog: Some(format!("udp://{}", log.local_addr().unwrap())),
+            ..Settings::default()
+        };
+        let alerts = Arc::new(Alerts::new(settings));
+        let (sender, heard) = broadcast::channel(1024);
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock::start());
+        let running = tokio::spawn(run(Arc::clone(&alerts), heard, clock));
+        *alerts.running() = Some(running);
+        // The same thrice: one is sent, and the last is held until the minute is over.
+        let mut buffer = vec![0; 16 * 1024];
+        for _ in 0..3 {
+            sender.send(Arc::new(alert(7))).unwrap();
+        }
+        let first = log.recv(&mut buffer).await.unwrap();
+        assert!(first > 0);
+        while !sender.is_empty() {
+            tokio::task::yield_now().await;
+        }
+        alerts.finish().await;
+        let read = tokio::time::timeout(PATIENCE, log.recv(&mut buffer));
+        let read = read.await.unwrap().unwrap();
+        let line = String::from_utf8_lossy(&buffer[..read]).into_owned();
+        assert!(line.contains("\"same_before\":1"), "{line}");
+        assert_eq!(alerts.under_way.load(Ordering::Relaxed), 0);
     }
 
     #[test]

@@ -76,6 +76,14 @@ impl Recent {
         due
     }
 
+    /// Returns what was kept, whether its minute is over or not.
+    pub(super) fn rest(&mut self) -> Vec<Due> {
+        let held = self.0.values_mut().filter_map(|sent| sent.held.take());
+        let mut due: Vec<_> = held.collect();
+        due.sort_by_key(|due| due.event.number);
+        due
+    }
+
     /// Tells whether anything is kept.
     pub(super) fn holds(&self) -> bool {
         self.0.values().any(|sent| sent.held.is_some())

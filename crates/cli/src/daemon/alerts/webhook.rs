@@ -15,6 +15,8 @@ use mcpproxy_policy::settings::Alerts as Settings;
 use serde_json::Value;
 use tokio::sync::{Mutex, Semaphore, mpsc};
 
+use super::UnderWay;
+
 /// Pauses before each further try.
 const PAUSES: [Duration; 4] = [
     Duration::from_millis(500),
@@ -38,19 +40,21 @@ pub(super) struct Webhook {
     failing: AtomicBool,
     /// Held by the one that tries while the webhook fails.
     turn: Mutex<()>,
+    under_way: UnderWay,
 }
 
 impl Webhook {
-    pub(super) fn new(clock: Arc<dyn Clock>) -> Self {
+    pub(super) fn new(clock: Arc<dyn Clock>, under_way: UnderWay) -> Self {
         Self {
             dialer: Dialer::default(),
             clock,
             failing: AtomicBool::new(false),
             turn: Mutex::new(()),
+            under_way,
         }
     }
 
-    /// Sends what comes, for as long as anything may come.
+    /// Sends what comes, for as long as anything may come; ends when all of it was taken or given up.
     pub(super) async fn run(self: Arc<Self>, mut posts: mpsc::Receiver<Post>) {
         let places = Arc::new(Semaphore::new(AT_ONCE));
         while let Some((settings, alert)) = posts.recv().await {
@@ -60,9 +64,13 @@ impl Webhook {
             let webhook = Arc::clone(&self);
             tokio::spawn(async move {
                 webhook.send(&settings, &alert).await;
+                webhook.under_way.fetch_sub(1, Ordering::Relaxed);
                 drop(place);
             });
         }
+        // Every place is free again when the last of them is done.
+        let all = u32::try_from(AT_ONCE).unwrap_or(u32::MAX);
+        drop(places.acquire_many(all).await);
     }
 
     async fn send(&self, settings: &Settings, alert: &Value) {
