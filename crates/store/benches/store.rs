@@ -446,6 +446,13 @@ fn pages_of(place: &Place, many: u64) {
         };
         page(reader, &format!("{}={value}", field.name()), &query);
     }
+    let family = (0..200).map(|number| format!("type_{number}")).collect();
+    let family = ActivityQuery {
+        wanted: vec![(Field::Detection, family)],
+        limit: 50,
+        ..ActivityQuery::default()
+    };
+    page(reader, "detection_type, 200 types", &family);
     let early = ActivityQuery {
         to: Some(Wall(NOON + 5)),
         limit: 50,

@@ -21,7 +21,8 @@ const MOST: usize = 100;
 pub struct Verified {
     /// Records that were looked at.
     pub records: u64,
-    /// Those of them that an earlier version wrote, without a chain.
+    /// Those of them that have no place in a chain: nobody can vouch for them, and anybody may have put
+    /// them in.
     pub unchained: u64,
     /// Those whose words were dropped.
     pub redacted: u64,
@@ -209,14 +210,7 @@ impl<'a> Verifier<'a> {
         let record = Some((u64::try_from(place).unwrap_or(0), row.columns.call()));
         let Some((writer, link)) = &row.link else {
             self.found.unchained += 1;
-            if !self.threads.is_empty() && self.found.records > self.found.unchained {
-                self.flaw(
-                    record,
-                    None,
-                    "the record stands in a chain and has no place in one",
-                );
-            }
-            return;
+            return self.flaw(record, None, "the record has no place in a chain");
         };
         let Some(thread) = self.threads.get_mut(writer) else {
             return self.flaw(record, None, "whoever wrote the record is gone");

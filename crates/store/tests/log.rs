@@ -457,7 +457,17 @@ async fn what_is_changed_taken_out_or_put_in_is_found() {
         ),
         (
             "UPDATE activity SET writer = NULL WHERE seq = 50",
-            "no place in one",
+            "no place in a chain",
+        ),
+        (
+            "UPDATE activity SET writer = NULL WHERE seq = (SELECT min(seq) FROM activity)",
+            "no place in a chain",
+        ),
+        // Whoever has the file can make all of it look as if nobody had ever signed anything.
+        (
+            "DELETE FROM activity WHERE seq % 2 = 1; DELETE FROM writer; DELETE FROM checkpoint; \
+             UPDATE activity SET writer = NULL, number = NULL, salts = NULL, hash = NULL",
+            "no place in a chain",
         ),
     ];
     for (sql, expect) in cases {
@@ -515,5 +525,5 @@ async fn one_damaged_cell_is_told_with_its_record_and_hides_no_other() {
     check("tool_name = x'ff'", 50, changed).await;
     check("id = x'00'", 50, changed).await;
     check("number = NULL", 50, "a second time").await;
-    check("writer = 'nobody'", 50, "no place in one").await;
+    check("writer = 'nobody'", 50, "no place in a chain").await;
 }

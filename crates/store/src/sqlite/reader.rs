@@ -1,5 +1,6 @@
 //! Questions to the log, on connections that can only read.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
@@ -22,6 +23,9 @@ use crate::verify::Verified;
 
 /// Connections that are kept for the next question.
 const KEPT: usize = 4;
+/// Values from which on they are looked up in all blocks at once: a family of types has hundreds, and
+/// most of them occur nowhere.
+const MANY: usize = 8;
 
 /// A reader of the log. It never holds the writer up.
 #[derive(Debug)]
@@ -156,12 +160,22 @@ impl<'a> Spans<'a> {
 }
 
 /// Finds which records of a finished block have a value.
-struct Postings<'a>(Statement<'a>);
+struct Postings<'a> {
+    one: Statement<'a>,
+    all: Statement<'a>,
+    /// The records of all blocks that have one of many values.
+    known: BTreeMap<Field, BTreeMap<i64, Bits>>,
+}
 
 impl<'a> Postings<'a> {
     fn new(connection: &'a Connection) -> Result<Self, Fault> {
-        let sql = "SELECT records FROM posting WHERE field = ? AND value = ? AND block = ?";
-        Ok(Self(connection.prepare(sql)?))
+        let one = "SELECT records FROM posting WHERE field = ? AND value = ? AND block = ?";
+        let all = "SELECT block, records FROM posting WHERE field = ? AND value = ?";
+        Ok(Self {
+            one: connection.prepare(one)?,
+            all: connection.prepare(all)?,
+            known: BTreeMap::new(),
+        })
     }
 
     fn find(&mut self, field: Field, values: &[String], block: i64) -> Result<Bits, Fault> {
@@ -171,12 +185,37 @@ impl<'a> Postings<'a> {
             return Ok(found.unwrap_or(Bits::ALL));
         }
         let mut any = Bits::NONE;
+        if values.len() >= MANY {
+            if !self.known.contains_key(&field) {
+                let found = self.everywhere(field, values)?;
+                self.known.insert(field, found);
+            }
+            let found = self.known.get(&field).and_then(|blocks| blocks.get(&block));
+            return Ok(found.cloned().unwrap_or(any));
+        }
         for value in values {
             if let Some(bits) = self.read(field, value, block, Bits::from_bytes)? {
                 any.or(&bits);
             }
         }
         Ok(any)
+    }
+
+    fn everywhere(
+        &mut self,
+        field: Field,
+        values: &[String],
+    ) -> Result<BTreeMap<i64, Bits>, Fault> {
+        let mut found: BTreeMap<i64, Bits> = BTreeMap::new();
+        for value in values {
+            let mut rows = self.all.query((code(field), value))?;
+            while let Some(row) = rows.next()? {
+                let bytes = row.get_ref(1)?.as_blob().map_err(rusqlite::Error::from)?;
+                let bits = Bits::from_bytes(bytes);
+                found.entry(row.get(0)?).or_insert(Bits::NONE).or(&bits);
+            }
+        }
+        Ok(found)
     }
 
     fn read(
@@ -186,7 +225,7 @@ impl<'a> Postings<'a> {
         block: i64,
         read: impl FnOnce(&[u8]) -> Bits,
     ) -> Result<Option<Bits>, Fault> {
-        let mut rows = self.0.query((code(field), value, block))?;
+        let mut rows = self.one.query((code(field), value, block))?;
         let Some(row) = rows.next()? else {
             return Ok(None);
         };

@@ -209,6 +209,12 @@ pub fn finds_by_every_filter(reader: &dyn ActivityReader) {
     check(&[(Field::Sensitive, &["true"])], &denials);
     check(&[(Field::Severity, &["critical"])], &denials);
     check(&[(Field::Detection, &["aws_secret_key"])], &denials);
+    // A family of types is many values, of which hardly any occurs.
+    let family: Vec<_> = (0..200).map(|number| format!("type_{number}")).collect();
+    let mut family: Vec<_> = family.iter().map(String::as_str).collect();
+    check(&[(Field::Detection, &family)], &[]);
+    family.push("aws_secret_key");
+    check(&[(Field::Detection, &family)], &denials);
     let denied: (Field, &[&str]) = (Field::Decision, &["deny"]);
     check(&[(Field::Session, &["s4"]), denied], &[4999]);
     check(&[(Field::Session, &["s5"]), denied], &[]);
