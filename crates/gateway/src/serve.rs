@@ -31,6 +31,8 @@ use crate::settings::{RoutingMode, Settings};
 use crate::streamable;
 use crate::tls::{Shown, Tls};
 
+/// The uid of root.
+const ROOT: u32 = 0;
 /// How often what was left alone is looked for.
 const SWEEP: std::time::Duration = std::time::Duration::from_secs(30);
 
@@ -258,10 +260,12 @@ async fn taken(places: &Arc<Semaphore>) -> std::io::Result<Place> {
     place.map(Arc::new).map_err(std::io::Error::other)
 }
 
-/// Tells whether the process at the other end runs as the same user.
+/// Tells whether the process at the other end runs as the same user, or as root, who can read the key
+/// and everything else: where the service has a user of its own, somebody must be able to speak to it.
 fn is_owner(stream: &UnixStream) -> bool {
-    let own = rustix::process::geteuid().as_raw();
-    stream.peer_cred().is_ok_and(|peer| peer.uid() == own)
+    let own = rustix::process::geteuid();
+    let peer = stream.peer_cred();
+    peer.is_ok_and(|peer| peer.uid() == own.as_raw() || peer.uid() == ROOT)
 }
 
 impl Doors {
